@@ -1,0 +1,137 @@
+/*
+ * VerticalPodAutoscaler v1: spec, status, and what follows from the spec alone (effective mode, policy
+ * look-up). Field by field as in specification api.md 2; S6 and S8 add spec.selector and
+ * memoryAggregationInterval.
+ */
+#ifndef VPA_API_VPA_H
+#define VPA_API_VPA_H
+
+#include "vpa/api/meta.h"
+#include "vpa/api/resources.h"
+
+#define VPA_GROUP "autoscaling.k8s.io"
+#define VPA_GROUP_VERSION "autoscaling.k8s.io/v1"
+
+struct vpa_opt_int32 {
+    bool present;
+    int32_t value;
+};
+struct vpa_opt_int64 {
+    bool present;
+    int64_t value;
+};
+struct vpa_opt_quantity {
+    bool present;
+    struct vpa_quantity value;
+};
+
+struct vpa_target_ref {
+    bool present;
+    const char *api_version;
+    const char *kind;
+    const char *name;
+};
+struct vpa_eviction_requirement {
+    const char *const *resources;
+    size_t resource_count;
+    const char *change_requirement;
+};
+struct vpa_startup_boost {
+    bool present;     /* startupBoost is there, {} counts */
+    bool has_cpu;     /* startupBoost.cpu is there */
+    const char *type; /* "" when absent */
+    struct vpa_opt_int32 factor;
+    struct vpa_opt_quantity quantity;
+    struct vpa_opt_int32 duration_seconds;
+};
+struct vpa_container_policy {
+    const char *container_name;
+    const char *mode;              /* NULL when absent; "Auto", "Off" */
+    struct vpa_resource_list min_allowed;
+    struct vpa_resource_list max_allowed;
+    bool has_controlled_resources; /* an empty list controls nothing */
+    const char *const *controlled_resources;
+    size_t controlled_resource_count;
+    const char *controlled_values; /* NULL when absent */
+    struct vpa_opt_quantity oom_bump_up_ratio;
+    struct vpa_opt_quantity oom_min_bump_up;
+    struct vpa_opt_int32 memory_interval_seconds;
+    const char *memory_interval;   /* S6: Go duration text, NULL when absent */
+    struct vpa_opt_int64 memory_interval_count;
+    struct vpa_startup_boost startup_boost;
+};
+struct vpa_resource_policy {
+    bool present;
+    const struct vpa_container_policy *containers;
+    size_t container_count;
+};
+struct vpa_container_recommendation {
+    const char *container_name;
+    struct vpa_resource_list target;
+    struct vpa_resource_list lower_bound;
+    struct vpa_resource_list upper_bound;
+    struct vpa_resource_list uncapped_target;
+};
+struct vpa_recommendation {
+    bool present;
+    struct vpa_container_recommendation *containers;
+    size_t container_count;
+};
+struct vpa_condition {
+    const char *type;
+    const char *status; /* "True", "False", "Unknown" */
+    const char *reason;
+    const char *message;
+    vpa_time last_transition; /* unset writes null */
+    int64_t observed_generation;
+};
+struct vpa_object { /* one VerticalPodAutoscaler */
+    struct vpa_meta meta;
+    struct vpa_target_ref target_ref;
+    bool has_selector; /* S8: spec.selector */
+    struct vpa_selector selector;
+    bool has_update_policy;
+    const char *update_mode; /* as stored; NULL when absent */
+    struct vpa_opt_int32 min_replicas;
+    bool has_eviction_requirements;
+    const struct vpa_eviction_requirement *eviction_requirements;
+    size_t eviction_requirement_count;
+    struct vpa_opt_int32 evict_after_oom_seconds;
+    struct vpa_resource_policy resource_policy;
+    const char *const *recommenders; /* names */
+    size_t recommender_count;
+    struct vpa_startup_boost startup_boost;
+
+    bool has_status;
+    struct vpa_recommendation recommendation;
+    const struct vpa_condition *conditions; /* as stored, duplicates included */
+    size_t condition_count;
+    struct vpa_opt_int64 observed_generation;
+};
+
+/* The object and all its texts live in the arena. */
+int vpa_object_decode(struct vpa_arena *arena, const struct vpa_json *object,
+                      struct vpa_object *out, struct vpa_error *err) VPA_MUST_CHECK;
+int vpa_resource_policy_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                               struct vpa_resource_policy *out,
+                               struct vpa_error *err) VPA_MUST_CHECK;
+int vpa_recommendation_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                              struct vpa_recommendation *out,
+                              struct vpa_error *err) VPA_MUST_CHECK;
+/* status.recommendation as upstream writes it: {} when empty; members in upstream's order. */
+void vpa_recommendation_encode(struct vpa_json_writer *w, const struct vpa_recommendation *rec);
+struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
+                                                  const struct vpa_recommendation *rec);
+/* Entry of that container, or NULL. */
+struct vpa_container_recommendation *
+vpa_recommendation_find(const struct vpa_recommendation *rec, const char *container);
+
+/* "Recreate" when absent or empty, else the stored text. */
+const char *vpa_object_mode(const struct vpa_object *vpa);
+/* Any startupBoost anywhere, whatever it holds and whatever the gate. */
+bool vpa_object_has_startup_boost(const struct vpa_object *vpa);
+/* First exact name, else the last "*", else NULL (no merging). */
+const struct vpa_container_policy *vpa_policy_find(const struct vpa_resource_policy *policy,
+                                                   const char *container);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Expected failure: an int (0 or -1) and an error that the caller owns.
+ *
+ *     struct vpa_error err;
+ *     if (vpa_quantity_parse_millis(text, &millis, &err) < 0)
+ *         return vpa_wrap(&err, "container %s: cpu request", name);
+ *
+ * The code says what the caller can do; the text grows from the inside out. On failure the outputs of a
+ * function are untouched, on success its error is untouched. A function either returns an error or logs
+ * it, never both. `err` may be NULL where the caller has no use for the text.
+ */
+#ifndef VPA_BASE_ERROR_H
+#define VPA_BASE_ERROR_H
+
+#include <stdarg.h>
+
+#define VPA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define VPA_MUST_CHECK __attribute__((warn_unused_result))
+
+/* Longest error text, terminator included; longer texts are cut and end in "...". */
+#define VPA_ERROR_TEXT_MAX 1024
+
+enum vpa_code {
+    VPA_OK = 0,
+    VPA_INVALID,   /* the input is wrong: skip it, a retry cannot help */
+    VPA_NOT_FOUND, /* the thing does not exist (HTTP 404) */
+    VPA_CONFLICT,  /* somebody else was faster (HTTP 409): read again */
+    VPA_GONE,      /* the version is too old (HTTP 410): list again */
+    VPA_RETRY,     /* passing failure (network, 429, 5xx): back off, try again */
+    VPA_DENIED,    /* not allowed (HTTP 401, 403) */
+    VPA_LIMIT,     /* a stated bound was exceeded */
+    VPA_CANCELLED, /* given up on purpose, deadline or shutdown */
+};
+
+struct vpa_error {
+    enum vpa_code code;
+    char text[VPA_ERROR_TEXT_MAX];
+};
+
+/* Sets code and text; returns -1 so that it can be returned at once. */
+int vpa_fail(struct vpa_error *err, enum vpa_code code, const char *fmt, ...) VPA_PRINTF(3, 4);
+int vpa_vfail(struct vpa_error *err, enum vpa_code code, const char *fmt, va_list args)
+    VPA_PRINTF(3, 0);
+
+/* Puts "<formatted>: " before the text, keeps the code; returns -1. */
+int vpa_wrap(struct vpa_error *err, const char *fmt, ...) VPA_PRINTF(2, 3);
+
+/* Name of the code for messages and metrics, for example "not found". Never NULL. */
+const char *vpa_code_name(enum vpa_code code);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * Log lines of constant messages with facts as fields, in klog's text form, or JSON by flag.
+ *
+ *     VPA_INFO("Evicted pod", VPA_KV("namespace", ns), VPA_KV("pod", name));
+ *     VPA_V(3, "Skipping pod", VPA_KV("pod", name), VPA_KV("replicas", count));
+ *     I0412 09:30:00.000001  4711 act.c:88] "Evicted pod" namespace="web" pod="api-0"
+ *
+ * The level is the one global of the core. Lines are written with one write(2). Never log a token, a
+ * body or a key.
+ */
+#ifndef VPA_BASE_LOG_H
+#define VPA_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vpa/base/error.h"
+
+enum vpa_severity { VPA_LOG_INFO, VPA_LOG_WARNING, VPA_LOG_ERROR, VPA_LOG_FATAL };
+
+struct vpa_log_field {
+    const char *key;
+    enum { VPA_FIELD_STRING, VPA_FIELD_INT, VPA_FIELD_DOUBLE, VPA_FIELD_BOOL } kind;
+    union {
+        const char *string;
+        int64_t integer;
+        double number;
+    } value;
+};
+
+static inline struct vpa_log_field vpa_kv_string(const char *key, const char *value)
+{
+    return (struct vpa_log_field){key, VPA_FIELD_STRING, {.string = value ? value : ""}};
+}
+static inline struct vpa_log_field vpa_kv_int(const char *key, int64_t value)
+{
+    return (struct vpa_log_field){key, VPA_FIELD_INT, {.integer = value}};
+}
+static inline struct vpa_log_field vpa_kv_double(const char *key, double value)
+{
+    return (struct vpa_log_field){key, VPA_FIELD_DOUBLE, {.number = value}};
+}
+static inline struct vpa_log_field vpa_kv_bool(const char *key, bool value)
+{
+    return (struct vpa_log_field){key, VPA_FIELD_BOOL, {.integer = value}};
+}
+#define VPA_KV(key, value)                                                                         \
+    _Generic((value), char *: vpa_kv_string, const char *: vpa_kv_string, double: vpa_kv_double,   \
+             float: vpa_kv_double, bool: vpa_kv_bool, default: vpa_kv_int)(key, value)
+/* The text of a struct vpa_error pointer. */
+#define VPA_KERR(error) vpa_kv_string("err", (error)->text)
+
+extern int vpa_log_level; /* verbosity, --v */
+/* Whether V(level) lines of this source file are written (--v, --vmodule). */
+bool vpa_log_enabled(int level, const char *file);
+
+void vpa_log_write(enum vpa_severity severity, const char *file, int line, const char *message,
+                   const struct vpa_log_field *fields, size_t count);
+
+#define VPA_LOG_(severity, message, ...)                                                           \
+    do {                                                                                           \
+        const struct vpa_log_field vpa_fields_[] = {{0}, ##__VA_ARGS__};                           \
+        vpa_log_write(severity, __FILE__, __LINE__, message, vpa_fields_ + 1,                      \
+                      VPA_COUNT(vpa_fields_) - 1);                                                 \
+    } while (0)
+#define VPA_INFO(message, ...) VPA_LOG_(VPA_LOG_INFO, message, ##__VA_ARGS__)
+#define VPA_WARN(message, ...) VPA_LOG_(VPA_LOG_WARNING, message, ##__VA_ARGS__)
+#define VPA_ERROR(message, ...) VPA_LOG_(VPA_LOG_ERROR, message, ##__VA_ARGS__)
+#define VPA_V(level, message, ...)                                                                 \
+    do {                                                                                           \
+        if (vpa_log_enabled(level, __FILE__))                                                      \
+            VPA_LOG_(VPA_LOG_INFO, message, ##__VA_ARGS__);                                        \
+    } while (0)
+
+/*
+ * Where lines go. The default is standard error, text. The time of a line comes from `clock`
+ * (nanoseconds of the Unix epoch) because the core reads no clock; NULL prints no time.
+ */
+struct vpa_log_options {
+    int level;
+    const char *vmodule;     /* pattern=level,...; borrowed */
+    bool json;               /* one JSON object per line */
+    bool skip_headers;
+    int fd;                  /* written with one write(2) per line */
+    int64_t (*clock)(void);
+};
+/* Takes effect for all later lines; VPA_INVALID when vmodule cannot be read. */
+int vpa_log_configure(const struct vpa_log_options *options, struct vpa_error *err);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Memory with a chosen lifetime. Out of memory aborts with a message, so no allocation returns NULL.
+ *
+ * Local:  vpa_auto_free char *text = vpa_xstrdup("x");  ... return VPA_STEAL(text);
+ * Arena:  everything that dies together.
+ *
+ *     struct vpa_arena arena;
+ *     vpa_arena_init(&arena, 0);
+ *     char *name = vpa_arena_printf(&arena, "%s-%s", a, b);
+ *     vpa_arena_release(&arena);
+ */
+#ifndef VPA_BASE_MEM_H
+#define VPA_BASE_MEM_H
+
+#include <stddef.h>
+
+#include "vpa/base/error.h"
+
+void *vpa_xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
+void *vpa_xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+void *vpa_xrealloc(void *old, size_t size) __attribute__((returns_nonnull));
+/* Aborts when count * size overflows. */
+void *vpa_xreallocarray(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
+char *vpa_xstrdup(const char *text) __attribute__((returns_nonnull));
+char *vpa_xstrndup(const char *text, size_t len) __attribute__((returns_nonnull));
+char *vpa_xprintf(const char *fmt, ...) VPA_PRINTF(1, 2) __attribute__((returns_nonnull));
+
+/* Frees *pointer_to_pointer and sets it to NULL; the cleanup of vpa_auto_free. */
+void vpa_free_indirect(void *pointer_to_pointer);
+#define vpa_auto_free __attribute__((cleanup(vpa_free_indirect)))
+
+/* Ownership leaves a local variable: yields its value and sets it to NULL. */
+#define VPA_STEAL(p)                                                                               \
+    __extension__({                                                                                \
+        __typeof__(p) vpa_stolen_ = (p);                                                           \
+        (p) = NULL;                                                                                \
+        vpa_stolen_;                                                                               \
+    })
+
+/* Makes room for one more element in a heap array {items, count, capacity}; growth doubles. */
+#define VPA_GROW(items, count, capacity)                                                           \
+    do {                                                                                           \
+        if ((count) == (capacity)) {                                                               \
+            (capacity) = (capacity) ? (capacity) * 2 : 4;                                          \
+            (items) = vpa_xreallocarray((items), (size_t)(capacity), sizeof(*(items)));            \
+        }                                                                                          \
+    } while (0)
+
+#define VPA_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/*
+ * Arena: chunked bump allocator, 16-byte aligned, no free of single items. A zeroed struct is a valid
+ * empty arena with the default chunk. Chunks double up to 64 KiB; larger items get a chunk of their own.
+ */
+struct vpa_arena_chunk;
+struct vpa_arena {
+    struct vpa_arena_chunk *chunk; /* newest first */
+    size_t next_size;              /* size of the next chunk */
+    size_t used;                   /* bytes handed out, for limits and benchmarks */
+};
+
+/* first_chunk: bytes of the first chunk, 0 for the default of 1 KiB. Nothing is allocated yet. */
+void vpa_arena_init(struct vpa_arena *arena, size_t first_chunk);
+void *vpa_arena_alloc(struct vpa_arena *arena, size_t size) __attribute__((returns_nonnull));
+void *vpa_arena_zalloc(struct vpa_arena *arena, size_t size) __attribute__((returns_nonnull));
+char *vpa_arena_strdup(struct vpa_arena *arena, const char *text) __attribute__((returns_nonnull));
+char *vpa_arena_strndup(struct vpa_arena *arena, const char *text, size_t len)
+    __attribute__((returns_nonnull));
+char *vpa_arena_printf(struct vpa_arena *arena, const char *fmt, ...) VPA_PRINTF(2, 3)
+    __attribute__((returns_nonnull));
+/* Drops all items and keeps the largest chunk, ready for the next request. */
+void vpa_arena_clear(struct vpa_arena *arena);
+void vpa_arena_release(struct vpa_arena *arena);
+#define vpa_auto_arena __attribute__((cleanup(vpa_arena_release))) struct vpa_arena
+
+#endif

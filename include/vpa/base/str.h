@@ -1,0 +1,59 @@
+/*
+ * Small string helpers: comparison, strict number parsing, Go-style quoting, interned strings.
+ */
+#ifndef VPA_BASE_STR_H
+#define VPA_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vpa/base/buf.h"
+#include "vpa/base/error.h"
+#include "vpa/base/mem.h"
+
+static inline const char *vpa_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+bool vpa_str_eq(const char *a, const char *b); /* NULL equals only NULL */
+bool vpa_str_starts_with(const char *text, const char *prefix);
+bool vpa_str_ends_with(const char *text, const char *suffix);
+
+/* One piece of a separated list; empty pieces are given too.
+ *     const char *rest = text; struct vpa_slice piece;
+ *     while (vpa_str_split(&rest, ',', &piece)) ...
+ * "" yields one empty piece, as Go's strings.Split does. *rest becomes NULL behind the last piece. */
+struct vpa_slice {
+    const char *ptr;
+    size_t len;
+};
+bool vpa_str_split(const char **rest, char separator, struct vpa_slice *piece);
+struct vpa_slice vpa_slice_trim(struct vpa_slice s); /* without white space at both ends */
+bool vpa_slice_eq(struct vpa_slice s, const char *text);
+
+/* Whole text, base 10, no white space; VPA_INVALID with the text quoted otherwise. */
+int vpa_parse_int64(const char *text, int64_t *out, struct vpa_error *err) VPA_MUST_CHECK;
+int vpa_parse_uint64(const char *text, uint64_t *out, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* Appends text as Go's strconv.Quote prints it, quotes included. */
+void vpa_quote_go(struct vpa_buf *buf, const char *text);
+
+/* DNS-1123: label (63) and subdomain (253), as Kubernetes checks names. */
+bool vpa_is_dns1123_label(const char *text);
+bool vpa_is_dns1123_subdomain(const char *text);
+
+/*
+ * Interned strings: equal texts share one copy, so that comparison is by pointer and a name repeated in
+ * 100,000 pods is stored once. Reference counted; one pool per owner, single-threaded.
+ */
+struct vpa_intern_pool;
+struct vpa_intern_pool *vpa_intern_pool_new(void);
+void vpa_intern_pool_free(struct vpa_intern_pool *pool); /* also frees strings still referenced */
+const char *vpa_intern(struct vpa_intern_pool *pool, const char *text);
+const char *vpa_intern_n(struct vpa_intern_pool *pool, const char *text, size_t len);
+void vpa_unintern(struct vpa_intern_pool *pool, const char *interned); /* NULL is ignored */
+size_t vpa_intern_count(const struct vpa_intern_pool *pool);
+
+#endif

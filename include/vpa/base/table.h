@@ -1,0 +1,42 @@
+/*
+ * Hash table from byte strings to pointers: open addressing, 16 bytes and a hash per slot, seeded
+ * (hostile keys do not degrade it). Keys are borrowed: usually they live inside the value.
+ *
+ *     struct vpa_table pods = {0};
+ *     vpa_table_put(&pods, pod->key, pod);
+ *     struct pod *p = vpa_table_find(&pods, "default/web-0");
+ *     for (size_t i = 0; vpa_table_next(&pods, &i, &key, &value);) ...
+ *
+ * Iteration order is that of the slots: callers that promise an order sort (vpa_table_sorted).
+ */
+#ifndef VPA_BASE_TABLE_H
+#define VPA_BASE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vpa_table_slot;
+struct vpa_table { /* zeroed means empty */
+    struct vpa_table_slot *slots;
+    size_t count;
+    size_t used; /* with tombstones */
+    size_t capacity;
+};
+
+void vpa_table_release(struct vpa_table *table); /* the slots; neither keys nor values */
+void *vpa_table_find(const struct vpa_table *table, const char *key); /* NULL when absent */
+/* Stores value (not NULL) under key; returns the value replaced or NULL. Replacing also takes the new key. */
+void *vpa_table_put(struct vpa_table *table, const char *key, void *value);
+void *vpa_table_remove(struct vpa_table *table, const char *key); /* the removed value or NULL */
+void vpa_table_clear(struct vpa_table *table);
+/* Start with *i = 0. Removing the entry just given is allowed while iterating, adding is not. */
+bool vpa_table_next(const struct vpa_table *table, size_t *i, const char **key, void **value);
+/* Values ordered bytewise by key, in a heap array of table->count that the caller frees. */
+void **vpa_table_sorted(const struct vpa_table *table);
+
+/* 64-bit hash of bytes with the process seed (set once from vpa_hash_seed; default 0). */
+uint64_t vpa_hash_bytes(const void *bytes, size_t len);
+void vpa_hash_seed(uint64_t seed);
+
+#endif
