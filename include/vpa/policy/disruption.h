@@ -1,0 +1,79 @@
+/*
+ * Disruption budget: how many pods of a replica group may be down or in resize at once. Source:
+ * specification updater.md 8 and 12.1; DECISIONS U8 (owner kinds without a known replica count).
+ *
+ * A budget is built once per VPA and pass from the live pods that the VPA controls, and dies with the
+ * pass. Several requests may be in flight: an action is counted when it is sent (reserve) and given back
+ * when it fails (give_back), so that a budget is never exceeded, whatever the answers.
+ *
+ *     struct vpa_disruption *d = vpa_disruption_new(vpa, pods, count, replicas, ctx, &options);
+ *     struct vpa_replica_group *group = vpa_disruption_group(d, i);
+ *     if (vpa_group_disruptable(group)) ...
+ *     vpa_disruption_free(d);
+ */
+#ifndef VPA_POLICY_DISRUPTION_H
+#define VPA_POLICY_DISRUPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vpa/api/pod.h"
+#include "vpa/api/vpa.h"
+
+struct vpa_disruption_options {
+    int64_t min_replicas;        /* --min-replicas */
+    double tolerance;            /* --eviction-tolerance */
+    bool in_place_skip_budget;   /* --in-place-skip-disruption-budget */
+};
+
+/* Pods with one immediate owner. Field by field readable; changed only through the functions below. */
+struct vpa_replica_group {
+    const char *ns;
+    const char *kind;  /* of the first owner reference with controller: true */
+    const char *name;
+    int64_t configured;
+    int64_t running;   /* live pods that are not Pending */
+    int64_t pending;
+    int64_t tolerance; /* pods that may be missing */
+    int64_t evicted;   /* of this pass, requests in flight included; pending pods do not count */
+    int64_t in_place_started;
+    int64_t in_flight; /* reserved, not yet answered: a refusal now may turn into consent later */
+    bool below_min;
+};
+
+enum vpa_replica_source {
+    VPA_REPLICAS_KNOWN,   /* *count is the configured number */
+    VPA_REPLICAS_MISSING, /* object missing, no count, or 0: the group may not be touched */
+    VPA_REPLICAS_UNKNOWN, /* nothing known of this kind: the live count stands in (U8) */
+};
+/* Looks up the configured replicas of an owner: spec.replicas of ReplicationController, ReplicaSet,
+ * StatefulSet; status.numberReady of DaemonSet; the scale subresource of other kinds. Not called for Job. */
+typedef enum vpa_replica_source (*vpa_replicas_fn)(void *ctx, const char *ns, const char *kind,
+                                                   const char *api_version, const char *name,
+                                                   int64_t *count);
+
+struct vpa_disruption;
+/* pods: live pods of the VPA, in order; borrowed until free, like the VPA. */
+struct vpa_disruption *vpa_disruption_new(const struct vpa_object *vpa,
+                                          const struct vpa_pod *const *pods, size_t count,
+                                          vpa_replicas_fn replicas, void *ctx,
+                                          const struct vpa_disruption_options *options);
+void vpa_disruption_free(struct vpa_disruption *d);
+/* Group of pods[i], or NULL when it has none (discarded group, no controlling owner). */
+struct vpa_replica_group *vpa_disruption_group(struct vpa_disruption *d, size_t i);
+/* The groups in order of their first pod. */
+size_t vpa_disruption_group_count(const struct vpa_disruption *d);
+struct vpa_replica_group *vpa_disruption_group_at(struct vpa_disruption *d, size_t g);
+
+/* Whether one more running pod may be disturbed (updater.md 8.2). */
+bool vpa_group_disruptable(const struct vpa_replica_group *group);
+
+/* An eviction (of a pod that is pending or not) or a resize is sent; it succeeded; it failed. */
+void vpa_group_reserve_eviction(struct vpa_replica_group *group, bool pod_pending);
+void vpa_group_reserve_resize(struct vpa_replica_group *group);
+void vpa_group_settle(struct vpa_replica_group *group);
+void vpa_group_give_back_eviction(struct vpa_replica_group *group, bool pod_pending);
+void vpa_group_give_back_resize(struct vpa_replica_group *group);
+
+#endif

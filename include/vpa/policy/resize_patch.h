@@ -1,0 +1,36 @@
+/*
+ * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the pod).
+ * Source: specification updater.md 14 and 15.3; DECISIONS S1, U7, U14.
+ */
+#ifndef VPA_POLICY_RESIZE_PATCH_H
+#define VPA_POLICY_RESIZE_PATCH_H
+
+#include <stdbool.h>
+
+#include "vpa/api/pod.h"
+#include "vpa/api/vpa.h"
+#include "vpa/base/buf.h"
+#include "vpa/base/time.h"
+
+#define VPA_IN_PLACE_ANNOTATION "vpaInPlaceUpdated"
+/* Longest patch text. */
+#define VPA_RESIZE_PATCH_MAX (1 << 20)
+
+struct vpa_resize_patch {
+    struct vpa_buf resize;      /* JSON Patch for pods/resize; "" when there is no operation */
+    struct vpa_buf annotations; /* JSON Patch for the pod; never empty */
+    bool changes;    /* false: every value equals the pod's spec already, nothing needs to be sent (U7) */
+    bool takes_back; /* some expired boost marker is removed by `annotations` */
+};
+void vpa_resize_patch_init(struct vpa_resize_patch *patch);
+void vpa_resize_patch_release(struct vpa_resize_patch *patch);
+
+/* wanted: per spec.containers entry the recommended resources with proportional limits (updater.md 16.6,
+ * policy/capping.h), container_count entries. Fails with VPA_INVALID when an expired marker is unusable,
+ * with VPA_NOT_FOUND when there is no operation at all. scratch: for parsed markers. */
+int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                           const struct vpa_resources *wanted, vpa_time now,
+                           struct vpa_arena *scratch, struct vpa_resize_patch *out,
+                           struct vpa_error *err) VPA_MUST_CHECK;
+
+#endif
