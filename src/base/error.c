@@ -1,0 +1,76 @@
+/* Errors owned by the caller; see the header. */
+#include "vpa/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A cut text ends in "..." so that nobody takes it for the whole. */
+static void mark_cut(char *text, int wanted)
+{
+    if (wanted >= VPA_ERROR_TEXT_MAX)
+        memcpy(text + VPA_ERROR_TEXT_MAX - 4, "...", 4);
+}
+
+int vpa_vfail(struct vpa_error *err, enum vpa_code code, const char *fmt, va_list args)
+{
+    if (!err)
+        return -1;
+    err->code = code;
+    mark_cut(err->text, vsnprintf(err->text, sizeof(err->text), fmt, args));
+    return -1;
+}
+
+int vpa_fail(struct vpa_error *err, enum vpa_code code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vpa_vfail(err, code, fmt, args);
+    va_end(args);
+    return -1;
+}
+
+int vpa_wrap(struct vpa_error *err, const char *fmt, ...)
+{
+    char inner[VPA_ERROR_TEXT_MAX];
+    va_list args;
+
+    if (!err)
+        return -1;
+    memcpy(inner, err->text, sizeof(inner));
+    va_start(args, fmt);
+    int len = vsnprintf(err->text, sizeof(err->text), fmt, args);
+    va_end(args);
+    if (len >= 0 && len < VPA_ERROR_TEXT_MAX) {
+        size_t at = (size_t)len;
+        int more = snprintf(err->text + at, sizeof(err->text) - at, ": %s", inner);
+        len = more < 0 ? len : len + more;
+    }
+    mark_cut(err->text, len);
+    return -1;
+}
+
+const char *vpa_code_name(enum vpa_code code)
+{
+    switch (code) {
+    case VPA_OK:
+        return "ok";
+    case VPA_INVALID:
+        return "invalid";
+    case VPA_NOT_FOUND:
+        return "not found";
+    case VPA_CONFLICT:
+        return "conflict";
+    case VPA_GONE:
+        return "gone";
+    case VPA_RETRY:
+        return "retry";
+    case VPA_DENIED:
+        return "denied";
+    case VPA_LIMIT:
+        return "limit exceeded";
+    case VPA_CANCELLED:
+        return "cancelled";
+    }
+    return "unknown";
+}

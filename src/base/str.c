@@ -1,0 +1,280 @@
+/* String helpers and the intern pool; see the header. */
+#include "vpa/base/str.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/table.h"
+
+bool vpa_str_eq(const char *a, const char *b)
+{
+    if (!a || !b)
+        return a == b;
+    return strcmp(a, b) == 0;
+}
+
+bool vpa_str_starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool vpa_str_ends_with(const char *text, const char *suffix)
+{
+    size_t len = strlen(text), tail = strlen(suffix);
+
+    return len >= tail && memcmp(text + len - tail, suffix, tail) == 0;
+}
+
+bool vpa_str_split(const char **rest, char separator, struct vpa_slice *piece)
+{
+    if (!*rest)
+        return false;
+    const char *end = strchr(*rest, separator);
+    piece->ptr = *rest;
+    piece->len = end ? (size_t)(end - *rest) : strlen(*rest);
+    *rest = end ? end + 1 : NULL;
+    return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct vpa_slice vpa_slice_trim(struct vpa_slice s)
+{
+    while (s.len && is_space(s.ptr[0])) {
+        s.ptr++;
+        s.len--;
+    }
+    while (s.len && is_space(s.ptr[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+bool vpa_slice_eq(struct vpa_slice s, const char *text)
+{
+    return strlen(text) == s.len && memcmp(s.ptr, text, s.len) == 0;
+}
+
+static int not_a_number(const char *text, const char *what, struct vpa_error *err)
+{
+    vpa_auto_buf quoted;
+
+    vpa_buf_init(&quoted, 512);
+    vpa_quote_go(&quoted, text);
+    return vpa_fail(err, VPA_INVALID, "%s: %s", vpa_buf_text(&quoted), what);
+}
+
+/* strtoll and strtoull would take leading white space and signs that we do not. */
+int vpa_parse_uint64(const char *text, uint64_t *out, struct vpa_error *err)
+{
+    uint64_t n = 0;
+
+    if (!*text)
+        return not_a_number(text, "not a whole number", err);
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9')
+            return not_a_number(text, "not a whole number", err);
+        if (__builtin_mul_overflow(n, (uint64_t)10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
+            return not_a_number(text, "number out of range", err);
+    }
+    *out = n;
+    return 0;
+}
+
+int vpa_parse_int64(const char *text, int64_t *out, struct vpa_error *err)
+{
+    bool negative = text[0] == '-';
+    uint64_t n;
+
+    if (negative && (text[1] < '0' || text[1] > '9'))
+        return not_a_number(text, "not a whole number", err);
+    if (vpa_parse_uint64(negative ? text + 1 : text, &n, err) < 0)
+        return -1;
+    if (n > (uint64_t)INT64_MAX + negative)
+        return not_a_number(text, "number out of range", err);
+    *out = negative ? (int64_t)(0 - n) : (int64_t)n;
+    return 0;
+}
+
+/* Length of the valid UTF-8 sequence at p, 0 when there is none; *rune is the code point. */
+static size_t decode_rune(const unsigned char *p, uint32_t *rune)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
+
+    if (len <= 1) {
+        *rune = p[0];
+        return len;
+    }
+    uint32_t r = p[0] & (0xffu >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        if (p[i] >> 6 != 2)
+            return 0;
+        r = r << 6 | (p[i] & 0x3f);
+    }
+    if (r < smallest[len] || r > 0x10ffff || (r >= 0xd800 && r <= 0xdfff))
+        return 0;
+    *rune = r;
+    return len;
+}
+
+/*
+ * Go prints what unicode.IsPrint accepts and escapes the rest. Its tables are large; of the characters
+ * that occur in names and texts only controls, separators, surrogates and noncharacters are not printable.
+ */
+static bool is_printable(uint32_t r)
+{
+    if (r < 0x20 || (r >= 0x7f && r <= 0xa0) || r == 0xad)
+        return false;
+    if ((r >= 0x2000 && r <= 0x200f) || (r >= 0x2028 && r <= 0x202f) || (r >= 0x205f && r <= 0x206f))
+        return false;
+    if (r == 0x1680 || r == 0x3000 || r == 0xfeff || (r >= 0xfff0 && r <= 0xfffb))
+        return false;
+    if ((r >= 0xe000 && r <= 0xf8ff) || (r & 0xfffe) == 0xfffe || r >= 0xe0000)
+        return false;
+    return true;
+}
+
+void vpa_quote_go(struct vpa_buf *buf, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    vpa_buf_putc(buf, '"');
+    while (*p) {
+        uint32_t rune;
+        size_t len = decode_rune(p, &rune);
+        if (!len) {
+            vpa_buf_printf(buf, "\\x%02x", *p++);
+            continue;
+        }
+        if (rune == '"' || rune == '\\') {
+            vpa_buf_putc(buf, '\\');
+            vpa_buf_putc(buf, (char)rune);
+        } else if (rune >= 7 && rune <= 13) {
+            vpa_buf_putc(buf, '\\');
+            vpa_buf_putc(buf, "abtnvfr"[rune - 7]); /* \\a is 7, \\r is 13 */
+        } else if (is_printable(rune)) {
+            vpa_buf_append(buf, p, len);
+        } else if (rune < 0x20 || rune == 0x7f) {
+            vpa_buf_printf(buf, "\\x%02x", (unsigned)rune);
+        } else if (rune < 0x10000) {
+            vpa_buf_printf(buf, "\\u%04x", (unsigned)rune);
+        } else {
+            vpa_buf_printf(buf, "\\U%08x", (unsigned)rune);
+        }
+        p += len;
+    }
+    vpa_buf_putc(buf, '"');
+}
+
+static bool is_lower_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_label(const char *p, size_t len)
+{
+    if (!len || !is_lower_alnum(p[0]) || !is_lower_alnum(p[len - 1]))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (!is_lower_alnum(p[i]) && p[i] != '-')
+            return false;
+    return true;
+}
+
+bool vpa_is_dns1123_label(const char *text)
+{
+    size_t len = strlen(text);
+
+    return len <= 63 && is_label(text, len);
+}
+
+bool vpa_is_dns1123_subdomain(const char *text)
+{
+    const char *rest = text;
+    struct vpa_slice part;
+
+    if (strlen(text) > 253)
+        return false;
+    while (vpa_str_split(&rest, '.', &part))
+        if (!is_label(part.ptr, part.len))
+            return false;
+    return true;
+}
+
+/* An interned string: the count stands before the text that callers see. */
+struct interned {
+    uint32_t references;
+    char text[];
+};
+
+struct vpa_intern_pool {
+    struct vpa_table strings; /* text to struct interned */
+};
+
+struct vpa_intern_pool *vpa_intern_pool_new(void)
+{
+    return vpa_xcalloc(1, sizeof(struct vpa_intern_pool));
+}
+
+void vpa_intern_pool_free(struct vpa_intern_pool *pool)
+{
+    void *value;
+
+    if (!pool)
+        return;
+    for (size_t i = 0; vpa_table_next(&pool->strings, &i, NULL, &value);)
+        free(value);
+    vpa_table_release(&pool->strings);
+    free(pool);
+}
+
+const char *vpa_intern(struct vpa_intern_pool *pool, const char *text)
+{
+    struct interned *s = vpa_table_find(&pool->strings, text);
+
+    if (!s) {
+        size_t size = strlen(text) + 1;
+        s = vpa_xmalloc(sizeof(*s) + size);
+        s->references = 0;
+        memcpy(s->text, text, size);
+        vpa_table_put(&pool->strings, s->text, s);
+    }
+    s->references++;
+    return s->text;
+}
+
+const char *vpa_intern_n(struct vpa_intern_pool *pool, const char *text, size_t len)
+{
+    char small[256];
+    vpa_auto_free char *large = NULL;
+
+    if (len >= sizeof(small)) {
+        large = vpa_xstrndup(text, len);
+        return vpa_intern(pool, large);
+    }
+    memcpy(small, text, len);
+    small[len] = '\0';
+    return vpa_intern(pool, small);
+}
+
+void vpa_unintern(struct vpa_intern_pool *pool, const char *interned)
+{
+    if (!interned)
+        return;
+    struct interned *s = vpa_table_find(&pool->strings, interned);
+    assert(s && s->text == interned && s->references > 0);
+    if (--s->references == 0) {
+        vpa_table_remove(&pool->strings, interned);
+        free(s);
+    }
+}
+
+size_t vpa_intern_count(const struct vpa_intern_pool *pool)
+{
+    return pool->strings.count;
+}

@@ -1,0 +1,131 @@
+/* Bounded text builder and errors, which share the "cut, never overflow" promise. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/buf.h"
+#include "vpa/base/mem.h"
+
+START_TEST(appends_up_to_the_limit)
+{
+    vpa_auto_buf buf;
+
+    vpa_buf_init(&buf, 10);
+    ck_assert_str_eq(vpa_buf_text(&buf), "");
+    vpa_buf_puts(&buf, "12345");
+    vpa_buf_printf(&buf, "%03d", 678);
+    vpa_buf_putc(&buf, '9');
+    vpa_buf_putc(&buf, '0');
+    ck_assert(!vpa_buf_failed(&buf));
+    ck_assert_str_eq(vpa_buf_text(&buf), "1234567890");
+    vpa_buf_putc(&buf, 'x');
+    ck_assert(vpa_buf_failed(&buf));
+    ck_assert_uint_eq(buf.len, 10);
+}
+END_TEST
+
+START_TEST(a_failed_buffer_takes_nothing_until_cleared)
+{
+    vpa_auto_buf buf;
+
+    vpa_buf_init(&buf, 4);
+    vpa_buf_puts(&buf, "12345");
+    vpa_buf_puts(&buf, "1");
+    ck_assert_uint_eq(buf.len, 0);
+    vpa_buf_clear(&buf);
+    vpa_buf_puts(&buf, "1");
+    ck_assert_str_eq(vpa_buf_text(&buf), "1");
+}
+END_TEST
+
+START_TEST(long_formats_fit)
+{
+    vpa_auto_buf buf;
+    char text[1000];
+
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    vpa_buf_init(&buf, 4096);
+    vpa_buf_printf(&buf, "<%s>", text);
+    ck_assert_uint_eq(buf.len, 1001);
+    ck_assert_int_eq(buf.data[1000], '>');
+}
+END_TEST
+
+START_TEST(consume_truncate_take)
+{
+    vpa_auto_buf buf;
+
+    vpa_buf_init(&buf, 100);
+    vpa_buf_puts(&buf, "hello world");
+    vpa_buf_consume(&buf, 6);
+    vpa_buf_consume(&buf, 0);
+    ck_assert_str_eq(vpa_buf_text(&buf), "world");
+    vpa_buf_truncate(&buf, 2);
+    char *room = vpa_buf_reserve(&buf, 3);
+    memcpy(room, "xyz", 3);
+    vpa_buf_advance(&buf, 3);
+    vpa_auto_free char *taken = vpa_buf_take(&buf);
+    ck_assert_str_eq(taken, "woxyz");
+    vpa_auto_free char *empty = vpa_buf_take(&buf);
+    ck_assert_str_eq(empty, "");
+    ck_assert_ptr_null(vpa_buf_reserve(&buf, 101));
+}
+END_TEST
+
+START_TEST(error_texts_grow_from_the_inside)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_fail(&err, VPA_CONFLICT, "quantity %s", "\"1Zz\""), -1);
+    ck_assert_int_eq(vpa_wrap(&err, "container %s", "app"), -1);
+    ck_assert_str_eq(err.text, "container app: quantity \"1Zz\"");
+    ck_assert_int_eq(err.code, VPA_CONFLICT);
+    ck_assert_int_eq(vpa_fail(NULL, VPA_INVALID, "x"), -1);
+    ck_assert_int_eq(vpa_wrap(NULL, "x"), -1);
+}
+END_TEST
+
+START_TEST(long_error_texts_are_cut_visibly)
+{
+    struct vpa_error err;
+    char text[3000];
+
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    vpa_fail(&err, VPA_INVALID, "%s", text);
+    ck_assert_str_eq(err.text + VPA_ERROR_TEXT_MAX - 6, "aa...");
+    vpa_wrap(&err, "%.1000s", text);
+    ck_assert_str_eq(err.text + VPA_ERROR_TEXT_MAX - 4, "...");
+    vpa_wrap(&err, "%s", text);
+    ck_assert_str_eq(err.text + VPA_ERROR_TEXT_MAX - 4, "...");
+}
+END_TEST
+
+START_TEST(codes_have_names)
+{
+    static const char *const names[] = {"ok", "invalid", "not found", "conflict", "gone", "retry",
+                                        "denied", "limit exceeded", "cancelled", "unknown"};
+
+    ck_assert_str_eq(vpa_code_name((enum vpa_code)_i), names[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("buf");
+    TCase *tc = tcase_create("buf");
+    tcase_add_test(tc, appends_up_to_the_limit);
+    tcase_add_test(tc, a_failed_buffer_takes_nothing_until_cleared);
+    tcase_add_test(tc, long_formats_fit);
+    tcase_add_test(tc, consume_truncate_take);
+    tcase_add_test(tc, error_texts_grow_from_the_inside);
+    tcase_add_test(tc, long_error_texts_are_cut_visibly);
+    tcase_add_loop_test(tc, codes_have_names, 0, 10);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

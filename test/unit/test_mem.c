@@ -1,0 +1,118 @@
+/* Arena and growth macros. */
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+
+START_TEST(arena_items_are_aligned_and_apart)
+{
+    vpa_auto_arena arena = {0};
+    char *last = NULL;
+
+    for (size_t size = 1; size < 5000; size += 37) {
+        char *p = vpa_arena_alloc(&arena, size);
+        ck_assert_uint_eq((uintptr_t)p % 16, 0);
+        memset(p, (int)(size & 0xff), size);
+        if (last)
+            ck_assert_int_eq(last[0], (char)((size - 37) & 0xff));
+        last = p;
+    }
+}
+END_TEST
+
+START_TEST(large_item_keeps_the_room_of_the_current_chunk)
+{
+    vpa_auto_arena arena;
+
+    vpa_arena_init(&arena, 256);
+    char *a = vpa_arena_alloc(&arena, 16);
+    vpa_arena_alloc(&arena, 100000);
+    char *b = vpa_arena_alloc(&arena, 16);
+    ck_assert_ptr_eq(a + 16, b);
+}
+END_TEST
+
+START_TEST(clear_keeps_one_chunk_and_counts_from_zero)
+{
+    vpa_auto_arena arena = {0};
+
+    for (int i = 0; i < 100; i++)
+        vpa_arena_alloc(&arena, 1000);
+    ck_assert_uint_ge(arena.used, 100000);
+    vpa_arena_clear(&arena);
+    ck_assert_uint_eq(arena.used, 0);
+    ck_assert_ptr_nonnull(arena.chunk);
+    ck_assert_str_eq(vpa_arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
+    vpa_arena_release(&arena);
+    vpa_arena_clear(&arena);
+    ck_assert_ptr_null(arena.chunk);
+}
+END_TEST
+
+START_TEST(strings_are_copied)
+{
+    vpa_auto_arena arena = {0};
+    char text[] = "abcdef";
+    char *copy = vpa_arena_strndup(&arena, text, 3);
+    vpa_auto_free char *whole = vpa_xstrdup(text);
+    vpa_auto_free char *printed = vpa_xprintf("%s/%d", text, 3);
+
+    text[0] = 'X';
+    ck_assert_str_eq(copy, "abc");
+    ck_assert_str_eq(whole, "abcdef");
+    ck_assert_str_eq(printed, "abcdef/3");
+    ck_assert_int_eq(((char *)vpa_arena_zalloc(&arena, 8))[7], 0);
+}
+END_TEST
+
+START_TEST(steal_moves_ownership)
+{
+    char *a = vpa_xstrdup("x");
+    vpa_auto_free char *b = VPA_STEAL(a);
+
+    ck_assert_ptr_null(a);
+    ck_assert_str_eq(b, "x");
+}
+END_TEST
+
+START_TEST(grow_doubles)
+{
+    int *items = NULL;
+    size_t count = 0, capacity = 0;
+
+    for (int i = 0; i < 9; i++) {
+        VPA_GROW(items, count, capacity);
+        items[count++] = i;
+    }
+    ck_assert_uint_eq(capacity, 16);
+    ck_assert_int_eq(items[8], 8);
+    free(items);
+}
+END_TEST
+
+START_TEST(absurd_sizes_abort)
+{
+    vpa_xreallocarray(NULL, SIZE_MAX, 16);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mem");
+    TCase *tc = tcase_create("mem");
+    tcase_add_test(tc, arena_items_are_aligned_and_apart);
+    tcase_add_test(tc, large_item_keeps_the_room_of_the_current_chunk);
+    tcase_add_test(tc, clear_keeps_one_chunk_and_counts_from_zero);
+    tcase_add_test(tc, strings_are_copied);
+    tcase_add_test(tc, steal_moves_ownership);
+    tcase_add_test(tc, grow_doubles);
+    tcase_add_test_raise_signal(tc, absurd_sizes_abort, 6);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

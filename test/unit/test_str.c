@@ -1,0 +1,231 @@
+/* String helpers, number parsing, Go quoting, interning, and the hash table below it. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/str.h"
+#include "vpa/base/table.h"
+
+static const struct {
+    const char *text;
+    int ok;
+    int64_t value;
+} integers[] = {
+    {"0", 1, 0},
+    {"-0", 1, 0},
+    {"42", 1, 42},
+    {"-42", 1, -42},
+    {"9223372036854775807", 1, INT64_MAX},
+    {"-9223372036854775808", 1, INT64_MIN},
+    {"9223372036854775808", 0, 0},
+    {"-9223372036854775809", 0, 0},
+    {"99999999999999999999", 0, 0},
+    {"18446744073709551616", 0, 0},
+    {"", 0, 0},
+    {"-", 0, 0},
+    {"--1", 0, 0},
+    {"+1", 0, 0},
+    {" 1", 0, 0},
+    {"1 ", 0, 0},
+    {"1a", 0, 0},
+    {"0x10", 0, 0},
+};
+
+START_TEST(parses_integers)
+{
+    int64_t value = -7;
+    struct vpa_error err;
+    int rc = vpa_parse_int64(integers[_i].text, &value, &err);
+
+    ck_assert_int_eq(rc, integers[_i].ok ? 0 : -1);
+    ck_assert_int_eq(value, integers[_i].ok ? integers[_i].value : -7);
+    if (rc < 0)
+        ck_assert_int_eq(err.text[0], '"');
+}
+END_TEST
+
+static const struct {
+    const char *text, *quoted;
+} quotes[] = {
+    {"", "\"\""},
+    {"plain", "\"plain\""},
+    {"a\"b\\c", "\"a\\\"b\\\\c\""},
+    {"\a\b\t\n\v\f\r", "\"\\a\\b\\t\\n\\v\\f\\r\""},
+    {"\x01\x7f", "\"\\x01\\x7f\""},
+    {"\xc3\xa9", "\"\xc3\xa9\""},
+    {"\xff\xc3", "\"\\xff\\xc3\""},
+    {"\xc0\x80", "\"\\xc0\\x80\""},
+    {"\xed\xa0\x80", "\"\\xed\\xa0\\x80\""},
+    {"\xe2\x80\xa8", "\"\\u2028\""},
+    {"\xc2\xa0", "\"\\u00a0\""},
+    {"\xef\xbb\xbf", "\"\\ufeff\""},
+    {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},
+    {"\xf3\xa0\x80\x81", "\"\\U000e0001\""},
+};
+
+START_TEST(quotes_as_go)
+{
+    vpa_auto_buf buf;
+
+    vpa_buf_init(&buf, 1000);
+    vpa_quote_go(&buf, quotes[_i].text);
+    ck_assert_str_eq(vpa_buf_text(&buf), quotes[_i].quoted);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int label, subdomain;
+} names[] = {
+    {"a", 1, 1},   {"", 0, 0},     {"a-b", 1, 1}, {"-a", 0, 0},
+    {"a-", 0, 0},  {"A", 0, 0},    {"a.b", 0, 1}, {"a..b", 0, 0},
+    {".a", 0, 0},  {"a_b", 0, 0},  {"0", 1, 1},   {"a.b.", 0, 0},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0, 1},
+};
+
+START_TEST(checks_names)
+{
+    ck_assert_int_eq(vpa_is_dns1123_label(names[_i].text), names[_i].label);
+    ck_assert_int_eq(vpa_is_dns1123_subdomain(names[_i].text), names[_i].subdomain);
+}
+END_TEST
+
+START_TEST(long_names_are_refused)
+{
+    char text[300];
+
+    memset(text, 'a', sizeof(text));
+    text[254] = '\0';
+    ck_assert(!vpa_is_dns1123_subdomain(text));
+    text[253] = '\0';
+    ck_assert(vpa_is_dns1123_subdomain(text));
+}
+END_TEST
+
+START_TEST(splits_with_empty_pieces)
+{
+    const char *rest = "a,,b,";
+    const char *const want[] = {"a", "", "b", ""};
+    struct vpa_slice piece;
+    size_t n = 0;
+
+    while (vpa_str_split(&rest, ',', &piece))
+        ck_assert(vpa_slice_eq(piece, want[n++]));
+    ck_assert_uint_eq(n, 4);
+    ck_assert(!vpa_str_split(&rest, ',', &piece));
+}
+END_TEST
+
+START_TEST(small_helpers)
+{
+    ck_assert(vpa_str_eq(NULL, NULL));
+    ck_assert(!vpa_str_eq("a", NULL));
+    ck_assert(!vpa_str_eq(NULL, "a"));
+    ck_assert(vpa_str_eq("a", "a"));
+    ck_assert(vpa_str_starts_with("abc", "ab"));
+    ck_assert(!vpa_str_starts_with("a", "ab"));
+    ck_assert(vpa_str_ends_with("abc", "bc"));
+    ck_assert(!vpa_str_ends_with("c", "bc"));
+    ck_assert(vpa_slice_eq(vpa_slice_trim((struct vpa_slice){" \t x y\r\n", 8}), "x y"));
+    ck_assert_uint_eq(vpa_slice_trim((struct vpa_slice){"   ", 3}).len, 0);
+    ck_assert_str_eq(vpa_or_empty(NULL), "");
+}
+END_TEST
+
+START_TEST(interned_strings_are_shared_and_counted)
+{
+    struct vpa_intern_pool *pool = vpa_intern_pool_new();
+    char text[] = "default", long_text[400];
+    const char *a = vpa_intern(pool, text);
+    const char *b = vpa_intern_n(pool, "defaultX", 7);
+
+    text[0] = 'X';
+    ck_assert_ptr_eq(a, b);
+    ck_assert_str_eq(a, "default");
+    memset(long_text, 'y', sizeof(long_text));
+    const char *c = vpa_intern_n(pool, long_text, sizeof(long_text));
+    ck_assert_uint_eq(strlen(c), sizeof(long_text));
+    ck_assert_uint_eq(vpa_intern_count(pool), 2);
+    vpa_unintern(pool, a);
+    ck_assert_uint_eq(vpa_intern_count(pool), 2);
+    vpa_unintern(pool, b);
+    ck_assert_uint_eq(vpa_intern_count(pool), 1);
+    vpa_unintern(pool, NULL);
+    vpa_intern_pool_free(pool);
+    vpa_intern_pool_free(NULL);
+}
+END_TEST
+
+/* The table against an array of flags, with enough removals to need clean-ups. */
+START_TEST(table_follows_a_naive_reference)
+{
+    enum { KEYS = 500 };
+    static char keys[KEYS][16];
+    bool present[KEYS] = {false};
+    struct vpa_table table = {0};
+    uint64_t random = 42;
+    size_t count = 0;
+
+    vpa_hash_seed(7);
+    for (int i = 0; i < KEYS; i++)
+        snprintf(keys[i], sizeof(keys[i]), "k%d", i);
+    for (int step = 0; step < 20000; step++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t k = (size_t)(random >> 33) % KEYS;
+        if (random >> 62) {
+            void *old = vpa_table_put(&table, keys[k], keys[k]);
+            ck_assert_ptr_eq(old, present[k] ? keys[k] : NULL);
+            count += !present[k];
+            present[k] = true;
+        } else {
+            ck_assert_ptr_eq(vpa_table_remove(&table, keys[k]), present[k] ? keys[k] : NULL);
+            count -= present[k];
+            present[k] = false;
+        }
+        ck_assert_uint_eq(table.count, count);
+        k = (size_t)(random >> 20) % KEYS;
+        ck_assert_ptr_eq(vpa_table_find(&table, keys[k]), present[k] ? keys[k] : NULL);
+    }
+    void **sorted = vpa_table_sorted(&table);
+    for (size_t i = 1; i < table.count; i++)
+        ck_assert_int_lt(strcmp(sorted[i - 1], sorted[i]), 0);
+    free(sorted);
+
+    const char *key;
+    void *value;
+    for (size_t i = 0; vpa_table_next(&table, &i, &key, &value);) {
+        ck_assert_ptr_eq(vpa_table_remove(&table, key), value);
+        count--;
+    }
+    ck_assert_uint_eq(count, 0);
+    ck_assert_uint_eq(table.count, 0);
+    vpa_table_put(&table, "a", keys[0]);
+    vpa_table_clear(&table);
+    ck_assert_ptr_null(vpa_table_find(&table, "a"));
+    ck_assert_ptr_null(vpa_table_remove(&table, "a"));
+    vpa_table_release(&table);
+    vpa_table_clear(&table);
+    vpa_hash_seed(0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("str");
+    TCase *tc = tcase_create("str");
+    tcase_add_loop_test(tc, parses_integers, 0, VPA_COUNT(integers));
+    tcase_add_loop_test(tc, quotes_as_go, 0, VPA_COUNT(quotes));
+    tcase_add_loop_test(tc, checks_names, 0, VPA_COUNT(names));
+    tcase_add_test(tc, long_names_are_refused);
+    tcase_add_test(tc, splits_with_empty_pieces);
+    tcase_add_test(tc, small_helpers);
+    tcase_add_test(tc, interned_strings_are_shared_and_counted);
+    tcase_add_test(tc, table_follows_a_naive_reference);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
