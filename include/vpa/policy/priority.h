@@ -75,9 +75,9 @@ const char *vpa_admission_name(enum vpa_admission admission); /* "young", for lo
 struct vpa_update_candidate {
     const struct vpa_pod *pod;
     struct vpa_priority priority;
-    size_t index; /* free for the caller */
+    size_t index; /* position in the list it came from: the order of equal priorities */
 };
-/* Scale-ups first, then larger diffs first; stable. */
+/* Scale-ups first, then larger diffs first, then by index. */
 void vpa_priority_sort(struct vpa_update_candidate *items, size_t count);
 
 /* spec.updatePolicy.evictionRequirements (updater.md 11): one container for which every requirement holds

@@ -11,6 +11,7 @@
 #include "vpa/api/vpa.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/time.h"
+#include "vpa/policy/capping.h"
 
 #define VPA_IN_PLACE_ANNOTATION "vpaInPlaceUpdated"
 /* Longest patch text. */
@@ -25,12 +26,12 @@ struct vpa_resize_patch {
 void vpa_resize_patch_init(struct vpa_resize_patch *patch);
 void vpa_resize_patch_release(struct vpa_resize_patch *patch);
 
-/* wanted: per spec.containers entry the recommended resources with proportional limits (updater.md 16.6,
- * policy/capping.h), container_count entries. Fails with VPA_INVALID when an expired marker is unusable,
- * with VPA_NOT_FOUND when there is no operation at all. scratch: for parsed markers. */
+/* plans: what vpa_capping_plan gives for this pod. Fails with VPA_INVALID when an expired marker is
+ * unusable, with VPA_NOT_FOUND when there is no operation on resources at all. arena: for parsed markers.
+ * out was initialised; it is refilled. */
 int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
-                           const struct vpa_resources *wanted, vpa_time now,
-                           struct vpa_arena *scratch, struct vpa_resize_patch *out,
+                           const struct vpa_container_plan *plans, vpa_time now,
+                           struct vpa_arena *arena, struct vpa_resize_patch *out,
                            struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif

@@ -66,8 +66,6 @@ vpa_time vpa_update_memory_first_seen(struct vpa_update_memory *memory, const ch
 bool vpa_update_memory_find_first_seen(const struct vpa_update_memory *memory, const char *uid,
                                        vpa_time *out);
 void vpa_update_memory_set_first_seen(struct vpa_update_memory *memory, const char *uid, vpa_time t);
-/* The pod is seen without a resize: its timer stops, the next resize starts a new one. */
-void vpa_update_memory_clear_first_seen(struct vpa_update_memory *memory, const char *uid);
 /* Records (replacing) a copy of the recommendation / finds the record, borrowed until the next change. */
 void vpa_update_memory_record_infeasible(struct vpa_update_memory *memory, const char *uid,
                                          const struct vpa_recommendation *recommendation);
@@ -112,6 +110,8 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
                         struct vpa_update_memory *memory, vpa_time now);
 bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                    struct vpa_update_memory *memory, vpa_time now);
+/* Whether some startup boost of the pod is over (policy/boost.h): it carries an expired marker. */
+bool vpa_pod_boost_expired(const struct vpa_pod *pod, const struct vpa_object *vpa, vpa_time now);
 bool vpa_can_unboost(const struct vpa_pod *pod, const struct vpa_object *vpa,
                      const struct vpa_replica_group *group,
                      const struct vpa_update_options *options, vpa_time now);
