@@ -1,0 +1,339 @@
+/*
+ * A splitter needs to know only where values begin and end: strings (a bracket inside one does not count)
+ * and the balance of brackets. What is between is checked when the object is parsed. An object that lies
+ * in one chunk is handed on without a copy; only what crosses a chunk's border is gathered.
+ *
+ * List mode reads the outermost object member by member. Everything but the elements of "items" goes into
+ * the head text, which is a complete object of its own at the end.
+ */
+#include "vpa/json/json_stream.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "vpa/base/buf.h"
+#include "vpa/base/mem.h"
+
+enum state {
+    VALUES,       /* between objects (VPA_STREAM_VALUES) */
+    LIST_START,   /* before the outermost '{' */
+    MEMBER,       /* before a member name or '}' */
+    COLON,        /* before ':' */
+    MEMBER_VALUE, /* before a member's value */
+    WORD,         /* in a number, true, false or null of the head */
+    AFTER_MEMBER, /* before ',' or '}' */
+    FIRST_ITEM,   /* behind the '[' of items */
+    ITEM,         /* behind a ',' in items */
+    AFTER_ITEM,   /* before ',' or ']' */
+    OBJECT,       /* in an object to be given */
+    HEAD_VALUE,   /* in a string, array or object of the head */
+    LIST_END,     /* behind the outermost '}' */
+};
+
+struct vpa_json_stream {
+    enum state state;
+    enum state after;   /* OBJECT, HEAD_VALUE: the state behind the value */
+    unsigned depth;     /* open brackets of the current value */
+    bool in_string;
+    bool escaped;
+    bool at_items; /* the member being read is "items" */
+    bool items_seen;
+    size_t name_start;  /* of the member name in the head */
+    struct vpa_buf object; /* the part of an object that came in earlier chunks */
+    struct vpa_buf head;
+    size_t object_max;
+    vpa_stream_object_fn on_object;
+    vpa_stream_object_fn on_head;
+    void *ctx;
+};
+
+struct vpa_json_stream *vpa_json_stream_new(enum vpa_stream_kind kind, size_t object_max,
+                                            vpa_stream_object_fn on_object,
+                                            vpa_stream_object_fn on_head, void *ctx)
+{
+    struct vpa_json_stream *s = vpa_xcalloc(1, sizeof(*s));
+
+    s->state = kind == VPA_STREAM_LIST ? LIST_START : VALUES;
+    s->object_max = object_max;
+    s->on_object = on_object;
+    s->on_head = on_head;
+    s->ctx = ctx;
+    vpa_buf_init(&s->object, object_max);
+    vpa_buf_init(&s->head, object_max);
+    return s;
+}
+
+void vpa_json_stream_free(struct vpa_json_stream *s)
+{
+    if (!s)
+        return;
+    vpa_buf_release(&s->object);
+    vpa_buf_release(&s->head);
+    vpa_free_indirect(&s);
+}
+
+/* Moves past the rest of a string, array or object; returns where it ends or `end`. A value is complete
+ * when depth is 0 and in_string is false. */
+static const char *skip_value(struct vpa_json_stream *s, const char *p, const char *end)
+{
+    /* 1: string, 2: opens, 3: closes; 4: backslash (matters in strings only) */
+    static const unsigned char kinds[256] = {
+        ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3, ['\\'] = 4,
+    };
+
+    while (p < end) {
+        if (s->in_string) {
+            if (s->escaped) {
+                s->escaped = false;
+                p++;
+                continue;
+            }
+            while (p < end && *p != '"' && *p != '\\')
+                p++;
+            if (p == end)
+                return p;
+            s->escaped = *p == '\\';
+            s->in_string = s->escaped;
+            p++;
+            if (!s->in_string && s->depth == 0)
+                return p;
+            continue;
+        }
+        while (p < end && !kinds[(unsigned char)*p])
+            p++;
+        if (p == end)
+            return p;
+        switch (kinds[(unsigned char)*p++]) {
+        case 1:
+            s->in_string = true;
+            break;
+        case 2:
+            s->depth++;
+            break;
+        case 3:
+            if (--s->depth == 0)
+                return p;
+            break;
+        default:
+            break;
+        }
+    }
+    return p;
+}
+
+static bool value_complete(const struct vpa_json_stream *s)
+{
+    return s->depth == 0 && !s->in_string;
+}
+
+static int too_long(const struct vpa_json_stream *s, struct vpa_error *err)
+{
+    return vpa_fail(err, VPA_LIMIT, "an object is longer than %zu bytes", s->object_max);
+}
+
+static int unexpected(char c, const char *expected, struct vpa_error *err)
+{
+    if ((unsigned char)c < 0x20 || (unsigned char)c > 0x7e)
+        return vpa_fail(err, VPA_INVALID, "byte 0x%02x where %s was expected", (unsigned char)c,
+                        expected);
+    return vpa_fail(err, VPA_INVALID, "'%c' where %s was expected", c, expected);
+}
+
+/* In an object that will be given: takes what this chunk has of it. */
+static int feed_object(struct vpa_json_stream *s, const char **p, const char *end,
+                       struct vpa_error *err)
+{
+    const char *start = *p, *stop = skip_value(s, start, end);
+    size_t len = (size_t)(stop - start);
+
+    *p = stop;
+    if (len > s->object_max - s->object.len)
+        return too_long(s, err);
+    if (value_complete(s) && s->object.len == 0) {
+        s->state = s->after;
+        return s->on_object(s->ctx, start, len, err);
+    }
+    vpa_buf_append(&s->object, start, len);
+    if (!value_complete(s))
+        return 0;
+    s->state = s->after;
+    int result = s->on_object(s->ctx, s->object.data, s->object.len, err);
+    vpa_buf_clear(&s->object);
+    return result;
+}
+
+static int begin_object(struct vpa_json_stream *s, char c, enum state after, const char *expected,
+                        struct vpa_error *err)
+{
+    if (c != '{')
+        return unexpected(c, expected, err);
+    s->state = OBJECT;
+    s->after = after;
+    return 0;
+}
+
+/* The member name just read is "items". */
+static bool name_is_items(const struct vpa_json_stream *s)
+{
+    static const char items[] = "\"items\"";
+
+    return s->head.len - s->name_start == sizeof(items) - 1 &&
+           memcmp(s->head.data + s->name_start, items, sizeof(items) - 1) == 0;
+}
+
+static int feed_head(struct vpa_json_stream *s, const char **p, const char *end,
+                     struct vpa_error *err)
+{
+    const char *start = *p, *stop = skip_value(s, start, end);
+
+    *p = stop;
+    vpa_buf_append(&s->head, start, (size_t)(stop - start));
+    if (vpa_buf_failed(&s->head))
+        return too_long(s, err);
+    if (value_complete(s)) {
+        if (s->after == COLON)
+            s->at_items = name_is_items(s);
+        s->state = s->after;
+    }
+    return 0;
+}
+
+/* The first character of a member's value; the character itself is not consumed unless it opens items. */
+static int begin_member_value(struct vpa_json_stream *s, const char **p, struct vpa_error *err)
+{
+    char c = **p;
+
+    if (c == '[' && s->at_items) {
+        if (s->items_seen)
+            return vpa_fail(err, VPA_INVALID, "items occurs twice");
+        s->items_seen = true;
+        vpa_buf_puts(&s->head, "[]");
+        s->state = FIRST_ITEM;
+        ++*p;
+    } else if (c == '{' || c == '[' || c == '"') {
+        s->state = HEAD_VALUE;
+        s->after = AFTER_MEMBER;
+    } else if (c == ',' || c == ':' || c == '}' || c == ']') {
+        return unexpected(c, "a value", err);
+    } else {
+        s->state = WORD;
+    }
+    return 0;
+}
+
+static int put_head(struct vpa_json_stream *s, char c, enum state next, struct vpa_error *err)
+{
+    vpa_buf_putc(&s->head, c);
+    s->state = next;
+    return vpa_buf_failed(&s->head) ? too_long(s, err) : 0;
+}
+
+/* One character between values; *p moves unless the character begins what the new state reads. */
+static int step(struct vpa_json_stream *s, const char **p, struct vpa_error *err)
+{
+    char c = **p;
+
+    switch (s->state) {
+    case VALUES:
+        return begin_object(s, c, VALUES, "an object", err);
+    case FIRST_ITEM:
+    case ITEM:
+        if (c == ']' && s->state == FIRST_ITEM) {
+            s->state = AFTER_MEMBER;
+            ++*p;
+            return 0;
+        }
+        return begin_object(s, c, AFTER_ITEM, "an item", err);
+    case AFTER_ITEM:
+        if (c != ',' && c != ']')
+            return unexpected(c, "',' or ']'", err);
+        s->state = c == ',' ? ITEM : AFTER_MEMBER;
+        ++*p;
+        return 0;
+    case LIST_START:
+        if (c != '{')
+            return unexpected(c, "a list object", err);
+        ++*p;
+        return put_head(s, c, MEMBER, err);
+    case MEMBER:
+        if (c == '"') {
+            s->name_start = s->head.len;
+            s->state = HEAD_VALUE;
+            s->after = COLON;
+            return 0;
+        }
+        if (c != '}')
+            return unexpected(c, "a member name", err);
+        ++*p;
+        return put_head(s, c, LIST_END, err);
+    case COLON:
+        if (c != ':')
+            return unexpected(c, "':'", err);
+        ++*p;
+        return put_head(s, c, MEMBER_VALUE, err);
+    case MEMBER_VALUE:
+        return begin_member_value(s, p, err);
+    case AFTER_MEMBER:
+        if (c != ',' && c != '}')
+            return unexpected(c, "',' or '}'", err);
+        ++*p;
+        return put_head(s, c, c == ',' ? MEMBER : LIST_END, err);
+    default:
+        return unexpected(c, "the end", err);
+    }
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* In a number or word of the head, up to what ends it. */
+static int feed_word(struct vpa_json_stream *s, const char **p, const char *end,
+                     struct vpa_error *err)
+{
+    while (*p < end) {
+        char c = **p;
+        if (is_space(c) || c == ',' || c == '}') {
+            s->state = AFTER_MEMBER;
+            return 0;
+        }
+        if (put_head(s, c, WORD, err) < 0)
+            return -1;
+        ++*p;
+    }
+    return 0;
+}
+
+int vpa_json_stream_feed(struct vpa_json_stream *s, const char *bytes, size_t len,
+                         struct vpa_error *err)
+{
+    const char *p = bytes, *end = bytes + len;
+
+    while (p < end) {
+        int result;
+
+        if (s->state == OBJECT)
+            result = feed_object(s, &p, end, err);
+        else if (s->state == HEAD_VALUE)
+            result = feed_head(s, &p, end, err);
+        else if (s->state == WORD)
+            result = feed_word(s, &p, end, err);
+        else if (is_space(*p))
+            result = (p++, 0);
+        else
+            result = step(s, &p, err);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int vpa_json_stream_finish(struct vpa_json_stream *s, struct vpa_error *err)
+{
+    if (s->state != VALUES && s->state != LIST_END)
+        return vpa_fail(err, VPA_INVALID, "the text ends too early");
+    if (s->state == LIST_END && s->on_head)
+        return s->on_head(s->ctx, s->head.data, s->head.len, err);
+    return 0;
+}

@@ -1,0 +1,427 @@
+#include "vpa/json/json_writer.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+/* Bytes that go into a string as they are; the rest is escaped or checked as UTF-8. */
+static const bool plain[256] = {
+    [0x20] = true,          [0x21] = true,          [0x23 ... 0x25] = true, [0x27 ... 0x3b] = true,
+    [0x3d] = true,          [0x3f ... 0x5b] = true, [0x5d ... 0x7f] = true,
+};
+
+/* Length of the well-formed UTF-8 sequence at p (NUL-terminated), 0 when it is malformed. */
+static size_t utf8_len(const unsigned char *p)
+{
+    size_t len;
+    unsigned char low = 0x80, high = 0xbf;
+
+    if (p[0] >= 0xc2 && p[0] <= 0xdf)
+        len = 2;
+    else if (p[0] >= 0xe0 && p[0] <= 0xef)
+        len = 3;
+    else if (p[0] >= 0xf0 && p[0] <= 0xf4)
+        len = 4;
+    else
+        return 0;
+    if (p[0] == 0xe0)
+        low = 0xa0; /* no overlong forms */
+    else if (p[0] == 0xed)
+        high = 0x9f; /* no surrogates */
+    else if (p[0] == 0xf0)
+        low = 0x90;
+    else if (p[0] == 0xf4)
+        high = 0x8f; /* nothing above U+10FFFF */
+    if (p[1] < low || p[1] > high)
+        return 0;
+    for (size_t i = 2; i < len; i++)
+        if (p[i] < 0x80 || p[i] > 0xbf)
+            return 0;
+    return len;
+}
+
+/* Writes the escape of what stands at p; returns the bytes consumed. */
+static size_t escape_one(struct vpa_buf *buf, const unsigned char *p)
+{
+    static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: byte, letter */
+
+    if (*p >= 0x80) {
+        size_t len = utf8_len(p);
+        if (len == 0) {
+            vpa_buf_puts(buf, "\\ufffd");
+            return 1;
+        }
+        if (len == 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9))
+            vpa_buf_puts(buf, p[2] == 0xa8 ? "\\u2028" : "\\u2029");
+        else
+            vpa_buf_append(buf, p, len);
+        return len;
+    }
+    for (const char *pair = shorts; *pair; pair += 2) {
+        if ((unsigned char)*pair == *p) {
+            vpa_buf_putc(buf, '\\');
+            vpa_buf_putc(buf, pair[1]);
+            return 1;
+        }
+    }
+    vpa_buf_printf(buf, "\\u%04x", *p);
+    return 1;
+}
+
+void vpa_json_escape(struct vpa_buf *buf, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text, *run;
+
+    vpa_buf_putc(buf, '"');
+    for (;;) {
+        run = p;
+        while (plain[*p])
+            p++;
+        vpa_buf_append(buf, run, (size_t)(p - run));
+        if (*p == '\0')
+            break;
+        p += escape_one(buf, p);
+    }
+    vpa_buf_putc(buf, '"');
+}
+
+/* ---- doubles ------------------------------------------------------------------------------------- */
+
+/* "d.ddde[+-]xx" of a finite |x| with the given number of digits, split. */
+struct decimal {
+    char digits[24]; /* without point */
+    int exponent;    /* of the first digit */
+};
+
+static void to_decimal(double x, int count, struct decimal *out)
+{
+    char text[40];
+    size_t n = 0;
+
+    snprintf(text, sizeof(text), "%.*e", count - 1, x);
+    for (const char *p = text; *p != 'e'; p++)
+        if (*p != '.')
+            out->digits[n++] = *p;
+    out->digits[n] = '\0';
+    out->exponent = atoi(strchr(text, 'e') + 1);
+}
+
+static double from_decimal(const struct decimal *d)
+{
+    char text[48];
+
+    snprintf(text, sizeof(text), "%c.%se%d", d->digits[0], d->digits + 1, d->exponent);
+    return strtod(text, NULL);
+}
+
+/* The next larger decimal of as many digits. */
+static void increment(struct decimal *d)
+{
+    size_t i = strlen(d->digits);
+
+    while (i-- > 0) {
+        if (d->digits[i] < '9') {
+            d->digits[i]++;
+            return;
+        }
+        d->digits[i] = '0';
+    }
+    d->digits[0] = '1';
+    d->exponent++;
+}
+
+static bool round_trips(double x, int count, struct decimal *out)
+{
+    int exponent;
+
+    to_decimal(x, count, out);
+    if (from_decimal(out) == x)
+        return true;
+    /* Above a power of two doubles lie twice as far apart as below it, so there a farther decimal may
+     * read back where the nearest one does not. */
+    if (frexp(x, &exponent) != 0.5)
+        return false;
+    increment(out);
+    return from_decimal(out) == x;
+}
+
+/* The shortest decimal that reads back as x > 0. Fifteen digits always name the double that a text of at
+ * most fifteen digits means, so for normal numbers only 15, 16 and 17 need trying. */
+static void shortest(double x, struct decimal *out)
+{
+    int count = x < 2.2250738585072014e-308 ? 1 : 15;
+
+    while (count < 17 && !round_trips(x, count, out))
+        count++;
+    if (count == 17)
+        to_decimal(x, 17, out);
+    size_t n = strlen(out->digits);
+    while (n > 1 && out->digits[n - 1] == '0')
+        out->digits[--n] = '\0';
+}
+
+void vpa_json_format_double(struct vpa_buf *buf, double x)
+{
+    struct decimal d;
+    int len;
+
+    assert(isfinite(x));
+    if (signbit(x))
+        vpa_buf_putc(buf, '-');
+    x = fabs(x);
+    if (x < 9007199254740992.0 && x == floor(x)) {
+        vpa_buf_printf(buf, "%" PRId64, (int64_t)x);
+        return;
+    }
+    shortest(x, &d);
+    len = (int)strlen(d.digits);
+    if (x < 1e-6 || x >= 1e21) {
+        vpa_buf_putc(buf, d.digits[0]);
+        if (len > 1)
+            vpa_buf_printf(buf, ".%s", d.digits + 1);
+        vpa_buf_printf(buf, "e%c%d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
+    } else if (d.exponent < 0) {
+        vpa_buf_printf(buf, "0.%.*s%s", -d.exponent - 1, "00000", d.digits);
+    } else if (len > d.exponent + 1) {
+        vpa_buf_printf(buf, "%.*s.%s", d.exponent + 1, d.digits, d.digits + d.exponent + 1);
+    } else {
+        vpa_buf_puts(buf, d.digits);
+        for (int i = len; i <= d.exponent; i++)
+            vpa_buf_putc(buf, '0');
+    }
+}
+
+/* ---- structure ----------------------------------------------------------------------------------- */
+
+void vpa_json_writer_init(struct vpa_json_writer *w, struct vpa_buf *buf)
+{
+    w->buf = buf;
+    w->depth = 0;
+    w->have_key = false;
+    w->need_comma = false;
+}
+
+bool vpa_json_writer_done(const struct vpa_json_writer *w)
+{
+    return w->depth == 0 && w->need_comma;
+}
+
+/* What goes before any value. */
+static void begin_value(struct vpa_json_writer *w)
+{
+    if (w->depth > 0 && w->is_object[w->depth - 1]) {
+        assert(w->have_key);
+        w->have_key = false;
+        return;
+    }
+    assert(w->depth > 0 || !w->need_comma); /* one outermost value */
+    if (w->need_comma)
+        vpa_buf_putc(w->buf, ',');
+}
+
+static void open_container(struct vpa_json_writer *w, bool object)
+{
+    begin_value(w);
+    assert(w->depth < VPA_JSON_WRITER_DEPTH);
+    w->is_object[w->depth++] = object;
+    w->need_comma = false;
+    vpa_buf_putc(w->buf, object ? '{' : '[');
+}
+
+static void close_container(struct vpa_json_writer *w, bool object)
+{
+    assert(w->depth > 0 && w->is_object[w->depth - 1] == object && !w->have_key);
+    w->depth--;
+    w->need_comma = true;
+    vpa_buf_putc(w->buf, object ? '}' : ']');
+}
+
+void vpa_json_open_object(struct vpa_json_writer *w)
+{
+    open_container(w, true);
+}
+
+void vpa_json_close_object(struct vpa_json_writer *w)
+{
+    close_container(w, true);
+}
+
+void vpa_json_open_array(struct vpa_json_writer *w)
+{
+    open_container(w, false);
+}
+
+void vpa_json_close_array(struct vpa_json_writer *w)
+{
+    close_container(w, false);
+}
+
+void vpa_json_key(struct vpa_json_writer *w, const char *name)
+{
+    assert(w->depth > 0 && w->is_object[w->depth - 1] && !w->have_key);
+    if (w->need_comma)
+        vpa_buf_putc(w->buf, ',');
+    vpa_json_escape(w->buf, name);
+    vpa_buf_putc(w->buf, ':');
+    w->have_key = true;
+}
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+void vpa_json_put_raw(struct vpa_json_writer *w, const char *json, size_t len)
+{
+    begin_value(w);
+    vpa_buf_append(w->buf, json, len);
+    w->need_comma = true;
+}
+
+void vpa_json_put_string(struct vpa_json_writer *w, const char *text)
+{
+    if (!text) {
+        vpa_json_put_null(w);
+        return;
+    }
+    begin_value(w);
+    vpa_json_escape(w->buf, text);
+    w->need_comma = true;
+}
+
+void vpa_json_put_int(struct vpa_json_writer *w, int64_t n)
+{
+    begin_value(w);
+    vpa_buf_printf(w->buf, "%" PRId64, n);
+    w->need_comma = true;
+}
+
+void vpa_json_put_uint(struct vpa_json_writer *w, uint64_t n)
+{
+    begin_value(w);
+    vpa_buf_printf(w->buf, "%" PRIu64, n);
+    w->need_comma = true;
+}
+
+void vpa_json_put_double(struct vpa_json_writer *w, double x)
+{
+    begin_value(w);
+    vpa_json_format_double(w->buf, x);
+    w->need_comma = true;
+}
+
+void vpa_json_put_bool(struct vpa_json_writer *w, bool b)
+{
+    vpa_json_put_raw(w, b ? "true" : "false", b ? 4 : 5);
+}
+
+void vpa_json_put_null(struct vpa_json_writer *w)
+{
+    vpa_json_put_raw(w, "null", 4);
+}
+
+void vpa_json_put_quantity(struct vpa_json_writer *w, const struct vpa_quantity *q)
+{
+    begin_value(w);
+    vpa_buf_putc(w->buf, '"');
+    vpa_quantity_format_text(q, w->buf); /* digits, letters, signs and points: nothing to escape */
+    vpa_buf_putc(w->buf, '"');
+    w->need_comma = true;
+}
+
+void vpa_json_put_time(struct vpa_json_writer *w, vpa_time t)
+{
+    char text[VPA_TIME_TEXT_MAX];
+
+    if (vpa_time_is_unset(t)) {
+        vpa_json_put_null(w);
+        return;
+    }
+    vpa_time_format(t, text);
+    vpa_json_put_string(w, text);
+}
+
+void vpa_json_put_micro_time(struct vpa_json_writer *w, vpa_time t)
+{
+    char text[VPA_TIME_TEXT_MAX];
+
+    if (vpa_time_is_unset(t)) {
+        vpa_json_put_null(w);
+        return;
+    }
+    vpa_time_format_micro(t, text);
+    vpa_json_put_string(w, text);
+}
+
+static void put_children(struct vpa_json_writer *w, const struct vpa_json *node)
+{
+    vpa_json_foreach(child, node) {
+        if (vpa_json_name(child))
+            vpa_json_key(w, vpa_json_name(child));
+        vpa_json_put_node(w, child);
+    }
+}
+
+void vpa_json_put_node(struct vpa_json_writer *w, const struct vpa_json *node)
+{
+    const char *text = vpa_json_number_text(node);
+    bool b = false;
+
+    switch (vpa_json_type(node)) {
+    case VPA_JSON_BOOL:
+        (void)vpa_json_bool(node, &b);
+        vpa_json_put_bool(w, b);
+        break;
+    case VPA_JSON_NUMBER:
+        vpa_json_put_raw(w, text, strlen(text));
+        break;
+    case VPA_JSON_STRING:
+        vpa_json_put_string(w, vpa_json_string(node));
+        break;
+    case VPA_JSON_ARRAY:
+        vpa_json_open_array(w);
+        put_children(w, node);
+        vpa_json_close_array(w);
+        break;
+    case VPA_JSON_OBJECT:
+        vpa_json_open_object(w);
+        put_children(w, node);
+        vpa_json_close_object(w);
+        break;
+    default:
+        vpa_json_put_null(w);
+        break;
+    }
+}
+
+void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *text)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_string(w, text);
+}
+
+void vpa_json_member_string_opt(struct vpa_json_writer *w, const char *name, const char *text)
+{
+    if (text && *text)
+        vpa_json_member_string(w, name, text);
+}
+
+void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t n)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_int(w, n);
+}
+
+void vpa_json_member_int_opt(struct vpa_json_writer *w, const char *name, int64_t n)
+{
+    if (n != 0)
+        vpa_json_member_int(w, name, n);
+}
+
+void vpa_json_member_bool(struct vpa_json_writer *w, const char *name, bool b)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_bool(w, b);
+}
