@@ -1,0 +1,42 @@
+/*
+ * Kinds to resources: which plural, which versions, namespaced or not, as the API server says. Read lazily
+ * per group (GET /apis, /apis/GROUP/VERSION), cached for 5 minutes; a miss with a cache older than the
+ * current pass is asked again once.
+ */
+#ifndef VPA_KUBE_DISCOVERY_H
+#define VPA_KUBE_DISCOVERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vpa/kube/client.h"
+
+#define VPA_DISCOVERY_AGE (5 * VPA_MINUTE)
+#define VPA_DISCOVERY_TIMEOUT (32 * VPA_SECOND)
+#define VPA_DISCOVERY_GROUPS_MAX 2048
+#define VPA_DISCOVERY_RESOURCES_MAX 65536
+
+struct vpa_rest_mapping { /* borrowed until the next refresh */
+    const char *group;    /* "" for core */
+    const char *version;
+    const char *resource; /* plural */
+    const char *kind;
+    bool namespaced;
+};
+
+struct vpa_discovery;
+struct vpa_discovery *vpa_discovery_new(struct vpa_kube_client *client);
+void vpa_discovery_free(struct vpa_discovery *discovery); /* NULL is allowed */
+/* A new pass: misses are asked again (DECISIONS U19, docs/compatibility.md). */
+void vpa_discovery_begin_pass(struct vpa_discovery *discovery);
+/* Mappings of (group, kind), preferred version first, one per plural; the kind in its exact or all
+ * lower-case spelling. Pumps the loop when something must be fetched. NOT_FOUND with upstream's text
+ * `no matches for kind "K" in group "G"` when there is none. */
+int vpa_discovery_find(struct vpa_discovery *discovery, const char *group, const char *kind,
+                       const struct vpa_rest_mapping **mappings, size_t *count,
+                       struct vpa_error *err) VPA_MUST_CHECK;
+/* Whether the server has that subresource ("pods/resize" in "v1"); false when it cannot be said. */
+bool vpa_discovery_has_subresource(struct vpa_discovery *discovery, const char *group_version,
+                                   const char *resource_and_sub);
+
+#endif

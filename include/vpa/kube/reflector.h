@@ -1,0 +1,104 @@
+/*
+ * Keeps a consumer in step with a collection on the API server: LIST in pages of 500, then WATCH with
+ * bookmarks, again and again (leader-election-and-clients.md 5 of the specification). The reflector keeps no
+ * objects; the consumer does.
+ *
+ *     begin()                 a list starts: mark everything you hold as unseen
+ *     object(LISTED, json)*   each object of the list: put and mark as seen
+ *     end()                   drop what was not seen. A list that fails never comes to its end; begin may
+ *                             follow begin
+ *     object(ADDED | MODIFIED | DELETED, json)*
+ *
+ * ADDED of a known object is an update, MODIFIED of an unknown one an addition. Objects of a list carry no
+ * kind. Callbacks run on the loop and only enqueue; they must not free the reflector. Several reflectors
+ * share a loop and a client.
+ *
+ * A single object that cannot be used is reported by object() returning -1: it is logged with its name and
+ * skipped, the list goes on. Text that is no JSON ends the list or watch, as a broken connection does.
+ */
+#ifndef VPA_KUBE_REFLECTOR_H
+#define VPA_KUBE_REFLECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vpa/kube/client.h"
+
+#define VPA_REFLECTOR_PAGE 500
+#define VPA_REFLECTOR_OBJECT_MAX ((size_t)8 << 20) /* longest single object; etcd's own limit is 1.5 MiB */
+#define VPA_REFLECTOR_BACKOFF_FIRST (800 * VPA_MILLISECOND)
+#define VPA_REFLECTOR_BACKOFF_MAX (30 * VPA_SECOND)
+#define VPA_REFLECTOR_BACKOFF_RESET (2 * VPA_MINUTE)
+
+enum vpa_reflector_event {
+    VPA_REFLECTOR_LISTED,
+    VPA_REFLECTOR_ADDED,
+    VPA_REFLECTOR_MODIFIED,
+    VPA_REFLECTOR_DELETED,
+};
+
+struct vpa_reflector_handler { /* begin and end may be NULL */
+    void *ctx;
+    void (*begin)(void *ctx);
+    /* object lives in an arena that is cleared afterwards. -1 with err: unusable, skipped. */
+    int (*object)(void *ctx, enum vpa_reflector_event event, const struct vpa_json *object,
+                  struct vpa_error *err);
+    void (*end)(void *ctx);
+    /* Every options.resync while in step; may be NULL. */
+    void (*resync)(void *ctx);
+};
+
+struct vpa_reflector_options { /* texts are copied */
+    struct vpa_kube_client *client; /* borrowed */
+    const char *name;               /* for log lines: "pods" */
+    const char *path;               /* collection path without query (vpa_kube_path) */
+    const char *field_selector;     /* NULL: none */
+    const char *label_selector;     /* NULL: none */
+    vpa_duration resync;            /* 0: never */
+    size_t object_max;              /* 0: VPA_REFLECTOR_OBJECT_MAX */
+    /* Only WATCH, without a version, opened again 10 to 15 s after it ended: the events of 5.6. */
+    bool watch_only;
+    struct vpa_reflector_handler handler;
+};
+
+struct vpa_reflector;
+struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *options);
+void vpa_reflector_start(struct vpa_reflector *reflector);
+void vpa_reflector_free(struct vpa_reflector *reflector); /* NULL is allowed */
+/* The first list came to its end (watch_only: the first watch is open). */
+bool vpa_reflector_is_synced(const struct vpa_reflector *reflector);
+/* A watch is open now. */
+bool vpa_reflector_is_watching(const struct vpa_reflector *reflector);
+/* Waits, pumping the loop; VPA_CANCELLED when stopped or after the (virtual) timeout, naming the first
+ * reflector that is not in step. timeout 0: no limit. */
+int vpa_reflector_wait(struct vpa_reflector *const *reflectors, size_t count,
+                       struct vpa_loop *loop, vpa_duration timeout, struct vpa_error *err);
+
+struct vpa_reflector_stats {
+    uint64_t lists;
+    uint64_t watches;
+    uint64_t objects;
+    uint64_t skipped; /* unusable objects */
+    uint64_t errors;  /* failed lists and watches */
+};
+struct vpa_reflector_stats vpa_reflector_stats(const struct vpa_reflector *reflector);
+
+/* Decoding of one watch frame, exposed for the fuzz target: the event, its object and resourceVersion. */
+enum vpa_frame_type {
+    VPA_FRAME_ADDED,
+    VPA_FRAME_MODIFIED,
+    VPA_FRAME_DELETED,
+    VPA_FRAME_BOOKMARK,
+    VPA_FRAME_ERROR,
+    VPA_FRAME_UNKNOWN,
+};
+struct vpa_watch_frame {
+    enum vpa_frame_type type;
+    const struct vpa_json *object;
+    const char *resource_version; /* "" when absent */
+};
+int vpa_watch_frame_decode(struct vpa_arena *arena, const char *json, size_t len,
+                           struct vpa_watch_frame *out, struct vpa_error *err) VPA_MUST_CHECK;
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Certificates: creating a private CA and server certificates (ECDSA P-256), and checking pairs.
+ */
+#ifndef VPA_NET_TLS_H
+#define VPA_NET_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vpa/base/error.h"
+#include "vpa/base/time.h"
+
+#define VPA_PEM_MAX ((size_t)1 << 20) /* longest PEM text read from a file */
+
+struct vpa_tls_pair { /* heap PEM texts; zeroed is empty */
+    char *cert_pem;
+    char *key_pem;
+};
+void vpa_tls_pair_release(struct vpa_tls_pair *pair); /* wipes the key */
+
+/* A self-signed CA. Valid from 5 minutes before now. */
+int vpa_tls_create_ca(const char *common_name, vpa_time now, vpa_duration lifetime,
+                      struct vpa_tls_pair *out, struct vpa_error *err) VPA_MUST_CHECK;
+/* A certificate signed by the CA for these names: DNS names and IP addresses; names[0] is the CN too. With
+ * client, it is good for client authentication as well. */
+int vpa_tls_create_certificate(const struct vpa_tls_pair *ca, const char *const *names,
+                               size_t name_count, bool client, vpa_time now,
+                               vpa_duration lifetime, struct vpa_tls_pair *out,
+                               struct vpa_error *err) VPA_MUST_CHECK;
+
+struct vpa_tls_info {
+    vpa_time not_before;
+    vpa_time not_after;
+    char common_name[256]; /* of the subject, "" when absent */
+    char fingerprint[65];  /* SHA-256 of the leaf in lower-case hex */
+};
+/* The pair is usable: both PEM texts parse and the key belongs to the first certificate. Expiry is
+ * reported in info (may be NULL), not judged. */
+int vpa_tls_check_pair(const char *cert_pem, const char *key_pem, struct vpa_tls_info *info,
+                       struct vpa_error *err) VPA_MUST_CHECK;
+/* Whether the first certificate is valid for that DNS name or IP address. */
+bool vpa_tls_matches_name(const char *cert_pem, const char *name);
+/* At least one certificate in the PEM text. */
+int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* A whole file of at most VPA_PEM_MAX bytes as a heap string; the error names the file. */
+int vpa_read_file(const char *path, size_t max, char **out, size_t *len,
+                  struct vpa_error *err) VPA_MUST_CHECK;
+
+#endif

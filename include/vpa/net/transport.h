@@ -1,0 +1,113 @@
+/*
+ * HTTP exchanges behind a small interface, so that everything above runs the same over the network
+ * (http_client.h) and against an API server in memory (memory_transport.h).
+ *
+ *     struct vpa_http_handler handler = {.ctx = me, .on_done = on_done};
+ *     struct vpa_exchange *x = vpa_transport_start(transport, &request, &handler);
+ *     vpa_transport_cancel(transport, x);   // before on_done; no callback comes afterwards
+ *
+ * Callbacks run on the loop, never inside start. on_done comes exactly once unless cancelled; the
+ * exchange is gone when it returns.
+ */
+#ifndef VPA_NET_TRANSPORT_H
+#define VPA_NET_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vpa/base/error.h"
+#include "vpa/base/time.h"
+
+/* Longest answer kept when the handler takes no data itself. */
+#define VPA_HTTP_RESPONSE_MAX ((size_t)64 << 20)
+
+struct vpa_header {
+    const char *name;
+    const char *value;
+};
+
+/* Everything is copied by start. */
+struct vpa_http_request {
+    const char *method; /* "GET" */
+    const char *target; /* path and query, escaped: "/api/v1/pods?limit=500" */
+    const struct vpa_header *headers;
+    size_t header_count;
+    const char *body; /* NULL: none */
+    size_t body_len;
+    size_t response_max;       /* 0: VPA_HTTP_RESPONSE_MAX; counts decoded bytes */
+    vpa_duration timeout;      /* of the whole exchange, 0: none */
+    vpa_duration idle_timeout; /* no byte for that long means a dead peer, 0: none */
+    bool watch;                /* long-lived: HTTP/1.1 on a connection of its own */
+};
+
+/* Why there is no (complete) answer. */
+enum vpa_transport_failure {
+    VPA_TRANSPORT_OK,
+    VPA_TRANSPORT_REFUSED, /* nobody listens */
+    VPA_TRANSPORT_RESET,   /* connection reset, HTTP/2 connection lost */
+    VPA_TRANSPORT_EOF,     /* the answer ended too early */
+    VPA_TRANSPORT_TIMEOUT,
+    VPA_TRANSPORT_TLS,     /* handshake or certificate */
+    VPA_TRANSPORT_LIMIT,   /* longer than response_max */
+    VPA_TRANSPORT_STOPPED, /* on_data returned -1 */
+    VPA_TRANSPORT_OTHER,   /* name resolution and the rest */
+};
+
+struct vpa_http_result {
+    int status; /* 0 when no status line came */
+    enum vpa_transport_failure failure;
+    const char *error;        /* text of the failure, "" without */
+    const char *content_type; /* "" when absent */
+    const char *warning;      /* first Warning header, "" when absent */
+    int retry_after;          /* Retry-After in whole seconds, -1 when absent or not a number */
+    const char *body;         /* NUL-terminated behind body_len; empty when on_data took it */
+    size_t body_len;
+    size_t bytes_in; /* of the body, on_data's included */
+};
+
+struct vpa_http_handler {
+    void *ctx;
+    /* The status line and headers are there (the last ones, after redirects); may be NULL. */
+    void (*on_head)(void *ctx, int status);
+    /* A piece of the body of a 2xx answer; -1 ends the exchange with VPA_TRANSPORT_STOPPED. NULL: the body is
+     * collected. Bodies of other answers are always collected. */
+    int (*on_data)(void *ctx, const char *bytes, size_t len);
+    void (*on_done)(void *ctx, const struct vpa_http_result *result);
+};
+
+struct vpa_exchange; /* one request under way; private to the transport */
+
+struct vpa_transport;
+struct vpa_transport_ops {
+    struct vpa_exchange *(*start)(struct vpa_transport *transport,
+                                  const struct vpa_http_request *request,
+                                  const struct vpa_http_handler *handler);
+    void (*cancel)(struct vpa_transport *transport, struct vpa_exchange *exchange);
+    void (*free)(struct vpa_transport *transport);
+};
+struct vpa_transport { /* first member of an implementation */
+    const struct vpa_transport_ops *ops;
+};
+
+static inline struct vpa_exchange *vpa_transport_start(struct vpa_transport *transport,
+                                                       const struct vpa_http_request *request,
+                                                       const struct vpa_http_handler *handler)
+{
+    return transport->ops->start(transport, request, handler);
+}
+static inline void vpa_transport_cancel(struct vpa_transport *transport,
+                                        struct vpa_exchange *exchange)
+{
+    transport->ops->cancel(transport, exchange);
+}
+/* Cancels what is under way. NULL is allowed. */
+static inline void vpa_transport_free(struct vpa_transport *transport)
+{
+    if (transport)
+        transport->ops->free(transport);
+}
+
+/* "connection refused", "timeout", ... for messages and tests. */
+const char *vpa_transport_failure_name(enum vpa_transport_failure failure);
+
+#endif
