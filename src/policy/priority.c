@@ -1,0 +1,332 @@
+/*
+ * Update priority.
+ *
+ * The distance between a pod and its recommendation is one number: for each resource, the totals over
+ * all containers of request and target are compared, |request - target| / request, and the ratios of the
+ * resources are added up. Totals are taken in thousandths (memory too, as upstream does) and a missing
+ * request counts as one thousandth, so that a pod without requests comes first.
+ *
+ * The sum is of doubles, so its last bits depend on the order of the resources: cpu, memory, then the
+ * others by name. Instead of collecting the names, the sum walks them in that order by asking for "the
+ * smallest name above the last one"; a pod has two or three, so nothing needs to be allocated.
+ */
+#include "vpa/policy/priority.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/policy/update.h"
+
+#define OBSERVED_SEPARATOR ", "
+#define OOM_KILLED "OOMKilled"
+#define DNS_LABEL_MAX 63
+
+/* One element of the observed list; false behind the last one. */
+static bool next_observed(const char **rest, char name[DNS_LABEL_MAX + 1], bool *valid)
+{
+    if (!*rest)
+        return false;
+
+    const char *end = strstr(*rest, OBSERVED_SEPARATOR);
+    size_t len = end ? (size_t)(end - *rest) : strlen(*rest);
+
+    *valid = len > 0 && len <= DNS_LABEL_MAX;
+    if (*valid) {
+        memcpy(name, *rest, len);
+        name[len] = '\0';
+        *valid = vpa_is_dns1123_label(name);
+    }
+    *rest = end ? end + strlen(OBSERVED_SEPARATOR) : NULL;
+    return true;
+}
+
+bool vpa_container_observed(const struct vpa_pod *pod, const char *container)
+{
+    const char *rest =
+        vpa_labels_get(&pod->meta.annotations, VPA_OBSERVED_CONTAINERS_ANNOTATION);
+    char name[DNS_LABEL_MAX + 1];
+    bool valid, listed = false;
+
+    if (!rest)
+        return true;
+    if (!*rest)
+        return false; /* a valid list of nothing */
+    while (next_observed(&rest, name, &valid)) {
+        if (!valid)
+            return true;
+        if (vpa_str_eq(name, container))
+            listed = true;
+    }
+    return listed;
+}
+
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return b < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
+/* Entry whose target is used for a container of the pod, or NULL when the container does not count. */
+static const struct vpa_container_recommendation *
+counted(const struct vpa_pod *pod, const struct vpa_recommendation *processed, const char *container)
+{
+    if (!vpa_container_observed(pod, container))
+        return NULL;
+    return vpa_recommendation_find(processed, container);
+}
+
+/* The smallest resource name above `last` (NULL: the smallest) in any target, or NULL. */
+static const char *next_resource(const struct vpa_pod *pod,
+                                 const struct vpa_recommendation *processed, const char *last)
+{
+    const char *best = NULL;
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_container_recommendation *rec =
+            counted(pod, processed, pod->containers[i].name);
+
+        for (size_t k = 0; rec && k < rec->target.count; k++) {
+            const char *name = rec->target.items[k].name;
+
+            if (last && vpa_resource_name_cmp(name, last) <= 0)
+                continue;
+            if (!best || vpa_resource_name_cmp(name, best) < 0)
+                best = name;
+        }
+    }
+    return best;
+}
+
+struct totals {
+    int64_t request_millis;
+    int64_t target_millis;
+};
+
+static void compare(const struct vpa_resource_list *requests,
+                    const struct vpa_container_recommendation *rec, const char *resource,
+                    struct totals *totals, struct vpa_priority *priority)
+{
+    const struct vpa_quantity *target = vpa_resource_find(&rec->target, resource);
+    const struct vpa_quantity *request = vpa_resource_find(requests, resource);
+    const struct vpa_quantity *lower = vpa_resource_find(&rec->lower_bound, resource);
+    const struct vpa_quantity *upper = vpa_resource_find(&rec->upper_bound, resource);
+
+    if (!target)
+        return;
+
+    int64_t target_millis = vpa_quantity_milli_value(target);
+
+    totals->target_millis = add_saturated(totals->target_millis, target_millis);
+    if (!request) {
+        priority->scale_up = true;
+        priority->outside_range = true;
+        return;
+    }
+
+    int64_t request_millis = vpa_quantity_milli_value(request);
+
+    totals->request_millis = add_saturated(totals->request_millis, request_millis);
+    if (target_millis > request_millis)
+        priority->scale_up = true;
+    if (lower && vpa_quantity_cmp(request, lower) < 0)
+        priority->outside_range = true;
+    if (upper && vpa_quantity_cmp(request, upper) > 0)
+        priority->outside_range = true;
+}
+
+struct vpa_priority vpa_priority_of(const struct vpa_pod *pod,
+                                    const struct vpa_recommendation *processed)
+{
+    struct vpa_priority priority = {0};
+
+    if (!processed)
+        return priority;
+    for (const char *name = next_resource(pod, processed, NULL); name;
+         name = next_resource(pod, processed, name)) {
+        struct totals totals = {0};
+
+        for (size_t i = 0; i < pod->container_count; i++) {
+            const char *container = pod->containers[i].name;
+            const struct vpa_container_recommendation *rec = counted(pod, processed, container);
+
+            if (rec) {
+                struct vpa_resources in_force = vpa_pod_effective_resources(pod, container);
+
+                compare(&in_force.requests, rec, name, &totals, &priority);
+            }
+        }
+
+        double request = fmax((double)totals.request_millis, 1.0);
+
+        priority.diff += fabs(request - (double)totals.target_millis) / request;
+    }
+    return priority;
+}
+
+vpa_duration vpa_quick_oom_threshold(const struct vpa_object *vpa,
+                                     const struct vpa_priority_options *options)
+{
+    if (options->per_vpa_config && vpa->evict_after_oom_seconds.present)
+        return (vpa_duration)vpa->evict_after_oom_seconds.value * VPA_SECOND;
+    return options->oom_threshold;
+}
+
+bool vpa_quick_oom_status(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                          const struct vpa_container_status *status,
+                          const struct vpa_priority_options *options)
+{
+    const struct vpa_container_termination *last = &status->last_terminated;
+
+    if (!last->present || !vpa_str_eq(last->reason, OOM_KILLED))
+        return false;
+    if (!vpa_container_observed(pod, status->name))
+        return false;
+
+    const struct vpa_container_policy *policy =
+        vpa_policy_find(&vpa->resource_policy, status->name);
+
+    if (policy && policy->mode && vpa_str_eq(policy->mode, "Off"))
+        return false;
+    return vpa_time_sub(last->finished_at, last->started_at) <
+           vpa_quick_oom_threshold(vpa, options);
+}
+
+bool vpa_quick_oom(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                   const struct vpa_priority_options *options)
+{
+    for (size_t i = 0; i < pod->status_count; i++) {
+        if (vpa_quick_oom_status(pod, vpa, &pod->statuses[i], options))
+            return true;
+    }
+    return false;
+}
+
+enum vpa_admission vpa_priority_admit(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                                      const struct vpa_recommendation *processed,
+                                      const struct vpa_recommendation *infeasible,
+                                      const struct vpa_priority_options *options, vpa_time now,
+                                      struct vpa_priority *priority)
+{
+    *priority = vpa_priority_of(pod, processed);
+    /* An absent recommendation would be accepted with a threshold of zero; upstream crashes then. */
+    if (!processed || !processed->present)
+        return VPA_ADMIT_NO_RECOMMENDATION;
+    if (infeasible && vpa_update_mode_of(vpa) == VPA_MODE_IN_PLACE &&
+        !vpa_recommendation_lower(processed, infeasible, true))
+        return VPA_ADMIT_INFEASIBLE_CACHED;
+
+    bool quick_oom = vpa_quick_oom(pod, vpa, options);
+
+    if (!priority->outside_range && !quick_oom) {
+        if (vpa_time_is_unset(pod->start_time))
+            return VPA_ADMIT_NO_START_TIME;
+        if (now < vpa_time_add(pod->start_time, options->lifetime_threshold))
+            return VPA_ADMIT_YOUNG;
+        if (priority->diff < options->update_threshold)
+            return VPA_ADMIT_DIFF_TOO_LOW;
+    }
+    if (quick_oom && priority->diff == 0)
+        return VPA_ADMIT_OOM_NO_CHANGE;
+    return VPA_ADMIT_ACCEPTED;
+}
+
+const char *vpa_admission_name(enum vpa_admission admission)
+{
+    switch (admission) {
+    case VPA_ADMIT_NO_RECOMMENDATION:
+        return "no-recommendation";
+    case VPA_ADMIT_INFEASIBLE_CACHED:
+        return "infeasible-cached";
+    case VPA_ADMIT_NO_START_TIME:
+        return "no-start-time";
+    case VPA_ADMIT_YOUNG:
+        return "young";
+    case VPA_ADMIT_DIFF_TOO_LOW:
+        return "diff-too-low";
+    case VPA_ADMIT_OOM_NO_CHANGE:
+        return "oom-no-change";
+    case VPA_ADMIT_ACCEPTED:
+        break;
+    }
+    return "accepted";
+}
+
+static int candidate_cmp(const void *left, const void *right)
+{
+    const struct vpa_update_candidate *a = left, *b = right;
+
+    if (a->priority.scale_up != b->priority.scale_up)
+        return a->priority.scale_up ? -1 : 1;
+    if (a->priority.diff != b->priority.diff)
+        return a->priority.diff > b->priority.diff ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+void vpa_priority_sort(struct vpa_update_candidate *items, size_t count)
+{
+    if (count > 1)
+        qsort(items, count, sizeof(*items), candidate_cmp);
+}
+
+static bool requirement_holds(const struct vpa_eviction_requirement *requirement,
+                              const struct vpa_resource_list *requests,
+                              const struct vpa_resource_list *target)
+{
+    for (size_t i = 0; i < requirement->resource_count; i++) {
+        const struct vpa_quantity *request =
+            vpa_resource_find(requests, requirement->resources[i]);
+        const struct vpa_quantity *wanted = vpa_resource_find(target, requirement->resources[i]);
+        int64_t request_millis = request ? vpa_quantity_milli_value(request) : 0;
+        int64_t wanted_millis = wanted ? vpa_quantity_milli_value(wanted) : 0;
+
+        if (vpa_str_eq(requirement->change_requirement, "TargetHigherThanRequests") &&
+            wanted_millis > request_millis)
+            return true;
+        if (vpa_str_eq(requirement->change_requirement, "TargetLowerThanRequests") &&
+            wanted_millis < request_millis)
+            return true;
+    }
+    return false;
+}
+
+static bool all_requirements_hold(const struct vpa_object *vpa,
+                                  const struct vpa_resource_list *requests,
+                                  const struct vpa_resource_list *target)
+{
+    for (size_t i = 0; i < vpa->eviction_requirement_count; i++) {
+        if (!requirement_holds(&vpa->eviction_requirements[i], requests, target))
+            return false;
+    }
+    return true;
+}
+
+bool vpa_eviction_requirements_hold(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                                    const struct vpa_recommendation *processed)
+{
+    if (!vpa->has_update_policy)
+        return true;
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const char *container = pod->containers[i].name;
+        const struct vpa_container_recommendation *rec =
+            processed ? vpa_recommendation_find(processed, container) : NULL;
+
+        if (!rec)
+            continue;
+
+        struct vpa_resources in_force = vpa_pod_effective_resources(pod, container);
+
+        if (!vpa_resource_find(&in_force.requests, VPA_CPU) ||
+            !vpa_resource_find(&in_force.requests, VPA_MEMORY))
+            return true;
+        if (all_requirements_hold(vpa, &in_force.requests, &rec->target))
+            return true;
+    }
+    return false;
+}

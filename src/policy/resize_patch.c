@@ -1,0 +1,247 @@
+/*
+ * The patches of an in-place update.
+ *
+ * Resources and annotations go to two subresources, so they are two patches. Nothing is ever removed from
+ * a container's resources; parents are created where the spec lacks them, in an order that a JSON Patch
+ * reader accepts. An operation without effect is written like any other (the texts are upstream's), but
+ * the builder notes whether any operation has one: a patch without effect is not worth a request.
+ *
+ * A container with an expired boost marker gets its recommendation like the others, or its original
+ * resources when there is no recommendation to give: mode Off, container mode Off, nothing recommended.
+ * When only memory is recommended, the boosted cpu still has to go, so cpu comes from the marker.
+ */
+#include "vpa/policy/resize_patch.h"
+
+#include <string.h>
+
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+#include "vpa/policy/boost.h"
+#include "vpa/policy/update.h"
+
+struct builder {
+    const struct vpa_pod *pod;
+    const struct vpa_object *vpa;
+    vpa_time now;
+    struct vpa_arena *arena;
+    struct vpa_resize_patch *out;
+    struct vpa_json_writer resize;
+    struct vpa_json_writer annotations;
+    size_t resize_ops;
+};
+
+void vpa_resize_patch_init(struct vpa_resize_patch *patch)
+{
+    *patch = (struct vpa_resize_patch){0};
+    vpa_buf_init(&patch->resize, VPA_RESIZE_PATCH_MAX);
+    vpa_buf_init(&patch->annotations, VPA_RESIZE_PATCH_MAX);
+}
+
+void vpa_resize_patch_release(struct vpa_resize_patch *patch)
+{
+    vpa_buf_release(&patch->resize);
+    vpa_buf_release(&patch->annotations);
+}
+
+/* Opens {"op":..,"path":"<base>/<name>","value": ; the name is escaped as JSON Pointer (RFC 6901). */
+static void open_op(struct builder *b, struct vpa_json_writer *w, const char *op, const char *base,
+                    const char *name)
+{
+    struct vpa_buf path;
+
+    vpa_buf_init(&path, VPA_RESIZE_PATCH_MAX);
+    vpa_buf_puts(&path, base);
+    if (name) {
+        vpa_buf_putc(&path, '/');
+        for (const char *c = name; *c; c++) {
+            if (*c == '~')
+                vpa_buf_puts(&path, "~0");
+            else if (*c == '/')
+                vpa_buf_puts(&path, "~1");
+            else
+                vpa_buf_putc(&path, *c);
+        }
+    }
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "op", op);
+    vpa_json_member_string(w, "path", vpa_buf_text(&path));
+    vpa_json_key(w, "value");
+    if (w == &b->resize)
+        b->resize_ops++;
+    vpa_buf_release(&path);
+}
+
+static void add_empty_object(struct builder *b, struct vpa_json_writer *w, const char *path)
+{
+    open_op(b, w, "add", path, NULL);
+    vpa_json_open_object(w);
+    vpa_json_close_object(w);
+    vpa_json_close_object(w);
+}
+
+/* Operations for one of requests and limits of container `index`. */
+static void put_list(struct builder *b, size_t index, const char *member,
+                     const struct vpa_resource_list *spec, const struct vpa_resource_list *wanted)
+{
+    char *path = vpa_arena_printf(b->arena, "/spec/containers/%zu/resources/%s", index, member);
+
+    if (wanted->count == 0)
+        return;
+    if (!spec->present)
+        add_empty_object(b, &b->resize, path);
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct vpa_resource *r = &wanted->items[i];
+        const struct vpa_quantity *there = vpa_resource_find(spec, r->name);
+
+        open_op(b, &b->resize, "add", path, r->name);
+        vpa_json_put_quantity(&b->resize, &r->quantity);
+        vpa_json_close_object(&b->resize);
+        if (!there || vpa_quantity_cmp(there, &r->quantity) != 0)
+            b->out->changes = true;
+    }
+}
+
+static void put_container(struct builder *b, size_t index, const struct vpa_resource_list *requests,
+                          const struct vpa_resource_list *limits)
+{
+    const struct vpa_resources *spec = &b->pod->containers[index].resources;
+
+    if (!spec->requests.present && !spec->limits.present)
+        add_empty_object(
+            b, &b->resize,
+            vpa_arena_printf(b->arena, "/spec/containers/%zu/resources", index));
+    put_list(b, index, "requests", &spec->requests, requests);
+    put_list(b, index, "limits", &spec->limits, limits);
+}
+
+static bool policy_is_off(const struct vpa_object *vpa, const char *container,
+                          const struct vpa_container_policy **policy)
+{
+    *policy = vpa_policy_find(&vpa->resource_policy, container);
+    return *policy && (*policy)->mode && vpa_str_eq((*policy)->mode, "Off");
+}
+
+/* Takes cpu from the original lists where `requests` and `limits` say nothing about it. */
+static void restore_cpu(struct builder *b, const struct vpa_resources *original,
+                        struct vpa_resource_list *requests, struct vpa_resource_list *limits)
+{
+    const struct vpa_quantity *request = vpa_resource_find(&original->requests, VPA_CPU);
+    const struct vpa_quantity *limit = vpa_resource_find(&original->limits, VPA_CPU);
+
+    if (vpa_resource_find(requests, VPA_CPU))
+        return;
+    *requests = vpa_resource_list_copy(b->arena, requests);
+    *limits = vpa_resource_list_copy(b->arena, limits);
+    if (request)
+        vpa_resource_set(b->arena, requests, VPA_CPU, *request);
+    if (limit && !vpa_resource_find(limits, VPA_CPU))
+        vpa_resource_set(b->arena, limits, VPA_CPU, *limit);
+}
+
+static int put_unboosted(struct builder *b, size_t index, const char *marker,
+                         const struct vpa_container_plan *plan, struct vpa_error *err)
+{
+    const char *name = b->pod->containers[index].name;
+    const struct vpa_container_policy *policy;
+    struct vpa_resources original;
+    struct vpa_resource_list requests = plan->requests, limits = plan->limits;
+
+    if (vpa_boost_marker_parse(b->arena, marker, &original, err) < 0)
+        return vpa_wrap(err, "startup boost marker of container %s", name);
+    if (vpa_update_mode_of(b->vpa) == VPA_MODE_OFF || policy_is_off(b->vpa, name, &policy) ||
+        (requests.count == 0 && limits.count == 0)) {
+        requests = original.requests;
+        limits = original.limits;
+    } else {
+        restore_cpu(b, &original, &requests, &limits);
+    }
+    put_container(b, index, &requests, &limits);
+    return 0;
+}
+
+static const char *boost_marker(const struct vpa_pod *pod, const char *container)
+{
+    for (size_t i = 0; i < pod->meta.annotations.count; i++) {
+        const struct vpa_label *a = &pod->meta.annotations.items[i];
+        const char *marked = vpa_boost_marker_container(a->key);
+
+        if (marked && vpa_str_eq(marked, container))
+            return a->value;
+    }
+    return NULL;
+}
+
+static int put_resources(struct builder *b, const struct vpa_container_plan *plans,
+                         struct vpa_error *err)
+{
+    for (size_t i = 0; i < b->pod->container_count; i++) {
+        const char *name = b->pod->containers[i].name;
+        const char *marker = boost_marker(b->pod, name);
+        const struct vpa_container_policy *policy;
+
+        if (marker) {
+            if (vpa_boost_expired(b->pod, b->vpa, name, b->now) &&
+                put_unboosted(b, i, marker, &plans[i], err) < 0)
+                return -1;
+            continue;
+        }
+        if (vpa_update_mode_of(b->vpa) == VPA_MODE_OFF)
+            continue;
+        /* A container that is switched off but boosted on its own gets nothing besides (S1). */
+        if (policy_is_off(b->vpa, name, &policy) && policy->startup_boost.present)
+            continue;
+        put_container(b, i, &plans[i].requests, &plans[i].limits);
+    }
+    return 0;
+}
+
+static void put_annotations(struct builder *b)
+{
+    const struct vpa_labels *annotations = &b->pod->meta.annotations;
+    struct vpa_json_writer *w = &b->annotations;
+
+    if (!annotations->present)
+        add_empty_object(b, w, "/metadata/annotations");
+    open_op(b, w, "add", "/metadata/annotations", VPA_IN_PLACE_ANNOTATION);
+    vpa_json_put_string(w, "true");
+    vpa_json_close_object(w);
+    for (size_t i = 0; i < annotations->count; i++) {
+        const char *container = vpa_boost_marker_container(annotations->items[i].key);
+
+        if (!container || !vpa_boost_expired(b->pod, b->vpa, container, b->now))
+            continue;
+        open_op(b, w, "remove", "/metadata/annotations", annotations->items[i].key);
+        vpa_json_put_null(w);
+        vpa_json_close_object(w);
+        b->out->takes_back = true;
+    }
+}
+
+int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                           const struct vpa_container_plan *plans, vpa_time now,
+                           struct vpa_arena *arena, struct vpa_resize_patch *out,
+                           struct vpa_error *err)
+{
+    struct builder b = {.pod = pod, .vpa = vpa, .now = now, .arena = arena, .out = out};
+
+    vpa_buf_clear(&out->resize);
+    vpa_buf_clear(&out->annotations);
+    out->changes = false;
+    out->takes_back = false;
+    vpa_json_writer_init(&b.resize, &out->resize);
+    vpa_json_writer_init(&b.annotations, &out->annotations);
+
+    vpa_json_open_array(&b.resize);
+    if (put_resources(&b, plans, err) < 0)
+        return -1;
+    vpa_json_close_array(&b.resize);
+    vpa_json_open_array(&b.annotations);
+    put_annotations(&b);
+    vpa_json_close_array(&b.annotations);
+
+    if (b.resize_ops == 0)
+        return vpa_fail(err, VPA_NOT_FOUND, "no resource of the pod is to be patched");
+    if (vpa_buf_failed(&out->resize) || vpa_buf_failed(&out->annotations))
+        return vpa_fail(err, VPA_LIMIT, "patch is longer than %d bytes", VPA_RESIZE_PATCH_MAX);
+    return 0;
+}
