@@ -1,0 +1,60 @@
+# Sourced by deploy/demo.sh and test/run.sh: installs what a build or a test tier needs, once.
+#
+#   prepare_packages PURPOSE PACKAGE...    Debian packages; says what is missing and installs it with
+#                                          apt-get, as root or through sudo; fails with the command to run
+#                                          when neither is possible.
+
+packages_build=(gcc libc6-dev cmake make pkg-config libcurl4-openssl-dev libcjson-dev libyaml-dev libssl-dev
+    libmicrohttpd-dev libgnutls28-dev uthash-dev)
+packages_test=(check clang libclang-rt-14-dev llvm-14 python3 python3-yaml jq openssl curl)
+
+prepare_missing() {
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+    done
+}
+
+prepare_packages() {
+    local purpose=$1 missing run=()
+    shift
+    command -v dpkg-query >/dev/null || {
+        echo "This needs Debian 12 (no dpkg here). For $purpose install the equivalent of: $*" >&2
+        return 1
+    }
+    mapfile -t missing < <(prepare_missing "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || {
+            echo "For $purpose run as root: apt-get install -y ${missing[*]}" >&2
+            return 1
+        }
+        run=(sudo)
+    fi
+    echo "Installing for $purpose: ${missing[*]}"
+    "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q >"${TMPDIR:-/tmp}/plumb-apt.$$" 2>&1 &&
+        "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+            "${missing[@]}" >>"${TMPDIR:-/tmp}/plumb-apt.$$" 2>&1 || {
+        tail -n 20 "${TMPDIR:-/tmp}/plumb-apt.$$" >&2
+        rm -f "${TMPDIR:-/tmp}/plumb-apt.$$"
+        echo "Could not install: ${missing[*]}" >&2
+        return 1
+    }
+    rm -f "${TMPDIR:-/tmp}/plumb-apt.$$"
+}
+
+# prepare_build PRESET [TARGET...]: configures and builds build/PRESET; output only when it fails.
+prepare_build() {
+    local preset=$1 log status=0
+    shift
+    log=$(mktemp)
+    cmake --preset "$preset" >"$log" 2>&1 &&
+        cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"} >>"$log" 2>&1 || status=$?
+    if [ $status -ne 0 ]; then
+        grep -nE 'error|Error|warning|undefined reference' "$log" | head -n 40 >&2
+        tail -n 30 "$log" >&2
+        echo "The build of preset $preset failed." >&2
+    fi
+    rm -f "$log"
+    return $status
+}

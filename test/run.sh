@@ -1,0 +1,247 @@
+#!/usr/bin/env bash
+# Builds and runs the tests.
+#
+#   test/run.sh                   everything that a change must pass
+#   test/run.sh TIER...           only these tiers: lint unit golden scenarios fuzz bench real coverage
+#   test/run.sh golden [-v] DIR   the golden vectors of DIR instead of the project's own
+#
+# Each tier ends with "<tier>: N passed, N failed, N skipped", the whole with the sum. A tier that cannot
+# run here is skipped with its reason. Missing Debian packages are installed (as root or through sudo).
+#
+#   PLUMB_FUZZ_SECONDS    seconds per fuzz target (default 10; 60 for a release)
+#   VPA_KUBE_ASSETS       folder with etcd, kube-apiserver, ... for the tier "real"
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+. test/lib/prepare.sh
+
+all_tiers=(lint unit golden scenarios fuzz bench real)
+total_passed=0 total_failed=0 total_skipped=0
+
+# close_tier NAME PASSED FAILED SKIPPED
+close_tier() {
+    echo "$1: $2 passed, $3 failed, $4 skipped"
+    total_passed=$((total_passed + $2))
+    total_failed=$((total_failed + $3))
+    total_skipped=$((total_skipped + $4))
+}
+skip_tier() {
+    echo "SKIPPED tier $1: $2"
+    close_tier "$1" 0 0 1
+}
+say() { printf '== %s\n' "$*"; }
+
+# check NAME COMMAND...: one check of the tier, its output only when it fails.
+check() {
+    local name=$1 out
+    shift
+    if out=$("$@" 2>&1); then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name"
+        head -n 40 <<<"$out"
+    fi
+}
+
+tier_lint() {
+    local passed=0 failed=0 skipped=0
+    check "layers" test/lint/check-layers
+    check "texts" test/lint/check-text
+    local script
+    for script in test/lint/check-*; do
+        case $script in */check-layers | */check-text) continue ;; esac
+        check "$(basename "$script")" "$script"
+    done
+    check "shell syntax" bash -n test/run.sh deploy/demo.sh deploy/gencerts
+    check "flag pages" flag_pages
+    close_tier lint $passed $failed $skipped
+}
+
+# docs/flags.md is generated: stale pages fail.
+flag_pages() {
+    prepare_build debug vpa-recommender vpa-updater vpa-admission-controller || return 1
+    test/lint/make-flags-page build/debug/bin | diff -u docs/flags.md - ||
+        { echo "docs/flags.md is stale: test/lint/make-flags-page build/debug/bin > docs/flags.md"; return 1; }
+}
+
+# run_ctest PRESET [ctest arguments]: adds Check's counts (and one per other test) to passed and failed.
+run_ctest() {
+    local preset=$1 log counts
+    shift
+    log=$(mktemp)
+    (cd "build/$preset" && ctest --timeout 600 -j "$(nproc)" --verbose "$@") >"$log" 2>&1
+    # Check prints "100%: Checks: N, Failures: F, Errors: E" per program; ctest tells of crashed programs.
+    counts=$(awk '/Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/ {
+            for (i = 1; i <= NF; i++) { if ($i == "Checks:") c += $(i+1); if ($i == "Failures:") f += $(i+1); if ($i == "Errors:") f += $(i+1) } }
+        /Test +#[0-9]+:.*Passed/ { programs++ }
+        /Test +#[0-9]+:.*\*\*\*/ { broken++ }
+        END { print c - f + 0, (f > broken ? f : broken) + 0, programs + 0 }' "$log")
+    read -r ok bad programs <<<"$counts"
+    [ "$ok" -gt 0 ] || ok=$programs
+    if [ "$bad" -gt 0 ]; then
+        grep -E '\*\*\*|:[EF]:|ERROR: |runtime error|SUMMARY:' "$log" | head -n 60
+    fi
+    [ "$((ok + bad))" -gt 0 ] || { tail -n 20 "$log"; bad=1; }
+    passed=$((passed + ok)) failed=$((failed + bad))
+    echo "   $preset: $ok checks passed, $bad failed in $((programs)) passing programs"
+    rm -f "$log"
+}
+
+tier_unit() {
+    local passed=0 failed=0 skipped=0 preset
+    for preset in asan clang tsan; do
+        say "unit tests, preset $preset"
+        if ! prepare_build "$preset"; then
+            failed=$((failed + 1))
+            continue
+        fi
+        if [ "$preset" = tsan ]; then
+            run_ctest tsan -R 'test_(http_server|admission_.*|json|loop)$'
+        else
+            run_ctest "$preset" -E '^(golden|scenario|bench)'
+        fi
+    done
+    close_tier unit $passed $failed $skipped
+}
+
+tier_golden() {
+    local passed=0 failed=0 skipped=0 preset dirs=() verbose=() dir out
+    while [ $# -gt 0 ]; do
+        case $1 in -v) verbose=(-v) ;; *) dirs+=("$1") ;; esac
+        shift
+    done
+    if [ ${#dirs[@]} -eq 0 ]; then
+        dirs=(test/golden/data)
+        [ ! -d ../shared/golden ] || dirs=(../shared/golden)
+    fi
+    for preset in release asan; do
+        prepare_build "$preset" golden || { failed=$((failed + 1)); continue; }
+        for dir in "${dirs[@]}"; do
+            say "golden vectors of $dir, preset $preset"
+            out=$(mktemp)
+            "build/$preset/bin/golden" "${verbose[@]}" "$dir" 2>&1 | tee "$out"
+            local p f s
+            read -r p f s < <(sed -nE 's/^golden: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$out")
+            [ -n "${s:-}" ] || { echo "golden ended without its closing line"; p=0 f=1 s=0; }
+            passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+            rm -f "$out"
+        done
+    done
+    close_tier golden $passed $failed $skipped
+}
+
+tier_scenarios() {
+    prepare_build asan && prepare_build release || { close_tier scenarios 0 1 0; return; }
+    run_counted scenarios test/scenarios/run
+}
+
+# run_counted TIER COMMAND...: a program that prints the tier's closing line itself.
+run_counted() {
+    local tier=$1 out counts
+    shift
+    out=$(mktemp)
+    "$@" 2>&1 | tee "$out"
+    counts=$(sed -nE "s/^$tier: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped\$/\1 \2 \3/p" "$out" | tail -n 1)
+    rm -f "$out"
+    if [ -z "$counts" ]; then
+        echo "$tier ended without its closing line"
+        close_tier "$tier" 0 1 0
+        return
+    fi
+    local p f s
+    read -r p f s <<<"$counts"
+    total_passed=$((total_passed + p)) total_failed=$((total_failed + f)) total_skipped=$((total_skipped + s))
+}
+
+tier_fuzz() {
+    local passed=0 failed=0 skipped=0 seconds=${PLUMB_FUZZ_SECONDS:-10} target name out work
+    prepare_build fuzz || { close_tier fuzz 0 1 0; return; }
+    work=$(mktemp -d)
+    fuzz_one() {
+        name=$(basename "$1")
+        mkdir -p "$work/$name"
+        "$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 \
+            -artifact_prefix="$work/$name-" "$work/$name" "test/fuzz/corpus/${name#fuzz_}" >"$work/$name.log" 2>&1
+    }
+    say "fuzz targets, $seconds s each"
+    for target in build/fuzz/bin/fuzz_*; do
+        [ -x "$target" ] || continue
+        if fuzz_one "$target"; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+            echo "FAILED $(basename "$target")"
+            tail -n 30 "$work/$(basename "$target").log"
+        fi
+    done
+    rm -rf "$work"
+    close_tier fuzz $passed $failed $skipped
+}
+
+tier_bench() {
+    local passed=0 failed=0 skipped=0 program
+    prepare_build release || { close_tier bench 0 1 0; return; }
+    for program in build/release/bin/bench_*; do
+        [ -x "$program" ] || continue
+        say "$(basename "$program")"
+        if "$program" --quick; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    done
+    close_tier bench $passed $failed $skipped
+}
+
+tier_real() {
+    [ -x test/realcluster/run ] || { skip_tier real "test/realcluster/run is not there"; return; }
+    local reason
+    reason=$(test/realcluster/run --why-not) || { skip_tier real "$reason"; return; }
+    prepare_build release || { close_tier real 0 1 0; return; }
+    run_counted real test/realcluster/run
+}
+
+tier_coverage() {
+    prepare_packages "the tier coverage" gcovr || { skip_tier coverage "gcovr is not there"; return; }
+    prepare_build coverage || { close_tier coverage 0 1 0; return; }
+    local passed=0 failed=0 skipped=0 percent
+    find build/coverage -name '*.gcda' -delete
+    run_ctest coverage -E '^(scenario|bench)'
+    build/coverage/bin/golden test/golden/data >/dev/null || true
+    [ ! -d ../shared/golden ] || build/coverage/bin/golden ../shared/golden >/dev/null || true
+    gcovr -r . build/coverage --filter 'src/(base|json|api|model|policy)/' --exclude-throw-branches \
+        --exclude-unreachable-branches --txt --branches 2>/dev/null | tail -n +6
+    percent=$(gcovr -r . build/coverage --filter 'src/(base|json|api|model|policy)/' --exclude-throw-branches \
+        --exclude-unreachable-branches --json-summary-pretty 2>/dev/null | jq -r .branch_percent)
+    close_tier coverage $passed $failed $skipped
+    echo "branch coverage of the core: $percent %"
+}
+
+prepare_packages "building" "${packages_build[@]}" || exit 1
+prepare_packages "the tests" "${packages_test[@]}" || exit 1
+
+tiers=()
+golden_args=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    lint | unit | golden | scenarios | fuzz | bench | real | coverage) tiers+=("$1") ;;
+    *)
+        if [ ${#tiers[@]} -gt 0 ] && [ "${tiers[-1]}" = golden ]; then
+            golden_args+=("$1")
+        else
+            echo "run.sh: unknown tier '$1' (lint unit golden scenarios fuzz bench real coverage)" >&2
+            exit 2
+        fi
+        ;;
+    esac
+    shift
+done
+[ ${#tiers[@]} -gt 0 ] || tiers=("${all_tiers[@]}")
+
+started=$SECONDS
+for tier in "${tiers[@]}"; do
+    begin=$SECONDS
+    say "tier $tier"
+    if [ "$tier" = golden ]; then tier_golden "${golden_args[@]+"${golden_args[@]}"}"; else "tier_$tier"; fi
+    say "tier $tier took $((SECONDS - begin)) s"
+done
+say "all took $((SECONDS - started)) s"
+echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+[ $total_failed -eq 0 ]
