@@ -1,0 +1,96 @@
+/*
+ * Aggregate container state: the history of all containers of one name in pods with equal labels, the
+ * settings that the VPA gives to it, and its stored form (checkpoint).
+ */
+#ifndef VPA_MODEL_AGGREGATE_H
+#define VPA_MODEL_AGGREGATE_H
+
+#include "vpa/api/vpa.h"
+#include "vpa/base/mem.h"
+#include "vpa/model/amount.h"
+#include "vpa/model/decay.h"
+
+enum vpa_kind { VPA_KIND_CPU, VPA_KIND_MEMORY, VPA_KINDS }; /* index of per-resource arrays */
+const char *vpa_kind_name(enum vpa_kind kind); /* "cpu", "memory" */
+
+/* Version tag of checkpoints; it changes whenever the bucket layout does. */
+#define VPA_CHECKPOINT_VERSION "v3"
+
+/* The global aggregation configuration (flags); set once, outlives everything made with it. */
+struct vpa_aggregation {
+    struct vpa_histogram_options cpu_options;
+    struct vpa_histogram_options memory_options;
+    vpa_duration cpu_half_life;
+    vpa_duration memory_half_life;
+    vpa_duration memory_interval;
+    int64_t memory_interval_count;
+    double oom_bump_up_ratio;
+    double oom_min_bump_up; /* bytes */
+    bool per_vpa_config;    /* feature gate PerVPAConfig */
+};
+/* Upstream's defaults, gate on; the caller may then change the fields other than the options. */
+void vpa_aggregation_init(struct vpa_aggregation *a);
+void vpa_aggregation_release(struct vpa_aggregation *a);
+
+/* What a VPA says about one container. Texts are borrowed from the VPA object, known modes are static. */
+struct vpa_settings {
+    double oom_bump_up_ratio;
+    double oom_min_bump_up;
+    vpa_duration memory_interval;
+    int64_t memory_interval_count;
+    const char *update_mode;  /* NULL: none */
+    const char *scaling_mode; /* NULL: none; "Auto", "Off" */
+    bool under_vpa;
+    bool has_controlled;
+    uint8_t controlled_count;
+    uint8_t controlled[5]; /* enum vpa_kind in the order of the policy; more entries are dropped */
+};
+/* No VPA: everything global. */
+void vpa_settings_init(struct vpa_settings *s, const struct vpa_aggregation *global);
+/* Applies a container policy (NULL: none): every field that the policy lacks, or all of them without
+ * the feature gate, has the global value (decision S7). under_vpa and update_mode stay. */
+void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_aggregation *global,
+                               const struct vpa_container_policy *policy);
+/* The VPA left: modes and controlled resources are cleared, the other settings become global. */
+void vpa_settings_mark_not_autoscaled(struct vpa_settings *s, const struct vpa_aggregation *global);
+bool vpa_settings_needs_recommendation(const struct vpa_settings *s);
+bool vpa_settings_controls(const struct vpa_settings *s, enum vpa_kind kind);
+/* Interval times count: idle histories older than this expire. Saturates (decision U15). */
+vpa_duration vpa_settings_window(const struct vpa_settings *s);
+
+struct vpa_aggregate {
+    struct vpa_decay cpu;
+    struct vpa_decay memory;
+    vpa_time first_sample; /* of CPU samples, as is last_sample and sample_count */
+    vpa_time last_sample;
+    vpa_time created;
+    int64_t sample_count;
+    struct vpa_settings settings;
+    vpa_amount last_recommendation[VPA_KINDS]; /* uncapped target; negative: none */
+};
+
+void vpa_aggregate_init(struct vpa_aggregate *a, const struct vpa_aggregation *global, vpa_time now);
+void vpa_aggregate_release(struct vpa_aggregate *a);
+void vpa_aggregate_add_cpu(struct vpa_aggregate *a, vpa_time t, vpa_amount millis);
+void vpa_aggregate_add_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount bytes);
+void vpa_aggregate_subtract_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount bytes);
+/* Histograms, times and count; other's histograms may be shifted (decay.h). */
+void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other);
+/* No sample of any kind (decision U3: a memory peak counts). */
+bool vpa_aggregate_is_empty(const struct vpa_aggregate *a);
+/* Idle for the whole window of its settings; a state without CPU samples counts from `created`. */
+bool vpa_aggregate_is_expired(const struct vpa_aggregate *a, vpa_time now);
+
+/*
+ * The stored form. Entries live in the arena given to vpa_aggregate_save; api/checkpoint.h has the
+ * JSON, its struct vpa_checkpoint_status holds the same members.
+ */
+struct vpa_checkpoint_status;
+void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_arena *arena,
+                        struct vpa_checkpoint_status *out);
+/* Loads into a fresh aggregate: version, count and times, memory, then CPU. What came before the error
+ * stays loaded, so a failed aggregate is to be thrown away. VPA_INVALID with upstream's text. */
+int vpa_aggregate_load(struct vpa_aggregate *a, const struct vpa_checkpoint_status *status,
+                       struct vpa_error *err) VPA_MUST_CHECK;
+
+#endif
