@@ -2,11 +2,11 @@
  * Limits that keep their ratio to a changed request, and the inverse: requests whose limit fits a bound
  * (specification updater.md 16.3 to 16.5, admission.md 11.5 to 11.9).
  *
- *     struct vpa_scaled_limit l = vpa_scale_limit(&arena, VPA_CPU, limit, request, target, NULL);
+ *     struct vpa_scaled_limit l = vpa_scale_limit(VPA_CPU, limit, request, target, NULL);
  *     if (l.present) ... l.limit ...
  *
- * All quantities are inputs by pointer, NULL standing for "absent", which counts as zero. Results live in
- * the arena. Pure arithmetic with 128-bit products; values beyond 64 bits saturate (never wrap).
+ * All quantities are inputs by pointer, NULL standing for "absent", which counts as zero. Results
+ * borrow texts of the inputs. Pure arithmetic with 128-bit products; values beyond 64 bits saturate.
  */
 #ifndef VPA_POLICY_SCALING_H
 #define VPA_POLICY_SCALING_H
@@ -16,14 +16,13 @@
 struct vpa_scaled_limit {
     bool present; /* false: no limit is to be set */
     struct vpa_quantity limit;
-    const char *note; /* phrase for the vpaUpdates annotation, or NULL; a constant or in the arena */
+    const char *note; /* phrase for the vpaUpdates annotation, or NULL; a constant */
 };
 
 /* The limit that goes with request `target` for a container that has `limit` and `request` now; a zero
  * limit is replaced by default_limit (of a LimitRange). resource is "cpu" (thousandths) or "memory"
  * (whole bytes). */
-struct vpa_scaled_limit vpa_scale_limit(struct vpa_arena *arena, const char *resource,
-                                        const struct vpa_quantity *limit,
+struct vpa_scaled_limit vpa_scale_limit(const char *resource, const struct vpa_quantity *limit,
                                         const struct vpa_quantity *request,
                                         const struct vpa_quantity *target,
                                         const struct vpa_quantity *default_limit);
@@ -45,8 +44,8 @@ enum vpa_scale_rounding { VPA_SCALE_NONE, VPA_SCALE_UP, VPA_SCALE_DOWN };
 enum vpa_scale_kind { VPA_SCALE_OK, VPA_SCALE_CAPPED, VPA_SCALE_ZERO_BASE };
 
 /* quantity * result / base in the format of quantity: thousandths for cpu, bytes for memory. UP rounds
- * cpu up; memory never rounds up (as upstream). A zero base leaves the quantity as it is; saturation
- * yields the largest int64 of that unit and CAPPED. */
+ * cpu up; memory never rounds up, and DOWN makes memory of 0 or less one byte less (both as upstream). A
+ * zero base leaves the quantity as it is; saturation yields the largest int64 of that unit and CAPPED. */
 enum vpa_scale_kind vpa_scale_quantity(const char *resource, const struct vpa_quantity *quantity,
                                        const struct vpa_quantity *base,
                                        const struct vpa_quantity *result,
