@@ -1,0 +1,518 @@
+/*
+ * Capping of a stored recommendation for one pod.
+ *
+ * A recommendation passes through stages, each of which may override the one before:
+ *
+ *     0  Pod LimitRange        all containers of the pod together, scaled so that their sum fits
+ *     1  Container LimitRange  bounds for the request such that the proportional limit fits
+ *     2  container policy      minAllowed, then maxAllowed
+ *     3  container limit       only with controlledValues RequestsOnly
+ *
+ * target, lowerBound and upperBound go through independently; the webhook needs the target only, so the
+ * fields are a parameter. Only resources that the recommendation has are touched: stage 0 never creates
+ * one, as upstream does in places (updater.md 16.3).
+ */
+#include "vpa/policy/capping.h"
+
+#include <string.h>
+
+#include "vpa/policy/scaling.h"
+
+enum { TARGET, LOWER_BOUND, UPPER_BOUND, FIELD_COUNT };
+
+/* What every stage needs to know. */
+struct capping {
+    struct vpa_arena *arena;
+    const struct vpa_pod *pod;
+    const struct vpa_resource_policy *policy;
+    const struct vpa_namespace_limits *limits;
+    bool only_target;
+    bool floor_at_zero; /* memory that stage 0 made negative becomes 0 */
+    struct vpa_resources *effective; /* per container of the pod */
+    struct vpa_container_recommendation *list;
+    size_t count;
+    struct vpa_notes *notes;
+    size_t note_count;
+};
+
+static struct vpa_resource_list *field_of(struct vpa_container_recommendation *r, int field)
+{
+    switch (field) {
+    case TARGET:
+        return &r->target;
+    case LOWER_BOUND:
+        return &r->lower_bound;
+    default:
+        return &r->upper_bound;
+    }
+}
+
+static struct vpa_quantity *find_mutable(struct vpa_resource_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return &list->items[i].quantity;
+    return NULL;
+}
+
+/* Items of our own, texts borrowed. */
+static struct vpa_resource_list shallow_copy(struct vpa_arena *arena,
+                                             const struct vpa_resource_list *list)
+{
+    struct vpa_resource_list copy = *list;
+
+    if (list->count) {
+        copy.items = vpa_arena_alloc(arena, list->count * sizeof(*copy.items));
+        memcpy(copy.items, list->items, list->count * sizeof(*copy.items));
+    }
+    return copy;
+}
+
+/* ---- phrases ---- */
+
+static void add_note(struct vpa_arena *arena, struct vpa_notes *notes, const char *text)
+{
+    if (notes->count == notes->capacity) {
+        size_t capacity = notes->capacity ? 2 * notes->capacity : 4;
+        const char **items = vpa_arena_alloc(arena, capacity * sizeof(*items));
+        if (notes->count)
+            memcpy(items, notes->items, notes->count * sizeof(*items));
+        notes->items = items;
+        notes->capacity = capacity;
+    }
+    notes->items[notes->count++] = text;
+}
+
+static void note(struct vpa_arena *arena, struct vpa_notes *notes, const char *resource,
+                 const char *phrase)
+{
+    if (notes)
+        add_note(arena, notes, vpa_arena_printf(arena, "%s%s", resource, phrase));
+}
+
+static struct vpa_notes *find_notes(const struct capping *c, const char *container)
+{
+    for (size_t i = 0; i < c->note_count; i++)
+        if (strcmp(c->notes[i].container, container) == 0)
+            return &c->notes[i];
+    return NULL;
+}
+
+/* ---- min and max on one quantity ---- */
+
+static bool usable(const struct vpa_quantity *bound)
+{
+    return bound && !vpa_quantity_is_zero(bound);
+}
+
+static bool raise_to(struct vpa_quantity *value, const struct vpa_quantity *min)
+{
+    if (!usable(min) || vpa_quantity_cmp(value, min) >= 0)
+        return false;
+    *value = *min;
+    return true;
+}
+
+static bool lower_to(struct vpa_quantity *value, const struct vpa_quantity *max)
+{
+    if (!usable(max) || vpa_quantity_cmp(value, max) <= 0)
+        return false;
+    *value = *max;
+    return true;
+}
+
+/* Greater in thousandths, rounded up; values that saturate are compared exactly. */
+static bool exceeds(const struct vpa_quantity *value, const struct vpa_quantity *limit)
+{
+    int64_t a = vpa_quantity_milli_value(value);
+    int64_t b = vpa_quantity_milli_value(limit);
+
+    if (a == b && (a == INT64_MAX || a == INT64_MIN))
+        return vpa_quantity_cmp(value, limit) > 0;
+    return a > b;
+}
+
+/* ---- stage 0 ---- */
+
+static struct vpa_container_recommendation *find_entry(struct capping *c, const char *container)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->list[i].container_name, container) == 0)
+            return &c->list[i];
+    return NULL;
+}
+
+/* Containers without a recommendation take part with their own requests. */
+static void append_unrecommended(struct capping *c)
+{
+    for (size_t i = 0; i < c->pod->container_count; i++) {
+        const char *name = c->pod->containers[i].name;
+        const struct vpa_resource_list *requests = &c->effective[i].requests;
+        if (!requests->count || find_entry(c, name))
+            continue;
+        c->list[c->count++] = (struct vpa_container_recommendation){
+            .container_name = name, .target = shallow_copy(c->arena, requests)};
+    }
+}
+
+static struct vpa_quantity or_zero(const struct vpa_quantity *q)
+{
+    return q ? *q : (struct vpa_quantity){0};
+}
+
+/* Scales the resource in the given field of every entry of the pod by result / base. */
+static void scale_entries(struct capping *c, int field, const char *resource,
+                          const struct vpa_quantity *base, const struct vpa_quantity *result,
+                          enum vpa_scale_rounding rounding)
+{
+    for (size_t i = 0; i < c->pod->container_count; i++) {
+        struct vpa_container_recommendation *r = find_entry(c, c->pod->containers[i].name);
+        struct vpa_quantity *x = r ? find_mutable(field_of(r, field), resource) : NULL;
+        if (!x)
+            continue; /* nothing is created that was not recommended */
+        (void)vpa_scale_quantity(resource, x, base, result, rounding, x);
+        if (c->floor_at_zero && rounding == VPA_SCALE_DOWN && vpa_quantity_sign(x) < 0)
+            *x = vpa_quantity_units(0, (enum vpa_quantity_format)x->format);
+    }
+}
+
+/* Makes the sums over the pod of one resource fit the Pod LimitRange. */
+static void scale_pod(struct capping *c, int field, const char *resource)
+{
+    const struct vpa_limit_item *item = &c->limits->pod;
+    struct vpa_quantity min = or_zero(vpa_resource_find(&item->min, resource));
+    struct vpa_quantity max = or_zero(vpa_resource_find(&item->max, resource));
+    const struct vpa_quantity *fallback = vpa_resource_find(&item->defaults, resource);
+    struct vpa_quantity sum_limit = {0};
+    struct vpa_quantity sum_request = {0};
+
+    for (size_t i = 0; i < c->pod->container_count; i++) {
+        const struct vpa_resources *now = &c->effective[i];
+        struct vpa_container_recommendation *r = find_entry(c, c->pod->containers[i].name);
+        const struct vpa_quantity *request = vpa_resource_find(&now->requests, resource);
+        const struct vpa_quantity *x =
+            r ? vpa_resource_find(field_of(r, field), resource) : request;
+        struct vpa_scaled_limit limit = vpa_scale_limit(
+            resource, vpa_resource_find(&now->limits, resource), request, x, fallback);
+        if (limit.present)
+            vpa_quantity_add(c->arena, &sum_limit, &limit.limit);
+        if (x)
+            vpa_quantity_add(c->arena, &sum_request, x);
+    }
+
+    bool limit_reaches_min = vpa_quantity_cmp(&min, &sum_limit) <= 0;
+    bool request_reaches_min = vpa_quantity_cmp(&min, &sum_request) <= 0;
+    bool limit_below_max = vpa_quantity_is_zero(&max) || vpa_quantity_cmp(&max, &sum_limit) >= 0;
+
+    if (limit_reaches_min && request_reaches_min && limit_below_max)
+        return;
+    if (vpa_quantity_is_zero(&sum_limit))
+        return;
+    if (!request_reaches_min)
+        scale_entries(c, field, resource, &sum_request, &min, VPA_SCALE_UP);
+    else
+        scale_entries(c, field, resource, &sum_limit, limit_below_max ? &min : &max,
+                      VPA_SCALE_DOWN);
+}
+
+static void apply_pod_limit_range(struct capping *c)
+{
+    static const int order[] = {UPPER_BOUND, TARGET, LOWER_BOUND};
+
+    append_unrecommended(c);
+    for (size_t i = 0; i < VPA_COUNT(order); i++) {
+        if (c->only_target && order[i] != TARGET)
+            continue;
+        scale_pod(c, order[i], VPA_CPU);
+        scale_pod(c, order[i], VPA_MEMORY);
+    }
+}
+
+/* ---- stages 1 to 3, on one list ---- */
+
+static void apply_container_limit_range(struct capping *c, const struct vpa_resources *now,
+                                        struct vpa_resource_list *list, struct vpa_notes *notes)
+{
+    const struct vpa_limit_item *item = &c->limits->container;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->items[i].name;
+        struct vpa_quantity *value = &list->items[i].quantity;
+        if (strcmp(name, VPA_CPU) != 0 && strcmp(name, VPA_MEMORY) != 0)
+            continue;
+
+        const struct vpa_quantity *request = vpa_resource_find(&now->requests, name);
+        const struct vpa_quantity *limit = vpa_resource_find(&now->limits, name);
+        const struct vpa_quantity *fallback = vpa_resource_find(&item->defaults, name);
+        if (item->min.present) {
+            const struct vpa_quantity edge = or_zero(vpa_resource_find(&item->min, name));
+            struct vpa_quantity min = vpa_scale_boundary(name, request, limit, &edge, fallback);
+            if (vpa_quantity_cmp(&edge, &min) > 0)
+                min = edge;
+            if (raise_to(value, &min))
+                note(c->arena, notes, name, " capped to fit Min in container LimitRange");
+        }
+        if (item->max.present) {
+            const struct vpa_quantity *edge = vpa_resource_find(&item->max, name);
+            struct vpa_quantity max = vpa_scale_boundary(name, request, limit, edge, fallback);
+            if (lower_to(value, &max))
+                note(c->arena, notes, name, " capped to fit Max in container LimitRange");
+        }
+    }
+}
+
+static void apply_policy(struct vpa_arena *arena, struct vpa_resource_list *list,
+                         const struct vpa_resource_list *min_allowed,
+                         const struct vpa_resource_list *max_allowed, struct vpa_notes *notes)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->items[i].name;
+        struct vpa_quantity *value = &list->items[i].quantity;
+        if (raise_to(value, vpa_resource_find(min_allowed, name)))
+            note(arena, notes, name, " capped to minAllowed");
+        if (lower_to(value, vpa_resource_find(max_allowed, name)))
+            note(arena, notes, name, " capped to maxAllowed");
+    }
+}
+
+static void apply_container_limits(struct vpa_arena *arena, struct vpa_resource_list *list,
+                                   const struct vpa_resource_list *limits, struct vpa_notes *notes)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->items[i].name;
+        struct vpa_quantity *value = &list->items[i].quantity;
+        const struct vpa_quantity *limit = vpa_resource_find(limits, name);
+        if (!limit || !exceeds(value, limit))
+            continue;
+        *value = *limit;
+        note(arena, notes, name, " capped to container limit");
+    }
+}
+
+/* ---- the pipeline ---- */
+
+/* Index of the container in the pod, or -1. */
+static int container_index(const struct vpa_pod *pod, const char *name)
+{
+    for (size_t i = 0; i < pod->container_count; i++)
+        if (strcmp(pod->containers[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void cap_entry(struct capping *c, struct vpa_container_recommendation *r, int index)
+{
+    const struct vpa_container_policy *policy = vpa_policy_find(c->policy, r->container_name);
+    bool requests_only =
+        strcmp(vpa_controlled_values(c->policy, r->container_name), "RequestsOnly") == 0;
+    const struct vpa_resources *now = &c->effective[index];
+    struct vpa_notes notes = {.container = c->pod->containers[index].name};
+
+    for (int field = TARGET; field < FIELD_COUNT; field++) {
+        struct vpa_resource_list *list = field_of(r, field);
+        struct vpa_notes *say = field == TARGET ? &notes : NULL;
+        if (c->only_target && field != TARGET)
+            break;
+        if (c->limits->container.present)
+            apply_container_limit_range(c, now, list, say);
+        if (policy)
+            apply_policy(c->arena, list, &policy->min_allowed, &policy->max_allowed, say);
+        if (requests_only)
+            apply_container_limits(c->arena, list, &now->limits, say);
+    }
+    if (!notes.count)
+        return;
+
+    struct vpa_notes *known = find_notes(c, r->container_name);
+    if (known)
+        *known = notes; /* of repeated entries the last counts */
+    else
+        c->notes[c->note_count++] = notes;
+}
+
+static const struct vpa_namespace_limits no_limits;
+
+static void capping_init(struct capping *c, struct vpa_arena *arena, const struct vpa_object *vpa,
+                         const struct vpa_pod *pod, const struct vpa_namespace_limits *limits)
+{
+    *c = (struct capping){
+        .arena = arena,
+        .pod = pod,
+        .policy = &vpa->resource_policy,
+        .limits = limits ? limits : &no_limits,
+    };
+    c->effective = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(*c->effective));
+    for (size_t i = 0; i < pod->container_count; i++)
+        c->effective[i] = vpa_pod_effective_resources(pod, pod->containers[i].name);
+}
+
+static void copy_entries(struct capping *c, const struct vpa_recommendation *recommendation)
+{
+    size_t room = recommendation->container_count + c->pod->container_count + 1;
+
+    c->list = vpa_arena_alloc(c->arena, room * sizeof(*c->list));
+    c->notes = vpa_arena_alloc(c->arena, room * sizeof(*c->notes));
+    for (size_t i = 0; i < recommendation->container_count; i++) {
+        struct vpa_container_recommendation *r = &c->list[c->count++];
+        *r = recommendation->containers[i];
+        for (int field = TARGET; field < FIELD_COUNT; field++) {
+            if (c->only_target && field != TARGET)
+                break;
+            *field_of(r, field) = shallow_copy(c->arena, field_of(r, field));
+        }
+    }
+}
+
+static int run_stages(struct capping *c, const struct vpa_recommendation *recommendation,
+                      struct vpa_error *err)
+{
+    if (c->limits->error)
+        return vpa_fail(err, VPA_INVALID, "error obtaining limit range: %s", c->limits->error);
+
+    copy_entries(c, recommendation);
+    if (c->limits->pod.present)
+        apply_pod_limit_range(c);
+
+    size_t kept = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        int index = container_index(c->pod, c->list[i].container_name);
+        if (index < 0)
+            continue;
+        c->list[kept] = c->list[i];
+        cap_entry(c, &c->list[kept++], index);
+    }
+    c->count = kept;
+    return 0;
+}
+
+int vpa_capping_process(struct vpa_arena *arena, const struct vpa_object *vpa,
+                        const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
+                        struct vpa_capped *out, struct vpa_error *err)
+{
+    struct capping c;
+
+    if (!vpa->recommendation.present && !vpa->resource_policy.present) {
+        *out = (struct vpa_capped){0};
+        return 0;
+    }
+    capping_init(&c, arena, vpa, pod, limits);
+    if (run_stages(&c, &vpa->recommendation, err) < 0)
+        return -1;
+
+    *out = (struct vpa_capped){
+        .recommendation = {.present = true, .containers = c.list, .container_count = c.count},
+        .notes = c.notes,
+        .note_count = c.note_count,
+    };
+    return 0;
+}
+
+const char *vpa_controlled_values(const struct vpa_resource_policy *policy, const char *container)
+{
+    const struct vpa_container_policy *p = policy ? vpa_policy_find(policy, container) : NULL;
+
+    return p && p->controlled_values ? p->controlled_values : "RequestsAndLimits";
+}
+
+static void drop_nameless(struct vpa_resource_list *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].name[0])
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+/* Requests and limits of one container from its processed entry (may be NULL). */
+static void plan_container(struct capping *c, const struct vpa_resource_policy *policy,
+                           size_t index, struct vpa_container_recommendation *r,
+                           struct vpa_container_plan *plan)
+{
+    const char *name = c->pod->containers[index].name;
+    const struct vpa_notes *notes = find_notes(c, name);
+
+    *plan = (struct vpa_container_plan){.notes.container = name};
+    if (!r)
+        return;
+
+    if (notes)
+        plan->notes = *notes;
+    plan->requests = shallow_copy(c->arena, &r->target);
+    plan->requests.present = true;
+    if (strcmp(vpa_controlled_values(policy, name), "RequestsAndLimits") == 0) {
+        struct vpa_scaled_limits scaled =
+            vpa_scale_limits(c->arena, &c->effective[index].limits, &c->effective[index].requests,
+                             &plan->requests, &c->limits->container.defaults);
+        plan->limits = scaled.limits;
+        for (size_t i = 0; i < scaled.note_count; i++)
+            add_note(c->arena, &plan->notes, scaled.notes[i]);
+    }
+    drop_nameless(&plan->requests);
+}
+
+int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
+                     const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
+                     struct vpa_container_plan **plans, struct vpa_error *err)
+{
+    bool off = strcmp(vpa_object_mode(vpa), "Off") == 0;
+    struct capping c;
+
+    capping_init(&c, arena, vpa, pod, limits);
+    c.only_target = true;
+    c.floor_at_zero = true;
+    if (vpa->recommendation.present && run_stages(&c, &vpa->recommendation, err) < 0)
+        return -1;
+    if (c.limits->error)
+        return vpa_fail(err, VPA_INVALID, "error getting containerLimitRange: %s", c.limits->error);
+
+    *plans = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(**plans));
+    for (size_t i = 0; i < pod->container_count; i++)
+        plan_container(&c, off ? NULL : c.policy, i, find_entry(&c, pod->containers[i].name),
+                       &(*plans)[i]);
+    return 0;
+}
+
+/* ---- the recommender's part ---- */
+
+/* The policy's maxAllowed with the resources it lacks taken from the global maximum. */
+static struct vpa_resource_list merged_max(struct vpa_arena *arena,
+                                           const struct vpa_resource_list *max_allowed,
+                                           const struct vpa_resource_list *global_max)
+{
+    if (!global_max || !global_max->count)
+        return *max_allowed;
+
+    struct vpa_resource_list merged = shallow_copy(arena, max_allowed);
+    for (size_t i = 0; i < global_max->count; i++)
+        if (!vpa_resource_find(&merged, global_max->items[i].name))
+            vpa_resource_set(arena, &merged, global_max->items[i].name,
+                             global_max->items[i].quantity);
+    merged.present = true;
+    return merged;
+}
+
+struct vpa_recommendation vpa_capping_policy(struct vpa_arena *arena,
+                                             const struct vpa_recommendation *recommendation,
+                                             const struct vpa_resource_policy *policy,
+                                             const struct vpa_resource_list *global_max)
+{
+    static const struct vpa_resource_list nothing;
+    struct vpa_recommendation out = *recommendation;
+
+    out.containers = vpa_arena_alloc(arena, (out.container_count + 1) * sizeof(*out.containers));
+    for (size_t i = 0; i < out.container_count; i++) {
+        struct vpa_container_recommendation *r = &out.containers[i];
+        *r = recommendation->containers[i];
+        const struct vpa_container_policy *p =
+            policy ? vpa_policy_find(policy, r->container_name) : NULL;
+        struct vpa_resource_list max =
+            merged_max(arena, p ? &p->max_allowed : &nothing, global_max);
+        for (int field = TARGET; field < FIELD_COUNT; field++) {
+            struct vpa_resource_list *list = field_of(r, field);
+            *list = shallow_copy(arena, list);
+            apply_policy(arena, list, p ? &p->min_allowed : &nothing, &max, NULL);
+        }
+    }
+    return out;
+}
