@@ -1,0 +1,238 @@
+/*
+ * The patch of a new pod.
+ *
+ * Operations come in a fixed order: an empty annotations object where there is none; per container the
+ * boost marker and the resources; the annotation that tells what was done; the annotation that tells
+ * which containers were seen. Every operation is an "add", which replaces what is there, and parents are
+ * created first, because an API server refuses a path whose parent is missing.
+ *
+ * The text is written straight into the answer; nothing but the annotation of words is collected aside.
+ */
+#include "vpa/policy/pod_patch.h"
+
+#include <string.h>
+
+/* Bounds of the pieces collected aside; a pod has at most 1.5 MiB. */
+#define PATH_MAX_LEN 4096
+#define WORDS_MAX_LEN (1 << 20)
+
+struct patch {
+    struct vpa_arena *arena;
+    const struct vpa_pod *pod;
+    const struct vpa_object *vpa;
+    const struct vpa_pod_patch_options *options;
+    struct vpa_json_writer writer;
+    struct vpa_buf path;
+    struct vpa_buf updates; /* value of vpaUpdates so far, "" while nothing was patched */
+};
+
+/* A reference token of RFC 6901. */
+static void append_token(struct vpa_buf *path, const char *token)
+{
+    size_t plain;
+
+    while ((plain = strcspn(token, "~/")) < strlen(token)) {
+        vpa_buf_append(path, token, plain);
+        vpa_buf_puts(path, token[plain] == '~' ? "~0" : "~1");
+        token += plain + 1;
+    }
+    vpa_buf_puts(path, token);
+}
+
+/* {"op":"add","path":<path>,"value": ; the value and the closing brace follow. */
+static void open_add(struct patch *p)
+{
+    struct vpa_json_writer *w = &p->writer;
+
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "op", "add");
+    vpa_json_member_string(w, "path", vpa_buf_text(&p->path));
+    vpa_json_key(w, "value");
+}
+
+static void add_empty_object(struct patch *p)
+{
+    open_add(p);
+    vpa_json_open_object(&p->writer);
+    vpa_json_close_object(&p->writer);
+    vpa_json_close_object(&p->writer);
+}
+
+static void add_annotation(struct patch *p, const char *key, const char *value)
+{
+    vpa_buf_clear(&p->path);
+    vpa_buf_puts(&p->path, "/metadata/annotations/");
+    append_token(&p->path, key);
+    open_add(p);
+    vpa_json_put_string(&p->writer, value);
+    vpa_json_close_object(&p->writer);
+}
+
+static void resources_path(struct patch *p, size_t container, const char *group)
+{
+    vpa_buf_clear(&p->path);
+    vpa_buf_printf(&p->path, "/spec/containers/%zu/resources", container);
+    if (group) {
+        vpa_buf_putc(&p->path, '/');
+        vpa_buf_puts(&p->path, group);
+    }
+}
+
+/* Requests or limits: the parent if it is missing, then each value. */
+static void add_values(struct patch *p, size_t container, const char *group, bool exists,
+                       const struct vpa_resource_list *values)
+{
+    if (!values->count)
+        return;
+    resources_path(p, container, group);
+    if (!exists)
+        add_empty_object(p);
+    vpa_buf_putc(&p->path, '/');
+
+    size_t parent = p->path.len;
+    for (size_t i = 0; i < values->count; i++) {
+        vpa_buf_truncate(&p->path, parent);
+        append_token(&p->path, values->items[i].name);
+        open_add(p);
+        vpa_json_put_quantity(&p->writer, &values->items[i].quantity);
+        vpa_json_close_object(&p->writer);
+    }
+}
+
+/* One word of a container's part of vpaUpdates. */
+static void add_word(struct patch *p, bool *first, const char *word, const char *suffix)
+{
+    if (!*first)
+        vpa_buf_puts(&p->updates, ", ");
+    vpa_buf_puts(&p->updates, word);
+    vpa_buf_puts(&p->updates, suffix);
+    *first = false;
+}
+
+static void describe(struct patch *p, size_t container, const struct vpa_container_plan *plan)
+{
+    bool first = true;
+
+    if (p->updates.len)
+        vpa_buf_puts(&p->updates, "; ");
+    else
+        vpa_buf_printf(&p->updates, "Pod resources updated by %s: ", p->vpa->meta.name);
+    vpa_buf_printf(&p->updates, "container %zu: ", container);
+    for (size_t i = 0; i < plan->notes.count; i++)
+        add_word(p, &first, plan->notes.items[i], "");
+    for (size_t i = 0; i < plan->requests.count; i++)
+        add_word(p, &first, plan->requests.items[i].name, " request");
+    for (size_t i = 0; i < plan->limits.count; i++)
+        add_word(p, &first, plan->limits.items[i].name, " limit");
+}
+
+static void add_resources(struct patch *p, size_t container, const struct vpa_container_plan *plan)
+{
+    const char *name = p->pod->containers[container].name;
+    struct vpa_resources now = vpa_pod_effective_resources(p->pod, name);
+    bool bare = !now.requests.present && !now.limits.present;
+
+    if (!bare && !plan->requests.count && !plan->limits.count)
+        return;
+    if (bare) { /* also when nothing is recommended, as upstream */
+        resources_path(p, container, NULL);
+        add_empty_object(p);
+    }
+    add_values(p, container, "requests", now.requests.present, &plan->requests);
+    add_values(p, container, "limits", now.limits.present, &plan->limits);
+    describe(p, container, plan);
+}
+
+static void add_marker(struct patch *p, const struct vpa_container *container)
+{
+    vpa_auto_buf key;
+    vpa_auto_buf value;
+
+    vpa_buf_init(&key, PATH_MAX_LEN);
+    vpa_buf_puts(&key, VPA_BOOST_ANNOTATION_PREFIX);
+    vpa_buf_puts(&key, container->name);
+    vpa_buf_init(&value, PATH_MAX_LEN);
+    vpa_boost_marker_format(container, &value);
+    add_annotation(p, vpa_buf_text(&key), vpa_buf_text(&value));
+}
+
+static void clear_plan(struct vpa_container_plan *plan)
+{
+    *plan = (struct vpa_container_plan){.notes.container = plan->notes.container};
+}
+
+/* Boosts the plan of one container; false when the container is to be left alone altogether: its policy
+ * says Off and it has no boost of its own. */
+static bool boost_container(struct patch *p, size_t index, struct vpa_container_plan *plan)
+{
+    const struct vpa_container *container = &p->pod->containers[index];
+    const struct vpa_resource_policy *policies = &p->vpa->resource_policy;
+    const struct vpa_container_policy *policy = vpa_policy_find(policies, container->name);
+    const struct vpa_startup_boost *boost = vpa_boost_find(p->vpa, container->name);
+    bool off = policy && policy->mode && strcmp(policy->mode, "Off") == 0;
+    const char *reason;
+
+    if (off)
+        clear_plan(plan);
+    if (!boost)
+        return !off;
+    if (vpa_boost_apply(p->arena, boost, container,
+                        vpa_controlled_values(policies, container->name),
+                        &p->options->max_cpu_boost, &plan->requests, &plan->limits, &reason)) {
+        add_marker(p, container);
+        return true;
+    }
+    if (p->options->on_unusable_boost)
+        p->options->on_unusable_boost(p->options->ctx, container->name, reason);
+    return !off;
+}
+
+static void add_observed_containers(struct patch *p)
+{
+    vpa_auto_buf names;
+
+    vpa_buf_init(&names, WORDS_MAX_LEN);
+    for (size_t i = 0; i < p->pod->container_count; i++) {
+        if (i)
+            vpa_buf_puts(&names, ", ");
+        vpa_buf_puts(&names, p->pod->containers[i].name);
+    }
+    add_annotation(p, VPA_OBSERVED_ANNOTATION, vpa_buf_text(&names));
+}
+
+int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const struct vpa_object *vpa,
+                  const struct vpa_namespace_limits *limits,
+                  const struct vpa_pod_patch_options *options, struct vpa_buf *out,
+                  struct vpa_error *err)
+{
+    bool mode_off = strcmp(vpa_object_mode(vpa), "Off") == 0;
+    struct patch p = {.arena = arena, .pod = pod, .vpa = vpa, .options = options};
+    struct vpa_container_plan *plans;
+
+    if (vpa_capping_plan(arena, vpa, pod, limits, &plans, err) < 0)
+        return vpa_wrap(err, "failed to calculate resource patch for pod %s/%s", pod->meta.ns,
+                        pod->meta.name);
+
+    vpa_buf_init(&p.path, PATH_MAX_LEN);
+    vpa_buf_init(&p.updates, WORDS_MAX_LEN);
+    vpa_json_writer_init(&p.writer, out);
+    vpa_json_open_array(&p.writer);
+    if (!pod->meta.annotations.present) {
+        vpa_buf_puts(&p.path, "/metadata/annotations");
+        add_empty_object(&p);
+    }
+    for (size_t i = 0; i < pod->container_count; i++) {
+        if (mode_off)
+            clear_plan(&plans[i]);
+        if (options->startup_boost && !boost_container(&p, i, &plans[i]))
+            continue;
+        add_resources(&p, i, &plans[i]);
+    }
+    if (p.updates.len)
+        add_annotation(&p, VPA_UPDATES_ANNOTATION, vpa_buf_text(&p.updates));
+    add_observed_containers(&p);
+    vpa_json_close_array(&p.writer);
+    vpa_buf_release(&p.path);
+    vpa_buf_release(&p.updates);
+    return 0;
+}
