@@ -14,8 +14,10 @@
  */
 #include "vpa/policy/capping.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "vpa/api/limit_range.h"
 #include "vpa/policy/scaling.h"
 
 enum { TARGET, LOWER_BOUND, UPPER_BOUND, FIELD_COUNT };
@@ -130,6 +132,70 @@ static bool exceeds(const struct vpa_quantity *value, const struct vpa_quantity 
     if (a == b && (a == INT64_MAX || a == INT64_MIN))
         return vpa_quantity_cmp(value, limit) > 0;
     return a > b;
+}
+
+/* ---- the effective LimitRange ---- */
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct vpa_limit_range *a = *(const struct vpa_limit_range *const *)pa;
+    const struct vpa_limit_range *b = *(const struct vpa_limit_range *const *)pb;
+
+    return strcmp(a->meta.name, b->meta.name);
+}
+
+/* The first bound is taken whole; later ones tighten cpu and memory. direction: -1 for max, 1 for min. */
+static void tighten(struct vpa_arena *arena, struct vpa_resource_list *bound,
+                    const struct vpa_resource_list *next, int direction)
+{
+    static const char *const names[] = {VPA_CPU, VPA_MEMORY};
+
+    if (!next->present)
+        return;
+    if (!bound->present) {
+        *bound = shallow_copy(arena, next);
+        return;
+    }
+    for (size_t i = 0; i < VPA_COUNT(names); i++) {
+        const struct vpa_quantity *q = vpa_resource_find(next, names[i]);
+        const struct vpa_quantity *old = vpa_resource_find(bound, names[i]);
+        if (q && (!old || vpa_quantity_cmp(q, old) * direction > 0))
+            vpa_resource_set(arena, bound, names[i], *q);
+    }
+}
+
+static void fold_item(struct vpa_arena *arena, const struct vpa_limit_range_item *item,
+                      struct vpa_limit_item *out)
+{
+    if (!item->max.present && !item->min.present && !item->default_limit.present)
+        return;
+    out->present = true;
+    if (item->default_limit.present)
+        out->defaults = item->default_limit;
+    tighten(arena, &out->max, &item->max, -1);
+    tighten(arena, &out->min, &item->min, 1);
+}
+
+void vpa_namespace_limits_fold(struct vpa_arena *arena,
+                               const struct vpa_limit_range *const *ranges, size_t count,
+                               struct vpa_namespace_limits *out)
+{
+    const struct vpa_limit_range **sorted = vpa_arena_alloc(arena, (count + 1) * sizeof(*sorted));
+
+    *out = (struct vpa_namespace_limits){0};
+    if (count) {
+        memcpy(sorted, ranges, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), by_name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < sorted[i]->item_count; j++) {
+            const struct vpa_limit_range_item *item = &sorted[i]->items[j];
+            if (strcmp(item->type, "Container") == 0)
+                fold_item(arena, item, &out->container);
+            else if (strcmp(item->type, "Pod") == 0)
+                fold_item(arena, item, &out->pod);
+        }
+    }
 }
 
 /* ---- stage 0 ---- */

@@ -12,60 +12,41 @@
 
 #include <string.h>
 
+#include "vpa/json/json_patch.h"
+
 /* Bounds of the pieces collected aside; a pod has at most 1.5 MiB. */
 #define PATH_MAX_LEN 4096
 #define WORDS_MAX_LEN (1 << 20)
+
+#define ANNOTATIONS "/metadata/annotations"
 
 struct patch {
     struct vpa_arena *arena;
     const struct vpa_pod *pod;
     const struct vpa_object *vpa;
     const struct vpa_pod_patch_options *options;
-    struct vpa_json_writer writer;
+    struct vpa_json_patch ops;
     struct vpa_buf path;
     struct vpa_buf updates; /* value of vpaUpdates so far, "" while nothing was patched */
 };
 
-/* A reference token of RFC 6901. */
-static void append_token(struct vpa_buf *path, const char *token)
-{
-    size_t plain;
-
-    while ((plain = strcspn(token, "~/")) < strlen(token)) {
-        vpa_buf_append(path, token, plain);
-        vpa_buf_puts(path, token[plain] == '~' ? "~0" : "~1");
-        token += plain + 1;
-    }
-    vpa_buf_puts(path, token);
-}
-
-/* {"op":"add","path":<path>,"value": ; the value and the closing brace follow. */
-static void open_add(struct patch *p)
-{
-    struct vpa_json_writer *w = &p->writer;
-
-    vpa_json_open_object(w);
-    vpa_json_member_string(w, "op", "add");
-    vpa_json_member_string(w, "path", vpa_buf_text(&p->path));
-    vpa_json_key(w, "value");
-}
-
 static void add_empty_object(struct patch *p)
 {
-    open_add(p);
-    vpa_json_open_object(&p->writer);
-    vpa_json_close_object(&p->writer);
-    vpa_json_close_object(&p->writer);
+    struct vpa_json_writer *w =
+        vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path));
+
+    vpa_json_open_object(w);
+    vpa_json_close_object(w);
+    vpa_json_patch_end_op(&p->ops);
 }
 
 static void add_annotation(struct patch *p, const char *key, const char *value)
 {
     vpa_buf_clear(&p->path);
-    vpa_buf_puts(&p->path, "/metadata/annotations/");
-    append_token(&p->path, key);
-    open_add(p);
-    vpa_json_put_string(&p->writer, value);
-    vpa_json_close_object(&p->writer);
+    vpa_buf_puts(&p->path, ANNOTATIONS);
+    vpa_json_pointer_add(&p->path, key);
+    vpa_json_put_string(vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path)), value);
+    vpa_json_patch_end_op(&p->ops);
 }
 
 static void resources_path(struct patch *p, size_t container, const char *group)
@@ -87,15 +68,14 @@ static void add_values(struct patch *p, size_t container, const char *group, boo
     resources_path(p, container, group);
     if (!exists)
         add_empty_object(p);
-    vpa_buf_putc(&p->path, '/');
 
     size_t parent = p->path.len;
     for (size_t i = 0; i < values->count; i++) {
         vpa_buf_truncate(&p->path, parent);
-        append_token(&p->path, values->items[i].name);
-        open_add(p);
-        vpa_json_put_quantity(&p->writer, &values->items[i].quantity);
-        vpa_json_close_object(&p->writer);
+        vpa_json_pointer_add(&p->path, values->items[i].name);
+        vpa_json_put_quantity(vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path)),
+                              &values->items[i].quantity);
+        vpa_json_patch_end_op(&p->ops);
     }
 }
 
@@ -215,10 +195,9 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
 
     vpa_buf_init(&p.path, PATH_MAX_LEN);
     vpa_buf_init(&p.updates, WORDS_MAX_LEN);
-    vpa_json_writer_init(&p.writer, out);
-    vpa_json_open_array(&p.writer);
+    vpa_json_patch_begin(&p.ops, out);
     if (!pod->meta.annotations.present) {
-        vpa_buf_puts(&p.path, "/metadata/annotations");
+        vpa_buf_puts(&p.path, ANNOTATIONS);
         add_empty_object(&p);
     }
     for (size_t i = 0; i < pod->container_count; i++) {
@@ -231,7 +210,7 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
     if (p.updates.len)
         add_annotation(&p, VPA_UPDATES_ANNOTATION, vpa_buf_text(&p.updates));
     add_observed_containers(&p);
-    vpa_json_close_array(&p.writer);
+    vpa_json_patch_end(&p.ops);
     vpa_buf_release(&p.path);
     vpa_buf_release(&p.updates);
     return 0;

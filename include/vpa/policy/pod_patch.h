@@ -5,7 +5,7 @@
 #ifndef VPA_POLICY_POD_PATCH_H
 #define VPA_POLICY_POD_PATCH_H
 
-#include "vpa/json/json_writer.h"
+#include "vpa/base/buf.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/capping.h"
 
