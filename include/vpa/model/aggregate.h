@@ -5,6 +5,7 @@
 #ifndef VPA_MODEL_AGGREGATE_H
 #define VPA_MODEL_AGGREGATE_H
 
+#include "vpa/api/checkpoint.h"
 #include "vpa/api/vpa.h"
 #include "vpa/base/mem.h"
 #include "vpa/model/amount.h"
@@ -12,9 +13,6 @@
 
 enum vpa_kind { VPA_KIND_CPU, VPA_KIND_MEMORY, VPA_KINDS }; /* index of per-resource arrays */
 const char *vpa_kind_name(enum vpa_kind kind); /* "cpu", "memory" */
-
-/* Version tag of checkpoints; it changes whenever the bucket layout does. */
-#define VPA_CHECKPOINT_VERSION "v3"
 
 /* The global aggregation configuration (flags); set once, outlives everything made with it. */
 struct vpa_aggregation {
@@ -51,8 +49,9 @@ void vpa_settings_init(struct vpa_settings *s, const struct vpa_aggregation *glo
  * the feature gate, has the global value (decision S7). under_vpa and update_mode stay. */
 void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_aggregation *global,
                                const struct vpa_container_policy *policy);
-/* The VPA left: modes and controlled resources are cleared, the other settings become global. */
-void vpa_settings_mark_not_autoscaled(struct vpa_settings *s, const struct vpa_aggregation *global);
+/* The VPA left: modes and controlled resources are cleared; the other settings stay until another VPA
+ * applies its own. */
+void vpa_settings_mark_not_autoscaled(struct vpa_settings *s);
 bool vpa_settings_needs_recommendation(const struct vpa_settings *s);
 bool vpa_settings_controls(const struct vpa_settings *s, enum vpa_kind kind);
 /* Interval times count: idle histories older than this expire. Saturates (decision U15). */
@@ -63,6 +62,7 @@ struct vpa_aggregate {
     struct vpa_decay memory;
     vpa_time first_sample; /* of CPU samples, as is last_sample and sample_count */
     vpa_time last_sample;
+    vpa_time last_peak; /* end of the newest interval with a memory peak; unset: none */
     vpa_time created;
     int64_t sample_count;
     struct vpa_settings settings;
@@ -76,16 +76,15 @@ void vpa_aggregate_add_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount by
 void vpa_aggregate_subtract_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount bytes);
 /* Histograms, times and count; other's histograms may be shifted (decay.h). */
 void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other);
-/* No sample of any kind (decision U3: a memory peak counts). */
+/* No CPU sample; memory peaks do not count, as upstream has it. */
 bool vpa_aggregate_is_empty(const struct vpa_aggregate *a);
-/* Idle for the whole window of its settings; a state without CPU samples counts from `created`. */
+/* Idle for the whole window of its settings since its last CPU sample, or since `created` without one. */
 bool vpa_aggregate_is_expired(const struct vpa_aggregate *a, vpa_time now);
+/* Whether the garbage collection may take it: expired, or without a sample of any kind and not fed by a
+ * living pod. Memory peaks keep an aggregate without CPU samples alive for the window (decision U3). */
+bool vpa_aggregate_is_garbage(const struct vpa_aggregate *a, bool fed, vpa_time now);
 
-/*
- * The stored form. Entries live in the arena given to vpa_aggregate_save; api/checkpoint.h has the
- * JSON, its struct vpa_checkpoint_status holds the same members.
- */
-struct vpa_checkpoint_status;
+/* The stored form; its buckets live in the arena. */
 void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_arena *arena,
                         struct vpa_checkpoint_status *out);
 /* Loads into a fresh aggregate: version, count and times, memory, then CPU. What came before the error

@@ -33,8 +33,11 @@ double vpa_decay_percentile(const struct vpa_decay *d, double p);
 bool vpa_decay_is_empty(const struct vpa_decay *d);
 bool vpa_decay_equal(const struct vpa_decay *a, const struct vpa_decay *b);
 void vpa_decay_format(const struct vpa_decay *d, struct vpa_buf *out);
-/* As vpa_histogram_load; on success the reference becomes `ref` without rescaling. */
-int vpa_decay_load(struct vpa_decay *d, const struct vpa_bucket_weight *entries, size_t count,
-                   double total_weight, vpa_time ref, struct vpa_error *err) VPA_MUST_CHECK;
+/* The stored form; its buckets live in the arena. */
+void vpa_decay_save(const struct vpa_decay *d, struct vpa_arena *arena,
+                    struct vpa_histogram_checkpoint *out);
+/* As vpa_histogram_load; on success the reference becomes the stored one without rescaling. */
+int vpa_decay_load(struct vpa_decay *d, const struct vpa_histogram_checkpoint *checkpoint,
+                   struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif

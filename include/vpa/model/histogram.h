@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vpa/api/checkpoint.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/error.h"
 
@@ -91,16 +92,12 @@ void vpa_histogram_format(const struct vpa_histogram *h, struct vpa_buf *out);
 
 /*
  * The stored form: integer weights relative to the heaviest bucket (10000), see recommender.md 4.
- * Saving visits the buckets with a weight above 0 in ascending order.
  */
-struct vpa_bucket_weight {
-    int64_t bucket;
-    uint32_t weight;
-};
 #define VPA_HISTOGRAM_CHECKPOINT_WEIGHT 10000
-/* Entries that a save will write at most: the visible range. */
+/* Entries that a save writes at most: the visible range. */
 size_t vpa_histogram_save_max(const struct vpa_histogram *h);
-/* Writes at most save_max entries, returns their number. The total weight is h->total. */
+/* Writes the buckets with a weight above 0, ascending, at most save_max; returns their number. The total
+ * weight of the checkpoint is h->total. */
 size_t vpa_histogram_save(const struct vpa_histogram *h, struct vpa_bucket_weight *entries);
 /* Adds the saved weights; VPA_INVALID (nothing changed) for a negative total or a bucket that does not
  * exist; the texts are upstream's. */
