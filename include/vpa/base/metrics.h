@@ -1,20 +1,21 @@
 /*
  * Metrics in the Prometheus text format.
  *
- * A metric is a static struct in the file that updates it; main.c lists the addresses in a table. Label
- * values are given in the order in which the metric names its labels.
+ * A metric is a static struct in the file that updates it; main.c lists the addresses in a table.
+ * Label values are given in the order in which the metric names its labels.
  *
  *     static struct vpa_metric evicted = VPA_COUNTER("vpa_updater_evicted_pods_total",
- *                                                    "Pods evicted", "vpa_size_log2", "update_mode");
- *     vpa_metric_inc(&evicted, "3", "Recreate");
+ *                                                    "Pods evicted", "vpa_size_log2",
+ * "update_mode"); vpa_metric_inc(&evicted, "3", "Recreate");
  *
  *     static const double seconds[] = {0.1, 1, 10};
  *     static struct vpa_metric latency = VPA_HISTOGRAM("x_seconds", "Time of x", seconds, "step");
  *     vpa_metric_observe(&latency, 0.25, "total");
  *
- * A metric without labels is shown from the start with 0, one with labels once a series was touched.
- * Updates and exposition may run in different threads (a short spin lock per metric); nothing else in
- * here is shared. Strings are UTF-8 and copied. Label values must not hold the byte 0x1f.
+ * A metric without labels is shown from the start with 0, one with labels once a series was
+ * touched. Updates and exposition may run in different threads (a short spin lock per metric);
+ * nothing else in here is shared. Strings are UTF-8 and copied. Label values must not hold the byte
+ * 0x1f.
  */
 #ifndef VPA_BASE_METRICS_H
 #define VPA_BASE_METRICS_H
@@ -29,7 +30,8 @@
 
 /* Most series of one metric; an update that would make one more is dropped. */
 #define VPA_METRIC_SERIES_MAX 200000
-/* Most labels of a metric, and the longest sum of label values of a series in bytes; longer ones are cut. */
+/* Most labels of a metric, and the longest sum of label values of a series in bytes; longer ones
+ * are cut. */
 #define VPA_METRIC_LABELS_MAX 6
 #define VPA_METRIC_VALUES_MAX 1024
 
@@ -47,24 +49,33 @@ struct vpa_metric {
 };
 
 #define VPA_COUNTER(NAME, HELP, ...)                                                               \
-    {.name = NAME, .help = HELP, .kind = VPA_METRIC_COUNTER, .labels = {__VA_ARGS__},              \
-     .lock = ATOMIC_FLAG_INIT}
+    {                                                                                              \
+        .name = NAME, .help = HELP, .kind = VPA_METRIC_COUNTER, .labels = {__VA_ARGS__},           \
+        .lock = ATOMIC_FLAG_INIT                                                                   \
+    }
 #define VPA_GAUGE(NAME, HELP, ...)                                                                 \
-    {.name = NAME, .help = HELP, .kind = VPA_METRIC_GAUGE, .labels = {__VA_ARGS__},                \
-     .lock = ATOMIC_FLAG_INIT}
+    {                                                                                              \
+        .name = NAME, .help = HELP, .kind = VPA_METRIC_GAUGE, .labels = {__VA_ARGS__},             \
+        .lock = ATOMIC_FLAG_INIT                                                                   \
+    }
 /* BOUNDS is an array of double. */
 #define VPA_HISTOGRAM(NAME, HELP, BOUNDS, ...)                                                     \
-    {.name = NAME, .help = HELP, .kind = VPA_METRIC_HISTOGRAM, .bounds = BOUNDS,                   \
-     .bound_count = sizeof(BOUNDS) / sizeof((BOUNDS)[0]), .labels = {__VA_ARGS__},                 \
-     .lock = ATOMIC_FLAG_INIT}
+    {                                                                                              \
+        .name = NAME, .help = HELP, .kind = VPA_METRIC_HISTOGRAM, .bounds = BOUNDS,                \
+        .bound_count = sizeof(BOUNDS) / sizeof((BOUNDS)[0]), .labels = {__VA_ARGS__},              \
+        .lock = ATOMIC_FLAG_INIT                                                                   \
+    }
 
 #define VPA_LABELS_(...) ((const char *const[]){"", ##__VA_ARGS__, NULL} + 1)
 /* One more; delta more (counters: never negative); the value of a gauge; one observation. */
 #define vpa_metric_inc(metric, ...) vpa_metric_add_to(metric, 1, VPA_LABELS_(__VA_ARGS__))
-#define vpa_metric_add(metric, delta, ...) vpa_metric_add_to(metric, delta, VPA_LABELS_(__VA_ARGS__))
+#define vpa_metric_add(metric, delta, ...)                                                         \
+    vpa_metric_add_to(metric, delta, VPA_LABELS_(__VA_ARGS__))
 #define vpa_metric_set(metric, x, ...) vpa_metric_set_to(metric, x, VPA_LABELS_(__VA_ARGS__))
-#define vpa_metric_observe(metric, x, ...) vpa_metric_observe_in(metric, x, VPA_LABELS_(__VA_ARGS__))
-/* The value of a counter or gauge, the number of observations of a histogram; 0 for an unknown series. */
+#define vpa_metric_observe(metric, x, ...)                                                         \
+    vpa_metric_observe_in(metric, x, VPA_LABELS_(__VA_ARGS__))
+/* The value of a counter or gauge, the number of observations of a histogram; 0 for an unknown
+ * series. */
 #define vpa_metric_value(metric, ...) vpa_metric_value_of(metric, VPA_LABELS_(__VA_ARGS__))
 
 /* The same with the label values in a NULL-terminated array. */
@@ -85,9 +96,9 @@ struct vpa_process_stats {
     double virtual_bytes;
     double virtual_max_bytes;
     double resident_bytes;
-    double start_seconds;           /* Unix time */
-    double network_receive_bytes;   /* negative: not known, not shown */
-    double network_transmit_bytes;  /* negative: not known, not shown */
+    double start_seconds;          /* Unix time */
+    double network_receive_bytes;  /* negative: not known, not shown */
+    double network_transmit_bytes; /* negative: not known, not shown */
 };
 
 /* What a daemon shows. */
@@ -96,7 +107,8 @@ struct vpa_metrics {
     size_t count;
     /* Fills *stats for process_* series; NULL: no such series. */
     void (*process)(struct vpa_process_stats *stats);
-    /* promhttp_metric_handler_requests_total by code 200, 500, 503: the server counts its answers here. */
+    /* promhttp_metric_handler_requests_total by code 200, 500, 503: the server counts its answers
+     * here. */
     atomic_uint_fast64_t requests_ok;
     atomic_uint_fast64_t requests_failed;
     atomic_uint_fast64_t requests_busy;
@@ -106,8 +118,8 @@ struct vpa_metrics {
 #define VPA_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 /*
- * Appends the exposition: families by name, series by label values (labels in alphabetical order), `le`
- * last. names: the families wanted (the name[] parameters of the request), NULL for all.
+ * Appends the exposition: families by name, series by label values (labels in alphabetical order),
+ * `le` last. names: the families wanted (the name[] parameters of the request), NULL for all.
  */
 void vpa_metrics_write(struct vpa_metrics *metrics, const char *const *names, size_t name_count,
                        struct vpa_buf *out);

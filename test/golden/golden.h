@@ -1,0 +1,126 @@
+/*
+ * Golden vectors: inputs with the outputs that the reference gave for them, run through the
+ * product's code.
+ *
+ * A set of vectors has one driver, test/golden/set_<name>.c; the build finds the file by its name
+ * and expects a golden_set_<name> in it (a set's name with "-" or "." written as "_"):
+ *
+ *     static void run(struct golden_case *c)
+ *     {
+ *         if (strcmp(c->file, "parse") == 0) ...          // sets of several files dispatch
+ *         const char *text = golden_in_text(c, "text");
+ *         ...call the product...
+ *         golden_text(c, "string", GOLDEN_OUT(c, "string"), got);
+ *         golden_int(c, "milli", GOLDEN_OUT(c, "milli"), millis);
+ *     }
+ *     const struct golden_set golden_set_quantity = {.name = "quantity", .run = run};
+ *
+ * A driver computes nothing that the product should compute: it hands over the input and compares.
+ * Each comparison that fails is one difference under its label; a case without differences has
+ * passed. Labels are free text, unique within a case ("passes[2].writes[0].body"). Everything a
+ * driver allocates should live in c->arena, which is cleared after the case. A driver may use
+ * several cases' worth of state through begin and end. Each set runs in a process of its own, so a
+ * crash costs only that set.
+ *
+ * Deviations. Where a decision of docs/compatibility.md makes the product differ on purpose, the
+ * case has the member "differs" and stands in test/golden/deviations, one line per case:
+ *
+ *     <set> <case id> <fingerprint> <decisions> {"<label>":<our value as JSON>,...}
+ *
+ * The listed labels must be exactly the ones that differ from the reference, with exactly these
+ * values; a listed case that equals the reference fails. `golden --propose` prints the lines for
+ * the tagged cases that differ now: read each one before it is added. The fingerprint is of the
+ * text of the case, so that a line speaks of that very input. A tagged case that is not listed
+ * (another folder of vectors) passes when it equals the reference, or when the set's invariant()
+ * finds no difference: there the driver checks what the decision promises instead of c->out.
+ *
+ * Folders. Either one folder per set with *.jsonl in it, each line a case
+ *     {"id","note"?,"differs"?,"in":{...},"out":{...}}
+ * or the project's own form, one file <set>.jsonl with lines {"file":"parse","case":<such a case>}
+ * (test/golden/data, made by test/golden/make-sample).
+ */
+#ifndef GOLDEN_H
+#define GOLDEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vpa/base/buf.h"
+#include "vpa/base/error.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/time.h"
+#include "vpa/json/json.h"
+
+struct golden_run; /* private to the runner */
+
+struct golden_case {
+    const char *set;
+    const char *file; /* without .jsonl */
+    const char *id;
+    const char *line; /* the case's text */
+    const struct vpa_json *root;
+    const struct vpa_json *in;
+    const struct vpa_json *out;
+    const struct vpa_json *differs; /* array of decisions; NULL when not tagged */
+    struct vpa_arena *arena;        /* cleared after the case */
+    struct golden_run *run;
+};
+
+struct golden_set {
+    const char *name;
+    void (*run)(struct golden_case *c);
+    /* NULL: a tagged case that is not listed must equal the reference. */
+    void (*invariant)(struct golden_case *c);
+    void (*begin)(void); /* may be NULL: before the first case of the set */
+    void (*end)(void);
+};
+
+/* The members of in and out; NULL when absent. */
+#define GOLDEN_IN(c, name) vpa_json_find((c)->in, name)
+#define GOLDEN_OUT(c, name) vpa_json_find((c)->out, name)
+/* Members of `in` that must be there: without them the case fails and an empty value is returned.
+ */
+const char *golden_in_text(struct golden_case *c, const char *name);
+int64_t golden_in_int(struct golden_case *c, const char *name); /* a number or a decimal string */
+/* Readers of the vectors' own notations, for any node: int64 as number or decimal string; a double
+ * as
+ * {"num","hex"} or as hex text or as 16 hex digits of its bits; a time in Unix nanoseconds, null
+ * unset. */
+bool golden_read_int(const struct vpa_json *node, int64_t *out);
+bool golden_read_double(const struct vpa_json *node, double *out);
+bool golden_read_bits(const struct vpa_json *node, double *out);
+bool golden_read_time(const struct vpa_json *node, vpa_time *out);
+/* Whether c->differs names the decision ("S4"). */
+bool golden_tagged(const struct golden_case *c, const char *decision);
+
+/*
+ * Comparisons. `want` is a node of the case (NULL: absent); `got` is what the product gave. Each
+ * returns whether they are equal and records a difference otherwise.
+ */
+bool golden_text(struct golden_case *c, const char *label, const struct vpa_json *want,
+                 const char *got); /* got NULL equals absent and null */
+bool golden_int(struct golden_case *c, const char *label, const struct vpa_json *want, int64_t got);
+bool golden_bool(struct golden_case *c, const char *label, const struct vpa_json *want, bool got);
+/* By bits, but any NaN equals any NaN. want as golden_read_double reads it. */
+bool golden_double(struct golden_case *c, const char *label, const struct vpa_json *want,
+                   double got);
+bool golden_bits(struct golden_case *c, const char *label, const struct vpa_json *want, double got);
+/* null equals the unset time. */
+bool golden_time(struct golden_case *c, const char *label, const struct vpa_json *want,
+                 vpa_time got);
+/* got is JSON text; equal as values (order of members free, vpa_json_equal). NULL equals absent. */
+bool golden_json(struct golden_case *c, const char *label, const struct vpa_json *want,
+                 const char *got);
+/* Something that must not be there; got describes what the product gave. */
+void golden_unexpected(struct golden_case *c, const char *label, const char *got);
+/* A comparison of the driver's own has failed; both are texts for people (and for the deviations).
+ */
+void golden_difference(struct golden_case *c, const char *label, const char *wanted,
+                       const char *got);
+/* printf into the arena, for labels. */
+#define golden_label(c, ...) vpa_arena_printf((c)->arena, __VA_ARGS__)
+
+/* The case is not run, for a reason that the report shows; differences found so far are dropped. */
+void golden_skip(struct golden_case *c, const char *fmt, ...) VPA_PRINTF(2, 3);
+
+#endif

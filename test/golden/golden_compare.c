@@ -1,0 +1,274 @@
+/*
+ * Comparisons of the golden runner and the readers of the vectors' notations (see golden.h).
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden.h"
+#include "runner.h"
+
+/* ---- differences ---- */
+
+/* JSON text of a string, for the deviations. */
+static const char *json_string(struct golden_case *c, const char *text)
+{
+    vpa_auto_buf buf;
+
+    if (!text)
+        return "null";
+    vpa_buf_init(&buf, 64 << 20);
+    vpa_buf_putc(&buf, '"');
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            vpa_buf_printf(&buf, "\\%c", *p);
+        else if (*p < ' ')
+            vpa_buf_printf(&buf, "\\u%04x", *p);
+        else
+            vpa_buf_putc(&buf, (char)*p);
+    }
+    vpa_buf_putc(&buf, '"');
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
+}
+
+static void print_node(struct vpa_buf *out, struct golden_case *c, const struct vpa_json *node)
+{
+    bool truth = false, first = true;
+
+    switch (vpa_json_type(node)) {
+    case VPA_JSON_ABSENT:
+        vpa_buf_puts(out, "(absent)");
+        break;
+    case VPA_JSON_NULL:
+        vpa_buf_puts(out, "null");
+        break;
+    case VPA_JSON_BOOL:
+        vpa_json_bool(node, &truth);
+        vpa_buf_puts(out, truth ? "true" : "false");
+        break;
+    case VPA_JSON_NUMBER:
+        vpa_buf_puts(out, vpa_json_number_text(node));
+        break;
+    case VPA_JSON_STRING:
+        vpa_buf_puts(out, json_string(c, vpa_json_string(node)));
+        break;
+    case VPA_JSON_ARRAY:
+    case VPA_JSON_OBJECT:
+        vpa_buf_putc(out, vpa_json_is_array(node) ? '[' : '{');
+        vpa_json_foreach (child, node) {
+            if (!first)
+                vpa_buf_putc(out, ',');
+            first = false;
+            if (vpa_json_name(child))
+                vpa_buf_printf(out, "%s:", json_string(c, vpa_json_name(child)));
+            print_node(out, c, child);
+        }
+        vpa_buf_putc(out, vpa_json_is_array(node) ? ']' : '}');
+        break;
+    }
+}
+
+static const char *node_text(struct golden_case *c, const struct vpa_json *node)
+{
+    vpa_auto_buf buf;
+
+    vpa_buf_init(&buf, 64 << 20);
+    print_node(&buf, c, node);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
+}
+
+/* got is JSON text. */
+static bool record(struct golden_case *c, const char *label, const struct vpa_json *want,
+                   const char *got)
+{
+    golden_record(c->run, vpa_arena_strdup(c->arena, label), node_text(c, want), got);
+    return false;
+}
+
+void golden_difference(struct golden_case *c, const char *label, const char *wanted,
+                       const char *got)
+{
+    golden_record(c->run, vpa_arena_strdup(c->arena, label),
+                  vpa_arena_strdup(c->arena, vpa_or_empty(wanted)), json_string(c, got));
+}
+
+void golden_unexpected(struct golden_case *c, const char *label, const char *got)
+{
+    golden_difference(c, label, "(nothing)", got);
+}
+
+void golden_skip(struct golden_case *c, const char *fmt, ...)
+{
+    char reason[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, args);
+    va_end(args);
+    golden_record_skip(c->run, reason);
+}
+
+/* ---- readers ---- */
+
+bool golden_read_int(const struct vpa_json *node, int64_t *out)
+{
+    const char *text = vpa_json_string(node);
+
+    if (text)
+        return vpa_parse_int64(text, out, NULL) == 0;
+    return vpa_json_int64(node, out);
+}
+
+bool golden_read_double(const struct vpa_json *node, double *out)
+{
+    const char *text = vpa_json_string(vpa_json_find(node, "hex"));
+    char *end;
+
+    if (!text)
+        text = vpa_json_string(node);
+    if (!text)
+        return vpa_json_double(node, out);
+    *out = strtod(text, &end);
+    return *text && !*end;
+}
+
+bool golden_read_bits(const struct vpa_json *node, double *out)
+{
+    const char *text = vpa_json_string(node);
+    uint64_t bits;
+    char *end;
+
+    if (!text || strlen(text) != 16)
+        return false;
+    bits = strtoull(text, &end, 16);
+    memcpy(out, &bits, sizeof(bits));
+    return !*end;
+}
+
+bool golden_read_time(const struct vpa_json *node, vpa_time *out)
+{
+    int64_t nanos;
+
+    if (vpa_json_is_null(node)) {
+        *out = VPA_TIME_UNSET;
+        return true;
+    }
+    if (!golden_read_int(node, &nanos))
+        return false;
+    *out = nanos;
+    return true;
+}
+
+const char *golden_in_text(struct golden_case *c, const char *name)
+{
+    const char *text = vpa_json_string(GOLDEN_IN(c, name));
+
+    if (!text)
+        golden_difference(c, golden_label(c, "in.%s", name), "a string", "none");
+    return vpa_or_empty(text);
+}
+
+int64_t golden_in_int(struct golden_case *c, const char *name)
+{
+    int64_t n = 0;
+
+    if (!golden_read_int(GOLDEN_IN(c, name), &n))
+        golden_difference(c, golden_label(c, "in.%s", name), "an integer", "none");
+    return n;
+}
+
+bool golden_tagged(const struct golden_case *c, const char *decision)
+{
+    vpa_json_foreach (tag, c->differs) {
+        if (vpa_str_eq(vpa_json_string(tag), decision))
+            return true;
+    }
+    return false;
+}
+
+/* ---- comparisons ---- */
+
+bool golden_text(struct golden_case *c, const char *label, const struct vpa_json *want,
+                 const char *got)
+{
+    const char *text = vpa_json_string(want);
+
+    if (!got ? vpa_json_is_null(want) : text && strcmp(text, got) == 0)
+        return true;
+    return record(c, label, want, json_string(c, got));
+}
+
+bool golden_int(struct golden_case *c, const char *label, const struct vpa_json *want, int64_t got)
+{
+    int64_t n;
+
+    if (golden_read_int(want, &n) && n == got)
+        return true;
+    const char *quote = vpa_json_string(want) ? "\"" : "";
+    return record(c, label, want, golden_label(c, "%s%" PRId64 "%s", quote, got, quote));
+}
+
+bool golden_bool(struct golden_case *c, const char *label, const struct vpa_json *want, bool got)
+{
+    bool b;
+
+    if (vpa_json_bool(want, &b) && b == got)
+        return true;
+    return record(c, label, want, got ? "true" : "false");
+}
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0 || (isnan(a) && isnan(b));
+}
+
+bool golden_double(struct golden_case *c, const char *label, const struct vpa_json *want,
+                   double got)
+{
+    double x;
+
+    if (golden_read_double(want, &x) && same_bits(x, got))
+        return true;
+    return record(c, label, want, golden_label(c, "{\"num\":\"%.17g\",\"hex\":\"%a\"}", got, got));
+}
+
+bool golden_bits(struct golden_case *c, const char *label, const struct vpa_json *want, double got)
+{
+    double x;
+    uint64_t bits;
+
+    if (golden_read_bits(want, &x) && same_bits(x, got))
+        return true;
+    memcpy(&bits, &got, sizeof(bits));
+    return record(c, label, want, golden_label(c, "\"%016" PRIx64 "\"", bits));
+}
+
+bool golden_time(struct golden_case *c, const char *label, const struct vpa_json *want,
+                 vpa_time got)
+{
+    vpa_time t;
+
+    if (golden_read_time(want, &t) && t == got)
+        return true;
+    if (vpa_time_is_unset(got))
+        return record(c, label, want, "null");
+    return record(c, label, want, golden_label(c, "\"%" PRId64 "\"", vpa_time_unix_nanos(got)));
+}
+
+bool golden_json(struct golden_case *c, const char *label, const struct vpa_json *want,
+                 const char *got)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    if (!got)
+        return !want || record(c, label, want, "null");
+    if (vpa_json_parse(c->arena, got, strlen(got), &root, &err) < 0)
+        return record(c, label, want, json_string(c, golden_label(c, "%s: %s", err.text, got)));
+    if (want && vpa_json_equal(want, root))
+        return true;
+    return record(c, label, want, node_text(c, root));
+}
