@@ -1,0 +1,202 @@
+#include "vpa/net/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vpa/base/mem.h"
+
+/* A simulated clock may change its rate at any moment: no sleep trusts the old one for longer. */
+#define SIMULATED_WAIT_MAX (50 * VPA_MILLISECOND)
+/* A real sleep is never longer, whatever is asked: curl_multi_poll takes an int of milliseconds. */
+#define REAL_WAIT_MAX (24 * VPA_HOUR)
+/* A reader that keeps meeting a writer gives up and takes what it has: the writer died in between. */
+#define SEQUENCE_TRIES 100000
+
+enum clock_kind { CLOCK_REAL, CLOCK_SIMULATED, CLOCK_MANUAL };
+
+struct vpa_clock {
+    enum clock_kind kind;
+    const struct vpa_clock_file *file; /* simulated */
+    vpa_time manual_start;
+    int64_t manual_elapsed;
+};
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec ts;
+
+    clock_gettime(id, &ts);
+    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
+}
+
+static struct vpa_clock *clock_new(enum clock_kind kind)
+{
+    struct vpa_clock *clock = vpa_xcalloc(1, sizeof(*clock));
+
+    clock->kind = kind;
+    return clock;
+}
+
+struct vpa_clock *vpa_clock_new_real(void)
+{
+    return clock_new(CLOCK_REAL);
+}
+
+struct vpa_clock *vpa_clock_new_manual(vpa_time start)
+{
+    struct vpa_clock *clock = clock_new(CLOCK_MANUAL);
+
+    clock->manual_start = start;
+    return clock;
+}
+
+struct vpa_clock *vpa_clock_new_simulated(const char *path, struct vpa_error *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct vpa_clock_file)) {
+        close(fd);
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: too short", path);
+        return NULL;
+    }
+    void *map = mmap(NULL, sizeof(struct vpa_clock_file), PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    if (map == MAP_FAILED) {
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    const struct vpa_clock_file *file = map;
+    if (file->magic != VPA_CLOCK_FILE_MAGIC) {
+        munmap(map, sizeof(*file));
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: not a clock file", path);
+        return NULL;
+    }
+    struct vpa_clock *clock = clock_new(CLOCK_SIMULATED);
+    clock->file = file;
+    return clock;
+}
+
+struct vpa_clock *vpa_clock_new_from_env(struct vpa_error *err)
+{
+    const char *path = getenv(VPA_SIMULATED_CLOCK_ENV);
+
+    if (path && *path)
+        return vpa_clock_new_simulated(path, err);
+    return vpa_clock_new_real();
+}
+
+void vpa_clock_free(struct vpa_clock *clock)
+{
+    if (!clock)
+        return;
+    if (clock->file)
+        munmap((void *)(uintptr_t)clock->file, sizeof(*clock->file));
+    free(clock);
+}
+
+/* One consistent set of parameters: a sequence lock whose writer is another process. */
+static void read_file(const struct vpa_clock_file *file, struct vpa_clock_file *out)
+{
+    for (int i = 0; i < SEQUENCE_TRIES; i++) {
+        int64_t before = __atomic_load_n(&file->generation, __ATOMIC_ACQUIRE);
+
+        out->virtual_base_ns = __atomic_load_n(&file->virtual_base_ns, __ATOMIC_ACQUIRE);
+        out->monotonic_base_ns = __atomic_load_n(&file->monotonic_base_ns, __ATOMIC_ACQUIRE);
+        __atomic_load(&file->rate, &out->rate, __ATOMIC_ACQUIRE);
+        if (before % 2 == 0 &&
+            before == __atomic_load_n(&file->generation, __ATOMIC_ACQUIRE))
+            break;
+    }
+    if (!(out->rate >= 0) || !isfinite(out->rate))
+        out->rate = 0;
+}
+
+static int64_t simulated_now(const struct vpa_clock *clock)
+{
+    struct vpa_clock_file f;
+
+    read_file(clock->file, &f);
+    double passed = (double)(read_clock(CLOCK_MONOTONIC) - f.monotonic_base_ns) * f.rate;
+    if (passed > 9e18)
+        passed = 9e18;
+    int64_t now;
+    if (__builtin_add_overflow(f.virtual_base_ns, (int64_t)passed, &now))
+        now = INT64_MAX;
+    return now;
+}
+
+vpa_time vpa_clock_now(const struct vpa_clock *clock)
+{
+    switch (clock->kind) {
+    case CLOCK_SIMULATED:
+        return (vpa_time)simulated_now(clock);
+    case CLOCK_MANUAL:
+        return vpa_time_add(clock->manual_start, clock->manual_elapsed);
+    case CLOCK_REAL:
+        break;
+    }
+    return (vpa_time)read_clock(CLOCK_REALTIME);
+}
+
+int64_t vpa_clock_monotonic(const struct vpa_clock *clock)
+{
+    switch (clock->kind) {
+    case CLOCK_SIMULATED:
+        return simulated_now(clock);
+    case CLOCK_MANUAL:
+        return clock->manual_elapsed;
+    case CLOCK_REAL:
+        break;
+    }
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t vpa_clock_real_wait(const struct vpa_clock *clock, vpa_duration duration)
+{
+    struct vpa_clock_file f;
+    double wait;
+
+    if (duration <= 0)
+        return 0;
+    switch (clock->kind) {
+    case CLOCK_SIMULATED:
+        read_file(clock->file, &f);
+        wait = f.rate > 0 ? (double)duration / f.rate : (double)SIMULATED_WAIT_MAX;
+        return wait < (double)SIMULATED_WAIT_MAX ? (int64_t)wait : SIMULATED_WAIT_MAX;
+    case CLOCK_MANUAL:
+        return 0;
+    case CLOCK_REAL:
+        break;
+    }
+    return duration < REAL_WAIT_MAX ? duration : REAL_WAIT_MAX;
+}
+
+bool vpa_clock_is_manual(const struct vpa_clock *clock)
+{
+    return clock->kind == CLOCK_MANUAL;
+}
+
+void vpa_clock_advance(struct vpa_clock *clock, vpa_duration d)
+{
+    if (clock->kind == CLOCK_MANUAL && d > 0 &&
+        __builtin_add_overflow(clock->manual_elapsed, d, &clock->manual_elapsed))
+        clock->manual_elapsed = INT64_MAX;
+}
+
+void vpa_clock_set(struct vpa_clock *clock, vpa_time now)
+{
+    if (clock->kind == CLOCK_MANUAL)
+        vpa_clock_advance(clock, vpa_time_sub(now, vpa_clock_now(clock)));
+}

@@ -1,0 +1,700 @@
+/*
+ * curl calls back inside curl_multi_perform, where neither another request may be started nor this one
+ * ended. So the curl callbacks only collect: status, headers, bytes. deliver(), posted to the loop, hands
+ * them on, in order: head, data, done. A peer that sends faster than the consumer takes is paused.
+ *
+ * Trust and client certificate are handed to curl as memory. Files behind them are read here, at most
+ * every five minutes on the next request; a file in the middle of a rotation (missing, empty, half
+ * written) changes nothing.
+ */
+#include "vpa/net/http_client.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "loop_internal.h"
+#include "vpa/base/buf.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/net/tls.h"
+
+/* Undelivered bytes of one exchange before the peer is paused. */
+#define PENDING_PAUSE ((size_t)512 << 10)
+#define PENDING_MAX ((size_t)64 << 20)
+#define HEADER_TEXT_MAX 512
+/* Dead peers of idle connections: probed after 30 s, gone after 3 unanswered probes 10 s apart. */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_INTERVAL_S 10
+#define KEEPALIVE_PROBES 3
+
+struct tls_file { /* one PEM text, from data or from a file */
+    char *path;
+    char *pem;
+    size_t len;
+};
+
+struct http_client {
+    struct vpa_transport base;
+    struct vpa_loop *loop;
+    char *url;        /* base URL that curl gets */
+    char *host;       /* Host header when server_name stands in the URL, else NULL */
+    char *connect_to; /* "name:port:host:port", else NULL */
+    char *proxy;
+    struct tls_file ca, cert, key;
+    int64_t checked; /* real monotonic time of the last look at the files */
+    bool insecure, no_http2, no_compression;
+    long connect_timeout_ms;
+    struct vpa_exchange *exchanges;
+};
+
+struct vpa_exchange {
+    struct vpa_loop_transfer transfer; /* first: what the loop finds in CURLOPT_PRIVATE */
+    struct http_client *client;
+    struct vpa_exchange *next, **link;
+    struct vpa_http_handler handler;
+    CURL *easy;
+    struct curl_slist *headers, *connect_to;
+    char *request_body;
+    char error[CURL_ERROR_SIZE];
+
+    int status;
+    bool head_ready, head_given;
+    bool done, in_callback, dead, paused;
+    bool too_long;
+    bool posted;
+    CURLcode code;
+    bool stopped; /* on_data refused */
+    size_t bytes_in;
+    struct vpa_buf pending; /* for on_data */
+    struct vpa_buf body;
+    char content_type[HEADER_TEXT_MAX];
+    char warning[HEADER_TEXT_MAX];
+    int retry_after;
+};
+
+/* Requests and answers */
+
+static void exchange_free(struct vpa_exchange *x)
+{
+    *x->link = x->next;
+    if (x->next)
+        x->next->link = x->link;
+    curl_multi_remove_handle(vpa_loop_multi(x->client->loop), x->easy);
+    curl_easy_cleanup(x->easy);
+    curl_slist_free_all(x->headers);
+    curl_slist_free_all(x->connect_to);
+    free(x->request_body);
+    vpa_buf_release(&x->pending);
+    vpa_buf_release(&x->body);
+    free(x);
+}
+
+static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
+{
+    long os_errno = 0;
+
+    if (x->stopped)
+        return VPA_TRANSPORT_STOPPED;
+    if (x->too_long)
+        return VPA_TRANSPORT_LIMIT;
+    curl_easy_getinfo(x->easy, CURLINFO_OS_ERRNO, &os_errno);
+    switch (x->code) {
+    case CURLE_OK:
+        return VPA_TRANSPORT_OK;
+    case CURLE_COULDNT_CONNECT:
+        return os_errno == ECONNREFUSED ? VPA_TRANSPORT_REFUSED : VPA_TRANSPORT_OTHER;
+    case CURLE_RECV_ERROR:
+        /* OpenSSL 3 calls a peer that closes without a TLS goodbye an error as well. */
+        return os_errno == ECONNRESET || os_errno == EPIPE ? VPA_TRANSPORT_RESET
+                                                           : VPA_TRANSPORT_EOF;
+    case CURLE_SEND_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        return VPA_TRANSPORT_RESET;
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_WEIRD_SERVER_REPLY:
+        return VPA_TRANSPORT_EOF;
+    case CURLE_OPERATION_TIMEDOUT:
+        return VPA_TRANSPORT_TIMEOUT;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_USE_SSL_FAILED:
+        return VPA_TRANSPORT_TLS;
+    default:
+        return VPA_TRANSPORT_OTHER;
+    }
+}
+
+static void give_done(struct vpa_exchange *x)
+{
+    struct vpa_http_result result = {
+        .status = x->status,
+        .failure = failure_of(x),
+        .content_type = x->content_type,
+        .warning = x->warning,
+        .retry_after = x->retry_after,
+        .body = vpa_buf_text(&x->body),
+        .body_len = x->body.len,
+        .bytes_in = x->bytes_in,
+    };
+
+    if (result.failure == VPA_TRANSPORT_OK)
+        result.error = "";
+    else if (x->error[0] && !x->stopped && !x->too_long)
+        result.error = x->error;
+    else
+        result.error = x->stopped    ? "stopped by the reader"
+                       : x->too_long ? "answer too long"
+                                     : curl_easy_strerror(x->code);
+    x->handler.on_done(x->handler.ctx, &result);
+}
+
+static void give_data(struct vpa_exchange *x)
+{
+    struct vpa_buf taken = x->pending;
+
+    vpa_buf_init(&x->pending, PENDING_MAX);
+    if (x->handler.on_data(x->handler.ctx, vpa_buf_text(&taken), taken.len) < 0)
+        x->stopped = x->done = true;
+    vpa_buf_release(&taken);
+    if (x->paused && !x->dead && !x->done) {
+        x->paused = false;
+        curl_easy_pause(x->easy, CURLPAUSE_CONT);
+    }
+}
+
+static void deliver(void *ctx)
+{
+    struct vpa_exchange *x = ctx;
+
+    x->posted = false;
+    x->in_callback = true;
+    if (x->head_ready && !x->head_given) {
+        x->head_given = true;
+        if (x->handler.on_head)
+            x->handler.on_head(x->handler.ctx, x->status);
+    }
+    while (!x->dead && !x->stopped && x->pending.len > 0)
+        give_data(x);
+    if (!x->dead && x->done) {
+        give_done(x);
+        x->dead = true;
+    }
+    x->in_callback = false;
+    if (x->dead) {
+        vpa_loop_unpost(x->client->loop, deliver, x);
+        exchange_free(x);
+    }
+}
+
+static void post_delivery(struct vpa_exchange *x)
+{
+    if (x->posted)
+        return;
+    x->posted = true;
+    vpa_loop_post(x->client->loop, deliver, x);
+}
+
+static void transfer_done(struct vpa_loop_transfer *transfer, CURLcode code)
+{
+    struct vpa_exchange *x = (struct vpa_exchange *)transfer;
+
+    if (x->done)
+        return;
+    x->code = code;
+    x->done = true;
+    post_delivery(x);
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
+{
+    struct vpa_exchange *x = ctx;
+    size_t len = size * count;
+    bool stream = x->handler.on_data && x->status >= 200 && x->status < 300;
+
+    if (x->done)
+        return 0;
+    if (stream && x->pending.len > PENDING_PAUSE) {
+        x->paused = true;
+        post_delivery(x);
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    vpa_buf_append(stream ? &x->pending : &x->body, bytes, len);
+    x->bytes_in += len;
+    if (vpa_buf_failed(stream ? &x->pending : &x->body)) {
+        x->too_long = true;
+        return 0;
+    }
+    if (stream)
+        post_delivery(x);
+    return len;
+}
+
+/* Whole seconds; dates are not understood and count as absent (4.3). */
+static int parse_retry_after(struct vpa_slice text)
+{
+    int seconds = 0;
+
+    if (text.len == 0 || text.len > 6)
+        return -1;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return -1;
+        seconds = seconds * 10 + (text.ptr[i] - '0');
+    }
+    return seconds;
+}
+
+static void keep_text(char out[HEADER_TEXT_MAX], struct vpa_slice value)
+{
+    size_t len = value.len < HEADER_TEXT_MAX - 1 ? value.len : HEADER_TEXT_MAX - 1;
+
+    memcpy(out, value.ptr, len);
+    out[len] = '\0';
+}
+
+static bool header_is(const char *line, size_t len, const char *name, struct vpa_slice *value)
+{
+    size_t n = strlen(name);
+
+    if (len <= n || line[n] != ':' || strncasecmp(line, name, n) != 0)
+        return false;
+    *value = vpa_slice_trim((struct vpa_slice){line + n + 1, len - n - 1});
+    return true;
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *ctx)
+{
+    struct vpa_exchange *x = ctx;
+    size_t len = size * count;
+    struct vpa_slice value;
+
+    if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
+        x->retry_after = -1;
+        x->content_type[0] = x->warning[0] = '\0';
+    } else if (header_is(line, len, "content-type", &value)) {
+        keep_text(x->content_type, value);
+    } else if (header_is(line, len, "warning", &value)) {
+        if (!x->warning[0])
+            keep_text(x->warning, value);
+    } else if (header_is(line, len, "retry-after", &value)) {
+        x->retry_after = parse_retry_after(value);
+    } else if (len <= 2) {
+        long status = 0;
+        curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+        x->status = (int)status;
+        if (status >= 200) {
+            x->head_ready = true;
+            post_delivery(x);
+        }
+    }
+    return len;
+}
+
+/* Sockets */
+
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    int probes = KEEPALIVE_PROBES;
+    unsigned unacknowledged_ms = (KEEPALIVE_IDLE_S + KEEPALIVE_INTERVAL_S * KEEPALIVE_PROBES) * 1000;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+
+    (void)ctx;
+    (void)purpose;
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
+    return fd;
+}
+
+/* PEM texts */
+
+static int64_t real_monotonic(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
+}
+
+static void wipe(char *text, size_t len)
+{
+    if (text)
+        explicit_bzero(text, len);
+    free(text);
+}
+
+static void tls_file_release(struct tls_file *f)
+{
+    free(f->path);
+    wipe(f->pem, f->len);
+    *f = (struct tls_file){0};
+}
+
+static int tls_file_load(struct tls_file *f, const char *data, const char *path,
+                         struct vpa_error *err)
+{
+    if (data) {
+        f->pem = vpa_xstrdup(data);
+        f->len = strlen(data);
+    } else if (path && *path) {
+        if (vpa_read_file(path, VPA_PEM_MAX, &f->pem, &f->len, err) < 0)
+            return -1;
+        f->path = vpa_xstrdup(path);
+    }
+    return 0;
+}
+
+/* Reads the file again; true when it holds something else. */
+static bool tls_file_reread(const struct tls_file *f, char **pem, size_t *len)
+{
+    if (!f->path || vpa_read_file(f->path, VPA_PEM_MAX, pem, len, NULL) < 0)
+        return false;
+    if (*len > 0 && (*len != f->len || memcmp(*pem, f->pem, *len) != 0))
+        return true;
+    wipe(*pem, *len);
+    *pem = NULL;
+    return false;
+}
+
+static void tls_file_replace(struct tls_file *f, char *pem, size_t len)
+{
+    wipe(f->pem, f->len);
+    f->pem = pem;
+    f->len = len;
+}
+
+static void reload_ca(struct http_client *c)
+{
+    char *pem = NULL;
+    size_t len = 0;
+
+    if (!tls_file_reread(&c->ca, &pem, &len))
+        return;
+    if (vpa_tls_check_ca(pem, NULL) < 0) {
+        free(pem);
+        return;
+    }
+    tls_file_replace(&c->ca, pem, len);
+    VPA_INFO("CA file changed, new connections use it", VPA_KV("file", c->ca.path));
+}
+
+static void reload_certificate(struct http_client *c)
+{
+    char *cert = NULL, *key = NULL;
+    size_t cert_len = 0, key_len = 0;
+    bool new_cert = tls_file_reread(&c->cert, &cert, &cert_len);
+    bool new_key = tls_file_reread(&c->key, &key, &key_len);
+
+    if (!new_cert && !new_key)
+        return;
+    if (vpa_tls_check_pair(new_cert ? cert : c->cert.pem, new_key ? key : c->key.pem, NULL, NULL) <
+        0) {
+        wipe(cert, cert_len);
+        wipe(key, key_len);
+        return;
+    }
+    if (new_cert)
+        tls_file_replace(&c->cert, cert, cert_len);
+    if (new_key)
+        tls_file_replace(&c->key, key, key_len);
+    VPA_INFO("Client certificate changed, new connections use it", VPA_KV("file", c->cert.path));
+}
+
+static void reload_files(struct http_client *c)
+{
+    int64_t now = real_monotonic();
+
+    if (now - c->checked < VPA_HTTP_FILE_RELOAD)
+        return;
+    c->checked = now;
+    reload_ca(c);
+    reload_certificate(c);
+}
+
+/* Starting */
+
+static struct curl_blob blob(const struct tls_file *f)
+{
+    return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
+}
+
+static void set_tls(const struct http_client *c, CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    if (c->insecure) {
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    } else if (c->ca.pem) {
+        struct curl_blob ca = blob(&c->ca);
+        curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
+    }
+    if (c->cert.pem && c->key.pem) {
+        struct curl_blob cert = blob(&c->cert), key = blob(&c->key);
+        curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
+        curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(VPA_HTTP_FILE_RELOAD / VPA_SECOND));
+    }
+}
+
+static void set_connection(const struct http_client *c, CURL *easy, bool watch)
+{
+    if (watch || c->no_http2) {
+        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    } else {
+        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        if (strncmp(c->url, "https:", 6) == 0)
+            curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+    }
+    if (watch) { /* never on a connection that others share */
+        curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+    }
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S);
+    curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, c->connect_timeout_ms);
+    if (c->proxy)
+        curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy);
+}
+
+static void set_method(struct vpa_exchange *x, const struct vpa_http_request *request)
+{
+    CURL *easy = x->easy;
+
+    if (request->body) {
+        x->request_body = vpa_xmalloc(request->body_len + 1);
+        memcpy(x->request_body, request->body, request->body_len);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, x->request_body);
+    } else if (strcmp(request->method, "POST") == 0) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)0);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
+    }
+    if (strcmp(request->method, "HEAD") == 0)
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    else if (strcmp(request->method, "GET") != 0)
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+static void add_header(struct vpa_exchange *x, const char *name, const char *value)
+{
+    /* "Name;" is curl's way to say a header without a value; "Name:" would remove it. */
+    vpa_auto_free char *line = *value ? vpa_xprintf("%s: %s", name, value)
+                                      : vpa_xprintf("%s;", name);
+
+    x->headers = curl_slist_append(x->headers, line);
+}
+
+static void set_headers(struct vpa_exchange *x, const struct vpa_http_request *request)
+{
+    for (size_t i = 0; i < request->header_count; i++)
+        add_header(x, request->headers[i].name, request->headers[i].value);
+    x->headers = curl_slist_append(x->headers, "Expect:");
+    if (x->client->host)
+        add_header(x, "Host", x->client->host);
+    curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
+}
+
+static void set_timeouts(CURL *easy, const struct vpa_http_request *request)
+{
+    if (request->timeout > 0) {
+        long ms = (long)((request->timeout + VPA_MILLISECOND - 1) / VPA_MILLISECOND);
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ms);
+    }
+    if (request->idle_timeout > 0) {
+        long s = (long)((request->idle_timeout + VPA_SECOND - 1) / VPA_SECOND);
+        curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, s);
+    }
+}
+
+static struct vpa_exchange *client_start(struct vpa_transport *transport,
+                                         const struct vpa_http_request *request,
+                                         const struct vpa_http_handler *handler)
+{
+    struct http_client *c = (struct http_client *)transport;
+    struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
+    vpa_auto_free char *url = vpa_xprintf("%s%s", c->url, request->target);
+
+    reload_files(c);
+    x->transfer.done = transfer_done;
+    x->client = c;
+    x->handler = *handler;
+    x->retry_after = -1;
+    vpa_buf_init(&x->pending, PENDING_MAX);
+    vpa_buf_init(&x->body, request->response_max ? request->response_max : VPA_HTTP_RESPONSE_MAX);
+    x->easy = curl_easy_init();
+    curl_easy_setopt(x->easy, CURLOPT_PRIVATE, &x->transfer);
+    curl_easy_setopt(x->easy, CURLOPT_URL, url);
+    curl_easy_setopt(x->easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->error);
+    curl_easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
+    curl_easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
+    curl_easy_setopt(x->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    if (!c->no_compression && !request->watch)
+        curl_easy_setopt(x->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
+    set_tls(c, x->easy);
+    set_connection(c, x->easy, request->watch);
+    set_method(x, request);
+    set_headers(x, request);
+    set_timeouts(x->easy, request);
+    if (c->connect_to) {
+        x->connect_to = curl_slist_append(NULL, c->connect_to);
+        curl_easy_setopt(x->easy, CURLOPT_CONNECT_TO, x->connect_to);
+    }
+    x->next = c->exchanges;
+    x->link = &c->exchanges;
+    if (x->next)
+        x->next->link = &x->next;
+    c->exchanges = x;
+    curl_multi_add_handle(vpa_loop_multi(c->loop), x->easy);
+    return x;
+}
+
+static void client_cancel(struct vpa_transport *transport, struct vpa_exchange *x)
+{
+    (void)transport;
+    x->dead = true;
+    if (x->in_callback)
+        return; /* deliver() frees it */
+    vpa_loop_unpost(x->client->loop, deliver, x);
+    exchange_free(x);
+}
+
+static void client_free(struct vpa_transport *transport)
+{
+    struct http_client *c = (struct http_client *)transport;
+
+    while (c->exchanges)
+        client_cancel(transport, c->exchanges);
+    free(c->url);
+    free(c->host);
+    free(c->connect_to);
+    free(c->proxy);
+    tls_file_release(&c->ca);
+    tls_file_release(&c->cert);
+    tls_file_release(&c->key);
+    free(c);
+}
+
+static const struct vpa_transport_ops client_ops = {client_start, client_cancel, client_free};
+
+/*
+ * Another name for SNI and verification than the host that is dialled: curl takes the name from the URL, so
+ * the URL gets it, CONNECT_TO leads it back to the real host, and the Host header stays the real one.
+ */
+static int use_server_name(struct http_client *c, const char *name, struct vpa_error *err)
+{
+    CURLU *url = curl_url();
+    char *host = NULL, *port = NULL, *text = NULL;
+    int rc = -1;
+
+    if (curl_url_set(url, CURLUPART_URL, c->url, 0) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+        curl_url_set(url, CURLUPART_HOST, name, 0) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_URL, &text, CURLU_NO_DEFAULT_PORT) == CURLUE_OK) {
+        size_t len = strlen(text);
+        while (len > 0 && text[len - 1] == '/')
+            text[--len] = '\0';
+        c->connect_to = vpa_xprintf("%s:%s:%s:%s", name, port, host, port);
+        c->host = vpa_xprintf("%s:%s", host, port);
+        free(c->url);
+        c->url = vpa_xstrdup(text);
+        rc = 0;
+    } else {
+        vpa_fail(err, VPA_INVALID, "server name \"%s\" for %s", name, c->url);
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_free(text);
+    curl_url_cleanup(url);
+    return rc;
+}
+
+static int load_tls(struct http_client *c, const struct vpa_http_client_options *o,
+                    struct vpa_error *err)
+{
+    if (tls_file_load(&c->ca, o->ca_data, o->ca_file, err) < 0 ||
+        tls_file_load(&c->cert, o->cert_data, o->cert_file, err) < 0 ||
+        tls_file_load(&c->key, o->key_data, o->key_file, err) < 0)
+        return -1;
+    if (c->ca.pem && vpa_tls_check_ca(c->ca.pem, err) < 0)
+        return vpa_wrap(err, "CA %s", c->ca.path ? c->ca.path : "data");
+    if (c->cert.pem && c->key.pem && vpa_tls_check_pair(c->cert.pem, c->key.pem, NULL, err) < 0)
+        return vpa_wrap(err, "client certificate %s", c->cert.path ? c->cert.path : "data");
+    c->checked = real_monotonic();
+    return 0;
+}
+
+struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
+                                          const struct vpa_http_client_options *o,
+                                          struct vpa_error *err)
+{
+    struct http_client *c = vpa_xcalloc(1, sizeof(*c));
+    vpa_duration connect = o->connect_timeout > 0 ? o->connect_timeout : VPA_HTTP_CONNECT_TIMEOUT;
+
+    c->base.ops = &client_ops;
+    c->loop = loop;
+    c->url = vpa_xstrdup(o->base_url);
+    c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : NULL;
+    c->insecure = o->insecure;
+    c->no_http2 = o->no_http2;
+    c->no_compression = o->no_compression;
+    c->connect_timeout_ms = (long)(connect / VPA_MILLISECOND);
+    if (load_tls(c, o, err) < 0 ||
+        (o->server_name && *o->server_name && use_server_name(c, o->server_name, err) < 0)) {
+        client_free(&c->base);
+        return NULL;
+    }
+    curl_multi_setopt(vpa_loop_multi(loop), CURLMOPT_MAXCONNECTS, (long)VPA_HTTP_CONNECTIONS_MAX);
+    curl_multi_setopt(vpa_loop_multi(loop), CURLMOPT_MAX_HOST_CONNECTIONS,
+                      (long)VPA_HTTP_CONNECTIONS_MAX);
+    return &c->base;
+}
+
+void vpa_http_client_set_certificate(struct vpa_transport *transport, const char *cert_pem,
+                                     const char *key_pem)
+{
+    struct http_client *c = (struct http_client *)transport;
+
+    tls_file_release(&c->cert);
+    tls_file_release(&c->key);
+    if (tls_file_load(&c->cert, cert_pem, NULL, NULL) < 0 ||
+        tls_file_load(&c->key, key_pem, NULL, NULL) < 0)
+        return; /* data is never read from disk: cannot happen */
+}
+
+const char *vpa_transport_failure_name(enum vpa_transport_failure failure)
+{
+    static const char *const names[] = {
+        [VPA_TRANSPORT_OK] = "ok",           [VPA_TRANSPORT_REFUSED] = "connection refused",
+        [VPA_TRANSPORT_RESET] = "connection reset", [VPA_TRANSPORT_EOF] = "unexpected EOF",
+        [VPA_TRANSPORT_TIMEOUT] = "timeout", [VPA_TRANSPORT_TLS] = "TLS failure",
+        [VPA_TRANSPORT_LIMIT] = "answer too long", [VPA_TRANSPORT_STOPPED] = "stopped by the reader",
+        [VPA_TRANSPORT_OTHER] = "network failure",
+    };
+
+    return (unsigned)failure < VPA_COUNT(names) ? names[failure] : "network failure";
+}

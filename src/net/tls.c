@@ -1,0 +1,322 @@
+#include "vpa/net/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include "vpa/base/buf.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+#define SERIAL_BYTES 16
+#define CLOCK_SLACK (5 * VPA_MINUTE)
+
+static void free_x509(X509 **p)
+{
+    X509_free(*p);
+}
+static void free_key(EVP_PKEY **p)
+{
+    EVP_PKEY_free(*p);
+}
+static void free_bio(BIO **p)
+{
+    BIO_free_all(*p);
+}
+#define auto_x509 __attribute__((cleanup(free_x509))) X509
+#define auto_key __attribute__((cleanup(free_key))) EVP_PKEY
+#define auto_bio __attribute__((cleanup(free_bio))) BIO
+
+/* The newest OpenSSL reason, and the queue emptied. */
+static int fail_ssl(struct vpa_error *err, const char *what)
+{
+    unsigned long code = ERR_peek_last_error();
+    const char *reason = code ? ERR_reason_error_string(code) : NULL;
+
+    ERR_clear_error();
+    return vpa_fail(err, VPA_INVALID, "%s: %s", what, reason ? reason : "unusable");
+}
+
+void vpa_tls_pair_release(struct vpa_tls_pair *pair)
+{
+    if (pair->key_pem)
+        explicit_bzero(pair->key_pem, strlen(pair->key_pem));
+    free(pair->key_pem);
+    free(pair->cert_pem);
+    *pair = (struct vpa_tls_pair){0};
+}
+
+/* PEM */
+
+static char *bio_text(BIO *bio)
+{
+    char *data = NULL;
+    long len = BIO_get_mem_data(bio, &data);
+
+    return vpa_xstrndup(data, (size_t)len);
+}
+
+static X509 *read_certificate(const char *pem)
+{
+    auto_bio *bio = BIO_new_mem_buf(pem, -1);
+
+    return PEM_read_bio_X509(bio, NULL, NULL, NULL);
+}
+
+/* Without this an encrypted key would ask for its password on the terminal. */
+static int no_password(char *buf, int size, int writing, void *ctx)
+{
+    (void)buf;
+    (void)size;
+    (void)writing;
+    (void)ctx;
+    return -1;
+}
+
+static EVP_PKEY *read_key(const char *pem)
+{
+    auto_bio *bio = BIO_new_mem_buf(pem, -1);
+
+    return PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL);
+}
+
+static int write_pair(X509 *cert, EVP_PKEY *key, struct vpa_tls_pair *out, struct vpa_error *err)
+{
+    auto_bio *cert_bio = BIO_new(BIO_s_mem());
+    auto_bio *key_bio = BIO_new(BIO_s_secmem());
+
+    if (!PEM_write_bio_X509(cert_bio, cert) ||
+        !PEM_write_bio_PrivateKey(key_bio, key, NULL, NULL, 0, NULL, NULL))
+        return fail_ssl(err, "certificate");
+    out->cert_pem = bio_text(cert_bio);
+    out->key_pem = bio_text(key_bio);
+    return 0;
+}
+
+/* Creating */
+
+static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
+{
+    X509V3_CTX ctx;
+
+    X509V3_set_ctx_nodb(&ctx);
+    X509V3_set_ctx(&ctx, issuer, cert, NULL, NULL, 0);
+    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
+    if (!extension)
+        return false;
+    bool ok = X509_add_ext(cert, extension, -1) == 1;
+    X509_EXTENSION_free(extension);
+    return ok;
+}
+
+static bool set_validity(X509 *cert, vpa_time now, vpa_duration lifetime)
+{
+    time_t from = (time_t)((now - CLOCK_SLACK) / VPA_SECOND);
+    time_t to = (time_t)((now + lifetime) / VPA_SECOND);
+
+    return ASN1_TIME_set(X509_getm_notBefore(cert), from) &&
+           ASN1_TIME_set(X509_getm_notAfter(cert), to);
+}
+
+static bool set_basics(X509 *cert, EVP_PKEY *key, const char *common_name)
+{
+    unsigned char serial[SERIAL_BYTES];
+    X509_NAME *name = X509_get_subject_name(cert);
+
+    if (RAND_bytes(serial, sizeof(serial)) != 1)
+        return false;
+    serial[0] &= 0x7f; /* positive */
+    BIGNUM *number = BN_bin2bn(serial, sizeof(serial), NULL);
+    bool ok = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
+    BN_free(number);
+    return ok && X509_set_version(cert, X509_VERSION_3) && X509_set_pubkey(cert, key) &&
+           X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
+                                      (const unsigned char *)common_name, -1, -1, 0);
+}
+
+int vpa_tls_create_ca(const char *common_name, vpa_time now, vpa_duration lifetime,
+                      struct vpa_tls_pair *out, struct vpa_error *err)
+{
+    auto_key *key = EVP_EC_gen("P-256");
+    auto_x509 *cert = X509_new();
+
+    if (!key || !cert || !set_basics(cert, key, common_name) ||
+        !set_validity(cert, now, lifetime) ||
+        !X509_set_issuer_name(cert, X509_get_subject_name(cert)) ||
+        !add_extension(cert, cert, NID_basic_constraints, "critical,CA:TRUE") ||
+        !add_extension(cert, cert, NID_key_usage, "critical,keyCertSign,cRLSign") ||
+        !add_extension(cert, cert, NID_subject_key_identifier, "hash") ||
+        !X509_sign(cert, key, EVP_sha256()))
+        return fail_ssl(err, "creating a CA");
+    return write_pair(cert, key, out, err);
+}
+
+static bool is_ip(const char *text)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+static int alternative_names(const char *const *names, size_t count, struct vpa_buf *out,
+                             struct vpa_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strpbrk(names[i], ",:\n") && !is_ip(names[i]))
+            return vpa_fail(err, VPA_INVALID, "certificate name \"%s\"", names[i]);
+        vpa_buf_printf(out, "%s%s:%s", i ? "," : "", is_ip(names[i]) ? "IP" : "DNS", names[i]);
+    }
+    return vpa_buf_failed(out) ? vpa_fail(err, VPA_LIMIT, "too many certificate names") : 0;
+}
+
+int vpa_tls_create_certificate(const struct vpa_tls_pair *ca, const char *const *names,
+                               size_t name_count, bool client, vpa_time now,
+                               vpa_duration lifetime, struct vpa_tls_pair *out,
+                               struct vpa_error *err)
+{
+    auto_x509 *issuer = read_certificate(ca->cert_pem);
+    auto_key *issuer_key = read_key(ca->key_pem);
+    auto_key *key = EVP_EC_gen("P-256");
+    auto_x509 *cert = X509_new();
+    vpa_auto_buf san;
+
+    vpa_buf_init(&san, 16 << 10);
+    if (name_count == 0)
+        return vpa_fail(err, VPA_INVALID, "a certificate needs a name");
+    if (alternative_names(names, name_count, &san, err) < 0)
+        return -1;
+    if (!issuer || !issuer_key)
+        return fail_ssl(err, "CA");
+    vpa_auto_free char *common_name = vpa_xstrndup(names[0], 64); /* X.520's limit */
+    if (!key || !cert || !set_basics(cert, key, common_name) ||
+        !set_validity(cert, now, lifetime) ||
+        !X509_set_issuer_name(cert, X509_get_subject_name(issuer)) ||
+        !add_extension(cert, issuer, NID_basic_constraints, "critical,CA:FALSE") ||
+        !add_extension(cert, issuer, NID_key_usage, "critical,digitalSignature") ||
+        !add_extension(cert, issuer, NID_ext_key_usage,
+                       client ? "serverAuth,clientAuth" : "serverAuth") ||
+        !add_extension(cert, issuer, NID_authority_key_identifier, "keyid") ||
+        !add_extension(cert, issuer, NID_subject_alt_name, vpa_buf_text(&san)) ||
+        !X509_sign(cert, issuer_key, EVP_sha256()))
+        return fail_ssl(err, "creating a certificate");
+    return write_pair(cert, key, out, err);
+}
+
+/* Checking */
+
+static vpa_time time_of(const ASN1_TIME *t)
+{
+    struct tm tm = {0};
+
+    if (!ASN1_TIME_to_tm(t, &tm))
+        return VPA_TIME_UNSET;
+    return vpa_time_from_unix((int64_t)timegm(&tm), 0);
+}
+
+static void describe(X509 *cert, struct vpa_tls_info *info)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+
+    *info = (struct vpa_tls_info){.not_before = time_of(X509_get0_notBefore(cert)),
+                                  .not_after = time_of(X509_get0_notAfter(cert))};
+    X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, info->common_name,
+                              sizeof(info->common_name));
+    if (X509_digest(cert, EVP_sha256(), digest, &len))
+        for (unsigned i = 0; i < len && i < 32; i++) {
+            info->fingerprint[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+            info->fingerprint[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+        }
+}
+
+int vpa_tls_check_pair(const char *cert_pem, const char *key_pem, struct vpa_tls_info *info,
+                       struct vpa_error *err)
+{
+    if (!cert_pem || !*cert_pem)
+        return vpa_fail(err, VPA_INVALID, "certificate: empty");
+    if (!key_pem || !*key_pem)
+        return vpa_fail(err, VPA_INVALID, "key: empty");
+    auto_x509 *cert = read_certificate(cert_pem);
+    if (!cert)
+        return fail_ssl(err, "certificate");
+    auto_key *key = read_key(key_pem);
+    if (!key)
+        return fail_ssl(err, "key");
+    if (!X509_check_private_key(cert, key)) {
+        ERR_clear_error();
+        return vpa_fail(err, VPA_INVALID, "the key does not belong to the certificate");
+    }
+    if (info)
+        describe(cert, info);
+    return 0;
+}
+
+bool vpa_tls_matches_name(const char *cert_pem, const char *name)
+{
+    auto_x509 *cert = read_certificate(cert_pem);
+
+    if (!cert) {
+        ERR_clear_error();
+        return false;
+    }
+    if (is_ip(name))
+        return X509_check_ip_asc(cert, name, 0) == 1;
+    return X509_check_host(cert, name, 0, 0, NULL) == 1;
+}
+
+int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err)
+{
+    auto_x509 *cert = read_certificate(ca_pem);
+
+    return cert ? 0 : fail_ssl(err, "no usable certificate");
+}
+
+int vpa_read_file(const char *path, size_t max, char **out, size_t *len, struct vpa_error *err)
+{
+    vpa_auto_buf buf;
+    /* Non-blocking, so that a FIFO in the place of a file does not hang the daemon. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = 0;
+
+    vpa_buf_init(&buf, max);
+    if (fd < 0)
+        return vpa_fail(err, errno == ENOENT ? VPA_NOT_FOUND : VPA_INVALID, "open %s: %s", path,
+                        strerror(errno));
+    for (;;) {
+        size_t room = max - buf.len < 65536 ? max - buf.len : 65536;
+        char extra;
+
+        if (room == 0) {
+            n = read(fd, &extra, 1);
+            break;
+        }
+        n = read(fd, vpa_buf_reserve(&buf, room), room);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        vpa_buf_advance(&buf, (size_t)n);
+    }
+    int saved = errno;
+    close(fd);
+    if (n < 0)
+        return vpa_fail(err, VPA_INVALID, "read %s: %s", path, strerror(saved));
+    if (n > 0)
+        return vpa_fail(err, VPA_LIMIT, "read %s: longer than %zu bytes", path, max);
+    *len = buf.len;
+    *out = vpa_buf_take(&buf);
+    return 0;
+}
