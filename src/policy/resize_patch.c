@@ -12,10 +12,8 @@
  */
 #include "vpa/policy/resize_patch.h"
 
-#include <string.h>
-
 #include "vpa/base/str.h"
-#include "vpa/json/json_writer.h"
+#include "vpa/json/json_patch.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/update.h"
 
@@ -25,9 +23,8 @@ struct builder {
     vpa_time now;
     struct vpa_arena *arena;
     struct vpa_resize_patch *out;
-    struct vpa_json_writer resize;
-    struct vpa_json_writer annotations;
-    size_t resize_ops;
+    struct vpa_json_patch resize;
+    struct vpa_json_patch annotations;
 };
 
 void vpa_resize_patch_init(struct vpa_resize_patch *patch)
@@ -43,40 +40,26 @@ void vpa_resize_patch_release(struct vpa_resize_patch *patch)
     vpa_buf_release(&patch->annotations);
 }
 
-/* Opens {"op":..,"path":"<base>/<name>","value": ; the name is escaped as JSON Pointer (RFC 6901). */
-static void open_op(struct builder *b, struct vpa_json_writer *w, const char *op, const char *base,
-                    const char *name)
+/* Opens an operation on base/name; the name is escaped. */
+static struct vpa_json_writer *open_op(struct vpa_json_patch *patch, enum vpa_patch_op op,
+                                       const char *base, const char *name)
 {
-    struct vpa_buf path;
+    vpa_auto_buf path;
 
     vpa_buf_init(&path, VPA_RESIZE_PATCH_MAX);
     vpa_buf_puts(&path, base);
-    if (name) {
-        vpa_buf_putc(&path, '/');
-        for (const char *c = name; *c; c++) {
-            if (*c == '~')
-                vpa_buf_puts(&path, "~0");
-            else if (*c == '/')
-                vpa_buf_puts(&path, "~1");
-            else
-                vpa_buf_putc(&path, *c);
-        }
-    }
-    vpa_json_open_object(w);
-    vpa_json_member_string(w, "op", op);
-    vpa_json_member_string(w, "path", vpa_buf_text(&path));
-    vpa_json_key(w, "value");
-    if (w == &b->resize)
-        b->resize_ops++;
-    vpa_buf_release(&path);
+    if (name)
+        vpa_json_pointer_add(&path, name);
+    return vpa_json_patch_op(patch, op, vpa_buf_text(&path));
 }
 
-static void add_empty_object(struct builder *b, struct vpa_json_writer *w, const char *path)
+static void add_empty_object(struct vpa_json_patch *patch, const char *path)
 {
-    open_op(b, w, "add", path, NULL);
+    struct vpa_json_writer *w = open_op(patch, VPA_PATCH_ADD, path, NULL);
+
     vpa_json_open_object(w);
     vpa_json_close_object(w);
-    vpa_json_close_object(w);
+    vpa_json_patch_end_op(patch);
 }
 
 /* Operations for one of requests and limits of container `index`. */
@@ -88,14 +71,13 @@ static void put_list(struct builder *b, size_t index, const char *member,
     if (wanted->count == 0)
         return;
     if (!spec->present)
-        add_empty_object(b, &b->resize, path);
+        add_empty_object(&b->resize, path);
     for (size_t i = 0; i < wanted->count; i++) {
         const struct vpa_resource *r = &wanted->items[i];
         const struct vpa_quantity *there = vpa_resource_find(spec, r->name);
 
-        open_op(b, &b->resize, "add", path, r->name);
-        vpa_json_put_quantity(&b->resize, &r->quantity);
-        vpa_json_close_object(&b->resize);
+        vpa_json_put_quantity(open_op(&b->resize, VPA_PATCH_ADD, path, r->name), &r->quantity);
+        vpa_json_patch_end_op(&b->resize);
         if (!there || vpa_quantity_cmp(there, &r->quantity) != 0)
             b->out->changes = true;
     }
@@ -107,9 +89,8 @@ static void put_container(struct builder *b, size_t index, const struct vpa_reso
     const struct vpa_resources *spec = &b->pod->containers[index].resources;
 
     if (!spec->requests.present && !spec->limits.present)
-        add_empty_object(
-            b, &b->resize,
-            vpa_arena_printf(b->arena, "/spec/containers/%zu/resources", index));
+        add_empty_object(&b->resize,
+                         vpa_arena_printf(b->arena, "/spec/containers/%zu/resources", index));
     put_list(b, index, "requests", &spec->requests, requests);
     put_list(b, index, "limits", &spec->limits, limits);
 }
@@ -198,21 +179,21 @@ static int put_resources(struct builder *b, const struct vpa_container_plan *pla
 static void put_annotations(struct builder *b)
 {
     const struct vpa_labels *annotations = &b->pod->meta.annotations;
-    struct vpa_json_writer *w = &b->annotations;
+    struct vpa_json_patch *patch = &b->annotations;
 
     if (!annotations->present)
-        add_empty_object(b, w, "/metadata/annotations");
-    open_op(b, w, "add", "/metadata/annotations", VPA_IN_PLACE_ANNOTATION);
-    vpa_json_put_string(w, "true");
-    vpa_json_close_object(w);
+        add_empty_object(patch, "/metadata/annotations");
+    vpa_json_put_string(
+        open_op(patch, VPA_PATCH_ADD, "/metadata/annotations", VPA_IN_PLACE_ANNOTATION), "true");
+    vpa_json_patch_end_op(patch);
     for (size_t i = 0; i < annotations->count; i++) {
-        const char *container = vpa_boost_marker_container(annotations->items[i].key);
+        const char *key = annotations->items[i].key;
+        const char *container = vpa_boost_marker_container(key);
 
         if (!container || !vpa_boost_expired(b->pod, b->vpa, container, b->now))
             continue;
-        open_op(b, w, "remove", "/metadata/annotations", annotations->items[i].key);
-        vpa_json_put_null(w);
-        vpa_json_close_object(w);
+        vpa_json_put_null(open_op(patch, VPA_PATCH_REMOVE, "/metadata/annotations", key));
+        vpa_json_patch_end_op(patch);
         b->out->takes_back = true;
     }
 }
@@ -228,18 +209,16 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
     vpa_buf_clear(&out->annotations);
     out->changes = false;
     out->takes_back = false;
-    vpa_json_writer_init(&b.resize, &out->resize);
-    vpa_json_writer_init(&b.annotations, &out->annotations);
 
-    vpa_json_open_array(&b.resize);
+    vpa_json_patch_begin(&b.resize, &out->resize);
     if (put_resources(&b, plans, err) < 0)
         return -1;
-    vpa_json_close_array(&b.resize);
-    vpa_json_open_array(&b.annotations);
+    vpa_json_patch_end(&b.resize);
+    vpa_json_patch_begin(&b.annotations, &out->annotations);
     put_annotations(&b);
-    vpa_json_close_array(&b.annotations);
+    vpa_json_patch_end(&b.annotations);
 
-    if (b.resize_ops == 0)
+    if (b.resize.count == 0)
         return vpa_fail(err, VPA_NOT_FOUND, "no resource of the pod is to be patched");
     if (vpa_buf_failed(&out->resize) || vpa_buf_failed(&out->annotations))
         return vpa_fail(err, VPA_LIMIT, "patch is longer than %d bytes", VPA_RESIZE_PATCH_MAX);

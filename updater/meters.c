@@ -1,0 +1,164 @@
+/* The updater's metrics: names, labels and buckets are upstream's. */
+#include "meters.h"
+
+#include "vpa/base/mem.h"
+
+static struct vpa_metric controlled = VPA_GAUGE(
+    "vpa_updater_controlled_pods_total", "Live pods under a VPA", "vpa_size_log2", "update_mode");
+static struct vpa_metric evictable =
+    VPA_GAUGE("vpa_updater_evictable_pods_total", "Pods that may be evicted and should be",
+              "vpa_size_log2", "update_mode");
+static struct vpa_metric evicted =
+    VPA_COUNTER("vpa_updater_evicted_pods_total", "Pods evicted", "vpa_size_log2", "update_mode",
+                "vpa_name", "vpa_namespace");
+static struct vpa_metric vpas_with_evictable =
+    VPA_GAUGE("vpa_updater_vpas_with_evictable_pods_total", "VPAs with a pod to evict",
+              "vpa_size_log2", "update_mode");
+static struct vpa_metric vpas_with_evicted =
+    VPA_GAUGE("vpa_updater_vpas_with_evicted_pods_total", "VPAs with a pod evicted",
+              "vpa_size_log2", "update_mode");
+static struct vpa_metric eviction_failures =
+    VPA_COUNTER("vpa_updater_failed_eviction_attempts_total", "Evictions that failed",
+                "vpa_size_log2", "update_mode", "reason", "vpa_name", "vpa_namespace");
+static struct vpa_metric updatable =
+    VPA_GAUGE("vpa_updater_in_place_updatable_pods_total", "Pods to resize in place",
+              "vpa_size_log2");
+static struct vpa_metric updated =
+    VPA_COUNTER("vpa_updater_in_place_updated_pods_total",
+                "Pods resized in place, ends of CPU boosts included", "vpa_size_log2", "vpa_name",
+                "vpa_namespace");
+static struct vpa_metric vpas_with_updatable =
+    VPA_GAUGE("vpa_updater_vpas_with_in_place_updatable_pods_total",
+              "VPAs with a pod to resize in place", "vpa_size_log2");
+static struct vpa_metric vpas_with_updated =
+    VPA_GAUGE("vpa_updater_vpas_with_in_place_updated_pods_total",
+              "VPAs with a pod resized in place", "vpa_size_log2");
+static struct vpa_metric in_place_failures =
+    VPA_COUNTER("vpa_updater_failed_in_place_update_attempts_total", "Resizes that failed",
+                "vpa_size_log2", "reason", "vpa_name", "vpa_namespace");
+static struct vpa_metric infeasible_skipped =
+    VPA_COUNTER("vpa_updater_in_place_infeasible_skip_pods_total",
+                "Pods passed over because the node cannot hold what is recommended",
+                "vpa_size_log2", "vpa_name", "vpa_namespace");
+
+static const double step_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,  2,   5,   10,  20, 30,
+                                      40,   50,   60,   70,  80,  90,  100, 120, 150, 240, 300};
+static struct vpa_metric latency =
+    VPA_HISTOGRAM("vpa_updater_execution_latency_seconds", "Time of each part of a pass",
+                  step_seconds, "step");
+
+struct vpa_metric *const updater_metrics[] = {
+    &controlled,        &evictable,           &evicted,           &vpas_with_evictable,
+    &vpas_with_evicted, &eviction_failures,   &updatable,         &updated,
+    &vpas_with_updatable, &vpas_with_updated, &in_place_failures, &infeasible_skipped,
+    &latency,
+};
+const size_t updater_metric_count = VPA_COUNT(updater_metrics);
+
+static size_t size_index(size_t pods)
+{
+    size_t log2 = 0;
+
+    while (pods > 1 && log2 < METER_SIZES - 1) {
+        pods /= 2;
+        log2++;
+    }
+    return log2;
+}
+
+void meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value)
+{
+    size_t size = size_index(pods);
+
+    sums->value[mode][size] += value;
+    sums->touched[mode][size] = true;
+}
+
+static const char *mode_name(size_t mode)
+{
+    static const char *const names[METER_MODES] = {
+        [VPA_MODE_OFF] = "Off",
+        [VPA_MODE_INITIAL] = "Initial",
+        [VPA_MODE_RECREATE] = "Recreate",
+        [VPA_MODE_AUTO] = "Auto",
+        [VPA_MODE_IN_PLACE_OR_RECREATE] = "InPlaceOrRecreate",
+        [VPA_MODE_IN_PLACE] = "InPlace",
+        [VPA_MODE_OTHER] = "Unknown",
+    };
+
+    return names[mode];
+}
+
+static const char *size_name(size_t size)
+{
+    return vpa_metric_size_log2((int64_t)1 << size);
+}
+
+/* Only what the pass has touched. */
+static void publish_by_mode(struct vpa_metric *metric, const struct meter_sums *sums)
+{
+    vpa_metric_reset(metric);
+    for (size_t mode = 0; mode < METER_MODES; mode++) {
+        for (size_t size = 0; size < METER_SIZES; size++) {
+            if (sums->touched[mode][size])
+                vpa_metric_set(metric, sums->value[mode][size], size_name(size), mode_name(mode));
+        }
+    }
+}
+
+/* All sizes that upstream has, and the last one when it was hit. */
+static void publish_by_size(struct vpa_metric *metric, const struct meter_sums *sums)
+{
+    vpa_metric_reset(metric);
+    for (size_t size = 0; size < METER_SIZES; size++) {
+        if (size < METER_SIZES - 1 || sums->touched[0][size])
+            vpa_metric_set(metric, sums->value[0][size], size_name(size));
+    }
+}
+
+void meter_pass_publish(const struct meter_pass *gauges)
+{
+    publish_by_mode(&controlled, &gauges->controlled);
+    publish_by_mode(&evictable, &gauges->evictable);
+    publish_by_mode(&vpas_with_evictable, &gauges->vpas_with_evictable);
+    publish_by_mode(&vpas_with_evicted, &gauges->vpas_with_evicted);
+    publish_by_size(&updatable, &gauges->updatable);
+    publish_by_size(&vpas_with_updatable, &gauges->vpas_with_updatable);
+    publish_by_size(&vpas_with_updated, &gauges->vpas_with_updated);
+}
+
+void meter_touch(const struct meter_vpa *vpa)
+{
+    vpa_metric_add(&evicted, 0, vpa->size, vpa->mode, vpa->name, vpa->ns);
+    vpa_metric_add(&updated, 0, vpa->size, vpa->name, vpa->ns);
+}
+
+void meter_evicted(const struct meter_vpa *vpa)
+{
+    vpa_metric_inc(&evicted, vpa->size, vpa->mode, vpa->name, vpa->ns);
+}
+
+void meter_eviction_failed(const struct meter_vpa *vpa, const char *reason)
+{
+    vpa_metric_inc(&eviction_failures, vpa->size, vpa->mode, reason, vpa->name, vpa->ns);
+}
+
+void meter_updated_in_place(const struct meter_vpa *vpa)
+{
+    vpa_metric_inc(&updated, vpa->size, vpa->name, vpa->ns);
+}
+
+void meter_in_place_failed(const struct meter_vpa *vpa, const char *reason)
+{
+    vpa_metric_inc(&in_place_failures, vpa->size, reason, vpa->name, vpa->ns);
+}
+
+void meter_infeasible_skipped(const struct meter_vpa *vpa)
+{
+    vpa_metric_inc(&infeasible_skipped, vpa->size, vpa->name, vpa->ns);
+}
+
+void meter_step(const char *step, double seconds)
+{
+    vpa_metric_observe(&latency, seconds, step);
+}

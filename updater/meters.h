@@ -1,0 +1,55 @@
+/*
+ * The updater's metrics (specification updater.md 19, metrics.md 4). Counters and latencies are updated
+ * as things happen; the seven gauges describe one pass and are gathered first, published at its end.
+ */
+#ifndef UPDATER_METERS_H
+#define UPDATER_METERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vpa/base/metrics.h"
+#include "vpa/policy/update.h"
+
+extern struct vpa_metric *const updater_metrics[];
+extern const size_t updater_metric_count;
+
+#define METER_SIZES 21 /* of vpa_size_log2: "0" to "20" */
+#define METER_MODES (VPA_MODE_OTHER + 1)
+
+/* One sum per size, or per size and mode. */
+struct meter_sums {
+    double value[METER_MODES][METER_SIZES];
+    bool touched[METER_MODES][METER_SIZES];
+};
+/* The gauges of a pass. Those without a mode use row 0. */
+struct meter_pass {
+    struct meter_sums controlled;
+    struct meter_sums evictable;
+    struct meter_sums vpas_with_evictable;
+    struct meter_sums vpas_with_evicted;
+    struct meter_sums updatable;
+    struct meter_sums vpas_with_updatable;
+    struct meter_sums vpas_with_updated;
+};
+void meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value);
+void meter_pass_publish(const struct meter_pass *gauges);
+
+/* Who a counter is about. */
+struct meter_vpa {
+    const char *size; /* vpa_metric_size_log2 */
+    const char *mode;
+    const char *name;
+    const char *ns;
+};
+/* Makes the two counters that exist for every VPA with pods. */
+void meter_touch(const struct meter_vpa *vpa);
+void meter_evicted(const struct meter_vpa *vpa);
+void meter_eviction_failed(const struct meter_vpa *vpa, const char *reason);
+void meter_updated_in_place(const struct meter_vpa *vpa);
+void meter_in_place_failed(const struct meter_vpa *vpa, const char *reason);
+void meter_infeasible_skipped(const struct meter_vpa *vpa);
+/* seconds: how long the step of the pass took. */
+void meter_step(const char *step, double seconds);
+
+#endif
