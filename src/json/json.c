@@ -421,8 +421,10 @@ const struct vpa_json *vpa_json_find(const struct vpa_json *object, const char *
     return node_of(find_member(tree_of(object), name, strlen(name)));
 }
 
-const struct vpa_json *vpa_json_at(const struct vpa_json *object, const char *path)
+const struct vpa_json *vpa_json_walk(const struct vpa_json *object, const char *path,
+                                     const struct vpa_json **blocker)
 {
+    *blocker = NULL;
     while (vpa_json_is_object(object)) {
         size_t len = strcspn(path, ".");
         object = node_of(find_member(tree_of(object), path, len));
@@ -430,7 +432,16 @@ const struct vpa_json *vpa_json_at(const struct vpa_json *object, const char *pa
             return object;
         path += len + 1;
     }
+    if (!vpa_json_is_null(object))
+        *blocker = object;
     return NULL;
+}
+
+const struct vpa_json *vpa_json_at(const struct vpa_json *object, const char *path)
+{
+    const struct vpa_json *blocker;
+
+    return vpa_json_walk(object, path, &blocker);
 }
 
 const struct vpa_json *vpa_json_first(const struct vpa_json *node)

@@ -52,6 +52,9 @@ bool vpa_json_is_array(const struct vpa_json *node);
 const struct vpa_json *vpa_json_find(const struct vpa_json *object, const char *name);
 /* Dotted path of members, for names without dots: "spec.template.metadata". */
 const struct vpa_json *vpa_json_at(const struct vpa_json *object, const char *path);
+/* The same; *blocker tells whether something that is neither an object nor null stands in the way. */
+const struct vpa_json *vpa_json_walk(const struct vpa_json *object, const char *path,
+                                     const struct vpa_json **blocker);
 
 /* Children of an array or object in source order. */
 const struct vpa_json *vpa_json_first(const struct vpa_json *node);

@@ -1,0 +1,34 @@
+/*
+ * Rows for decode tables that several kinds of object share.
+ */
+#ifndef VPA_API_DECODERS_H
+#define VPA_API_DECODERS_H
+
+#include "vpa/api/meta.h"
+#include "vpa/api/resources.h"
+#include "vpa/json/json_decode.h"
+
+static inline int vpa_decode_meta(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                                  struct vpa_error *err)
+{
+    return vpa_meta_decode(arena, node, out, err);
+}
+
+static inline int vpa_decode_resource_list(struct vpa_arena *arena, const struct vpa_json *node,
+                                           void *out, struct vpa_error *err)
+{
+    return vpa_resource_list_decode(arena, node, out, err);
+}
+
+static inline int vpa_decode_resources(struct vpa_arena *arena, const struct vpa_json *node,
+                                       void *out, struct vpa_error *err)
+{
+    return vpa_resources_decode(arena, node, out, err);
+}
+
+#define VPA_JSON_META(S, MEMBER) VPA_JSON_CUSTOM(S, MEMBER, "metadata", vpa_decode_meta)
+#define VPA_JSON_RESOURCE_LIST(S, MEMBER, PATH)                                                    \
+    VPA_JSON_CUSTOM(S, MEMBER, PATH, vpa_decode_resource_list)
+#define VPA_JSON_RESOURCES(S, MEMBER, PATH) VPA_JSON_CUSTOM(S, MEMBER, PATH, vpa_decode_resources)
+
+#endif

@@ -1,0 +1,202 @@
+#include "vpa/api/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/str.h"
+#include "vpa/json/json_decode.h"
+
+static int name_rank(const char *name)
+{
+    if (strcmp(name, VPA_CPU) == 0)
+        return 0;
+    return strcmp(name, VPA_MEMORY) == 0 ? 1 : 2;
+}
+
+int vpa_resource_name_cmp(const char *a, const char *b)
+{
+    int rank_a = name_rank(a), rank_b = name_rank(b);
+
+    return rank_a != rank_b ? rank_a - rank_b : strcmp(a, b);
+}
+
+/* Place of the name, or where it would stand. */
+static size_t place_of(const struct vpa_resource_list *list, const char *name, bool *found)
+{
+    size_t i = 0;
+    int order = 1;
+
+    while (i < list->count && (order = vpa_resource_name_cmp(list->items[i].name, name)) < 0)
+        i++;
+    *found = i < list->count && order == 0;
+    return i;
+}
+
+const struct vpa_quantity *vpa_resource_find(const struct vpa_resource_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return &list->items[i].quantity;
+    return NULL;
+}
+
+void vpa_resource_set(struct vpa_arena *arena, struct vpa_resource_list *list, const char *name,
+                      struct vpa_quantity quantity)
+{
+    bool found;
+    size_t at = place_of(list, name, &found);
+    struct vpa_resource *items;
+
+    if (found) {
+        list->items[at].quantity = quantity;
+        return;
+    }
+    items = vpa_arena_alloc(arena, (list->count + 1) * sizeof(*items));
+    if (at)
+        memcpy(items, list->items, at * sizeof(*items));
+    if (at < list->count)
+        memcpy(items + at + 1, list->items + at, (list->count - at) * sizeof(*items));
+    items[at] = (struct vpa_resource){.name = name, .quantity = quantity};
+    list->items = items;
+    list->count++;
+    list->present = true;
+}
+
+void vpa_resource_remove(struct vpa_resource_list *list, const char *name)
+{
+    bool found;
+    size_t at = place_of(list, name, &found);
+
+    if (!found)
+        return;
+    memmove(list->items + at, list->items + at + 1, (list->count - at - 1) * sizeof(*list->items));
+    list->count--;
+}
+
+struct vpa_resource_list vpa_resource_list_copy(struct vpa_arena *arena,
+                                                const struct vpa_resource_list *list)
+{
+    struct vpa_resource_list copy = {.count = list->count, .present = list->present};
+
+    if (list->count == 0)
+        return copy;
+    copy.items = vpa_arena_alloc(arena, list->count * sizeof(*copy.items));
+    for (size_t i = 0; i < list->count; i++) {
+        copy.items[i].name = vpa_arena_strdup(arena, list->items[i].name);
+        copy.items[i].quantity = vpa_quantity_copy(arena, &list->items[i].quantity);
+    }
+    return copy;
+}
+
+bool vpa_resource_list_equal(const struct vpa_resource_list *a, const struct vpa_resource_list *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i].name, b->items[i].name) != 0 ||
+            vpa_quantity_cmp(&a->items[i].quantity, &b->items[i].quantity) != 0)
+            return false;
+    return true;
+}
+
+/* ---- decode -------------------------------------------------------------------------------------- */
+
+/* Blanks at both ends of a string are dropped before parsing, as upstream's decoder does. */
+int vpa_quantity_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                        struct vpa_quantity *out, struct vpa_error *err)
+{
+    const char *text = vpa_json_string(node);
+    size_t len;
+
+    if (vpa_json_is_null(node)) {
+        *out = vpa_quantity_units(0, VPA_DECIMAL_SI);
+        return 0;
+    }
+    if (!text)
+        text = vpa_json_number_text(node);
+    if (!text)
+        text = vpa_json_is_object(node) ? "{}" : "[]"; /* refused with upstream's text */
+    text += strspn(text, " ");
+    len = strlen(text);
+    if (len == 0 || text[len - 1] != ' ')
+        return vpa_quantity_parse(arena, text, out, err);
+    while (len && text[len - 1] == ' ')
+        len--;
+    return vpa_quantity_parse(arena, vpa_arena_strndup(arena, text, len), out, err);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return vpa_resource_name_cmp(((const struct vpa_resource *)a)->name,
+                                 ((const struct vpa_resource *)b)->name);
+}
+
+int vpa_resource_list_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                             struct vpa_resource_list *out, struct vpa_error *err)
+{
+    struct vpa_resource_list list = {.present = !vpa_json_is_null(node)};
+    size_t count = vpa_json_count(node);
+
+    if (list.present && !vpa_json_is_object(node))
+        return vpa_json_wrong_type(node, "object", err);
+    if (count)
+        list.items = vpa_arena_alloc(arena, count * sizeof(*list.items));
+    vpa_json_foreach(member, node) {
+        const char *name = vpa_json_name(member);
+        struct vpa_resource *item = &list.items[list.count];
+
+        if (vpa_json_find(node, name) != member)
+            continue; /* a later one of the same name counts */
+        if (vpa_quantity_decode(arena, member, &item->quantity, err) < 0)
+            return -1; /* upstream's text has no path */
+        item->name = vpa_arena_strdup(arena, name);
+        list.count++;
+    }
+    if (list.count > 1)
+        qsort(list.items, list.count, sizeof(*list.items), compare_names);
+    *out = list;
+    return 0;
+}
+
+int vpa_resources_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                         struct vpa_resources *out, struct vpa_error *err)
+{
+    struct vpa_resources resources = {.present = !vpa_json_is_null(node)};
+
+    if (resources.present && !vpa_json_is_object(node))
+        return vpa_json_wrong_type(node, "object", err);
+    if (vpa_resource_list_decode(arena, vpa_json_find(node, "requests"), &resources.requests, err) < 0)
+        return vpa_wrap(err, "requests");
+    if (vpa_resource_list_decode(arena, vpa_json_find(node, "limits"), &resources.limits, err) < 0)
+        return vpa_wrap(err, "limits");
+    *out = resources;
+    return 0;
+}
+
+/* ---- encode -------------------------------------------------------------------------------------- */
+
+static const struct vpa_resource *next_bytewise(const struct vpa_resource_list *list,
+                                                const char *after)
+{
+    const struct vpa_resource *next = NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct vpa_resource *item = &list->items[i];
+        if ((!after || strcmp(item->name, after) > 0) &&
+            (!next || strcmp(item->name, next->name) < 0))
+            next = item;
+    }
+    return next;
+}
+
+void vpa_resource_list_encode(struct vpa_json_writer *w, const struct vpa_resource_list *list)
+{
+    const struct vpa_resource *item = NULL;
+
+    vpa_json_open_object(w);
+    while ((item = next_bytewise(list, item ? item->name : NULL)) != NULL) {
+        vpa_json_key(w, item->name);
+        vpa_json_put_quantity(w, &item->quantity);
+    }
+    vpa_json_close_object(w);
+}

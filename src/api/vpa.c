@@ -1,0 +1,324 @@
+#include "vpa/api/vpa.h"
+
+#include <string.h>
+
+#include "decoders.h"
+
+/* ---- spec ---------------------------------------------------------------------------------------- */
+
+static int decode_opt_quantity(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                               struct vpa_error *err)
+{
+    struct vpa_opt_quantity *q = out;
+
+    q->present = !vpa_json_is_null(node);
+    return vpa_quantity_decode(arena, node, &q->value, err);
+}
+
+static int decode_selector(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                           struct vpa_error *err)
+{
+    return vpa_selector_decode(arena, node, out, err);
+}
+
+static int decode_resource_policy(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                                  struct vpa_error *err)
+{
+    return vpa_resource_policy_decode(arena, node, out, err);
+}
+
+static int decode_recommendation(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                                 struct vpa_error *err)
+{
+    return vpa_recommendation_decode(arena, node, out, err);
+}
+
+/* The members of startupBoost, whether of the pod or of a container. */
+static const struct vpa_json_field boost_fields[] = {
+    VPA_JSON_PRESENT(struct vpa_startup_boost, has_cpu, "cpu"),
+    VPA_JSON_STRING(struct vpa_startup_boost, type, "cpu.type", 0),
+    VPA_JSON_OPT_INT32(struct vpa_startup_boost, factor, "cpu.factor"),
+    VPA_JSON_CUSTOM(struct vpa_startup_boost, quantity, "cpu.quantity", decode_opt_quantity),
+    VPA_JSON_OPT_INT32(struct vpa_startup_boost, duration_seconds, "cpu.durationSeconds"),
+};
+static const struct vpa_json_shape boost_shape =
+    VPA_JSON_SHAPE(struct vpa_startup_boost, boost_fields);
+
+static int decode_boost(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                        struct vpa_error *err)
+{
+    struct vpa_startup_boost *boost = out;
+    const struct vpa_json *cpu = vpa_json_find(node, "cpu");
+
+    if (!vpa_json_is_null(cpu) && !vpa_json_is_object(cpu)) {
+        vpa_json_wrong_type(cpu, "object", err);
+        return vpa_wrap(err, "cpu");
+    }
+    boost->present = !vpa_json_is_null(node);
+    return vpa_json_decode(arena, node, &boost_shape, boost, err);
+}
+
+static const struct vpa_json_field policy_fields[] = {
+    VPA_JSON_STRING(struct vpa_container_policy, container_name, "containerName", 0),
+    VPA_JSON_STRING(struct vpa_container_policy, mode, "mode", VPA_JSON_NULLABLE),
+    VPA_JSON_RESOURCE_LIST(struct vpa_container_policy, min_allowed, "minAllowed"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_container_policy, max_allowed, "maxAllowed"),
+    VPA_JSON_PRESENT(struct vpa_container_policy, has_controlled_resources, "controlledResources"),
+    VPA_JSON_STRINGS(struct vpa_container_policy, controlled_resources, controlled_resource_count,
+                     "controlledResources", 0),
+    VPA_JSON_STRING(struct vpa_container_policy, controlled_values, "controlledValues",
+                    VPA_JSON_NULLABLE),
+    VPA_JSON_CUSTOM(struct vpa_container_policy, oom_bump_up_ratio, "oomBumpUpRatio",
+                    decode_opt_quantity),
+    VPA_JSON_CUSTOM(struct vpa_container_policy, oom_min_bump_up, "oomMinBumpUp",
+                    decode_opt_quantity),
+    VPA_JSON_OPT_INT32(struct vpa_container_policy, memory_interval_seconds,
+                       "memoryAggregationIntervalSeconds"),
+    VPA_JSON_STRING(struct vpa_container_policy, memory_interval, "memoryAggregationInterval",
+                    VPA_JSON_NULLABLE),
+    VPA_JSON_OPT_INT64(struct vpa_container_policy, memory_interval_count,
+                       "memoryAggregationIntervalCount"),
+    VPA_JSON_CUSTOM(struct vpa_container_policy, startup_boost, "startupBoost", decode_boost),
+};
+static const struct vpa_json_shape policy_shape =
+    VPA_JSON_SHAPE(struct vpa_container_policy, policy_fields);
+
+static const struct vpa_json_field resource_policy_fields[] = {
+    VPA_JSON_ARRAY_OF(struct vpa_resource_policy, containers, container_count,
+                      "containerPolicies", &policy_shape, 0),
+};
+static const struct vpa_json_shape resource_policy_shape =
+    VPA_JSON_SHAPE(struct vpa_resource_policy, resource_policy_fields);
+
+int vpa_resource_policy_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                               struct vpa_resource_policy *out, struct vpa_error *err)
+{
+    struct vpa_resource_policy policy;
+
+    if (vpa_json_decode(arena, node, &resource_policy_shape, &policy, err) < 0)
+        return -1;
+    policy.present = !vpa_json_is_null(node);
+    *out = policy;
+    return 0;
+}
+
+static const struct vpa_json_field target_fields[] = {
+    VPA_JSON_STRING(struct vpa_target_ref, api_version, "apiVersion", 0),
+    VPA_JSON_STRING(struct vpa_target_ref, kind, "kind", 0),
+    VPA_JSON_STRING(struct vpa_target_ref, name, "name", 0),
+};
+static const struct vpa_json_shape target_shape =
+    VPA_JSON_SHAPE(struct vpa_target_ref, target_fields);
+
+static const struct vpa_json_field requirement_fields[] = {
+    VPA_JSON_STRINGS(struct vpa_eviction_requirement, resources, resource_count, "resources", 0),
+    VPA_JSON_STRING(struct vpa_eviction_requirement, change_requirement, "changeRequirement", 0),
+};
+static const struct vpa_json_shape requirement_shape =
+    VPA_JSON_SHAPE(struct vpa_eviction_requirement, requirement_fields);
+
+/* spec.recommenders has objects; only their names are kept. */
+static const struct vpa_json_field recommender_fields[] = {
+    VPA_JSON_STRING(struct vpa_label, key, "name", 0),
+};
+static const struct vpa_json_shape recommender_shape =
+    VPA_JSON_SHAPE(struct vpa_label, recommender_fields);
+
+static int decode_recommenders(struct vpa_arena *arena, const struct vpa_json *node,
+                               struct vpa_object *out, struct vpa_error *err)
+{
+    const struct vpa_label *named;
+    const char **names;
+    const void *all;
+    size_t count;
+
+    if (vpa_json_decode_array(arena, node, &recommender_shape, &all, &count, err) < 0)
+        return vpa_wrap(err, "spec.recommenders");
+    named = all;
+    names = count ? vpa_arena_alloc(arena, count * sizeof(*names)) : NULL;
+    for (size_t i = 0; i < count; i++)
+        names[i] = named[i].key;
+    out->recommenders = names;
+    out->recommender_count = count;
+    return 0;
+}
+
+/* ---- status -------------------------------------------------------------------------------------- */
+
+static const struct vpa_json_field container_fields[] = {
+    VPA_JSON_STRING(struct vpa_container_recommendation, container_name, "containerName", 0),
+    VPA_JSON_RESOURCE_LIST(struct vpa_container_recommendation, target, "target"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_container_recommendation, lower_bound, "lowerBound"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_container_recommendation, upper_bound, "upperBound"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_container_recommendation, uncapped_target, "uncappedTarget"),
+};
+static const struct vpa_json_shape container_shape =
+    VPA_JSON_SHAPE(struct vpa_container_recommendation, container_fields);
+
+static const struct vpa_json_field recommendation_fields[] = {
+    VPA_JSON_ARRAY_OF(struct vpa_recommendation, containers, container_count,
+                      "containerRecommendations", &container_shape, 0),
+};
+static const struct vpa_json_shape recommendation_shape =
+    VPA_JSON_SHAPE(struct vpa_recommendation, recommendation_fields);
+
+int vpa_recommendation_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                              struct vpa_recommendation *out, struct vpa_error *err)
+{
+    struct vpa_recommendation rec;
+
+    if (vpa_json_decode(arena, node, &recommendation_shape, &rec, err) < 0)
+        return -1;
+    rec.present = !vpa_json_is_null(node);
+    *out = rec;
+    return 0;
+}
+
+static void encode_bounds(struct vpa_json_writer *w, const char *name,
+                          const struct vpa_resource_list *list)
+{
+    if (list->count == 0)
+        return;
+    vpa_json_key(w, name);
+    vpa_resource_list_encode(w, list);
+}
+
+void vpa_recommendation_encode(struct vpa_json_writer *w, const struct vpa_recommendation *rec)
+{
+    vpa_json_open_object(w);
+    if (rec->container_count) {
+        vpa_json_key(w, "containerRecommendations");
+        vpa_json_open_array(w);
+        for (size_t i = 0; i < rec->container_count; i++) {
+            const struct vpa_container_recommendation *c = &rec->containers[i];
+
+            vpa_json_open_object(w);
+            vpa_json_member_string_opt(w, "containerName", c->container_name);
+            vpa_json_key(w, "target");
+            vpa_resource_list_encode(w, &c->target);
+            encode_bounds(w, "lowerBound", &c->lower_bound);
+            encode_bounds(w, "upperBound", &c->upper_bound);
+            encode_bounds(w, "uncappedTarget", &c->uncapped_target);
+            vpa_json_close_object(w);
+        }
+        vpa_json_close_array(w);
+    }
+    vpa_json_close_object(w);
+}
+
+struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
+                                                  const struct vpa_recommendation *rec)
+{
+    struct vpa_recommendation copy = {.present = rec->present,
+                                      .container_count = rec->container_count};
+
+    if (rec->container_count == 0)
+        return copy;
+    copy.containers = vpa_arena_alloc(arena, rec->container_count * sizeof(*copy.containers));
+    for (size_t i = 0; i < rec->container_count; i++) {
+        const struct vpa_container_recommendation *from = &rec->containers[i];
+
+        copy.containers[i] = (struct vpa_container_recommendation){
+            .container_name = vpa_arena_strdup(arena, from->container_name),
+            .target = vpa_resource_list_copy(arena, &from->target),
+            .lower_bound = vpa_resource_list_copy(arena, &from->lower_bound),
+            .upper_bound = vpa_resource_list_copy(arena, &from->upper_bound),
+            .uncapped_target = vpa_resource_list_copy(arena, &from->uncapped_target),
+        };
+    }
+    return copy;
+}
+
+struct vpa_container_recommendation *
+vpa_recommendation_find(const struct vpa_recommendation *rec, const char *container)
+{
+    for (size_t i = 0; i < rec->container_count; i++)
+        if (strcmp(rec->containers[i].container_name, container) == 0)
+            return &rec->containers[i];
+    return NULL;
+}
+
+static const struct vpa_json_field condition_fields[] = {
+    VPA_JSON_STRING(struct vpa_condition, type, "type", 0),
+    VPA_JSON_STRING(struct vpa_condition, status, "status", 0),
+    VPA_JSON_STRING(struct vpa_condition, reason, "reason", 0),
+    VPA_JSON_STRING(struct vpa_condition, message, "message", 0),
+    VPA_JSON_TIME(struct vpa_condition, last_transition, "lastTransitionTime", 0),
+    VPA_JSON_INT64(struct vpa_condition, observed_generation, "observedGeneration", 0),
+};
+static const struct vpa_json_shape condition_shape =
+    VPA_JSON_SHAPE(struct vpa_condition, condition_fields);
+
+/* ---- object -------------------------------------------------------------------------------------- */
+
+static const struct vpa_json_field object_fields[] = {
+    VPA_JSON_META(struct vpa_object, meta),
+    VPA_JSON_NESTED(struct vpa_object, target_ref, "spec.targetRef", &target_shape, 0),
+    VPA_JSON_PRESENT(struct vpa_object, target_ref.present, "spec.targetRef"),
+    VPA_JSON_PRESENT(struct vpa_object, has_selector, "spec.selector"),
+    VPA_JSON_CUSTOM(struct vpa_object, selector, "spec.selector", decode_selector),
+    VPA_JSON_PRESENT(struct vpa_object, has_update_policy, "spec.updatePolicy"),
+    VPA_JSON_STRING(struct vpa_object, update_mode, "spec.updatePolicy.updateMode",
+                    VPA_JSON_NULLABLE),
+    VPA_JSON_OPT_INT32(struct vpa_object, min_replicas, "spec.updatePolicy.minReplicas"),
+    VPA_JSON_PRESENT(struct vpa_object, has_eviction_requirements,
+                     "spec.updatePolicy.evictionRequirements"),
+    VPA_JSON_ARRAY_OF(struct vpa_object, eviction_requirements, eviction_requirement_count,
+                      "spec.updatePolicy.evictionRequirements", &requirement_shape, 0),
+    VPA_JSON_OPT_INT32(struct vpa_object, evict_after_oom_seconds,
+                       "spec.updatePolicy.evictAfterOOMSeconds"),
+    VPA_JSON_CUSTOM(struct vpa_object, resource_policy, "spec.resourcePolicy",
+                    decode_resource_policy),
+    VPA_JSON_CUSTOM(struct vpa_object, startup_boost, "spec.startupBoost", decode_boost),
+    VPA_JSON_PRESENT(struct vpa_object, has_status, "status"),
+    VPA_JSON_CUSTOM(struct vpa_object, recommendation, "status.recommendation",
+                    decode_recommendation),
+    VPA_JSON_ARRAY_OF(struct vpa_object, conditions, condition_count, "status.conditions",
+                      &condition_shape, 0),
+    VPA_JSON_OPT_INT64(struct vpa_object, observed_generation, "status.observedGeneration"),
+};
+static const struct vpa_json_shape object_shape = VPA_JSON_SHAPE(struct vpa_object, object_fields);
+
+int vpa_object_decode(struct vpa_arena *arena, const struct vpa_json *object,
+                      struct vpa_object *out, struct vpa_error *err)
+{
+    struct vpa_object vpa;
+
+    if (!vpa_json_is_object(object))
+        return vpa_json_wrong_type(object, "object", err);
+    if (vpa_json_decode(arena, object, &object_shape, &vpa, err) < 0)
+        return -1;
+    if (decode_recommenders(arena, vpa_json_at(object, "spec.recommenders"), &vpa, err) < 0)
+        return -1;
+    *out = vpa;
+    return 0;
+}
+
+const char *vpa_object_mode(const struct vpa_object *vpa)
+{
+    return vpa->update_mode && *vpa->update_mode ? vpa->update_mode : "Recreate";
+}
+
+bool vpa_object_has_startup_boost(const struct vpa_object *vpa)
+{
+    if (vpa->startup_boost.present)
+        return true;
+    for (size_t i = 0; i < vpa->resource_policy.container_count; i++)
+        if (vpa->resource_policy.containers[i].startup_boost.present)
+            return true;
+    return false;
+}
+
+const struct vpa_container_policy *vpa_policy_find(const struct vpa_resource_policy *policy,
+                                                   const char *container)
+{
+    const struct vpa_container_policy *best = NULL;
+
+    for (size_t i = 0; i < policy->container_count; i++) {
+        if (strcmp(policy->containers[i].container_name, container) == 0)
+            return &policy->containers[i];
+        if (strcmp(policy->containers[i].container_name, "*") == 0)
+            best = &policy->containers[i];
+    }
+    return best;
+}
