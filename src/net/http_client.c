@@ -539,7 +539,9 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->handler = *handler;
     x->retry_after = -1;
     vpa_buf_init(&x->pending, PENDING_MAX);
-    vpa_buf_init(&x->body, request->response_max ? request->response_max : VPA_HTTP_RESPONSE_MAX);
+    vpa_buf_init(&x->body, handler->on_data         ? VPA_HTTP_ERROR_MAX
+                           : request->response_max ? request->response_max
+                                                   : VPA_HTTP_RESPONSE_MAX);
     x->easy = curl_easy_init();
     curl_easy_setopt(x->easy, CURLOPT_PRIVATE, &x->transfer);
     curl_easy_setopt(x->easy, CURLOPT_URL, url);

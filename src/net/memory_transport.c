@@ -41,7 +41,6 @@ struct vpa_exchange {
     struct vpa_timer *timeout; /* of the whole exchange */
     struct vpa_timer *idle;    /* between bytes */
     vpa_duration idle_timeout;
-    size_t response_max;
     bool held; /* the delay has not passed */
     bool posted, in_callback, dead;
     bool head_given;
@@ -235,10 +234,11 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
     x->transport = t;
     x->handler = *handler;
     x->retry_after = -1;
-    x->response_max = request->response_max ? request->response_max : VPA_HTTP_RESPONSE_MAX;
     x->idle_timeout = request->idle_timeout;
     vpa_buf_init(&x->out, STREAM_MAX);
-    vpa_buf_init(&x->body, x->response_max);
+    vpa_buf_init(&x->body, handler->on_data         ? VPA_HTTP_ERROR_MAX
+                           : request->response_max ? request->response_max
+                                                   : VPA_HTTP_RESPONSE_MAX);
     x->delay = vpa_timer_new(t->loop, on_delay, x);
     x->timeout = vpa_timer_new(t->loop, on_timeout, x);
     x->idle = vpa_timer_new(t->loop, on_timeout, x);

@@ -78,7 +78,9 @@ struct vpa_kube_call {
     const char *body; /* JSON; NULL: none */
     size_t body_len;
     const char *accept;       /* NULL: application/json */
-    vpa_duration timeout;     /* whole call, virtual time, retries and rate limit included; 0: 1 minute */
+    /* Of each attempt, as transports count it (real time over the network); 0: 1 minute, or none but an
+     * idle limit of 1 minute for streaming answers. */
+    vpa_duration timeout;
     size_t response_max;      /* 0: VPA_HTTP_RESPONSE_MAX */
     bool unlimited;           /* not counted by the rate limit (leases have their own, watches none) */
     bool no_retry;            /* no repetition inside */

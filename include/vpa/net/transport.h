@@ -20,6 +20,8 @@
 
 /* Longest answer kept when the handler takes no data itself. */
 #define VPA_HTTP_RESPONSE_MAX ((size_t)64 << 20)
+/* Longest answer that is not a success, where the handler takes the data of successes itself. */
+#define VPA_HTTP_ERROR_MAX ((size_t)1 << 20)
 
 struct vpa_header {
     const char *name;
@@ -34,7 +36,7 @@ struct vpa_http_request {
     size_t header_count;
     const char *body; /* NULL: none */
     size_t body_len;
-    size_t response_max;       /* 0: VPA_HTTP_RESPONSE_MAX; counts decoded bytes */
+    size_t response_max;       /* of a collected body, decoded; 0: VPA_HTTP_RESPONSE_MAX */
     vpa_duration timeout;      /* of the whole exchange, 0: none */
     vpa_duration idle_timeout; /* no byte for that long means a dead peer, 0: none */
     bool watch;                /* long-lived: HTTP/1.1 on a connection of its own */

@@ -1,0 +1,490 @@
+/*
+ * A request goes through these states, each left by a callback on the loop:
+ *
+ *     waiting   for a token of the rate limiter, or for the pause that Retry-After asked for (timer)
+ *     running   with the transport (exchange)
+ *     ended     on_done, or a failure before the transport was reached (timer with delay 0)
+ *
+ * Repetition follows client-go: any 429 or 5xx that carries Retry-After, and for reads a lost connection;
+ * at most ten times. A call whose data was already handed on is never repeated.
+ */
+#include "vpa/kube/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/net/rate.h"
+
+#define CALL_TIMEOUT VPA_MINUTE
+#define STREAM_IDLE_TIMEOUT VPA_MINUTE
+#define FIXED_HEADERS 4
+#define WAIT_LOG_VERBOSE (50 * VPA_MILLISECOND)
+#define WAIT_LOG VPA_SECOND
+#define WAIT_MAX VPA_HOUR
+
+struct vpa_kube_client {
+    struct vpa_kube_client_options options;
+    char *user_agent;
+    char *last_warning;
+    struct vpa_rate rate;
+    struct vpa_kube_request *requests;
+    size_t in_flight;
+    struct vpa_kube_counters counters;
+};
+
+struct vpa_kube_request {
+    struct vpa_kube_client *client;
+    struct vpa_kube_request *next, **link;
+    struct vpa_kube_call call; /* texts owned */
+    vpa_kube_done_fn done;
+    void *ctx;
+    struct vpa_exchange *exchange; /* running */
+    struct vpa_timer *timer;       /* waiting */
+    int repeats;
+    bool gave_data;
+    bool opened;
+    struct vpa_error early; /* failure before the transport */
+    bool failed_early;
+};
+
+static const struct {
+    const char *name, *method, *content_type;
+} verbs[VPA_KUBE_VERB_COUNT] = {
+    [VPA_KUBE_GET] = {"get", "GET", NULL},
+    [VPA_KUBE_LIST] = {"list", "GET", NULL},
+    [VPA_KUBE_WATCH] = {"watch", "GET", NULL},
+    [VPA_KUBE_CREATE] = {"create", "POST", "application/json"},
+    [VPA_KUBE_UPDATE] = {"update", "PUT", "application/json"},
+    [VPA_KUBE_PATCH_JSON] = {"patch", "PATCH", "application/json-patch+json"},
+    [VPA_KUBE_PATCH_MERGE] = {"patch", "PATCH", "application/merge-patch+json"},
+    [VPA_KUBE_PATCH_STRATEGIC] = {"patch", "PATCH", "application/strategic-merge-patch+json"},
+    [VPA_KUBE_DELETE] = {"delete", "DELETE", "application/json"},
+};
+
+const char *vpa_kube_verb_name(enum vpa_kube_verb verb)
+{
+    return (unsigned)verb < VPA_KUBE_VERB_COUNT ? verbs[verb].name : "unknown";
+}
+
+/* Client */
+
+struct vpa_kube_client *vpa_kube_client_new(const struct vpa_kube_client_options *options,
+                                            struct vpa_error *err)
+{
+    struct vpa_rate rate;
+
+    if (vpa_rate_init_client(&rate, options->qps, options->burst, err) < 0)
+        return NULL;
+    struct vpa_kube_client *client = vpa_xcalloc(1, sizeof(*client));
+    client->options = *options;
+    client->rate = rate;
+    client->user_agent = vpa_xstrdup(options->user_agent ? options->user_agent
+                                                         : "plumb/" PLUMB_VERSION " (linux)");
+    return client;
+}
+
+static void request_free(struct vpa_kube_request *r)
+{
+    *r->link = r->next;
+    if (r->next)
+        r->next->link = r->link;
+    r->client->in_flight--;
+    vpa_timer_free(r->timer);
+    free((char *)(uintptr_t)r->call.path);
+    free((char *)(uintptr_t)r->call.body);
+    free((char *)(uintptr_t)r->call.accept);
+    free(r);
+}
+
+void vpa_kube_cancel(struct vpa_kube_request *r)
+{
+    if (r->exchange)
+        vpa_transport_cancel(r->client->options.transport, r->exchange);
+    request_free(r);
+}
+
+void vpa_kube_client_free(struct vpa_kube_client *client)
+{
+    if (!client)
+        return;
+    while (client->requests)
+        vpa_kube_cancel(client->requests);
+    free(client->user_agent);
+    free(client->last_warning);
+    free(client);
+}
+
+struct vpa_loop *vpa_kube_client_loop(const struct vpa_kube_client *client)
+{
+    return client->options.loop;
+}
+
+struct vpa_random *vpa_kube_client_random(const struct vpa_kube_client *client)
+{
+    return client->options.random;
+}
+
+const struct vpa_kube_counters *vpa_kube_client_counters(const struct vpa_kube_client *client)
+{
+    return &client->counters;
+}
+
+size_t vpa_kube_client_in_flight(const struct vpa_kube_client *client)
+{
+    return client->in_flight;
+}
+
+/* Credentials expire in real time, whatever clock the daemon runs on. */
+static int64_t real_monotonic(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
+}
+
+/* One attempt */
+
+static void schedule(struct vpa_kube_request *r, vpa_duration pause);
+
+static bool streams(const struct vpa_kube_request *r)
+{
+    return r->call.on_data != NULL;
+}
+
+static void finish(struct vpa_kube_request *r, const struct vpa_kube_result *result,
+                   const struct vpa_error *err)
+{
+    vpa_kube_done_fn done = r->done;
+    void *ctx = r->ctx;
+
+    if (err)
+        r->client->counters.failures++;
+    request_free(r);
+    done(ctx, result, err);
+}
+
+/* Whether to send it again, and after how many seconds (4.3). */
+static bool wants_repeat(const struct vpa_kube_request *r, const struct vpa_http_result *http,
+                         int *seconds)
+{
+    enum vpa_kube_verb verb = r->call.verb;
+
+    if (r->call.no_retry || r->repeats >= VPA_KUBE_RETRIES_MAX || r->gave_data || r->opened)
+        return false;
+    if (http->failure == VPA_TRANSPORT_OK) {
+        if ((http->status != 429 && http->status < 500) || http->retry_after < 0)
+            return false;
+        *seconds = http->retry_after;
+        return true;
+    }
+    if (verb > VPA_KUBE_WATCH)
+        return false; /* the write may have happened */
+    *seconds = 1;
+    if (http->failure == VPA_TRANSPORT_RESET || http->failure == VPA_TRANSPORT_EOF)
+        return true;
+    return verb == VPA_KUBE_WATCH && http->failure == VPA_TRANSPORT_TIMEOUT;
+}
+
+static void log_warning(struct vpa_kube_client *client, const char *warning)
+{
+    if (!*warning || (client->last_warning && strcmp(client->last_warning, warning) == 0))
+        return;
+    free(client->last_warning);
+    client->last_warning = vpa_xstrdup(warning);
+    VPA_WARN("Warning from the API server", VPA_KV("warning", warning));
+}
+
+static void fail_transport(const struct vpa_kube_request *r, const struct vpa_http_result *http,
+                           struct vpa_error *err)
+{
+    int path_len = (int)strcspn(r->call.path, "?");
+    enum vpa_code code = http->failure == VPA_TRANSPORT_LIMIT     ? VPA_LIMIT
+                         : http->failure == VPA_TRANSPORT_STOPPED ? VPA_CANCELLED
+                                                                  : VPA_RETRY;
+
+    vpa_fail(err, code, "%s %.*s: %s: %s", verbs[r->call.verb].method, path_len, r->call.path,
+             vpa_transport_failure_name(http->failure), http->error);
+}
+
+static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
+{
+    struct vpa_kube_request *r = ctx;
+    struct vpa_kube_client *client = r->client;
+    struct vpa_kube_result result = {.status_code = http->status,
+                                     .failure = http->failure,
+                                     .retry_after = http->retry_after,
+                                     .body = "",
+                                     .status = {.reason = "", .message = "", .name = "",
+                                                .group = "", .kind = "", .uid = ""}};
+    vpa_auto_arena arena = {0};
+    struct vpa_error err;
+    int seconds;
+
+    r->exchange = NULL;
+    client->counters.bytes_in += http->bytes_in;
+    log_warning(client, http->warning);
+    if (http->status == 401 && client->options.config)
+        vpa_kube_config_unauthorized(client->options.config);
+    if (wants_repeat(r, http, &seconds)) {
+        r->repeats++;
+        client->counters.retries++;
+        schedule(r, seconds * VPA_SECOND);
+        return;
+    }
+    if (http->failure != VPA_TRANSPORT_OK) {
+        fail_transport(r, http, &err);
+        finish(r, &result, &err);
+    } else if (http->status >= 200 && http->status <= 206) {
+        result.body = http->body;
+        result.body_len = http->body_len;
+        finish(r, &result, NULL);
+    } else {
+        vpa_kube_status_decode(&arena, r->call.verb, r->call.path, http->status, http->body,
+                               http->body_len, &result.status);
+        vpa_fail(&err, vpa_kube_error_code(result.status.code, result.status.reason), "%s",
+                 result.status.message);
+        finish(r, &result, &err);
+    }
+}
+
+static int on_exchange_data(void *ctx, const char *bytes, size_t len)
+{
+    struct vpa_kube_request *r = ctx;
+
+    r->gave_data = true;
+    return r->call.on_data(r->ctx, bytes, len);
+}
+
+static void on_exchange_head(void *ctx, int status)
+{
+    struct vpa_kube_request *r = ctx;
+
+    if (status < 200 || status > 206)
+        return;
+    r->opened = streams(r);
+    if (r->call.on_open)
+        r->call.on_open(r->ctx);
+}
+
+static int start_exchange(struct vpa_kube_request *r)
+{
+    struct vpa_kube_client *client = r->client;
+    const struct vpa_kube_call *call = &r->call;
+    struct vpa_header headers[FIXED_HEADERS + VPA_KUBE_AUTH_HEADERS_MAX];
+    size_t count = 0, auth_count = 0;
+    const struct vpa_header *auth = NULL;
+
+    headers[count++] = (struct vpa_header){"User-Agent", client->user_agent};
+    headers[count++] =
+        (struct vpa_header){"Accept", call->accept ? call->accept : "application/json"};
+    if (call->body)
+        headers[count++] = (struct vpa_header){"Content-Type", verbs[call->verb].content_type};
+    if (client->options.config &&
+        vpa_kube_config_headers(client->options.config, real_monotonic(), &auth, &auth_count,
+                                &r->early) < 0)
+        return -1;
+    for (size_t i = 0; i < auth_count && i < VPA_KUBE_AUTH_HEADERS_MAX; i++)
+        headers[count++] = auth[i];
+
+    const struct vpa_http_request request = {
+        .method = verbs[call->verb].method,
+        .target = call->path,
+        .headers = headers,
+        .header_count = count,
+        .body = call->body,
+        .body_len = call->body_len,
+        .response_max = call->response_max,
+        .timeout = call->timeout ? call->timeout : streams(r) ? 0 : CALL_TIMEOUT,
+        .idle_timeout = streams(r) && !call->timeout ? STREAM_IDLE_TIMEOUT : 0,
+        .watch = call->verb == VPA_KUBE_WATCH,
+    };
+    const struct vpa_http_handler handler = {
+        .ctx = r,
+        .on_head = on_exchange_head,
+        .on_data = streams(r) ? on_exchange_data : NULL,
+        .on_done = on_exchange_done,
+    };
+    client->counters.calls[call->verb]++;
+    client->counters.bytes_out += call->body_len;
+    r->exchange = vpa_transport_start(client->options.transport, &request, &handler);
+    return 0;
+}
+
+static void on_turn(void *ctx)
+{
+    struct vpa_kube_request *r = ctx;
+    const struct vpa_kube_result nothing = {.failure = VPA_TRANSPORT_OTHER, .body = "",
+                                            .retry_after = -1,
+                                            .status = {.reason = "", .message = "", .name = "",
+                                                       .group = "", .kind = "", .uid = ""}};
+
+    if (!r->failed_early && start_exchange(r) == 0)
+        return;
+    struct vpa_error early = r->early;
+    finish(r, &nothing, &early);
+}
+
+static bool is_limited(const struct vpa_kube_request *r)
+{
+    /* Opening a watch is free, opening it again within one call is not (4.1). */
+    return !r->call.unlimited && (r->call.verb != VPA_KUBE_WATCH || r->repeats > 0);
+}
+
+static void schedule(struct vpa_kube_request *r, vpa_duration pause)
+{
+    struct vpa_kube_client *client = r->client;
+    vpa_duration wait = 0;
+
+    if (is_limited(r)) {
+        int64_t now = vpa_loop_monotonic(client->options.loop);
+        if (!vpa_rate_reserve(&client->rate, now + pause, WAIT_MAX, &wait)) {
+            vpa_fail(&r->early, VPA_RETRY, "client rate limit: more than an hour behind");
+            r->failed_early = true;
+        }
+    }
+    if (wait > WAIT_LOG)
+        VPA_INFO("Waited before sending request", VPA_KV("delay_ms", wait / VPA_MILLISECOND),
+                 VPA_KV("reason", "client-side throttling"));
+    else if (wait > WAIT_LOG_VERBOSE)
+        VPA_V(3, "Waited before sending request", VPA_KV("delay_ms", wait / VPA_MILLISECOND),
+              VPA_KV("reason", "client-side throttling"));
+    if (pause + wait == 0 && !r->failed_early && start_exchange(r) == 0)
+        return;
+    /* A failure before the transport is reported from the loop as every other result is. */
+    r->failed_early = r->failed_early || pause + wait == 0;
+    vpa_timer_start(r->timer, r->failed_early ? 0 : pause + wait);
+}
+
+static char *copy_bytes(const char *bytes, size_t len)
+{
+    char *copy = vpa_xmalloc(len + 1);
+
+    memcpy(copy, bytes, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+struct vpa_kube_request *vpa_kube_start(struct vpa_kube_client *client,
+                                        const struct vpa_kube_call *call, vpa_kube_done_fn done,
+                                        void *ctx)
+{
+    struct vpa_kube_request *r = vpa_xcalloc(1, sizeof(*r));
+
+    r->client = client;
+    r->call = *call;
+    r->call.path = vpa_xstrdup(call->path);
+    r->call.body = call->body ? copy_bytes(call->body, call->body_len) : NULL;
+    r->call.accept = call->accept ? vpa_xstrdup(call->accept) : NULL;
+    r->done = done;
+    r->ctx = ctx;
+    r->timer = vpa_timer_new(client->options.loop, on_turn, r);
+    r->next = client->requests;
+    r->link = &client->requests;
+    if (r->next)
+        r->next->link = &r->next;
+    client->requests = r;
+    client->in_flight++;
+    schedule(r, 0);
+    return r;
+}
+
+/* Waiting for one call */
+
+struct waiter {
+    struct vpa_arena *arena;
+    struct vpa_kube_result *result;
+    struct vpa_error *err;
+    bool done;
+    int rc;
+};
+
+static const char *keep(struct vpa_arena *arena, const char *text)
+{
+    return arena ? vpa_arena_strdup(arena, vpa_or_empty(text)) : "";
+}
+
+static void keep_result(struct vpa_arena *arena, const struct vpa_kube_result *in,
+                        struct vpa_kube_result *out)
+{
+    const struct vpa_kube_status *s = &in->status;
+
+    *out = *in;
+    out->body = "";
+    out->body_len = 0;
+    if (arena && in->body_len > 0) {
+        char *body = vpa_arena_alloc(arena, in->body_len + 1);
+        memcpy(body, in->body, in->body_len);
+        body[in->body_len] = '\0';
+        out->body = body;
+        out->body_len = in->body_len;
+    }
+    out->status.reason = keep(arena, s->reason);
+    out->status.message = keep(arena, s->message);
+    out->status.name = keep(arena, s->name);
+    out->status.group = keep(arena, s->group);
+    out->status.kind = keep(arena, s->kind);
+    out->status.uid = keep(arena, s->uid);
+    out->status.cause_count = arena ? s->cause_count : 0;
+    out->status.causes = NULL;
+    if (out->status.cause_count == 0)
+        return;
+    struct vpa_kube_cause *causes =
+        vpa_arena_alloc(arena, s->cause_count * sizeof(*causes));
+    for (size_t i = 0; i < s->cause_count; i++)
+        causes[i] = (struct vpa_kube_cause){keep(arena, s->causes[i].reason),
+                                            keep(arena, s->causes[i].message),
+                                            keep(arena, s->causes[i].field)};
+    out->status.causes = causes;
+}
+
+static void on_waited(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    struct waiter *w = ctx;
+
+    if (w->result)
+        keep_result(w->arena, result, w->result);
+    if (err && w->err)
+        *w->err = *err;
+    w->rc = err ? -1 : 0;
+    w->done = true;
+}
+
+static bool is_waited(void *ctx)
+{
+    return ((struct waiter *)ctx)->done;
+}
+
+int vpa_kube_do(struct vpa_kube_client *client, const struct vpa_kube_call *call,
+                struct vpa_arena *arena, struct vpa_kube_result *result, struct vpa_error *err)
+{
+    struct waiter w = {.arena = arena, .result = result, .err = err};
+    struct vpa_kube_call plain = *call;
+
+    plain.on_data = NULL; /* there is no context of the caller to give it */
+    plain.on_open = NULL;
+    struct vpa_kube_request *r = vpa_kube_start(client, &plain, on_waited, &w);
+    if (vpa_loop_wait(client->options.loop, is_waited, &w, INT64_MAX, err) < 0) {
+        vpa_kube_cancel(r);
+        return vpa_wrap(err, "%s %.*s", verbs[call->verb].method, (int)strcspn(call->path, "?"),
+                        call->path);
+    }
+    return w.rc;
+}
+
+int vpa_kube_get_json(struct vpa_kube_client *client, const char *path, struct vpa_arena *arena,
+                      const struct vpa_json **root, struct vpa_error *err)
+{
+    const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = path};
+    vpa_auto_arena text = {0};
+    struct vpa_kube_result result;
+
+    if (vpa_kube_do(client, &call, &text, &result, err) < 0)
+        return -1;
+    if (vpa_json_parse(arena, result.body, result.body_len, root, err) < 0)
+        return vpa_wrap(err, "GET %.*s", (int)strcspn(path, "?"), path);
+    return 0;
+}
