@@ -1,0 +1,103 @@
+"""Processes of a scenario: each with its own log file, all ended in reverse order, whatever happens."""
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Process:
+    def __init__(self, name, command, log, env=None, niceness=0):
+        self.name, self.command, self.log = name, [str(c) for c in command], pathlib.Path(log)
+        self.env = {**os.environ, **(env or {})}
+        self.niceness, self.process, self.exits = niceness, None, []
+
+    def start(self):
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                            env=self.env, start_new_session=True)
+        return self
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, how=signal.SIGTERM, seconds=15):
+        """Ends it and returns its exit status; a process that does not go in time is killed and said so."""
+        if self.process is None:
+            return None
+        if self.running():
+            self.process.send_signal(how)
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+                raise AssertionError(f"{self.name} did not end within {seconds} s of signal {how}") from None
+        status = self.process.returncode
+        self.exits.append(status)
+        self.process = None
+        return status
+
+    def kill(self):
+        return self.stop(signal.SIGKILL)
+
+    def text(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def resident(self):
+        """(now, peak) in MiB."""
+        values = {}
+        for line in open(f"/proc/{self.process.pid}/status"):
+            if line.startswith(("VmRSS", "VmHWM")):
+                values[line.split(":")[0]] = int(line.split()[1]) / 1024
+        return values["VmRSS"], values["VmHWM"]
+
+    def cpu_seconds(self):
+        stat = open(f"/proc/{self.process.pid}/stat").read()
+        fields = stat[stat.rindex(")") + 2:].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Processes:
+    """A stack of processes: closed last started first."""
+
+    def __init__(self, folder):
+        self.folder, self.all = pathlib.Path(folder), []
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def start(self, name, command, env=None):
+        process = Process(name, command, self.folder / f"{name}.log", env).start()
+        self.all.append(process)
+        return process
+
+    def stop_all(self):
+        """Names of processes that did not end as they should."""
+        bad = []
+        for process in reversed(self.all):
+            if process.process is None:
+                continue
+            if not process.running():
+                bad.append(f"{process.name} had ended with status {process.process.returncode}")
+                continue
+            try:
+                process.stop()
+            except AssertionError as error:
+                bad.append(str(error))
+        return bad
+
+
+def wait_port(port, seconds=20):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise AssertionError(f"nothing listens on port {port} after {seconds} s")

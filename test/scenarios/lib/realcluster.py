@@ -1,0 +1,208 @@
+"""A real control plane as plain processes: etcd, kube-apiserver, kube-controller-manager, kube-scheduler."""
+import base64
+import json
+import os
+import pathlib
+import subprocess
+import urllib.request
+
+from kube import ApiError, Client, until
+from processes import free_port
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+CONTROLLERS = ",".join(f"{name}-controller" for name in (
+    "serviceaccount-token", "serviceaccount", "namespace", "deployment", "replicaset", "replicationcontroller",
+    "statefulset", "daemonset", "job", "cronjob", "disruption", "pod-garbage-collector", "garbage-collector",
+    "endpointslice")) + ",root-ca-certificate-publisher-controller"
+
+
+class MissingAssets(Exception):
+    """Says which programs are missing and what to do."""
+
+
+def find_assets(minor):
+    """{program: path}. VPA_KUBE_ASSETS (one folder) wins over the cache of test/realcluster/build."""
+    cache = pathlib.Path(subprocess.run([ROOT / "test/realcluster/build", "--where"], check=True,
+                                        capture_output=True, text=True).stdout.strip())
+    folders = [cache / minor, cache / "etcd"]
+    if os.environ.get("VPA_KUBE_ASSETS"):
+        given = pathlib.Path(os.environ["VPA_KUBE_ASSETS"])
+        folders = [given / minor, given / "etcd", given]
+    found, missing = {}, []
+    for program in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"):
+        path = next((f / program for f in folders if (f / program).is_file()), None)
+        if path:
+            found[program] = path
+        elif program != "kubectl":
+            missing.append(program)
+    if missing:
+        raise MissingAssets(f"no {', '.join(missing)} in {', '.join(map(str, folders))}; "
+                            f"set VPA_KUBE_ASSETS or run test/realcluster/build")
+    return found
+
+
+class Pki:
+    """Keys and certificates of one control plane, P-256, made with openssl."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True)
+        for name in ("ca", "front-proxy-ca"):
+            self._key(name)
+            self._run("req", "-x509", "-new", "-key", self.key(name), "-days", "3650", "-subj", f"/CN={name}",
+                      "-addext", "keyUsage=critical,keyCertSign,cRLSign", "-out", self.crt(name))
+        self.leaf("apiserver", "ca", "/CN=kube-apiserver", "serverAuth",
+                  "DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.0.0.1")
+        for name, subject in (("admin", "/O=system:masters/CN=admin"),
+                              ("controller-manager", "/CN=system:kube-controller-manager"),
+                              ("scheduler", "/CN=system:kube-scheduler"),
+                              ("kubelet-client", "/O=system:masters/CN=apiserver-kubelet-client")):
+            self.leaf(name, "ca", subject, "clientAuth")
+        self.leaf("webhook", "ca", "/CN=webhook", "serverAuth",
+                  "DNS:localhost,DNS:vpa-webhook.kube-system.svc,DNS:metrics-server.kube-system.svc,IP:127.0.0.1")
+        self.leaf("front-proxy-client", "front-proxy-ca", "/CN=front-proxy-client", "clientAuth")
+        self._key("sa")
+        self._run("ec", "-in", self.key("sa"), "-pubout", "-out", self.folder / "sa.pub")
+
+    def key(self, name):
+        return self.folder / f"{name}.key"
+
+    def crt(self, name):
+        return self.folder / f"{name}.crt"
+
+    def _run(self, *arguments):
+        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+    def _key(self, name):
+        self._run("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", self.key(name))
+
+    def leaf(self, name, ca, subject, usage, names=""):
+        self._key(name)
+        request, extensions = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
+        self._run("req", "-new", "-key", self.key(name), "-subj", subject, "-out", request)
+        extensions.write_text(f"extendedKeyUsage={usage}\nkeyUsage=critical,digitalSignature\n"
+                              "basicConstraints=CA:FALSE\n" + (f"subjectAltName={names}\n" if names else ""))
+        self._run("x509", "-req", "-in", request, "-CA", self.crt(ca), "-CAkey", self.key(ca), "-CAcreateserial",
+                  "-days", "3650", "-extfile", extensions, "-out", self.crt(name))
+
+
+def write_kubeconfig(path, server, ca=None, token=None, certificate=None):
+    cluster = {"server": server}
+    if ca:
+        cluster["certificate-authority"] = str(ca)
+    user = {}
+    if token:
+        user["token"] = token
+    if certificate:
+        user["client-certificate"], user["client-key"] = map(str, certificate)
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "test",
+              "clusters": [{"name": "test", "cluster": cluster}], "users": [{"name": "test", "user": user}],
+              "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}]}
+    path.write_text(json.dumps(config, indent=1))
+    path.chmod(0o600)
+    return path
+
+
+class RealControlPlane:
+    """Started by the constructor; .client is cluster-admin, .url and .ca are for other kubeconfigs."""
+
+    def __init__(self, processes, minor):
+        self.processes, self.minor, self.assets = processes, minor, find_assets(minor)
+        self.folder = processes.folder
+        self.pki = Pki(self.folder / "pki")
+        etcd, peer, api, manager, scheduler = (free_port() for _ in range(5))
+        self.url, self.ca = f"https://127.0.0.1:{api}", self.pki.crt("ca")
+        self._etcd(etcd, peer)
+        self._apiserver(etcd, api)
+        self.client = Client(self.url, ca=self.ca, certificate=(self.pki.crt("admin"), self.pki.key("admin")))
+        self.kubeconfig = write_kubeconfig(self.folder / "admin.kubeconfig", self.url, self.ca,
+                                           certificate=(self.pki.crt("admin"), self.pki.key("admin")))
+        until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 60, "kube-apiserver is ready")
+        self._managers(manager, scheduler)
+        until(lambda: self.client.find("ServiceAccount", "default", "default"), 30, "the default service account")
+
+    def _etcd(self, port, peer):
+        url, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer}"
+        self.processes.start("etcd", [
+            self.assets["etcd"], "--name", "t", "--data-dir", self.folder / "etcd", "--unsafe-no-fsync",
+            "--log-level", "error", "--listen-client-urls", url, "--advertise-client-urls", url,
+            "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", f"t={peers}"])
+        self.etcd_url = url
+
+    def _apiserver(self, etcd, port):
+        p = self.pki
+        self.processes.start("kube-apiserver", [
+            self.assets["kube-apiserver"], f"--etcd-servers=http://127.0.0.1:{etcd}", "--bind-address=127.0.0.1",
+            f"--secure-port={port}", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+            f"--tls-cert-file={p.crt('apiserver')}", f"--tls-private-key-file={p.key('apiserver')}",
+            f"--client-ca-file={p.crt('ca')}", "--authorization-mode=Node,RBAC", "--allow-privileged=true",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={p.folder / 'sa.pub'}", f"--service-account-signing-key-file={p.key('sa')}",
+            f"--requestheader-client-ca-file={p.crt('front-proxy-ca')}",
+            "--requestheader-allowed-names=front-proxy-client", "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={p.crt('front-proxy-client')}",
+            f"--proxy-client-key-file={p.key('front-proxy-client')}",
+            f"--kubelet-client-certificate={p.crt('kubelet-client')}",
+            f"--kubelet-client-key={p.key('kubelet-client')}",
+            f"--audit-log-path={self.folder / 'audit.log'}", f"--audit-policy-file={self._audit_policy()}"])
+
+    def _audit_policy(self):
+        """Every request of the daemons, without bodies: what the report on rights is made of."""
+        path = self.folder / "audit-policy.json"
+        path.write_text(json.dumps({
+            "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+            "rules": [{"level": "Metadata", "users": [
+                f"system:serviceaccount:kube-system:vpa-{d}" for d in ("recommender", "updater", "admission-controller")]},
+                {"level": "None"}]}))
+        return path
+
+    def _managers(self, manager, scheduler):
+        p = self.pki
+        for name, command, port, more in (
+                ("controller-manager", "kube-controller-manager", manager, [
+                    "--use-service-account-credentials=true", f"--service-account-private-key-file={p.key('sa')}",
+                    f"--root-ca-file={p.crt('ca')}", "--kube-api-qps=200", "--kube-api-burst=400",
+                    f"--controllers={CONTROLLERS}"]),
+                ("scheduler", "kube-scheduler", scheduler, [])):
+            config = write_kubeconfig(self.folder / f"{name}.kubeconfig", self.url, self.ca,
+                                      certificate=(p.crt(name), p.key(name)))
+            self.processes.start(command, [
+                self.assets[command], f"--kubeconfig={config}", f"--authentication-kubeconfig={config}",
+                f"--authorization-kubeconfig={config}", "--leader-elect=false", "--bind-address=127.0.0.1",
+                f"--secure-port={port}", *more])
+
+    def token(self, account, namespace="kube-system"):
+        """A token of a service account, as the daemon would find it in its pod."""
+        answer = self.client.request(
+            "POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 14400}})
+        return answer["status"]["token"]
+
+    def serve_metrics(self, port):
+        """metrics.k8s.io answered by a local process on `port` (TLS)."""
+        try:
+            self.client.create({"apiVersion": "v1", "kind": "Service",
+                                "metadata": {"name": "metrics-server", "namespace": "kube-system"},
+                                "spec": {"type": "ExternalName", "externalName": "127.0.0.1",
+                                         "ports": [{"port": port}]}})
+        except ApiError as error:
+            if error.code != 409:
+                raise
+        ca = base64.b64encode(self.ca.read_bytes()).decode()
+        self.client.apply({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                           "metadata": {"name": "v1beta1.metrics.k8s.io"},
+                           "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100,
+                                    "versionPriority": 100, "caBundle": ca,
+                                    "service": {"name": "metrics-server", "namespace": "kube-system",
+                                                "port": port}}})
+
+    def compact(self):
+        """Forgets history: old versions answer 410 from now on."""
+        def post(path, body):
+            request = urllib.request.Request(self.etcd_url + path, json.dumps(body).encode())
+            return json.load(urllib.request.urlopen(request, timeout=10))
+        revision = post("/v3/kv/range", {"key": base64.b64encode(b"/").decode()})["header"]["revision"]
+        post("/v3/kv/compaction", {"revision": revision, "physical": True})
