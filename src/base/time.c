@@ -307,7 +307,7 @@ static void quote(struct vpa_buf *out, const char *text, size_t len)
 static int bad_duration(const char *text, const char *what, const char *unit, size_t unit_len,
                         struct vpa_error *err)
 {
-    vpa_auto_buf message;
+    vpa_auto_buf message = {0};
 
     vpa_buf_init(&message, VPA_ERROR_TEXT_MAX * 2);
     vpa_buf_printf(&message, "time: %s ", what);
@@ -499,7 +499,7 @@ static void quote_prometheus(struct vpa_buf *out, const char *text, size_t len)
 static int bad_prometheus(const char *before, const char *piece, size_t piece_len, const char *text,
                           struct vpa_error *err)
 {
-    vpa_auto_buf message;
+    vpa_auto_buf message = {0};
 
     vpa_buf_init(&message, VPA_ERROR_TEXT_MAX * 2);
     vpa_buf_puts(&message, before);

@@ -16,7 +16,7 @@
 /* JSON text of a string, for the deviations. */
 static const char *json_string(struct golden_case *c, const char *text)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     if (!text)
         return "null";
@@ -73,7 +73,7 @@ static void print_node(struct vpa_buf *out, struct golden_case *c, const struct 
 
 static const char *node_text(struct golden_case *c, const struct vpa_json *node)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 64 << 20);
     print_node(&buf, c, node);
