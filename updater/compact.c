@@ -308,7 +308,7 @@ static struct vpa_pod pack_pod(struct packer *p, const struct vpa_pod *from)
     return copy;
 }
 
-struct compact_pod *compact_pod_new(const struct vpa_pod *pod)
+struct compact_pod *updater_pod_new(const struct vpa_pod *pod)
 {
     struct packer p = {0};
 
@@ -324,7 +324,7 @@ struct compact_pod *compact_pod_new(const struct vpa_pod *pod)
     return compact;
 }
 
-void compact_pod_free(struct compact_pod *compact)
+void updater_pod_free(struct compact_pod *compact)
 {
     if (!compact)
         return;
@@ -332,7 +332,7 @@ void compact_pod_free(struct compact_pod *compact)
     free(compact);
 }
 
-const struct vpa_pod *compact_pod_get(const struct compact_pod *compact)
+const struct vpa_pod *updater_pod_get(const struct compact_pod *compact)
 {
     return &compact->pod;
 }

@@ -8,10 +8,10 @@
 
 struct compact_pod;
 
-/* A copy of the fields that matter; free with compact_pod_free. */
-struct compact_pod *compact_pod_new(const struct vpa_pod *pod);
-void compact_pod_free(struct compact_pod *compact); /* NULL is allowed */
+/* A copy of the fields that matter; free with updater_pod_free. */
+struct compact_pod *updater_pod_new(const struct vpa_pod *pod);
+void updater_pod_free(struct compact_pod *compact); /* NULL is allowed */
 /* Borrowed until free. */
-const struct vpa_pod *compact_pod_get(const struct compact_pod *compact);
+const struct vpa_pod *updater_pod_get(const struct compact_pod *compact);
 
 #endif

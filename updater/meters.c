@@ -66,7 +66,7 @@ static size_t size_index(size_t pods)
     return log2;
 }
 
-void meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value)
+void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value)
 {
     size_t size = size_index(pods);
 
@@ -116,7 +116,7 @@ static void publish_by_size(struct vpa_metric *metric, const struct meter_sums *
     }
 }
 
-void meter_pass_publish(const struct meter_pass *gauges)
+void updater_meter_pass_publish(const struct meter_pass *gauges)
 {
     publish_by_mode(&controlled, &gauges->controlled);
     publish_by_mode(&evictable, &gauges->evictable);
@@ -127,38 +127,38 @@ void meter_pass_publish(const struct meter_pass *gauges)
     publish_by_size(&vpas_with_updated, &gauges->vpas_with_updated);
 }
 
-void meter_touch(const struct meter_vpa *vpa)
+void updater_meter_touch(const struct meter_vpa *vpa)
 {
     vpa_metric_add(&evicted, 0, vpa->size, vpa->mode, vpa->name, vpa->ns);
     vpa_metric_add(&updated, 0, vpa->size, vpa->name, vpa->ns);
 }
 
-void meter_evicted(const struct meter_vpa *vpa)
+void updater_meter_evicted(const struct meter_vpa *vpa)
 {
     vpa_metric_inc(&evicted, vpa->size, vpa->mode, vpa->name, vpa->ns);
 }
 
-void meter_eviction_failed(const struct meter_vpa *vpa, const char *reason)
+void updater_meter_eviction_failed(const struct meter_vpa *vpa, const char *reason)
 {
     vpa_metric_inc(&eviction_failures, vpa->size, vpa->mode, reason, vpa->name, vpa->ns);
 }
 
-void meter_updated_in_place(const struct meter_vpa *vpa)
+void updater_meter_updated_in_place(const struct meter_vpa *vpa)
 {
     vpa_metric_inc(&updated, vpa->size, vpa->name, vpa->ns);
 }
 
-void meter_in_place_failed(const struct meter_vpa *vpa, const char *reason)
+void updater_meter_in_place_failed(const struct meter_vpa *vpa, const char *reason)
 {
     vpa_metric_inc(&in_place_failures, vpa->size, reason, vpa->name, vpa->ns);
 }
 
-void meter_infeasible_skipped(const struct meter_vpa *vpa)
+void updater_meter_infeasible_skipped(const struct meter_vpa *vpa)
 {
     vpa_metric_inc(&infeasible_skipped, vpa->size, vpa->name, vpa->ns);
 }
 
-void meter_step(const char *step, double seconds)
+void updater_meter_step(const char *step, double seconds)
 {
     vpa_metric_observe(&latency, seconds, step);
 }

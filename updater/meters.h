@@ -32,8 +32,8 @@ struct meter_pass {
     struct meter_sums vpas_with_updatable;
     struct meter_sums vpas_with_updated;
 };
-void meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value);
-void meter_pass_publish(const struct meter_pass *gauges);
+void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value);
+void updater_meter_pass_publish(const struct meter_pass *gauges);
 
 /* Who a counter is about. */
 struct meter_vpa {
@@ -43,13 +43,13 @@ struct meter_vpa {
     const char *ns;
 };
 /* Makes the two counters that exist for every VPA with pods. */
-void meter_touch(const struct meter_vpa *vpa);
-void meter_evicted(const struct meter_vpa *vpa);
-void meter_eviction_failed(const struct meter_vpa *vpa, const char *reason);
-void meter_updated_in_place(const struct meter_vpa *vpa);
-void meter_in_place_failed(const struct meter_vpa *vpa, const char *reason);
-void meter_infeasible_skipped(const struct meter_vpa *vpa);
+void updater_meter_touch(const struct meter_vpa *vpa);
+void updater_meter_evicted(const struct meter_vpa *vpa);
+void updater_meter_eviction_failed(const struct meter_vpa *vpa, const char *reason);
+void updater_meter_updated_in_place(const struct meter_vpa *vpa);
+void updater_meter_in_place_failed(const struct meter_vpa *vpa, const char *reason);
+void updater_meter_infeasible_skipped(const struct meter_vpa *vpa);
 /* seconds: how long the step of the pass took. */
-void meter_step(const char *step, double seconds);
+void updater_meter_step(const char *step, double seconds);
 
 #endif

@@ -64,7 +64,7 @@ static void item_free(struct item *item)
 
 static void release_pod(struct item *item)
 {
-    compact_pod_free(item->object);
+    updater_pod_free(item->object);
     item->object = NULL;
 }
 
@@ -171,7 +171,7 @@ static int decode_pod(struct vpa_arena *scratch, const struct vpa_json *json, st
 
     if (vpa_pod_decode(scratch, json, &pod, err) < 0)
         return -1;
-    item->object = compact_pod_new(&pod);
+    item->object = updater_pod_new(&pod);
     return 0;
 }
 
@@ -227,7 +227,7 @@ static void collection_release(struct collection *c)
     vpa_table_release(&c->items);
 }
 
-struct store *store_new(struct vpa_kube_client *client, const char *ns, const char *panic_ns)
+struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, const char *panic_ns)
 {
     struct store *store = vpa_xcalloc(1, sizeof(*store));
     vpa_auto_buf path;
@@ -259,11 +259,11 @@ struct store *store_new(struct vpa_kube_client *client, const char *ns, const ch
     return store;
 }
 
-void store_free(struct store *store)
+void updater_store_free(struct store *store)
 {
     if (!store)
         return;
-    store_unpin(store);
+    updater_store_unpin(store);
     collection_release(&store->vpas);
     collection_release(&store->pods);
     collection_release(&store->limit_ranges);
@@ -273,7 +273,7 @@ void store_free(struct store *store)
     free(store);
 }
 
-void store_start(struct store *store)
+void updater_store_start(struct store *store)
 {
     vpa_reflector_start(store->vpas.reflector);
     vpa_reflector_start(store->pods.reflector);
@@ -281,7 +281,7 @@ void store_start(struct store *store)
     vpa_reflector_start(store->panic.reflector);
 }
 
-int store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
+int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
                struct vpa_error *err)
 {
     struct vpa_reflector *const needed[] = {store->vpas.reflector, store->limit_ranges.reflector};
@@ -289,22 +289,22 @@ int store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
     return vpa_reflector_wait(needed, VPA_COUNT(needed), loop, timeout, err);
 }
 
-bool store_pods_synced(const struct store *store)
+bool updater_store_pods_synced(const struct store *store)
 {
     return vpa_reflector_is_synced(store->pods.reflector);
 }
 
-bool store_panic(const struct store *store)
+bool updater_store_panic(const struct store *store)
 {
     return vpa_table_find(&store->panic.items, store->panic_key) != NULL;
 }
 
-void store_pin(struct store *store)
+void updater_store_pin(struct store *store)
 {
     store->pinned = true;
 }
 
-void store_unpin(struct store *store)
+void updater_store_unpin(struct store *store)
 {
     store->pinned = false;
     free_dead(store);
@@ -321,21 +321,21 @@ static void **sorted_objects(const struct collection *c, size_t *count)
     return sorted;
 }
 
-const struct vpa_object **store_vpas(const struct store *store, size_t *count)
+const struct vpa_object **updater_store_vpas(const struct store *store, size_t *count)
 {
     return (const struct vpa_object **)(void *)sorted_objects(&store->vpas, count);
 }
 
-const struct vpa_pod **store_pods(const struct store *store, size_t *count)
+const struct vpa_pod **updater_store_pods(const struct store *store, size_t *count)
 {
     void **sorted = sorted_objects(&store->pods, count);
 
     for (size_t i = 0; i < *count; i++)
-        sorted[i] = (void *)compact_pod_get(sorted[i]);
+        sorted[i] = (void *)updater_pod_get(sorted[i]);
     return (const struct vpa_pod **)(void *)sorted;
 }
 
-const struct vpa_limit_range **store_limit_ranges(const struct store *store, size_t *count)
+const struct vpa_limit_range **updater_store_limit_ranges(const struct store *store, size_t *count)
 {
     return (const struct vpa_limit_range **)(void *)sorted_objects(&store->limit_ranges, count);
 }

@@ -3,11 +3,11 @@
  * step by reflectors. Objects are immutable; a change replaces the object. While the store is pinned,
  * replaced and removed objects stay valid, so a pass may borrow them although it pumps the loop.
  *
- *     store_pin(store);
- *     const struct vpa_pod **pods = store_pods(store, &count);
+ *     updater_store_pin(store);
+ *     const struct vpa_pod **pods = updater_store_pods(store, &count);
  *     ...
  *     free(pods);
- *     store_unpin(store);
+ *     updater_store_unpin(store);
  */
 #ifndef UPDATER_STORE_H
 #define UPDATER_STORE_H
@@ -23,21 +23,21 @@
 struct store;
 
 /* ns: restricts VPAs, pods and LimitRanges; "" for all. panic_ns: where the panic ConfigMap is looked for. */
-struct store *store_new(struct vpa_kube_client *client, const char *ns, const char *panic_ns);
-void store_free(struct store *store); /* NULL is allowed */
-void store_start(struct store *store);
+struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, const char *panic_ns);
+void updater_store_free(struct store *store); /* NULL is allowed */
+void updater_store_start(struct store *store);
 /* Waits until VPAs and LimitRanges are in step (pods and the panic ConfigMap are not waited for). */
-int store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
+int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
                struct vpa_error *err) VPA_MUST_CHECK;
 /* Pods have been listed at least once. */
-bool store_pods_synced(const struct store *store);
-bool store_panic(const struct store *store);
+bool updater_store_pods_synced(const struct store *store);
+bool updater_store_panic(const struct store *store);
 
-void store_pin(struct store *store);
-void store_unpin(struct store *store);
+void updater_store_pin(struct store *store);
+void updater_store_unpin(struct store *store);
 /* Heap arrays of borrowed objects, ordered by namespace, then name; the caller frees the array. */
-const struct vpa_object **store_vpas(const struct store *store, size_t *count);
-const struct vpa_pod **store_pods(const struct store *store, size_t *count);
-const struct vpa_limit_range **store_limit_ranges(const struct store *store, size_t *count);
+const struct vpa_object **updater_store_vpas(const struct store *store, size_t *count);
+const struct vpa_pod **updater_store_pods(const struct store *store, size_t *count);
+const struct vpa_limit_range **updater_store_limit_ranges(const struct store *store, size_t *count);
 
 #endif

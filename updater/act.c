@@ -1,0 +1,453 @@
+/*
+ * One change to one pod.
+ *
+ * Eviction is one request. A resize is two: resources to the subresource, then the annotations, whose
+ * failure is only logged. What a boosted pod needs may be the second request alone: its resources are
+ * back already, because an earlier process died, or was refused, between the two.
+ *
+ * The budget is reserved when the request is sent and given back when it fails. Answers arrive on the
+ * loop; there they are only noted, and dealt with by the pass: budget, metrics, events, and the decision
+ * between "evict instead" and "leave it".
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+#include "vpa/policy/resize_patch.h"
+
+/* One request with its repetitions: ten times a Retry-After of a minute. */
+#define ACT_TIMEOUT (10 * VPA_MINUTE)
+#define EVICTION_BODY_MAX 2048
+/* How long the answer "there is no pods/resize" is believed. */
+#define RESIZE_SUPPORT_AGE (10 * VPA_MINUTE)
+
+struct action {
+    struct action *next; /* in the list of the pass: under way, later finished */
+    struct action *previous;
+    struct vpa_kube_request *request;
+    struct work *work;
+    const struct vpa_pod *pod;
+    struct vpa_replica_group *group;
+    enum { ACTION_EVICT, ACTION_RESIZE, ACTION_UNBOOST, ACTION_ANNOTATE } kind;
+    size_t candidate; /* in work->list, SIZE_MAX without */
+    char *annotations; /* second request of a resize, heap */
+    size_t annotations_len;
+    enum act_result result;
+    int status_code;
+};
+
+struct action *updater_act_next(const struct action *action)
+{
+    return action->next;
+}
+
+static struct action *action_new(struct work *w, size_t pod)
+{
+    struct action *a = vpa_xcalloc(1, sizeof(*a));
+
+    a->work = w;
+    a->pod = w->pods[pod];
+    a->group = vpa_disruption_group(w->budget, pod);
+    a->candidate = SIZE_MAX;
+    return a;
+}
+
+static void action_started(struct action *a)
+{
+    struct pass *pass = a->work->pass;
+
+    a->work->in_flight++;
+    pass->in_flight++;
+    a->next = pass->under_way;
+    if (a->next)
+        a->next->previous = a;
+    pass->under_way = a;
+}
+
+static void leave_under_way(struct action *a)
+{
+    if (a->next)
+        a->next->previous = a->previous;
+    if (a->previous)
+        a->previous->next = a->next;
+    else
+        a->work->pass->under_way = a->next;
+    a->next = NULL;
+    a->previous = NULL;
+}
+
+static void action_answered(struct action *a, enum act_result result)
+{
+    struct pass *pass = a->work->pass;
+
+    leave_under_way(a);
+    a->result = result;
+    *pass->finished_tail = a;
+    pass->finished_tail = &a->next;
+}
+
+static void action_free(struct action *a)
+{
+    a->work->in_flight--;
+    a->work->pass->in_flight--;
+    free(a->annotations);
+    free(a);
+}
+
+void updater_act_cancel_all(struct pass *pass)
+{
+    while (pass->under_way) {
+        struct action *a = pass->under_way;
+
+        leave_under_way(a);
+        vpa_kube_cancel(a->request);
+        action_free(a);
+    }
+}
+
+static void send_request(struct action *a, enum vpa_kube_verb verb, const char *subresource,
+                         const char *body, size_t len, vpa_kube_done_fn done)
+{
+    vpa_auto_buf path;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, "v1", a->pod->meta.ns, "pods", a->pod->meta.name, subresource);
+    a->request = vpa_kube_start(a->work->pass->env->client,
+                                &(struct vpa_kube_call){.verb = verb,
+                                                        .path = vpa_buf_text(&path),
+                                                        .body = body,
+                                                        .body_len = len,
+                                                        .timeout = ACT_TIMEOUT},
+                                done, a);
+}
+
+static void log_failure(const struct action *a, const char *message, const struct vpa_error *err)
+{
+    VPA_ERROR(message, VPA_KERR(err), VPA_KV("namespace", a->pod->meta.ns),
+              VPA_KV("pod", a->pod->meta.name));
+}
+
+/* ---- eviction ---- */
+
+static void on_evicted(void *ctx, const struct vpa_kube_result *result,
+                       const struct vpa_error *err)
+{
+    struct action *a = ctx;
+
+    (void)result;
+    if (err)
+        log_failure(a, "Failed to evict pod", err);
+    action_answered(a, err ? ACT_API : ACT_OK);
+}
+
+enum act_result updater_act_evict(struct work *w, size_t pod)
+{
+    struct vpa_replica_group *group = vpa_disruption_group(w->budget, pod);
+    const struct vpa_meta *meta = &w->pods[pod]->meta;
+    struct vpa_json_writer writer;
+    vpa_auto_buf body;
+
+    if (!group)
+        return ACT_NO_GROUP;
+    if (!vpa_can_evict(w->pods[pod], group, w->pass->env->memory,
+                       vpa_loop_now(w->pass->env->loop)))
+        return ACT_BUDGET;
+
+    vpa_buf_init(&body, EVICTION_BODY_MAX);
+    vpa_json_writer_init(&writer, &body);
+    vpa_json_open_object(&writer);
+    vpa_json_member_string(&writer, "kind", "Eviction");
+    vpa_json_member_string(&writer, "apiVersion", "policy/v1");
+    vpa_json_key(&writer, "metadata");
+    vpa_json_open_object(&writer);
+    vpa_json_member_string(&writer, "name", meta->name);
+    vpa_json_member_string(&writer, "namespace", meta->ns);
+    vpa_json_close_object(&writer);
+    vpa_json_close_object(&writer);
+
+    struct action *a = action_new(w, pod);
+
+    a->kind = ACTION_EVICT;
+    vpa_group_reserve_eviction(group, vpa_pod_pending(a->pod));
+    action_started(a);
+    send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
+    return ACT_SENT;
+}
+
+/* ---- resize ---- */
+
+/* Whether the API server is known to be too old for resizes; asks again from time to time. */
+static bool resize_is_missing(struct pass_env *env)
+{
+    if (!env->resize.missing)
+        return false;
+    return vpa_loop_monotonic(env->loop) - env->resize.checked_at < RESIZE_SUPPORT_AGE;
+}
+
+/* After a 404: the pod may be gone, or the subresource was never there. */
+static void check_resize_support(struct pass_env *env)
+{
+    struct vpa_discovery *discovery = vpa_owners_discovery(env->owners);
+
+    env->resize.checked_at = vpa_loop_monotonic(env->loop);
+    env->resize.missing = discovery && vpa_discovery_has_subresource(discovery, "v1", "pods") &&
+                          !vpa_discovery_has_subresource(discovery, "v1", "pods/resize");
+    if (!env->resize.missing || env->resize.said)
+        return;
+    env->resize.said = true;
+    VPA_WARN("The API server has no pods/resize (Kubernetes before 1.33): pods of mode "
+             "InPlaceOrRecreate are evicted, those of mode InPlace and boosted ones stay as they "
+             "are");
+}
+
+static void on_annotated(void *ctx, const struct vpa_kube_result *result,
+                         const struct vpa_error *err)
+{
+    struct action *a = ctx;
+
+    (void)result;
+    if (err)
+        log_failure(a, "Failed to patch the annotations of a resized pod", err);
+    /* A resize has succeeded whatever became of its annotations. */
+    action_answered(a, err && a->kind == ACTION_ANNOTATE ? ACT_API : ACT_OK);
+}
+
+static void send_annotations(struct action *a)
+{
+    send_request(a, VPA_KUBE_PATCH_JSON, NULL, a->annotations, a->annotations_len, on_annotated);
+}
+
+static bool is_node_capacity(const struct vpa_kube_result *result)
+{
+    return vpa_str_eq(result->status.reason, "Forbidden") &&
+           vpa_kube_has_cause(&result->status, "NodeCapacity");
+}
+
+static void on_resized(void *ctx, const struct vpa_kube_result *result,
+                       const struct vpa_error *err)
+{
+    struct action *a = ctx;
+
+    if (!err) {
+        send_annotations(a);
+        return;
+    }
+    log_failure(a, "Failed to resize pod in place", err);
+    a->status_code = result->status_code;
+    action_answered(a, is_node_capacity(result) ? ACT_API_INFEASIBLE : ACT_API);
+}
+
+/* The two patches for a pod as it is now. */
+static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize_patch *patch)
+{
+    struct pass *pass = w->pass;
+    const struct vpa_pod *p = w->pods[pod];
+    struct vpa_container_plan *plans;
+    struct vpa_error err;
+
+    vpa_arena_clear(&pass->scratch);
+    if (vpa_capping_plan(&pass->scratch, w->vpa, p, updater_pass_limits(pass, p->meta.ns), &plans,
+                         &err) == 0 &&
+        vpa_resize_patch_build(p, w->vpa, plans, vpa_loop_now(pass->env->loop), &pass->scratch,
+                               patch, &err) == 0)
+        return ACT_OK;
+    VPA_V(2, "No resize patch for pod", VPA_KERR(&err), VPA_KV("namespace", p->meta.ns),
+          VPA_KV("pod", p->meta.name));
+    return err.code == VPA_NOT_FOUND ? ACT_NOTHING_TO_PATCH : ACT_COMPUTATION;
+}
+
+/* A resize that changes nothing is not worth a request, unless the kubelet failed to carry it out. */
+static bool worth_sending(const struct vpa_resize_patch *patch, const struct vpa_pod *pod)
+{
+    return patch->changes || vpa_pod_resize_status(pod) == VPA_RESIZE_ERROR;
+}
+
+/* What is to be done about a pod: patches, and whether the resources are part of it. */
+struct resize {
+    enum act_result result; /* ACT_SENT when something is to be sent */
+    bool resources;
+    struct vpa_resize_patch patch;
+};
+
+static void resize_prepare(struct work *w, size_t pod, struct resize *r)
+{
+    r->resources = true;
+    if (!vpa_disruption_group(w->budget, pod)) {
+        r->result = ACT_NO_GROUP;
+        return;
+    }
+    if (resize_is_missing(w->pass->env)) {
+        r->result = ACT_API;
+        return;
+    }
+    r->result = build_patch(w, pod, &r->patch);
+    if (r->result != ACT_OK)
+        return;
+    r->resources = worth_sending(&r->patch, w->pods[pod]);
+    r->result = r->resources || r->patch.takes_back ? ACT_SENT : ACT_NOT_NEEDED;
+}
+
+/* Attempts that must fail take their token too, as upstream's do. */
+static bool take_token(struct work *w, size_t pod, struct resize *r)
+{
+    struct pass *pass = w->pass;
+    vpa_time before = vpa_loop_now(pass->env->loop);
+
+    if (!r->resources)
+        return true;
+    if (!updater_pass_wait_limiter(pass, &pass->env->in_place_rate))
+        return false;
+    if (vpa_loop_now(pass->env->loop) != before)
+        resize_prepare(w, pod, r); /* boosts may have expired meanwhile */
+    return true;
+}
+
+static void start_resize(struct work *w, size_t pod, size_t candidate,
+                         struct vpa_resize_patch *patch, bool resources)
+{
+    struct action *a = action_new(w, pod);
+
+    a->candidate = candidate;
+    a->annotations_len = patch->annotations.len;
+    a->annotations = vpa_buf_take(&patch->annotations);
+    if (!resources) {
+        a->kind = ACTION_ANNOTATE;
+        action_started(a);
+        send_annotations(a);
+        return;
+    }
+    a->kind = candidate == SIZE_MAX ? ACTION_UNBOOST : ACTION_RESIZE;
+    vpa_group_reserve_resize(a->group);
+    action_started(a);
+    send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
+                 on_resized);
+}
+
+enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)
+{
+    struct resize r;
+
+    vpa_resize_patch_init(&r.patch);
+    resize_prepare(w, pod, &r);
+    if (!take_token(w, pod, &r))
+        r.result = ACT_LIMITED;
+    else if (r.result == ACT_SENT)
+        start_resize(w, pod, candidate, &r.patch, r.resources);
+    vpa_resize_patch_release(&r.patch);
+    return r.result;
+}
+
+/* ---- answers ---- */
+
+static struct vpa_object_ref pod_ref(const struct vpa_pod *pod)
+{
+    return (struct vpa_object_ref){
+        .api_version = "v1",
+        .kind = "Pod",
+        .ns = pod->meta.ns,
+        .name = pod->meta.name,
+        .uid = pod->meta.uid,
+        .resource_version = pod->meta.resource_version,
+    };
+}
+
+static void announce_eviction(const struct action *a)
+{
+    struct vpa_events *events = a->work->pass->env->events;
+    const struct vpa_meta *vpa = &a->work->vpa->meta;
+    struct vpa_object_ref pod = pod_ref(a->pod);
+    struct vpa_object_ref ref = {
+        .api_version = VPA_GROUP_VERSION,
+        .kind = "VerticalPodAutoscaler",
+        .ns = vpa->ns,
+        .name = vpa->name,
+        .uid = vpa->uid,
+        .resource_version = vpa->resource_version,
+    };
+    vpa_auto_free char *message = vpa_xprintf(
+        "VPA Updater evicted Pod %s to apply resource recommendation.", a->pod->meta.name);
+
+    vpa_events_record(events, &pod, "EvictedByVPA",
+                      "Pod was evicted by VPA Updater to apply resource recommendation.");
+    vpa_events_record(events, &ref, "EvictedPod", message);
+}
+
+static void finish_eviction(struct action *a)
+{
+    struct work *w = a->work;
+
+    if (a->result != ACT_OK) {
+        vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
+        updater_meter_eviction_failed(&w->labels, "EvictionError");
+        return;
+    }
+    vpa_group_settle(a->group);
+    w->evicted = true;
+    updater_meter_evicted(&w->labels);
+    VPA_INFO("Evicted pod", VPA_KV("namespace", a->pod->meta.ns), VPA_KV("pod", a->pod->meta.name),
+             VPA_KV("vpa", w->labels.name));
+    announce_eviction(a);
+}
+
+static void resize_refused(struct action *a)
+{
+    struct work *w = a->work;
+    struct pass_env *env = w->pass->env;
+
+    vpa_group_give_back_resize(a->group);
+    if (a->status_code == 404)
+        check_resize_support(env);
+    if (a->kind == ACTION_UNBOOST) {
+        updater_meter_in_place_failed(&w->labels, "UnboostError");
+    } else if (w->mode == VPA_MODE_IN_PLACE && a->result == ACT_API_INFEASIBLE) {
+        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateInfeasible");
+        vpa_update_memory_record_infeasible(env->memory, a->pod->meta.uid,
+                                            &w->vpa->recommendation);
+    } else {
+        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
+        if (w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
+            w->evict[a->candidate] = true;
+    }
+}
+
+static void finish_resize(struct action *a)
+{
+    struct work *w = a->work;
+    struct vpa_object_ref ref = pod_ref(a->pod);
+
+    if (a->result != ACT_OK) {
+        resize_refused(a);
+        return;
+    }
+    vpa_group_settle(a->group);
+    w->updated = true;
+    updater_meter_updated_in_place(&w->labels);
+    VPA_INFO("Resized pod in place", VPA_KV("namespace", a->pod->meta.ns),
+             VPA_KV("pod", a->pod->meta.name), VPA_KV("vpa", w->labels.name));
+    vpa_events_record(w->pass->env->events, &ref, "InPlaceResizedByVPA",
+                      "Pod was resized in place by VPA Updater.");
+}
+
+void updater_act_finish(struct action *action)
+{
+    struct work *w = action->work;
+
+    switch (action->kind) {
+    case ACTION_EVICT:
+        finish_eviction(action);
+        break;
+    case ACTION_RESIZE:
+    case ACTION_UNBOOST:
+        finish_resize(action);
+        break;
+    case ACTION_ANNOTATE: /* no event, no count: nothing was resized */
+        break;
+    }
+    w->last = action->result;
+    action_free(action);
+}
