@@ -1,0 +1,273 @@
+/* The plain listener of a daemon: metrics and health. */
+#include "vpa/net/observe.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+/* Longest exposition; a metric has at most VPA_METRIC_SERIES_MAX series. */
+#define EXPOSITION_MAX ((size_t)256 << 20)
+#define NAMES_MAX 256
+#define PROC_TEXT_MAX 4096
+
+struct vpa_observe {
+    struct vpa_loop *loop;
+    struct vpa_http_server *server;
+    struct vpa_metrics metrics;
+    vpa_duration health_timeout;
+    int64_t last_activity; /* monotonic */
+    bool armed;
+};
+
+/* ---- process ---- */
+
+static bool read_text(const char *path, char text[PROC_TEXT_MAX])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, PROC_TEXT_MAX - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return false;
+    text[n] = '\0';
+    return true;
+}
+
+/* Unix time of the boot, from the line "btime N" of /proc/stat. */
+static double boot_seconds(void)
+{
+    FILE *file = fopen("/proc/stat", "re");
+    char line[PROC_TEXT_MAX];
+    double seconds = 0;
+
+    while (file && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "btime ", 6) == 0)
+            seconds = strtod(line + 6, NULL);
+    }
+    if (file)
+        fclose(file);
+    return seconds;
+}
+
+/* Fields of /proc/self/stat behind the program name: state is number 3 (proc(5)). */
+static void read_stat(struct vpa_process_stats *stats)
+{
+    static const int utime = 14, stime = 15, starttime = 22, vsize = 23, rss = 24;
+    char text[PROC_TEXT_MAX];
+    double value[25] = {0};
+    double ticks = (double)sysconf(_SC_CLK_TCK);
+    char *rest;
+
+    if (!read_text("/proc/self/stat", text))
+        return;
+    rest = strrchr(text, ')');
+    if (!rest || strlen(rest) < 4)
+        return;
+    rest += 3; /* ") S" */
+    for (int i = 4; i <= rss; i++)
+        value[i] = strtod(rest, &rest);
+    stats->cpu_seconds = (value[utime] + value[stime]) / ticks;
+    stats->start_seconds = boot_seconds() + value[starttime] / ticks;
+    stats->virtual_bytes = value[vsize];
+    stats->resident_bytes = value[rss] * (double)sysconf(_SC_PAGESIZE);
+}
+
+static double limit_of(__rlimit_resource_t resource)
+{
+    struct rlimit limit;
+
+    if (getrlimit(resource, &limit) < 0)
+        return 0;
+    /* Upstream shows an unlimited value as the largest unsigned number. */
+    return limit.rlim_cur == RLIM_INFINITY ? 18446744073709551615.0 : (double)limit.rlim_cur;
+}
+
+static double count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    double count = 0;
+
+    if (!dir)
+        return 0;
+    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count > 0 ? count - 1 : 0; /* without the one that reads */
+}
+
+void vpa_process_stats_read(struct vpa_process_stats *stats)
+{
+    *stats = (struct vpa_process_stats){.network_receive_bytes = -1, .network_transmit_bytes = -1};
+    read_stat(stats);
+    stats->open_fds = count_fds();
+    stats->max_fds = limit_of(RLIMIT_NOFILE);
+    stats->virtual_max_bytes = limit_of(RLIMIT_AS);
+}
+
+/* ---- answers ---- */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Percent-decodes a piece of a query into the arena. */
+static char *decode_piece(struct vpa_arena *arena, const char *piece, size_t len)
+{
+    char *out = vpa_arena_alloc(arena, len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        int high = i + 2 < len ? hex_digit(piece[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(piece[i + 2]) : -1;
+
+        if (piece[i] == '%' && low >= 0) {
+            out[n++] = (char)(high * 16 + low);
+            i += 2;
+        } else {
+            out[n++] = piece[i] == '+' ? ' ' : piece[i];
+        }
+    }
+    out[n] = '\0';
+    return out;
+}
+
+/* The name[] parameters. */
+static size_t wanted_names(struct vpa_arena *arena, const char *query, const char *names[NAMES_MAX])
+{
+    const char *rest = query;
+    struct vpa_slice piece;
+    size_t count = 0;
+
+    while (count < NAMES_MAX && vpa_str_split(&rest, '&', &piece)) {
+        char *text = decode_piece(arena, piece.ptr, piece.len);
+
+        if (vpa_str_starts_with(text, "name[]="))
+            names[count++] = text + strlen("name[]=");
+    }
+    return count;
+}
+
+static void answer_metrics(struct vpa_observe *o, const char *query,
+                           struct vpa_server_response *response)
+{
+    vpa_auto_arena arena = {0};
+    const char *names[NAMES_MAX];
+    size_t count = wanted_names(&arena, query, names);
+    struct vpa_buf text;
+
+    atomic_fetch_add(&o->metrics.requests_in_flight, 1);
+    vpa_buf_init(&text, EXPOSITION_MAX);
+    vpa_metrics_write(&o->metrics, count > 0 ? names : NULL, count, &text);
+    if (vpa_buf_failed(&text)) {
+        vpa_server_reply_text(response, 500, "exposition is too long\n");
+        atomic_fetch_add(&o->metrics.requests_failed, 1);
+    } else {
+        response->status = 200;
+        response->content_type = VPA_METRICS_CONTENT_TYPE;
+        response->body_len = text.len;
+        response->body = vpa_buf_take(&text);
+        atomic_fetch_add(&o->metrics.requests_ok, 1);
+    }
+    vpa_buf_release(&text);
+    atomic_fetch_sub(&o->metrics.requests_in_flight, 1);
+}
+
+static void answer_health(struct vpa_observe *o, struct vpa_server_response *response)
+{
+    vpa_duration idle = vpa_loop_monotonic(o->loop) - o->last_activity;
+    char text[VPA_DURATION_TEXT_MAX];
+
+    if (!o->armed || idle <= o->health_timeout) {
+        vpa_server_reply_text(response, 200, "OK");
+        return;
+    }
+    vpa_duration_format(idle, text);
+
+    vpa_auto_free char *body = vpa_xprintf("Error: last activity more than %s ago\n", text);
+
+    vpa_server_reply_text(response, 500, body);
+    response->nosniff = true;
+}
+
+void vpa_observe_answer(struct vpa_observe *o, const struct vpa_server_request *request,
+                        struct vpa_server_response *response)
+{
+    if (vpa_str_eq(request->path, "/metrics")) {
+        answer_metrics(o, request->query, response);
+    } else if (vpa_str_eq(request->path, "/health-check")) {
+        answer_health(o, response);
+    } else {
+        vpa_server_reply_text(response, 404, "404 page not found\n");
+        response->nosniff = true;
+    }
+}
+
+static void on_request(void *ctx, const struct vpa_server_request *request,
+                       struct vpa_server_response *response)
+{
+    vpa_observe_answer(ctx, request, response);
+}
+
+struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
+                                    const struct vpa_observe_options *options,
+                                    struct vpa_error *err)
+{
+    struct vpa_observe *o = vpa_xcalloc(1, sizeof(*o));
+    struct vpa_http_server_options server = {
+        .address = options->address,
+        .handler = on_request,
+        .ctx = o,
+    };
+
+    o->loop = loop;
+    o->metrics.table = options->metrics;
+    o->metrics.count = options->metric_count;
+    o->metrics.process = vpa_process_stats_read;
+    o->health_timeout = options->health_timeout;
+    o->last_activity = vpa_loop_monotonic(loop);
+    o->server = vpa_http_server_new(loop, &server, err);
+    if (!o->server) {
+        free(o);
+        return NULL;
+    }
+    return o;
+}
+
+void vpa_observe_free(struct vpa_observe *o)
+{
+    if (!o)
+        return;
+    vpa_http_server_free(o->server);
+    free(o);
+}
+
+int vpa_observe_port(const struct vpa_observe *o)
+{
+    return vpa_http_server_port(o->server);
+}
+
+void vpa_observe_arm(struct vpa_observe *o)
+{
+    o->armed = true;
+    o->last_activity = vpa_loop_monotonic(o->loop);
+}
+
+void vpa_observe_activity(struct vpa_observe *o)
+{
+    o->last_activity = vpa_loop_monotonic(o->loop);
+}
