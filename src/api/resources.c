@@ -114,7 +114,7 @@ int vpa_quantity_decode(struct vpa_arena *arena, const struct vpa_json *node,
     }
     if (!text)
         text = vpa_json_number_text(node);
-    if (!text)
+    if (!text || vpa_json_string_escaped(node))
         text = vpa_json_is_object(node) ? "{}" : "[]"; /* refused with upstream's text */
     text += strspn(text, " ");
     len = strlen(text);

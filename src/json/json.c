@@ -1,20 +1,23 @@
 /*
  * The reader is cJSON with a guard in front and a guard behind.
  *
- * cJSON builds good trees quickly, but it is lax about what JSON is (control characters in strings, any
- * character up to ' ' as white space), keeps only a double of every number, refuses lone surrogates that
- * Go's decoder reads as U+FFFD, and calls malloc for every node. So:
+ * cJSON builds good trees quickly, but it is lax about what JSON is (control characters in strings,
+ * any character up to ' ' as white space), keeps only a double of every number, refuses lone
+ * surrogates that Go's decoder reads as U+FFFD, and calls malloc for every node. So:
  *
- * 1. scan() walks the text once. It accepts exactly RFC 8259 within our depth limit, reports the first
- *    fault with line and column, and writes a copy for cJSON in which each number is "0" padded with
- *    blanks and each lone surrogate escape is "\ufffd". The numbers' source texts are kept in order.
- * 2. cJSON parses that copy. Its allocations come from the document's arena: the hooks are installed once
- *    before main() and find the arena of the running parse in a thread-local pointer, so that parsing in
- *    several threads at a time is safe.
+ * 1. scan() walks the text once. It accepts exactly RFC 8259 within our depth limit, reports the
+ * first fault with line and column, and writes a copy for cJSON in which each number is "0" padded
+ * with blanks and each lone surrogate escape is "\ufffd". The numbers' source texts are kept in
+ * order.
+ * 2. cJSON parses that copy. Its allocations come from the document's arena: the hooks are
+ * installed once before main() and find the arena of the running parse in a thread-local pointer,
+ * so that parsing in several threads at a time is safe.
  * 3. number_nodes() walks the tree in document order and hands each number node its source text
- *    (in valuestring, which cJSON leaves unused for numbers).
+ *    (in valuestring, which cJSON leaves unused for numbers); a string learns in valueint whether
+ * its source text held an escape.
  *
- * struct vpa_json is never defined: a node pointer is a cJSON pointer, and cJSON.h stays in this file.
+ * struct vpa_json is never defined: a node pointer is a cJSON pointer, and cJSON.h stays in this
+ * file.
  */
 #include "vpa/json/json.h"
 
@@ -28,7 +31,8 @@
 
 #include "vpa/base/mem.h"
 
-/* ---- allocation ---------------------------------------------------------------------------------- */
+/* ---- allocation
+ * ---------------------------------------------------------------------------------- */
 
 static _Thread_local struct vpa_arena *parse_arena;
 
@@ -50,7 +54,8 @@ __attribute__((constructor)) static void install_hooks(void)
     cJSON_InitHooks(&hooks);
 }
 
-/* ---- scanning ------------------------------------------------------------------------------------ */
+/* ---- scanning
+ * ------------------------------------------------------------------------------------ */
 
 struct scanner {
     struct vpa_arena *arena;
@@ -61,6 +66,10 @@ struct scanner {
     const char **numbers;
     size_t number_count;
     size_t number_capacity;
+    size_t string_count; /* string values so far; member names are not counted */
+    size_t *escaped;     /* which of them hold an escape */
+    size_t escaped_count;
+    size_t escaped_capacity;
     struct vpa_error *err;
 };
 
@@ -80,7 +89,10 @@ static int fault(const struct scanner *s, const char *at, const char *what)
 
 /* Bytes that may stand in a string as they are: all but controls, '"' and '\'. */
 static const bool plain[256] = {
-    [0x20] = true, [0x21] = true, [0x23 ... 0x5b] = true, [0x5d ... 0xff] = true,
+    [0x20] = true,
+    [0x21] = true,
+    [0x23 ... 0x5b] = true,
+    [0x5d ... 0xff] = true,
 };
 
 static inline void skip_space(struct scanner *s)
@@ -217,6 +229,28 @@ static int scan_number(struct scanner *s)
     return 0;
 }
 
+/* A string that is a value; whether it holds an escape is kept for vpa_json_string_escaped. */
+static int scan_string_value(struct scanner *s)
+{
+    const char *start = s->p;
+
+    if (scan_string(s) < 0)
+        return -1;
+    size_t ordinal = s->string_count++;
+    if (!memchr(start, '\\', (size_t)(s->p - start)))
+        return 0;
+    if (s->escaped_count == s->escaped_capacity) {
+        size_t capacity = s->escaped_capacity ? 2 * s->escaped_capacity : 16;
+        size_t *grown = vpa_arena_alloc(s->arena, capacity * sizeof(*grown));
+        if (s->escaped_count)
+            memcpy(grown, s->escaped, s->escaped_count * sizeof(*grown));
+        s->escaped = grown;
+        s->escaped_capacity = capacity;
+    }
+    s->escaped[s->escaped_count++] = ordinal;
+    return 0;
+}
+
 static int scan_word(struct scanner *s, const char *word, size_t len)
 {
     if ((size_t)(s->end - s->p) < len || memcmp(s->p, word, len) != 0)
@@ -230,7 +264,7 @@ static int scan_scalar(struct scanner *s)
 {
     switch (*s->p) {
     case '"':
-        return scan_string(s);
+        return scan_string_value(s);
     case 't':
         return scan_word(s, "true", 4);
     case 'f':
@@ -315,18 +349,30 @@ static int scan(struct scanner *s)
     return 0;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------- */
+/* ---- parsing
+ * ------------------------------------------------------------------------------------- */
+
+/* What the scanner kept, in document order. */
+struct source_texts {
+    const char *const *numbers;
+    const size_t *escaped, *escaped_end;
+    size_t strings;
+};
 
 /* The depth is bounded by scan(). */
-static const char **number_nodes(cJSON *node, const char **numbers)
+static void number_nodes(cJSON *node, struct source_texts *kept)
 {
     for (; node; node = node->next) {
-        if (node->child)
-            numbers = number_nodes(node->child, numbers);
-        else if (cJSON_IsNumber(node))
-            node->valuestring = (char *)(uintptr_t)*numbers++;
+        if (node->child) {
+            number_nodes(node->child, kept);
+        } else if (cJSON_IsNumber(node)) {
+            node->valuestring = (char *)(uintptr_t)*kept->numbers++;
+        } else if (cJSON_IsString(node)) {
+            node->valueint = kept->escaped < kept->escaped_end && *kept->escaped == kept->strings;
+            kept->escaped += node->valueint;
+            kept->strings++;
+        }
     }
-    return numbers;
 }
 
 int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
@@ -348,12 +394,16 @@ int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
     parse_arena = outer;
     if (!tree)
         return vpa_fail(err, VPA_INVALID, "not understood by the JSON library");
-    number_nodes(tree, s.numbers);
+    struct source_texts kept = {.numbers = s.numbers,
+                                .escaped = s.escaped,
+                                .escaped_end = s.escaped ? s.escaped + s.escaped_count : NULL};
+    number_nodes(tree, &kept);
     *root = (const struct vpa_json *)tree;
     return 0;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading
+ * ------------------------------------------------------------------------------------- */
 
 static const cJSON *tree_of(const struct vpa_json *node)
 {
@@ -388,7 +438,7 @@ enum vpa_json_type vpa_json_type(const struct vpa_json *node)
 
 const char *vpa_json_type_name(const struct vpa_json *node)
 {
-    static const char *const names[] = {"absent", "null",   "boolean", "number",
+    static const char *const names[] = {"absent", "null",  "boolean", "number",
                                         "string", "array", "object"};
 
     return names[vpa_json_type(node)];
@@ -463,7 +513,7 @@ size_t vpa_json_count(const struct vpa_json *node)
 {
     size_t count = 0;
 
-    vpa_json_foreach(child, node)
+    vpa_json_foreach (child, node)
         count++;
     return count;
 }
@@ -471,6 +521,11 @@ size_t vpa_json_count(const struct vpa_json *node)
 const char *vpa_json_string(const struct vpa_json *node)
 {
     return vpa_json_type(node) == VPA_JSON_STRING ? tree_of(node)->valuestring : NULL;
+}
+
+bool vpa_json_string_escaped(const struct vpa_json *node)
+{
+    return vpa_json_type(node) == VPA_JSON_STRING && tree_of(node)->valueint != 0;
 }
 
 const char *vpa_json_number_text(const struct vpa_json *node)
@@ -525,7 +580,8 @@ bool vpa_json_double(const struct vpa_json *node, double *out)
     return true;
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------- */
+/* ---- comparison
+ * ---------------------------------------------------------------------------------- */
 
 static bool numbers_equal(const struct vpa_json *a, const struct vpa_json *b)
 {
@@ -543,7 +599,7 @@ static bool numbers_equal(const struct vpa_json *a, const struct vpa_json *b)
  * compared, so that nested repetitions do not multiply). */
 static bool members_within(const struct vpa_json *a, const struct vpa_json *b)
 {
-    vpa_json_foreach(member, a) {
+    vpa_json_foreach (member, a) {
         const char *name = vpa_json_name(member);
         if (vpa_json_find(a, name) == member && !vpa_json_equal(member, vpa_json_find(b, name)))
             return false;
@@ -553,7 +609,7 @@ static bool members_within(const struct vpa_json *a, const struct vpa_json *b)
 
 static bool names_within(const struct vpa_json *a, const struct vpa_json *b)
 {
-    vpa_json_foreach(member, a)
+    vpa_json_foreach (member, a)
         if (!vpa_json_find(b, vpa_json_name(member)))
             return false;
     return true;

@@ -67,6 +67,8 @@ size_t vpa_json_count(const struct vpa_json *node);      /* children; 0 for othe
 
 /* NULL unless it is a string. */
 const char *vpa_json_string(const struct vpa_json *node);
+/* Whether the source text of a string held an escape: quantities do not interpret escapes. */
+bool vpa_json_string_escaped(const struct vpa_json *node);
 /* The source text of a number, NULL otherwise: "1e3", "12345678901234567890". */
 const char *vpa_json_number_text(const struct vpa_json *node);
 /* True and *out set when the node is of that kind and in range; an integer needs an integer text
