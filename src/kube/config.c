@@ -1,0 +1,268 @@
+/* Credentials of each request, and the in-cluster configuration. Parsing of files: kubeconfig.c. */
+#include "config_internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/net/tls.h"
+
+static void wipe(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void vpa_kube_config_free(struct vpa_kube_config *config)
+{
+    if (!config)
+        return;
+    wipe(config->token);
+    wipe(config->bearer);
+    vpa_arena_release(&config->arena);
+    free(config);
+}
+
+const char *vpa_kube_config_server(const struct vpa_kube_config *config)
+{
+    return config->server;
+}
+
+int normalize_server(struct vpa_arena *arena, const char *text, const char **out, bool *plain_http,
+                     struct vpa_error *err)
+{
+    size_t len = strcspn(text, "?#");
+    const char *scheme = strstr(text, "://");
+    bool https = vpa_str_starts_with(text, "https://");
+
+    if (scheme && !https && !vpa_str_starts_with(text, "http://"))
+        return vpa_fail(err, VPA_INVALID, "host must be a URL or a host:port pair: \"%s\"", text);
+    while (len > 0 && text[len - 1] == '/')
+        len--;
+    size_t skip = scheme ? (size_t)(scheme + 3 - text) : 0;
+    if (len <= skip || text[skip] == '/' || strpbrk(text, " \t\r\n"))
+        return vpa_fail(err, VPA_INVALID, "host must be a URL or a host:port pair: \"%s\"", text);
+    *out = vpa_arena_printf(arena, "%s%.*s", scheme ? "" : "http://", (int)len, text);
+    *plain_http = !https;
+    return 0;
+}
+
+struct vpa_kube_config *vpa_kube_config_plain(const char *server)
+{
+    struct vpa_kube_config *config = vpa_xcalloc(1, sizeof(*config));
+
+    if (normalize_server(&config->arena, server, &config->server, &config->plain_http, NULL) < 0)
+        config->server = vpa_arena_strdup(&config->arena, server);
+    return config;
+}
+
+/* In-cluster */
+
+static int read_token(const char *path, char **token, struct vpa_error *err)
+{
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    if (vpa_read_file(path, TOKEN_MAX, &text, &len, err) < 0)
+        return vpa_wrap(err, "failed to read token file \"%s\"", path);
+    struct vpa_slice slice = vpa_slice_trim((struct vpa_slice){text, len});
+    if (slice.len == 0)
+        return vpa_fail(err, VPA_INVALID, "read empty token from file \"%s\"", path);
+    for (size_t i = 0; i < slice.len; i++)
+        if (!isgraph((unsigned char)slice.ptr[i])) {
+            explicit_bzero(text, len);
+            return vpa_fail(err, VPA_INVALID, "token file \"%s\" holds no token", path);
+        }
+    *token = vpa_xstrndup(slice.ptr, slice.len);
+    explicit_bzero(text, len);
+    return 0;
+}
+
+static void use_cluster_ca(struct vpa_kube_config *config, const char *path)
+{
+    vpa_auto_free char *pem = NULL;
+    struct vpa_error err;
+    size_t len;
+
+    if (vpa_read_file(path, VPA_PEM_MAX, &pem, &len, &err) < 0 || vpa_tls_check_ca(pem, &err) < 0) {
+        VPA_ERROR("Expected to load root CA config, the system's roots are used instead",
+                  VPA_KV("file", path), VPA_KERR(&err));
+        return;
+    }
+    config->ca_file = vpa_arena_strdup(&config->arena, path);
+}
+
+struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char *port,
+                                                   const char *dir, struct vpa_error *err)
+{
+    if (!host || !*host || !port || !*port) {
+        vpa_fail(err, VPA_INVALID,
+                 "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
+                 "KUBERNETES_SERVICE_PORT must be defined");
+        return NULL;
+    }
+    struct vpa_kube_config *config = vpa_xcalloc(1, sizeof(*config));
+    struct vpa_arena *arena = &config->arena;
+    bool ipv6 = strchr(host, ':') != NULL;
+
+    config->server =
+        vpa_arena_printf(arena, "https://%s%s%s:%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
+    config->token_file = vpa_arena_printf(arena, "%s/token", dir);
+    if (read_token(config->token_file, &config->token, err) < 0) {
+        vpa_kube_config_free(config);
+        return NULL;
+    }
+    use_cluster_ca(config, vpa_arena_printf(arena, "%s/ca.crt", dir));
+    return config;
+}
+
+struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err)
+{
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    if (!path || !*path)
+        return vpa_kube_config_in_cluster(getenv("KUBERNETES_SERVICE_HOST"),
+                                          getenv("KUBERNETES_SERVICE_PORT"),
+                                          VPA_SERVICE_ACCOUNT_DIR, err);
+    if (vpa_read_file(path, VPA_KUBECONFIG_MAX, &text, &len, err) < 0)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    vpa_auto_free char *dir = slash ? vpa_xstrndup(path, (size_t)(slash - path)) : vpa_xstrdup(".");
+    struct vpa_kube_config *config =
+        vpa_kube_config_parse(text, len, slash == path ? "/" : dir, err);
+    explicit_bzero(text, len);
+    return config;
+}
+
+/* Connecting */
+
+void vpa_kube_config_client_options(const struct vpa_kube_config *config,
+                                    struct vpa_http_client_options *out)
+{
+    const char *no_http2 = getenv("DISABLE_HTTP2");
+
+    *out = (struct vpa_http_client_options){
+        .base_url = config->server,
+        .proxy = config->proxy,
+        .no_http2 = no_http2 && *no_http2,
+        .no_compression = config->no_compression,
+    };
+    if (config->plain_http)
+        return;
+    out->ca_file = config->ca_file;
+    out->ca_data = config->ca_data;
+    out->cert_file = config->cert_file;
+    out->cert_data = config->cert_data;
+    out->key_file = config->key_file;
+    out->key_data = config->key_data;
+    out->server_name = config->server_name;
+    out->insecure = config->insecure;
+}
+
+struct vpa_transport *vpa_kube_connect(struct vpa_loop *loop, struct vpa_kube_config *config,
+                                       struct vpa_error *err)
+{
+    struct vpa_http_client_options options;
+
+    vpa_kube_config_client_options(config, &options);
+    struct vpa_transport *transport = vpa_http_client_new(loop, &options, err);
+    config->transport = transport;
+    return transport;
+}
+
+/* Headers of a request */
+
+static void set_token(struct vpa_kube_config *config, char *token)
+{
+    wipe(config->token);
+    config->token = token;
+}
+
+static int refresh_token_file(struct vpa_kube_config *config, int64_t now, struct vpa_error *err)
+{
+    struct vpa_error why;
+    char *token;
+
+    if (!config->token_known && config->token) { /* read when the configuration was loaded */
+        config->token_known = true;
+        config->token_read = now;
+    }
+    if (config->token_known && now - config->token_read < TOKEN_REREAD)
+        return 0;
+    if (read_token(config->token_file, &token, &why) == 0) {
+        set_token(config, token);
+        config->token_known = true;
+        config->token_read = now;
+        return 0;
+    }
+    if (!config->token) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    VPA_ERROR("Unable to rotate token", VPA_KERR(&why));
+    return 0;
+}
+
+static vpa_time wall_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return vpa_time_from_unix(ts.tv_sec, ts.tv_nsec);
+}
+
+static int refresh_exec(struct vpa_kube_config *config, struct vpa_error *err)
+{
+    struct exec_credential credential = {0};
+
+    if (config->exec_valid && !(config->exec_expires && wall_now() >= config->exec_expiry))
+        return 0;
+    if (exec_plugin_run(config, &credential, err) < 0)
+        return vpa_wrap(err, "getting credentials");
+    set_token(config, VPA_STEAL(credential.token));
+    if (credential.cert_pem && config->transport)
+        vpa_http_client_set_certificate(config->transport, credential.cert_pem,
+                                        credential.key_pem);
+    config->exec_valid = true;
+    config->exec_expires = credential.expires;
+    config->exec_expiry = credential.expiry;
+    exec_credential_release(&credential);
+    return 0;
+}
+
+void vpa_kube_config_unauthorized(struct vpa_kube_config *config)
+{
+    config->exec_valid = false;
+}
+
+int vpa_kube_config_headers(struct vpa_kube_config *config, int64_t monotonic,
+                            const struct vpa_header **headers, size_t *count,
+                            struct vpa_error *err)
+{
+    size_t n = 0;
+
+    for (; n < config->impersonation_count && n < VPA_KUBE_AUTH_HEADERS_MAX - 1; n++)
+        config->headers[n] = config->impersonation[n];
+    if (!config->plain_http) {
+        if (config->token_file && refresh_token_file(config, monotonic, err) < 0)
+            return -1;
+        if (config->exec && refresh_exec(config, err) < 0)
+            return -1;
+        if (config->token) {
+            wipe(config->bearer);
+            config->bearer = vpa_xprintf("Bearer %s", config->token);
+            config->headers[n++] = (struct vpa_header){"Authorization", config->bearer};
+        } else if (config->basic) {
+            config->headers[n++] = (struct vpa_header){"Authorization", config->basic};
+        }
+    }
+    *headers = config->headers;
+    *count = n;
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* A connection configuration, shared by the parser, the credential sources and the exec plugin runner. */
+#ifndef VPA_KUBE_CONFIG_INTERNAL_H
+#define VPA_KUBE_CONFIG_INTERNAL_H
+
+#include "vpa/base/mem.h"
+#include "vpa/base/time.h"
+#include "vpa/kube/config.h"
+
+#define EXEC_TIMEOUT (60 * VPA_SECOND)
+#define EXEC_OUTPUT_MAX ((size_t)1 << 20)
+#define TOKEN_MAX ((size_t)64 << 10)
+#define TOKEN_REREAD (50 * VPA_SECOND) /* client-go: 60 s minus 10 s of leeway */
+
+struct exec_plugin {
+    const char *api_version;
+    const char *command;
+    const char *const *args;
+    size_t arg_count;
+    const struct vpa_header *env; /* name, value */
+    size_t env_count;
+    const char *install_hint;
+    bool provide_cluster_info;
+    bool needs_terminal;
+};
+
+struct vpa_kube_config {
+    struct vpa_arena arena; /* all texts below */
+    const char *server;
+    bool plain_http;
+    const char *ca_file, *ca_data, *ca_base64;
+    bool insecure;
+    const char *server_name, *proxy;
+    bool no_compression;
+    const char *cert_file, *cert_data, *key_file, *key_data;
+    const char *token_file;
+    const char *basic; /* value of an Authorization header */
+    const struct vpa_header *impersonation;
+    size_t impersonation_count;
+    const struct exec_plugin *exec; /* NULL: none */
+
+    char *token; /* current; heap */
+    int64_t token_read;
+    bool token_known;
+    bool exec_valid;
+    bool exec_expires;
+    vpa_time exec_expiry;
+    struct vpa_transport *transport; /* gets certificates of the plugin; borrowed */
+    char *bearer;                    /* header value of the last request; heap */
+    struct vpa_header headers[VPA_KUBE_AUTH_HEADERS_MAX];
+};
+
+struct exec_credential { /* heap texts, NULL when absent */
+    char *token;
+    char *cert_pem;
+    char *key_pem;
+    bool expires;
+    vpa_time expiry;
+};
+void exec_credential_release(struct exec_credential *credential);
+/* Runs the plugin; blocks the loop for at most EXEC_TIMEOUT. */
+int exec_plugin_run(const struct vpa_kube_config *config, struct exec_credential *out,
+                    struct vpa_error *err);
+/* The plugin's answer; exposed for tests. */
+int exec_credential_parse(const char *text, size_t len, const char *api_version,
+                          struct exec_credential *out, struct vpa_error *err);
+
+/* scheme://host[:port][/prefix] of a server entry, in the arena. */
+int normalize_server(struct vpa_arena *arena, const char *text, const char **out, bool *plain_http,
+                     struct vpa_error *err);
+
+#endif
