@@ -159,7 +159,7 @@ static void tighten(struct vpa_arena *arena, struct vpa_resource_list *bound,
     for (size_t i = 0; i < VPA_COUNT(names); i++) {
         const struct vpa_quantity *q = vpa_resource_find(next, names[i]);
         const struct vpa_quantity *old = vpa_resource_find(bound, names[i]);
-        if (q && (!old || vpa_quantity_cmp(q, old) * direction > 0))
+        if (q && (!old || vpa_quantity_cmp(q, old) * direction >= 0)) /* the later text on a tie */
             vpa_resource_set(arena, bound, names[i], *q);
     }
 }
@@ -505,7 +505,6 @@ static void plan_container(struct capping *c, const struct vpa_resource_policy *
     if (notes)
         plan->notes = *notes;
     plan->requests = shallow_copy(c->arena, &r->target);
-    plan->requests.present = true;
     if (strcmp(vpa_controlled_values(policy, name), "RequestsAndLimits") == 0) {
         struct vpa_scaled_limits scaled =
             vpa_scale_limits(c->arena, &c->effective[index].limits, &c->effective[index].requests,

@@ -1,0 +1,273 @@
+/*
+ * One review, one answer.
+ *
+ *     body -> review -> pod -> owner walk -> VPA -> patch -> answer
+ *                    -> VPA object -> validation -> answer
+ *
+ * Nothing here can refuse a pod but the annotation that asks for it: whatever goes wrong with a pod, it is
+ * admitted as it came. Everything is read from the snapshot and everything temporary lives in the arena.
+ */
+#include "admit.h"
+
+#include <string.h>
+
+#include "vpa/api/review.h"
+#include "vpa/base/log.h"
+
+#define PATCH_MAX ((size_t)8 << 20)
+
+struct admission {
+    const struct snapshot *snapshot;
+    const struct admit_options *options;
+    struct vpa_arena *arena;
+    struct vpa_review_request request;
+    struct vpa_review_response response;
+    struct vpa_buf patch;
+    struct vpa_status denial;
+    struct admit_result *result;
+};
+
+const char *admit_resource_name(enum admit_resource resource)
+{
+    static const char *const names[] = {"unknown", "Pod", "VPA"};
+
+    return names[resource];
+}
+
+const char *admit_status_name(enum admit_status status)
+{
+    static const char *const names[] = {"error", "skipped", "applied"};
+
+    return names[status];
+}
+
+/* ---- which VPA ---- */
+
+struct candidates {
+    struct vpa_arena *arena;
+    const struct vpa_owner_view *owners;
+    enum vpa_match_rule rule;
+    struct vpa_candidate *items;
+    size_t count;
+    size_t capacity;
+};
+
+static void add_candidate(void *ctx, const struct vpa_object *vpa)
+{
+    struct candidates *c = ctx;
+    const struct vpa_target_ref *target = &vpa->target_ref;
+    const struct vpa_selector *selector = &vpa->selector;
+    struct vpa_error err;
+
+    if (!vpa_match_mode(vpa, c->rule))
+        return;
+    if (target->present &&
+        vpa_owner_view_selector(c->owners, vpa->meta.ns, target->api_version, target->kind,
+                                target->name, &selector, &err) < 0) {
+        VPA_V(3, "Skipping VPA object because we cannot fetch selector",
+              VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
+        return;
+    }
+    if (c->count == c->capacity) {
+        c->capacity = c->capacity ? 2 * c->capacity : 4;
+        struct vpa_candidate *items = vpa_arena_alloc(c->arena, c->capacity * sizeof(*items));
+        if (c->count)
+            memcpy(items, c->items, c->count * sizeof(*items));
+        c->items = items;
+    }
+    c->items[c->count++] = (struct vpa_candidate){vpa, selector};
+}
+
+/* The topmost controller of the pod; the empty kind and name when there is none. */
+static struct vpa_controller_key topmost(const struct vpa_owner_view *owners,
+                                         struct vpa_arena *arena, const struct vpa_pod *pod)
+{
+    const struct vpa_controller_key none = {pod->meta.ns, "", "", ""};
+    const struct vpa_owner_reference *owner = vpa_meta_controller_last(&pod->meta);
+    struct vpa_controller_key top;
+    struct vpa_error err;
+    bool found;
+
+    if (!owner || !owners)
+        return none;
+
+    struct vpa_controller_key key = {pod->meta.ns, owner->kind, owner->name, owner->api_version};
+    if (vpa_owner_view_topmost(owners, &key, arena, &found, &top, &err) < 0) {
+        if (!vpa_owner_is_node_error(&err))
+            VPA_ERROR("Failed to get parent controller for pod", VPA_KERR(&err),
+                      VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
+        return none;
+    }
+    return found ? top : none;
+}
+
+const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
+                                     struct vpa_arena *arena, const struct vpa_pod *pod)
+{
+    const struct vpa_owner_view *owners = snapshot_owners(snapshot);
+    struct vpa_controller_key top = topmost(owners, arena, pod);
+    struct candidates c = {.arena = arena, .owners = owners, .rule = rule};
+
+    if (top.kind[0])
+        snapshot_vpas(snapshot, top.ns, top.kind, top.name, add_candidate, &c);
+    snapshot_vpas(snapshot, pod->meta.ns, "", "", add_candidate, &c);
+
+    const struct vpa_candidate *best = vpa_match_strongest(
+        c.items, c.count, rule, pod->meta.ns, top.kind, top.name, &pod->meta.labels);
+    return best ? best->vpa : NULL;
+}
+
+/* ---- pods ---- */
+
+static void log_unusable_boost(void *ctx, const char *container, const char *reason)
+{
+    const struct vpa_pod *pod = ctx;
+
+    VPA_WARN("Startup boost cannot be used, container is not boosted",
+             VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name),
+             VPA_KV("container", container), VPA_KV("reason", reason));
+}
+
+/* S10: the pod asks not to run without a VPA. */
+static void refuse_unmatched(struct admission *a, const struct vpa_pod *pod)
+{
+    const char *required = vpa_labels_get(&pod->meta.annotations, ADMIT_REQUIRED_ANNOTATION);
+
+    if (!required || strcmp(required, "true") != 0)
+        return;
+    a->denial = (struct vpa_status){
+        .status = "Failure",
+        .message = vpa_arena_printf(a->arena,
+                                    "pod %s/%s requires a VerticalPodAutoscaler (annotation %s), "
+                                    "but none matches it",
+                                    pod->meta.ns, pod->meta.name, ADMIT_REQUIRED_ANNOTATION),
+        .reason = "Forbidden",
+        .code = 403,
+    };
+    a->response.allowed = false;
+    a->response.status = &a->denial;
+}
+
+/* A pod of a template has no name yet. */
+static void complete_names(struct admission *a, struct vpa_pod *pod)
+{
+    if (pod->meta.name[0] == '\0') {
+        pod->meta.name = vpa_arena_printf(a->arena, "%s%%", pod->meta.generate_name);
+        pod->meta.ns = a->request.ns;
+    }
+    if (pod->meta.ns[0] == '\0')
+        pod->meta.ns = a->request.ns;
+}
+
+static void admit_pod(struct admission *a)
+{
+    struct vpa_pod_patch_options options = {
+        .startup_boost = a->options->startup_boost,
+        .max_cpu_boost = a->options->max_cpu_boost,
+        .on_unusable_boost = log_unusable_boost,
+    };
+    struct vpa_error err;
+    struct vpa_pod pod;
+
+    a->result->resource = ADMIT_POD;
+    a->result->status = ADMIT_SKIPPED;
+    if (strcmp(a->request.version, "v1") != 0) {
+        VPA_ERROR("Expected the resource v1 pods", VPA_KV("version", a->request.version));
+        return;
+    }
+    if (!a->request.object || vpa_pod_decode(a->arena, a->request.object, &pod, &err) < 0) {
+        VPA_ERROR("Cannot read pod", VPA_KV("namespace", a->request.ns),
+                  VPA_KV("name", a->request.name),
+                  VPA_KV("err", a->request.object ? err.text : "there is no object"));
+        return;
+    }
+    complete_names(a, &pod);
+    if (snapshot_is_panic(a->snapshot))
+        return;
+
+    const struct vpa_object *vpa = admit_match(a->snapshot, VPA_MATCH_WEBHOOK, a->arena, &pod);
+    if (!vpa) {
+        refuse_unmatched(a, &pod);
+        return;
+    }
+    options.ctx = &pod;
+    int failed = vpa_pod_patch(a->arena, &pod, vpa, snapshot_limits(a->snapshot, pod.meta.ns),
+                               &options, &a->patch, &err);
+    if (failed == 0 && vpa_buf_failed(&a->patch))
+        failed = vpa_fail(&err, VPA_LIMIT, "the patch would be longer than %zu bytes", PATCH_MAX);
+    if (failed < 0) {
+        VPA_ERROR("Cannot calculate the patch of a pod, admitting it as it is",
+                  VPA_KERR(&err), VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name),
+                  VPA_KV("vpa", vpa->meta.name));
+        a->result->calculation_failed = true;
+        return;
+    }
+    a->response.patch = vpa_buf_text(&a->patch);
+    a->response.patch_len = a->patch.len;
+    a->result->status = ADMIT_APPLIED;
+    VPA_V(4, "Patching pod", VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name),
+          VPA_KV("vpa", vpa->meta.name));
+}
+
+/* ---- VPA objects ---- */
+
+static void admit_vpa(struct admission *a)
+{
+    struct vpa_validation *found = vpa_arena_zalloc(a->arena, sizeof(*found));
+
+    vpa_validate_review(a->arena, &a->request, &a->options->validate, found);
+    a->response.allowed = found->allowed;
+    a->response.status = found->allowed ? NULL : &found->status;
+    a->response.warnings = found->warnings;
+    a->response.warning_count = found->warning_count;
+    if (found->patch) {
+        a->response.patch = found->patch;
+        a->response.patch_len = strlen(found->patch);
+    }
+    a->result->resource = ADMIT_VPA;
+    a->result->status = found->patch ? ADMIT_APPLIED : ADMIT_SKIPPED;
+}
+
+/* ---- reviews ---- */
+
+static int read_review(struct admission *a, const char *body, size_t len, struct vpa_error *err)
+{
+    const struct vpa_json *root;
+
+    if (vpa_json_parse(a->arena, body, len, &root, err) < 0)
+        return -1;
+    return vpa_review_decode(root, &a->request, err);
+}
+
+void admit(const struct snapshot *snapshot, const struct admit_options *options,
+           struct vpa_arena *arena, const char *body, size_t len, struct vpa_buf *out,
+           struct admit_result *result)
+{
+    struct admission a = {
+        .snapshot = snapshot,
+        .options = options,
+        .arena = arena,
+        .result = result,
+        .response = {.uid = "", .allowed = true},
+    };
+    struct vpa_error err;
+
+    *result = (struct admit_result){ADMIT_UNKNOWN, ADMIT_ERROR, false};
+    vpa_buf_init(&a.patch, PATCH_MAX);
+    if (read_review(&a, body, len, &err) < 0) {
+        VPA_ERROR("Cannot read the admission review", VPA_KERR(&err));
+    } else {
+        const char *group = a.request.group;
+        const char *resource = a.request.resource;
+        a.response.uid = a.request.uid;
+        if (group[0] == '\0' && strcmp(resource, "pods") == 0)
+            admit_pod(&a);
+        else if (strcmp(group, VPA_GROUP) == 0 && strcmp(resource, "verticalpodautoscalers") == 0)
+            admit_vpa(&a);
+        else
+            VPA_ERROR("not supported resource type", VPA_KV("group", group),
+                      VPA_KV("resource", resource));
+    }
+    vpa_review_encode(out, &a.response);
+    vpa_buf_release(&a.patch);
+}

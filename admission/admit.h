@@ -1,0 +1,50 @@
+/*
+ * The answer to one AdmissionReview: a pure function of the body, a snapshot and the options (specification
+ * admission.md 5 and 9 to 14). Runs in the webhook's thread; nothing is asked of anybody.
+ *
+ *     admit(snapshot, &options, &arena, body, len, &out, &result);
+ *     -> out holds the AdmissionReview with the response
+ */
+#ifndef ADMISSION_ADMIT_H
+#define ADMISSION_ADMIT_H
+
+#include "snapshot.h"
+#include "vpa/policy/pod_patch.h"
+#include "vpa/policy/validate.h"
+
+/* A pod with this annotation set to "true" is refused while no VPA matches it (DECISIONS S10). */
+#define ADMIT_REQUIRED_ANNOTATION "vpa.autoscaling.k8s.io/required"
+/* Longest answer: the patch of a pod at the size limit of etcd, in base64. */
+#define ADMIT_ANSWER_MAX ((size_t)16 << 20)
+
+struct admit_options {
+    bool startup_boost;                /* gate CPUStartupBoost */
+    struct vpa_quantity max_cpu_boost; /* zero: no bound */
+    struct vpa_validate_options validate;
+};
+
+enum admit_resource { ADMIT_UNKNOWN, ADMIT_POD, ADMIT_VPA };
+enum admit_status { ADMIT_ERROR, ADMIT_SKIPPED, ADMIT_APPLIED };
+
+/* What is counted. */
+struct admit_result {
+    enum admit_resource resource;
+    enum admit_status status;
+    bool calculation_failed;
+};
+
+/* Appends the whole answer to out, whose limit should be ADMIT_ANSWER_MAX. Scratch memory comes from the
+ * arena. */
+void admit(const struct snapshot *snapshot, const struct admit_options *options,
+           struct vpa_arena *arena, const char *body, size_t len, struct vpa_buf *out,
+           struct admit_result *result);
+
+/* The VPA that controls the pod, by the rule given, or NULL. Why there is none goes to the log. */
+const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
+                                     struct vpa_arena *arena, const struct vpa_pod *pod);
+
+/* Labels of the metrics. */
+const char *admit_resource_name(enum admit_resource resource);
+const char *admit_status_name(enum admit_status status);
+
+#endif

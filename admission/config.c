@@ -1,0 +1,82 @@
+/* The admission controller's flags: names, defaults and meaning are upstream's. */
+#include "config.h"
+
+#include <string.h>
+
+#define ROW(KIND, NAME, FIELD, PRESET, HELP)                                                       \
+    VPA_FLAG_##KIND(NAME, struct admission_config, FIELD, PRESET, HELP)
+
+const struct vpa_flag admission_flag_rows[] = {
+    VPA_COMMON_FLAGS(struct admission_config, common, ":8944"),
+    ROW(INT, "port", port, 8000, "TCP port of the webhook, all interfaces"),
+    ROW(STRING, "client-ca-file", client_ca_file, "/etc/tls-certs/caCert.pem",
+        "CA for the caBundle of the registration (PEM); clients are not checked against it"),
+    ROW(STRING, "tls-cert-file", tls_cert_file, "/etc/tls-certs/serverCert.pem",
+        "Certificate chain of the webhook (PEM)"),
+    ROW(STRING, "tls-private-key", tls_private_key, "/etc/tls-certs/serverKey.pem",
+        "Private key of the webhook (PEM)"),
+    ROW(BOOL, "reload-cert", reload_cert, false,
+        "Act on changes of the certificate, key and CA files"),
+    ROW(STRING, "tls-ciphers", tls_ciphers, "",
+        "Cipher suites of TLS 1.2, comma- or colon-separated; empty: the default set"),
+    ROW(STRING, "min-tls-version", min_tls_version, "tls1_2",
+        "Lowest TLS version: tls1_2 or tls1_3"),
+    ROW(BOOL, "register-webhook", register_webhook, true,
+        "Create the MutatingWebhookConfiguration at start"),
+    ROW(STRING, "webhook-service", webhook_service, "vpa-webhook",
+        "Service that the registration names"),
+    ROW(BOOL, "register-by-url", register_by_url, false,
+        "Register a URL instead of a service"),
+    ROW(STRING, "webhook-address", webhook_address, "",
+        "First part of that URL, with https://"),
+    ROW(STRING, "webhook-port", webhook_port, "", "Port of that URL"),
+    ROW(INT, "webhook-timeout-seconds", webhook_timeout_seconds, 30,
+        "Time that the API server waits for an answer"),
+    ROW(BOOL, "webhook-failure-policy-fail", webhook_failure_policy_fail, false,
+        "Have pods refused while the webhook cannot be reached"),
+    ROW(STRING, "webhook-labels", webhook_labels, "",
+        "Labels of the registration: key1:value1,key2:value2"),
+    ROW(STRING, "status-lease-name", status_lease_name, "vpa-admission-controller",
+        "Name of the Lease that tells the updater that we work"),
+    ROW(STRING, "status-lease-namespace", status_lease_namespace, "",
+        "Namespace of that Lease; empty: NAMESPACE, else kube-system"),
+    ROW(DURATION, "status-lease-update-interval", status_lease_update_interval, 10 * VPA_SECOND,
+        "Time between its renewals; positive"),
+    VPA_FLAG_QUANTITY("max-allowed-cpu-boost", struct admission_config, max_allowed_cpu_boost,
+                      "Highest CPU request that a startup boost may give; zero: no bound"),
+};
+const size_t admission_flag_count = sizeof(admission_flag_rows) / sizeof(admission_flag_rows[0]);
+
+int admission_config_check(const struct admission_config *config, int *exit_status,
+                           struct vpa_error *err)
+{
+    double qps;
+    int burst;
+
+    *exit_status = 1;
+    if (vpa_common_flags_check(&config->common, err) < 0)
+        return -1;
+    if (config->status_lease_update_interval <= 0)
+        return vpa_fail(err, VPA_INVALID, "--status-lease-update-interval must be positive.");
+    if (config->port < 0 || config->port > 65535)
+        return vpa_fail(err, VPA_INVALID, "--port must be between 0 and 65535.");
+    *exit_status = 2;
+    return vpa_common_flags_rate(&config->common, &qps, &burst, err);
+}
+
+int admission_config_tls_version(const struct admission_config *config, enum vpa_tls_version *out,
+                                 struct vpa_error *err)
+{
+    const char *text = config->min_tls_version;
+
+    if (text[0] == '\0' || strcmp(text, "tls1_2") == 0)
+        *out = VPA_TLS_1_2;
+    else if (strcmp(text, "tls1_3") == 0)
+        *out = VPA_TLS_1_3;
+    else
+        return vpa_fail(err, VPA_INVALID,
+                        "unable to determine value for --min-tls-version (%s), must be either "
+                        "tls1_2 or tls1_3",
+                        text);
+    return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * The admission controller's settings: one field per flag, one table of flags.
+ */
+#ifndef ADMISSION_CONFIG_H
+#define ADMISSION_CONFIG_H
+
+#include "vpa/base/flags.h"
+#include "vpa/net/http_server.h"
+
+struct admission_config {
+    struct vpa_common_flags common;
+    int64_t port;
+    const char *client_ca_file;
+    const char *tls_cert_file;
+    const char *tls_private_key;
+    bool reload_cert;
+    const char *tls_ciphers;
+    const char *min_tls_version;
+    bool register_webhook;
+    const char *webhook_service;
+    bool register_by_url;
+    const char *webhook_address;
+    const char *webhook_port;
+    int64_t webhook_timeout_seconds;
+    bool webhook_failure_policy_fail;
+    const char *webhook_labels;
+    const char *status_lease_name;
+    const char *status_lease_namespace;
+    vpa_duration status_lease_update_interval;
+    struct vpa_quantity max_allowed_cpu_boost;
+};
+
+extern const struct vpa_flag admission_flag_rows[];
+extern const size_t admission_flag_count;
+
+/* The checks after parsing (specification flags.md 7.2): -1 with the line to log; *exit_status is set. */
+int admission_config_check(const struct admission_config *config, int *exit_status,
+                           struct vpa_error *err) VPA_MUST_CHECK;
+/* --min-tls-version; fails with upstream's text. */
+int admission_config_tls_version(const struct admission_config *config, enum vpa_tls_version *out,
+                                 struct vpa_error *err) VPA_MUST_CHECK;
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * The webhook's HTTPS listener: reads reviews, answers them from the newest snapshot, counts, and can test
+ * itself through its own port (specification admission.md 4; DECISIONS U13).
+ *
+ * Requests run on the server's own thread. What they share with the loop is the snapshot cell, the
+ * options (constant) and the metrics.
+ */
+#ifndef ADMISSION_SERVER_H
+#define ADMISSION_SERVER_H
+
+#include "admit.h"
+#include "vpa/net/http_server.h"
+
+/* Reviews posted to this path are answered but not counted. */
+#define SERVER_SELF_TEST_PATH "/plumb-self-test"
+
+struct server_options {
+    struct vpa_loop *loop;
+    struct snapshot_cell *cell; /* borrowed */
+    struct admit_options admit;
+    int port; /* 0: any free one */
+    const struct vpa_server_tls *tls;
+};
+
+struct server;
+/* VPA_INVALID: certificate; VPA_RETRY: the port cannot be bound. */
+struct server *server_new(const struct server_options *options, struct vpa_error *err);
+/* Requests in hand are finished first. NULL is allowed. */
+void server_free(struct server *server);
+int server_port(const struct server *server);
+/* A new pair for new connections; a bad one changes nothing. */
+int server_reload(struct server *server, const char *cert_pem, const char *key_pem,
+                  struct vpa_error *err) VPA_MUST_CHECK;
+
+/* The answer to one request, without the network: what the listener's thread calls. For tests and benchmarks. */
+void server_answer(struct server *server, const struct vpa_server_request *request,
+                   struct vpa_server_response *response);
+/* A server without a listener, for the same. */
+struct server *server_new_unbound(const struct server_options *options);
+
+#endif

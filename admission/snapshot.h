@@ -1,0 +1,74 @@
+/*
+ * What the webhook knows when it answers: VPAs, LimitRanges, owners and the panic switch, as an immutable,
+ * reference-counted snapshot. The loop feeds a builder from its watches and publishes; requests take the
+ * newest snapshot and keep it while they answer.
+ *
+ *     struct snapshot_builder *b = snapshot_builder_new();
+ *     snapshot_builder_vpa(b, VPA_REFLECTOR_ADDED, json, &err);    // loop thread, from a watch
+ *     snapshot_builder_publish(b, owners_view);                    // loop thread
+ *
+ *     struct snapshot *s = snapshot_acquire(snapshot_builder_cell(b));   // any thread
+ *     ... snapshot_vpas(s, ...) ...
+ *     snapshot_unref(s);
+ *
+ * Memory: about 2 KiB per VPA with two containers; LimitRanges are kept folded, one item per namespace.
+ */
+#ifndef ADMISSION_SNAPSHOT_H
+#define ADMISSION_SNAPSHOT_H
+
+#include "vpa/api/vpa.h"
+#include "vpa/kube/owner.h"
+#include "vpa/kube/reflector.h"
+#include "vpa/policy/capping.h"
+#include "vpa/policy/match.h"
+
+struct snapshot;
+struct snapshot_cell; /* where the newest one is found */
+
+/* The newest published snapshot, never NULL; the caller unrefs it. */
+struct snapshot *snapshot_acquire(struct snapshot_cell *cell);
+void snapshot_unref(struct snapshot *snapshot);
+
+/* The ConfigMap vpa-panic exists: pods pass untouched. */
+bool snapshot_is_panic(const struct snapshot *snapshot);
+/* LimitRanges of the namespace folded, or NULL for none. Borrowed. */
+const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns);
+/* Owners of pods; borrowed, NULL before the first view. */
+const struct vpa_owner_view *snapshot_owners(const struct snapshot *snapshot);
+/* Calls visit for each VPA whose target is that controller, and with the empty kind and name for each VPA of
+ * the namespace that selects by labels; borrowed from the snapshot. */
+void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *kind,
+                   const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
+                   void *ctx);
+
+struct snapshot_builder;
+struct snapshot_builder *snapshot_builder_new(void);
+void snapshot_builder_free(struct snapshot_builder *builder); /* NULL is allowed; not while requests run */
+struct snapshot_cell *snapshot_builder_cell(struct snapshot_builder *builder);
+
+/* Consumers for reflectors: begin, object, end as reflector.h describes. An object that cannot be decoded
+ * is an error; what was held under its name is dropped. */
+void snapshot_builder_begin_vpas(void *builder);
+int snapshot_builder_vpa(void *builder, enum vpa_reflector_event event, const struct vpa_json *object,
+                         struct vpa_error *err);
+void snapshot_builder_end_vpas(void *builder);
+void snapshot_builder_begin_limit_ranges(void *builder);
+int snapshot_builder_limit_range(void *builder, enum vpa_reflector_event event,
+                                 const struct vpa_json *object, struct vpa_error *err);
+void snapshot_builder_end_limit_ranges(void *builder);
+void snapshot_builder_begin_panic(void *builder);
+int snapshot_builder_panic(void *builder, enum vpa_reflector_event event,
+                           const struct vpa_json *object, struct vpa_error *err);
+void snapshot_builder_end_panic(void *builder);
+
+/* Called on the loop for each VPA that came or changed; for following scale targets. */
+void snapshot_builder_on_vpa(struct snapshot_builder *builder,
+                             void (*fn)(void *ctx, const struct vpa_object *vpa), void *ctx);
+/* Called whenever something changed that is not published yet. */
+void snapshot_builder_on_change(struct snapshot_builder *builder, void (*fn)(void *ctx), void *ctx);
+
+/* Makes the present state the newest snapshot. Takes the reference of owners (may be NULL). */
+void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner_view *owners);
+size_t snapshot_builder_vpa_count(const struct snapshot_builder *builder);
+
+#endif
