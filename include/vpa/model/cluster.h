@@ -48,7 +48,6 @@ void vpa_cluster_free(struct vpa_cluster *c); /* NULL is ignored */
 
 size_t vpa_cluster_pod_count(const struct vpa_cluster *c);
 size_t vpa_cluster_aggregate_count(const struct vpa_cluster *c); /* metric aggregate_container_states_count */
-size_t vpa_cluster_memory(const struct vpa_cluster *c); /* bytes asked of malloc, an estimate for benchmarks */
 
 /* ---- VPAs ---- */
 
@@ -127,6 +126,15 @@ size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c); /* how many */
 bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char *name);
 bool vpa_cluster_is_init_container(const struct vpa_cluster *c, const char *ns, const char *pod,
                                    const char *container);
+
+/* Where the requests of containers were found, for the metric vpa_resources_get_resources_count: one per
+ * container of the tracked pods (upstream looks at each once per pass), plus one per OOM kill observed
+ * since the last call. */
+struct vpa_lookups {
+    size_t from_status; /* Pod.Status.ContainerStatuses */
+    size_t from_spec;   /* Pod.Spec.Containers */
+};
+struct vpa_lookups vpa_cluster_take_lookups(struct vpa_cluster *c);
 
 /* ---- Samples ---- */
 

@@ -8,8 +8,8 @@
 #ifndef VPA_MODEL_OOM_H
 #define VPA_MODEL_OOM_H
 
+#include "vpa/api/event.h"
 #include "vpa/api/pod.h"
-#include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/model/amount.h"
 
@@ -32,7 +32,9 @@ struct vpa_oom_queue {
     size_t capacity;
     size_t dropped; /* since the last clear */
     struct vpa_arena texts;
-    struct vpa_oom_seen *seen; /* events counted already; private */
+    struct vpa_table seen; /* UIDs of the events counted, private as the three below */
+    char **seen_ring;      /* the same in order of arrival */
+    size_t seen_next;
 };
 void vpa_oom_queue_init(struct vpa_oom_queue *q);
 void vpa_oom_queue_release(struct vpa_oom_queue *q);
@@ -42,19 +44,24 @@ void vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory, 
                         const char *pod, const char *container);
 
 /*
- * What is kept of a container's status between two versions of its pod: 32 bytes instead of the pod.
+ * What is kept of a container's status between two versions of its pod: 24 bytes instead of the pod.
  * vpa_cluster_put_pod keeps one per container and calls vpa_oom_observe_container by itself.
  */
 struct vpa_oom_memory {
     vpa_amount request;       /* memory request in force, bytes */
     int64_t counted_finish;   /* Unix nanoseconds of the newest termination counted; INT64_MIN: none */
     int32_t counted_instance; /* number of restarts before the instance that was counted */
-    int32_t restart_count;
-    bool known;               /* a status of the container was seen */
-    bool running;
-    bool terminated;
+    uint32_t restart_count : 28; /* saturated */
+    bool from_status : 1;        /* the request was found in the status, not in the spec */
+    bool known : 1;              /* a status of the container was seen */
+    bool running : 1;
+    bool terminated : 1;
 };
 void vpa_oom_memory_init(struct vpa_oom_memory *m);
+/* Memory request of a container of the pod: from the resources of its status when these are there, else
+ * from the spec; 0 when absent. *from_status tells which. */
+vpa_amount vpa_oom_memory_request(const struct vpa_pod *pod, const char *container,
+                                  bool *from_status);
 /*
  * Compares the remembered status with that of the new pod and remembers the new one. True when that
  * shows a new OOM kill: *t is its time, *memory the request in force. The first status of a container
@@ -64,23 +71,10 @@ bool vpa_oom_observe_container(struct vpa_oom_memory *m, const struct vpa_pod *p
                                const char *container, bool new_uid, vpa_time *t,
                                vpa_amount *memory);
 
-/* The parts of a core/v1 Event that matter; texts may be NULL. */
-struct vpa_oom_event {
-    const char *uid;
-    const char *reason;
-    const char *kind; /* involvedObject */
-    const char *ns;
-    const char *name;
-    vpa_time creation;
-    const char *offending_containers; /* annotations */
-    const char *offending_containers_usage;
-    const char *starved_resource;
-};
-/* Reads those parts of an Event object; texts are borrowed from the JSON. */
-void vpa_oom_event_decode(const struct vpa_json *object, struct vpa_oom_event *out);
-/* Queues what the event tells; the number of entries queued. An event seen before gives 0. A usage that
- * is no quantity is skipped and reported in err (the other containers still count). */
-size_t vpa_oom_observe_event(struct vpa_oom_queue *q, const struct vpa_oom_event *event,
+/* Queues what an event tells; the number of entries queued. Anything but the eviction of a pod, and an
+ * event seen before (by UID), gives 0. A usage that is no quantity is skipped and reported in err (the other
+ * containers still count), which is otherwise untouched. */
+size_t vpa_oom_observe_event(struct vpa_oom_queue *q, const struct vpa_event *event,
                              struct vpa_error *err);
 
 #endif

@@ -1,0 +1,205 @@
+/*
+ * The cluster: life cycle, samples, garbage. What connects pods and VPAs is in cluster_groups.c, the two
+ * ends are in cluster_pods.c and cluster_vpas.c, what a VPA knows in cluster_history.c.
+ */
+#include "vpa/model/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_private.h"
+
+/* Aggregates are collected at most this often. */
+#define COLLECTION_INTERVAL VPA_HOUR
+
+static void observe_usage(void *ctx, const struct vpa_aggregate *a, enum vpa_kind kind,
+                          vpa_amount usage, bool is_oom)
+{
+    const struct vpa_cluster *c = ctx;
+    vpa_amount last = a->last_recommendation[kind];
+
+    c->hooks.usage(c->hooks.ctx, a->settings.update_mode, kind, is_oom, usage, last > 0 ? last : 0);
+}
+
+struct vpa_cluster *vpa_cluster_new(const struct vpa_cluster_options *options)
+{
+    struct vpa_cluster *c = vpa_xcalloc(1, sizeof(*c));
+
+    c->aggregation = options->aggregation;
+    c->memory_saver = options->memory_saver;
+    c->hooks = options->hooks;
+    c->observer = (struct vpa_usage_observer){c, observe_usage};
+    c->names = vpa_intern_pool_new();
+    c->last_collection = 0; /* the Unix epoch: the first pass collects */
+    return c;
+}
+
+void vpa_cluster_free(struct vpa_cluster *c)
+{
+    void *value;
+    struct vpa_hashed *object;
+
+    if (!c)
+        return;
+    for (size_t i = 0; vpa_table_next(&c->vpas, &i, NULL, &value);)
+        vpa_autoscaler_free(c, value);
+    vpa_pods_free_all(c);
+    for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
+        struct vpa_group *group = (struct vpa_group *)object;
+        while (group->members)
+            vpa_group_remove_member(c, group, group->members);
+        vpa_group_drop_if_unused(c, group);
+    }
+    vpa_pointer_set_release(&c->pods);
+    vpa_pointer_set_release(&c->idle);
+    vpa_pointer_set_release(&c->groups);
+    vpa_table_release(&c->vpas);
+    vpa_table_release(&c->selectors);
+    vpa_intern_pool_free(c->names);
+    free(c->sorted);
+    free(c);
+}
+
+size_t vpa_cluster_pod_count(const struct vpa_cluster *c)
+{
+    return c->pods.count;
+}
+
+size_t vpa_cluster_aggregate_count(const struct vpa_cluster *c)
+{
+    return c->member_count;
+}
+
+/* ---- samples ---- */
+
+static int find_container(struct vpa_cluster *c, const char *ns, const char *pod_name,
+                          const char *name, vpa_time now, struct vpa_tracked_container **out,
+                          struct vpa_error *err)
+{
+    struct vpa_tracked_pod *pod = vpa_pods_find(c, ns, pod_name);
+
+    if (!pod)
+        return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {%s %s}", ns, pod_name);
+    struct vpa_tracked_container *container = vpa_pod_find_container(pod, name);
+    if (!container)
+        return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {{%s %s} %s}", ns, pod_name, name);
+    if (!container->member) /* collected since */
+        container->member = vpa_group_get_member(c, pod->group, name, now);
+    *out = container;
+    return 0;
+}
+
+static const struct vpa_usage_observer *observer_of(const struct vpa_cluster *c)
+{
+    return c->hooks.usage ? &c->observer : NULL;
+}
+
+int vpa_cluster_add_sample(struct vpa_cluster *c, const char *ns, const char *pod,
+                           const char *container, enum vpa_kind kind, vpa_time t,
+                           vpa_amount usage, vpa_time now, struct vpa_error *err)
+{
+    struct vpa_tracked_container *target;
+
+    if (find_container(c, ns, pod, container, now, &target, err) < 0)
+        return -1;
+    bool taken = kind == VPA_KIND_CPU
+                     ? vpa_container_add_cpu(&target->state, &target->member->state, t, usage,
+                                             observer_of(c))
+                     : vpa_container_add_memory(&target->state, &target->member->state, t, usage,
+                                                observer_of(c));
+    if (!taken)
+        return vpa_fail(err, VPA_INVALID, "sample discarded (invalid or out of order)");
+    return 0;
+}
+
+int vpa_cluster_record_oom(struct vpa_cluster *c, const char *ns, const char *pod,
+                           const char *container, vpa_time t, vpa_amount memory, vpa_time now,
+                           struct vpa_error *err)
+{
+    struct vpa_tracked_container *target;
+
+    if (find_container(c, ns, pod, container, now, &target, err) < 0)
+        return -1;
+    if (vpa_container_record_oom(&target->state, &target->member->state, t, memory, observer_of(c),
+                                 err) < 0) {
+        struct vpa_error reason = err ? *err : (struct vpa_error){0};
+        return vpa_fail(err, VPA_INVALID,
+                        "error while recording OOM for {{%s %s} %s}, Reason: %s", ns, pod,
+                        container, reason.text);
+    }
+    return 0;
+}
+
+/* ---- garbage ---- */
+
+struct collection {
+    struct vpa_cluster *cluster;
+    vpa_time now;
+    vpa_controller_exists_fn controller_exists;
+    void *ctx;
+};
+
+/* The VPA that stands for the pods of a group; upstream takes any, we the first by name. */
+static const struct vpa_autoscaler *controlling_vpa(const struct vpa_group *group)
+{
+    for (uint32_t i = 0; i < group->vpa_count; i++) {
+        if (group->vpas[i]->resolved)
+            return group->vpas[i];
+    }
+    return NULL;
+}
+
+static bool has_finished(const struct vpa_tracked_pod *pod)
+{
+    return pod->phase == VPA_PHASE_SUCCEEDED || pod->phase == VPA_PHASE_FAILED;
+}
+
+/* Whether a pod contributes to the aggregate: it runs, or it has finished and its controller exists, so that
+ * another one may follow. */
+static bool is_fed(const struct collection *g, const struct vpa_group *group, const char *name)
+{
+    bool finished = false;
+
+    for (struct vpa_tracked_pod *pod = group->pods; pod; pod = pod->next) {
+        if (!vpa_pod_find_container(pod, name))
+            continue;
+        if (!has_finished(pod))
+            return true;
+        finished = true;
+    }
+    const struct vpa_autoscaler *v = finished ? controlling_vpa(group) : NULL;
+    return v && g->controller_exists && g->controller_exists(g->ctx, v);
+}
+
+static size_t collect_group(const struct collection *g, struct vpa_group *group)
+{
+    size_t removed = 0;
+
+    for (struct vpa_member *m = group->members, *next; m; m = next) {
+        next = m->next;
+        bool fed = !vpa_aggregate_is_empty(&m->state) || is_fed(g, group, m->name);
+        if (vpa_aggregate_is_garbage(&m->state, fed, g->now)) {
+            vpa_group_remove_member(g->cluster, group, m);
+            removed++;
+        }
+    }
+    return removed;
+}
+
+size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,
+                                   vpa_controller_exists_fn controller_exists, void *ctx)
+{
+    struct collection g = {c, now, controller_exists, ctx};
+    struct vpa_hashed *object;
+    size_t removed = 0;
+
+    if (vpa_time_sub(now, c->last_collection) < COLLECTION_INTERVAL)
+        return 0;
+    c->last_collection = now;
+    for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
+        struct vpa_group *group = (struct vpa_group *)object;
+        removed += collect_group(&g, group);
+        vpa_group_drop_if_unused(c, group);
+    }
+    return removed;
+}

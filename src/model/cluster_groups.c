@@ -1,0 +1,220 @@
+/*
+ * Groups: pods of one namespace with equal labels.
+ *
+ * Whether a VPA selects a pod depends on namespace and labels alone, so everything about matching is
+ * done once per distinct label set: finding the VPAs, counting the pods, owning the aggregates. Replicas
+ * of a Deployment share one group; pods with a label of their own (StatefulSets) have one each.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_private.h"
+
+struct group_key {
+    const char *ns;
+    const struct vpa_labels *labels;
+};
+
+static uint32_t group_hash(const struct group_key *key)
+{
+    uint64_t hash = vpa_hash_bytes(key->ns, strlen(key->ns));
+
+    for (size_t i = 0; i < key->labels->count; i++) {
+        const struct vpa_label *label = &key->labels->items[i];
+        hash = hash * 31 + vpa_hash_bytes(label->key, strlen(label->key));
+        hash = hash * 31 + vpa_hash_bytes(label->value, strlen(label->value));
+    }
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool group_is(const struct vpa_hashed *object, const void *wanted)
+{
+    const struct vpa_group *group = (const struct vpa_group *)object;
+    const struct group_key *key = wanted;
+
+    if (group->label_count != key->labels->count || strcmp(group->ns, key->ns) != 0)
+        return false;
+    for (size_t i = 0; i < group->label_count; i++) {
+        if (strcmp(group->labels[i].key, key->labels->items[i].key) != 0 ||
+            strcmp(group->labels[i].value, key->labels->items[i].value) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool vpa_group_matches(const struct vpa_group *group, const struct vpa_autoscaler *v)
+{
+    struct vpa_labels labels = {group->labels, group->label_count, true};
+
+    return v->has_selector && v->ns == group->ns && vpa_selector_matches(&v->selector, &labels);
+}
+
+static void link_if_matching(struct vpa_group *group, struct vpa_autoscaler *v)
+{
+    if (vpa_group_matches(group, v))
+        vpa_group_link(group, v);
+}
+
+static struct vpa_group *make_group(struct vpa_cluster *c, const struct group_key *key,
+                                    uint32_t hash)
+{
+    size_t count = key->labels->count;
+    struct vpa_group *group = vpa_xcalloc(1, sizeof(*group) + count * sizeof(group->labels[0]));
+
+    group->hashed.hash = hash;
+    group->ns = vpa_intern(c->names, key->ns);
+    group->label_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        group->labels[i].key = vpa_intern(c->names, key->labels->items[i].key);
+        group->labels[i].value = vpa_intern(c->names, key->labels->items[i].value);
+    }
+    vpa_pointer_set_add(&c->groups, &group->hashed);
+    vpa_selectors_candidates(c, group, link_if_matching);
+    return group;
+}
+
+struct vpa_group *vpa_group_get(struct vpa_cluster *c, const char *ns,
+                                const struct vpa_labels *labels)
+{
+    struct group_key key = {ns, labels};
+    uint32_t hash = group_hash(&key);
+    struct vpa_hashed *found = vpa_pointer_set_find(&c->groups, hash, group_is, &key);
+
+    return found ? (struct vpa_group *)found : make_group(c, &key, hash);
+}
+
+void vpa_group_drop_if_unused(struct vpa_cluster *c, struct vpa_group *group)
+{
+    if (group->pods || group->idle || group->members)
+        return;
+    while (group->vpa_count)
+        vpa_group_unlink(group, group->vpas[group->vpa_count - 1]);
+    vpa_pointer_set_remove(&c->groups, &group->hashed);
+    vpa_unintern(c->names, group->ns);
+    for (size_t i = 0; i < group->label_count; i++) {
+        vpa_unintern(c->names, group->labels[i].key);
+        vpa_unintern(c->names, group->labels[i].value);
+    }
+    free(group->vpas);
+    free(group);
+}
+
+/* ---- links to VPAs ---- */
+
+void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
+{
+    uint32_t at = group->vpa_count;
+
+    group->vpas = vpa_xreallocarray(group->vpas, at + 1, sizeof(struct vpa_autoscaler *));
+    for (; at > 0 && strcmp(group->vpas[at - 1]->name, v->name) > 0; at--)
+        group->vpas[at] = group->vpas[at - 1];
+    group->vpas[at] = v;
+    group->vpa_count++;
+
+    VPA_GROW(v->groups, v->group_count, v->group_capacity);
+    v->groups[v->group_count++] = group;
+    v->groups_sorted = v->group_count == 1;
+    for (struct vpa_member *m = group->members; m; m = m->next)
+        vpa_autoscaler_apply(v, m);
+}
+
+static void mark_not_autoscaled(struct vpa_member *m)
+{
+    vpa_settings_mark_not_autoscaled(&m->state.settings);
+    m->state.last_recommendation[VPA_KIND_CPU] = -1;
+    m->state.last_recommendation[VPA_KIND_MEMORY] = -1;
+}
+
+/* The aggregates lose their modes even when another VPA uses them too; as upstream, only the quality
+ * metrics notice, and only until the other VPA's object changes. */
+void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v)
+{
+    uint32_t at = 0;
+    size_t n = v->group_count;
+
+    while (group->vpas[at] != v)
+        at++;
+    group->vpa_count--;
+    for (; at < group->vpa_count; at++)
+        group->vpas[at] = group->vpas[at + 1];
+
+    /* From the end: a VPA that goes gives up its groups in that order. */
+    while (v->groups[n - 1] != group)
+        n--;
+    v->group_count--;
+    memmove(&v->groups[n - 1], &v->groups[n], (v->group_count - (n - 1)) * sizeof(v->groups[0]));
+    for (struct vpa_member *m = group->members; m; m = m->next)
+        mark_not_autoscaled(m);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The pairs are sorted as "k=v" texts, which is not the order of the keys: '-' and '.' come before '='. */
+void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out)
+{
+    vpa_auto_arena arena = {0};
+    char **pairs = vpa_arena_alloc(&arena, (group->label_count + 1) * sizeof(char *));
+
+    for (size_t i = 0; i < group->label_count; i++)
+        pairs[i] =
+            vpa_arena_printf(&arena, "%s=%s", group->labels[i].key, group->labels[i].value);
+    qsort(pairs, group->label_count, sizeof(char *), compare_texts);
+    for (size_t i = 0; i < group->label_count; i++) {
+        if (i)
+            vpa_buf_putc(out, ',');
+        vpa_buf_puts(out, pairs[i]);
+    }
+}
+
+/* ---- aggregates ---- */
+
+struct vpa_member *vpa_group_find_member(const struct vpa_group *group, const char *name)
+{
+    for (struct vpa_member *m = group->members; m; m = m->next) {
+        if (m->name == name || strcmp(m->name, name) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group *group,
+                                        const char *name, vpa_time now)
+{
+    struct vpa_member *m = vpa_group_find_member(group, name);
+
+    if (m)
+        return m;
+    m = vpa_xcalloc(1, sizeof(*m));
+    vpa_aggregate_init(&m->state, c->aggregation, now);
+    m->group = group;
+    m->name = vpa_intern(c->names, name);
+    m->next = group->members;
+    group->members = m;
+    c->member_count++;
+    for (uint32_t i = 0; i < group->vpa_count; i++)
+        vpa_autoscaler_apply(group->vpas[i], m);
+    return m;
+}
+
+void vpa_group_remove_member(struct vpa_cluster *c, struct vpa_group *group,
+                             struct vpa_member *member)
+{
+    struct vpa_member **link = &group->members;
+
+    while (*link != member)
+        link = &(*link)->next;
+    *link = member->next;
+    for (struct vpa_tracked_pod *pod = group->pods; pod; pod = pod->next) {
+        for (size_t i = 0; i < pod->container_count; i++) {
+            if (pod->containers[i].member == member)
+                pod->containers[i].member = NULL;
+        }
+    }
+    vpa_aggregate_release(&member->state);
+    vpa_unintern(c->names, member->name);
+    free(member);
+    c->member_count--;
+}

@@ -1,0 +1,230 @@
+/*
+ * What a VPA knows: the aggregates of its groups and the histories loaded from checkpoints, merged by
+ * container name.
+ *
+ * Percentiles are never averaged: all weights of a container name are added before one is asked for. The
+ * last digit of a sum depends on the order of its terms, so the order is fixed: aggregates by the text of
+ * their label sets, then the loaded history. A name with a single source is not copied for reading.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_private.h"
+
+struct source {
+    const char *container; /* interned, so that equal names are equal pointers */
+    size_t order;
+    struct vpa_aggregate *state;
+};
+
+static int compare_sources(const void *a, const void *b)
+{
+    const struct source *x = a;
+    const struct source *y = b;
+    int by_name = x->container == y->container ? 0 : strcmp(x->container, y->container);
+
+    return by_name ? by_name : (x->order > y->order) - (x->order < y->order);
+}
+
+/* All sources of the VPA by container and order; heap array, the number in *count. */
+static struct source *list_sources(struct vpa_autoscaler *v, size_t *count)
+{
+    size_t most = vpa_autoscaler_aggregate_count(v) + v->initial_count;
+    struct source *sources = vpa_xreallocarray(NULL, most + 1, sizeof(*sources));
+    size_t n = 0;
+
+    vpa_autoscaler_sort_groups(v);
+    for (size_t i = 0; i < v->group_count; i++) {
+        for (struct vpa_member *m = v->groups[i]->members; m; m = m->next, n++)
+            sources[n] = (struct source){m->name, n, &m->state};
+    }
+    for (size_t i = 0; i < v->initial_count; i++, n++)
+        sources[n] = (struct source){v->initial[i].container, n, v->initial[i].state};
+    if (n > 1)
+        qsort(sources, n, sizeof(*sources), compare_sources);
+    *count = n;
+    return sources;
+}
+
+/* Sources of the same container from the first one on. */
+static size_t run_length(const struct source *sources, size_t count)
+{
+    size_t n = 1;
+
+    while (n < count && sources[n].container == sources[0].container)
+        n++;
+    return n;
+}
+
+/* copy_all: also names with a single source are copied. */
+static void build_histories(struct vpa_autoscaler *v, bool copy_all, vpa_time now,
+                            struct vpa_histories *out)
+{
+    size_t count;
+    vpa_auto_free struct source *sources = list_sources(v, &count);
+    size_t merges = 0;
+
+    *out = (struct vpa_histories){0};
+    for (size_t i = 0, n; i < count; i += n) {
+        n = run_length(sources + i, count - i);
+        out->count++;
+        merges += copy_all || n > 1;
+    }
+    out->items = vpa_xreallocarray(NULL, out->count + 1, sizeof(*out->items));
+    out->merged = vpa_xreallocarray(NULL, merges + 1, sizeof(*out->merged));
+
+    struct vpa_history_entry *entry = out->items;
+    for (size_t i = 0, n; i < count; i += n, entry++) {
+        n = run_length(sources + i, count - i);
+        entry->container = sources[i].container;
+        entry->aggregate = sources[i].state;
+        if (!copy_all && n == 1)
+            continue;
+        struct vpa_aggregate *merged = &out->merged[out->merged_count++];
+        vpa_aggregate_init(merged, v->cluster->aggregation, now);
+        for (size_t k = 0; k < n; k++)
+            vpa_aggregate_merge(merged, sources[i + k].state);
+        entry->aggregate = merged;
+    }
+}
+
+void vpa_cluster_histories(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now,
+                           struct vpa_histories *out)
+{
+    (void)c;
+    build_histories(v, false, now, out);
+}
+
+void vpa_histories_release(struct vpa_histories *h)
+{
+    for (size_t i = 0; i < h->merged_count; i++)
+        vpa_aggregate_release(&h->merged[i]);
+    free(h->merged);
+    free(h->items);
+    *h = (struct vpa_histories){0};
+}
+
+/* ---- checkpoints ---- */
+
+static struct vpa_initial *find_initial(struct vpa_autoscaler *v, const char *container)
+{
+    for (size_t i = 0; i < v->initial_count; i++) {
+        if (strcmp(v->initial[i].container, container) == 0)
+            return &v->initial[i];
+    }
+    return NULL;
+}
+
+static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const char *container,
+                        struct vpa_aggregate *state)
+{
+    struct vpa_initial *initial = find_initial(v, container);
+
+    if (initial) {
+        vpa_aggregate_release(initial->state);
+        free(initial->state);
+        initial->state = state;
+        return;
+    }
+    VPA_GROW(v->initial, v->initial_count, v->initial_capacity);
+    v->initial[v->initial_count++] =
+        (struct vpa_initial){vpa_intern(c->names, container), state};
+}
+
+int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
+                                const char *container, const struct vpa_checkpoint_status *status,
+                                vpa_time now, struct vpa_error *err)
+{
+    struct vpa_autoscaler *v = vpa_cluster_find_vpa(c, ns, vpa_name);
+    struct vpa_aggregate *state;
+
+    if (!v)
+        return vpa_fail(err, VPA_NOT_FOUND,
+                        "cannot load checkpoint to missing VPA object %s/%s", ns, vpa_name);
+    state = vpa_xmalloc(sizeof(*state));
+    vpa_aggregate_init(state, c->aggregation, now);
+    if (vpa_aggregate_load(state, status, err) < 0) {
+        vpa_aggregate_release(state);
+        free(state);
+        return vpa_wrap(err, "cannot load checkpoint for VPA %s/%s. Reason", ns, vpa_name);
+    }
+    set_initial(c, v, container, state);
+    return 0;
+}
+
+static int compare_pods(const void *a, const void *b)
+{
+    const struct vpa_tracked_pod *x = *(struct vpa_tracked_pod *const *)a;
+    const struct vpa_tracked_pod *y = *(struct vpa_tracked_pod *const *)b;
+
+    return strcmp(vpa_tracked_pod_name(x), vpa_tracked_pod_name(y));
+}
+
+/* Tracked pods of the VPA's groups, by name; heap array. Also while its target is unresolved. */
+static struct vpa_tracked_pod **list_pods(const struct vpa_autoscaler *v, size_t *count)
+{
+    size_t most = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->group_count; i++)
+        most += v->groups[i]->pod_count;
+    struct vpa_tracked_pod **pods =
+        vpa_xreallocarray(NULL, most + 1, sizeof(struct vpa_tracked_pod *));
+    for (size_t i = 0; i < v->group_count; i++) {
+        for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next)
+            pods[n++] = pod;
+    }
+    qsort(pods, n, sizeof(struct vpa_tracked_pod *), compare_pods);
+    *count = n;
+    return pods;
+}
+
+static struct vpa_aggregate *find_history(const struct vpa_histories *h, const char *container)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        if (strcmp(h->items[i].container, container) == 0)
+            return h->items[i].aggregate;
+    }
+    return NULL;
+}
+
+/* Takes the unfinished peak of every container out of the copies, so that a restart does not count two
+ * peaks for one interval. Order: pods by name; containers of one pod go to different copies. */
+static void subtract_open_peaks(const struct vpa_autoscaler *v, const struct vpa_histories *h,
+                                vpa_time now)
+{
+    size_t count;
+    vpa_auto_free struct vpa_tracked_pod **pods = list_pods(v, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < pods[i]->container_count; k++) {
+            const struct vpa_tracked_container *container = &pods[i]->containers[k];
+            struct vpa_aggregate *history =
+                container->member ? find_history(h, container->name) : NULL;
+            vpa_time end;
+            vpa_amount peak;
+
+            if (history && vpa_container_open_peak(&container->state, now, &end, &peak))
+                vpa_aggregate_subtract_memory(history, end, peak);
+        }
+    }
+}
+
+void vpa_cluster_checkpoints(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now,
+                             vpa_checkpoint_fn write, void *ctx)
+{
+    struct vpa_histories histories;
+    vpa_auto_arena arena = {0};
+
+    (void)c;
+    build_histories(v, true, now, &histories);
+    subtract_open_peaks(v, &histories, now);
+    for (size_t i = 0; i < histories.count; i++) {
+        struct vpa_checkpoint_status status;
+
+        vpa_arena_clear(&arena);
+        vpa_aggregate_save(histories.items[i].aggregate, now, &arena, &status);
+        write(ctx, histories.items[i].container, &status);
+    }
+    vpa_histories_release(&histories);
+}

@@ -1,0 +1,182 @@
+/*
+ * Private to the model: the structures behind cluster.h.
+ *
+ *     namespace ── group (equal labels) ──┬── pods ── containers ──┐
+ *                    │                    └── members (aggregates) ┘ by container name
+ *                    └── VPAs whose selector matches, and back
+ *
+ * What 100,000 containers cost (64-bit, C library blocks rounded up to 16 bytes with 8 of overhead):
+ *
+ *     pod         48 + 96 per container + name (about 30)        176
+ *     index slot  8 at a load of 3/8 to 3/4                       16
+ *     -----------------------------------------------------------------
+ *     pod with one container                                     192 bytes
+ *
+ *     group       56 + 16 per label (5 labels: 136)              144
+ *     member      aggregate 384 + 48                             448
+ *     buckets     CPU about 25 doubles, memory about 7           272
+ *     -----------------------------------------------------------------
+ *     label set with one container name                          864 bytes, shared by its replicas
+ *
+ * so with ten replicas a pod costs about 280 bytes, 27 MiB for 100,000; test/bench/bench_model prints
+ * the figures measured.
+ */
+#ifndef VPA_MODEL_CLUSTER_PRIVATE_H
+#define VPA_MODEL_CLUSTER_PRIVATE_H
+
+#include "pointer_set.h"
+#include "vpa/base/str.h"
+#include "vpa/base/table.h"
+#include "vpa/model/cluster.h"
+
+/* One aggregate: a container name in a group. */
+struct vpa_member {
+    struct vpa_aggregate state;
+    struct vpa_group *group;
+    const char *name; /* interned */
+    struct vpa_member *next;
+};
+
+struct vpa_tracked_container {
+    const char *name;          /* interned */
+    struct vpa_member *member; /* NULL until needed, and after its aggregate was collected */
+    struct vpa_container_state state;
+    struct vpa_oom_memory oom;
+};
+
+/* A pod of the model (in its group's `pods`), or, with the memory saver, one that no VPA matches (in
+ * `idle`). Its name stands behind the containers. */
+struct vpa_tracked_pod {
+    struct vpa_hashed hashed;
+    uint16_t container_count;
+    uint8_t phase; /* enum vpa_phase */
+    bool tracked : 1;
+    bool deleted : 1; /* leaves at vpa_cluster_remove_deleted_pods */
+    struct vpa_group *group;
+    struct vpa_tracked_pod *next; /* in the group's list */
+    struct vpa_tracked_pod *prev;
+    const char *init_names; /* interned, one per line; NULL: none */
+    uint64_t uid_hash;
+    struct vpa_tracked_container containers[];
+};
+static inline char *vpa_tracked_pod_name(const struct vpa_tracked_pod *pod)
+{
+    return (char *)&pod->containers[pod->container_count];
+}
+
+/* The pods of one namespace with equal labels. Lives while it has pods or aggregates. */
+struct vpa_group {
+    struct vpa_hashed hashed;
+    uint32_t pod_count; /* tracked */
+    const char *ns;     /* interned */
+    struct vpa_tracked_pod *pods;
+    struct vpa_tracked_pod *idle;
+    struct vpa_member *members;
+    struct vpa_autoscaler **vpas; /* matching, by name */
+    uint32_t vpa_count;
+    uint32_t label_count;
+    struct vpa_label labels[]; /* interned, by key */
+};
+
+/* History loaded from a checkpoint. */
+struct vpa_initial {
+    const char *container; /* interned */
+    struct vpa_aggregate *state;
+};
+
+struct vpa_autoscaler {
+    struct vpa_cluster *cluster;
+    char *key; /* "namespace/name", owned */
+    const char *ns;
+    const char *name;
+    const struct vpa_object *object; /* borrowed */
+    char *unsupported;
+    struct vpa_arena arena; /* of the selector */
+    struct vpa_selector selector;
+    char *index_key; /* where cluster->selectors has it */
+    struct vpa_group **groups;
+    size_t group_count;
+    size_t group_capacity;
+    struct vpa_initial *initial; /* by container */
+    size_t initial_count;
+    size_t initial_capacity;
+    vpa_time checkpoint_written;
+    vpa_time missing_since; /* unset: has a recommendation */
+    bool has_selector;
+    bool resolved;
+    bool groups_sorted;
+};
+
+/* VPAs of one namespace that share an indexed requirement. */
+struct vpa_selector_bucket {
+    struct vpa_autoscaler **items;
+    size_t count;
+    size_t capacity;
+    char key[];
+};
+
+struct vpa_cluster {
+    const struct vpa_aggregation *aggregation;
+    struct vpa_model_hooks hooks;
+    struct vpa_usage_observer observer;
+    bool memory_saver;
+    struct vpa_intern_pool *names;
+    struct vpa_pointer_set pods;   /* tracked */
+    struct vpa_pointer_set idle;   /* not tracked, memory saver only */
+    struct vpa_pointer_set groups;
+    struct vpa_table vpas;         /* "namespace/name" to struct vpa_autoscaler */
+    struct vpa_table selectors;    /* index key to struct vpa_selector_bucket */
+    struct vpa_autoscaler **sorted; /* by namespace and name; valid while sorted_valid */
+    bool sorted_valid;
+    size_t member_count;
+    size_t deleted_count; /* pods marked deleted */
+    struct vpa_lookups oom_lookups;
+    vpa_time last_collection;
+};
+
+/* ---- cluster_groups.c ---- */
+
+/* Finds or makes the group, matching it with the VPAs of its namespace. */
+struct vpa_group *vpa_group_get(struct vpa_cluster *c, const char *ns,
+                                const struct vpa_labels *labels);
+/* Frees the group when it has neither pods nor aggregates. */
+void vpa_group_drop_if_unused(struct vpa_cluster *c, struct vpa_group *group);
+struct vpa_member *vpa_group_find_member(const struct vpa_group *group, const char *name);
+/* Finds or makes; a new one takes the settings of the VPAs that match. */
+struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group *group,
+                                        const char *name, vpa_time now);
+/* Unlinks and frees the aggregate; containers that used it find a new one when needed. */
+void vpa_group_remove_member(struct vpa_cluster *c, struct vpa_group *group,
+                             struct vpa_member *member);
+/* Whether the group's labels satisfy the VPA's selector. */
+bool vpa_group_matches(const struct vpa_group *group, const struct vpa_autoscaler *v);
+/* Both directions, and the settings of the aggregates. */
+void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v);
+void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v);
+/* "k=v,k=v" sorted: the order of groups. */
+void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out);
+
+/* ---- cluster_vpas.c ---- */
+
+void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v);
+/* Mode and policy of the VPA become those of the aggregate. */
+void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *member);
+/* Calls fn for the VPAs of the namespace that may match labels: a superset. */
+void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *group,
+                              void (*fn)(struct vpa_group *group, struct vpa_autoscaler *v));
+/* The groups in the order of their keys. */
+void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v);
+
+/* ---- cluster_pods.c ---- */
+
+/* Tracked pods only. */
+struct vpa_tracked_pod *vpa_pods_find(const struct vpa_cluster *c, const char *ns,
+                                      const char *name);
+struct vpa_tracked_container *vpa_pod_find_container(struct vpa_tracked_pod *pod,
+                                                     const char *name);
+
+/* Memory saver: the idle pods of a group that is matched now become tracked. */
+void vpa_pods_promote(struct vpa_cluster *c, struct vpa_group *group, vpa_time now);
+void vpa_pods_free_all(struct vpa_cluster *c);
+
+#endif

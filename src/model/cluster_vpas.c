@@ -1,0 +1,484 @@
+/*
+ * VPAs of the cluster and which groups they select.
+ *
+ * With 10,000 VPAs in one namespace, trying every selector on every new label set would take a hundred
+ * million matches. Nearly all selectors demand some "key = value", so each VPA is filed under one such
+ * pair, and a label set only asks the VPAs under its own pairs. Of several pairs the one with the fewest
+ * VPAs is taken: "app.kubernetes.io/managed-by=Helm" would be no help. Selectors without such a pair are
+ * filed under their namespace and always tried.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_private.h"
+
+/* Upstream's message for a VPA that stays without a recommendation. */
+#define MISSING_LIMIT (30 * VPA_MINUTE)
+
+/* ---- index of selectors ---- */
+
+/* "namespace" or "namespace/key=value"; names of namespaces hold no slash. */
+static void index_key(struct vpa_buf *out, const char *ns, const char *key, const char *value)
+{
+    vpa_buf_clear(out);
+    vpa_buf_puts(out, ns);
+    if (key) {
+        vpa_buf_putc(out, '/');
+        vpa_buf_puts(out, key);
+        vpa_buf_putc(out, '=');
+        vpa_buf_puts(out, value);
+    }
+}
+
+/* Keys and values of labels are short; longer ones (from Prometheus) are cut, which is harmless: the bucket
+ * then also holds VPAs with other values, and each one is matched in full. */
+#define INDEX_KEY_MAX 1024
+
+static bool demands_one_value(const struct vpa_requirement *r)
+{
+    return r->op == VPA_SELECT_EQUALS || r->op == VPA_SELECT_DOUBLE_EQUALS ||
+           (r->op == VPA_SELECT_IN && r->value_count == 1);
+}
+
+static size_t bucket_size(const struct vpa_cluster *c, const char *key)
+{
+    const struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, key);
+
+    return bucket ? bucket->count : 0;
+}
+
+static void file_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    vpa_auto_buf key;
+    bool found = false;
+    size_t best_size = 0;
+
+    vpa_buf_init(&key, INDEX_KEY_MAX);
+    index_key(&key, v->ns, NULL, NULL);
+    v->index_key = vpa_xstrdup(vpa_buf_text(&key));
+    for (size_t i = 0; i < v->selector.count; i++) {
+        const struct vpa_requirement *r = &v->selector.items[i];
+        if (!demands_one_value(r))
+            continue;
+        index_key(&key, v->ns, r->key, r->values[0]);
+        size_t size = bucket_size(c, vpa_buf_text(&key));
+        if (!found || size < best_size) {
+            free(v->index_key);
+            v->index_key = vpa_xstrdup(vpa_buf_text(&key));
+            best_size = size;
+            found = true;
+        }
+    }
+    struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, v->index_key);
+    if (!bucket) {
+        size_t size = strlen(v->index_key) + 1;
+        bucket = vpa_xcalloc(1, sizeof(*bucket) + size);
+        memcpy(bucket->key, v->index_key, size);
+        vpa_table_put(&c->selectors, bucket->key, bucket);
+    }
+    if (bucket->count == bucket->capacity) {
+        bucket->capacity = bucket->capacity ? 2 * bucket->capacity : 1; /* usually the only one */
+        bucket->items = vpa_xreallocarray(bucket->items, bucket->capacity,
+                                          sizeof(struct vpa_autoscaler *));
+    }
+    bucket->items[bucket->count++] = v;
+}
+
+static void unfile_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    if (!v->index_key)
+        return;
+    struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, v->index_key);
+    size_t at = 0;
+    while (bucket->items[at] != v)
+        at++;
+    bucket->items[at] = bucket->items[--bucket->count];
+    if (bucket->count == 0) {
+        vpa_table_remove(&c->selectors, v->index_key);
+        free(bucket->items);
+        free(bucket);
+    }
+    vpa_free_indirect(&v->index_key);
+}
+
+void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *group,
+                              void (*fn)(struct vpa_group *group, struct vpa_autoscaler *v))
+{
+    vpa_auto_buf key;
+
+    vpa_buf_init(&key, INDEX_KEY_MAX);
+    for (size_t i = 0; i <= group->label_count; i++) {
+        if (i < group->label_count)
+            index_key(&key, group->ns, group->labels[i].key, group->labels[i].value);
+        else
+            index_key(&key, group->ns, NULL, NULL);
+        const struct vpa_selector_bucket *bucket =
+            vpa_table_find(&c->selectors, vpa_buf_text(&key));
+        for (size_t n = 0; bucket && n < bucket->count; n++)
+            fn(group, bucket->items[n]);
+    }
+}
+
+/* ---- selectors and links ---- */
+
+static bool requirements_equal(const struct vpa_requirement *a, const struct vpa_requirement *b)
+{
+    if (a->op != b->op || a->value_count != b->value_count || !vpa_str_eq(a->key, b->key))
+        return false;
+    for (size_t i = 0; i < a->value_count; i++) {
+        if (!vpa_str_eq(a->values[i], b->values[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool selectors_equal(const struct vpa_selector *a, const struct vpa_selector *b)
+{
+    if (a->nothing != b->nothing || a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        if (!requirements_equal(&a->items[i], &b->items[i]))
+            return false;
+    }
+    return true;
+}
+
+static void unlink_groups(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    while (v->group_count) {
+        struct vpa_group *group = v->groups[v->group_count - 1];
+        vpa_group_unlink(group, v);
+        vpa_group_drop_if_unused(c, group);
+    }
+}
+
+static void link_groups(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now)
+{
+    struct vpa_hashed *object;
+
+    for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
+        struct vpa_group *group = (struct vpa_group *)object;
+        if (vpa_group_matches(group, v)) {
+            vpa_group_link(group, v);
+            vpa_pods_promote(c, group, now);
+        }
+    }
+}
+
+/* Loaded histories stay (decision U2). */
+static void set_selector(struct vpa_cluster *c, struct vpa_autoscaler *v,
+                         const struct vpa_selector *selector, vpa_time now)
+{
+    if (v->has_selector && selectors_equal(&v->selector, selector))
+        return;
+    unlink_groups(c, v);
+    unfile_selector(c, v);
+    vpa_arena_clear(&v->arena);
+    v->selector = vpa_selector_copy(&v->arena, selector);
+    v->has_selector = true;
+    file_selector(c, v);
+    link_groups(c, v, now);
+}
+
+void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *member)
+{
+    struct vpa_settings *s = &member->state.settings;
+
+    s->under_vpa = true;
+    s->update_mode = v->object->update_mode;
+    vpa_settings_apply_policy(s, v->cluster->aggregation,
+                              vpa_policy_find(&v->object->resource_policy, member->name));
+}
+
+static void set_object(struct vpa_autoscaler *v, const struct vpa_object *object)
+{
+    if (v->object == object)
+        return;
+    v->object = object;
+    for (size_t i = 0; i < v->group_count; i++) {
+        for (struct vpa_member *m = v->groups[i]->members; m; m = m->next)
+            vpa_autoscaler_apply(v, m);
+    }
+}
+
+/* ---- put, find, remove ---- */
+
+static struct vpa_autoscaler *find_by_key(const struct vpa_cluster *c, const char *ns,
+                                          const char *name)
+{
+    vpa_auto_buf key;
+
+    vpa_buf_init(&key, 1024);
+    vpa_buf_printf(&key, "%s/%s", ns, name);
+    return vpa_table_find(&c->vpas, vpa_buf_text(&key));
+}
+
+static struct vpa_autoscaler *make_autoscaler(struct vpa_cluster *c,
+                                              const struct vpa_object *object)
+{
+    struct vpa_autoscaler *v = vpa_xcalloc(1, sizeof(*v));
+
+    v->cluster = c;
+    v->key = vpa_xprintf("%s/%s", object->meta.ns, object->meta.name);
+    v->ns = vpa_intern(c->names, object->meta.ns);
+    v->name = vpa_intern(c->names, object->meta.name);
+    v->object = object;
+    v->checkpoint_written = VPA_TIME_UNSET;
+    v->missing_since = VPA_TIME_UNSET;
+    vpa_arena_init(&v->arena, 128);
+    vpa_table_put(&c->vpas, v->key, v);
+    c->sorted_valid = false;
+    return v;
+}
+
+struct vpa_autoscaler *vpa_cluster_put_vpa(struct vpa_cluster *c, const struct vpa_object *object,
+                                           const struct vpa_selector *selector,
+                                           const char *unsupported, vpa_time now)
+{
+    struct vpa_autoscaler *v = find_by_key(c, object->meta.ns, object->meta.name);
+
+    if (!v)
+        v = make_autoscaler(c, object);
+    set_object(v, object);
+    v->resolved = selector != NULL;
+    if (selector)
+        set_selector(c, v, selector, now);
+    if (!vpa_str_eq(v->unsupported, unsupported)) {
+        free(v->unsupported);
+        v->unsupported = unsupported ? vpa_xstrdup(unsupported) : NULL;
+    }
+    return v;
+}
+
+struct vpa_autoscaler *vpa_cluster_find_vpa(const struct vpa_cluster *c, const char *ns,
+                                            const char *name)
+{
+    return find_by_key(c, ns, name);
+}
+
+void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    unlink_groups(c, v);
+    unfile_selector(c, v);
+    for (size_t i = 0; i < v->initial_count; i++) {
+        vpa_unintern(c->names, v->initial[i].container);
+        vpa_aggregate_release(v->initial[i].state);
+        free(v->initial[i].state);
+    }
+    free(v->initial);
+    free(v->groups);
+    free(v->unsupported);
+    vpa_arena_release(&v->arena);
+    vpa_unintern(c->names, v->ns);
+    vpa_unintern(c->names, v->name);
+    free(v->key);
+    free(v);
+}
+
+bool vpa_cluster_remove_vpa(struct vpa_cluster *c, const char *ns, const char *name)
+{
+    struct vpa_autoscaler *v = find_by_key(c, ns, name);
+
+    if (!v)
+        return false;
+    vpa_table_remove(&c->vpas, v->key);
+    c->sorted_valid = false;
+    vpa_autoscaler_free(c, v);
+    return true;
+}
+
+static int compare_autoscalers(const void *a, const void *b)
+{
+    const struct vpa_autoscaler *x = *(struct vpa_autoscaler *const *)a;
+    const struct vpa_autoscaler *y = *(struct vpa_autoscaler *const *)b;
+    int by_ns = x->ns == y->ns ? 0 : strcmp(x->ns, y->ns);
+
+    return by_ns ? by_ns : strcmp(x->name, y->name);
+}
+
+struct vpa_autoscaler *const *vpa_cluster_vpas(struct vpa_cluster *c, size_t *count)
+{
+    *count = c->vpas.count;
+    if (!c->sorted_valid) {
+        void *value;
+        size_t n = 0;
+
+        c->sorted = vpa_xreallocarray(c->sorted, *count + 1, sizeof(struct vpa_autoscaler *));
+        for (size_t i = 0; vpa_table_next(&c->vpas, &i, NULL, &value);)
+            c->sorted[n++] = value;
+        qsort(c->sorted, n, sizeof(struct vpa_autoscaler *), compare_autoscalers);
+        c->sorted_valid = true;
+    }
+    return c->sorted;
+}
+
+/* ---- what others may read ---- */
+
+const struct vpa_object *vpa_autoscaler_object(const struct vpa_autoscaler *v)
+{
+    return v->object;
+}
+
+const char *vpa_autoscaler_ns(const struct vpa_autoscaler *v)
+{
+    return v->ns;
+}
+
+const char *vpa_autoscaler_name(const struct vpa_autoscaler *v)
+{
+    return v->name;
+}
+
+const struct vpa_selector *vpa_autoscaler_selector(const struct vpa_autoscaler *v)
+{
+    return v->has_selector ? &v->selector : NULL;
+}
+
+bool vpa_autoscaler_resolved(const struct vpa_autoscaler *v)
+{
+    return v->resolved;
+}
+
+const char *vpa_autoscaler_unsupported(const struct vpa_autoscaler *v)
+{
+    return v->unsupported;
+}
+
+size_t vpa_autoscaler_pod_count(const struct vpa_autoscaler *v)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; v->resolved && i < v->group_count; i++)
+        count += v->groups[i]->pod_count;
+    return count;
+}
+
+size_t vpa_autoscaler_aggregate_count(const struct vpa_autoscaler *v)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < v->group_count; i++) {
+        for (const struct vpa_member *m = v->groups[i]->members; m; m = m->next)
+            count++;
+    }
+    return count;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count)
+{
+    const char **names = vpa_xcalloc(vpa_autoscaler_pod_count(v) + 1, sizeof(*names));
+    size_t n = 0;
+
+    for (size_t i = 0; v->resolved && i < v->group_count; i++) {
+        for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next)
+            names[n++] = vpa_tracked_pod_name(pod);
+    }
+    qsort(names, n, sizeof(*names), compare_names);
+    *count = n;
+    return names;
+}
+
+vpa_time vpa_autoscaler_checkpoint_written(const struct vpa_autoscaler *v)
+{
+    return v->checkpoint_written;
+}
+
+void vpa_autoscaler_set_checkpoint_written(struct vpa_autoscaler *v, vpa_time t)
+{
+    v->checkpoint_written = t;
+}
+
+/* ---- order of groups ---- */
+
+struct keyed_group {
+    char *key;
+    struct vpa_group *group;
+};
+
+static int compare_keyed_groups(const void *a, const void *b)
+{
+    return strcmp(((const struct keyed_group *)a)->key, ((const struct keyed_group *)b)->key);
+}
+
+/* Longest text of a label set: an object of metadata is limited to 1.5 MB by the API server. */
+#define GROUP_KEY_MAX (2u << 20)
+
+void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v)
+{
+    if (v->groups_sorted)
+        return;
+    struct keyed_group *keyed = vpa_xcalloc(v->group_count + 1, sizeof(*keyed));
+    for (size_t i = 0; i < v->group_count; i++) {
+        struct vpa_buf key;
+        vpa_buf_init(&key, GROUP_KEY_MAX);
+        vpa_group_key(v->groups[i], &key);
+        keyed[i] = (struct keyed_group){vpa_buf_take(&key), v->groups[i]};
+    }
+    qsort(keyed, v->group_count, sizeof(*keyed), compare_keyed_groups);
+    for (size_t i = 0; i < v->group_count; i++) {
+        v->groups[i] = keyed[i].group;
+        free(keyed[i].key);
+    }
+    free(keyed);
+    v->groups_sorted = true;
+}
+
+/* ---- recommendations ---- */
+
+static void note_recommendation(const struct vpa_cluster *c, struct vpa_member *m,
+                                enum vpa_kind kind, const struct vpa_resource_list *uncapped,
+                                size_t pods)
+{
+    const struct vpa_quantity *q = vpa_resource_find(uncapped, vpa_kind_name(kind));
+    vpa_amount before = m->state.last_recommendation[kind];
+    vpa_amount after = 0;
+
+    if (q)
+        after = kind == VPA_KIND_CPU ? vpa_quantity_milli_value(q) : vpa_quantity_value(q);
+    if (before > 0 && c->hooks.change)
+        c->hooks.change(c->hooks.ctx, m->state.settings.update_mode, kind, before, after, pods);
+    m->state.last_recommendation[kind] = q ? after : -1;
+}
+
+/* Reported once per period of MISSING_LIMIT without a recommendation. */
+static int check_missing(struct vpa_autoscaler *v, bool has_recommendation, vpa_time now,
+                         struct vpa_error *err)
+{
+    if (has_recommendation) {
+        v->missing_since = VPA_TIME_UNSET;
+        return 0;
+    }
+    if (vpa_time_is_unset(v->missing_since)) {
+        v->missing_since = now;
+        return 0;
+    }
+    if (vpa_time_add(v->missing_since, MISSING_LIMIT) >= now)
+        return 0;
+    v->missing_since = now;
+    return vpa_fail(err, VPA_NOT_FOUND,
+                    "VPA %s/%s is missing recommendation for more than 30m0s", v->ns, v->name);
+}
+
+int vpa_cluster_set_recommendation(struct vpa_cluster *c, struct vpa_autoscaler *v,
+                                   const struct vpa_recommendation *recommendation, vpa_time now,
+                                   struct vpa_error *err)
+{
+    size_t pods = vpa_autoscaler_pod_count(v);
+
+    for (size_t i = 0; i < v->group_count; i++) {
+        for (struct vpa_member *m = v->groups[i]->members; m; m = m->next) {
+            const struct vpa_container_recommendation *r =
+                vpa_recommendation_find(recommendation, m->name);
+            if (!r)
+                continue;
+            note_recommendation(c, m, VPA_KIND_CPU, &r->uncapped_target, pods);
+            note_recommendation(c, m, VPA_KIND_MEMORY, &r->uncapped_target, pods);
+        }
+    }
+    return check_missing(v, recommendation->container_count > 0, now, err);
+}

@@ -1,0 +1,228 @@
+/*
+ * Which OOM kills are new.
+ *
+ * The status of a pod does not say "a kill happened" but shows the present state of each container and the
+ * end of its previous instance. Comparing two versions finds two patterns: a container that now is
+ * terminated by an OOM kill, and one that was running, is running again and lost the instance between.
+ * Waiting (crash loop) to running repeats what was counted before, so it does not count.
+ *
+ * Watches repeat themselves: after a reconnection old versions may come again. An instance of a container
+ * is known by the number of restarts before it and by its end, both of which only grow within one pod, so
+ * two numbers per container tell what was counted already.
+ */
+#include "vpa/model/oom.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/str.h"
+
+#define OOM_KILLED "OOMKilled"
+#define RESTARTS_MAX ((1u << 28) - 1)
+
+/* ---- queue ---- */
+
+void vpa_oom_queue_init(struct vpa_oom_queue *q)
+{
+    *q = (struct vpa_oom_queue){0};
+}
+
+void vpa_oom_queue_release(struct vpa_oom_queue *q)
+{
+    free(q->items);
+    vpa_arena_release(&q->texts);
+    vpa_table_release(&q->seen);
+    for (size_t i = 0; q->seen_ring && i < VPA_OOM_EVENTS_MAX; i++)
+        free(q->seen_ring[i]);
+    free(q->seen_ring);
+    *q = (struct vpa_oom_queue){0};
+}
+
+void vpa_oom_queue_clear(struct vpa_oom_queue *q)
+{
+    q->count = 0;
+    q->dropped = 0;
+    vpa_arena_clear(&q->texts);
+}
+
+void vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory, const char *ns,
+                        const char *pod, const char *container)
+{
+    if (q->count == VPA_OOM_QUEUE_MAX) {
+        q->dropped++;
+        return;
+    }
+    VPA_GROW(q->items, q->count, q->capacity);
+    q->items[q->count++] = (struct vpa_oom){
+        .time = t,
+        .memory = memory,
+        .ns = vpa_arena_strdup(&q->texts, ns),
+        .pod = vpa_arena_strdup(&q->texts, pod),
+        .container = vpa_arena_strdup(&q->texts, container),
+    };
+}
+
+/* ---- pod status ---- */
+
+void vpa_oom_memory_init(struct vpa_oom_memory *m)
+{
+    *m = (struct vpa_oom_memory){.counted_finish = INT64_MIN, .counted_instance = -1};
+}
+
+vpa_amount vpa_oom_memory_request(const struct vpa_pod *pod, const char *container,
+                                  bool *from_status)
+{
+    const struct vpa_container_status *status = vpa_pod_status(pod, container);
+    struct vpa_resources resources = vpa_pod_effective_resources(pod, container);
+    const struct vpa_quantity *memory = vpa_resource_find(&resources.requests, VPA_MEMORY);
+
+    *from_status = status && status->resources.present;
+    return memory ? vpa_quantity_value(memory) : 0;
+}
+
+static bool is_oom(const struct vpa_container_termination *t)
+{
+    return t->present && vpa_str_eq(t->reason, OOM_KILLED);
+}
+
+/* True once per instance. */
+static bool count_instance(struct vpa_oom_memory *m, int32_t instance, vpa_time finished_at)
+{
+    int64_t finish = vpa_time_unix_nanos(finished_at);
+
+    if (instance <= m->counted_instance && finish <= m->counted_finish)
+        return false;
+    m->counted_instance = instance;
+    m->counted_finish = finish;
+    return true;
+}
+
+static uint32_t saturate_restarts(int32_t count)
+{
+    if (count < 0)
+        return 0;
+    return (uint32_t)count > RESTARTS_MAX ? RESTARTS_MAX : (uint32_t)count;
+}
+
+static void remember(struct vpa_oom_memory *m, const struct vpa_pod *pod, const char *container,
+                     const struct vpa_container_status *status)
+{
+    bool from_status;
+
+    m->request = vpa_oom_memory_request(pod, container, &from_status);
+    m->from_status = from_status;
+    m->known = status != NULL;
+    if (status) {
+        m->restart_count = saturate_restarts(status->restart_count) & RESTARTS_MAX;
+        m->running = status->running;
+        m->terminated = status->terminated.present;
+    }
+}
+
+bool vpa_oom_observe_container(struct vpa_oom_memory *m, const struct vpa_pod *pod,
+                               const char *container, bool new_uid, vpa_time *t,
+                               vpa_amount *memory)
+{
+    const struct vpa_container_status *status = vpa_pod_status(pod, container);
+    struct vpa_oom_memory old = *m;
+
+    if (new_uid) {
+        m->counted_finish = INT64_MIN;
+        m->counted_instance = -1;
+    }
+    remember(m, pod, container, status);
+    if (!status || !old.known)
+        return false;
+
+    bool restarted = m->restart_count > old.restart_count;
+    if (is_oom(&status->terminated) && (!old.terminated || restarted)) {
+        *t = status->terminated.finished_at;
+        *memory = m->request;
+        return count_instance(m, (int32_t)m->restart_count, *t);
+    }
+    if (status->running && old.running && restarted && is_oom(&status->last_terminated)) {
+        *t = status->last_terminated.finished_at;
+        *memory = old.request;
+        return count_instance(m, (int32_t)m->restart_count - 1, *t);
+    }
+    return false;
+}
+
+/* ---- eviction events ---- */
+
+/* False when the event was seen before. Events without a UID cannot be told apart and are new. */
+static bool remember_event(struct vpa_oom_queue *q, const char *uid)
+{
+    if (uid[0] == '\0')
+        return true;
+    if (vpa_table_find(&q->seen, uid))
+        return false;
+    if (!q->seen_ring)
+        q->seen_ring = vpa_xcalloc(VPA_OOM_EVENTS_MAX, sizeof(*q->seen_ring));
+    char **slot = &q->seen_ring[q->seen_next];
+    if (*slot) {
+        vpa_table_remove(&q->seen, *slot);
+        free(*slot);
+    }
+    *slot = vpa_xstrdup(uid);
+    vpa_table_put(&q->seen, *slot, *slot);
+    q->seen_next = (q->seen_next + 1) % VPA_OOM_EVENTS_MAX;
+    return true;
+}
+
+/* Pieces of a comma list; an absent annotation is an empty list. */
+static size_t list_length(const char *text)
+{
+    struct vpa_slice piece;
+    size_t n = 0;
+
+    for (const char *rest = text; rest && vpa_str_split(&rest, ',', &piece);)
+        n++;
+    return n;
+}
+
+/* One container of the event. */
+static int observe_usage(struct vpa_oom_queue *q, const struct vpa_event *event,
+                         struct vpa_slice container, struct vpa_slice usage, struct vpa_error *err)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_quantity quantity;
+
+    if (vpa_quantity_parse(&arena, vpa_arena_strndup(&arena, usage.ptr, usage.len), &quantity,
+                           err) < 0)
+        return vpa_wrap(err, "eviction of pod %s/%s: usage of container %.*s",
+                        event->involved_ns, event->involved_name, (int)container.len,
+                        container.ptr);
+    vpa_oom_queue_push(q, event->meta.creation, vpa_quantity_value(&quantity), event->involved_ns,
+                       event->involved_name,
+                       vpa_arena_strndup(&arena, container.ptr, container.len));
+    return 0;
+}
+
+size_t vpa_oom_observe_event(struct vpa_oom_queue *q, const struct vpa_event *event,
+                             struct vpa_error *err)
+{
+    const struct vpa_labels *annotations = &event->meta.annotations;
+    const char *containers = vpa_labels_get(annotations, "offending_containers");
+    const char *usages = vpa_labels_get(annotations, "offending_containers_usage");
+    const char *resources = vpa_labels_get(annotations, "starved_resource");
+    struct vpa_slice container;
+    struct vpa_slice usage;
+    struct vpa_slice resource;
+    size_t queued = 0;
+
+    if (!vpa_str_eq(event->reason, "Evicted") || !vpa_str_eq(event->involved_kind, "Pod"))
+        return 0;
+    if (list_length(containers) != list_length(usages) ||
+        list_length(containers) != list_length(resources))
+        return 0;
+    if (!remember_event(q, vpa_or_empty(event->meta.uid)))
+        return 0;
+    while (containers && vpa_str_split(&containers, ',', &container) &&
+           vpa_str_split(&usages, ',', &usage) && vpa_str_split(&resources, ',', &resource)) {
+        if (vpa_slice_eq(resource, VPA_MEMORY) &&
+            observe_usage(q, event, container, usage, err) == 0)
+            queued++;
+    }
+    return queued;
+}
