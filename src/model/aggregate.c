@@ -1,6 +1,6 @@
 /*
- * Aggregate container states: two decaying histograms, three numbers that tell how much is known, and
- * the settings of the VPA that uses them.
+ * Aggregate container states: two decaying histograms, three numbers that tell how much is known,
+ * and the settings of the VPA that uses them.
  *
  * Sample times and the count are those of CPU samples only; confidence, expiry and emptiness of the
  * reference implementation rest on them. Memory peaks carry the end of their interval as time, so
@@ -81,8 +81,7 @@ static void apply_controlled(struct vpa_settings *s, const struct vpa_container_
         const char *name = policy->controlled_resources[i];
         bool cpu = vpa_str_eq(name, VPA_CPU);
 
-        if ((cpu || vpa_str_eq(name, VPA_MEMORY)) &&
-            s->controlled_count < VPA_COUNT(s->controlled))
+        if ((cpu || vpa_str_eq(name, VPA_MEMORY)) && s->controlled_count < VPA_COUNT(s->controlled))
             s->controlled[s->controlled_count++] = cpu ? VPA_KIND_CPU : VPA_KIND_MEMORY;
     }
 }
@@ -92,7 +91,8 @@ static double thousandths(const struct vpa_quantity *q)
     return (double)vpa_quantity_milli_value(q) / 1000.0;
 }
 
-/* Seconds win over the duration text; validation refuses both with different values (decision S6). */
+/* Seconds win over the duration text; validation refuses both with different values (decision S6).
+ */
 static vpa_duration policy_interval(const struct vpa_container_policy *policy,
                                     vpa_duration otherwise)
 {

@@ -1,6 +1,6 @@
 /*
- * The cluster: life cycle, samples, garbage. What connects pods and VPAs is in cluster_groups.c, the two
- * ends are in cluster_pods.c and cluster_vpas.c, what a VPA knows in cluster_history.c.
+ * The cluster: life cycle, samples, garbage. What connects pods and VPAs is in cluster_groups.c,
+ * the two ends are in cluster_pods.c and cluster_vpas.c, what a VPA knows in cluster_history.c.
  */
 #include "vpa/model/cluster.h"
 
@@ -95,8 +95,8 @@ static const struct vpa_usage_observer *observer_of(const struct vpa_cluster *c)
 }
 
 int vpa_cluster_add_sample(struct vpa_cluster *c, const char *ns, const char *pod,
-                           const char *container, enum vpa_kind kind, vpa_time t,
-                           vpa_amount usage, vpa_time now, struct vpa_error *err)
+                           const char *container, enum vpa_kind kind, vpa_time t, vpa_amount usage,
+                           vpa_time now, struct vpa_error *err)
 {
     struct vpa_tracked_container *target;
 
@@ -123,9 +123,8 @@ int vpa_cluster_record_oom(struct vpa_cluster *c, const char *ns, const char *po
     if (vpa_container_record_oom(&target->state, &target->member->state, t, memory, observer_of(c),
                                  err) < 0) {
         struct vpa_error reason = err ? *err : (struct vpa_error){0};
-        return vpa_fail(err, VPA_INVALID,
-                        "error while recording OOM for {{%s %s} %s}, Reason: %s", ns, pod,
-                        container, reason.text);
+        return vpa_fail(err, VPA_INVALID, "error while recording OOM for {{%s %s} %s}, Reason: %s",
+                        ns, pod, container, reason.text);
     }
     return 0;
 }
@@ -154,8 +153,8 @@ static bool has_finished(const struct vpa_tracked_pod *pod)
     return pod->phase == VPA_PHASE_SUCCEEDED || pod->phase == VPA_PHASE_FAILED;
 }
 
-/* Whether a pod contributes to the aggregate: it runs, or it has finished and its controller exists, so that
- * another one may follow. */
+/* Whether a pod contributes to the aggregate: it runs, or it has finished and its controller
+ * exists, so that another one may follow. */
 static bool is_fed(const struct collection *g, const struct vpa_group *group, const char *name)
 {
     bool finished = false;

@@ -1,9 +1,10 @@
 /*
  * Groups: pods of one namespace with equal labels.
  *
- * Whether a VPA selects a pod depends on namespace and labels alone, so everything about matching is
- * done once per distinct label set: finding the VPAs, counting the pods, owning the aggregates. Replicas
- * of a Deployment share one group; pods with a label of their own (StatefulSets) have one each.
+ * Whether a VPA selects a pod depends on namespace and labels alone, so everything about matching
+ * is done once per distinct label set: finding the VPAs, counting the pods, owning the aggregates.
+ * Replicas of a Deployment share one group; pods with a label of their own (StatefulSets) have one
+ * each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +126,8 @@ static void mark_not_autoscaled(struct vpa_member *m)
     m->state.last_recommendation[VPA_KIND_MEMORY] = -1;
 }
 
-/* The aggregates lose their modes even when another VPA uses them too; as upstream, only the quality
- * metrics notice, and only until the other VPA's object changes. */
+/* The aggregates lose their modes even when another VPA uses them too; as upstream, only the
+ * quality metrics notice, and only until the other VPA's object changes. */
 void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v)
 {
     uint32_t at = 0;
@@ -152,15 +153,15 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The pairs are sorted as "k=v" texts, which is not the order of the keys: '-' and '.' come before '='. */
+/* The pairs are sorted as "k=v" texts, which is not the order of the keys: '-' and '.' come before
+ * '='. */
 void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out)
 {
     vpa_auto_arena arena = {0};
     char **pairs = vpa_arena_alloc(&arena, (group->label_count + 1) * sizeof(char *));
 
     for (size_t i = 0; i < group->label_count; i++)
-        pairs[i] =
-            vpa_arena_printf(&arena, "%s=%s", group->labels[i].key, group->labels[i].value);
+        pairs[i] = vpa_arena_printf(&arena, "%s=%s", group->labels[i].key, group->labels[i].value);
     qsort(pairs, group->label_count, sizeof(char *), compare_texts);
     for (size_t i = 0; i < group->label_count; i++) {
         if (i)

@@ -1,10 +1,11 @@
 /*
- * What a VPA knows: the aggregates of its groups and the histories loaded from checkpoints, merged by
- * container name.
+ * What a VPA knows: the aggregates of its groups and the histories loaded from checkpoints, merged
+ * by container name.
  *
- * Percentiles are never averaged: all weights of a container name are added before one is asked for. The
- * last digit of a sum depends on the order of its terms, so the order is fixed: aggregates by the text of
- * their label sets, then the loaded history. A name with a single source is not copied for reading.
+ * Percentiles are never averaged: all weights of a container name are added before one is asked
+ * for. The last digit of a sum depends on the order of its terms, so the order is fixed: aggregates
+ * by the text of their label sets, then the loaded history. A name with a single source is not
+ * copied for reading.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -127,8 +128,7 @@ static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const c
         return;
     }
     VPA_GROW(v->initial, v->initial_count, v->initial_capacity);
-    v->initial[v->initial_count++] =
-        (struct vpa_initial){vpa_intern(c->names, container), state};
+    v->initial[v->initial_count++] = (struct vpa_initial){vpa_intern(c->names, container), state};
 }
 
 int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
@@ -139,8 +139,8 @@ int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const cha
     struct vpa_aggregate *state;
 
     if (!v)
-        return vpa_fail(err, VPA_NOT_FOUND,
-                        "cannot load checkpoint to missing VPA object %s/%s", ns, vpa_name);
+        return vpa_fail(err, VPA_NOT_FOUND, "cannot load checkpoint to missing VPA object %s/%s",
+                        ns, vpa_name);
     state = vpa_xmalloc(sizeof(*state));
     vpa_aggregate_init(state, c->aggregation, now);
     if (vpa_aggregate_load(state, status, err) < 0) {
@@ -188,8 +188,8 @@ static struct vpa_aggregate *find_history(const struct vpa_histories *h, const c
     return NULL;
 }
 
-/* Takes the unfinished peak of every container out of the copies, so that a restart does not count two
- * peaks for one interval. Order: pods by name; containers of one pod go to different copies. */
+/* Takes the unfinished peak of every container out of the copies, so that a restart does not count
+ * two peaks for one interval. Order: pods by name; containers of one pod go to different copies. */
 static void subtract_open_peaks(const struct vpa_autoscaler *v, const struct vpa_histories *h,
                                 vpa_time now)
 {

@@ -2,12 +2,13 @@
  * Pods of the cluster.
  *
  * A pod is one heap block: what is common, its containers, its name. Containers are never taken out
- * again (a pod's containers do not change; init containers that become containers of a recreated pod of
- * the same name are the exception, and only add).
+ * again (a pod's containers do not change; init containers that become containers of a recreated
+ * pod of the same name are the exception, and only add).
  *
- * The memory saver keeps pods that no VPA matches as `idle` records without aggregates, in an index of
- * their own; they become tracked when a VPA matches their group. A tracked pod whose labels change to a
- * set that nothing matches stays as it was, next to its idle record: upstream skips the update.
+ * The memory saver keeps pods that no VPA matches as `idle` records without aggregates, in an index
+ * of their own; they become tracked when a VPA matches their group. A tracked pod whose labels
+ * change to a set that nothing matches stays as it was, next to its idle record: upstream skips the
+ * update.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +47,12 @@ static struct vpa_tracked_pod *find(const struct vpa_pointer_set *set, const cha
     return (struct vpa_tracked_pod *)vpa_pointer_set_find(set, pod_hash(ns, name), pod_is, &key);
 }
 
-struct vpa_tracked_pod *vpa_pods_find(const struct vpa_cluster *c, const char *ns,
-                                      const char *name)
+struct vpa_tracked_pod *vpa_pods_find(const struct vpa_cluster *c, const char *ns, const char *name)
 {
     return find(&c->pods, ns, name);
 }
 
-struct vpa_tracked_container *vpa_pod_find_container(struct vpa_tracked_pod *pod,
-                                                     const char *name)
+struct vpa_tracked_container *vpa_pod_find_container(struct vpa_tracked_pod *pod, const char *name)
 {
     for (size_t i = 0; i < pod->container_count; i++) {
         if (strcmp(pod->containers[i].name, name) == 0)
@@ -190,9 +189,8 @@ void vpa_pods_free_all(struct vpa_cluster *c)
 #define CONTAINERS_MAX UINT16_MAX
 
 /* The container of that name, added if missing; *pod may move. NULL when the pod is full. */
-static struct vpa_tracked_container *get_container(struct vpa_cluster *c,
-                                                   struct vpa_tracked_pod **pod, const char *name,
-                                                   vpa_time now)
+static struct vpa_tracked_container *
+get_container(struct vpa_cluster *c, struct vpa_tracked_pod **pod, const char *name, vpa_time now)
 {
     struct vpa_tracked_pod *old = *pod;
     struct vpa_tracked_container *container = vpa_pod_find_container(old, name);
@@ -456,8 +454,8 @@ bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char
     return find(&c->pods, ns, name) != NULL;
 }
 
-bool vpa_cluster_is_init_container(const struct vpa_cluster *c, const char *ns, const char *pod_name,
-                                   const char *container)
+bool vpa_cluster_is_init_container(const struct vpa_cluster *c, const char *ns,
+                                   const char *pod_name, const char *container)
 {
     const struct vpa_tracked_pod *pod = find(&c->pods, ns, pod_name);
     const char *rest = pod ? pod->init_names : NULL;

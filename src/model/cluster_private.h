@@ -5,7 +5,8 @@
  *                    │                    └── members (aggregates) ┘ by container name
  *                    └── VPAs whose selector matches, and back
  *
- * What 100,000 containers cost (64-bit, C library blocks rounded up to 16 bytes with 8 of overhead):
+ * What 100,000 containers cost (64-bit, C library blocks rounded up to 16 bytes with 8 of
+ * overhead):
  *
  *     pod         48 + 96 per container + name (about 30)        176
  *     index slot  8 at a load of 3/8 to 3/4                       16
@@ -18,8 +19,8 @@
  *     -----------------------------------------------------------------
  *     label set with one container name                          864 bytes, shared by its replicas
  *
- * so with ten replicas a pod costs about 280 bytes, 27 MiB for 100,000; test/bench/bench_model prints
- * the figures measured.
+ * so with ten replicas a pod costs about 280 bytes, 27 MiB for 100,000; test/bench/bench_model
+ * prints the figures measured.
  */
 #ifndef VPA_MODEL_CLUSTER_PRIVATE_H
 #define VPA_MODEL_CLUSTER_PRIVATE_H
@@ -44,8 +45,8 @@ struct vpa_tracked_container {
     struct vpa_oom_memory oom;
 };
 
-/* A pod of the model (in its group's `pods`), or, with the memory saver, one that no VPA matches (in
- * `idle`). Its name stands behind the containers. */
+/* A pod of the model (in its group's `pods`), or, with the memory saver, one that no VPA matches
+ * (in `idle`). Its name stands behind the containers. */
 struct vpa_tracked_pod {
     struct vpa_hashed hashed;
     uint16_t container_count;
@@ -121,11 +122,11 @@ struct vpa_cluster {
     struct vpa_usage_observer observer;
     bool memory_saver;
     struct vpa_intern_pool *names;
-    struct vpa_pointer_set pods;   /* tracked */
-    struct vpa_pointer_set idle;   /* not tracked, memory saver only */
+    struct vpa_pointer_set pods; /* tracked */
+    struct vpa_pointer_set idle; /* not tracked, memory saver only */
     struct vpa_pointer_set groups;
-    struct vpa_table vpas;         /* "namespace/name" to struct vpa_autoscaler */
-    struct vpa_table selectors;    /* index key to struct vpa_selector_bucket */
+    struct vpa_table vpas;          /* "namespace/name" to struct vpa_autoscaler */
+    struct vpa_table selectors;     /* index key to struct vpa_selector_bucket */
     struct vpa_autoscaler **sorted; /* by namespace and name; valid while sorted_valid */
     bool sorted_valid;
     size_t member_count;
@@ -172,8 +173,7 @@ void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v);
 /* Tracked pods only. */
 struct vpa_tracked_pod *vpa_pods_find(const struct vpa_cluster *c, const char *ns,
                                       const char *name);
-struct vpa_tracked_container *vpa_pod_find_container(struct vpa_tracked_pod *pod,
-                                                     const char *name);
+struct vpa_tracked_container *vpa_pod_find_container(struct vpa_tracked_pod *pod, const char *name);
 
 /* Memory saver: the idle pods of a group that is matched now become tracked. */
 void vpa_pods_promote(struct vpa_cluster *c, struct vpa_group *group, vpa_time now);

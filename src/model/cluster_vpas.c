@@ -1,11 +1,11 @@
 /*
  * VPAs of the cluster and which groups they select.
  *
- * With 10,000 VPAs in one namespace, trying every selector on every new label set would take a hundred
- * million matches. Nearly all selectors demand some "key = value", so each VPA is filed under one such
- * pair, and a label set only asks the VPAs under its own pairs. Of several pairs the one with the fewest
- * VPAs is taken: "app.kubernetes.io/managed-by=Helm" would be no help. Selectors without such a pair are
- * filed under their namespace and always tried.
+ * With 10,000 VPAs in one namespace, trying every selector on every new label set would take a
+ * hundred million matches. Nearly all selectors demand some "key = value", so each VPA is filed
+ * under one such pair, and a label set only asks the VPAs under its own pairs. Of several pairs the
+ * one with the fewest VPAs is taken: "app.kubernetes.io/managed-by=Helm" would be no help.
+ * Selectors without such a pair are filed under their namespace and always tried.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,8 @@ static void index_key(struct vpa_buf *out, const char *ns, const char *key, cons
     }
 }
 
-/* Keys and values of labels are short; longer ones (from Prometheus) are cut, which is harmless: the bucket
- * then also holds VPAs with other values, and each one is matched in full. */
+/* Keys and values of labels are short; longer ones (from Prometheus) are cut, which is harmless:
+ * the bucket then also holds VPAs with other values, and each one is matched in full. */
 #define INDEX_KEY_MAX 1024
 
 static bool demands_one_value(const struct vpa_requirement *r)
@@ -78,8 +78,8 @@ static void file_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
     }
     if (bucket->count == bucket->capacity) {
         bucket->capacity = bucket->capacity ? 2 * bucket->capacity : 1; /* usually the only one */
-        bucket->items = vpa_xreallocarray(bucket->items, bucket->capacity,
-                                          sizeof(struct vpa_autoscaler *));
+        bucket->items =
+            vpa_xreallocarray(bucket->items, bucket->capacity, sizeof(struct vpa_autoscaler *));
     }
     bucket->items[bucket->count++] = v;
 }
@@ -460,8 +460,8 @@ static int check_missing(struct vpa_autoscaler *v, bool has_recommendation, vpa_
     if (vpa_time_add(v->missing_since, MISSING_LIMIT) >= now)
         return 0;
     v->missing_since = now;
-    return vpa_fail(err, VPA_NOT_FOUND,
-                    "VPA %s/%s is missing recommendation for more than 30m0s", v->ns, v->name);
+    return vpa_fail(err, VPA_NOT_FOUND, "VPA %s/%s is missing recommendation for more than 30m0s",
+                    v->ns, v->name);
 }
 
 int vpa_cluster_set_recommendation(struct vpa_cluster *c, struct vpa_autoscaler *v,

@@ -1,15 +1,16 @@
 /*
  * From raw samples to what is remembered.
  *
- * Memory cannot be throttled, so only its peaks matter: of every interval (a day) the largest value, once
- * per container. The interval belongs to the container and starts with its first memory sample. While it
- * is open its peak is already in the histogram, and is exchanged when a larger value comes; so there is
- * no "current interval" apart from the history. A peak is stamped with the end of its interval.
+ * Memory cannot be throttled, so only its peaks matter: of every interval (a day) the largest
+ * value, once per container. The interval belongs to the container and starts with its first memory
+ * sample. While it is open its peak is already in the histogram, and is exchanged when a larger
+ * value comes; so there is no "current interval" apart from the history. A peak is stamped with the
+ * end of its interval.
  *
- * An OOM kill says that the container needed more than it had. How much more nobody knows, so a sample of
- * the larger of (request, peak), raised by a ratio and by a minimum, is recorded as a peak of its own kind:
- * it counts like usage, but is not taken as usage when the next OOM is computed, lest repeated kills run
- * away.
+ * An OOM kill says that the container needed more than it had. How much more nobody knows, so a
+ * sample of the larger of (request, peak), raised by a ratio and by a minimum, is recorded as a
+ * peak of its own kind: it counts like usage, but is not taken as usage when the next OOM is
+ * computed, lest repeated kills run away.
  */
 #include "vpa/model/container.h"
 
@@ -75,7 +76,8 @@ static bool add_memory(struct vpa_container_state *c, struct vpa_aggregate *a, v
         end = t;
     if (t < end) {
         vpa_amount old = vpa_amount_max(c->memory_peak, c->oom_peak);
-        /* A peak of 0 is taken for "none", so nothing follows it in its interval; upstream does so. */
+        /* A peak of 0 is taken for "none", so nothing follows it in its interval; upstream does so.
+         */
         if (old != 0 && bytes > old) {
             vpa_aggregate_subtract_memory(a, end, old);
             new_peak = true;

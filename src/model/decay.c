@@ -1,19 +1,19 @@
 /*
  * Decay by inflation.
  *
- * To halve the weight of every stored sample each half-life one would have to touch all buckets of all
- * histograms all the time. It is the same to leave old weights alone and to give new samples a weight
- * that doubles every half-life: only the proportions count. A sample at time t weighs
- * 2^((t - ref) / half_life), where ref is a fixed reference, the multiple of the half-life (counted
- * from year 1) nearest to the first sample.
+ * To halve the weight of every stored sample each half-life one would have to touch all buckets of
+ * all histograms all the time. It is the same to leave old weights alone and to give new samples a
+ * weight that doubles every half-life: only the proportions count. A sample at time t weighs 2^((t
+ * - ref) / half_life), where ref is a fixed reference, the multiple of the half-life (counted from
+ * year 1) nearest to the first sample.
  *
- * Doubles overflow at 2^1024, so when a sample is more than 100 half-lives ahead of the reference, the
- * reference moves there and all weights are scaled down once, exactly, by a power of two.
+ * Doubles overflow at 2^1024, so when a sample is more than 100 half-lives ahead of the reference,
+ * the reference moves there and all weights are scaled down once, exactly, by a power of two.
  *
- * Two histograms can be added when their references are equal; the older one is shifted to the newer
- * reference first. If a reference is not on the grid (the half-life was changed after a checkpoint was
- * written), shifting rounds it and both still differ a little; the reference implementation adds them
- * nevertheless, and so does this one.
+ * Two histograms can be added when their references are equal; the older one is shifted to the
+ * newer reference first. If a reference is not on the grid (the half-life was changed after a
+ * checkpoint was written), shifting rounds it and both still differ a little; the reference
+ * implementation adds them nevertheless, and so does this one.
  */
 #include "vpa/model/decay.h"
 

@@ -1,13 +1,14 @@
 /*
  * How much to recommend.
  *
- * A percentile of the past is not yet a recommendation: a safety margin is added, and the bounds within
- * which nobody need act are the wider the less is known. "How much is known" is the confidence: the number
- * of days (intervals) of history, or of days' worth of samples, whichever is less. The upper bound is
- * multiplied with (1 + 1/confidence), the lower with (1 + 0.001/confidence)^-2: after a day 2 and 0.998.
+ * A percentile of the past is not yet a recommendation: a safety margin is added, and the bounds
+ * within which nobody need act are the wider the less is known. "How much is known" is the
+ * confidence: the number of days (intervals) of history, or of days' worth of samples, whichever is
+ * less. The upper bound is multiplied with (1 + 1/confidence), the lower with (1 +
+ * 0.001/confidence)^-2: after a day 2 and 0.998.
  *
- * Amounts are whole millicores and bytes between all stages, and every stage truncates. The sum with the
- * margin is the only step without a clamp.
+ * Amounts are whole millicores and bytes between all stages, and every stage truncates. The sum
+ * with the margin is the only step without a clamp.
  */
 #include "vpa/model/estimator.h"
 
@@ -78,8 +79,8 @@ double vpa_estimator_confidence(const struct vpa_estimator *e, const struct vpa_
                                 enum vpa_kind kind)
 {
     vpa_duration interval = e->confidence_interval[kind];
-    double lifespan = (double)vpa_time_sub(history->last_sample, history->first_sample) /
-                      (double)interval;
+    double lifespan =
+        (double)vpa_time_sub(history->last_sample, history->first_sample) / (double)interval;
     double samples = (double)history->sample_count / whole_and_fraction_minutes(interval);
 
     return samples < lifespan ? samples : lifespan;
@@ -105,7 +106,7 @@ void vpa_estimator_estimate(const struct vpa_estimator *e, const struct vpa_hist
 {
     for (enum vpa_bound bound = VPA_TARGET; bound < VPA_BOUNDS; bound++) {
         for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++)
-            out->bound[bound].value[kind] = vpa_amount_max(estimate(e, history, kind, bound),
-                                                           minimum->value[kind]);
+            out->bound[bound].value[kind] =
+                vpa_amount_max(estimate(e, history, kind, bound), minimum->value[kind]);
     }
 }

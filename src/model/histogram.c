@@ -1,27 +1,28 @@
 /*
  * Histograms that remember a workload in a few hundred bytes.
  *
- * The problem: keep the distribution of weeks of samples, merge the distributions of replicas, and ask
- * for percentiles, for 100,000 containers at once. The answer is a histogram whose buckets grow by 5 %
- * each: 176 of them span 10 millicores to 1,000 cores, so a percentile is never more than 5 % too high,
- * and two histograms are merged by adding weights.
+ * The problem: keep the distribution of weeks of samples, merge the distributions of replicas, and
+ * ask for percentiles, for 100,000 containers at once. The answer is a histogram whose buckets grow
+ * by 5 % each: 176 of them span 10 millicores to 1,000 cores, so a percentile is never more than 5
+ * % too high, and two histograms are merged by adding weights.
  *
  * Representation. 176 doubles would be 1.4 KB for every resource of every container, while a real
- * workload touches 10 to 30 neighbouring buckets. So only the span base .. base + span - 1 that ever held
- * weight is stored, in one heap block that grows when a sample lands outside of it (rarely: the span of a
- * workload settles in its first day). Bucket borders are common to all histograms and live in the options.
+ * workload touches 10 to 30 neighbouring buckets. So only the span base .. base + span - 1 that
+ * ever held weight is stored, in one heap block that grows when a sample lands outside of it
+ * (rarely: the span of a workload settles in its first day). Bucket borders are common to all
+ * histograms and live in the options.
  *
  * Invariants.
  *   - every bucket outside of the span weighs exactly 0
- *   - min .. max is the *visible* range: the reference implementation narrows it when an edge bucket
- *     falls below epsilon, but leaves the weight in the bucket and in the total. Such residues are
- *     neither scaled nor merged nor saved, yet they count in percentiles through the total, and they
- *     come back into view when the range grows over them. Results equal the reference's to the last bit,
- *     so this is kept exactly; the span therefore never shrinks with the range.
+ *   - min .. max is the *visible* range: the reference implementation narrows it when an edge
+ * bucket falls below epsilon, but leaves the weight in the bucket and in the total. Such residues
+ * are neither scaled nor merged nor saved, yet they count in percentiles through the total, and
+ * they come back into view when the range grows over them. Results equal the reference's to the
+ * last bit, so this is kept exactly; the span therefore never shrinks with the range.
  *   - expressions are evaluated in the order of the specification, one rounding per operation
  *
- * Borders are those of the reference too: find_bucket(bucket_start(i)) is i - 1 for most i, because the
- * logarithm and the power round differently. Both are needed as they are.
+ * Borders are those of the reference too: find_bucket(bucket_start(i)) is i - 1 for most i, because
+ * the logarithm and the power round differently. Both are needed as they are.
  */
 #include "vpa/model/histogram.h"
 
@@ -43,7 +44,8 @@ static int check_bucket_count(double count, struct vpa_error *err)
     return 0;
 }
 
-/* How many times the first bucket's width must grow by ratio until the sum of widths reaches value. */
+/* How many times the first bucket's width must grow by ratio until the sum of widths reaches value.
+ */
 static double exponential_position(const struct vpa_histogram_options *o, double value)
 {
     return vpa_log(value * (o->ratio - 1.0) / o->first + 1.0) / o->log_ratio;
@@ -154,8 +156,8 @@ double vpa_histogram_weight(const struct vpa_histogram *h, uint32_t bucket)
 }
 
 /*
- * Makes first .. last part of the span. The span is kept odd where possible: blocks of the C library come
- * in 24, 40, 56, ... bytes, so that an even number of doubles wastes one.
+ * Makes first .. last part of the span. The span is kept odd where possible: blocks of the C
+ * library come in 24, 40, 56, ... bytes, so that an even number of doubles wastes one.
  */
 static void cover(struct vpa_histogram *h, uint32_t first, uint32_t last)
 {
@@ -390,6 +392,7 @@ int vpa_histogram_load(struct vpa_histogram *h, const struct vpa_bucket_weight *
         *weight_at(h, b) += (double)entries[i].weight * ratio;
     }
     h->total += total_weight;
-    trim(h); /* rounding may have taken an edge below epsilon, which would look like an empty histogram */
+    trim(h); /* rounding may have taken an edge below epsilon, which would look like an empty
+                histogram */
     return 0;
 }

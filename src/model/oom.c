@@ -1,14 +1,15 @@
 /*
  * Which OOM kills are new.
  *
- * The status of a pod does not say "a kill happened" but shows the present state of each container and the
- * end of its previous instance. Comparing two versions finds two patterns: a container that now is
- * terminated by an OOM kill, and one that was running, is running again and lost the instance between.
- * Waiting (crash loop) to running repeats what was counted before, so it does not count.
+ * The status of a pod does not say "a kill happened" but shows the present state of each container
+ * and the end of its previous instance. Comparing two versions finds two patterns: a container that
+ * now is terminated by an OOM kill, and one that was running, is running again and lost the
+ * instance between. Waiting (crash loop) to running repeats what was counted before, so it does not
+ * count.
  *
- * Watches repeat themselves: after a reconnection old versions may come again. An instance of a container
- * is known by the number of restarts before it and by its end, both of which only grow within one pod, so
- * two numbers per container tell what was counted already.
+ * Watches repeat themselves: after a reconnection old versions may come again. An instance of a
+ * container is known by the number of restarts before it and by its end, both of which only grow
+ * within one pod, so two numbers per container tell what was counted already.
  */
 #include "vpa/model/oom.h"
 
@@ -120,8 +121,7 @@ static void remember(struct vpa_oom_memory *m, const struct vpa_pod *pod, const 
 }
 
 bool vpa_oom_observe_container(struct vpa_oom_memory *m, const struct vpa_pod *pod,
-                               const char *container, bool new_uid, vpa_time *t,
-                               vpa_amount *memory)
+                               const char *container, bool new_uid, vpa_time *t, vpa_amount *memory)
 {
     const struct vpa_container_status *status = vpa_pod_status(pod, container);
     struct vpa_oom_memory old = *m;
@@ -190,9 +190,8 @@ static int observe_usage(struct vpa_oom_queue *q, const struct vpa_event *event,
 
     if (vpa_quantity_parse(&arena, vpa_arena_strndup(&arena, usage.ptr, usage.len), &quantity,
                            err) < 0)
-        return vpa_wrap(err, "eviction of pod %s/%s: usage of container %.*s",
-                        event->involved_ns, event->involved_name, (int)container.len,
-                        container.ptr);
+        return vpa_wrap(err, "eviction of pod %s/%s: usage of container %.*s", event->involved_ns,
+                        event->involved_name, (int)container.len, container.ptr);
     vpa_oom_queue_push(q, event->meta.creation, vpa_quantity_value(&quantity), event->involved_ns,
                        event->involved_name,
                        vpa_arena_strndup(&arena, container.ptr, container.len));

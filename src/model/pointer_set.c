@@ -1,4 +1,5 @@
-/* Open addressing with linear probing; removed slots are tombstones until the set grows or is cleaned. */
+/* Open addressing with linear probing; removed slots are tombstones until the set grows or is
+ * cleaned. */
 #include "pointer_set.h"
 
 #include <assert.h>

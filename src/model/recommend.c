@@ -88,13 +88,11 @@ void vpa_render_humanized(vpa_amount bytes, struct vpa_buf *out)
     static const struct {
         vpa_amount size;
         const char *suffix;
-    } units[] = {
-        {INT64_C(1) << 40, "Ti"}, {1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}};
+    } units[] = {{INT64_C(1) << 40, "Ti"}, {1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}};
 
     for (size_t i = 0; i < VPA_COUNT(units); i++) {
         if (bytes >= units[i].size) {
-            vpa_buf_printf(out, "%.2f%s", (double)bytes / (double)units[i].size,
-                           units[i].suffix);
+            vpa_buf_printf(out, "%.2f%s", (double)bytes / (double)units[i].size, units[i].suffix);
             return;
         }
     }
@@ -137,8 +135,8 @@ static struct vpa_resource_list render_list(const struct vpa_container_estimate 
         if (estimate->controlled[kind])
             list.items[list.count++] = (struct vpa_resource){
                 .name = vpa_kind_name(kind),
-                .quantity = vpa_render_amount(
-                    kind, estimate->estimate.bound[bound].value[kind], r, arena),
+                .quantity =
+                    vpa_render_amount(kind, estimate->estimate.bound[bound].value[kind], r, arena),
             };
     }
     return list;
@@ -149,8 +147,7 @@ struct vpa_recommendation vpa_render(const struct vpa_estimates *estimates,
 {
     struct vpa_recommendation rec = {
         .present = true,
-        .containers =
-            vpa_arena_alloc(arena, (estimates->count + 1) * sizeof(*rec.containers)),
+        .containers = vpa_arena_alloc(arena, (estimates->count + 1) * sizeof(*rec.containers)),
         .container_count = estimates->count,
     };
 

@@ -1,6 +1,6 @@
 /*
- * Aggregate container state: the history of all containers of one name in pods with equal labels, the
- * settings that the VPA gives to it, and its stored form (checkpoint).
+ * Aggregate container state: the history of all containers of one name in pods with equal labels,
+ * the settings that the VPA gives to it, and its stored form (checkpoint).
  */
 #ifndef VPA_MODEL_AGGREGATE_H
 #define VPA_MODEL_AGGREGATE_H
@@ -12,7 +12,7 @@
 #include "vpa/model/decay.h"
 
 enum vpa_kind { VPA_KIND_CPU, VPA_KIND_MEMORY, VPA_KINDS }; /* index of per-resource arrays */
-const char *vpa_kind_name(enum vpa_kind kind); /* "cpu", "memory" */
+const char *vpa_kind_name(enum vpa_kind kind);              /* "cpu", "memory" */
 
 /* The global aggregation configuration (flags); set once, outlives everything made with it. */
 struct vpa_aggregation {
@@ -30,7 +30,8 @@ struct vpa_aggregation {
 void vpa_aggregation_init(struct vpa_aggregation *a);
 void vpa_aggregation_release(struct vpa_aggregation *a);
 
-/* What a VPA says about one container. Texts are borrowed from the VPA object, known modes are static. */
+/* What a VPA says about one container. Texts are borrowed from the VPA object, known modes are
+ * static. */
 struct vpa_settings {
     double oom_bump_up_ratio;
     double oom_min_bump_up;
@@ -45,12 +46,12 @@ struct vpa_settings {
 };
 /* No VPA: everything global. */
 void vpa_settings_init(struct vpa_settings *s, const struct vpa_aggregation *global);
-/* Applies a container policy (NULL: none): every field that the policy lacks, or all of them without
- * the feature gate, has the global value (decision S7). under_vpa and update_mode stay. */
+/* Applies a container policy (NULL: none): every field that the policy lacks, or all of them
+ * without the feature gate, has the global value (decision S7). under_vpa and update_mode stay. */
 void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_aggregation *global,
                                const struct vpa_container_policy *policy);
-/* The VPA left: modes and controlled resources are cleared; the other settings stay until another VPA
- * applies its own. */
+/* The VPA left: modes and controlled resources are cleared; the other settings stay until another
+ * VPA applies its own. */
 void vpa_settings_mark_not_autoscaled(struct vpa_settings *s);
 bool vpa_settings_needs_recommendation(const struct vpa_settings *s);
 bool vpa_settings_controls(const struct vpa_settings *s, enum vpa_kind kind);
@@ -69,7 +70,8 @@ struct vpa_aggregate {
     vpa_amount last_recommendation[VPA_KINDS]; /* uncapped target; negative: none */
 };
 
-void vpa_aggregate_init(struct vpa_aggregate *a, const struct vpa_aggregation *global, vpa_time now);
+void vpa_aggregate_init(struct vpa_aggregate *a, const struct vpa_aggregation *global,
+                        vpa_time now);
 void vpa_aggregate_release(struct vpa_aggregate *a);
 void vpa_aggregate_add_cpu(struct vpa_aggregate *a, vpa_time t, vpa_amount millis);
 void vpa_aggregate_add_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount bytes);
@@ -78,17 +80,20 @@ void vpa_aggregate_subtract_memory(struct vpa_aggregate *a, vpa_time t, vpa_amou
 void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other);
 /* No CPU sample; memory peaks do not count, as upstream has it. */
 bool vpa_aggregate_is_empty(const struct vpa_aggregate *a);
-/* Idle for the whole window of its settings since its last CPU sample, or since `created` without one. */
+/* Idle for the whole window of its settings since its last CPU sample, or since `created` without
+ * one. */
 bool vpa_aggregate_is_expired(const struct vpa_aggregate *a, vpa_time now);
-/* Whether the garbage collection may take it: expired, or without a sample of any kind and not fed by a
- * living pod. Memory peaks keep an aggregate without CPU samples alive for the window (decision U3). */
+/* Whether the garbage collection may take it: expired, or without a sample of any kind and not fed
+ * by a living pod. Memory peaks keep an aggregate without CPU samples alive for the window
+ * (decision U3). */
 bool vpa_aggregate_is_garbage(const struct vpa_aggregate *a, bool fed, vpa_time now);
 
 /* The stored form; its buckets live in the arena. */
 void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_arena *arena,
                         struct vpa_checkpoint_status *out);
-/* Loads into a fresh aggregate: version, count and times, memory, then CPU. What came before the error
- * stays loaded, so a failed aggregate is to be thrown away. VPA_INVALID with upstream's text. */
+/* Loads into a fresh aggregate: version, count and times, memory, then CPU. What came before the
+ * error stays loaded, so a failed aggregate is to be thrown away. VPA_INVALID with upstream's text.
+ */
 int vpa_aggregate_load(struct vpa_aggregate *a, const struct vpa_checkpoint_status *status,
                        struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -1,9 +1,10 @@
 /*
- * The cluster as the recommender sees it: pods, VPAs, and the aggregated histories that connect them.
+ * The cluster as the recommender sees it: pods, VPAs, and the aggregated histories that connect
+ * them.
  *
- * Pods of one namespace with equal labels form a group; a group has one aggregate per container name;
- * a VPA is linked to the groups that its selector matches. Everything is matched and counted by group,
- * so ten replicas cost one match, and the pods of a VPA are the sum over its groups.
+ * Pods of one namespace with equal labels form a group; a group has one aggregate per container
+ * name; a VPA is linked to the groups that its selector matches. Everything is matched and counted
+ * by group, so ten replicas cost one match, and the pods of a VPA are the sum over its groups.
  *
  * A pass of the recommender:
  *     vpa_cluster_put_vpa() for every VPA in force, vpa_cluster_remove_vpa() for those gone
@@ -11,11 +12,11 @@
  *     vpa_cluster_add_sample() for the usage, vpa_cluster_record_oom() for the queue
  *     vpa_cluster_remove_deleted_pods()
  *     for each of vpa_cluster_vpas(): vpa_recommend() (recommend.h), post-processing,
- *         vpa_cluster_set_recommendation(), vpa_status_build() (status.h), patch if it differs
- *     vpa_cluster_checkpoints() for each VPA
- *     vpa_cluster_collect_garbage()
+ *         vpa_cluster_set_recommendation(), vpa_object_status_build() (object_status.h), patch if
+ * it differs vpa_cluster_checkpoints() for each VPA vpa_cluster_collect_garbage()
  *
- * Names are interned: equal texts are one pointer. Single-threaded. The clock is the argument `now`.
+ * Names are interned: equal texts are one pointer. Single-threaded. The clock is the argument
+ * `now`.
  */
 #ifndef VPA_MODEL_CLUSTER_H
 #define VPA_MODEL_CLUSTER_H
@@ -28,8 +29,8 @@
 /* Quality metrics (metrics.md 3.1 of the specification); members may be NULL. */
 struct vpa_model_hooks {
     void *ctx;
-    /* A usage or OOM sample of a container under a VPA that scales it. recommendation: last uncapped
-     * target, millicores or bytes; 0: missing. update_mode may be NULL. */
+    /* A usage or OOM sample of a container under a VPA that scales it. recommendation: last
+     * uncapped target, millicores or bytes; 0: missing. update_mode may be NULL. */
     void (*usage)(void *ctx, const char *update_mode, enum vpa_kind kind, bool is_oom,
                   vpa_amount usage, vpa_amount recommendation);
     /* A recommendation followed another (before > 0) for one linked aggregate. */
@@ -47,7 +48,8 @@ struct vpa_cluster *vpa_cluster_new(const struct vpa_cluster_options *options);
 void vpa_cluster_free(struct vpa_cluster *c); /* NULL is ignored */
 
 size_t vpa_cluster_pod_count(const struct vpa_cluster *c);
-size_t vpa_cluster_aggregate_count(const struct vpa_cluster *c); /* metric aggregate_container_states_count */
+size_t vpa_cluster_aggregate_count(
+    const struct vpa_cluster *c); /* metric aggregate_container_states_count */
 
 /* ---- VPAs ---- */
 
@@ -55,12 +57,12 @@ size_t vpa_cluster_aggregate_count(const struct vpa_cluster *c); /* metric aggre
 struct vpa_autoscaler;
 
 /*
- * Adds or updates a VPA. object is borrowed: it must stay valid until the next put of the same name or
- * its removal; to replace it, put the new one first and free the old one after that.
+ * Adds or updates a VPA. object is borrowed: it must stay valid until the next put of the same name
+ * or its removal; to replace it, put the new one first and free the old one after that.
  *
- * selector: of the target, copied. NULL: the target cannot be resolved now; the VPA then counts no pods but
- * keeps the histories that its last selector found (decision U2). unsupported: message of the condition
- * ConfigUnsupported, copied; NULL when the configuration is fine.
+ * selector: of the target, copied. NULL: the target cannot be resolved now; the VPA then counts no
+ * pods but keeps the histories that its last selector found (decision U2). unsupported: message of
+ * the condition ConfigUnsupported, copied; NULL when the configuration is fine.
  */
 struct vpa_autoscaler *vpa_cluster_put_vpa(struct vpa_cluster *c, const struct vpa_object *object,
                                            const struct vpa_selector *selector,
@@ -79,12 +81,13 @@ const char *vpa_autoscaler_name(const struct vpa_autoscaler *v);
 const struct vpa_selector *vpa_autoscaler_selector(const struct vpa_autoscaler *v);
 bool vpa_autoscaler_resolved(const struct vpa_autoscaler *v);
 const char *vpa_autoscaler_unsupported(const struct vpa_autoscaler *v); /* message or NULL */
-size_t vpa_autoscaler_pod_count(const struct vpa_autoscaler *v); /* 0 while unresolved */
+size_t vpa_autoscaler_pod_count(const struct vpa_autoscaler *v);        /* 0 while unresolved */
 size_t vpa_autoscaler_aggregate_count(const struct vpa_autoscaler *v);
-/* Pods counted by vpa_autoscaler_pod_count, by name; heap array that the caller frees. For reading the
- * external metrics and for logs. */
+/* Pods counted by vpa_autoscaler_pod_count, by name; heap array that the caller frees. For reading
+ * the external metrics and for logs. */
 const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count);
-/* When its checkpoints were last written; unset: never. The writer keeps it (recommender.md 14.2). */
+/* When its checkpoints were last written; unset: never. The writer keeps it (recommender.md 14.2).
+ */
 vpa_time vpa_autoscaler_checkpoint_written(const struct vpa_autoscaler *v);
 void vpa_autoscaler_set_checkpoint_written(struct vpa_autoscaler *v, vpa_time t);
 
@@ -106,19 +109,21 @@ enum vpa_phase {
 };
 enum vpa_phase vpa_phase_parse(const char *text); /* anything else is VPA_PHASE_UNKNOWN */
 
-/* Adds or updates a pod with its containers and init container names; compares its container statuses
- * with those of the version before and queues new OOM kills (ooms may be NULL). Nothing is borrowed. */
+/* Adds or updates a pod with its containers and init container names; compares its container
+ * statuses with those of the version before and queues new OOM kills (ooms may be NULL). Nothing is
+ * borrowed. */
 void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *pod,
                          struct vpa_oom_queue *ooms, vpa_time now);
-/* The same in parts, for histories read from Prometheus: such pods are tracked also by the memory saver. */
+/* The same in parts, for histories read from Prometheus: such pods are tracked also by the memory
+ * saver. */
 void vpa_cluster_put_bare_pod(struct vpa_cluster *c, const char *ns, const char *name,
                               const struct vpa_labels *labels, enum vpa_phase phase, vpa_time now);
 int vpa_cluster_put_container(struct vpa_cluster *c, const char *ns, const char *pod,
                               const char *container, vpa_time now,
                               struct vpa_error *err) VPA_MUST_CHECK;
 bool vpa_cluster_remove_pod(struct vpa_cluster *c, const char *ns, const char *name);
-/* Deleted pods leave the model after the samples and OOMs of the pass. A pod that is put again before
- * that stays. mark_all: before a fresh LIST. */
+/* Deleted pods leave the model after the samples and OOMs of the pass. A pod that is put again
+ * before that stays. mark_all: before a fresh LIST. */
 void vpa_cluster_mark_pod_deleted(struct vpa_cluster *c, const char *ns, const char *name);
 void vpa_cluster_mark_all_pods_deleted(struct vpa_cluster *c);
 size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c); /* how many */
@@ -127,9 +132,9 @@ bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char
 bool vpa_cluster_is_init_container(const struct vpa_cluster *c, const char *ns, const char *pod,
                                    const char *container);
 
-/* Where the requests of containers were found, for the metric vpa_resources_get_resources_count: one per
- * container of the tracked pods (upstream looks at each once per pass), plus one per OOM kill observed
- * since the last call. */
+/* Where the requests of containers were found, for the metric vpa_resources_get_resources_count:
+ * one per container of the tracked pods (upstream looks at each once per pass), plus one per OOM
+ * kill observed since the last call. */
 struct vpa_lookups {
     size_t from_status; /* Pod.Status.ContainerStatuses */
     size_t from_spec;   /* Pod.Spec.Containers */
@@ -138,11 +143,11 @@ struct vpa_lookups vpa_cluster_take_lookups(struct vpa_cluster *c);
 
 /* ---- Samples ---- */
 
-/* VPA_NOT_FOUND ("KeyError: ...") for an unknown pod or container, VPA_INVALID ("sample discarded ...")
- * when refused. */
+/* VPA_NOT_FOUND ("KeyError: ...") for an unknown pod or container, VPA_INVALID ("sample discarded
+ * ...") when refused. */
 int vpa_cluster_add_sample(struct vpa_cluster *c, const char *ns, const char *pod,
-                           const char *container, enum vpa_kind kind, vpa_time t,
-                           vpa_amount usage, vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
+                           const char *container, enum vpa_kind kind, vpa_time t, vpa_amount usage,
+                           vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
 int vpa_cluster_record_oom(struct vpa_cluster *c, const char *ns, const char *pod,
                            const char *container, vpa_time t, vpa_amount memory, vpa_time now,
                            struct vpa_error *err) VPA_MUST_CHECK;
@@ -153,8 +158,8 @@ struct vpa_history_entry {
     const char *container;
     struct vpa_aggregate *aggregate; /* merged; settings are not */
 };
-/* One entry per container name, sorted: all linked aggregates and the loaded checkpoints, merged. Read
- * only; valid until vpa_histories_release or any change of the cluster. */
+/* One entry per container name, sorted: all linked aggregates and the loaded checkpoints, merged.
+ * Read only; valid until vpa_histories_release or any change of the cluster. */
 struct vpa_histories {
     struct vpa_history_entry *items;
     size_t count;
@@ -167,9 +172,9 @@ void vpa_histories_release(struct vpa_histories *h);
 
 /* ---- Checkpoints ---- */
 
-/* Loads one stored checkpoint as initial history of (VPA, container), replacing an earlier one. VPA_NOT_FOUND
- * when the VPA is not in the model; VPA_INVALID when it cannot be read: nothing is stored, the caller keeps
- * the object aside (decision U16). Texts are upstream's. */
+/* Loads one stored checkpoint as initial history of (VPA, container), replacing an earlier one.
+ * VPA_NOT_FOUND when the VPA is not in the model; VPA_INVALID when it cannot be read: nothing is
+ * stored, the caller keeps the object aside (decision U16). Texts are upstream's. */
 int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
                                 const char *container, const struct vpa_checkpoint_status *status,
                                 vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
@@ -182,8 +187,8 @@ void vpa_cluster_checkpoints(struct vpa_cluster *c, struct vpa_autoscaler *v, vp
 
 /* ---- Garbage ---- */
 
-/* Whether the controller of the VPA's target exists: topmost well-known or scalable owner found, errors
- * count as no. Asked at most once per VPA and collection, only for finished pods. */
+/* Whether the controller of the VPA's target exists: topmost well-known or scalable owner found,
+ * errors count as no. Asked at most once per VPA and collection, only for finished pods. */
 typedef bool (*vpa_controller_exists_fn)(void *ctx, const struct vpa_autoscaler *v);
 /* Removes expired aggregates, and empty ones that no living pod feeds. Does nothing when the last
  * collection was less than an hour ago. Returns the number removed. */

@@ -2,9 +2,9 @@
  * One container of one pod: which of its samples enter the aggregate, and the memory peak of the
  * running interval (recommender.md 7 of the specification).
  *
- * CPU samples go straight in. Of memory only the peak of each interval does: a higher value replaces
- * the peak recorded before. Peaks carry the end of the interval as their time. An OOM counts as usage
- * of a bit more than what was there.
+ * CPU samples go straight in. Of memory only the peak of each interval does: a higher value
+ * replaces the peak recorded before. Peaks carry the end of the interval as their time. An OOM
+ * counts as usage of a bit more than what was there.
  */
 #ifndef VPA_MODEL_CONTAINER_H
 #define VPA_MODEL_CONTAINER_H
@@ -13,9 +13,9 @@
 
 /* Instants at 12 bytes each: 100,000 of these exist. */
 struct vpa_container_state {
-    int64_t seconds[3];    /* indexed by enum vpa_container_time */
+    int64_t seconds[3]; /* indexed by enum vpa_container_time */
     uint32_t nanos[3];
-    uint32_t reserved;     /* padding that is free for the owner of the struct */
+    uint32_t reserved; /* padding that is free for the owner of the struct */
     vpa_amount memory_peak;
     vpa_amount oom_peak;
 };
@@ -24,7 +24,8 @@ enum vpa_container_time { VPA_LAST_CPU, VPA_LAST_MEMORY, VPA_WINDOW_END };
 void vpa_container_state_init(struct vpa_container_state *c);
 vpa_time vpa_container_time(const struct vpa_container_state *c, enum vpa_container_time which);
 
-/* Told of every accepted sample whose container should have a recommendation; for quality metrics. */
+/* Told of every accepted sample whose container should have a recommendation; for quality metrics.
+ */
 struct vpa_usage_observer {
     void *ctx;
     void (*observe)(void *ctx, const struct vpa_aggregate *a, enum vpa_kind kind, vpa_amount usage,
@@ -38,10 +39,10 @@ bool vpa_container_add_memory(struct vpa_container_state *c, struct vpa_aggregat
                               vpa_amount bytes, const struct vpa_usage_observer *observer);
 /* An OOM kill at t with that memory request. VPA_INVALID when it is too old or refused. */
 int vpa_container_record_oom(struct vpa_container_state *c, struct vpa_aggregate *a, vpa_time t,
-                             vpa_amount requested,
-                             const struct vpa_usage_observer *observer,
+                             vpa_amount requested, const struct vpa_usage_observer *observer,
                              struct vpa_error *err) VPA_MUST_CHECK;
-/* The peak of the interval that is still open at `now`, which checkpoints leave out; false when closed. */
+/* The peak of the interval that is still open at `now`, which checkpoints leave out; false when
+ * closed. */
 bool vpa_container_open_peak(const struct vpa_container_state *c, vpa_time now, vpa_time *end,
                              vpa_amount *peak);
 

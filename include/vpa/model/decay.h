@@ -2,8 +2,8 @@
  * Decaying histogram: samples lose half of their weight every half-life.
  *
  * Old weights are never touched; instead newer samples are added with a weight that doubles every
- * half-life after the reference time `ref`, and only when a sample is 100 half-lives ahead everything is
- * scaled down and the reference moves (recommender.md 3 of the specification).
+ * half-life after the reference time `ref`, and only when a sample is 100 half-lives ahead
+ * everything is scaled down and the reference moves (recommender.md 3 of the specification).
  */
 #ifndef VPA_MODEL_DECAY_H
 #define VPA_MODEL_DECAY_H
@@ -11,7 +11,8 @@
 #include "vpa/base/time.h"
 #include "vpa/model/histogram.h"
 
-/* Half-lives that are refused: the distance of 100 half-lives must fit in 64 bits of nanoseconds. */
+/* Half-lives that are refused: the distance of 100 half-lives must fit in 64 bits of nanoseconds.
+ */
 #define VPA_HALF_LIFE_MAX (INT64_MAX / 100)
 
 struct vpa_decay {
@@ -26,8 +27,8 @@ void vpa_decay_release(struct vpa_decay *d);
 void vpa_decay_clear(struct vpa_decay *d);
 void vpa_decay_add(struct vpa_decay *d, double value, double weight, vpa_time t);
 void vpa_decay_subtract(struct vpa_decay *d, double value, double weight, vpa_time t);
-/* Equal options and half-lives required. The one with the older reference is shifted first, which may
- * be `other`: its percentiles stay the same. */
+/* Equal options and half-lives required. The one with the older reference is shifted first, which
+ * may be `other`: its percentiles stay the same. */
 void vpa_decay_merge(struct vpa_decay *d, struct vpa_decay *other);
 double vpa_decay_percentile(const struct vpa_decay *d, double p);
 bool vpa_decay_is_empty(const struct vpa_decay *d);

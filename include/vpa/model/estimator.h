@@ -1,6 +1,6 @@
 /*
- * From a history to amounts: percentile, safety margin, confidence, minimum, in that order, every stage
- * in whole millicores or bytes (recommender.md 10 of the specification).
+ * From a history to amounts: percentile, safety margin, confidence, minimum, in that order, every
+ * stage in whole millicores or bytes (recommender.md 10 of the specification).
  */
 #ifndef VPA_MODEL_ESTIMATOR_H
 #define VPA_MODEL_ESTIMATOR_H
@@ -12,9 +12,9 @@ enum vpa_bound { VPA_TARGET, VPA_LOWER_BOUND, VPA_UPPER_BOUND, VPA_BOUNDS };
 /* Flags of the recommender; taken as given, also outside of 0..1. */
 struct vpa_estimator {
     double percentile[VPA_BOUNDS][VPA_KINDS];
-    double margin;                            /* fraction added */
-    double min_cpu_millicores;                /* for the whole pod */
-    double min_memory_mb;                     /* for the whole pod, MiB */
+    double margin;                               /* fraction added */
+    double min_cpu_millicores;                   /* for the whole pod */
+    double min_memory_mb;                        /* for the whole pod, MiB */
     vpa_duration confidence_interval[VPA_KINDS]; /* > 0 */
 };
 void vpa_estimator_init(struct vpa_estimator *e); /* upstream's defaults */

@@ -1,10 +1,11 @@
 /*
  * Histograms with exponentially or linearly growing buckets: the memory of the recommender.
  *
- * Bucket borders come from shared, immutable options; a histogram stores only the span of buckets that
- * ever held weight, as one heap block, nothing while it is empty. Numbers equal upstream's to the last
- * bit, its accidents included: weights that fell below epsilon at the edges leave the visible range but
- * keep their weight, and the total keeps them too (recommender.md 2 of the specification).
+ * Bucket borders come from shared, immutable options; a histogram stores only the span of buckets
+ * that ever held weight, as one heap block, nothing while it is empty. Numbers equal upstream's to
+ * the last bit, its accidents included: weights that fell below epsilon at the edges leave the
+ * visible range but keep their weight, and the total keeps them too (recommender.md 2 of the
+ * specification).
  *
  *     struct vpa_histogram_options o;
  *     vpa_histogram_options_init_exponential(&o, 1000.0, 0.01, 1.0 + 0.05, 0.0001, err);
@@ -96,11 +97,11 @@ void vpa_histogram_format(const struct vpa_histogram *h, struct vpa_buf *out);
 #define VPA_HISTOGRAM_CHECKPOINT_WEIGHT 10000
 /* Entries that a save writes at most: the visible range. */
 size_t vpa_histogram_save_max(const struct vpa_histogram *h);
-/* Writes the buckets with a weight above 0, ascending, at most save_max; returns their number. The total
- * weight of the checkpoint is h->total. */
+/* Writes the buckets with a weight above 0, ascending, at most save_max; returns their number. The
+ * total weight of the checkpoint is h->total. */
 size_t vpa_histogram_save(const struct vpa_histogram *h, struct vpa_bucket_weight *entries);
-/* Adds the saved weights; VPA_INVALID (nothing changed) for a negative total or a bucket that does not
- * exist; the texts are upstream's. */
+/* Adds the saved weights; VPA_INVALID (nothing changed) for a negative total or a bucket that does
+ * not exist; the texts are upstream's. */
 int vpa_histogram_load(struct vpa_histogram *h, const struct vpa_bucket_weight *entries,
                        size_t count, double total_weight, struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -1,9 +1,10 @@
 /*
- * Out-of-memory kills, from the status of pods and from eviction events of the kubelet. Every container
- * termination and every event counts once, however often a watch repeats it (decision U17).
+ * Out-of-memory kills, from the status of pods and from eviction events of the kubelet. Every
+ * container termination and every event counts once, however often a watch repeats it (decision
+ * U17).
  *
- * Nothing here touches the model: observations are queued and recorded by the recommender's pass after
- * the usage samples (vpa_cluster_record_oom).
+ * Nothing here touches the model: observations are queued and recorded by the recommender's pass
+ * after the usage samples (vpa_cluster_record_oom).
  */
 #ifndef VPA_MODEL_OOM_H
 #define VPA_MODEL_OOM_H
@@ -44,13 +45,14 @@ void vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory, 
                         const char *pod, const char *container);
 
 /*
- * What is kept of a container's status between two versions of its pod: 24 bytes instead of the pod.
- * vpa_cluster_put_pod keeps one per container and calls vpa_oom_observe_container by itself.
+ * What is kept of a container's status between two versions of its pod: 24 bytes instead of the
+ * pod. vpa_cluster_put_pod keeps one per container and calls vpa_oom_observe_container by itself.
  */
 struct vpa_oom_memory {
-    vpa_amount request;       /* memory request in force, bytes */
-    int64_t counted_finish;   /* Unix nanoseconds of the newest termination counted; INT64_MIN: none */
-    int32_t counted_instance; /* number of restarts before the instance that was counted */
+    vpa_amount request; /* memory request in force, bytes */
+    int64_t
+        counted_finish; /* Unix nanoseconds of the newest termination counted; INT64_MIN: none */
+    int32_t counted_instance;    /* number of restarts before the instance that was counted */
     uint32_t restart_count : 28; /* saturated */
     bool from_status : 1;        /* the request was found in the status, not in the spec */
     bool known : 1;              /* a status of the container was seen */
@@ -58,22 +60,22 @@ struct vpa_oom_memory {
     bool terminated : 1;
 };
 void vpa_oom_memory_init(struct vpa_oom_memory *m);
-/* Memory request of a container of the pod: from the resources of its status when these are there, else
- * from the spec; 0 when absent. *from_status tells which. */
+/* Memory request of a container of the pod: from the resources of its status when these are there,
+ * else from the spec; 0 when absent. *from_status tells which. */
 vpa_amount vpa_oom_memory_request(const struct vpa_pod *pod, const char *container,
                                   bool *from_status);
 /*
  * Compares the remembered status with that of the new pod and remembers the new one. True when that
- * shows a new OOM kill: *t is its time, *memory the request in force. The first status of a container
- * never counts. new_uid: the pod was replaced by another of the same name.
+ * shows a new OOM kill: *t is its time, *memory the request in force. The first status of a
+ * container never counts. new_uid: the pod was replaced by another of the same name.
  */
 bool vpa_oom_observe_container(struct vpa_oom_memory *m, const struct vpa_pod *pod,
                                const char *container, bool new_uid, vpa_time *t,
                                vpa_amount *memory);
 
-/* Queues what an event tells; the number of entries queued. Anything but the eviction of a pod, and an
- * event seen before (by UID), gives 0. A usage that is no quantity is skipped and reported in err (the other
- * containers still count), which is otherwise untouched. */
+/* Queues what an event tells; the number of entries queued. Anything but the eviction of a pod, and
+ * an event seen before (by UID), gives 0. A usage that is no quantity is skipped and reported in
+ * err (the other containers still count), which is otherwise untouched. */
 size_t vpa_oom_observe_event(struct vpa_oom_queue *q, const struct vpa_event *event,
                              struct vpa_error *err);
 

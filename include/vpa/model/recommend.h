@@ -1,7 +1,7 @@
 /*
- * From the histories of a VPA to its recommendation: estimation per container, rendering of amounts as
- * quantities, and the integer-CPU post-processor. Capping to the container policies comes after this
- * (policy/capping.h), then status.h.
+ * From the histories of a VPA to its recommendation: estimation per container, rendering of amounts
+ * as quantities, and the integer-CPU post-processor. Capping to the container policies comes after
+ * this (policy/capping.h), then object_status.h.
  */
 #ifndef VPA_MODEL_RECOMMEND_H
 #define VPA_MODEL_RECOMMEND_H
@@ -12,7 +12,8 @@
 /* Flags that shape the texts. */
 struct vpa_rendering {
     bool humanize_memory;
-    int64_t round_cpu_millicores; /* 1: no rounding; 0 and less: no rounding, upstream logs an error */
+    int64_t
+        round_cpu_millicores; /* 1: no rounding; 0 and less: no rounding, upstream logs an error */
     int64_t round_memory_bytes;
 };
 void vpa_rendering_init(struct vpa_rendering *r); /* upstream's defaults */

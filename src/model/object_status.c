@@ -2,10 +2,10 @@
  * Conditions and comparison.
  *
  * Upstream keeps conditions in memory and resets them from the object in every pass; here they are
- * computed from the object. A condition that the recommender sets keeps its transition time while its
- * status stays the same; conditions of other writers are carried over as they are.
+ * computed from the object. A condition that the recommender sets keeps its transition time while
+ * its status stays the same; conditions of other writers are carried over as they are.
  */
-#include "vpa/model/status.h"
+#include "vpa/model/object_status.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@
 /* Conditions that a pass adds at most. */
 #define ADDED_MAX 3
 
-static struct vpa_condition *find_condition(const struct vpa_status *status, const char *type)
+static struct vpa_condition *find_condition(const struct vpa_object_status *status,
+                                            const char *type)
 {
     for (size_t i = 0; i < status->condition_count; i++) {
         if (strcmp(status->conditions[i].type, type) == 0)
@@ -27,7 +28,7 @@ static struct vpa_condition *find_condition(const struct vpa_status *status, con
     return NULL;
 }
 
-static void remove_condition(struct vpa_status *status, const char *type)
+static void remove_condition(struct vpa_object_status *status, const char *type)
 {
     struct vpa_condition *condition = find_condition(status, type);
 
@@ -35,7 +36,7 @@ static void remove_condition(struct vpa_status *status, const char *type)
         *condition = status->conditions[--status->condition_count];
 }
 
-static void set_condition(struct vpa_status *status, const char *type, bool value,
+static void set_condition(struct vpa_object_status *status, const char *type, bool value,
                           const char *reason, const char *message, vpa_time now)
 {
     struct vpa_condition *condition = find_condition(status, type);
@@ -60,7 +61,7 @@ static int compare_conditions(const void *a, const void *b)
 }
 
 /* Of several stored conditions of one type the last one counts. */
-static void adopt_stored(struct vpa_status *status, const struct vpa_object *object)
+static void adopt_stored(struct vpa_object_status *status, const struct vpa_object *object)
 {
     for (size_t i = 0; i < object->condition_count; i++) {
         struct vpa_condition *known = find_condition(status, object->conditions[i].type);
@@ -70,13 +71,13 @@ static void adopt_stored(struct vpa_status *status, const struct vpa_object *obj
     }
 }
 
-void vpa_status_build(const struct vpa_status_facts *facts, struct vpa_arena *arena,
-                      struct vpa_status *out)
+void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct vpa_arena *arena,
+                             struct vpa_object_status *out)
 {
     const struct vpa_object *object = facts->object;
     bool provided = facts->recommendation->container_count > 0;
 
-    *out = (struct vpa_status){
+    *out = (struct vpa_object_status){
         .recommendation = *facts->recommendation,
         .conditions = vpa_arena_alloc(arena, (object->condition_count + ADDED_MAX) *
                                                  sizeof(*out->conditions)),
@@ -131,7 +132,8 @@ static bool recommendations_equal(const struct vpa_recommendation *a,
     return true;
 }
 
-bool vpa_status_equal_stored(const struct vpa_status *status, const struct vpa_object *object)
+bool vpa_object_status_equal_stored(const struct vpa_object_status *status,
+                                    const struct vpa_object *object)
 {
     if (status->observed_generation.present != object->observed_generation.present ||
         status->observed_generation.value != object->observed_generation.value ||
@@ -160,7 +162,7 @@ static void encode_condition(struct vpa_json_writer *w, const struct vpa_conditi
     vpa_json_close_object(w);
 }
 
-void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *status)
+void vpa_object_status_encode(struct vpa_json_writer *w, const struct vpa_object_status *status)
 {
     vpa_json_open_object(w);
     if (status->recommendation.present) {
@@ -181,14 +183,15 @@ void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *statu
     vpa_json_close_object(w);
 }
 
-void vpa_status_encode_patch(struct vpa_json_writer *w, const struct vpa_status *status)
+void vpa_object_status_encode_patch(struct vpa_json_writer *w,
+                                    const struct vpa_object_status *status)
 {
     vpa_json_open_array(w);
     vpa_json_open_object(w);
     vpa_json_member_string(w, "op", "add");
     vpa_json_member_string(w, "path", "/status");
     vpa_json_key(w, "value");
-    vpa_status_encode(w, status);
+    vpa_object_status_encode(w, status);
     vpa_json_close_object(w);
     vpa_json_close_array(w);
 }

@@ -1,11 +1,11 @@
 /*
  * The status of a VPA: conditions, comparison with the stored one, and the patch body.
  *
- * The conditions are a function of those stored in the object and of what the pass found; nothing is
- * remembered between passes (recommender.md 9.1 and 13 of the specification).
+ * The conditions are a function of those stored in the object and of what the pass found; nothing
+ * is remembered between passes (recommender.md 9.1 and 13 of the specification).
  */
-#ifndef VPA_MODEL_STATUS_H
-#define VPA_MODEL_STATUS_H
+#ifndef VPA_MODEL_OBJECT_STATUS_H
+#define VPA_MODEL_OBJECT_STATUS_H
 
 #include "vpa/api/vpa.h"
 #include "vpa/json/json_writer.h"
@@ -17,14 +17,14 @@
 #define VPA_CONDITION_DEPRECATED "ConfigDeprecated"
 #define VPA_CONDITION_UNSUPPORTED "ConfigUnsupported"
 
-struct vpa_status {
+struct vpa_object_status {
     struct vpa_recommendation recommendation; /* not written when not present */
     struct vpa_condition *conditions;         /* sorted by type, each once */
     size_t condition_count;
     struct vpa_opt_int64 observed_generation;
 };
 
-struct vpa_status_facts {
+struct vpa_object_status_facts {
     const struct vpa_object *object;
     const char *unsupported; /* message of ConfigUnsupported; NULL: the configuration is fine */
     bool pods_matched;
@@ -32,18 +32,22 @@ struct vpa_status_facts {
     vpa_time now;
 };
 /* Conditions and lists live in the arena, texts also in the facts. */
-void vpa_status_build(const struct vpa_status_facts *facts, struct vpa_arena *arena,
-                      struct vpa_status *out);
-/* Semantic equality with the stored status: quantities by value, times by instant, null equals empty. */
-bool vpa_status_equal_stored(const struct vpa_status *status, const struct vpa_object *object);
+void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct vpa_arena *arena,
+                             struct vpa_object_status *out);
+/* Semantic equality with the stored status: quantities by value, times by instant, null equals
+ * empty. */
+bool vpa_object_status_equal_stored(const struct vpa_object_status *status,
+                                    const struct vpa_object *object);
 /* {"recommendation":{..},"conditions":[..],"observedGeneration":1} */
-void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *status);
+void vpa_object_status_encode(struct vpa_json_writer *w, const struct vpa_object_status *status);
 /* The body of the status patch: [{"op":"add","path":"/status","value":{..}}] */
-void vpa_status_encode_patch(struct vpa_json_writer *w, const struct vpa_status *status);
+void vpa_object_status_encode_patch(struct vpa_json_writer *w,
+                                    const struct vpa_object_status *status);
 
 /* Whether the last condition of that type is True. */
 bool vpa_condition_true(const struct vpa_condition *conditions, size_t count, const char *type);
-/* The stored recommendation counts only while RecommendationProvided is True and it is not empty. */
+/* The stored recommendation counts only while RecommendationProvided is True and it is not empty.
+ */
 bool vpa_object_has_recommendation(const struct vpa_object *object);
 
 #endif
