@@ -1,0 +1,154 @@
+/*
+ * The updater's parts and its ticker.
+ *
+ * Two clients share one transport: the one for objects and changes, and one for events, whose rate limit
+ * must not slow down evictions. The ticker behaves as upstream's: passes start at multiples of the
+ * interval; while one runs at most one start is remembered, the others are dropped.
+ */
+#include "updater.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/kube/status_lease.h"
+
+#define USER_AGENT "vpa-updater/" PLUMB_VERSION " (linux/amd64)"
+#define COMPONENT "vpa-updater"
+
+struct updater {
+    struct vpa_loop *loop;
+    const struct updater_config *config;
+    struct vpa_kube_client *client;
+    struct vpa_kube_client *events_client;
+    struct pass_env env;
+    struct vpa_timer *ticker;
+    int64_t next_tick; /* monotonic */
+    void (*on_pass)(void *ctx);
+    void *ctx;
+};
+
+static void on_tick(void *ctx)
+{
+    struct updater *u = ctx;
+    vpa_duration interval = u->config->interval;
+
+    updater_pass(u);
+    if (u->on_pass)
+        u->on_pass(u->ctx);
+    if (vpa_loop_is_stopping(u->loop))
+        return;
+
+    int64_t now = vpa_loop_monotonic(u->loop);
+
+    u->next_tick += interval;
+    vpa_timer_start_at(u->ticker, u->next_tick > now ? u->next_tick : now);
+    if (u->next_tick < now) /* late by more than one interval: those between are dropped */
+        u->next_tick += (now - u->next_tick) / interval * interval;
+}
+
+static struct vpa_kube_client *make_client(const struct updater_options *options,
+                                           struct vpa_error *err)
+{
+    double qps;
+    int burst;
+
+    if (vpa_common_flags_rate(&options->config->common, &qps, &burst, err) < 0)
+        return NULL;
+    return vpa_kube_client_new(
+        &(struct vpa_kube_client_options){
+            .loop = options->loop,
+            .transport = options->transport,
+            .config = options->kube_config,
+            .random = options->random,
+            .user_agent = USER_AGENT,
+            .qps = qps > 0 ? qps : -1,
+            .burst = burst,
+        },
+        err);
+}
+
+struct updater *updater_new(const struct updater_options *options, struct vpa_error *err)
+{
+    struct updater *u = vpa_xcalloc(1, sizeof(*u));
+    const char *ns = options->config->common.vpa_object_namespace;
+
+    u->loop = options->loop;
+    u->config = options->config;
+    u->on_pass = options->on_pass;
+    u->ctx = options->ctx;
+    u->client = make_client(options, err);
+    u->events_client = u->client ? make_client(options, err) : NULL;
+    if (!u->events_client) {
+        vpa_kube_client_free(u->client);
+        free(u);
+        return NULL;
+    }
+
+    u->env.requests_max = options->requests_max;
+    updater_env_configure(&u->env, options->config);
+    u->env.loop = u->loop;
+    u->env.client = u->client;
+    u->env.events = vpa_events_new(
+        &(struct vpa_events_options){.client = u->events_client, .component = COMPONENT});
+    u->env.owners =
+        vpa_owners_new(&(struct vpa_owners_options){.client = u->client, .ns = ns});
+    u->env.store = updater_store_new(u->client, ns, vpa_status_lease_namespace(""));
+    u->env.memory = vpa_update_memory_new();
+    u->ticker = vpa_timer_new(u->loop, on_tick, u);
+    return u;
+}
+
+void updater_free(struct updater *u)
+{
+    if (!u)
+        return;
+    vpa_timer_free(u->ticker);
+    updater_store_free(u->env.store);
+    vpa_owners_free(u->env.owners);
+    vpa_events_free(u->env.events);
+    vpa_update_memory_free(u->env.memory);
+    vpa_kube_client_free(u->events_client);
+    vpa_kube_client_free(u->client);
+    free(u);
+}
+
+void updater_start(struct updater *u)
+{
+    updater_store_start(u->env.store);
+    vpa_owners_start(u->env.owners);
+}
+
+int updater_wait(struct updater *u, vpa_duration timeout, struct vpa_error *err)
+{
+    if (updater_store_wait(u->env.store, u->loop, timeout, err) < 0)
+        return -1;
+    return vpa_owners_wait(u->env.owners, timeout, err);
+}
+
+void updater_run(struct updater *u)
+{
+    if (u->config->interval <= 0) {
+        VPA_WARN("--updater-interval is not positive: no pass will ever run");
+        return;
+    }
+    u->next_tick = vpa_loop_monotonic(u->loop) + u->config->interval;
+    vpa_timer_start_at(u->ticker, u->next_tick);
+}
+
+void updater_pass(struct updater *u)
+{
+    updater_pass_run(&u->env);
+}
+
+void updater_flush(struct updater *u, vpa_duration timeout)
+{
+    vpa_events_flush(u->env.events, timeout);
+}
+
+struct pass_env *updater_env(struct updater *u)
+{
+    return &u->env;
+}
