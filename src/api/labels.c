@@ -180,13 +180,13 @@ static int decode_operator(const char *text, enum vpa_selector_op *out, struct v
                      {"DoesNotExist", VPA_SELECT_DOES_NOT_EXIST}};
     vpa_auto_buf quoted;
 
+    vpa_buf_init(&quoted, REQUIREMENT_TEXT_MAX);
     for (size_t i = 0; i < VPA_COUNT(operators); i++) {
         if (strcmp(text, operators[i].text) == 0) {
             *out = operators[i].op;
             return 0;
         }
     }
-    vpa_buf_init(&quoted, REQUIREMENT_TEXT_MAX);
     vpa_quote_go(&quoted, text);
     return vpa_fail(err, VPA_INVALID, "%s is not a valid label selector operator",
                     vpa_buf_text(&quoted));
