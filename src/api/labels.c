@@ -54,8 +54,6 @@ int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, stru
             vpa_json_wrong_type(member, "string", err);
             return vpa_wrap(err, "%s", key);
         }
-        if (vpa_json_find(node, key) != member)
-            continue; /* a later one of the same name counts */
         items[n].key = vpa_arena_strdup(arena, key);
         items[n].value = vpa_arena_strdup(arena, vpa_or_empty(value));
         n++;

@@ -145,8 +145,6 @@ int vpa_resource_list_decode(struct vpa_arena *arena, const struct vpa_json *nod
         const char *name = vpa_json_name(member);
         struct vpa_resource *item = &list.items[list.count];
 
-        if (vpa_json_find(node, name) != member)
-            continue; /* a later one of the same name counts */
         if (vpa_quantity_decode(arena, member, &item->quantity, err) < 0)
             return -1; /* upstream's text has no path */
         item->name = vpa_arena_strdup(arena, name);

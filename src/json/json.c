@@ -6,15 +6,16 @@
  * surrogates that Go's decoder reads as U+FFFD, and calls malloc for every node. So:
  *
  * 1. scan() walks the text once. It accepts exactly RFC 8259 within our depth limit, reports the
- * first fault with line and column, and writes a copy for cJSON in which each number is "0" padded
- * with blanks and each lone surrogate escape is "\ufffd". The numbers' source texts are kept in
- * order.
+ *    first fault with line and column, and writes a copy for cJSON in which each number is "0"
+ *    padded with blanks and each lone surrogate escape is "\ufffd". The numbers' source texts are
+ *    kept in order.
  * 2. cJSON parses that copy. Its allocations come from the document's arena: the hooks are
- * installed once before main() and find the arena of the running parse in a thread-local pointer,
- * so that parsing in several threads at a time is safe.
- * 3. number_nodes() walks the tree in document order and hands each number node its source text
- *    (in valuestring, which cJSON leaves unused for numbers); a string learns in valueint whether
- * its source text held an escape.
+ *    installed once before main() and find the arena of the running parse in a thread-local
+ *    pointer, so that parsing in several threads at a time is safe.
+ * 3. finish() walks the tree in document order and hands each number node its source text (in
+ *    valuestring, which cJSON leaves unused for numbers); a string learns in valueint whether its
+ *    source text held an escape. All but the last of repeated members are taken out, so that no
+ *    reader has to think of them.
  *
  * struct vpa_json is never defined: a node pointer is a cJSON pointer, and cJSON.h stays in this
  * file.
@@ -31,8 +32,7 @@
 
 #include "vpa/base/mem.h"
 
-/* ---- allocation
- * ---------------------------------------------------------------------------------- */
+/* ---- allocation ---- */
 
 static _Thread_local struct vpa_arena *parse_arena;
 
@@ -54,8 +54,7 @@ __attribute__((constructor)) static void install_hooks(void)
     cJSON_InitHooks(&hooks);
 }
 
-/* ---- scanning
- * ------------------------------------------------------------------------------------ */
+/* ---- scanning ---- */
 
 struct scanner {
     struct vpa_arena *arena;
@@ -349,8 +348,7 @@ static int scan(struct scanner *s)
     return 0;
 }
 
-/* ---- parsing
- * ------------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 /* What the scanner kept, in document order. */
 struct source_texts {
@@ -359,12 +357,69 @@ struct source_texts {
     size_t strings;
 };
 
+/* Objects of up to this many members are checked for repetitions pair by pair. */
+#define PAIRWISE_MAX 12
+
+static int compare_members(const void *a, const void *b)
+{
+    const cJSON *x = *(const cJSON *const *)a, *y = *(const cJSON *const *)b;
+    int order = strcmp(x->string, y->string);
+
+    if (order)
+        return order;
+    return x->valueint - y->valueint; /* the place, see below */
+}
+
+static void drop_repeated_by_sorting(cJSON *object, size_t count)
+{
+    vpa_auto_free cJSON **members = vpa_xreallocarray(NULL, count, sizeof(*members));
+    vpa_auto_free int *places = vpa_xreallocarray(NULL, count, sizeof(*places));
+    size_t n = 0;
+
+    for (cJSON *child = object->child; child; child = child->next) {
+        places[n] = child->valueint;
+        child->valueint = (int)n;
+        members[n++] = child;
+    }
+    qsort(members, n, sizeof(*members), compare_members);
+    for (size_t i = 0; i < n; i++) {
+        cJSON *member = members[i];
+        member->valueint = places[member->valueint];
+        if (i + 1 < n && strcmp(member->string, members[i + 1]->string) == 0)
+            cJSON_DetachItemViaPointer(object, member);
+    }
+}
+
+/* Of repeated members only the last one counts. */
+static void drop_repeated(cJSON *object)
+{
+    size_t count = 0;
+
+    for (cJSON *child = object->child; child; child = child->next)
+        count++;
+    if (count > PAIRWISE_MAX) {
+        drop_repeated_by_sorting(object, count);
+        return;
+    }
+    for (cJSON *child = object->child, *next; child; child = next) {
+        next = child->next;
+        for (const cJSON *later = next; later; later = later->next) {
+            if (*child->string == *later->string && strcmp(child->string, later->string) == 0) {
+                cJSON_DetachItemViaPointer(object, child);
+                break;
+            }
+        }
+    }
+}
+
 /* The depth is bounded by scan(). */
-static void number_nodes(cJSON *node, struct source_texts *kept)
+static void finish(cJSON *node, struct source_texts *kept)
 {
     for (; node; node = node->next) {
         if (node->child) {
-            number_nodes(node->child, kept);
+            finish(node->child, kept);
+            if (cJSON_IsObject(node))
+                drop_repeated(node);
         } else if (cJSON_IsNumber(node)) {
             node->valuestring = (char *)(uintptr_t)*kept->numbers++;
         } else if (cJSON_IsString(node)) {
@@ -397,13 +452,12 @@ int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
     struct source_texts kept = {.numbers = s.numbers,
                                 .escaped = s.escaped,
                                 .escaped_end = s.escaped ? s.escaped + s.escaped_count : NULL};
-    number_nodes(tree, &kept);
+    finish(tree, &kept);
     *root = (const struct vpa_json *)tree;
     return 0;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const cJSON *tree_of(const struct vpa_json *node)
 {
@@ -456,12 +510,10 @@ bool vpa_json_is_array(const struct vpa_json *node)
 
 static const cJSON *find_member(const cJSON *object, const char *name, size_t len)
 {
-    const cJSON *found = NULL;
-
     for (const cJSON *child = object->child; child; child = child->next)
         if (strncmp(child->string, name, len) == 0 && child->string[len] == '\0')
-            found = child; /* the last one counts */
-    return found;
+            return child;
+    return NULL;
 }
 
 const struct vpa_json *vpa_json_find(const struct vpa_json *object, const char *name)
@@ -580,8 +632,7 @@ bool vpa_json_double(const struct vpa_json *node, double *out)
     return true;
 }
 
-/* ---- comparison
- * ---------------------------------------------------------------------------------- */
+/* ---- comparison ---- */
 
 static bool numbers_equal(const struct vpa_json *a, const struct vpa_json *b)
 {
@@ -595,22 +646,11 @@ static bool numbers_equal(const struct vpa_json *a, const struct vpa_json *b)
     return vpa_json_double(a, &x) && vpa_json_double(b, &y) && x == y;
 }
 
-/* Every member of a equals that of b; of a repeated name only the last counts (and only that one is
- * compared, so that nested repetitions do not multiply). */
+/* Every member of a is in b and equal there. */
 static bool members_within(const struct vpa_json *a, const struct vpa_json *b)
 {
-    vpa_json_foreach (member, a) {
-        const char *name = vpa_json_name(member);
-        if (vpa_json_find(a, name) == member && !vpa_json_equal(member, vpa_json_find(b, name)))
-            return false;
-    }
-    return true;
-}
-
-static bool names_within(const struct vpa_json *a, const struct vpa_json *b)
-{
-    vpa_json_foreach (member, a)
-        if (!vpa_json_find(b, vpa_json_name(member)))
+    vpa_json_foreach(member, a)
+        if (!vpa_json_equal(member, vpa_json_find(b, vpa_json_name(member))))
             return false;
     return true;
 }
@@ -645,7 +685,7 @@ bool vpa_json_equal(const struct vpa_json *a, const struct vpa_json *b)
     case VPA_JSON_ARRAY:
         return elements_equal(a, b);
     case VPA_JSON_OBJECT:
-        return members_within(a, b) && names_within(b, a);
+        return vpa_json_count(a) == vpa_json_count(b) && members_within(a, b);
     default:
         return true;
     }

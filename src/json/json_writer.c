@@ -291,18 +291,26 @@ void vpa_json_put_string(struct vpa_json_writer *w, const char *text)
     w->need_comma = true;
 }
 
+static void put_digits(struct vpa_json_writer *w, uint64_t n, bool negative)
+{
+    char text[24], *p = text + sizeof(text);
+
+    do
+        *--p = (char)('0' + n % 10);
+    while ((n /= 10) != 0);
+    if (negative)
+        *--p = '-';
+    vpa_json_put_raw(w, p, (size_t)(text + sizeof(text) - p));
+}
+
 void vpa_json_put_int(struct vpa_json_writer *w, int64_t n)
 {
-    begin_value(w);
-    vpa_buf_printf(w->buf, "%" PRId64, n);
-    w->need_comma = true;
+    put_digits(w, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, n < 0);
 }
 
 void vpa_json_put_uint(struct vpa_json_writer *w, uint64_t n)
 {
-    begin_value(w);
-    vpa_buf_printf(w->buf, "%" PRIu64, n);
-    w->need_comma = true;
+    put_digits(w, n, false);
 }
 
 void vpa_json_put_double(struct vpa_json_writer *w, double x)

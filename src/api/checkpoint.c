@@ -1,0 +1,235 @@
+#include "vpa/api/checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoders.h"
+#include "vpa/api/vpa.h"
+
+/* ---- histogram ----------------------------------------------------------------------------------- */
+
+/* Optional sign and digits in the int64 range: "07" and "+7" are 7. */
+static bool read_bucket(const char *text, int64_t *out)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+
+    if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits))
+        return false;
+    errno = 0;
+    *out = strtoll(text, NULL, 10);
+    return errno == 0;
+}
+
+/* A plain integer text: no sign, point or exponent; null is 0. */
+static bool read_weight(const struct vpa_json *node, uint32_t *out)
+{
+    const char *text = vpa_json_number_text(node);
+    int64_t n = 0;
+
+    if (!vpa_json_is_null(node) &&
+        (!vpa_json_int64(node, &n) || *text == '-' || n > UINT32_MAX))
+        return false;
+    *out = (uint32_t)n;
+    return true;
+}
+
+static int compare_buckets(const void *a, const void *b)
+{
+    const struct vpa_bucket_weight *x = a, *y = b;
+
+    return x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
+}
+
+/* Enters the weight; an earlier one of the same bucket ("1" before "01") gives way. */
+static void enter(struct vpa_bucket_weight *items, size_t *count, struct vpa_bucket_weight entry)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (items[i].bucket == entry.bucket) {
+            items[i] = entry;
+            return;
+        }
+    }
+    items[(*count)++] = entry;
+}
+
+static int decode_weights(struct vpa_arena *arena, const struct vpa_json *node,
+                          struct vpa_histogram_checkpoint *out, struct vpa_error *err)
+{
+    size_t members = vpa_json_count(node), count = 0;
+    struct vpa_bucket_weight *items = NULL;
+
+    if (!vpa_json_is_null(node) && !vpa_json_is_object(node))
+        return vpa_json_wrong_type(node, "object", err);
+    if (members > VPA_CHECKPOINT_BUCKETS_MAX)
+        return vpa_fail(err, VPA_INVALID, "more than %d buckets", VPA_CHECKPOINT_BUCKETS_MAX);
+    if (members)
+        items = vpa_arena_alloc(arena, members * sizeof(*items));
+    vpa_json_foreach(member, node) {
+        struct vpa_bucket_weight entry;
+
+        if (!read_bucket(vpa_json_name(member), &entry.bucket))
+            return vpa_fail(err, VPA_INVALID, "bucket \"%.100s\" is no integer",
+                            vpa_json_name(member));
+        if (!read_weight(member, &entry.weight))
+            return vpa_fail(err, VPA_INVALID, "bucket %" PRId64 ": weight is no 32-bit integer",
+                            entry.bucket);
+        enter(items, &count, entry);
+    }
+    if (count > 1)
+        qsort(items, count, sizeof(*items), compare_buckets);
+    out->buckets = items;
+    out->bucket_count = count;
+    return 0;
+}
+
+static const struct vpa_json_field histogram_fields[] = {
+    VPA_JSON_TIME(struct vpa_histogram_checkpoint, reference, "referenceTimestamp", 0),
+    VPA_JSON_DOUBLE(struct vpa_histogram_checkpoint, total_weight, "totalWeight", 0),
+};
+static const struct vpa_json_shape histogram_shape =
+    VPA_JSON_SHAPE(struct vpa_histogram_checkpoint, histogram_fields);
+
+int vpa_histogram_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *node,
+                                    struct vpa_histogram_checkpoint *out, struct vpa_error *err)
+{
+    struct vpa_histogram_checkpoint histogram = {.present = !vpa_json_is_null(node)};
+
+    if (vpa_json_decode(arena, node, &histogram_shape, &histogram, err) < 0)
+        return -1;
+    if (decode_weights(arena, vpa_json_find(node, "bucketWeights"), &histogram, err) < 0)
+        return vpa_wrap(err, "bucketWeights");
+    *out = histogram;
+    return 0;
+}
+
+struct keyed_weight {
+    char key[24];
+    uint32_t weight;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(((const struct keyed_weight *)a)->key, ((const struct keyed_weight *)b)->key);
+}
+
+static void encode_weights(struct vpa_json_writer *w,
+                           const struct vpa_histogram_checkpoint *histogram)
+{
+    size_t count = histogram->bucket_count;
+    vpa_auto_free struct keyed_weight *sorted = vpa_xreallocarray(NULL, count, sizeof(*sorted));
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(sorted[i].key, sizeof(sorted[i].key), "%" PRId64, histogram->buckets[i].bucket);
+        sorted[i].weight = histogram->buckets[i].weight;
+    }
+    qsort(sorted, count, sizeof(*sorted), compare_keys);
+    vpa_json_key(w, "bucketWeights");
+    vpa_json_open_object(w);
+    for (size_t i = 0; i < count; i++) {
+        vpa_json_key(w, sorted[i].key);
+        vpa_json_put_uint(w, sorted[i].weight);
+    }
+    vpa_json_close_object(w);
+}
+
+void vpa_histogram_checkpoint_encode(struct vpa_json_writer *w,
+                                     const struct vpa_histogram_checkpoint *histogram)
+{
+    vpa_json_open_object(w);
+    vpa_json_key(w, "referenceTimestamp");
+    vpa_json_put_time(w, histogram->reference);
+    if (histogram->bucket_count)
+        encode_weights(w, histogram);
+    if (histogram->total_weight != 0) {
+        vpa_json_key(w, "totalWeight");
+        vpa_json_put_double(w, histogram->total_weight);
+    }
+    vpa_json_close_object(w);
+}
+
+/* ---- object -------------------------------------------------------------------------------------- */
+
+static int decode_histogram(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                            struct vpa_error *err)
+{
+    return vpa_histogram_checkpoint_decode(arena, node, out, err);
+}
+
+static const struct vpa_json_field status_fields[] = {
+    VPA_JSON_TIME(struct vpa_checkpoint_status, last_update, "lastUpdateTime", 0),
+    VPA_JSON_STRING(struct vpa_checkpoint_status, version, "version", 0),
+    VPA_JSON_CUSTOM(struct vpa_checkpoint_status, cpu, "cpuHistogram", decode_histogram),
+    VPA_JSON_CUSTOM(struct vpa_checkpoint_status, memory, "memoryHistogram", decode_histogram),
+    VPA_JSON_TIME(struct vpa_checkpoint_status, first_sample_start, "firstSampleStart", 0),
+    VPA_JSON_TIME(struct vpa_checkpoint_status, last_sample_start, "lastSampleStart", 0),
+    VPA_JSON_INT64(struct vpa_checkpoint_status, total_samples_count, "totalSamplesCount", 0),
+};
+static const struct vpa_json_shape status_shape =
+    VPA_JSON_SHAPE(struct vpa_checkpoint_status, status_fields);
+
+static const struct vpa_json_field checkpoint_fields[] = {
+    VPA_JSON_META(struct vpa_checkpoint, meta),
+    VPA_JSON_STRING(struct vpa_checkpoint, vpa_object_name, "spec.vpaObjectName", 0),
+    VPA_JSON_STRING(struct vpa_checkpoint, container_name, "spec.containerName", 0),
+    VPA_JSON_PRESENT(struct vpa_checkpoint, has_status, "status"),
+    VPA_JSON_NESTED(struct vpa_checkpoint, status, "status", &status_shape, 0),
+};
+static const struct vpa_json_shape checkpoint_shape =
+    VPA_JSON_SHAPE(struct vpa_checkpoint, checkpoint_fields);
+
+int vpa_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *object,
+                          struct vpa_checkpoint *out, struct vpa_error *err)
+{
+    struct vpa_checkpoint checkpoint;
+
+    if (!vpa_json_is_object(object))
+        return vpa_json_wrong_type(object, "object", err);
+    if (vpa_json_decode(arena, object, &checkpoint_shape, &checkpoint, err) < 0)
+        return -1;
+    *out = checkpoint;
+    return 0;
+}
+
+static void encode_time(struct vpa_json_writer *w, const char *name, vpa_time t)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_time(w, t);
+}
+
+void vpa_checkpoint_status_encode(struct vpa_json_writer *w,
+                                  const struct vpa_checkpoint_status *status)
+{
+    vpa_json_open_object(w);
+    encode_time(w, "lastUpdateTime", status->last_update);
+    vpa_json_member_string_opt(w, "version", status->version);
+    vpa_json_key(w, "cpuHistogram");
+    vpa_histogram_checkpoint_encode(w, &status->cpu);
+    vpa_json_key(w, "memoryHistogram");
+    vpa_histogram_checkpoint_encode(w, &status->memory);
+    encode_time(w, "firstSampleStart", status->first_sample_start);
+    encode_time(w, "lastSampleStart", status->last_sample_start);
+    vpa_json_member_int_opt(w, "totalSamplesCount", status->total_samples_count);
+    vpa_json_close_object(w);
+}
+
+void vpa_checkpoint_encode(struct vpa_json_writer *w, const struct vpa_checkpoint *checkpoint)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "kind", "VerticalPodAutoscalerCheckpoint");
+    vpa_json_member_string(w, "apiVersion", VPA_GROUP_VERSION);
+    vpa_json_key(w, "metadata");
+    vpa_json_open_object(w);
+    vpa_json_member_string_opt(w, "name", checkpoint->meta.name);
+    vpa_json_close_object(w);
+    vpa_json_key(w, "spec");
+    vpa_json_open_object(w);
+    vpa_json_member_string_opt(w, "vpaObjectName", checkpoint->vpa_object_name);
+    vpa_json_member_string_opt(w, "containerName", checkpoint->container_name);
+    vpa_json_close_object(w);
+    vpa_json_key(w, "status");
+    vpa_checkpoint_status_encode(w, &checkpoint->status);
+    vpa_json_close_object(w);
+}

@@ -1,0 +1,33 @@
+#include "vpa/api/limit_range.h"
+
+#include "decoders.h"
+
+static const struct vpa_json_field item_fields[] = {
+    VPA_JSON_STRING(struct vpa_limit_range_item, type, "type", 0),
+    VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, max, "max"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, min, "min"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, default_limit, "default"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, default_request, "defaultRequest"),
+};
+static const struct vpa_json_shape item_shape =
+    VPA_JSON_SHAPE(struct vpa_limit_range_item, item_fields);
+
+static const struct vpa_json_field range_fields[] = {
+    VPA_JSON_META(struct vpa_limit_range, meta),
+    VPA_JSON_ARRAY_OF(struct vpa_limit_range, items, item_count, "spec.limits", &item_shape, 0),
+};
+static const struct vpa_json_shape range_shape =
+    VPA_JSON_SHAPE(struct vpa_limit_range, range_fields);
+
+int vpa_limit_range_decode(struct vpa_arena *arena, const struct vpa_json *object,
+                           struct vpa_limit_range *out, struct vpa_error *err)
+{
+    struct vpa_limit_range range;
+
+    if (!vpa_json_is_object(object))
+        return vpa_json_wrong_type(object, "object", err);
+    if (vpa_json_decode(arena, object, &range_shape, &range, err) < 0)
+        return -1;
+    *out = range;
+    return 0;
+}

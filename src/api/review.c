@@ -1,0 +1,138 @@
+#include "vpa/api/review.h"
+
+#include <string.h>
+
+#include "vpa/json/json_decode.h"
+
+/* ---- request ------------------------------------------------------------------------------------- */
+
+/* Members that are not used but must have the right type, as upstream's decoder demands of the whole
+ * review. Everything that is kept borrows from the document, so no arena is needed. */
+struct review {
+    const char *kind;
+    const char *api_version;
+    struct vpa_review_request request;
+    const char *kind_group, *kind_version, *kind_kind, *sub_resource;
+    const char *request_kind_group, *request_kind_version;
+    const char *request_group, *request_version, *request_resource, *request_sub_resource;
+    const char *user_name, *user_uid;
+    bool dry_run;
+    bool groups, extra;
+};
+
+static int check_strings(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                         struct vpa_error *err)
+{
+    (void)arena;
+    *(bool *)out = true;
+    if (!vpa_json_is_null(node) && !vpa_json_is_array(node))
+        return vpa_json_wrong_type(node, "array", err);
+    vpa_json_foreach(child, node)
+        if (!vpa_json_is_null(child) && !vpa_json_string(child))
+            return vpa_json_wrong_type(child, "string", err);
+    return 0;
+}
+
+static int check_extra(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                       struct vpa_error *err)
+{
+    *(bool *)out = true;
+    if (!vpa_json_is_null(node) && !vpa_json_is_object(node))
+        return vpa_json_wrong_type(node, "object", err);
+    vpa_json_foreach(child, node)
+        if (check_strings(arena, child, out, err) < 0)
+            return -1;
+    return 0;
+}
+
+#define TEXT(MEMBER, PATH) VPA_JSON_STRING(struct review, MEMBER, PATH, VPA_JSON_BORROW)
+
+static const struct vpa_json_field review_fields[] = {
+    TEXT(kind, "kind"),
+    TEXT(api_version, "apiVersion"),
+    TEXT(request.uid, "request.uid"),
+    TEXT(kind_group, "request.kind.group"),
+    TEXT(kind_version, "request.kind.version"),
+    TEXT(kind_kind, "request.kind.kind"),
+    TEXT(request.group, "request.resource.group"),
+    TEXT(request.version, "request.resource.version"),
+    TEXT(request.resource, "request.resource.resource"),
+    TEXT(sub_resource, "request.subResource"),
+    TEXT(request_kind_group, "request.requestKind.group"),
+    TEXT(request_kind_version, "request.requestKind.version"),
+    TEXT(request.request_kind, "request.requestKind.kind"),
+    TEXT(request_group, "request.requestResource.group"),
+    TEXT(request_version, "request.requestResource.version"),
+    TEXT(request_resource, "request.requestResource.resource"),
+    TEXT(request_sub_resource, "request.requestSubResource"),
+    TEXT(request.name, "request.name"),
+    TEXT(request.ns, "request.namespace"),
+    TEXT(request.operation, "request.operation"),
+    TEXT(user_name, "request.userInfo.username"),
+    TEXT(user_uid, "request.userInfo.uid"),
+    VPA_JSON_CUSTOM(struct review, groups, "request.userInfo.groups", check_strings),
+    VPA_JSON_CUSTOM(struct review, extra, "request.userInfo.extra", check_extra),
+    VPA_JSON_FLAG(struct review, dry_run, "request.dryRun", 0),
+};
+static const struct vpa_json_shape review_shape = VPA_JSON_SHAPE(struct review, review_fields);
+
+static const struct vpa_json *present(const struct vpa_json *node)
+{
+    return vpa_json_is_null(node) ? NULL : node;
+}
+
+int vpa_review_decode(const struct vpa_json *root, struct vpa_review_request *out,
+                      struct vpa_error *err)
+{
+    const struct vpa_json *request = vpa_json_find(root, "request");
+    struct review review;
+
+    if (vpa_json_decode(NULL, root, &review_shape, &review, err) < 0)
+        return -1;
+    if (vpa_json_is_null(request))
+        return vpa_fail(err, VPA_NOT_FOUND, "the review has no request");
+    review.request.object = present(vpa_json_find(request, "object"));
+    review.request.old_object = present(vpa_json_find(request, "oldObject"));
+    *out = review.request;
+    return 0;
+}
+
+/* ---- response ------------------------------------------------------------------------------------ */
+
+static void encode_patch(struct vpa_json_writer *w, const struct vpa_review_response *response)
+{
+    vpa_json_key(w, "patch");
+    vpa_json_put_raw(w, "\"", 1);
+    vpa_base64_encode(w->buf, response->patch, response->patch_len);
+    vpa_buf_putc(w->buf, '"');
+    vpa_json_member_string(w, "patchType", "JSONPatch");
+}
+
+void vpa_review_encode(struct vpa_buf *out, const struct vpa_review_response *response)
+{
+    struct vpa_json_writer w;
+
+    vpa_json_writer_init(&w, out);
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, "kind", "AdmissionReview");
+    vpa_json_member_string(&w, "apiVersion", "admission.k8s.io/v1");
+    vpa_json_key(&w, "response");
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, "uid", response->uid ? response->uid : "");
+    vpa_json_member_bool(&w, "allowed", response->allowed);
+    if (response->status) {
+        vpa_json_key(&w, "status");
+        vpa_status_encode(&w, response->status);
+    }
+    if (response->patch)
+        encode_patch(&w, response);
+    if (response->warning_count) {
+        vpa_json_key(&w, "warnings");
+        vpa_json_open_array(&w);
+        for (size_t i = 0; i < response->warning_count; i++)
+            vpa_json_put_string(&w, response->warnings[i]);
+        vpa_json_close_array(&w);
+    }
+    vpa_json_close_object(&w);
+    vpa_json_close_object(&w);
+}
