@@ -424,7 +424,8 @@ static void finish(cJSON *node, struct source_texts *kept)
             node->valuestring = (char *)(uintptr_t)*kept->numbers++;
         } else if (cJSON_IsString(node)) {
             node->valueint = kept->escaped < kept->escaped_end && *kept->escaped == kept->strings;
-            kept->escaped += node->valueint;
+            if (node->valueint)
+                kept->escaped++;
             kept->strings++;
         }
     }
