@@ -126,6 +126,8 @@ bool vpa_cluster_remove_pod(struct vpa_cluster *c, const char *ns, const char *n
  * before that stays. mark_all: before a fresh LIST. */
 void vpa_cluster_mark_pod_deleted(struct vpa_cluster *c, const char *ns, const char *name);
 void vpa_cluster_mark_all_pods_deleted(struct vpa_cluster *c);
+/* Takes such a mark back: the pod was in the list. */
+void vpa_cluster_keep_pod(struct vpa_cluster *c, const char *ns, const char *name);
 size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c); /* how many */
 /* True when the pod is tracked (exists; with the memory saver: took part in a match). */
 bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char *name);
