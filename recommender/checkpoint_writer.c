@@ -1,0 +1,498 @@
+/*
+ * Writing checkpoints.
+ *
+ * Upstream has n workers that take VPAs from a queue; each writes the containers of its VPA one after the
+ * other and looks at the deadline before it takes the next VPA. Here a worker is a small state machine with at
+ * most one call under way. Answers only mark their worker as ready; the pass, which waits for them, takes
+ * the next step, so the model is touched by the pass alone.
+ *
+ *     idle -> take a VPA -> per container: [keep aside ->] patch [-> create] -> ... -> idle
+ *
+ * A container whose content is what was written last is skipped until it is due. The due times of the
+ * entries are spread over --checkpoint-max-age by a hash of their names, so that an idle cluster rewrites
+ * about the same number of checkpoints in every pass.
+ */
+#include "checkpoints_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics.h"
+
+#include "vpa/api/checkpoint.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+#include "vpa/model/object_status.h"
+
+enum stage {
+    STAGE_IDLE,
+    STAGE_KEEP,        /* create the object that keeps the unreadable one */
+    STAGE_KEEP_DELETE, /* one was there already */
+    STAGE_KEEP_AGAIN,
+    STAGE_PATCH,
+    STAGE_CREATE,
+};
+
+struct job { /* one container */
+    struct checkpoint_entry *entry;
+    char *status; /* JSON */
+    uint64_t content;
+};
+
+struct worker {
+    struct writer *writer;
+    struct vpa_autoscaler *vpa;
+    vpa_time now; /* when the VPA was taken */
+    struct job *jobs;
+    size_t job_count;
+    size_t job_capacity;
+    size_t next_job;
+    enum stage stage;
+    struct vpa_kube_request *request; /* under way */
+    bool ready;                       /* the answer is there */
+    bool failed;
+    struct vpa_error err;
+    bool took_one; /* has finished a VPA */
+};
+
+struct writer {
+    struct checkpoints *c;
+    vpa_time deadline;
+    struct vpa_autoscaler **queue;
+    size_t queue_count;
+    size_t queue_next;
+    struct worker *workers;
+    size_t worker_count;
+};
+
+/* ---- content -------------------------------------------------------------------------------------- */
+
+/* The status begins with lastUpdateTime, which is no content. */
+static uint64_t content_hash(const char *status)
+{
+    const char *rest = strchr(status, ',');
+
+    return vpa_hash_bytes(vpa_or_empty(rest), rest ? strlen(rest) : 0);
+}
+
+static vpa_time next_due(const struct writer *w, const struct checkpoint_entry *entry, vpa_time now)
+{
+    const struct recommender_config *config = w->c->options.config;
+    vpa_duration period = config->checkpoint_max_age;
+
+    if (period <= 0)
+        return now;
+    /* A pass comes up to one interval late. */
+    if (period > 2 * config->interval)
+        period -= config->interval;
+    uint64_t phase = vpa_hash_bytes(entry->key, strlen(entry->key)) % (uint64_t)period;
+    return now + period - (now - (vpa_time)phase) % period;
+}
+
+static bool is_unchanged(const struct worker *worker, const struct checkpoint_entry *entry,
+                         uint64_t content)
+{
+    return entry->written && !entry->unreadable && entry->content == content &&
+           worker->now < entry->due;
+}
+
+static void on_container(void *ctx, const char *container, const struct vpa_checkpoint_status *status)
+{
+    struct worker *worker = ctx;
+    struct checkpoints *c = worker->writer->c;
+    struct checkpoint_entry *entry =
+        checkpoint_names_entry(&c->names, vpa_autoscaler_ns(worker->vpa),
+                               vpa_autoscaler_name(worker->vpa), container);
+    struct vpa_json_writer w;
+    struct vpa_buf text;
+
+    vpa_buf_init(&text, CHECKPOINT_BODY_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_checkpoint_status_encode(&w, status);
+    uint64_t content = content_hash(vpa_buf_text(&text));
+    if (is_unchanged(worker, entry, content)) {
+        vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now);
+        vpa_buf_release(&text);
+        return;
+    }
+    checkpoint_names_assign(&c->names, entry);
+    VPA_GROW(worker->jobs, worker->job_count, worker->job_capacity);
+    worker->jobs[worker->job_count++] =
+        (struct job){.entry = entry, .status = vpa_buf_take(&text), .content = content};
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------- */
+
+static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    struct worker *worker = ctx;
+
+    (void)result;
+    worker->request = NULL;
+    worker->ready = true;
+    worker->failed = err != NULL;
+    if (err)
+        worker->err = *err;
+}
+
+static void send_call(struct worker *worker, enum vpa_kube_verb verb, const char *name,
+                      const struct vpa_buf *body)
+{
+    vpa_auto_buf path;
+
+    checkpoint_path(&path, vpa_autoscaler_ns(worker->vpa), name);
+    worker->ready = false;
+    worker->request = vpa_kube_start(worker->writer->c->options.writer,
+                                     &(struct vpa_kube_call){.verb = verb,
+                                                             .path = vpa_buf_text(&path),
+                                                             .body = vpa_buf_text(body),
+                                                             .body_len = body->len,
+                                                             .timeout = CHECKPOINT_TIMEOUT},
+                                     on_answer, worker);
+}
+
+static const struct job *job_of(const struct worker *worker)
+{
+    return &worker->jobs[worker->next_job];
+}
+
+static void put_head(struct vpa_json_writer *w, const char *name)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "kind", "VerticalPodAutoscalerCheckpoint");
+    vpa_json_member_string(w, "apiVersion", VPA_GROUP_VERSION);
+    vpa_json_key(w, "metadata");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "name", name);
+}
+
+static void send_patch(struct worker *worker)
+{
+    const struct job *job = job_of(worker);
+    vpa_auto_buf body;
+
+    vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 100);
+    vpa_buf_printf(&body, "[{\"op\":\"replace\",\"path\":\"/status\",\"value\":%s}]", job->status);
+    worker->stage = STAGE_PATCH;
+    send_call(worker, VPA_KUBE_PATCH_JSON, job->entry->name, &body);
+}
+
+static void send_create(struct worker *worker)
+{
+    const struct job *job = job_of(worker);
+    struct vpa_json_writer w;
+    vpa_auto_buf body;
+
+    vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 4096);
+    vpa_json_writer_init(&w, &body);
+    put_head(&w, job->entry->name);
+    vpa_json_close_object(&w);
+    vpa_json_key(&w, "spec");
+    vpa_json_open_object(&w);
+    vpa_json_member_string_opt(&w, "vpaObjectName", job->entry->vpa);
+    vpa_json_member_string_opt(&w, "containerName", job->entry->container);
+    vpa_json_close_object(&w);
+    vpa_json_key(&w, "status");
+    vpa_json_put_raw(&w, job->status, strlen(job->status));
+    vpa_json_close_object(&w);
+    worker->stage = STAGE_CREATE;
+    send_call(worker, VPA_KUBE_CREATE, NULL, &body);
+}
+
+static char *kept_name(const struct job *job)
+{
+    return vpa_xprintf("%s" CHECKPOINT_UNREADABLE_SUFFIX, job->entry->name);
+}
+
+/* The unreadable object under another name: spec and status as they were. */
+static void send_keep(struct worker *worker, enum stage stage)
+{
+    const struct job *job = job_of(worker);
+    vpa_auto_arena arena = {0};
+    vpa_auto_free char *name = kept_name(job);
+    const struct vpa_json *root = NULL;
+    struct vpa_json_writer w;
+    char since[VPA_TIME_TEXT_MAX];
+    vpa_auto_buf body;
+
+    if (vpa_json_parse(&arena, job->entry->unreadable, strlen(job->entry->unreadable), &root, NULL) < 0)
+        root = NULL; /* it was parsed before; nothing is lost when it cannot be now */
+    vpa_time_format(worker->now, since);
+    vpa_buf_init(&body, strlen(job->entry->unreadable) * 2 + 4096);
+    vpa_json_writer_init(&w, &body);
+    put_head(&w, name);
+    vpa_json_key(&w, "annotations");
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, CHECKPOINT_UNREADABLE_ANNOTATION, since);
+    vpa_json_close_object(&w);
+    vpa_json_close_object(&w);
+    static const char *const members[] = {"spec", "status"};
+    for (size_t i = 0; i < VPA_COUNT(members); i++) {
+        if (!vpa_json_find(root, members[i]))
+            continue;
+        vpa_json_key(&w, members[i]);
+        vpa_json_put_node(&w, vpa_json_find(root, members[i]));
+    }
+    vpa_json_close_object(&w);
+    worker->stage = stage;
+    send_call(worker, VPA_KUBE_CREATE, NULL, &body);
+}
+
+static void send_keep_delete(struct worker *worker)
+{
+    vpa_auto_free char *name = kept_name(job_of(worker));
+    vpa_auto_buf body;
+
+    vpa_buf_init(&body, 256);
+    vpa_buf_puts(&body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" VPA_GROUP_VERSION "\"}");
+    worker->stage = STAGE_KEEP_DELETE;
+    send_call(worker, VPA_KUBE_DELETE, name, &body);
+}
+
+/* ---- answers -------------------------------------------------------------------------------------- */
+
+static void report(const struct worker *worker, const char *message)
+{
+    const struct job *job = job_of(worker);
+
+    VPA_ERROR(message, VPA_KV("namespace", job->entry->ns), VPA_KV("checkpoint", job->entry->name),
+              VPA_KV("container", job->entry->container), VPA_KERR(&worker->err));
+}
+
+static void on_kept(struct worker *worker)
+{
+    struct checkpoint_entry *entry = job_of(worker)->entry;
+    vpa_auto_free char *name = kept_name(job_of(worker));
+    vpa_auto_free char *message = vpa_xprintf(
+        "Checkpoint %s could not be read; it was kept as %s and is written anew", entry->name, name);
+    struct vpa_object_ref ref = {.api_version = VPA_GROUP_VERSION,
+                                 .kind = "VerticalPodAutoscaler",
+                                 .ns = entry->ns,
+                                 .name = entry->vpa,
+                                 .uid = vpa_autoscaler_object(worker->vpa)->meta.uid};
+
+    vpa_events_record_warning(worker->writer->c->options.events, &ref, "UnreadableCheckpoint", message);
+    metrics_unreadable_checkpoint();
+    free(VPA_STEAL(entry->unreadable));
+}
+
+static void on_written(struct worker *worker)
+{
+    const struct job *job = job_of(worker);
+
+    job->entry->written = true;
+    job->entry->content = job->content;
+    job->entry->due = next_due(worker->writer, job->entry, worker->now);
+    vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now);
+    worker->stage = STAGE_IDLE;
+}
+
+static void on_patch_failed(struct worker *worker)
+{
+    vpa_auto_free char *missing = vpa_xprintf("\"%s\" not found", job_of(worker)->entry->name);
+
+    if (strstr(worker->err.text, missing)) {
+        send_create(worker);
+        return;
+    }
+    report(worker, "Cannot save checkpoint for VPA");
+    worker->stage = STAGE_IDLE;
+}
+
+/* What could not be kept aside is not overwritten, unless keeping it is impossible for good. */
+static void on_keep_failed(struct worker *worker)
+{
+    if (worker->err.code == VPA_CONFLICT && worker->stage == STAGE_KEEP) {
+        send_keep_delete(worker);
+    } else if (worker->err.code == VPA_INVALID) {
+        report(worker, "Cannot keep an unreadable checkpoint aside; it is lost");
+        free(VPA_STEAL(worker->jobs[worker->next_job].entry->unreadable));
+        send_patch(worker);
+    } else {
+        report(worker, "Cannot keep an unreadable checkpoint aside; it is not overwritten");
+        worker->stage = STAGE_IDLE;
+    }
+}
+
+/* One answer; leaves the worker waiting for the next one, or idle with the job done. */
+static void handle_answer(struct worker *worker)
+{
+    switch (worker->stage) {
+    case STAGE_KEEP:
+    case STAGE_KEEP_AGAIN:
+        if (worker->failed) {
+            on_keep_failed(worker);
+        } else {
+            on_kept(worker);
+            send_patch(worker);
+        }
+        break;
+    case STAGE_KEEP_DELETE:
+        send_keep(worker, STAGE_KEEP_AGAIN);
+        break;
+    case STAGE_PATCH:
+        if (worker->failed)
+            on_patch_failed(worker);
+        else
+            on_written(worker);
+        break;
+    case STAGE_CREATE:
+        if (worker->failed) {
+            report(worker, "Cannot save checkpoint for VPA");
+            worker->stage = STAGE_IDLE;
+        } else {
+            on_written(worker);
+        }
+        break;
+    case STAGE_IDLE:
+        break;
+    }
+}
+
+/* ---- workers -------------------------------------------------------------------------------------- */
+
+static void drop_jobs(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->job_count; i++)
+        free(worker->jobs[i].status);
+    worker->job_count = 0;
+    worker->next_job = 0;
+}
+
+/* The next VPA from the queue; false when there is none for this worker. */
+static bool take_vpa(struct worker *worker)
+{
+    struct writer *w = worker->writer;
+    struct vpa_loop *loop = w->c->options.loop;
+
+    drop_jobs(worker);
+    if (worker->took_one && vpa_loop_now(loop) >= w->deadline)
+        return false;
+    if (w->queue_next == w->queue_count)
+        return false;
+    worker->vpa = w->queue[w->queue_next++];
+    worker->now = vpa_loop_now(loop);
+    worker->took_one = true;
+    vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now, on_container, worker);
+    return true;
+}
+
+/* Goes on until a call is under way or nothing is left. */
+static void step(struct worker *worker)
+{
+    worker->ready = false;
+    if (worker->stage != STAGE_IDLE) {
+        handle_answer(worker);
+        if (worker->stage != STAGE_IDLE)
+            return;
+        worker->next_job++;
+    }
+    while (worker->next_job == worker->job_count)
+        if (!take_vpa(worker))
+            return;
+    if (job_of(worker)->entry->unreadable)
+        send_keep(worker, STAGE_KEEP);
+    else
+        send_patch(worker);
+}
+
+static bool any_ready(void *ctx)
+{
+    const struct writer *w = ctx;
+
+    for (size_t i = 0; i < w->worker_count; i++)
+        if (w->workers[i].ready)
+            return true;
+    return false;
+}
+
+static bool any_under_way(const struct writer *w)
+{
+    for (size_t i = 0; i < w->worker_count; i++)
+        if (w->workers[i].stage != STAGE_IDLE)
+            return true;
+    return false;
+}
+
+static void run_workers(struct writer *w)
+{
+    struct vpa_loop *loop = w->c->options.loop;
+
+    for (size_t i = 0; i < w->worker_count; i++)
+        step(&w->workers[i]);
+    while (any_under_way(w)) {
+        if (vpa_loop_wait(loop, any_ready, w, VPA_HOUR, NULL) < 0 && vpa_loop_is_stopping(loop))
+            return;
+        for (size_t i = 0; i < w->worker_count; i++)
+            if (w->workers[i].ready)
+                step(&w->workers[i]);
+    }
+}
+
+/* ---- the step of a pass --------------------------------------------------------------------------- */
+
+struct candidate {
+    struct vpa_autoscaler *vpa;
+    vpa_time written;
+    size_t order;
+};
+
+static int candidate_cmp(const void *a, const void *b)
+{
+    const struct candidate *x = a;
+    const struct candidate *y = b;
+
+    if (x->written != y->written)
+        return x->written < y->written ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+static void fill_queue(struct writer *w)
+{
+    size_t count;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(w->c->options.cluster, &count);
+    vpa_auto_free struct candidate *candidates = vpa_xcalloc(count + 1, sizeof *candidates);
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct vpa_object *object = vpa_autoscaler_object(vpas[i]);
+
+        if (vpa_condition_true(object->conditions, object->condition_count,
+                               VPA_CONDITION_FETCHING_HISTORY))
+            continue;
+        candidates[n++] =
+            (struct candidate){vpas[i], vpa_autoscaler_checkpoint_written(vpas[i]), i};
+    }
+    qsort(candidates, n, sizeof *candidates, candidate_cmp);
+    w->queue = vpa_xcalloc(n + 1, sizeof *w->queue);
+    for (size_t i = 0; i < n; i++)
+        w->queue[w->queue_count++] = candidates[i].vpa;
+}
+
+void checkpoints_write(struct checkpoints *c, vpa_time deadline)
+{
+    struct writer w = {.c = c, .deadline = deadline};
+    int64_t wanted = c->options.config->update_workers;
+
+    if (wanted <= 0)
+        return;
+    fill_queue(&w);
+    w.worker_count = (uint64_t)wanted < w.queue_count ? (size_t)wanted : w.queue_count;
+    w.workers = vpa_xcalloc(w.worker_count + 1, sizeof *w.workers);
+    for (size_t i = 0; i < w.worker_count; i++)
+        w.workers[i].writer = &w;
+
+    run_workers(&w);
+    if (w.queue_count > 0 && vpa_loop_now(c->options.loop) >= deadline)
+        VPA_V(0, "Failed to store all checkpoints within the configured `checkpoints-timeout`",
+              VPA_KV("err", "context deadline exceeded"));
+    for (size_t i = 0; i < w.worker_count; i++) {
+        if (w.workers[i].request)
+            vpa_kube_cancel(w.workers[i].request);
+        drop_jobs(&w.workers[i]);
+        free(w.workers[i].jobs);
+    }
+    free(w.workers);
+    free(w.queue);
+}

@@ -1,0 +1,47 @@
+/*
+ * Checkpoints: the histories stored on the API server, one object per VPA and container
+ * (recommender.md 4 and 14, api.md 7 of the specification).
+ *
+ * Differences from upstream (docs/compatibility.md): unchanged content is written only once per
+ * --checkpoint-max-age (U5); two containers whose objects would have the same name do not share one (U4); what
+ * cannot be read is kept aside before it is overwritten (U16).
+ */
+#ifndef RECOMMENDER_CHECKPOINTS_H
+#define RECOMMENDER_CHECKPOINTS_H
+
+#include "config.h"
+#include "feeder.h"
+
+#include "vpa/kube/client.h"
+#include "vpa/kube/events.h"
+#include "vpa/model/cluster.h"
+
+#define CHECKPOINT_TIMEOUT VPA_MINUTE /* of one call, waiting for the rate limit included */
+
+struct checkpoints_options { /* all borrowed */
+    struct vpa_loop *loop;
+    struct vpa_kube_client *reader; /* lists */
+    struct vpa_kube_client *writer;
+    struct vpa_events *events;
+    const struct recommender_config *config;
+    struct vpa_cluster *cluster;
+    struct feeder *feeder;
+};
+struct checkpoints;
+/* The clock of the garbage collection starts now. */
+struct checkpoints *checkpoints_new(const struct checkpoints_options *options);
+void checkpoints_free(struct checkpoints *c); /* NULL is ignored */
+
+/* Reads all checkpoints into the VPAs of the model, pumping the loop. VPA_CANCELLED when the loop was
+ * stopped; other failures leave some unread: the caller tries again, because writing before everything was
+ * read would lose histories. */
+int checkpoints_load(struct checkpoints *c, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* Writes what changed, the VPAs written longest ago first, until the deadline; at most
+ * --update-worker-count calls are under way, and each worker finishes at least one VPA. */
+void checkpoints_write(struct checkpoints *c, vpa_time deadline);
+
+/* Deletes the checkpoints of VPAs that are gone, once per --checkpoints-gc-interval. */
+void checkpoints_collect_garbage(struct checkpoints *c);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Shared by the two halves of the checkpoints: checkpoints.c (reading, collecting) and
+ * checkpoint_writer.c (writing).
+ */
+#ifndef RECOMMENDER_CHECKPOINTS_INTERNAL_H
+#define RECOMMENDER_CHECKPOINTS_INTERNAL_H
+
+#include "checkpoint_names.h"
+#include "checkpoints.h"
+
+#define CHECKPOINT_RESOURCE "verticalpodautoscalercheckpoints"
+/* Longest body: two histograms of 4096 buckets. */
+#define CHECKPOINT_BODY_MAX ((size_t)1 << 20)
+
+struct checkpoints {
+    struct checkpoints_options options;
+    struct checkpoint_names names;
+    vpa_time last_collection;
+};
+
+/* Path of one checkpoint, or of the collection of a namespace (name NULL), or of all (ns NULL too). */
+void checkpoint_path(struct vpa_buf *out, const char *ns, const char *name);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * The command line of the recommender: every flag of upstream's, with its default, and ours.
+ */
+#ifndef RECOMMENDER_CONFIG_H
+#define RECOMMENDER_CONFIG_H
+
+#include "prometheus.h"
+
+#include "vpa/base/flags.h"
+
+struct recommender_config { /* texts are borrowed from argv or the arena of parsing */
+    struct vpa_common_flags common;
+    struct vpa_leader_flags leader;
+
+    const char *name;
+    vpa_duration interval;
+    vpa_duration checkpoints_gc_interval;
+    vpa_duration checkpoints_timeout;
+    vpa_duration checkpoint_max_age; /* ours */
+    const char *storage;
+    bool memory_saver;
+    int64_t update_workers;
+    int64_t min_checkpoints;
+
+    double margin_fraction;
+    double pod_min_cpu_millicores;
+    double pod_min_memory_mb;
+    double cpu_target_percentile;
+    double cpu_lower_percentile;
+    double cpu_upper_percentile;
+    double memory_target_percentile;
+    double memory_lower_percentile;
+    double memory_upper_percentile;
+    vpa_duration cpu_confidence_interval;
+    vpa_duration memory_confidence_interval;
+    bool humanize_memory;
+    int64_t round_cpu_millicores;
+    int64_t round_memory_bytes;
+    bool cpu_integer;
+    struct vpa_quantity max_allowed_cpu;
+    struct vpa_quantity max_allowed_memory;
+
+    vpa_duration memory_interval;
+    int64_t memory_interval_count;
+    vpa_duration memory_half_life;
+    vpa_duration cpu_half_life;
+    double oom_bump_up_ratio;
+    double oom_min_bump_up_bytes;
+
+    struct prom_options prometheus; /* env_* and ns are filled in by recommender_config_check */
+    const char *prometheus_token_file;
+
+    bool use_external_metrics;
+    const char *external_cpu_metric;
+    const char *external_memory_metric;
+};
+
+/* The rows over a configuration. */
+struct vpa_flags recommender_flags(struct recommender_config *config);
+
+/* Reads an environment variable; NULL when unset. getenv, or a test's. */
+typedef const char *(*recommender_getenv_fn)(void *ctx, const char *name);
+
+/*
+ * The checks after parsing (flags.md 7.2), and what completes the configuration: the token file and the
+ * environment. Texts that are read live in the arena. On failure *exit_status is the one of the process and
+ * err the line to log.
+ */
+int recommender_config_check(struct recommender_config *config, recommender_getenv_fn read_env,
+                             void *ctx, struct vpa_arena *arena, int *exit_status,
+                             struct vpa_error *err) VPA_MUST_CHECK;
+bool recommender_uses_prometheus(const struct recommender_config *config);
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * Usage from external metrics: one query per pod and metric.
+ *
+ * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put together by the
+ * metric label that names the container; a resource whose metric is not configured counts as 0, as upstream
+ * has it. One failing query makes the whole reading worthless, so samples are kept until all are there. A
+ * pod whose name is too long for a label value cannot be asked for at all: it goes without usage, the others
+ * do not suffer (U18).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "usage.h"
+
+#include "vpa/api/metrics_api.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+
+#define EXTERNAL_GROUP_VERSION "external.metrics.k8s.io/v1beta1"
+#define LABEL_VALUE_MAX 63
+
+struct sample_list { /* texts live in the arena */
+    struct vpa_arena arena;
+    struct usage_sample *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* selector AND pod=<name>, as text; requirements stay sorted by key. */
+static const char *query_selector(struct vpa_arena *arena, const struct vpa_selector *selector,
+                                  const char *pod)
+{
+    size_t count = selector ? selector->count : 0;
+    struct vpa_requirement *items = vpa_arena_alloc(arena, (count + 1) * sizeof *items);
+    const char **value = vpa_arena_alloc(arena, sizeof *value);
+    size_t at = 0;
+    vpa_auto_buf text;
+
+    *value = pod;
+    while (at < count && strcmp(selector->items[at].key, "pod") <= 0)
+        at++;
+    for (size_t i = 0; i < count; i++)
+        items[i < at ? i : i + 1] = selector->items[i];
+    items[at] = (struct vpa_requirement){
+        .key = "pod", .op = VPA_SELECT_EQUALS, .values = value, .value_count = 1};
+
+    struct vpa_selector both = {.items = items, .count = count + 1};
+    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
+    vpa_selector_format(&both, &text);
+    return vpa_arena_strdup(arena, vpa_buf_text(&text));
+}
+
+/* Sample of the container among those from `first` on; a new one has zero for both resources. */
+static struct usage_sample *sample_of(struct sample_list *list, size_t first, const char *ns,
+                                      const char *pod, const char *container)
+{
+    for (size_t i = first; i < list->count; i++)
+        if (strcmp(list->items[i].container, container) == 0)
+            return &list->items[i];
+    VPA_GROW(list->items, list->count, list->capacity);
+    struct usage_sample *s = &list->items[list->count++];
+    *s = (struct usage_sample){.ns = ns,
+                               .pod = pod,
+                               .container = vpa_arena_strdup(&list->arena, container),
+                               .time = VPA_TIME_UNSET};
+    return s;
+}
+
+struct query {
+    const char *ns;
+    const char *pod;
+    const char *selector;
+    size_t first; /* where the pod's samples begin */
+};
+
+static int read_metric(const struct usage_options *o, const struct query *q, const char *metric,
+                       enum vpa_kind kind, struct sample_list *list, struct vpa_error *err)
+{
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf path;
+    const struct vpa_json *root = NULL;
+    const struct vpa_external_metric *items = NULL;
+    size_t count = 0;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, EXTERNAL_GROUP_VERSION, q->ns, metric, NULL, NULL);
+    vpa_kube_query(&path, "labelSelector", q->selector);
+    if (vpa_kube_get_json(o->client, vpa_buf_text(&path), &arena, &root, err) < 0 ||
+        vpa_external_metrics_decode(&arena, root, &items, &count, err) < 0)
+        return vpa_wrap(err, "external metric %s of pod %s/%s", metric, q->ns, q->pod);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *container = vpa_json_string(
+            vpa_json_find(items[i].labels, o->config->prometheus.container_name_label));
+
+        if (!container)
+            continue;
+        struct usage_sample *s = sample_of(list, q->first, q->ns, q->pod, container);
+        if (kind == VPA_KIND_CPU)
+            s->cpu_millis = vpa_quantity_milli_value(&items[i].value);
+        else
+            s->memory_bytes = vpa_quantity_value(&items[i].value);
+    }
+    /* The time of the pod is that of the first item of the metric asked last. */
+    for (size_t i = q->first; count > 0 && i < list->count; i++)
+        list->items[i].time = items[0].timestamp;
+    return 0;
+}
+
+static int read_pod(const struct usage_options *o, const struct vpa_autoscaler *v, const char *pod,
+                    struct sample_list *list, struct vpa_error *err)
+{
+    const char *cpu = o->config->external_cpu_metric;
+    const char *memory = o->config->external_memory_metric;
+    struct query q = {.ns = vpa_autoscaler_ns(v),
+                      .pod = vpa_arena_strdup(&list->arena, pod),
+                      .first = list->count};
+
+    if (strlen(pod) > LABEL_VALUE_MAX) {
+        VPA_WARN("Cannot ask for external metrics of a pod: its name is no label value",
+                 VPA_KV("namespace", q.ns), VPA_KV("pod", pod));
+        return 0;
+    }
+    q.selector = query_selector(&list->arena, vpa_autoscaler_selector(v), pod);
+    if (*cpu && read_metric(o, &q, cpu, VPA_KIND_CPU, list, err) < 0)
+        return -1;
+    return *memory ? read_metric(o, &q, memory, VPA_KIND_MEMORY, list, err) : 0;
+}
+
+static int read_all(const struct usage_options *o, struct sample_list *list, struct vpa_error *err)
+{
+    size_t vpa_count;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(o->cluster, &vpa_count);
+
+    for (size_t i = 0; i < vpa_count; i++) {
+        size_t pod_count = 0;
+        int result = 0;
+
+        if (vpa_autoscaler_pod_count(vpas[i]) == 0)
+            continue;
+        vpa_auto_free const char **pods = vpa_autoscaler_pods(vpas[i], &pod_count);
+        for (size_t k = 0; result == 0 && k < pod_count; k++)
+            result = read_pod(o, vpas[i], pods[k], list, err);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int usage_collect_external(const struct usage_options *options, vpa_time now, struct vpa_error *err)
+{
+    struct sample_list list = {.count = 0};
+    int result = read_all(options, &list, err);
+
+    for (size_t i = 0; result == 0 && i < list.count; i++)
+        usage_add(options, &list.items[i], now);
+    free(list.items);
+    vpa_arena_release(&list.arena);
+    return result;
+}

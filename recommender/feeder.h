@@ -1,0 +1,59 @@
+/*
+ * Feeds the model from the API server: VPAs and their targets, pods, out-of-memory kills.
+ *
+ * Watches deliver decoded objects into inboxes; the pass takes them out, in order. Nothing else touches the
+ * model. One exception keeps start-up small: while no pass runs, an inbox that is full is emptied into the
+ * model at once, so listing 100,000 pods does not hold 100,000 decoded pods.
+ *
+ *     struct feeder *f = feeder_new(&options);
+ *     feeder_start(f); feeder_wait(f, &err);
+ *     // per pass
+ *     feeder_begin_pass(f);
+ *     feeder_load_vpas(f, now); feeder_load_pods(f, now);
+ *     ... usage ...
+ *     feeder_record_ooms(f, now); feeder_remove_deleted_pods(f);
+ *     feeder_end_pass(f);
+ */
+#ifndef RECOMMENDER_FEEDER_H
+#define RECOMMENDER_FEEDER_H
+
+#include "config.h"
+
+#include "vpa/kube/client.h"
+#include "vpa/kube/owner.h"
+#include "vpa/model/cluster.h"
+#include "vpa/net/loop.h"
+
+/* Pod events that wait for the next pass; more are applied early unless a pass is running. */
+#define FEEDER_PODS_MAX 1000
+
+struct feeder_options { /* all borrowed */
+    struct vpa_loop *loop;
+    struct vpa_kube_client *client;
+    const struct recommender_config *config;
+    struct vpa_cluster *cluster;
+};
+struct feeder;
+struct feeder *feeder_new(const struct feeder_options *options);
+void feeder_free(struct feeder *f); /* NULL is ignored */
+
+/* Starts the caches but for pods, which come after the history so that live pods win over old ones. */
+void feeder_start(struct feeder *f);
+void feeder_start_pods(struct feeder *f);
+/* Until everything started is in step, pumping the loop; -1 only when the loop is stopped. */
+int feeder_wait(struct feeder *f, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* While a pass runs nothing but the pass touches the model. May be nested. */
+void feeder_begin_pass(struct feeder *f);
+void feeder_end_pass(struct feeder *f);
+
+/* VPAs of this recommender with their targets into the model; those gone or of others out of it. */
+void feeder_load_vpas(struct feeder *f, vpa_time now);
+void feeder_load_pods(struct feeder *f, vpa_time now);
+void feeder_record_ooms(struct feeder *f, vpa_time now);
+void feeder_remove_deleted_pods(struct feeder *f);
+/* Any VPA of that name on the API server, also of other recommenders and in ignored namespaces. */
+bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name);
+struct vpa_owners *feeder_owners(struct feeder *f);
+
+#endif

@@ -1,0 +1,288 @@
+/*
+ * Collecting the history.
+ *
+ * Series become samples of (namespace, pod, container); several series of one container are put together.
+ * Label series give a pod its labels: the one whose last sample is the latest wins, the first one on a tie.
+ * Upstream keeps CPU and memory in one list; they meet nowhere in the model, so there are two here and the
+ * sort is a merge sort: it is stable, and the lists usually are in order already.
+ */
+#include "history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+
+/* Between namespace and name in keys: no JSON text of a label is likely to hold it, and if one does, two
+ * pods share their samples; nothing breaks. */
+#define KEY_SEPARATOR "\x01"
+
+void history_init(struct history *history, const struct prom_plan *plan)
+{
+    *history = (struct history){.plan = plan};
+}
+
+void history_release(struct history *history)
+{
+    size_t i = 0;
+    const char *key;
+    void *value;
+
+    while (vpa_table_next(&history->pods, &i, &key, &value)) {
+        struct history_pod *pod = value;
+        size_t j = 0;
+        void *item;
+
+        while (vpa_table_next(&pod->containers, &j, &key, &item)) {
+            free(((struct history_container *)item)->cpu.items);
+            free(((struct history_container *)item)->memory.items);
+        }
+        vpa_table_release(&pod->containers);
+    }
+    vpa_table_release(&history->pods);
+    vpa_arena_release(&history->arena);
+    *history = (struct history){0};
+}
+
+static struct history_pod *pod_at(struct history *h, const char *ns, const char *name)
+{
+    vpa_auto_free char *key = vpa_xprintf("%s" KEY_SEPARATOR "%s", ns, name);
+    struct history_pod *pod = vpa_table_find(&h->pods, key);
+
+    if (!pod) {
+        pod = vpa_arena_zalloc(&h->arena, sizeof *pod);
+        pod->ns = vpa_arena_strdup(&h->arena, ns);
+        pod->name = vpa_arena_strdup(&h->arena, name);
+        pod->last_seen = VPA_TIME_UNSET;
+        vpa_table_put(&h->pods, vpa_arena_strdup(&h->arena, key), pod);
+    }
+    return pod;
+}
+
+static struct history_container *container_at(struct history *h, struct history_pod *pod,
+                                              const char *name)
+{
+    struct history_container *c = vpa_table_find(&pod->containers, name);
+
+    if (!c) {
+        c = vpa_arena_zalloc(&h->arena, sizeof *c);
+        c->name = vpa_arena_strdup(&h->arena, name);
+        vpa_table_put(&pod->containers, c->name, c);
+    }
+    return c;
+}
+
+static int add_usage(struct history *h, enum prom_kind kind, const struct prom_series *series,
+                     struct vpa_error *err)
+{
+    const struct prom_options *o = h->plan->options;
+    const char *ns = vpa_labels_get(&series->labels, o->container_namespace_label);
+    const char *pod_name = vpa_labels_get(&series->labels, o->container_pod_name_label);
+    const char *name = vpa_labels_get(&series->labels, o->container_name_label);
+
+    if (!ns || !pod_name || !name) {
+        vpa_auto_buf metric;
+
+        vpa_buf_init(&metric, VPA_ERROR_TEXT_MAX);
+        prom_format_metric(&series->labels, &metric);
+        return vpa_fail(err, VPA_INVALID, "cannot get container ID from labels: %s",
+                        vpa_buf_text(&metric));
+    }
+    struct history_container *c = container_at(h, pod_at(h, ns, pod_name), name);
+    struct history_list *list = kind == PROM_CPU ? &c->cpu : &c->memory;
+    for (size_t i = 0; i < series->count; i++) {
+        double value = series->samples[i].value;
+
+        VPA_GROW(list->items, list->count, list->capacity);
+        list->items[list->count++] = (struct history_sample){
+            series->samples[i].millis,
+            kind == PROM_CPU ? vpa_amount_from_cores(value) : vpa_amount_from_bytes(value)};
+    }
+    return 0;
+}
+
+/* The labels that begin with the prefix, without it. An empty prefix takes none (upstream: trimming
+ * nothing changes nothing). */
+static struct vpa_labels pod_labels(struct history *h, const struct vpa_labels *metric)
+{
+    const char *prefix = h->plan->options->pod_label_prefix;
+    size_t prefix_len = strlen(prefix);
+    struct vpa_label *items = vpa_arena_alloc(&h->arena, (metric->count + 1) * sizeof *items);
+    size_t count = 0;
+
+    for (size_t i = 0; prefix_len > 0 && i < metric->count; i++) {
+        if (!vpa_str_starts_with(metric->items[i].key, prefix))
+            continue;
+        items[count].key = vpa_arena_strdup(&h->arena, metric->items[i].key + prefix_len);
+        items[count].value = vpa_arena_strdup(&h->arena, metric->items[i].value);
+        count++;
+    }
+    return (struct vpa_labels){.items = items, .count = count, .present = true};
+}
+
+static int add_labels(struct history *h, const struct prom_series *series, struct vpa_error *err)
+{
+    const struct prom_options *o = h->plan->options;
+    const char *ns = vpa_labels_get(&series->labels, o->pod_namespace_label);
+    const char *name = vpa_labels_get(&series->labels, o->pod_name_label);
+
+    if (!ns || !name) {
+        vpa_auto_buf metric;
+
+        vpa_buf_init(&metric, VPA_ERROR_TEXT_MAX);
+        prom_format_metric(&series->labels, &metric);
+        return vpa_fail(err, VPA_INVALID, "cannot get container ID from labels %s: no %s label",
+                        vpa_buf_text(&metric), !ns ? o->pod_namespace_label : o->pod_name_label);
+    }
+    if (series->count == 0) /* upstream crashes here */
+        return 0;
+
+    vpa_time last = (vpa_time)series->samples[series->count - 1].millis * VPA_MILLISECOND;
+    struct history_pod *pod = pod_at(h, ns, name);
+    if (last > pod->last_seen) {
+        pod->last_seen = last;
+        pod->labels = pod_labels(h, &series->labels);
+    }
+    return 0;
+}
+
+struct answer {
+    struct history *history;
+    enum prom_kind kind;
+};
+
+static int on_series(void *ctx, const struct prom_series *series, struct vpa_error *err)
+{
+    const struct answer *answer = ctx;
+
+    if (answer->kind == PROM_LABELS)
+        return add_labels(answer->history, series, err);
+    return add_usage(answer->history, answer->kind, series, err);
+}
+
+int history_add_answer(struct history *history, enum prom_kind kind, int status, const char *body,
+                       size_t len, struct vpa_error *err)
+{
+    struct answer answer = {history, kind};
+
+    if (prom_parse_answer(kind, status, body, len, on_series, &answer, err) == 0)
+        return 0;
+    return vpa_wrap(err, kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history");
+}
+
+/* Merges the sorted halves [0, middle) and [middle, count) of items into out. */
+static void merge(const struct history_sample *items, size_t middle, size_t count,
+                  struct history_sample *out)
+{
+    size_t a = 0;
+    size_t b = middle;
+
+    for (size_t i = 0; i < count; i++)
+        out[i] = a < middle && (b == count || items[a].millis <= items[b].millis) ? items[a++]
+                                                                                  : items[b++];
+}
+
+static void sort_list(struct history_list *list)
+{
+    bool sorted = true;
+
+    for (size_t i = 1; i < list->count; i++)
+        if (list->items[i].millis < list->items[i - 1].millis)
+            sorted = false;
+    if (sorted)
+        return;
+
+    struct history_sample *from = list->items;
+    struct history_sample *to = vpa_xreallocarray(NULL, list->count, sizeof *to);
+    for (size_t width = 1; width < list->count; width *= 2) {
+        for (size_t i = 0; i < list->count; i += 2 * width) {
+            size_t left = list->count - i;
+
+            merge(from + i, width < left ? width : left, 2 * width < left ? 2 * width : left, to + i);
+        }
+        struct history_sample *swap = from;
+        from = to;
+        to = swap;
+    }
+    free(to);
+    list->items = from;
+    list->capacity = list->count;
+}
+
+void history_finish(struct history *history)
+{
+    size_t i = 0;
+    const char *key;
+    void *value;
+
+    while (vpa_table_next(&history->pods, &i, &key, &value)) {
+        struct history_pod *pod = value;
+        size_t j = 0;
+        void *item;
+
+        while (vpa_table_next(&pod->containers, &j, &key, &item)) {
+            sort_list(&((struct history_container *)item)->cpu);
+            sort_list(&((struct history_container *)item)->memory);
+        }
+    }
+}
+
+struct history_pod **history_pods(const struct history *history)
+{
+    return (struct history_pod **)vpa_table_sorted(&history->pods);
+}
+
+struct history_container **history_containers(const struct history_pod *pod)
+{
+    return (struct history_container **)vpa_table_sorted(&pod->containers);
+}
+
+struct destination {
+    struct vpa_cluster *cluster;
+    const struct history_pod *pod;
+    vpa_time now;
+};
+
+static void feed_list(const struct destination *to, const char *container, enum vpa_kind kind,
+                      const struct history_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        vpa_time t = (vpa_time)list->items[i].millis * VPA_MILLISECOND;
+        struct vpa_error err;
+
+        if (vpa_cluster_add_sample(to->cluster, to->pod->ns, to->pod->name, container, kind, t,
+                                   list->items[i].amount, to->now, &err) < 0)
+            VPA_V(3, "Error adding metric sample from history", VPA_KV("namespace", to->pod->ns),
+                  VPA_KV("pod", to->pod->name), VPA_KV("container", container), VPA_KERR(&err));
+    }
+}
+
+static void feed_pod(const struct destination *to)
+{
+    const struct history_pod *pod = to->pod;
+    vpa_auto_free struct history_container **containers = history_containers(pod);
+    struct vpa_error err;
+
+    vpa_cluster_put_bare_pod(to->cluster, pod->ns, pod->name, &pod->labels, VPA_PHASE_UNKNOWN, to->now);
+    for (size_t i = 0; i < pod->containers.count; i++) {
+        const struct history_container *c = containers[i];
+
+        if (vpa_cluster_put_container(to->cluster, pod->ns, pod->name, c->name, to->now, &err) < 0) {
+            VPA_ERROR("Failed to add container from history", VPA_KV("namespace", pod->ns),
+                      VPA_KV("pod", pod->name), VPA_KV("container", c->name), VPA_KERR(&err));
+            continue;
+        }
+        feed_list(to, c->name, VPA_KIND_CPU, &c->cpu);
+        feed_list(to, c->name, VPA_KIND_MEMORY, &c->memory);
+    }
+    vpa_cluster_mark_pod_deleted(to->cluster, pod->ns, pod->name);
+}
+
+void history_feed(const struct history *history, struct vpa_cluster *cluster, vpa_time now)
+{
+    vpa_auto_free struct history_pod **pods = history_pods(history);
+
+    for (size_t i = 0; i < history->pods.count; i++)
+        feed_pod(&(struct destination){cluster, pods[i], now});
+}

@@ -1,0 +1,121 @@
+#include "list.h"
+
+#include <stdlib.h>
+
+#include "vpa/base/str.h"
+#include "vpa/json/json_stream.h"
+
+#define LIST_PAGE_TEXT "500"
+
+struct listing {
+    list_item_fn on_item;
+    void *ctx;
+    struct vpa_arena arena; /* of the item in hand */
+    struct vpa_json_stream *stream;
+    char *next; /* continue token of the next page, NULL behind the last one */
+    bool failed; /* the text cannot be used: err says why */
+    bool done;
+    int result;
+    struct vpa_error err;
+};
+
+static int on_item_text(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    struct listing *l = ctx;
+    const struct vpa_json *item;
+
+    if (vpa_json_parse(&l->arena, json, len, &item, err) < 0)
+        return -1;
+    l->on_item(l->ctx, item, json, len);
+    vpa_arena_clear(&l->arena);
+    return 0;
+}
+
+static int on_head(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    struct listing *l = ctx;
+    const struct vpa_json *root;
+
+    if (vpa_json_parse(&l->arena, json, len, &root, err) < 0)
+        return -1;
+    const char *next = vpa_json_string(vpa_json_at(root, "metadata.continue"));
+    l->next = next && *next ? vpa_xstrdup(next) : NULL;
+    vpa_arena_clear(&l->arena);
+    return 0;
+}
+
+static int on_data(void *ctx, const char *bytes, size_t len)
+{
+    struct listing *l = ctx;
+
+    if (vpa_json_stream_feed(l->stream, bytes, len, &l->err) == 0)
+        return 0;
+    l->failed = true;
+    return -1;
+}
+
+static void on_done(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    struct listing *l = ctx;
+
+    (void)result;
+    l->done = true;
+    if (l->failed) {
+        l->result = -1;
+    } else if (err) {
+        l->err = *err;
+        l->result = -1;
+    } else {
+        l->result = vpa_json_stream_finish(l->stream, &l->err);
+    }
+}
+
+static bool is_done(void *ctx)
+{
+    return ((struct listing *)ctx)->done;
+}
+
+static int list_page(struct vpa_kube_client *client, const struct list_request *request,
+                     struct listing *l, struct vpa_error *err)
+{
+    vpa_auto_buf path;
+    vpa_auto_free char *token = VPA_STEAL(l->next);
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_buf_puts(&path, request->path);
+    if (request->paged)
+        vpa_kube_query(&path, "limit", LIST_PAGE_TEXT);
+    if (token)
+        vpa_kube_query(&path, "continue", token);
+
+    l->failed = l->done = false;
+    l->stream = vpa_json_stream_new(VPA_STREAM_LIST, LIST_ITEM_MAX, on_item_text, on_head, l);
+    struct vpa_kube_call call = {.verb = VPA_KUBE_LIST,
+                                 .path = vpa_buf_text(&path),
+                                 .timeout = request->timeout,
+                                 .response_max = LIST_ANSWER_MAX,
+                                 .on_data = on_data};
+    struct vpa_kube_request *under_way = vpa_kube_start(client, &call, on_done, l);
+    int result = vpa_loop_wait(vpa_kube_client_loop(client), is_done, l,
+                               request->timeout + VPA_MINUTE, err);
+    if (result < 0)
+        vpa_kube_cancel(under_way);
+    else if (l->result < 0)
+        *err = l->err;
+    vpa_json_stream_free(VPA_STEAL(l->stream));
+    return result < 0 ? -1 : l->result;
+}
+
+int list_each(struct vpa_kube_client *client, const struct list_request *request,
+              list_item_fn on_item, void *ctx, struct vpa_error *err)
+{
+    struct listing l = {.on_item = on_item, .ctx = ctx};
+    int result;
+
+    do
+        result = list_page(client, request, &l, err);
+    while (result == 0 && l.next);
+    free(l.next);
+    vpa_arena_release(&l.arena);
+    return result;
+}

@@ -1,0 +1,133 @@
+#include "prom_client.h"
+
+#include <string.h>
+
+#include "metrics.h"
+
+#define FORM_TYPE "application/x-www-form-urlencoded"
+#define URL_MAX ((size_t)1 << 20)
+
+struct attempt {
+    struct vpa_loop *loop;
+    struct history *history;
+    enum prom_kind kind;
+    const char *method;
+    vpa_time started;
+    bool done;
+    int status; /* 0: no answer */
+    int result;
+    struct vpa_error err;
+};
+
+static bool is_refusal(int status)
+{
+    return status == 403 || status == 405 || status == 501;
+}
+
+static void on_done(void *ctx, const struct vpa_http_result *answer)
+{
+    struct attempt *a = ctx;
+    bool is_post = strcmp(a->method, "POST") == 0;
+
+    a->done = true;
+    a->status = answer->status;
+    if (answer->failure != VPA_TRANSPORT_OK) {
+        a->status = 0;
+        a->result = vpa_fail(&a->err, VPA_RETRY, "%s: cannot get timeseries for %s: %s",
+                             a->kind == PROM_LABELS ? "cannot read last labels"
+                                                    : "cannot get usage history",
+                             prom_kind_name(a->kind), answer->error);
+        return;
+    }
+    metrics_prometheus_response(answer->status, a->method,
+                                vpa_time_sub(vpa_loop_now(a->loop), a->started));
+    if (is_post && is_refusal(answer->status))
+        return;
+    a->result = history_add_answer(a->history, a->kind, answer->status, answer->body,
+                                   answer->body_len, &a->err);
+}
+
+static bool is_done(void *ctx)
+{
+    return ((struct attempt *)ctx)->done;
+}
+
+/* The transport speaks to the origin already: what it wants is path and query. */
+static const char *target_of(const struct prom_plan *plan, const struct vpa_buf *url)
+{
+    return vpa_buf_text(url) + strlen(plan->origin);
+}
+
+static int send_request(struct vpa_transport *transport, const struct prom_plan *plan, vpa_time now,
+                        vpa_duration timeout, struct attempt *a, struct vpa_error *err)
+{
+    bool is_post = strcmp(a->method, "POST") == 0;
+    struct vpa_header headers[2];
+    size_t header_count = 0;
+    vpa_auto_buf url;
+    vpa_auto_buf body;
+
+    vpa_buf_init(&url, URL_MAX);
+    vpa_buf_init(&body, URL_MAX);
+    if (is_post) {
+        prom_post_url(plan, a->kind, &url);
+        prom_arguments(plan, a->kind, now, &body);
+        headers[header_count++] = (struct vpa_header){"Content-Type", FORM_TYPE};
+    } else {
+        prom_get_url(plan, a->kind, now, &url);
+    }
+    if (plan->authorization)
+        headers[header_count++] = (struct vpa_header){"Authorization", plan->authorization};
+
+    struct vpa_http_request request = {.method = a->method,
+                                       .target = target_of(plan, &url),
+                                       .headers = headers,
+                                       .header_count = header_count,
+                                       .body = is_post ? vpa_buf_text(&body) : NULL,
+                                       .body_len = body.len,
+                                       .response_max = HISTORY_ANSWER_MAX,
+                                       .timeout = timeout};
+    struct vpa_http_handler handler = {.ctx = a, .on_done = on_done};
+    a->done = false;
+    a->started = vpa_loop_now(a->loop);
+    struct vpa_exchange *exchange = vpa_transport_start(transport, &request, &handler);
+    if (vpa_loop_wait(a->loop, is_done, a, timeout, err) < 0) {
+        vpa_transport_cancel(transport, exchange);
+        return vpa_loop_is_stopping(a->loop)
+                   ? -1
+                   : vpa_fail(err, VPA_RETRY, "cannot get timeseries for %s: context deadline exceeded",
+                              prom_kind_name(a->kind));
+    }
+    return 0;
+}
+
+static int ask(struct vpa_loop *loop, struct vpa_transport *transport, const struct prom_plan *plan,
+               enum prom_kind kind, struct history *history, struct vpa_error *err)
+{
+    struct attempt a = {.loop = loop, .history = history, .kind = kind, .method = "POST"};
+    vpa_time begin = vpa_loop_now(loop);
+
+    if (send_request(transport, plan, begin, plan->timeout, &a, err) < 0)
+        return -1;
+    if (is_refusal(a.status)) {
+        vpa_duration left = plan->timeout - vpa_time_sub(vpa_loop_now(loop), begin);
+
+        a.method = "GET";
+        if (send_request(transport, plan, begin, left > 0 ? left : 1, &a, err) < 0)
+            return -1;
+    }
+    if (a.result < 0)
+        *err = a.err;
+    return a.result;
+}
+
+int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
+                       const struct prom_plan *plan, struct history *history,
+                       struct vpa_error *err)
+{
+    for (enum prom_kind kind = PROM_CPU; kind < PROM_KINDS; kind++)
+        if (ask(loop, transport, plan, kind, history, err) < 0)
+            return -1;
+    history_finish(history);
+    return 0;
+}

@@ -1,0 +1,239 @@
+/*
+ * Publishing.
+ *
+ * The order of a pass is upstream's with its workers: VPAs are evaluated in order of their names, each at the
+ * time when a worker is free for it, so the transition times in a slow cluster are the same. A VPA without a
+ * change costs a worker no time.
+ */
+#include "publish.h"
+
+#include <stdlib.h>
+
+#include "metrics.h"
+
+#include "vpa/base/log.h"
+#include "vpa/model/object_status.h"
+#include "vpa/policy/capping.h"
+
+/* A status of 5,000 containers. */
+#define PATCH_MAX ((size_t)4 << 20)
+
+struct patch;
+struct publisher {
+    struct vpa_loop *loop;
+    struct vpa_kube_client *client;
+    const struct recommender_config *config;
+    struct vpa_cluster *cluster;
+    struct vpa_estimator estimator;
+    struct vpa_rendering rendering;
+    struct vpa_resource global_max_items[2];
+    struct vpa_resource_list global_max;
+    struct vpa_arena arena; /* of the VPA in hand */
+    struct vpa_buf body;
+    struct patch *patches; /* under way */
+    size_t in_flight;
+    size_t limit; /* go on when fewer are in flight */
+};
+
+struct patch {
+    struct publisher *publisher;
+    struct vpa_kube_request *request;
+    struct patch *next;
+    struct patch **link; /* what points to this one */
+    char *name;          /* namespace/name, for the log */
+};
+
+static void init_estimator(struct vpa_estimator *e, const struct recommender_config *c)
+{
+    vpa_estimator_init(e);
+    e->percentile[VPA_TARGET][VPA_KIND_CPU] = c->cpu_target_percentile;
+    e->percentile[VPA_LOWER_BOUND][VPA_KIND_CPU] = c->cpu_lower_percentile;
+    e->percentile[VPA_UPPER_BOUND][VPA_KIND_CPU] = c->cpu_upper_percentile;
+    e->percentile[VPA_TARGET][VPA_KIND_MEMORY] = c->memory_target_percentile;
+    e->percentile[VPA_LOWER_BOUND][VPA_KIND_MEMORY] = c->memory_lower_percentile;
+    e->percentile[VPA_UPPER_BOUND][VPA_KIND_MEMORY] = c->memory_upper_percentile;
+    e->margin = c->margin_fraction;
+    e->min_cpu_millicores = c->pod_min_cpu_millicores;
+    e->min_memory_mb = c->pod_min_memory_mb;
+    e->confidence_interval[VPA_KIND_CPU] = c->cpu_confidence_interval;
+    e->confidence_interval[VPA_KIND_MEMORY] = c->memory_confidence_interval;
+}
+
+static void init_global_max(struct publisher *p)
+{
+    p->global_max.items = p->global_max_items;
+    if (!vpa_quantity_is_zero(&p->config->max_allowed_cpu))
+        p->global_max.items[p->global_max.count++] =
+            (struct vpa_resource){VPA_CPU, p->config->max_allowed_cpu};
+    if (!vpa_quantity_is_zero(&p->config->max_allowed_memory))
+        p->global_max.items[p->global_max.count++] =
+            (struct vpa_resource){VPA_MEMORY, p->config->max_allowed_memory};
+    p->global_max.present = p->global_max.count > 0;
+}
+
+struct publisher *publisher_new(const struct publisher_options *options)
+{
+    struct publisher *p = vpa_xcalloc(1, sizeof *p);
+
+    p->loop = options->loop;
+    p->client = options->client;
+    p->config = options->config;
+    p->cluster = options->cluster;
+    init_estimator(&p->estimator, p->config);
+    vpa_rendering_init(&p->rendering);
+    p->rendering.humanize_memory = p->config->humanize_memory;
+    p->rendering.round_cpu_millicores = p->config->round_cpu_millicores;
+    p->rendering.round_memory_bytes = p->config->round_memory_bytes;
+    init_global_max(p);
+    vpa_buf_init(&p->body, PATCH_MAX);
+    return p;
+}
+
+void publisher_free(struct publisher *p)
+{
+    if (!p)
+        return;
+    vpa_arena_release(&p->arena);
+    vpa_buf_release(&p->body);
+    free(p);
+}
+
+/* ---- the patch ------------------------------------------------------------------------------------ */
+
+static void patch_free(struct patch *patch)
+{
+    *patch->link = patch->next;
+    if (patch->next)
+        patch->next->link = patch->link;
+    patch->publisher->in_flight--;
+    free(patch->name);
+    free(patch);
+}
+
+static void cancel_patches(struct publisher *p)
+{
+    while (p->patches) {
+        vpa_kube_cancel(p->patches->request);
+        patch_free(p->patches);
+    }
+}
+
+static void on_patched(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    struct patch *patch = ctx;
+
+    (void)result;
+    if (err)
+        VPA_ERROR("Cannot update VPA", VPA_KV("vpa", patch->name), VPA_KERR(err));
+    patch_free(patch);
+}
+
+static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
+                        const struct vpa_object_status *status)
+{
+    vpa_auto_buf path;
+    struct vpa_json_writer w;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, VPA_GROUP_VERSION, vpa_autoscaler_ns(v), "verticalpodautoscalers",
+                  vpa_autoscaler_name(v), "status");
+    vpa_buf_clear(&p->body);
+    vpa_json_writer_init(&w, &p->body);
+    vpa_object_status_encode_patch(&w, status);
+    if (vpa_buf_failed(&p->body)) {
+        VPA_ERROR("Status of VPA is too long", VPA_KV("vpa", vpa_autoscaler_name(v)));
+        return;
+    }
+
+    struct patch *patch = vpa_xcalloc(1, sizeof *patch);
+    patch->publisher = p;
+    patch->name = vpa_xprintf("%s/%s", vpa_autoscaler_ns(v), vpa_autoscaler_name(v));
+    patch->next = p->patches;
+    patch->link = &p->patches;
+    if (patch->next)
+        patch->next->link = &patch->next;
+    p->patches = patch;
+    p->in_flight++;
+    patch->request =
+        vpa_kube_start(p->client,
+                   &(struct vpa_kube_call){.verb = VPA_KUBE_PATCH_JSON,
+                                           .path = vpa_buf_text(&path),
+                                           .body = vpa_buf_text(&p->body),
+                                           .body_len = p->body.len,
+                                           .timeout = PUBLISH_TIMEOUT},
+                   on_patched, patch);
+}
+
+/* ---- one VPA -------------------------------------------------------------------------------------- */
+
+static struct vpa_recommendation recommend(struct publisher *p, struct vpa_autoscaler *v, vpa_time now)
+{
+    const struct vpa_object *object = vpa_autoscaler_object(v);
+    struct vpa_recommendation rec =
+        vpa_recommend(p->cluster, v, &p->estimator, &p->rendering, now, &p->arena);
+
+    if (p->config->cpu_integer)
+        vpa_recommend_integer_cpu(&rec, &object->meta.annotations, &p->arena);
+    return vpa_capping_policy(&p->arena, &rec, &object->resource_policy, &p->global_max);
+}
+
+static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time now,
+                        struct metrics_objects *objects)
+{
+    const struct vpa_object *object = vpa_autoscaler_object(v);
+    struct vpa_recommendation rec = recommend(p, v, now);
+    bool has_recommendation = rec.container_count > 0;
+    bool pods_matched = vpa_autoscaler_pod_count(v) > 0;
+    const char *unsupported = vpa_autoscaler_unsupported(v);
+    struct vpa_error err;
+
+    if (has_recommendation && !vpa_object_has_recommendation(object))
+        metrics_first_recommendation(vpa_time_sub(now, object->meta.creation));
+    metrics_objects_add(objects, vpa_object_mode(object), has_recommendation, pods_matched,
+                        unsupported != NULL);
+    if (vpa_cluster_set_recommendation(p->cluster, v, &rec, now, &err) < 0)
+        VPA_WARN("VPA without recommendation", VPA_KV("vpa", vpa_autoscaler_name(v)), VPA_KERR(&err));
+
+    struct vpa_object_status_facts facts = {.object = object,
+                                     .unsupported = unsupported,
+                                     .pods_matched = pods_matched,
+                                     .recommendation = &rec,
+                                     .now = now};
+    struct vpa_object_status status;
+    vpa_object_status_build(&facts, &p->arena, &status);
+    if (!vpa_object_status_equal_stored(&status, object))
+        start_patch(p, v, &status);
+    vpa_arena_clear(&p->arena);
+}
+
+static bool has_room(void *ctx)
+{
+    const struct publisher *p = ctx;
+
+    return p->in_flight < p->limit;
+}
+
+static int wait_for_room(struct publisher *p, size_t limit)
+{
+    p->limit = limit;
+    while (!has_room(p))
+        if (vpa_loop_wait(p->loop, has_room, p, VPA_HOUR, NULL) < 0 && vpa_loop_is_stopping(p->loop))
+            return -1;
+    return 0;
+}
+
+void publish_all(struct publisher *p)
+{
+    size_t count;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->cluster, &count);
+    struct metrics_objects *objects = metrics_objects_begin();
+
+    for (size_t i = 0; i < count && p->config->update_workers > 0; i++) {
+        if (wait_for_room(p, (size_t)p->config->update_workers) < 0)
+            break;
+        publish_vpa(p, vpas[i], vpa_loop_now(p->loop), objects);
+    }
+    if (wait_for_room(p, 1) < 0)
+        cancel_patches(p);
+    metrics_objects_end(objects);
+}

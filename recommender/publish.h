@@ -1,0 +1,33 @@
+/*
+ * Recommendations of all VPAs and their status patches (recommender.md 10 to 13 of the specification).
+ */
+#ifndef RECOMMENDER_PUBLISH_H
+#define RECOMMENDER_PUBLISH_H
+
+#include "config.h"
+
+#include "vpa/kube/client.h"
+#include "vpa/model/cluster.h"
+#include "vpa/model/estimator.h"
+#include "vpa/model/recommend.h"
+
+#define PUBLISH_TIMEOUT VPA_MINUTE /* of one patch, waiting for the rate limit included */
+
+struct publisher_options { /* all borrowed */
+    struct vpa_loop *loop;
+    struct vpa_kube_client *client;
+    const struct recommender_config *config;
+    struct vpa_cluster *cluster;
+};
+struct publisher;
+struct publisher *publisher_new(const struct publisher_options *options);
+void publisher_free(struct publisher *p); /* NULL is ignored */
+
+/*
+ * Evaluates every VPA of the model, in order, and patches the statuses that changed; at most
+ * --update-worker-count patches are under way, and the next VPA is evaluated when one of them is done, as
+ * upstream's workers do. Returns when all are answered, or the loop is stopped.
+ */
+void publish_all(struct publisher *p);
+
+#endif

@@ -1,0 +1,285 @@
+#include "recommender.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoints.h"
+#include "feeder.h"
+#include "metrics.h"
+#include "prom_client.h"
+#include "publish.h"
+#include "target.h"
+#include "usage.h"
+
+#include "vpa/base/log.h"
+#include "vpa/kube/events.h"
+
+/* Between attempts to read the checkpoints. */
+#define LOAD_BACKOFF_FIRST (800 * VPA_MILLISECOND)
+#define LOAD_BACKOFF_MAX (30 * VPA_SECOND)
+
+struct recommender {
+    struct recommender_options options;
+    const struct recommender_config *config;
+    struct vpa_loop *loop;
+    struct vpa_aggregation aggregation;
+    struct vpa_cluster *cluster;
+    struct feeder *feeder;
+    struct vpa_events *events;
+    struct publisher *publisher;
+    struct checkpoints *checkpoints;
+    struct usage_options usage;
+};
+
+static void init_aggregation(struct vpa_aggregation *a, const struct recommender_config *c)
+{
+    vpa_aggregation_init(a);
+    a->cpu_half_life = c->cpu_half_life;
+    a->memory_half_life = c->memory_half_life;
+    a->memory_interval = c->memory_interval;
+    a->memory_interval_count = c->memory_interval_count;
+    a->oom_bump_up_ratio = c->oom_bump_up_ratio;
+    a->oom_min_bump_up = c->oom_min_bump_up_bytes;
+    a->per_vpa_config = c->common.gates.per_vpa_config;
+}
+
+struct recommender *recommender_new(const struct recommender_options *options)
+{
+    struct recommender *r = vpa_xcalloc(1, sizeof *r);
+
+    r->options = *options;
+    r->config = options->config;
+    r->loop = options->loop;
+    init_aggregation(&r->aggregation, r->config);
+    r->cluster =
+        vpa_cluster_new(&(struct vpa_cluster_options){.aggregation = &r->aggregation,
+                                                      .memory_saver = r->config->memory_saver,
+                                                      .hooks = recommender_quality_hooks()});
+    r->feeder = feeder_new(&(struct feeder_options){.loop = r->loop,
+                                                    .client = options->client,
+                                                    .config = r->config,
+                                                    .cluster = r->cluster});
+    r->events = vpa_events_new(&(struct vpa_events_options){.client = options->client,
+                                                            .component = "vpa-recommender"});
+    r->publisher = publisher_new(&(struct publisher_options){.loop = r->loop,
+                                                             .client = options->writer,
+                                                             .config = r->config,
+                                                             .cluster = r->cluster});
+    r->checkpoints = checkpoints_new(&(struct checkpoints_options){.loop = r->loop,
+                                                                   .reader = options->client,
+                                                                   .writer = options->writer,
+                                                                   .events = r->events,
+                                                                   .config = r->config,
+                                                                   .cluster = r->cluster,
+                                                                   .feeder = r->feeder});
+    r->usage = (struct usage_options){
+        .client = options->metrics, .config = r->config, .cluster = r->cluster};
+    return r;
+}
+
+void recommender_free(struct recommender *r)
+{
+    if (!r)
+        return;
+    publisher_free(r->publisher);
+    checkpoints_free(r->checkpoints);
+    vpa_events_free(r->events);
+    /* The model borrows VPAs from the feeder. */
+    vpa_cluster_free(r->cluster);
+    feeder_free(r->feeder);
+    vpa_aggregation_release(&r->aggregation);
+    free(r);
+}
+
+/* ---- start ---------------------------------------------------------------------------------------- */
+
+int recommender_start(struct recommender *r, struct vpa_error *err)
+{
+    feeder_start(r->feeder);
+    /* A history from Prometheus comes before the live pods. */
+    if (!recommender_uses_prometheus(r->config))
+        feeder_start_pods(r->feeder);
+    return feeder_wait(r->feeder, err);
+}
+
+static int fetch_history(struct recommender *r, const struct prom_plan *plan)
+{
+    struct vpa_http_client_options http = {.base_url = plan->origin,
+                                           .insecure = r->config->prometheus.insecure};
+    struct history history;
+    struct vpa_error err;
+    struct vpa_transport *transport =
+        r->options.connect_prometheus(r->options.connect_ctx, &http, &err);
+    int result = -1;
+
+    history_init(&history, plan);
+    if (transport) {
+        result = prom_fetch_history(r->loop, transport, plan, &history, &err);
+        vpa_transport_free(transport);
+    }
+    if (result == 0)
+        history_feed(&history, r->cluster, vpa_loop_now(r->loop));
+    else if (!vpa_loop_is_stopping(r->loop))
+        VPA_ERROR("Cannot get cluster history", VPA_KERR(&err));
+    history_release(&history);
+    return vpa_loop_is_stopping(r->loop) ? -1 : 0;
+}
+
+static int load_prometheus(struct recommender *r, struct vpa_error *err)
+{
+    struct prom_plan plan;
+
+    if (prom_plan_init(&plan, &r->config->prometheus, err) < 0)
+        return -1;
+    int result = fetch_history(r, &plan);
+    prom_plan_release(&plan);
+    if (result < 0)
+        return vpa_fail(err, VPA_CANCELLED, "stopped");
+    feeder_start_pods(r->feeder);
+    return feeder_wait(r->feeder, err);
+}
+
+/* Until it works: going on without would overwrite histories that were not read. */
+static int load_checkpoints(struct recommender *r, struct vpa_error *err)
+{
+    vpa_duration wait = LOAD_BACKOFF_FIRST;
+
+    while (checkpoints_load(r->checkpoints, err) < 0) {
+        if (vpa_loop_is_stopping(r->loop))
+            return vpa_fail(err, VPA_CANCELLED, "stopped");
+        VPA_ERROR("Cannot list VPA checkpoints", VPA_KERR(err));
+        vpa_loop_pump(r->loop, wait);
+        wait = wait < LOAD_BACKOFF_MAX / 2 ? wait * 2 : LOAD_BACKOFF_MAX;
+    }
+    return 0;
+}
+
+int recommender_load_history(struct recommender *r, struct vpa_error *err)
+{
+    int result;
+
+    feeder_begin_pass(r->feeder);
+    if (recommender_uses_prometheus(r->config)) {
+        result = load_prometheus(r, err);
+    } else {
+        feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
+        result = load_checkpoints(r, err);
+    }
+    feeder_end_pass(r->feeder);
+    malloc_trim(0); /* what the lists needed for a moment */
+    return result;
+}
+
+/* ---- pass ----------------------------------------------------------------------------------------- */
+
+struct stopwatch {
+    const struct vpa_loop *loop;
+    int64_t begin;
+    int64_t last;
+};
+
+static void lap(struct stopwatch *watch, const char *step)
+{
+    int64_t now = vpa_loop_monotonic(watch->loop);
+
+    metrics_step(step, now - watch->last);
+    watch->last = now;
+}
+
+static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
+{
+    struct recommender *r = ctx;
+
+    return target_has_controller(feeder_owners(r->feeder), vpa_autoscaler_object(v));
+}
+
+static void maintain_checkpoints(struct recommender *r)
+{
+    if (recommender_uses_prometheus(r->config))
+        return;
+    checkpoints_write(r->checkpoints,
+                      vpa_time_add(vpa_loop_now(r->loop), r->config->checkpoints_timeout));
+    checkpoints_collect_garbage(r->checkpoints);
+}
+
+static void run_steps(struct recommender *r)
+{
+    int64_t begin = vpa_loop_monotonic(r->loop);
+    struct stopwatch watch = {.loop = r->loop, .begin = begin, .last = begin};
+
+    feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
+    lap(&watch, "LoadVPAs");
+    feeder_load_pods(r->feeder, vpa_loop_now(r->loop));
+    lap(&watch, "LoadPods");
+    usage_collect(&r->usage, vpa_loop_now(r->loop));
+    feeder_record_ooms(r->feeder, vpa_loop_now(r->loop));
+    metrics_aggregates(vpa_cluster_aggregate_count(r->cluster));
+    struct vpa_lookups lookups = vpa_cluster_take_lookups(r->cluster);
+    metrics_resource_lookups(&lookups);
+    lap(&watch, "LoadMetrics");
+    feeder_remove_deleted_pods(r->feeder);
+    lap(&watch, "DeleteRemovedPods");
+    publish_all(r->publisher);
+    lap(&watch, "UpdateVPAs");
+    maintain_checkpoints(r);
+    lap(&watch, "MaintainCheckpoints");
+    vpa_cluster_collect_garbage(r->cluster, vpa_loop_now(r->loop), controller_exists, r);
+    lap(&watch, "GarbageCollect");
+    watch.last = watch.begin;
+    lap(&watch, "total");
+}
+
+void recommender_pass(struct recommender *r)
+{
+    VPA_V(3, "Recommender Run");
+    feeder_begin_pass(r->feeder);
+    run_steps(r);
+    feeder_end_pass(r->feeder);
+    malloc_trim(0);
+    if (r->options.observe)
+        vpa_observe_activity(r->options.observe);
+    VPA_V(3, "Recommender Run finished");
+}
+
+/* ---- ticker --------------------------------------------------------------------------------------- */
+
+struct ticker {
+    const struct vpa_loop *loop;
+    int64_t next; /* monotonic time of the next tick that has not come yet */
+    vpa_duration interval;
+    bool pending;
+};
+
+/* Takes in the ticks that have come; any number of them counts once. */
+static bool has_ticked(void *ctx)
+{
+    struct ticker *t = ctx;
+    int64_t now = vpa_loop_monotonic(t->loop);
+
+    if (now >= t->next) {
+        t->pending = true;
+        t->next += ((now - t->next) / t->interval + 1) * t->interval;
+    }
+    return t->pending;
+}
+
+void recommender_run(struct recommender *r, void (*on_pass)(void *ctx), void *ctx)
+{
+    vpa_duration interval = r->config->interval;
+    struct ticker ticker = {.loop = r->loop, .interval = interval};
+
+    ticker.next = vpa_loop_monotonic(r->loop) + interval;
+    if (r->options.observe)
+        vpa_observe_arm(r->options.observe);
+    while (!vpa_loop_is_stopping(r->loop)) {
+        if (!has_ticked(&ticker)) {
+            vpa_loop_pump(r->loop, ticker.next - vpa_loop_monotonic(r->loop));
+            continue;
+        }
+        ticker.pending = false;
+        if (on_pass)
+            on_pass(ctx);
+        recommender_pass(r);
+    }
+}

@@ -1,0 +1,94 @@
+#include "usage.h"
+
+#include "list.h"
+#include "metrics.h"
+
+#include "vpa/api/metrics_api.h"
+#include "vpa/base/log.h"
+
+#define METRICS_GROUP_VERSION "metrics.k8s.io/v1beta1"
+
+static void add_one(const struct usage_options *o, const struct usage_sample *s, enum vpa_kind kind,
+                    vpa_amount amount, vpa_time now)
+{
+    struct vpa_error err;
+
+    if (vpa_cluster_add_sample(o->cluster, s->ns, s->pod, s->container, kind, s->time, amount, now,
+                               &err) == 0)
+        return;
+    /* The memory saver tracks only some pods: samples of the others are no news. */
+    if (err.code == VPA_NOT_FOUND && o->config->memory_saver)
+        return;
+    VPA_V(err.code == VPA_NOT_FOUND ? 0 : 3, "Error adding metric sample", VPA_KV("namespace", s->ns),
+          VPA_KV("pod", s->pod), VPA_KV("container", s->container),
+          VPA_KV("resource", vpa_kind_name(kind)), VPA_KERR(&err));
+}
+
+void usage_add(const struct usage_options *options, const struct usage_sample *sample, vpa_time now)
+{
+    if (vpa_cluster_is_init_container(options->cluster, sample->ns, sample->pod, sample->container))
+        return;
+    add_one(options, sample, VPA_KIND_CPU, sample->cpu_millis, now);
+    add_one(options, sample, VPA_KIND_MEMORY, sample->memory_bytes, now);
+}
+
+struct reading {
+    const struct usage_options *options;
+    vpa_time now;
+    struct vpa_arena arena;
+    size_t unusable;
+};
+
+/* Called while the pass waits for the answer: the model is the pass' own. */
+static void on_pod_metrics(void *ctx, const struct vpa_json *item, const char *text, size_t len)
+{
+    struct reading *r = ctx;
+    struct vpa_pod_metrics pod;
+    struct vpa_error err;
+
+    (void)text;
+    (void)len;
+    if (vpa_pod_metrics_decode(&r->arena, item, &pod, &err) < 0) {
+        if (r->unusable++ == 0)
+            VPA_WARN("Cannot use the metrics of a pod", VPA_KERR(&err));
+    } else {
+        for (size_t i = 0; i < pod.container_count; i++)
+            usage_add(r->options,
+                      &(struct usage_sample){.ns = pod.ns,
+                                             .pod = pod.name,
+                                             .container = pod.containers[i].name,
+                                             .time = pod.timestamp,
+                                             .cpu_millis = pod.containers[i].cpu_millis,
+                                             .memory_bytes = pod.containers[i].memory_bytes},
+                      r->now);
+    }
+    vpa_arena_clear(&r->arena);
+}
+
+static int collect_metrics(const struct usage_options *o, vpa_time now, struct vpa_error *err)
+{
+    struct reading reading = {.options = o, .now = now};
+    vpa_auto_buf path;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods", NULL,
+                  NULL);
+    struct list_request request = {.path = vpa_buf_text(&path), .timeout = USAGE_TIMEOUT};
+    int result = list_each(o->client, &request, on_pod_metrics, &reading, err);
+    if (reading.unusable > 1)
+        VPA_WARN("Some pods had unusable metrics", VPA_KV("pods", (int64_t)reading.unusable));
+    vpa_arena_release(&reading.arena);
+    return result;
+}
+
+void usage_collect(const struct usage_options *options, vpa_time now)
+{
+    struct vpa_error err;
+    int result = options->config->use_external_metrics
+                     ? usage_collect_external(options, now, &err)
+                     : collect_metrics(options, now, &err);
+
+    metrics_usage_response(result < 0);
+    if (result < 0)
+        VPA_ERROR("Cannot get ContainerMetricsSnapshot from MetricsClient", VPA_KERR(&err));
+}
