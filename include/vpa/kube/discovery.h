@@ -16,7 +16,7 @@
 #define VPA_DISCOVERY_GROUPS_MAX 2048
 #define VPA_DISCOVERY_RESOURCES_MAX 65536
 
-struct vpa_rest_mapping { /* borrowed until the next refresh */
+struct vpa_rest_mapping { /* borrowed until the next vpa_discovery_find */
     const char *group;    /* "" for core */
     const char *version;
     const char *resource; /* plural */

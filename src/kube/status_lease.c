@@ -1,0 +1,239 @@
+/*
+ * Writer: a ticker. Each tick makes up to three tries of GET and then POST or PUT, pauses 100 and 300 ms;
+ * a tick that finds the last one still at work gives that one up, which is its time limit of one interval.
+ * Reader: the same three tries around one GET.
+ */
+#include "vpa/kube/status_lease.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/api/lease.h"
+#include "vpa/base/log.h"
+
+#define LEASES "coordination.k8s.io/v1"
+#define LEASE_MAX ((size_t)1 << 20)
+#define FIRST_PAUSE (100 * VPA_MILLISECOND)
+#define PAUSE_FACTOR 3
+
+enum step { GET, CREATE, PUT };
+
+struct vpa_status_writer {
+    struct vpa_status_writer_options options; /* texts owned */
+    struct vpa_loop *loop;
+    struct vpa_timer *ticker;
+    struct vpa_timer *retry;
+    int64_t tick;
+    struct vpa_kube_request *request;
+    enum step step;
+    int tries;
+    vpa_duration pause;
+};
+
+const char *vpa_status_lease_namespace(const char *flag)
+{
+    const char *env = getenv("NAMESPACE");
+
+    if (flag && *flag)
+        return flag;
+    return env && *env ? env : "kube-system";
+}
+
+static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err);
+
+static void call(struct vpa_status_writer *w, enum step step, enum vpa_kube_verb verb,
+                 const struct vpa_lease *lease)
+{
+    struct vpa_kube_call c = {.verb = verb, .timeout = w->options.interval};
+    struct vpa_json_writer json;
+    vpa_auto_buf path, body;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_buf_init(&body, LEASE_MAX);
+    vpa_kube_path(&path, LEASES, w->options.ns, "leases", step == CREATE ? NULL : w->options.name,
+                  NULL);
+    c.path = vpa_buf_text(&path);
+    if (lease) {
+        vpa_json_writer_init(&json, &body);
+        vpa_lease_encode(&json, lease);
+        c.body = vpa_buf_text(&body);
+        c.body_len = body.len;
+    }
+    w->step = step;
+    w->request = vpa_kube_start(w->options.client, &c, on_answer, w);
+}
+
+static void failed(struct vpa_status_writer *w, const struct vpa_error *err)
+{
+    VPA_ERROR("Status update failed", VPA_KV("holderIdentity", w->options.holder), VPA_KERR(err));
+}
+
+static void create(struct vpa_status_writer *w)
+{
+    const struct vpa_lease lease = {
+        .meta = {.ns = w->options.ns, .name = w->options.name},
+        .spec = {.has_holder = true,
+                 .holder = w->options.holder,
+                 .has_duration = true,
+                 .duration_seconds = (int32_t)(w->options.interval / VPA_SECOND),
+                 .acquire_time = VPA_TIME_UNSET,
+                 .renew_time = VPA_TIME_UNSET},
+    };
+
+    call(w, CREATE, VPA_KUBE_CREATE, &lease);
+}
+
+static int update(struct vpa_status_writer *w, const struct vpa_kube_result *result,
+                  struct vpa_error *err)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root;
+    struct vpa_lease lease;
+
+    if (vpa_json_parse(&arena, result->body, result->body_len, &root, err) < 0 ||
+        vpa_lease_decode(&arena, root, &lease, err) < 0)
+        return vpa_wrap(err, "lease");
+    lease.spec.has_holder = true;
+    lease.spec.holder = w->options.holder;
+    lease.spec.renew_time = vpa_loop_now(w->loop);
+    call(w, PUT, VPA_KUBE_UPDATE, &lease);
+    return 0;
+}
+
+static void on_retry(void *ctx)
+{
+    call(ctx, GET, VPA_KUBE_GET, NULL);
+}
+
+static void try_again(struct vpa_status_writer *w, const struct vpa_kube_result *result,
+                      const struct vpa_error *err)
+{
+    if (++w->tries >= VPA_STATUS_LEASE_TRIES || !vpa_kube_is_retryable(result)) {
+        failed(w, err);
+        return;
+    }
+    vpa_timer_start(w->retry, w->pause);
+    w->pause *= PAUSE_FACTOR;
+}
+
+static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    struct vpa_status_writer *w = ctx;
+    struct vpa_error why;
+
+    w->request = NULL;
+    if (w->step == GET && err && err->code == VPA_NOT_FOUND)
+        create(w);
+    else if (w->step == CREATE && err && vpa_kube_is_already_exists(&result->status))
+        return; /* another replica was faster: as good */
+    else if (w->step == PUT && err && err->code == VPA_CONFLICT)
+        return;
+    else if (err)
+        try_again(w, result, err);
+    else if (w->step == GET && update(w, result, &why) < 0)
+        failed(w, &why);
+}
+
+static void on_tick(void *ctx)
+{
+    struct vpa_status_writer *w = ctx;
+
+    int64_t now = vpa_loop_monotonic(w->loop);
+
+    w->tick += w->options.interval;
+    if (w->tick <= now) /* ticks that were slept through are not made up for */
+        w->tick = now + w->options.interval;
+    vpa_timer_start_at(w->ticker, w->tick);
+    vpa_timer_stop(w->retry);
+    if (w->request) {
+        struct vpa_error err;
+        vpa_kube_cancel(VPA_STEAL(w->request));
+        vpa_fail(&err, VPA_RETRY, "no answer within the update interval");
+        failed(w, &err);
+    }
+    if (w->options.healthy && !w->options.healthy(w->options.ctx)) {
+        VPA_ERROR("Webhook failed its self-test, status lease is not renewed",
+                  VPA_KV("holderIdentity", w->options.holder));
+        return;
+    }
+    w->tries = 0;
+    w->pause = FIRST_PAUSE;
+    call(w, GET, VPA_KUBE_GET, NULL);
+}
+
+struct vpa_status_writer *vpa_status_writer_new(const struct vpa_status_writer_options *options)
+{
+    struct vpa_status_writer *w = vpa_xcalloc(1, sizeof(*w));
+
+    w->options = *options;
+    w->options.ns = vpa_xstrdup(options->ns);
+    w->options.name = vpa_xstrdup(options->name);
+    w->options.holder = vpa_xstrdup(options->holder);
+    w->loop = vpa_kube_client_loop(options->client);
+    w->ticker = vpa_timer_new(w->loop, on_tick, w);
+    w->retry = vpa_timer_new(w->loop, on_retry, w);
+    return w;
+}
+
+void vpa_status_writer_start(struct vpa_status_writer *w)
+{
+    w->tick = vpa_loop_monotonic(w->loop) + w->options.interval;
+    vpa_timer_start_at(w->ticker, w->tick);
+}
+
+void vpa_status_writer_free(struct vpa_status_writer *w)
+{
+    if (!w)
+        return;
+    if (w->request)
+        vpa_kube_cancel(w->request);
+    vpa_timer_free(w->ticker);
+    vpa_timer_free(w->retry);
+    free((char *)(uintptr_t)w->options.ns);
+    free((char *)(uintptr_t)w->options.name);
+    free((char *)(uintptr_t)w->options.holder);
+    free(w);
+}
+
+/* Reader */
+
+static int read_lease(struct vpa_kube_client *client, const char *path, struct vpa_arena *arena,
+                      struct vpa_kube_result *result, struct vpa_error *err)
+{
+    const struct vpa_kube_call c = {.verb = VPA_KUBE_GET, .path = path};
+    vpa_duration pause = FIRST_PAUSE;
+
+    for (int tries = 1;; tries++) {
+        if (vpa_kube_do(client, &c, arena, result, err) == 0)
+            return 0;
+        if ((err && err->code == VPA_CANCELLED) || !vpa_kube_is_retryable(result))
+            return -1;
+        if (tries == VPA_STATUS_LEASE_TRIES)
+            return vpa_fail(err, VPA_RETRY, "timed out waiting for the condition");
+        vpa_loop_pump(vpa_kube_client_loop(client), pause);
+        pause *= PAUSE_FACTOR;
+    }
+}
+
+int vpa_status_lease_check(struct vpa_kube_client *client, const char *ns, const char *name,
+                           vpa_duration timeout, bool *valid, struct vpa_error *err)
+{
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf path;
+    struct vpa_kube_result result = {0};
+    const struct vpa_json *root;
+    struct vpa_lease lease;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, LEASES, ns, "leases", name, NULL);
+    if (read_lease(client, vpa_buf_text(&path), &arena, &result, err) < 0)
+        return -1;
+    if (vpa_json_parse(&arena, result.body, result.body_len, &root, err) < 0 ||
+        vpa_lease_decode(&arena, root, &lease, err) < 0)
+        return vpa_wrap(err, "lease");
+    vpa_time now = vpa_loop_now(vpa_kube_client_loop(client));
+    *valid = vpa_time_add(lease.meta.creation, timeout) > now ||
+             (!vpa_time_is_unset(lease.spec.renew_time) &&
+              vpa_time_add(lease.spec.renew_time, timeout) > now);
+    return 0;
+}
