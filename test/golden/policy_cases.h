@@ -1,0 +1,27 @@
+/*
+ * What the sets about recommendations for pods have in common: reading objects of a case and comparing
+ * resource lists and phrases.
+ */
+#ifndef GOLDEN_POLICY_CASES_H
+#define GOLDEN_POLICY_CASES_H
+
+#include "golden.h"
+#include "vpa/policy/capping.h"
+
+/* Objects that must be readable; a difference under the label "input" otherwise, and false. */
+bool policy_read_vpa(struct golden_case *c, const struct vpa_json *node, struct vpa_object *out);
+bool policy_read_pod(struct golden_case *c, const struct vpa_json *node, struct vpa_pod *out);
+bool policy_read_list(struct golden_case *c, const struct vpa_json *node,
+                      struct vpa_resource_list *out);
+/* The LimitRanges of that namespace in an array (may be absent), folded. */
+bool policy_read_limits(struct golden_case *c, const struct vpa_json *ranges, const char *ns,
+                        struct vpa_namespace_limits *out);
+
+/* {"cpu":"1"} or NULL for a list that is not present. */
+const char *policy_list_text(struct golden_case *c, const struct vpa_resource_list *list);
+/* A recommendation as it goes on the wire; "null" when absent. */
+const char *policy_recommendation_text(struct golden_case *c, const struct vpa_recommendation *rec);
+/* {"container":["phrase",...]} of those that have phrases. */
+const char *policy_notes_text(struct golden_case *c, const struct vpa_notes *notes, size_t count);
+
+#endif
