@@ -109,7 +109,7 @@ static int is_set(const struct dirent *entry)
 {
     const char *name = entry->d_name;
 
-    return name[0] != '.' && strchr(name, '~') == NULL &&
+    return name[0] >= 'a' && name[0] <= 'z' &&
            (vpa_str_ends_with(name, ".jsonl") || strchr(name, '.') == NULL);
 }
 
