@@ -5,8 +5,8 @@
  *     VPA_V(3, "Skipping pod", VPA_KV("pod", name), VPA_KV("replicas", count));
  *     I0412 09:30:00.000001  4711 act.c:88] "Evicted pod" namespace="web" pod="api-0"
  *
- * The level is the one global of the core. Lines are written with one write(2). Never log a token, a
- * body or a key.
+ * The number behind the time is the process id. The level is the one global of the core. Lines are
+ * written with one write(2). Never log a token, a body or a key.
  */
 #ifndef VPA_BASE_LOG_H
 #define VPA_BASE_LOG_H
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "vpa/base/error.h"
+#include "vpa/base/mem.h" /* VPA_COUNT */
 
 enum vpa_severity { VPA_LOG_INFO, VPA_LOG_WARNING, VPA_LOG_ERROR, VPA_LOG_FATAL };
 
@@ -73,19 +74,31 @@ void vpa_log_write(enum vpa_severity severity, const char *file, int line, const
             VPA_LOG_(VPA_LOG_INFO, message, ##__VA_ARGS__);                                        \
     } while (0)
 
+/* One line whose text is written as it is, without quotes (upstream's few unstructured lines). */
+void vpa_log_text(enum vpa_severity severity, const char *file, int line, const char *text);
+
 /*
- * Where lines go. The default is standard error, text. The time of a line comes from `clock`
- * (nanoseconds of the Unix epoch) because the core reads no clock; NULL prints no time.
+ * Where lines go and how. Until vpa_log_configure: standard error, text, no time, verbosity 0. The
+ * time of a line comes from `clock` (nanoseconds of the Unix epoch) because the core reads no
+ * clock; NULL prints no time. Times are local (TZ). Values longer than 8 KiB are cut.
  */
 struct vpa_log_options {
     int level;
-    const char *vmodule;     /* pattern=level,...; borrowed */
-    bool json;               /* one JSON object per line */
+    const char *vmodule; /* pattern=level,...; NULL or empty: none; copied */
+    bool json;           /* one JSON object per line */
     bool skip_headers;
+    bool add_dir_header;     /* folder/file.c:line */
+    enum vpa_severity least; /* lines of lower severity are dropped */
     int fd;                  /* written with one write(2) per line */
     int64_t (*clock)(void);
 };
-/* Takes effect for all later lines; VPA_INVALID when vmodule cannot be read. */
+/* Most pairs of a vmodule and longest text of it. */
+#define VPA_LOG_VMODULE_MAX 64
+#define VPA_LOG_VMODULE_TEXT_MAX 4096
+/* Takes effect for all later lines, of all threads: call it before there is a second one.
+ * VPA_INVALID with klog's text when vmodule cannot be read. */
 int vpa_log_configure(const struct vpa_log_options *options, struct vpa_error *err);
+/* Whether vmodule can be read, without any effect. */
+int vpa_log_check_vmodule(const char *vmodule, struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif
