@@ -58,14 +58,18 @@ void vpa_aggregation_release(struct vpa_aggregation *a)
 
 /* ---- settings ---- */
 
+void vpa_settings_use_global(struct vpa_settings *s, const struct vpa_aggregation *global)
+{
+    s->oom_bump_up_ratio = global->oom_bump_up_ratio;
+    s->oom_min_bump_up = global->oom_min_bump_up;
+    s->memory_interval = global->memory_interval;
+    s->memory_interval_count = global->memory_interval_count;
+}
+
 void vpa_settings_init(struct vpa_settings *s, const struct vpa_aggregation *global)
 {
-    *s = (struct vpa_settings){
-        .oom_bump_up_ratio = global->oom_bump_up_ratio,
-        .oom_min_bump_up = global->oom_min_bump_up,
-        .memory_interval = global->memory_interval,
-        .memory_interval_count = global->memory_interval_count,
-    };
+    *s = (struct vpa_settings){0};
+    vpa_settings_use_global(s, global);
 }
 
 static void apply_controlled(struct vpa_settings *s, const struct vpa_container_policy *policy)
@@ -105,18 +109,12 @@ static vpa_duration policy_interval(const struct vpa_container_policy *policy,
     return interval;
 }
 
-void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_aggregation *global,
-                               const struct vpa_container_policy *policy)
+void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_container_policy *policy,
+                               bool per_vpa_config)
 {
-    const char *mode = policy && policy->mode ? policy->mode : "Auto";
-
-    s->scaling_mode = mode;
+    s->scaling_mode = policy && policy->mode ? policy->mode : "Auto";
     apply_controlled(s, policy);
-    s->oom_bump_up_ratio = global->oom_bump_up_ratio;
-    s->oom_min_bump_up = global->oom_min_bump_up;
-    s->memory_interval = global->memory_interval;
-    s->memory_interval_count = global->memory_interval_count;
-    if (!policy || !global->per_vpa_config)
+    if (!policy || !per_vpa_config)
         return;
     if (policy->oom_bump_up_ratio.present)
         s->oom_bump_up_ratio = thousandths(&policy->oom_bump_up_ratio.value);

@@ -186,8 +186,9 @@ void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *mem
 
     s->under_vpa = true;
     s->update_mode = v->object->update_mode;
-    vpa_settings_apply_policy(s, v->cluster->aggregation,
-                              vpa_policy_find(&v->object->resource_policy, member->name));
+    vpa_settings_use_global(s, v->cluster->aggregation);
+    vpa_settings_apply_policy(s, vpa_policy_find(&v->object->resource_policy, member->name),
+                              v->cluster->aggregation->per_vpa_config);
 }
 
 static void set_object(struct vpa_autoscaler *v, const struct vpa_object *object)

@@ -46,10 +46,15 @@ struct vpa_settings {
 };
 /* No VPA: everything global. */
 void vpa_settings_init(struct vpa_settings *s, const struct vpa_aggregation *global);
-/* Applies a container policy (NULL: none): every field that the policy lacks, or all of them
- * without the feature gate, has the global value (decision S7). under_vpa and update_mode stay. */
-void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_aggregation *global,
-                               const struct vpa_container_policy *policy);
+/* Applies a container policy (NULL: none): modes and controlled resources; with the feature gate
+ * also the fields that the policy has. The others keep their value; under_vpa and update_mode stay.
+ */
+void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_container_policy *policy,
+                               bool per_vpa_config);
+/* Forgets what policies said about OOM and memory interval: comes before apply_policy where a
+ * policy takes the place of another one, so that a field that was removed is global again (decision
+ * S7). */
+void vpa_settings_use_global(struct vpa_settings *s, const struct vpa_aggregation *global);
 /* The VPA left: modes and controlled resources are cleared; the other settings stay until another
  * VPA applies its own. */
 void vpa_settings_mark_not_autoscaled(struct vpa_settings *s);
