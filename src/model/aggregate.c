@@ -90,9 +90,12 @@ static void apply_controlled(struct vpa_settings *s, const struct vpa_container_
     }
 }
 
+/* A number whose thousandths do not fit in 64 bits counts as none, as upstream has it. */
 static double thousandths(const struct vpa_quantity *q)
 {
-    return (double)vpa_quantity_milli_value(q) / 1000.0;
+    int64_t millis = vpa_quantity_milli_value(q);
+
+    return millis == INT64_MAX || millis == INT64_MIN ? 0.0 : (double)millis / 1000.0;
 }
 
 /* Seconds win over the duration text; validation refuses both with different values (decision S6).
@@ -152,11 +155,7 @@ bool vpa_settings_controls(const struct vpa_settings *s, enum vpa_kind kind)
 
 vpa_duration vpa_settings_window(const struct vpa_settings *s)
 {
-    vpa_duration window;
-
-    if (__builtin_mul_overflow(s->memory_interval, s->memory_interval_count, &window))
-        return (s->memory_interval < 0) == (s->memory_interval_count < 0) ? INT64_MAX : INT64_MIN;
-    return window;
+    return (vpa_duration)((uint64_t)s->memory_interval * (uint64_t)s->memory_interval_count);
 }
 
 /* ---- the state ---- */

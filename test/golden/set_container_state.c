@@ -115,9 +115,9 @@ static const struct vpa_container_policy *policy_of(struct bench *b, const struc
     struct vpa_error err = {0};
     vpa_auto_buf text;
 
+    vpa_buf_init(&text, 1 << 16);
     if (vpa_json_is_null(node))
         return NULL;
-    vpa_buf_init(&text, 1 << 16);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
     vpa_json_key(&w, "containerPolicies");
@@ -360,6 +360,8 @@ static void aggregate_step(struct bench *b, const char *label, const char *kind,
                                   b->global.per_vpa_config);
     } else if (strcmp(kind, "under_vpa") == 0) {
         vpa_json_bool(vpa_json_find(op, "value"), &a->settings.under_vpa);
+        if (!a->settings.under_vpa)
+            vpa_settings_mark_not_autoscaled(&a->settings);
     } else if (strcmp(kind, "merge") == 0) {
         struct vpa_aggregate *from = aggregate(b, text_of(op, "from"));
 
