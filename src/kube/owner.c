@@ -1,0 +1,356 @@
+/*
+ * The walk up the owners and the selector of a target, over either source of knowledge: the caches of the
+ * loop, or a view. Texts of errors are upstream's, because the recommender shows them in conditions
+ * (api.md 6.3 of the specification).
+ */
+#include "vpa/kube/owner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "owner_internal.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+
+bool vpa_controller_key_equal(const struct vpa_controller_key *a,
+                              const struct vpa_controller_key *b)
+{
+    return strcmp(a->ns, b->ns) == 0 && strcmp(a->kind, b->kind) == 0 &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->api_version, b->api_version) == 0;
+}
+
+bool vpa_is_well_known_kind(const char *kind)
+{
+    return vpa_controller_kind_parse(kind) != VPA_KIND_OTHER;
+}
+
+bool owner_bad_api_version(const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+
+    return slash && strchr(slash + 1, '/');
+}
+
+bool vpa_owner_is_node_error(const struct vpa_error *err)
+{
+    return vpa_str_ends_with(err->text, "last error " NODE_OWNER_TEXT);
+}
+
+static int fail_unhandled(const struct vpa_controller_key *k, enum vpa_code code,
+                          const char *last_error, struct vpa_error *err)
+{
+    return vpa_fail(err, code, "unhandled targetRef %s / %s / %s, last error %s", k->api_version,
+                    k->kind, k->name, last_error);
+}
+
+static bool is_node(const char *kind)
+{
+    return strcmp(kind, "Node") == 0;
+}
+
+/* Walk */
+
+/* Well-known or scalable. -1: the source cannot say. */
+static int eligible(const struct owner_source *source, const struct vpa_controller_key *k, bool *out,
+                    struct vpa_error *err)
+{
+    *out = vpa_is_well_known_kind(k->kind);
+    if (*out || is_node(k->kind))
+        return 0;
+    if (owner_bad_api_version(k->api_version)) {
+        VPA_V(4, "Cannot parse API version", VPA_KV("apiVersion", k->api_version));
+        return 0;
+    }
+    const struct owner_scale *scale = source->scale(source->ctx, k, err);
+    if (!scale)
+        return -1;
+    *out = scale->ok;
+    return 0;
+}
+
+static int parent_of_entry(const struct owner_source *source, enum vpa_controller_kind kind,
+                           const struct vpa_controller_key *k, const struct parent **out,
+                           struct vpa_error *err)
+{
+    vpa_auto_free char *key = vpa_xprintf("%s/%s", k->ns, k->name);
+    const struct owner_entry *entry = source->entry(source->ctx, kind, key);
+
+    if (!entry)
+        return vpa_fail(err, VPA_NOT_FOUND, "%s %s/%s does not exist", k->kind, k->ns, k->name);
+    *out = &entry->parent;
+    return 0;
+}
+
+static int parent_of(const struct owner_source *source, const struct vpa_controller_key *k,
+                     const struct parent **out, struct vpa_error *err)
+{
+    static const struct parent none = {0};
+    enum vpa_controller_kind kind = vpa_controller_kind_parse(k->kind);
+
+    if (kind != VPA_KIND_OTHER)
+        return parent_of_entry(source, kind, k, out, err);
+    if (owner_bad_api_version(k->api_version))
+        return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", k->api_version);
+    if (is_node(k->kind))
+        return fail_unhandled(k, VPA_INVALID, NODE_OWNER_TEXT, err);
+    const struct owner_scale *scale = source->scale(source->ctx, k, err);
+    if (!scale)
+        return -1;
+    if (!scale->ok && !scale->absent)
+        return fail_unhandled(k, scale->code, scale->error, err);
+    *out = scale->ok ? &scale->parent : &none;
+    return 0;
+}
+
+static struct vpa_controller_key copy_key(struct vpa_arena *arena, const char *ns, const char *kind,
+                                          const char *name, const char *api_version)
+{
+    return (struct vpa_controller_key){
+        vpa_arena_strdup(arena, ns), vpa_arena_strdup(arena, kind), vpa_arena_strdup(arena, name),
+        vpa_arena_strdup(arena, api_version)};
+}
+
+int owner_walk(const struct owner_source *source, const struct vpa_controller_key *key,
+               struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
+               struct vpa_error *err)
+{
+    struct vpa_controller_key visited[VPA_OWNER_CHAIN_MAX];
+    const struct parent *parent;
+    size_t count = 0, best = SIZE_MAX;
+    bool good;
+
+    visited[count++] = copy_key(arena, key->ns, key->kind, key->name, key->api_version);
+    if (eligible(source, &visited[0], &good, err) < 0)
+        return -1;
+    if (good)
+        best = 0;
+    for (;;) {
+        if (parent_of(source, &visited[count - 1], &parent, err) < 0)
+            return -1;
+        if (!parent->kind)
+            break;
+        struct vpa_controller_key owner =
+            copy_key(arena, key->ns, parent->kind, parent->name, parent->api_version);
+        if (eligible(source, &owner, &good, err) < 0)
+            return -1;
+        for (size_t i = 0; i < count; i++)
+            if (vpa_controller_key_equal(&visited[i], &owner))
+                return vpa_fail(err, VPA_INVALID, "cycle detected in ownership chain");
+        if (count == VPA_OWNER_CHAIN_MAX)
+            return vpa_fail(err, VPA_LIMIT, "cycle detected in ownership chain");
+        if (good)
+            best = count;
+        visited[count++] = owner;
+    }
+    *found = best != SIZE_MAX;
+    if (*found)
+        *top = visited[best];
+    return 0;
+}
+
+/* Selectors */
+
+int owner_selector_of_entry(const struct owner_entry *entry, const char *kind, const char *ns,
+                            const char *name, const struct vpa_selector **out,
+                            struct vpa_error *err)
+{
+    if (!entry)
+        return vpa_fail(err, VPA_NOT_FOUND, "%s %s/%s does not exist", kind, ns, name);
+    if (entry->selector_error)
+        return vpa_fail(err, VPA_INVALID, "%s", entry->selector_error);
+    *out = &entry->selector;
+    return 0;
+}
+
+int owner_selector_of_scale(const struct owner_scale *scale, const char *ns, const char *name,
+                            const struct vpa_selector **out, struct vpa_error *err)
+{
+    const struct vpa_controller_key k = {ns, scale->kind, name, scale->api_version};
+    struct vpa_error empty;
+
+    if (!scale->ok)
+        return fail_unhandled(&k, scale->code, scale->error, err);
+    if (!scale->has_selector) {
+        vpa_fail(&empty, VPA_INVALID, "resource %s/%s has an empty selector for scale sub-resource",
+                 ns, name);
+        return fail_unhandled(&k, VPA_INVALID, empty.text, err);
+    }
+    *out = &scale->selector;
+    return 0;
+}
+
+int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_version,
+                        const char *kind, const char *name, struct vpa_arena *arena,
+                        struct vpa_selector *out, struct vpa_error *err)
+{
+    enum vpa_controller_kind known = vpa_controller_kind_parse(kind);
+    const struct vpa_selector *selector;
+
+    if (known != VPA_KIND_OTHER) {
+        vpa_auto_free char *key = vpa_xprintf("%s/%s", ns, name);
+        if (owner_selector_of_entry(owner_store_find(&o->store, known, key), kind, ns, name,
+                                    &selector, err) < 0)
+            return -1;
+        *out = vpa_selector_copy(arena, selector);
+        return 0;
+    }
+    if (owner_bad_api_version(api_version))
+        return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
+    struct owner_scale *scale = owner_scale_fetch(o, ns, api_version, kind, name, err);
+    if (!scale)
+        return -1;
+    int rc = owner_selector_of_scale(scale, ns, name, &selector, err);
+    if (rc == 0)
+        *out = vpa_selector_copy(arena, selector);
+    owner_scale_unref(scale);
+    return rc;
+}
+
+/* The caches of the loop as a source */
+
+static const struct owner_entry *live_entry(void *ctx, enum vpa_controller_kind kind,
+                                            const char *key)
+{
+    struct vpa_owners *o = ctx;
+
+    return owner_store_find(&o->store, kind, key);
+}
+
+static const struct owner_scale *live_scale(void *ctx, const struct vpa_controller_key *k,
+                                            struct vpa_error *err)
+{
+    return owner_scale_get(ctx, k->ns, k->api_version, k->kind, k->name, err);
+}
+
+int vpa_owners_topmost(struct vpa_owners *o, const struct vpa_controller_key *key,
+                       struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
+                       struct vpa_error *err)
+{
+    const struct owner_source source = {o, live_entry, live_scale};
+
+    return owner_walk(&source, key, arena, found, top, err);
+}
+
+bool vpa_owners_replicas(struct vpa_owners *o, const struct vpa_controller_key *key,
+                         int32_t *replicas)
+{
+    enum vpa_controller_kind known = vpa_controller_kind_parse(key->kind);
+
+    if (known != VPA_KIND_OTHER) {
+        vpa_auto_free char *text = vpa_xprintf("%s/%s", key->ns, key->name);
+        const struct owner_entry *entry = owner_store_find(&o->store, known, text);
+        if (!entry || !entry->has_replicas)
+            return false;
+        *replicas = entry->replicas;
+        return true;
+    }
+    if (is_node(key->kind) || owner_bad_api_version(key->api_version))
+        return false;
+    const struct owner_scale *scale =
+        owner_scale_get(o, key->ns, key->api_version, key->kind, key->name, NULL);
+    if (!scale || !scale->ok)
+        return false;
+    *replicas = scale->replicas;
+    return true;
+}
+
+/* Life */
+
+static void tell_change(void *ctx)
+{
+    struct vpa_owners *o = ctx;
+
+    o->telling = false;
+    if (o->on_change)
+        o->on_change(o->on_change_ctx);
+}
+
+void owners_note_change(void *ctx)
+{
+    struct vpa_owners *o = ctx;
+
+    o->changed = true;
+    if (o->telling || !o->on_change)
+        return;
+    o->telling = true;
+    vpa_loop_post(o->loop, tell_change, o);
+}
+
+void vpa_owners_on_change(struct vpa_owners *o, void (*fn)(void *ctx), void *ctx)
+{
+    o->on_change = fn;
+    o->on_change_ctx = ctx;
+}
+
+struct vpa_owners *vpa_owners_new(const struct vpa_owners_options *options)
+{
+    struct vpa_owners *o = vpa_xcalloc(1, sizeof(*o));
+
+    o->client = options->client;
+    o->loop = vpa_kube_client_loop(options->client);
+    o->discovery = vpa_discovery_new(options->client);
+    o->changed = true;
+    owner_store_init(&o->store, options->client, options->ns, owners_note_change, o);
+    o->sweep = vpa_timer_new(o->loop, owner_scales_sweep, o);
+    o->wanted = vpa_xcalloc(1, sizeof(*o->wanted));
+    atomic_init(&o->wanted->refs, 1);
+    pthread_mutex_init(&o->wanted->lock, NULL);
+    o->wanted->owners = o;
+    return o;
+}
+
+void vpa_owners_start(struct vpa_owners *o)
+{
+    if (o->started)
+        return;
+    o->started = true;
+    for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
+        vpa_reflector_start(o->store.feeds[kind].reflector);
+    owner_scales_sweep(o);
+}
+
+void vpa_owners_free(struct vpa_owners *o)
+{
+    if (!o)
+        return;
+    pthread_mutex_lock(&o->wanted->lock);
+    o->wanted->owners = NULL;
+    pthread_mutex_unlock(&o->wanted->lock);
+    vpa_loop_unpost(o->loop, tell_change, o);
+    vpa_loop_unpost(o->loop, owner_scales_wanted, o);
+    owner_wanted_unref(o->wanted);
+    vpa_timer_free(o->sweep);
+    vpa_owner_view_unref(o->view);
+    owner_scales_release(o);
+    owner_store_release(&o->store);
+    vpa_discovery_free(o->discovery);
+    free(o);
+}
+
+bool vpa_owners_is_synced(const struct vpa_owners *o)
+{
+    for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
+        if (!vpa_reflector_is_synced(o->store.feeds[kind].reflector))
+            return false;
+    return true;
+}
+
+int vpa_owners_wait(struct vpa_owners *o, vpa_duration timeout, struct vpa_error *err)
+{
+    struct vpa_reflector *reflectors[VPA_KIND_COUNT];
+
+    for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
+        reflectors[kind] = o->store.feeds[kind].reflector;
+    return vpa_reflector_wait(reflectors, VPA_KIND_COUNT, o->loop, timeout, err);
+}
+
+void vpa_owners_begin_pass(struct vpa_owners *o)
+{
+    o->pass++;
+    vpa_discovery_begin_pass(o->discovery);
+}
+
+struct vpa_discovery *vpa_owners_discovery(struct vpa_owners *o)
+{
+    return o->discovery;
+}

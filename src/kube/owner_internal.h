@@ -1,0 +1,170 @@
+/*
+ * The parts of owner resolution:
+ *   owner_store.c   the seven well-known kinds, kept by reflectors; shards for views
+ *   owner_scale.c   answers of scale subresources, asked for and remembered
+ *   owner_view.c    the immutable form for other threads
+ *   owner.c         the walk and the questions
+ */
+#ifndef VPA_KUBE_OWNER_INTERNAL_H
+#define VPA_KUBE_OWNER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "vpa/api/controller.h"
+#include "vpa/base/table.h"
+#include "vpa/kube/owner.h"
+#include "vpa/kube/reflector.h"
+
+#define NODE_OWNER_TEXT "node is not a valid owner"
+
+/* Parent reference; kind NULL: none. */
+struct parent {
+    const char *kind;
+    const char *name;
+    const char *api_version;
+};
+
+/*
+ * What is kept of one object. Immutable but for the marks of the loop thread; shared with views by
+ * reference count.
+ */
+struct owner_entry {
+    atomic_uint refs;
+    struct vpa_arena arena; /* all texts, exactly sized */
+    const char *key;        /* "ns/name" */
+    enum vpa_controller_kind kind;
+    struct parent parent;
+    struct vpa_selector selector;
+    const char *selector_error; /* NULL when the selector is good */
+    bool has_replicas;
+    int32_t replicas;
+    unsigned generation; /* loop thread: list that saw it last */
+};
+void owner_entry_unref(struct owner_entry *entry);
+
+/* Entries of one hash class, sorted by kind and key; immutable. */
+#define OWNER_SHARDS 256
+struct owner_shard {
+    atomic_uint refs;
+    size_t count;
+    struct owner_entry *entries[];
+};
+struct owner_shard *owner_shard_ref(struct owner_shard *shard);
+void owner_shard_unref(struct owner_shard *shard);
+const struct owner_entry *owner_shard_find(const struct owner_shard *shard,
+                                           enum vpa_controller_kind kind, const char *key);
+unsigned owner_shard_index(enum vpa_controller_kind kind, const char *key);
+
+struct owner_feed { /* one kind */
+    struct owner_store *store;
+    enum vpa_controller_kind kind;
+    struct vpa_reflector *reflector;
+    struct vpa_table entries; /* key -> struct owner_entry */
+    unsigned generation;
+};
+struct owner_store {
+    struct owner_feed feeds[VPA_KIND_COUNT];
+    bool dirty[OWNER_SHARDS];
+    struct owner_shard *shards[OWNER_SHARDS]; /* as last published; NULL: empty */
+    void (*changed)(void *ctx);
+    void *ctx;
+};
+void owner_store_init(struct owner_store *store, struct vpa_kube_client *client, const char *ns,
+                      void (*changed)(void *ctx), void *ctx);
+void owner_store_release(struct owner_store *store);
+const struct owner_entry *owner_store_find(const struct owner_store *store,
+                                           enum vpa_controller_kind kind, const char *key);
+/* Brings the published shards up to date. */
+void owner_store_publish(struct owner_store *store);
+
+/*
+ * The scale of (namespace, group, kind, name) through all mappings of the kind: the first that answers. Never
+ * changed once made; a refresh replaces it.
+ */
+struct owner_scale {
+    atomic_uint refs;
+    struct vpa_arena arena;
+    const char *key;
+    const char *ns, *api_version, *kind, *name; /* as it was asked for */
+    bool ok;                                    /* some mapping answered */
+    bool absent;                                /* last error: 404 of the object */
+    enum vpa_code code;
+    const char *error; /* of the last mapping, "" when ok */
+    struct parent parent;
+    bool has_selector; /* status.selector is not empty */
+    struct vpa_selector selector;
+    int32_t replicas;
+    int64_t fetched, refresh_at; /* monotonic */
+    uint64_t pass;
+    atomic_bool read;  /* since the last sweep */
+    int64_t last_read; /* loop thread */
+    int64_t followed_until;
+};
+struct owner_scale *owner_scale_ref(struct owner_scale *scale);
+void owner_scale_unref(struct owner_scale *scale);
+void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_version, const char *kind,
+                     const char *name);
+
+/* Questions of other threads that a view could not answer. Shared, outlives views. */
+#define OWNER_WANTED_MAX 1024
+struct owner_wanted {
+    atomic_uint refs;
+    pthread_mutex_t lock;
+    struct vpa_owners *owners; /* NULL once freed */
+    struct vpa_controller_key keys[OWNER_WANTED_MAX]; /* heap texts */
+    size_t count;
+};
+void owner_wanted_add(struct owner_wanted *wanted, const struct vpa_controller_key *key);
+void owner_wanted_unref(struct owner_wanted *wanted);
+
+struct vpa_owners {
+    struct vpa_kube_client *client;
+    struct vpa_loop *loop;
+    struct vpa_discovery *discovery;
+    struct owner_store store;
+    struct vpa_table scales; /* key -> struct owner_scale */
+    struct vpa_timer *sweep;
+    struct owner_wanted *wanted;
+    uint64_t pass;
+    bool started, changed, scales_changed, busy, telling;
+    void (*on_change)(void *ctx);
+    void *on_change_ctx;
+    struct vpa_owner_view *view; /* last one taken */
+};
+void owners_note_change(void *ctx);
+
+/* Asks the server, pumping the loop; a new scale with one reference. NULL with err only when cancelled. */
+struct owner_scale *owner_scale_fetch(struct vpa_owners *owners, const char *ns,
+                                      const char *api_version, const char *kind, const char *name,
+                                      struct vpa_error *err);
+/* The remembered one, asked for when unknown, due, or a negative one of an earlier pass. Borrowed until the
+ * next fetch. */
+struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
+                                    const char *api_version, const char *kind, const char *name,
+                                    struct vpa_error *err);
+void owner_scales_release(struct vpa_owners *owners);
+/* Timer and posted call: refreshes what is due or wanted in the background. */
+void owner_scales_sweep(void *ctx);
+void owner_scales_wanted(void *ctx);
+
+/* The walk over any source of knowledge. */
+struct owner_source {
+    void *ctx;
+    const struct owner_entry *(*entry)(void *ctx, enum vpa_controller_kind kind, const char *key);
+    /* NULL with err: not known (yet), the walk ends. */
+    const struct owner_scale *(*scale)(void *ctx, const struct vpa_controller_key *key,
+                                       struct vpa_error *err);
+};
+int owner_walk(const struct owner_source *source, const struct vpa_controller_key *key,
+               struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
+               struct vpa_error *err);
+int owner_selector_of_entry(const struct owner_entry *entry, const char *kind, const char *ns,
+                            const char *name, const struct vpa_selector **out,
+                            struct vpa_error *err);
+int owner_selector_of_scale(const struct owner_scale *scale, const char *ns, const char *name,
+                            const struct vpa_selector **out, struct vpa_error *err);
+/* More than one slash. */
+bool owner_bad_api_version(const char *api_version);
+
+#endif

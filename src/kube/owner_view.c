@@ -1,0 +1,120 @@
+/*
+ * A view: references to the shards and scales of one moment. Taking one after nothing changed gives the
+ * same view again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "owner_internal.h"
+#include "vpa/base/str.h"
+
+struct vpa_owner_view {
+    atomic_uint refs;
+    struct owner_shard *shards[OWNER_SHARDS];
+    struct owner_scale **scales; /* by key */
+    size_t scale_count;
+    struct owner_wanted *wanted;
+};
+
+struct vpa_owner_view *vpa_owner_view_ref(struct vpa_owner_view *view)
+{
+    atomic_fetch_add(&view->refs, 1);
+    return view;
+}
+
+void vpa_owner_view_unref(struct vpa_owner_view *view)
+{
+    if (!view || atomic_fetch_sub(&view->refs, 1) != 1)
+        return;
+    for (size_t i = 0; i < OWNER_SHARDS; i++)
+        owner_shard_unref(view->shards[i]);
+    for (size_t i = 0; i < view->scale_count; i++)
+        owner_scale_unref(view->scales[i]);
+    free(view->scales);
+    owner_wanted_unref(view->wanted);
+    free(view);
+}
+
+struct vpa_owner_view *vpa_owners_view(struct vpa_owners *o)
+{
+    if (o->view && !o->changed && !o->scales_changed)
+        return vpa_owner_view_ref(o->view);
+    struct vpa_owner_view *view = vpa_xcalloc(1, sizeof(*view));
+    owner_store_publish(&o->store);
+    atomic_init(&view->refs, 1);
+    for (size_t i = 0; i < OWNER_SHARDS; i++)
+        view->shards[i] = owner_shard_ref(o->store.shards[i]);
+    view->scales = (struct owner_scale **)vpa_table_sorted(&o->scales);
+    view->scale_count = o->scales.count;
+    for (size_t i = 0; i < view->scale_count; i++)
+        owner_scale_ref(view->scales[i]);
+    view->wanted = o->wanted;
+    atomic_fetch_add(&o->wanted->refs, 1);
+    o->changed = o->scales_changed = false;
+    vpa_owner_view_unref(o->view);
+    o->view = vpa_owner_view_ref(view);
+    return view;
+}
+
+static const struct owner_entry *view_entry(void *ctx, enum vpa_controller_kind kind,
+                                            const char *key)
+{
+    const struct vpa_owner_view *view = ctx;
+
+    return owner_shard_find(view->shards[owner_shard_index(kind, key)], kind, key);
+}
+
+static const struct owner_scale *view_scale(void *ctx, const struct vpa_controller_key *key,
+                                            struct vpa_error *err)
+{
+    const struct vpa_owner_view *view = ctx;
+    size_t low = 0, high = view->scale_count;
+    vpa_auto_buf text;
+
+    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
+    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    while (low < high && !vpa_buf_failed(&text)) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(view->scales[middle]->key, vpa_buf_text(&text));
+
+        if (order == 0) {
+            atomic_store(&view->scales[middle]->read, true);
+            return view->scales[middle];
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!vpa_buf_failed(&text))
+        owner_wanted_add(view->wanted, key);
+    vpa_fail(err, VPA_RETRY, "scale of %s %s/%s is not known yet", key->kind, key->ns, key->name);
+    return NULL;
+}
+
+int vpa_owner_view_topmost(const struct vpa_owner_view *view, const struct vpa_controller_key *key,
+                           struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
+                           struct vpa_error *err)
+{
+    const struct owner_source source = {(void *)(uintptr_t)view, view_entry, view_scale};
+
+    return owner_walk(&source, key, arena, found, top, err);
+}
+
+int vpa_owner_view_selector(const struct vpa_owner_view *view, const char *ns,
+                            const char *api_version, const char *kind, const char *name,
+                            const struct vpa_selector **out, struct vpa_error *err)
+{
+    enum vpa_controller_kind known = vpa_controller_kind_parse(kind);
+    const struct vpa_controller_key key = {ns, kind, name, api_version};
+    void *ctx = (void *)(uintptr_t)view;
+
+    if (known != VPA_KIND_OTHER) {
+        vpa_auto_free char *text = vpa_xprintf("%s/%s", ns, name);
+        return owner_selector_of_entry(view_entry(ctx, known, text), kind, ns, name, out, err);
+    }
+    if (owner_bad_api_version(api_version))
+        return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
+    const struct owner_scale *scale = view_scale(ctx, &key, err);
+    return scale ? owner_selector_of_scale(scale, ns, name, out, err) : -1;
+}
