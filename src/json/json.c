@@ -27,6 +27,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cjson/cJSON.h>
 
@@ -355,6 +356,7 @@ struct source_texts {
     const char *const *numbers;
     const size_t *escaped, *escaped_end;
     size_t strings;
+    bool folded;
 };
 
 /* Objects of up to this many members are checked for repetitions pair by pair. */
@@ -412,10 +414,15 @@ static void drop_repeated(cJSON *object)
     }
 }
 
+/* In the type of an object: members are found by any letter case. Far from the bits of cJSON. */
+#define FOLDED (1 << 16)
+
 /* The depth is bounded by scan(). */
 static void finish(cJSON *node, struct source_texts *kept)
 {
     for (; node; node = node->next) {
+        if (kept->folded && cJSON_IsObject(node))
+            node->type |= FOLDED;
         if (node->child) {
             finish(node->child, kept);
             if (cJSON_IsObject(node))
@@ -431,8 +438,8 @@ static void finish(cJSON *node, struct source_texts *kept)
     }
 }
 
-int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
-                   const struct vpa_json **root, struct vpa_error *err)
+static int parse(struct vpa_arena *arena, const char *text, size_t len, bool folded,
+                 const struct vpa_json **root, struct vpa_error *err)
 {
     struct scanner s = {.arena = arena, .text = text, .p = text, .end = text + len, .err = err};
     cJSON *tree;
@@ -452,10 +459,23 @@ int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
         return vpa_fail(err, VPA_INVALID, "not understood by the JSON library");
     struct source_texts kept = {.numbers = s.numbers,
                                 .escaped = s.escaped,
-                                .escaped_end = s.escaped ? s.escaped + s.escaped_count : NULL};
+                                .escaped_end = s.escaped ? s.escaped + s.escaped_count : NULL,
+                                .folded = folded};
     finish(tree, &kept);
     *root = (const struct vpa_json *)tree;
     return 0;
+}
+
+int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
+                   const struct vpa_json **root, struct vpa_error *err)
+{
+    return parse(arena, text, len, false, root, err);
+}
+
+int vpa_json_parse_folded(struct vpa_arena *arena, const char *text, size_t len,
+                          const struct vpa_json **root, struct vpa_error *err)
+{
+    return parse(arena, text, len, true, root, err);
 }
 
 /* ---- reading ---- */
@@ -509,8 +529,20 @@ bool vpa_json_is_array(const struct vpa_json *node)
     return vpa_json_type(node) == VPA_JSON_ARRAY;
 }
 
+static const cJSON *find_folded(const cJSON *object, const char *name, size_t len)
+{
+    const cJSON *found = NULL;
+
+    for (const cJSON *child = object->child; child; child = child->next)
+        if (strncasecmp(child->string, name, len) == 0 && child->string[len] == '\0')
+            found = child;
+    return found;
+}
+
 static const cJSON *find_member(const cJSON *object, const char *name, size_t len)
 {
+    if (object->type & FOLDED)
+        return find_folded(object, name, len);
     for (const cJSON *child = object->child; child; child = child->next)
         if (strncmp(child->string, name, len) == 0 && child->string[len] == '\0')
             return child;

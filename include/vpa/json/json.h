@@ -39,6 +39,11 @@ enum vpa_json_type {
 int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
                    const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 
+/* The same for documents that upstream reads with Go's decoder: members are found by any letter case of
+ * their name, and of several the last counts. Iterating gives the names as they are. */
+int vpa_json_parse_folded(struct vpa_arena *arena, const char *text, size_t len,
+                          const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
+
 enum vpa_json_type vpa_json_type(const struct vpa_json *node);
 const char *vpa_json_type_name(const struct vpa_json *node); /* "string", "absent", ... */
 static inline bool vpa_json_is_null(const struct vpa_json *node) /* absent or null */
