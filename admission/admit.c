@@ -234,7 +234,7 @@ static int read_review(struct admission *a, const char *body, size_t len, struct
 {
     const struct vpa_json *root;
 
-    if (vpa_json_parse(a->arena, body, len, &root, err) < 0)
+    if (vpa_json_parse_folded(a->arena, body, len, &root, err) < 0)
         return -1;
     return vpa_review_decode(root, &a->request, err);
 }
