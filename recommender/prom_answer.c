@@ -68,17 +68,18 @@ static bool parse_millis(const char *text, int64_t *out)
 
 static int parse_sample(const struct vpa_json *node, struct prom_sample *out, struct vpa_error *err)
 {
+    if (!vpa_json_is_array(node) || vpa_json_count(node) != 2)
+        return vpa_fail(err, VPA_INVALID, "sample is not a pair of time and value");
+
     const struct vpa_json *time = vpa_json_first(node);
     const struct vpa_json *value = vpa_json_next(time);
     const char *time_text = vpa_json_number_text(time);
     const char *value_text = vpa_json_string(value);
-
-    if (!vpa_json_is_array(node) || vpa_json_count(node) != 2)
-        return vpa_fail(err, VPA_INVALID, "sample is not a pair of time and value");
     if (!time_text || !parse_millis(time_text, &out->millis))
         return vpa_fail(err, VPA_INVALID, "invalid sample time");
     if (!value_text)
-        return vpa_fail(err, VPA_INVALID, "sample value is %s, not a string", vpa_json_type_name(value));
+        return vpa_fail(err, VPA_INVALID, "sample value is %s, not a string",
+                        vpa_json_type_name(value));
     if (vpa_double_parse(value_text, &out->value, err) < 0)
         return vpa_wrap(err, "sample value");
     return 0;
