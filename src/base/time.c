@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
 __extension__ typedef unsigned __int128 uint128;
 
 /* ---- instants ---- */
@@ -477,37 +480,20 @@ void vpa_duration_format(vpa_duration d, char out[VPA_DURATION_TEXT_MAX])
 
 /* ---- Prometheus durations ---- */
 
-/* As %q: printable characters stay, control characters become \t, \n, \xNN. */
-static void quote_prometheus(struct vpa_buf *out, const char *text, size_t len)
-{
-    vpa_buf_putc(out, '"');
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        static const char letters[] = "abtnvfr"; /* 7 to 13 */
-        if (c == '"' || c == '\\')
-            vpa_buf_printf(out, "\\%c", c);
-        else if (c >= 7 && c <= 13)
-            vpa_buf_printf(out, "\\%c", letters[c - 7]);
-        else if (c < ' ' || c == 0x7f)
-            vpa_buf_printf(out, "\\x%02x", c);
-        else
-            vpa_buf_putc(out, (char)c);
-    }
-    vpa_buf_putc(out, '"');
-}
-
+/* piece: the part of the text that is at fault, or NULL. */
 static int bad_prometheus(const char *before, const char *piece, size_t piece_len, const char *text,
                           struct vpa_error *err)
 {
     vpa_auto_buf message = {0};
 
-    vpa_buf_init(&message, VPA_ERROR_TEXT_MAX * 2);
+    vpa_buf_init(&message, VPA_ERROR_TEXT_MAX * 8);
     vpa_buf_puts(&message, before);
     if (piece) {
-        quote_prometheus(&message, piece, piece_len);
+        vpa_auto_free char *copy = vpa_xstrndup(piece, piece_len);
+        vpa_quote_go(&message, copy);
         vpa_buf_puts(&message, " in duration ");
     }
-    quote_prometheus(&message, text, strlen(text));
+    vpa_quote_go(&message, text);
     return vpa_fail(err, VPA_INVALID, "%s", vpa_buf_text(&message));
 }
 
