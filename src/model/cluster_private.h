@@ -5,22 +5,25 @@
  *                    │                    └── members (aggregates) ┘ by container name
  *                    └── VPAs whose selector matches, and back
  *
- * What 100,000 containers cost (64-bit, C library blocks rounded up to 16 bytes with 8 of
- * overhead):
+ * What 100,000 containers cost (64-bit; blocks of the C library have 8 bytes of overhead and are
+ * rounded up to 16):
  *
- *     pod         48 + 96 per container + name (about 30)        176
- *     index slot  8 at a load of 3/8 to 3/4                       16
+ *     pod         48 + 96 per container + name (about 30)        192
+ *     index       8 per slot, 3/8 to 3/4 used                     16
  *     -----------------------------------------------------------------
- *     pod with one container                                     192 bytes
+ *     pod with one container                                     208 bytes
  *
  *     group       56 + 16 per label (5 labels: 136)              144
- *     member      aggregate 384 + 48                             448
- *     buckets     CPU about 25 doubles, memory about 7           272
+ *     links       to the VPA and back, index                      64
+ *     aggregate   304                                            320
+ *     buckets     CPU about 25 to 45 doubles, memory 10 to 15    450
  *     -----------------------------------------------------------------
- *     label set with one container name                          864 bytes, shared by its replicas
+ *     label set with one container name                          980 bytes, shared by its replicas
  *
- * so with ten replicas a pod costs about 280 bytes, 27 MiB for 100,000; test/bench/bench_model
- * prints the figures measured.
+ *     VPA         208 + selector 128 + names, indexes 400        740 bytes
+ *
+ * so with ten replicas a pod costs about 208 + 98 + 74 = 380 bytes, 36 MiB for 100,000. The figures
+ * measured come from test/bench/bench_model.
  */
 #ifndef VPA_MODEL_CLUSTER_PRIVATE_H
 #define VPA_MODEL_CLUSTER_PRIVATE_H
@@ -94,7 +97,7 @@ struct vpa_autoscaler {
     char *unsupported;
     struct vpa_arena arena; /* of the selector */
     struct vpa_selector selector;
-    char *index_key; /* where cluster->selectors has it */
+    struct vpa_selector_bucket *bucket; /* where cluster->selectors has it; NULL: nowhere */
     struct vpa_group **groups;
     size_t group_count;
     size_t group_capacity;

@@ -47,58 +47,72 @@ static size_t bucket_size(const struct vpa_cluster *c, const char *key)
     return bucket ? bucket->count : 0;
 }
 
-static void file_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
+/* The key under which the VPA goes; heap text. */
+static char *choose_key(const struct vpa_cluster *c, const struct vpa_autoscaler *v)
 {
     vpa_auto_buf key;
-    bool found = false;
+    char *best = NULL;
     size_t best_size = 0;
 
     vpa_buf_init(&key, INDEX_KEY_MAX);
-    index_key(&key, v->ns, NULL, NULL);
-    v->index_key = vpa_xstrdup(vpa_buf_text(&key));
     for (size_t i = 0; i < v->selector.count; i++) {
         const struct vpa_requirement *r = &v->selector.items[i];
         if (!demands_one_value(r))
             continue;
         index_key(&key, v->ns, r->key, r->values[0]);
         size_t size = bucket_size(c, vpa_buf_text(&key));
-        if (!found || size < best_size) {
-            free(v->index_key);
-            v->index_key = vpa_xstrdup(vpa_buf_text(&key));
+        if (!best || size < best_size) {
+            free(best);
+            best = vpa_xstrdup(vpa_buf_text(&key));
             best_size = size;
-            found = true;
         }
     }
-    struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, v->index_key);
-    if (!bucket) {
-        size_t size = strlen(v->index_key) + 1;
-        bucket = vpa_xcalloc(1, sizeof(*bucket) + size);
-        memcpy(bucket->key, v->index_key, size);
-        vpa_table_put(&c->selectors, bucket->key, bucket);
-    }
+    return best ? best : vpa_xstrdup(v->ns);
+}
+
+static struct vpa_selector_bucket *get_bucket(struct vpa_cluster *c, const char *key)
+{
+    struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, key);
+    size_t size = strlen(key) + 1;
+
+    if (bucket)
+        return bucket;
+    bucket = vpa_xcalloc(1, sizeof(*bucket) + size);
+    memcpy(bucket->key, key, size);
+    vpa_table_put(&c->selectors, bucket->key, bucket);
+    return bucket;
+}
+
+static void file_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    vpa_auto_free char *key = choose_key(c, v);
+    struct vpa_selector_bucket *bucket = get_bucket(c, key);
+
     if (bucket->count == bucket->capacity) {
         bucket->capacity = bucket->capacity ? 2 * bucket->capacity : 1; /* usually the only one */
         bucket->items =
             vpa_xreallocarray(bucket->items, bucket->capacity, sizeof(struct vpa_autoscaler *));
     }
     bucket->items[bucket->count++] = v;
+    v->bucket = bucket;
 }
 
 static void unfile_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
 {
-    if (!v->index_key)
-        return;
-    struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, v->index_key);
+    struct vpa_selector_bucket *bucket = v->bucket;
     size_t at = 0;
+
+    if (!bucket)
+        return;
     while (bucket->items[at] != v)
         at++;
     bucket->items[at] = bucket->items[--bucket->count];
     if (bucket->count == 0) {
-        vpa_table_remove(&c->selectors, v->index_key);
+        vpa_table_remove(&c->selectors, bucket->key);
         free(bucket->items);
         free(bucket);
     }
-    vpa_free_indirect(&v->index_key);
+    v->bucket = NULL;
 }
 
 void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *group,
