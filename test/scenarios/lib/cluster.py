@@ -1,0 +1,157 @@
+"""A cluster for scenarios and the demo: a control plane (simulated or real), the fakelet, and the three daemons."""
+import os
+import pathlib
+import subprocess
+
+import yaml
+
+from kube import ApiError, Client, path_of, until
+from processes import Processes, free_port, wait_port
+from realcluster import RealControlPlane, write_kubeconfig
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+DAEMONS = {"recommender": "vpa-recommender", "updater": "vpa-updater",
+           "admission-controller": "vpa-admission-controller"}
+
+
+def documents(path):
+    return [d for d in yaml.safe_load_all(pathlib.Path(path).read_text()) if d]
+
+
+class SimControlPlane:
+    """kubesim, plain HTTP on a free port; its clock file drives every other process."""
+
+    def __init__(self, processes, programs, rate=1.0, flags=()):
+        self.processes = processes
+        self.clock_file = processes.folder / "clock"
+        port = free_port()
+        self.url, self.ca = f"http://127.0.0.1:{port}", None
+        processes.start("kubesim", [programs / "kubesim", f"--port={port}", f"--clock-file={self.clock_file}",
+                                    f"--time-rate={rate}", *flags])
+        wait_port(port)
+        self.client = Client(self.url)
+        self.kubeconfig = write_kubeconfig(processes.folder / "admin.kubeconfig", self.url)
+        until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 20, "kubesim is ready")
+        self.env = {"VPA_SIMULATED_CLOCK": str(self.clock_file)}
+
+    def token(self, account, namespace="kube-system"):
+        answer = self.client.request(
+            "POST", path_of("ServiceAccount", account, namespace, "token"),
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 14400}})
+        return answer["status"]["token"]
+
+    def serve_metrics(self, port):
+        self.client.apply({"apiVersion": "v1", "kind": "Service",
+                           "metadata": {"name": "metrics-server", "namespace": "kube-system"},
+                           "spec": {"type": "ExternalName", "externalName": "127.0.0.1", "ports": [{"port": port}]}})
+        self.client.apply({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                           "metadata": {"name": "v1beta1.metrics.k8s.io"},
+                           "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100,
+                                    "versionPriority": 100, "insecureSkipTLSVerify": True,
+                                    "service": {"name": "metrics-server", "namespace": "kube-system",
+                                                "port": port}}})
+
+    def fault(self, **switches):
+        """Sets fault switches of kubesim; fault() alone clears them all."""
+        return self.client.request("POST", "/kubesim/faults", switches)
+
+    def requests(self):
+        return self.client.request("GET", "/kubesim/requests")
+
+
+class Cluster:
+    """tier "sim" or a minor of a real server ("1.36"). .client is cluster-admin."""
+
+    def __init__(self, folder, tier="sim", rate=1.0, preset=None, flags=()):
+        self.processes, self.tier = Processes(folder), tier
+        self.programs = ROOT / "build" / (preset or os.environ.get("PLUMB_PRESET", "release")) / "bin"
+        self.daemons, self.addresses = {}, {}
+        if tier == "sim":
+            self.plane = SimControlPlane(self.processes, self.programs, rate, flags)
+            self.env = dict(self.plane.env)
+        else:
+            self.plane = RealControlPlane(self.processes, tier)
+            self.env = {}
+        self.client = self.plane.client
+
+    def install(self):
+        """CRDs and rights, as `kubectl apply -k deploy/` would, without the Deployments."""
+        for obj in documents(ROOT / "deploy/vpa-v1-crd-gen.yaml") + documents(ROOT / "deploy/vpa-rbac.yaml"):
+            self.client.apply(obj)
+        for kind in ("VerticalPodAutoscaler", "VerticalPodAutoscalerCheckpoint"):
+            until(lambda: self.client.raw("GET", path_of(kind))[0] == 200, 30, f"{kind} is served")
+
+    def apply(self, path):
+        for obj in documents(path):
+            self.client.apply(obj)
+
+    def start_fakelet(self, *flags, record=None):
+        port = free_port()
+        command = [self.programs / "fakelet", f"--kubeconfig={self.plane.kubeconfig}",
+                   f"--metrics-address=127.0.0.1:{port}", f"--traces={ROOT / 'test/traces/data'}", *flags]
+        if record:
+            command.append(f"--record={record}")
+        if self.tier != "sim":
+            command += [f"--tls-cert-file={self.plane.pki.crt('webhook')}",
+                        f"--tls-private-key-file={self.plane.pki.key('webhook')}"]
+        self.fakelet = self.processes.start("fakelet", command, self.env)
+        wait_port(port)
+        self.plane.serve_metrics(port)
+        until(lambda: self.client.list("PodMetrics") is not None, 30, "metrics.k8s.io is served")
+
+    def start_daemon(self, name, *flags, wait=True):
+        """One of DAEMONS with a token of its own and the rights that deploy/ grants."""
+        port = free_port()
+        config = self.processes.folder / f"{name}.kubeconfig"
+        if not config.exists():
+            write_kubeconfig(config, self.plane.url, self.plane.ca, token=self.plane.token(f"vpa-{name}"))
+        command = [self.programs / DAEMONS[name], f"--kubeconfig={config}", f"--address=127.0.0.1:{port}", "--v=3"]
+        if name == "admission-controller":
+            command += self._webhook_flags()
+        self.addresses[name] = Client(f"http://127.0.0.1:{port}")
+        self.daemons[name] = self.processes.start(name, [*command, *flags], {**self.env, "NAMESPACE": "kube-system"})
+        if wait:
+            wait_port(port)
+        return self.daemons[name]
+
+    def _webhook_flags(self):
+        certificates = self.processes.folder / "webhook-certs"
+        if not certificates.exists():
+            subprocess.run([ROOT / "deploy/gencerts", "--dir", certificates, "--host", "127.0.0.1"], check=True,
+                           capture_output=True)
+        self.webhook_port = free_port()
+        return [f"--client-ca-file={certificates / 'caCert.pem'}", f"--tls-cert-file={certificates / 'serverCert.pem'}",
+                f"--tls-private-key={certificates / 'serverKey.pem'}", f"--port={self.webhook_port}",
+                "--register-by-url", "--webhook-address=https://127.0.0.1", f"--webhook-port={self.webhook_port}",
+                "--reload-cert"]
+
+    def start_all(self):
+        self.install()
+        for name in ("admission-controller", "recommender", "updater"):
+            self.start_daemon(name)
+        until(lambda: self.client.find("MutatingWebhookConfiguration", "vpa-webhook-config"), 60,
+              "the webhook has registered itself")
+
+    def metrics(self, name):
+        """Series of a daemon: {'name{labels}': value}."""
+        status, _, text = self.addresses[name].raw("GET", "/metrics")
+        assert status == 200, status
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+                for line in text.decode().splitlines() if line and not line.startswith("#")}
+
+    def pods(self, namespace, **labels):
+        selector = ",".join(f"{k}%3D{v}" for k, v in labels.items())
+        return self.client.list("Pod", namespace, f"?labelSelector={selector}" if selector else "")
+
+    def recommendation(self, namespace, name):
+        """{container: {target: ..., lowerBound: ...}}, empty without one."""
+        vpa = self.client.find("VerticalPodAutoscaler", name, namespace) or {}
+        found = (vpa.get("status") or {}).get("recommendation") or {}
+        return {c["containerName"]: c for c in found.get("containerRecommendations") or []}
+
+    def close(self):
+        """Ends everything; a list of what did not end well."""
+        return self.processes.stop_all()
+
+
+__all__ = ["ApiError", "Cluster", "Client", "ROOT", "documents", "until"]
