@@ -1,0 +1,631 @@
+/*
+ * A server is a listening socket and a list of generations, each a libmicrohttpd daemon without a listening
+ * socket of its own: connections are accepted here and handed to the newest generation
+ * (MHD_add_connection). A new certificate means a new generation; the old ones answer what is still on
+ * their connections, with "Connection: close", and are stopped when the last has gone, at the latest after
+ * five minutes. MHD_quiesce_daemon is not used: with epoll it can abort the process.
+ *
+ * Two ways to run. On the loop: the daemon's epoll descriptor is watched, MHD_run does the work, handlers run
+ * on the loop. With threads: libmicrohttpd polls in threads of its own and a small listener thread accepts, so
+ * that neither handshakes nor requests ever wait for the loop.
+ */
+#include "vpa/net/http_server.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gnutls/gnutls.h>
+#include <microhttpd.h>
+
+#include "server_tls.h"
+#include "vpa/base/buf.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/net/tls.h"
+
+#define BACKLOG 512
+#define ACCEPT_BURST 32
+#define RETIRE_CHECK VPA_SECOND
+#define RETIRED_MAX_S 300
+#define STOP_WAIT_MS 2000
+#define STOP_POLL_MS 5
+#define HOUSEKEEPING VPA_SECOND
+/* A body that was refused is read to its end so that the answer arrives, up to so many times the limit. */
+#define DRAIN_FACTOR 4
+#define PAUSE_AFTER_ACCEPT_ERROR_MS 50
+
+struct generation {
+    struct vpa_http_server *server;
+    struct generation *next;
+    struct MHD_Daemon *daemon;
+    struct vpa_watch *watch; /* on the loop: of the epoll descriptor */
+    atomic_int connections;
+    atomic_int requests; /* from their headers to the end of their answers */
+    atomic_bool retired;
+    int64_t retired_at; /* real, ns */
+};
+
+struct vpa_http_server {
+    struct vpa_http_server_options options; /* address and tls not kept */
+    struct vpa_loop *loop;
+    struct server_tls *tls; /* NULL: plain */
+    int listen_fd;
+    int port;
+    pthread_mutex_t lock; /* of `current` against the listener thread */
+    struct generation *current;
+    struct generation *retired;
+    struct vpa_timer *retire_timer;
+    struct vpa_watch *listen_watch; /* on the loop */
+    struct vpa_timer *housekeeping; /* on the loop: idle connections time out */
+    pthread_t listener;
+    bool has_listener;
+    int stop_fd; /* wakes the listener */
+};
+
+struct exchange { /* one request */
+    struct generation *generation;
+    char *query;
+    struct vpa_buf body;
+    size_t received; /* bytes of the body, dropped ones included */
+    bool begun, too_large;
+    int64_t received_ns;
+};
+
+static int64_t real_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
+}
+
+/* Requests, on whatever thread libmicrohttpd calls */
+
+const char *vpa_server_header(const struct vpa_server_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->headers_, MHD_HEADER_KIND, name);
+}
+
+void vpa_server_reply_text(struct vpa_server_response *response, int status, const char *text)
+{
+    *response = (struct vpa_server_response){.status = status,
+                                             .content_type = "text/plain; charset=utf-8",
+                                             .body = vpa_xstrdup(text),
+                                             .body_len = strlen(text)};
+}
+
+static enum MHD_Result send_response(struct exchange *x, struct MHD_Connection *connection,
+                                     struct vpa_server_response *response)
+{
+    struct MHD_Response *mhd = MHD_create_response_from_buffer(
+        response->body_len, response->body ? response->body : (void *)(uintptr_t) "",
+        response->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+
+    if (!mhd) {
+        free(response->body);
+        return MHD_NO;
+    }
+    if (response->content_type)
+        MHD_add_response_header(mhd, "Content-Type", response->content_type);
+    if (response->nosniff)
+        MHD_add_response_header(mhd, "X-Content-Type-Options", "nosniff");
+    if (x->too_large || atomic_load(&x->generation->retired))
+        MHD_add_response_header(mhd, "Connection", "close");
+    enum MHD_Result rc = MHD_queue_response(
+        connection, response->status ? (unsigned)response->status : 500u, mhd);
+    MHD_destroy_response(mhd);
+    return rc;
+}
+
+static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connection,
+                              const char *url, const char *method)
+{
+    struct vpa_http_server *server = x->generation->server;
+    struct vpa_server_response response = {0};
+    const struct vpa_server_request request = {
+        .method = method,
+        .path = url,
+        .query = x->query,
+        .body = x->too_large ? "" : vpa_buf_text(&x->body),
+        .body_len = x->too_large ? 0 : x->body.len,
+        .body_too_large = x->too_large,
+        .received_ns = x->received_ns,
+        .headers_ = connection,
+    };
+
+    if (server->tls && !server_tls_client_allowed(server->tls, connection))
+        vpa_server_reply_text(&response, 401, "client certificate required\n");
+    else
+        server->options.handler(server->options.ctx, &request, &response);
+    return send_response(x, connection, &response);
+}
+
+static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t *size)
+{
+    size_t limit = x->generation->server->options.body_max;
+
+    x->received += *size;
+    if (x->received > limit) {
+        x->too_large = true;
+        vpa_buf_release(&x->body);
+    } else {
+        vpa_buf_append(&x->body, bytes, *size);
+    }
+    *size = 0;
+    return x->received / DRAIN_FACTOR > limit ? MHD_NO : MHD_YES;
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **con_cls)
+{
+    struct exchange *x = *con_cls;
+
+    (void)cls;
+    (void)version;
+    if (!x->begun) {
+        const char *length =
+            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+        size_t limit = x->generation->server->options.body_max;
+        uint64_t announced = 0;
+
+        x->begun = true;
+        x->received_ns = real_ns();
+        atomic_fetch_add(&x->generation->requests, 1);
+        if (length && vpa_parse_uint64(length, &announced, NULL) < 0)
+            announced = UINT64_MAX;
+        if (announced / DRAIN_FACTOR > limit) { /* not worth reading: answered at once */
+            x->too_large = true;
+            return answer(x, connection, url, method);
+        }
+        if (announced > 0 && announced <= limit)
+            vpa_buf_reserve(&x->body, (size_t)announced);
+        return MHD_YES;
+    }
+    if (*upload_size > 0)
+        return take_body(x, upload, upload_size);
+    return answer(x, connection, url, method);
+}
+
+/* The one place where libmicrohttpd shows the raw query; what it returns comes back as con_cls. */
+static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
+{
+    struct exchange *x = vpa_xcalloc(1, sizeof(*x));
+    const char *mark = strchr(uri, '?');
+
+    (void)connection;
+    x->generation = cls;
+    x->query = vpa_xstrdup(mark ? mark + 1 : "");
+    vpa_buf_init(&x->body, x->generation->server->options.body_max);
+    return x;
+}
+
+static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct exchange *x = *con_cls;
+
+    (void)cls;
+    (void)connection;
+    (void)code;
+    if (!x)
+        return;
+    if (x->begun)
+        atomic_fetch_sub(&x->generation->requests, 1);
+    free(x->query);
+    vpa_buf_release(&x->body);
+    free(x);
+    *con_cls = NULL;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_ctx,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct generation *g = cls;
+
+    (void)connection;
+    (void)socket_ctx;
+    atomic_fetch_add(&g->connections, code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+}
+
+static void on_log(void *cls, const char *format, va_list args) VPA_PRINTF(2, 0);
+static void on_log(void *cls, const char *format, va_list args)
+{
+    vpa_auto_buf text;
+
+    (void)cls;
+    if (!vpa_log_enabled(5, __FILE__)) /* mostly peers that go away or speak no TLS */
+        return;
+    vpa_buf_init(&text, 4096);
+    vpa_buf_vprintf(&text, format, args);
+    VPA_V(5, "HTTP server", VPA_KV("message", vpa_buf_text(&text)));
+}
+
+/* On the loop */
+
+static void run_mhd(void *ctx)
+{
+    struct generation *g = ctx;
+    MHD_UNSIGNED_LONG_LONG timeout = 1;
+
+    for (int i = 0; i < ACCEPT_BURST; i++) {
+        MHD_run(g->daemon);
+        if (MHD_get_timeout(g->daemon, &timeout) != MHD_YES || timeout > 0)
+            break;
+    }
+    if (atomic_load(&g->connections) > 0 && !vpa_timer_is_running(g->server->housekeeping))
+        vpa_timer_start(g->server->housekeeping, HOUSEKEEPING);
+}
+
+static void on_housekeeping(void *ctx)
+{
+    struct vpa_http_server *server = ctx;
+
+    if (server->current)
+        run_mhd(server->current);
+}
+
+/* Generations */
+
+static void generation_free(struct generation *g)
+{
+    if (!g)
+        return;
+    vpa_watch_free(g->watch);
+    if (g->daemon)
+        MHD_stop_daemon(g->daemon);
+    free(g);
+}
+
+static struct MHD_Daemon *start_daemon(struct generation *g, const char *cert, const char *key)
+{
+    struct vpa_http_server *s = g->server;
+    unsigned flags = MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG | MHD_USE_EPOLL;
+    struct MHD_OptionItem items[16];
+    size_t n = 0;
+
+    if (s->options.threads > 0)
+        flags |= MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
+    if (s->options.threads > 1)
+        items[n++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, s->options.threads, NULL};
+    if (s->tls) {
+        flags |= MHD_USE_TLS;
+        items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)cert};
+        items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key};
+        items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                             (void *)(uintptr_t)server_tls_priorities(s->tls)};
+        if (server_tls_client_ca(s->tls))
+            items[n++] =
+                (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
+                                        (void *)(uintptr_t)server_tls_client_ca(s->tls)};
+    }
+    items[n++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, s->options.connections_max,
+                                         NULL};
+    items[n++] = (struct MHD_OptionItem){
+        MHD_OPTION_CONNECTION_TIMEOUT,
+        (intptr_t)((s->options.idle_timeout + VPA_SECOND - 1) / VPA_SECOND), NULL};
+    items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, g,
+                            /* first, so that it catches complaints about the others */
+                            MHD_OPTION_EXTERNAL_LOGGER, on_log, g,
+                            MHD_OPTION_URI_LOG_CALLBACK, on_uri, g,
+                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, g,
+                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, g,
+                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, items,
+                            MHD_OPTION_END);
+}
+
+static struct generation *generation_new(struct vpa_http_server *server, const char *cert,
+                                         const char *key, struct vpa_error *err)
+{
+    struct generation *g = vpa_xcalloc(1, sizeof(*g));
+
+    g->server = server;
+    g->daemon = start_daemon(g, cert, key);
+    if (!g->daemon) {
+        vpa_fail(err, VPA_INVALID, "cannot start the HTTP server%s",
+                 server->tls ? " with this certificate" : "");
+        generation_free(g);
+        return NULL;
+    }
+    if (server->options.threads == 0) {
+        const union MHD_DaemonInfo *info =
+            MHD_get_daemon_info(g->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+        g->watch = vpa_watch_new(server->loop, info->epoll_fd, false, run_mhd, g);
+    }
+    return g;
+}
+
+static void on_retire_check(void *ctx)
+{
+    struct vpa_http_server *server = ctx;
+    struct generation **link = &server->retired, *g;
+
+    while ((g = *link) != NULL) {
+        bool late = real_ns() - g->retired_at > RETIRED_MAX_S * VPA_SECOND;
+
+        if (atomic_load(&g->connections) > 0 && !late) {
+            link = &g->next;
+            continue;
+        }
+        *link = g->next;
+        generation_free(g);
+    }
+    if (server->retired)
+        vpa_timer_start(server->retire_timer, RETIRE_CHECK);
+}
+
+int vpa_http_server_reload(struct vpa_http_server *server, const char *cert_pem,
+                           const char *key_pem, struct vpa_error *err)
+{
+    if (!server->tls)
+        return vpa_fail(err, VPA_INVALID, "the server does not speak TLS");
+    if (vpa_tls_check_pair(cert_pem, key_pem, NULL, err) < 0)
+        return -1;
+    struct generation *fresh = generation_new(server, cert_pem, key_pem, err);
+    if (!fresh)
+        return -1;
+    pthread_mutex_lock(&server->lock);
+    struct generation *old = server->current;
+    server->current = fresh;
+    pthread_mutex_unlock(&server->lock);
+    old->retired_at = real_ns();
+    atomic_store(&old->retired, true);
+    old->next = server->retired;
+    server->retired = old;
+    vpa_timer_start(server->retire_timer, RETIRE_CHECK);
+    return 0;
+}
+
+/* Accepting */
+
+/* False when there is nothing to accept now. */
+static bool accept_one(struct vpa_http_server *server)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+    int on = 1;
+    int fd = accept4(server->listen_fd, (struct sockaddr *)&address, &len,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return errno == EINTR || errno == ECONNABORTED;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    pthread_mutex_lock(&server->lock);
+    /* The socket is closed by libmicrohttpd also when it refuses it (too many connections). */
+    MHD_add_connection(server->current->daemon, fd, (struct sockaddr *)&address, len);
+    pthread_mutex_unlock(&server->lock);
+    return true;
+}
+
+static void on_acceptable(void *ctx)
+{
+    struct vpa_http_server *server = ctx;
+
+    for (int i = 0; i < ACCEPT_BURST && accept_one(server); i++)
+        ;
+    run_mhd(server->current);
+}
+
+static void *listen_thread(void *ctx)
+{
+    struct vpa_http_server *server = ctx;
+    struct pollfd fds[2] = {{.fd = server->listen_fd, .events = POLLIN},
+                            {.fd = server->stop_fd, .events = POLLIN}};
+
+    for (;;) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return NULL;
+        if (fds[1].revents)
+            return NULL;
+        if (!(fds[0].revents & POLLIN))
+            continue;
+        if (!accept_one(server) && errno != EAGAIN) /* out of descriptors: do not spin */
+            poll(fds + 1, 1, PAUSE_AFTER_ACCEPT_ERROR_MS);
+    }
+}
+
+/* Listening */
+
+int vpa_address_parse(const char *address, char host[256], int *port, struct vpa_error *err)
+{
+    const char *colon = strrchr(address, ':');
+    int64_t number;
+    size_t len;
+
+    if (!colon || vpa_parse_int64(colon + 1, &number, NULL) < 0 || number < 0 || number > 65535)
+        return vpa_fail(err, VPA_INVALID, "address \"%s\": expected host:port", address);
+    len = (size_t)(colon - address);
+    if (len >= 2 && address[0] == '[' && address[len - 1] == ']') {
+        address++;
+        len -= 2;
+    } else if (memchr(address, ':', len)) {
+        return vpa_fail(err, VPA_INVALID, "address \"%s\": an IPv6 host needs brackets", address);
+    }
+    if (len > 255)
+        return vpa_fail(err, VPA_INVALID, "address \"%s\": host too long", address);
+    memcpy(host, address, len);
+    host[len] = '\0';
+    *port = (int)number;
+    return 0;
+}
+
+static int listen_on(const struct addrinfo *info)
+{
+    int on = 1, off = 0;
+    int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (info->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static int open_listener(struct vpa_http_server *server, const char *address, struct vpa_error *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *list;
+    char host[256], service[8];
+    int port;
+
+    if (vpa_address_parse(address, host, &port, err) < 0)
+        return -1;
+    snprintf(service, sizeof(service), "%d", port);
+    int rc = getaddrinfo(host[0] ? host : NULL, service, &hints, &list);
+    if (rc != 0)
+        return vpa_fail(err, VPA_INVALID, "listen %s: %s", address, gai_strerror(rc));
+    server->listen_fd = -1;
+    /* The IPv6 wildcard first: it takes IPv4 as well. */
+    for (int pass = 0; pass < 2; pass++)
+        for (struct addrinfo *i = list; i && server->listen_fd < 0; i = i->ai_next)
+            if ((i->ai_family == AF_INET6) == (pass == 0))
+                server->listen_fd = listen_on(i);
+    int saved = errno;
+    freeaddrinfo(list);
+    if (server->listen_fd < 0)
+        return vpa_fail(err, VPA_RETRY, "listen tcp %s: bind: %s", address, strerror(saved));
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof(bound);
+    getsockname(server->listen_fd, (struct sockaddr *)&bound, &len);
+    server->port = ntohs(bound.ss_family == AF_INET6
+                             ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                             : ((struct sockaddr_in *)&bound)->sin_port);
+    return 0;
+}
+
+/* Life */
+
+static int start_accepting(struct vpa_http_server *s, struct vpa_error *err)
+{
+    if (s->options.threads == 0) {
+        s->listen_watch = vpa_watch_new(s->loop, s->listen_fd, false, on_acceptable, s);
+        return 0;
+    }
+    s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->stop_fd < 0 || pthread_create(&s->listener, NULL, listen_thread, s) != 0)
+        return vpa_fail(err, VPA_RETRY, "cannot start the listener thread");
+    s->has_listener = true;
+    return 0;
+}
+
+static int start(struct vpa_http_server *s, const struct vpa_http_server_options *o,
+                 struct vpa_error *err)
+{
+    const char *cert = o->tls ? o->tls->cert_pem : NULL, *key = o->tls ? o->tls->key_pem : NULL;
+
+    if (o->tls) {
+        if (vpa_tls_check_pair(cert, key, NULL, err) < 0)
+            return -1;
+        s->tls = server_tls_new(o->tls, err);
+        if (!s->tls)
+            return -1;
+    }
+    if (open_listener(s, o->address, err) < 0)
+        return -1;
+    s->current = generation_new(s, cert, key, err);
+    return s->current ? start_accepting(s, err) : -1;
+}
+
+struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
+                                            const struct vpa_http_server_options *options,
+                                            struct vpa_error *err)
+{
+    struct vpa_http_server *s = vpa_xcalloc(1, sizeof(*s));
+
+    s->options = *options;
+    s->options.address = NULL;
+    s->options.tls = NULL;
+    if (!s->options.body_max)
+        s->options.body_max = VPA_SERVER_BODY_MAX;
+    if (!s->options.connections_max)
+        s->options.connections_max = VPA_SERVER_CONNECTIONS_MAX;
+    if (s->options.idle_timeout <= 0)
+        s->options.idle_timeout = VPA_SERVER_IDLE_TIMEOUT;
+    s->loop = loop;
+    s->listen_fd = s->stop_fd = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    s->retire_timer = vpa_timer_new(loop, on_retire_check, s);
+    s->housekeeping = vpa_timer_new(loop, on_housekeeping, s);
+    if (start(s, options, err) < 0) {
+        vpa_http_server_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+int vpa_http_server_port(const struct vpa_http_server *server)
+{
+    return server->port;
+}
+
+static void stop_accepting(struct vpa_http_server *s)
+{
+    uint64_t one = 1;
+
+    vpa_watch_free(s->listen_watch);
+    s->listen_watch = NULL;
+    if (s->has_listener) {
+        if (write(s->stop_fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
+            pthread_join(s->listener, NULL);
+        s->has_listener = false;
+    }
+    if (s->listen_fd >= 0)
+        close(s->listen_fd);
+    if (s->stop_fd >= 0)
+        close(s->stop_fd);
+}
+
+static int requests_in_hand(const struct vpa_http_server *s)
+{
+    int count = s->current ? atomic_load(&s->current->requests) : 0;
+
+    for (const struct generation *g = s->retired; g; g = g->next)
+        count += atomic_load(&g->requests);
+    return count;
+}
+
+void vpa_http_server_free(struct vpa_http_server *s)
+{
+    if (!s)
+        return;
+    stop_accepting(s);
+    if (s->current)
+        atomic_store(&s->current->retired, true);
+    for (int waited = 0; requests_in_hand(s) > 0 && waited < STOP_WAIT_MS; waited += STOP_POLL_MS) {
+        if (s->options.threads == 0)
+            run_mhd(s->current);
+        poll(NULL, 0, STOP_POLL_MS);
+    }
+    generation_free(s->current);
+    while (s->retired) {
+        struct generation *next = s->retired->next;
+        generation_free(s->retired);
+        s->retired = next;
+    }
+    vpa_timer_free(s->retire_timer);
+    vpa_timer_free(s->housekeeping);
+    server_tls_free(s->tls);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}

@@ -1,0 +1,372 @@
+/* Loop, timers, clocks, rate limit, random source. */
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/net/loop.h"
+#include "vpa/net/random.h"
+#include "vpa/net/rate.h"
+
+#define START vpa_time_from_unix(1767225600, 0)
+
+static struct vpa_clock *clk;
+static struct vpa_loop *loop;
+static char trace[256];
+
+/* Texts as contexts of callbacks. */
+static char la[] = "a", lb[] = "b", lc[] = "c", lx[] = "x", l1[] = "1", li[] = "i", lopen[] = "(",
+            lclose[] = ")";
+
+static void setup(void)
+{
+    clk = vpa_clock_new_manual(START);
+    loop = vpa_loop_new(clk);
+    trace[0] = '\0';
+}
+
+static void teardown(void)
+{
+    vpa_loop_free(loop);
+    vpa_clock_free(clk);
+}
+
+static void note(void *ctx)
+{
+    strncat(trace, ctx, sizeof(trace) - strlen(trace) - 1);
+}
+
+static void stop(void *ctx)
+{
+    (void)ctx;
+    vpa_loop_stop(loop);
+}
+
+START_TEST(posts_run_in_order)
+{
+    vpa_loop_post(loop, note, la);
+    vpa_loop_post(loop, note, lb);
+    vpa_loop_post(loop, note, lx);
+    vpa_loop_post(loop, note, lc);
+    vpa_loop_unpost(loop, note, lx);
+    vpa_loop_post(loop, stop, NULL);
+    vpa_loop_run(loop);
+    ck_assert_str_eq(trace, "abc");
+}
+END_TEST
+
+START_TEST(timers_run_by_deadline_then_start)
+{
+    const int delays[] = {5, 1, 3, 1, 9, 3};
+    char names[][2] = {"a", "b", "c", "d", "e", "f"};
+    struct vpa_timer *timers[6];
+
+    for (int i = 0; i < 6; i++) {
+        timers[i] = vpa_timer_new(loop, note, names[i]);
+        vpa_timer_start(timers[i], delays[i] * VPA_HOUR);
+    }
+    vpa_timer_stop(timers[4]);
+    vpa_timer_start(timers[1], 4 * VPA_HOUR); /* moved */
+    vpa_loop_pump(loop, 10 * VPA_HOUR);
+    ck_assert_str_eq(trace, "dcfba");
+    ck_assert(vpa_loop_now(loop) == vpa_time_add(START, 10 * VPA_HOUR));
+    for (int i = 0; i < 6; i++) {
+        ck_assert(!vpa_timer_is_running(timers[i]));
+        vpa_timer_free(timers[i]);
+    }
+}
+END_TEST
+
+static struct vpa_timer *periodic;
+static int ticks;
+
+static void tick(void *ctx)
+{
+    (void)ctx;
+    if (++ticks < 1000)
+        vpa_timer_start(periodic, VPA_MINUTE);
+}
+
+START_TEST(manual_clock_jumps)
+{
+    periodic = vpa_timer_new(loop, tick, NULL);
+    vpa_timer_start(periodic, VPA_MINUTE);
+    vpa_loop_pump(loop, 1000 * VPA_MINUTE);
+    ck_assert_int_eq(ticks, 1000);
+    ck_assert(vpa_loop_monotonic(loop) == 1000 * VPA_MINUTE);
+    vpa_timer_free(periodic);
+}
+END_TEST
+
+static bool five_ticks(void *ctx)
+{
+    (void)ctx;
+    return ticks >= 5;
+}
+
+START_TEST(wait_returns_or_times_out)
+{
+    struct vpa_error err;
+
+    ticks = 0;
+    periodic = vpa_timer_new(loop, tick, NULL);
+    vpa_timer_start(periodic, VPA_MINUTE);
+    ck_assert_int_eq(vpa_loop_wait(loop, five_ticks, NULL, VPA_HOUR, &err), 0);
+    ck_assert(vpa_loop_monotonic(loop) == 5 * VPA_MINUTE);
+    ticks = -100;
+    ck_assert_int_eq(vpa_loop_wait(loop, five_ticks, NULL, 2 * VPA_MINUTE, &err), -1);
+    ck_assert_int_eq(err.code, VPA_CANCELLED);
+    vpa_loop_stop(loop);
+    ck_assert_int_eq(vpa_loop_wait(loop, five_ticks, NULL, VPA_HOUR, &err), -1);
+    vpa_timer_free(periodic);
+}
+END_TEST
+
+static void nested(void *ctx)
+{
+    note(ctx);
+    vpa_loop_pump(loop, VPA_SECOND);
+    note(lclose);
+}
+
+START_TEST(callbacks_may_pump)
+{
+    struct vpa_timer *t = vpa_timer_new(loop, nested, lopen);
+
+    vpa_timer_start(t, 0);
+    vpa_loop_post(loop, note, l1);
+    struct vpa_timer *inner = vpa_timer_new(loop, note, li);
+    vpa_timer_start(inner, VPA_MILLISECOND);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_str_eq(trace, "1(i)");
+    vpa_timer_free(t);
+    vpa_timer_free(inner);
+}
+END_TEST
+
+static int pipe_fds[2];
+
+static void read_pipe(void *ctx)
+{
+    char c[2] = {0};
+
+    ck_assert_int_eq(read(pipe_fds[0], c, 1), 1);
+    note(c);
+    (void)ctx;
+}
+
+static void *write_later(void *ctx)
+{
+    usleep(20000);
+    vpa_loop_post(loop, stop, NULL);
+    return ctx;
+}
+
+START_TEST(watches_and_foreign_posts)
+{
+    struct vpa_watch *w;
+    pthread_t thread;
+
+    ck_assert_int_eq(pipe(pipe_fds), 0);
+    w = vpa_watch_new(loop, pipe_fds[0], false, read_pipe, NULL);
+    ck_assert_int_eq(write(pipe_fds[1], "xy", 2), 2);
+    pthread_create(&thread, NULL, write_later, NULL);
+    vpa_loop_run(loop); /* nothing but the thread ends it */
+    pthread_join(thread, NULL);
+    ck_assert_str_eq(trace, "xy");
+    vpa_watch_free(w);
+}
+END_TEST
+
+static void on_signal(void *ctx, int number)
+{
+    char name[] = {number == SIGTERM ? 'T' : '?', '\0'};
+
+    note(name);
+    (void)ctx;
+    vpa_loop_stop(loop);
+}
+
+START_TEST(signals_arrive_on_the_loop)
+{
+    const int signals[] = {SIGTERM, SIGUSR1};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_loop_on_signals(loop, signals, 2, on_signal, NULL, &err), 0);
+    raise(SIGTERM);
+    vpa_loop_run(loop);
+    ck_assert_str_eq(trace, "T");
+}
+END_TEST
+
+START_TEST(real_clock_waits)
+{
+    struct vpa_clock *real = vpa_clock_new_real();
+    struct vpa_loop *l = vpa_loop_new(real);
+    int64_t before = vpa_clock_monotonic(real);
+
+    vpa_loop_pump(l, 30 * VPA_MILLISECOND);
+    int64_t passed = vpa_clock_monotonic(real) - before;
+    ck_assert_int_ge(passed, 30 * VPA_MILLISECOND);
+    ck_assert_int_lt(passed, 10 * VPA_SECOND);
+    ck_assert(vpa_clock_now(real) > START);
+    vpa_loop_free(l);
+    vpa_clock_free(real);
+}
+END_TEST
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
+}
+
+START_TEST(simulated_clock_follows_its_file)
+{
+    char path[] = "/tmp/plumb-clock-XXXXXX";
+    int fd = mkstemp(path);
+    struct vpa_error err;
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_ptr_null(vpa_clock_new_simulated(path, &err)); /* too short */
+    ck_assert_int_eq(ftruncate(fd, sizeof(struct vpa_clock_file)), 0);
+    ck_assert_ptr_null(vpa_clock_new_simulated(path, &err)); /* no magic */
+    struct vpa_clock_file *file =
+        mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    file->magic = VPA_CLOCK_FILE_MAGIC;
+    vpa_clock_file_write(file, 1000 * VPA_SECOND, monotonic_ns(), 1000);
+    setenv(VPA_SIMULATED_CLOCK_ENV, path, 1);
+    struct vpa_clock *clock = vpa_clock_new_from_env(&err);
+    ck_assert_ptr_nonnull(clock);
+    struct vpa_loop *l = vpa_loop_new(clock);
+    int64_t before = monotonic_ns();
+    vpa_loop_pump(l, 20 * VPA_SECOND); /* 20 ms */
+    ck_assert_int_lt(monotonic_ns() - before, 5 * VPA_SECOND);
+    ck_assert(vpa_clock_now(clock) >= (vpa_time)1020 * VPA_SECOND);
+    vpa_clock_file_write(file, 5000 * VPA_SECOND, monotonic_ns(), 0); /* stands still */
+    ck_assert(vpa_clock_now(clock) == (vpa_time)5000 * VPA_SECOND);
+    ck_assert_int_gt(vpa_clock_real_wait(clock, VPA_SECOND), 0);
+    vpa_loop_free(l);
+    vpa_clock_free(clock);
+    munmap(file, sizeof(*file));
+    close(fd);
+    unlink(path);
+    ck_assert_ptr_null(vpa_clock_new_from_env(&err));
+}
+END_TEST
+
+/* updater.md 3.3: rate, burst, steps of (at seconds, limit seconds, passes, wait ms) */
+static const struct {
+    const char *name;
+    double rate;
+    int64_t burst;
+    struct {
+        double at, limit;
+        int passes, wait_ms;
+    } steps[5];
+} rates[] = {
+    {"full bucket, then deficits", 2, 2,
+     {{0, 60, 1, 0}, {0, 60, 1, 0}, {0, 60, 1, 500}, {0, 60, 1, 1000}, {5, 60, 1, 0}}},
+    {"refill is capped at the burst", 1, 1, {{0, 60, 1, 0}, {100, 60, 1, 0}, {100, 60, 1, 1000}}},
+    {"a wait beyond the limit takes nothing", 1, 1, {{0, 60, 1, 0}, {0, 0.5, 0, 0}, {0, 1, 1, 1000}}},
+    {"no limit", 0, 0, {{0, 0, 1, 0}, {0, 0, 1, 0}, {0, -1, 0, 0}}},
+    {"negative rate", -1, 5, {{0, 0, 1, 0}}},
+    {"burst below one", 5, 0, {{0, 60, 0, 0}}},
+};
+
+START_TEST(token_bucket)
+{
+    struct vpa_rate r;
+    vpa_duration wait;
+
+    vpa_rate_init(&r, rates[_i].rate, rates[_i].burst);
+    for (int i = 0; i < 5; i++) {
+        if (i > 0 && rates[_i].steps[i].at == 0 && rates[_i].steps[i].limit == 0 &&
+            !rates[_i].steps[i].passes)
+            break;
+        wait = -1;
+        bool got = vpa_rate_reserve(&r, (int64_t)(rates[_i].steps[i].at * 1e9),
+                                    (vpa_duration)(rates[_i].steps[i].limit * 1e9), &wait);
+        ck_assert_msg(got == rates[_i].steps[i].passes, "%s: step %d", rates[_i].name, i);
+        if (got)
+            ck_assert_msg(wait == rates[_i].steps[i].wait_ms * VPA_MILLISECOND,
+                          "%s: step %d: %lld", rates[_i].name, i, (long long)wait);
+    }
+}
+END_TEST
+
+START_TEST(client_limits)
+{
+    struct vpa_rate r;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_rate_init_client(&r, 50, 0, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "burst is required to be greater than 0"));
+    ck_assert_int_eq(vpa_rate_init_client(&r, 0, 0, &err), 0);
+    ck_assert(r.rate == 5 && r.burst == 10);
+    ck_assert_int_eq(vpa_rate_init_client(&r, -1, 0, &err), 0);
+    for (int i = 0; i < 1000; i++)
+        ck_assert(vpa_rate_allow(&r, 0));
+}
+END_TEST
+
+START_TEST(random_source)
+{
+    struct vpa_random a, b;
+    char uuid[VPA_UUID_TEXT_MAX];
+
+    vpa_random_init(&a, 7);
+    vpa_random_init(&b, 7);
+    for (int i = 0; i < 1000; i++) {
+        ck_assert(vpa_random_next(&a) == vpa_random_next(&b));
+        double x = vpa_random_double(&a);
+        ck_assert(x >= 0 && x < 1);
+        ck_assert(x == vpa_random_double(&b));
+        vpa_duration d = vpa_random_jitter(&a, VPA_SECOND, 1.2);
+        ck_assert(d >= VPA_SECOND && d < 2200 * VPA_MILLISECOND);
+        vpa_random_jitter(&b, VPA_SECOND, 1.2);
+    }
+    vpa_random_uuid(&a, uuid);
+    ck_assert_uint_eq(strlen(uuid), 36);
+    ck_assert_int_eq(uuid[14], '4');
+    vpa_random_init_from_kernel(&a);
+    vpa_random_init_from_kernel(&b);
+    ck_assert(a.state != b.state);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("loop");
+    TCase *c = tcase_create("loop");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, posts_run_in_order);
+    tcase_add_test(c, timers_run_by_deadline_then_start);
+    tcase_add_test(c, manual_clock_jumps);
+    tcase_add_test(c, wait_returns_or_times_out);
+    tcase_add_test(c, callbacks_may_pump);
+    tcase_add_test(c, watches_and_foreign_posts);
+    tcase_add_test(c, signals_arrive_on_the_loop);
+    suite_add_tcase(suite, c);
+    TCase *other = tcase_create("clocks and rates");
+    tcase_add_test(other, real_clock_waits);
+    tcase_add_test(other, simulated_clock_follows_its_file);
+    tcase_add_loop_test(other, token_bucket, 0, VPA_COUNT(rates));
+    tcase_add_test(other, client_limits);
+    tcase_add_test(other, random_source);
+    suite_add_tcase(suite, other);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
