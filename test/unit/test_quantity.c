@@ -1,4 +1,5 @@
-/* Quantities: grammar, remembered texts, canonical texts, values, arithmetic, both internal forms. */
+/* Quantities: grammar, remembered texts, canonical texts, values, arithmetic, both internal forms.
+ */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +83,8 @@ static const struct {
     {"-9e20", "-900e18", "-900e18", INT64_MIN, INT64_MIN, true, true},
     {"99999999999999999999", "99999999999999999999", "99999999999999999999", INT64_MAX, INT64_MAX,
      true, true},
-    {"123456789012345678.5", "123456789012345678500m", "123456789012345678500m",
-     123456789012345679, INT64_MAX, false, true},
+    {"123456789012345678.5", "123456789012345678500m", "123456789012345678500m", 123456789012345679,
+     INT64_MAX, false, true},
 };
 
 START_TEST(parses_and_prints)
@@ -102,14 +103,29 @@ END_TEST
 static const struct {
     const char *text, *error;
 } refusals[] = {
-    {"", WRONG_FORMAT},      {" 1", WRONG_FORMAT},   {"1 ", WRONG_FORMAT},
-    {"1..2", WRONG_FORMAT},  {"abc", WRONG_FORMAT},  {"1e1.5", WRONG_FORMAT},
-    {"0x10", WRONG_FORMAT},  {"1,000", WRONG_FORMAT}, {"--1", WRONG_SUFFIX},
-    {"1K", WRONG_SUFFIX},    {"1ki", WRONG_SUFFIX},  {"1mi", WRONG_SUFFIX},
-    {"1e", WRONG_SUFFIX},    {"1e+", WRONG_SUFFIX},  {"1k3", WRONG_SUFFIX},
-    {"1e1001", WRONG_SUFFIX}, {"1e-99999999999999999999", WRONG_SUFFIX},
-    {"1KiB", WRONG_FORMAT},  {"1ee3", WRONG_SUFFIX}, {"1Kii", WRONG_SUFFIX},
-    {".Pi", WRONG_NUMBER},   {"e-20", WRONG_NUMBER}, {"-Ei", WRONG_NUMBER},
+    {"", WRONG_FORMAT},
+    {" 1", WRONG_FORMAT},
+    {"1 ", WRONG_FORMAT},
+    {"1..2", WRONG_FORMAT},
+    {"abc", WRONG_FORMAT},
+    {"1e1.5", WRONG_FORMAT},
+    {"0x10", WRONG_FORMAT},
+    {"1,000", WRONG_FORMAT},
+    {"--1", WRONG_SUFFIX},
+    {"1K", WRONG_SUFFIX},
+    {"1ki", WRONG_SUFFIX},
+    {"1mi", WRONG_SUFFIX},
+    {"1e", WRONG_SUFFIX},
+    {"1e+", WRONG_SUFFIX},
+    {"1k3", WRONG_SUFFIX},
+    {"1e1001", WRONG_SUFFIX},
+    {"1e-99999999999999999999", WRONG_SUFFIX},
+    {"1KiB", WRONG_FORMAT},
+    {"1ee3", WRONG_SUFFIX},
+    {"1Kii", WRONG_SUFFIX},
+    {".Pi", WRONG_NUMBER},
+    {"e-20", WRONG_NUMBER},
+    {"-Ei", WRONG_NUMBER},
 };
 
 START_TEST(refuses)
@@ -233,10 +249,16 @@ static const struct {
     const char *rounded;
     bool exact;
 } roundings[] = {
-    {"8.6", 0, "9", false},       {"25m", 0, "1", false},        {"-0.5", 0, "-1", false},
-    {"1.500", 0, "2", false},     {"1.500", -3, "1.500", true},  {"3", 0, "3", true},
-    {"1.1Gi", 0, "1181116007", false}, {"1.1Gi", -3, "1181116006400m", true},
-    {"999999999999999999999.9", 0, "1", false}, {"0.1Ki", -9, "102400m", true},
+    {"8.6", 0, "9", false},
+    {"25m", 0, "1", false},
+    {"-0.5", 0, "-1", false},
+    {"1.500", 0, "2", false},
+    {"1.500", -3, "1.500", true},
+    {"3", 0, "3", true},
+    {"1.1Gi", 0, "1181116007", false},
+    {"1.1Gi", -3, "1181116006400m", true},
+    {"999999999999999999999.9", 0, "1", false},
+    {"0.1Ki", -9, "102400m", true},
 };
 
 START_TEST(rounds_up)
@@ -317,8 +339,8 @@ static unsigned below(unsigned n)
 
 static void generate(char *out)
 {
-    static const char *const suffixes[] = {"",   "n",  "u",  "m",  "k",  "M",  "G",   "T",
-                                           "P",  "E",  "Ki", "Mi", "Gi", "Ti", "Pi",  "Ei",
+    static const char *const suffixes[] = {"",   "n",   "u",   "m",  "k",   "M",  "G",  "T",
+                                           "P",  "E",   "Ki",  "Mi", "Gi",  "Ti", "Pi", "Ei",
                                            "e3", "E-7", "e+2", "e0", "e-3", "e20"};
     unsigned whole = below(20), part = below(3) ? 0 : below(12);
 

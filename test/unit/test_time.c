@@ -190,7 +190,8 @@ static const struct {
     {"3000000h", "time: invalid duration \"3000000h\""},
     {"2562047h48m", "time: invalid duration \"2562047h48m\""},
     {"2562047.99h", "time: invalid duration \"2562047.99h\""},
-    {"1\"\\\n\xff", "time: unknown unit \"\\\"\\\\\\x0a\\xff\" in duration \"1\\\"\\\\\\x0a\\xff\""},
+    {"1\"\\\n\xff",
+     "time: unknown unit \"\\\"\\\\\\x0a\\xff\" in duration \"1\\\"\\\\\\x0a\\xff\""},
 };
 
 START_TEST(refuses_durations)
@@ -211,8 +212,8 @@ static const struct {
     {"0", 0},
     {"8d", 192 * VPA_HOUR},
     {"1h30m", 90 * VPA_MINUTE},
-    {"1y2w3d4h5m6s7ms", ((365 + 14 + 3) * 24 + 4) * VPA_HOUR + 5 * VPA_MINUTE + 6 * VPA_SECOND +
-                            7 * VPA_MILLISECOND},
+    {"1y2w3d4h5m6s7ms",
+     ((365 + 14 + 3) * 24 + 4) * VPA_HOUR + 5 * VPA_MINUTE + 6 * VPA_SECOND + 7 * VPA_MILLISECOND},
     {"0s", 0},
     {"292y", 292 * 365 * 24 * VPA_HOUR},
 };

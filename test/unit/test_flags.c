@@ -1,0 +1,480 @@
+/* Flags: syntax, values, error texts, gates, usage page, Markdown, start-up log, common checks. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vpa/base/flags.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+
+struct config {
+    struct vpa_common_flags common;
+    struct vpa_leader_flags leader;
+    vpa_duration interval;
+    int64_t count;
+    uint64_t size;
+    double share;
+    bool on;
+    struct vpa_quantity most;
+    const char *name;
+};
+
+#define ROW(KIND, NAME, FIELD, ...) VPA_FLAG_##KIND(NAME, struct config, FIELD, __VA_ARGS__)
+static const struct vpa_flag rows[] = {
+    VPA_COMMON_FLAGS(struct config, common, ":8943"),
+    VPA_LEADER_FLAGS(struct config, leader, "vpa-updater"),
+    ROW(DURATION, "updater-interval", interval, VPA_MINUTE, "How often"),
+    ROW(INT, "min-replicas", count, 2, "Replicas | pods"),
+    ROW(UINT, "size", size, 0, "Size"),
+    ROW(FLOAT, "share", share, 104857600, "Share"),
+    ROW(BOOL, "on", on, false, "Switch", .note = "nothing to switch"),
+    ROW(QUANTITY, "most", most, "Most"),
+    ROW(STRING, "name", name, "default", "Name"),
+};
+
+static struct vpa_arena arena;
+static struct config config;
+static const struct vpa_flags flags = {rows, VPA_COUNT(rows), &config};
+
+static void release(void)
+{
+    vpa_arena_release(&arena);
+}
+
+/* Up to four arguments; NULL ends. */
+static int parse(struct vpa_error *err, const char *const *args)
+{
+    char *argv[8] = {(char *)(uintptr_t) "prog"};
+    int argc = 1;
+
+    for (; *args; args++)
+        argv[argc++] = (char *)(uintptr_t)*args;
+    return vpa_flags_parse(&flags, &arena, argc, argv, err);
+}
+
+static const char *printed(const char *name)
+{
+    vpa_auto_buf value = {0};
+
+    vpa_buf_init(&value, 4096);
+    for (size_t i = 0; i < flags.count; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            vpa_flag_format(&flags, &rows[i], false, &value);
+    return vpa_arena_strdup(&arena, vpa_buf_text(&value));
+}
+
+static const struct {
+    const char *args[5];
+    const char *flag, *value;
+} accepted[] = {
+    {{0}, "updater-interval", "1m0s"},
+    {{0}, "kube-api-qps", "50"},
+    {{0}, "share", "1.048576e+08"},
+    {{0}, "most", "0"},
+    {{0}, "feature-gates", ""},
+    {{0}, "log-backtrace-at", ":0"},
+    {{0}, "leader-elect-resource-name", "vpa-updater"},
+    {{"--updater-interval=90s"}, "updater-interval", "1m30s"},
+    {{"--updater-interval", "90s"}, "updater-interval", "1m30s"},
+    {{"--updater_interval=2h"}, "updater-interval", "2h0m0s"},
+    {{"--min-replicas=1", "--min-replicas=3"}, "min-replicas", "3"},
+    {{"--min-replicas", "-1"}, "min-replicas", "-1"},
+    {{"--min-replicas=0x1F"}, "min-replicas", "31"},
+    {{"--min-replicas=0o17"}, "min-replicas", "15"},
+    {{"--min-replicas=017"}, "min-replicas", "15"},
+    {{"--min-replicas=-0b101"}, "min-replicas", "-5"},
+    {{"--min-replicas=1_000"}, "min-replicas", "1000"},
+    {{"--min-replicas=0x_a"}, "min-replicas", "10"},
+    {{"--min-replicas=+0"}, "min-replicas", "0"},
+    {{"--min-replicas=-9223372036854775808"}, "min-replicas", "-9223372036854775808"},
+    {{"--size=18446744073709551615"}, "size", "18446744073709551615"},
+    {{"--share=1e-3"}, "share", "0.001"},
+    {{"--share", "inf"}, "share", "+Inf"},
+    {{"--on"}, "on", "true"},
+    {{"--on=F"}, "on", "false"},
+    {{"--on", "false"}, "on", "true"},
+    {{"--name="}, "name", ""},
+    {{"--name=a=b"}, "name", "a=b"},
+    {{"--name", "--on"}, "name", "--on"},
+    {{"--most=1.500"}, "most", "1.500"},
+    {{"--most=-1Gi"}, "most", "-1Gi"},
+    {{"-v=4", "-v6"}, "v", "6"},
+    {{"-v", "-2"}, "v", "-2"},
+    {{"--v=+3"}, "v", "3"},
+    {{"--stderrthreshold=Warning"}, "stderrthreshold", "1"},
+    {{"--stderrthreshold=7"}, "stderrthreshold", "7"},
+    {{"--vmodule=a=1,b*=2"}, "vmodule", "a=1,b*=2"},
+    {{"--log-backtrace-at=file.go:234"}, "log-backtrace-at", "file.go:234"},
+    {{"--log-backtrace-at="}, "log-backtrace-at", ""},
+    {{"prog2", "-", "", "--on"}, "on", "true"},
+    {{"--", "--on"}, "on", "false"},
+    {{"-test.v", "--on"}, "on", "true"},
+    {{"--leader-elect"}, "leader-elect", "true"},
+    {{"--feature-gates=InPlace=0, CPUStartupBoost=T"},
+     "feature-gates",
+     "CPUStartupBoost=true,InPlace=false"},
+    {{"--feature-gates=AllAlpha=false,InPlace=true"},
+     "feature-gates",
+     "AllAlpha=false,CPUStartupBoost=false,InPlace=true,PerVPAConfig=false"},
+};
+
+START_TEST(accepts)
+{
+    struct vpa_error err = {0};
+
+    ck_assert_msg(parse(&err, accepted[_i].args) == VPA_FLAGS_RUN, "%s", err.text);
+    ck_assert_str_eq(printed(accepted[_i].flag), accepted[_i].value);
+}
+END_TEST
+
+static const struct {
+    const char *args[5];
+    const char *error;
+} refused[] = {
+    {{"--Address=x"}, "unknown flag: --Address"},
+    {{"--no_such=1"}, "unknown flag: --no_such"},
+    {{"--addr=x"}, "unknown flag: --addr"},
+    {{"-name=value"}, "unknown shorthand flag: 'n' in -name=value"},
+    {{"-\xe9"}, "unknown shorthand flag: '\xc3\xa9' in -\xe9"},
+    {{"-\t"}, "unknown shorthand flag: '\\t' in -\t"},
+    {{"-\x01"}, "unknown shorthand flag: '\\x01' in -\x01"},
+    {{"-\x85"}, "unknown shorthand flag: '\\u0085' in -\x85"},
+    {{"-'"}, "unknown shorthand flag: '\\'' in -'"},
+    {{"---x"}, "bad flag syntax: ---x"},
+    {{"--=x"}, "bad flag syntax: --=x"},
+    {{"--name"}, "flag needs an argument: --name"},
+    {{"--updater_interval"}, "flag needs an argument: --updater_interval"},
+    {{"-v"}, "flag needs an argument: 'v' in -v"},
+    {{"--min-replicas="}, "invalid argument \"\" for \"--min-replicas\" flag: parse error"},
+    {{"--min_replicas=x"}, "invalid argument \"x\" for \"--min-replicas\" flag: parse error"},
+    {{"--min-replicas=08"}, "invalid argument \"08\" for \"--min-replicas\" flag: parse error"},
+    {{"--min-replicas=1__0"}, "invalid argument \"1__0\" for \"--min-replicas\" flag: parse error"},
+    {{"--min-replicas=_1"}, "invalid argument \"_1\" for \"--min-replicas\" flag: parse error"},
+    {{"--min-replicas=1_"}, "invalid argument \"1_\" for \"--min-replicas\" flag: parse error"},
+    {{"--min-replicas=0x"}, "invalid argument \"0x\" for \"--min-replicas\" flag: parse error"},
+    {{"--min-replicas=9223372036854775808"},
+     "invalid argument \"9223372036854775808\" for \"--min-replicas\" flag: value out of range"},
+    {{"--min-replicas=99999999999999999999"},
+     "invalid argument \"99999999999999999999\" for \"--min-replicas\" flag: value out of range"},
+    {{"--size=-1"}, "invalid argument \"-1\" for \"--size\" flag: parse error"},
+    {{"--share=1e999"}, "invalid argument \"1e999\" for \"--share\" flag: value out of range"},
+    {{"--share=a"}, "invalid argument \"a\" for \"--share\" flag: parse error"},
+    {{"--on=yes"}, "invalid argument \"yes\" for \"--on\" flag: parse error"},
+    {{"--updater-interval=5"},
+     "invalid argument \"5\" for \"--updater-interval\" flag: parse error"},
+    {{"--leader-elect=yes"},
+     "invalid argument \"yes\" for \"--leader-elect\" flag: "
+     "strconv.ParseBool: parsing \"yes\": invalid syntax"},
+    {{"--leader-elect-retry-period=5"},
+     "invalid argument \"5\" for \"--leader-elect-retry-period\" flag: time: missing unit in "
+     "duration \"5\""},
+    {{"--most=5Q"},
+     "invalid argument \"5Q\" for \"--most\" flag: quantities must match the regular expression "
+     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
+    {{"-vx"},
+     "invalid argument \"x\" for \"-v, --v\" flag: strconv.ParseInt: parsing \"x\": "
+     "invalid syntax"},
+    {{"-v="},
+     "invalid argument \"=\" for \"-v, --v\" flag: strconv.ParseInt: parsing \"=\": "
+     "invalid syntax"},
+    {{"--v=2147483648"},
+     "invalid argument \"2147483648\" for \"-v, --v\" flag: strconv.ParseInt: parsing "
+     "\"2147483648\": value out of range"},
+    {{"--stderrthreshold=loud"},
+     "invalid argument \"loud\" for \"--stderrthreshold\" flag: strconv.ParseInt: parsing "
+     "\"loud\": invalid syntax"},
+    {{"--vmodule=a"},
+     "invalid argument \"a\" for \"--vmodule\" flag: syntax error: expect "
+     "comma-separated list of filename=N"},
+    {{"--vmodule=a=-1"},
+     "invalid argument \"a=-1\" for \"--vmodule\" flag: negative value for vmodule level"},
+    {{"--log-backtrace-at=file:3"},
+     "invalid argument \"file:3\" for \"--log-backtrace-at\" flag: "
+     "syntax error: expect file.go:234"},
+    {{"--log-backtrace-at=file.go:0"},
+     "invalid argument \"file.go:0\" for \"--log-backtrace-at\" flag: negative or zero value for "
+     "level"},
+    {{"--feature-gates=InPlace"},
+     "invalid argument \"InPlace\" for \"--feature-gates\" flag: missing bool value for InPlace"},
+    {{"--feature-gates=InPlace=on"},
+     "invalid argument \"InPlace=on\" for \"--feature-gates\" flag: invalid value of InPlace=on, "
+     "err: strconv.ParseBool: parsing \"on\": invalid syntax"},
+    {{"--feature-gates=inplace=true"},
+     "invalid argument \"inplace=true\" for \"--feature-gates\" "
+     "flag: unrecognized feature gate: inplace"},
+};
+
+START_TEST(refuses)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(parse(&err, refused[_i].args), -1);
+    ck_assert_str_eq(err.text, refused[_i].error);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+}
+END_TEST
+
+static const char *const helps[][3] = {{"--help"}, {"-h"}, {"--name", "x", "-h"}};
+
+START_TEST(asks_for_help)
+{
+    const char *args[5] = {helps[_i][0], helps[_i][1], helps[_i][2]};
+
+    ck_assert_int_eq(parse(NULL, args), VPA_FLAGS_HELP);
+}
+END_TEST
+
+static const struct {
+    const char *values[3];
+    bool boost, in_place, per_vpa;
+} gates[] = {
+    {{""}, true, true, true},
+    {{",,"}, true, true, true},
+    {{"PerVPAConfig=false"}, true, true, false},
+    {{"AllAlpha=false,InPlace=true"}, false, true, false},
+    {{"InPlace=true", "AllAlpha=false"}, false, true, false},
+    {{"AllAlpha=false", "AllAlpha=true"}, true, true, true},
+    {{"AllBeta=false"}, true, true, true},
+    {{" InPlace = 0 , InPlace=f"}, true, false, true},
+};
+
+START_TEST(decides_gates)
+{
+    struct vpa_gates g;
+
+    vpa_gates_preset(&g);
+    for (int i = 0; i < 3 && gates[_i].values[i]; i++)
+        ck_assert_int_eq(vpa_gates_parse(&g, gates[_i].values[i], NULL), 0);
+    ck_assert_int_eq(g.cpu_startup_boost, gates[_i].boost);
+    ck_assert_int_eq(g.in_place, gates[_i].in_place);
+    ck_assert_int_eq(g.per_vpa_config, gates[_i].per_vpa);
+}
+END_TEST
+
+START_TEST(starts_from_upstreams_gates)
+{
+    struct vpa_gates g;
+
+    vpa_gates_preset_upstream(&g);
+    ck_assert(!g.in_place && !g.cpu_startup_boost && !g.per_vpa_config);
+    ck_assert_int_eq(vpa_gates_parse(&g, "InPlace=true", NULL), 0);
+    ck_assert(g.in_place && !g.cpu_startup_boost && !g.per_vpa_config);
+    ck_assert_int_eq(vpa_gates_parse(&g, "AllAlpha=true,Nope=true", NULL), -1);
+    ck_assert(!g.cpu_startup_boost);
+}
+END_TEST
+
+START_TEST(prints_the_usage_page)
+{
+    vpa_auto_buf text = {0};
+    char *argv[] = {(char *)(uintptr_t) "/bin/prog", (char *)(uintptr_t) "--nope"};
+
+    vpa_buf_init(&text, 1 << 20);
+    ck_assert_int_eq(vpa_flags_start(&flags, &arena, 2, argv, &text), 2);
+    const char *page = vpa_buf_text(&text);
+    ck_assert(vpa_str_starts_with(page, "Usage of /bin/prog:\n      --add-dir-header   "));
+    ck_assert(vpa_str_ends_with(page, "\nunknown flag: --nope\n"));
+    ck_assert(strstr(page, "\n  -v, --v Level "));
+    ck_assert(strstr(page, "Verbosity of the log (default 4)\n"));
+    ck_assert(strstr(page, "Name (default \"default\")\n"));
+    ck_assert(strstr(page, "How often (default 1m0s)\n"));
+    ck_assert(strstr(page, "\n      --most quantity "));
+    ck_assert(strstr(page, "Switch (accepted, has no effect: nothing to switch)\n"));
+    ck_assert(strstr(page, "      --alsologtostderrthreshold severity "));
+    vpa_buf_clear(&text);
+    argv[1] = (char *)(uintptr_t) "--help";
+    ck_assert_int_eq(vpa_flags_start(&flags, &arena, 2, argv, &text), 0);
+    ck_assert(!strstr(vpa_buf_text(&text), "unknown flag"));
+    ck_assert_int_eq(vpa_flags_start(&flags, &arena, 1, argv, &text), -1);
+    ck_assert_int_eq(vpa_flags_start(&flags, &arena, 0, argv, &text), -1);
+}
+END_TEST
+
+/* All help texts begin in one column. */
+START_TEST(aligns_the_usage_page)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 20);
+    vpa_flags_usage(&flags, "p", &text);
+    const char *longest = strstr(vpa_buf_text(&text), "      --legacy-stderr-threshold-behavior");
+    const char *name = strstr(vpa_buf_text(&text), "      --name string");
+    const char *other = strstr(vpa_buf_text(&text), "      --leader-elect-resource-namespace");
+    ck_assert(longest && name && other);
+    ck_assert_int_eq(strstr(name, "Name (") - name, strstr(other, "Namespace of") - other);
+    ck_assert_int_eq(strstr(longest, "Ignore std") - longest, strstr(name, "Name (") - name);
+}
+END_TEST
+
+START_TEST(prints_markdown)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 20);
+    vpa_flags_markdown(&flags, &text);
+    ck_assert(
+        strstr(vpa_buf_text(&text), "| `--min-replicas` | int | `2` | Replicas \\| pods |\n"));
+    ck_assert(strstr(vpa_buf_text(&text),
+                     "| `--on` | bool | `false` | Switch. *Accepted, has no effect:* nothing to "
+                     "switch |\n"));
+    ck_assert(strstr(vpa_buf_text(&text), "| `--most` | quantity |  | Most |\n"));
+}
+END_TEST
+
+START_TEST(logs_the_flags)
+{
+    const char *args[] = {"--on", "--name=a\"b", "--skip-headers", NULL};
+    static char text[65536];
+    int fds[2];
+    struct vpa_error err;
+    struct vpa_log_options options = {.level = 2, .skip_headers = true};
+
+    ck_assert_int_eq(parse(&err, args), 0);
+    ck_assert_int_eq(pipe(fds), 0);
+    options.fd = fds[1];
+    ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
+    vpa_flags_log(&flags);
+    close(fds[1]);
+    size_t len = 0;
+    for (ssize_t n; (n = read(fds[0], text + len, sizeof(text) - 1 - len)) > 0;)
+        len += (size_t)n;
+    close(fds[0]);
+    ck_assert(vpa_str_starts_with(text, "FLAG: --add-dir-header=\"false\"\n"));
+    ck_assert(strstr(text, "\nFLAG: --name=\"a\\\"b\"\n"));
+    ck_assert(strstr(text, "\n\"Flag has no effect\" flag=\"on\" reason=\"nothing to switch\"\n"));
+    ck_assert(!strstr(text, "flag=\"profiling\""));
+}
+END_TEST
+
+START_TEST(applies_the_logging_flags)
+{
+    const char *good[] = {"-v1", "--logging-format=json", NULL};
+    const char *bad[] = {"--logging-format=xml", NULL};
+    const char *quiet[] = {"--legacy-stderr-threshold-behavior=false", "--stderrthreshold=9", NULL};
+    const char *loud[] = {"--legacy-stderr-threshold-behavior=false", "--stderrthreshold=-9", NULL};
+    struct vpa_error err;
+
+    ck_assert_int_eq(parse(&err, good), 0);
+    ck_assert_int_eq(vpa_common_flags_apply(&config.common, NULL, &err), 0);
+    ck_assert_int_eq(vpa_log_level, 1);
+    ck_assert_int_eq(parse(&err, bad), 0);
+    ck_assert_int_eq(vpa_common_flags_apply(&config.common, NULL, &err), -1);
+    ck_assert_int_eq(parse(&err, quiet), 0);
+    ck_assert_int_eq(vpa_common_flags_apply(&config.common, NULL, &err), 0);
+    ck_assert_int_eq(parse(&err, loud), 0);
+    ck_assert_int_eq(vpa_common_flags_apply(&config.common, NULL, &err), 0);
+}
+END_TEST
+
+START_TEST(checks_namespaces)
+{
+    struct vpa_common_flags c = {.vpa_object_namespace = "", .ignored_vpa_object_namespaces = ""};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_common_flags_check(&c, &err), 0);
+    ck_assert(!vpa_common_flags_ignore(&c, ""));
+    ck_assert(!vpa_common_flags_ignore(&c, "a"));
+    c.vpa_object_namespace = "a";
+    ck_assert_int_eq(vpa_common_flags_check(&c, &err), 0);
+    ck_assert(!vpa_common_flags_ignore(&c, "a"));
+    ck_assert(vpa_common_flags_ignore(&c, "b"));
+    c.ignored_vpa_object_namespaces = "b, c";
+    ck_assert_int_eq(vpa_common_flags_check(&c, &err), -1);
+    ck_assert_str_eq(err.text, "--vpa-object-namespace and --ignored-vpa-object-namespaces are "
+                               "mutually exclusive and can't be set together.");
+    c.vpa_object_namespace = "";
+    ck_assert(vpa_common_flags_ignore(&c, "b"));
+    ck_assert(!vpa_common_flags_ignore(&c, "c")); /* blanks are not trimmed */
+}
+END_TEST
+
+static const struct {
+    double qps, burst;
+    int status;
+    double rate;
+    int most;
+} rates[] = {
+    {50, 100, 0, 50, 100},       {50, 100.9, 0, 50, 100}, {50, 0.9, -1, 0, 0}, {50, -1, -1, 0, 0},
+    {-1, 0, 0, -1, 0},           {0, 0, 0, 5, 10},        {0, 7, 0, 5, 7},     {0, -7, -1, 0, 0},
+    {1, 1e300, 0, 1, INT32_MAX}, {1, NAN, -1, 0, 0},
+};
+
+START_TEST(reads_rates)
+{
+    struct vpa_common_flags c = {.kube_api_qps = rates[_i].qps, .kube_api_burst = rates[_i].burst};
+    double qps = 0;
+    int burst = 0;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_common_flags_rate(&c, &qps, &burst, &err), rates[_i].status);
+    ck_assert(qps == rates[_i].rate);
+    ck_assert_int_eq(burst, rates[_i].most);
+}
+END_TEST
+
+static const struct {
+    const char *lock;
+    vpa_duration lease, renew, retry;
+    int status;
+    const char *error;
+} elections[] = {
+    {"leases", 15, 10, 2, 0, NULL},
+    {"endpoints", 15, 10, 2, 1,
+     "Unable to create leader election lock: endpoints lock is removed, migrate to leases"},
+    {"x", 15, 10, 2, 1, "Unable to create leader election lock: Invalid lock-type x"},
+    {"leases", 10, 10, 2, 2, "leaseDuration must be greater than renewDeadline"},
+    {"leases", 15, 12, 10, 2, "renewDeadline must be greater than retryPeriod*JitterFactor"},
+    {"leases", 15, 10, 0, 2, "retryPeriod must be greater than zero"},
+    {"leases", 15, 0, -5, 2, "renewDeadline must be greater than zero"},
+    {"leases", 0, -5, -50, 2, "leaseDuration must be greater than zero"},
+};
+
+START_TEST(checks_leader_election)
+{
+    struct vpa_leader_flags l = {.elect = true,
+                                 .lease_duration = elections[_i].lease * VPA_SECOND,
+                                 .renew_deadline = elections[_i].renew * VPA_SECOND,
+                                 .retry_period = elections[_i].retry * VPA_SECOND,
+                                 .resource_lock = elections[_i].lock};
+    int status = 0;
+    struct vpa_error err;
+
+    int rc = vpa_leader_flags_check(&l, &status, &err);
+    ck_assert_int_eq(rc, elections[_i].error ? -1 : 0);
+    if (rc < 0) {
+        ck_assert_str_eq(err.text, elections[_i].error);
+        ck_assert_int_eq(status, elections[_i].status);
+    }
+    l.elect = false;
+    ck_assert_int_eq(vpa_leader_flags_check(&l, &status, &err), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("flags");
+    TCase *tc = tcase_create("flags");
+
+    tcase_add_checked_fixture(tc, NULL, release);
+    tcase_add_loop_test(tc, accepts, 0, VPA_COUNT(accepted));
+    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(refused));
+    tcase_add_loop_test(tc, asks_for_help, 0, VPA_COUNT(helps));
+    tcase_add_loop_test(tc, decides_gates, 0, VPA_COUNT(gates));
+    tcase_add_test(tc, starts_from_upstreams_gates);
+    tcase_add_test(tc, prints_the_usage_page);
+    tcase_add_test(tc, aligns_the_usage_page);
+    tcase_add_test(tc, prints_markdown);
+    tcase_add_test(tc, logs_the_flags);
+    tcase_add_test(tc, applies_the_logging_flags);
+    tcase_add_test(tc, checks_namespaces);
+    tcase_add_loop_test(tc, reads_rates, 0, VPA_COUNT(rates));
+    tcase_add_loop_test(tc, checks_leader_election, 0, VPA_COUNT(elections));
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

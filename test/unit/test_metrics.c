@@ -1,0 +1,211 @@
+/* Metrics: series, exposition text, process families, updates from two threads. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/metrics.h"
+
+static struct vpa_metric plain = VPA_GAUGE("vpa_plain", "Plain \"help\"\nwith \\ line");
+static struct vpa_metric pods = VPA_COUNTER("vpa_pods_total", "Pods", "size", "mode");
+static const double bounds[] = {0.5, 1, 1e6};
+static struct vpa_metric latency = VPA_HISTOGRAM("vpa_latency", "Latency", bounds, "step");
+static struct vpa_metric single = VPA_HISTOGRAM("vpa_single", "Single", bounds);
+
+static struct vpa_metric *const table[] = {&pods, &plain, &latency, &single};
+static struct vpa_metrics metrics = {.table = table, .count = VPA_COUNT(table)};
+
+static void release(void)
+{
+    vpa_metrics_release(&metrics);
+}
+
+static char *page(const char *const *names, size_t count)
+{
+    struct vpa_buf out;
+
+    vpa_buf_init(&out, 1 << 20);
+    vpa_metrics_write(&metrics, names, count, &out);
+    return vpa_buf_take(&out);
+}
+
+#define SINGLE                                                                                     \
+    "# HELP vpa_single Single\n# TYPE vpa_single histogram\n"                                      \
+    "vpa_single_bucket{le=\"0.5\"} 0\nvpa_single_bucket{le=\"1\"} 0\n"                             \
+    "vpa_single_bucket{le=\"1e+06\"} 0\nvpa_single_bucket{le=\"+Inf\"} 0\n"                        \
+    "vpa_single_sum 0\nvpa_single_count 0\n"
+#define PLAIN "# HELP vpa_plain Plain \"help\"\\nwith \\\\ line\n# TYPE vpa_plain gauge\n"
+
+START_TEST(shows_scalars_from_the_start_and_empty_vectors_not)
+{
+    static const char *const names[] = {"vpa_single", "vpa_plain", "vpa_pods_total", "vpa_none"};
+    vpa_auto_free char *text = page(names, VPA_COUNT(names));
+
+    ck_assert_str_eq(text, PLAIN "vpa_plain 0\n" SINGLE);
+}
+END_TEST
+
+START_TEST(sorts_labels_series_and_families)
+{
+    static const char *const names[] = {"vpa_pods_total"};
+
+    vpa_metric_inc(&pods, "3", "Recreate");
+    vpa_metric_add(&pods, 2.5, "10", "Recreate");
+    vpa_metric_add(&pods, 0, "10", "Auto");
+    vpa_metric_inc(&pods, "3", "Re\"\\\ncreate");
+    vpa_metric_inc(&pods, "3", "Recreate");
+    ck_assert(vpa_metric_value(&pods, "3", "Recreate") == 2);
+    ck_assert(vpa_metric_value(&pods, "4", "Recreate") == 0);
+    vpa_auto_free char *text = page(names, 1);
+    ck_assert_str_eq(text, "# HELP vpa_pods_total Pods\n# TYPE vpa_pods_total counter\n"
+                           "vpa_pods_total{mode=\"Auto\",size=\"10\"} 0\n"
+                           "vpa_pods_total{mode=\"Re\\\"\\\\\\ncreate\",size=\"3\"} 1\n"
+                           "vpa_pods_total{mode=\"Recreate\",size=\"10\"} 2.5\n"
+                           "vpa_pods_total{mode=\"Recreate\",size=\"3\"} 2\n");
+    vpa_metric_reset(&pods);
+    ck_assert(vpa_metric_value(&pods, "3", "Recreate") == 0);
+    vpa_auto_free char *empty = page(names, 1);
+    ck_assert_str_eq(empty, "");
+}
+END_TEST
+
+START_TEST(counts_observations)
+{
+    static const char *const names[] = {"vpa_latency"};
+
+    vpa_metric_observe(&latency, 0.5, "a");
+    vpa_metric_observe(&latency, 0.75, "a");
+    vpa_metric_observe(&latency, 2e6, "a");
+    vpa_metric_observe(&latency, -1, "a");
+    ck_assert(vpa_metric_value(&latency, "a") == 4);
+    ck_assert(vpa_metric_sum_of(&latency, (const char *const[]){"a", NULL}) == 2000000.25);
+    ck_assert(vpa_metric_sum_of(&latency, (const char *const[]){"b", NULL}) == 0);
+    vpa_auto_free char *text = page(names, 1);
+    ck_assert_str_eq(text, "# HELP vpa_latency Latency\n# TYPE vpa_latency histogram\n"
+                           "vpa_latency_bucket{step=\"a\",le=\"0.5\"} 2\n"
+                           "vpa_latency_bucket{step=\"a\",le=\"1\"} 3\n"
+                           "vpa_latency_bucket{step=\"a\",le=\"1e+06\"} 3\n"
+                           "vpa_latency_bucket{step=\"a\",le=\"+Inf\"} 4\n"
+                           "vpa_latency_sum{step=\"a\"} 2.00000025e+06\n"
+                           "vpa_latency_count{step=\"a\"} 4\n");
+}
+END_TEST
+
+START_TEST(sets_gauges)
+{
+    static const char *const names[] = {"vpa_plain"};
+
+    vpa_metric_set(&plain, 0.25);
+    vpa_metric_set(&plain, -3);
+    vpa_auto_free char *text = page(names, 1);
+    ck_assert_str_eq(text, PLAIN "vpa_plain -3\n");
+}
+END_TEST
+
+static void process(struct vpa_process_stats *stats)
+{
+    *stats = (struct vpa_process_stats){.cpu_seconds = 1.5,
+                                        .open_fds = 7,
+                                        .max_fds = 1024,
+                                        .virtual_bytes = 1e7,
+                                        .virtual_max_bytes = 18446744073709551615.0,
+                                        .resident_bytes = 5242880,
+                                        .start_seconds = 1787220300.25,
+                                        .network_receive_bytes = -1,
+                                        .network_transmit_bytes = -1};
+}
+
+START_TEST(shows_the_process)
+{
+    metrics.process = process;
+    atomic_store(&metrics.requests_ok, 3);
+    vpa_auto_free char *text = page(NULL, 0);
+    ck_assert(strstr(text, "\n# TYPE process_cpu_seconds_total counter\n"
+                           "process_cpu_seconds_total 1.5\n"));
+    ck_assert(strstr(text, "\nprocess_start_time_seconds 1.78722030025e+09\n"));
+    ck_assert(strstr(text, "\nprocess_virtual_memory_max_bytes 1.8446744073709552e+19\n"));
+    ck_assert(strstr(text, "\npromhttp_metric_handler_requests_in_flight 0\n"));
+    ck_assert(strstr(text, "\npromhttp_metric_handler_requests_total{code=\"200\"} 3\n"
+                           "promhttp_metric_handler_requests_total{code=\"500\"} 0\n"
+                           "promhttp_metric_handler_requests_total{code=\"503\"} 0\n"
+                           "# HELP vpa_plain "));
+    ck_assert(!strstr(text, "process_network"));
+    metrics.process = NULL;
+}
+END_TEST
+
+START_TEST(cuts_long_values)
+{
+    static const char *const names[] = {"vpa_pods_total"};
+    char value[2000];
+
+    memset(value, 'x', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    vpa_metric_inc(&pods, value, value);
+    ck_assert(vpa_metric_value(&pods, value, value) == 1);
+    vpa_auto_free char *text = page(names, 1);
+    ck_assert_uint_lt(strlen(text), 1200);
+}
+END_TEST
+
+static const struct {
+    int64_t pods;
+    const char *label;
+} sizes[] = {
+    {-1, "0"},       {0, "0"},          {1, "0"},
+    {2, "1"},        {3, "1"},          {4, "2"},
+    {1023, "9"},     {1024, "10"},      {(1 << 21) - 1, "20"},
+    {1 << 21, "20"}, {INT64_MAX, "20"},
+};
+
+START_TEST(names_sizes)
+{
+    ck_assert_str_eq(vpa_metric_size_log2(sizes[_i].pods), sizes[_i].label);
+}
+END_TEST
+
+static void *count_many(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 20000; i++) {
+        vpa_metric_inc(&pods, i % 2 ? "0" : "1", "Auto");
+        vpa_metric_observe(&latency, 0.1, "x");
+    }
+    return NULL;
+}
+
+START_TEST(counts_from_two_threads)
+{
+    pthread_t other;
+
+    ck_assert_int_eq(pthread_create(&other, NULL, count_many, NULL), 0);
+    count_many(NULL);
+    vpa_auto_free char *text = page(NULL, 0);
+    pthread_join(other, NULL);
+    ck_assert(vpa_metric_value(&pods, "0", "Auto") == 20000);
+    ck_assert(vpa_metric_value(&latency, "x") == 40000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("metrics");
+    TCase *tc = tcase_create("metrics");
+
+    tcase_add_checked_fixture(tc, NULL, release);
+    tcase_add_test(tc, shows_scalars_from_the_start_and_empty_vectors_not);
+    tcase_add_test(tc, sorts_labels_series_and_families);
+    tcase_add_test(tc, counts_observations);
+    tcase_add_test(tc, sets_gauges);
+    tcase_add_test(tc, shows_the_process);
+    tcase_add_test(tc, cuts_long_values);
+    tcase_add_loop_test(tc, names_sizes, 0, VPA_COUNT(sizes));
+    tcase_add_test(tc, counts_from_two_threads);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
