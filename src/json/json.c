@@ -356,6 +356,7 @@ struct source_texts {
     const char *const *numbers;
     const size_t *escaped, *escaped_end;
     size_t strings;
+    bool repeated; /* repeated members stay */
     bool folded;
 };
 
@@ -425,7 +426,7 @@ static void finish(cJSON *node, struct source_texts *kept)
             node->type |= FOLDED;
         if (node->child) {
             finish(node->child, kept);
-            if (cJSON_IsObject(node))
+            if (cJSON_IsObject(node) && !kept->repeated)
                 drop_repeated(node);
         } else if (cJSON_IsNumber(node)) {
             node->valuestring = (char *)(uintptr_t)*kept->numbers++;
@@ -438,7 +439,7 @@ static void finish(cJSON *node, struct source_texts *kept)
     }
 }
 
-static int parse(struct vpa_arena *arena, const char *text, size_t len, bool folded,
+static int parse(struct vpa_arena *arena, const char *text, size_t len, bool folded, bool repeated,
                  const struct vpa_json **root, struct vpa_error *err)
 {
     struct scanner s = {.arena = arena, .text = text, .p = text, .end = text + len, .err = err};
@@ -460,7 +461,8 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
     struct source_texts kept = {.numbers = s.numbers,
                                 .escaped = s.escaped,
                                 .escaped_end = s.escaped ? s.escaped + s.escaped_count : NULL,
-                                .folded = folded};
+                                .folded = folded,
+                                .repeated = repeated};
     finish(tree, &kept);
     *root = (const struct vpa_json *)tree;
     return 0;
@@ -469,13 +471,19 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
 int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
                    const struct vpa_json **root, struct vpa_error *err)
 {
-    return parse(arena, text, len, false, root, err);
+    return parse(arena, text, len, false, false, root, err);
 }
 
 int vpa_json_parse_folded(struct vpa_arena *arena, const char *text, size_t len,
                           const struct vpa_json **root, struct vpa_error *err)
 {
-    return parse(arena, text, len, true, root, err);
+    return parse(arena, text, len, true, false, root, err);
+}
+
+int vpa_json_parse_repeated(struct vpa_arena *arena, const char *text, size_t len,
+                            const struct vpa_json **root, struct vpa_error *err)
+{
+    return parse(arena, text, len, false, true, root, err);
 }
 
 /* ---- reading ---- */
@@ -586,7 +594,7 @@ const struct vpa_json *vpa_json_first(const struct vpa_json *node)
 
 const struct vpa_json *vpa_json_next(const struct vpa_json *child)
 {
-    return node_of(tree_of(child)->next);
+    return child ? node_of(tree_of(child)->next) : NULL;
 }
 
 const char *vpa_json_name(const struct vpa_json *child)

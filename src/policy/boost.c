@@ -173,7 +173,7 @@ int vpa_boost_marker_parse(struct vpa_arena *arena, const char *text, struct vpa
     struct vpa_resources found = {
         .requests.present = true, .limits.present = true, .present = true};
 
-    if (vpa_json_parse(arena, text, strlen(text), &root, err) < 0)
+    if (vpa_json_parse_repeated(arena, text, strlen(text), &root, err) < 0)
         return vpa_wrap(err, "boost marker");
     if (!vpa_json_is_null(root) && !vpa_json_is_object(root))
         return vpa_fail(err, VPA_INVALID, "boost marker: expected an object, found %s",

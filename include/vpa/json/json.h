@@ -43,6 +43,9 @@ int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
  * their name, and of several the last counts. Iterating gives the names as they are. */
 int vpa_json_parse_folded(struct vpa_arena *arena, const char *text, size_t len,
                           const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
+/* The same, but repeated members stay, for readers that walk the members and add them up. */
+int vpa_json_parse_repeated(struct vpa_arena *arena, const char *text, size_t len,
+                            const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 
 enum vpa_json_type vpa_json_type(const struct vpa_json *node);
 const char *vpa_json_type_name(const struct vpa_json *node); /* "string", "absent", ... */
