@@ -110,7 +110,7 @@ static int fetch_versions(struct vpa_discovery *d, struct group *g, struct vpa_e
 {
     vpa_auto_arena arena = {0};
     const struct vpa_json *root;
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     if (!*g->name) {
         add_version(g, "v1");
