@@ -113,7 +113,7 @@ void updater_act_cancel_all(struct pass *pass)
 static void send_request(struct action *a, enum vpa_kube_verb verb, const char *subresource,
                          const char *body, size_t len, vpa_kube_done_fn done)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", a->pod->meta.ns, "pods", a->pod->meta.name, subresource);
@@ -150,7 +150,7 @@ enum act_result updater_act_evict(struct work *w, size_t pod)
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, pod);
     const struct vpa_meta *meta = &w->pods[pod]->meta;
     struct vpa_json_writer writer;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     if (!group)
         return ACT_NO_GROUP;

@@ -208,7 +208,7 @@ static bool schedule(struct pass *pass, size_t *first, size_t *begun)
         while (*first < *begun && pass->works[*first]->phase == WORK_DONE)
             (*first)++;
         if (*begun == pass->work_count || !updater_pass_has_room(pass))
-            return *first == pass->work_count;
+            return pass->aborted || *first == pass->work_count;
         (*begun)++;
     }
     return true;

@@ -153,6 +153,9 @@ void updater_work_init(struct work *w, struct pass *pass, const struct vpa_objec
 void updater_work_release(struct work *w);
 /* What the first step does before anything else: groups, budgets, the counters that always exist. */
 void updater_work_begin(struct work *w);
+/* Whether the state of a pod and its group lets it into the list of pods to change; an infeasible resize
+ * that is passed over is counted and announced. */
+bool updater_work_keeps(struct work *w, size_t pod);
 enum work_step updater_work_step(struct work *w);
 
 /* ---- one request ---- */

@@ -230,7 +230,7 @@ static void collection_release(struct collection *c)
 struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, const char *panic_ns)
 {
     struct store *store = vpa_xcalloc(1, sizeof(*store));
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     store->vpas.decode = decode_vpa;

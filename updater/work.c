@@ -153,8 +153,7 @@ static void skip_infeasible(struct work *w, const struct vpa_pod *pod)
     vpa_events_record(w->pass->env->events, &ref, SKIPPED_REASON, SKIPPED_MESSAGE);
 }
 
-/* Whether the state of the pod and its group lets it into the list. */
-static bool may_be_changed(struct work *w, size_t i)
+bool updater_work_keeps(struct work *w, size_t i)
 {
     struct pass_env *env = w->pass->env;
     const struct vpa_pod *pod = w->pods[i];
@@ -218,7 +217,7 @@ static void make_list(struct work *w)
     w->list = vpa_xcalloc(w->pod_count, sizeof(*w->list));
     w->evict = vpa_xcalloc(w->pod_count, sizeof(*w->evict));
     for (size_t i = 0; i < w->pod_count; i++) {
-        if (may_be_changed(w, i) && deserves_change(w, i, &w->list[w->list_count], &allowed[i]))
+        if (updater_work_keeps(w, i) && deserves_change(w, i, &w->list[w->list_count], &allowed[i]))
             w->list_count++;
     }
     vpa_priority_sort(w->list, w->list_count);

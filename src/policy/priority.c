@@ -214,10 +214,9 @@ enum vpa_admission vpa_priority_admit(const struct vpa_pod *pod, const struct vp
                                       const struct vpa_priority_options *options, vpa_time now,
                                       struct vpa_priority *priority)
 {
+    bool absent = !processed || !processed->present;
+
     *priority = vpa_priority_of(pod, processed);
-    /* An absent recommendation would be accepted with a threshold of zero; upstream crashes then. */
-    if (!processed || !processed->present)
-        return VPA_ADMIT_NO_RECOMMENDATION;
     if (infeasible && vpa_update_mode_of(vpa) == VPA_MODE_IN_PLACE &&
         !vpa_recommendation_lower(processed, infeasible, true))
         return VPA_ADMIT_INFEASIBLE_CACHED;
@@ -234,7 +233,8 @@ enum vpa_admission vpa_priority_admit(const struct vpa_pod *pod, const struct vp
     }
     if (quick_oom && priority->diff == 0)
         return VPA_ADMIT_OOM_NO_CHANGE;
-    return VPA_ADMIT_ACCEPTED;
+    /* Reached with a threshold of zero or less; upstream crashes here. */
+    return absent ? VPA_ADMIT_NO_RECOMMENDATION : VPA_ADMIT_ACCEPTED;
 }
 
 const char *vpa_admission_name(enum vpa_admission admission)

@@ -44,7 +44,7 @@ void vpa_resize_patch_release(struct vpa_resize_patch *patch)
 static struct vpa_json_writer *open_op(struct vpa_json_patch *patch, enum vpa_patch_op op,
                                        const char *base, const char *name)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_RESIZE_PATCH_MAX);
     vpa_buf_puts(&path, base);
@@ -95,11 +95,11 @@ static void put_container(struct builder *b, size_t index, const struct vpa_reso
     put_list(b, index, "limits", &spec->limits, limits);
 }
 
-static bool policy_is_off(const struct vpa_object *vpa, const char *container,
-                          const struct vpa_container_policy **policy)
+static bool policy_is_off(const struct vpa_object *vpa, const char *container)
 {
-    *policy = vpa_policy_find(&vpa->resource_policy, container);
-    return *policy && (*policy)->mode && vpa_str_eq((*policy)->mode, "Off");
+    const struct vpa_container_policy *policy = vpa_policy_find(&vpa->resource_policy, container);
+
+    return policy && policy->mode && vpa_str_eq(policy->mode, "Off");
 }
 
 /* Takes cpu from the original lists where `requests` and `limits` say nothing about it. */
@@ -123,13 +123,12 @@ static int put_unboosted(struct builder *b, size_t index, const char *marker,
                          const struct vpa_container_plan *plan, struct vpa_error *err)
 {
     const char *name = b->pod->containers[index].name;
-    const struct vpa_container_policy *policy;
     struct vpa_resources original;
     struct vpa_resource_list requests = plan->requests, limits = plan->limits;
 
     if (vpa_boost_marker_parse(b->arena, marker, &original, err) < 0)
         return vpa_wrap(err, "startup boost marker of container %s", name);
-    if (vpa_update_mode_of(b->vpa) == VPA_MODE_OFF || policy_is_off(b->vpa, name, &policy) ||
+    if (vpa_update_mode_of(b->vpa) == VPA_MODE_OFF || policy_is_off(b->vpa, name) ||
         (requests.count == 0 && limits.count == 0)) {
         requests = original.requests;
         limits = original.limits;
@@ -158,7 +157,6 @@ static int put_resources(struct builder *b, const struct vpa_container_plan *pla
     for (size_t i = 0; i < b->pod->container_count; i++) {
         const char *name = b->pod->containers[i].name;
         const char *marker = boost_marker(b->pod, name);
-        const struct vpa_container_policy *policy;
 
         if (marker) {
             if (vpa_boost_expired(b->pod, b->vpa, name, b->now) &&
@@ -167,9 +165,6 @@ static int put_resources(struct builder *b, const struct vpa_container_plan *pla
             continue;
         }
         if (vpa_update_mode_of(b->vpa) == VPA_MODE_OFF)
-            continue;
-        /* A container that is switched off but boosted on its own gets nothing besides (S1). */
-        if (policy_is_off(b->vpa, name, &policy) && policy->startup_boost.present)
             continue;
         put_container(b, i, &plans[i].requests, &plans[i].limits);
     }

@@ -345,9 +345,10 @@ bool vpa_update_kept_by_filter(enum vpa_update_mode mode, enum vpa_update_decisi
 {
     switch (decision) {
     case VPA_DECIDE_APPROVED:
-    case VPA_DECIDE_EVICT:
-    case VPA_DECIDE_INFEASIBLE:
         return true;
+    case VPA_DECIDE_EVICT:
+        return mode == VPA_MODE_IN_PLACE_OR_RECREATE;
+    case VPA_DECIDE_INFEASIBLE:
     case VPA_DECIDE_DEFERRED:
         return mode == VPA_MODE_IN_PLACE;
     case VPA_DECIDE_INFEASIBLE_CACHED:
