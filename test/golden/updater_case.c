@@ -1,0 +1,151 @@
+/* Settings and objects of the updater's sets. */
+#include "updater_case.h"
+
+#include <string.h>
+
+#include "vpa/api/limit_range.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+
+#define ARGUMENTS_MAX 64
+
+static const char *flag_value(const struct vpa_json *node)
+{
+    bool on;
+
+    if (vpa_json_string(node))
+        return vpa_json_string(node);
+    if (vpa_json_bool(node, &on))
+        return on ? "true" : "false";
+    return vpa_json_number_text(node);
+}
+
+struct updater_config updater_case_config(struct golden_case *c)
+{
+    static const char *const gates[] = {"CPUStartupBoost", "InPlace", "PerVPAConfig"};
+    struct updater_config config;
+    const struct vpa_flags flags = {
+        .rows = updater_flag_rows, .count = updater_flag_count, .values = &config};
+    static char program[] = "updater";
+    char *argv[ARGUMENTS_MAX] = {program};
+    int argc = 1;
+    struct vpa_error err;
+
+    vpa_json_foreach(flag, GOLDEN_IN(c, "flags"))
+    {
+        if (argc < ARGUMENTS_MAX)
+            argv[argc++] = vpa_arena_printf(c->arena, "--%s=%s", vpa_json_name(flag),
+                                            vpa_or_empty(flag_value(flag)));
+    }
+    for (size_t i = 0; i < VPA_COUNT(gates) && argc < ARGUMENTS_MAX; i++) {
+        bool on = false;
+
+        (void)vpa_json_bool(vpa_json_find(GOLDEN_IN(c, "featureGates"), gates[i]), &on);
+        argv[argc++] = vpa_arena_printf(c->arena, "--feature-gates=%s=%s", gates[i],
+                                        on ? "true" : "false");
+    }
+    if (vpa_flags_parse(&flags, c->arena, argc, argv, &err) != VPA_FLAGS_RUN)
+        golden_difference(c, "flags", "usable", err.text);
+    return config;
+}
+
+vpa_time updater_case_time(struct golden_case *c, const struct vpa_json *node, const char *what)
+{
+    vpa_time t = VPA_TIME_UNSET;
+    struct vpa_error err;
+
+    if (!vpa_json_string(node) || vpa_time_parse(vpa_json_string(node), &t, &err) < 0)
+        golden_difference(c, what, "a time", "something else");
+    return t;
+}
+
+vpa_duration updater_case_duration(struct golden_case *c, const struct vpa_json *node,
+                                   const char *what)
+{
+    vpa_duration d = 0;
+    struct vpa_error err;
+
+    if (!vpa_json_string(node) || vpa_duration_parse(vpa_json_string(node), &d, &err) < 0)
+        golden_difference(c, what, "a duration", "something else");
+    return d;
+}
+
+struct vpa_object *updater_case_vpa(struct golden_case *c, const struct vpa_json *node)
+{
+    struct vpa_object *vpa = vpa_arena_zalloc(c->arena, sizeof(*vpa));
+    struct vpa_error err;
+
+    if (vpa_object_decode(c->arena, node, vpa, &err) < 0)
+        golden_difference(c, "vpa", "readable", err.text);
+    return vpa;
+}
+
+struct vpa_pod *updater_case_pod(struct golden_case *c, const struct vpa_json *node)
+{
+    struct vpa_pod *pod = vpa_arena_zalloc(c->arena, sizeof(*pod));
+    struct vpa_error err;
+
+    if (vpa_pod_decode(c->arena, node, pod, &err) < 0)
+        golden_difference(c, "pod", "readable", err.text);
+    return pod;
+}
+
+struct vpa_namespace_limits updater_case_limits(struct golden_case *c, const struct vpa_json *nodes)
+{
+    size_t count = vpa_json_count(nodes), n = 0;
+    struct vpa_limit_range *ranges =
+        vpa_arena_zalloc(c->arena, (count + 1) * sizeof(*ranges));
+    const struct vpa_limit_range **pointers =
+        vpa_arena_zalloc(c->arena, (count + 1) * sizeof(struct vpa_limit_range *));
+    struct vpa_namespace_limits limits = {0};
+    struct vpa_error err;
+
+    vpa_json_foreach(node, nodes)
+    {
+        if (vpa_limit_range_decode(c->arena, node, &ranges[n], &err) < 0)
+            golden_difference(c, "limitRange", "readable", err.text);
+        pointers[n] = &ranges[n];
+        n++;
+    }
+    vpa_namespace_limits_fold(c->arena, pointers, n, &limits);
+    return limits;
+}
+
+struct vpa_recommendation updater_case_recommendation(struct golden_case *c,
+                                                      const struct vpa_json *node)
+{
+    struct vpa_recommendation rec = {0};
+    struct vpa_error err;
+
+    if (vpa_recommendation_decode(c->arena, node, &rec, &err) < 0)
+        golden_difference(c, "recommendation", "readable", err.text);
+    return rec;
+}
+
+void text_list_add(struct golden_case *c, struct text_list *list, const char *text)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 8;
+        const char **items = vpa_arena_alloc(c->arena, capacity * sizeof(char *));
+
+        if (list->count > 0)
+            memcpy(items, list->items, list->count * sizeof(char *));
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = text;
+}
+
+const char *text_list_json(struct golden_case *c, const struct text_list *list)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf buf = {0};
+
+    vpa_buf_init(&buf, (size_t)1 << 20);
+    vpa_json_writer_init(&w, &buf);
+    vpa_json_open_array(&w);
+    for (size_t i = 0; i < list->count; i++)
+        vpa_json_put_string(&w, list->items[i]);
+    vpa_json_close_array(&w);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
+}

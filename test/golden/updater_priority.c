@@ -1,0 +1,183 @@
+/* Cases of the form of the set priority. */
+#include "updater_priority.h"
+
+#include <string.h>
+
+#include "updater_case.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+#include "vpa/policy/boost.h"
+#include "vpa/policy/priority.h"
+#include "vpa/policy/update.h"
+
+struct priority_case {
+    struct golden_case *c;
+    struct vpa_priority_options options;
+    const struct vpa_object *vpa;
+    struct vpa_namespace_limits limits;
+    vpa_time now;
+    struct vpa_update_candidate *accepted;
+    bool *allowed; /* by index of the pod */
+    size_t accepted_count;
+};
+
+static const char *recommendation_json(struct golden_case *c, const struct vpa_recommendation *rec)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf buf = {0};
+
+    if (!rec->present)
+        return "null";
+    vpa_buf_init(&buf, (size_t)1 << 20);
+    vpa_json_writer_init(&w, &buf);
+    vpa_recommendation_encode(&w, rec);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
+}
+
+/* "processed" is given only where it differs from the raw recommendation. */
+static void compare_processed(struct priority_case *p, const char *name,
+                              const struct vpa_json *want, const struct vpa_recommendation *got)
+{
+    struct golden_case *c = p->c;
+    const struct vpa_json *processed = vpa_json_find(want, "processed");
+    const char *label = golden_label(c, "pods[%s].processed", name);
+    const char *text = recommendation_json(c, got);
+
+    if (processed) {
+        golden_json(c, label, processed, text);
+        return;
+    }
+
+    const char *raw = recommendation_json(c, &p->vpa->recommendation);
+
+    if (strcmp(raw, text) != 0)
+        golden_difference(c, label, raw, text);
+}
+
+static void compare_diff(struct golden_case *c, const char *name, const struct vpa_json *want,
+                         double got)
+{
+    double one;
+
+    vpa_json_foreach(node, vpa_json_find(want, "hexAnyOf"))
+    {
+        if (golden_read_double(node, &one) && one == got)
+            return;
+    }
+    golden_double(c, golden_label(c, "pods[%s].resourceDiff", name), vpa_json_find(want, "hex"),
+                  got);
+}
+
+static void compare_lists(struct priority_case *p, const struct vpa_pod *pod,
+                          const struct vpa_json *want, enum vpa_admission admission)
+{
+    struct golden_case *c = p->c;
+    const char *name = pod->meta.name;
+    struct text_list oom = {0}, expired = {0};
+
+    for (size_t i = 0; i < pod->status_count; i++) {
+        if (vpa_quick_oom_status(pod, p->vpa, &pod->statuses[i], &p->options))
+            text_list_add(c, &oom, pod->statuses[i].name);
+    }
+    /* The reference stops before it looks at OOMs when a record rules the pod out. */
+    if (admission != VPA_ADMIT_INFEASIBLE_CACHED)
+        golden_json(c, golden_label(c, "pods[%s].quickOOM", name),
+                    vpa_json_find(want, "quickOOM"),
+                    oom.count > 0 ? text_list_json(c, &oom) : NULL);
+    for (size_t i = 0; i < pod->meta.annotations.count; i++) {
+        const char *key = pod->meta.annotations.items[i].key;
+        const char *container = vpa_boost_marker_container(key);
+
+        if (container && vpa_boost_expired(pod, p->vpa, container, p->now))
+            text_list_add(c, &expired, key);
+    }
+    golden_json(c, golden_label(c, "pods[%s].expiredBoosts", name),
+                vpa_json_find(want, "expiredBoosts"),
+                expired.count > 0 ? text_list_json(c, &expired) : NULL);
+    golden_json(c, golden_label(c, "pods[%s].boosted", name), vpa_json_find(want, "boosted"),
+                vpa_boost_marked(&pod->meta.annotations) ? "true" : NULL);
+}
+
+static void run_pod(struct priority_case *p, size_t i, const struct vpa_pod *pod,
+                    const struct vpa_json *want)
+{
+    struct golden_case *c = p->c;
+    const struct vpa_json *priority = vpa_json_find(want, "priority");
+    const struct vpa_json *record = vpa_json_find(GOLDEN_IN(c, "infeasible"), pod->meta.uid);
+    struct vpa_recommendation infeasible =
+        record ? updater_case_recommendation(c, record) : (struct vpa_recommendation){0};
+    struct vpa_update_candidate candidate = {.pod = pod, .index = i};
+    struct vpa_capped capped;
+    struct vpa_error err;
+
+    if (vpa_capping_process(c->arena, p->vpa, pod, &p->limits, &capped, &err) < 0) {
+        golden_difference(c, golden_label(c, "pods[%s]", pod->meta.name), "processed", err.text);
+        return;
+    }
+
+    enum vpa_admission admission =
+        vpa_priority_admit(pod, p->vpa, &capped.recommendation, record ? &infeasible : NULL,
+                           &p->options, p->now, &candidate.priority);
+
+    if (want) {
+        compare_processed(p, pod->meta.name, want, &capped.recommendation);
+        golden_bool(c, golden_label(c, "pods[%s].outsideRecommendedRange", pod->meta.name),
+                    vpa_json_find(priority, "outsideRecommendedRange"),
+                    candidate.priority.outside_range);
+        golden_bool(c, golden_label(c, "pods[%s].scaleUp", pod->meta.name),
+                    vpa_json_find(priority, "scaleUp"), candidate.priority.scale_up);
+        compare_diff(c, pod->meta.name, priority, candidate.priority.diff);
+        compare_lists(p, pod, want, admission);
+    }
+    golden_text(c, golden_label(c, "pods[%s].decision", pod->meta.name),
+                vpa_json_find(want, "decision"), vpa_admission_name(admission));
+    if (admission == VPA_ADMIT_ACCEPTED) {
+        p->allowed[i] = vpa_eviction_requirements_hold(pod, p->vpa, &capped.recommendation);
+        p->accepted[p->accepted_count++] = candidate;
+    }
+}
+
+static void compare_order(struct priority_case *p)
+{
+    struct golden_case *c = p->c;
+    struct text_list order = {0}, admitted = {0};
+
+    vpa_priority_sort(p->accepted, p->accepted_count);
+    for (size_t i = 0; i < p->accepted_count; i++) {
+        const char *name = p->accepted[i].pod->meta.name;
+
+        text_list_add(c, &order, name);
+        if (p->allowed[p->accepted[i].index])
+            text_list_add(c, &admitted, name);
+    }
+    golden_json(c, "order", GOLDEN_OUT(c, "order"), text_list_json(c, &order));
+    golden_json(c, "admitted", GOLDEN_OUT(c, "admitted"), text_list_json(c, &admitted));
+    golden_json(c, "hasStartupBoost", GOLDEN_OUT(c, "hasStartupBoost"),
+                vpa_object_has_startup_boost(p->vpa) ? "true" : NULL);
+}
+
+void updater_priority_case(struct golden_case *c)
+{
+    struct updater_config config = updater_case_config(c);
+    size_t count = vpa_json_count(GOLDEN_IN(c, "pods")), i = 0;
+    struct priority_case p = {
+        .c = c,
+        .options = {.update_threshold = config.pod_update_threshold,
+                    .lifetime_threshold = config.lifetime_threshold,
+                    .oom_threshold = config.oom_threshold,
+                    .per_vpa_config = config.common.gates.per_vpa_config},
+        .vpa = updater_case_vpa(c, GOLDEN_IN(c, "vpa")),
+        .limits = updater_case_limits(c, GOLDEN_IN(c, "limitRanges")),
+        .now = updater_case_time(c, GOLDEN_IN(c, "now"), "now"),
+        .accepted = vpa_arena_zalloc(c->arena, (count + 1) * sizeof(*p.accepted)),
+        .allowed = vpa_arena_zalloc(c->arena, count + 1),
+    };
+    const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "pods"));
+
+    vpa_json_foreach(node, GOLDEN_IN(c, "pods"))
+    {
+        run_pod(&p, i++, updater_case_pod(c, node), want);
+        want = vpa_json_next(want);
+    }
+    compare_order(&p);
+}
