@@ -414,7 +414,7 @@ static struct shadow *clone(struct patcher *p, const struct shadow *from, unsign
 static int do_move_or_copy(struct patcher *p, const char *from, const char *to, bool move)
 {
     size_t len = strlen(from);
-    struct shadow **link, *value;
+    struct shadow **link, *value = NULL;
 
     if (move && strncmp(to, from, len) == 0 && to[len] == '/')
         return vpa_fail(p->err, VPA_INVALID, "a value cannot be moved into itself");
