@@ -1,0 +1,153 @@
+/* YAML as the Kubernetes tools read it. */
+#include "json_helper.h"
+
+#include "vpa/json/yaml.h"
+
+static const struct {
+    const char *yaml, *json;
+} good[] = {
+    {"", "null"},
+    {"---\n", "null"},
+    {"# only a comment\n", "null"},
+    {"a: b", "{\"a\":\"b\"}"},
+    {"a: 1\nb: 1.5\nc: true\nd: null\ne: ~\nf:\n", "{\"a\":1,\"b\":1.5,\"c\":true,\"d\":null,"
+                                                   "\"e\":null,\"f\":null}"},
+    {"a: \"1\"\nb: '1.5'\nc: \"true\"\nd: 'null'\ne: \"\"\n",
+     "{\"a\":\"1\",\"b\":\"1.5\",\"c\":\"true\",\"d\":\"null\",\"e\":\"\"}"},
+    {"[yes, No, ON, off, y, n, True, FALSE]",
+     "[true,false,true,false,true,false,true,false]"},
+    {"[yEs, tRue, oN, nul]", "[\"yEs\",\"tRue\",\"oN\",\"nul\"]"},
+    {"[0, -1, +5, 010, 0o17, 0x1F, 0b101, 1_000, -0x10, 18446744073709551615]",
+     "[0,-1,5,8,15,31,5,1000,-16,18446744073709551615]"},
+    {"[18446744073709551616, -9223372036854775808, -9223372036854775809]",
+     "[18446744073709552000,-9223372036854775808,-9223372036854776000]"},
+    {"[089, 0x, 0xg, _1, 1_, +, -, 0b2, 0o8, '']",
+     "[89,\"0x\",\"0xg\",\"_1\",1,\"+\",\"-\",\"0b2\",\"0o8\",\"\"]"},
+    {"[1.0, .5, 1., 1e3, 1.5E-3, -2.5, 1e, 1.5.2, ., 1e+, 5m, 1.2.3.4]",
+     "[1,0.5,1,1000,0.0015,-2.5,\"1e\",\"1.5.2\",\".\",\"1e+\",\"5m\",\"1.2.3.4\"]"},
+    {"2026-08-20: 2026-08-20T10:00:00Z", "{\"2026-08-20\":\"2026-08-20T10:00:00Z\"}"},
+    {"- a\n- b: 1\n  c:\n  - d\n-\n  - e\n", "[\"a\",{\"b\":1,\"c\":[\"d\"]},[\"e\"]]"},
+    {"a: |\n  line 1\n  line 2\nb: >-\n  folded\n  text\n",
+     "{\"a\":\"line 1\\nline 2\\n\",\"b\":\"folded text\"}"},
+    {"1: a\ntrue: b\nnull: c\n", "{\"1\":\"a\",\"true\":\"b\",\"null\":\"c\"}"},
+    {"a: 1\na: 2\n", "{\"a\":2}"},
+    {"a: !!str 5", "{\"a\":\"5\"}"},
+    {"\"<<\": 1", "{\"\\u003c\\u003c\":1}"},
+    {"{a: {b: [1, 2]}, \"c d\": e}", "{\"a\":{\"b\":[1,2]},\"c d\":\"e\"}"},
+    {"a: caf\xc3\xa9\n", "{\"a\":\"caf\xc3\xa9\"}"},
+    {"{\"json\": [1, \"x\", null]}", "{\"json\":[1,\"x\",null]}"},
+};
+
+START_TEST(reads)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    if (vpa_yaml_parse(&arena, good[_i].yaml, strlen(good[_i].yaml), &root, &err) < 0)
+        ck_abort_msg("%s: %s", good[_i].yaml, err.text);
+    ck_assert_str_eq(text_of(root), good[_i].json);
+}
+END_TEST
+
+static const struct {
+    const char *yaml, *error;
+} bad[] = {
+    {"a: &x 1\nb: 2\n", "line 1: anchors are not supported"},
+    {"a: 1\nb: &x [1]\n", "line 2: anchors and tags are not supported"},
+    {"a: 1\nb: &x {c: 1}\n", "line 2: anchors and tags are not supported"},
+    {"&k a: 1\n", "line 1: anchors and tags are not supported"},
+    {"a: *x\n", "line 1: aliases are not supported"},
+    {"a:\n  <<: {b: 1}\n", "line 2: merge keys are not supported"},
+    {"a: !!int \"5\"\n", "line 1: tags are not supported"},
+    {"a: !custom [1]\n", "line 1: anchors and tags are not supported"},
+    {"a: !custom {b: 1}\n", "line 1: anchors and tags are not supported"},
+    {"!!str a: 1\n", "line 1: anchors and tags are not supported"},
+    {"? [a]\n: 1\n", "line 1: a key must be a scalar"},
+    {"a: .inf\n", "line 1: number that JSON cannot hold"},
+    {"a: .NaN\n", "line 1: number that JSON cannot hold"},
+    {"a: 1e999\n", "line 1: number that JSON cannot hold"},
+    {"a: \"x\\0y\"\n", "line 1: NUL in a string"},
+    {"\"x\\0y\": 1\n", "line 1: NUL in a string"},
+    {"a: 1\n---\nb: 2\n", "one document expected, got 2"},
+    {"a: [1\n", "line 2: did not find expected ',' or ']'"},
+    {"a: {b: 1\n", "line 2: did not find expected ',' or '}'"},
+    {"a: b: c\n", "line 1: mapping values are not allowed in this context"},
+    {"\ta: 1\n", "line 1: found character that cannot start any token"},
+    {"a: \"unclosed\n", "line 2: found unexpected end of stream"},
+    {"a: 'x\n", "line 2: found unexpected end of stream"},
+    {"- a\nb: 1\n", "line 2: did not find expected '-' indicator"},
+    {"a: \xff\n", "line 1: invalid leading UTF-8 octet"},
+    {"%YAML 9.9\n---\na: 1\n", "line 1: found incompatible YAML document"},
+    {"a: 1\n]\n", "line 2: did not find expected key"},
+};
+
+START_TEST(refuses)
+{
+    const struct vpa_json *root, *const *all;
+    struct vpa_error err;
+    size_t count;
+
+    ck_assert_int_lt(vpa_yaml_parse(&arena, bad[_i].yaml, strlen(bad[_i].yaml), &root, &err), 0);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert_str_eq(err.text, bad[_i].error);
+    if (!strstr(bad[_i].yaml, "\n---\nb"))
+        ck_assert_int_lt(
+            vpa_yaml_parse_all(&arena, bad[_i].yaml, strlen(bad[_i].yaml), &all, &count, &err), 0);
+}
+END_TEST
+
+START_TEST(splits_documents)
+{
+    const char *text = "---\n---\na: 1\n---\n# nothing\n---\n[b]\n...\n";
+    const struct vpa_json *const *all;
+    struct vpa_error err;
+    size_t count;
+
+    ck_assert_int_eq(vpa_yaml_parse_all(&arena, text, strlen(text), &all, &count, &err), 0);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(text_of(all[0]), "{\"a\":1}");
+    ck_assert_str_eq(text_of(all[1]), "[\"b\"]");
+    ck_assert_int_eq(vpa_yaml_parse_all(&arena, "", 0, &all, &count, &err), 0);
+    ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+START_TEST(bounds_depth)
+{
+    char text[400];
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    memset(text, '[', 200);
+    memset(text + 200, ']', 200);
+    ck_assert_int_lt(vpa_yaml_parse(&arena, text, 400, &root, &err), 0);
+    ck_assert_str_eq(err.text, "line 1: nested too deeply");
+    ck_assert_int_eq(vpa_yaml_parse(&arena, text + 100, 200, &root, &err), 0);
+}
+END_TEST
+
+START_TEST(bounds_length)
+{
+    vpa_auto_free char *text = vpa_xcalloc(1, VPA_YAML_MAX + 2);
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    memset(text, ' ', VPA_YAML_MAX + 1);
+    ck_assert_int_lt(vpa_yaml_parse(&arena, text, VPA_YAML_MAX + 1, &root, &err), 0);
+    ck_assert_int_eq(err.code, VPA_LIMIT);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_loop_test(tc, reads, 0, VPA_COUNT(good));
+    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
+    tcase_add_test(tc, splits_documents);
+    tcase_add_test(tc, bounds_depth);
+    tcase_add_test(tc, bounds_length);
+}
+
+int main(void)
+{
+    return run_suite("yaml", add);
+}
