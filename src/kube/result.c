@@ -74,23 +74,23 @@ static void describe_path(struct vpa_arena *arena, const char *path, const char 
                           const char **name)
 {
     vpa_auto_free char *copy = vpa_xstrndup(path, strcspn(path, "?"));
-    char *parts[10] = {0}, *save = NULL;
-    size_t count = 0, at;
+    const char *parts[10] = {0}, *rest = copy;
+    struct vpa_slice piece;
+    size_t count = 0;
 
-    for (char *p = strtok_r(copy, "/", &save); p && count < VPA_COUNT(parts);
-         p = strtok_r(NULL, "/", &save))
-        parts[count++] = p;
+    while (count < VPA_COUNT(parts) && vpa_str_split(&rest, '/', &piece))
+        if (piece.len > 0)
+            parts[count++] = vpa_arena_strndup(arena, piece.ptr, piece.len);
     *resource = *name = "";
     bool core = count > 0 && strcmp(parts[0], "api") == 0;
-    at = core ? 2 : 3;
+    size_t at = core ? 2 : 3;
     if (at + 2 < count && strcmp(parts[at], "namespaces") == 0)
         at += 2;
     if (at >= count)
         return;
-    *resource = core ? vpa_arena_strdup(arena, parts[at])
-                     : vpa_arena_printf(arena, "%s.%s", parts[at], parts[1]);
+    *resource = core ? parts[at] : vpa_arena_printf(arena, "%s.%s", parts[at], parts[1]);
     if (at + 1 < count)
-        *name = vpa_arena_strdup(arena, parts[at + 1]);
+        *name = parts[at + 1];
 }
 
 static void make_generic(struct vpa_arena *arena, enum vpa_kube_verb verb, const char *path,
@@ -123,7 +123,8 @@ static void make_generic(struct vpa_arena *arena, enum vpa_kube_verb verb, const
     }
     describe_path(arena, path, &resource, &name);
     if (*resource)
-        message = vpa_arena_printf(arena, "%s (%s %s %s)", message, methods[verb], resource, name);
+        message = vpa_arena_printf(arena, "%s (%s %s%s%s)", message, methods[verb], resource,
+                                   *name ? " " : "", name);
     out->message = message;
     struct vpa_kube_cause *cause = vpa_arena_zalloc(arena, sizeof(*cause));
     *cause = (struct vpa_kube_cause){"UnexpectedServerResponse", text, ""};

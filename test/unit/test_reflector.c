@@ -1,0 +1,508 @@
+/* Reflector over the in-memory transport: pages, watches, expiry, back-off, broken streams, bad objects. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/str.h"
+#include "vpa/kube/reflector.h"
+#include "vpa/net/memory_transport.h"
+
+static struct vpa_clock *clk;
+static struct vpa_loop *loop;
+static struct vpa_random rnd;
+static struct vpa_transport *transport;
+static struct vpa_kube_client *client;
+static struct vpa_reflector *reflector;
+
+/* What the consumer saw: B begin, E end, L A M D with the name, R resync. */
+static char trace[8192];
+
+static void note(const char *text)
+{
+    strncat(trace, text, sizeof(trace) - strlen(trace) - 1);
+}
+
+static void on_begin(void *ctx)
+{
+    (void)ctx;
+    note("B ");
+}
+
+static void on_end(void *ctx)
+{
+    (void)ctx;
+    note("E ");
+}
+
+static void on_resync(void *ctx)
+{
+    (void)ctx;
+    note("R ");
+}
+
+static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa_json *object,
+                     struct vpa_error *err)
+{
+    const char *name = vpa_json_string(vpa_json_at(object, "metadata.name"));
+    char text[64];
+
+    (void)ctx;
+    if (!name || strcmp(name, "bad") == 0)
+        return vpa_fail(err, VPA_INVALID, "unusable");
+    snprintf(text, sizeof(text), "%c%s ", "LAMD"[event], name);
+    note(text);
+    return 0;
+}
+
+/* The server: a list of scripted answers, each for one request; the last one repeats. */
+struct answer {
+    const char *want;  /* part of the target that must be there, NULL: anything */
+    const char *avoid; /* part that must not be there */
+    int status;
+    const char *json; /* body of a list; for watches: the frames sent at once */
+    bool stream;      /* leave open */
+    enum vpa_transport_failure failure;
+    size_t chunk;
+};
+static const struct answer *script;
+static size_t script_count, requests;
+static int64_t at[64];
+static struct vpa_memory_stream *stream;
+static int closed;
+
+static void on_closed(void *ctx)
+{
+    (void)ctx;
+    stream = NULL;
+    closed++;
+}
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    const struct answer *a = &script[requests < script_count ? requests : script_count - 1];
+
+    (void)ctx;
+    if (requests < 64)
+        at[requests] = vpa_loop_monotonic(loop);
+    requests++;
+    if (a->want)
+        ck_assert_msg(strstr(q->target, a->want), "request %zu: %s lacks %s", requests, q->target,
+                      a->want);
+    if (a->avoid)
+        ck_assert_msg(!strstr(q->target, a->avoid), "request %zu: %s has %s", requests, q->target,
+                      a->avoid);
+    if (a->chunk)
+        vpa_memory_reply_chunk(r, a->chunk);
+    if (a->stream) {
+        stream = vpa_memory_reply_stream(r, a->status, on_closed, NULL);
+        if (a->json)
+            vpa_memory_stream_push(stream, a->json, strlen(a->json));
+        return;
+    }
+    if (a->status >= 400)
+        vpa_memory_reply_status(r, a->status, NULL, "scripted");
+    else if (a->status)
+        vpa_memory_reply_json(r, a->status, a->json ? a->json : "");
+    if (a->failure)
+        vpa_memory_reply_fail(r, a->failure);
+}
+
+static void setup(void)
+{
+    struct vpa_kube_client_options options = {0};
+
+    clk = vpa_clock_new_manual(vpa_time_from_unix(1767225600, 0));
+    loop = vpa_loop_new(clk);
+    vpa_random_init(&rnd, 42);
+    transport = vpa_memory_transport_new(loop, serve, NULL);
+    options.loop = loop;
+    options.transport = transport;
+    options.random = &rnd;
+    options.qps = -1;
+    client = vpa_kube_client_new(&options, NULL);
+    trace[0] = '\0';
+    requests = 0;
+    stream = NULL;
+    closed = 0;
+    reflector = NULL;
+}
+
+static void teardown(void)
+{
+    vpa_reflector_free(reflector);
+    vpa_kube_client_free(client);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clk);
+}
+
+static void start(const struct answer *answers, size_t count, bool watch_only, vpa_duration resync)
+{
+    const struct vpa_reflector_options options = {
+        .client = client,
+        .name = "pods",
+        .path = "/api/v1/pods",
+        .field_selector = "status.phase!=Pending",
+        .resync = resync,
+        .object_max = 1000,
+        .watch_only = watch_only,
+        .handler = {.begin = on_begin, .object = on_object, .end = on_end, .resync = on_resync},
+    };
+
+    script = answers;
+    script_count = count;
+    reflector = vpa_reflector_new(&options);
+    vpa_reflector_start(reflector);
+}
+#define START(answers) start(answers, VPA_COUNT(answers), false, 0)
+
+#define LIST(version, items) "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
+#define PAGE(version, token, items) "{\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" token "\"},\"items\":[" items "]}"
+#define OBJECT(name, version) "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
+#define FRAME(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
+
+START_TEST(lists_then_watches)
+{
+    static const struct answer answers[] = {
+        {.want = "/api/v1/pods?fieldSelector=status.phase%21%3DPending&limit=500&resourceVersion=0",
+         .avoid = "watch", .status = 200, .json = LIST("10", OBJECT("a", "8") "," OBJECT("b", "9")), .chunk = 7},
+        {.want = "watch=true&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=",
+         .status = 200, .stream = true, .chunk = 5,
+         .json = FRAME("ADDED", "c", "11") FRAME("MODIFIED", "a", "12") FRAME("DELETED", "b", "13")
+             FRAME("BOOKMARK", "", "20")},
+        {.want = "resourceVersion=20", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    ck_assert(!vpa_reflector_is_synced(reflector));
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert(vpa_reflector_is_synced(reflector));
+    ck_assert(vpa_reflector_is_watching(reflector));
+    ck_assert_str_eq(trace, "B La Lb E Ac Ma Db ");
+    vpa_memory_stream_end(stream, VPA_TRANSPORT_OK); /* the server's time-out: at once again */
+    vpa_loop_pump(loop, 0);
+    ck_assert_uint_eq(requests, 3);
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).objects, 5);
+}
+END_TEST
+
+START_TEST(fetches_pages)
+{
+    static const struct answer answers[] = {
+        {.want = "limit=500&resourceVersion=0", .status = 200, .json = PAGE("10", "t/1=", OBJECT("a", "1"))},
+        {.want = "limit=500&continue=t%2F1%3D", .avoid = "resourceVersion", .status = 200, .json = PAGE("10", "t2", OBJECT("b", "2"))},
+        {.want = "continue=t2", .status = 200, .json = LIST("10", OBJECT("c", "3"))},
+        {.want = "watch=true", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_str_eq(trace, "B La Lb Lc E ");
+}
+END_TEST
+
+START_TEST(starts_over_when_pages_expire)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = PAGE("10", "t1", OBJECT("a", "1"))},
+        {.want = "continue=t1", .status = 410},
+        {.avoid = "limit", .status = 200, .json = LIST("30", OBJECT("z", "1"))},
+        {.want = "resourceVersion=30", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 0);
+    ck_assert_str_eq(trace, "B La B Lz E ");
+}
+END_TEST
+
+START_TEST(lists_again_when_the_version_expired)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 200, .stream = true, .json = FRAME("ADDED", "a", "11")},
+        /* lower bound first, the newest after that was refused as well */
+        {.want = "resourceVersion=11", .avoid = "watch", .status = 410},
+        {.avoid = "resourceVersion", .want = "limit=500", .status = 200, .json = LIST("99", OBJECT("q", "98"))},
+        {.want = "resourceVersion=99", .status = 200, .stream = true},
+    };
+    static const char error[] =
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\","
+        "\"message\":\"too old resource version\"}}\n";
+
+    START(answers);
+    vpa_loop_pump(loop, 0);
+    vpa_memory_stream_push(stream, error, strlen(error));
+    vpa_loop_pump(loop, 5 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B E Aa B B Lq E ");
+    ck_assert_int_eq(closed, 1); /* our side hung up after the ERROR */
+}
+END_TEST
+
+START_TEST(watch_refused_with_410_lists_again)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 410},
+        {.want = "resourceVersion=10", .status = 200, .json = LIST("12", OBJECT("x", "1"))},
+        {.want = "resourceVersion=12", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B E B Lx E ");
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    struct answer broken; /* of the watch */
+    const char *next;     /* what the request after it asks for */
+} troubles[] = {
+    {"throttled: watched again", {.status = 429}, "watch=true"},
+    {"refused connection: watched again", {.failure = VPA_TRANSPORT_REFUSED}, "watch=true"},
+    {"forbidden: listed again", {.status = 403}, "limit"},
+    {"server error: listed again", {.status = 500}, "limit"},
+    {"frame cut off", {.status = 200, .json = "{\"type\":\"ADDED\",\"obj"}, "limit"},
+    {"no JSON", {.status = 200, .stream = true, .json = "<html>"}, "limit"},
+    {"reset in the stream", {.status = 200, .failure = VPA_TRANSPORT_RESET, .json = FRAME("ADDED", "k", "7")}, "limit"},
+};
+
+START_TEST(recovers_from_trouble)
+{
+    const struct answer answers[] = {
+        {.status = 200, .json = PAGE("10", "", "")},
+        troubles[_i].broken,
+        {.want = troubles[_i].next, .status = 200, .stream = !strcmp(troubles[_i].next, "watch=true"),
+         .json = strcmp(troubles[_i].next, "watch=true") ? LIST("11", OBJECT("n", "1")) : NULL},
+        {.want = "watch=true", .status = 200, .stream = true},
+    };
+
+    /* the list must have come in pages for later lists to ask for pages */
+    static const struct answer paged = {.status = 200, .json = PAGE("9", "t", "")};
+    struct answer all[5];
+    all[0] = paged;
+    memcpy(all + 1, answers, sizeof(answers));
+    START(all);
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert_msg(requests >= 4, "%s: %zu requests", troubles[_i].name, requests);
+    ck_assert_msg(vpa_reflector_is_watching(reflector), "%s", troubles[_i].name);
+    ck_assert_msg(at[3] - at[2] >= 800 * VPA_MILLISECOND && at[3] - at[2] < 1600 * VPA_MILLISECOND,
+                  "%s: pause %f", troubles[_i].name, (double)(at[3] - at[2]) / 1e9);
+}
+END_TEST
+
+START_TEST(backs_off)
+{
+    static const struct answer answers[] = {{.failure = VPA_TRANSPORT_REFUSED}};
+    double least = 0.8;
+
+    START(answers);
+    vpa_loop_pump(loop, 10 * VPA_MINUTE);
+    ck_assert_uint_ge(requests, 15);
+    for (size_t i = 1; i < 15; i++) {
+        double pause = (double)(at[i] - at[i - 1]) / 1e9;
+        ck_assert_msg(pause >= least && pause < 2 * least + 0.001, "pause %zu: %f", i, pause);
+        least = least * 2 < 30 ? least * 2 : 30;
+    }
+    ck_assert_str_eq(vpa_reflector_stats(reflector).errors > 0 ? "errors" : "", "errors");
+}
+END_TEST
+
+START_TEST(very_short_watches_back_off)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 200, .json = ""},
+        {.avoid = "watch", .status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 4);
+    ck_assert_int_ge(at[2] - at[1], 800 * VPA_MILLISECOND);
+}
+END_TEST
+
+START_TEST(silent_watches_are_given_up)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 631 * VPA_SECOND); /* longest time-out and its grace */
+    ck_assert_uint_ge(requests, 3);
+    ck_assert_int_ge(at[2] - at[1], 330 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B E "); /* watched on from the same version, no new list */
+}
+END_TEST
+
+START_TEST(bad_objects_are_skipped)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", OBJECT("a", "1") "," OBJECT("bad", "2") "," OBJECT("b", "3"))},
+        {.status = 200, .stream = true,
+         .json = FRAME("ADDED", "bad", "11") FRAME("NEWS", "x", "12") "\n\n" FRAME("ADDED", "c", "13")},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_str_eq(trace, "B La Lb E Ac ");
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 2);
+    ck_assert(vpa_reflector_is_watching(reflector));
+}
+END_TEST
+
+START_TEST(bounds_objects)
+{
+    static char huge[3000];
+    struct answer answers[] = {{.status = 200, .json = huge}, {.status = 200, .json = LIST("1", "")},
+                               {.status = 200, .stream = true}};
+
+    memset(huge, 'x', sizeof(huge) - 1);
+    memcpy(huge, "{\"items\":[{\"a\":\"", 16);
+    START(answers);
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B B E ");
+}
+END_TEST
+
+static const char *const broken_lists[] = {
+    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"a\"}}", "", "[1,2]",
+    "{\"items\":[1}", "null", "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{]}",
+};
+
+START_TEST(broken_lists_never_end_well)
+{
+    struct answer answers[] = {{.status = 200, .json = broken_lists[_i]},
+                               {.status = 200, .json = LIST("5", OBJECT("good", "1"))},
+                               {.status = 200, .stream = true}};
+
+    START(answers);
+    vpa_loop_pump(loop, 0);
+    ck_assert(!vpa_reflector_is_synced(reflector));
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert(vpa_reflector_is_synced(reflector));
+    ck_assert(vpa_str_ends_with(trace, "B Lgood E "));
+}
+END_TEST
+
+START_TEST(watch_only_reopens_after_a_pause)
+{
+    static const struct answer answers[] = {
+        {.want = "watch=true", .avoid = "resourceVersion", .status = 200, .json = FRAME("ADDED", "e", "5")},
+        {.want = "watch=true", .avoid = "resourceVersion", .status = 500},
+        {.want = "watch=true", .avoid = "resourceVersion", .status = 200, .stream = true},
+    };
+
+    start(answers, 3, true, 0);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_uint_eq(requests, 3);
+    for (int i = 1; i < 3; i++) {
+        ck_assert_int_ge(at[i] - at[i - 1], 10 * VPA_SECOND);
+        ck_assert_int_le(at[i] - at[i - 1], 15 * VPA_SECOND);
+    }
+    ck_assert_str_eq(trace, "Ae ");
+}
+END_TEST
+
+START_TEST(resyncs)
+{
+    static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
+                                            {.want = "watch", .status = 200, .stream = true}};
+
+    start(answers, 2, false, VPA_HOUR);
+    vpa_loop_pump(loop, 3 * VPA_HOUR + VPA_MINUTE);
+    ck_assert_str_eq(trace, "B E R R R ");
+}
+END_TEST
+
+START_TEST(waiting_names_what_is_missing)
+{
+    static const struct answer answers[] = {{.status = 404}};
+    struct vpa_error err;
+
+    START(answers);
+    ck_assert_int_eq(vpa_reflector_wait(&reflector, 1, loop, 5 * VPA_SECOND, &err), -1);
+    ck_assert_str_eq(err.text, "pods not in step: scripted: timed out");
+}
+END_TEST
+
+START_TEST(freeing_hangs_up)
+{
+    static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
+                                            {.want = "watch", .status = 200, .stream = true}};
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    vpa_reflector_free(VPA_STEAL(reflector));
+    ck_assert_int_eq(closed, 1);
+    ck_assert_uint_eq(vpa_memory_transport_open(transport), 0);
+}
+END_TEST
+
+static const struct {
+    const char *json;
+    int rc;
+    enum vpa_frame_type type;
+    const char *version;
+} frames[] = {
+    {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":\"7\"}}}", 0, VPA_FRAME_ADDED, "7"},
+    {"{\"type\":\"BOOKMARK\",\"object\":{}}", 0, VPA_FRAME_BOOKMARK, ""},
+    {"{\"type\":\"added\",\"object\":{}}", 0, VPA_FRAME_UNKNOWN, ""},
+    {"{\"object\":{}}", 0, VPA_FRAME_UNKNOWN, ""},
+    {"{\"type\":\"ADDED\"}", -1, 0, ""},
+    {"{\"type\":\"ADDED\",\"object\":[]}", -1, 0, ""},
+    {"{\"type\":\"ADDED\",\"object\":{", -1, 0, ""},
+    {"", -1, 0, ""},
+};
+
+START_TEST(decodes_frames)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_watch_frame frame;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_watch_frame_decode(&arena, frames[_i].json, strlen(frames[_i].json), &frame, &err),
+                     frames[_i].rc);
+    if (frames[_i].rc == 0) {
+        ck_assert_int_eq(frame.type, frames[_i].type);
+        ck_assert_str_eq(frame.resource_version, frames[_i].version);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reflector");
+    TCase *c = tcase_create("reflector");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, lists_then_watches);
+    tcase_add_test(c, fetches_pages);
+    tcase_add_test(c, starts_over_when_pages_expire);
+    tcase_add_test(c, lists_again_when_the_version_expired);
+    tcase_add_test(c, watch_refused_with_410_lists_again);
+    tcase_add_loop_test(c, recovers_from_trouble, 0, VPA_COUNT(troubles));
+    tcase_add_test(c, backs_off);
+    tcase_add_test(c, very_short_watches_back_off);
+    tcase_add_test(c, silent_watches_are_given_up);
+    tcase_add_test(c, bad_objects_are_skipped);
+    tcase_add_test(c, bounds_objects);
+    tcase_add_loop_test(c, broken_lists_never_end_well, 0, VPA_COUNT(broken_lists));
+    tcase_add_test(c, watch_only_reopens_after_a_pause);
+    tcase_add_test(c, resyncs);
+    tcase_add_test(c, waiting_names_what_is_missing);
+    tcase_add_test(c, freeing_hangs_up);
+    tcase_add_loop_test(c, decodes_frames, 0, VPA_COUNT(frames));
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
