@@ -1,0 +1,177 @@
+/*
+ * Reviews of VPA objects: review in, answer out, byte for byte where the set has the bytes.
+ */
+#include <string.h>
+
+#include "golden.h"
+#include "admit.h"
+#include "snapshot.h"
+#include "vpa/api/review.h"
+#include "vpa/base/flags.h"
+#include "vpa/json/json_writer.h"
+
+#define BODY_MAX (8 << 20)
+
+static struct snapshot_builder *builder; /* of an empty cluster: nothing of it matters here */
+
+static void begin(void)
+{
+    builder = snapshot_builder_new();
+}
+
+static void end(void)
+{
+    snapshot_builder_free(builder);
+}
+
+/* The wanted review with its patch as base64 text, as on the wire. */
+static const char *wanted_wire(struct golden_case *c)
+{
+    const struct vpa_json *review = GOLDEN_OUT(c, "review");
+    const struct vpa_json *patch = vpa_json_at(review, "response.patch");
+    struct vpa_json_writer w;
+    vpa_auto_buf text, wire;
+
+    vpa_buf_init(&text, BODY_MAX);
+    vpa_buf_init(&wire, BODY_MAX);
+    if (!patch)
+        return NULL;
+    vpa_json_writer_init(&w, &text);
+    vpa_json_put_node(&w, patch);
+    vpa_base64_encode(&wire, text.data, text.len);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&wire));
+}
+
+/* The answer, member by member; decoder texts that are Go's own count only as a frame. */
+static void compare_review(struct golden_case *c, const char *body)
+{
+    const struct vpa_json *got, *want = GOLDEN_OUT(c, "review");
+    const char *decoder = vpa_json_string(GOLDEN_OUT(c, "decoderText"));
+    static const char *const parts[] = {"uid",      "allowed",         "patchType", "warnings",
+                                        "status.status", "status.reason", "status.code",
+                                        "status.details.name", "status.details.kind",
+                                        "status.details.group"};
+    struct vpa_error err;
+
+    if (vpa_json_parse(c->arena, body, strlen(body), &got, &err) < 0) {
+        golden_difference(c, "body", "JSON", err.text);
+        return;
+    }
+    for (size_t i = 0; i < VPA_COUNT(parts); i++) {
+        const char *path = golden_label(c, "response.%s", parts[i]);
+        const struct vpa_json *node = vpa_json_at(got, path);
+        struct vpa_json_writer w;
+        vpa_auto_buf text;
+
+        vpa_buf_init(&text, BODY_MAX);
+        vpa_json_writer_init(&w, &text);
+        if (node)
+            vpa_json_put_node(&w, node);
+        golden_json(c, path, vpa_json_at(want, path), node ? vpa_buf_text(&text) : NULL);
+    }
+    if (decoder && strcmp(decoder, "free") == 0) {
+        const char *message = vpa_json_string(vpa_json_at(got, "response.status.message"));
+        if (!message || !strstr(message, "is invalid: .: Internal error: "))
+            golden_difference(c, "response.status.message", "an internal error", message);
+        return;
+    }
+    golden_text(c, "response.status.message", vpa_json_at(want, "response.status.message"),
+                vpa_json_string(vpa_json_at(got, "response.status.message")));
+    if (GOLDEN_OUT(c, "body"))
+        golden_text(c, "body", GOLDEN_OUT(c, "body"), body);
+}
+
+/* The body as the API server would send it, through the daemon's own dispatch. */
+static void answer(struct golden_case *c, const struct vpa_json *review, struct vpa_buf *out)
+{
+    struct admit_options options = {.max_cpu_boost = vpa_quantity_milli(0)};
+    struct admit_result result;
+    struct vpa_gates gates;
+    struct vpa_json_writer w;
+    struct vpa_error err;
+    vpa_auto_buf body;
+
+    vpa_buf_init(&body, BODY_MAX);
+    vpa_gates_preset_upstream(&gates);
+    vpa_json_foreach(arg, GOLDEN_IN(c, "args")) {
+        const char *value = strchr(vpa_json_string(arg), '=');
+        if (vpa_gates_parse(&gates, value ? value + 1 : "", &err) < 0)
+            golden_difference(c, "args", "feature gates", err.text);
+    }
+    options.startup_boost = gates.cpu_startup_boost;
+    options.validate = (struct vpa_validate_options){
+        .in_place = gates.in_place,
+        .cpu_startup_boost = gates.cpu_startup_boost,
+        .per_vpa_config = gates.per_vpa_config,
+    };
+    vpa_json_writer_init(&w, &body);
+    vpa_json_put_node(&w, review);
+    struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
+    admit(snapshot, &options, c->arena, vpa_buf_text(&body), body.len, out, &result);
+    snapshot_unref(snapshot);
+}
+
+static void run(struct golden_case *c)
+{
+    const struct vpa_json *review = vpa_json_at(c->in, "request.review");
+    const char *patch = wanted_wire(c), *got_patch;
+    const struct vpa_json *got;
+    struct vpa_error err;
+    vpa_auto_buf body;
+
+    vpa_buf_init(&body, BODY_MAX);
+    answer(c, review, &body);
+    compare_review(c, vpa_buf_text(&body));
+    if (vpa_json_parse(c->arena, vpa_buf_text(&body), body.len, &got, &err) < 0)
+        return;
+    got_patch = vpa_json_string(vpa_json_at(got, "response.patch"));
+    if ((patch || got_patch) && (!patch || !got_patch || strcmp(patch, got_patch) != 0))
+        golden_difference(c, "response.patch", patch ? patch : "absent",
+                          got_patch ? got_patch : "absent");
+}
+
+/* S6: an interval in both forms must say the same. */
+static bool intervals_differ(const struct vpa_json *object)
+{
+    bool differ = false;
+
+    vpa_json_foreach(policy, vpa_json_at(object, "spec.resourcePolicy.containerPolicies"))
+    {
+        const char *text = vpa_json_string(vpa_json_find(policy, "memoryAggregationInterval"));
+        vpa_duration interval;
+        int64_t seconds;
+        struct vpa_error err;
+
+        if (text && vpa_duration_parse(text, &interval, &err) == 0 &&
+            vpa_json_int64(vpa_json_find(policy, "memoryAggregationIntervalSeconds"), &seconds))
+            differ |= interval != seconds * VPA_SECOND;
+    }
+    return differ;
+}
+
+/* S8: neither target nor selector, or both, is refused. */
+static void invariant(struct golden_case *c)
+{
+    const struct vpa_json *object = vpa_json_at(c->in, "request.review.request.object");
+    bool has_target = !vpa_json_is_null(vpa_json_at(object, "spec.targetRef"));
+    bool has_selector = !vpa_json_is_null(vpa_json_at(object, "spec.selector"));
+    const struct vpa_json *got;
+    struct vpa_error err;
+    vpa_auto_buf body;
+    bool allowed = true;
+
+    vpa_buf_init(&body, BODY_MAX);
+    answer(c, vpa_json_at(c->in, "request.review"), &body);
+    if (vpa_json_parse(c->arena, vpa_buf_text(&body), body.len, &got, &err) < 0 ||
+        !vpa_json_bool(vpa_json_at(got, "response.allowed"), &allowed)) {
+        golden_difference(c, "response.allowed", "a boolean", vpa_buf_text(&body));
+        return;
+    }
+    if (golden_tagged(c, "S6") && intervals_differ(object) && allowed)
+        golden_difference(c, "response.allowed", "false", "true");
+    if (golden_tagged(c, "S8") && has_target == has_selector && allowed)
+        golden_difference(c, "response.allowed", "false", "true");
+}
+
+const struct golden_set golden_set_admission_vpas = {
+    .name = "admission_vpas", .run = run, .invariant = invariant, .begin = begin, .end = end};

@@ -1,0 +1,221 @@
+/* Labels and selectors beyond what the vectors of set `selector` hold. */
+#include "json_helper.h"
+
+#include "vpa/api/labels.h"
+
+static struct vpa_labels labels_of(const char *text)
+{
+    struct vpa_labels labels;
+    struct vpa_error err;
+
+    if (vpa_labels_decode(&arena, text ? json_of(text) : NULL, &labels, &err) < 0)
+        ck_abort_msg("%s", err.text);
+    return labels;
+}
+
+static const char *format(const struct vpa_selector *selector)
+{
+    struct vpa_buf buf;
+    const char *text;
+
+    vpa_buf_init(&buf, 1 << 16);
+    vpa_selector_format(selector, &buf);
+    text = vpa_arena_strdup(&arena, vpa_buf_text(&buf));
+    vpa_buf_release(&buf);
+    return text;
+}
+
+START_TEST(decodes_labels)
+{
+    struct vpa_labels labels = labels_of("{\"b\":\"2\",\"a\":null,\"c\":\"\",\"b\":\"3\"}");
+
+    ck_assert(labels.present && labels.count == 3);
+    ck_assert_str_eq(labels.items[0].key, "a");
+    ck_assert_str_eq(vpa_labels_get(&labels, "a"), "");
+    ck_assert_str_eq(vpa_labels_get(&labels, "b"), "3");
+    ck_assert_str_eq(vpa_labels_get(&labels, "c"), "");
+    ck_assert_ptr_null(vpa_labels_get(&labels, "d"));
+    ck_assert_ptr_null(vpa_labels_get(&labels, ""));
+    labels = labels_of("{}");
+    ck_assert(labels.present && labels.count == 0);
+    ck_assert_ptr_null(vpa_labels_get(&labels, "a"));
+    ck_assert(!labels_of("null").present);
+    ck_assert(!labels_of(NULL).present);
+}
+END_TEST
+
+START_TEST(refuses_labels)
+{
+    struct vpa_labels labels;
+    struct vpa_error err;
+
+    ck_assert_int_lt(vpa_labels_decode(&arena, json_of("[]"), &labels, &err), 0);
+    ck_assert_str_eq(err.text, "object expected, got array");
+    ck_assert_int_lt(vpa_labels_decode(&arena, json_of("{\"a\":1}"), &labels, &err), 0);
+    ck_assert_str_eq(err.text, "a: string expected, got number");
+}
+END_TEST
+
+START_TEST(makes_keys)
+{
+    struct vpa_labels labels = labels_of("{\"a\":\"1\",\"a-b\":\"2\",\"a.c\":\"\",\"a9\":\"x\",\"B\":\"y\"}");
+    struct vpa_labels many, copy;
+    struct vpa_buf buf, text;
+
+    vpa_buf_init(&buf, 4096);
+    vpa_buf_init(&text, 4096);
+    vpa_labels_key(&labels, &buf);
+    ck_assert_str_eq(vpa_buf_text(&buf), "B=y,a-b=2,a.c=,a9=x,a=1");
+    vpa_buf_clear(&buf);
+    copy = vpa_labels_copy(&arena, &labels);
+    vpa_labels_key(&copy, &buf);
+    ck_assert_str_eq(vpa_buf_text(&buf), "B=y,a-b=2,a.c=,a9=x,a=1");
+    ck_assert_ptr_ne(copy.items[0].key, labels.items[0].key);
+    vpa_buf_putc(&text, '{');
+    for (int i = 10; i < 40; i++)
+        vpa_buf_printf(&text, "%s\"k%d\":\"v\"", i > 10 ? "," : "", i);
+    vpa_buf_putc(&text, '}');
+    many = labels_of(vpa_buf_text(&text));
+    vpa_buf_clear(&buf);
+    vpa_labels_key(&many, &buf);
+    ck_assert_int_eq(strncmp(vpa_buf_text(&buf), "k10=v,k11=v,", 12), 0);
+    ck_assert_uint_eq(buf.len, 30 * 5 + 29);
+    many = labels_of(NULL);
+    ck_assert_uint_eq(vpa_labels_copy(&arena, &many).count, 0);
+    vpa_buf_release(&buf);
+    vpa_buf_release(&text);
+}
+END_TEST
+
+static const struct {
+    const char *text, *error;
+} bad_structured[] = {
+    {"5", "object expected, got number"},
+    {"{\"matchLabels\":[]}", "matchLabels: object expected, got array"},
+    {"{\"matchExpressions\":{}}", "matchExpressions: array expected, got object"},
+    {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"in\"}]}",
+     "\"in\" is not a valid label selector operator"},
+    {"{\"matchExpressions\":[{\"key\":\"a\"}]}", "\"\" is not a valid label selector operator"},
+    {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[]}]}",
+     "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"},
+    {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\",\"values\":[\"<\",\"b\"]}]}",
+     "[values: Invalid value: [\"\\u003c\",\"b\"]: values set must be empty for exists and does not "
+     "exist, values[0][a]: Invalid value: \"<\": a valid label must be an empty string or consist "
+     "of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+     "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')]"},
+};
+
+START_TEST(refuses_structured)
+{
+    struct vpa_selector selector;
+    struct vpa_error err;
+
+    ck_assert_int_lt(
+        vpa_selector_decode(&arena, json_of(bad_structured[_i].text), &selector, &err), 0);
+    ck_assert_str_eq(err.text, bad_structured[_i].error);
+}
+END_TEST
+
+#define SCALE_ERROR                                                                                \
+    "received an object from a /scale endpoint which was not convertible to autoscaling Scale: "   \
+    "failed to parse target selector: "
+
+static const struct {
+    const char *text, *formatted, *error;
+} scales[] = {
+    {"", "", NULL},
+    {"a==b,c=d", "a=b,c=d", NULL},
+    {"a=1,a=2,a==3", "a=3", NULL},
+    {"x in (b,a,b),a=1,x=5,!y,z", "a=1,x=5,x in (a,b),!y,z", NULL},
+    {"x notin (b)", "x notin (b)", NULL},
+    {"a!=b", NULL, SCALE_ERROR "\"!=\" is not a valid label selector operator"},
+    {"b,a>1", NULL, SCALE_ERROR "\"gt\" isn't supported in label selectors"},
+    {"a<1", NULL, SCALE_ERROR "\"lt\" isn't supported in label selectors"},
+    {"a in", NULL,
+     SCALE_ERROR "couldn't parse the selector string \"a in\": unable to parse requirement: found "
+                 "'', expected: '('"},
+};
+
+START_TEST(parses_scale_selectors)
+{
+    struct vpa_selector selector;
+    struct vpa_error err;
+    int result = vpa_selector_parse_scale(&arena, scales[_i].text, &selector, &err);
+
+    if (scales[_i].error) {
+        ck_assert_int_lt(result, 0);
+        if (strstr(scales[_i].error, "a in"))
+            ck_assert_ptr_nonnull(strstr(err.text, "couldn't parse the selector string \"a in\""));
+        else
+            ck_assert_str_eq(err.text, scales[_i].error);
+    } else {
+        ck_assert_int_eq(result, 0);
+        ck_assert_str_eq(format(&selector), scales[_i].formatted);
+    }
+}
+END_TEST
+
+START_TEST(matches_numbers)
+{
+    struct vpa_selector selector;
+    struct vpa_error err;
+    static const struct {
+        const char *selector, *labels;
+        bool match;
+    } cases[] = {
+        {"a>5", "{\"a\":\"6\"}", true},
+        {"a>5", "{\"a\":\"5\"}", false},
+        {"a<5", "{\"a\":\"4\"}", true},
+        {"a<5", "{\"a\":\"05\"}", false},
+        {"a>5", "{\"a\":\"x\"}", false},
+        {"a>5", "{\"a\":\"\"}", false},
+        {"a>5", "{\"b\":\"6\"}", false},
+        {"a>5", "{\"a\":\"99999999999999999999\"}", false},
+        {"a>5", "{\"a\":\"+6\"}", true},
+        {"a>5", "{\"a\":\"6-\"}", false},
+        {"a!=b,!c,d", "{\"d\":\"\"}", true},
+        {"a!=b", "{\"a\":\"b\"}", false},
+        {"a==b", "{\"a\":\"b\"}", true},
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(cases); i++) {
+        struct vpa_labels labels = labels_of(cases[i].labels);
+        ck_assert_int_eq(vpa_selector_parse(&arena, cases[i].selector, &selector, &err), 0);
+        ck_assert_msg(vpa_selector_matches(&selector, &labels) == cases[i].match, "%s %s",
+                      cases[i].selector, cases[i].labels);
+    }
+}
+END_TEST
+
+START_TEST(copies_selectors)
+{
+    const char *text = "a,b in (x,y),c=d";
+    struct vpa_selector selector, copy;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_selector_parse(&arena, text, &selector, &err), 0);
+    copy = vpa_selector_copy(&arena, &selector);
+    ck_assert_str_eq(format(&copy), text);
+    ck_assert_ptr_ne(copy.items[1].values[0], selector.items[1].values[0]);
+    ck_assert_int_eq(vpa_selector_decode(&arena, NULL, &selector, &err), 0);
+    copy = vpa_selector_copy(&arena, &selector);
+    ck_assert(copy.nothing && copy.count == 0);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_test(tc, decodes_labels);
+    tcase_add_test(tc, refuses_labels);
+    tcase_add_test(tc, makes_keys);
+    tcase_add_loop_test(tc, refuses_structured, 0, VPA_COUNT(bad_structured));
+    tcase_add_loop_test(tc, parses_scale_selectors, 0, VPA_COUNT(scales));
+    tcase_add_test(tc, matches_numbers);
+    tcase_add_test(tc, copies_selectors);
+}
+
+int main(void)
+{
+    return run_suite("labels", add);
+}
