@@ -88,7 +88,10 @@ static void describe_path(struct vpa_arena *arena, const char *path, const char 
         at += 2;
     if (at >= count)
         return;
-    *resource = core ? parts[at] : vpa_arena_printf(arena, "%s.%s", parts[at], parts[1]);
+    /* The client of scale subresources knows no groups, and its texts show that. */
+    bool scale = at + 2 < count && strcmp(parts[at + 2], "scale") == 0;
+    *resource = core || scale ? parts[at]
+                              : vpa_arena_printf(arena, "%s.%s", parts[at], parts[1]);
     if (at + 1 < count)
         *name = parts[at + 1];
 }
