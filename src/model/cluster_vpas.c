@@ -146,9 +146,11 @@ static bool requirements_equal(const struct vpa_requirement *a, const struct vpa
     return true;
 }
 
+/* By their texts, as upstream compares: "nothing" and "everything" are both the empty text, so a change
+ * between these two goes unnoticed. */
 static bool selectors_equal(const struct vpa_selector *a, const struct vpa_selector *b)
 {
-    if (a->nothing != b->nothing || a->count != b->count)
+    if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++) {
         if (!requirements_equal(&a->items[i], &b->items[i]))
@@ -496,4 +498,29 @@ int vpa_cluster_set_recommendation(struct vpa_cluster *c, struct vpa_autoscaler 
         }
     }
     return check_missing(v, recommendation->container_count > 0, now, err);
+}
+
+/* ---- overlaps ---- */
+
+void vpa_cluster_visit_overlaps(const struct vpa_cluster *c,
+                                void (*visit)(void *ctx, struct vpa_autoscaler *const *vpas,
+                                              size_t count),
+                                void *ctx)
+{
+    struct vpa_hashed *object;
+
+    for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
+        const struct vpa_group *group = (const struct vpa_group *)object;
+        size_t count = 0;
+
+        if (group->vpa_count < 2 || group->pod_count == 0)
+            continue;
+        vpa_auto_free struct vpa_autoscaler **resolved =
+            vpa_xcalloc(group->vpa_count, sizeof(*resolved));
+        for (size_t n = 0; n < group->vpa_count; n++)
+            if (group->vpas[n]->resolved)
+                resolved[count++] = group->vpas[n];
+        if (count >= 2)
+            visit(ctx, resolved, count);
+    }
 }

@@ -89,6 +89,10 @@ void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct
         set_condition(out, VPA_CONDITION_UNSUPPORTED, true, "", facts->unsupported, facts->now);
     else
         remove_condition(out, VPA_CONDITION_UNSUPPORTED);
+    if (facts->conflict)
+        set_condition(out, VPA_CONDITION_CONFLICT, true, "", facts->conflict, facts->now);
+    else
+        remove_condition(out, VPA_CONDITION_CONFLICT);
     if (facts->pods_matched)
         remove_condition(out, VPA_CONDITION_NO_PODS);
     else

@@ -16,6 +16,7 @@
 #define VPA_CONDITION_FETCHING_HISTORY "FetchingHistory"
 #define VPA_CONDITION_DEPRECATED "ConfigDeprecated"
 #define VPA_CONDITION_UNSUPPORTED "ConfigUnsupported"
+#define VPA_CONDITION_CONFLICT "TargetConflict" /* ours: another VPA controls the pods (U12) */
 
 struct vpa_object_status {
     struct vpa_recommendation recommendation; /* not written when not present */
@@ -27,6 +28,7 @@ struct vpa_object_status {
 struct vpa_object_status_facts {
     const struct vpa_object *object;
     const char *unsupported; /* message of ConfigUnsupported; NULL: the configuration is fine */
+    const char *conflict;    /* message of TargetConflict; NULL: nobody else wins the pods */
     bool pods_matched;
     const struct vpa_recommendation *recommendation; /* of this pass */
     vpa_time now;
