@@ -139,7 +139,7 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
 static void send_call(struct worker *worker, enum vpa_kube_verb verb, const char *name,
                       const struct vpa_buf *body)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     checkpoint_path(&path, vpa_autoscaler_ns(worker->vpa), name);
     worker->ready = false;
@@ -170,7 +170,7 @@ static void put_head(struct vpa_json_writer *w, const char *name)
 static void send_patch(struct worker *worker)
 {
     const struct job *job = job_of(worker);
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 100);
     vpa_buf_printf(&body, "[{\"op\":\"replace\",\"path\":\"/status\",\"value\":%s}]", job->status);
@@ -182,7 +182,7 @@ static void send_create(struct worker *worker)
 {
     const struct job *job = job_of(worker);
     struct vpa_json_writer w;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 4096);
     vpa_json_writer_init(&w, &body);
@@ -214,7 +214,7 @@ static void send_keep(struct worker *worker, enum stage stage)
     const struct vpa_json *root = NULL;
     struct vpa_json_writer w;
     char since[VPA_TIME_TEXT_MAX];
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     if (vpa_json_parse(&arena, job->entry->unreadable, strlen(job->entry->unreadable), &root, NULL) < 0)
         root = NULL; /* it was parsed before; nothing is lost when it cannot be now */
@@ -242,7 +242,7 @@ static void send_keep(struct worker *worker, enum stage stage)
 static void send_keep_delete(struct worker *worker)
 {
     vpa_auto_free char *name = kept_name(job_of(worker));
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, 256);
     vpa_buf_puts(&body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" VPA_GROUP_VERSION "\"}");

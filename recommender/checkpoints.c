@@ -114,7 +114,7 @@ static void on_stored(void *ctx, const struct vpa_json *item, const char *text, 
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
 {
     struct loading loading = {.checkpoints = c, .now = vpa_loop_now(c->options.loop)};
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     checkpoint_path(&path, c->options.config->common.vpa_object_namespace, NULL);
     struct list_request request = {
@@ -206,7 +206,7 @@ static void delete_orphans(struct collection *g)
         qsort(g->orphans, g->orphan_count, sizeof g->orphans[0], orphan_cmp);
     for (size_t i = 0; i < g->orphan_count; i++) {
         struct vpa_error err;
-        vpa_auto_buf path;
+        vpa_auto_buf path = {0};
 
         /* A very large heap of garbage is taken away in several rounds. */
         if (vpa_loop_is_stopping(o->loop) ||
@@ -250,7 +250,7 @@ static void collect(struct collection *g)
     struct checkpoints *c = g->checkpoints;
     struct list_request namespaces = {.path = "/api/v1/namespaces", .timeout = LIST_TIMEOUT};
     struct vpa_error err;
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     if (list_each(c->options.reader, &namespaces, on_namespace, g, &err) < 0) {
         VPA_ERROR("Cannot list namespaces", VPA_KERR(&err));

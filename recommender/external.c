@@ -34,7 +34,7 @@ static const char *query_selector(struct vpa_arena *arena, const struct vpa_sele
     struct vpa_requirement *items = vpa_arena_alloc(arena, (count + 1) * sizeof *items);
     const char **value = vpa_arena_alloc(arena, sizeof *value);
     size_t at = 0;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     *value = pod;
     while (at < count && strcmp(selector->items[at].key, "pod") <= 0)
@@ -77,7 +77,7 @@ static int read_metric(const struct usage_options *o, const struct query *q, con
                        enum vpa_kind kind, struct sample_list *list, struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     const struct vpa_json *root = NULL;
     const struct vpa_external_metric *items = NULL;
     size_t count = 0;

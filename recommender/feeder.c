@@ -415,7 +415,7 @@ static struct vpa_reflector *new_reflector(struct feeder *f, const struct feeder
                                            const char *group_version, const char *resource,
                                            struct vpa_reflector_options options)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, group_version, f->config->common.vpa_object_namespace, resource, NULL, NULL);

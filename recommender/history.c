@@ -82,7 +82,7 @@ static int add_usage(struct history *h, enum prom_kind kind, const struct prom_s
     const char *name = vpa_labels_get(&series->labels, o->container_name_label);
 
     if (!ns || !pod_name || !name) {
-        vpa_auto_buf metric;
+        vpa_auto_buf metric = {0};
 
         vpa_buf_init(&metric, VPA_ERROR_TEXT_MAX);
         prom_format_metric(&series->labels, &metric);
@@ -128,7 +128,7 @@ static int add_labels(struct history *h, const struct prom_series *series, struc
     const char *name = vpa_labels_get(&series->labels, o->pod_name_label);
 
     if (!ns || !name) {
-        vpa_auto_buf metric;
+        vpa_auto_buf metric = {0};
 
         vpa_buf_init(&metric, VPA_ERROR_TEXT_MAX);
         prom_format_metric(&series->labels, &metric);

@@ -78,7 +78,7 @@ static bool is_done(void *ctx)
 static int list_page(struct vpa_kube_client *client, const struct list_request *request,
                      struct listing *l, struct vpa_error *err)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     vpa_auto_free char *token = VPA_STEAL(l->next);
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);

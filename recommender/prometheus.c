@@ -88,7 +88,7 @@ static void base64(struct vpa_buf *out, const char *text, size_t len)
 static char *basic_auth(const char *user, const char *password)
 {
     vpa_auto_free char *pair = vpa_xprintf("%s:%s", user, password);
-    vpa_auto_buf out;
+    vpa_auto_buf out = {0};
 
     vpa_buf_init(&out, TEXT_MAX);
     vpa_buf_puts(&out, "Basic ");
@@ -332,7 +332,7 @@ void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time 
                     struct vpa_buf *out)
 {
     struct argument_list list = {.count = 0};
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, TEXT_MAX);
     if (plan->query)

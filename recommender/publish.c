@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "conflict.h"
 #include "metrics.h"
 
 #include "vpa/base/log.h"
@@ -28,7 +29,8 @@ struct publisher {
     struct vpa_rendering rendering;
     struct vpa_resource global_max_items[2];
     struct vpa_resource_list global_max;
-    struct vpa_arena arena; /* of the VPA in hand */
+    struct conflicts conflicts; /* of the pass */
+    struct vpa_arena arena;     /* of the VPA in hand */
     struct vpa_buf body;
     struct patch *patches; /* under way */
     size_t in_flight;
@@ -131,7 +133,7 @@ static void on_patched(void *ctx, const struct vpa_kube_result *result, const st
 static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
                         const struct vpa_object_status *status)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     struct vpa_json_writer w;
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
@@ -195,7 +197,8 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
         VPA_WARN("VPA without recommendation", VPA_KV("vpa", vpa_autoscaler_name(v)), VPA_KERR(&err));
 
     struct vpa_object_status_facts facts = {.object = object,
-                                     .unsupported = unsupported,
+                                            .unsupported = unsupported,
+                                            .conflict = conflicts_message(&p->conflicts, v, &p->arena),
                                      .pods_matched = pods_matched,
                                      .recommendation = &rec,
                                      .now = now};
@@ -228,6 +231,7 @@ void publish_all(struct publisher *p)
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->cluster, &count);
     struct metrics_objects *objects = metrics_objects_begin();
 
+    conflicts_find(&p->conflicts, p->cluster);
     for (size_t i = 0; i < count && p->config->update_workers > 0; i++) {
         if (wait_for_room(p, (size_t)p->config->update_workers) < 0)
             break;
@@ -235,5 +239,6 @@ void publish_all(struct publisher *p)
     }
     if (wait_for_room(p, 1) < 0)
         cancel_patches(p);
+    conflicts_release(&p->conflicts);
     metrics_objects_end(objects);
 }

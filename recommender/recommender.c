@@ -203,6 +203,14 @@ static void maintain_checkpoints(struct recommender *r)
     checkpoints_collect_garbage(r->checkpoints);
 }
 
+/* Of the pods that are still there; upstream counts when it lists them. */
+static void count_lookups(struct recommender *r)
+{
+    struct vpa_lookups lookups = vpa_cluster_take_lookups(r->cluster);
+
+    metrics_resource_lookups(&lookups);
+}
+
 static void run_steps(struct recommender *r)
 {
     int64_t begin = vpa_loop_monotonic(r->loop);
@@ -215,10 +223,9 @@ static void run_steps(struct recommender *r)
     usage_collect(&r->usage, vpa_loop_now(r->loop));
     feeder_record_ooms(r->feeder, vpa_loop_now(r->loop));
     metrics_aggregates(vpa_cluster_aggregate_count(r->cluster));
-    struct vpa_lookups lookups = vpa_cluster_take_lookups(r->cluster);
-    metrics_resource_lookups(&lookups);
     lap(&watch, "LoadMetrics");
     feeder_remove_deleted_pods(r->feeder);
+    count_lookups(r);
     lap(&watch, "DeleteRemovedPods");
     publish_all(r->publisher);
     lap(&watch, "UpdateVPAs");

@@ -68,7 +68,7 @@ static void on_pod_metrics(void *ctx, const struct vpa_json *item, const char *t
 static int collect_metrics(const struct usage_options *o, vpa_time now, struct vpa_error *err)
 {
     struct reading reading = {.options = o, .now = now};
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods", NULL,
@@ -88,6 +88,8 @@ void usage_collect(const struct usage_options *options, vpa_time now)
                      ? usage_collect_external(options, now, &err)
                      : collect_metrics(options, now, &err);
 
+    if (vpa_loop_is_stopping(vpa_kube_client_loop(options->client)))
+        return;
     metrics_usage_response(result < 0);
     if (result < 0)
         VPA_ERROR("Cannot get ContainerMetricsSnapshot from MetricsClient", VPA_KERR(&err));

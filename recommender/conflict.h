@@ -1,0 +1,25 @@
+/*
+ * Several VPAs on one pod: which of them do not control it (DECISIONS U12, docs/compatibility.md).
+ *
+ * Updater and webhook let the oldest VPA win, silently. The losers get the condition TargetConflict, so that
+ * their owners see why nothing happens. Two VPAs are rivals when they match the same pods and both would be
+ * asked about them: they have the same target, or one of them selects pods itself.
+ */
+#ifndef RECOMMENDER_CONFLICT_H
+#define RECOMMENDER_CONFLICT_H
+
+#include "vpa/base/table.h"
+#include "vpa/model/cluster.h"
+
+struct conflicts {
+    struct vpa_table winners; /* namespace and name of the loser -> strongest rival */
+    struct vpa_arena arena;
+};
+/* Of the model as it is now. */
+void conflicts_find(struct conflicts *conflicts, const struct vpa_cluster *cluster);
+void conflicts_release(struct conflicts *conflicts);
+/* Message of the condition in the arena, NULL when the VPA has its pods for itself. */
+const char *conflicts_message(const struct conflicts *conflicts, const struct vpa_autoscaler *v,
+                              struct vpa_arena *arena);
+
+#endif
