@@ -181,7 +181,7 @@ static const struct {
      VPA_NOT_FOUND, "pods \"x\" not found", "NotFound"},
     {404, NULL, NULL, "404 page not found\n", VPA_KUBE_GET,
      "/apis/example.com/v1/namespaces/n/plains/noscale/scale", VPA_NOT_FOUND,
-     "the server could not find the requested resource (get plains.example.com noscale)",
+     "the server could not find the requested resource (get plains noscale)",
      "NotFound"},
     {404, NULL, NULL, "", VPA_KUBE_GET, "/api/v1/namespaces/n/pods/podkind/scale", VPA_NOT_FOUND,
      "the server could not find the requested resource (get pods podkind)", "NotFound"},
