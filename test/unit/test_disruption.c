@@ -1,0 +1,209 @@
+/* Replica groups and budgets. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "objects.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/policy/disruption.h"
+
+static struct vpa_arena arena;
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+}
+
+static void teardown(void)
+{
+    vpa_arena_release(&arena);
+}
+
+struct source {
+    enum vpa_replica_source kind;
+    int64_t count;
+};
+
+static enum vpa_replica_source replicas(void *ctx, const char *ns, const char *kind,
+                                        const char *api_version, const char *name, int64_t *count)
+{
+    const struct source *s = ctx;
+
+    ck_assert_str_eq(ns, "n");
+    ck_assert_str_eq(name, "o");
+    ck_assert(kind && api_version);
+    *count = s->count;
+    return s->kind;
+}
+
+/* running pods, then pending ones, all of one owner. */
+static const struct vpa_pod **make_pods(const char *kind, size_t running, size_t pending,
+                                        const char *annotations)
+{
+    const struct vpa_pod **pods =
+        vpa_arena_alloc(&arena, (running + pending + 1) * sizeof(struct vpa_pod *));
+
+    for (size_t i = 0; i < running + pending; i++) {
+        vpa_auto_free char *text = vpa_xprintf(
+            "{'metadata':{'name':'p%zu','namespace':'n','annotations':{%s},'ownerReferences':["
+            "{'kind':'X','name':'x'},{'apiVersion':'v','kind':'%s','name':'o','controller':true}]},"
+            "'status':{'phase':'%s'}}",
+            i, annotations, kind, i < running ? "Running" : "Pending");
+
+        pods[i] = objects_pod(&arena, text);
+    }
+    return pods;
+}
+
+static const struct {
+    const char *name, *kind, *mode;
+    struct source source;
+    size_t running, pending;
+    double tolerance;
+    int64_t min_replicas;
+    bool skip, boosted;
+    int evictions; /* of running pods in one pass; -1: no group */
+} budgets[] = {
+    {"B1", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 3, 0, 0.5, 2, false, false, 1},
+    {"B2", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 4}, 4, 0, 0.5, 2, false, false, 2},
+    {"B3", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 4}, 3, 0, 0.5, 2, false, false, 1},
+    {"B4", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 3, 0, 0.1, 2, false, false, 1},
+    {"B5", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 2, 0, 0.1, 2, false, false, 0},
+    {"B6", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 2, 1, 0.5, 2, false, false, 0},
+    {"B7", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 1}, 1, 0, 0.5, 2, false, false, -1},
+    {"B7 with the VPA's minimum", "ReplicaSet", "'minReplicas':1", {VPA_REPLICAS_KNOWN, 1}, 1, 0,
+     0.5, 2, false, false, 1},
+    {"B8 boosted", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 1}, 1, 0, 0.5, 2, false, true, 1},
+    {"an unknown kind counts its pods", "CloneSet", "", {VPA_REPLICAS_UNKNOWN, 0}, 4, 0, 0.5, 2,
+     false, false, 2},
+    {"B10 a job counts its pods", "Job", "", {VPA_REPLICAS_MISSING, 0}, 5, 0, 0.5, 2, false, false,
+     2},
+    {"B11", "DaemonSet", "", {VPA_REPLICAS_KNOWN, 5}, 6, 0, 0.5, 2, false, false, 3},
+    {"B12 no count", "StatefulSet", "", {VPA_REPLICAS_MISSING, 0}, 2, 0, 0.5, 2, false, false, -1},
+    {"B13", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 3, 0, 1.0, 2, false, false, 3},
+    {"B16 the skip flag is for modes in place", "ReplicaSet", "'updateMode':'Recreate'",
+     {VPA_REPLICAS_KNOWN, 5}, 5, 0, 0.5, 10, true, false, -1},
+    {"below the minimum in place", "ReplicaSet", "'updateMode':'InPlaceOrRecreate'",
+     {VPA_REPLICAS_KNOWN, 5}, 5, 0, 0.5, 10, true, false, 2},
+    {"negative tolerance", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 3, 0, -0.5, 2, false, false,
+     0},
+    {"absurd tolerance: no bound at all", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 3, 0, 1e300, 2,
+     false, false, 100},
+    {"no number as tolerance", "ReplicaSet", "", {VPA_REPLICAS_KNOWN, 3}, 3, 0, NAN, 2, false,
+     false, 1},
+};
+
+static struct vpa_disruption *build(int i)
+{
+    vpa_auto_free char *text = vpa_xprintf("{'spec':{'updatePolicy':{%s}}}", budgets[i].mode);
+    struct vpa_disruption_options options = {.min_replicas = budgets[i].min_replicas,
+                                             .tolerance = budgets[i].tolerance,
+                                             .in_place_skip_budget = budgets[i].skip};
+
+    return vpa_disruption_new(
+        objects_vpa(&arena, text),
+        make_pods(budgets[i].kind, budgets[i].running, budgets[i].pending,
+                  budgets[i].boosted ? "'vpaCpuStartupBoost/c':''" : ""),
+        budgets[i].running + budgets[i].pending, replicas, (void *)&budgets[i].source, &options);
+}
+
+START_TEST(spends_the_budget)
+{
+    struct vpa_disruption *d = build(_i);
+    struct vpa_replica_group *group = vpa_disruption_group(d, 0);
+    int evictions = group ? 0 : -1;
+
+    while (group && vpa_group_disruptable(group) && evictions < 100) {
+        vpa_group_reserve_eviction(group, false);
+        vpa_group_settle(group);
+        evictions++;
+    }
+    ck_assert_msg(evictions == budgets[_i].evictions, "%s: %d", budgets[_i].name, evictions);
+    ck_assert_uint_eq(vpa_disruption_group_count(d), group ? 1 : 0);
+    ck_assert(vpa_disruption_group_at(d, 0) == group);
+    ck_assert_ptr_null(vpa_disruption_group_at(d, 1));
+    ck_assert_ptr_null(vpa_disruption_group(d, 1000));
+    if (group)
+        ck_assert_int_eq(group->below_min,
+                         budgets[_i].skip && (int64_t)(budgets[_i].running + budgets[_i].pending) <
+                                                 budgets[_i].min_replicas);
+    vpa_disruption_free(d);
+}
+END_TEST
+
+START_TEST(failures_give_back)
+{
+    struct vpa_disruption *d = build(0);
+    struct vpa_replica_group *group = vpa_disruption_group(d, 0);
+
+    vpa_group_reserve_resize(group);
+    ck_assert_int_eq(group->in_flight, 1);
+    ck_assert(!vpa_group_disruptable(group));
+    vpa_group_give_back_resize(group);
+    ck_assert(vpa_group_disruptable(group));
+    vpa_group_reserve_eviction(group, false);
+    ck_assert(!vpa_group_disruptable(group));
+    vpa_group_give_back_eviction(group, false);
+    ck_assert(vpa_group_disruptable(group));
+    vpa_group_reserve_eviction(group, true); /* a pending pod costs nothing */
+    ck_assert(vpa_group_disruptable(group));
+    vpa_group_give_back_eviction(group, true);
+    ck_assert_int_eq(group->in_flight, 0);
+    vpa_disruption_free(d);
+}
+END_TEST
+
+START_TEST(pods_without_a_controller_have_no_group)
+{
+    const struct vpa_pod *pods[] = {
+        objects_pod(&arena, "{'metadata':{'name':'a','namespace':'n'}}"),
+        objects_pod(&arena, "{'metadata':{'name':'b','namespace':'n','ownerReferences':[{'kind':"
+                            "'ReplicaSet','name':'o','controller':false}]}}"),
+    };
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5};
+    struct source source = {VPA_REPLICAS_KNOWN, 2};
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), pods, 2, replicas, &source, &options);
+
+    ck_assert_ptr_null(vpa_disruption_group(d, 0));
+    ck_assert_ptr_null(vpa_disruption_group(d, 1));
+    ck_assert_uint_eq(vpa_disruption_group_count(d), 0);
+    vpa_disruption_free(d);
+    vpa_disruption_free(NULL);
+}
+END_TEST
+
+START_TEST(truncates_as_doubles_do)
+{
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.29};
+    struct source source = {VPA_REPLICAS_KNOWN, 100};
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), make_pods("ReplicaSet", 1, 0, ""), 1,
+                           replicas, &source, &options);
+
+    ck_assert_int_eq(vpa_disruption_group(d, 0)->tolerance, 28); /* B14 */
+    vpa_disruption_free(d);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("disruption");
+    TCase *tc = tcase_create("disruption");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, spends_the_budget, 0, VPA_COUNT(budgets));
+    tcase_add_test(tc, failures_give_back);
+    tcase_add_test(tc, pods_without_a_controller_have_no_group);
+    tcase_add_test(tc, truncates_as_doubles_do);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,171 @@
+/* The patches of an in-place update. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "objects.h"
+#include "vpa/base/mem.h"
+#include "vpa/policy/resize_patch.h"
+
+static struct vpa_arena arena;
+static struct vpa_resize_patch patch;
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+    vpa_resize_patch_init(&patch);
+}
+
+static void teardown(void)
+{
+    vpa_resize_patch_release(&patch);
+    vpa_arena_release(&arena);
+}
+
+#define MARK(value) "'annotations':{'vpaCpuStartupBoost/c':'" value "'},"
+#define POD(meta, resources)                                                                       \
+    "{'metadata':{" meta "'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c'," resources \
+    "}]},'status':{'conditions':[{'type':'Ready','status':'True','lastTransitionTime':"            \
+    "'2026-03-01T11:00:00Z'}]}}"
+#define BOOSTED "'resources':{'requests':{'cpu':'3','memory':'1Gi'},'limits':{'cpu':'6'}}"
+#define ADD(path, value) "{'op':'add','path':'/spec/containers/0/resources" path "','value':" value "}"
+#define POLICY_OFF "'resourcePolicy':{'containerPolicies':[{'containerName':'c','mode':'Off'}]},"
+#define VPA(mode, more, target)                                                                    \
+    "{'spec':{" more "'updatePolicy':{'updateMode':'" mode "'},'startupBoost':{'cpu':{"            \
+    "'durationSeconds':60}}},'status':{'recommendation':{'containerRecommendations':[{"            \
+    "'containerName':'c','target':" target "}]}}}"
+
+static const struct {
+    const char *name, *pod, *vpa, *want; /* want NULL: nothing to patch; "!": unusable */
+    bool changes, takes_back;
+} patches[] = {
+    {"requests", POD("", "'resources':{'requests':{'cpu':'1'}}"), VPA("Recreate", "", "{'cpu':'2'}"),
+     "[" ADD("/requests/cpu", "'2'") "]", true, false},
+    {"limits in proportion", POD("", "'resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}}"),
+     VPA("Recreate", "", "{'cpu':'2'}"),
+     "[" ADD("/requests/cpu", "'2'") "," ADD("/limits/cpu", "'4'") "]", true, false},
+    {"parents are made", POD("", "'x':1"), VPA("Recreate", "", "{'cpu':'2','memory':'1Gi'}"),
+     "[" ADD("", "{}") "," ADD("/requests", "{}") "," ADD("/requests/cpu", "'2'") "," ADD(
+         "/requests/memory", "'1Gi'") "]",
+     true, false},
+    {"the same values", POD("", "'resources':{'requests':{'cpu':'2000m'}}"),
+     VPA("Recreate", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'2'") "]", false, false},
+    {"mode Off", POD("", "'resources':{'requests':{'cpu':'1'}}"), VPA("Off", "", "{'cpu':'2'}"),
+     NULL, false, false},
+    {"a boost that is over", POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
+     VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}"),
+     "[" ADD("/requests/cpu", "'2'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
+                                                                               "'4'") "]",
+     true, true},
+    {"taken back to the originals in mode Off",
+     POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
+     VPA("Off", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]",
+     true, true},
+    {"taken back to the originals where the container is off",
+     POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
+     VPA("Recreate", POLICY_OFF, "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'1'") "]", true, true},
+    {"taken back although only memory is recommended",
+     POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
+     VPA("Recreate", "", "{'memory':'2Gi'}"),
+     "[" ADD("/requests/cpu", "'1'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
+                                                                               "'2'") "]",
+     true, true},
+    {"resources are back already",
+     POD(MARK("{\\'requests\\':{\\'cpu\\':\\'3\\'}}"), BOOSTED), VPA("Off", "", "{'cpu':'2'}"),
+     "[" ADD("/requests/cpu", "'3'") "]", false, true},
+    {"unusable marker", POD(MARK("x"), BOOSTED), VPA("Recreate", "", "{'cpu':'2'}"), "!", false,
+     false},
+};
+
+/* ' for " and \' for a quote inside a string. */
+static const char *quoted(const char *text)
+{
+    char *out = vpa_arena_strdup(&arena, text);
+
+    for (char *c = out; *c; c++) {
+        if (*c == '\'')
+            *c = '"';
+    }
+    return out;
+}
+
+static int build(int i, struct vpa_error *err)
+{
+    struct vpa_pod *pod = objects_pod(&arena, patches[i].pod);
+    struct vpa_object *vpa = objects_vpa(&arena, patches[i].vpa);
+    struct vpa_container_plan *plans;
+    vpa_time now;
+
+    ck_assert_int_eq(vpa_time_parse("2026-03-01T12:00:00Z", &now, err), 0);
+    ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, err), 0);
+    return vpa_resize_patch_build(pod, vpa, plans, now, &arena, &patch, err);
+}
+
+START_TEST(builds_patches)
+{
+    const char *want = patches[_i].want;
+    struct vpa_error err;
+    int result = build(_i, &err);
+
+    if (!want || *want == '!') {
+        ck_assert_int_eq(result, -1);
+        ck_assert_int_eq(err.code, want ? VPA_INVALID : VPA_NOT_FOUND);
+        return;
+    }
+    ck_assert_msg(result == 0, "%s: %s", patches[_i].name, err.text);
+    ck_assert_str_eq(vpa_buf_text(&patch.resize), quoted(want));
+    ck_assert_msg(patch.changes == patches[_i].changes, "%s: changes", patches[_i].name);
+    ck_assert_msg(patch.takes_back == patches[_i].takes_back, "%s: takes back", patches[_i].name);
+}
+END_TEST
+
+START_TEST(annotations_mark_the_pod_and_drop_the_marker)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(build(0, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&patch.annotations),
+                     quoted("[{'op':'add','path':'/metadata/annotations','value':{}},{'op':'add',"
+                            "'path':'/metadata/annotations/vpaInPlaceUpdated','value':'true'}]"));
+    ck_assert_int_eq(build(5, &err), 0);
+    ck_assert_str_eq(
+        vpa_buf_text(&patch.annotations),
+        quoted("[{'op':'add','path':'/metadata/annotations/vpaInPlaceUpdated','value':'true'},"
+               "{'op':'remove','path':'/metadata/annotations/vpaCpuStartupBoost~1c','value':null}]"));
+}
+END_TEST
+
+START_TEST(a_boost_that_lasts_is_left_alone)
+{
+    struct vpa_pod *pod =
+        objects_pod(&arena, POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED));
+    struct vpa_object *vpa = objects_vpa(&arena, VPA("Recreate", "", "{'cpu':'2'}"));
+    struct vpa_container_plan *plans;
+    struct vpa_error err;
+    vpa_time now;
+
+    ck_assert_int_eq(vpa_time_parse("2026-03-01T11:01:00Z", &now, &err), 0);
+    ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, &err), 0);
+    ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, plans, now, &arena, &patch, &err), -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("resize_patch");
+    TCase *tc = tcase_create("resize_patch");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, builds_patches, 0, VPA_COUNT(patches));
+    tcase_add_test(tc, annotations_mark_the_pod_and_drop_the_marker);
+    tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

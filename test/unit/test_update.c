@@ -1,0 +1,366 @@
+/* Decisions about one pod, and the memory between passes. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "objects.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/policy/update.h"
+
+static struct vpa_arena arena;
+static struct vpa_update_memory *memory;
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+    memory = vpa_update_memory_new();
+}
+
+static void teardown(void)
+{
+    vpa_update_memory_free(memory);
+    vpa_update_memory_free(NULL);
+    vpa_arena_release(&arena);
+}
+
+static vpa_time now(void)
+{
+    return vpa_time_from_unix(1772366400, 0);
+}
+
+#define POD(conditions)                                                                            \
+    "{'metadata':{'name':'p','namespace':'n','uid':'u'},'spec':{'containers':[{'name':'c'}]},"     \
+    "'status':{'phase':'Running','conditions':[" conditions "]}}"
+#define PENDING(status, reason)                                                                    \
+    "{'type':'PodResizePending','status':'" status "','reason':'" reason "'}"
+#define PROGRESS(reason, message)                                                                  \
+    "{'type':'PodResizeInProgress','status':'True','reason':'" reason "','message':'" message "'}"
+
+static const struct {
+    const char *name, *pod;
+    enum vpa_resize_status want;
+} statuses[] = {
+    {"none", POD(""), VPA_RESIZE_NONE},
+    {"other conditions", POD("{'type':'Ready','status':'True'}"), VPA_RESIZE_NONE},
+    {"not true", POD(PENDING("False", "Deferred")), VPA_RESIZE_NONE},
+    {"the first one hides", POD(PENDING("False", "Deferred") "," PROGRESS("", "")),
+     VPA_RESIZE_NONE},
+    {"deferred", POD(PENDING("True", "Deferred")), VPA_RESIZE_DEFERRED},
+    {"infeasible", POD(PENDING("True", "Infeasible")), VPA_RESIZE_INFEASIBLE},
+    {"pending for no reason", POD(PENDING("True", "")), VPA_RESIZE_UNKNOWN},
+    {"pending behind progress", POD(PROGRESS("", "") "," PENDING("False", "Deferred")),
+     VPA_RESIZE_DEFERRED},
+    {"in progress", POD(PROGRESS("", "")), VPA_RESIZE_IN_PROGRESS},
+    {"error", POD(PROGRESS("Error", "x")), VPA_RESIZE_ERROR},
+    {"message without reason", POD(PROGRESS("", "x")), VPA_RESIZE_UNKNOWN},
+    {"other reason", POD(PROGRESS("Other", "")), VPA_RESIZE_UNKNOWN},
+};
+
+START_TEST(reads_the_resize_status)
+{
+    struct vpa_pod *pod = objects_pod(&arena, statuses[_i].pod);
+    enum vpa_resize_status got = vpa_pod_resize_status(pod);
+
+    ck_assert_msg(got == statuses[_i].want, "%s: %s", statuses[_i].name,
+                  vpa_resize_status_name(got));
+    ck_assert_int_eq(vpa_pod_resizing(pod), got != VPA_RESIZE_NONE);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    enum vpa_update_mode mode;
+} modes[] = {
+    {"{}", VPA_MODE_RECREATE},
+    {"{'spec':{'updatePolicy':{}}}", VPA_MODE_RECREATE},
+    {"{'spec':{'updatePolicy':{'updateMode':''}}}", VPA_MODE_RECREATE},
+    {"{'spec':{'updatePolicy':{'updateMode':'Off'}}}", VPA_MODE_OFF},
+    {"{'spec':{'updatePolicy':{'updateMode':'Initial'}}}", VPA_MODE_INITIAL},
+    {"{'spec':{'updatePolicy':{'updateMode':'Recreate'}}}", VPA_MODE_RECREATE},
+    {"{'spec':{'updatePolicy':{'updateMode':'Auto'}}}", VPA_MODE_AUTO},
+    {"{'spec':{'updatePolicy':{'updateMode':'InPlaceOrRecreate'}}}", VPA_MODE_IN_PLACE_OR_RECREATE},
+    {"{'spec':{'updatePolicy':{'updateMode':'InPlace'}}}", VPA_MODE_IN_PLACE},
+    {"{'spec':{'updatePolicy':{'updateMode':'off'}}}", VPA_MODE_OTHER},
+};
+
+START_TEST(knows_the_modes)
+{
+    ck_assert_int_eq(vpa_update_mode_of(objects_vpa(&arena, modes[_i].text)), modes[_i].mode);
+}
+END_TEST
+
+enum group_kind { NO_GROUP, SPENT, FREE };
+
+/* Decisions by mode, group, status and time since the resize was first seen. */
+static const struct {
+    const char *name, *mode;
+    bool gate;
+    enum group_kind group;
+    const char *pod;
+    vpa_duration waited;
+    enum vpa_update_decision want;
+} decisions[] = {
+    {"D1", "InPlaceOrRecreate", true, FREE, POD(""), 0, VPA_DECIDE_APPROVED},
+    {"no budget", "InPlaceOrRecreate", true, SPENT, POD(""), 0, VPA_DECIDE_DEFERRED},
+    {"no group", "InPlaceOrRecreate", true, NO_GROUP, POD(""), 0, VPA_DECIDE_DEFERRED},
+    {"pending pod", "InPlaceOrRecreate", true, FREE, "{'status':{'phase':'Pending'}}", 0,
+     VPA_DECIDE_DEFERRED},
+    {"D2", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "Deferred")), VPA_MILLISECOND,
+     VPA_DECIDE_DEFERRED},
+    {"deferred for five minutes", "InPlaceOrRecreate", true, FREE,
+     POD(PENDING("True", "Deferred")), 5 * VPA_MINUTE, VPA_DECIDE_DEFERRED},
+    {"D3", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "Deferred")), 5 * VPA_MINUTE + 1,
+     VPA_DECIDE_EVICT},
+    {"D4", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "Infeasible")), 0,
+     VPA_DECIDE_EVICT},
+    {"D5", "InPlaceOrRecreate", true, FREE, POD(PROGRESS("", "")), VPA_HOUR, VPA_DECIDE_DEFERRED},
+    {"D5 too long", "InPlaceOrRecreate", true, FREE, POD(PROGRESS("", "")), VPA_HOUR + 1,
+     VPA_DECIDE_EVICT},
+    {"D6", "InPlaceOrRecreate", true, FREE, POD(PROGRESS("Error", "")), 0, VPA_DECIDE_EVICT},
+    {"D7", "InPlaceOrRecreate", true, SPENT, POD(PENDING("True", "Infeasible")), VPA_HOUR,
+     VPA_DECIDE_DEFERRED},
+    {"D8", "InPlace", true, FREE, POD(PROGRESS("", "")), 2 * VPA_HOUR, VPA_DECIDE_DEFERRED},
+    {"D9", "InPlace", true, FREE, POD(PENDING("True", "Infeasible")), 0, VPA_DECIDE_INFEASIBLE},
+    {"in place", "InPlace", true, FREE, POD(""), 0, VPA_DECIDE_APPROVED},
+    {"D13", "InPlace", false, FREE, POD(""), 0, VPA_DECIDE_DEFERRED},
+    {"D15", "Recreate", true, FREE, POD(PROGRESS("", "")), VPA_HOUR + 1, VPA_DECIDE_EVICT},
+    {"unknown status", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "")), 0,
+     VPA_DECIDE_EVICT},
+};
+
+static struct vpa_object *vpa_of_mode(const char *mode, const char *target)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        "{'spec':{'updatePolicy':{'updateMode':'%s'}},'status':{'recommendation':{"
+        "'containerRecommendations':[{'containerName':'c','target':%s}]}}}",
+        mode, target);
+
+    return objects_vpa(&arena, text);
+}
+
+static struct vpa_replica_group *group_of(enum group_kind kind, struct vpa_replica_group *group)
+{
+    *group = (struct vpa_replica_group){.configured = 3, .running = 3, .tolerance = 1};
+    if (kind == SPENT)
+        group->evicted = 1;
+    return kind == NO_GROUP ? NULL : group;
+}
+
+START_TEST(decides_by_the_table)
+{
+    struct vpa_pod *pod = objects_pod(&arena, decisions[_i].pod);
+    struct vpa_object *vpa = vpa_of_mode(decisions[_i].mode, "{'cpu':'2'}");
+    struct vpa_update_options options = {.in_place_gate = decisions[_i].gate};
+    struct vpa_replica_group group;
+    enum vpa_update_decision got;
+
+    vpa_update_memory_set_first_seen(memory, "u", now() - decisions[_i].waited);
+    got = vpa_update_decide(pod, vpa, group_of(decisions[_i].group, &group), memory, &options,
+                            now());
+    ck_assert_msg(got == decisions[_i].want, "%s: %s", decisions[_i].name,
+                  vpa_update_decision_name(got));
+}
+END_TEST
+
+START_TEST(without_a_recommendation_nothing_is_decided)
+{
+    struct vpa_update_options options = {.in_place_gate = true};
+    struct vpa_replica_group group;
+
+    ck_assert_int_eq(vpa_update_decide(objects_pod(&arena, POD("")),
+                                       objects_vpa(&arena, "{}"), group_of(FREE, &group), memory,
+                                       &options, now()),
+                     VPA_DECIDE_DEFERRED); /* D14 */
+}
+END_TEST
+
+START_TEST(the_skip_flag_passes_over_the_budget_unless_a_container_restarts)
+{
+    struct vpa_pod *restarts = objects_pod(
+        &arena, "{'spec':{'containers':[{'name':'c','resizePolicy':[{'resourceName':'cpu',"
+                "'restartPolicy':'NotRequired'},{'resourceName':'memory','restartPolicy':"
+                "'RestartContainer'}]}]}}");
+    struct vpa_update_options options = {.in_place_gate = true, .in_place_skip_budget = true};
+    struct vpa_object *vpa = vpa_of_mode("InPlaceOrRecreate", "{'cpu':'2'}");
+    struct vpa_replica_group group;
+
+    group_of(SPENT, &group);
+    ck_assert_int_eq(
+        vpa_update_decide(objects_pod(&arena, POD("")), vpa, &group, memory, &options, now()),
+        VPA_DECIDE_APPROVED);
+    ck_assert_int_eq(vpa_update_decide(restarts, vpa, &group, memory, &options, now()),
+                     VPA_DECIDE_DEFERRED);
+}
+END_TEST
+
+START_TEST(an_infeasible_resize_is_retried_when_less_is_wanted)
+{
+    struct vpa_update_options options = {.in_place_gate = true};
+    struct vpa_pod *pod = objects_pod(&arena, POD(""));
+    struct vpa_object *vpa = vpa_of_mode("InPlace", "{'cpu':'2','memory':'2Gi'}");
+    struct vpa_replica_group group;
+
+    vpa_update_memory_record_infeasible(memory, "u", &vpa->recommendation);
+    ck_assert_int_eq(vpa_update_decide(pod, vpa, group_of(FREE, &group), memory, &options, now()),
+                     VPA_DECIDE_INFEASIBLE_CACHED);
+    vpa = vpa_of_mode("InPlace", "{'cpu':'1','memory':'2Gi'}");
+    ck_assert_int_eq(vpa_update_decide(pod, vpa, &group, memory, &options, now()),
+                     VPA_DECIDE_APPROVED); /* D11 */
+    vpa = vpa_of_mode("InPlace", "{'cpu':'4','memory':'2Gi'}");
+    ck_assert_int_eq(vpa_update_decide(pod, vpa, &group, memory, &options, now()),
+                     VPA_DECIDE_INFEASIBLE_CACHED); /* D12 */
+    /* Recording a record onto itself keeps it. */
+    vpa_update_memory_record_infeasible(memory, "u", vpa_update_memory_infeasible(memory, "u"));
+    ck_assert_uint_eq(vpa_update_memory_infeasible(memory, "u")->container_count, 1);
+}
+END_TEST
+
+START_TEST(compares_records_of_a_repeated_name)
+{
+    struct vpa_object *twice = objects_vpa(
+        &arena, "{'status':{'recommendation':{'containerRecommendations':[{'containerName':'c',"
+                "'target':{'cpu':'3'}},{'containerName':'c','target':{'cpu':'1'}}]}}}");
+    struct vpa_object *vpa = vpa_of_mode("InPlace", "{'cpu':'2'}");
+
+    ck_assert(vpa_recommendation_lower(&vpa->recommendation, &twice->recommendation, false));
+    ck_assert(!vpa_recommendation_lower(&vpa->recommendation, &twice->recommendation, true));
+    ck_assert(!vpa_recommendation_lower(NULL, &twice->recommendation, true));
+    ck_assert(!vpa_recommendation_lower(&vpa->recommendation, NULL, true));
+}
+END_TEST
+
+START_TEST(keeps_by_mode)
+{
+    ck_assert(vpa_update_kept_by_filter(VPA_MODE_RECREATE, VPA_DECIDE_APPROVED));
+    ck_assert(vpa_update_kept_by_filter(VPA_MODE_IN_PLACE_OR_RECREATE, VPA_DECIDE_EVICT));
+    ck_assert(!vpa_update_kept_by_filter(VPA_MODE_RECREATE, VPA_DECIDE_EVICT));
+    ck_assert(vpa_update_kept_by_filter(VPA_MODE_IN_PLACE, VPA_DECIDE_DEFERRED));
+    ck_assert(vpa_update_kept_by_filter(VPA_MODE_IN_PLACE, VPA_DECIDE_INFEASIBLE));
+    ck_assert(!vpa_update_kept_by_filter(VPA_MODE_IN_PLACE_OR_RECREATE, VPA_DECIDE_DEFERRED));
+    ck_assert(!vpa_update_kept_by_filter(VPA_MODE_IN_PLACE, VPA_DECIDE_INFEASIBLE_CACHED));
+}
+END_TEST
+
+START_TEST(evicts_only_what_may_go)
+{
+    struct vpa_replica_group group;
+    struct vpa_pod *running = objects_pod(&arena, POD(""));
+    struct vpa_pod *pending = objects_pod(&arena, "{'status':{'phase':'Pending'}}");
+    struct vpa_pod *stuck = objects_pod(&arena, POD(PENDING("True", "Infeasible")));
+
+    ck_assert(!vpa_can_evict(running, NULL, memory, now()));
+    ck_assert(vpa_can_evict(running, group_of(FREE, &group), memory, now()));
+    ck_assert(vpa_can_evict(stuck, &group, memory, now()));
+    group.below_min = true;
+    ck_assert(!vpa_can_evict(running, &group, memory, now()));
+    ck_assert(vpa_can_evict(pending, &group, memory, now()));
+    group_of(SPENT, &group);
+    ck_assert(!vpa_can_evict(running, &group, memory, now()));
+    ck_assert(vpa_can_evict(pending, &group, memory, now()));
+    ck_assert(!vpa_resize_stalled(running, &group, memory, now()));
+}
+END_TEST
+
+#define BOOSTED(phase, conditions)                                                                 \
+    "{'metadata':{'uid':'u','annotations':{'vpaCpuStartupBoost/c':'{}','x':'y'}},'spec':{"         \
+    "'containers':[{'name':'c'}]},'status':{'phase':'" phase "','conditions':[" conditions "]}}"
+#define READY "{'type':'Ready','status':'True','lastTransitionTime':'2026-03-01T11:00:00Z'}"
+
+static const struct {
+    const char *name, *pod;
+    bool gate;
+    enum group_kind group;
+    bool want;
+} unboosts[] = {
+    {"ready", BOOSTED("Running", READY), true, FREE, true},
+    {"gate off", BOOSTED("Running", READY), false, FREE, false},
+    {"pending", BOOSTED("Pending", READY), true, FREE, false},
+    {"not ready", BOOSTED("Running", ""), true, FREE, false},
+    {"no marker", POD(READY), true, FREE, false},
+    {"no group", BOOSTED("Running", READY), true, NO_GROUP, false},
+    {"no budget", BOOSTED("Running", READY), true, SPENT, false},
+    {"in resize", BOOSTED("Running", READY "," PROGRESS("", "")), true, FREE, false},
+};
+
+START_TEST(takes_back_boosts_that_are_over)
+{
+    struct vpa_update_options options = {.boost_gate = unboosts[_i].gate};
+    struct vpa_object *vpa =
+        objects_vpa(&arena, "{'spec':{'startupBoost':{'cpu':{'durationSeconds':60}}}}");
+    struct vpa_replica_group group;
+
+    ck_assert_msg(vpa_can_unboost(objects_pod(&arena, unboosts[_i].pod), vpa,
+                                  group_of(unboosts[_i].group, &group), &options,
+                                  now()) == unboosts[_i].want,
+                  "%s", unboosts[_i].name);
+}
+END_TEST
+
+static bool only_u(void *ctx, const char *uid)
+{
+    (void)ctx;
+    return vpa_str_eq(uid, "u");
+}
+
+START_TEST(memory_goes_with_the_pods)
+{
+    struct vpa_object *vpa = vpa_of_mode("InPlace", "{'cpu':'2'}");
+    vpa_time t;
+    size_t count;
+
+    ck_assert(vpa_update_memory_first_seen(memory, "u", now()) == now());
+    ck_assert(vpa_update_memory_first_seen(memory, "u", now() + 5) == now());
+    vpa_update_memory_first_seen(memory, "gone", now());
+    vpa_update_memory_record_infeasible(memory, "gone", &vpa->recommendation);
+    vpa_update_memory_record_infeasible(memory, "b", &vpa->recommendation);
+
+    vpa_auto_free const char **uids = vpa_update_memory_infeasible_uids(memory, &count);
+
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(uids[0], "b");
+    ck_assert_str_eq(uids[1], "gone");
+    vpa_update_memory_sweep(memory, only_u, NULL);
+    ck_assert(!vpa_update_memory_find_first_seen(memory, "gone", &t));
+    ck_assert_ptr_null(vpa_update_memory_infeasible(memory, "gone"));
+    ck_assert(vpa_update_memory_find_first_seen(memory, "u", &t) && t == now());
+    ck_assert_ptr_null(vpa_update_memory_infeasible(memory, "u"));
+}
+END_TEST
+
+START_TEST(everything_has_a_name)
+{
+    for (int i = VPA_RESIZE_NONE; i <= VPA_RESIZE_ERROR; i++)
+        ck_assert_str_ne(vpa_resize_status_name((enum vpa_resize_status)i), "");
+    for (int i = VPA_DECIDE_APPROVED; i <= VPA_DECIDE_INFEASIBLE_CACHED; i++)
+        ck_assert_str_ne(vpa_update_decision_name((enum vpa_update_decision)i), "");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("update");
+    TCase *tc = tcase_create("update");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, reads_the_resize_status, 0, VPA_COUNT(statuses));
+    tcase_add_loop_test(tc, knows_the_modes, 0, VPA_COUNT(modes));
+    tcase_add_loop_test(tc, decides_by_the_table, 0, VPA_COUNT(decisions));
+    tcase_add_test(tc, without_a_recommendation_nothing_is_decided);
+    tcase_add_test(tc, the_skip_flag_passes_over_the_budget_unless_a_container_restarts);
+    tcase_add_test(tc, an_infeasible_resize_is_retried_when_less_is_wanted);
+    tcase_add_test(tc, compares_records_of_a_repeated_name);
+    tcase_add_test(tc, keeps_by_mode);
+    tcase_add_test(tc, evicts_only_what_may_go);
+    tcase_add_loop_test(tc, takes_back_boosts_that_are_over, 0, VPA_COUNT(unboosts));
+    tcase_add_test(tc, memory_goes_with_the_pods);
+    tcase_add_test(tc, everything_has_a_name);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
