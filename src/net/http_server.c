@@ -247,9 +247,9 @@ static void on_log(void *cls, const char *format, va_list args)
     vpa_auto_buf text;
 
     (void)cls;
+    vpa_buf_init(&text, 4096);
     if (!vpa_log_enabled(5, __FILE__)) /* mostly peers that go away or speak no TLS */
         return;
-    vpa_buf_init(&text, 4096);
     vpa_buf_vprintf(&text, format, args);
     VPA_V(5, "HTTP server", VPA_KV("message", vpa_buf_text(&text)));
 }
