@@ -1,0 +1,69 @@
+"""kubectl against the cluster, as an administrator uses it."""
+import json
+import os
+import shutil
+import subprocess
+
+from cluster import ROOT, until
+from s_recommend import NAMESPACE, start_workloads
+
+
+def kubectl_of(cluster, factory):
+    program = shutil.which("kubectl")
+    if cluster.tier != "sim" and "kubectl" in cluster.plane.assets:
+        program = cluster.plane.assets["kubectl"]
+    if not program:
+        raise factory.skip("no kubectl on this machine")
+
+    def run(*arguments, text=None, fails=False):
+        done = subprocess.run([program, f"--kubeconfig={cluster.plane.kubeconfig}",
+                               f"--cache-dir={cluster.processes.folder / 'kubectl-cache'}", *arguments],
+                              input=text, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "HOME": str(cluster.processes.folder)})
+        assert (done.returncode != 0) == fails, (arguments, done.stdout, done.stderr)
+        return done.stdout + (done.stderr if fails else "")
+    return run
+
+
+def scenario_kubectl(make):
+    """get, describe, apply, patch, top, get -w, diff, explain, delete, and apply -k of the manifests."""
+    cluster = make(rate=60.0)
+    kubectl = kubectl_of(cluster, make)
+    out = kubectl("apply", "-k", str(ROOT / "deploy"))
+    assert "customresourcedefinition.apiextensions.k8s.io/verticalpodautoscalers.autoscaling.k8s.io created" in out, out
+    assert "deployment.apps/vpa-recommender created" in out, out
+    start_workloads(cluster)
+    for daemon in ("recommender", "updater", "admission-controller"):
+        kubectl("-n", "kube-system", "scale", "deployment", f"vpa-{daemon}", "--replicas=0")
+    cluster.start_daemon("recommender", "--recommender-interval=" + ("1m" if cluster.tier == "sim" else "5s"))
+    until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
+    table = kubectl("-n", NAMESPACE, "get", "vpa")
+    header, *rows = table.splitlines()
+    assert header.split() == ["NAME", "MODE", "CPU", "MEM", "PROVIDED", "AGE"], table
+    mongodb = next(r.split() for r in rows if r.startswith("mongodb"))
+    assert mongodb[1] == "Auto" and mongodb[4] == "True", mongodb
+    described = kubectl("-n", NAMESPACE, "describe", "vpa", "mongodb")
+    for text in ("Container Recommendations:", "Lower Bound:", "Uncapped Target:", "RecommendationProvided"):
+        assert text in described, described
+    assert "configured" in kubectl("apply", "-f", "-", text=json.dumps({
+        "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": NAMESPACE},
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                 "updatePolicy": {"updateMode": "Initial"}}}))
+    assert "patched" in kubectl("-n", NAMESPACE, "patch", "vpa", "web", "--type=merge", "-p",
+                                '{"spec":{"updatePolicy":{"minReplicas":1}}}')
+    assert cluster.client.get("VerticalPodAutoscaler", "web", NAMESPACE)["spec"]["updatePolicy"] == {
+        "updateMode": "Initial", "minReplicas": 1}
+    top = kubectl("-n", NAMESPACE, "top", "pods")
+    assert "mongodb-0" in top and "Mi" in top, top
+    wide = kubectl("-n", NAMESPACE, "get", "pods", "-o", "wide")
+    assert "Running" in wide and "node-" in wide, wide
+    watched = kubectl("-n", NAMESPACE, "get", "vpa", "web", "-w", "--request-timeout=2s")
+    assert watched.splitlines()[1].startswith("web"), watched
+    refused = kubectl("apply", "-f", "-", fails=True, text=json.dumps({
+        "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "bad", "namespace": NAMESPACE},
+        "spec": {"targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Sometimes"}}}))
+    assert 'Unsupported value: "Sometimes"' in refused, refused
+    assert "targetRef" in kubectl("explain", "vpa.spec")
+    assert "deleted" in kubectl("-n", NAMESPACE, "delete", "vpa", "web")
