@@ -24,6 +24,8 @@
 
 #include "vpa/base/mem.h"
 
+__extension__ typedef unsigned __int128 uint128;
+
 static const double LN2_HIGH = 6.93147180369123816490e-01;
 static const double LN2_LOW = 1.90821492927058770002e-10;
 
@@ -170,14 +172,21 @@ int64_t vpa_hround(double x)
 }
 
 /*
- * Shortest digits. A decimal of up to 15 digits survives the way through a normal double, so if 15
- * digits read back they are the shortest once trailing zeros are gone; else 16 or 17 are needed.
- * Below a power of two doubles lie closer together than above it, so there the correctly rounded 16
- * digits can miss while the next decimal above still hits. Subnormal numbers have fewer digits: try
- * from one upward.
+ * Shortest digits, the way Steele and White's (FP)3 finds them: produce decimal digits of the exact
+ * value and stop as soon as what is left lies within half a unit of the last binary place, for then
+ * any reader comes back to the same double. For numbers with a fraction between 2^-60 and 2^53 the
+ * value is m / 2^n with n at most 112, the whole part is printed as an integer and the rest takes
+ * one multiplication by ten and one shift per digit in 128 bits. Weights and amounts are all of
+ * that kind.
+ *
+ * The others (huge, tiny) go through the C library: a decimal of up to 15 digits survives the way
+ * through a normal double, so if 15 digits read back they are the shortest once trailing zeros are
+ * gone; else 16 or 17 are needed. Below a power of two doubles lie closer together than above it,
+ * so there the correctly rounded 16 digits can miss while the next decimal above still hits.
+ * Subnormal numbers have fewer digits: try from one upward.
  */
 struct decimal {
-    char digits[20]; /* without point, no trailing zeros */
+    char digits[40]; /* without point, no trailing zeros */
     int count;
     int point; /* 0.digits * 10^point */
 };
@@ -219,10 +228,72 @@ static void step_up(struct decimal *d)
     d->point++;
 }
 
+/* The digits of the whole part, if there is one. */
+static void put_whole(uint64_t whole, struct decimal *out)
+{
+    out->count =
+        whole ? snprintf(out->digits, sizeof(out->digits), "%llu", (unsigned long long)whole) : 0;
+    out->point = out->count;
+}
+
+/* Leading zeros of a number below one move the point instead. */
+static void put_digit(struct decimal *out, unsigned digit)
+{
+    if (out->count == 0 && digit == 0)
+        out->point--;
+    else
+        out->digits[out->count++] = (char)('0' + digit);
+}
+
+/* False when x is not one of those that fit; x is not a whole number. */
+static bool shortest_fraction(double x, struct decimal *out)
+{
+    int exponent;
+    double m = frexp(x, &exponent);
+    int n = 53 - exponent; /* x = mantissa / 2^n */
+    if (n < 1 || n > 112)
+        return false;
+
+    uint64_t mantissa = (uint64_t)ldexp(m, 53);
+    bool even = (mantissa & 1) == 0;
+    /* All in quarters of a unit of the last place: above a power of two the lower half is a
+     * quarter. */
+    uint128 one = (uint128)1 << (n + 2);
+    uint128 scaled = (uint128)mantissa << 2;
+    uint128 rest = scaled & (one - 1);
+    uint128 high = 2, low = m == 0.5 ? 1 : 2;
+
+    put_whole((uint64_t)(scaled >> (n + 2)), out);
+    for (;;) {
+        rest *= 10;
+        high *= 10;
+        low *= 10;
+        unsigned digit = (unsigned)(rest >> (n + 2));
+        rest &= one - 1;
+        bool may_cut = even ? rest <= low : rest < low;
+        bool may_raise = even ? rest + high >= one : rest + high > one;
+        if (!may_cut && !may_raise) {
+            put_digit(out, digit);
+            continue;
+        }
+        bool raise = may_raise;
+        if (may_cut && may_raise)
+            raise = rest * 2 > one || (rest * 2 == one && (digit & 1));
+        if (raise && digit == 9)
+            return false; /* a carry cannot happen; if it did, the long way knows it too */
+        put_digit(out, digit + raise);
+        out->digits[out->count] = '\0';
+        return true;
+    }
+}
+
 static void shortest(double x, struct decimal *out)
 {
     int exponent;
     bool power_of_two = frexp(x, &exponent) == 0.5;
+
+    if (x != trunc(x) && shortest_fraction(x, out))
+        return;
 
     for (int count = x < 0x1p-1022 ? 1 : 15; count <= 17; count++) {
         print_digits(x, count, out);
