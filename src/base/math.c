@@ -207,7 +207,7 @@ static void print_digits(double x, int count, struct decimal *out)
 
 static bool reads_back(const struct decimal *d, double x)
 {
-    char text[40];
+    char text[64];
 
     snprintf(text, sizeof(text), "0.%se%d", d->digits, d->point);
     return strtod(text, NULL) == x;
