@@ -157,8 +157,7 @@ int vpa_container_record_oom(struct vpa_container_state *c, struct vpa_aggregate
     vpa_amount needed =
         vpa_amount_max(add_amounts(used, vpa_amount_from_double(a->settings.oom_min_bump_up)),
                        vpa_amount_scale(used, a->settings.oom_bump_up_ratio));
-    if (!add_memory(c, a, t, needed, true, observer))
-        return vpa_fail(err, VPA_INVALID, "adding OOM sample failed");
+    add_memory(c, a, t, needed, true, observer); /* never refused: needed is not negative */
     return 0;
 }
 

@@ -37,7 +37,8 @@ bool vpa_container_add_cpu(struct vpa_container_state *c, struct vpa_aggregate *
                            vpa_amount millis, const struct vpa_usage_observer *observer);
 bool vpa_container_add_memory(struct vpa_container_state *c, struct vpa_aggregate *a, vpa_time t,
                               vpa_amount bytes, const struct vpa_usage_observer *observer);
-/* An OOM kill at t with that memory request. VPA_INVALID when it is too old or refused. */
+/* An OOM kill at t with that memory request. VPA_INVALID when it is older than the last memory
+ * sample by more than an interval. */
 int vpa_container_record_oom(struct vpa_container_state *c, struct vpa_aggregate *a, vpa_time t,
                              vpa_amount requested, const struct vpa_usage_observer *observer,
                              struct vpa_error *err) VPA_MUST_CHECK;

@@ -1,0 +1,123 @@
+/*
+ * What the tests of the model share: objects from JSON, instants from text. Include after check.h.
+ */
+#ifndef MODEL_FIXTURE_H
+#define MODEL_FIXTURE_H
+
+#include <string.h>
+
+#include "vpa/model/cluster.h"
+
+#define DAY (24 * VPA_HOUR)
+#define MI (INT64_C(1) << 20)
+
+static inline vpa_time at(const char *text)
+{
+    struct vpa_error err = {0};
+    vpa_time t = 0;
+
+    ck_assert_msg(vpa_time_parse(text, &t, &err) == 0, "%s", err.text);
+    return t;
+}
+
+static inline const struct vpa_json *json(struct vpa_arena *arena, const char *text)
+{
+    struct vpa_error err = {0};
+    const struct vpa_json *root = NULL;
+
+    ck_assert_msg(vpa_json_parse(arena, text, strlen(text), &root, &err) == 0, "%s", err.text);
+    return root;
+}
+
+static inline struct vpa_object *vpa_of(struct vpa_arena *arena, const char *text)
+{
+    struct vpa_object *object = vpa_arena_zalloc(arena, sizeof(*object));
+    struct vpa_error err = {0};
+
+    ck_assert_msg(vpa_object_decode(arena, json(arena, text), object, &err) == 0, "%s", err.text);
+    return object;
+}
+
+static inline struct vpa_pod *pod_of(struct vpa_arena *arena, const char *text)
+{
+    struct vpa_pod *pod = vpa_arena_zalloc(arena, sizeof(*pod));
+    struct vpa_error err = {0};
+
+    ck_assert_msg(vpa_pod_decode(arena, json(arena, text), pod, &err) == 0, "%s", err.text);
+    return pod;
+}
+
+/* A running pod with one container "app" in namespace "ns". */
+static inline struct vpa_pod *simple_pod(struct vpa_arena *arena, const char *name,
+                                         const char *labels)
+{
+    return pod_of(arena, vpa_arena_printf(
+                             arena,
+                             "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"%s\",\"uid\":\"u-%s\","
+                             "\"labels\":%s},\"spec\":{\"containers\":[{\"name\":\"app\"}]},"
+                             "\"status\":{\"phase\":\"Running\"}}",
+                             name, name, labels));
+}
+
+static inline struct vpa_object *simple_vpa(struct vpa_arena *arena, const char *name)
+{
+    return vpa_of(arena, vpa_arena_printf(
+                             arena, "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"%s\"}}", name));
+}
+
+static inline struct vpa_selector *selector_of(struct vpa_arena *arena, const char *text)
+{
+    struct vpa_selector *selector = vpa_arena_zalloc(arena, sizeof(*selector));
+    struct vpa_error err = {0};
+
+    ck_assert_msg(vpa_selector_parse(arena, text, selector, &err) == 0, "%s", err.text);
+    return selector;
+}
+
+static inline const struct vpa_container_policy *policy_of(struct vpa_arena *arena,
+                                                           const char *text)
+{
+    struct vpa_resource_policy policy;
+    struct vpa_error err = {0};
+    const struct vpa_json *root =
+        json(arena, vpa_arena_printf(arena, "{\"containerPolicies\":[%s]}", text));
+
+    ck_assert_msg(vpa_resource_policy_decode(arena, root, &policy, &err) == 0, "%s", err.text);
+    return policy.containers;
+}
+
+static inline struct vpa_checkpoint_status *checkpoint_of(struct vpa_arena *arena, const char *text)
+{
+    struct vpa_checkpoint checkpoint;
+    struct vpa_checkpoint_status *status = vpa_arena_alloc(arena, sizeof(*status));
+    struct vpa_error err = {0};
+    const struct vpa_json *root = json(arena, vpa_arena_printf(arena, "{\"status\":%s}", text));
+
+    ck_assert_msg(vpa_checkpoint_decode(arena, root, &checkpoint, &err) == 0, "%s", err.text);
+    *status = checkpoint.status;
+    return status;
+}
+
+static inline const char *checkpoint_text(struct vpa_arena *arena,
+                                          const struct vpa_checkpoint_status *status)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text;
+
+    vpa_buf_init(&text, 1 << 20);
+    vpa_json_writer_init(&w, &text);
+    vpa_checkpoint_status_encode(&w, status);
+    return vpa_arena_strdup(arena, vpa_buf_text(&text));
+}
+
+static inline int run_suite(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
+
+#endif

@@ -1,0 +1,251 @@
+/* Container states: examples E12 and E24 of the specification, edges of the interval, OOM. */
+#include <check.h>
+
+#include "model_fixture.h"
+
+static struct vpa_aggregation global;
+static struct vpa_aggregate a;
+static struct vpa_container_state c;
+static vpa_time t;
+
+static void setup(void)
+{
+    vpa_aggregation_init(&global);
+    t = at("2017-04-18T17:35:05Z");
+    vpa_aggregate_init(&a, &global, t);
+    vpa_container_state_init(&c);
+}
+
+static void teardown(void)
+{
+    vpa_aggregate_release(&a);
+    vpa_aggregation_release(&global);
+}
+
+static int oom(vpa_time when, vpa_amount bytes)
+{
+    struct vpa_error err;
+
+    return vpa_container_record_oom(&c, &a, when, bytes, NULL, &err);
+}
+
+static bool use(vpa_time when, vpa_amount bytes)
+{
+    return vpa_container_add_memory(&c, &a, when, bytes, NULL);
+}
+
+static double weight(uint32_t bucket)
+{
+    return vpa_histogram_weight(&a.memory.h, bucket);
+}
+
+START_TEST(cpu_samples_come_in_order)
+{
+    ck_assert(vpa_container_add_cpu(&c, &a, t, 100, NULL));
+    ck_assert(!vpa_container_add_cpu(&c, &a, t, 100, NULL));
+    ck_assert(!vpa_container_add_cpu(&c, &a, t - 1, 100, NULL));
+    ck_assert(!vpa_container_add_cpu(&c, &a, t + 1, -1, NULL));
+    ck_assert(vpa_container_add_cpu(&c, &a, t + 1, 0, NULL));
+    ck_assert_int_eq(a.sample_count, 2);
+    ck_assert(vpa_container_time(&c, VPA_LAST_CPU) == t + 1);
+}
+END_TEST
+
+START_TEST(instants_keep_nanoseconds_and_early_years)
+{
+    struct vpa_container_state fresh;
+
+    vpa_container_state_init(&fresh);
+    ck_assert(vpa_time_is_unset(vpa_container_time(&fresh, VPA_WINDOW_END)));
+    ck_assert(vpa_container_add_cpu(&c, &a, at("1969-12-31T23:59:58.25Z"), 1, NULL));
+    ck_assert(vpa_container_time(&c, VPA_LAST_CPU) == at("1969-12-31T23:59:58.25Z"));
+    ck_assert(vpa_container_add_cpu(&c, &a, at("9999-12-31T23:59:59.000000001Z"), 1, NULL));
+    ck_assert(vpa_container_time(&c, VPA_LAST_CPU) == at("9999-12-31T23:59:59.000000001Z"));
+}
+END_TEST
+
+START_TEST(outdated_memory_samples)
+{
+    ck_assert(use(t, 500 * MI));
+    ck_assert(use(t + VPA_MINUTE, 400 * MI));
+    ck_assert(!use(t - VPA_MINUTE, 700 * MI));
+    ck_assert(!use(t + VPA_MINUTE, -1));
+    ck_assert(use(t + VPA_MINUTE, 700 * MI)); /* equal time is taken */
+    ck_assert(use(t + 25 * (vpa_time)VPA_HOUR, 650 * MI));
+    ck_assert(weight(31) == 0.83087120203452902);
+    ck_assert(weight(30) == 1.661742404069058);
+    ck_assert(vpa_decay_percentile(&a.memory, 0.9) == 752988293.72072077);
+}
+END_TEST
+
+START_TEST(repeated_ooms_do_not_run_away)
+{
+    ck_assert_int_eq(oom(t, 1000 * MI), 0);
+    ck_assert_int_eq(c.oom_peak, 1258291200);
+    ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == at("2017-04-19T17:35:05Z"));
+    ck_assert(weight(40) == 0.83087120203452902);
+    ck_assert_int_eq(oom(t, 999 * MI), 0);
+    ck_assert_int_eq(c.oom_peak, 1258291200);
+    ck_assert_int_eq(oom(t, 2000 * MI), 0);
+    ck_assert_int_eq(c.oom_peak, 2516582400);
+    ck_assert(weight(53) == 0.83087120203452902);
+    ck_assert(weight(40) == 0.0);
+}
+END_TEST
+
+START_TEST(small_ooms_get_the_minimum)
+{
+    ck_assert_int_eq(oom(t, MI), 0);
+    ck_assert_int_eq(c.oom_peak, 105906176);
+}
+END_TEST
+
+START_TEST(oom_starts_from_the_usage_peak)
+{
+    ck_assert(use(t, 3000 * MI));
+    ck_assert_int_eq(oom(t, 1000 * MI), 0);
+    ck_assert_int_eq(c.oom_peak, 3774873600);
+    ck_assert(weight(61) == 0.83087120203452902);
+}
+END_TEST
+
+START_TEST(old_ooms_are_refused)
+{
+    struct vpa_error err;
+
+    ck_assert(use(t, 1000 * MI));
+    ck_assert_int_eq(vpa_container_record_oom(&c, &a, t - DAY - 1, 1000 * MI, NULL, &err), -1);
+    ck_assert_str_eq(err.text, "OOM event will be discarded - it is too old "
+                               "(2017-04-17 17:35:04.999999999 +0000 UTC)");
+    ck_assert_int_eq(vpa_container_record_oom(&c, &a, t - 30 * (vpa_time)VPA_HOUR, 1, NULL, &err),
+                     -1);
+    ck_assert_str_eq(err.text,
+                     "OOM event will be discarded - it is too old (2017-04-17 11:35:05 +0000 UTC)");
+    ck_assert_int_eq(oom(t - DAY, 1000 * MI), 0);
+    ck_assert(vpa_container_time(&c, VPA_LAST_MEMORY) == t - DAY); /* moves backwards */
+}
+END_TEST
+
+START_TEST(negative_requests_count_as_nothing_used)
+{
+    ck_assert_int_eq(oom(t, -5 * MI), 0);
+    ck_assert_int_eq(c.oom_peak, 104857600);
+}
+END_TEST
+
+START_TEST(huge_requests_saturate)
+{
+    ck_assert_int_eq(oom(t, INT64_MAX), 0);
+    ck_assert_int_eq(c.oom_peak, INT64_MAX);
+    ck_assert_uint_eq(a.memory.h.max, 175);
+}
+END_TEST
+
+START_TEST(oom_two_days_later_opens_an_interval)
+{
+    ck_assert(use(t, 2000 * MI));
+    ck_assert_int_eq(oom(t + 2 * (vpa_time)DAY, 1000 * MI), 0);
+    ck_assert_int_eq(c.oom_peak, 2516582400);
+    ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == at("2017-04-21T17:35:05Z"));
+    ck_assert(weight(50) == 0.83087120203452902);
+    ck_assert(weight(53) == 3.3234848081381161);
+}
+END_TEST
+
+START_TEST(zero_peak_hides_the_rest_of_its_interval)
+{
+    ck_assert(use(t, 0));
+    ck_assert(use(t + VPA_MINUTE, 500 * MI));
+    ck_assert(use(t + 2 * VPA_MINUTE, 600 * MI));
+    ck_assert_int_eq(c.memory_peak, 0);
+    ck_assert(weight(0) == 0.83087120203452902);
+    ck_assert(a.memory.h.total == 0.83087120203452902);
+}
+END_TEST
+
+START_TEST(intervals_without_samples_are_skipped)
+{
+    ck_assert(use(t, 500 * MI));
+    ck_assert(use(t + 123 * (vpa_time)VPA_HOUR, 600 * MI));
+    ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == at("2017-04-24T17:35:05Z"));
+    ck_assert(weight(26) == 0.83087120203452902);
+    ck_assert(weight(29) == 26.587878465104939);
+}
+END_TEST
+
+START_TEST(open_peak_is_that_of_usage_or_oom)
+{
+    vpa_time end;
+    vpa_amount peak;
+
+    ck_assert(!vpa_container_open_peak(&c, t, &end, &peak));
+    ck_assert(use(t, 100 * MI));
+    ck_assert(vpa_container_open_peak(&c, t, &end, &peak));
+    ck_assert_int_eq(peak, 100 * MI);
+    ck_assert_int_eq(oom(t, 100 * MI), 0);
+    ck_assert(vpa_container_open_peak(&c, t + DAY - 1, &end, &peak));
+    ck_assert_int_eq(peak, 200 * MI);
+    ck_assert(end == t + DAY);
+    ck_assert(!vpa_container_open_peak(&c, t + DAY, &end, &peak));
+}
+END_TEST
+
+struct seen {
+    int count;
+    vpa_amount usage;
+    bool oom;
+    enum vpa_kind kind;
+};
+
+static void see(void *ctx, const struct vpa_aggregate *aggregate, enum vpa_kind kind,
+                vpa_amount usage, bool is_oom)
+{
+    struct seen *seen = ctx;
+
+    ck_assert_ptr_eq(aggregate, &a);
+    *seen = (struct seen){seen->count + 1, usage, is_oom, kind};
+}
+
+START_TEST(observer_hears_of_scaled_containers)
+{
+    struct seen seen = {0};
+    struct vpa_usage_observer observer = {&seen, see};
+    struct vpa_error err;
+
+    ck_assert(vpa_container_add_cpu(&c, &a, t, 100, &observer));
+    ck_assert_int_eq(seen.count, 0);
+    a.settings.under_vpa = true;
+    vpa_settings_apply_policy(&a.settings, NULL, true);
+    ck_assert(vpa_container_add_cpu(&c, &a, t + 1, 100, &observer));
+    ck_assert_int_eq(seen.count, 1);
+    ck_assert_int_eq(seen.kind, VPA_KIND_CPU);
+    ck_assert(!vpa_container_add_cpu(&c, &a, t, 100, &observer));
+    ck_assert_int_eq(seen.count, 1);
+    ck_assert_int_eq(vpa_container_record_oom(&c, &a, t, 100 * MI, &observer, &err), 0);
+    ck_assert_int_eq(seen.usage, 200 * MI);
+    ck_assert(seen.oom);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("container");
+    TCase *tc = tcase_create("container");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, cpu_samples_come_in_order);
+    tcase_add_test(tc, instants_keep_nanoseconds_and_early_years);
+    tcase_add_test(tc, outdated_memory_samples);
+    tcase_add_test(tc, repeated_ooms_do_not_run_away);
+    tcase_add_test(tc, small_ooms_get_the_minimum);
+    tcase_add_test(tc, oom_starts_from_the_usage_peak);
+    tcase_add_test(tc, old_ooms_are_refused);
+    tcase_add_test(tc, negative_requests_count_as_nothing_used);
+    tcase_add_test(tc, huge_requests_saturate);
+    tcase_add_test(tc, oom_two_days_later_opens_an_interval);
+    tcase_add_test(tc, zero_peak_hides_the_rest_of_its_interval);
+    tcase_add_test(tc, intervals_without_samples_are_skipped);
+    tcase_add_test(tc, open_peak_is_that_of_usage_or_oom);
+    tcase_add_test(tc, observer_hears_of_scaled_containers);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

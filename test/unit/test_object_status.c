@@ -1,0 +1,283 @@
+/* Status of a VPA: conditions, comparison, patch text. */
+#include <check.h>
+
+#include "model_fixture.h"
+#include "vpa/model/object_status.h"
+
+#define T0 "2026-01-15T14:00:00Z"
+#define T1 "2026-01-15T15:00:00Z"
+
+static struct vpa_arena arena;
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+}
+
+static void teardown(void)
+{
+    vpa_arena_release(&arena);
+}
+
+static struct vpa_recommendation recommendation(const char *cpu)
+{
+    struct vpa_recommendation rec = {.present = true};
+    struct vpa_error err;
+    const char *text = "{}";
+
+    if (cpu)
+        text =
+            vpa_arena_printf(&arena,
+                             "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":"
+                             "{\"cpu\":\"%s\"}}]}",
+                             cpu);
+    ck_assert_int_eq(vpa_recommendation_decode(&arena, json(&arena, text), &rec, &err), 0);
+    return rec;
+}
+
+static struct vpa_object *object_with(const char *status)
+{
+    return vpa_of(&arena, vpa_arena_printf(&arena,
+                                           "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"v\","
+                                           "\"generation\":3},\"status\":%s}",
+                                           status));
+}
+
+static const char *patch(const struct vpa_object_status *status)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text;
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_json_writer_init(&w, &text);
+    vpa_object_status_encode_patch(&w, status);
+    ck_assert(vpa_json_writer_done(&w));
+    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
+}
+
+#define PATCH(body)                                                                                \
+    "[{\"op\":\"add\",\"path\":\"/status\",\"value\":{" body ",\"observedGeneration\":3}}]"
+#define REC                                                                                        \
+    "\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"    \
+    "\"cpu\":\"1\"}}]}"
+#define NO_PODS(at)                                                                                \
+    "{\"type\":\"NoPodsMatched\",\"status\":\"True\",\"lastTransitionTime\":\"" at                 \
+    "\",\"reason\":\"NoPodsMatched\",\"message\":\"No pods match this VPA object\"}"
+#define NOT_PROVIDED                                                                               \
+    "{\"type\":\"RecommendationProvided\",\"status\":\"False\",\"lastTransitionTime\":\"" T1       \
+    "\",\"reason\":\"NoPodsMatched\",\"message\":\"No pods match this VPA object\"}"
+#define PROVIDED(at)                                                                               \
+    "{\"type\":\"RecommendationProvided\",\"status\":\"True\",\"lastTransitionTime\":\"" at "\"}"
+#define UNSUPPORTED(at)                                                                            \
+    "{\"type\":\"ConfigUnsupported\",\"status\":\"True\",\"lastTransitionTime\":\"" at             \
+    "\",\"message\":\"Cannot read targetRef\"}"
+
+static const struct {
+    const char *name, *stored, *unsupported;
+    bool pods, recommendation;
+    const char *patch;
+} statuses[] = {
+    {"fresh, no pods", "{}", NULL, false, false,
+     PATCH("\"recommendation\":{},\"conditions\":[" NO_PODS(T1) "," NOT_PROVIDED "]")},
+    {"pods and recommendation", "{}", NULL, true, true,
+     PATCH(REC ",\"conditions\":[" PROVIDED(T1) "]")},
+    {"pods, nothing yet", "{}", NULL, true, false,
+     PATCH("\"recommendation\":{},\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":"
+           "\"False\",\"lastTransitionTime\":\"" T1 "\"}]")},
+    {"transition time is kept", "{\"conditions\":[" PROVIDED(T0) "]}", NULL, true, true,
+     PATCH(REC ",\"conditions\":[" PROVIDED(T0) "]")},
+    {"pods are gone, history is there", "{\"conditions\":[" PROVIDED(T0) "]}", NULL, false, true,
+     PATCH(REC ",\"conditions\":[" NO_PODS(T1) "," PROVIDED(T0) "]")},
+    {"pods are back", "{\"conditions\":[" NO_PODS(T0) "," PROVIDED(T0) "]}", NULL, true, true,
+     PATCH(REC ",\"conditions\":[" PROVIDED(T0) "]")},
+    {"unsupported", "{\"conditions\":[" UNSUPPORTED(T0) "]}", "Cannot read targetRef", false, true,
+     PATCH(REC ",\"conditions\":[" UNSUPPORTED(T0) "," NO_PODS(T1) "," PROVIDED(T1) "]")},
+    {"supported again", "{\"conditions\":[" UNSUPPORTED(T0) "," PROVIDED(T0) "]}", NULL, true, true,
+     PATCH(REC ",\"conditions\":[" PROVIDED(T0) "]")},
+    {"foreign conditions stay, deprecated goes, the last of a type counts",
+     "{\"conditions\":[{\"type\":\"Zebra\",\"status\":\"Unknown\",\"lastTransitionTime\":\"" T0
+     "\",\"observedGeneration\":2},{\"type\":\"ConfigDeprecated\",\"status\":\"True\","
+     "\"lastTransitionTime\":\"" T0 "\"},{\"type\":\"LowConfidence\",\"status\":\"False\","
+     "\"lastTransitionTime\":\"" T0 "\"},{\"type\":\"LowConfidence\",\"status\":\"True\","
+     "\"lastTransitionTime\":\"" T1 "\"}]}",
+     NULL, true, true,
+     PATCH(
+         REC
+         ",\"conditions\":[{\"type\":\"LowConfidence\",\"status\":\"True\",\"lastTransitionTime\":"
+         "\"" T1 "\"}," PROVIDED(T1) ",{\"type\":\"Zebra\",\"status\":\"Unknown\","
+                                     "\"lastTransitionTime\":\"" T0
+                                     "\",\"observedGeneration\":2}]")},
+};
+
+START_TEST(status_is_built)
+{
+    struct vpa_recommendation rec = recommendation(statuses[_i].recommendation ? "1" : NULL);
+    struct vpa_object_status_facts facts = {
+        .object = object_with(statuses[_i].stored),
+        .unsupported = statuses[_i].unsupported,
+        .pods_matched = statuses[_i].pods,
+        .recommendation = &rec,
+        .now = at(T1),
+    };
+    struct vpa_object_status status;
+
+    vpa_object_status_build(&facts, &arena, &status);
+    ck_assert_str_eq(patch(&status), statuses[_i].patch);
+    ck_assert(!vpa_object_status_equal_stored(&status, facts.object));
+}
+END_TEST
+
+#define STORED                                                                                     \
+    "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"   \
+    "\"cpu\":\"1000m\"}}]},\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":3}"
+
+START_TEST(equal_by_value)
+{
+    struct vpa_object_status status;
+    struct vpa_recommendation rec = recommendation("1");
+    struct vpa_object_status_facts facts = {
+        .object = object_with(STORED), .pods_matched = true, .recommendation = &rec, .now = at(T1)};
+
+    vpa_object_status_build(&facts, &arena, &status);
+    ck_assert(vpa_object_status_equal_stored(&status, facts.object));
+}
+END_TEST
+
+static const struct {
+    const char *name, *stored;
+} unequal[] = {
+    {"nothing stored", "{}"},
+    {"another generation", "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
+                           "\"app\",\"target\":{\"cpu\":"
+                           "\"1\"}}]},\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":2}"},
+    {"no generation", "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
+                      "\"app\",\"target\":{\"cpu\":"
+                      "\"1\"}}]},\"conditions\":[" PROVIDED(T0) "]}"},
+    {"another target", "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
+                       "\"app\",\"target\":{\"cpu\":"
+                       "\"2\"}}]},\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":3}"},
+    {"another container", "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
+                          "\"b\",\"target\":{\"cpu\":"
+                          "\"1\"}}]},\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":3}"},
+    {"a bound more", "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
+                     "\"app\",\"target\":{\"cpu\":"
+                     "\"1\"},\"lowerBound\":{\"cpu\":\"1\"}}]},\"conditions\":[" PROVIDED(
+                         T0) "],\"observedGeneration\":3}"},
+    {"empty recommendation",
+     "{\"recommendation\":{},\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":3}"},
+    {"no recommendation", "{\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":3}"},
+    {"a foreign condition behind it is sorted away",
+     "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"
+     "\"cpu\":"
+     "\"1\"}}]},\"conditions\":[" PROVIDED(T0) ",{\"type\":\"A\",\"status\":\"True\"}],"
+                                               "\"observedGeneration\":3}"},
+    {"a reason that will go", "{\"recommendation\":{\"containerRecommendations\":[{"
+                              "\"containerName\":\"app\",\"target\":{\"cpu\":"
+                              "\"1\"}}]},\"conditions\":[{\"type\":\"RecommendationProvided\","
+                              "\"status\":\"True\",\"reason\":\"x\","
+                              "\"lastTransitionTime\":\"" T0 "\"}],\"observedGeneration\":3}"},
+    {"a message that will go",
+     "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"
+     "\"cpu\":"
+     "\"1\"}}]},\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"True\","
+     "\"message\":"
+     "\"x\",\"lastTransitionTime\":\"" T0 "\"}],\"observedGeneration\":3}"},
+    {"a generation that will go",
+     "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"
+     "\"cpu\":"
+     "\"1\"}}]},\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"True\","
+     "\"observedGeneration\":1,\"lastTransitionTime\":\"" T0 "\"}],\"observedGeneration\":3}"},
+    {"not provided before",
+     "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"
+     "\"cpu\":"
+     "\"1\"}}]},\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"False\","
+     "\"lastTransitionTime\":\"" T0 "\"}],\"observedGeneration\":3}"},
+};
+
+START_TEST(unequal_by_value)
+{
+    struct vpa_object_status status;
+    struct vpa_recommendation rec = recommendation("1");
+    struct vpa_object_status_facts facts = {.object = object_with(unequal[_i].stored),
+                                            .pods_matched = true,
+                                            .recommendation = &rec,
+                                            .now = at(T1)};
+
+    vpa_object_status_build(&facts, &arena, &status);
+    ck_assert(!vpa_object_status_equal_stored(&status, facts.object));
+}
+END_TEST
+
+static const struct {
+    const char *a, *b; /* lists of bounds */
+    bool equal;
+} bounds[] = {
+    {"", "", true},
+    {",\"upperBound\":{\"cpu\":\"1\"}", "", false},
+    {",\"uncappedTarget\":{\"cpu\":\"1\"}", "", false},
+    {",\"upperBound\":{}", "", true},
+};
+
+static const char *with_bound(const char *bound)
+{
+    return vpa_arena_printf(
+        &arena, "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{}%s}]}",
+        bound);
+}
+
+START_TEST(every_bound_is_compared)
+{
+    struct vpa_object_status status = {.observed_generation = {true, 3}};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_recommendation_decode(&arena, json(&arena, with_bound(bounds[_i].a)),
+                                               &status.recommendation, &err),
+                     0);
+    struct vpa_object *object = object_with(vpa_arena_printf(
+        &arena, "{\"recommendation\":%s,\"observedGeneration\":3}", with_bound(bounds[_i].b)));
+    ck_assert_int_eq(vpa_object_status_equal_stored(&status, object), bounds[_i].equal);
+    ck_assert_str_eq(strstr(patch(&status), "conditions") ? "conditions" : "none", "none");
+}
+END_TEST
+
+START_TEST(absent_members_are_left_out)
+{
+    struct vpa_object_status status = {0};
+
+    ck_assert_str_eq(patch(&status), "[{\"op\":\"add\",\"path\":\"/status\",\"value\":{}}]");
+}
+END_TEST
+
+static const struct {
+    const char *status;
+    bool has;
+} provided[] = {
+    {STORED, true},
+    {"{}", false},
+    {"{\"conditions\":[" PROVIDED(T0) "]}", false},
+    {"{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{}}]"
+     "}}",
+     false},
+};
+
+START_TEST(stored_recommendation_needs_its_condition)
+{
+    ck_assert_int_eq(vpa_object_has_recommendation(object_with(provided[_i].status)),
+                     provided[_i].has);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("object_status");
+    TCase *tc = tcase_create("object_status");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, status_is_built, 0, VPA_COUNT(statuses));
+    tcase_add_test(tc, equal_by_value);
+    tcase_add_loop_test(tc, unequal_by_value, 0, VPA_COUNT(unequal));
+    tcase_add_loop_test(tc, every_bound_is_compared, 0, VPA_COUNT(bounds));
+    tcase_add_test(tc, absent_members_are_left_out);
+    tcase_add_loop_test(tc, stored_recommendation_needs_its_condition, 0, VPA_COUNT(provided));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,292 @@
+/* OOM kills: transitions of container statuses, eviction events, each once. */
+#include <check.h>
+#include <stdio.h>
+
+#include "model_fixture.h"
+
+static struct vpa_arena arena;
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+}
+
+static void teardown(void)
+{
+    vpa_arena_release(&arena);
+}
+
+/* ---- pod status ---- */
+
+#define RUNNING "\"state\":{\"running\":{}}"
+#define WAITING "\"state\":{\"waiting\":{}}"
+#define KILLED(at) "\"state\":{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":\"" at "\"}}"
+#define ENDED                                                                                      \
+    "\"state\":{\"terminated\":{\"reason\":\"Completed\",\"finishedAt\":\"2026-01-15T10:00:00Z\"}" \
+    "}"
+#define LAST_KILLED(at)                                                                            \
+    ",\"lastState\":{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":\"" at "\"}}"
+#define LAST_ERROR                                                                                 \
+    ",\"lastState\":{\"terminated\":{\"reason\":\"Error\",\"finishedAt\":\"2026-01-15T10:00:"      \
+    "00Z\"}}"
+#define T1 "2026-01-15T10:00:00Z"
+#define T2 "2026-01-15T11:00:00Z"
+
+/* A version of the pod: restarts and status; NULL text: without the status. */
+static struct vpa_pod *version(int restarts, const char *status, const char *request,
+                               const char *status_request)
+{
+    const char *statuses = "";
+
+    if (status)
+        statuses = vpa_arena_printf(&arena, "{\"name\":\"app\",\"restartCount\":%d,%s%s}", restarts,
+                                    status, status_request);
+    return pod_of(
+        &arena,
+        vpa_arena_printf(&arena,
+                         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"uid\":\"u\"},"
+                         "\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":"
+                         "{%s}}}]},\"status\":{\"containerStatuses\":[%s]}}",
+                         request, statuses));
+}
+
+#define REQUEST "\"memory\":\"100Mi\""
+#define OLD_REQUEST "\"memory\":\"64Mi\""
+
+static const struct {
+    const char *name;
+    int old_restarts;
+    const char *old_status;
+    int new_restarts;
+    const char *new_status;
+    vpa_amount memory; /* 0: no OOM */
+    const char *when;
+} transitions[] = {
+    {"killed", 0, RUNNING, 0, KILLED(T1), 100 * MI, T1},
+    {"killed while waiting", 0, WAITING, 0, KILLED(T1), 100 * MI, T1},
+    {"killed again, restart seen", 0, KILLED(T1), 1, KILLED(T2), 100 * MI, T2},
+    {"still killed", 0, KILLED(T1), 0, KILLED(T1), 0, NULL},
+    {"ended normally", 0, RUNNING, 0, ENDED, 0, NULL},
+    {"restarted between", 0, RUNNING, 1, RUNNING LAST_KILLED(T1), 64 * MI, T1},
+    {"restarted for another reason", 0, RUNNING, 1, RUNNING LAST_ERROR, 0, NULL},
+    {"restarted without a last state", 0, RUNNING, 1, RUNNING, 0, NULL},
+    {"not restarted", 1, RUNNING, 1, RUNNING LAST_KILLED(T1), 0, NULL},
+    {"crash loop to running", 0, WAITING, 1, RUNNING LAST_KILLED(T1), 0, NULL},
+    {"running to crash loop", 0, RUNNING, 1, WAITING LAST_KILLED(T1), 0, NULL},
+    {"fewer restarts", 3, RUNNING, 1, RUNNING LAST_KILLED(T1), 0, NULL},
+    {"no status before", 0, NULL, 0, KILLED(T1), 0, NULL},
+    {"no status now", 0, RUNNING, 0, NULL, 0, NULL},
+};
+
+START_TEST(transition_counts_or_not)
+{
+    struct vpa_oom_memory m;
+    vpa_time t = 0;
+    vpa_amount memory = 0;
+
+    vpa_oom_memory_init(&m);
+    struct vpa_pod *old =
+        version(transitions[_i].old_restarts, transitions[_i].old_status, OLD_REQUEST, "");
+    struct vpa_pod *new =
+        version(transitions[_i].new_restarts, transitions[_i].new_status, REQUEST, "");
+    ck_assert(!vpa_oom_observe_container(&m, old, "app", true, &t, &memory));
+    bool seen = vpa_oom_observe_container(&m, new, "app", false, &t, &memory);
+    ck_assert_int_eq(seen, transitions[_i].memory != 0);
+    ck_assert_int_eq(memory, transitions[_i].memory);
+    if (seen)
+        ck_assert(t == at(transitions[_i].when));
+    /* the same version again */
+    ck_assert(!vpa_oom_observe_container(&m, new, "app", false, &t, &memory));
+}
+END_TEST
+
+START_TEST(repeated_versions_count_once)
+{
+    struct vpa_oom_memory m;
+    vpa_time t;
+    vpa_amount memory;
+    struct vpa_pod *running = version(0, RUNNING, REQUEST, "");
+    struct vpa_pod *killed = version(0, KILLED(T1), REQUEST, "");
+    struct vpa_pod *back = version(1, RUNNING LAST_KILLED(T1), REQUEST, "");
+    struct vpa_pod *again = version(1, KILLED(T2), REQUEST, "");
+
+    vpa_oom_memory_init(&m);
+    ck_assert(!vpa_oom_observe_container(&m, running, "app", true, &t, &memory));
+    ck_assert(vpa_oom_observe_container(&m, killed, "app", false, &t, &memory));
+    /* a watch starts over */
+    ck_assert(!vpa_oom_observe_container(&m, running, "app", false, &t, &memory));
+    ck_assert(!vpa_oom_observe_container(&m, killed, "app", false, &t, &memory));
+    ck_assert(!vpa_oom_observe_container(&m, running, "app", false, &t, &memory));
+    ck_assert(!vpa_oom_observe_container(&m, back, "app", false, &t, &memory));
+    ck_assert(vpa_oom_observe_container(&m, again, "app", false, &t, &memory));
+    /* another pod of the same name, as a set makes it */
+    ck_assert(!vpa_oom_observe_container(&m, running, "app", true, &t, &memory));
+    ck_assert(vpa_oom_observe_container(&m, killed, "app", false, &t, &memory));
+}
+END_TEST
+
+START_TEST(request_of_the_status_comes_first)
+{
+    bool from_status;
+    struct vpa_pod *pod =
+        version(0, RUNNING, REQUEST, ",\"resources\":{\"requests\":{\"memory\":\"7\"}}");
+
+    ck_assert_int_eq(vpa_oom_memory_request(pod, "app", &from_status), 7);
+    ck_assert(from_status);
+    pod = version(0, RUNNING, REQUEST, "");
+    ck_assert_int_eq(vpa_oom_memory_request(pod, "app", &from_status), 100 * MI);
+    ck_assert(!from_status);
+    pod = version(0, NULL, "", "");
+    ck_assert_int_eq(vpa_oom_memory_request(pod, "app", &from_status), 0);
+    ck_assert(!from_status);
+}
+END_TEST
+
+START_TEST(absurd_restart_counts)
+{
+    struct vpa_oom_memory m;
+    vpa_time t;
+    vpa_amount memory;
+
+    vpa_oom_memory_init(&m);
+    vpa_oom_observe_container(&m, version(-5, RUNNING, "", ""), "app", true, &t, &memory);
+    ck_assert_uint_eq(m.restart_count, 0);
+    vpa_oom_observe_container(&m, version(INT32_MAX, RUNNING, "", ""), "app", false, &t, &memory);
+    ck_assert_uint_eq(m.restart_count, (1u << 28) - 1);
+}
+END_TEST
+
+/* ---- events ---- */
+
+static struct vpa_event *event_of(const char *uid, const char *fields)
+{
+    struct vpa_event *event = vpa_arena_zalloc(&arena, sizeof(*event));
+    struct vpa_error err = {0};
+    const struct vpa_json *root =
+        json(&arena,
+             vpa_arena_printf(&arena,
+                              "{\"metadata\":{\"uid\":\"%s\",\"creationTimestamp\":\"" T1 "\",%s}",
+                              uid, fields));
+
+    ck_assert_msg(vpa_event_decode(&arena, root, event, &err) == 0, "%s", err.text);
+    return event;
+}
+
+#define POD "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"p\"}"
+#define NOTES(containers, usages, resources)                                                       \
+    "\"annotations\":{\"offending_containers\":\"" containers                                      \
+    "\",\"offending_containers_usage\":\"" usages "\",\"starved_resource\":\"" resources "\"}},"
+
+static const struct {
+    const char *name, *fields;
+    size_t queued;
+    const char *error;
+} events[] = {
+    {"one container", NOTES("app", "1Gi", "memory") "\"reason\":\"Evicted\"," POD, 1, NULL},
+    {"two containers", NOTES("app,b", "1Gi,2Gi", "memory,memory") "\"reason\":\"Evicted\"," POD, 2,
+     NULL},
+    {"only memory counts", NOTES("app,b", "1Gi,2Gi", "memory,disk") "\"reason\":\"Evicted\"," POD,
+     1, NULL},
+    {"one resource for two containers",
+     NOTES("app,b", "1Gi,2Gi", "memory") "\"reason\":\"Evicted\"," POD, 0, NULL},
+    {"usages missing", NOTES("app,b", "1Gi", "memory,memory") "\"reason\":\"Evicted\"," POD, 0,
+     NULL},
+    {"another reason", NOTES("app", "1Gi", "memory") "\"reason\":\"Killed\"," POD, 0, NULL},
+    {"another object",
+     NOTES("app", "1Gi", "memory") "\"reason\":\"Evicted\",\"involvedObject\":{\"kind\":\"Node\"}",
+     0, NULL},
+    {"no annotations", "\"annotations\":{}},\"reason\":\"Evicted\"," POD, 0, NULL},
+    {"no quantity", NOTES("app,b", "much,2Gi", "memory,memory") "\"reason\":\"Evicted\"," POD, 1,
+     "eviction of pod ns/p: usage of container app: quantities must match the regular expression "
+     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
+};
+
+START_TEST(event_is_queued_once)
+{
+    struct vpa_oom_queue q;
+    struct vpa_error err = {0};
+    struct vpa_event *event = event_of("u1", events[_i].fields);
+
+    vpa_oom_queue_init(&q);
+    ck_assert_uint_eq(vpa_oom_observe_event(&q, event, &err), events[_i].queued);
+    ck_assert_uint_eq(q.count, events[_i].queued);
+    ck_assert_str_eq(err.text, events[_i].error ? events[_i].error : "");
+    ck_assert_uint_eq(vpa_oom_observe_event(&q, event, &err), 0);
+    vpa_oom_queue_clear(&q);
+    ck_assert_uint_eq(q.count, 0);
+    ck_assert_uint_eq(vpa_oom_observe_event(&q, event, &err), 0);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+START_TEST(entry_names_the_container)
+{
+    struct vpa_oom_queue q;
+    struct vpa_error err;
+
+    vpa_oom_queue_init(&q);
+    vpa_oom_observe_event(&q, event_of("", events[1].fields), &err);
+    vpa_oom_observe_event(&q, event_of("", events[1].fields), &err); /* no UID: cannot be known */
+    ck_assert_uint_eq(q.count, 4);
+    ck_assert_str_eq(q.items[1].ns, "ns");
+    ck_assert_str_eq(q.items[1].pod, "p");
+    ck_assert_str_eq(q.items[1].container, "b");
+    ck_assert_int_eq(q.items[1].memory, 2048 * MI);
+    ck_assert(q.items[1].time == at(T1));
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+START_TEST(queue_is_bounded)
+{
+    struct vpa_oom_queue q;
+
+    vpa_oom_queue_init(&q);
+    for (int i = 0; i < VPA_OOM_QUEUE_MAX + 3; i++)
+        vpa_oom_queue_push(&q, 0, 1, "ns", "p", "c");
+    ck_assert_uint_eq(q.count, VPA_OOM_QUEUE_MAX);
+    ck_assert_uint_eq(q.dropped, 3);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+START_TEST(memory_of_events_is_bounded)
+{
+    struct vpa_oom_queue q;
+    struct vpa_event event = *event_of("first", events[0].fields);
+    char uid[32];
+
+    vpa_oom_queue_init(&q);
+    event.meta.uid = "first";
+    ck_assert_uint_eq(vpa_oom_observe_event(&q, &event, NULL), 1);
+    for (int i = 0; i < VPA_OOM_EVENTS_MAX; i++) {
+        snprintf(uid, sizeof(uid), "uid-%d", i);
+        event.meta.uid = uid;
+        vpa_oom_observe_event(&q, &event, NULL);
+    }
+    ck_assert_uint_eq(q.seen.count, VPA_OOM_EVENTS_MAX);
+    event.meta.uid = "uid-9999";
+    ck_assert_uint_eq(vpa_oom_observe_event(&q, &event, NULL), 0);
+    vpa_oom_queue_clear(&q);
+    event.meta.uid = "first"; /* forgotten */
+    ck_assert_uint_eq(vpa_oom_observe_event(&q, &event, NULL), 1);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("oom");
+    TCase *tc = tcase_create("oom");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, transition_counts_or_not, 0, VPA_COUNT(transitions));
+    tcase_add_test(tc, repeated_versions_count_once);
+    tcase_add_test(tc, request_of_the_status_comes_first);
+    tcase_add_test(tc, absurd_restart_counts);
+    tcase_add_loop_test(tc, event_is_queued_once, 0, VPA_COUNT(events));
+    tcase_add_test(tc, entry_names_the_container);
+    tcase_add_test(tc, queue_is_bounded);
+    tcase_add_test(tc, memory_of_events_is_bounded);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
