@@ -42,6 +42,7 @@ char *vpa_buf_reserve(struct vpa_buf *buf, size_t len)
             capacity = buf->limit + 1;
         buf->data = vpa_xrealloc(buf->data, capacity);
         buf->capacity = capacity;
+        buf->data[buf->len] = '\0'; /* also when nothing comes after all */
     }
     return buf->data + buf->len;
 }

@@ -111,6 +111,18 @@ START_TEST(codes_have_names)
 }
 END_TEST
 
+START_TEST(reserved_and_not_used_is_still_a_text)
+{
+    struct vpa_buf buf;
+
+    vpa_buf_init(&buf, 100);
+    ck_assert_ptr_nonnull(vpa_buf_reserve(&buf, 50));
+    ck_assert_str_eq(vpa_buf_text(&buf), "");
+    vpa_auto_free char *text = vpa_buf_take(&buf);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("buf");
@@ -122,6 +134,7 @@ int main(void)
     tcase_add_test(tc, error_texts_grow_from_the_inside);
     tcase_add_test(tc, long_error_texts_are_cut_visibly);
     tcase_add_loop_test(tc, codes_have_names, 0, 10);
+    tcase_add_test(tc, reserved_and_not_used_is_still_a_text);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
