@@ -373,6 +373,28 @@ static int compare_members(const void *a, const void *b)
     return x->valueint - y->valueint; /* the place, see below */
 }
 
+/* In the type of an object: members are found by any letter case. Far from the bits of cJSON. */
+#define FOLDED (1 << 16)
+
+static void drop_repeated(cJSON *object);
+
+/* Go's decoder fills one structure from repeated objects: the members of the earlier one come first. */
+static void merge_repeated(cJSON *later, cJSON *earlier)
+{
+    if (!(later->type & FOLDED) || !cJSON_IsObject(later) || !cJSON_IsObject(earlier) ||
+        !earlier->child)
+        return;
+    if (later->child) {
+        cJSON *last = later->child->prev;
+        earlier->child->prev->next = later->child;
+        later->child->prev = earlier->child->prev;
+        earlier->child->prev = last;
+    }
+    later->child = earlier->child;
+    earlier->child = NULL;
+    drop_repeated(later);
+}
+
 static void drop_repeated_by_sorting(cJSON *object, size_t count)
 {
     vpa_auto_free cJSON **members = vpa_xreallocarray(NULL, count, sizeof(*members));
@@ -388,8 +410,10 @@ static void drop_repeated_by_sorting(cJSON *object, size_t count)
     for (size_t i = 0; i < n; i++) {
         cJSON *member = members[i];
         member->valueint = places[member->valueint];
-        if (i + 1 < n && strcmp(member->string, members[i + 1]->string) == 0)
+        if (i + 1 < n && strcmp(member->string, members[i + 1]->string) == 0) {
             cJSON_DetachItemViaPointer(object, member);
+            merge_repeated(members[i + 1], member);
+        }
     }
 }
 
@@ -406,17 +430,15 @@ static void drop_repeated(cJSON *object)
     }
     for (cJSON *child = object->child, *next; child; child = next) {
         next = child->next;
-        for (const cJSON *later = next; later; later = later->next) {
+        for (cJSON *later = next; later; later = later->next) {
             if (*child->string == *later->string && strcmp(child->string, later->string) == 0) {
                 cJSON_DetachItemViaPointer(object, child);
+                merge_repeated(later, child);
                 break;
             }
         }
     }
 }
-
-/* In the type of an object: members are found by any letter case. Far from the bits of cJSON. */
-#define FOLDED (1 << 16)
 
 /* The depth is bounded by scan(). */
 static void finish(cJSON *node, struct source_texts *kept)

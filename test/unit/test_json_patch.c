@@ -246,11 +246,11 @@ START_TEST(depth_is_bounded)
     struct vpa_error err;
     struct vpa_buf patch, out, path;
 
-    vpa_buf_init(&patch, 1 << 20);
+    vpa_buf_init(&patch, 4 << 20);
     vpa_buf_init(&path, 1 << 20);
     vpa_buf_init(&out, 1 << 20);
     vpa_buf_putc(&patch, '[');
-    for (int i = 0; i < 140; i++) {
+    for (int i = 0; i < VPA_JSON_DEPTH_MAX + 12; i++) {
         vpa_buf_puts(&path, "/0");
         vpa_buf_printf(&patch, "%s{\"op\":\"add\",\"path\":\"%s\",\"value\":[]}", i ? "," : "",
                        vpa_buf_text(&path));

@@ -114,15 +114,16 @@ END_TEST
 
 START_TEST(bounds_depth)
 {
-    char text[400];
+    enum { DEPTH = VPA_JSON_DEPTH_MAX + 1 };
+    char text[2 * DEPTH];
     const struct vpa_json *root;
     struct vpa_error err;
 
-    memset(text, '[', 200);
-    memset(text + 200, ']', 200);
-    ck_assert_int_lt(vpa_yaml_parse(&arena, text, 400, &root, &err), 0);
+    memset(text, '[', DEPTH);
+    memset(text + DEPTH, ']', DEPTH);
+    ck_assert_int_lt(vpa_yaml_parse(&arena, text, sizeof(text), &root, &err), 0);
     ck_assert_str_eq(err.text, "line 1: nested too deeply");
-    ck_assert_int_eq(vpa_yaml_parse(&arena, text + 100, 200, &root, &err), 0);
+    ck_assert_int_eq(vpa_yaml_parse(&arena, text + 1, sizeof(text) - 2, &root, &err), 0);
 }
 END_TEST
 

@@ -21,7 +21,7 @@
 #include "vpa/base/error.h"
 #include "vpa/base/mem.h"
 
-#define VPA_JSON_DEPTH_MAX 128
+#define VPA_JSON_DEPTH_MAX 1000
 
 struct vpa_json; /* a node; borrowed from the arena */
 
@@ -40,7 +40,8 @@ int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
                    const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* The same for documents that upstream reads with Go's decoder: members are found by any letter case of
- * their name, and of several the last counts. Iterating gives the names as they are. */
+ * their name, and of several the last counts, but repeated objects of the very same name become one with
+ * the members of both. Iterating gives the names as they are. */
 int vpa_json_parse_folded(struct vpa_arena *arena, const char *text, size_t len,
                           const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 /* The same, but repeated members stay, for readers that walk the members and add them up. */

@@ -23,7 +23,7 @@
 #include "vpa/base/time.h"
 #include "vpa/json/json.h"
 
-#define VPA_JSON_WRITER_DEPTH 128
+#define VPA_JSON_WRITER_DEPTH VPA_JSON_DEPTH_MAX
 
 struct vpa_json_writer {
     struct vpa_buf *buf; /* borrowed; its limit is the limit of the text */
