@@ -40,6 +40,7 @@ struct vpa_discovery {
     uint64_t pass;
     struct vpa_rest_mapping found[MAPPINGS_MAX];
     char *found_group;
+    char *found_guess;
 };
 
 struct vpa_discovery *vpa_discovery_new(struct vpa_kube_client *client)
@@ -71,6 +72,7 @@ void vpa_discovery_free(struct vpa_discovery *d)
         group_free(value);
     vpa_table_release(&d->groups);
     free(d->found_group);
+    free(d->found_guess);
     free(d);
 }
 
@@ -257,6 +259,43 @@ static size_t collect(struct vpa_discovery *d, const struct group *g, const char
     return count;
 }
 
+/* The plural that upstream guesses for a kind. */
+static char *guess_plural(const char *kind)
+{
+    vpa_auto_free char *lower = vpa_xstrdup(kind);
+    size_t len = strlen(lower);
+
+    for (char *p = lower; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    if (len && lower[len - 1] == 's')
+        return vpa_xprintf("%ses", lower);
+    if (len && lower[len - 1] == 'y')
+        return vpa_xprintf("%.*sies", (int)len - 1, lower);
+    return vpa_xprintf("%ss", lower);
+}
+
+/* Upstream's mapper also knows "<Kind>List" of each kind, under a guessed plural that no server has: such a
+ * kind is asked for and not found, which is another answer than an unknown kind. */
+static size_t collect_list_kind(struct vpa_discovery *d, const struct group *g, const char *kind)
+{
+    size_t len = strlen(kind);
+
+    if (!vpa_str_ends_with(kind, "List"))
+        return 0;
+    for (size_t i = 0; i < g->resource_count; i++) {
+        const struct resource *r = &g->resources[i];
+        if (strchr(r->name, '/') || strlen(r->kind) != len - 4 ||
+            strncmp(r->kind, kind, len - 4) != 0)
+            continue;
+        free(d->found_guess);
+        d->found_guess = guess_plural(kind);
+        d->found[0] = (struct vpa_rest_mapping){d->found_group, r->version, d->found_guess, r->kind,
+                                                r->namespaced};
+        return 1;
+    }
+    return 0;
+}
+
 int vpa_discovery_find(struct vpa_discovery *d, const char *group, const char *kind,
                        const struct vpa_rest_mapping **mappings, size_t *count,
                        struct vpa_error *err)
@@ -278,6 +317,8 @@ int vpa_discovery_find(struct vpa_discovery *d, const char *group, const char *k
             n = collect(d, g, kind);
         }
     }
+    if (n == 0 && g)
+        n = collect_list_kind(d, g, kind);
     if (n == 0)
         return vpa_fail(err, VPA_NOT_FOUND, "no matches for kind \"%s\" in group \"%s\"", kind,
                         group);

@@ -48,6 +48,21 @@ void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_versio
                    name);
 }
 
+/* The kinds that upstream's client can decode here. */
+static int check_kind(const struct vpa_json *object, struct vpa_error *err)
+{
+    static const char *const versions[] = {"autoscaling/v1", "extensions/v1beta1", "apps/v1beta1",
+                                           "apps/v1beta2"};
+    const char *kind = vpa_json_string(vpa_json_find(object, "kind"));
+    const char *version = vpa_json_string(vpa_json_find(object, "apiVersion"));
+
+    for (size_t i = 0; i < VPA_COUNT(versions); i++)
+        if (vpa_str_eq(kind, "Scale") && vpa_str_eq(version, versions[i]))
+            return 0;
+    return vpa_fail(err, VPA_INVALID, "no kind \"%s\" is registered for version \"%s\"",
+                    vpa_or_empty(kind), vpa_or_empty(version));
+}
+
 /* Asking */
 
 static int get_scale(struct vpa_owners *o, const struct vpa_rest_mapping *m, const char *ns,
@@ -68,6 +83,8 @@ static int get_scale(struct vpa_owners *o, const struct vpa_rest_mapping *m, con
         *absent = err->code == VPA_NOT_FOUND;
         return -1;
     }
+    if (check_kind(root, err) < 0)
+        return -1;
     return vpa_scale_decode(arena, root, out, err);
 }
 
