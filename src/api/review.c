@@ -17,7 +17,7 @@ struct review {
     const char *request_group, *request_version, *request_resource, *request_sub_resource;
     const char *user_name, *user_uid;
     bool dry_run;
-    bool groups, extra;
+    bool groups, extra, response;
 };
 
 static int check_strings(struct vpa_arena *arena, const struct vpa_json *node, void *out,
@@ -43,6 +43,36 @@ static int check_extra(struct vpa_arena *arena, const struct vpa_json *node, voi
         if (check_strings(arena, child, out, err) < 0)
             return -1;
     return 0;
+}
+
+/* A review may carry a response, which nobody reads but the decoder. */
+static int check_response(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                          struct vpa_error *err)
+{
+    static const char *const texts[] = {"uid", "patchType"};
+    const char *patch = vpa_json_string(vpa_json_find(node, "patch"));
+    vpa_auto_buf bytes;
+    bool allowed;
+
+    *(bool *)out = true;
+    vpa_buf_init(&bytes, SIZE_MAX / 2);
+    if (vpa_json_is_null(node))
+        return 0;
+    if (!vpa_json_is_object(node))
+        return vpa_json_wrong_type(node, "object", err);
+    for (size_t i = 0; i < VPA_COUNT(texts); i++) {
+        const struct vpa_json *text = vpa_json_find(node, texts[i]);
+        if (!vpa_json_is_null(text) && !vpa_json_string(text))
+            return vpa_json_wrong_type(text, "string", err);
+    }
+    const struct vpa_json *flag = vpa_json_find(node, "allowed");
+    if (!vpa_json_is_null(flag) && !vpa_json_bool(flag, &allowed))
+        return vpa_json_wrong_type(flag, "boolean", err);
+    if (!patch && !vpa_json_is_null(vpa_json_find(node, "patch")))
+        return vpa_json_wrong_type(vpa_json_find(node, "patch"), "string", err);
+    if (patch && vpa_base64_decode(&bytes, patch, strlen(patch), err) < 0)
+        return vpa_wrap(err, "patch");
+    return check_strings(arena, vpa_json_find(node, "warnings"), out, err);
 }
 
 #define TEXT(MEMBER, PATH) VPA_JSON_STRING(struct review, MEMBER, PATH, VPA_JSON_BORROW)
@@ -73,6 +103,7 @@ static const struct vpa_json_field review_fields[] = {
     VPA_JSON_CUSTOM(struct review, groups, "request.userInfo.groups", check_strings),
     VPA_JSON_CUSTOM(struct review, extra, "request.userInfo.extra", check_extra),
     VPA_JSON_FLAG(struct review, dry_run, "request.dryRun", 0),
+    VPA_JSON_CUSTOM(struct review, response, "response", check_response),
 };
 static const struct vpa_json_shape review_shape = VPA_JSON_SHAPE(struct review, review_fields);
 
