@@ -148,19 +148,18 @@ void vpa_boost_marker_format(const struct vpa_container *container, struct vpa_b
 }
 
 /* Adds the members of one object of quantities to the list, key by key. */
-static int add_quantities(struct vpa_arena *arena, const struct vpa_json *node, const char *what,
+static int add_quantities(struct vpa_arena *arena, const struct vpa_json *node,
                           struct vpa_resource_list *list, struct vpa_error *err)
 {
     if (vpa_json_is_null(node))
         return 0;
     if (!vpa_json_is_object(node))
-        return vpa_fail(err, VPA_INVALID, "%s: expected an object, found %s", what,
-                        vpa_json_type_name(node));
+        return vpa_fail(err, VPA_INVALID, "expected an object, found %s", vpa_json_type_name(node));
     vpa_json_foreach(member, node)
     {
         struct vpa_quantity q;
         if (vpa_quantity_decode(arena, member, &q, err) < 0)
-            return vpa_wrap(err, "%s.%s", what, vpa_json_name(member));
+            return vpa_wrap(err, "%s", vpa_json_name(member));
         vpa_resource_set(arena, list, vpa_arena_strdup(arena, vpa_json_name(member)), q);
     }
     return 0;
@@ -173,6 +172,7 @@ int vpa_boost_marker_parse(struct vpa_arena *arena, const char *text, struct vpa
     struct vpa_resources found = {
         .requests.present = true, .limits.present = true, .present = true};
 
+    /* Go's decoder fills a map from each member of that name, repeated ones included. */
     if (vpa_json_parse_repeated(arena, text, strlen(text), &root, err) < 0)
         return vpa_wrap(err, "boost marker");
     if (!vpa_json_is_null(root) && !vpa_json_is_object(root))
@@ -180,14 +180,11 @@ int vpa_boost_marker_parse(struct vpa_arena *arena, const char *text, struct vpa
                         vpa_json_type_name(root));
     vpa_json_foreach(member, root)
     {
-        const char *name = vpa_json_name(member);
-        if (strcasecmp(name, "requests") == 0) {
-            if (add_quantities(arena, member, "boost marker: requests", &found.requests, err) < 0)
-                return -1;
-        } else if (strcasecmp(name, "limits") == 0) {
-            if (add_quantities(arena, member, "boost marker: limits", &found.limits, err) < 0)
-                return -1;
-        }
+        bool requests = strcasecmp(vpa_json_name(member), "requests") == 0;
+        bool limits = strcasecmp(vpa_json_name(member), "limits") == 0;
+        if ((requests || limits) &&
+            add_quantities(arena, member, requests ? &found.requests : &found.limits, err) < 0)
+            return vpa_wrap(err, "boost marker: %s", requests ? "requests" : "limits");
     }
     *out = found;
     return 0;

@@ -414,6 +414,7 @@ static void capping_init(struct capping *c, struct vpa_arena *arena, const struc
 
 static void copy_entries(struct capping *c, const struct vpa_recommendation *recommendation)
 {
+    /* Every container of the pod may get an entry, and phrases. */
     size_t room = recommendation->container_count + c->pod->container_count + 1;
 
     c->list = vpa_arena_alloc(c->arena, room * sizeof(*c->list));
@@ -490,20 +491,25 @@ static void drop_nameless(struct vpa_resource_list *list)
     list->count = kept;
 }
 
-/* Requests and limits of one container from its processed entry (may be NULL). */
+/* The phrases kept under a name, made when there are none yet. */
+static struct vpa_notes *notes_for(struct capping *c, const char *container)
+{
+    struct vpa_notes *notes = find_notes(c, container);
+
+    if (!notes) {
+        notes = &c->notes[c->note_count++];
+        *notes = (struct vpa_notes){.container = container};
+    }
+    return notes;
+}
+
+/* Requests and limits of one container from its processed entry. */
 static void plan_container(struct capping *c, const struct vpa_resource_policy *policy,
-                           size_t index, struct vpa_container_recommendation *r,
+                           size_t index, const struct vpa_container_recommendation *r,
                            struct vpa_container_plan *plan)
 {
     const char *name = c->pod->containers[index].name;
-    const struct vpa_notes *notes = find_notes(c, name);
 
-    *plan = (struct vpa_container_plan){.notes.container = name};
-    if (!r)
-        return;
-
-    if (notes)
-        plan->notes = *notes;
     plan->requests = shallow_copy(c->arena, &r->target);
     if (strcmp(vpa_controlled_values(policy, name), "RequestsAndLimits") == 0) {
         struct vpa_scaled_limits scaled =
@@ -511,7 +517,7 @@ static void plan_container(struct capping *c, const struct vpa_resource_policy *
                              &plan->requests, &c->limits->container.defaults);
         plan->limits = scaled.limits;
         for (size_t i = 0; i < scaled.note_count; i++)
-            add_note(c->arena, &plan->notes, scaled.notes[i]);
+            add_note(c->arena, notes_for(c, name), scaled.notes[i]);
     }
     drop_nameless(&plan->requests);
 }
@@ -531,10 +537,18 @@ int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
     if (c.limits->error)
         return vpa_fail(err, VPA_INVALID, "error getting containerLimitRange: %s", c.limits->error);
 
-    *plans = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(**plans));
-    for (size_t i = 0; i < pod->container_count; i++)
-        plan_container(&c, off ? NULL : c.policy, i, find_entry(&c, pod->containers[i].name),
-                       &(*plans)[i]);
+    *plans = vpa_arena_zalloc(arena, (pod->container_count + 1) * sizeof(**plans));
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_container_recommendation *r = find_entry(&c, pod->containers[i].name);
+        if (r)
+            plan_container(&c, off ? NULL : c.policy, i, r, &(*plans)[i]);
+    }
+    /* Phrases go by name: containers of one name share them. */
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_notes *notes = find_notes(&c, pod->containers[i].name);
+        if (notes)
+            (*plans)[i].notes = *notes;
+    }
     return 0;
 }
 

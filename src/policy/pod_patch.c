@@ -138,7 +138,20 @@ static void add_marker(struct patch *p, const struct vpa_container *container)
 
 static void clear_plan(struct vpa_container_plan *plan)
 {
-    *plan = (struct vpa_container_plan){.notes.container = plan->notes.container};
+    *plan = (struct vpa_container_plan){0};
+}
+
+/* Containers of one name (which API servers refuse later) share their requests, as upstream's maps do: the
+ * second is boosted on top of the first. */
+static void share_requests(struct patch *p, size_t index, struct vpa_container_plan *plans)
+{
+    for (size_t i = index; i-- > 0;) {
+        if (strcmp(p->pod->containers[i].name, p->pod->containers[index].name) != 0)
+            continue;
+        if (plans[i].requests.present && plans[index].requests.present)
+            plans[index].requests = vpa_resource_list_copy(p->arena, &plans[i].requests);
+        return;
+    }
 }
 
 /* Boosts the plan of one container; false when the container is to be left alone altogether: its policy
@@ -203,8 +216,11 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
     for (size_t i = 0; i < pod->container_count; i++) {
         if (mode_off)
             clear_plan(&plans[i]);
-        if (options->startup_boost && !boost_container(&p, i, &plans[i]))
-            continue;
+        if (options->startup_boost) {
+            share_requests(&p, i, plans);
+            if (!boost_container(&p, i, &plans[i]))
+                continue;
+        }
         add_resources(&p, i, &plans[i]);
     }
     if (p.updates.len)
