@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "vpa/api/pod_types.h"
 #include "vpa/api/review.h"
 #include "vpa/base/log.h"
 
@@ -175,7 +176,8 @@ static void admit_pod(struct admission *a)
         VPA_ERROR("Expected the resource v1 pods", VPA_KV("version", a->request.version));
         return;
     }
-    if (!a->request.object || vpa_pod_decode(a->arena, a->request.object, &pod, &err) < 0) {
+    if (!a->request.object || vpa_pod_check_types(a->arena, a->request.object, &err) < 0 ||
+        vpa_pod_decode(a->arena, a->request.object, &pod, &err) < 0) {
         VPA_ERROR("Cannot read pod", VPA_KV("namespace", a->request.ns),
                   VPA_KV("name", a->request.name),
                   VPA_KV("err", a->request.object ? err.text : "there is no object"));

@@ -69,18 +69,25 @@ static double seconds_between(int64_t from, int64_t to)
     return (double)(to - from) / (double)VPA_SECOND;
 }
 
-/* Requests that are refused before anything is read of them; true when answered. */
-static bool refuse(const struct vpa_server_request *request, struct vpa_server_response *response)
+/* The very text, without blanks around it, as Go's server gives headers. */
+static bool is_json(const char *content_type)
 {
-    const char *content_type = vpa_server_header(request, "Content-Type");
+    const struct vpa_slice text = {content_type, strlen(content_type)};
 
+    return vpa_slice_eq(vpa_slice_trim(text), CONTENT_TYPE);
+}
+
+/* Requests that are refused before anything is read of them; true when answered. */
+static bool refuse(const struct vpa_server_request *request, const char *content_type,
+                   struct vpa_server_response *response)
+{
     if (request->body_too_large) {
         VPA_ERROR("Request payload too large", VPA_KV("limit", (int64_t)VPA_SERVER_BODY_MAX));
         vpa_server_reply_text(response, 413, "request payload too large\n");
         response->nosniff = true;
         return true;
     }
-    if (!content_type || strcmp(content_type, CONTENT_TYPE) != 0) {
+    if (!content_type || !is_json(content_type)) {
         VPA_ERROR("Unexpected content type", VPA_KV("got", content_type ? content_type : ""),
                   VPA_KV("expect", CONTENT_TYPE));
         *response = (struct vpa_server_response){.status = 200};
@@ -107,14 +114,14 @@ static void count(const struct admit_result *result, int64_t received, int64_t r
 }
 
 void server_answer(struct server *server, const struct vpa_server_request *request,
-                   struct vpa_server_response *response)
+                   const char *content_type, struct vpa_server_response *response)
 {
     int64_t start = monotonic();
     int64_t received = request->received_ns ? request->received_ns : start;
     struct admit_result result;
     struct vpa_buf out;
 
-    if (refuse(request, response)) {
+    if (refuse(request, content_type, response)) {
         double total = seconds_between(received, monotonic());
         meter_step("total", total);
         meter_admission("error", "unknown", total);
@@ -144,7 +151,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
 static void on_request(void *ctx, const struct vpa_server_request *request,
                        struct vpa_server_response *response)
 {
-    server_answer(ctx, request, response);
+    server_answer(ctx, request, vpa_server_header(request, "Content-Type"), response);
 }
 
 struct server *server_new_unbound(const struct server_options *options)

@@ -32,9 +32,10 @@ int server_port(const struct server *server);
 int server_reload(struct server *server, const char *cert_pem, const char *key_pem,
                   struct vpa_error *err) VPA_MUST_CHECK;
 
-/* The answer to one request, without the network: what the listener's thread calls. For tests and benchmarks. */
+/* The answer to one request, without the network: what the listener's thread calls. For tests and benchmarks.
+ * content_type: the header, NULL when absent. */
 void server_answer(struct server *server, const struct vpa_server_request *request,
-                   struct vpa_server_response *response);
+                   const char *content_type, struct vpa_server_response *response);
 /* A server without a listener, for the same. */
 struct server *server_new_unbound(const struct server_options *options);
 

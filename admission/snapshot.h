@@ -22,6 +22,9 @@
 #include "vpa/policy/capping.h"
 #include "vpa/policy/match.h"
 
+/* While this ConfigMap exists in our namespace, pods pass untouched (DECISIONS S11). */
+#define SNAPSHOT_PANIC_CONFIG_MAP "vpa-panic"
+
 struct snapshot;
 struct snapshot_cell; /* where the newest one is found */
 
@@ -29,7 +32,6 @@ struct snapshot_cell; /* where the newest one is found */
 struct snapshot *snapshot_acquire(struct snapshot_cell *cell);
 void snapshot_unref(struct snapshot *snapshot);
 
-/* The ConfigMap vpa-panic exists: pods pass untouched. */
 bool snapshot_is_panic(const struct snapshot *snapshot);
 /* LimitRanges of the namespace folded, or NULL for none. Borrowed. */
 const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns);

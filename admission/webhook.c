@@ -56,7 +56,7 @@ static bool parse_label(struct vpa_slice item, struct webhook_label *out)
     size_t before = (size_t)(colon - item.ptr);
     out->key = vpa_slice_trim((struct vpa_slice){item.ptr, before});
     out->value = vpa_slice_trim((struct vpa_slice){colon + 1, item.len - before - 1});
-    return out->key.len && out->value.len;
+    return out->key.len > 0;
 }
 
 static bool slices_equal(struct vpa_slice a, struct vpa_slice b)
@@ -65,9 +65,8 @@ static bool slices_equal(struct vpa_slice a, struct vpa_slice b)
 }
 
 /* Number of labels, or -1 for a malformed list. Of a repeated key the last counts. */
-static int parse_labels(const char *text, struct webhook_label labels[LABELS_MAX])
+static int parse_labels(struct vpa_slice rest, struct webhook_label labels[LABELS_MAX])
 {
-    struct vpa_slice rest = trim_quotes(text);
     int count = 0;
 
     for (bool more = true; more;) {
@@ -108,10 +107,12 @@ static void put_labels(struct vpa_json_writer *w, const char *text)
 
     if (text[0] == '\0')
         return;
-    int count = parse_labels(text, labels);
+    struct vpa_slice list = trim_quotes(text);
+    int count = parse_labels(list, labels);
     if (count < 0) {
         vpa_fail(&err, VPA_INVALID,
-                 "labels '%s' are invalid, the format should be: 'key1:value1,key2:value2'", text);
+                 "labels '%.*s' are invalid, the format should be: 'key1:value1,key2:value2'",
+                 (int)list.len, list.ptr);
         VPA_ERROR("Unable to parse webhook labels", VPA_KERR(&err));
         return;
     }
@@ -295,7 +296,7 @@ static int same_bundle(const struct vpa_json *object, const char *ca, size_t len
 {
     const struct vpa_json *first = vpa_json_first(vpa_json_find(object, "webhooks"));
     const char *bundle = vpa_json_string(vpa_json_at(first, "clientConfig.caBundle"));
-    vpa_auto_buf decoded;
+    vpa_auto_buf decoded = {0};
 
     if (!first)
         return vpa_fail(err, VPA_INVALID, "webhook configuration has no webhooks");

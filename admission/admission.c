@@ -1,0 +1,399 @@
+#include "admission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "file_watch.h"
+#include "self_test.h"
+#include "vpa/base/log.h"
+#include "vpa/kube/status_lease.h"
+#include "vpa/net/tls.h"
+#include "webhook.h"
+
+#define EXIT_FATAL 255
+#define RELOAD_PERIOD VPA_SECOND
+/* How often owners that were not found may be asked for again. */
+#define OWNER_PASS (10 * VPA_SECOND)
+#define IDLE_WAIT VPA_HOUR
+
+enum { VPAS, LIMIT_RANGES, PANIC, REFLECTOR_COUNT };
+
+struct admission {
+    const struct admission_config *config;
+    struct vpa_loop *loop;
+    struct vpa_kube_client *client;
+    const char *ns;
+    const char *host_name;
+    bool unbound;
+
+    struct snapshot_builder *builder;
+    struct vpa_owners *owners;
+    struct vpa_reflector *reflectors[REFLECTOR_COUNT];
+    bool publish_posted;
+    struct vpa_timer *owner_timer;
+
+    struct server *server;
+    struct self_test *self_test;
+    struct vpa_status_writer *lease;
+
+    struct vpa_timer *reload_timer;
+    struct file_watch cert_watch;
+    struct file_watch key_watch;
+    struct file_watch ca_watch;
+    bool reload_due;
+
+    struct vpa_timer *register_timer;
+    char *ca; /* read when the listener opens, for the registration */
+    bool register_due;
+};
+
+/* ---- snapshots ---- */
+
+static void publish(void *ctx)
+{
+    struct admission *a = ctx;
+
+    a->publish_posted = false;
+    snapshot_builder_publish(a->builder, vpa_owners_view(a->owners));
+}
+
+/* Many changes of one turn of the loop make one snapshot. */
+static void publish_soon(void *ctx)
+{
+    struct admission *a = ctx;
+
+    if (a->publish_posted)
+        return;
+    a->publish_posted = true;
+    vpa_loop_post(a->loop, publish, a);
+}
+
+static void follow_target(void *ctx, const struct vpa_object *vpa)
+{
+    struct admission *a = ctx;
+    const struct vpa_target_ref *target = &vpa->target_ref;
+
+    if (target->present && !vpa_is_well_known_kind(target->kind))
+        vpa_owners_follow_target(a->owners, vpa->meta.ns, target->api_version, target->kind,
+                                 target->name);
+}
+
+static void on_owner_pass(void *ctx)
+{
+    struct admission *a = ctx;
+
+    vpa_owners_begin_pass(a->owners);
+    vpa_timer_start(a->owner_timer, OWNER_PASS);
+}
+
+static struct vpa_reflector *new_reflector(struct admission *a, const char *group_version,
+                                           const char *ns, const char *resource,
+                                           const char *field_selector,
+                                           struct vpa_reflector_handler handler)
+{
+    vpa_auto_buf path;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, group_version, ns, resource, NULL, NULL);
+    handler.ctx = a->builder;
+    return vpa_reflector_new(&(struct vpa_reflector_options){
+        .client = a->client,
+        .name = resource,
+        .path = vpa_buf_text(&path),
+        .field_selector = field_selector,
+        .handler = handler,
+    });
+}
+
+static void make_reflectors(struct admission *a)
+{
+    const char *ns = a->config->common.vpa_object_namespace;
+
+    a->reflectors[VPAS] = new_reflector(
+        a, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL,
+        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_vpas,
+                                       .object = snapshot_builder_vpa,
+                                       .end = snapshot_builder_end_vpas});
+    a->reflectors[LIMIT_RANGES] = new_reflector(
+        a, "v1", ns, "limitranges", NULL,
+        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_limit_ranges,
+                                       .object = snapshot_builder_limit_range,
+                                       .end = snapshot_builder_end_limit_ranges});
+    a->reflectors[PANIC] = new_reflector(
+        a, "v1", vpa_status_lease_namespace(a->ns), "configmaps",
+        "metadata.name=" SNAPSHOT_PANIC_CONFIG_MAP,
+        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_panic,
+                                       .object = snapshot_builder_panic,
+                                       .end = snapshot_builder_end_panic});
+}
+
+/* ---- timers: they only say what is due ---- */
+
+static void on_reload_timer(void *ctx)
+{
+    struct admission *a = ctx;
+
+    a->reload_due = true;
+    vpa_timer_start(a->reload_timer, RELOAD_PERIOD);
+}
+
+static void on_register_timer(void *ctx)
+{
+    ((struct admission *)ctx)->register_due = true;
+}
+
+static bool is_due(void *ctx)
+{
+    const struct admission *a = ctx;
+
+    return a->reload_due || a->register_due;
+}
+
+struct admission *admission_new(const struct admission_options *options)
+{
+    struct admission *a = vpa_xcalloc(1, sizeof(*a));
+
+    a->config = options->config;
+    a->loop = options->loop;
+    a->client = options->client;
+    a->ns = options->ns;
+    a->host_name = options->host_name;
+    a->unbound = options->unbound;
+    a->builder = snapshot_builder_new();
+    a->owners = vpa_owners_new(&(struct vpa_owners_options){
+        .client = a->client, .ns = a->config->common.vpa_object_namespace});
+    snapshot_builder_on_change(a->builder, publish_soon, a);
+    snapshot_builder_on_vpa(a->builder, follow_target, a);
+    vpa_owners_on_change(a->owners, publish_soon, a);
+    make_reflectors(a);
+    a->owner_timer = vpa_timer_new(a->loop, on_owner_pass, a);
+    a->reload_timer = vpa_timer_new(a->loop, on_reload_timer, a);
+    a->register_timer = vpa_timer_new(a->loop, on_register_timer, a);
+    return a;
+}
+
+void admission_free(struct admission *a)
+{
+    if (!a)
+        return;
+    self_test_free(a->self_test);
+    vpa_status_writer_free(a->lease);
+    server_free(a->server);
+    for (size_t i = 0; i < REFLECTOR_COUNT; i++)
+        vpa_reflector_free(a->reflectors[i]);
+    vpa_timer_free(a->owner_timer);
+    vpa_timer_free(a->reload_timer);
+    vpa_timer_free(a->register_timer);
+    vpa_loop_unpost(a->loop, publish, a);
+    snapshot_builder_free(a->builder);
+    vpa_owners_free(a->owners);
+    free(a->ca);
+    free(a);
+}
+
+struct server *admission_server(struct admission *admission)
+{
+    return admission->server;
+}
+
+struct snapshot_cell *admission_cell(struct admission *admission)
+{
+    return snapshot_builder_cell(admission->builder);
+}
+
+/* ---- start ---- */
+
+int admission_sync(struct admission *a, struct vpa_error *err)
+{
+    struct vpa_reflector *const needed[] = {a->reflectors[VPAS], a->reflectors[LIMIT_RANGES]};
+
+    for (size_t i = 0; i < REFLECTOR_COUNT; i++)
+        vpa_reflector_start(a->reflectors[i]);
+    vpa_owners_start(a->owners);
+    vpa_timer_start(a->owner_timer, OWNER_PASS);
+    if (vpa_reflector_wait(needed, VPA_COUNT(needed), a->loop, 0, err) < 0 ||
+        vpa_owners_wait(a->owners, 0, err) < 0)
+        return -1;
+    VPA_INFO("Initial VPA synced successfully",
+             VPA_KV("vpas", (int64_t)snapshot_builder_vpa_count(a->builder)));
+    publish(a);
+    return 0;
+}
+
+/* The files of --tls-cert-file and --tls-private-key; both heap strings. */
+static int read_pair(const struct admission_config *config, struct vpa_tls_pair *pair,
+                     struct vpa_error *err)
+{
+    size_t len;
+
+    *pair = (struct vpa_tls_pair){0};
+    if (vpa_read_file(config->tls_cert_file, VPA_PEM_MAX, &pair->cert_pem, &len, err) < 0 ||
+        vpa_read_file(config->tls_private_key, VPA_PEM_MAX, &pair->key_pem, &len, err) < 0) {
+        vpa_tls_pair_release(pair);
+        return -1;
+    }
+    return 0;
+}
+
+static int start_reloading(struct admission *a, struct vpa_error *err)
+{
+    if (!a->config->reload_cert)
+        return 0;
+    if (file_watch_init(&a->cert_watch, a->config->tls_cert_file, err) < 0 ||
+        file_watch_init(&a->key_watch, a->config->tls_private_key, err) < 0)
+        return -1;
+    if (a->config->register_webhook &&
+        file_watch_init(&a->ca_watch, a->config->client_ca_file, err) < 0)
+        return -1;
+    vpa_timer_start(a->reload_timer, RELOAD_PERIOD);
+    return 0;
+}
+
+static int open_listener(struct admission *a, struct server_options *options,
+                         struct vpa_error *err)
+{
+    struct vpa_tls_pair pair;
+    struct vpa_server_tls tls = {.ciphers = a->config->tls_ciphers};
+
+    if (admission_config_tls_version(a->config, &tls.min_version, err) < 0 ||
+        read_pair(a->config, &pair, err) < 0)
+        return -1;
+    tls.cert_pem = pair.cert_pem;
+    tls.key_pem = pair.key_pem;
+    options->tls = &tls;
+    options->port = (int)a->config->port;
+    a->server = server_new(options, err);
+    vpa_tls_pair_release(&pair);
+    if (!a->server)
+        return -1;
+
+    a->self_test = self_test_new(a->loop, server_port(a->server),
+                                 a->config->status_lease_update_interval, err);
+    if (!a->self_test)
+        return -1;
+    self_test_start(a->self_test);
+    VPA_INFO("Serving the webhook", VPA_KV("port", server_port(a->server)));
+    return 0;
+}
+
+int admission_listen(struct admission *a, struct vpa_error *err)
+{
+    const struct vpa_gates *gates = &a->config->common.gates;
+    struct server_options options = {
+        .loop = a->loop,
+        .cell = snapshot_builder_cell(a->builder),
+        .admit =
+            {
+                .startup_boost = gates->cpu_startup_boost,
+                .max_cpu_boost = a->config->max_allowed_cpu_boost,
+                .validate =
+                    {
+                        .in_place = gates->in_place,
+                        .cpu_startup_boost = gates->cpu_startup_boost,
+                        .per_vpa_config = gates->per_vpa_config,
+                    },
+            },
+    };
+
+    if (a->unbound)
+        a->server = server_new_unbound(&options);
+    else if (open_listener(a, &options, err) < 0)
+        return -1;
+    return start_reloading(a, err);
+}
+
+/* ---- work ---- */
+
+static void reload_pair(struct admission *a)
+{
+    struct vpa_tls_pair pair;
+    struct vpa_error err;
+
+    VPA_V(2, "New certificate found, reloading");
+    if (read_pair(a->config, &pair, &err) < 0) {
+        VPA_ERROR("Failed to reload certificate", VPA_KERR(&err));
+        return;
+    }
+    if (!a->unbound && server_reload(a->server, pair.cert_pem, pair.key_pem, &err) < 0)
+        VPA_ERROR("Failed to reload certificate", VPA_KERR(&err));
+    vpa_tls_pair_release(&pair);
+}
+
+static void reload(struct admission *a)
+{
+    bool cert_changed = file_watch_changed(&a->cert_watch);
+    bool key_changed = file_watch_changed(&a->key_watch);
+
+    a->reload_due = false;
+    if (cert_changed || key_changed)
+        reload_pair(a);
+    if (a->config->register_webhook && file_watch_changed(&a->ca_watch))
+        webhook_reload_ca(a->client, a->config->client_ca_file);
+}
+
+static void start_lease(struct admission *a)
+{
+    a->lease = vpa_status_writer_new(&(struct vpa_status_writer_options){
+        .client = a->client,
+        .ns = vpa_status_lease_namespace(a->config->status_lease_namespace),
+        .name = a->config->status_lease_name,
+        .holder = a->host_name,
+        .interval = a->config->status_lease_update_interval,
+        .healthy = a->self_test ? self_test_is_healthy : NULL,
+        .ctx = a->self_test,
+    });
+    vpa_status_writer_start(a->lease);
+}
+
+static int register_now(struct admission *a)
+{
+    struct vpa_error err;
+
+    a->register_due = false;
+    if (webhook_register(a->client, a->config, a->ns, a->ca, &err) < 0) {
+        if (err.code == VPA_CANCELLED && vpa_loop_is_stopping(a->loop))
+            return 0;
+        VPA_ERROR("Cannot register the webhook", VPA_KERR(&err));
+        return EXIT_FATAL;
+    }
+    start_lease(a);
+    return 0;
+}
+
+static int serve(struct admission *a)
+{
+    if (a->config->register_webhook) {
+        a->ca = webhook_read_ca(a->config->client_ca_file);
+        vpa_timer_start(a->register_timer, WEBHOOK_REGISTRATION_DELAY);
+    } else {
+        start_lease(a);
+    }
+    while (!vpa_loop_is_stopping(a->loop)) {
+        int status = 0;
+        (void)vpa_loop_wait(a->loop, is_due, a, IDLE_WAIT, NULL);
+        if (a->reload_due)
+            reload(a);
+        if (a->register_due)
+            status = register_now(a);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+int admission_run(struct admission *a)
+{
+    struct vpa_error err;
+
+    if (admission_sync(a, &err) < 0) {
+        if (vpa_loop_is_stopping(a->loop))
+            return 0;
+        VPA_ERROR("Could not sync the caches", VPA_KERR(&err));
+        return 1;
+    }
+    if (admission_listen(a, &err) < 0) {
+        VPA_ERROR("Failed to start HTTPS server", VPA_KERR(&err));
+        return err.code == VPA_RETRY ? 1 : EXIT_FATAL;
+    }
+    return serve(a);
+}
