@@ -1,0 +1,288 @@
+/*
+ * One HTTP request to the admission controller, answered by the daemon's own wiring: its flags are parsed,
+ * its watches read the case's objects from an API server in memory, its snapshot answers. Only the
+ * socket is left out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "admission.h"
+#include "golden.h"
+#include "memory_cluster.h"
+#include "vpa/api/review.h"
+#include "vpa/base/str.h"
+
+#define NOW 1780000000
+#define BODY_MAX ((size_t)8 << 20)
+#define ARGS_MAX 16
+
+struct answer {
+    int code;
+    const char *content_type;
+    const char *body; /* in the arena of the case */
+};
+
+/* ---- the daemon ---- */
+
+static bool parse_args(struct golden_case *c, const char *extra, struct admission_config *config)
+{
+    const struct vpa_flags flags = {
+        .rows = admission_flag_rows, .count = admission_flag_count, .values = config};
+    char *argv[ARGS_MAX] = {NULL};
+    struct vpa_error err;
+    int argc = 0;
+
+    argv[argc++] = vpa_arena_strdup(c->arena, "vpa-admission-controller");
+    argv[argc++] = vpa_arena_strdup(c->arena, "--register-webhook=false");
+
+    vpa_json_foreach(arg, GOLDEN_IN(c, "args"))
+    {
+        if (argc < ARGS_MAX - 2)
+            argv[argc++] = vpa_arena_strdup(c->arena, vpa_json_string(arg));
+    }
+    if (extra)
+        argv[argc++] = vpa_arena_strdup(c->arena, extra);
+    if (vpa_flags_parse(&flags, c->arena, argc, argv, &err) == 0)
+        return true;
+    golden_difference(c, "input", "flags", err.text);
+    return false;
+}
+
+static const char *request_text(const struct vpa_json *request, const char *name, const char *preset)
+{
+    const char *text = vpa_json_string(vpa_json_find(request, name));
+
+    return text ? text : preset;
+}
+
+/* The body as it was sent. */
+static const char *request_body(struct golden_case *c, const struct vpa_json *request, size_t *len)
+{
+    const char *text = vpa_json_string(vpa_json_find(request, "bodyText"));
+    int64_t pad = 0;
+    struct vpa_json_writer w;
+    vpa_auto_buf buf = {0};
+
+    vpa_buf_init(&buf, BODY_MAX);
+    if (text) {
+        vpa_buf_puts(&buf, text);
+    } else {
+        vpa_json_writer_init(&w, &buf);
+        vpa_json_put_node(&w, vpa_json_find(request, "review"));
+    }
+    (void)vpa_json_int64(vpa_json_find(request, "padTo"), &pad);
+    while (buf.len < (size_t)pad)
+        vpa_buf_putc(&buf, ' ');
+    *len = buf.len;
+    return vpa_arena_strndup(c->arena, vpa_buf_text(&buf), buf.len);
+}
+
+static void send_request(struct golden_case *c, struct server *server, struct answer *out)
+{
+    const struct vpa_json *node = GOLDEN_IN(c, "request");
+    const char *target = request_text(node, "path", "/?timeout=30s");
+    const char *query = strchr(target, '?');
+    bool no_content_type = false;
+    struct vpa_server_response response = {0};
+    struct vpa_server_request request = {
+        .method = request_text(node, "method", "POST"),
+        .path = query ? vpa_arena_strndup(c->arena, target, (size_t)(query - target)) : target,
+        .query = query ? query + 1 : "",
+    };
+
+    request.body = request_body(c, node, &request.body_len);
+    if (request.body_len > VPA_SERVER_BODY_MAX) { /* what the listener does */
+        request.body = "";
+        request.body_len = 0;
+        request.body_too_large = true;
+    }
+    (void)vpa_json_bool(vpa_json_find(node, "noContentType"), &no_content_type);
+    server_answer(server, &request,
+                  no_content_type ? NULL : request_text(node, "contentType", "application/json"),
+                  &response);
+    out->code = response.status;
+    out->content_type = response.content_type ? response.content_type : "";
+    out->body = vpa_arena_strndup(c->arena, response.body ? response.body : "", response.body_len);
+    free(response.body);
+}
+
+/* extra: one more flag, or NULL. */
+static bool ask(struct golden_case *c, const char *extra, struct answer *out)
+{
+    struct admission_config config;
+    struct memory_cluster cluster = {
+        .objects = vpa_json_at(c->in, "cluster.objects"),
+    };
+    struct vpa_error err;
+
+    if (!parse_args(c, extra, &config))
+        return false;
+    memory_cluster_start(&cluster, vpa_time_from_unix(NOW, 0));
+    struct admission *admission = admission_new(&(struct admission_options){
+        .config = &config,
+        .loop = cluster.loop,
+        .client = cluster.client,
+        .ns = "kube-system",
+        .host_name = "golden",
+        .unbound = true,
+    });
+    bool ready = admission_sync(admission, &err) == 0 && admission_listen(admission, &err) == 0;
+    if (ready)
+        send_request(c, admission_server(admission), out);
+    else
+        golden_difference(c, "start", "running", err.text);
+    admission_free(admission);
+    memory_cluster_stop(&cluster);
+    return ready;
+}
+
+/* ---- comparison ---- */
+
+/* The answer with its patch decoded, or NULL when it is no review. */
+static const char *decoded_review(struct golden_case *c, const char *body)
+{
+    const struct vpa_json *root;
+    struct vpa_json_writer w;
+    struct vpa_error err;
+    vpa_auto_buf buf = {0};
+
+    if (vpa_json_parse(c->arena, body, strlen(body), &root, &err) < 0)
+        return NULL;
+    vpa_buf_init(&buf, BODY_MAX);
+    vpa_json_writer_init(&w, &buf);
+    vpa_json_open_object(&w);
+    vpa_json_foreach(top, root)
+    {
+        vpa_json_key(&w, vpa_json_name(top));
+        if (strcmp(vpa_json_name(top), "response") != 0) {
+            vpa_json_put_node(&w, top);
+            continue;
+        }
+        vpa_json_open_object(&w);
+        vpa_json_foreach(member, top)
+        {
+            vpa_auto_buf patch = {0};
+            vpa_buf_init(&patch, BODY_MAX);
+            vpa_json_key(&w, vpa_json_name(member));
+            const char *text = vpa_json_string(member);
+            if (strcmp(vpa_json_name(member), "patch") == 0 && text &&
+                vpa_base64_decode(&patch, text, strlen(text), &err) == 0)
+                vpa_json_put_raw(&w, vpa_buf_text(&patch), patch.len);
+            else
+                vpa_json_put_node(&w, member);
+        }
+        vpa_json_close_object(&w);
+    }
+    vpa_json_close_object(&w);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
+}
+
+static void run(struct golden_case *c)
+{
+    const struct vpa_json *http = GOLDEN_OUT(c, "http");
+    struct answer got;
+
+    if (!ask(c, NULL, &got))
+        return;
+    if (http) {
+        golden_int(c, "http.code", vpa_json_find(http, "code"), got.code);
+        golden_text(c, "http.contentType", vpa_json_find(http, "contentType"), got.content_type);
+        golden_text(c, "http.body", vpa_json_find(http, "body"), got.body);
+        return;
+    }
+    golden_json(c, "review", GOLDEN_OUT(c, "review"), decoded_review(c, got.body));
+    if (GOLDEN_OUT(c, "body"))
+        golden_text(c, "body", GOLDEN_OUT(c, "body"), got.body);
+}
+
+/* ---- what the decisions promise ---- */
+
+static const struct vpa_json *parse_review(struct golden_case *c, const struct answer *answer)
+{
+    const char *text = decoded_review(c, answer->body);
+    const struct vpa_json *root = NULL;
+    struct vpa_error err;
+
+    if (!text || vpa_json_parse(c->arena, text, strlen(text), &root, &err) < 0)
+        golden_unexpected(c, "review", answer->body);
+    return vpa_json_find(root, "response");
+}
+
+/* The value that the patch sets at the path; NULL when it does not. */
+static const char *patched(const struct vpa_json *response, const char *path)
+{
+    const char *value = NULL;
+
+    vpa_json_foreach(op, vpa_json_find(response, "patch"))
+    {
+        if (strcmp(vpa_json_string(vpa_json_find(op, "path")), path) == 0)
+            value = vpa_json_string(vpa_json_find(op, "value"));
+    }
+    return value;
+}
+
+static struct vpa_quantity read_quantity(struct golden_case *c, const char *text)
+{
+    struct vpa_quantity q = {0};
+    struct vpa_error err;
+
+    if (text && vpa_quantity_parse(c->arena, text, &q, &err) < 0)
+        golden_unexpected(c, "quantity", text);
+    return q;
+}
+
+/* S4: no cpu request is lower than it would be without the boost. */
+static void check_not_lowered(struct golden_case *c, const struct vpa_json *with,
+                              const struct vpa_json *without)
+{
+    const struct vpa_json *containers = vpa_json_at(
+        GOLDEN_IN(c, "request"), "review.request.object.spec.containers");
+    size_t i = 0;
+
+    vpa_json_foreach(container, containers)
+    {
+        const char *path = golden_label(c, "/spec/containers/%zu/resources/requests/cpu", i++);
+        const char *own = vpa_json_string(vpa_json_at(container, "resources.requests.cpu"));
+        const char *plain = patched(without, path);
+        const char *boosted = patched(with, path);
+        if (!boosted && !plain)
+            continue;
+        struct vpa_quantity a = read_quantity(c, boosted ? boosted : own);
+        struct vpa_quantity b = read_quantity(c, plain ? plain : own);
+        if (vpa_quantity_cmp(&a, &b) < 0)
+            golden_difference(c, path, plain ? plain : own, boosted ? boosted : own);
+    }
+}
+
+/* 11.5: nothing negative but what the case itself holds. */
+static void check_no_negative(struct golden_case *c, const struct vpa_json *response)
+{
+    vpa_json_foreach(op, vpa_json_find(response, "patch"))
+    {
+        const char *value = vpa_json_string(vpa_json_find(op, "value"));
+        if (value && strcmp(value, "-1") == 0)
+            golden_unexpected(c, vpa_json_string(vpa_json_find(op, "path")), value);
+    }
+}
+
+static void invariant(struct golden_case *c)
+{
+    struct answer with, without;
+    bool allowed = false;
+
+    if (!ask(c, NULL, &with) || !ask(c, "--feature-gates=CPUStartupBoost=false", &without))
+        return;
+    const struct vpa_json *response = parse_review(c, &with);
+    if (with.code != 200 || !vpa_json_bool(vpa_json_find(response, "allowed"), &allowed) || !allowed)
+        golden_unexpected(c, "response", with.body);
+    if (golden_tagged(c, "S2") || golden_tagged(c, "S3") || golden_tagged(c, "S4"))
+        check_not_lowered(c, response, parse_review(c, &without));
+    if (golden_tagged(c, "11.5"))
+        check_no_negative(c, response);
+    if (golden_tagged(c, "depth"))
+        golden_json(c, "review",
+                    NULL, strstr(with.body, "\"uid\":\"\",\"allowed\":true") ? NULL : with.body);
+}
+
+const struct golden_set golden_set_admission_pods = {
+    .name = "admission_pods", .run = run, .invariant = invariant, .begin = memory_cluster_quiet};
