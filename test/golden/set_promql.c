@@ -194,7 +194,7 @@ static void compare_pods(struct golden_case *c, const struct history *history)
 {
     vpa_auto_free struct history_pod **pods = history_pods(history);
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 64 << 20);
     vpa_json_writer_init(&w, &text);
@@ -314,7 +314,7 @@ static const char *step_of(struct golden_case *c, const char *resolution)
     struct prom_plan plan;
     struct vpa_error err;
     struct arguments a = {0};
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     if (prom_plan_init(&plan, &options, &err) < 0)
         return NULL;

@@ -1,0 +1,362 @@
+/*
+ * Writes are matched by what they are about, not by their position: method, path, and for a create the name.
+ * A checkpoint patch whose content is what the server holds already may be missing (U5). What upstream does
+ * not know is left out: copies of unreadable checkpoints (U16) and Events.
+ */
+#include "recommender_compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../recommender/metrics.h"
+
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+
+#define TEXT_MAX ((size_t)64 << 20)
+
+static const char *member_text(const struct vpa_json *node, const char *name)
+{
+    return vpa_or_empty(vpa_json_string(vpa_json_find(node, name)));
+}
+
+static const char *text_of(struct golden_case *c, const struct vpa_json *node)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    if (!node)
+        return NULL;
+    vpa_buf_init(&text, TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_put_node(&w, node);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&text));
+}
+
+static bool is_checkpoint(const char *path)
+{
+    return strstr(path, "/verticalpodautoscalercheckpoints") != NULL;
+}
+
+/* Last segment of a path; the name inside the body for creates. */
+static const char *name_in_body(struct golden_case *c, const char *body)
+{
+    const struct vpa_json *root;
+
+    if (vpa_json_parse(c->arena, body, strlen(body), &root, NULL) < 0)
+        return "?";
+    return vpa_or_empty(vpa_json_string(vpa_json_at(root, "metadata.name")));
+}
+
+static const char *key_of(struct golden_case *c, const char *method, const char *path,
+                          const char *body)
+{
+    const char *short_path = strstr(path, "/namespaces/");
+
+    short_path = short_path ? short_path + strlen("/namespaces/") : path;
+    if (strcmp(method, "POST") == 0)
+        return golden_label(c, "POST %s/%s", short_path, name_in_body(c, body));
+    return golden_label(c, "%s %s", method, short_path);
+}
+
+/* ---- writes --------------------------------------------------------------------------------------- */
+
+struct got {
+    const struct fake_write *write;
+    const char *key;
+    bool used;
+};
+struct got_list {
+    struct got *items;
+    size_t count;
+};
+
+static bool is_ours_alone(struct golden_case *c, const struct fake_write *w)
+{
+    if (strstr(w->path, "/events"))
+        return true;
+    if (!is_checkpoint(w->path))
+        return false;
+    return vpa_str_ends_with(w->path, "-unreadable") ||
+           (strcmp(w->method, "POST") == 0 &&
+            vpa_str_ends_with(name_in_body(c, w->body), "-unreadable"));
+}
+
+static struct got_list collect(struct world *w)
+{
+    size_t count;
+    const struct fake_write *writes = fake_cluster_writes(w->cluster, &count);
+    struct got_list list = {
+        .items = vpa_arena_zalloc(w->c->arena, (count + 1) * sizeof(struct got))};
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_ours_alone(w->c, &writes[i]))
+            continue;
+        list.items[list.count].write = &writes[i];
+        list.items[list.count++].key =
+            key_of(w->c, writes[i].method, writes[i].path, writes[i].body);
+    }
+    return list;
+}
+
+static struct got *take(struct got_list *list, const char *key)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].used && strcmp(list->items[i].key, key) == 0) {
+            list->items[i].used = true;
+            return &list->items[i];
+        }
+    return NULL;
+}
+
+/* Whether an expected patch says what the server holds anyway. */
+static bool may_be_missing(struct world *w, const struct vpa_json *want)
+{
+    const char *path = member_text(want, "path");
+    const struct vpa_json *value =
+        vpa_json_find(vpa_json_first(vpa_json_find(want, "body")), "value");
+
+    if (strcmp(member_text(want, "method"), "PATCH") != 0 || !is_checkpoint(path) || !value)
+        return false;
+    vpa_auto_free char *stored = fake_cluster_checkpoint_content(w->cluster, path);
+    return stored && strcmp(stored, fake_content_of(text_of(w->c, value))) == 0;
+}
+
+static void compare_write(struct world *w, const char *prefix, const struct vpa_json *want,
+                          const struct got *got)
+{
+    struct golden_case *c = w->c;
+    const char *label = golden_label(c, "%s %s", prefix, got->key);
+    const char *body = text_of(c, vpa_json_find(want, "body"));
+    int64_t at_ms = 0;
+
+    if (strcmp(vpa_or_empty(body), got->write->body) != 0)
+        golden_difference(c, label, body, got->write->body);
+    golden_text(c, golden_label(c, "%s type", label), vpa_json_find(want, "type"), got->write->type);
+    golden_int(c, golden_label(c, "%s code", label), vpa_json_find(want, "code"), got->write->code);
+    vpa_json_int64(vpa_json_find(want, "at_ms"), &at_ms);
+    if (at_ms != got->write->at_ms)
+        golden_difference(c, golden_label(c, "%s at_ms", label), golden_label(c, "%lld", (long long)at_ms),
+                          golden_label(c, "%lld", (long long)got->write->at_ms));
+}
+
+static bool is_ordered(const struct world *w)
+{
+    bool ordered = false;
+
+    vpa_json_bool(GOLDEN_IN(w->c, "ordered"), &ordered);
+    return ordered;
+}
+
+/* What both sides wrote, before anything is judged. */
+static void note_causes(struct world *w, const struct vpa_json *want, const struct got_list *got)
+{
+    vpa_json_foreach (expected, vpa_json_find(want, "writes"))
+        exemptions_note(&w->exemptions, member_text(expected, "path"),
+                        vpa_or_empty(text_of(w->c, vpa_json_find(expected, "body"))), false);
+    for (size_t i = 0; i < got->count; i++)
+        exemptions_note(&w->exemptions, got->items[i].write->path, got->items[i].write->body, true);
+    exemptions_noted(&w->exemptions);
+}
+
+static void compare_writes(struct world *w, const char *prefix, const struct vpa_json *want)
+{
+    struct golden_case *c = w->c;
+    struct got_list got = collect(w);
+    const struct got *last = NULL;
+
+    note_causes(w, want, &got);
+    vpa_json_foreach (expected, vpa_json_find(want, "writes")) {
+        bool explained = exemptions_explain(&w->exemptions, member_text(expected, "path"),
+                                            vpa_or_empty(text_of(c, vpa_json_find(expected, "body"))));
+        const char *key = key_of(c, member_text(expected, "method"), member_text(expected, "path"),
+                                 vpa_or_empty(text_of(c, vpa_json_find(expected, "body"))));
+        struct got *match = take(&got, key);
+
+        if (!match) {
+            if (!may_be_missing(w, expected) && !explained)
+                golden_difference(c, golden_label(c, "%s %s", prefix, key),
+                                  text_of(c, vpa_json_find(expected, "body")), "not written");
+            continue;
+        }
+        if (!explained)
+            compare_write(w, prefix, expected, match);
+        if (is_ordered(w) && is_checkpoint(match->write->path)) {
+            if (last && match < last)
+                golden_difference(c, golden_label(c, "%s %s order", prefix, key), "later", "earlier");
+            last = match;
+        }
+    }
+    for (size_t i = 0; i < got.count; i++)
+        if (!got.items[i].used &&
+            !exemptions_explain(&w->exemptions, got.items[i].write->path, got.items[i].write->body))
+            golden_unexpected(c, golden_label(c, "%s %s", prefix, got.items[i].key),
+                              got.items[i].write->body);
+}
+
+/* ---- reads ---------------------------------------------------------------------------------------- */
+
+static void compare_reads(struct world *w, const char *prefix, const struct vpa_json *want)
+{
+    struct golden_case *c = w->c;
+    const struct vpa_json *expected = vpa_json_find(want, "reads");
+    const struct fake_list *got;
+    size_t i = 0;
+
+    if (!expected)
+        return;
+    got = fake_cluster_reads(w->cluster);
+    vpa_json_foreach (read, expected) {
+        golden_text(c, golden_label(c, "%s reads[%zu]", prefix, i), read,
+                    i < got->count ? got->items[i] : NULL);
+        i++;
+    }
+    for (; i < got->count; i++)
+        golden_unexpected(c, golden_label(c, "%s reads[%zu]", prefix, i), got->items[i]);
+}
+
+/* ---- exposition ----------------------------------------------------------------------------------- */
+
+static bool is_zero_line(const char *line)
+{
+    const char *value = strrchr(line, ' ');
+
+    return value && strcmp(value, " 0") == 0;
+}
+
+static bool same_line(const char *want, const char *got)
+{
+    const char *want_value = strrchr(want, ' ');
+    const char *got_value = strrchr(got, ' ');
+
+    if (strcmp(want, got) == 0)
+        return true;
+    if (!want_value || !got_value || want_value - want != got_value - got ||
+        strncmp(want, got, (size_t)(want_value - want)) != 0 || !strstr(want, "_sum"))
+        return false;
+    double a = strtod(want_value, NULL);
+    double b = strtod(got_value, NULL);
+    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
+
+void compare_exposition(struct world *w, const struct vpa_json *want, const char *what,
+                        const char *label)
+{
+    struct golden_case *c = w->c;
+    size_t count;
+    struct vpa_metrics metrics = {.table = recommender_metrics_table(&count)};
+    const struct vpa_json *expected = vpa_json_count(want) > 0 ? vpa_json_first(want) : NULL;
+    const char *rest;
+    struct vpa_slice piece;
+    vpa_auto_buf text = {0};
+    size_t i = 0;
+
+    metrics.count = count;
+    vpa_buf_init(&text, TEXT_MAX);
+    vpa_metrics_write(&metrics, NULL, 0, &text);
+    rest = vpa_buf_text(&text);
+    while (vpa_str_split(&rest, '\n', &piece)) {
+        const char *line = vpa_arena_strndup(c->arena, piece.ptr, piece.len);
+        bool type = vpa_str_starts_with(line, "# TYPE vpa_");
+
+        if (!type && !vpa_str_starts_with(line, "vpa_"))
+            continue;
+        if (strcmp(what, "nonzero") == 0 && (type || is_zero_line(line)))
+            continue;
+        if (!expected) {
+            golden_unexpected(c, golden_label(c, "%s exposition %s", label, line), line);
+            continue;
+        }
+        /* Init containers are not looked at here, so nothing is counted (README: not vital). */
+        while (expected && strstr(vpa_or_empty(vpa_json_string(expected)), "InitContainer")) {
+            expected = vpa_json_next(expected);
+            i++;
+        }
+        if (!expected || !same_line(vpa_or_empty(vpa_json_string(expected)), line)) {
+            golden_text(c, golden_label(c, "%s exposition[%zu]", label, i), expected, line);
+            return; /* what follows is out of step */
+        }
+        i++;
+        expected = vpa_json_next(expected);
+    }
+    while (expected && strstr(vpa_or_empty(vpa_json_string(expected)), "InitContainer"))
+        expected = vpa_json_next(expected);
+    if (expected)
+        golden_text(c, golden_label(c, "%s exposition[%zu]", label, i), expected, NULL);
+}
+
+/* ---- passes --------------------------------------------------------------------------------------- */
+
+void compare_count(const struct world *w, struct pass_totals *totals)
+{
+    size_t count;
+    const struct fake_write *writes = fake_cluster_writes(w->cluster, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(writes[i].method, "DELETE") == 0)
+            totals->deletes++;
+        else if (strcmp(writes[i].method, "POST") == 0)
+            totals->creates++;
+        else if (is_checkpoint(writes[i].path))
+            totals->checkpoint_patches++;
+        else
+            totals->status_patches++;
+    }
+}
+
+void compare_totals(struct world *w, size_t step, const struct pass_totals *totals)
+{
+    struct golden_case *c = w->c;
+
+    if (w->exemptions.active)
+        return;
+
+    vpa_json_foreach (want, GOLDEN_OUT(c, "totals")) {
+        int64_t index = -1;
+
+        vpa_json_int64(vpa_json_find(want, "step"), &index);
+        if (index != (int64_t)step)
+            continue;
+        golden_int(c, golden_label(c, "totals[%zu].status", step), vpa_json_find(want, "status"),
+                   totals->status_patches);
+        golden_int(c, golden_label(c, "totals[%zu].creates", step),
+                   vpa_json_find(want, "checkpoint_creates"), totals->creates);
+        golden_int(c, golden_label(c, "totals[%zu].deletes", step),
+                   vpa_json_find(want, "checkpoint_deletes"), totals->deletes);
+        int64_t most = 0; /* unchanged ones are left out */
+        vpa_json_int64(vpa_json_find(want, "checkpoint_patches"), &most);
+        if (totals->checkpoint_patches > most)
+            golden_difference(c, golden_label(c, "totals[%zu].patches", step),
+                              golden_label(c, "at most %lld", (long long)most),
+                              golden_label(c, "%lld", (long long)totals->checkpoint_patches));
+    }
+}
+
+void compare_pass(struct world *w, const struct vpa_json *want, const struct vpa_json *step)
+{
+    struct golden_case *c = w->c;
+    vpa_duration after = vpa_time_sub(vpa_loop_now(w->loop), w->t0);
+    double at = 0;
+    const char *prefix;
+    const char *expose = member_text(step, "expose");
+    int64_t duration = 0;
+
+    vpa_json_double(vpa_json_find(want, "at_s"), &at);
+    prefix = golden_label(c, "%g s", at);
+    if (!want) {
+        golden_unexpected(c, "a pass", "made");
+        return;
+    }
+    vpa_json_int64(vpa_json_find(want, "duration_ms"), &duration);
+    int64_t took = (after - (vpa_duration)(at * (double)VPA_SECOND)) / VPA_MILLISECOND;
+    if (took != duration)
+        golden_difference(c, golden_label(c, "%s duration_ms", prefix),
+                          golden_label(c, "%lld", (long long)duration),
+                          golden_label(c, "%lld", (long long)took));
+    compare_writes(w, prefix, want);
+    if (!w->exemptions.active)
+        compare_reads(w, prefix, want);
+    if (*expose)
+        compare_exposition(w, vpa_json_find(want, "exposition"), expose, prefix);
+}
