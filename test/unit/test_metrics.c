@@ -182,6 +182,7 @@ START_TEST(counts_from_two_threads)
     ck_assert_int_eq(pthread_create(&other, NULL, count_many, NULL), 0);
     count_many(NULL);
     vpa_auto_free char *text = page(NULL, 0);
+    ck_assert_ptr_nonnull(text);
     pthread_join(other, NULL);
     ck_assert(vpa_metric_value(&pods, "0", "Auto") == 20000);
     ck_assert(vpa_metric_value(&latency, "x") == 40000);
