@@ -193,6 +193,29 @@ static const struct {
     {{"--log-backtrace-at=file:3"},
      "invalid argument \"file:3\" for \"--log-backtrace-at\" flag: "
      "syntax error: expect file.go:234"},
+    {{"--log-backtrace-at=file.go"},
+     "invalid argument \"file.go\" for \"--log-backtrace-at\" flag: "
+     "syntax error: expect file.go:234"},
+    {{"--log-backtrace-at=:3"},
+     "invalid argument \":3\" for \"--log-backtrace-at\" flag: "
+     "syntax error: expect file.go:234"},
+    {{"--log-backtrace-at=a.go:3:4"},
+     "invalid argument \"a.go:3:4\" for \"--log-backtrace-at\" "
+     "flag: syntax error: expect file.go:234"},
+    {{"--log-backtrace-at=a.go:x"},
+     "invalid argument \"a.go:x\" for \"--log-backtrace-at\" flag: "
+     "syntax error: expect file.go:234"},
+    {{"--v=-2147483649"},
+     "invalid argument \"-2147483649\" for \"-v, --v\" flag: "
+     "strconv.ParseInt: parsing \"-2147483649\": value out of range"},
+    {{"--v=99999999999999999999"},
+     "invalid argument \"99999999999999999999\" for \"-v, --v\" flag: strconv.ParseInt: parsing "
+     "\"99999999999999999999\": value out of range"},
+    {{"--v=4x"},
+     "invalid argument \"4x\" for \"-v, --v\" flag: strconv.ParseInt: parsing \"4x\": "
+     "invalid syntax"},
+    {{"-\\"}, "unknown shorthand flag: '\\\\' in -\\"},
+    {{"-\xad"}, "unknown shorthand flag: '\\u00ad' in -\xad"},
     {{"--log-backtrace-at=file.go:0"},
      "invalid argument \"file.go:0\" for \"--log-backtrace-at\" flag: negative or zero value for "
      "level"},
@@ -223,6 +246,33 @@ START_TEST(asks_for_help)
     const char *args[5] = {helps[_i][0], helps[_i][1], helps[_i][2]};
 
     ck_assert_int_eq(parse(NULL, args), VPA_FLAGS_HELP);
+}
+END_TEST
+
+/* Letters of flags without a value may stand together; upstream has none, the grammar does. */
+START_TEST(reads_letters_together)
+{
+    struct {
+        bool all, loud;
+        int64_t level;
+    } values;
+    static const struct vpa_flag lettered[] = {
+        {.name = "all", .kind = VPA_FLAG_KIND_BOOL, .letter = 'a', .offset = 0},
+        {.name = "loud", .kind = VPA_FLAG_KIND_BOOL, .letter = 'l', .offset = 1},
+        {.name = "v", .kind = VPA_FLAG_KIND_LEVEL, .letter = 'v', .offset = 8},
+    };
+    const struct vpa_flags table = {lettered, VPA_COUNT(lettered), &values};
+    char *argv[] = {(char *)(uintptr_t) "p", (char *)(uintptr_t) "-alv3"};
+    char *wrong[] = {(char *)(uintptr_t) "p", (char *)(uintptr_t) "-a=maybe"};
+    vpa_auto_buf preset = {0};
+
+    ck_assert_uint_eq(offsetof(__typeof__(values), level), 8);
+    ck_assert_int_eq(vpa_flags_parse(&table, &arena, 2, argv, NULL), VPA_FLAGS_RUN);
+    ck_assert(values.all && values.loud && values.level == 3);
+    ck_assert_int_eq(vpa_flags_parse(&table, &arena, 2, wrong, NULL), -1);
+    vpa_buf_init(&preset, 100);
+    vpa_flag_format(&table, &lettered[2], true, &preset);
+    ck_assert_str_eq(vpa_buf_text(&preset), "0");
 }
 END_TEST
 
@@ -461,6 +511,7 @@ int main(void)
     tcase_add_loop_test(tc, accepts, 0, VPA_COUNT(accepted));
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(refused));
     tcase_add_loop_test(tc, asks_for_help, 0, VPA_COUNT(helps));
+    tcase_add_test(tc, reads_letters_together);
     tcase_add_loop_test(tc, decides_gates, 0, VPA_COUNT(gates));
     tcase_add_test(tc, starts_from_upstreams_gates);
     tcase_add_test(tc, prints_the_usage_page);

@@ -73,6 +73,11 @@ START_TEST(shows_the_folder_when_asked)
     ck_assert(strstr(written(), " kube/act.c:88] \"x\""));
     vpa_log_write(VPA_LOG_INFO, "act.c", 88, "x", NULL, 0);
     ck_assert(strstr(written(), " act.c:88] \"x\""));
+    vpa_log_write(VPA_LOG_INFO, "/act.c", 88, "x", NULL, 0);
+    ck_assert(strstr(written(), " /act.c:88] \"x\""));
+    configure((struct vpa_log_options){.json = true});
+    vpa_log_write(VPA_LOG_INFO, "act.c", 88, "x", NULL, 0);
+    ck_assert_str_eq(written(), "{\"caller\":\"act.c:88\",\"severity\":\"info\",\"msg\":\"x\"}");
 }
 END_TEST
 
@@ -132,8 +137,23 @@ START_TEST(writes_json)
                      "{\"ts\":1787220300.001234,\"caller\":\"a.c:7\",\"severity\":\"error\","
                      "\"msg\":\"Say \\\"hi\\\"\",\"text\":\"a\\u000a\\\\\",\"n\":-3,\"x\":1000000,"
                      "\"nan\":null,\"no\":false}");
+    vpa_auto_free char *text = vpa_xmalloc(20001);
+    memset(text, 'x', 20000);
+    text[20000] = '\0';
+    VPA_INFO("m", VPA_KV("k", text));
+    ck_assert(vpa_str_ends_with(written(), "x...\"}"));
     vpa_log_text(VPA_LOG_INFO, "a.c", 8, "FLAG: --v=\"4\"");
     ck_assert(strstr(written(), "\"msg\":\"FLAG: --v=\\\"4\\\"\"}"));
+}
+END_TEST
+
+/* A log that cannot be written to is no reason to fail. */
+START_TEST(survives_a_closed_descriptor)
+{
+    struct vpa_log_options options = {.fd = -1};
+
+    ck_assert_int_eq(vpa_log_configure(&options, NULL), 0);
+    VPA_INFO("lost");
 }
 END_TEST
 
@@ -244,6 +264,7 @@ int main(void)
     tcase_add_loop_test(tc, shows_values, 0, VPA_COUNT(values));
     tcase_add_test(tc, cuts_long_values);
     tcase_add_test(tc, writes_json);
+    tcase_add_test(tc, survives_a_closed_descriptor);
     tcase_add_test(tc, writes_plain_texts);
     tcase_add_test(tc, drops_lines_below_the_threshold);
     tcase_add_loop_test(tc, raises_verbosity_per_file, 0, VPA_COUNT(verbosity));

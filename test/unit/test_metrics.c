@@ -1,6 +1,7 @@
 /* Metrics: series, exposition text, process families, updates from two threads. */
 #include <check.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,22 @@ START_TEST(cuts_long_values)
 }
 END_TEST
 
+START_TEST(bounds_the_series)
+{
+    char name[16];
+
+    for (int i = 0; i <= VPA_METRIC_SERIES_MAX; i++) {
+        snprintf(name, sizeof(name), "%d", i);
+        vpa_metric_inc(&pods, name, "Auto");
+    }
+    ck_assert_uint_eq(pods.series.count, VPA_METRIC_SERIES_MAX);
+    ck_assert(vpa_metric_value(&pods, name, "Auto") == 0);
+    vpa_metric_set(&pods, 1, name, "Auto"); /* dropped as well */
+    vpa_metric_inc(&pods, "0", "Auto");
+    ck_assert(vpa_metric_value(&pods, "0", "Auto") == 2);
+}
+END_TEST
+
 static const struct {
     int64_t pods;
     const char *label;
@@ -201,6 +218,7 @@ int main(void)
     tcase_add_test(tc, sets_gauges);
     tcase_add_test(tc, shows_the_process);
     tcase_add_test(tc, cuts_long_values);
+    tcase_add_test(tc, bounds_the_series);
     tcase_add_loop_test(tc, names_sizes, 0, VPA_COUNT(sizes));
     tcase_add_test(tc, counts_from_two_threads);
     suite_add_tcase(suite, tc);
