@@ -1,11 +1,12 @@
 /*
- * golden [-v] [--propose] [--here] [--set NAME]... [DIR]
+ * golden [-v] [--propose] [--here] [--log] [--set NAME]... [DIR]
  *
  * Runs the golden vectors of DIR; without DIR the project's own copy (test/golden/data) and, when
  * it is there, the full collection beside the project (../shared/golden). Prints one line per set
  * and a summary; the exit status is 0 when nothing mismatched, 1 otherwise, 2 for wrong usage.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +14,16 @@
 #include <unistd.h>
 
 #include "runner.h"
+#include "vpa/base/log.h"
 
 #define SETS_MAX 64
 
 static const char usage[] =
-    "Usage: golden [-v] [--propose] [--here] [--set NAME]... [DIR]\n"
+    "Usage: golden [-v] [--propose] [--here] [--log] [--set NAME]... [DIR]\n"
     "  -v          every difference in full, every skipped case\n"
     "  --propose   print lines for test/golden/deviations instead of differences\n"
     "  --here      do not run each set in a process of its own\n"
+    "  --log       show the product's log lines\n"
     "  --set NAME  only this set (repeatable)\n"
     "  DIR         vectors: <set>/*.jsonl or <set>.jsonl; default: the project's own\n"
     "              and ../shared/golden beside the project\n";
@@ -140,12 +143,22 @@ static int run_folder(const char *dir, const struct selection *selection,
     return 0;
 }
 
+/* The vectors are full of failures that the product rightly logs. */
+static void silence_log(void)
+{
+    struct vpa_log_options quiet = {.fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
+
+    if (quiet.fd < 0 || vpa_log_configure(&quiet, NULL) < 0)
+        perror("/dev/null");
+}
+
 int main(int argc, char **argv)
 {
     struct golden_options options = {0};
     struct selection selection = {0};
     struct totals totals = {0};
     const char *dir = NULL;
+    bool log = false;
     int status = 0;
 
     for (int i = 1; i < argc; i++) {
@@ -155,6 +168,8 @@ int main(int argc, char **argv)
             options.propose = true;
         else if (strcmp(argv[i], "--here") == 0)
             options.here = true;
+        else if (strcmp(argv[i], "--log") == 0)
+            log = true;
         else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && selection.count < SETS_MAX)
             selection.names[selection.count++] = argv[++i];
         else if (argv[i][0] != '-' && !dir)
@@ -167,6 +182,8 @@ int main(int argc, char **argv)
             return fprintf(stderr, "golden: no driver for the set %s\n", selection.names[i]), 2;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!log)
+        silence_log();
     golden_deviations_load(GOLDEN_PROJECT "/test/golden/deviations");
     if (dir) {
         status = run_folder(dir, &selection, &options, &totals);
