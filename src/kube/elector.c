@@ -53,6 +53,7 @@ struct vpa_elector {
 
     int64_t attempt_at; /* monotonic time of step 0 */
     vpa_time attempt_now;
+    struct vpa_lease_spec record;  /* prepared by the attempt; its holder is ours */
     struct vpa_lease_spec written; /* record of the write under way; its holder is ours or "" */
     bool lost;
 };
@@ -203,11 +204,12 @@ static void attempt(struct vpa_elector *e)
 {
     e->attempt_at = vpa_loop_monotonic(e->loop);
     e->attempt_now = vpa_loop_now(e->loop);
+    e->record = own_record(e);
     if (e->has_cached && holds(e, e->observed_holder) && record_is_valid(e, e->attempt_at)) {
-        struct vpa_lease_spec record = own_record(e);
-        record.acquire_time = e->observed_acquire;
-        record.transitions = e->observed_transitions;
-        write_lease(e, FAST_PUT, &record);
+        /* Kept when the lease turns out to be deleted and is created again. */
+        e->record.acquire_time = e->observed_acquire;
+        e->record.transitions = e->observed_transitions;
+        write_lease(e, FAST_PUT, &e->record);
         return;
     }
     call(e, GET, VPA_KUBE_GET, NULL, 0);
@@ -408,8 +410,7 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
         return;
     }
     if (step == GET && err && err->code == VPA_NOT_FOUND) {
-        struct vpa_lease_spec record = own_record(e);
-        write_lease(e, CREATE, &record);
+        write_lease(e, CREATE, &e->record);
         return;
     }
     if (!err && step == GET) {

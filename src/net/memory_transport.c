@@ -55,6 +55,8 @@ struct vpa_exchange {
     size_t chunk;
     size_t bytes_in;
     struct vpa_memory_stream *stream;
+    void (*on_abandoned)(void *ctx);
+    void *abandoned_ctx;
 };
 
 struct vpa_memory_reply {
@@ -88,6 +90,15 @@ static void close_stream(struct vpa_exchange *x, bool tell)
     if (tell && stream->on_closed)
         stream->on_closed(stream->ctx);
     free(stream);
+}
+
+static void abandon(struct vpa_exchange *x)
+{
+    void (*fn)(void *ctx) = x->on_abandoned;
+
+    x->on_abandoned = NULL;
+    if (fn)
+        fn(x->abandoned_ctx);
 }
 
 static void give_done(struct vpa_exchange *x)
@@ -185,8 +196,10 @@ static void on_timeout(void *ctx)
 {
     struct vpa_exchange *x = ctx;
 
-    if (!x->done)
+    if (!x->done) {
         fail_exchange(x, VPA_TRANSPORT_TIMEOUT);
+        abandon(x);
+    }
     if (!x->head_given)
         x->status = 0;
     post_delivery(x);
@@ -286,6 +299,7 @@ static void memory_cancel(struct vpa_transport *transport, struct vpa_exchange *
     x->dead = true;
     if (x->in_callback)
         return;
+    abandon(x);
     vpa_loop_unpost(x->transport->loop, deliver, x);
     exchange_free(x);
 }
@@ -442,6 +456,12 @@ void vpa_memory_reply_delay(struct vpa_memory_reply *reply, vpa_duration delay)
 void vpa_memory_reply_fail(struct vpa_memory_reply *reply, enum vpa_transport_failure failure)
 {
     reply->exchange->failure = failure;
+}
+
+void vpa_memory_reply_on_abandoned(struct vpa_memory_reply *reply, void (*fn)(void *ctx), void *ctx)
+{
+    reply->exchange->on_abandoned = fn;
+    reply->exchange->abandoned_ctx = ctx;
 }
 
 void vpa_memory_reply_chunk(struct vpa_memory_reply *reply, size_t size)

@@ -55,6 +55,8 @@ void vpa_memory_reply_retry_after(struct vpa_memory_reply *reply, int seconds);
 void vpa_memory_reply_delay(struct vpa_memory_reply *reply, vpa_duration delay);
 /* After what was given so far (nothing, or the bytes) the connection fails like this. */
 void vpa_memory_reply_fail(struct vpa_memory_reply *reply, enum vpa_transport_failure failure);
+/* Told when the client gave up (cancelled, timed out) before the answer had arrived. */
+void vpa_memory_reply_on_abandoned(struct vpa_memory_reply *reply, void (*fn)(void *ctx), void *ctx);
 /* The body is delivered in pieces of that size (default: at once). */
 void vpa_memory_reply_chunk(struct vpa_memory_reply *reply, size_t size);
 
