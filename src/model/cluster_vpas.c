@@ -146,8 +146,8 @@ static bool requirements_equal(const struct vpa_requirement *a, const struct vpa
     return true;
 }
 
-/* By their texts, as upstream compares: "nothing" and "everything" are both the empty text, so a change
- * between these two goes unnoticed. */
+/* By their texts, as upstream compares: "nothing" and "everything" are both the empty text, so a
+ * change between these two goes unnoticed. */
 static bool selectors_equal(const struct vpa_selector *a, const struct vpa_selector *b)
 {
     if (a->count != b->count)

@@ -16,7 +16,7 @@
 #define NO_PODS_MESSAGE "No pods match this VPA object"
 
 /* Conditions that a pass adds at most. */
-#define ADDED_MAX 3
+#define ADDED_MAX 4
 
 static struct vpa_condition *find_condition(const struct vpa_object_status *status,
                                             const char *type)

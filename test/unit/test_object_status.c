@@ -240,6 +240,24 @@ START_TEST(every_bound_is_compared)
 }
 END_TEST
 
+START_TEST(all_conditions_at_once)
+{
+    struct vpa_object_status status;
+    struct vpa_recommendation rec = recommendation(NULL);
+    struct vpa_object_status_facts facts = {.object = object_with("{}"),
+                                            .unsupported = "bad target",
+                                            .conflict = "somebody else",
+                                            .recommendation = &rec,
+                                            .now = at(T1)};
+
+    vpa_object_status_build(&facts, &arena, &status);
+    ck_assert_uint_eq(status.condition_count, 4);
+    ck_assert_str_eq(status.conditions[3].type, VPA_CONDITION_CONFLICT);
+    ck_assert_str_eq(status.conditions[3].message, "somebody else");
+    ck_assert(vpa_condition_true(status.conditions, 4, VPA_CONDITION_UNSUPPORTED));
+}
+END_TEST
+
 START_TEST(absent_members_are_left_out)
 {
     struct vpa_object_status status = {0};
@@ -276,6 +294,7 @@ int main(void)
     tcase_add_test(tc, equal_by_value);
     tcase_add_loop_test(tc, unequal_by_value, 0, VPA_COUNT(unequal));
     tcase_add_loop_test(tc, every_bound_is_compared, 0, VPA_COUNT(bounds));
+    tcase_add_test(tc, all_conditions_at_once);
     tcase_add_test(tc, absent_members_are_left_out);
     tcase_add_loop_test(tc, stored_recommendation_needs_its_condition, 0, VPA_COUNT(provided));
     suite_add_tcase(suite, tc);

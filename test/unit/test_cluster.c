@@ -1,0 +1,685 @@
+/*
+ * The cluster: pods, matching, samples, memory saver, garbage; and that the order of events is
+ * irrelevant.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model_fixture.h"
+
+static struct vpa_aggregation global;
+static struct vpa_arena arena;
+static struct vpa_cluster *c;
+static vpa_time now;
+
+static void start(bool memory_saver)
+{
+    struct vpa_cluster_options options = {.aggregation = &global, .memory_saver = memory_saver};
+
+    vpa_aggregation_init(&global);
+    vpa_arena_init(&arena, 0);
+    now = at("2026-01-15T13:00:00Z");
+    c = vpa_cluster_new(&options);
+}
+
+static void setup(void)
+{
+    start(false);
+}
+
+static void setup_saver(void)
+{
+    start(true);
+}
+
+static void teardown(void)
+{
+    vpa_cluster_free(c);
+    vpa_aggregation_release(&global);
+    vpa_arena_release(&arena);
+}
+
+static struct vpa_autoscaler *put_vpa(const char *name, const char *selector)
+{
+    return vpa_cluster_put_vpa(c, simple_vpa(&arena, name),
+                               selector ? selector_of(&arena, selector) : NULL, NULL, now);
+}
+
+static void put_pod(const char *name, const char *labels)
+{
+    vpa_cluster_put_pod(c, simple_pod(&arena, name, labels), NULL, now);
+}
+
+static int sample(const char *pod, enum vpa_kind kind, vpa_time t, vpa_amount amount)
+{
+    struct vpa_error err;
+
+    return vpa_cluster_add_sample(c, "ns", pod, "app", kind, t, amount, now, &err);
+}
+
+/* ---- matching ---- */
+
+START_TEST(pods_are_counted_by_selector)
+{
+    struct vpa_autoscaler *web = put_vpa("web", "app=web");
+    struct vpa_autoscaler *all = put_vpa("all", "");
+    struct vpa_autoscaler *none = put_vpa("none", NULL);
+    struct vpa_autoscaler *set = put_vpa("set", "app in (web,db),tier!=x");
+
+    put_pod("a", "{\"app\":\"web\"}");
+    put_pod("b", "{\"app\":\"web\",\"tier\":\"x\"}");
+    put_pod("c", "{\"app\":\"db\"}");
+    put_pod("d", "{}");
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 4);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 4);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(web), 2);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(all), 4);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(none), 0);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(set), 2);
+    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(all), 4);
+
+    put_pod("b", "{\"app\":\"other\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(web), 1);
+    put_pod("b", "{\"app\":\"web\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(web), 2);
+    ck_assert(vpa_cluster_remove_pod(c, "ns", "a"));
+    ck_assert(!vpa_cluster_remove_pod(c, "ns", "a"));
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(web), 1);
+    ck_assert(!vpa_cluster_has_pod(c, "ns", "a"));
+    ck_assert(vpa_cluster_has_pod(c, "ns", "b"));
+
+    size_t count;
+    const char **names = vpa_autoscaler_pods(all, &count);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_str_eq(names[0], "b");
+    ck_assert_str_eq(names[2], "d");
+    free(names);
+}
+END_TEST
+
+START_TEST(vpas_added_later_find_the_pods)
+{
+    put_pod("a", "{\"app\":\"web\"}");
+    put_pod("b", "{\"app\":\"db\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("v", "app=web")), 1);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("w", "app=none")), 0);
+}
+END_TEST
+
+START_TEST(namespaces_are_apart)
+{
+    struct vpa_object *object =
+        vpa_of(&arena, "{\"metadata\":{\"namespace\":\"other\",\"name\":\"v\"}}");
+
+    put_pod("a", "{\"app\":\"web\"}");
+    struct vpa_autoscaler *v =
+        vpa_cluster_put_vpa(c, object, selector_of(&arena, "app=web"), NULL, now);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
+}
+END_TEST
+
+START_TEST(containers_of_one_pod)
+{
+    struct vpa_error err;
+    struct vpa_pod *pod = pod_of(
+        &arena,
+        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
+        "\"a\"},{\"name\":\"b\"}],\"initContainers\":[{\"name\":\"i\"},{\"name\":\"j\"}]}}");
+
+    vpa_cluster_put_pod(c, pod, NULL, now);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
+    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "j"));
+    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "a"));
+    ck_assert(!vpa_cluster_is_init_container(c, "ns", "q", "i"));
+    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "b", VPA_KIND_CPU, now, 1, now, &err), 0);
+    /* a pod of the same name with other containers: the old ones stay */
+    pod = pod_of(&arena,
+                 "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\"},\"spec\":{\"containers\":"
+                 "[{\"name\":\"c\"}]}}");
+    vpa_cluster_put_pod(c, pod, NULL, now);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 3);
+    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "j"));
+    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "b", VPA_KIND_CPU, now, 1, now, &err),
+                     -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+}
+END_TEST
+
+START_TEST(bare_pods_of_a_history)
+{
+    struct vpa_labels labels = {0};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", "app", now, &err), -1);
+    ck_assert_str_eq(err.text, "KeyError: {ns p}");
+    vpa_cluster_put_bare_pod(c, "ns", "p", &labels, VPA_PHASE_UNKNOWN, now);
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", "app", now, &err), 0);
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", "app", now, &err), 0);
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    enum vpa_phase phase;
+} phases[] = {{"Pending", VPA_PHASE_PENDING},
+              {"Running", VPA_PHASE_RUNNING},
+              {"Succeeded", VPA_PHASE_SUCCEEDED},
+              {"Failed", VPA_PHASE_FAILED},
+              {"", VPA_PHASE_UNKNOWN},
+              {"Unknown", VPA_PHASE_UNKNOWN}};
+
+START_TEST(phases_are_parsed)
+{
+    ck_assert_int_eq(vpa_phase_parse(phases[_i].text), phases[_i].phase);
+}
+END_TEST
+
+/* ---- samples ---- */
+
+START_TEST(samples_need_pod_and_container)
+{
+    struct vpa_error err;
+
+    put_pod("p", "{}");
+    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "q", "app", VPA_KIND_CPU, now, 1, now, &err),
+                     -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+    ck_assert_str_eq(err.text, "KeyError: {ns q}");
+    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "x", VPA_KIND_CPU, now, 1, now, &err),
+                     -1);
+    ck_assert_str_eq(err.text, "KeyError: {{ns p} x}");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 1), 0);
+    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "app", VPA_KIND_CPU, now, 1, now, &err),
+                     -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert_str_eq(err.text, "sample discarded (invalid or out of order)");
+    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "q", "app", now, 1, now, &err), -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+    ck_assert_int_eq(sample("p", VPA_KIND_MEMORY, now, 1), 0);
+    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now - 2 * DAY, 1, now, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "error while recording OOM for {{ns p} app}, Reason: OOM event will be "
+                     "discarded - it is too old (2026-01-13 13:00:00 +0000 UTC)");
+    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now - 2 * DAY, 1, now, NULL), -1);
+    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now, 1, now, &err), 0);
+}
+END_TEST
+
+struct heard {
+    int usages, changes, missing;
+    vpa_amount last;
+    size_t pods;
+};
+
+static void hear_usage(void *ctx, const char *mode, enum vpa_kind kind, bool is_oom,
+                       vpa_amount usage, vpa_amount recommendation)
+{
+    struct heard *heard = ctx;
+
+    (void)mode;
+    (void)kind;
+    (void)is_oom;
+    (void)usage;
+    heard->usages++;
+    heard->missing += recommendation == 0;
+    heard->last = recommendation;
+}
+
+static void hear_change(void *ctx, const char *mode, enum vpa_kind kind, vpa_amount before,
+                        vpa_amount after, size_t pods)
+{
+    struct heard *heard = ctx;
+
+    (void)mode;
+    (void)kind;
+    (void)before;
+    heard->changes++;
+    heard->last = after;
+    heard->pods = pods;
+}
+
+static struct vpa_recommendation recommendation_of(const char *text)
+{
+    struct vpa_recommendation rec;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_recommendation_decode(&arena, json(&arena, text), &rec, &err), 0);
+    return rec;
+}
+
+START_TEST(hooks_hear_of_usage_and_changes)
+{
+    struct heard heard = {0};
+    struct vpa_cluster_options options = {.aggregation = &global,
+                                          .hooks = {&heard, hear_usage, hear_change}};
+    struct vpa_error err;
+
+    vpa_cluster_free(c);
+    c = vpa_cluster_new(&options);
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
+    put_pod("p", "{\"app\":\"web\"}");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
+    ck_assert_int_eq(heard.usages, 1);
+    ck_assert_int_eq(heard.missing, 1);
+    struct vpa_recommendation rec = recommendation_of(
+        "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{},"
+        "\"uncappedTarget\":{"
+        "\"cpu\":\"200m\",\"memory\":\"5\"}},{\"containerName\":\"x\",\"target\":{}}]}");
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
+    ck_assert_int_eq(heard.changes, 0);
+    ck_assert_int_eq(sample("p", VPA_KIND_MEMORY, now, 100), 0);
+    ck_assert_int_eq(heard.last, 5);
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
+    ck_assert_int_eq(heard.changes, 2);
+    ck_assert_uint_eq(heard.pods, 1);
+    /* without an uncapped target the next one starts anew */
+    rec = recommendation_of(
+        "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{}}]}");
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
+    ck_assert_int_eq(heard.changes, 4);
+    ck_assert_int_eq(heard.last, 0);
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
+    ck_assert_int_eq(heard.changes, 4);
+}
+END_TEST
+
+START_TEST(missing_recommendation_is_reported_every_half_hour)
+{
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
+    struct vpa_recommendation none = {.present = true};
+    struct vpa_recommendation some = recommendation_of(
+        "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{}}]}");
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &none, now, &err), 0);
+    now += 30 * VPA_MINUTE;
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &none, now, &err), 0);
+    now += 1;
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &none, now, &err), -1);
+    ck_assert_str_eq(err.text, "VPA ns/v is missing recommendation for more than 30m0s");
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &none, now, &err), 0);
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &some, now, &err), 0);
+    now += 31 * VPA_MINUTE;
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &none, now, &err), 0);
+}
+END_TEST
+
+/* ---- deletion ---- */
+
+START_TEST(marked_pods_leave_at_the_end_of_the_pass)
+{
+    put_pod("a", "{}");
+    put_pod("b", "{}");
+    put_pod("c", "{}");
+    vpa_cluster_mark_pod_deleted(c, "ns", "a");
+    vpa_cluster_mark_pod_deleted(c, "ns", "a");
+    vpa_cluster_mark_pod_deleted(c, "ns", "b");
+    vpa_cluster_mark_pod_deleted(c, "ns", "nobody");
+    put_pod("b", "{}"); /* came back */
+    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), 0);
+    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 1);
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 2);
+    vpa_cluster_mark_all_pods_deleted(c);
+    vpa_cluster_keep_pod(c, "ns", "c");
+    vpa_cluster_keep_pod(c, "ns", "nobody");
+    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 1);
+    ck_assert(vpa_cluster_has_pod(c, "ns", "c"));
+    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 0);
+    vpa_cluster_mark_pod_deleted(c, "ns", "c");
+    ck_assert(vpa_cluster_remove_pod(c, "ns", "c"));
+    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 0);
+}
+END_TEST
+
+/* ---- OOM through pods ---- */
+
+static struct vpa_pod *pod_with_status(const char *uid, const char *status)
+{
+    return pod_of(&arena, vpa_arena_printf(
+                              &arena,
+                              "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"uid\":\"%s\"},"
+                              "\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{"
+                              "\"requests\":{\"memory\":\"100Mi\"}}}]},\"status\":{"
+                              "\"containerStatuses\":[{\"name\":\"app\",%s}]}}",
+                              uid, status));
+}
+
+#define KILLED                                                                                     \
+    "\"restartCount\":0,\"state\":{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":"       \
+    "\"2026-01-15T12:00:00Z\"}}"
+
+START_TEST(oom_kills_are_queued)
+{
+    struct vpa_oom_queue q;
+    struct vpa_error err;
+
+    vpa_oom_queue_init(&q);
+    vpa_cluster_put_pod(c, pod_with_status("u", "\"state\":{\"running\":{}}"), &q, now);
+    ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 1);
+    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
+    ck_assert_uint_eq(q.count, 1);
+    ck_assert_int_eq(q.items[0].memory, 100 * MI);
+    ck_assert_int_eq(vpa_cluster_record_oom(c, q.items[0].ns, q.items[0].pod, q.items[0].container,
+                                            q.items[0].time, q.items[0].memory, now, &err),
+                     0);
+    ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 2);
+    ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 1);
+    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
+    vpa_cluster_put_pod(c, pod_with_status("u", "\"state\":{\"running\":{}}"), &q, now);
+    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
+    ck_assert_uint_eq(q.count, 1);
+    vpa_cluster_put_pod(
+        c, pod_with_status("v", "\"state\":{\"running\":{}},\"resources\":{\"requests\":{}}"), &q,
+        now);
+    ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_status, 1);
+    vpa_cluster_put_pod(c, pod_with_status("v", KILLED ",\"resources\":{}"), NULL, now);
+    ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_status, 2);
+    ck_assert_uint_eq(q.count, 1);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+/* ---- memory saver ---- */
+
+START_TEST(unmatched_pods_wait)
+{
+    struct vpa_oom_queue q;
+
+    vpa_oom_queue_init(&q);
+    put_pod("a", "{\"app\":\"web\"}");
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 0);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
+    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), -1);
+    put_pod("a", "{\"app\":\"web\",\"x\":\"1\"}"); /* still waits, in another group */
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 1);
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 1);
+    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), 0);
+    put_pod("b", "{\"app\":\"web\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
+
+    /* stops matching: stays as it was, beside its waiting record */
+    put_pod("b", "{\"app\":\"other\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
+    put_pod("b", "{\"app\":\"another\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
+    struct vpa_autoscaler *w = put_vpa("w", "app=another");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 1);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(w), 1);
+
+    /* matches again after waiting */
+    put_pod("b", "{\"app\":\"other\"}");
+    put_pod("b", "{\"app\":\"web\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(w), 0);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+START_TEST(waiting_pods_are_deleted_too)
+{
+    put_vpa("v", "app=web");
+    put_pod("a", "{\"app\":\"web\"}");
+    put_pod("a", "{\"app\":\"other\"}");
+    put_pod("b", "{\"app\":\"other\"}");
+    vpa_cluster_mark_all_pods_deleted(c);
+    vpa_cluster_keep_pod(c, "ns", "b");
+    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 1);
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 0);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("w", "app=other")), 1);
+    put_pod("d", "{\"app\":\"more\"}");
+    ck_assert(vpa_cluster_remove_pod(c, "ns", "d"));
+    vpa_cluster_mark_pod_deleted(c, "ns", "b");
+    put_pod("b", "{\"app\":\"none\"}"); /* seen again, and waiting */
+    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 0);
+}
+END_TEST
+
+START_TEST(waiting_pods_remember_their_status)
+{
+    struct vpa_oom_queue q;
+
+    vpa_oom_queue_init(&q);
+    vpa_cluster_put_pod(c, pod_with_status("u", "\"state\":{\"running\":{}}"), &q, now);
+    put_vpa("v", "");
+    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
+    ck_assert_uint_eq(q.count, 1);
+    vpa_cluster_remove_vpa(c, "ns", "v");
+    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
+    ck_assert_uint_eq(q.count, 1);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+START_TEST(waiting_pods_hand_over_everything)
+{
+    struct vpa_pod *pod = pod_of(
+        &arena,
+        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"labels\":{\"a\":\"1\"}},\"spec\":{"
+        "\"containers\":[{\"name\":\"x\"},{\"name\":\"y\"}],\"initContainers\":[{\"name\":"
+        "\"i\"}]}}");
+
+    vpa_cluster_put_pod(c, pod, NULL, now);
+    vpa_cluster_put_pod(c, pod, NULL, now);
+    put_vpa("v", "a=1");
+    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "i"));
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
+}
+END_TEST
+
+/* ---- garbage ---- */
+
+static bool answer;
+static int asked;
+
+static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
+{
+    (void)ctx;
+    ck_assert_ptr_nonnull(v);
+    asked++;
+    return answer;
+}
+
+static size_t collect(void)
+{
+    now += 2 * (vpa_time)VPA_HOUR;
+    return vpa_cluster_collect_garbage(c, now, controller_exists, NULL);
+}
+
+static void put_phase(const char *name, const char *labels, const char *phase)
+{
+    struct vpa_pod *pod = simple_pod(&arena, name, labels);
+
+    pod->phase = phase;
+    vpa_cluster_put_pod(c, pod, NULL, now);
+}
+
+START_TEST(empty_aggregates_live_with_their_pods)
+{
+    put_pod("p", "{\"app\":\"web\"}");
+    ck_assert_uint_eq(collect(), 0);
+    vpa_cluster_remove_pod(c, "ns", "p");
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now + VPA_HOUR - 1, NULL, NULL), 0);
+    ck_assert_uint_eq(collect(), 1);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
+}
+END_TEST
+
+START_TEST(finished_pods_need_a_controller)
+{
+    put_phase("done", "{\"app\":\"job\"}", "Succeeded");
+    ck_assert_uint_eq(collect(), 1); /* no VPA */
+    put_vpa("u", "other=1");
+    vpa_cluster_put_vpa(c, simple_vpa(&arena, "t"), selector_of(&arena, "app=job"), NULL, now);
+    vpa_cluster_put_vpa(c, simple_vpa(&arena, "t"), NULL, NULL, now); /* unresolved: not asked */
+    vpa_cluster_remove_pod(c, "ns", "done");
+    put_phase("done", "{\"app\":\"job\"}", "Failed");
+    ck_assert_uint_eq(collect(), 1);
+    ck_assert_int_eq(asked, 0);
+    vpa_cluster_remove_pod(c, "ns", "done");
+    put_vpa("v", "app=job");
+    put_phase("done", "{\"app\":\"job\"}", "Failed");
+    answer = true;
+    ck_assert_uint_eq(collect(), 0);
+    ck_assert_int_eq(asked, 1);
+    answer = false;
+    ck_assert_uint_eq(collect(), 1);
+}
+END_TEST
+
+START_TEST(any_sample_keeps_an_aggregate)
+{
+    put_pod("cpu", "{\"app\":\"a\"}");
+    put_pod("memory", "{\"app\":\"b\"}");
+    ck_assert_int_eq(sample("cpu", VPA_KIND_CPU, now, 100), 0);
+    ck_assert_int_eq(sample("memory", VPA_KIND_MEMORY, now, 100), 0);
+    vpa_cluster_remove_pod(c, "ns", "cpu");
+    vpa_cluster_remove_pod(c, "ns", "memory");
+    ck_assert_uint_eq(collect(), 0);
+    now += 10 * (vpa_time)DAY;
+    ck_assert_uint_eq(collect(), 2);
+}
+END_TEST
+
+START_TEST(expired_under_a_living_pod_starts_anew)
+{
+    struct vpa_autoscaler *v = put_vpa("v", "app=a");
+
+    put_pod("p", "{\"app\":\"a\"}");
+    put_pod("q", "{\"app\":\"a\"}");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
+    now += 8 * (vpa_time)DAY;
+    ck_assert_uint_eq(collect(), 1);
+    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 0);
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
+    ck_assert_int_eq(sample("q", VPA_KIND_CPU, now, 100), 0);
+    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 1);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
+}
+END_TEST
+
+/* ---- any order of events gives the same state ---- */
+
+enum { EVENTS = 12 };
+
+static void play(struct vpa_cluster *cluster, int event)
+{
+    static const char *const labels[] = {"{\"app\":\"web\",\"h\":\"1\"}",
+                                         "{\"app\":\"web\",\"h\":\"2\"}", "{\"app\":\"db\"}"};
+    char name[16];
+
+    snprintf(name, sizeof(name), "p%d", event);
+    if (event < 8)
+        vpa_cluster_put_pod(cluster, simple_pod(&arena, name, labels[event % 3]), NULL, now);
+    else if (event == 8)
+        vpa_cluster_put_vpa(cluster, simple_vpa(&arena, "web"), selector_of(&arena, "app=web"),
+                            NULL, now);
+    else if (event == 9)
+        vpa_cluster_put_vpa(cluster, simple_vpa(&arena, "all"), selector_of(&arena, ""), NULL, now);
+    else if (event == 10)
+        vpa_cluster_put_vpa(cluster, simple_vpa(&arena, "h"), selector_of(&arena, "h in (1,2)"),
+                            NULL, now);
+    else
+        vpa_cluster_put_vpa(cluster, simple_vpa(&arena, "e"), selector_of(&arena, "h,app!=x"), NULL,
+                            now);
+}
+
+START_TEST(order_of_events_is_irrelevant)
+{
+    struct vpa_cluster_options options = {.aggregation = &global};
+    unsigned seed = (unsigned)_i + 1;
+    int order[EVENTS];
+
+    for (int i = 0; i < EVENTS; i++)
+        order[i] = i;
+    for (int i = EVENTS - 1; i > 0; i--) {
+        seed = seed * 1664525u + 1013904223u;
+        int k = (int)(seed >> 8) % (i + 1);
+        int swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+    struct vpa_cluster *shuffled = vpa_cluster_new(&options);
+    for (int i = 0; i < EVENTS; i++) {
+        play(c, i);
+        play(shuffled, order[i]);
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        for (int i = 0; i < 8; i++) {
+            char name[16];
+            struct vpa_error err;
+            snprintf(name, sizeof(name), "p%d", i);
+            vpa_time t = now + pass * VPA_MINUTE + i;
+            for (int k = 0; k < 2; k++)
+                ck_assert_int_eq(vpa_cluster_add_sample(k ? shuffled : c, "ns", name, "app",
+                                                        VPA_KIND_CPU, t, 100 + 37 * i, now, &err),
+                                 0);
+        }
+    }
+    size_t count;
+    size_t same;
+    struct vpa_autoscaler *const *a = vpa_cluster_vpas(c, &count);
+    struct vpa_autoscaler *const *b = vpa_cluster_vpas(shuffled, &same);
+    ck_assert_uint_eq(count, same);
+    for (size_t i = 0; i < count; i++) {
+        struct vpa_histories x;
+        struct vpa_histories y;
+        ck_assert_str_eq(vpa_autoscaler_name(a[i]), vpa_autoscaler_name(b[i]));
+        ck_assert_uint_eq(vpa_autoscaler_pod_count(a[i]), vpa_autoscaler_pod_count(b[i]));
+        vpa_cluster_histories(c, a[i], now, &x);
+        vpa_cluster_histories(shuffled, b[i], now, &y);
+        ck_assert_uint_eq(x.count, y.count);
+        for (size_t k = 0; k < x.count; k++) {
+            ck_assert_str_eq(x.items[k].container, y.items[k].container);
+            ck_assert(x.items[k].aggregate->cpu.h.total == y.items[k].aggregate->cpu.h.total);
+            ck_assert(vpa_decay_equal(&x.items[k].aggregate->cpu, &y.items[k].aggregate->cpu));
+        }
+        vpa_histories_release(&x);
+        vpa_histories_release(&y);
+    }
+    vpa_cluster_free(shuffled);
+}
+END_TEST
+
+START_TEST(nothing_to_free)
+{
+    vpa_cluster_free(NULL);
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cluster");
+    TCase *tc = tcase_create("cluster");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, pods_are_counted_by_selector);
+    tcase_add_test(tc, vpas_added_later_find_the_pods);
+    tcase_add_test(tc, namespaces_are_apart);
+    tcase_add_test(tc, containers_of_one_pod);
+    tcase_add_test(tc, bare_pods_of_a_history);
+    tcase_add_loop_test(tc, phases_are_parsed, 0, VPA_COUNT(phases));
+    tcase_add_test(tc, samples_need_pod_and_container);
+    tcase_add_test(tc, hooks_hear_of_usage_and_changes);
+    tcase_add_test(tc, missing_recommendation_is_reported_every_half_hour);
+    tcase_add_test(tc, marked_pods_leave_at_the_end_of_the_pass);
+    tcase_add_test(tc, oom_kills_are_queued);
+    tcase_add_test(tc, empty_aggregates_live_with_their_pods);
+    tcase_add_test(tc, finished_pods_need_a_controller);
+    tcase_add_test(tc, any_sample_keeps_an_aggregate);
+    tcase_add_test(tc, expired_under_a_living_pod_starts_anew);
+    tcase_add_loop_test(tc, order_of_events_is_irrelevant, 0, 20);
+    tcase_add_test(tc, nothing_to_free);
+    suite_add_tcase(suite, tc);
+    TCase *saver = tcase_create("memory saver");
+    tcase_add_checked_fixture(saver, setup_saver, teardown);
+    tcase_add_test(saver, unmatched_pods_wait);
+    tcase_add_test(saver, waiting_pods_are_deleted_too);
+    tcase_add_test(saver, waiting_pods_remember_their_status);
+    tcase_add_test(saver, waiting_pods_hand_over_everything);
+    suite_add_tcase(suite, saver);
+    return run_suite(suite);
+}

@@ -1,0 +1,265 @@
+/* Histories of VPAs: merging in a fixed order, loaded checkpoints, what is stored. */
+#include <check.h>
+
+#include "model_fixture.h"
+
+static struct vpa_aggregation global;
+static struct vpa_arena arena;
+static struct vpa_cluster *c;
+static struct vpa_autoscaler *v;
+static vpa_time now;
+
+static void setup(void)
+{
+    struct vpa_cluster_options options = {.aggregation = &global};
+
+    vpa_aggregation_init(&global);
+    vpa_arena_init(&arena, 0);
+    now = at("2026-01-15T14:00:00Z");
+    c = vpa_cluster_new(&options);
+    v = vpa_cluster_put_vpa(c, simple_vpa(&arena, "v"), selector_of(&arena, "app=web"), NULL, now);
+}
+
+static void teardown(void)
+{
+    vpa_cluster_free(c);
+    vpa_aggregation_release(&global);
+    vpa_arena_release(&arena);
+}
+
+static void put(const char *name, const char *labels, const char *container)
+{
+    struct vpa_labels decoded;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_labels_decode(&arena, json(&arena, labels), &decoded, &err), 0);
+    vpa_cluster_put_bare_pod(c, "ns", name, &decoded, VPA_PHASE_RUNNING, now);
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", name, container, now, &err), 0);
+}
+
+static void use(const char *pod, const char *container, enum vpa_kind kind, const char *when,
+                vpa_amount amount)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_cluster_add_sample(c, "ns", pod, container, kind, at(when), amount, now, &err), 0);
+}
+
+struct stored {
+    int count;
+    const char *name[8];
+    const char *text[8];
+};
+
+static void keep(void *ctx, const char *container, const struct vpa_checkpoint_status *status)
+{
+    struct stored *stored = ctx;
+
+    stored->name[stored->count] = vpa_arena_strdup(&arena, container);
+    stored->text[stored->count++] = checkpoint_text(&arena, status);
+}
+
+START_TEST(names_in_order_and_single_sources_uncopied)
+{
+    struct vpa_histories h;
+
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.count, 0);
+    vpa_histories_release(&h);
+    put("p", "{\"app\":\"web\"}", "z");
+    put("p", "{\"app\":\"web\"}", "a");
+    put("p", "{\"app\":\"web\"}", "m");
+    put("q", "{\"app\":\"web\",\"x\":\"1\"}", "m");
+    put("r", "{\"app\":\"db\"}", "m");
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.count, 3);
+    ck_assert_uint_eq(h.merged_count, 1);
+    ck_assert_str_eq(h.items[0].container, "a");
+    ck_assert_str_eq(h.items[1].container, "m");
+    ck_assert_str_eq(h.items[2].container, "z");
+    ck_assert_ptr_eq(h.items[1].aggregate, h.merged);
+    vpa_histories_release(&h);
+}
+END_TEST
+
+/* '-' sorts before '=': the order is that of the texts "k=v", not that of the keys. */
+START_TEST(groups_merge_by_the_text_of_their_labels)
+{
+    static const char *const times[] = {"2026-01-15T13:00:00Z", "2026-01-15T13:01:00Z",
+                                        "2026-01-15T13:02:00Z"};
+    struct vpa_histories h;
+    struct vpa_aggregate by_hand[3], sum;
+    static const char *const labels[] = {"{\"app\":\"web\",\"a\":\"1\"}",
+                                         "{\"app\":\"web\",\"a-b\":\"1\"}",
+                                         "{\"app\":\"web\",\"a\":\"0\"}"};
+    static const int order[] = {1, 2, 0}; /* a-b=1 < a=0 < a=1 */
+
+    vpa_aggregate_init(&sum, &global, now);
+    for (int i = 0; i < 3; i++) {
+        const char *name = vpa_arena_printf(&arena, "p%d", i);
+        put(name, labels[i], "app");
+        use(name, "app", VPA_KIND_CPU, times[i], 500);
+        vpa_aggregate_init(&by_hand[i], &global, now);
+        vpa_aggregate_add_cpu(&by_hand[i], at(times[i]), 500);
+    }
+    for (int i = 0; i < 3; i++)
+        vpa_aggregate_merge(&sum, &by_hand[order[i]]);
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert(h.items[0].aggregate->cpu.h.total == sum.cpu.h.total);
+    ck_assert_int_eq(h.items[0].aggregate->sample_count, 3);
+    vpa_histories_release(&h);
+    vpa_aggregate_release(&sum);
+    for (int i = 0; i < 3; i++)
+        vpa_aggregate_release(&by_hand[i]);
+}
+END_TEST
+
+#define LOADED                                                                                     \
+    "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\","       \
+    "\"bucketWeights\":{\"8\":10000},\"totalWeight\":3},\"firstSampleStart\":\"2026-01-10T00:00:"  \
+    "00Z\","                                                                                       \
+    "\"lastSampleStart\":\"2026-01-14T00:00:00Z\",\"totalSamplesCount\":30}"
+
+START_TEST(loaded_histories_are_merged_in)
+{
+    struct vpa_histories h;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
+        0);
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "v", "gone", checkpoint_of(&arena, LOADED), now, &err),
+        0);
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.count, 2); /* also without pods */
+    vpa_histories_release(&h);
+    put("p", "{\"app\":\"web\"}", "app");
+    use("p", "app", VPA_KIND_CPU, "2026-01-15T13:00:00Z", 500);
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.count, 2);
+    ck_assert_int_eq(h.items[0].aggregate->sample_count, 31);
+    ck_assert(h.items[0].aggregate->first_sample == at("2026-01-10T00:00:00Z"));
+    ck_assert(h.items[0].aggregate->last_sample == at("2026-01-15T13:00:00Z"));
+    ck_assert_int_eq(h.items[1].aggregate->sample_count, 30);
+    vpa_histories_release(&h);
+}
+END_TEST
+
+START_TEST(unreadable_checkpoints_are_reported)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "w", "app", checkpoint_of(&arena, LOADED), now, &err),
+        -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+    ck_assert_str_eq(err.text, "cannot load checkpoint to missing VPA object ns/w");
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "app",
+                                                 checkpoint_of(&arena, "{\"version\":\"v1\"}"), now,
+                                                 &err),
+                     -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert_str_eq(
+        err.text, "cannot load checkpoint for VPA ns/v. Reason: unsupported checkpoint version v1");
+}
+END_TEST
+
+START_TEST(open_peaks_are_not_stored)
+{
+    struct stored stored = {0};
+
+    put("p", "{\"app\":\"web\"}", "app");
+    put("q", "{\"app\":\"web\"}", "app");
+    put("q", "{\"app\":\"web\"}", "side");
+    put("r", "{\"app\":\"web\"}", "app"); /* no samples: nothing open */
+    use("p", "app", VPA_KIND_MEMORY, "2026-01-14T13:00:00Z", 100 * MI); /* closed at 13:00 */
+    use("p", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 300 * MI); /* open */
+    use("q", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 900 * MI); /* open */
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+    ck_assert_int_eq(stored.count, 2);
+    ck_assert_str_eq(stored.name[0], "app");
+    ck_assert_str_eq(stored.name[1], "side");
+    ck_assert_ptr_nonnull(strstr(stored.text[0],
+                                 "\"memoryHistogram\":{\"referenceTimestamp\":"
+                                 "\"2026-01-16T00:00:00Z\",\"bucketWeights\":{\"8\":"
+                                 "10000},"));
+    /* the live history keeps them */
+    struct vpa_histories h;
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.items[0].aggregate->memory.h.max, 35);
+    vpa_histories_release(&h);
+    /* when the interval is over they are stored */
+    stored.count = 0;
+    vpa_cluster_checkpoints(c, v, now + DAY, keep, &stored);
+    ck_assert_ptr_nonnull(strstr(stored.text[0], "\"35\":"));
+}
+END_TEST
+
+START_TEST(collected_aggregates_have_no_open_peaks)
+{
+    struct stored stored = {0};
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
+        0);
+    put("p", "{\"app\":\"web\"}", "app");
+    use("p", "app", VPA_KIND_CPU, "2026-01-01T00:00:00Z", 100);
+    use("p", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 300 * MI);
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+    ck_assert_int_eq(stored.count, 1);
+    ck_assert_ptr_nonnull(
+        strstr(stored.text[0], "\"memoryHistogram\":{\"referenceTimestamp\":null}"));
+}
+END_TEST
+
+/* Save, load into another cluster, save again: weights stay within the documented 1/20000. */
+START_TEST(restart_keeps_the_history)
+{
+    struct vpa_cluster_options options = {.aggregation = &global};
+    struct vpa_cluster *again = vpa_cluster_new(&options);
+    struct stored first = {0};
+    struct stored second = {0};
+    struct vpa_error err;
+
+    put("p", "{\"app\":\"web\"}", "app");
+    for (int i = 0; i < 200; i++) {
+        vpa_time t = at("2026-01-14T00:00:00Z") + i * 5 * (vpa_time)VPA_MINUTE;
+        ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "app", VPA_KIND_CPU, t,
+                                                100 + (i * 37) % 900, now, &err),
+                         0);
+    }
+    vpa_cluster_checkpoints(c, v, now, keep, &first);
+    struct vpa_autoscaler *w = vpa_cluster_put_vpa(again, simple_vpa(&arena, "v"), NULL, NULL, now);
+    struct vpa_checkpoint_status *status = checkpoint_of(&arena, first.text[0]);
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(again, "ns", "v", "app", status, now, &err), 0);
+    vpa_cluster_checkpoints(again, w, now, keep, &second);
+    struct vpa_checkpoint_status *stored = checkpoint_of(&arena, second.text[0]);
+    ck_assert(stored->cpu.total_weight == status->cpu.total_weight);
+    ck_assert_uint_eq(stored->cpu.bucket_count, status->cpu.bucket_count);
+    for (size_t i = 0; i < status->cpu.bucket_count; i++) {
+        ck_assert_int_eq(stored->cpu.buckets[i].bucket, status->cpu.buckets[i].bucket);
+        ck_assert_uint_eq(stored->cpu.buckets[i].weight, status->cpu.buckets[i].weight);
+    }
+    vpa_cluster_free(again);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cluster_history");
+    TCase *tc = tcase_create("cluster_history");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, names_in_order_and_single_sources_uncopied);
+    tcase_add_test(tc, groups_merge_by_the_text_of_their_labels);
+    tcase_add_test(tc, loaded_histories_are_merged_in);
+    tcase_add_test(tc, unreadable_checkpoints_are_reported);
+    tcase_add_test(tc, open_peaks_are_not_stored);
+    tcase_add_test(tc, collected_aggregates_have_no_open_peaks);
+    tcase_add_test(tc, restart_keeps_the_history);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

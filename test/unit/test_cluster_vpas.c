@@ -1,0 +1,362 @@
+/* VPAs of the cluster: selectors and their changes, unresolved targets, settings, order. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model_fixture.h"
+
+static struct vpa_aggregation global;
+static struct vpa_arena arena;
+static struct vpa_cluster *c;
+static vpa_time now;
+
+static void setup(void)
+{
+    struct vpa_cluster_options options = {.aggregation = &global};
+
+    vpa_aggregation_init(&global);
+    vpa_arena_init(&arena, 0);
+    now = at("2026-01-15T13:00:00Z");
+    c = vpa_cluster_new(&options);
+}
+
+static void teardown(void)
+{
+    vpa_cluster_free(c);
+    vpa_aggregation_release(&global);
+    vpa_arena_release(&arena);
+}
+
+static struct vpa_autoscaler *put(const char *name, const char *selector)
+{
+    return vpa_cluster_put_vpa(c, simple_vpa(&arena, name),
+                               selector ? selector_of(&arena, selector) : NULL, NULL, now);
+}
+
+static void put_pod(const char *name, const char *labels)
+{
+    vpa_cluster_put_pod(c, simple_pod(&arena, name, labels), NULL, now);
+}
+
+static void use(const char *pod, vpa_time t)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", pod, "app", VPA_KIND_CPU, t, 500, now, &err),
+                     0);
+}
+
+static int64_t samples(struct vpa_autoscaler *v)
+{
+    struct vpa_histories h;
+
+    vpa_cluster_histories(c, v, now, &h);
+    int64_t count = h.count ? h.items[0].aggregate->sample_count : -1;
+    vpa_histories_release(&h);
+    return count;
+}
+
+static void load(const char *name)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(
+            c, "ns", name, "app",
+            checkpoint_of(&arena,
+                          "{\"version\":\"v3\",\"cpuHistogram\":{\"bucketWeights\":{\"8\":10000},"
+                          "\"totalWeight\":3},\"totalSamplesCount\":30}"),
+            now, &err),
+        0);
+}
+
+START_TEST(put_find_remove)
+{
+    struct vpa_object *object = simple_vpa(&arena, "v");
+
+    ck_assert_ptr_null(vpa_cluster_find_vpa(c, "ns", "v"));
+    struct vpa_autoscaler *v =
+        vpa_cluster_put_vpa(c, object, selector_of(&arena, "a=1"), "no good", now);
+    ck_assert_ptr_eq(vpa_cluster_find_vpa(c, "ns", "v"), v);
+    ck_assert_ptr_eq(vpa_autoscaler_object(v), object);
+    ck_assert_str_eq(vpa_autoscaler_ns(v), "ns");
+    ck_assert_str_eq(vpa_autoscaler_name(v), "v");
+    ck_assert_str_eq(vpa_autoscaler_unsupported(v), "no good");
+    ck_assert_uint_eq(vpa_autoscaler_selector(v)->count, 1);
+    ck_assert(vpa_autoscaler_resolved(v));
+    ck_assert(vpa_time_is_unset(vpa_autoscaler_checkpoint_written(v)));
+    vpa_autoscaler_set_checkpoint_written(v, now);
+    ck_assert(vpa_autoscaler_checkpoint_written(v) == now);
+    ck_assert_ptr_eq(vpa_cluster_put_vpa(c, object, NULL, NULL, now), v);
+    ck_assert_ptr_null(vpa_autoscaler_unsupported(v));
+    ck_assert(!vpa_autoscaler_resolved(v));
+    ck_assert_ptr_nonnull(vpa_autoscaler_selector(v)); /* the last one */
+    ck_assert(vpa_cluster_remove_vpa(c, "ns", "v"));
+    ck_assert(!vpa_cluster_remove_vpa(c, "ns", "v"));
+    ck_assert_ptr_null(vpa_autoscaler_selector(put("w", NULL)));
+}
+END_TEST
+
+START_TEST(listed_by_namespace_and_name)
+{
+    static const char *const names[] = {"b/x", "a/z", "b/a", "a/a", "a-b/c"};
+    size_t count;
+
+    for (size_t i = 0; i < VPA_COUNT(names); i++) {
+        const char *slash = strchr(names[i], '/');
+        vpa_cluster_put_vpa(
+            c,
+            vpa_of(&arena, vpa_arena_printf(
+                               &arena, "{\"metadata\":{\"namespace\":\"%.*s\",\"name\":\"%s\"}}",
+                               (int)(slash - names[i]), names[i], slash + 1)),
+            NULL, NULL, now);
+    }
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c, &count);
+    ck_assert_uint_eq(count, 5);
+    ck_assert_str_eq(vpa_autoscaler_name(vpas[0]), "a");
+    ck_assert_str_eq(vpa_autoscaler_name(vpas[1]), "z");
+    ck_assert_str_eq(vpa_autoscaler_ns(vpas[2]), "a-b");
+    ck_assert_str_eq(vpa_autoscaler_name(vpas[3]), "a");
+    ck_assert_str_eq(vpa_autoscaler_name(vpas[4]), "x");
+    ck_assert_ptr_eq(vpa_cluster_vpas(c, &count), vpas);
+}
+END_TEST
+
+static const struct {
+    const char *name, *before, *after;
+    size_t pods;
+} changes[] = {
+    {"the same", "app=web", "app=web", 1},
+    {"another value", "app=web", "app=db", 1},
+    {"another operator", "app=web", "app!=web", 1},
+    {"more values", "app in (web)", "app in (web,db)", 2},
+    {"more requirements", "app", "app,tier", 0},
+    {"another key", "app", "tier", 0},
+    {"everything", "app=web", "", 2},
+    {"from everything", "", "app=web", 1},
+    {"another value in a list", "app in (x,web)", "app in (db,x)", 1},
+};
+
+START_TEST(selector_changes)
+{
+    put_pod("a", "{\"app\":\"web\"}");
+    put_pod("b", "{\"app\":\"db\"}");
+    put("v", changes[_i].before);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", changes[_i].after)), changes[_i].pods);
+    put_pod("c", "{\"app\":\"more\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "")), 3);
+}
+END_TEST
+
+/* Both have the empty text: the change between them goes unnoticed, as upstream. */
+START_TEST(nothing_and_everything_look_the_same)
+{
+    struct vpa_selector nothing = {.nothing = true};
+    struct vpa_object *object = simple_vpa(&arena, "v");
+
+    put_pod("a", "{\"app\":\"web\"}");
+    struct vpa_autoscaler *v = vpa_cluster_put_vpa(c, object, &nothing, NULL, now);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "")), 0);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "app=web")), 1);
+    vpa_cluster_put_vpa(c, object, &nothing, NULL, now);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
+}
+END_TEST
+
+/* Decision U2. */
+START_TEST(history_survives_an_unresolved_target)
+{
+    struct vpa_autoscaler *v = put("v", "app=web");
+
+    load("v");
+    put_pod("a", "{\"app\":\"web\"}");
+    use("a", now);
+    ck_assert_int_eq(samples(v), 31);
+    put("v", NULL);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
+    size_t count;
+    const char **pods = vpa_autoscaler_pods(v, &count);
+    ck_assert_uint_eq(count, 0);
+    free(pods);
+    ck_assert_int_eq(samples(v), 31);
+    put_pod("b", "{\"app\":\"web\",\"x\":\"1\"}"); /* found by the last selector */
+    use("b", now);
+    ck_assert_int_eq(samples(v), 32);
+    put("v", "app=web");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
+    ck_assert_int_eq(samples(v), 32);
+}
+END_TEST
+
+START_TEST(loaded_history_survives_a_new_selector_but_not_the_vpa)
+{
+    struct vpa_autoscaler *v = put("v", "app=web");
+
+    load("v");
+    load("v"); /* replaces */
+    put_pod("a", "{\"app\":\"web\"}");
+    use("a", now);
+    put("v", "app=db");
+    ck_assert_int_eq(samples(v), 30);
+    vpa_cluster_remove_vpa(c, "ns", "v");
+    v = put("v", "app=web");
+    ck_assert_int_eq(samples(v), 1); /* the aggregate lives on */
+}
+END_TEST
+
+static vpa_duration interval_of(struct vpa_autoscaler *v)
+{
+    struct vpa_histories h;
+
+    vpa_cluster_histories(c, v, now, &h);
+    vpa_duration interval = h.items[0].aggregate->settings.memory_interval;
+    vpa_histories_release(&h);
+    return interval;
+}
+
+START_TEST(settings_follow_the_object)
+{
+    struct vpa_object *with = vpa_of(
+        &arena,
+        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"v\"},\"spec\":{\"updatePolicy\":{"
+        "\"updateMode\":\"Off\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":"
+        "\"*\",\"memoryAggregationIntervalSeconds\":60}]}}}");
+    struct vpa_object *without = simple_vpa(&arena, "v");
+    struct vpa_selector *selector = selector_of(&arena, "app=web");
+
+    put_pod("a", "{\"app\":\"web\"}");
+    struct vpa_autoscaler *v = vpa_cluster_put_vpa(c, with, selector, NULL, now);
+    ck_assert_int_eq(interval_of(v), VPA_MINUTE);
+    vpa_cluster_put_vpa(c, with, selector, NULL, now);
+    vpa_cluster_put_vpa(c, without, selector, NULL, now); /* decision S7 */
+    ck_assert_int_eq(interval_of(v), DAY);
+    vpa_cluster_put_vpa(c, with, selector, NULL, now);
+    put_pod("b", "{\"app\":\"web\",\"x\":\"1\"}"); /* a new aggregate has them at once */
+    vpa_cluster_remove_pod(c, "ns", "a");
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
+    ck_assert_int_eq(interval_of(v), VPA_MINUTE);
+}
+END_TEST
+
+START_TEST(many_vpas_share_a_pair)
+{
+    char name[16];
+    char selector[64];
+
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof(name), "v%d", i);
+        snprintf(selector, sizeof(selector), "managed-by=helm,app=s%d", i);
+        put(name, selector);
+    }
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        put_pod(name, vpa_arena_printf(&arena, "{\"app\":\"s%d\",\"managed-by\":\"helm\"}", i));
+    }
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof(name), "v%d", i);
+        ck_assert_uint_eq(vpa_autoscaler_pod_count(vpa_cluster_find_vpa(c, "ns", name)), 1);
+    }
+    for (int i = 0; i < 50; i += 2) {
+        snprintf(name, sizeof(name), "v%d", i);
+        ck_assert(vpa_cluster_remove_vpa(c, "ns", name));
+    }
+    put_pod("p", "{\"app\":\"s1\",\"managed-by\":\"helm\",\"x\":\"y\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(vpa_cluster_find_vpa(c, "ns", "v1")), 2);
+}
+END_TEST
+
+START_TEST(several_vpas_on_one_pod)
+{
+    struct vpa_autoscaler *b = put("b", "app=web");
+    struct vpa_autoscaler *a = put("a", "app");
+    struct vpa_autoscaler *z = put("z", "app in (web,db)");
+
+    put_pod("p", "{\"app\":\"web\"}");
+    use("p", now);
+    ck_assert_int_eq(samples(a), 1);
+    ck_assert_int_eq(samples(b), 1);
+    ck_assert_int_eq(samples(z), 1);
+    vpa_cluster_remove_vpa(c, "ns", "b");
+    ck_assert_int_eq(samples(a), 1);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(z), 1);
+    vpa_cluster_remove_vpa(c, "ns", "a");
+    vpa_cluster_remove_vpa(c, "ns", "z");
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
+}
+END_TEST
+
+struct overlap {
+    int calls;
+    size_t count;
+    const char *first;
+};
+
+static void see_overlap(void *ctx, struct vpa_autoscaler *const *vpas, size_t count)
+{
+    struct overlap *overlap = ctx;
+
+    *overlap = (struct overlap){overlap->calls + 1, count, vpa_autoscaler_name(vpas[0])};
+}
+
+START_TEST(overlaps_are_shown)
+{
+    struct overlap overlap = {0};
+
+    put("b", "app=web");
+    put("a", "app");
+    put_pod("p", "{\"app\":\"db\"}");
+    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    ck_assert_int_eq(overlap.calls, 0);
+    put_pod("q", "{\"app\":\"web\"}");
+    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    ck_assert_int_eq(overlap.calls, 1);
+    ck_assert_uint_eq(overlap.count, 2);
+    ck_assert_str_eq(overlap.first, "a");
+    put("a", NULL); /* unresolved: takes no part */
+    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    ck_assert_int_eq(overlap.calls, 1);
+    put("a", "app");
+    vpa_cluster_remove_pod(c, "ns", "q");
+    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    ck_assert_int_eq(overlap.calls, 1);
+}
+END_TEST
+
+START_TEST(groups_come_and_go)
+{
+    struct vpa_autoscaler *v = put("v", "app=web");
+
+    for (int i = 0; i < 20; i++)
+        put_pod(vpa_arena_printf(&arena, "p%d", i),
+                vpa_arena_printf(&arena, "{\"app\":\"web\",\"i\":\"%d\"}", i));
+    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 20);
+    ck_assert_int_eq(samples(v), 0);
+    for (int i = 0; i < 20; i += 3)
+        vpa_cluster_remove_pod(c, "ns", vpa_arena_printf(&arena, "p%d", i));
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 7);
+    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 13);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 13);
+    ck_assert_int_eq(samples(v), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cluster_vpas");
+    TCase *tc = tcase_create("cluster_vpas");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, put_find_remove);
+    tcase_add_test(tc, listed_by_namespace_and_name);
+    tcase_add_loop_test(tc, selector_changes, 0, VPA_COUNT(changes));
+    tcase_add_test(tc, nothing_and_everything_look_the_same);
+    tcase_add_test(tc, history_survives_an_unresolved_target);
+    tcase_add_test(tc, loaded_history_survives_a_new_selector_but_not_the_vpa);
+    tcase_add_test(tc, settings_follow_the_object);
+    tcase_add_test(tc, many_vpas_share_a_pair);
+    tcase_add_test(tc, several_vpas_on_one_pod);
+    tcase_add_test(tc, overlaps_are_shown);
+    tcase_add_test(tc, groups_come_and_go);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

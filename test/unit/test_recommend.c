@@ -1,0 +1,214 @@
+/* Recommendations: policies, rendering of amounts (E20 to E22), integer CPU. */
+#include <check.h>
+
+#include "model_fixture.h"
+#include "vpa/model/recommend.h"
+
+static struct vpa_aggregation global;
+static struct vpa_estimator estimator;
+static struct vpa_rendering rendering;
+static struct vpa_arena arena;
+static struct vpa_cluster *c;
+static vpa_time now;
+
+static void setup(void)
+{
+    struct vpa_cluster_options options = {.aggregation = &global};
+
+    vpa_aggregation_init(&global);
+    vpa_estimator_init(&estimator);
+    vpa_rendering_init(&rendering);
+    vpa_arena_init(&arena, 0);
+    now = at("2026-01-15T14:00:00Z");
+    c = vpa_cluster_new(&options);
+}
+
+static void teardown(void)
+{
+    vpa_cluster_free(c);
+    vpa_aggregation_release(&global);
+    vpa_arena_release(&arena);
+}
+
+static const char *encode(const struct vpa_recommendation *rec)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text;
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_json_writer_init(&w, &text);
+    vpa_recommendation_encode(&w, rec);
+    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
+}
+
+static const char *recommend_for(const char *policies)
+{
+    struct vpa_object *object = vpa_of(
+        &arena, vpa_arena_printf(&arena,
+                                 "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"v\"},\"spec\":{"
+                                 "\"resourcePolicy\":{\"containerPolicies\":[%s]}}}",
+                                 policies));
+    struct vpa_pod *pod = pod_of(
+        &arena,
+        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"labels\":{\"app\":\"web\"}},\"spec\":"
+        "{\"containers\":[{\"name\":\"b\"},{\"name\":\"a\"}]}}");
+
+    struct vpa_autoscaler *v =
+        vpa_cluster_put_vpa(c, object, selector_of(&arena, "app=web"), NULL, now);
+    vpa_cluster_put_pod(c, pod, NULL, now);
+    struct vpa_recommendation rec = vpa_recommend(c, v, &estimator, &rendering, now, &arena);
+    ck_assert(rec.present);
+    return encode(&rec);
+}
+
+#define ALL(cpu, memory)                                                                           \
+    "\"target\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"},\"lowerBound\":{\"cpu\":\"" cpu    \
+    "\",\"memory\":\"" memory "\"},\"upperBound\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory       \
+    "\"},\"uncappedTarget\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}}"
+#define LIST(items) "{\"containerRecommendations\":[" items "]}"
+#define NAMED(name) "{\"containerName\":\"" name "\","
+
+static const struct {
+    const char *name, *policies, *text;
+} policies[] = {
+    {"none", "", LIST(NAMED("a") ALL("12m", "125Mi") "," NAMED("b") ALL("12m", "125Mi"))},
+    {"off by name", "{\"containerName\":\"a\",\"mode\":\"Off\"}",
+     LIST(NAMED("b") ALL("25m", "250Mi"))},
+    {"off for all", "{\"containerName\":\"*\",\"mode\":\"Off\"}", "{}"},
+    {"auto against off",
+     "{\"containerName\":\"*\",\"mode\":\"Off\"},{\"containerName\":\"b\",\"mode\":\"Auto\"}",
+     LIST(NAMED("b") ALL("25m", "250Mi"))},
+    {"only memory of one, nothing of the other",
+     "{\"containerName\":\"a\",\"controlledResources\":[\"memory\"]},{\"containerName\":\"b\","
+     "\"controlledResources\":[\"disk\"]}",
+     LIST(NAMED(
+         "a") "\"target\":{\"memory\":\"125Mi\"},\"lowerBound\":{\"memory\":\"125Mi\"},"
+              "\"upperBound\":{\"memory\":\"125Mi\"},\"uncappedTarget\":{\"memory\":\"125Mi\"}}"
+              "," NAMED("b") "\"target\":{}}")},
+};
+
+START_TEST(policies_choose_containers_and_resources)
+{
+    ck_assert_str_eq(recommend_for(policies[_i].policies), policies[_i].text);
+}
+END_TEST
+
+static const struct {
+    enum vpa_kind kind;
+    vpa_amount amount;
+    int64_t factor;
+    bool humanize;
+    const char *text;
+} amounts[] = {
+    {VPA_KIND_CPU, 25, 1, false, "25m"},
+    {VPA_KIND_CPU, 1000, 1, false, "1"},
+    {VPA_KIND_CPU, 0, 10, false, "0"},
+    {VPA_KIND_CPU, 1168, 10, false, "1170m"},
+    {VPA_KIND_CPU, 1000, 3, false, "1002m"},
+    {VPA_KIND_CPU, 25, 50, false, "50m"},
+    {VPA_KIND_CPU, 25, 0, false, "25m"},
+    {VPA_KIND_CPU, 25, -4, false, "25m"},
+    {VPA_KIND_MEMORY, 262144000, 1, false, "250Mi"},
+    {VPA_KIND_MEMORY, 65536000, 1, false, "64000Ki"},
+    {VPA_KIND_MEMORY, 380258472, 1, false, "380258472"},
+    {VPA_KIND_MEMORY, 1000, 1, false, "1k"},
+    {VPA_KIND_MEMORY, 839500000, 134217728, false, "896Mi"},
+    {VPA_KIND_MEMORY, 380258472, 1048576, false, "363Mi"},
+    {VPA_KIND_MEMORY, VPA_AMOUNT_MAX, INT64_MAX, false, "9223372036854775807"},
+    {VPA_KIND_MEMORY, INT64_MAX, 1000, false, "9223372036854775807"},
+    {VPA_KIND_MEMORY, 839500000, 1, true, "839500431360m"},
+    {VPA_KIND_MEMORY, 4992073454, 1, true, "4992899481600m"},
+    {VPA_KIND_MEMORY, 0, 1, true, "0"},
+};
+
+START_TEST(amounts_become_quantities)
+{
+    struct vpa_rendering r = {.humanize_memory = amounts[_i].humanize,
+                              .round_cpu_millicores = amounts[_i].factor,
+                              .round_memory_bytes = amounts[_i].factor};
+    struct vpa_quantity q = vpa_render_amount(amounts[_i].kind, amounts[_i].amount, &r, &arena);
+
+    ck_assert_str_eq(vpa_quantity_text(&arena, &q), amounts[_i].text);
+}
+END_TEST
+
+static const struct {
+    vpa_amount bytes;
+    const char *text;
+} humanized[] = {
+    {0, "0"},
+    {1023, "1023"},
+    {1024, "1.00Ki"},
+    {1537, "1.50Ki"},
+    {1050000, "1.00Mi"},
+    {4992073454, "4.65Gi"},
+    {1099511627776, "1.00Ti"},
+    {-5, "-5"},
+};
+
+START_TEST(bytes_for_people)
+{
+    vpa_auto_buf text;
+
+    vpa_buf_init(&text, 64);
+    vpa_render_humanized(humanized[_i].bytes, &text);
+    ck_assert_str_eq(vpa_buf_text(&text), humanized[_i].text);
+}
+END_TEST
+
+static const struct {
+    const char *annotations, *cpu;
+} integers[] = {
+    {"{\"vpa-post-processor.kubernetes.io/app_integerCPU\":\"true\"}", "1"},
+    {"{\"vpa-post-processor.kubernetes.io/app_integerCPU\":\"True\"}", "587m"},
+    {"{\"vpa-post-processor.kubernetes.io/ap_integerCPU\":\"true\"}", "587m"},
+    {"{\"vpa-post-processor.kubernetes.io/appx_integerCPU\":\"true\"}", "587m"},
+    {"{\"vpa-post-processor.kubernetes.io/_integerCPU\":\"true\"}", "587m"},
+    {"{\"vpa-post-processor.kubernetes.io/app_integerMemory\":\"true\"}", "587m"},
+    {"{\"other/app_integerCPU\":\"true\"}", "587m"},
+    {"{}", "587m"},
+};
+
+START_TEST(integer_cpu_by_annotation)
+{
+    struct vpa_recommendation rec;
+    struct vpa_labels annotations;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_recommendation_decode(
+            &arena,
+            json(&arena, "{\"containerRecommendations\":[{\"containerName\":\"app\","
+                         "\"target\":{\"cpu\":\"587m\",\"memory\":\"5\"},\"lowerBound\":{"
+                         "\"cpu\":\"587m\"},\"upperBound\":{\"cpu\":\"587m\"},"
+                         "\"uncappedTarget\":{\"cpu\":\"587m\"}},{\"containerName\":\"\","
+                         "\"target\":{\"cpu\":\"1m\"}}]}"),
+            &rec, &err),
+        0);
+    ck_assert_int_eq(
+        vpa_labels_decode(&arena, json(&arena, integers[_i].annotations), &annotations, &err), 0);
+    vpa_recommend_integer_cpu(&rec, &annotations, &arena);
+    ck_assert_str_eq(
+        encode(&rec),
+        vpa_arena_printf(
+            &arena,
+            "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{\"cpu\":"
+            "\"%s\",\"memory\":\"5\"},\"lowerBound\":{\"cpu\":\"%s\"},\"upperBound\":{\"cpu\":"
+            "\"%s\"},\"uncappedTarget\":{\"cpu\":\"%s\"}},{\"target\":"
+            "{\"cpu\":\"1m\"}}]}",
+            integers[_i].cpu, integers[_i].cpu, integers[_i].cpu, integers[_i].cpu));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommend");
+    TCase *tc = tcase_create("recommend");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, policies_choose_containers_and_resources, 0, VPA_COUNT(policies));
+    tcase_add_loop_test(tc, amounts_become_quantities, 0, VPA_COUNT(amounts));
+    tcase_add_loop_test(tc, bytes_for_people, 0, VPA_COUNT(humanized));
+    tcase_add_loop_test(tc, integer_cpu_by_annotation, 0, VPA_COUNT(integers));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
