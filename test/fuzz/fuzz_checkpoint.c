@@ -1,0 +1,41 @@
+/* Checkpoints: what is read is written as a text that reads to the same. */
+#include "fuzz.h"
+#include "vpa/api/checkpoint.h"
+
+static void encode(struct vpa_buf *buf, const struct vpa_checkpoint *checkpoint)
+{
+    struct vpa_json_writer w;
+
+    vpa_json_writer_init(&w, buf);
+    vpa_checkpoint_encode(&w, checkpoint);
+    FUZZ_CHECK(vpa_json_writer_done(&w));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct vpa_arena arena = {0};
+    const struct vpa_json *root;
+    struct vpa_checkpoint checkpoint, again;
+    struct vpa_buf first, second;
+    struct vpa_error err;
+
+    vpa_buf_init(&first, 1 << 24);
+    vpa_buf_init(&second, 1 << 24);
+    if (vpa_json_parse(&arena, (const char *)data, size, &root, &err) == 0 &&
+        vpa_checkpoint_decode(&arena, root, &checkpoint, &err) == 0) {
+        const struct vpa_histogram_checkpoint *h = &checkpoint.status.cpu;
+        for (size_t i = 1; i < h->bucket_count; i++)
+            FUZZ_CHECK(h->buckets[i - 1].bucket < h->buckets[i].bucket);
+        encode(&first, &checkpoint);
+        FUZZ_CHECK(vpa_json_parse(&arena, first.data, first.len, &root, &err) == 0);
+        FUZZ_CHECK(vpa_checkpoint_decode(&arena, root, &again, &err) == 0);
+        encode(&second, &again);
+        /* What is not UTF-8 is written as an escape and read as the character it stands for. */
+        FUZZ_CHECK(strstr(vpa_buf_text(&first), "\\ufffd") ||
+                   strcmp(vpa_buf_text(&first), vpa_buf_text(&second)) == 0);
+    }
+    vpa_buf_release(&first);
+    vpa_buf_release(&second);
+    vpa_arena_release(&arena);
+    return 0;
+}
