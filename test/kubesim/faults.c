@@ -137,7 +137,7 @@ static void add_rule(struct faults *f, const struct jv *v)
     *end = r;
 }
 
-/* POST adds one rule or a list of them, DELETE removes all. */
+/* POST sets the rules (one object or a list; {} and [] clear), DELETE removes all. */
 int handle_faults(struct ctx *c)
 {
     struct faults *f = c->sim->faults;
@@ -150,10 +150,11 @@ int handle_faults(struct ctx *c)
     } else if (jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, &err) < 0) {
         pthread_mutex_unlock(&f->lock);
         return fail(c, 400, "BadRequest", "%s", err.text);
-    } else if (body->type == JV_ARR) {
-        jv_each(m, body) add_rule(f, m->value);
     } else {
-        add_rule(f, body);
+        free_rules(f);
+        jv_each(m, body->type == JV_ARR ? body : NULL) add_rule(f, m->value);
+        if (body->type == JV_OBJ && body->count)
+            add_rule(f, body);
     }
     pthread_mutex_unlock(&f->lock);
     answer_text(c, 200, "ok\n");

@@ -1,5 +1,5 @@
 /* kubesim: an API server in memory. `kubesim --help` says what it serves. */
-#include "sim.h"
+#include "outgoing.h"
 
 #include <curl/curl.h>
 #include <getopt.h>
@@ -239,6 +239,7 @@ int main(int argc, char **argv)
     clock_close(&sim);
     vpa_arena_release(&sim.arena);
     schema_builtin_release();
+    outgoing_release();
     curl_global_cleanup();
     return rc < 0 ? 1 : 0;
 }

@@ -245,7 +245,6 @@ struct delete_options {
 int delete_version(struct ctx *c, struct restype *t, struct version *v, const struct delete_options *o,
                    bool *gone, struct jv **out);
 int read_delete_options(struct ctx *c, const struct jv *body, struct delete_options *o);
-void finish_namespace(struct ctx *c, const char *ns);
 
 /* ---- patch.c, strategic.c, apply.c ---- */
 int json_patch(struct vpa_arena *a, struct jv **doc, const struct jv *ops, struct vpa_error *err);
@@ -255,7 +254,6 @@ int strategic_patch(struct vpa_arena *a, const struct schema *s, struct jv *targ
 int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, struct jv **out);
 /* managedFields after a plain write. */
 void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const char *sub);
-void track_apply(struct ctx *c, struct jv *live, struct jv *now, struct jv *config);
 
 /* ---- defaults.c, validate*.c ---- */
 void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object);

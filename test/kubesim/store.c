@@ -109,6 +109,10 @@ static struct version *make_version(const struct collection *c, const struct jv 
         fields[i] = jv_text(f) ? f->text : f && f->type == JV_BOOL ? (f->boolean ? "true" : "false") : "";
         size += strlen(fields[i]) + 1;
     }
+    const char *owner = "";
+    jv_each(m, jv_get(meta, "ownerReferences")) if (jv_bool_at(m->value, "controller", false))
+        owner = jv_text_at(m->value, "uid");
+    size += strlen(owner) + 1;
     struct version *v = vpa_xmalloc(size);
     *v = (struct version){.rv = rv, .len = len, .label_count = label_count};
     atomic_init(&v->refs, 1);
@@ -122,6 +126,8 @@ static struct version *make_version(const struct collection *c, const struct jv 
     v->name = pack(&p, text, strlen(text));
     text = jv_text_at(meta, "uid");
     v->uid = pack(&p, text, strlen(text));
+    v->owner = pack(&p, owner, strlen(owner));
+    v->deleting = jv_get(meta, "deletionTimestamp") != NULL;
     size_t n = 0;
     jv_each(m, labels)
     {

@@ -35,6 +35,8 @@ struct version {
     struct label *labels;
     size_t label_count;
     const char **fields; /* parallel to collection->fields */
+    const char *owner;   /* uid of the controlling owner, "" without */
+    bool deleting;
 };
 enum event_type { EVENT_ADDED, EVENT_MODIFIED, EVENT_DELETED };
 struct event {

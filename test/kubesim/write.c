@@ -114,14 +114,13 @@ static int check_kind(struct ctx *c, const struct jv *object)
         return fail(c, 400, "BadRequest",
                     "the object provided is unrecognized (must be of type %s): Object 'Kind' is missing in '%.200s'",
                     c->type->kind, c->req->body);
-    if (c->type->crd && !*api)
+    if (c->type->crd && strcmp(api, wanted) != 0)
         return fail(c, 400, "BadRequest",
-                    "the object provided is unrecognized (must be of type %s): Object 'apiVersion' is missing in "
-                    "'%.200s'", c->type->kind, c->req->body);
+                    "the API version in the data (%s) does not match the expected API version (%s)", api, wanted);
     if (c->type->crd && strcmp(kind, c->type->kind) != 0) {
         struct field_errors e = {0};
         field_error(c, &e, "FieldValueInvalid", "kind", "Invalid value: \"%s\": must be %s", kind, c->type->kind);
-        return fail_type_invalid(c, jv_text_at(object, "metadata.name"), &e);
+        return fail_invalid(c, c->type->group, kind, jv_text_at(object, "metadata.name"), &e);
     }
     if (*api && strcmp(api, wanted) != 0)
         return fail(c, 400, "BadRequest",
@@ -200,15 +199,16 @@ static void init_status(struct ctx *c, struct jv *object)
     if (!(t->flags & T_STATUS) || t->crd)
         return;
     if (!strcmp(t->kind, "Pod") && !*t->group) {
-        struct jv *status = jv_obj(c->a);
-        jv_set_str(c->a, status, "phase", "Pending");
-        jv_set(c->a, object, "status", status);
+        jv_set(c->a, object, "status", jv_obj(c->a)); /* what webhooks see; the phase comes later */
     } else if (!strcmp(t->kind, "Namespace")) {
         jv_set(c->a, object, "status", jv_lit(c->a, "{\"phase\":\"Active\"}"));
         jv_set(c->a, object, "spec", jv_lit(c->a, "{\"finalizers\":[\"kubernetes\"]}"));
     } else if (!strcmp(t->kind, "PodDisruptionBudget")) {
         jv_set(c->a, object, "status",
                jv_lit(c->a, "{\"disruptionsAllowed\":0,\"currentHealthy\":0,\"desiredHealthy\":0,\"expectedPods\":0}"));
+    } else if (!strcmp(t->kind, "APIService")) {
+        jv_set(c->a, object, "status",
+               jv_lit(c->a, "{\"conditions\":[{\"type\":\"Available\",\"status\":\"True\",\"reason\":\"Passed\",\"message\":\"all checks passed\"}]}"));
     } else if (!strcmp(t->kind, "ReplicaSet") || !strcmp(t->kind, "StatefulSet")) {
         jv_set(c->a, object, "status", jv_lit(c->a, "{\"replicas\":0}"));
     } else if (!jv_get(object, "status")) {
@@ -226,6 +226,23 @@ static void finish_new_meta(struct ctx *c, struct jv *object)
     jv_set_str(c->a, meta, "creationTimestamp", sim_now_text(c->sim, c->a));
     if (c->type->flags & T_GENERATION)
         jv_set_int(c->a, meta, "generation", 1);
+}
+
+/* A Job selects its pods by its own uid. */
+static void finish_job(struct ctx *c, struct jv *object)
+{
+    struct jv *spec = jv_ensure(c->a, object, "spec");
+    struct jv *labels = jv_ensure(c->a, jv_ensure(c->a, spec, "template"), "metadata.labels");
+    const char *uid = jv_text_at(object, "metadata.uid"), *name = jv_text_at(object, "metadata.name");
+
+    if (jv_bool_at(spec, "manualSelector", false))
+        return;
+    jv_set_str(c->a, labels, "batch.kubernetes.io/controller-uid", uid);
+    jv_set_str(c->a, labels, "batch.kubernetes.io/job-name", name);
+    jv_set_str(c->a, labels, "controller-uid", uid);
+    jv_set_str(c->a, labels, "job-name", name);
+    struct jv *match = jv_ensure(c->a, jv_ensure(c->a, spec, "selector"), "matchLabels");
+    jv_set_str(c->a, match, "batch.kubernetes.io/controller-uid", uid);
 }
 
 static bool is_kind(const struct ctx *c, const char *group, const char *kind)
@@ -254,8 +271,11 @@ static int create_object(struct ctx *c, struct jv *object, int code)
     if (admit_builtin(c, "CREATE", NULL, object) < 0 ||
         admit_webhooks(c, true, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
-    if (is_kind(c, "", "Pod"))
-        jv_set_str(c->a, jv_ensure(c->a, object, "status"), "qosClass", pod_qos(jv_get(object, "spec")));
+    if (is_kind(c, "", "Pod")) {
+        struct jv *status = jv_ensure(c->a, object, "status");
+        jv_set_str(c->a, status, "phase", "Pending");
+        jv_set_str(c->a, status, "qosClass", pod_qos(jv_get(object, "spec")));
+    }
     if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
         crd_prepare(c, object, &errors);
     if (is_kind(c, "", "Pod") && admit_limits(c, object) < 0)
@@ -266,6 +286,8 @@ static int create_object(struct ctx *c, struct jv *object, int code)
     if (admit_webhooks(c, false, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
     finish_new_meta(c, object);
+    if (is_kind(c, "batch", "Job"))
+        finish_job(c, object);
     meta = jv_get(object, "metadata");
     c->name = jv_text_at(meta, "name");
     if (!*c->name || store_find(c->type->store, c->ns, c->name))
@@ -417,7 +439,7 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
 
     if (store_find(c->type->store, c->ns, c->name) != v)
         return AGAIN;
-    if ((c->type->flags & T_GENERATION) && specification_changed(c, old, object))
+    if ((c->type->flags & T_GENERATION) && strcmp(c->sub, "status") != 0 && specification_changed(c, old, object))
         jv_set_int(c->a, jv_get(object, "metadata"), "generation", jv_int_at(old, "metadata.generation", 0) + 1);
     if (!apply)
         track_fields(c, old, object, c->sub);
@@ -432,8 +454,9 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
     const struct jv *meta = jv_get(object, "metadata");
     bool leaving = jv_get(meta, "deletionTimestamp") && !jv_len(jv_get(meta, "finalizers")) &&
                    jv_int_at(meta, "deletionGracePeriodSeconds", 0) == 0;
-    if (leaving && jv_len(jv_at(old, "metadata.finalizers")) &&
-        !(is_kind(c, "", "Namespace") && jv_len(jv_at(object, "spec.finalizers")))) {
+    bool namespace = is_kind(c, "", "Namespace");
+    if (leaving && (jv_len(jv_at(old, "metadata.finalizers")) || (namespace && !strcmp(c->sub, "finalize"))) &&
+        !(namespace && jv_len(jv_at(object, "spec.finalizers")))) {
         store_delete(&c->sim->store, c->type->store, c->a, v, object);
         answer_object(c, 200, object);
         if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
