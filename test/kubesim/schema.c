@@ -124,7 +124,8 @@ static void decode_object(struct walk *w, const struct schema *s, struct jv *v)
         const struct schema *field = schema_field(s, m->name);
         size_t len = w->path.len;
 
-        if (!field && (top || s->embedded) && known_everywhere(m->name))
+        /* A CRD says of metadata at most "type: object"; it is ObjectMeta all the same. */
+        if ((!field || !strcmp(m->name, "metadata")) && (top || s->embedded) && known_everywhere(m->name))
             field = !strcmp(m->name, "metadata") ? schema_builtin("ObjectMeta") : schema_builtin("");
         vpa_buf_printf(&w->path, "%s%s", len ? "." : "", m->name);
         bool known = field || ((top || s->embedded) && known_everywhere(m->name));
