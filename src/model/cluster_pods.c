@@ -110,11 +110,9 @@ static void leave_group(struct vpa_tracked_pod *pod)
 }
 
 /* The block moved: everything that points to the pod follows. */
-static struct vpa_tracked_pod *moved(struct vpa_cluster *c, const struct vpa_tracked_pod *old,
-                                     struct vpa_tracked_pod *pod)
+static void moved(struct vpa_cluster *c, const struct vpa_tracked_pod *old,
+                  struct vpa_tracked_pod *pod)
 {
-    if (pod == old)
-        return pod;
     if (pod->next)
         pod->next->prev = pod;
     if (pod->prev)
@@ -123,7 +121,6 @@ static struct vpa_tracked_pod *moved(struct vpa_cluster *c, const struct vpa_tra
         *list_of(pod) = pod;
     vpa_pointer_set_replace(pod->tracked ? &c->pods : &c->idle, pod->hashed.hash, &old->hashed,
                             &pod->hashed);
-    return pod;
 }
 
 static void set_member(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
@@ -185,9 +182,6 @@ void vpa_pods_free_all(struct vpa_cluster *c)
         free_pod(c, (struct vpa_tracked_pod *)object);
 }
 
-/* Most containers of a pod; the API server's size limit of an object allows fewer. */
-#define CONTAINERS_MAX UINT16_MAX
-
 /* The container of that name, added if missing; *pod may move. NULL when the pod is full. */
 static struct vpa_tracked_container *
 get_container(struct vpa_cluster *c, struct vpa_tracked_pod **pod, const char *name, vpa_time now)
@@ -197,7 +191,7 @@ get_container(struct vpa_cluster *c, struct vpa_tracked_pod **pod, const char *n
     size_t count = old->container_count;
     size_t name_length = strlen(vpa_tracked_pod_name(old));
 
-    if (container || count == CONTAINERS_MAX)
+    if (container || count == VPA_POD_CONTAINERS_MAX)
         return container;
     struct vpa_tracked_pod *grown = vpa_xmalloc(pod_size(count + 1, name_length));
     memcpy(grown, old, pod_size(count, 0) - 1);

@@ -146,6 +146,46 @@ START_TEST(containers_of_one_pod)
 }
 END_TEST
 
+START_TEST(pods_may_grow_anywhere_in_their_group)
+{
+    struct vpa_autoscaler *v = put_vpa("v", "");
+    struct vpa_error err;
+
+    put_pod("a", "{}");
+    put_pod("b", "{}");
+    put_pod("c", "{}");
+    for (char name[] = "a"; name[0] <= 'c'; name[0]++) {
+        ck_assert_int_eq(vpa_cluster_put_container(c, "ns", name, "more", now, &err), 0);
+        ck_assert_int_eq(
+            vpa_cluster_add_sample(c, "ns", name, "more", VPA_KIND_CPU, now, 1, now, &err), 0);
+    }
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 3);
+    ck_assert(vpa_cluster_remove_pod(c, "ns", "b"));
+    ck_assert(vpa_cluster_remove_pod(c, "ns", "c"));
+    ck_assert(vpa_cluster_remove_pod(c, "ns", "a"));
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
+    now += 2 * (vpa_time)VPA_HOUR;
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1); /* "app", never used */
+    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 1);
+}
+END_TEST
+
+START_TEST(absurd_pods_are_cut)
+{
+    struct vpa_error err;
+    char name[16];
+
+    put_pod("p", "{}");
+    for (int i = 1; i < VPA_POD_CONTAINERS_MAX; i++) {
+        snprintf(name, sizeof(name), "c%d", i);
+        ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", name, now, &err), 0);
+    }
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", "over", now, &err), -1);
+    ck_assert_int_eq(err.code, VPA_LIMIT);
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", name, now, &err), 0);
+}
+END_TEST
+
 START_TEST(bare_pods_of_a_history)
 {
     struct vpa_labels labels = {0};
@@ -660,6 +700,8 @@ int main(void)
     tcase_add_test(tc, vpas_added_later_find_the_pods);
     tcase_add_test(tc, namespaces_are_apart);
     tcase_add_test(tc, containers_of_one_pod);
+    tcase_add_test(tc, pods_may_grow_anywhere_in_their_group);
+    tcase_add_test(tc, absurd_pods_are_cut);
     tcase_add_test(tc, bare_pods_of_a_history);
     tcase_add_loop_test(tc, phases_are_parsed, 0, VPA_COUNT(phases));
     tcase_add_test(tc, samples_need_pod_and_container);

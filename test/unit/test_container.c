@@ -117,6 +117,8 @@ START_TEST(old_ooms_are_refused)
     ck_assert_int_eq(vpa_container_record_oom(&c, &a, t - DAY - 1, 1000 * MI, NULL, &err), -1);
     ck_assert_str_eq(err.text, "OOM event will be discarded - it is too old "
                                "(2017-04-17 17:35:04.999999999 +0000 UTC)");
+    ck_assert_int_eq(vpa_container_record_oom(&c, &a, t - DAY - VPA_SECOND / 2, 1, NULL, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "(2017-04-17 17:35:04.5 +0000 UTC)"));
     ck_assert_int_eq(vpa_container_record_oom(&c, &a, t - 30 * (vpa_time)VPA_HOUR, 1, NULL, &err),
                      -1);
     ck_assert_str_eq(err.text,

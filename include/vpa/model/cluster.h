@@ -114,6 +114,8 @@ enum vpa_phase {
     VPA_PHASE_SUCCEEDED,
     VPA_PHASE_FAILED
 };
+/* Containers of one pod that are kept; further ones have no history. */
+#define VPA_POD_CONTAINERS_MAX 1024
 enum vpa_phase vpa_phase_parse(const char *text); /* anything else is VPA_PHASE_UNKNOWN */
 
 /* Adds or updates a pod with its containers and init container names; compares its container
