@@ -459,7 +459,8 @@ int vpa_loop_wait(struct vpa_loop *loop, vpa_done_fn done, void *ctx, vpa_durati
     while (!done(ctx)) {
         if (loop->stopping)
             return vpa_fail(err, VPA_CANCELLED, "stopping");
-        if (dispatch_one(loop))
+        /* Work that is always ready must not keep the wait from ending. */
+        if (vpa_loop_monotonic(loop) <= deadline && dispatch_one(loop))
             continue;
         if (vpa_loop_monotonic(loop) >= deadline)
             return vpa_fail(err, VPA_CANCELLED, "timed out");
