@@ -233,7 +233,9 @@ static void encode_event(const struct vpa_events *events, const struct event *e,
     vpa_json_member_string(&w, "type", e->type);
     vpa_json_key(&w, "eventTime");
     vpa_json_put_null(&w);
-    vpa_json_member_string(&w, "reportingComponent", events->component);
+    /* Upstream builds combined events anew and leaves the reporter out. */
+    vpa_json_member_string(&w, "reportingComponent",
+                           vpa_str_starts_with(e->message, COMBINED) ? "" : events->component);
     vpa_json_member_string(&w, "reportingInstance", "");
     vpa_json_close_object(&w);
 }
