@@ -1,0 +1,406 @@
+/* Connection configuration: kubeconfig texts and their complaints, in-cluster, tokens, exec plugins. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/kube/config.h"
+#include "vpa/net/tls.h"
+
+static char dir[64];
+static struct vpa_error err;
+
+static void setup(void)
+{
+    snprintf(dir, sizeof(dir), "/tmp/plumb-config-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+}
+
+static void put_file(const char *name, const char *text)
+{
+    vpa_auto_free char *path = vpa_xprintf("%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void teardown(void)
+{
+    static const char *const names[] = {"token", "ca.crt", "config", "plugin", "log"};
+
+    for (size_t i = 0; i < VPA_COUNT(names); i++) {
+        vpa_auto_free char *path = vpa_xprintf("%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
+#define CONTEXT                                                                                    \
+    "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context:\n"         \
+    "    cluster: k\n    user: u\n    namespace: ignored\n- name: c\n  context: {cluster: other}\n"
+#define CLUSTER(body) "clusters:\n- name: k\n  cluster:\n    server: https://host:6443\n" body
+#define USER(body) "users:\n- name: u\n  user:\n" body
+
+static const struct {
+    const char *text, *error;
+} refused[] = {
+    {"{", "kubeconfig"},
+    {"- a\n", "kubeconfig: expected object, got array"},
+    {"", "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER "
+         "environment variable"},
+    {"current-context: [1]\nclusters: [{}]\n",
+     "invalid configuration: kubeconfig: current-context: expected string, got array"},
+    {"clusters:\n- name: k\n", "invalid configuration: no configuration has been provided"},
+    {"current-context: x\nclusters:\n- name: k\n",
+     "invalid configuration: context was not found for specified context: x"},
+    {CONTEXT USER("    token: t\n"), "invalid configuration: cluster \"k\" was not found for context \"c\""},
+    {CONTEXT CLUSTER(""), "invalid configuration: user \"u\" was not found for context \"c\""},
+    {CONTEXT "clusters:\n- name: k\n  cluster: {}\n" USER("    token: t\n"),
+     "invalid configuration: no server found for cluster \"k\""},
+    {CONTEXT "clusters:\n- name: k\n  cluster: {server: 'ftp://x'}\n" USER("    token: t\n"),
+     "invalid configuration: host must be a URL or a host:port pair: \"ftp://x\""},
+    {CONTEXT "clusters:\n- name: k\n  cluster: {server: 12}\n" USER("    token: t\n"),
+     "invalid configuration: cluster \"k\": server: expected string, got number"},
+    {CONTEXT CLUSTER("    insecure-skip-tls-verify: maybe\n") USER("    token: t\n"),
+     "invalid configuration: cluster \"k\": insecure-skip-tls-verify: expected boolean, got string"},
+    {CONTEXT CLUSTER("    certificate-authority: /nonexistent/ca\n") USER("    token: t\n"),
+     "invalid configuration: unable to read certificate-authority /nonexistent/ca for k due to open "
+     "/nonexistent/ca: No such file or directory"},
+    {CONTEXT CLUSTER("    certificate-authority: /dev/null\n    certificate-authority-data: YQ==\n")
+         USER("    token: t\n"),
+     "invalid configuration: certificate-authority-data and certificate-authority are both specified "
+     "for k. certificate-authority-data will override."},
+    {CONTEXT CLUSTER("    certificate-authority-data: '***'\n") USER("    token: t\n"),
+     "invalid configuration: cluster \"k\": certificate-authority-data: illegal base64 data"},
+    {CONTEXT CLUSTER("    certificate-authority-data: YQ==\n    insecure-skip-tls-verify: true\n")
+         USER("    token: t\n"),
+     "invalid configuration: specifying a root certificates file with the insecure flag is not allowed"},
+    {CONTEXT CLUSTER("    proxy-url: gopher://x\n") USER("    token: t\n"),
+     "invalid configuration: invalid 'proxy-url' \"gopher://x\" for cluster \"k\""},
+    {CONTEXT CLUSTER("") USER("    token: t\n    username: a\n    password: b\n"),
+     "invalid configuration: more than one authentication method found for u; found [token basicAuth], "
+     "only one is allowed"},
+    {CONTEXT CLUSTER("") USER("    client-certificate-data: YQ==\n"),
+     "invalid configuration: client-key-data or client-key must be specified for u to use the clientCert "
+     "authentication method."},
+    {CONTEXT CLUSTER("") USER("    client-certificate: /nonexistent/c\n    client-key: /nonexistent/k\n"),
+     "invalid configuration: [unable to read client-cert /nonexistent/c for u due to open /nonexistent/c: "
+     "No such file or directory, unable to read client-key /nonexistent/k for u due to open "
+     "/nonexistent/k: No such file or directory]"},
+    {CONTEXT CLUSTER("") USER("    client-certificate-data: YQ==\n    client-key-data: YQ==\n"
+                              "    client-key: /dev/null\n    client-certificate: /dev/null\n"),
+     "invalid configuration: [client-cert-data and client-cert are both specified for u. client-cert-data "
+     "will override., client-key-data and client-key are both specified for u; client-key-data will "
+     "override]"},
+    {CONTEXT CLUSTER("") USER("    as-groups: [a]\n"),
+     "invalid configuration: requesting uid, groups or user-extra for u without impersonating a user"},
+    {CONTEXT CLUSTER("") USER("    as: \"a\\nb: c\"\n"),
+     "invalid configuration: impersonation of u holds characters that a header cannot"},
+    {CONTEXT CLUSTER("") USER("    token: \"a\\nb\"\n"),
+     "invalid configuration: token of u holds a line end"},
+    {CONTEXT CLUSTER("") USER("    auth-provider: {name: gcp}\n"),
+     "invalid configuration: no Auth Provider found for name \"gcp\""},
+    {CONTEXT CLUSTER("") USER("    exec: {apiVersion: client.authentication.k8s.io/v1}\n"),
+     "invalid configuration: [command must be specified for u to use exec authentication plugin, "
+     "interactiveMode must be specified for u to use exec authentication plugin]"},
+    {CONTEXT CLUSTER("") USER("    exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}\n"),
+     "invalid configuration: exec plugin: invalid apiVersion \"client.authentication.k8s.io/v1alpha1\""},
+    {CONTEXT CLUSTER("") USER("    exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
+                              "interactiveMode: Perhaps, env: [{value: a}]}\n"),
+     "invalid configuration: [env variable name must be specified for u to use exec authentication "
+     "plugin, invalid interactiveMode for u: \"Perhaps\"]"},
+};
+
+START_TEST(refuses)
+{
+    struct vpa_kube_config *config =
+        vpa_kube_config_parse(refused[_i].text, strlen(refused[_i].text), dir, &err);
+
+    ck_assert_ptr_null(config);
+    ck_assert_msg(vpa_str_starts_with(err.text, refused[_i].error), "%s", err.text);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+}
+END_TEST
+
+static const char *header(struct vpa_kube_config *config, int64_t now, const char *name)
+{
+    static char joined[1024];
+    const struct vpa_header *headers;
+    size_t count;
+
+    joined[0] = '\0';
+    ck_assert_msg(vpa_kube_config_headers(config, now, &headers, &count, &err) == 0, "%s", err.text);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(headers[i].name, name) == 0) {
+            strncat(joined, joined[0] ? "|" : "", 2);
+            strncat(joined, headers[i].value, 500);
+        }
+    return joined;
+}
+
+static struct vpa_kube_config *load(const char *text)
+{
+    struct vpa_kube_config *config = vpa_kube_config_parse(text, strlen(text), dir, &err);
+
+    ck_assert_msg(config != NULL, "%s", err.text);
+    return config;
+}
+
+static const struct {
+    const char *text, *server, *name, *value;
+} accepted[] = {
+    {CONTEXT CLUSTER("") USER("    token: abc\n"), "https://host:6443", "Authorization", "Bearer abc"},
+    {CONTEXT CLUSTER("") USER("    username: me\n    password: pw\n"), "https://host:6443", "Authorization",
+     "Basic bWU6cHc="},
+    {CONTEXT "clusters: [{name: k, cluster: {server: 'https://h/prefix/?q#f'}}]\n" USER("    token: x\n"),
+     "https://h/prefix", "Authorization", "Bearer x"},
+    /* a bare host means plain http, where credentials do not go */
+    {CONTEXT "clusters: [{name: k, cluster: {server: 'localhost:8080'}}]\n" USER("    token: x\n    as: root\n"),
+     "http://localhost:8080", "Authorization", ""},
+    {CONTEXT "clusters: [{name: k, cluster: {server: 'http://h'}}]\n" USER("    as: root\n"), "http://h",
+     "Impersonate-User", "root"},
+    {CONTEXT CLUSTER("") USER("    as: root\n    as-groups: [a, b]\n"), "https://host:6443",
+     "Impersonate-Group", "a|b"},
+    {CONTEXT CLUSTER("") USER("    as: root\n    as-user-extra: {'a b': [x, z]}\n"), "https://host:6443",
+     "Impersonate-Extra-a%20b", "x|z"},
+    {"{\"current-context\":\"c\",\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"k\"}}],"
+     "\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":\"https://json\"}}]}",
+     "https://json", "Authorization", ""},
+};
+
+START_TEST(accepts)
+{
+    struct vpa_kube_config *config = load(accepted[_i].text);
+
+    ck_assert_str_eq(vpa_kube_config_server(config), accepted[_i].server);
+    ck_assert_str_eq(header(config, 0, accepted[_i].name), accepted[_i].value);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(hands_tls_to_the_client)
+{
+    struct vpa_http_client_options o;
+    struct vpa_kube_config *config =
+        load(CONTEXT CLUSTER("    certificate-authority-data: cGVt\n    tls-server-name: other\n"
+                             "    proxy-url: socks5://p:1\n    disable-compression: true\n")
+                 USER("    client-certificate-data: Y2VydA==\n    client-key-data: a2V5\n"));
+
+    vpa_kube_config_client_options(config, &o);
+    ck_assert_str_eq(o.ca_data, "pem");
+    ck_assert_str_eq(o.server_name, "other");
+    ck_assert_str_eq(o.proxy, "socks5://p:1");
+    ck_assert(o.no_compression);
+    ck_assert_str_eq(o.cert_data, "cert");
+    ck_assert_str_eq(o.key_data, "key");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(resolves_files_beside_the_config)
+{
+    struct vpa_http_client_options o;
+    vpa_auto_free char *path = vpa_xprintf("%s/config", dir), *ca = vpa_xprintf("%s/ca.crt", dir);
+
+    put_file("ca.crt", "x");
+    put_file("token", " filetoken\n");
+    put_file("config", CONTEXT CLUSTER("    certificate-authority: ca.crt\n") USER("    tokenFile: token\n"));
+    struct vpa_kube_config *config = vpa_kube_config_load(path, &err);
+    ck_assert_msg(config != NULL, "%s", err.text);
+    vpa_kube_config_client_options(config, &o);
+    ck_assert_str_eq(o.ca_file, ca);
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer filetoken");
+    vpa_kube_config_free(config);
+    ck_assert_ptr_null(vpa_kube_config_load("/nonexistent", &err));
+    ck_assert_str_eq(err.text, "open /nonexistent: No such file or directory");
+}
+END_TEST
+
+/* In-cluster */
+
+START_TEST(in_cluster)
+{
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("", "443", dir, &err));
+    ck_assert_str_eq(err.text, "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
+                               "KUBERNETES_SERVICE_PORT must be defined");
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", NULL, dir, &err));
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", dir, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "token"));
+    put_file("token", " \n");
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", dir, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "read empty token from file"));
+    put_file("token", "tok\n");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("::1", "6443", dir, &err);
+    ck_assert_str_eq(vpa_kube_config_server(config), "https://[::1]:6443");
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer tok");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(tokens_are_read_again)
+{
+    const int64_t s = VPA_SECOND;
+
+    put_file("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
+    put_file("token", "two");
+    ck_assert_str_eq(header(config, 149 * s, "Authorization"), "Bearer one");
+    ck_assert_str_eq(header(config, 150 * s, "Authorization"), "Bearer two");
+    put_file("token", "");
+    ck_assert_str_eq(header(config, 300 * s, "Authorization"), "Bearer two"); /* kept */
+    put_file("token", "three");
+    ck_assert_str_eq(header(config, 301 * s, "Authorization"), "Bearer three");
+    vpa_kube_config_free(config);
+    /* inline and file: inline until the first re-read */
+    put_file("token", "fromfile");
+    config = load(CONTEXT CLUSTER("") USER("    token: inline\n    tokenFile: token\n"));
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer inline");
+    ck_assert_str_eq(header(config, 60 * s, "Authorization"), "Bearer fromfile");
+    vpa_kube_config_free(config);
+    /* never readable: the request fails */
+    const struct vpa_header *headers;
+    size_t count;
+    config = load(CONTEXT CLUSTER("") USER("    tokenFile: missing\n"));
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* Plugins */
+
+#define EXEC_USER                                                                                  \
+    USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      command: ./plugin\n"  \
+         "      interactiveMode: IfAvailable\n      provideClusterInfo: true\n      args: [a, 'b c']\n" \
+         "      env: [{name: GREETING, value: hi}]\n      installHint: install it\n")
+#define ANSWER(status)                                                                             \
+    "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":" status "}'\n"
+
+static struct vpa_kube_config *with_plugin(const char *script)
+{
+    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
+    vpa_auto_free char *text = vpa_xprintf("#!/bin/sh\n%s", script);
+
+    put_file("plugin", text);
+    chmod(path, 0755);
+    return load(CONTEXT CLUSTER("") EXEC_USER);
+}
+
+START_TEST(exec_plugin)
+{
+    struct vpa_kube_config *config = with_plugin(
+        "echo \"$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> $(dirname $0)/log\n"
+        ANSWER("{\"token\":\"plugged\"}"));
+    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    ck_assert_str_eq(header(config, VPA_HOUR, "Authorization"), "Bearer plugged"); /* cached for ever */
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_str_eq(text, "a|b c|hi|{\"kind\":\"ExecCredential\",\"apiVersion\":"
+                           "\"client.authentication.k8s.io/v1\",\"spec\":{\"cluster\":{\"server\":"
+                           "\"https://host:6443\"},\"interactive\":false}}\n");
+    vpa_kube_config_unauthorized(config); /* asked anew after a 401 */
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    free(VPA_STEAL(text));
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_int_eq(strchr(text, '\n') == strrchr(text, '\n'), 0);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+static const struct {
+    const char *script, *error;
+} failing[] = {
+    {"exit 3\n", "getting credentials: exec: %s/./plugin: failed with exit code 3"},
+    {"kill -9 $$\n", "getting credentials: exec: %s/./plugin: ended by signal 9"},
+    {"echo junk\n", "getting credentials: exec: %s/./plugin: "},
+    {"echo '{}'\n", "getting credentials: exec: %s/./plugin: the plugin did not answer with an ExecCredential"},
+    {ANSWER("{}"), "getting credentials: exec: %s/./plugin: the plugin did not return a token or cert/key pair"},
+    {ANSWER("{\"clientKeyData\":\"x\"}"), "getting credentials: exec: %s/./plugin: the plugin returned only one"},
+    {ANSWER("{\"token\":\"x\",\"expirationTimestamp\":\"soon\"}"), "getting credentials: exec: %s/./plugin: expirationTimestamp"},
+    {ANSWER("{\"token\":\"a\\\\nb\"}"), "getting credentials: exec: %s/./plugin: the plugin returned a token with a line end"},
+    {"yes | head -c 2000000\n", "getting credentials: exec: %s/./plugin: output longer than"},
+};
+
+START_TEST(failing_plugins)
+{
+    struct vpa_kube_config *config = with_plugin(failing[_i].script);
+    const struct vpa_header *headers;
+    size_t count;
+    char want[256];
+
+    snprintf(want, sizeof(want), "%.*s%s%s", (int)strcspn(failing[_i].error, "%"), failing[_i].error, dir,
+             strstr(failing[_i].error, "%s") + 2);
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    ck_assert_msg(vpa_str_starts_with(err.text, want), "%s", err.text);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(missing_plugin_gives_its_hint)
+{
+    struct vpa_kube_config *config = load(CONTEXT CLUSTER("") EXEC_USER);
+    const struct vpa_header *headers;
+    size_t count;
+
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "No such file or directory. install it"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(expired_credentials_are_fetched_again)
+{
+    struct vpa_kube_config *config =
+        with_plugin(ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"}"));
+    char first[64];
+
+    snprintf(first, sizeof(first), "%s", header(config, 0, "Authorization"));
+    ck_assert_str_ne(first, header(config, 0, "Authorization"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(other_credentials_win_over_plugins)
+{
+    struct vpa_kube_config *config =
+        load(CONTEXT CLUSTER("") USER("    token: t\n    exec: {apiVersion: "
+                                      "client.authentication.k8s.io/v1beta1, command: /bin/false}\n"));
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer t");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *c = tcase_create("config");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, refuses, 0, VPA_COUNT(refused));
+    tcase_add_loop_test(c, accepts, 0, VPA_COUNT(accepted));
+    tcase_add_test(c, hands_tls_to_the_client);
+    tcase_add_test(c, resolves_files_beside_the_config);
+    tcase_add_test(c, in_cluster);
+    tcase_add_test(c, tokens_are_read_again);
+    tcase_add_test(c, exec_plugin);
+    tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
+    tcase_add_test(c, missing_plugin_gives_its_hint);
+    tcase_add_test(c, expired_credentials_are_fetched_again);
+    tcase_add_test(c, other_credentials_win_over_plugins);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

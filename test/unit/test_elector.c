@@ -1,0 +1,385 @@
+/* Leader election and the status lease where the golden vectors do not reach: races, cut-offs, release. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/str.h"
+#include "vpa/kube/elector.h"
+#include "vpa/kube/status_lease.h"
+#include "vpa/net/memory_transport.h"
+
+static struct vpa_clock *clk;
+static struct vpa_loop *loop;
+static struct vpa_random rnd;
+static struct vpa_transport *transport;
+static struct vpa_kube_client *client;
+
+/* One lease on a server that several candidates share. */
+static char lease[4096];
+static int version;
+static size_t requests;
+static enum vpa_transport_failure cut; /* every request fails so */
+static bool silent;                    /* requests are not answered */
+static const char *garbage;            /* answers to GET */
+static int healthy_asked;
+static bool healthy;
+
+static void reply_lease(struct vpa_memory_reply *r, int code)
+{
+    vpa_memory_reply_json(r, code, lease);
+}
+
+static void keep(const char *body)
+{
+    const char *spec = strstr(body, "\"spec\":");
+
+    snprintf(lease, sizeof(lease),
+             "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\",\"resourceVersion\":\"%d\","
+             "\"creationTimestamp\":\"2020-01-01T00:00:00Z\"},%s",
+             ++version, spec);
+}
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    char current[64];
+
+    (void)ctx;
+    requests++;
+    vpa_memory_reply_delay(r, VPA_MILLISECOND);
+    snprintf(current, sizeof(current), "\"resourceVersion\":\"%d\"", version);
+    if (cut) {
+        vpa_memory_reply_fail(r, cut);
+    } else if (silent) {
+        vpa_memory_reply_delay(r, 1000 * VPA_HOUR);
+    } else if (strcmp(q->method, "GET") == 0) {
+        if (garbage)
+            vpa_memory_reply_json(r, 200, garbage);
+        else if (lease[0])
+            reply_lease(r, 200);
+        else
+            vpa_memory_reply_status(r, 404, NULL, "leases \"l\" not found");
+    } else if (strcmp(q->method, "POST") == 0) {
+        if (lease[0]) {
+            vpa_memory_reply_status(r, 409, "AlreadyExists", "exists");
+            return;
+        }
+        keep(q->body);
+        reply_lease(r, 201);
+    } else if (!strstr(q->body, current)) {
+        vpa_memory_reply_status(r, 409, NULL, "modified");
+    } else {
+        keep(q->body);
+        reply_lease(r, 200);
+    }
+}
+
+static void setup(void)
+{
+    struct vpa_kube_client_options options = {.qps = -1, .random = &rnd};
+
+    clk = vpa_clock_new_manual(vpa_time_from_unix(1772366400, 0));
+    loop = vpa_loop_new(clk);
+    transport = vpa_memory_transport_new(loop, serve, NULL);
+    vpa_random_init(&rnd, 3);
+    options.loop = loop;
+    options.transport = transport;
+    client = vpa_kube_client_new(&options, NULL);
+    lease[0] = '\0';
+    version = 0;
+    requests = 0;
+    cut = VPA_TRANSPORT_OK;
+    silent = false;
+    garbage = NULL;
+}
+
+static void teardown(void)
+{
+    vpa_kube_client_free(client);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clk);
+}
+
+struct candidate {
+    struct vpa_elector *elector;
+    int started, lost;
+    int64_t started_at, lost_at;
+};
+
+static void on_started(void *ctx)
+{
+    struct candidate *c = ctx;
+
+    c->started++;
+    c->started_at = vpa_loop_monotonic(loop);
+}
+
+static void on_lost(void *ctx)
+{
+    struct candidate *c = ctx;
+
+    c->lost++;
+    c->lost_at = vpa_loop_monotonic(loop);
+}
+
+static struct candidate candidate(struct candidate *c, const char *identity)
+{
+    const struct vpa_elector_options options = {.client = client, .ns = "n", .name = "l",
+                                                .identity = identity,
+                                                .lease_duration = 15 * VPA_SECOND,
+                                                .renew_deadline = 10 * VPA_SECOND,
+                                                .retry_period = 2 * VPA_SECOND,
+                                                .ctx = c, .on_started = on_started, .on_lost = on_lost};
+
+    *c = (struct candidate){.elector = vpa_elector_new(&options)};
+    vpa_elector_start(c->elector);
+    return *c;
+}
+
+START_TEST(one_of_three_leads)
+{
+    struct candidate c[3];
+    static const char *const names[] = {"a", "b", "c"};
+
+    for (int i = 0; i < 3; i++)
+        candidate(&c[i], names[i]);
+    vpa_loop_pump(loop, 10 * VPA_MINUTE);
+    int leaders = 0;
+    for (int i = 0; i < 3; i++) {
+        leaders += vpa_elector_is_leader(c[i].elector);
+        ck_assert_int_eq(c[i].lost, 0);
+    }
+    ck_assert_int_eq(leaders, 1);
+    ck_assert_int_eq(c[0].started + c[1].started + c[2].started, 1);
+    for (int i = 0; i < 3; i++)
+        vpa_elector_free(c[i].elector);
+}
+END_TEST
+
+START_TEST(release_lets_the_next_one_lead_soon)
+{
+    struct candidate a, b;
+
+    candidate(&a, "a");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    candidate(&b, "b");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert(vpa_elector_is_leader(a.elector));
+    ck_assert_int_eq(b.started, 0);
+    int64_t released = vpa_loop_monotonic(loop);
+    vpa_loop_stop(loop); /* as after SIGTERM */
+    vpa_elector_release(a.elector, 3 * VPA_SECOND);
+    ck_assert(vpa_loop_is_stopping(loop));
+    ck_assert_int_lt(vpa_loop_monotonic(loop) - released, VPA_SECOND);
+    ck_assert_ptr_nonnull(strstr(lease, "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,"));
+    ck_assert_int_eq(a.lost, 0);
+    ck_assert(!vpa_elector_is_leader(a.elector));
+    vpa_loop_resume(loop);
+    vpa_elector_free(a.elector);
+    vpa_loop_pump(loop, 6 * VPA_SECOND);
+    ck_assert_int_eq(b.started, 1);
+    ck_assert_ptr_nonnull(strstr(lease, "\"leaseTransitions\":1"));
+    vpa_elector_free(b.elector);
+}
+END_TEST
+
+START_TEST(a_standby_releases_nothing)
+{
+    struct candidate a, b;
+
+    candidate(&a, "a");
+    vpa_loop_pump(loop, VPA_SECOND);
+    candidate(&b, "b");
+    vpa_loop_pump(loop, VPA_SECOND);
+    size_t before = requests;
+    vpa_elector_release(b.elector, VPA_SECOND);
+    ck_assert_uint_eq(requests, before);
+    vpa_elector_free(b.elector);
+    vpa_elector_free(a.elector);
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    enum vpa_transport_failure failure;
+    bool silent;
+} cuts[] = {{"refused", VPA_TRANSPORT_REFUSED, false},
+            {"reset", VPA_TRANSPORT_RESET, false},
+            {"silent", VPA_TRANSPORT_OK, true}};
+
+START_TEST(a_cut_off_leader_gives_up_in_time)
+{
+    struct candidate a, b;
+
+    candidate(&a, "a");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    cut = cuts[_i].failure;
+    silent = cuts[_i].silent;
+    int64_t cut_at = vpa_loop_monotonic(loop);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_msg(a.lost == 1, "%s", cuts[_i].name);
+    ck_assert(!vpa_elector_is_leader(a.elector));
+    /* a round is 10 s, its start at most 2 s away, the release another 10 s */
+    ck_assert_int_le(a.lost_at - cut_at, 22 * VPA_SECOND + VPA_SECOND);
+    vpa_elector_free(a.elector);
+    cut = VPA_TRANSPORT_OK;
+    silent = false;
+    candidate(&b, "b");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(b.started, 1);
+    vpa_elector_free(b.elector);
+}
+END_TEST
+
+START_TEST(garbage_is_no_lease)
+{
+    struct candidate a;
+
+    garbage = "{\"spec\":";
+    candidate(&a, "a");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(a.started, 0);
+    garbage = "[]";
+    vpa_loop_pump(loop, VPA_MINUTE);
+    garbage = NULL;
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(a.started, 1);
+    vpa_elector_free(a.elector);
+}
+END_TEST
+
+static const struct {
+    vpa_duration lease, renew, retry;
+    const char *text;
+} durations[] = {
+    {15, 10, 2, NULL},
+    {10, 10, 2, "leaseDuration must be greater than renewDeadline"},
+    {15, 12, 10, "renewDeadline must be greater than retryPeriod*JitterFactor"},
+    {15, 10, 0, "retryPeriod must be greater than zero"},
+    {0, -1, -5, "leaseDuration must be greater than zero"},
+    {15, 0, -5, "renewDeadline must be greater than zero"},
+};
+
+START_TEST(checks_durations)
+{
+    const struct vpa_elector_options o = {.lease_duration = durations[_i].lease * VPA_SECOND,
+                                          .renew_deadline = durations[_i].renew * VPA_SECOND,
+                                          .retry_period = durations[_i].retry * VPA_SECOND};
+    struct vpa_error err = {0};
+
+    ck_assert_int_eq(vpa_elector_check(&o, &err), durations[_i].text ? -1 : 0);
+    ck_assert_str_eq(err.text, vpa_or_empty(durations[_i].text));
+}
+END_TEST
+
+START_TEST(checks_lock_types)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_elector_check_lock_type("leases", &err), 0);
+    ck_assert_int_eq(vpa_elector_check_lock_type("configmaps", &err), -1);
+    ck_assert_str_eq(err.text, "configmaps lock is removed, migrate to leases");
+    ck_assert_int_eq(vpa_elector_check_lock_type("endpointsleases", &err), -1);
+    ck_assert_str_eq(err.text, "endpointsleases lock is removed, migrate to leases");
+    ck_assert_int_eq(vpa_elector_check_lock_type("x", &err), -1);
+    ck_assert_str_eq(err.text, "Invalid lock-type x");
+    vpa_auto_free char *identity = vpa_elector_identity(&rnd, &err);
+    ck_assert_ptr_nonnull(strchr(identity, '_'));
+    ck_assert_uint_eq(strlen(strrchr(identity, '_')), 37);
+}
+END_TEST
+
+/* Status lease */
+
+static bool is_healthy(void *ctx)
+{
+    (void)ctx;
+    healthy_asked++;
+    return healthy;
+}
+
+START_TEST(an_unhealthy_webhook_does_not_renew)
+{
+    const struct vpa_status_writer_options options = {.client = client, .ns = "n", .name = "l",
+                                                      .holder = "h", .interval = 10 * VPA_SECOND,
+                                                      .healthy = is_healthy};
+    struct vpa_status_writer *w = vpa_status_writer_new(&options);
+
+    healthy = false;
+    vpa_status_writer_start(w);
+    vpa_loop_pump(loop, 35 * VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 3);
+    ck_assert_uint_eq(requests, 0);
+    healthy = true;
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 2);
+    vpa_status_writer_free(w);
+}
+END_TEST
+
+START_TEST(resets_cost_thirty_three_reads)
+{
+    struct vpa_error err;
+    bool valid = true;
+
+    cut = VPA_TRANSPORT_RESET;
+    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    ck_assert_str_eq(err.text, "timed out waiting for the condition");
+    ck_assert_uint_eq(requests, 33);
+    ck_assert_int_eq(vpa_loop_monotonic(loop) / VPA_MILLISECOND, 30400 + 33);
+    ck_assert(valid); /* untouched */
+}
+END_TEST
+
+START_TEST(the_namespace_of_the_status_lease)
+{
+    unsetenv("NAMESPACE");
+    ck_assert_str_eq(vpa_status_lease_namespace(""), "kube-system");
+    ck_assert_str_eq(vpa_status_lease_namespace(NULL), "kube-system");
+    setenv("NAMESPACE", "mine", 1);
+    ck_assert_str_eq(vpa_status_lease_namespace(""), "mine");
+    ck_assert_str_eq(vpa_status_lease_namespace("flag"), "flag");
+}
+END_TEST
+
+START_TEST(unreadable_status_leases)
+{
+    struct vpa_error err;
+    bool valid;
+
+    garbage = "{\"spec\":{\"renewTime\":\"soon\"}}";
+    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    ck_assert(vpa_str_starts_with(err.text, "lease: "));
+    garbage = "{";
+    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    garbage = NULL;
+    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("elector");
+    TCase *c = tcase_create("elector");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, one_of_three_leads);
+    tcase_add_test(c, release_lets_the_next_one_lead_soon);
+    tcase_add_test(c, a_standby_releases_nothing);
+    tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));
+    tcase_add_test(c, garbage_is_no_lease);
+    tcase_add_loop_test(c, checks_durations, 0, VPA_COUNT(durations));
+    tcase_add_test(c, checks_lock_types);
+    tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
+    tcase_add_test(c, resets_cost_thirty_three_reads);
+    tcase_add_test(c, the_namespace_of_the_status_lease);
+    tcase_add_test(c, unreadable_status_leases);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

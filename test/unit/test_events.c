@@ -1,0 +1,235 @@
+/* Event recorder: bodies, counting, combining, spam filter, failures. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/str.h"
+#include "vpa/kube/events.h"
+#include "vpa/net/memory_transport.h"
+
+static struct vpa_clock *clk;
+static struct vpa_loop *loop;
+static struct vpa_random rnd;
+static struct vpa_transport *transport;
+static struct vpa_kube_client *client;
+static struct vpa_events *events;
+
+static struct {
+    char method[8], path[256], body[2048], type[64];
+    int64_t at;
+} seen[2000];
+static size_t count;
+static int fail_code, fail_times;
+static enum vpa_transport_failure failure;
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    if (count < VPA_COUNT(seen)) {
+        snprintf(seen[count].method, sizeof(seen[count].method), "%s", q->method);
+        snprintf(seen[count].path, sizeof(seen[count].path), "%s", q->path);
+        snprintf(seen[count].body, sizeof(seen[count].body), "%s", q->body);
+        snprintf(seen[count].type, sizeof(seen[count].type), "%s", vpa_memory_header(q, "content-type"));
+        seen[count++].at = vpa_loop_monotonic(loop);
+    }
+    if (fail_times > 0) {
+        fail_times--;
+        if (failure)
+            vpa_memory_reply_fail(r, failure);
+        else
+            vpa_memory_reply_status(r, fail_code, NULL, "scripted");
+        return;
+    }
+    vpa_memory_reply_json(r, 201, "{}");
+}
+
+static void setup(void)
+{
+    struct vpa_kube_client_options options = {.qps = -1, .random = &rnd};
+
+    clk = vpa_clock_new_manual(vpa_time_from_unix(1772366400, 0)); /* 2026-03-01T12:00:00Z */
+    loop = vpa_loop_new(clk);
+    transport = vpa_memory_transport_new(loop, serve, NULL);
+    vpa_random_init(&rnd, 3);
+    options.loop = loop;
+    options.transport = transport;
+    client = vpa_kube_client_new(&options, NULL);
+    const struct vpa_events_options event_options = {client, "vpa-updater"};
+    events = vpa_events_new(&event_options);
+    count = 0;
+    fail_times = 0;
+    failure = VPA_TRANSPORT_OK;
+}
+
+static void teardown(void)
+{
+    vpa_events_free(events);
+    vpa_kube_client_free(client);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clk);
+}
+
+static const struct vpa_object_ref pod = {"v1", "Pod", "ns", "d-0", "uid-ns-d-0", NULL};
+static const struct vpa_object_ref vpa = {"autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "ns", "v", "u", "7"};
+
+START_TEST(writes_whole_events)
+{
+    vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
+    ck_assert_uint_eq(vpa_events_pending(events), 1);
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(seen[0].path, "/api/v1/namespaces/ns/events");
+    ck_assert_str_eq(seen[0].body,
+        "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"d-0.1898b5d9b3d68000\",\"namespace\":\"ns\"},"
+        "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"d-0\",\"uid\":\"uid-ns-d-0\",\"apiVersion\":\"v1\"},"
+        "\"reason\":\"EvictedByVPA\",\"message\":\"Pod was evicted.\",\"source\":{\"component\":\"vpa-updater\"},"
+        "\"firstTimestamp\":\"2026-03-01T12:00:00Z\",\"lastTimestamp\":\"2026-03-01T12:00:00Z\",\"count\":1,\"type\":\"Normal\","
+        "\"eventTime\":null,\"reportingComponent\":\"vpa-updater\",\"reportingInstance\":\"\"}");
+    vpa_events_record_warning(events, &vpa, "Unreadable", "x");
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_ptr_nonnull(strstr(seen[1].body, "\"resourceVersion\":\"7\"},\"reason\":\"Unreadable\""));
+    ck_assert_ptr_nonnull(strstr(seen[1].body, "\"type\":\"Warning\""));
+}
+END_TEST
+
+START_TEST(counts_repetitions)
+{
+    struct vpa_object_ref changed = pod;
+
+    vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    changed.resource_version = "99"; /* the version does not matter */
+    vpa_events_record(events, &changed, "EvictedByVPA", "Pod was evicted.");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(seen[1].method, "PATCH");
+    ck_assert_str_eq(seen[1].type, "application/strategic-merge-patch+json");
+    ck_assert_str_eq(seen[1].path, "/api/v1/namespaces/ns/events/d-0.1898b5d9b3d68000");
+    ck_assert_str_eq(seen[1].body,
+                     "{\"count\":2,\"lastTimestamp\":\"2026-03-01T12:01:00Z\",\"message\":\"Pod was evicted.\"}");
+    /* the earlier object is gone: created anew under its name */
+    fail_code = 404;
+    fail_times = 1;
+    vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_uint_eq(count, 4);
+    ck_assert_str_eq(seen[3].method, "POST");
+    ck_assert_ptr_nonnull(strstr(seen[3].body, "\"count\":3"));
+    ck_assert_ptr_nonnull(strstr(seen[3].body, "\"firstTimestamp\":\"2026-03-01T12:00:00Z\""));
+}
+END_TEST
+
+START_TEST(combines_similar_events)
+{
+    char message[64];
+
+    for (int i = 0; i < 12; i++) {
+        snprintf(message, sizeof(message), "VPA Updater evicted Pod d-%d.", i);
+        vpa_events_record(events, &vpa, "EvictedPod", message);
+        vpa_events_flush(events, VPA_MINUTE);
+        vpa_loop_pump(loop, VPA_SECOND);
+    }
+    ck_assert_uint_eq(count, 12);
+    ck_assert_ptr_nonnull(strstr(seen[8].body, "\"message\":\"VPA Updater evicted Pod d-8.\""));
+    ck_assert_str_eq(seen[9].method, "POST");
+    ck_assert_ptr_nonnull(
+        strstr(seen[9].body, "\"message\":\"(combined from similar events): VPA Updater evicted Pod d-9.\""));
+    ck_assert_str_eq(seen[11].method, "PATCH");
+    ck_assert_ptr_nonnull(strstr(seen[11].body, "{\"count\":3,"));
+    /* after a gap of more than ten minutes the set starts anew */
+    vpa_loop_pump(loop, 601 * VPA_SECOND);
+    vpa_events_record(events, &vpa, "EvictedPod", "VPA Updater evicted Pod d-99.");
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_ptr_nonnull(strstr(seen[12].body, "\"message\":\"VPA Updater evicted Pod d-99.\""));
+}
+END_TEST
+
+START_TEST(filters_spam)
+{
+    for (int i = 0; i < 40; i++)
+        vpa_events_record(events, &pod, "R", "same");
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_uint_eq(count, 25);
+    vpa_loop_pump(loop, 301 * VPA_SECOND);
+    vpa_events_record(events, &pod, "R", "same");
+    vpa_events_record(events, &pod, "R", "same");
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_uint_eq(count, 26);
+    ck_assert_ptr_nonnull(strstr(seen[25].body, "\"count\":41,")); /* dropped ones were counted */
+}
+END_TEST
+
+START_TEST(bounds_the_queue)
+{
+    char name[16];
+
+    for (int i = 0; i < 1500; i++) {
+        struct vpa_object_ref o = pod;
+        snprintf(name, sizeof(name), "p%d", i);
+        o.name = name;
+        vpa_events_record(events, &o, "R", "m");
+    }
+    ck_assert_uint_eq(vpa_events_pending(events), VPA_EVENTS_QUEUE);
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_uint_eq(count, VPA_EVENTS_QUEUE);
+}
+END_TEST
+
+START_TEST(tries_transport_failures_again)
+{
+    failure = VPA_TRANSPORT_REFUSED;
+    fail_times = 3;
+    vpa_events_record(events, &pod, "R", "m");
+    vpa_events_flush(events, VPA_HOUR);
+    ck_assert_uint_eq(count, 4);
+    ck_assert_int_lt(seen[1].at - seen[0].at, 10 * VPA_SECOND);
+    ck_assert_int_eq(seen[2].at - seen[1].at, 10 * VPA_SECOND);
+    fail_times = 1000; /* given up after twelve */
+    vpa_events_record(events, &vpa, "R", "m");
+    vpa_events_flush(events, VPA_HOUR);
+    ck_assert_uint_eq(count, 16);
+    failure = VPA_TRANSPORT_OK; /* answers are final */
+    fail_code = 500;
+    fail_times = 5;
+    vpa_events_record(events, &vpa, "Q", "m");
+    vpa_events_flush(events, VPA_HOUR);
+    ck_assert_uint_eq(count, 17);
+    ck_assert_uint_eq(vpa_events_pending(events), 0);
+}
+END_TEST
+
+START_TEST(odd_objects)
+{
+    const struct vpa_object_ref nameless = {NULL, "Pod", NULL, "UPPER_case", NULL, NULL};
+
+    vpa_events_record(events, &nameless, "R", "m");
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_str_eq(seen[0].path, "/api/v1/namespaces/default/events");
+    ck_assert_ptr_null(strstr(seen[0].body, "\"name\":\"UPPER_case."));
+    vpa_events_record(events, &nameless, "R", "m"); /* freed while queued */
+    vpa_events_record(events, &nameless, "R", "n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("events");
+    TCase *c = tcase_create("events");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, writes_whole_events);
+    tcase_add_test(c, counts_repetitions);
+    tcase_add_test(c, combines_similar_events);
+    tcase_add_test(c, filters_spam);
+    tcase_add_test(c, bounds_the_queue);
+    tcase_add_test(c, tries_transport_failures_again);
+    tcase_add_test(c, odd_objects);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
