@@ -91,7 +91,7 @@ static struct vpa_reflector *new_reflector(struct admission *a, const char *grou
                                            const char *field_selector,
                                            struct vpa_reflector_handler handler)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, group_version, ns, resource, NULL, NULL);

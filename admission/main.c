@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     const struct vpa_flags flags = {
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     struct vpa_error err;
     int status;
 

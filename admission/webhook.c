@@ -128,7 +128,7 @@ static void put_labels(struct vpa_json_writer *w, const char *text)
 
 static void put_ca_bundle(struct vpa_json_writer *w, const char *ca)
 {
-    vpa_auto_buf base64;
+    vpa_auto_buf base64 = {0};
 
     vpa_buf_init(&base64, BODY_MAX);
     vpa_base64_encode(&base64, ca, strlen(ca));
@@ -252,7 +252,7 @@ static void object_path(struct vpa_buf *path, const char *name)
 static int call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                 const char *body, size_t len, struct vpa_error *err)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     object_path(&path, name);
     const struct vpa_kube_call request = {
@@ -266,7 +266,7 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
     static const char delete_options[] =
         "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" GROUP_VERSION "\"}";
     struct vpa_error failure;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, BODY_MAX);
     /* Any failure to read it is taken as absence, as upstream does; creation will tell. */
@@ -309,7 +309,7 @@ static int same_bundle(const struct vpa_json *object, const char *ca, size_t len
 static int patch_ca(struct vpa_kube_client *client, const char *ca, struct vpa_error *err)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, BODY_MAX);
     vpa_json_writer_init(&w, &body);
@@ -333,7 +333,7 @@ static int reload_ca(struct vpa_kube_client *client, const char *ca, size_t len,
 {
     vpa_auto_arena arena = {0};
     const struct vpa_json *object;
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     bool same;
 
     object_path(&path, WEBHOOK_CONFIG_NAME);

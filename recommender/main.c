@@ -96,7 +96,7 @@ static int read_flags(struct daemon *d, int argc, char **argv)
 {
     struct vpa_flags flags = recommender_flags(&d->config);
     struct vpa_error err;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     int status;
 
     vpa_buf_init(&text, (size_t)1 << 20);

@@ -28,7 +28,7 @@ static int keep_metadata(struct vpa_arena *arena, const struct vpa_json *metadat
                          const char **out, struct vpa_error *err)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, METADATA_MAX);
     *out = NULL;

@@ -51,7 +51,7 @@ static int check_response(struct vpa_arena *arena, const struct vpa_json *node, 
 {
     static const char *const texts[] = {"uid", "patchType"};
     const char *patch = vpa_json_string(vpa_json_find(node, "patch"));
-    vpa_auto_buf bytes;
+    vpa_auto_buf bytes = {0};
     bool allowed;
 
     *(bool *)out = true;

@@ -60,7 +60,7 @@ bool vpa_slice_eq(struct vpa_slice s, const char *text)
 
 static int not_a_number(const char *text, const char *what, struct vpa_error *err)
 {
-    vpa_auto_buf quoted;
+    vpa_auto_buf quoted = {0};
 
     vpa_buf_init(&quoted, 512);
     vpa_quote_go(&quoted, text);

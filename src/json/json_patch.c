@@ -437,7 +437,7 @@ static int do_test(struct patcher *p, const char *pointer, const struct vpa_json
 {
     struct shadow **link;
     const struct vpa_json *have;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, p->result_max);
     if (find_target(p, pointer, &link) < 0)

@@ -277,7 +277,7 @@ static int put_value(struct reader *r, struct vpa_json_writer *w, const yaml_eve
 static int read_document(struct reader *r, const struct vpa_json **root)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     yaml_event_t event;
     int result;
 

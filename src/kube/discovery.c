@@ -148,7 +148,7 @@ static int fetch_resources(struct vpa_discovery *d, struct group *g, const char 
 {
     vpa_auto_arena arena = {0};
     const struct vpa_json *root;
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     if (*g->name)

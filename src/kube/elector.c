@@ -159,7 +159,7 @@ static void lease_path(const struct vpa_elector *e, const char *name, struct vpa
 static void call(struct vpa_elector *e, enum step step, enum vpa_kube_verb verb, const char *body,
                  size_t len)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     struct vpa_kube_call c = {.verb = verb, .body = body, .body_len = len,
                               .timeout = e->options.renew_deadline};
 
@@ -174,7 +174,7 @@ static void write_lease(struct vpa_elector *e, enum step step, const struct vpa_
 {
     struct vpa_lease lease = {.meta = {.ns = e->options.ns, .name = e->options.name}};
     struct vpa_json_writer w;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     if (step != CREATE)
         lease = e->cached;

@@ -259,7 +259,7 @@ static void on_written(void *ctx, const struct vpa_kube_result *result, const st
 static void write_event(struct vpa_events *events)
 {
     const struct event *e = events->writing;
-    vpa_auto_buf path, body;
+    vpa_auto_buf path = {0}, body = {0};
     struct vpa_kube_call call = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);

@@ -48,7 +48,7 @@ static int64_t monotonic(void)
 static char *exec_info(const struct vpa_kube_config *config)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, INFO_MAX);
     vpa_json_writer_init(&w, &buf);
@@ -250,7 +250,7 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
 int exec_plugin_run(const struct vpa_kube_config *config, struct exec_credential *out,
                     struct vpa_error *err)
 {
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     int rc;
 
     vpa_buf_init(&text, EXEC_OUTPUT_MAX);

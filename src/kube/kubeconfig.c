@@ -232,7 +232,7 @@ static void add_header(struct reader *r, struct vpa_header *headers, size_t *cou
 /* Keys of extra fields travel in header names: what is not a token character is percent-escaped. */
 static const char *extra_header(struct reader *r, const char *key)
 {
-    vpa_auto_buf name;
+    vpa_auto_buf name = {0};
 
     vpa_buf_init(&name, 1024);
     vpa_buf_puts(&name, "Impersonate-Extra-");
@@ -372,7 +372,7 @@ static void read_user(struct reader *r, const struct vpa_json *user)
         c->token = vpa_xstrdup(token);
     if (name || password) {
         vpa_auto_free char *pair = vpa_xprintf("%s:%s", vpa_or_empty(name), vpa_or_empty(password));
-        vpa_auto_buf encoded;
+        vpa_auto_buf encoded = {0};
         vpa_buf_init(&encoded, VPA_KUBECONFIG_MAX);
         vpa_base64_encode(&encoded, pair, strlen(pair));
         c->basic = vpa_arena_printf(r->arena, "Basic %s", vpa_buf_text(&encoded));

@@ -72,7 +72,7 @@ static int get_scale(struct vpa_owners *o, const struct vpa_rest_mapping *m, con
     vpa_auto_free char *group_version =
         *m->group ? vpa_xprintf("%s/%s", m->group, m->version) : vpa_xstrdup(m->version);
     const struct vpa_json *root;
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     *absent = false;
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
@@ -146,7 +146,7 @@ struct owner_scale *owner_scale_fetch(struct vpa_owners *o, const char *ns, cons
 {
     struct owner_scale *s = vpa_xcalloc(1, sizeof(*s));
     struct vpa_error why;
-    vpa_auto_buf key;
+    vpa_auto_buf key = {0};
 
     vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
     owner_scale_key(&key, ns, api_version, kind, name);
@@ -196,7 +196,7 @@ static void make_room(struct vpa_owners *o)
 
 static bool same_answer(const struct owner_scale *a, const struct owner_scale *b)
 {
-    vpa_auto_buf x, y;
+    vpa_auto_buf x = {0}, y = {0};
 
     vpa_buf_init(&x, 1 << 20);
     vpa_buf_init(&y, 1 << 20);
@@ -228,7 +228,7 @@ static void remember(struct vpa_owners *o, struct owner_scale *s)
 static struct owner_scale *find_scale(const struct vpa_owners *o, const char *ns,
                                       const char *api_version, const char *kind, const char *name)
 {
-    vpa_auto_buf key;
+    vpa_auto_buf key = {0};
 
     vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
     owner_scale_key(&key, ns, api_version, kind, name);

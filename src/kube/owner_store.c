@@ -83,7 +83,7 @@ static bool same_parent(const struct parent *a, const struct parent *b)
 /* Status updates of a Deployment are frequent and change nothing that is kept. */
 static bool same_entry(const struct owner_entry *a, const struct owner_entry *b)
 {
-    vpa_auto_buf x, y;
+    vpa_auto_buf x = {0}, y = {0};
 
     vpa_buf_init(&x, 1 << 20);
     vpa_buf_init(&y, 1 << 20);
@@ -138,7 +138,7 @@ static void on_end(void *ctx)
 
 static void feed_init(struct owner_feed *feed, struct vpa_kube_client *client, const char *ns)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, vpa_controller_api_version(feed->kind), ns,

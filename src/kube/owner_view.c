@@ -69,7 +69,7 @@ static const struct owner_scale *view_scale(void *ctx, const struct vpa_controll
 {
     const struct vpa_owner_view *view = ctx;
     size_t low = 0, high = view->scale_count;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);

@@ -292,7 +292,7 @@ static void list_path(const struct vpa_reflector *r, struct vpa_buf *path)
 
 static void start_list(struct vpa_reflector *r)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     struct vpa_kube_call call = {.verb = VPA_KUBE_LIST, .on_data = on_data};
 
     vpa_buf_init(&path, CONTINUE_MAX + VPA_KUBE_PATH_MAX);
@@ -463,7 +463,7 @@ static void start_watch(struct vpa_reflector *r)
         WATCH_TIMEOUT_MIN_S + (int64_t)(vpa_random_double(random) * WATCH_TIMEOUT_SPAN_S);
     struct vpa_kube_call call = {.verb = VPA_KUBE_WATCH, .on_data = on_data,
                                  .on_open = on_watch_open};
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     char text[24];
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);

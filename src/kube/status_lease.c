@@ -46,7 +46,7 @@ static void call(struct vpa_status_writer *w, enum step step, enum vpa_kube_verb
 {
     struct vpa_kube_call c = {.verb = verb, .timeout = w->options.interval};
     struct vpa_json_writer json;
-    vpa_auto_buf path, body;
+    vpa_auto_buf path = {0}, body = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_buf_init(&body, LEASE_MAX);
@@ -219,7 +219,7 @@ int vpa_status_lease_check(struct vpa_kube_client *client, const char *ns, const
                            vpa_duration timeout, bool *valid, struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     struct vpa_kube_result result = {0};
     const struct vpa_json *root;
     struct vpa_lease lease;

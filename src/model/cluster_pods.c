@@ -266,7 +266,7 @@ void vpa_pods_promote(struct vpa_cluster *c, struct vpa_group *group, vpa_time n
 static void set_init_names(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
                            const struct vpa_pod *source)
 {
-    vpa_auto_buf names;
+    vpa_auto_buf names = {0};
 
     vpa_buf_init(&names, INIT_NAMES_MAX);
     for (size_t i = 0; i < source->init_container_count; i++) {

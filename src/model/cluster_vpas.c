@@ -50,7 +50,7 @@ static size_t bucket_size(const struct vpa_cluster *c, const char *key)
 /* The key under which the VPA goes; heap text. */
 static char *choose_key(const struct vpa_cluster *c, const struct vpa_autoscaler *v)
 {
-    vpa_auto_buf key;
+    vpa_auto_buf key = {0};
     char *best = NULL;
     size_t best_size = 0;
 
@@ -118,7 +118,7 @@ static void unfile_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
 void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *group,
                               void (*fn)(struct vpa_group *group, struct vpa_autoscaler *v))
 {
-    vpa_auto_buf key;
+    vpa_auto_buf key = {0};
 
     vpa_buf_init(&key, INDEX_KEY_MAX);
     for (size_t i = 0; i <= group->label_count; i++) {
@@ -223,7 +223,7 @@ static void set_object(struct vpa_autoscaler *v, const struct vpa_object *object
 static struct vpa_autoscaler *find_by_key(const struct vpa_cluster *c, const char *ns,
                                           const char *name)
 {
-    vpa_auto_buf key;
+    vpa_auto_buf key = {0};
 
     vpa_buf_init(&key, 1024);
     vpa_buf_printf(&key, "%s/%s", ns, name);

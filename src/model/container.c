@@ -128,7 +128,7 @@ static void format_go_time(vpa_time t, struct vpa_buf *out)
 
 static int fail_too_old(vpa_time t, struct vpa_error *err)
 {
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 2 * VPA_TIME_TEXT_MAX);
     format_go_time(t, &text);

@@ -244,7 +244,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
 static void on_log(void *cls, const char *format, va_list args) VPA_PRINTF(2, 0);
 static void on_log(void *cls, const char *format, va_list args)
 {
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     (void)cls;
     vpa_buf_init(&text, 4096);

@@ -236,7 +236,7 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
     size_t path_len = mark ? (size_t)(mark - request->target) : strlen(request->target);
     vpa_auto_free char *body =
         request->body ? vpa_xmalloc(request->body_len + 1) : vpa_xstrdup("");
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     if (request->body) {
         memcpy(body, request->body, request->body_len);
@@ -343,7 +343,7 @@ const char *vpa_memory_query(const struct vpa_memory_request *request, const cha
     while (p && *p) {
         size_t len = strcspn(p, "&");
         size_t key = strcspn(p, "=&");
-        vpa_auto_buf buf;
+        vpa_auto_buf buf = {0};
 
         vpa_buf_init(&buf, QUERY_VALUE_MAX - 1);
         decode_percent(&buf, p, key, true);
@@ -424,7 +424,7 @@ static const char *usual_reason(int code)
 void vpa_memory_reply_status(struct vpa_memory_reply *reply, int code, const char *reason,
                              const char *message)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
     struct vpa_json_writer w;
 
     vpa_buf_init(&buf, 64 << 10);

@@ -191,7 +191,7 @@ int vpa_tls_create_certificate(const struct vpa_tls_pair *ca, const char *const 
     auto_key *issuer_key = read_key(ca->key_pem);
     auto_key *key = EVP_EC_gen("P-256");
     auto_x509 *cert = X509_new();
-    vpa_auto_buf san;
+    vpa_auto_buf san = {0};
 
     vpa_buf_init(&san, 16 << 10);
     if (name_count == 0)
@@ -286,7 +286,7 @@ int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err)
 
 int vpa_read_file(const char *path, size_t max, char **out, size_t *len, struct vpa_error *err)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
     /* Non-blocking, so that a FIFO in the place of a file does not hang the daemon. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = 0;

@@ -125,8 +125,8 @@ static void add_resources(struct patch *p, size_t container, const struct vpa_co
 
 static void add_marker(struct patch *p, const struct vpa_container *container)
 {
-    vpa_auto_buf key;
-    vpa_auto_buf value;
+    vpa_auto_buf key = {0};
+    vpa_auto_buf value = {0};
 
     vpa_buf_init(&key, PATH_MAX_LEN);
     vpa_buf_puts(&key, VPA_BOOST_ANNOTATION_PREFIX);
@@ -182,7 +182,7 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
 
 static void add_observed_containers(struct patch *p)
 {
-    vpa_auto_buf names;
+    vpa_auto_buf names = {0};
 
     vpa_buf_init(&names, WORDS_MAX_LEN);
     for (size_t i = 0; i < p->pod->container_count; i++) {

@@ -90,7 +90,7 @@ static void invalid_int(struct vpa_findings *f, const char *field, int64_t n, co
 static void unsupported(struct vpa_findings *f, const char *field, const char *value,
                         const char *supported)
 {
-    vpa_auto_buf quoted;
+    vpa_auto_buf quoted = {0};
 
     vpa_buf_init(&quoted, TEXT_MAX);
     vpa_json_escape(&quoted, value);
@@ -102,7 +102,7 @@ static void unsupported(struct vpa_findings *f, const char *field, const char *v
 /* Text in Go's quotes, in the arena. */
 static const char *quoted(struct vpa_arena *arena, const char *text)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, TEXT_MAX);
     vpa_quote_go(&buf, text);
@@ -332,7 +332,7 @@ static void check_ratio(const struct subject *s)
 {
     double ratio = (double)vpa_quantity_milli_value(&s->policy->oom_bump_up_ratio.value) / 1000.0;
     const char *field = below(s, "oomBumpUpRatio");
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 64);
     if (!s->allowed->per_vpa_config) {
@@ -438,7 +438,7 @@ void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
 /* "field: message" of each cause, equal texts once, in brackets when there are several. */
 static const char *join_causes(const struct vpa_findings *f)
 {
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     size_t distinct = 0;
 
     vpa_buf_init(&text, TEXT_MAX);

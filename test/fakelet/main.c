@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     struct fakelet f = {.record_fd = -1};
     const struct vpa_flags flags = {.rows = rows, .count = VPA_COUNT(rows), .values = &f.options};
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     struct vpa_error err;
 
     vpa_buf_init(&text, 1 << 20);

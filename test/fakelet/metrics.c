@@ -81,7 +81,7 @@ static bool has_sample(const struct pod *pod, vpa_time t)
 static void record(struct fakelet *f, const struct pod *pod, const struct run *run, vpa_time t,
                    double cpu, double memory)
 {
-    vpa_auto_buf line;
+    vpa_auto_buf line = {0};
 
     vpa_buf_init(&line, 4096);
     vpa_buf_printf(&line, "%s %s %s %lld %.0f %.0f\n", pod->object.meta.ns, pod->object.meta.name,
@@ -171,7 +171,7 @@ static void list_nodes(struct fakelet *f, struct vpa_json_writer *w, vpa_time t)
 
 static void not_found(struct vpa_server_response *response, const char *kind, const char *name)
 {
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     struct vpa_json_writer w;
 
     vpa_buf_init(&text, 4096);
@@ -227,7 +227,7 @@ static void answer_usage(struct fakelet *f, struct vpa_arena *arena, const char 
     const char *name = ns ? (count > 3 ? parts[3] : NULL) : (count > 1 ? parts[1] : NULL);
     const char *text = query_value(arena, query, "labelSelector");
     struct vpa_selector selector;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
     struct vpa_json_writer w;
     struct vpa_error err;
 
@@ -303,7 +303,7 @@ static void on_request(void *ctx, const struct vpa_server_request *request,
 
 static int read_pem(const char *path, char **out, struct vpa_error *err)
 {
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     char piece[4096];
     ssize_t n;
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -82,7 +82,7 @@ static void encode_status(const struct node *node, vpa_time now, struct vpa_buf 
 static int send(struct fakelet *f, enum vpa_kube_verb verb, const char *name,
                 const char *subresource, const char *body, struct vpa_error *err)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     struct vpa_kube_call call = {.verb = verb, .body = body, .body_len = strlen(body)};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
@@ -93,7 +93,7 @@ static int send(struct fakelet *f, enum vpa_kube_verb verb, const char *name,
 
 static int register_node(struct fakelet *f, struct node *node, struct vpa_error *err)
 {
-    vpa_auto_buf body, status;
+    vpa_auto_buf body = {0}, status = {0};
 
     vpa_buf_init(&body, 64 * 1024);
     vpa_buf_init(&status, 64 * 1024);

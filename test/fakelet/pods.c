@@ -239,7 +239,7 @@ static void on_written(void *ctx, const struct vpa_kube_result *result, const st
 static void start_call(struct pod *pod, enum vpa_kube_verb verb, const char *subresource,
                        const char *body)
 {
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
     struct vpa_kube_call call = {.verb = verb, .body = body, .body_len = strlen(body), .unlimited = true};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
@@ -251,7 +251,7 @@ static void start_call(struct pod *pod, enum vpa_kube_verb verb, const char *sub
 
 static void write_status(struct pod *pod)
 {
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, 1 << 20);
     status_encode(pod, &body);
@@ -261,7 +261,7 @@ static void write_status(struct pod *pod)
 
 static void delete_pod(struct pod *pod)
 {
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, 4096);
     vpa_buf_puts(&body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0,"

@@ -30,7 +30,7 @@ static const char *wanted_wire(struct golden_case *c)
     const struct vpa_json *review = GOLDEN_OUT(c, "review");
     const struct vpa_json *patch = vpa_json_at(review, "response.patch");
     struct vpa_json_writer w;
-    vpa_auto_buf text, wire;
+    vpa_auto_buf text = {0}, wire = {0};
 
     vpa_buf_init(&text, BODY_MAX);
     vpa_buf_init(&wire, BODY_MAX);
@@ -61,7 +61,7 @@ static void compare_review(struct golden_case *c, const char *body)
         const char *path = golden_label(c, "response.%s", parts[i]);
         const struct vpa_json *node = vpa_json_at(got, path);
         struct vpa_json_writer w;
-        vpa_auto_buf text;
+        vpa_auto_buf text = {0};
 
         vpa_buf_init(&text, BODY_MAX);
         vpa_json_writer_init(&w, &text);
@@ -89,7 +89,7 @@ static void answer(struct golden_case *c, const struct vpa_json *review, struct 
     struct vpa_gates gates;
     struct vpa_json_writer w;
     struct vpa_error err;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, BODY_MAX);
     vpa_gates_preset_upstream(&gates);
@@ -117,7 +117,7 @@ static void run(struct golden_case *c)
     const char *patch = wanted_wire(c), *got_patch;
     const struct vpa_json *got;
     struct vpa_error err;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, BODY_MAX);
     answer(c, review, &body);
@@ -157,7 +157,7 @@ static void invariant(struct golden_case *c)
     bool has_selector = !vpa_json_is_null(vpa_json_at(object, "spec.selector"));
     const struct vpa_json *got;
     struct vpa_error err;
-    vpa_auto_buf body;
+    vpa_auto_buf body = {0};
     bool allowed = true;
 
     vpa_buf_init(&body, BODY_MAX);

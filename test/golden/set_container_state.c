@@ -113,7 +113,7 @@ static const struct vpa_container_policy *policy_of(struct bench *b, const struc
     const struct vpa_json *root;
     struct vpa_json_writer w;
     struct vpa_error err = {0};
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 1 << 16);
     if (vpa_json_is_null(node))
@@ -188,7 +188,7 @@ static void compare_container(struct bench *b, const char *label, const struct v
 static const char *controlled_json(struct bench *b, const struct vpa_settings *s)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 256);
     vpa_json_writer_init(&w, &text);
@@ -265,7 +265,7 @@ static void compare_percentiles(struct bench *b, const char *label, const struct
 static const char *status_text(struct bench *b, const struct vpa_checkpoint_status *status)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 1 << 20);
     vpa_json_writer_init(&w, &text);
@@ -287,7 +287,7 @@ static int decode_status(struct bench *b, const char *status, size_t len,
 {
     struct vpa_checkpoint checkpoint;
     const struct vpa_json *root;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, len + 64);
     vpa_buf_puts(&text, "{\"status\":");
@@ -468,7 +468,7 @@ static void run_checkpoint(struct bench *b)
     struct vpa_error err = {0};
     struct vpa_json_writer w;
     const char *error = NULL;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     vpa_time now;
 
     vpa_buf_init(&text, 1 << 20);
@@ -559,7 +559,7 @@ static void store_load(struct bench *b, struct vpa_cluster *cluster)
         struct vpa_checkpoint_status status;
         struct vpa_json_writer w;
         struct vpa_error err;
-        vpa_auto_buf text;
+        vpa_auto_buf text = {0};
 
         vpa_buf_init(&text, 1 << 20);
         vpa_json_writer_init(&w, &text);

@@ -139,7 +139,7 @@ static const char *save(struct bench *b, const struct vpa_decay *d)
 {
     struct vpa_histogram_checkpoint checkpoint;
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_decay_save(d, b->c->arena, &checkpoint);
     vpa_buf_init(&text, 1 << 20);
@@ -241,7 +241,7 @@ static void dump(struct bench *b, const char *label, const struct vpa_decay *d,
                  const struct vpa_json *want)
 {
     const char *wanted = vpa_json_string(vpa_json_find(want, "string"));
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     const char *got;
 
     vpa_buf_init(&text, 1 << 16);

@@ -93,7 +93,7 @@ static const char *lease_text(bool heartbeat)
 {
     struct vpa_json_writer out;
     char renewed[VPA_TIME_TEXT_MAX];
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 1 << 20);
     vpa_json_writer_init(&out, &buf);
@@ -147,7 +147,7 @@ static void create_lease(struct vpa_memory_reply *r, struct request *q)
 {
     const struct vpa_json *given = parse(q->body);
     struct vpa_json_writer out;
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 1 << 20);
     if (w.exists) {
@@ -369,7 +369,7 @@ static void open_world(struct golden_case *c, vpa_time start, bool leader, const
     w.uid = leader ? (has_uid ? "lease-uid" : NULL) : "uid-1001";
     if (!leader && !vpa_json_at(lease, "metadata.creationTimestamp")) {
         struct vpa_json_writer out;
-        vpa_auto_buf buf;
+        vpa_auto_buf buf = {0};
         vpa_buf_init(&buf, 1 << 20);
         vpa_json_writer_init(&out, &buf);
         vpa_json_open_object(&out);
@@ -443,7 +443,7 @@ static size_t add_phase(struct phase *phases, size_t count, const char *text)
 static const char *wanted_text(const struct vpa_json *r)
 {
     struct vpa_json_writer out;
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
     int64_t code = 0;
     bool acquire = false;
 
@@ -464,7 +464,7 @@ static const char *wanted_text(const struct vpa_json *r)
 static const char *got_text(const struct request *q, const struct vpa_json *wanted)
 {
     struct vpa_json_writer out;
-    vpa_auto_buf buf, body;
+    vpa_auto_buf buf = {0}, body = {0};
     bool acquire = false;
 
     vpa_buf_init(&buf, 1 << 16);
@@ -496,7 +496,7 @@ static void compare_phases(struct golden_case *c)
         vpa_arena_zalloc(c->arena, (vpa_json_count(wanted) + 1) * sizeof(*want));
     struct phase *got = vpa_arena_zalloc(c->arena, (w.count + 1) * sizeof(*got));
     size_t want_count = 0, got_count = 0;
-    vpa_auto_buf a, b;
+    vpa_auto_buf a = {0}, b = {0};
 
     vpa_buf_init(&a, 1 << 20);
     vpa_buf_init(&b, 1 << 20);

@@ -217,7 +217,7 @@ static void load_checkpoints(struct bench *b, const char *vpa_name)
 static const char *encode(struct bench *b, const struct vpa_recommendation *rec)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 1 << 20);
     if (!rec->present)
@@ -316,8 +316,8 @@ static void run_render(struct bench *b)
     struct vpa_rendering r;
     struct vpa_resource_list list = {.present = true};
     struct vpa_json_writer w;
-    vpa_auto_buf text;
-    vpa_auto_buf humanized;
+    vpa_auto_buf text = {0};
+    vpa_auto_buf humanized = {0};
 
     vpa_buf_init(&text, 1024);
     vpa_buf_init(&humanized, 64);

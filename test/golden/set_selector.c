@@ -19,7 +19,7 @@ static bool read_labels(struct golden_case *c, const struct vpa_json *node, stru
 static void compare_selector(struct golden_case *c, const struct vpa_selector *selector)
 {
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "matches"));
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     size_t i = 0;
 
     vpa_buf_init(&text, 1 << 20);
@@ -48,7 +48,7 @@ static int make_selector(struct golden_case *c, struct vpa_selector *out, struct
         return vpa_selector_parse(c->arena, golden_in_text(c, "text"), out, err);
 
     struct vpa_labels set;
-    vpa_auto_buf key;
+    vpa_auto_buf key = {0};
     vpa_buf_init(&key, 1 << 20);
     if (!read_labels(c, GOLDEN_IN(c, "set"), &set))
         return -1;

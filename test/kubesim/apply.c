@@ -28,7 +28,7 @@ static bool leaf(const struct schema *s, const struct jv *v)
 static const char *element_key(struct vpa_arena *a, const struct schema *s, const struct jv *element)
 {
     struct jv *k = jv_obj(a);
-    vpa_auto_buf b;
+    vpa_auto_buf b = {0};
 
     for (size_t i = 0; i < SCHEMA_KEYS_MAX && s->keys[i]; i++) {
         struct jv *v = jv_get(element, s->keys[i]);

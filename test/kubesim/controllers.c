@@ -504,7 +504,7 @@ struct jv *make_condition(struct controllers *k, const struct jv *old_list, cons
 const char *template_hash(struct controllers *k, const struct jv *template)
 {
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     uint32_t hash = 2166136261u;
     char out[11];
     size_t n = 0;

@@ -289,7 +289,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 static char *read_file(const char *path, struct vpa_error *err)
 {
     FILE *f = fopen(path, "r");
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
     char chunk[4096];
     size_t n;
 

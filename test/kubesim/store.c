@@ -144,7 +144,7 @@ static struct version *make_version(const struct collection *c, const struct jv 
 static struct version *freeze(const struct collection *c, struct vpa_arena *a, struct jv *object,
                               uint64_t rv)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
     struct jv *meta = jv_ensure(a, object, "metadata");
 
     jv_del(object, "kind");

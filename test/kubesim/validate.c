@@ -125,7 +125,7 @@ static void validate_labels(struct ctx *c, const struct jv *labels, const char *
 
 static const char *owner_json(struct ctx *c, const struct jv *owners)
 {
-    vpa_auto_buf b;
+    vpa_auto_buf b = {0};
     vpa_buf_init(&b, 1 << 20);
     jv_write(&b, owners);
     return vpa_arena_strdup(c->a, vpa_buf_text(&b));

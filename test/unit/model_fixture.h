@@ -102,7 +102,7 @@ static inline const char *checkpoint_text(struct vpa_arena *arena,
                                           const struct vpa_checkpoint_status *status)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 1 << 20);
     vpa_json_writer_init(&w, &text);

@@ -135,7 +135,7 @@ START_TEST(marker_round_trip)
     struct vpa_pod pod = pod_with(&arena, "{'requests':{'cpu':'100m','memory':'64Mi','x/y':'1'}}");
     struct vpa_resources got;
     struct vpa_error err;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 4096);
     vpa_boost_marker_format(&pod.containers[0], &text);

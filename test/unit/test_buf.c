@@ -8,7 +8,7 @@
 
 START_TEST(appends_up_to_the_limit)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 10);
     ck_assert_str_eq(vpa_buf_text(&buf), "");
@@ -26,7 +26,7 @@ END_TEST
 
 START_TEST(a_failed_buffer_takes_nothing_until_cleared)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 4);
     vpa_buf_puts(&buf, "12345");
@@ -40,7 +40,7 @@ END_TEST
 
 START_TEST(long_formats_fit)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
     char text[1000];
 
     memset(text, 'a', sizeof(text) - 1);
@@ -54,7 +54,7 @@ END_TEST
 
 START_TEST(consume_truncate_take)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 100);
     vpa_buf_puts(&buf, "hello world");

@@ -110,7 +110,7 @@ static const struct {
 
 START_TEST(builds_paths)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&buf, paths[_i].group_version, paths[_i].ns, paths[_i].resource, paths[_i].name,
@@ -121,7 +121,7 @@ END_TEST
 
 START_TEST(builds_queries)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&buf, "v1", NULL, "pods", NULL, NULL);

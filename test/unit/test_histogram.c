@@ -238,7 +238,7 @@ END_TEST
 START_TEST(text_shows_range_and_percentiles)
 {
     struct vpa_histogram h;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 4096);
     vpa_histogram_init(&h, &ten);

@@ -170,7 +170,7 @@ static void exchange_some(struct vpa_transport *t)
     large[100000] = '\0';
     fetch(t, "POST", "/limit", large);
     ck_assert_ptr_nonnull(strstr(got.body, "100000"));
-    strcat(large, "y");
+    memcpy(large + 100000, "y", 2);
     fetch(t, "POST", "/above", large);
     ck_assert_int_eq(got.status, 413);
     ck_assert_str_eq(got.body, "request payload too large\n");

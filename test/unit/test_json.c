@@ -199,15 +199,16 @@ END_TEST
 START_TEST(iterates)
 {
     const struct vpa_json *root = json_of("{\"x\":[10,20,30],\"y\":\"s\"}");
-    char seen[32] = "";
+    vpa_auto_buf seen = {0};
 
+    vpa_buf_init(&seen, 32);
     vpa_json_foreach(child, vpa_json_find(root, "x"))
     {
         ck_assert_ptr_null(vpa_json_name(child));
-        strcat(seen, vpa_json_number_text(child));
+        vpa_buf_puts(&seen, vpa_json_number_text(child));
     }
-    vpa_json_foreach(child, root) strcat(seen, vpa_json_name(child));
-    ck_assert_str_eq(seen, "102030xy");
+    vpa_json_foreach(child, root) vpa_buf_puts(&seen, vpa_json_name(child));
+    ck_assert_str_eq(vpa_buf_text(&seen), "102030xy");
     ck_assert_uint_eq(vpa_json_count(root), 2);
     ck_assert_uint_eq(vpa_json_count(vpa_json_find(root, "y")), 0);
     ck_assert_uint_eq(vpa_json_count(NULL), 0);

@@ -24,7 +24,7 @@ END_TEST
 
 START_TEST(large_item_keeps_the_room_of_the_current_chunk)
 {
-    vpa_auto_arena arena;
+    vpa_auto_arena arena = {0};
 
     vpa_arena_init(&arena, 256);
     char *a = vpa_arena_alloc(&arena, 16);

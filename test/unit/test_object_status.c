@@ -46,7 +46,7 @@ static struct vpa_object *object_with(const char *status)
 static const char *patch(const struct vpa_object_status *status)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 1 << 16);
     vpa_json_writer_init(&w, &text);

@@ -33,7 +33,7 @@ static void teardown(void)
 static const char *encode(const struct vpa_recommendation *rec)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 1 << 16);
     vpa_json_writer_init(&w, &text);
@@ -148,7 +148,7 @@ static const struct {
 
 START_TEST(bytes_for_people)
 {
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 64);
     vpa_render_humanized(humanized[_i].bytes, &text);

@@ -66,7 +66,7 @@ static const struct {
 
 START_TEST(quotes_as_go)
 {
-    vpa_auto_buf buf;
+    vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 1000);
     vpa_quote_go(&buf, quotes[_i].text);
