@@ -54,6 +54,7 @@ def scenario_kubectl(make):
                                 '{"spec":{"updatePolicy":{"minReplicas":1}}}')
     assert cluster.client.get("VerticalPodAutoscaler", "web", NAMESPACE)["spec"]["updatePolicy"] == {
         "updateMode": "Initial", "minReplicas": 1}
+    until(lambda: len(cluster.client.list("PodMetrics", NAMESPACE)) > 5, 60, "usage of the pods")
     top = kubectl("-n", NAMESPACE, "top", "pods")
     assert "mongodb-0" in top and "Mi" in top, top
     wide = kubectl("-n", NAMESPACE, "get", "pods", "-o", "wide")

@@ -1,4 +1,5 @@
 """A cluster for scenarios and the demo: a control plane (simulated or real), the fakelet, and the three daemons."""
+import json
 import os
 import pathlib
 import subprocess
@@ -51,12 +52,16 @@ class SimControlPlane:
                                     "service": {"name": "metrics-server", "namespace": "kube-system",
                                                 "port": port}}})
 
-    def fault(self, **switches):
-        """Sets fault switches of kubesim; fault() alone clears them all."""
-        return self.client.request("POST", "/kubesim/faults", switches)
+    def faults(self, *rules):
+        """Sets the fault rules of kubesim; without one all faults end."""
+        self.client.raw("POST", "/kubesim/faults", json.dumps(rules).encode())
 
-    def requests(self):
-        return self.client.request("GET", "/kubesim/requests")
+    def requests(self, agent, reset=False):
+        """Calls of one program since the last reset: {(verb, resource): calls}."""
+        found = self.client.request("GET", "/kubesim/requests")["requests"]
+        if reset:
+            self.client.raw("DELETE", "/kubesim/requests")
+        return {(r["verb"], r["resource"]): r["calls"] for r in found if r["userAgent"] == agent}
 
 
 class Cluster:

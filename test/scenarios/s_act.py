@@ -1,0 +1,206 @@
+"""The three daemons together: pods are right-sized, and everything goes on when one part is away."""
+import signal
+import subprocess
+import sys
+import time
+
+from cluster import ROOT, until
+from formulas import parse_quantity
+from s_recommend import NAMESPACE, start_workloads
+
+
+def patched(pod):
+    return "vpaUpdates" in (pod["metadata"].get("annotations") or {})
+
+
+def live(cluster, **labels):
+    return [p for p in cluster.pods(NAMESPACE, **labels) if not p["metadata"].get("deletionTimestamp")]
+
+
+def requests_of(pod):
+    found = pod["spec"]["containers"][0]["resources"].get("requests") or {}
+    return {k: parse_quantity(v) for k, v in found.items()}
+
+
+def limits_of(pod):
+    found = pod["spec"]["containers"][0]["resources"].get("limits") or {}
+    return {k: parse_quantity(v) for k, v in found.items()}
+
+
+def scenario_demo(make):
+    """The demo with --once: every workload ends right-sized."""
+    done = subprocess.run([sys.executable, "-B", ROOT / "deploy/demo/run.py", "--once", "--rate=600"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    for text in ("Every workload is right-sized.", "evicted", "patched by the webhook"):
+        assert text in done.stdout, done.stdout[-3000:]
+
+
+scenario_demo.tiers = ["sim"]
+scenario_demo.why = "starts its own cluster"
+
+
+def scenario_right_size(make):
+    """Evicted one at a time, recreated with new requests; limits follow by the ratio of the template; Off is left alone."""
+    cluster = make(rate=60.0)
+    cluster.start_all()
+    start_workloads(cluster)
+    before = {p["metadata"]["uid"] for p in live(cluster, app="web")}
+    fewest = 3
+
+    def all_patched():
+        nonlocal fewest
+        pods = live(cluster, app="mongodb")
+        fewest = min(fewest, sum(p["status"].get("phase") == "Running" for p in pods) if len(before) else 3)
+        return len(pods) == 3 and all(patched(p) for p in pods)
+    until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
+    until(all_patched, 120, "all replicas of mongodb are patched")
+    for pod in live(cluster, app="mongodb"):
+        requests, limits = requests_of(pod), limits_of(pod)
+        assert requests["memory"] < 6 * 2 ** 30, requests
+        assert abs(limits["memory"] / requests["memory"] - 10 / 6) < 1e-6, (requests, limits)
+        assert "cpu" not in limits, limits
+    until(lambda: len(live(cluster, app="etcd")) == 3 and all(map(patched, live(cluster, app="etcd"))), 120,
+          "all replicas of etcd are patched")
+    for pod in live(cluster, app="etcd"):
+        requests, limits = requests_of(pod), limits_of(pod)
+        assert abs(limits["cpu"] / requests["cpu"] - 700) < 1e-6, (requests, limits)
+        assert "memory" in requests and "memory" not in limits, (requests, limits)
+    assert {p["metadata"]["uid"] for p in live(cluster, app="web")} == before
+    events = [e for e in cluster.client.list("Event", NAMESPACE) if e["reason"] == "EvictedByVPA"]
+    assert len(events) >= 6, len(events)
+
+
+def scenario_webhook_away(make):
+    """The webhook dead or hanging: pods are still created; when it is back new pods are patched again."""
+    cluster = make(rate=60.0)
+    cluster.start_all()
+    start_workloads(cluster)
+    until(lambda: cluster.recommendation(NAMESPACE, "etcd"), 90, "a recommendation")
+    webhook = cluster.daemons["admission-controller"]
+    cluster.daemons["updater"].stop()
+
+    def replace(expected):
+        victim = live(cluster, app="etcd")[0]
+        cluster.client.delete("Pod", victim["metadata"]["name"], NAMESPACE)
+
+        def replaced():
+            pods = {p["metadata"]["name"]: p for p in live(cluster, app="etcd")}
+            pod = pods.get(victim["metadata"]["name"])
+            return pod if pod and pod["metadata"]["uid"] != victim["metadata"]["uid"] else None
+        pod = until(replaced, 60, "the pod is recreated")
+        assert patched(pod) == expected, pod["metadata"]
+    replace(True)
+    webhook.kill()
+    replace(False)
+    webhook.start()
+    until(lambda: cluster.addresses["admission-controller"].raw("GET", "/health-check")[0] == 200, 30, "it is back")
+    until(lambda: "vpa-webhook-config" in webhook.text(), 30, "it is registered again")
+    time.sleep(1)
+    replace(True)
+    webhook.process.send_signal(signal.SIGSTOP)
+    try:
+        replace(False)
+    finally:
+        webhook.process.send_signal(signal.SIGCONT)
+
+
+def scenario_recommender_away(make):
+    """The recommender down: webhook and updater work on from the stored recommendation."""
+    cluster = make(rate=60.0)
+    cluster.start_all()
+    cluster.daemons["updater"].stop()
+    start_workloads(cluster)
+    until(lambda: cluster.recommendation(NAMESPACE, "mongodb") and cluster.recommendation(NAMESPACE, "etcd"), 90,
+          "recommendations")
+    cluster.daemons["recommender"].kill()
+    cluster.daemons["updater"].start()
+    until(lambda: len(live(cluster, app="mongodb")) == 3 and all(map(patched, live(cluster, app="mongodb"))), 150,
+          "mongodb is right-sized from the stored recommendation")
+
+
+def scenario_faults(make):
+    """Every fault of the simulator in turn: no daemon ends or leaks, and all recover."""
+    cluster = make(rate=30.0)
+    cluster.start_all()
+    start_workloads(cluster)
+    until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
+    web = {p["metadata"]["uid"] for p in live(cluster, app="web")}
+    ours = {"userAgent": "vpa-"}
+    faults = {
+        "slow answers": [{**ours, "delayMs": 400}],
+        "429 with Retry-After": [{**ours, "status": 429, "retryAfter": 1, "probability": 0.5}],
+        "429": [{**ours, "status": 429, "probability": 0.5}],
+        "500": [{**ours, "status": 500, "probability": 0.7}],
+        "503 for everything": [{**ours, "status": 503}, {**ours, "status": 503, "watch": True}],
+        "403": [{**ours, "status": 403, "probability": 0.5}],
+        "answers cut short": [{**ours, "cutAfter": 100, "probability": 0.7}],
+        "connections reset": [{**ours, "cutAfter": 50, "reset": True, "probability": 0.7}],
+        "streams cut short": [{**ours, "watch": True, "cutAfter": 700}],
+        "streams reset": [{**ours, "watch": True, "cutAfter": 700, "reset": True}],
+        "in-stream 410": [{**ours, "watch": True, "gone": True}],
+        "events twice": [{**ours, "watch": True, "duplicate": True}],
+        "HTTP 410": [{**ours, "watch": True, "status": 410}, {**ours, "method": "GET", "status": 410, "probability": 0.5}],
+        "stale reads": [{**ours, "stale": True}],
+        "usage away": [{**ours, "path": "metrics.k8s.io", "status": 503}],
+    }
+    for name, rules in faults.items():
+        cluster.plane.faults(*rules)
+        time.sleep(2)  # a minute of cluster time
+        cluster.plane.faults()
+        for daemon, process in cluster.daemons.items():
+            assert process.running(), f"{daemon} ended during: {name}\n{process.text()[-2000:]}"
+    assert {p["metadata"]["uid"] for p in live(cluster, app="web")} == web
+    cluster.client.create({
+        "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "after", "namespace": NAMESPACE},
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                 "updatePolicy": {"updateMode": "Off"}}})
+    until(lambda: cluster.recommendation(NAMESPACE, "after"), 60, "the recommender serves a new object")
+    victim = live(cluster, app="mongodb")[0]
+    cluster.client.delete("Pod", victim["metadata"]["name"], NAMESPACE)
+    until(lambda: len(live(cluster, app="mongodb")) == 3 and all(map(patched, live(cluster, app="mongodb"))), 120,
+          "webhook and updater work again")
+
+
+scenario_faults.tiers = ["sim"]
+scenario_faults.why = "a real server has no fault switches"
+
+
+def scenario_calls(make):
+    """While nothing changes a pass of the recommender is one call, the usage; a pass of the updater is the lease."""
+    cluster = make(rate=60.0)
+    cluster.start_all()
+    start_workloads(cluster, mode="Off")
+    cluster.client.delete("VerticalPodAutoscaler", "backup", NAMESPACE)
+    until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
+    cluster.plane.requests("x", reset=True)
+    before = cluster.metrics("recommender")
+    time.sleep(10)
+    after = cluster.metrics("recommender")
+    passes = after['vpa_recommender_execution_latency_seconds_count{step="total"}'] - \
+        before['vpa_recommender_execution_latency_seconds_count{step="total"}']
+    assert passes >= 8, passes
+    calls = cluster.plane.requests("vpa-recommender")
+    lists = sum(n for (verb, resource), n in calls.items() if verb == "list" and "pods" in resource)
+    assert lists <= passes + 1, (passes, calls)
+    updater = cluster.plane.requests("vpa-updater")
+    assert all(verb in ("get", "watch") for verb, _ in updater), updater
+
+
+scenario_calls.tiers = ["sim"]
+scenario_calls.why = "the simulator counts requests"
+
+
+def scenario_stop(make):
+    """SIGTERM: each daemon ends with status 0 within five seconds and gives its Lease back."""
+    cluster = make()
+    cluster.start_all()
+    cluster.daemons["recommender"].stop()
+    cluster.start_daemon("recommender", "--leader-elect=true", "--leader-elect-resource-name=vpa-recommender-lease")
+    lease = until(lambda: cluster.client.find("Lease", "vpa-recommender-lease", "kube-system"), 30, "the lease")
+    assert lease["spec"]["holderIdentity"], lease
+    for name, process in cluster.daemons.items():
+        assert process.stop(seconds=5) == 0, (name, process.text()[-1500:])
+    lease = cluster.client.get("Lease", "vpa-recommender-lease", "kube-system")
+    assert not lease["spec"].get("holderIdentity"), lease
