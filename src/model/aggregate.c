@@ -202,6 +202,16 @@ void vpa_aggregate_subtract_memory(struct vpa_aggregate *a, vpa_time t, vpa_amou
     vpa_decay_subtract(&a->memory, vpa_amount_to_bytes(bytes), MEMORY_PEAK_WEIGHT, t);
 }
 
+/* Saturated: a loaded checkpoint may say anything. */
+static int64_t add_counts(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return a < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other)
 {
     vpa_decay_merge(&a->cpu, &other->cpu);
@@ -211,7 +221,7 @@ void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other)
         a->first_sample = other->first_sample;
     if (other->last_sample > a->last_sample)
         a->last_sample = other->last_sample;
-    a->sample_count += other->sample_count;
+    a->sample_count = add_counts(a->sample_count, other->sample_count);
 }
 
 bool vpa_aggregate_is_empty(const struct vpa_aggregate *a)

@@ -151,6 +151,13 @@ START_TEST(merge_takes_the_widest_times)
     vpa_aggregate_merge(&a, &empty);
     ck_assert(a.first_sample == t - 10);
     ck_assert_int_eq(a.sample_count, 3);
+    b.sample_count = INT64_MAX;
+    vpa_aggregate_merge(&a, &b);
+    ck_assert_int_eq(a.sample_count, INT64_MAX);
+    a.sample_count = -2;
+    b.sample_count = INT64_MIN;
+    vpa_aggregate_merge(&a, &b);
+    ck_assert_int_eq(a.sample_count, INT64_MIN);
     vpa_aggregate_release(&a);
     vpa_aggregate_release(&b);
     vpa_aggregate_release(&empty);

@@ -133,6 +133,55 @@ START_TEST(merge_aligns_references_either_way)
 }
 END_TEST
 
+static double random_double(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (double)(*seed >> 8) / 16777216.0;
+}
+
+/* Replicas with samples of different weeks: the order moves last digits only. */
+START_TEST(order_of_merges_is_irrelevant)
+{
+    enum { REPLICAS = 6 };
+    unsigned seed = (unsigned)_i * 31u + 5;
+    struct vpa_decay replica[REPLICAS];
+    struct vpa_decay forward;
+    struct vpa_decay shuffled;
+    int order[REPLICAS];
+
+    vpa_decay_init(&forward, &cpu, DAY);
+    vpa_decay_init(&shuffled, &cpu, DAY);
+    for (int r = 0; r < REPLICAS; r++) {
+        vpa_decay_init(&replica[r], &cpu, DAY);
+        vpa_time from = at("2026-01-15T11:00:00Z") + r * 3 * (vpa_time)DAY;
+        for (int i = 0; i < 50; i++)
+            vpa_decay_add(&replica[r], 0.05 + random_double(&seed), 0.1,
+                          from + i * (vpa_time)VPA_HOUR);
+        order[r] = r;
+    }
+    for (int i = REPLICAS - 1; i > 0; i--) {
+        int k = (int)(random_double(&seed) * (i + 1));
+        int swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+    for (int r = 0; r < REPLICAS; r++)
+        vpa_decay_merge(&forward, &replica[r]);
+    for (int r = 0; r < REPLICAS; r++)
+        vpa_decay_merge(&shuffled, &replica[order[r]]);
+    ck_assert(forward.ref == shuffled.ref);
+    ck_assert_double_eq_tol(forward.h.total / shuffled.h.total, 1.0, 1e-12);
+    for (double p = 0.0; p <= 1.0; p += 0.05)
+        ck_assert_double_eq_tol(vpa_decay_percentile(&forward, p) /
+                                    vpa_decay_percentile(&shuffled, p),
+                                1.0, 0.051); /* a tie may fall one bucket apart */
+    for (int r = 0; r < REPLICAS; r++)
+        vpa_decay_release(&replica[r]);
+    vpa_decay_release(&forward);
+    vpa_decay_release(&shuffled);
+}
+END_TEST
+
 START_TEST(subtraction_leaves_the_residue_of_rounding)
 {
     struct vpa_decay d;
@@ -221,6 +270,7 @@ int main(void)
     tcase_add_test(tc, reference_moves_after_a_hundred_half_lives);
     tcase_add_test(tc, old_samples_are_too_light_to_be_seen);
     tcase_add_test(tc, merge_aligns_references_either_way);
+    tcase_add_loop_test(tc, order_of_merges_is_irrelevant, 0, 10);
     tcase_add_test(tc, subtraction_leaves_the_residue_of_rounding);
     tcase_add_test(tc, equal_compares_half_life_and_reference);
     tcase_add_test(tc, stored_form_keeps_the_reference);
