@@ -9,7 +9,7 @@
 #include "decoders.h"
 #include "vpa/api/vpa.h"
 
-/* ---- histogram ----------------------------------------------------------------------------------- */
+/* ---- histogram ---- */
 
 /* Optional sign and digits in the int64 range: "07" and "+7" are 7. */
 static bool read_bucket(const char *text, int64_t *out)
@@ -150,7 +150,7 @@ void vpa_histogram_checkpoint_encode(struct vpa_json_writer *w,
     vpa_json_close_object(w);
 }
 
-/* ---- object -------------------------------------------------------------------------------------- */
+/* ---- object ---- */
 
 static int decode_histogram(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                             struct vpa_error *err)

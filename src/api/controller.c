@@ -44,7 +44,7 @@ const char *vpa_controller_plural(enum vpa_controller_kind kind)
     return kinds[kind].plural;
 }
 
-/* ---- workloads ----------------------------------------------------------------------------------- */
+/* ---- workloads ---- */
 
 static const struct vpa_json_field controller_fields[] = {
     VPA_JSON_META(struct vpa_controller, meta),
@@ -117,7 +117,7 @@ int vpa_controller_decode(struct vpa_arena *arena, const struct vpa_json *object
     return 0;
 }
 
-/* ---- scale --------------------------------------------------------------------------------------- */
+/* ---- scale ---- */
 
 static const struct vpa_json_field scale_fields[] = {
     VPA_JSON_META(struct vpa_scale, meta),

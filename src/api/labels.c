@@ -13,7 +13,7 @@
 #include "vpa/json/json_decode.h"
 #include "vpa/json/json_writer.h"
 
-/* ---- labels -------------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 const char *vpa_labels_get(const struct vpa_labels *labels, const char *key)
 {
@@ -119,7 +119,7 @@ struct vpa_labels vpa_labels_copy(struct vpa_arena *arena, const struct vpa_labe
     return copy;
 }
 
-/* ---- building ------------------------------------------------------------------------------------ */
+/* ---- building ---- */
 
 static int compare_texts(const void *a, const void *b)
 {
@@ -313,7 +313,7 @@ struct vpa_selector vpa_selector_copy(struct vpa_arena *arena, const struct vpa_
     return copy;
 }
 
-/* ---- matching ------------------------------------------------------------------------------------ */
+/* ---- matching ---- */
 
 static bool has_value(const struct vpa_requirement *r, const char *value)
 {
@@ -362,7 +362,7 @@ bool vpa_selector_matches(const struct vpa_selector *selector, const struct vpa_
     return true;
 }
 
-/* ---- format -------------------------------------------------------------------------------------- */
+/* ---- format ---- */
 
 static void format_requirement(const struct vpa_requirement *r, struct vpa_buf *out)
 {

@@ -5,7 +5,7 @@
 #include "vpa/api/resources.h"
 #include "vpa/json/json_decode.h"
 
-/* ---- metrics.k8s.io ------------------------------------------------------------------------------ */
+/* ---- metrics.k8s.io ---- */
 
 static int decode_window(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                          struct vpa_error *err)
@@ -94,7 +94,7 @@ int vpa_pod_metrics_decode(struct vpa_arena *arena, const struct vpa_json *item,
     return 0;
 }
 
-/* ---- external.metrics.k8s.io --------------------------------------------------------------------- */
+/* ---- external.metrics.k8s.io ---- */
 
 static int keep_labels(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                        struct vpa_error *err)

@@ -4,7 +4,7 @@
 
 #include "decoders.h"
 
-/* ---- spec ---------------------------------------------------------------------------------------- */
+/* ---- spec ---- */
 
 static const struct vpa_json_field resize_fields[] = {
     VPA_JSON_STRING(struct vpa_resize_policy, resource_name, "resourceName", 0),
@@ -23,7 +23,7 @@ static const struct vpa_json_field container_fields[] = {
 static const struct vpa_json_shape container_shape =
     VPA_JSON_SHAPE(struct vpa_container, container_fields);
 
-/* ---- status -------------------------------------------------------------------------------------- */
+/* ---- status ---- */
 
 static const struct vpa_json_field termination_fields[] = {
     VPA_JSON_STRING(struct vpa_container_termination, reason, "reason", 0),
@@ -63,7 +63,7 @@ static const struct vpa_json_field condition_fields[] = {
 static const struct vpa_json_shape condition_shape =
     VPA_JSON_SHAPE(struct vpa_pod_condition, condition_fields);
 
-/* ---- pod ----------------------------------------------------------------------------------------- */
+/* ---- pod ---- */
 
 static const struct vpa_json_field pod_fields[] = {
     VPA_JSON_META(struct vpa_pod, meta),

@@ -99,7 +99,7 @@ bool vpa_resource_list_equal(const struct vpa_resource_list *a, const struct vpa
     return true;
 }
 
-/* ---- decode -------------------------------------------------------------------------------------- */
+/* ---- decode ---- */
 
 /* Blanks at both ends of a string are dropped before parsing, as upstream's decoder does. */
 int vpa_quantity_decode(struct vpa_arena *arena, const struct vpa_json *node,
@@ -171,7 +171,7 @@ int vpa_resources_decode(struct vpa_arena *arena, const struct vpa_json *node,
     return 0;
 }
 
-/* ---- encode -------------------------------------------------------------------------------------- */
+/* ---- encode ---- */
 
 static const struct vpa_resource *next_bytewise(const struct vpa_resource_list *list,
                                                 const char *after)

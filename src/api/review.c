@@ -4,7 +4,7 @@
 
 #include "vpa/json/json_decode.h"
 
-/* ---- request ------------------------------------------------------------------------------------- */
+/* ---- request ---- */
 
 /* Members that are not used but must have the right type, as upstream's decoder demands of the whole
  * review. Everything that is kept borrows from the document, so no arena is needed. */
@@ -128,7 +128,7 @@ int vpa_review_decode(const struct vpa_json *root, struct vpa_review_request *ou
     return 0;
 }
 
-/* ---- response ------------------------------------------------------------------------------------ */
+/* ---- response ---- */
 
 static void encode_patch(struct vpa_json_writer *w, const struct vpa_review_response *response)
 {

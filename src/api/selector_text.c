@@ -258,7 +258,7 @@ int vpa_selector_parse(struct vpa_arena *arena, const char *text, struct vpa_sel
     return 0;
 }
 
-/* ---- Scale --------------------------------------------------------------------------------------- */
+/* ---- Scale ---- */
 
 #define NOT_CONVERTIBLE                                                                            \
     "received an object from a /scale endpoint which was not convertible to autoscaling Scale: "   \

@@ -4,7 +4,7 @@
 
 #include "decoders.h"
 
-/* ---- spec ---------------------------------------------------------------------------------------- */
+/* ---- spec ---- */
 
 static int decode_opt_quantity(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                                struct vpa_error *err)
@@ -143,7 +143,7 @@ static int decode_recommenders(struct vpa_arena *arena, const struct vpa_json *n
     return 0;
 }
 
-/* ---- status -------------------------------------------------------------------------------------- */
+/* ---- status ---- */
 
 static const struct vpa_json_field container_fields[] = {
     VPA_JSON_STRING(struct vpa_container_recommendation, container_name, "containerName", 0),
@@ -249,7 +249,7 @@ static const struct vpa_json_field condition_fields[] = {
 static const struct vpa_json_shape condition_shape =
     VPA_JSON_SHAPE(struct vpa_condition, condition_fields);
 
-/* ---- object -------------------------------------------------------------------------------------- */
+/* ---- object ---- */
 
 static const struct vpa_json_field object_fields[] = {
     VPA_JSON_META(struct vpa_object, meta),

@@ -35,7 +35,7 @@ static const char *separator_below(const struct vpa_json *node)
     return vpa_json_is_null(node) || vpa_json_is_object(node) ? "." : ": ";
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------- */
+/* ---- arrays ---- */
 
 int vpa_json_decode_array(struct vpa_arena *arena, const struct vpa_json *array,
                           const struct vpa_json_shape *shape, const void **items, size_t *count,
@@ -78,7 +78,7 @@ int vpa_json_decode_strings(struct vpa_arena *arena, const struct vpa_json *arra
     return 0;
 }
 
-/* ---- scalars ------------------------------------------------------------------------------------- */
+/* ---- scalars ---- */
 
 static int decode_string(struct vpa_arena *arena, const struct vpa_json *node, unsigned flags,
                          const char **out, struct vpa_error *err)
@@ -143,7 +143,7 @@ static int decode_plain(const struct vpa_json *node, enum vpa_json_kind kind, vo
     return vpa_json_wrong_type(node, kind == VPA_JSON_KIND_DOUBLE ? "number" : "integer", err);
 }
 
-/* ---- objects ------------------------------------------------------------------------------------- */
+/* ---- objects ---- */
 
 /* The struct member is a pointer to the element type, so it is written as bytes. */
 static int decode_array_field(struct vpa_arena *arena, const struct vpa_json *node,

@@ -12,7 +12,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static const char *op_name(enum vpa_patch_op op)
 {
@@ -66,7 +66,7 @@ void vpa_json_patch_format(struct vpa_buf *out, const struct vpa_patch_item *ite
     vpa_json_patch_end(&patch);
 }
 
-/* ---- pointers ------------------------------------------------------------------------------------ */
+/* ---- pointers ---- */
 
 void vpa_json_pointer_add(struct vpa_buf *pointer, const char *name)
 {
@@ -139,7 +139,7 @@ const struct vpa_json *vpa_json_pointer_find(const struct vpa_json *document, co
     return *pointer ? NULL : document;
 }
 
-/* ---- shadows ------------------------------------------------------------------------------------- */
+/* ---- shadows ---- */
 
 #define OPERATIONS_MAX 10000
 #define COPIED_MAX 1000000
@@ -261,7 +261,7 @@ static int write_result(const struct shadow *root, struct vpa_buf *out, struct v
     return 0;
 }
 
-/* ---- JSON Patch ---------------------------------------------------------------------------------- */
+/* ---- JSON Patch ---- */
 
 struct patcher {
     struct vpa_arena *arena;
@@ -502,7 +502,7 @@ int vpa_json_patch_apply(const struct vpa_json *document, const struct vpa_json 
     return write_result(p.root, out, err);
 }
 
-/* ---- JSON Merge Patch ---------------------------------------------------------------------------- */
+/* ---- JSON Merge Patch ---- */
 
 static void merge(struct vpa_arena *arena, struct shadow *target, const struct vpa_json *patch)
 {

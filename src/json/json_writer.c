@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* Bytes that go into a string as they are; the rest is escaped or checked as UTF-8. */
 static const bool plain[256] = {
@@ -90,7 +90,7 @@ void vpa_json_escape(struct vpa_buf *buf, const char *text)
     vpa_buf_putc(buf, '"');
 }
 
-/* ---- doubles ------------------------------------------------------------------------------------- */
+/* ---- doubles ---- */
 
 /* "d.ddde[+-]xx" of a finite |x| with the given number of digits, split. */
 struct decimal {
@@ -196,7 +196,7 @@ void vpa_json_format_double(struct vpa_buf *buf, double x)
     }
 }
 
-/* ---- structure ----------------------------------------------------------------------------------- */
+/* ---- structure ---- */
 
 void vpa_json_writer_init(struct vpa_json_writer *w, struct vpa_buf *buf)
 {
@@ -271,7 +271,7 @@ void vpa_json_key(struct vpa_json_writer *w, const char *name)
     w->have_key = true;
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 void vpa_json_put_raw(struct vpa_json_writer *w, const char *json, size_t len)
 {
