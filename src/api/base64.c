@@ -52,8 +52,8 @@ int vpa_base64_decode(struct vpa_buf *out, const char *text, size_t len, struct 
         }
         group = group << 6 | (value < 0 ? 0 : (unsigned)value);
         if (++count % 4 == 0) {
-            const unsigned char bytes[3] = {(unsigned char)(group >> 16), (unsigned char)(group >> 8),
-                                            (unsigned char)group};
+            const unsigned char bytes[3] = {(unsigned char)(group >> 16),
+                                            (unsigned char)(group >> 8), (unsigned char)group};
             vpa_buf_append(out, bytes, 3 - padding);
             group = 0;
         }

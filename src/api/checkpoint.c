@@ -29,8 +29,7 @@ static bool read_weight(const struct vpa_json *node, uint32_t *out)
     const char *text = vpa_json_number_text(node);
     int64_t n = 0;
 
-    if (!vpa_json_is_null(node) &&
-        (!vpa_json_int64(node, &n) || *text == '-' || n > UINT32_MAX))
+    if (!vpa_json_is_null(node) && (!vpa_json_int64(node, &n) || *text == '-' || n > UINT32_MAX))
         return false;
     *out = (uint32_t)n;
     return true;
@@ -67,7 +66,7 @@ static int decode_weights(struct vpa_arena *arena, const struct vpa_json *node,
         return vpa_fail(err, VPA_INVALID, "more than %d buckets", VPA_CHECKPOINT_BUCKETS_MAX);
     if (members)
         items = vpa_arena_alloc(arena, members * sizeof(*items));
-    vpa_json_foreach(member, node) {
+    vpa_json_foreach (member, node) {
         struct vpa_bucket_weight entry;
 
         if (!read_bucket(vpa_json_name(member), &entry.bucket))

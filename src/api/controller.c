@@ -110,7 +110,8 @@ int vpa_controller_decode(struct vpa_arena *arena, const struct vpa_json *object
 
     if (!vpa_json_is_object(object))
         return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, is_job ? &job_shape : &controller_shape, &controller, err) < 0)
+    if (vpa_json_decode(arena, object, is_job ? &job_shape : &controller_shape, &controller, err) <
+        0)
         return -1;
     decode_pod_selector(arena, object, &controller);
     *out = controller;

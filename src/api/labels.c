@@ -1,7 +1,8 @@
 /*
- * Labels and selectors. Upstream has three ways to a selector: the structured form, a plain map, and text.
- * All end in the same list of requirements, checked by the same rules (requirement.c) and sorted by key;
- * equal keys keep the order they came in, and nothing is merged. The text grammar is in selector_text.c.
+ * Labels and selectors. Upstream has three ways to a selector: the structured form, a plain map,
+ * and text. All end in the same list of requirements, checked by the same rules (requirement.c) and
+ * sorted by key; equal keys keep the order they came in, and nothing is merged. The text grammar is
+ * in selector_text.c.
  */
 #include "vpa/api/labels.h"
 
@@ -47,7 +48,7 @@ int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, stru
         return vpa_json_wrong_type(node, "object", err);
     if (count)
         items = vpa_arena_alloc(arena, count * sizeof(*items));
-    vpa_json_foreach(member, node) {
+    vpa_json_foreach (member, node) {
         const char *key = vpa_json_name(member), *value = vpa_json_string(member);
 
         if (!value && !vpa_json_is_null(member)) {
@@ -64,7 +65,8 @@ int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, stru
     return 0;
 }
 
-/* Order of the texts "k=v". A key can be the beginning of another ("a", "a-b"), so '=' takes part. */
+/* Order of the texts "k=v". A key can be the beginning of another ("a", "a-b"), so '=' takes part.
+ */
 static int compare_pairs(const void *a, const void *b)
 {
     const struct vpa_label *x = *(const struct vpa_label *const *)a;
@@ -136,9 +138,8 @@ static int compare_requirements(const void *a, const void *b)
     return order ? order : (x < y ? -1 : x > y);
 }
 
-const struct vpa_requirement *vpa_sort_requirements(struct vpa_arena *arena,
-                                                    const struct vpa_requirement *items,
-                                                    size_t count)
+const struct vpa_requirement *
+vpa_sort_requirements(struct vpa_arena *arena, const struct vpa_requirement *items, size_t count)
 {
     const struct vpa_requirement **order;
     struct vpa_requirement *sorted;
@@ -254,8 +255,8 @@ static int build(struct vpa_arena *arena, const struct vpa_labels *labels,
     for (size_t i = 0; i < more->expression_count; i++, n++)
         if (from_expression(arena, &more->expressions[i], &items[n], err) < 0)
             return -1;
-    *out = (struct vpa_selector){.items = vpa_sort_requirements(arena, items, count),
-                                 .count = count};
+    *out =
+        (struct vpa_selector){.items = vpa_sort_requirements(arena, items, count), .count = count};
     return 0;
 }
 
@@ -356,8 +357,7 @@ bool vpa_selector_matches(const struct vpa_selector *selector, const struct vpa_
     if (selector->nothing)
         return false;
     for (size_t i = 0; i < selector->count; i++)
-        if (!requirement_holds(&selector->items[i],
-                               vpa_labels_get(labels, selector->items[i].key)))
+        if (!requirement_holds(&selector->items[i], vpa_labels_get(labels, selector->items[i].key)))
             return false;
     return true;
 }
@@ -367,10 +367,10 @@ bool vpa_selector_matches(const struct vpa_selector *selector, const struct vpa_
 static void format_requirement(const struct vpa_requirement *r, struct vpa_buf *out)
 {
     static const char *const infix[] = {
-        [VPA_SELECT_EQUALS] = "=",         [VPA_SELECT_DOUBLE_EQUALS] = "==",
-        [VPA_SELECT_NOT_EQUALS] = "!=",    [VPA_SELECT_IN] = " in ",
-        [VPA_SELECT_NOT_IN] = " notin ",   [VPA_SELECT_EXISTS] = "",
-        [VPA_SELECT_DOES_NOT_EXIST] = "",  [VPA_SELECT_GREATER] = ">",
+        [VPA_SELECT_EQUALS] = "=",        [VPA_SELECT_DOUBLE_EQUALS] = "==",
+        [VPA_SELECT_NOT_EQUALS] = "!=",   [VPA_SELECT_IN] = " in ",
+        [VPA_SELECT_NOT_IN] = " notin ",  [VPA_SELECT_EXISTS] = "",
+        [VPA_SELECT_DOES_NOT_EXIST] = "", [VPA_SELECT_GREATER] = ">",
         [VPA_SELECT_LESS] = "<",
     };
     bool list = r->op == VPA_SELECT_IN || r->op == VPA_SELECT_NOT_IN;

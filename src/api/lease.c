@@ -24,8 +24,8 @@ static const struct vpa_json_field lease_fields[] = {
 static const struct vpa_json_shape lease_shape = VPA_JSON_SHAPE(struct vpa_lease, lease_fields);
 
 /* The text of metadata, as it was read. */
-static int keep_metadata(struct vpa_arena *arena, const struct vpa_json *metadata,
-                         const char **out, struct vpa_error *err)
+static int keep_metadata(struct vpa_arena *arena, const struct vpa_json *metadata, const char **out,
+                         struct vpa_error *err)
 {
     struct vpa_json_writer w;
     vpa_auto_buf text = {0};

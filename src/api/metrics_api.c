@@ -29,7 +29,7 @@ static int decode_usage(struct vpa_arena *arena, const struct vpa_json *usage,
 
     if (!vpa_json_is_null(usage) && !vpa_json_is_object(usage))
         return vpa_json_wrong_type(usage, "object", err);
-    vpa_json_foreach(member, usage) {
+    vpa_json_foreach (member, usage) {
         const char *name = vpa_json_name(member);
 
         if (vpa_quantity_decode(arena, member, &quantity, err) < 0)
@@ -83,7 +83,7 @@ int vpa_pod_metrics_decode(struct vpa_arena *arena, const struct vpa_json *item,
     }
     if (count)
         all = vpa_arena_alloc(arena, count * sizeof(*all));
-    vpa_json_foreach(node, containers) {
+    vpa_json_foreach (node, containers) {
         if (decode_container(arena, node, &all[i], err) < 0)
             return vpa_wrap(err, "containers[%zu]", i);
         i++;

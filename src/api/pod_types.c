@@ -1,7 +1,7 @@
 /*
- * A walk over a document beside a table of types. Members mostly come in the order of the table (API
- * servers write Go structures), so the search for a name starts behind the last one found and usually
- * ends there.
+ * A walk over a document beside a table of types. Members mostly come in the order of the table
+ * (API servers write Go structures), so the search for a name starts behind the last one found and
+ * usually ends there.
  */
 #include "vpa/api/pod_types.h"
 
@@ -102,8 +102,7 @@ static int check_children(struct vpa_arena *arena, const struct vpa_json *node, 
 
     if (array ? !vpa_json_is_array(node) : !vpa_json_is_object(node))
         return wrong(node, array ? "array" : "object", err);
-    vpa_json_foreach(child, node)
-    {
+    vpa_json_foreach (child, node) {
         int result = vpa_json_is_null(child) ? 0
                      : type == OBJECT        ? check_object(arena, child, fields, err)
                                              : check_scalar(arena, child, type, err);
@@ -166,8 +165,7 @@ static int check_object(struct vpa_arena *arena, const struct vpa_json *node,
 
     if (!vpa_json_is_object(node))
         return wrong(node, "object", err);
-    vpa_json_foreach(member, node)
-    {
+    vpa_json_foreach (member, node) {
         const struct field *field = find_field(fields, &next, vpa_json_name(member));
         if (field && check_member(arena, member, field, err) < 0)
             return vpa_wrap(err, "%s", field->name);

@@ -1,6 +1,6 @@
 /*
- * What a label key and a label value may be, with upstream's texts for what they may not be (specification
- * api.md 11.3).
+ * What a label key and a label value may be, with upstream's texts for what they may not be
+ * (specification api.md 11.3).
  */
 #include "requirement.h"
 

@@ -15,8 +15,7 @@ int vpa_check_requirement(const struct vpa_requirement *r, struct vpa_error *err
 /* A whole base 10 text with optional sign, as Go's ParseInt reads it. */
 bool vpa_label_integer(const char *text, int64_t *out);
 /* Ordered by key, equal keys in the given order. Returns items itself or a sorted copy. */
-const struct vpa_requirement *vpa_sort_requirements(struct vpa_arena *arena,
-                                                    const struct vpa_requirement *items,
-                                                    size_t count);
+const struct vpa_requirement *
+vpa_sort_requirements(struct vpa_arena *arena, const struct vpa_requirement *items, size_t count);
 
 #endif

@@ -141,7 +141,7 @@ int vpa_resource_list_decode(struct vpa_arena *arena, const struct vpa_json *nod
         return vpa_json_wrong_type(node, "object", err);
     if (count)
         list.items = vpa_arena_alloc(arena, count * sizeof(*list.items));
-    vpa_json_foreach(member, node) {
+    vpa_json_foreach (member, node) {
         const char *name = vpa_json_name(member);
         struct vpa_resource *item = &list.items[list.count];
 
@@ -163,7 +163,8 @@ int vpa_resources_decode(struct vpa_arena *arena, const struct vpa_json *node,
 
     if (resources.present && !vpa_json_is_object(node))
         return vpa_json_wrong_type(node, "object", err);
-    if (vpa_resource_list_decode(arena, vpa_json_find(node, "requests"), &resources.requests, err) < 0)
+    if (vpa_resource_list_decode(arena, vpa_json_find(node, "requests"), &resources.requests, err) <
+        0)
         return vpa_wrap(err, "requests");
     if (vpa_resource_list_decode(arena, vpa_json_find(node, "limits"), &resources.limits, err) < 0)
         return vpa_wrap(err, "limits");

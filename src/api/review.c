@@ -6,8 +6,8 @@
 
 /* ---- request ---- */
 
-/* Members that are not used but must have the right type, as upstream's decoder demands of the whole
- * review. Everything that is kept borrows from the document, so no arena is needed. */
+/* Members that are not used but must have the right type, as upstream's decoder demands of the
+ * whole review. Everything that is kept borrows from the document, so no arena is needed. */
 struct review {
     const char *kind;
     const char *api_version;
@@ -27,7 +27,7 @@ static int check_strings(struct vpa_arena *arena, const struct vpa_json *node, v
     *(bool *)out = true;
     if (!vpa_json_is_null(node) && !vpa_json_is_array(node))
         return vpa_json_wrong_type(node, "array", err);
-    vpa_json_foreach(child, node)
+    vpa_json_foreach (child, node)
         if (!vpa_json_is_null(child) && !vpa_json_string(child))
             return vpa_json_wrong_type(child, "string", err);
     return 0;
@@ -39,7 +39,7 @@ static int check_extra(struct vpa_arena *arena, const struct vpa_json *node, voi
     *(bool *)out = true;
     if (!vpa_json_is_null(node) && !vpa_json_is_object(node))
         return vpa_json_wrong_type(node, "object", err);
-    vpa_json_foreach(child, node)
+    vpa_json_foreach (child, node)
         if (check_strings(arena, child, out, err) < 0)
             return -1;
     return 0;

@@ -1,12 +1,14 @@
 /*
- * The text form of label selectors, as the scale subresource carries it (specification api.md 11.4).
+ * The text form of label selectors, as the scale subresource carries it (specification
+ * api.md 11.4).
  *
  *     selector    = requirement ("," requirement)*
- *     requirement = ["!"] key | key ("="|"=="|"!="|">"|"<") value | key ("in"|"notin") "(" values ")"
+ *     requirement = ["!"] key | key ("="|"=="|"!="|">"|"<") value | key ("in"|"notin") "(" values
+ * ")"
  *
- * A recursive-descent parser over tokens with one token of lookahead. `in` and `notin` are operators only
- * where an operator is expected; the empty string is a possible value, which is why lists are read in
- * the particular way that upstream reads them.
+ * A recursive-descent parser over tokens with one token of lookahead. `in` and `notin` are
+ * operators only where an operator is expected; the empty string is a possible value, which is why
+ * lists are read in the particular way that upstream reads them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -253,8 +255,8 @@ int vpa_selector_parse(struct vpa_arena *arena, const char *text, struct vpa_sel
     }
     copy = vpa_arena_alloc(arena, count * sizeof(*copy));
     memcpy(copy, items, count * sizeof(*copy));
-    *out = (struct vpa_selector){.items = vpa_sort_requirements(arena, copy, count),
-                                 .count = count};
+    *out =
+        (struct vpa_selector){.items = vpa_sort_requirements(arena, copy, count), .count = count};
     return 0;
 }
 

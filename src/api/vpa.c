@@ -84,8 +84,8 @@ static const struct vpa_json_shape policy_shape =
     VPA_JSON_SHAPE(struct vpa_container_policy, policy_fields);
 
 static const struct vpa_json_field resource_policy_fields[] = {
-    VPA_JSON_ARRAY_OF(struct vpa_resource_policy, containers, container_count,
-                      "containerPolicies", &policy_shape, 0),
+    VPA_JSON_ARRAY_OF(struct vpa_resource_policy, containers, container_count, "containerPolicies",
+                      &policy_shape, 0),
 };
 static const struct vpa_json_shape resource_policy_shape =
     VPA_JSON_SHAPE(struct vpa_resource_policy, resource_policy_fields);
@@ -229,8 +229,8 @@ struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
     return copy;
 }
 
-struct vpa_container_recommendation *
-vpa_recommendation_find(const struct vpa_recommendation *rec, const char *container)
+struct vpa_container_recommendation *vpa_recommendation_find(const struct vpa_recommendation *rec,
+                                                             const char *container)
 {
     for (size_t i = 0; i < rec->container_count; i++)
         if (strcmp(rec->containers[i].container_name, container) == 0)

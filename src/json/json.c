@@ -1,18 +1,18 @@
 /*
  * A document is a tree of cJSON nodes in an arena, built by a scanner of our own.
  *
- * cJSON's parser is lax about what JSON is (control characters in strings, any character up to ' ' as
- * white space), keeps only a double of every number, refuses lone surrogates that Go's decoder reads
- * as U+FFFD, and allocates every node and text by itself; guarded on both sides it read 300 MB/s. The
- * scanner accepts exactly RFC 8259 within our depth limit, names line and column of the first fault,
- * and needs one pass:
+ * cJSON's parser is lax about what JSON is (control characters in strings, any character up to ' '
+ * as white space), keeps only a double of every number, refuses lone surrogates that Go's decoder
+ * reads as U+FFFD, and allocates every node and text by itself; guarded on both sides it read 300
+ * MB/s. The scanner accepts exactly RFC 8259 within our depth limit, names line and column of the
+ * first fault, and needs one pass:
  *
- * - The text is copied into the arena once. Strings are unescaped and terminated where they stand in
- *   that copy; only numbers, whose end is the next character, are copied out.
+ * - The text is copied into the arena once. Strings are unescaped and terminated where they stand
+ *   in that copy; only numbers, whose end is the next character, are copied out.
  * - A number node has its source text in valuestring (cJSON leaves it unused for numbers); a string
  *   node tells in valueint whether its source text held an escape.
- * - All but the last of repeated members are taken out when an object ends, so that no reader has to
- *   think of them.
+ * - All but the last of repeated members are taken out when an object ends, so that no reader
+ *   has to think of them.
  *
  * struct vpa_json is never defined: a node pointer is a cJSON pointer, and cJSON.h stays in this
  * file.
@@ -47,8 +47,8 @@ static int compare_members(const void *a, const void *b)
     return x->valueint - y->valueint; /* the place, see below */
 }
 
-/* Go's decoder fills one structure from repeated objects: the members of the earlier one come first.
- * Tells whether the two are such objects. */
+/* Go's decoder fills one structure from repeated objects: the members of the earlier one come
+ * first. Tells whether the two are such objects. */
 static bool absorb(cJSON *later, cJSON *earlier)
 {
     if (!(later->type & FOLDED) || !cJSON_IsObject(later) || !cJSON_IsObject(earlier))
@@ -67,8 +67,8 @@ static bool absorb(cJSON *later, cJSON *earlier)
 
 static void drop_repeated(cJSON *object);
 
-/* Sorted, repetitions stand side by side. Each run is merged from its end and looked through once, so
- * that many repetitions cost no more than the sorting. */
+/* Sorted, repetitions stand side by side. Each run is merged from its end and looked through once,
+ * so that many repetitions cost no more than the sorting. */
 static void drop_repeated_by_sorting(cJSON *object, size_t count)
 {
     vpa_auto_free cJSON **members = vpa_xreallocarray(NULL, count, sizeof(*members));
@@ -215,7 +215,7 @@ static char *put_utf8(char *to, unsigned code)
     return to;
 }
 
-/* s->p is behind "\u"; *to gets the character, a lone surrogate as U+FFFD as Go's decoder reads it. */
+/* s->p is behind "\u"; *to gets the character, for a lone surrogate U+FFFD as in Go's decoder. */
 static int scan_unicode(struct scanner *s, char **to)
 {
     const char *at = s->p - 2;
@@ -718,7 +718,7 @@ static bool numbers_equal(const struct vpa_json *a, const struct vpa_json *b)
 /* Every member of a is in b and equal there. */
 static bool members_within(const struct vpa_json *a, const struct vpa_json *b)
 {
-    vpa_json_foreach(member, a)
+    vpa_json_foreach (member, a)
         if (!vpa_json_equal(member, vpa_json_find(b, vpa_json_name(member))))
             return false;
     return true;

@@ -47,7 +47,7 @@ int vpa_json_decode_array(struct vpa_arena *arena, const struct vpa_json *array,
     if (!vpa_json_is_null(array) && !vpa_json_is_array(array))
         return vpa_json_wrong_type(array, "array", err);
     all = n ? vpa_arena_alloc(arena, n * shape->size) : NULL;
-    vpa_json_foreach(child, array) {
+    vpa_json_foreach (child, array) {
         if (vpa_json_decode(arena, child, shape, all + i * shape->size, err) < 0)
             return under_index(err, i, separator_below(child));
         i++;
@@ -66,7 +66,7 @@ int vpa_json_decode_strings(struct vpa_arena *arena, const struct vpa_json *arra
     if (!vpa_json_is_null(array) && !vpa_json_is_array(array))
         return vpa_json_wrong_type(array, "array", err);
     all = n ? vpa_arena_alloc(arena, n * sizeof(*all)) : NULL;
-    vpa_json_foreach(child, array) {
+    vpa_json_foreach (child, array) {
         if (!vpa_json_is_null(child) && !vpa_json_string(child)) {
             vpa_json_wrong_type(child, "string", err);
             return under_index(err, i, ": ");

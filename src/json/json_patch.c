@@ -1,9 +1,9 @@
 /*
- * Patches. Writing is a matter of order and escapes. Applying needs a document that can change, and the
- * reader's cannot: so a shadow tree is laid over it, in an arena of its own. A shadow begins as a
- * reference to a parsed node (`source`) and is unfolded into children only where an operation reaches into
- * it. The result is written from the shadows; untouched parts are copied from the source as they are, number
- * texts included.
+ * Patches. Writing is a matter of order and escapes. Applying needs a document that can change, and
+ * the reader's cannot: so a shadow tree is laid over it, in an arena of its own. A shadow begins as
+ * a reference to a parsed node (`source`) and is unfolded into children only where an operation
+ * reaches into it. The result is written from the shadows; untouched parts are copied from the
+ * source as they are, number texts included.
  */
 #include "vpa/json/json_patch.h"
 
@@ -175,7 +175,7 @@ static void unfold(struct vpa_arena *arena, struct shadow *s)
 
     if (!s->source)
         return;
-    vpa_json_foreach(node, s->source) {
+    vpa_json_foreach (node, s->source) {
         *tail = wrap_node(arena, vpa_json_name(node), node);
         tail = &(*tail)->next;
     }
@@ -207,7 +207,7 @@ static unsigned depth_of(const struct vpa_json *node)
 {
     unsigned deepest = 0;
 
-    vpa_json_foreach(child, node) {
+    vpa_json_foreach (child, node) {
         unsigned depth = depth_of(child);
         deepest = depth > deepest ? depth : deepest;
     }
@@ -492,7 +492,7 @@ int vpa_json_patch_apply(const struct vpa_json *document, const struct vpa_json 
 
     if (!vpa_json_is_array(patch))
         return vpa_fail(err, VPA_INVALID, "a JSON Patch is an array");
-    vpa_json_foreach(item, patch) {
+    vpa_json_foreach (item, patch) {
         if (i == OPERATIONS_MAX)
             return vpa_fail(err, VPA_LIMIT, "more than %d operations", OPERATIONS_MAX);
         if (apply_one(&p, item) < 0)
@@ -519,7 +519,7 @@ static void merge(struct vpa_arena *arena, struct shadow *target, const struct v
         target->type = VPA_JSON_OBJECT;
         target->child = NULL;
     }
-    vpa_json_foreach(member, patch) {
+    vpa_json_foreach (member, patch) {
         const char *name = vpa_json_name(member);
         struct shadow **link = find_member(target, name);
 

@@ -1,10 +1,11 @@
 /*
- * A splitter needs to know only where values begin and end: strings (a bracket inside one does not count)
- * and the balance of brackets. What is between is checked when the object is parsed. An object that lies
- * in one chunk is handed on without a copy; only what crosses a chunk's border is gathered.
+ * A splitter needs to know only where values begin and end: strings (a bracket inside one does not
+ * count) and the balance of brackets. What is between is checked when the object is parsed. An
+ * object that lies in one chunk is handed on without a copy; only what crosses a chunk's border is
+ * gathered.
  *
- * List mode reads the outermost object member by member. Everything but the elements of "items" goes into
- * the head text, which is a complete object of its own at the end.
+ * List mode reads the outermost object member by member. Everything but the elements of "items"
+ * goes into the head text, which is a complete object of its own at the end.
  */
 #include "vpa/json/json_stream.h"
 
@@ -32,13 +33,13 @@ enum state {
 
 struct vpa_json_stream {
     enum state state;
-    enum state after;   /* OBJECT, HEAD_VALUE: the state behind the value */
-    unsigned depth;     /* open brackets of the current value */
+    enum state after; /* OBJECT, HEAD_VALUE: the state behind the value */
+    unsigned depth;   /* open brackets of the current value */
     bool in_string;
     bool escaped;
     bool at_items; /* the member being read is "items" */
     bool items_seen;
-    size_t name_start;  /* of the member name in the head */
+    size_t name_start;     /* of the member name in the head */
     struct vpa_buf object; /* the part of an object that came in earlier chunks */
     struct vpa_buf head;
     size_t object_max;
@@ -72,8 +73,8 @@ void vpa_json_stream_free(struct vpa_json_stream *s)
     vpa_free_indirect(&s);
 }
 
-/* Moves past the rest of a string, array or object; returns where it ends or `end`. A value is complete
- * when depth is 0 and in_string is false. */
+/* Moves past the rest of a string, array or object; returns where it ends or `end`. A value is
+ * complete when depth is 0 and in_string is false. */
 static const char *skip_value(struct vpa_json_stream *s, const char *p, const char *end)
 {
     /* 1: string, 2: opens, 3: closes; 4: backslash (matters in strings only) */
@@ -198,7 +199,8 @@ static int feed_head(struct vpa_json_stream *s, const char **p, const char *end,
     return 0;
 }
 
-/* The first character of a member's value; the character itself is not consumed unless it opens items. */
+/* The first character of a member's value; the character itself is not consumed unless it opens
+ * items. */
 static int begin_member_value(struct vpa_json_stream *s, const char **p, struct vpa_error *err)
 {
     char c = **p;

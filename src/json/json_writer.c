@@ -11,8 +11,8 @@
 
 /* Bytes that go into a string as they are; the rest is escaped or checked as UTF-8. */
 static const bool plain[256] = {
-    [0x20] = true,          [0x21] = true,          [0x23 ... 0x25] = true, [0x27 ... 0x3b] = true,
-    [0x3d] = true,          [0x3f ... 0x5b] = true, [0x5d ... 0x7f] = true,
+    [0x20] = true, [0x21] = true,          [0x23 ... 0x25] = true, [0x27 ... 0x3b] = true,
+    [0x3d] = true, [0x3f ... 0x5b] = true, [0x5d ... 0x7f] = true,
 };
 
 /* Length of the well-formed UTF-8 sequence at p (NUL-terminated), 0 when it is malformed. */
@@ -142,16 +142,16 @@ static bool round_trips(double x, int count, struct decimal *out)
     to_decimal(x, count, out);
     if (from_decimal(out) == x)
         return true;
-    /* Above a power of two doubles lie twice as far apart as below it, so there a farther decimal may
-     * read back where the nearest one does not. */
+    /* Above a power of two doubles lie twice as far apart as below it, so there a farther decimal
+     * may read back where the nearest one does not. */
     if (frexp(x, &exponent) != 0.5)
         return false;
     increment(out);
     return from_decimal(out) == x;
 }
 
-/* The shortest decimal that reads back as x > 0. Fifteen digits always name the double that a text of at
- * most fifteen digits means, so for normal numbers only 15, 16 and 17 need trying. */
+/* The shortest decimal that reads back as x > 0. Fifteen digits always name the double that a text
+ * of at most fifteen digits means, so for normal numbers only 15, 16 and 17 need trying. */
 static void shortest(double x, struct decimal *out)
 {
     int count = x < 2.2250738585072014e-308 ? 1 : 15;
@@ -365,7 +365,7 @@ void vpa_json_put_micro_time(struct vpa_json_writer *w, vpa_time t)
 
 static void put_children(struct vpa_json_writer *w, const struct vpa_json *node)
 {
-    vpa_json_foreach(child, node) {
+    vpa_json_foreach (child, node) {
         if (vpa_json_name(child))
             vpa_json_key(w, vpa_json_name(child));
         vpa_json_put_node(w, child);

@@ -1,9 +1,9 @@
 /*
- * YAML events become JSON text, and the JSON reader does the rest. Plain scalars are resolved as the
- * Kubernetes tools do (YAML 1.1 core: the words yes, no, on and off are booleans, 010 is octal);
- * quoted ones are strings whatever they look like. What could make a small text mean a large one
- * (anchors, aliases, merge keys) is refused, so the JSON text is at most a few times as long as the
- * YAML.
+ * YAML events become JSON text, and the JSON reader does the rest. Plain scalars are resolved as
+ * the Kubernetes tools do (YAML 1.1 core: the words yes, no, on and off are booleans, 010 is
+ * octal); quoted ones are strings whatever they look like. What could make a small text mean a
+ * large one (anchors, aliases, merge keys) is refused, so the JSON text is at most a few times as
+ * long as the YAML.
  */
 #include "vpa/json/yaml.h"
 

@@ -1,8 +1,9 @@
 /*
- * The webhook for VPA objects. It runs before the API server's schema, so its texts are what users see;
- * every rule of upstream stands here in upstream's order (specification api.md 8.3), and behind each group
- * the rules that are ours (DECISIONS S6, S8). A feature behind a closed gate may stay where the stored
- * object uses it already, anywhere (8.5): struct allowances is that knowledge.
+ * The webhook for VPA objects. It runs before the API server's schema, so its texts are what users
+ * see; every rule of upstream stands here in upstream's order (specification api.md 8.3), and
+ * behind each group the rules that are ours (DECISIONS S6, S8). A feature behind a closed gate may
+ * stay where the stored object uses it already, anywhere (8.5): struct allowances is that
+ * knowledge.
  */
 #include "vpa/policy/validate.h"
 
@@ -269,8 +270,7 @@ static const char *entry_of(const struct subject *s, const char *map, const char
     return vpa_arena_printf(s->findings->arena, "%s.%s[%s]", s->path, map, name);
 }
 
-static void check_resolution(const struct subject *s, const char *map,
-                             const struct vpa_resource *r)
+static void check_resolution(const struct subject *s, const char *map, const struct vpa_resource *r)
 {
     const char *detail = NULL;
 
@@ -355,7 +355,8 @@ static void check_at_least(const struct subject *s, const char *member, int64_t 
                         : "must be greater than or equal to 0");
 }
 
-/* S6: the interval as a Go duration; at least a second, and not at odds with the number of seconds. */
+/* S6: the interval as a Go duration; at least a second, and not at odds with the number of seconds.
+ */
 static void check_interval_text(const struct subject *s)
 {
     const struct vpa_container_policy *policy = s->policy;
@@ -386,13 +387,12 @@ static void check_per_vpa_config(const struct subject *s)
     if (policy->oom_min_bump_up.present)
         check_at_least(s, "oomMinBumpUp", vpa_quantity_value(&policy->oom_min_bump_up.value), 0);
     if (policy->memory_interval_seconds.present)
-        check_at_least(s, "memoryAggregationIntervalSeconds",
-                       policy->memory_interval_seconds.value, 1);
+        check_at_least(s, "memoryAggregationIntervalSeconds", policy->memory_interval_seconds.value,
+                       1);
     if (policy->memory_interval)
         check_interval_text(s);
     if (policy->memory_interval_count.present)
-        check_at_least(s, "memoryAggregationIntervalCount", policy->memory_interval_count.value,
-                       1);
+        check_at_least(s, "memoryAggregationIntervalCount", policy->memory_interval_count.value, 1);
 }
 
 static void check_container(const struct subject *s)
@@ -420,8 +420,8 @@ void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
         const struct subject subject = {
             .findings = findings,
             .policy = &vpa->resource_policy.containers[i],
-            .path = vpa_arena_printf(findings->arena, "spec.resourcePolicy.containerPolicies[%zu]",
-                                     i),
+            .path =
+                vpa_arena_printf(findings->arena, "spec.resourcePolicy.containerPolicies[%zu]", i),
             .allowed = &allowed,
         };
         check_container(&subject);

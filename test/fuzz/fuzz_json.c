@@ -1,5 +1,5 @@
-/* The JSON reader and every decoder of API objects on top of it: whatever is read is written so that it
- * reads back the same. */
+/* The JSON reader and every decoder of API objects on top of it: whatever is read is written so
+ * that it reads back the same. */
 #include "fuzz.h"
 #include "vpa/api/controller.h"
 #include "vpa/api/event.h"

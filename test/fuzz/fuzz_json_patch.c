@@ -1,5 +1,5 @@
-/* Patches: the first line is the document, the rest the patch; a result is JSON, a failure leaves the
- * buffer as it was. */
+/* Patches: the first line is the document, the rest the patch; a result is JSON, a failure leaves
+ * the buffer as it was. */
 #include "fuzz.h"
 #include "vpa/json/json_patch.h"
 
@@ -35,8 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        &patch, &err) == 0) {
         apply(&arena, vpa_json_patch_apply, document, patch);
         apply(&arena, vpa_json_merge_patch_apply, document, patch);
-        vpa_json_foreach(op, patch)
-        {
+        vpa_json_foreach (op, patch) {
             const char *path = vpa_json_string(vpa_json_find(op, "path"));
             if (path)
                 (void)vpa_json_pointer_find(document, path);

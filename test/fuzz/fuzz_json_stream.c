@@ -1,5 +1,5 @@
-/* The splitter: the first byte chooses the kind and the size of the chunks; any chunking gives the same
- * objects, the same head and the same verdict. */
+/* The splitter: the first byte chooses the kind and the size of the chunks; any chunking gives the
+ * same objects, the same head and the same verdict. */
 #include "fuzz.h"
 #include "vpa/base/buf.h"
 #include "vpa/json/json_stream.h"

@@ -1,13 +1,13 @@
-/* Admission reviews of VPA objects: any body is answered, and the answer is JSON with the same uid. */
+/* Admission reviews of VPA objects: any body is answered, and the answer is JSON with the same uid.
+ */
 #include "fuzz.h"
 #include "vpa/api/pod.h"
 #include "vpa/policy/validate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct vpa_validate_options options = {.in_place = size & 1,
-                                                 .cpu_startup_boost = size & 2,
-                                                 .per_vpa_config = size & 4};
+    const struct vpa_validate_options options = {
+        .in_place = size & 1, .cpu_startup_boost = size & 2, .per_vpa_config = size & 4};
     struct vpa_arena arena = {0};
     const struct vpa_json *root, *answer;
     struct vpa_review_request request;

@@ -47,9 +47,15 @@ static void compare_review(struct golden_case *c, const char *body)
 {
     const struct vpa_json *got, *want = GOLDEN_OUT(c, "review");
     const char *decoder = vpa_json_string(GOLDEN_OUT(c, "decoderText"));
-    static const char *const parts[] = {"uid",      "allowed",         "patchType", "warnings",
-                                        "status.status", "status.reason", "status.code",
-                                        "status.details.name", "status.details.kind",
+    static const char *const parts[] = {"uid",
+                                        "allowed",
+                                        "patchType",
+                                        "warnings",
+                                        "status.status",
+                                        "status.reason",
+                                        "status.code",
+                                        "status.details.name",
+                                        "status.details.kind",
                                         "status.details.group"};
     struct vpa_error err;
 
@@ -93,7 +99,7 @@ static void answer(struct golden_case *c, const struct vpa_json *review, struct 
 
     vpa_buf_init(&body, BODY_MAX);
     vpa_gates_preset_upstream(&gates);
-    vpa_json_foreach(arg, GOLDEN_IN(c, "args")) {
+    vpa_json_foreach (arg, GOLDEN_IN(c, "args")) {
         const char *value = strchr(vpa_json_string(arg), '=');
         if (vpa_gates_parse(&gates, value ? value + 1 : "", &err) < 0)
             golden_difference(c, "args", "feature gates", err.text);
@@ -135,8 +141,7 @@ static bool intervals_differ(const struct vpa_json *object)
 {
     bool differ = false;
 
-    vpa_json_foreach(policy, vpa_json_at(object, "spec.resourcePolicy.containerPolicies"))
-    {
+    vpa_json_foreach (policy, vpa_json_at(object, "spec.resourcePolicy.containerPolicies")) {
         const char *text = vpa_json_string(vpa_json_find(policy, "memoryAggregationInterval"));
         vpa_duration interval;
         int64_t seconds;

@@ -30,7 +30,7 @@ static void compare_selector(struct golden_case *c, const struct vpa_selector *s
         golden_bool(c, "selectable", GOLDEN_OUT(c, "selectable"), !selector->nothing);
     if (GOLDEN_OUT(c, "requirements"))
         golden_int(c, "requirements", GOLDEN_OUT(c, "requirements"), (int64_t)selector->count);
-    vpa_json_foreach(node, GOLDEN_IN(c, "labels")) {
+    vpa_json_foreach (node, GOLDEN_IN(c, "labels")) {
         struct vpa_labels labels;
         if (read_labels(c, node, &labels))
             golden_bool(c, golden_label(c, "matches[%zu]", i), want,

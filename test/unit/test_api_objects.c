@@ -1,4 +1,5 @@
-/* Small API objects: metadata, resources, pods, LimitRanges, controllers, scales, leases, events. */
+/* Small API objects: metadata, resources, pods, LimitRanges, controllers, scales, leases, events.
+ */
 #include "json_helper.h"
 
 #include "vpa/api/controller.h"
@@ -59,11 +60,12 @@ START_TEST(orders_resources)
     struct vpa_json_writer w;
     struct vpa_buf buf;
 
-    ck_assert_int_eq(vpa_resource_list_decode(
-                         &arena, json_of("{\"zeta\":1,\"memory\":\"1Gi\",\"alpha\":null,"
+    ck_assert_int_eq(
+        vpa_resource_list_decode(&arena,
+                                 json_of("{\"zeta\":1,\"memory\":\"1Gi\",\"alpha\":null,"
                                          "\"cpu\":\" 1500m \",\"cpu\":\"2\"}"),
-                         &list, &err),
-                     0);
+                                 &list, &err),
+        0);
     ck_assert(list.present && list.count == 4);
     ck_assert_str_eq(list.items[0].name, "cpu");
     ck_assert_str_eq(list.items[1].name, "memory");
@@ -174,7 +176,8 @@ END_TEST
 /* ---- pods ---- */
 
 static const char pod_text[] =
-    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n1\",\"resources\":{\"limits\":{\"cpu\":1}},"
+    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n1\",\"resources\":{\"limits\":{"
+    "\"cpu\":1}},"
     "\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"1\"}},\"resizePolicy\":"
     "[{\"resourceName\":\"cpu\",\"restartPolicy\":\"NotRequired\"}]},{\"name\":\"b\"}],"
     "\"initContainers\":[{\"name\":\"i\",\"restartPolicy\":\"Always\"}]},"
@@ -259,9 +262,10 @@ START_TEST(decodes_limit_ranges)
     ck_assert_int_eq(
         vpa_limit_range_decode(
             &arena,
-            json_of("{\"metadata\":{\"namespace\":\"n\"},\"spec\":{\"limits\":[{\"type\":\"Container\","
-                    "\"max\":{\"cpu\":\"2\"},\"default\":{\"cpu\":\"1\"}},{\"type\":\"Pod\","
-                    "\"min\":{\"memory\":\"1Mi\"},\"defaultRequest\":{}}]}}"),
+            json_of(
+                "{\"metadata\":{\"namespace\":\"n\"},\"spec\":{\"limits\":[{\"type\":\"Container\","
+                "\"max\":{\"cpu\":\"2\"},\"default\":{\"cpu\":\"1\"}},{\"type\":\"Pod\","
+                "\"min\":{\"memory\":\"1Mi\"},\"defaultRequest\":{}}]}}"),
             &range, &err),
         0);
     ck_assert_uint_eq(range.item_count, 2);
@@ -300,7 +304,8 @@ static const struct {
      "{\"spec\":{\"parallelism\":5,\"selector\":{\"matchLabels\":{\"j\":\"1\"}}}}", "j=1", NULL,
      false, 5},
     {VPA_KIND_CRON_JOB, "CronJob", "cronjobs", "batch/v1",
-     "{\"spec\":{\"jobTemplate\":{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"c\":\"1\"}}}}}}}",
+     "{\"spec\":{\"jobTemplate\":{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"c\":\"1\"}}}}"
+     "}}}",
      "c=1", NULL, false, 0},
     {VPA_KIND_CRON_JOB, "CronJob", "cronjobs", "batch/v1", "{\"spec\":{\"jobTemplate\":{}}}", "",
      NULL, true, 0},
@@ -353,7 +358,8 @@ static const struct {
 } scales[] = {
     {"{\"spec\":{\"replicas\":3},\"status\":{\"replicas\":2,\"selector\":\"a=b\"}}", "a=b"},
     {"{\"spec\":{\"replicas\":3},\"status\":{\"replicas\":2}}", ""},
-    {"{\"spec\":{\"replicas\":3},\"status\":{\"replicas\":2,\"selector\":{\"b\":\"2\",\"a\":\"1\"}}}",
+    {"{\"spec\":{\"replicas\":3},\"status\":{\"replicas\":2,\"selector\":{\"b\":\"2\",\"a\":\"1\"}}"
+     "}",
      "a=1,b=2"},
     {"{\"spec\":{\"replicas\":3},\"status\":{\"replicas\":2,\"selector\":{\"b\":\"2\"},"
      "\"targetSelector\":\"x in (y)\"}}",
@@ -442,9 +448,8 @@ START_TEST(lease_metadata_is_bounded)
     memset(long_value, 'x', 1 << 20);
     ck_assert_int_lt(
         vpa_lease_decode(
-            &arena,
-            json_of(vpa_arena_printf(&arena, "{\"metadata\":{\"x\":\"%s\"}}", long_value)), &lease,
-            &err),
+            &arena, json_of(vpa_arena_printf(&arena, "{\"metadata\":{\"x\":\"%s\"}}", long_value)),
+            &lease, &err),
         0);
     ck_assert_int_eq(err.code, VPA_LIMIT);
 }
@@ -458,9 +463,10 @@ START_TEST(decodes_events)
     ck_assert_int_eq(
         vpa_event_decode(
             &arena,
-            json_of("{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"starved_resource\":\"memory\"}},"
-                    "\"reason\":\"Evicted\",\"type\":\"Warning\",\"message\":\"m\",\"involvedObject\":"
-                    "{\"kind\":\"Pod\",\"namespace\":\"n\",\"name\":\"p\",\"uid\":\"pu\"}}"),
+            json_of(
+                "{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"starved_resource\":\"memory\"}},"
+                "\"reason\":\"Evicted\",\"type\":\"Warning\",\"message\":\"m\",\"involvedObject\":"
+                "{\"kind\":\"Pod\",\"namespace\":\"n\",\"name\":\"p\",\"uid\":\"pu\"}}"),
             &event, &err),
         0);
     ck_assert_str_eq(event.reason, "Evicted");

@@ -202,12 +202,12 @@ START_TEST(iterates)
     vpa_auto_buf seen = {0};
 
     vpa_buf_init(&seen, 32);
-    vpa_json_foreach(child, vpa_json_find(root, "x"))
-    {
+    vpa_json_foreach (child, vpa_json_find(root, "x")) {
         ck_assert_ptr_null(vpa_json_name(child));
         vpa_buf_puts(&seen, vpa_json_number_text(child));
     }
-    vpa_json_foreach(child, root) vpa_buf_puts(&seen, vpa_json_name(child));
+    vpa_json_foreach (child, root)
+        vpa_buf_puts(&seen, vpa_json_name(child));
     ck_assert_str_eq(vpa_buf_text(&seen), "102030xy");
     ck_assert_uint_eq(vpa_json_count(root), 2);
     ck_assert_uint_eq(vpa_json_count(vpa_json_find(root, "y")), 0);
@@ -221,10 +221,10 @@ static const struct {
     const char *text, *type;
     enum vpa_json_type value;
 } types[] = {
-    {NULL, "absent", VPA_JSON_ABSENT}, {"null", "null", VPA_JSON_NULL},
+    {NULL, "absent", VPA_JSON_ABSENT},  {"null", "null", VPA_JSON_NULL},
     {"true", "boolean", VPA_JSON_BOOL}, {"false", "boolean", VPA_JSON_BOOL},
-    {"1", "number", VPA_JSON_NUMBER},  {"\"\"", "string", VPA_JSON_STRING},
-    {"[]", "array", VPA_JSON_ARRAY},   {"{}", "object", VPA_JSON_OBJECT},
+    {"1", "number", VPA_JSON_NUMBER},   {"\"\"", "string", VPA_JSON_STRING},
+    {"[]", "array", VPA_JSON_ARRAY},    {"{}", "object", VPA_JSON_OBJECT},
 };
 
 START_TEST(tells_types)

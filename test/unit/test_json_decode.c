@@ -189,8 +189,8 @@ START_TEST(bad_times_are_errors)
     struct vpa_error err;
     struct whole w;
 
-    ck_assert_int_lt(
-        vpa_json_decode(&arena, json_of("{\"time\":\"x\"}"), &whole_shape, &w, &err), 0);
+    ck_assert_int_lt(vpa_json_decode(&arena, json_of("{\"time\":\"x\"}"), &whole_shape, &w, &err),
+                     0);
     ck_assert_int_eq(strncmp(err.text, "time: ", 6), 0);
     ck_assert_int_lt(vpa_json_decode(&arena, json_of("{\"micro\":\"1970-01-01T00:00:01Z\"}"),
                                      &whole_shape, &w, &err),

@@ -134,18 +134,21 @@ static const struct {
     {"[1,2]", "[{\"op\":\"replace\",\"path\":\"/2\",\"value\":3}]", NULL, VPA_NOT_FOUND},
     {"[1,2]", "[{\"op\":\"replace\",\"path\":\"/x\",\"value\":3}]", NULL, VPA_NOT_FOUND},
     {"[[1]]", "[{\"op\":\"add\",\"path\":\"/x/0\",\"value\":3}]", NULL, VPA_NOT_FOUND},
-    {"[[1]]", "[{\"op\":\"add\",\"path\":\"/0/0\",\"value\":{\"k\":[]}},"
-              "{\"op\":\"add\",\"path\":\"/0/0/k/-\",\"value\":0}]",
+    {"[[1]]",
+     "[{\"op\":\"add\",\"path\":\"/0/0\",\"value\":{\"k\":[]}},"
+     "{\"op\":\"add\",\"path\":\"/0/0/k/-\",\"value\":0}]",
      "[[{\"k\":[0]},1]]", VPA_OK},
     {"{\"a\":5}", "[{\"op\":\"add\",\"path\":\"/a/b\",\"value\":3}]", NULL, VPA_NOT_FOUND},
     {"{\"a\":5}", "[{\"op\":\"remove\",\"path\":\"\"}]", NULL, VPA_INVALID},
     {"{\"a\":5}", "[{\"op\":\"remove\",\"path\":\"/b\"}]", NULL, VPA_NOT_FOUND},
-    {"{\"a\":{\"b\":1}}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"},"
-                          "{\"op\":\"replace\",\"path\":\"/c/b\",\"value\":2}]",
+    {"{\"a\":{\"b\":1}}",
+     "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"},"
+     "{\"op\":\"replace\",\"path\":\"/c/b\",\"value\":2}]",
      "{\"a\":{\"b\":1},\"c\":{\"b\":2}}", VPA_OK},
-    {"{\"a\":{\"b\":1}}", "[{\"op\":\"add\",\"path\":\"/a/x\",\"value\":2},"
-                          "{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"},"
-                          "{\"op\":\"remove\",\"path\":\"/a/x\"}]",
+    {"{\"a\":{\"b\":1}}",
+     "[{\"op\":\"add\",\"path\":\"/a/x\",\"value\":2},"
+     "{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"},"
+     "{\"op\":\"remove\",\"path\":\"/a/x\"}]",
      "{\"a\":{\"b\":1},\"c\":{\"b\":1,\"x\":2}}", VPA_OK},
     {"{\"a\":1}", "[{\"op\":\"copy\",\"from\":\"/b\",\"path\":\"/c\"}]", NULL, VPA_NOT_FOUND},
     {"{\"a\":1}", "[{\"op\":\"move\",\"from\":\"/b\",\"path\":\"/c\"}]", NULL, VPA_NOT_FOUND},
@@ -154,8 +157,9 @@ static const struct {
     {"{\"a\":{}}", "[{\"op\":\"move\",\"from\":\"\",\"path\":\"/a\"}]", NULL, VPA_INVALID},
     {"{\"a\":{},\"ab\":{}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/ab/c\"}]",
      "{\"ab\":{\"c\":{}}}", VPA_OK},
-    {"{\"a\":{}}", "[{\"op\":\"add\",\"path\":\"/a/b\",\"value\":[1]},"
-                   "{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"b\":[1]}}]",
+    {"{\"a\":{}}",
+     "[{\"op\":\"add\",\"path\":\"/a/b\",\"value\":[1]},"
+     "{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"b\":[1]}}]",
      "{\"a\":{\"b\":[1]}}", VPA_OK},
     {"{}", "[{\"op\":\"test\",\"path\":\"\",\"value\":{}}]", "{}", VPA_OK},
     {"{}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{}}]", NULL, VPA_NOT_FOUND},
@@ -180,8 +184,8 @@ START_TEST(applies)
 
     vpa_buf_init(&buf, 4096);
     vpa_buf_puts(&buf, "#");
-    result = vpa_json_patch_apply(json_of(patches[_i].document), json_of(patches[_i].patch), &buf,
-                                  &err);
+    result =
+        vpa_json_patch_apply(json_of(patches[_i].document), json_of(patches[_i].patch), &buf, &err);
     if (patches[_i].result) {
         ck_assert_msg(result == 0, "%s", err.text);
         ck_assert_str_eq(vpa_buf_text(&buf) + 1, patches[_i].result);
@@ -210,11 +214,12 @@ START_TEST(growth_is_bounded)
         else if (_i == 0)
             vpa_buf_printf(&patch, "{\"op\":\"copy\",\"from\":\"\",\"path\":\"/x%d\"}", i);
         else
-            vpa_buf_printf(&patch, "{\"op\":\"add\",\"path\":\"/b%d\",\"value\":\"0123456789\"}", i);
+            vpa_buf_printf(&patch, "{\"op\":\"add\",\"path\":\"/b%d\",\"value\":\"0123456789\"}",
+                           i);
     }
     vpa_buf_putc(&patch, ']');
-    ck_assert_int_lt(
-        vpa_json_patch_apply(json_of("{}"), json_of(vpa_buf_text(&patch)), &out, &err), 0);
+    ck_assert_int_lt(vpa_json_patch_apply(json_of("{}"), json_of(vpa_buf_text(&patch)), &out, &err),
+                     0);
     ck_assert_int_eq(err.code, VPA_LIMIT);
     vpa_buf_release(&patch);
     vpa_buf_release(&out);
@@ -232,8 +237,8 @@ START_TEST(operations_are_bounded)
     for (int i = 0; i < 10001; i++)
         vpa_buf_printf(&patch, "%s{\"op\":\"test\",\"path\":\"\",\"value\":1}", i ? "," : "");
     vpa_buf_putc(&patch, ']');
-    ck_assert_int_lt(
-        vpa_json_patch_apply(json_of("1"), json_of(vpa_buf_text(&patch)), &out, &err), 0);
+    ck_assert_int_lt(vpa_json_patch_apply(json_of("1"), json_of(vpa_buf_text(&patch)), &out, &err),
+                     0);
     ck_assert_int_eq(err.code, VPA_LIMIT);
     vpa_buf_release(&patch);
     vpa_buf_release(&out);
@@ -260,8 +265,8 @@ START_TEST(depth_is_bounded)
     if (_i == 2)
         vpa_buf_puts(&patch, ",{\"op\":\"copy\",\"from\":\"/0\",\"path\":\"/1\"}");
     vpa_buf_putc(&patch, ']');
-    ck_assert_int_lt(
-        vpa_json_patch_apply(json_of("[]"), json_of(vpa_buf_text(&patch)), &out, &err), 0);
+    ck_assert_int_lt(vpa_json_patch_apply(json_of("[]"), json_of(vpa_buf_text(&patch)), &out, &err),
+                     0);
     ck_assert_int_eq(err.code, VPA_LIMIT);
     vpa_buf_release(&patch);
     vpa_buf_release(&path);
@@ -302,8 +307,8 @@ START_TEST(merges_documents)
     ck_assert_str_eq(vpa_buf_text(&buf), merges[_i].result);
     vpa_buf_release(&buf);
     vpa_buf_init(&buf, 1);
-    int result = vpa_json_merge_patch_apply(json_of(merges[_i].document),
-                                            json_of(merges[_i].patch), &buf, &err);
+    int result = vpa_json_merge_patch_apply(json_of(merges[_i].document), json_of(merges[_i].patch),
+                                            &buf, &err);
     ck_assert_int_lt(result, 0);
     ck_assert_int_eq(err.code, VPA_LIMIT);
     vpa_buf_release(&buf);

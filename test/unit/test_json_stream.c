@@ -63,8 +63,8 @@ static const struct {
     {VPA_STREAM_VALUES, "", "", ""},
     {VPA_STREAM_VALUES, " \r\n\t", "", ""},
     {VPA_STREAM_VALUES, "{}", "{}|", ""},
-    {VPA_STREAM_VALUES, "{\"a\":1}\n{\"b\":[1,{}]}{\"c\":\"}{\"}\n", "{\"a\":1}|{\"b\":[1,{}]}|{\"c\":\"}{\"}|",
-     ""},
+    {VPA_STREAM_VALUES, "{\"a\":1}\n{\"b\":[1,{}]}{\"c\":\"}{\"}\n",
+     "{\"a\":1}|{\"b\":[1,{}]}|{\"c\":\"}{\"}|", ""},
     {VPA_STREAM_VALUES, "{\"a\":\"\\\"}\\\\\"}{}", "{\"a\":\"\\\"}\\\\\"}|{}|", ""},
     {VPA_STREAM_LIST, "{}", "", "{}"},
     {VPA_STREAM_LIST, "{\"kind\":\"L\",\"items\":[]}", "", "{\"kind\":\"L\",\"items\":[]}"},
@@ -162,8 +162,7 @@ END_TEST
 START_TEST(lists_work_without_head)
 {
     struct sink sink = {0};
-    struct vpa_json_stream *s =
-        vpa_json_stream_new(VPA_STREAM_LIST, 100, on_object, NULL, &sink);
+    struct vpa_json_stream *s = vpa_json_stream_new(VPA_STREAM_LIST, 100, on_object, NULL, &sink);
     struct vpa_error err;
 
     vpa_buf_init(&sink.objects, 100);

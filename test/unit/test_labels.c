@@ -58,7 +58,8 @@ END_TEST
 
 START_TEST(makes_keys)
 {
-    struct vpa_labels labels = labels_of("{\"a\":\"1\",\"a-b\":\"2\",\"a.c\":\"\",\"a9\":\"x\",\"B\":\"y\"}");
+    struct vpa_labels labels =
+        labels_of("{\"a\":\"1\",\"a-b\":\"2\",\"a.c\":\"\",\"a9\":\"x\",\"B\":\"y\"}");
     struct vpa_labels many, copy;
     struct vpa_buf buf, text;
 
@@ -99,7 +100,8 @@ static const struct {
     {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[]}]}",
      "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"},
     {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\",\"values\":[\"<\",\"b\"]}]}",
-     "[values: Invalid value: [\"\\u003c\",\"b\"]: values set must be empty for exists and does not "
+     "[values: Invalid value: [\"\\u003c\",\"b\"]: values set must be empty for exists and does "
+     "not "
      "exist, values[0][a]: Invalid value: \"<\": a valid label must be an empty string or consist "
      "of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
      "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
@@ -111,8 +113,8 @@ START_TEST(refuses_structured)
     struct vpa_selector selector;
     struct vpa_error err;
 
-    ck_assert_int_lt(
-        vpa_selector_decode(&arena, json_of(bad_structured[_i].text), &selector, &err), 0);
+    ck_assert_int_lt(vpa_selector_decode(&arena, json_of(bad_structured[_i].text), &selector, &err),
+                     0);
     ck_assert_str_eq(err.text, bad_structured[_i].error);
 }
 END_TEST
@@ -164,18 +166,12 @@ START_TEST(matches_numbers)
         const char *selector, *labels;
         bool match;
     } cases[] = {
-        {"a>5", "{\"a\":\"6\"}", true},
-        {"a>5", "{\"a\":\"5\"}", false},
-        {"a<5", "{\"a\":\"4\"}", true},
-        {"a<5", "{\"a\":\"05\"}", false},
-        {"a>5", "{\"a\":\"x\"}", false},
-        {"a>5", "{\"a\":\"\"}", false},
-        {"a>5", "{\"b\":\"6\"}", false},
-        {"a>5", "{\"a\":\"99999999999999999999\"}", false},
-        {"a>5", "{\"a\":\"+6\"}", true},
-        {"a>5", "{\"a\":\"6-\"}", false},
-        {"a!=b,!c,d", "{\"d\":\"\"}", true},
-        {"a!=b", "{\"a\":\"b\"}", false},
+        {"a>5", "{\"a\":\"6\"}", true},      {"a>5", "{\"a\":\"5\"}", false},
+        {"a<5", "{\"a\":\"4\"}", true},      {"a<5", "{\"a\":\"05\"}", false},
+        {"a>5", "{\"a\":\"x\"}", false},     {"a>5", "{\"a\":\"\"}", false},
+        {"a>5", "{\"b\":\"6\"}", false},     {"a>5", "{\"a\":\"99999999999999999999\"}", false},
+        {"a>5", "{\"a\":\"+6\"}", true},     {"a>5", "{\"a\":\"6-\"}", false},
+        {"a!=b,!c,d", "{\"d\":\"\"}", true}, {"a!=b", "{\"a\":\"b\"}", false},
         {"a==b", "{\"a\":\"b\"}", true},
     };
 

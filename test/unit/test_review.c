@@ -4,7 +4,8 @@
 #include "vpa/api/review.h"
 
 static const char full[] =
-    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"u\","
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/"
+    "v1\",\"request\":{\"uid\":\"u\","
     "\"kind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},\"resource\":{\"group\":\"g\","
     "\"version\":\"v1\",\"resource\":\"pods\"},\"requestKind\":{\"kind\":\"K\"},\"name\":\"n\","
     "\"namespace\":\"ns\",\"operation\":\"CREATE\",\"userInfo\":{\"username\":\"me\",\"groups\":"
@@ -145,8 +146,14 @@ END_TEST
 static const struct {
     const char *plain, *encoded;
 } pairs[] = {
-    {"", ""},           {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-    {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}, {"\xff\xfe\xfd", "//79"},
+    {"", ""},
+    {"f", "Zg=="},
+    {"fo", "Zm8="},
+    {"foo", "Zm9v"},
+    {"foob", "Zm9vYg=="},
+    {"fooba", "Zm9vYmE="},
+    {"foobar", "Zm9vYmFy"},
+    {"\xff\xfe\xfd", "//79"},
     {"\xfb\xef\xbe", "++++"},
 };
 
@@ -159,8 +166,8 @@ START_TEST(base64_both_ways)
     vpa_base64_encode(&buf, pairs[_i].plain, strlen(pairs[_i].plain));
     ck_assert_str_eq(vpa_buf_text(&buf), pairs[_i].encoded);
     vpa_buf_clear(&buf);
-    ck_assert_int_eq(
-        vpa_base64_decode(&buf, pairs[_i].encoded, strlen(pairs[_i].encoded), &err), 0);
+    ck_assert_int_eq(vpa_base64_decode(&buf, pairs[_i].encoded, strlen(pairs[_i].encoded), &err),
+                     0);
     ck_assert_str_eq(vpa_buf_text(&buf), pairs[_i].plain);
     vpa_buf_release(&buf);
 }

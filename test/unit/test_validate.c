@@ -88,8 +88,7 @@ static const struct {
 } targets[] = {
     {TARGET, ""},
     {"\"selector\":{}", ""},
-    {"\"x\":1",
-     "spec.targetRef: Required value: either targetRef or selector must be specified"},
+    {"\"x\":1", "spec.targetRef: Required value: either targetRef or selector must be specified"},
     {"\"targetRef\":null,\"selector\":null",
      "spec.targetRef: Required value: either targetRef or selector must be specified"},
     {TARGET ",\"selector\":{\"matchLabels\":{\"a\":\"b\"}}",

@@ -106,8 +106,9 @@ START_TEST(defaults)
               !vpa.resource_policy.present && !vpa.recommendation.present &&
               !vpa.startup_boost.present && vpa.update_mode == NULL);
     ck_assert_str_eq(vpa_object_mode(&vpa), "Recreate");
-    vpa = object_of("{\"spec\":{\"updatePolicy\":{\"updateMode\":\"\"},\"startupBoost\":{},"
-                    "\"selector\":{\"matchLabels\":{\"a\":\"b\"}}},\"status\":{\"recommendation\":{}}}");
+    vpa = object_of(
+        "{\"spec\":{\"updatePolicy\":{\"updateMode\":\"\"},\"startupBoost\":{},"
+        "\"selector\":{\"matchLabels\":{\"a\":\"b\"}}},\"status\":{\"recommendation\":{}}}");
     ck_assert_str_eq(vpa_object_mode(&vpa), "Recreate");
     ck_assert(vpa.startup_boost.present && !vpa.startup_boost.has_cpu);
     ck_assert(vpa.has_selector && vpa.selector.count == 1 && vpa.recommendation.present);
@@ -121,7 +122,8 @@ START_TEST(knows_startup_boosts)
     struct vpa_object vpa = object_of("{\"spec\":{\"startupBoost\":{}}}");
 
     ck_assert(vpa_object_has_startup_boost(&vpa));
-    vpa = object_of("{\"spec\":{\"resourcePolicy\":{\"containerPolicies\":[{},{\"startupBoost\":{}}]}}}");
+    vpa = object_of(
+        "{\"spec\":{\"resourcePolicy\":{\"containerPolicies\":[{},{\"startupBoost\":{}}]}}}");
     ck_assert(vpa_object_has_startup_boost(&vpa));
     vpa = object_of("{\"spec\":{\"resourcePolicy\":{\"containerPolicies\":[{}]}}}");
     ck_assert(!vpa_object_has_startup_boost(&vpa));

@@ -17,7 +17,7 @@
 #define VPA_CHECKPOINT_BUCKETS_MAX 4096
 
 struct vpa_bucket_weight {
-    int64_t bucket; /* as stored: may be negative or too large; loading into a histogram checks that */
+    int64_t bucket; /* as stored, negative or too large perhaps: loading checks that */
     uint32_t weight;
 };
 struct vpa_histogram_checkpoint {
@@ -58,7 +58,7 @@ int vpa_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *object
 /* The value of "status" in upstream's member order. */
 void vpa_checkpoint_status_encode(struct vpa_json_writer *w,
                                   const struct vpa_checkpoint_status *status);
-/* The object as upstream creates it: kind, apiVersion, metadata with only the name, spec, status. */
+/* The object as upstream creates it: kind, apiVersion, metadata with the name, spec, status. */
 void vpa_checkpoint_encode(struct vpa_json_writer *w, const struct vpa_checkpoint *checkpoint);
 
 #endif

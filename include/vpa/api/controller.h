@@ -30,8 +30,8 @@ struct vpa_controller {
     enum vpa_controller_kind kind;
     /* Selector of the pods: spec.selector; for CronJobs the template's labels as equalities. */
     struct vpa_selector selector;
-    /* Set when the selector cannot be converted: the text of the conversion error; the selector is then
-     * "nothing". The object itself is still good for the owner walk. */
+    /* Set when the selector cannot be converted: the text of the conversion error; the selector is
+     * then "nothing". The object itself is still good for the owner walk. */
     const char *selector_error;
     bool has_replicas;
     int32_t replicas;     /* spec.replicas (Job: spec.parallelism) */
@@ -48,7 +48,7 @@ struct vpa_scale {
     struct vpa_meta meta;
     int32_t spec_replicas;
     int32_t status_replicas;
-    const char *selector_text; /* status.selector text; map forms turned into text; "" when absent */
+    const char *selector_text; /* status.selector, maps turned into text; "" when absent */
 };
 int vpa_scale_decode(struct vpa_arena *arena, const struct vpa_json *object, struct vpa_scale *out,
                      struct vpa_error *err) VPA_MUST_CHECK;

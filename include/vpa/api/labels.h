@@ -1,6 +1,6 @@
 /*
- * Labels and label selectors: the structured form of workloads (metav1.LabelSelector) and the text form
- * of the scale subresource, with upstream's error texts (specification api.md 11.3 and 11.4).
+ * Labels and label selectors: the structured form of workloads (metav1.LabelSelector) and the text
+ * form of the scale subresource, with upstream's error texts (specification api.md 11.3 and 11.4).
  */
 #ifndef VPA_API_LABELS_H
 #define VPA_API_LABELS_H
@@ -25,7 +25,8 @@ struct vpa_labels {
 
 /* NULL when the key is absent. */
 const char *vpa_labels_get(const struct vpa_labels *labels, const char *key);
-/* Decodes an object of strings; absent and null give {present=false}. Texts are copied to the arena. */
+/* Decodes an object of strings; absent and null give {present=false}. Texts are copied to the
+ * arena. */
 int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, struct vpa_labels *out,
                       struct vpa_error *err) VPA_MUST_CHECK;
 /* "k=v,k=v" sorted bytewise by those strings: the label-set key of the model. */
@@ -59,14 +60,15 @@ struct vpa_selector {
 /* metav1.LabelSelector: absent or null selects nothing, {} everything. */
 int vpa_selector_decode(struct vpa_arena *arena, const struct vpa_json *node,
                         struct vpa_selector *out, struct vpa_error *err) VPA_MUST_CHECK;
-/* A plain map as equality requirements (CronJob template labels, ReplicationController selector). */
+/* A plain map as equalities (CronJob template labels, ReplicationController selector). */
 int vpa_selector_from_labels(struct vpa_arena *arena, const struct vpa_labels *labels,
                              struct vpa_selector *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* The text grammar of labels.Parse. */
 int vpa_selector_parse(struct vpa_arena *arena, const char *text, struct vpa_selector *out,
                        struct vpa_error *err) VPA_MUST_CHECK;
-/* The text of a Scale's status.selector after upstream's detour through the structured form: "!=", "<",
- * ">" are errors, "==" becomes "=", lists lose duplicates. The error is the one of the scale GET. */
+/* The text of a Scale's status.selector after upstream's detour through the structured form: "!=",
+ * "<" and ">" are errors, "==" becomes "=", lists lose duplicates. The error is the one of the
+ * scale GET. */
 int vpa_selector_parse_scale(struct vpa_arena *arena, const char *text, struct vpa_selector *out,
                              struct vpa_error *err) VPA_MUST_CHECK;
 bool vpa_selector_matches(const struct vpa_selector *selector, const struct vpa_labels *labels);

@@ -1,6 +1,6 @@
 /*
- * coordination.k8s.io/v1 Lease. A holder writes back the whole object it read with only the spec replaced,
- * so the metadata is kept as text.
+ * coordination.k8s.io/v1 Lease. A holder writes back the whole object it read with only the spec
+ * replaced, so the metadata is kept as text.
  */
 #ifndef VPA_API_LEASE_H
 #define VPA_API_LEASE_H

@@ -38,8 +38,9 @@ struct vpa_meta {
 /* Decodes object.metadata; absent metadata is an empty one. */
 int vpa_meta_decode(struct vpa_arena *arena, const struct vpa_json *metadata, struct vpa_meta *out,
                     struct vpa_error *err) VPA_MUST_CHECK;
-/* First / last owner reference with controller: true, or NULL. Upstream uses the last one for pods looked
- * up by the webhook and updater, the first one elsewhere (admission.md 9.2 of the specification). */
+/* First / last owner reference with controller: true, or NULL. Upstream uses the last one for pods
+ * looked up by the webhook and updater, the first one elsewhere (admission.md 9.2 of the
+ * specification). */
 const struct vpa_owner_reference *vpa_meta_controller_first(const struct vpa_meta *meta);
 const struct vpa_owner_reference *vpa_meta_controller_last(const struct vpa_meta *meta);
 

@@ -2,8 +2,8 @@
  * Usage: items of metrics.k8s.io/v1beta1 PodMetricsList and of external.metrics.k8s.io/v1beta1
  * ExternalMetricValueList.
  *
- * 100,000 items arrive per minute, so nothing is copied: texts borrow from the document. Amounts are
- * rounded up as upstream does (milli cores, bytes); a missing resource counts as 0.
+ * 100,000 items arrive per minute, so nothing is copied: texts borrow from the document. Amounts
+ * are rounded up as upstream does (milli cores, bytes); a missing resource counts as 0.
  */
 #ifndef VPA_API_METRICS_API_H
 #define VPA_API_METRICS_API_H
@@ -24,8 +24,8 @@ struct vpa_container_metrics {
 struct vpa_pod_metrics {
     const char *ns;
     const char *name;
-    vpa_time timestamp;  /* unset when absent */
-    vpa_duration window; /* 0 when absent */
+    vpa_time timestamp;                             /* unset when absent */
+    vpa_duration window;                            /* 0 when absent */
     const struct vpa_container_metrics *containers; /* in the arena */
     size_t container_count;
 };

@@ -29,12 +29,12 @@ struct vpa_container_status {
     const char *name;
     int32_t restart_count;
     bool ready;
-    bool running; /* state.running is present */
-    bool waiting; /* state.waiting is present */
+    bool running;                                     /* state.running is present */
+    bool waiting;                                     /* state.waiting is present */
     struct vpa_container_termination terminated;      /* state.terminated */
     struct vpa_container_termination last_terminated; /* lastState.terminated */
-    struct vpa_resources resources;                   /* .present tells whether the member is there */
-    struct vpa_resource_list allocated;               /* allocatedResources */
+    struct vpa_resources resources;     /* .present tells whether the member is there */
+    struct vpa_resource_list allocated; /* allocatedResources */
 };
 struct vpa_pod_condition {
     const char *type;
@@ -70,8 +70,8 @@ int vpa_pod_decode(struct vpa_arena *arena, const struct vpa_json *object, struc
 const struct vpa_container *vpa_pod_container(const struct vpa_pod *pod, const char *name);
 const struct vpa_container_status *vpa_pod_status(const struct vpa_pod *pod, const char *name);
 const struct vpa_pod_condition *vpa_pod_condition(const struct vpa_pod *pod, const char *type);
-/* Requests and limits in force: those of the container's status when it has a resources member, else
- * those of the spec; both empty for an unknown name (updater.md 9 of the specification). */
+/* Requests and limits in force: those of the container's status when it has a resources member,
+ * else those of the spec; both empty for an unknown name (updater.md 9 of the specification). */
 struct vpa_resources vpa_pod_effective_resources(const struct vpa_pod *pod, const char *container);
 
 #endif

@@ -31,7 +31,8 @@ struct vpa_resources {
 };
 
 /* NULL when the list has no such name. */
-const struct vpa_quantity *vpa_resource_find(const struct vpa_resource_list *list, const char *name);
+const struct vpa_quantity *vpa_resource_find(const struct vpa_resource_list *list,
+                                             const char *name);
 /* Sets (replacing or inserting in order); the list's items live in the arena. */
 void vpa_resource_set(struct vpa_arena *arena, struct vpa_resource_list *list, const char *name,
                       struct vpa_quantity quantity);

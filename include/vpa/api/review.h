@@ -1,6 +1,6 @@
 /*
- * AdmissionReview v1: requests read, answers written byte for byte as upstream writes them (specification
- * admission.md 5), and base64.
+ * AdmissionReview v1: requests read, answers written byte for byte as upstream writes them
+ * (specification admission.md 5), and base64.
  */
 #ifndef VPA_API_REVIEW_H
 #define VPA_API_REVIEW_H
@@ -25,8 +25,9 @@ struct vpa_review_request {
     const struct vpa_json *old_object; /* the same */
 };
 
-/* root: the parsed body. VPA_INVALID for a wrong type anywhere in the fields of a review (also those that
- * are not used), VPA_NOT_FOUND when there is no request in it. Texts borrow from the document. */
+/* root: the parsed body. VPA_INVALID for a wrong type anywhere in the fields of a review (also
+ * those that are not used), VPA_NOT_FOUND when there is no request in it. Texts borrow from the
+ * document. */
 int vpa_review_decode(const struct vpa_json *root, struct vpa_review_request *out,
                       struct vpa_error *err) VPA_MUST_CHECK;
 
@@ -44,7 +45,8 @@ void vpa_review_encode(struct vpa_buf *out, const struct vpa_review_response *re
 
 /* Standard alphabet with padding. */
 void vpa_base64_encode(struct vpa_buf *out, const void *bytes, size_t len);
-/* White space (line breaks of PEM-like texts) is skipped; anything else but correct base64 is VPA_INVALID. */
+/* White space (line breaks of PEM-like texts) is skipped; anything else but correct base64 is
+ * VPA_INVALID. */
 int vpa_base64_decode(struct vpa_buf *out, const char *text, size_t len,
                       struct vpa_error *err) VPA_MUST_CHECK;
 

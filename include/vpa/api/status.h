@@ -15,7 +15,7 @@ struct vpa_status_cause {
     const char *message;
     const char *field;
 };
-struct vpa_status { /* texts: "" when absent */
+struct vpa_status {     /* texts: "" when absent */
     const char *status; /* "Success", "Failure" */
     const char *message;
     const char *reason;
@@ -33,7 +33,8 @@ struct vpa_status { /* texts: "" when absent */
 /* Fails unless kind is Status. Texts are copied to the arena. */
 int vpa_status_decode(struct vpa_arena *arena, const struct vpa_json *object,
                       struct vpa_status *out, struct vpa_error *err) VPA_MUST_CHECK;
-/* {"metadata":{},"status":..,"message":..,"reason":..,"details":{..},"code":..}: empty members left out. */
+/* {"metadata":{},"status":..,"message":..,"reason":..,"details":{..},"code":..}: empty members left
+ * out. */
 void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *status);
 /* The same as a whole object: kind and apiVersion come first, as API servers answer. */
 void vpa_status_encode_object(struct vpa_json_writer *w, const struct vpa_status *status);

@@ -1,6 +1,6 @@
 /*
- * VerticalPodAutoscaler v1: spec, status, and what follows from the spec alone (effective mode, policy
- * look-up). Field by field as in specification api.md 2; S6 and S8 add spec.selector and
+ * VerticalPodAutoscaler v1: spec, status, and what follows from the spec alone (effective mode,
+ * policy look-up). Field by field as in specification api.md 2; S6 and S8 add spec.selector and
  * memoryAggregationInterval.
  */
 #ifndef VPA_API_VPA_H
@@ -46,7 +46,7 @@ struct vpa_startup_boost {
 };
 struct vpa_container_policy {
     const char *container_name;
-    const char *mode;              /* NULL when absent; "Auto", "Off" */
+    const char *mode; /* NULL when absent; "Auto", "Off" */
     struct vpa_resource_list min_allowed;
     struct vpa_resource_list max_allowed;
     bool has_controlled_resources; /* an empty list controls nothing */
@@ -56,7 +56,7 @@ struct vpa_container_policy {
     struct vpa_opt_quantity oom_bump_up_ratio;
     struct vpa_opt_quantity oom_min_bump_up;
     struct vpa_opt_int32 memory_interval_seconds;
-    const char *memory_interval;   /* S6: Go duration text, NULL when absent */
+    const char *memory_interval; /* S6: Go duration text, NULL when absent */
     struct vpa_opt_int64 memory_interval_count;
     struct vpa_startup_boost startup_boost;
 };
@@ -116,15 +116,14 @@ int vpa_resource_policy_decode(struct vpa_arena *arena, const struct vpa_json *n
                                struct vpa_resource_policy *out,
                                struct vpa_error *err) VPA_MUST_CHECK;
 int vpa_recommendation_decode(struct vpa_arena *arena, const struct vpa_json *node,
-                              struct vpa_recommendation *out,
-                              struct vpa_error *err) VPA_MUST_CHECK;
+                              struct vpa_recommendation *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* status.recommendation as upstream writes it: {} when empty; members in upstream's order. */
 void vpa_recommendation_encode(struct vpa_json_writer *w, const struct vpa_recommendation *rec);
 struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
                                                   const struct vpa_recommendation *rec);
 /* Entry of that container, or NULL. */
-struct vpa_container_recommendation *
-vpa_recommendation_find(const struct vpa_recommendation *rec, const char *container);
+struct vpa_container_recommendation *vpa_recommendation_find(const struct vpa_recommendation *rec,
+                                                             const char *container);
 
 /* "Recreate" when absent or empty, else the stored text. */
 const char *vpa_object_mode(const struct vpa_object *vpa);

@@ -8,8 +8,8 @@
  *     const char *name = vpa_json_string(vpa_json_at(root, "metadata.name"));
  *     vpa_json_foreach(item, vpa_json_find(root, "items")) ...
  *
- * Member names are case-sensitive; of a repeated member the last one counts. All functions take NULL
- * for "absent" and answer as for an absent value, so look-ups chain without checks.
+ * Member names are case-sensitive; of a repeated member the last one counts. All functions take
+ * NULL for "absent" and answer as for an absent value, so look-ups chain without checks.
  */
 #ifndef VPA_JSON_JSON_H
 #define VPA_JSON_JSON_H
@@ -39,9 +39,9 @@ enum vpa_json_type {
 int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
                    const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 
-/* The same for documents that upstream reads with Go's decoder: members are found by any letter case of
- * their name, and of several the last counts, but repeated objects of the very same name become one with
- * the members of both. Iterating gives the names as they are. */
+/* The same for documents that upstream reads with Go's decoder: members are found by any letter
+ * case of their name, and of several the last counts, but repeated objects of the very same name
+ * become one with the members of both. Iterating gives the names as they are. */
 int vpa_json_parse_folded(struct vpa_arena *arena, const char *text, size_t len,
                           const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 /* The same, but repeated members stay, for readers that walk the members and add them up. */
@@ -49,7 +49,7 @@ int vpa_json_parse_repeated(struct vpa_arena *arena, const char *text, size_t le
                             const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 
 enum vpa_json_type vpa_json_type(const struct vpa_json *node);
-const char *vpa_json_type_name(const struct vpa_json *node); /* "string", "absent", ... */
+const char *vpa_json_type_name(const struct vpa_json *node);     /* "string", "absent", ... */
 static inline bool vpa_json_is_null(const struct vpa_json *node) /* absent or null */
 {
     return vpa_json_type(node) <= VPA_JSON_NULL;
@@ -61,7 +61,7 @@ bool vpa_json_is_array(const struct vpa_json *node);
 const struct vpa_json *vpa_json_find(const struct vpa_json *object, const char *name);
 /* Dotted path of members, for names without dots: "spec.template.metadata". */
 const struct vpa_json *vpa_json_at(const struct vpa_json *object, const char *path);
-/* The same; *blocker tells whether something that is neither an object nor null stands in the way. */
+/* The same; *blocker becomes what stands in the way and is neither an object nor null, or NULL. */
 const struct vpa_json *vpa_json_walk(const struct vpa_json *object, const char *path,
                                      const struct vpa_json **blocker);
 
@@ -69,8 +69,7 @@ const struct vpa_json *vpa_json_walk(const struct vpa_json *object, const char *
 const struct vpa_json *vpa_json_first(const struct vpa_json *node);
 const struct vpa_json *vpa_json_next(const struct vpa_json *child);
 #define vpa_json_foreach(child, parent)                                                            \
-    for (const struct vpa_json *child = vpa_json_first(parent); child;                             \
-         child = vpa_json_next(child))
+    for (const struct vpa_json *child = vpa_json_first(parent); child; child = vpa_json_next(child))
 const char *vpa_json_name(const struct vpa_json *child); /* member name; NULL for array elements */
 size_t vpa_json_count(const struct vpa_json *node);      /* children; 0 for others */
 

@@ -11,9 +11,9 @@
  *     if (vpa_json_decode(&arena, node, &owner_shape, &owner, err) < 0) ...
  *
  * Three cases are told apart: a value of the right type is stored; absent and null store the kind's
- * default (or are an error for VPA_JSON_REQUIRED); a wrong type is VPA_INVALID with the path in front,
- * for example `spec.containers[2].name: string expected, got number`. Unknown members are ignored. All
- * texts are copied into the arena unless VPA_JSON_BORROW keeps those of the document.
+ * default (or are an error for VPA_JSON_REQUIRED); a wrong type is VPA_INVALID with the path in
+ * front, for example `spec.containers[2].name: string expected, got number`. Unknown members are
+ * ignored. All texts are copied into the arena unless VPA_JSON_BORROW keeps those of the document.
  */
 #ifndef VPA_JSON_JSON_DECODE_H
 #define VPA_JSON_JSON_DECODE_H
@@ -45,7 +45,8 @@ enum vpa_json_flag {
     VPA_JSON_BORROW = 4,   /* strings: point into the document */
 };
 
-/* node: the member, NULL when absent. out: the struct member. The caller puts the path in front of err. */
+/* node: the member, NULL when absent. out: the struct member. The caller puts the path in front of
+ * err. */
 typedef int (*vpa_json_decode_fn)(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                                   struct vpa_error *err);
 
@@ -57,7 +58,7 @@ struct vpa_json_field {
     uint8_t kind;
     uint8_t flags;
     uint16_t offset;
-    uint16_t extra; /* offset of the element count (size_t) or of "present" (bool), or VPA_JSON_NO_OFFSET */
+    uint16_t extra; /* offset of the element count or of "present", or VPA_JSON_NO_OFFSET */
     const struct vpa_json_shape *shape;
     vpa_json_decode_fn custom;
 };
@@ -87,16 +88,15 @@ int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struc
     {                                                                                              \
         .fields = (FIELDS), .field_count = VPA_COUNT(FIELDS), .size = sizeof(S)                    \
     }
-/* A row; CHECK makes the compiler compare the member's type with the kind's. */
+/* A row; the compiler compares the member's type with the kind's. */
 #define VPA_JSON_ROW_(S, MEMBER, TYPE, KIND, PATH, FLAGS, ...)                                     \
     {                                                                                              \
         .path = (PATH), .kind = (KIND), .flags = (FLAGS),                                          \
         .offset = (uint16_t)(offsetof(S, MEMBER) +                                                 \
                              0 * sizeof(struct {                                                   \
-                                 _Static_assert(                                                   \
-                                     __builtin_types_compatible_p(__typeof__(((S *)0)->MEMBER),    \
-                                                                  TYPE),                           \
-                                     "the member has another type");                               \
+                                 _Static_assert(__builtin_types_compatible_p(                      \
+                                                    __typeof__(((S *)0)->MEMBER), TYPE),           \
+                                                "the member has another type");                    \
                                  char unused;                                                      \
                              })),                                                                  \
         __VA_ARGS__                                                                                \
@@ -107,7 +107,7 @@ int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struc
 #define VPA_JSON_STRINGS(S, MEMBER, COUNT, PATH, FLAGS)                                            \
     VPA_JSON_ROW_(S, MEMBER, const char *const *, VPA_JSON_KIND_STRINGS, PATH, FLAGS,              \
                   .extra = (uint16_t)offsetof(S, COUNT))
-#define VPA_JSON_FLAG(S, MEMBER, PATH, FLAGS)                                                     \
+#define VPA_JSON_FLAG(S, MEMBER, PATH, FLAGS)                                                      \
     VPA_JSON_ROW_(S, MEMBER, bool, VPA_JSON_KIND_BOOL, PATH, FLAGS, VPA_JSON_PLAIN_)
 #define VPA_JSON_INT32(S, MEMBER, PATH, FLAGS)                                                     \
     VPA_JSON_ROW_(S, MEMBER, int32_t, VPA_JSON_KIND_INT32, PATH, FLAGS, VPA_JSON_PLAIN_)

@@ -1,12 +1,14 @@
 /*
- * Splits streams of JSON into single objects without holding the whole text: the pages of a LIST (the
- * elements of the top-level member "items") and the events of a WATCH (one object after another). A list
- * of 100,000 pods so costs the memory of one item.
+ * Splits streams of JSON into single objects without holding the whole text: the pages of a LIST
+ * (the elements of the top-level member "items") and the events of a WATCH (one object after
+ * another). A list of 100,000 pods so costs the memory of one item.
  *
- *     struct vpa_json_stream *s = vpa_json_stream_new(VPA_STREAM_LIST, 8 << 20, on_object, on_head, ctx);
+ *     s = vpa_json_stream_new(VPA_STREAM_LIST, 8 << 20, on_object, on_head, ctx);
+ *
  *     while ((n = read(fd, chunk, sizeof chunk)) > 0)
  *         if (vpa_json_stream_feed(s, chunk, n, err) < 0) ...
- *     if (vpa_json_stream_finish(s, err) < 0) ...   // truncated text is an error
+ *
+ *     if (vpa_json_stream_finish(s, err) < 0) ... // truncated text is an error
  */
 #ifndef VPA_JSON_JSON_STREAM_H
 #define VPA_JSON_JSON_STREAM_H
@@ -20,12 +22,13 @@ enum vpa_stream_kind {
     VPA_STREAM_VALUES, /* objects one after the other, white space between */
 };
 
-/* One complete JSON object as text, not yet parsed; borrowed for the call. -1 (with err) ends the stream. */
+/* One object as text, from '{' to the bracket that balances it, not yet parsed; borrowed for the
+ * call. -1 (with err) ends the stream. */
 typedef int (*vpa_stream_object_fn)(void *ctx, const char *json, size_t len, struct vpa_error *err);
 
 struct vpa_json_stream;
-/* object_max: longest single object in bytes. on_head (lists, may be NULL): called at finish with the
- * list object without its items: {"kind":..,"metadata":{..},"items":[]}. */
+/* object_max: longest single object in bytes. on_head (lists, may be NULL): called at finish with
+ * the list object without its items: {"kind":..,"metadata":{..},"items":[]}. */
 struct vpa_json_stream *vpa_json_stream_new(enum vpa_stream_kind kind, size_t object_max,
                                             vpa_stream_object_fn on_object,
                                             vpa_stream_object_fn on_head, void *ctx);

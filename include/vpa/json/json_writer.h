@@ -55,7 +55,8 @@ void vpa_json_put_raw(struct vpa_json_writer *w, const char *json, size_t len);
 /* A parsed value, member order and number texts kept. */
 void vpa_json_put_node(struct vpa_json_writer *w, const struct vpa_json *node);
 
-/* key + value in one call; the _opt forms write nothing when the text is NULL or empty / the number 0. */
+/* key + value in one call; the _opt forms write nothing when the text is NULL or empty / the number
+ * 0. */
 void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *text);
 void vpa_json_member_string_opt(struct vpa_json_writer *w, const char *name, const char *text);
 void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t n);

@@ -1,8 +1,9 @@
 /*
- * YAML into the JSON reader: one document model for both. YAML 1.1 scalars as the Kubernetes tools read
- * them: plain true/false/yes/no/on/off, integers (decimal, 0x, 0o, leading-zero octal, underscores), floats,
- * null and ~; quoted scalars stay strings. Keys become strings. Anchors, aliases, merge keys and tags
- * other than the core ones are refused, so a small text cannot unfold into a large one. Errors name the line.
+ * YAML into the JSON reader: one document model for both. YAML 1.1 scalars as the Kubernetes tools
+ * read them: plain true/false/yes/no/on/off, integers (decimal, 0x, 0o, leading-zero octal,
+ * underscores), floats, null and ~; quoted scalars stay strings. Keys become strings. Anchors,
+ * aliases, merge keys and tags other than the core ones are refused, so a small text cannot unfold
+ * into a large one. Errors name the line.
  */
 #ifndef VPA_JSON_YAML_H
 #define VPA_JSON_YAML_H

@@ -1,6 +1,7 @@
 /*
- * Defaulting and validation of VerticalPodAutoscaler objects at admission (specification api.md 8 and
- * admission.md 14; DECISIONS S6, S8): every rule with its text, warnings, and what an old object may keep.
+ * Defaulting and validation of VerticalPodAutoscaler objects at admission (specification api.md 8
+ * and admission.md 14; DECISIONS S6, S8): every rule with its text, warnings, and what an old
+ * object may keep.
  *
  *     struct vpa_validation result;
  *     vpa_validate_review(&arena, &request, &options, &result);
@@ -39,8 +40,8 @@ struct vpa_validation {
 void vpa_validate_review(struct vpa_arena *arena, const struct vpa_review_request *request,
                          const struct vpa_validate_options *options, struct vpa_validation *out);
 
-/* The rules alone. old: the stored object of an UPDATE, an empty one otherwise. Appends to causes (whose
- * messages are the texts behind the field) and warnings, both growing in the arena. */
+/* The rules alone. old: the stored object of an UPDATE, an empty one otherwise. Appends to causes
+ * (whose messages are the texts behind the field) and warnings, both growing in the arena. */
 struct vpa_findings {
     struct vpa_arena *arena;
     struct vpa_status_cause *causes;
