@@ -306,7 +306,6 @@ void vpa_owners_start(struct vpa_owners *o)
     o->started = true;
     for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
         vpa_reflector_start(o->store.feeds[kind].reflector);
-    owner_scales_sweep(o);
 }
 
 void vpa_owners_free(struct vpa_owners *o)

@@ -223,6 +223,8 @@ static void remember(struct vpa_owners *o, struct owner_scale *s)
         owners_note_change(o);
     }
     owner_scale_unref(vpa_table_put(&o->scales, s->key, s));
+    if (!vpa_timer_is_running(o->sweep))
+        vpa_timer_start(o->sweep, SWEEP);
 }
 
 static struct owner_scale *find_scale(const struct vpa_owners *o, const char *ns,
@@ -314,7 +316,8 @@ void owner_scales_sweep(void *ctx)
     int64_t now = vpa_loop_monotonic(o->loop);
     struct owner_scale *s;
 
-    vpa_timer_start(o->sweep, SWEEP);
+    if (o->scales.count > 0)
+        vpa_timer_start(o->sweep, SWEEP);
     if (o->busy)
         return;
     o->busy = true;
