@@ -196,6 +196,68 @@ START_TEST(finds_by_any_letter_case)
 }
 END_TEST
 
+#define TEN "\"1\":1,\"2\":1,\"3\":1,\"4\":1,\"5\":1,\"6\":1,\"7\":1,\"8\":1,\"9\":1,\"10\":1,"
+#define TWELVE TEN "\"11\":1,\"12\":1,"
+
+/* Repeated members of a folded document: objects become one, of everything else the last counts. */
+static const struct {
+    const char *text, *result;
+} merges[] = {
+    {"{\"a\":{\"x\":1,\"y\":1},\"a\":{\"y\":2,\"z\":3}}", "{\"a\":{\"x\":1,\"y\":2,\"z\":3}}"},
+    {"{\"a\":{\"x\":1},\"a\":{}}", "{\"a\":{\"x\":1}}"},
+    {"{\"a\":{},\"a\":{\"x\":1}}", "{\"a\":{\"x\":1}}"},
+    {"{\"a\":{\"x\":1},\"a\":null}", "{\"a\":null}"},
+    {"{\"a\":{\"x\":1},\"a\":5,\"a\":{\"y\":1}}", "{\"a\":{\"y\":1}}"},
+    {"{\"a\":[1],\"a\":[2]}", "{\"a\":[2]}"},
+    {"{\"a\":{\"b\":{\"x\":1}},\"a\":{\"b\":{\"y\":2}}}", "{\"a\":{\"b\":{\"x\":1,\"y\":2}}}"},
+    {"{" TWELVE "\"a\":{\"x\":1},\"a\":{\"y\":2},\"a\":{\"x\":3}}",
+     "{" TWELVE "\"a\":{\"y\":2,\"x\":3}}"},
+    {"{" TWELVE "\"a\":{\"x\":1},\"a\":5,\"a\":{\"y\":2},\"b\":1,\"b\":2}",
+     "{" TWELVE "\"a\":{\"y\":2},\"b\":2}"},
+    {"{" TWELVE "\"0\":{\"x\":1},\"0\":{\"x\":2}}", "{" TWELVE "\"0\":{\"x\":2}}"},
+};
+
+START_TEST(merges_repeated_objects)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_json_parse_folded(&arena, merges[_i].text, strlen(merges[_i].text), &root, &err), 0);
+    ck_assert_str_eq(text_of(root), merges[_i].result);
+}
+END_TEST
+
+START_TEST(keeps_repetitions_on_demand)
+{
+    const char *text = "{\"a\":1,\"a\":{\"b\":2,\"b\":3}}";
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_json_parse_repeated(&arena, text, strlen(text), &root, &err), 0);
+    ck_assert_str_eq(text_of(root), text);
+}
+END_TEST
+
+/* Many repetitions must not take a time that grows with their square. */
+START_TEST(many_repetitions_are_cheap)
+{
+    const int count = 100000;
+    const struct vpa_json *root;
+    struct vpa_error err;
+    struct vpa_buf buf;
+
+    vpa_buf_init(&buf, 1 << 24);
+    for (int i = 0; i < count; i++)
+        vpa_buf_printf(&buf, "%s\"a\":{\"k%d\":1}", i ? "," : "{", i);
+    vpa_buf_putc(&buf, '}');
+    ck_assert_int_eq(vpa_json_parse_folded(&arena, vpa_buf_text(&buf), buf.len, &root, &err), 0);
+    ck_assert_uint_eq(vpa_json_count(root), 1);
+    ck_assert_uint_eq(vpa_json_count(vpa_json_first(root)), (size_t)count);
+    vpa_buf_release(&buf);
+}
+END_TEST
+
 START_TEST(iterates)
 {
     const struct vpa_json *root = json_of("{\"x\":[10,20,30],\"y\":\"s\"}");
@@ -350,6 +412,9 @@ static void add(TCase *tc)
     tcase_add_test(tc, the_text_need_not_live);
     tcase_add_test(tc, finds);
     tcase_add_test(tc, finds_by_any_letter_case);
+    tcase_add_loop_test(tc, merges_repeated_objects, 0, VPA_COUNT(merges));
+    tcase_add_test(tc, keeps_repetitions_on_demand);
+    tcase_add_test(tc, many_repetitions_are_cheap);
     tcase_add_test(tc, iterates);
     tcase_add_loop_test(tc, tells_types, 0, VPA_COUNT(types));
     tcase_add_test(tc, tells_escapes);
