@@ -53,7 +53,7 @@ static void on_overlap(void *ctx, struct vpa_autoscaler *const *vpas, size_t cou
         }
 }
 
-void conflicts_find(struct conflicts *conflicts, const struct vpa_cluster *cluster)
+void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster)
 {
     *conflicts = (struct conflicts){0};
     vpa_cluster_visit_overlaps(cluster, on_overlap, conflicts);

@@ -16,7 +16,7 @@ struct conflicts {
     struct vpa_arena arena;
 };
 /* Of the model as it is now. */
-void conflicts_find(struct conflicts *conflicts, const struct vpa_cluster *cluster);
+void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster);
 void conflicts_release(struct conflicts *conflicts);
 /* Message of the condition in the arena, NULL when the VPA has its pods for itself. */
 const char *conflicts_message(const struct conflicts *conflicts, const struct vpa_autoscaler *v,

@@ -78,6 +78,7 @@ static int find_container(struct vpa_cluster *c, const char *ns, const char *pod
 {
     struct vpa_tracked_pod *pod = vpa_pods_find(c, ns, pod_name);
 
+    vpa_cluster_settle(c); /* settings of a new VPA count at once */
     if (!pod)
         return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {%s %s}", ns, pod_name);
     struct vpa_tracked_container *container = vpa_pod_find_container(pod, name);
@@ -195,6 +196,7 @@ size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,
     if (vpa_time_sub(now, c->last_collection) < COLLECTION_INTERVAL)
         return 0;
     c->last_collection = now;
+    vpa_cluster_settle(c);
     for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
         struct vpa_group *group = (struct vpa_group *)object;
         removed += collect_group(&g, group);

@@ -115,8 +115,6 @@ void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
     VPA_GROW(v->groups, v->group_count, v->group_capacity);
     v->groups[v->group_count++] = group;
     v->groups_sorted = v->group_count == 1;
-    for (struct vpa_member *m = group->members; m; m = m->next)
-        vpa_autoscaler_apply(v, m);
 }
 
 static void mark_not_autoscaled(struct vpa_member *m)

@@ -340,6 +340,8 @@ static void observe_ooms(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
 void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
                          struct vpa_oom_queue *ooms, vpa_time now)
 {
+    vpa_cluster_settle(c);
+
     struct vpa_group *group = vpa_group_get(c, source->meta.ns, &source->meta.labels);
     bool want_tracked = !c->memory_saver || group->vpa_count > 0;
     struct vpa_tracked_pod *pod = record_for(c, group, source->meta.name, want_tracked, now);
@@ -357,6 +359,8 @@ void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
 void vpa_cluster_put_bare_pod(struct vpa_cluster *c, const char *ns, const char *name,
                               const struct vpa_labels *labels, enum vpa_phase phase, vpa_time now)
 {
+    vpa_cluster_settle(c);
+
     struct vpa_group *group = vpa_group_get(c, ns, labels);
     struct vpa_tracked_pod *pod = record_for(c, group, name, true, now);
 

@@ -109,6 +109,7 @@ struct vpa_autoscaler {
     bool has_selector;
     bool resolved;
     bool groups_sorted;
+    bool unlinked; /* the selector is new, its groups are not looked for yet */
 };
 
 /* VPAs of one namespace that share an indexed requirement. */
@@ -133,7 +134,9 @@ struct vpa_cluster {
     struct vpa_autoscaler **sorted; /* by namespace and name; valid while sorted_valid */
     bool sorted_valid;
     size_t member_count;
-    size_t deleted_count; /* pods marked deleted */
+    size_t deleted_count;  /* pods marked deleted */
+    size_t unlinked_count; /* VPAs that vpa_cluster_settle has to link */
+    vpa_time unlinked_since;
     struct vpa_lookups oom_lookups;
     vpa_time last_collection;
 };
@@ -154,13 +157,16 @@ void vpa_group_remove_member(struct vpa_cluster *c, struct vpa_group *group,
                              struct vpa_member *member);
 /* Whether the group's labels satisfy the VPA's selector. */
 bool vpa_group_matches(const struct vpa_group *group, const struct vpa_autoscaler *v);
-/* Both directions, and the settings of the aggregates. */
+/* Both directions; the settings of the aggregates are left to the caller. */
 void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v);
 void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v);
 /* "k=v,k=v" sorted: the order of groups. */
 void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out);
 
 /* ---- cluster_vpas.c ---- */
+
+/* Links VPAs with new selectors to their groups; first thing of whatever depends on links. */
+void vpa_cluster_settle(struct vpa_cluster *c);
 
 void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v);
 /* Mode and policy of the VPA become those of the aggregate. */

@@ -168,20 +168,50 @@ static void unlink_groups(struct vpa_cluster *c, struct vpa_autoscaler *v)
     }
 }
 
-static void link_groups(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now)
+static void link_unlinked(struct vpa_group *group, struct vpa_autoscaler *v)
 {
-    struct vpa_hashed *object;
+    if (v->unlinked && vpa_group_matches(group, v))
+        vpa_group_link(group, v);
+}
 
-    for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
-        struct vpa_group *group = (struct vpa_group *)object;
-        if (vpa_group_matches(group, v)) {
-            vpa_group_link(group, v);
-            vpa_pods_promote(c, group, now);
-        }
+/* In the order of names, so that the last one wins whatever the order of the index. */
+static void apply_unlinked(const struct vpa_group *group)
+{
+    for (uint32_t i = 0; i < group->vpa_count; i++) {
+        for (struct vpa_member *m = group->members; m && group->vpas[i]->unlinked; m = m->next)
+            vpa_autoscaler_apply(group->vpas[i], m);
     }
 }
 
-/* Loaded histories stay (decision U2). */
+static void set_linked(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    c->unlinked_count -= v->unlinked;
+    v->unlinked = false;
+}
+
+/* VPAs usually come in numbers; each would have to look at all groups. Going over the groups once,
+ * each asking the index, costs the same for one VPA as for ten thousand. */
+void vpa_cluster_settle(struct vpa_cluster *c)
+{
+    struct vpa_hashed *object;
+    void *value;
+
+    if (c->unlinked_count == 0)
+        return;
+    for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
+        struct vpa_group *group = (struct vpa_group *)object;
+
+        vpa_selectors_candidates(c, group, link_unlinked);
+        apply_unlinked(group);
+        if (group->vpa_count)
+            vpa_pods_promote(c, group, c->unlinked_since);
+    }
+    for (size_t i = 0; vpa_table_next(&c->vpas, &i, NULL, &value);)
+        set_linked(c, value);
+}
+
+/* Loaded histories stay (decision U2). The memory saver links at once: which pods are tracked
+ * depends on it. */
 static void set_selector(struct vpa_cluster *c, struct vpa_autoscaler *v,
                          const struct vpa_selector *selector, vpa_time now)
 {
@@ -193,7 +223,11 @@ static void set_selector(struct vpa_cluster *c, struct vpa_autoscaler *v,
     v->selector = vpa_selector_copy(&v->arena, selector);
     v->has_selector = true;
     file_selector(c, v);
-    link_groups(c, v, now);
+    c->unlinked_count += !v->unlinked;
+    v->unlinked = true;
+    c->unlinked_since = now;
+    if (c->memory_saver)
+        vpa_cluster_settle(c);
 }
 
 void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *member)
@@ -275,6 +309,7 @@ struct vpa_autoscaler *vpa_cluster_find_vpa(const struct vpa_cluster *c, const c
 
 void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v)
 {
+    set_linked(c, v);
     unlink_groups(c, v);
     unfile_selector(c, v);
     for (size_t i = 0; i < v->initial_count; i++) {
@@ -365,6 +400,7 @@ size_t vpa_autoscaler_pod_count(const struct vpa_autoscaler *v)
 {
     size_t count = 0;
 
+    vpa_cluster_settle(v->cluster);
     for (size_t i = 0; v->resolved && i < v->group_count; i++)
         count += v->groups[i]->pod_count;
     return count;
@@ -374,6 +410,7 @@ size_t vpa_autoscaler_aggregate_count(const struct vpa_autoscaler *v)
 {
     size_t count = 0;
 
+    vpa_cluster_settle(v->cluster);
     for (size_t i = 0; i < v->group_count; i++) {
         for (const struct vpa_member *m = v->groups[i]->members; m; m = m->next)
             count++;
@@ -502,13 +539,14 @@ int vpa_cluster_set_recommendation(struct vpa_cluster *c, struct vpa_autoscaler 
 
 /* ---- overlaps ---- */
 
-void vpa_cluster_visit_overlaps(const struct vpa_cluster *c,
+void vpa_cluster_visit_overlaps(struct vpa_cluster *c,
                                 void (*visit)(void *ctx, struct vpa_autoscaler *const *vpas,
                                               size_t count),
                                 void *ctx)
 {
     struct vpa_hashed *object;
 
+    vpa_cluster_settle(c);
     for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
         const struct vpa_group *group = (const struct vpa_group *)object;
         size_t count = 0;

@@ -286,6 +286,36 @@ START_TEST(several_vpas_on_one_pod)
 }
 END_TEST
 
+/* Many pods first, many VPAs then: linked in one sweep, and again after a change before that. */
+START_TEST(vpas_in_numbers_find_their_pods)
+{
+    struct vpa_error err;
+    char name[16];
+
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        put_pod(name, vpa_arena_printf(&arena, "{\"app\":\"s%d\",\"i\":\"%d\"}", i % 50, i));
+    }
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof(name), "v%d", i);
+        put(name, "app=nobody");
+        put(name, vpa_arena_printf(&arena, "app=s%d", i));
+    }
+    vpa_cluster_remove_vpa(c, "ns", "v7"); /* before it was linked */
+    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p1", "app", VPA_KIND_CPU, now, 1, now, &err),
+                     0);
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof(name), "v%d", i);
+        struct vpa_autoscaler *v = vpa_cluster_find_vpa(c, "ns", name);
+        if (i == 7)
+            ck_assert_ptr_null(v);
+        else
+            ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 4);
+    }
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("late", "app in (s1,s2)")), 8);
+}
+END_TEST
+
 struct overlap {
     int calls;
     size_t count;
@@ -355,6 +385,7 @@ int main(void)
     tcase_add_test(tc, settings_follow_the_object);
     tcase_add_test(tc, many_vpas_share_a_pair);
     tcase_add_test(tc, several_vpas_on_one_pod);
+    tcase_add_test(tc, vpas_in_numbers_find_their_pods);
     tcase_add_test(tc, overlaps_are_shown);
     tcase_add_test(tc, groups_come_and_go);
     suite_add_tcase(suite, tc);

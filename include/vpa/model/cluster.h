@@ -93,7 +93,7 @@ void vpa_autoscaler_set_checkpoint_written(struct vpa_autoscaler *v, vpa_time t)
 
 /* Calls visit for every set of two or more VPAs (targets resolved) that match the same pods, by
  * name; a pair may come several times, in no fixed order. */
-void vpa_cluster_visit_overlaps(const struct vpa_cluster *c,
+void vpa_cluster_visit_overlaps(struct vpa_cluster *c,
                                 void (*visit)(void *ctx, struct vpa_autoscaler *const *vpas,
                                               size_t count),
                                 void *ctx);
