@@ -34,6 +34,7 @@ def scenario_bad_start(make):
             got, output = outcome(cluster, daemon, *flags)
             assert got == status and text in output, (daemon, flags, got, output[-2000:])
     config = cluster.plane.kubeconfig
+    cluster.install()
     got, output = outcome(cluster, "admission-controller", f"--kubeconfig={config}", "--address=127.0.0.1:0",
                           "--tls-cert-file=/does/not/exist", "--tls-private-key=/does/not/exist", seconds=40,
                           env=cluster.env)
