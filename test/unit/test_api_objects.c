@@ -384,14 +384,14 @@ START_TEST(decodes_scales)
 END_TEST
 
 static const char *const leases[] = {
-    "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":\"l\","
-    "\"namespace\":\"n\",\"uid\":\"u\",\"x\":[1.50]},\"spec\":{\"holderIdentity\":\"me\","
-    "\"leaseDurationSeconds\":15,\"acquireTime\":\"2026-08-01T12:00:00.000123Z\",\"renewTime\":"
-    "\"2026-08-01T12:00:01.000000Z\",\"leaseTransitions\":0,\"strategy\":\"s\","
-    "\"preferredHolder\":\"\"}}",
-    "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{},\"spec\":{}}",
-    "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":\"l\"},"
-    "\"spec\":{\"holderIdentity\":\"\"}}",
+    ("{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":\"l\","
+     "\"namespace\":\"n\",\"uid\":\"u\",\"x\":[1.50]},\"spec\":{\"holderIdentity\":\"me\","
+     "\"leaseDurationSeconds\":15,\"acquireTime\":\"2026-08-01T12:00:00.000123Z\",\"renewTime\":"
+     "\"2026-08-01T12:00:01.000000Z\",\"leaseTransitions\":0,\"strategy\":\"s\","
+     "\"preferredHolder\":\"\"}}"),
+    ("{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{},\"spec\":{}}"),
+    ("{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":\"l\"},"
+     "\"spec\":{\"holderIdentity\":\"\"}}"),
 };
 
 START_TEST(leases_round_trip)
