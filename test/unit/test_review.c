@@ -55,6 +55,13 @@ static const struct {
     {"{\"request\":{\"userInfo\":{\"extra\":[]}}}", VPA_INVALID},
     {"{\"request\":{\"userInfo\":{\"extra\":{\"a\":\"b\"}}}}", VPA_INVALID},
     {"{\"request\":{\"subResource\":{}}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":5}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"uid\":5}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"patchType\":[]}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"allowed\":\"yes\"}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"patch\":5}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"patch\":\"!\"}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"warnings\":5}}", VPA_INVALID},
 };
 
 START_TEST(refuses)
@@ -64,6 +71,23 @@ START_TEST(refuses)
 
     ck_assert_int_lt(vpa_review_decode(json_of(bad[_i].text), &request, &err), 0);
     ck_assert_int_eq(err.code, bad[_i].code);
+}
+END_TEST
+
+START_TEST(ignores_a_good_response)
+{
+    struct vpa_review_request request;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_review_decode(json_of("{\"request\":{\"uid\":\"u\"},\"response\":{\"uid\":\"x\","
+                                  "\"allowed\":true,\"patch\":\"W10=\",\"patchType\":null,"
+                                  "\"warnings\":[\"w\"]}}"),
+                          &request, &err),
+        0);
+    ck_assert_str_eq(request.uid, "u");
+    ck_assert_int_eq(vpa_review_decode(json_of("{\"request\":{},\"response\":{}}"), &request, &err),
+                     0);
 }
 END_TEST
 
@@ -211,6 +235,7 @@ static void add(TCase *tc)
 {
     tcase_add_test(tc, decodes);
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
+    tcase_add_test(tc, ignores_a_good_response);
     tcase_add_test(tc, encodes);
     tcase_add_test(tc, statuses_round_trip);
     tcase_add_loop_test(tc, base64_both_ways, 0, VPA_COUNT(pairs));

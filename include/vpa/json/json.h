@@ -8,6 +8,9 @@
  *     const char *name = vpa_json_string(vpa_json_at(root, "metadata.name"));
  *     vpa_json_foreach(item, vpa_json_find(root, "items")) ...
  *
+ * Threads may parse at the same time, each into an arena of its own; a finished document may be
+ * read by any number of threads.
+ *
  * Member names are case-sensitive; of a repeated member the last one counts. All functions take
  * NULL for "absent" and answer as for an absent value, so look-ups chain without checks.
  */
