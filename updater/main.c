@@ -246,7 +246,7 @@ int main(int argc, char **argv)
         .rows = updater_flag_rows, .count = updater_flag_count, .values = &daemon.config};
     struct vpa_metrics metrics = {.table = updater_metrics, .count = updater_metric_count};
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
     struct vpa_error err;
     int status;
 
