@@ -94,12 +94,21 @@ void recommender_free(struct recommender *r)
 
 /* ---- start ---------------------------------------------------------------------------------------- */
 
+/* VPAs before pods: a label set that appears looks up the few selectors that can match it, a selector that
+ * appears has to look at all label sets. A history from Prometheus, on the other hand, comes before both,
+ * because it is fed with the global settings. */
 int recommender_start(struct recommender *r, struct vpa_error *err)
 {
     feeder_start(r->feeder);
-    /* A history from Prometheus comes before the live pods. */
-    if (!recommender_uses_prometheus(r->config))
-        feeder_start_pods(r->feeder);
+    if (feeder_wait(r->feeder, err) < 0)
+        return -1;
+    if (recommender_uses_prometheus(r->config))
+        return 0;
+    feeder_begin_pass(r->feeder);
+    feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
+    feeder_end_pass(r->feeder);
+    VPA_V(3, "VPAs and controllers are in step");
+    feeder_start_pods(r->feeder);
     return feeder_wait(r->feeder, err);
 }
 
@@ -163,6 +172,7 @@ int recommender_load_history(struct recommender *r, struct vpa_error *err)
     if (recommender_uses_prometheus(r->config)) {
         result = load_prometheus(r, err);
     } else {
+        VPA_V(3, "Pods are in step", VPA_KV("pods", (int64_t)vpa_cluster_pod_count(r->cluster)));
         feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
         result = load_checkpoints(r, err);
     }
