@@ -6,33 +6,50 @@
 
 #include "vpa/base/mem.h"
 
-#define SEPARATOR "\x01"
+#define SEPARATOR '\x01'
+#define SEPARATOR_TEXT "\x01"
 
 static char *pair_key(const char *ns, const char *vpa, const char *container)
 {
-    return vpa_xprintf("%s" SEPARATOR "%s" SEPARATOR "%s", ns, vpa, container);
+    return vpa_xprintf("%s" SEPARATOR_TEXT "%s" SEPARATOR_TEXT "%s", ns, vpa, container);
+}
+
+/* The three parts of a key, cut apart in a copy. */
+struct parts {
+    char *text;
+    const char *ns;
+    const char *vpa;
+    const char *container;
+};
+
+static struct parts split_key(const char *key)
+{
+    struct parts p = {.text = vpa_xstrdup(key)};
+    char *first = strchr(p.text, SEPARATOR);
+    char *second = strchr(first + 1, SEPARATOR);
+
+    *first = '\0';
+    *second = '\0';
+    p.ns = p.text;
+    p.vpa = first + 1;
+    p.container = second + 1;
+    return p;
 }
 
 static void entry_free(struct checkpoint_entry *entry)
 {
     free(entry->key);
-    free((char *)entry->ns);
-    free(entry->name);
+    free(entry->other_name);
     free(entry->unreadable);
     free(entry);
 }
 
 void checkpoint_names_clear_objects(struct checkpoint_names *names)
 {
-    size_t i = 0;
-    const char *key;
-    void *value;
-
-    while (vpa_table_next(&names->objects, &i, &key, &value)) {
-        free((char *)key);
-        free(value);
-    }
-    vpa_table_clear(&names->objects);
+    free(names->objects);
+    names->objects = NULL;
+    names->object_count = 0;
+    names->object_capacity = 0;
 }
 
 void checkpoint_names_release(struct checkpoint_names *names)
@@ -44,33 +61,76 @@ void checkpoint_names_release(struct checkpoint_names *names)
     while (vpa_table_next(&names->entries, &i, &key, &value))
         entry_free(value);
     vpa_table_release(&names->entries);
-    checkpoint_names_clear_objects(names);
-    vpa_table_release(&names->objects);
+    free(names->objects);
+}
+
+/* ---- objects -------------------------------------------------------------------------------------- */
+
+static uint64_t name_hash(const char *ns, const char *object)
+{
+    vpa_auto_free char *text = vpa_xprintf("%s" SEPARATOR_TEXT "%s", ns, object);
+
+    return vpa_hash_bytes(text, strlen(text));
+}
+
+/* Slot of the name, or the free one where it belongs. */
+static struct checkpoint_object *slot_of(const struct checkpoint_names *names, uint64_t name)
+{
+    size_t mask = names->object_capacity - 1;
+    size_t i = (size_t)name & mask;
+
+    while ((names->objects[i].name | names->objects[i].owner) != 0 && names->objects[i].name != name)
+        i = (i + 1) & mask;
+    return &names->objects[i];
+}
+
+static void grow(struct checkpoint_names *names)
+{
+    struct checkpoint_names bigger = {
+        .object_capacity = names->object_capacity ? names->object_capacity * 2 : 64};
+
+    bigger.objects = vpa_xcalloc(bigger.object_capacity, sizeof *bigger.objects);
+    for (size_t i = 0; i < names->object_capacity; i++)
+        if ((names->objects[i].name | names->objects[i].owner) != 0)
+            *slot_of(&bigger, names->objects[i].name) = names->objects[i];
+    free(names->objects);
+    names->objects = bigger.objects;
+    names->object_capacity = bigger.object_capacity;
+}
+
+static void note_owner(struct checkpoint_names *names, const char *ns, const char *object,
+                       const char *key)
+{
+    uint64_t name = name_hash(ns, object);
+
+    if (names->object_count * 4 >= names->object_capacity * 3)
+        grow(names);
+    struct checkpoint_object *slot = slot_of(names, name);
+    if ((slot->name | slot->owner) != 0)
+        return;
+    *slot = (struct checkpoint_object){name, vpa_hash_bytes(key, strlen(key))};
+    names->object_count++;
 }
 
 void checkpoint_names_found(struct checkpoint_names *names, const char *ns, const char *object,
                             const char *vpa, const char *container)
 {
-    vpa_auto_free char *key = vpa_xprintf("%s" SEPARATOR "%s", ns, object);
+    vpa_auto_free char *key = pair_key(ns, vpa, container);
 
-    if (vpa_table_find(&names->objects, key))
-        return; /* an object has one owner: the first that was seen */
-    vpa_table_put(&names->objects, VPA_STEAL(key), pair_key(ns, vpa, container));
+    note_owner(names, ns, object, key);
 }
 
-/* One block holds the three texts; ns points at its start. */
-static void set_texts(struct checkpoint_entry *entry, const char *ns, const char *vpa,
-                      const char *container)
+/* Whether an object of that name belongs to another pair. */
+static bool is_taken(const struct checkpoint_names *names, const char *ns, const char *object,
+                     const char *key)
 {
-    size_t ns_size = strlen(ns) + 1;
-    size_t vpa_size = strlen(vpa) + 1;
-    size_t container_size = strlen(container) + 1;
-    char *texts = vpa_xmalloc(ns_size + vpa_size + container_size);
-
-    entry->ns = memcpy(texts, ns, ns_size);
-    entry->vpa = memcpy(texts + ns_size, vpa, vpa_size);
-    entry->container = memcpy(texts + ns_size + vpa_size, container, container_size);
+    if (names->object_capacity == 0)
+        return false;
+    const struct checkpoint_object *slot = slot_of(names, name_hash(ns, object));
+    return (slot->name | slot->owner) != 0 && slot->owner != vpa_hash_bytes(key, strlen(key));
 }
+
+/* ---- entries -------------------------------------------------------------------------------------- */
 
 struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, const char *ns,
                                                 const char *vpa, const char *container)
@@ -81,15 +141,18 @@ struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, 
     if (!entry) {
         entry = vpa_xcalloc(1, sizeof *entry);
         entry->key = VPA_STEAL(key);
-        entry->due = VPA_TIME_UNSET;
-        set_texts(entry, ns, vpa, container);
         vpa_table_put(&names->entries, entry->key, entry);
     }
     return entry;
 }
 
+const char *checkpoint_entry_container(const struct checkpoint_entry *entry)
+{
+    return strrchr(entry->key, SEPARATOR) + 1;
+}
+
 /* FNV-1a: the suffix has to be the same in every process. */
-static uint32_t name_hash(const char *text)
+static uint32_t suffix_hash(const char *text)
 {
     uint32_t h = 2166136261u;
 
@@ -98,19 +161,22 @@ static uint32_t name_hash(const char *text)
     return h;
 }
 
-void checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_entry *entry)
+char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_entry *entry)
 {
-    if (entry->name)
-        return;
-    char *name = vpa_xprintf("%s-%s", entry->vpa, entry->container);
-    vpa_auto_free char *key = vpa_xprintf("%s" SEPARATOR "%s", entry->ns, name);
-    const char *owner = vpa_table_find(&names->objects, key);
-    if (owner && strcmp(owner, entry->key) != 0) {
+    struct parts p = split_key(entry->key);
+    char *name = vpa_xprintf("%s-%s", p.vpa, p.container);
+
+    if (!entry->named && is_taken(names, p.ns, name, entry->key))
+        entry->other_name = vpa_xprintf("%s-%08" PRIx32, name, suffix_hash(entry->key));
+    if (entry->other_name) {
         free(name);
-        name = vpa_xprintf("%s-%s-%08" PRIx32, entry->vpa, entry->container, name_hash(entry->key));
+        name = vpa_xstrdup(entry->other_name);
     }
-    entry->name = name;
-    checkpoint_names_found(names, entry->ns, name, entry->vpa, entry->container);
+    if (!entry->named) /* the object will exist soon: a second pair that asks for it finds it taken */
+        note_owner(names, p.ns, name, entry->key);
+    entry->named = true;
+    free(p.text);
+    return name;
 }
 
 void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster)
@@ -121,8 +187,11 @@ void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_clu
 
     while (vpa_table_next(&names->entries, &i, &key, &value)) {
         struct checkpoint_entry *entry = value;
+        struct parts p = split_key(key);
+        bool gone = !vpa_cluster_find_vpa(cluster, p.ns, p.vpa);
 
-        if (vpa_cluster_find_vpa(cluster, entry->ns, entry->vpa))
+        free(p.text);
+        if (!gone)
             continue;
         vpa_table_remove(&names->entries, key);
         entry_free(entry);

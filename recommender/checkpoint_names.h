@@ -4,6 +4,9 @@
  * The name of an object is <vpa>-<container>, so two pairs can ask for the same one ("a-b" and "c", "a" and
  * "b-c"). The pair that has the object on the API server, by its spec, keeps it; the other one gets a name
  * with a hash behind it. Objects are always recognised by their spec.
+ *
+ * Tens of thousands of these exist: an object is remembered by two hashes, and an entry has no text but its
+ * key.
  */
 #ifndef RECOMMENDER_CHECKPOINT_NAMES_H
 #define RECOMMENDER_CHECKPOINT_NAMES_H
@@ -18,23 +21,27 @@
 #define CHECKPOINT_UNREADABLE_ANNOTATION "vpa.autoscaling.k8s.io/unreadable-since"
 
 struct checkpoint_entry { /* of one (VPA, container) */
-    char *key;            /* checkpoint_key */
-    const char *ns;
-    const char *vpa;
-    const char *container;
-    char *name;         /* of the object; NULL until the first write */
-    bool written;       /* by this process */
-    uint64_t content;   /* hash of what was written last */
-    vpa_time due;       /* written again then, changed or not */
+    char *key;          /* namespace, VPA, container; see checkpoint_entry_container */
+    char *other_name;   /* of the object; NULL: <vpa>-<container> */
     char *unreadable;   /* source of the stored object that could not be loaded, until it is kept aside */
+    uint64_t content;   /* hash of what was written last */
+    int64_t due;        /* Unix seconds: written again then, changed or not */
+    bool named;         /* the name was decided on */
+    bool written;       /* by this process */
+};
+struct checkpoint_object {
+    uint64_t name;  /* hash of namespace and name */
+    uint64_t owner; /* hash of the key */
 };
 struct checkpoint_names {
     struct vpa_table entries; /* key -> struct checkpoint_entry */
-    struct vpa_table objects; /* namespace and object name -> key of its owner (heap text) */
+    struct checkpoint_object *objects; /* open addressing; a slot with both hashes 0 is free */
+    size_t object_count;
+    size_t object_capacity; /* power of two */
 };
 
 void checkpoint_names_release(struct checkpoint_names *names);
-/* The object exists and belongs to that pair. */
+/* The object exists and belongs to that pair; the first owner that is told counts. */
 void checkpoint_names_found(struct checkpoint_names *names, const char *ns, const char *object,
                             const char *vpa, const char *container);
 /* Forgets which objects exist (before a new list of them). */
@@ -42,8 +49,9 @@ void checkpoint_names_clear_objects(struct checkpoint_names *names);
 /* Entry of the pair, made when new. */
 struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, const char *ns,
                                                 const char *vpa, const char *container);
-/* Decides on entry->name. */
-void checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_entry *entry);
+const char *checkpoint_entry_container(const struct checkpoint_entry *entry);
+/* Name of the object, decided on at the first call; heap text that the caller frees. */
+char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_entry *entry);
 /* Drops the entries of VPAs that left the model. */
 void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster);
 

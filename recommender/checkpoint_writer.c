@@ -36,6 +36,7 @@ enum stage {
 
 struct job { /* one container */
     struct checkpoint_entry *entry;
+    char *name;   /* of the object */
     char *status; /* JSON */
     uint64_t content;
 };
@@ -76,25 +77,27 @@ static uint64_t content_hash(const char *status)
     return vpa_hash_bytes(vpa_or_empty(rest), rest ? strlen(rest) : 0);
 }
 
-static vpa_time next_due(const struct writer *w, const struct checkpoint_entry *entry, vpa_time now)
+static int64_t next_due(const struct writer *w, const struct checkpoint_entry *entry, vpa_time now)
 {
     const struct recommender_config *config = w->c->options.config;
-    vpa_duration period = config->checkpoint_max_age;
+    vpa_duration max_age = config->checkpoint_max_age;
+    int64_t now_s = vpa_time_unix_nanos(now) / VPA_SECOND;
 
-    if (period <= 0)
-        return now;
     /* A pass comes up to one interval late. */
-    if (period > 2 * config->interval)
-        period -= config->interval;
-    uint64_t phase = vpa_hash_bytes(entry->key, strlen(entry->key)) % (uint64_t)period;
-    return now + period - (now - (vpa_time)phase) % period;
+    if (max_age > 2 * config->interval)
+        max_age -= config->interval;
+    int64_t period = max_age / VPA_SECOND;
+    if (period <= 0)
+        return now_s;
+    int64_t phase = (int64_t)(vpa_hash_bytes(entry->key, strlen(entry->key)) % (uint64_t)period);
+    return now_s + period - ((now_s - phase) % period + period) % period;
 }
 
 static bool is_unchanged(const struct worker *worker, const struct checkpoint_entry *entry,
                          uint64_t content)
 {
     return entry->written && !entry->unreadable && entry->content == content &&
-           worker->now < entry->due;
+           vpa_time_unix_nanos(worker->now) / VPA_SECOND < entry->due;
 }
 
 static void on_container(void *ctx, const char *container, const struct vpa_checkpoint_status *status)
@@ -116,10 +119,11 @@ static void on_container(void *ctx, const char *container, const struct vpa_chec
         vpa_buf_release(&text);
         return;
     }
-    checkpoint_names_assign(&c->names, entry);
     VPA_GROW(worker->jobs, worker->job_count, worker->job_capacity);
-    worker->jobs[worker->job_count++] =
-        (struct job){.entry = entry, .status = vpa_buf_take(&text), .content = content};
+    worker->jobs[worker->job_count++] = (struct job){.entry = entry,
+                                                     .name = checkpoint_names_assign(&c->names, entry),
+                                                     .status = vpa_buf_take(&text),
+                                                     .content = content};
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
@@ -175,7 +179,7 @@ static void send_patch(struct worker *worker)
     vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 100);
     vpa_buf_printf(&body, "[{\"op\":\"replace\",\"path\":\"/status\",\"value\":%s}]", job->status);
     worker->stage = STAGE_PATCH;
-    send_call(worker, VPA_KUBE_PATCH_JSON, job->entry->name, &body);
+    send_call(worker, VPA_KUBE_PATCH_JSON, job->name, &body);
 }
 
 static void send_create(struct worker *worker)
@@ -186,12 +190,12 @@ static void send_create(struct worker *worker)
 
     vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 4096);
     vpa_json_writer_init(&w, &body);
-    put_head(&w, job->entry->name);
+    put_head(&w, job->name);
     vpa_json_close_object(&w);
     vpa_json_key(&w, "spec");
     vpa_json_open_object(&w);
-    vpa_json_member_string_opt(&w, "vpaObjectName", job->entry->vpa);
-    vpa_json_member_string_opt(&w, "containerName", job->entry->container);
+    vpa_json_member_string_opt(&w, "vpaObjectName", vpa_autoscaler_name(worker->vpa));
+    vpa_json_member_string_opt(&w, "containerName", checkpoint_entry_container(job->entry));
     vpa_json_close_object(&w);
     vpa_json_key(&w, "status");
     vpa_json_put_raw(&w, job->status, strlen(job->status));
@@ -202,7 +206,7 @@ static void send_create(struct worker *worker)
 
 static char *kept_name(const struct job *job)
 {
-    return vpa_xprintf("%s" CHECKPOINT_UNREADABLE_SUFFIX, job->entry->name);
+    return vpa_xprintf("%s" CHECKPOINT_UNREADABLE_SUFFIX, job->name);
 }
 
 /* The unreadable object under another name: spec and status as they were. */
@@ -256,8 +260,9 @@ static void report(const struct worker *worker, const char *message)
 {
     const struct job *job = job_of(worker);
 
-    VPA_ERROR(message, VPA_KV("namespace", job->entry->ns), VPA_KV("checkpoint", job->entry->name),
-              VPA_KV("container", job->entry->container), VPA_KERR(&worker->err));
+    VPA_ERROR(message, VPA_KV("namespace", vpa_autoscaler_ns(worker->vpa)),
+              VPA_KV("checkpoint", job->name),
+              VPA_KV("container", checkpoint_entry_container(job->entry)), VPA_KERR(&worker->err));
 }
 
 static void on_kept(struct worker *worker)
@@ -265,11 +270,12 @@ static void on_kept(struct worker *worker)
     struct checkpoint_entry *entry = job_of(worker)->entry;
     vpa_auto_free char *name = kept_name(job_of(worker));
     vpa_auto_free char *message = vpa_xprintf(
-        "Checkpoint %s could not be read; it was kept as %s and is written anew", entry->name, name);
+        "Checkpoint %s could not be read; it was kept as %s and is written anew",
+        job_of(worker)->name, name);
     struct vpa_object_ref ref = {.api_version = VPA_GROUP_VERSION,
                                  .kind = "VerticalPodAutoscaler",
-                                 .ns = entry->ns,
-                                 .name = entry->vpa,
+                                 .ns = vpa_autoscaler_ns(worker->vpa),
+                                 .name = vpa_autoscaler_name(worker->vpa),
                                  .uid = vpa_autoscaler_object(worker->vpa)->meta.uid};
 
     vpa_events_record_warning(worker->writer->c->options.events, &ref, "UnreadableCheckpoint", message);
@@ -290,7 +296,7 @@ static void on_written(struct worker *worker)
 
 static void on_patch_failed(struct worker *worker)
 {
-    vpa_auto_free char *missing = vpa_xprintf("\"%s\" not found", job_of(worker)->entry->name);
+    vpa_auto_free char *missing = vpa_xprintf("\"%s\" not found", job_of(worker)->name);
 
     if (strstr(worker->err.text, missing)) {
         send_create(worker);
@@ -354,8 +360,10 @@ static void handle_answer(struct worker *worker)
 
 static void drop_jobs(struct worker *worker)
 {
-    for (size_t i = 0; i < worker->job_count; i++)
+    for (size_t i = 0; i < worker->job_count; i++) {
+        free(worker->jobs[i].name);
         free(worker->jobs[i].status);
+    }
     worker->job_count = 0;
     worker->next_job = 0;
 }

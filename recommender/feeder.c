@@ -77,6 +77,7 @@ struct feeder {
     size_t pod_op_capacity;
     struct vpa_buf pod_names; /* of the list under way */
     struct vpa_oom_queue ooms;
+    struct vpa_arena scratch; /* of one event */
 };
 
 /* Names of one list: 64 MiB are a million pods. */
@@ -129,7 +130,14 @@ static int on_vpa(void *ctx, enum vpa_reflector_event event, const struct vpa_js
         return 0;
     }
 
+    /* Decoded twice: the first time tells how much memory it takes, so that 10,000 of them waste none. */
+    struct vpa_object trial;
+    vpa_arena_clear(&f->scratch);
+    size_t before = f->scratch.used;
+    if (vpa_object_decode(&f->scratch, json, &trial, err) < 0)
+        return -1;
     struct observed *o = vpa_xcalloc(1, sizeof *o);
+    vpa_arena_init(&o->arena, f->scratch.used - before);
     if (vpa_object_decode(&o->arena, json, &o->object, err) < 0) {
         observed_free(o);
         return -1;
@@ -484,6 +492,7 @@ void feeder_free(struct feeder *f)
     free(f->pod_ops);
     vpa_buf_release(&f->pod_names);
     vpa_oom_queue_release(&f->ooms);
+    vpa_arena_release(&f->scratch);
     free(f);
 }
 

@@ -108,8 +108,8 @@ int recommender_start(struct recommender *r, struct vpa_error *err)
     feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
     feeder_end_pass(r->feeder);
     VPA_V(3, "VPAs and controllers are in step");
-    feeder_start_pods(r->feeder);
-    return feeder_wait(r->feeder, err);
+    feeder_start_pods(r->feeder); /* they come while the checkpoints are read */
+    return 0;
 }
 
 static int fetch_history(struct recommender *r, const struct prom_plan *plan)
@@ -149,7 +149,8 @@ static int load_prometheus(struct recommender *r, struct vpa_error *err)
     return feeder_wait(r->feeder, err);
 }
 
-/* Until it works: going on without would overwrite histories that were not read. */
+/* Pods that arrive meanwhile may go into the model: each checkpoint is loaded in one go.
+ * Until it works: going on without would overwrite histories that were not read. */
 static int load_checkpoints(struct recommender *r, struct vpa_error *err)
 {
     vpa_duration wait = LOAD_BACKOFF_FIRST;
@@ -164,19 +165,20 @@ static int load_checkpoints(struct recommender *r, struct vpa_error *err)
     return 0;
 }
 
+static int load_stored(struct recommender *r, struct vpa_error *err)
+{
+    feeder_begin_pass(r->feeder);
+    feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
+    feeder_end_pass(r->feeder);
+    if (load_checkpoints(r, err) < 0)
+        return -1;
+    return feeder_wait(r->feeder, err);
+}
+
 int recommender_load_history(struct recommender *r, struct vpa_error *err)
 {
-    int result;
+    int result = recommender_uses_prometheus(r->config) ? load_prometheus(r, err) : load_stored(r, err);
 
-    feeder_begin_pass(r->feeder);
-    if (recommender_uses_prometheus(r->config)) {
-        result = load_prometheus(r, err);
-    } else {
-        VPA_V(3, "Pods are in step", VPA_KV("pods", (int64_t)vpa_cluster_pod_count(r->cluster)));
-        feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
-        result = load_checkpoints(r, err);
-    }
-    feeder_end_pass(r->feeder);
     malloc_trim(0); /* what the lists needed for a moment */
     return result;
 }

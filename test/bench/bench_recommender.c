@@ -572,7 +572,7 @@ static pid_t start_recommender(const char *self, const char *kubeconfig)
     vpa_auto_free char *program = vpa_xprintf("%s/vpa-recommender", folder);
     vpa_auto_free char *config = vpa_xprintf("--kubeconfig=%s", kubeconfig);
     vpa_auto_free char *interval =
-        vpa_xprintf("--recommender-interval=%s", settings.start ? "1s" : "10s");
+        vpa_xprintf("--recommender-interval=%s", settings.start ? "100ms" : "10s");
     pid_t pid = fork();
 
     if (pid == 0) {
@@ -620,7 +620,7 @@ static void measure_start(pid_t pid, int64_t begin)
     while (atomic_load(&shared->first_status_ns) == 0)
         usleep(200);
     struct usage u = usage_of(pid);
-    printf("first status after %.3f s (1 s of it the interval), %.3f CPU s, %.1f MiB resident (peak %.1f)\n",
+    printf("first status after %.3f s (0.1 s of it the interval), %.3f CPU s, %.1f MiB resident (peak %.1f)\n",
            (double)(atomic_load(&shared->first_status_ns) - begin) / 1e9, u.cpu_s, u.resident_mib, u.peak_mib);
 }
 
