@@ -279,7 +279,7 @@ static void log_row(const struct vpa_flags *flags, const struct vpa_flag *row)
     format_preset(row, &preset);
     if (vpa_log_enabled(2, __FILE__)) {
         vpa_buf_printf(&line, "FLAG: --%s=", row->name);
-        vpa_quote_go(&line, vpa_buf_text(&value));
+        vpa_quote_go(&line, row->secret && value.len > 0 ? "***" : vpa_buf_text(&value));
         vpa_log_text(VPA_LOG_INFO, __FILE__, __LINE__, vpa_buf_text(&line));
     }
     if (row->note && strcmp(vpa_buf_text(&value), vpa_buf_text(&preset)) != 0)

@@ -68,6 +68,7 @@ struct vpa_flag {
     const char *text_preset; /* strings; NULL means "" */
     const char *help;
     const char *note; /* "accepted, has no effect: <note>"; NULL when the flag does something */
+    bool secret;      /* the value never shows in the log */
 };
 
 struct vpa_flags {
