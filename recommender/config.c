@@ -108,9 +108,9 @@ static const struct vpa_flag rows[] = {
     ROW(STRING, "container-name-label", prometheus.container_name_label, "name",
         "Label with the container name in container metrics and external metrics"),
     ROW(STRING, "username", prometheus.username, "", "User of Prometheus (basic authentication)"),
-    ROW(STRING, "password", prometheus.password, "", "Password of that user"),
+    ROW(STRING, "password", prometheus.password, "", "Password of that user", .secret = true),
     ROW(STRING, "prometheus-bearer-token", prometheus.bearer_token, "",
-        "Bearer token for Prometheus; wins over basic authentication"),
+        "Bearer token for Prometheus; wins over basic authentication", .secret = true),
     ROW(STRING, "prometheus-bearer-token-file", prometheus_token_file, "",
         "File with that token, read once at start"),
 

@@ -58,7 +58,10 @@ static const char *read_env(void *ctx, const char *name)
 
 static void fail(struct daemon *d, int status, const char *message, const struct vpa_error *err)
 {
-    VPA_ERROR(message, VPA_KERR(err));
+    if (status == EXIT_FATAL)
+        VPA_LOG_(VPA_LOG_FATAL, message, VPA_KERR(err));
+    else
+        VPA_ERROR(message, VPA_KERR(err));
     d->exit_status = status;
 }
 
@@ -81,7 +84,7 @@ static void on_lost(void *ctx)
 {
     struct daemon *d = ctx;
 
-    VPA_ERROR("lost master");
+    VPA_LOG_(VPA_LOG_FATAL, "lost master");
     d->exit_status = EXIT_FATAL;
     vpa_loop_stop(d->loop);
 }
