@@ -249,7 +249,7 @@ static char *encode_token(struct vpa_arena *a, int64_t rv, const char *start)
     char *out = vpa_arena_alloc(a, len * 4 / 3 + 4);
 
     for (size_t i = 0; i < len; i += 3) {
-        unsigned v = (unsigned char)text[i] << 16u;
+        unsigned v = (unsigned)(unsigned char)text[i] << 16;
         if (i + 1 < len)
             v |= (unsigned)(unsigned char)text[i + 1] << 8;
         if (i + 2 < len)
