@@ -11,10 +11,13 @@
 
 /* ---- histogram ---- */
 
-/* Optional sign and digits in the int64 range: "07" and "+7" are 7. */
-static bool read_bucket(const char *text, int64_t *out)
+/* Optional sign and digits in the int64 range: "07" and "+7" are 7. *canonical: the text is the
+ * only one for that number. */
+static bool read_bucket(const char *text, int64_t *out, bool *canonical)
 {
     const char *digits = text + (*text == '-' || *text == '+');
+
+    *canonical = *text != '+' && (*digits != '0' || strcmp(text, "0") == 0);
 
     if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits))
         return false;
@@ -59,6 +62,7 @@ static int decode_weights(struct vpa_arena *arena, const struct vpa_json *node,
 {
     size_t members = vpa_json_count(node), count = 0;
     struct vpa_bucket_weight *items = NULL;
+    bool canonical, search = false;
 
     if (!vpa_json_is_null(node) && !vpa_json_is_object(node))
         return vpa_json_wrong_type(node, "object", err);
@@ -69,13 +73,17 @@ static int decode_weights(struct vpa_arena *arena, const struct vpa_json *node,
     vpa_json_foreach (member, node) {
         struct vpa_bucket_weight entry;
 
-        if (!read_bucket(vpa_json_name(member), &entry.bucket))
+        if (!read_bucket(vpa_json_name(member), &entry.bucket, &canonical))
             return vpa_fail(err, VPA_INVALID, "bucket \"%.100s\" is no integer",
                             vpa_json_name(member));
         if (!read_weight(member, &entry.weight))
             return vpa_fail(err, VPA_INVALID, "bucket %" PRId64 ": weight is no 32-bit integer",
                             entry.bucket);
-        enter(items, &count, entry);
+        search |= !canonical; /* members with canonical names alone are all different */
+        if (search)
+            enter(items, &count, entry);
+        else
+            items[count++] = entry;
     }
     if (count > 1)
         qsort(items, count, sizeof(*items), compare_buckets);

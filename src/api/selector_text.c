@@ -66,7 +66,7 @@ static int unexpected(const struct parser *ps, const char *expected)
     return vpa_fail(ps->err, VPA_INVALID, "found '%s'%s", ps->word, expected);
 }
 
-/* A set of strings, grown in the arena; texts sorted, each once. */
+/* Strings in the order of the text, grown in the arena; settle() makes a sorted set of them. */
 struct values {
     const char **items;
     size_t count;
@@ -75,12 +75,6 @@ struct values {
 
 static void insert(struct vpa_arena *arena, struct values *values, const char *text)
 {
-    size_t at = 0;
-
-    while (at < values->count && strcmp(values->items[at], text) < 0)
-        at++;
-    if (at < values->count && strcmp(values->items[at], text) == 0)
-        return;
     if (values->count == values->capacity) {
         size_t capacity = values->capacity ? 2 * values->capacity : 4;
         const char **grown = vpa_arena_alloc(arena, capacity * sizeof(*grown));
@@ -89,10 +83,25 @@ static void insert(struct vpa_arena *arena, struct values *values, const char *t
         values->items = grown;
         values->capacity = capacity;
     }
-    memmove(values->items + at + 1, values->items + at,
-            (values->count - at) * sizeof(*values->items));
-    values->items[at] = text;
-    values->count++;
+    values->items[values->count++] = text;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void settle(struct values *values)
+{
+    size_t n = 0;
+
+    if (values->count < 2)
+        return;
+    qsort(values->items, values->count, sizeof(*values->items), compare_texts);
+    for (size_t i = 0; i < values->count; i++)
+        if (n == 0 || strcmp(values->items[n - 1], values->items[i]) != 0)
+            values->items[n++] = values->items[i];
+    values->count = n;
 }
 
 /* Words and commas up to, not including, the ')'. */
@@ -204,6 +213,7 @@ static int parse_requirement(struct parser *ps, struct vpa_requirement *out)
         if ((list ? parse_list(ps, &values) : parse_value(ps, &values)) < 0)
             return -1;
     }
+    settle(&values);
     r.values = values.items;
     r.value_count = values.count;
     if (vpa_check_requirement(&r, ps->err) < 0)
