@@ -15,12 +15,6 @@ static int decode_opt_quantity(struct vpa_arena *arena, const struct vpa_json *n
     return vpa_quantity_decode(arena, node, &q->value, err);
 }
 
-static int decode_selector(struct vpa_arena *arena, const struct vpa_json *node, void *out,
-                           struct vpa_error *err)
-{
-    return vpa_selector_decode(arena, node, out, err);
-}
-
 static int decode_resource_policy(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                                   struct vpa_error *err)
 {
@@ -143,6 +137,25 @@ static int decode_recommenders(struct vpa_arena *arena, const struct vpa_json *n
     return 0;
 }
 
+/* S8. A selector that does not convert leaves the object readable, so that somebody can be told. */
+static int decode_selector(struct vpa_arena *arena, const struct vpa_json *node,
+                           struct vpa_object *out, struct vpa_error *err)
+{
+    struct vpa_error why;
+
+    out->selector = (struct vpa_selector){.nothing = true};
+    out->selector_error = NULL;
+    if (vpa_json_is_null(node))
+        return 0;
+    if (!vpa_json_is_object(node)) {
+        vpa_json_wrong_type(node, "object", err);
+        return vpa_wrap(err, "spec.selector");
+    }
+    if (vpa_selector_decode(arena, node, &out->selector, &why) < 0)
+        out->selector_error = vpa_arena_strdup(arena, why.text);
+    return 0;
+}
+
 /* ---- status ---- */
 
 static const struct vpa_json_field container_fields[] = {
@@ -256,7 +269,6 @@ static const struct vpa_json_field object_fields[] = {
     VPA_JSON_NESTED(struct vpa_object, target_ref, "spec.targetRef", &target_shape, 0),
     VPA_JSON_PRESENT(struct vpa_object, target_ref.present, "spec.targetRef"),
     VPA_JSON_PRESENT(struct vpa_object, has_selector, "spec.selector"),
-    VPA_JSON_CUSTOM(struct vpa_object, selector, "spec.selector", decode_selector),
     VPA_JSON_PRESENT(struct vpa_object, has_update_policy, "spec.updatePolicy"),
     VPA_JSON_STRING(struct vpa_object, update_mode, "spec.updatePolicy.updateMode",
                     VPA_JSON_NULLABLE),
@@ -288,7 +300,8 @@ int vpa_object_decode(struct vpa_arena *arena, const struct vpa_json *object,
         return vpa_json_wrong_type(object, "object", err);
     if (vpa_json_decode(arena, object, &object_shape, &vpa, err) < 0)
         return -1;
-    if (decode_recommenders(arena, vpa_json_at(object, "spec.recommenders"), &vpa, err) < 0)
+    if (decode_recommenders(arena, vpa_json_at(object, "spec.recommenders"), &vpa, err) < 0 ||
+        decode_selector(arena, vpa_json_at(object, "spec.selector"), &vpa, err) < 0)
         return -1;
     *out = vpa;
     return 0;

@@ -173,13 +173,16 @@ static bool is_mode(const char *mode)
     return false;
 }
 
-/* S8: exactly one of targetRef and selector. */
+/* S8: exactly one of targetRef and selector, and one that can be used. */
 static void check_target(struct vpa_findings *f, const struct vpa_object *vpa)
 {
     if (!vpa->target_ref.present && !vpa->has_selector)
         required(f, "spec.targetRef", "either targetRef or selector must be specified");
     else if (vpa->target_ref.present && vpa->has_selector)
         forbidden(f, "spec.selector", "may not be specified together with targetRef");
+    if (vpa->selector_error)
+        add_cause(f, "FieldValueInvalid", "spec.selector",
+                  vpa_arena_printf(f->arena, "Invalid value: %s", vpa->selector_error));
 }
 
 static void check_mode(struct vpa_findings *f, const struct vpa_object *vpa,

@@ -91,6 +91,8 @@ static const struct {
     {"\"x\":1", "spec.targetRef: Required value: either targetRef or selector must be specified"},
     {"\"targetRef\":null,\"selector\":null",
      "spec.targetRef: Required value: either targetRef or selector must be specified"},
+    {"\"selector\":{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Has\"}]}",
+     "spec.selector: Invalid value: \"Has\" is not a valid label selector operator"},
     {TARGET ",\"selector\":{\"matchLabels\":{\"a\":\"b\"}}",
      "spec.selector: Forbidden: may not be specified together with targetRef"},
 };

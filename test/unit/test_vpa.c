@@ -112,6 +112,9 @@ START_TEST(defaults)
     ck_assert_str_eq(vpa_object_mode(&vpa), "Recreate");
     ck_assert(vpa.startup_boost.present && !vpa.startup_boost.has_cpu);
     ck_assert(vpa.has_selector && vpa.selector.count == 1 && vpa.recommendation.present);
+    ck_assert_ptr_null(vpa.selector_error);
+    vpa = object_of("{\"spec\":{\"selector\":{\"matchLabels\":{\"-\":\"\"}}}}");
+    ck_assert(vpa.has_selector && vpa.selector.nothing && vpa.selector_error != NULL);
     vpa = object_of(full);
     ck_assert_str_eq(vpa_object_mode(&vpa), "InPlace");
 }
@@ -146,6 +149,7 @@ static const struct {
     const char *text, *error;
 } bad[] = {
     {"[]", "object expected, got array"},
+    {"{\"spec\":{\"selector\":5}}", "spec.selector: object expected, got number"},
     {"{\"spec\":5}", "spec.targetRef: object expected, got number"},
     {"{\"spec\":{\"targetRef\":\"x\"}}", "spec.targetRef: object expected, got string"},
     {"{\"spec\":{\"recommenders\":{}}}", "spec.recommenders: array expected, got object"},

@@ -90,6 +90,7 @@ struct vpa_object { /* one VerticalPodAutoscaler */
     struct vpa_target_ref target_ref;
     bool has_selector; /* S8: spec.selector */
     struct vpa_selector selector;
+    const char *selector_error; /* why the selector cannot be used; it is then "nothing"; or NULL */
     bool has_update_policy;
     const char *update_mode; /* as stored; NULL when absent */
     struct vpa_opt_int32 min_replicas;
