@@ -42,7 +42,10 @@ void target_resolve(struct vpa_owners *owners, const struct vpa_object *vpa,
     *out = (struct target){0};
     if (!ref->present && vpa->has_selector) { /* the VPA brings its own selector (S8) */
         out->selector = vpa->selector;
-        out->resolved = true;
+        out->resolved = vpa->selector_error == NULL;
+        if (vpa->selector_error)
+            out->unsupported =
+                vpa_arena_printf(arena, "Cannot read selector. Reason: %s", vpa->selector_error);
         return;
     }
     if (!ref->present) {
