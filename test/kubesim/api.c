@@ -255,6 +255,8 @@ static int dispatch_sub(struct ctx *c)
 {
     const char *v = c->verb;
 
+    if (!has_subresource(c, c->sub) && c->type->crd && (!strcmp(c->sub, "scale") || !strcmp(c->sub, "status")))
+        return fail_not_found(c, c->type, c->name);
     if (!has_subresource(c, c->sub))
         return fail_details(c, 404, "NotFound", jv_obj(c->a),
                             "the server could not find the requested resource");

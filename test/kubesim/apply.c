@@ -251,9 +251,6 @@ static void drop_empty(struct jv *list)
     }
 }
 
-/* Leaves of `now` whose value differs from `old`. */
-static struct jv *changed_fields(struct ctx *c, const struct jv *old, const struct jv *now);
-
 struct compare {
     struct ctx *c;
     const struct jv *old, *now;
@@ -283,6 +280,7 @@ static void compare_leaf(struct visit *w, const struct schema *s, const char *do
         add_path(w->a, k->out, w->path);
 }
 
+/* Leaves of `now` whose value differs from `old`. */
 static struct jv *changed_fields(struct ctx *c, const struct jv *old, const struct jv *now)
 {
     struct compare k = {c, old, now, jv_obj(c->a)};
@@ -350,7 +348,7 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
 
 struct conflicts {
     struct ctx *c;
-    const struct jv *live, *config, *list;
+    const struct jv *live, *merged, *list;
     struct jv *causes;
     const char *message;
     struct jv *taken; /* what force takes from the others */
@@ -363,7 +361,7 @@ static void conflict_leaf(struct visit *w, const struct schema *s, const char *d
 
     (void)s;
     const struct jv *live = value_at(c->a, c->type, k->live, w->path);
-    if (jv_equal(live, value_at(c->a, c->type, k->config, w->path)))
+    if (jv_equal(live, value_at(c->a, c->type, k->merged, w->path)))
         return;
     jv_each(m, k->list)
     {
@@ -451,16 +449,28 @@ static int report_conflicts(struct ctx *c, const struct conflicts *k)
                                : vpa_arena_printf(c->a, "Apply failed with %zu conflicts: %s", n, k->message));
 }
 
+static struct jv *merge_config(struct ctx *c, struct jv *object, const struct jv *config)
+{
+    const struct jv *meta = jv_get(config, "metadata");
+    struct jv *was = jv_get(object, "metadata");
+
+    object = merge(c->a, c->type->schema, object, config);
+    if (meta)
+        jv_set(c->a, object, "metadata", merge(c->a, schema_builtin("ObjectMeta"), was, meta));
+    return object;
+}
+
 int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, struct jv **out)
 {
     struct vpa_arena *a = c->a;
     struct jv *set = object_fields(a, c->type, config, false);
     struct jv *object = live ? live : jv_obj(a);
     struct jv *list = jv_at(object, "metadata.managedFields");
-    struct conflicts k = {.c = c, .live = object, .config = config, .causes = jv_arr(a), .message = "", .taken = jv_obj(a)};
+    struct conflicts k = {.c = c, .live = object, .causes = jv_arr(a), .message = "", .taken = jv_obj(a)};
 
     list = list ? jv_clone(a, list) : jv_arr(a);
     k.list = list;
+    k.merged = merge_config(c, jv_clone(a, object), config);
     struct visit w = {.a = a, .path = jv_arr(a), .leaf = conflict_leaf, .ctx = &k};
     walk(&w, c->type->schema, set, "");
     if (jv_len(k.causes) && !force)
@@ -476,10 +486,7 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, s
         subtract(gone, jv_get(m->value, "fieldsV1"));
     }
     remove_fields(a, c->type->schema, object, gone, true);
-    struct jv *plain = jv_clone(a, config);
-    object = merge(a, c->type->schema, object, plain);
-    if (jv_get(config, "metadata"))
-        jv_set(a, object, "metadata", merge(a, schema_builtin("ObjectMeta"), jv_get(object, "metadata"), jv_get(config, "metadata")));
+    object = merge_config(c, object, config);
     put_entry(c, list, "Apply", c->sub, set);
     drop_empty(list);
     jv_set(a, jv_ensure(a, object, "metadata"), "managedFields", list);

@@ -105,6 +105,7 @@ struct ctx {
     bool dry_run;
     const char *field_validation; /* Warn by default */
     const char *field_manager;
+    bool ignored_change; /* the request changes what its endpoint ignores */
     bool locked;
 };
 
