@@ -72,7 +72,7 @@ static void on_lost(void *ctx)
 {
     struct daemon *d = ctx;
 
-    VPA_ERROR("lost master");
+    vpa_log_text(VPA_LOG_FATAL, __FILE__, __LINE__, "lost master");
     d->exit_status = EXIT_FATAL;
     vpa_loop_stop(d->loop);
 }
@@ -117,8 +117,14 @@ static int connect_server(struct daemon *d, struct vpa_error *err)
         d->transport = vpa_kube_connect(d->loop, d->kube_config, err);
     if (d->transport)
         return 0;
-    return give_up(d, EXIT_FATAL,
-                   *path ? "Failed to build kubeconfig from file" : "Failed to create config", err);
+    vpa_auto_free char *text =
+        vpa_xprintf("%s: %s",
+                    *path ? "Failed to build kubeconfig from file" : "Failed to create config",
+                    err->text);
+
+    vpa_log_text(VPA_LOG_FATAL, __FILE__, __LINE__, text);
+    d->exit_status = EXIT_FATAL;
+    return -1;
 }
 
 /* Waits for the lease. The lease has a client, and so a rate limit, of its own. */
@@ -257,7 +263,7 @@ int main(int argc, char **argv)
         return status;
     }
     if (updater_config_check(&daemon.config, &status, &err) < 0) {
-        VPA_ERROR("Wrong flags", VPA_KERR(&err));
+        vpa_log_write(VPA_LOG_ERROR, __FILE__, __LINE__, err.text, NULL, 0);
         return status;
     }
     status = run(&daemon, &flags);
