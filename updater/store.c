@@ -26,20 +26,24 @@
 struct item {
     struct collection *home;
     struct item *next_dead;
-    char *key;
-    void *object; /* compact_pod, or an object in the arena */
-    struct vpa_arena arena;
+    void *object; /* a compact_pod, or an arena_object */
     bool seen;
+    char key[];
+};
+
+/* Objects other than pods. */
+struct arena_object {
+    struct vpa_arena arena;
+    void *object; /* in the arena */
 };
 
 struct collection {
     struct store *store;
     struct vpa_table items;
     struct vpa_reflector *reflector;
-    /* Decodes into the item; the scratch arena is cleared by the caller. */
-    int (*decode)(struct vpa_arena *scratch, const struct vpa_json *json, struct item *item,
-                  struct vpa_error *err);
-    void (*release)(struct item *item);
+    /* The object to keep; the scratch arena is cleared by the caller. NULL with err. */
+    void *(*decode)(struct vpa_arena *scratch, const struct vpa_json *json, struct vpa_error *err);
+    void (*release)(void *object);
 };
 
 struct store {
@@ -55,17 +59,21 @@ struct store {
 
 static void item_free(struct item *item)
 {
-    if (item->home->release)
-        item->home->release(item);
-    vpa_arena_release(&item->arena);
-    free(item->key);
+    item->home->release(item->object);
     free(item);
 }
 
-static void release_pod(struct item *item)
+static void release_pod(void *object)
 {
-    updater_pod_free(item->object);
-    item->object = NULL;
+    updater_pod_free(object);
+}
+
+static void release_arena_object(void *object)
+{
+    struct arena_object *o = object;
+
+    vpa_arena_release(&o->arena);
+    free(o);
 }
 
 static void item_drop(struct item *item)
@@ -128,18 +136,23 @@ static void on_end(void *ctx)
     }
 }
 
-static int put(struct collection *c, char *key, const struct vpa_json *json, struct vpa_error *err)
+static int put(struct collection *c, const char *key, const struct vpa_json *json,
+               struct vpa_error *err)
 {
-    struct item *item = vpa_xcalloc(1, sizeof(*item));
+    void *object;
+
+    vpa_arena_clear(&c->store->scratch);
+    object = c->decode(&c->store->scratch, json, err);
+    if (!object)
+        return -1;
+
+    size_t size = strlen(key) + 1;
+    struct item *item = vpa_xcalloc(1, sizeof(*item) + size);
 
     item->home = c;
-    item->key = key;
+    item->object = object;
     item->seen = true;
-    vpa_arena_clear(&c->store->scratch);
-    if (c->decode && c->decode(&c->store->scratch, json, item, err) < 0) {
-        item_free(item);
-        return -1;
-    }
+    memcpy(item->key, key, size);
 
     struct item *old = vpa_table_put(&c->items, item->key, item);
 
@@ -155,7 +168,7 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
     vpa_auto_free char *key = key_of(json);
 
     if (event != VPA_REFLECTOR_DELETED)
-        return put(c, VPA_STEAL(key), json, err);
+        return put(c, key, json, err);
 
     struct item *item = vpa_table_remove(&c->items, key);
 
@@ -164,41 +177,56 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
     return 0;
 }
 
-static int decode_pod(struct vpa_arena *scratch, const struct vpa_json *json, struct item *item,
-                      struct vpa_error *err)
+static void *decode_pod(struct vpa_arena *scratch, const struct vpa_json *json,
+                        struct vpa_error *err)
 {
     struct vpa_pod pod;
 
     if (vpa_pod_decode(scratch, json, &pod, err) < 0)
-        return -1;
-    item->object = updater_pod_new(&pod);
-    return 0;
+        return NULL;
+    return updater_pod_new(&pod);
 }
 
-static int decode_vpa(struct vpa_arena *scratch, const struct vpa_json *json, struct item *item,
-                      struct vpa_error *err)
+static void *decode_vpa(struct vpa_arena *scratch, const struct vpa_json *json,
+                        struct vpa_error *err)
 {
     struct vpa_object probe;
 
     /* Twice: the first time tells how much room the object needs. */
     if (vpa_object_decode(scratch, json, &probe, err) < 0)
-        return -1;
-    vpa_arena_init(&item->arena, sizeof(probe) + scratch->used + scratch->used / 4);
+        return NULL;
 
-    struct vpa_object *vpa = vpa_arena_zalloc(&item->arena, sizeof(*vpa));
+    struct arena_object *o = vpa_xcalloc(1, sizeof(*o));
 
-    item->object = vpa;
-    return vpa_object_decode(&item->arena, json, vpa, err);
+    vpa_arena_init(&o->arena, sizeof(probe) + scratch->used + scratch->used / 8);
+    o->object = vpa_arena_zalloc(&o->arena, sizeof(probe));
+    if (vpa_object_decode(&o->arena, json, o->object, err) == 0)
+        return o;
+    release_arena_object(o);
+    return NULL;
 }
 
-static int decode_limit_range(struct vpa_arena *scratch, const struct vpa_json *json,
-                              struct item *item, struct vpa_error *err)
+static void *decode_limit_range(struct vpa_arena *scratch, const struct vpa_json *json,
+                                struct vpa_error *err)
 {
-    struct vpa_limit_range *range = vpa_arena_zalloc(&item->arena, sizeof(*range));
+    struct arena_object *o = vpa_xcalloc(1, sizeof(*o));
 
     (void)scratch;
-    item->object = range;
-    return vpa_limit_range_decode(&item->arena, json, range, err);
+    o->object = vpa_arena_zalloc(&o->arena, sizeof(struct vpa_limit_range));
+    if (vpa_limit_range_decode(&o->arena, json, o->object, err) == 0)
+        return o;
+    release_arena_object(o);
+    return NULL;
+}
+
+/* Of the panic ConfigMap only its being there counts. */
+static void *decode_nothing(struct vpa_arena *scratch, const struct vpa_json *json,
+                            struct vpa_error *err)
+{
+    (void)scratch;
+    (void)json;
+    (void)err;
+    return vpa_xcalloc(1, sizeof(struct arena_object));
 }
 
 static void collection_init(struct store *store, struct collection *c,
@@ -234,6 +262,7 @@ struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, 
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     store->vpas.decode = decode_vpa;
+    store->vpas.release = release_arena_object;
     vpa_kube_path(&path, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL, NULL);
     collection_init(store, &store->vpas, client, "verticalpodautoscalers", vpa_buf_text(&path), NULL,
                     VPA_RESYNC);
@@ -246,11 +275,14 @@ struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, 
                     VPA_RESYNC);
 
     store->limit_ranges.decode = decode_limit_range;
+    store->limit_ranges.release = release_arena_object;
     vpa_buf_clear(&path);
     vpa_kube_path(&path, "v1", ns, "limitranges", NULL, NULL);
     collection_init(store, &store->limit_ranges, client, "limitranges", vpa_buf_text(&path), NULL,
                     LIMIT_RANGE_RESYNC);
 
+    store->panic.decode = decode_nothing;
+    store->panic.release = release_arena_object;
     vpa_buf_clear(&path);
     vpa_kube_path(&path, "v1", panic_ns, "configmaps", NULL, NULL);
     collection_init(store, &store->panic, client, "configmaps", vpa_buf_text(&path),
@@ -311,31 +343,32 @@ void updater_store_unpin(struct store *store)
 }
 
 /* The items of a collection, replaced in place by their objects. */
-static void **sorted_objects(const struct collection *c, size_t *count)
+static void **arena_objects(const struct collection *c, size_t *count)
 {
     void **sorted = vpa_table_sorted(&c->items);
 
     *count = c->items.count;
     for (size_t i = 0; i < *count; i++)
-        sorted[i] = ((struct item *)sorted[i])->object;
+        sorted[i] = ((struct arena_object *)((struct item *)sorted[i])->object)->object;
     return sorted;
 }
 
 const struct vpa_object **updater_store_vpas(const struct store *store, size_t *count)
 {
-    return (const struct vpa_object **)(void *)sorted_objects(&store->vpas, count);
+    return (const struct vpa_object **)(void *)arena_objects(&store->vpas, count);
 }
 
 const struct vpa_pod **updater_store_pods(const struct store *store, size_t *count)
 {
-    void **sorted = sorted_objects(&store->pods, count);
+    void **sorted = vpa_table_sorted(&store->pods.items);
 
+    *count = store->pods.items.count;
     for (size_t i = 0; i < *count; i++)
-        sorted[i] = (void *)updater_pod_get(sorted[i]);
+        sorted[i] = (void *)updater_pod_get(((struct item *)sorted[i])->object);
     return (const struct vpa_pod **)(void *)sorted;
 }
 
 const struct vpa_limit_range **updater_store_limit_ranges(const struct store *store, size_t *count)
 {
-    return (const struct vpa_limit_range **)(void *)sorted_objects(&store->limit_ranges, count);
+    return (const struct vpa_limit_range **)(void *)arena_objects(&store->limit_ranges, count);
 }

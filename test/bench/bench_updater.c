@@ -210,11 +210,12 @@ static void run(const char *what, const char *mode, const char *target, const ch
     wall = wall_seconds() - wall;
     updater_flush(u, VPA_MINUTE);
 
+    size_t after = heap_in_use() - before;
     unsigned long changed = b.evictions + b.resizes;
 
-    printf("updater %-22s %5.1f MiB of objects, filled in %.0f ms; pass %6.1f ms CPU, %6.1f ms, %lu "
+    printf("updater %-22s %5.1f MiB of objects (%.1f after the pass), filled in %.0f ms; pass %6.1f ms CPU, %6.1f ms, %lu "
            "evictions, %lu resizes",
-           what, (double)bytes / (1 << 20), filled * 1e3, cpu * 1e3, wall * 1e3, b.evictions,
+           what, (double)bytes / (1 << 20), (double)after / (1 << 20), filled * 1e3, cpu * 1e3, wall * 1e3, b.evictions,
            b.resizes);
     if (changed > 0)
         printf("; each %.1f us CPU, %.1f us", cpu * 1e6 / (double)changed,
