@@ -8,6 +8,7 @@
  */
 #include "store.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@
 #include "vpa/kube/reflector.h"
 
 #define VPA_RESYNC VPA_HOUR
+/* So many objects freed at once leave holes that are worth giving back to the system. */
+#define TRIM_AFTER 256
 #define LIMIT_RANGE_RESYNC (10 * VPA_MINUTE)
 /* Scheduled and not finished: all that can be updated. */
 #define POD_FIELD_SELECTOR "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
@@ -27,6 +30,7 @@ struct item {
     struct collection *home;
     struct item *next_dead;
     void *object; /* a compact_pod, or an arena_object */
+    unsigned born; /* how often the store had been pinned */
     bool seen;
     char key[];
 };
@@ -54,6 +58,7 @@ struct store {
     char *panic_key;
     struct vpa_arena scratch;
     struct item *dead;
+    unsigned pins;
     bool pinned;
 };
 
@@ -80,7 +85,8 @@ static void item_drop(struct item *item)
 {
     struct store *store = item->home->store;
 
-    if (!store->pinned) {
+    /* What came after the pin is not borrowed by anybody. */
+    if (!store->pinned || item->born == store->pins) {
         item_free(item);
         return;
     }
@@ -90,12 +96,17 @@ static void item_drop(struct item *item)
 
 static void free_dead(struct store *store)
 {
+    size_t count = 0;
+
     while (store->dead) {
         struct item *item = store->dead;
 
         store->dead = item->next_dead;
         item_free(item);
+        count++;
     }
+    if (count >= TRIM_AFTER)
+        malloc_trim(0);
 }
 
 /* Sorts by namespace, then name: the separator is below every character of a name. */
@@ -150,6 +161,7 @@ static int put(struct collection *c, const char *key, const struct vpa_json *jso
     struct item *item = vpa_xcalloc(1, sizeof(*item) + size);
 
     item->home = c;
+    item->born = c->store->pins;
     item->object = object;
     item->seen = true;
     memcpy(item->key, key, size);
@@ -334,6 +346,7 @@ bool updater_store_panic(const struct store *store)
 void updater_store_pin(struct store *store)
 {
     store->pinned = true;
+    store->pins++;
 }
 
 void updater_store_unpin(struct store *store)
