@@ -1,13 +1,13 @@
 /*
  * One change to one pod.
  *
- * Eviction is one request. A resize is two: resources to the subresource, then the annotations, whose
- * failure is only logged. What a boosted pod needs may be the second request alone: its resources are
- * back already, because an earlier process died, or was refused, between the two.
+ * Eviction is one request. A resize is two: resources to the subresource, then the annotations,
+ * whose failure is only logged. What a boosted pod needs may be the second request alone: its
+ * resources are back already, because an earlier process died, or was refused, between the two.
  *
- * The budget is reserved when the request is sent and given back when it fails. Answers arrive on the
- * loop; there they are only noted, and dealt with by the pass: budget, metrics, events, and the decision
- * between "evict instead" and "leave it".
+ * The budget is reserved when the request is sent and given back when it fails. Answers arrive on
+ * the loop; there they are only noted, and dealt with by the pass: budget, metrics, events, and the
+ * decision between "evict instead" and "leave it".
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct action {
     const struct vpa_pod *pod;
     struct vpa_replica_group *group;
     enum { ACTION_EVICT, ACTION_RESIZE, ACTION_UNBOOST, ACTION_ANNOTATE } kind;
-    size_t candidate; /* in work->list, SIZE_MAX without */
+    size_t candidate;  /* in work->list, SIZE_MAX without */
     char *annotations; /* second request of a resize, heap */
     size_t annotations_len;
     enum act_result result;
@@ -134,8 +134,7 @@ static void log_failure(const struct action *a, const char *message, const struc
 
 /* ---- eviction ---- */
 
-static void on_evicted(void *ctx, const struct vpa_kube_result *result,
-                       const struct vpa_error *err)
+static void on_evicted(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct action *a = ctx;
 
@@ -154,8 +153,7 @@ enum act_result updater_act_evict(struct work *w, size_t pod)
 
     if (!group)
         return ACT_NO_GROUP;
-    if (!vpa_can_evict(w->pods[pod], group, w->pass->env->memory,
-                       vpa_loop_now(w->pass->env->loop)))
+    if (!vpa_can_evict(w->pods[pod], group, w->pass->env->memory, vpa_loop_now(w->pass->env->loop)))
         return ACT_BUDGET;
 
     vpa_buf_init(&body, EVICTION_BODY_MAX);
@@ -228,8 +226,7 @@ static bool is_node_capacity(const struct vpa_kube_result *result)
            vpa_kube_has_cause(&result->status, "NodeCapacity");
 }
 
-static void on_resized(void *ctx, const struct vpa_kube_result *result,
-                       const struct vpa_error *err)
+static void on_resized(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct action *a = ctx;
 
@@ -261,7 +258,8 @@ static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize
     return err.code == VPA_NOT_FOUND ? ACT_NOTHING_TO_PATCH : ACT_COMPUTATION;
 }
 
-/* A resize that changes nothing is not worth a request, unless the kubelet failed to carry it out. */
+/* A resize that changes nothing is not worth a request, unless the kubelet failed to carry it out.
+ */
 static bool worth_sending(const struct vpa_resize_patch *patch, const struct vpa_pod *pod)
 {
     return patch->changes || vpa_pod_resize_status(pod) == VPA_RESIZE_ERROR;
@@ -406,8 +404,7 @@ static void resize_refused(struct action *a)
         updater_meter_in_place_failed(&w->labels, "UnboostError");
     } else if (w->mode == VPA_MODE_IN_PLACE && a->result == ACT_API_INFEASIBLE) {
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateInfeasible");
-        vpa_update_memory_record_infeasible(env->memory, a->pod->meta.uid,
-                                            &w->vpa->recommendation);
+        vpa_update_memory_record_infeasible(env->memory, a->pod->meta.uid, &w->vpa->recommendation);
     } else {
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
         if (w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)

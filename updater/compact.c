@@ -1,14 +1,14 @@
 /*
  * Compact pods.
  *
- * A large cluster has 100,000 pods and the updater keeps all of them, so their size is the size of the
- * process. A decoded pod lives in an arena with room to spare and holds much that is never asked for. Here
- * it is copied into one block of exactly the size it needs: the copy runs twice, first only counting
- * bytes, then writing them.
+ * A large cluster has 100,000 pods and the updater keeps all of them, so their size is the size of
+ * the process. A decoded pod lives in an arena with room to spare and holds much that is never
+ * asked for. Here it is copied into one block of exactly the size it needs: the copy runs twice,
+ * first only counting bytes, then writing them.
  *
- * What is dropped: init containers, statuses but for resources that differ from the spec and terminations,
- * conditions but for Ready and the two of resizes, annotations but for the two kinds the updater reads
- * (that there were annotations at all is kept, the resize patch depends on it).
+ * What is dropped: init containers, statuses but for resources that differ from the spec and
+ * terminations, conditions but for Ready and the two of resizes, annotations but for the two kinds
+ * the updater reads (that there were annotations at all is kept, the resize patch depends on it).
  *
  * Numbers: a pod with one container, requests and limits and two labels takes about 900 bytes.
  */
@@ -47,8 +47,9 @@ static void *pack(struct packer *p, size_t size, size_t align)
 static const char *pack_text(struct packer *p, const char *text)
 {
     /* Texts that repeat in every pod and have a constant to stand for them. */
-    static const char *const constants[] = {"", VPA_CPU, VPA_MEMORY, "Running", "True", "False",
-                                            "Ready", "ReplicaSet", "StatefulSet", "apps/v1", "app"};
+    static const char *const constants[] = {
+        "",      VPA_CPU,      VPA_MEMORY,    "Running", "True", "False",
+        "Ready", "ReplicaSet", "StatefulSet", "apps/v1", "app"};
 
     if (!text)
         return NULL;
@@ -112,8 +113,7 @@ static struct vpa_labels pack_labels(struct packer *p, const struct vpa_labels *
     if (copy.count == 0)
         return copy;
 
-    struct vpa_label *items =
-        pack(p, copy.count * sizeof(*items), _Alignof(struct vpa_label));
+    struct vpa_label *items = pack(p, copy.count * sizeof(*items), _Alignof(struct vpa_label));
     size_t n = 0;
 
     for (size_t i = 0; i < from->count; i++) {
@@ -179,8 +179,8 @@ static void pack_resize_policy(struct packer *p, const struct vpa_container *fro
     if (from->resize_policy_count == 0)
         return;
 
-    struct vpa_resize_policy *items = pack(p, from->resize_policy_count * sizeof(*items),
-                                           _Alignof(struct vpa_resize_policy));
+    struct vpa_resize_policy *items =
+        pack(p, from->resize_policy_count * sizeof(*items), _Alignof(struct vpa_resize_policy));
 
     for (size_t i = 0; i < from->resize_policy_count; i++) {
         struct vpa_resize_policy item = {pack_text(p, from->resize_policy[i].resource_name),
@@ -232,7 +232,8 @@ static bool same_list(const struct vpa_resource_list *a, const struct vpa_resour
     return true;
 }
 
-/* A status that says nothing but what the spec says is not needed: once a pod runs, nearly all are. */
+/* A status that says nothing but what the spec says is not needed: once a pod runs, nearly all are.
+ */
 static bool status_matters(const struct vpa_pod *pod, const struct vpa_container_status *s)
 {
     const struct vpa_container *c = vpa_pod_container(pod, s->name);
@@ -255,8 +256,8 @@ static void pack_statuses(struct packer *p, const struct vpa_pod *from, struct v
         return; /* all or none: of several with one name the first counts */
     copy->status_count = from->status_count;
 
-    struct vpa_container_status *items = pack(p, copy->status_count * sizeof(*items),
-                                              _Alignof(struct vpa_container_status));
+    struct vpa_container_status *items =
+        pack(p, copy->status_count * sizeof(*items), _Alignof(struct vpa_container_status));
 
     for (size_t i = 0; i < from->status_count; i++) {
         const struct vpa_container_status *s = &from->statuses[i];
@@ -289,8 +290,8 @@ static void pack_conditions(struct packer *p, const struct vpa_pod *from, struct
     if (copy->condition_count == 0)
         return;
 
-    struct vpa_pod_condition *items = pack(p, copy->condition_count * sizeof(*items),
-                                           _Alignof(struct vpa_pod_condition));
+    struct vpa_pod_condition *items =
+        pack(p, copy->condition_count * sizeof(*items), _Alignof(struct vpa_pod_condition));
 
     for (size_t i = 0; i < from->condition_count; i++) {
         const struct vpa_pod_condition *c = &from->conditions[i];

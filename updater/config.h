@@ -9,10 +9,10 @@
 struct updater_config {
     struct vpa_common_flags common;
     struct vpa_leader_flags leader;
-    vpa_duration interval;            /* of passes, and the deadline of one */
+    vpa_duration interval; /* of passes, and the deadline of one */
     int64_t min_replicas;
     double eviction_tolerance;
-    double eviction_rate_limit;       /* per second; <= 0: none */
+    double eviction_rate_limit; /* per second; <= 0: none */
     int64_t eviction_rate_burst;
     bool use_admission_status;
     bool in_place_skip_budget;
@@ -27,7 +27,8 @@ struct updater_config {
 extern const struct vpa_flag updater_flag_rows[];
 extern const size_t updater_flag_count;
 
-/* The checks after parsing (specification flags.md 7.2): -1 with the line to log; *exit_status is set. */
+/* The checks after parsing (specification flags.md 7.2): -1 with the line to log; *exit_status is
+ * set. */
 int updater_config_check(const struct updater_config *config, int *exit_status,
                          struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /*
  * vpa-updater: flags, wiring, one loop.
  *
- * Order of start: flags, the plain listener (probes pass while the rest waits), the lease when electing,
- * caches, then a pass per interval. SIGTERM and SIGINT end the request in hand, give the lease back and
- * exit 0 within five seconds.
+ * Order of start: flags, the plain listener (probes pass while the rest waits), the lease when
+ * electing, caches, then a pass per interval. SIGTERM and SIGINT end the request in hand, give the
+ * lease back and exit 0 within five seconds.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -117,10 +117,9 @@ static int connect_server(struct daemon *d, struct vpa_error *err)
         d->transport = vpa_kube_connect(d->loop, d->kube_config, err);
     if (d->transport)
         return 0;
-    vpa_auto_free char *text =
-        vpa_xprintf("%s: %s",
-                    *path ? "Failed to build kubeconfig from file" : "Failed to create config",
-                    err->text);
+    vpa_auto_free char *text = vpa_xprintf(
+        "%s: %s", *path ? "Failed to build kubeconfig from file" : "Failed to create config",
+        err->text);
 
     vpa_log_text(VPA_LOG_FATAL, __FILE__, __LINE__, text);
     d->exit_status = EXIT_FATAL;

@@ -20,13 +20,11 @@ static struct vpa_metric vpas_with_evicted =
 static struct vpa_metric eviction_failures =
     VPA_COUNTER("vpa_updater_failed_eviction_attempts_total", "Evictions that failed",
                 "vpa_size_log2", "update_mode", "reason", "vpa_name", "vpa_namespace");
-static struct vpa_metric updatable =
-    VPA_GAUGE("vpa_updater_in_place_updatable_pods_total", "Pods to resize in place",
-              "vpa_size_log2");
-static struct vpa_metric updated =
-    VPA_COUNTER("vpa_updater_in_place_updated_pods_total",
-                "Pods resized in place, ends of CPU boosts included", "vpa_size_log2", "vpa_name",
-                "vpa_namespace");
+static struct vpa_metric updatable = VPA_GAUGE("vpa_updater_in_place_updatable_pods_total",
+                                               "Pods to resize in place", "vpa_size_log2");
+static struct vpa_metric updated = VPA_COUNTER("vpa_updater_in_place_updated_pods_total",
+                                               "Pods resized in place, ends of CPU boosts included",
+                                               "vpa_size_log2", "vpa_name", "vpa_namespace");
 static struct vpa_metric vpas_with_updatable =
     VPA_GAUGE("vpa_updater_vpas_with_in_place_updatable_pods_total",
               "VPAs with a pod to resize in place", "vpa_size_log2");
@@ -41,17 +39,15 @@ static struct vpa_metric infeasible_skipped =
                 "Pods passed over because the node cannot hold what is recommended",
                 "vpa_size_log2", "vpa_name", "vpa_namespace");
 
-static const double step_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,  2,   5,   10,  20, 30,
+static const double step_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,   2,   5,   10,  20, 30,
                                       40,   50,   60,   70,  80,  90,  100, 120, 150, 240, 300};
-static struct vpa_metric latency =
-    VPA_HISTOGRAM("vpa_updater_execution_latency_seconds", "Time of each part of a pass",
-                  step_seconds, "step");
+static struct vpa_metric latency = VPA_HISTOGRAM(
+    "vpa_updater_execution_latency_seconds", "Time of each part of a pass", step_seconds, "step");
 
 struct vpa_metric *const updater_metrics[] = {
-    &controlled,        &evictable,           &evicted,           &vpas_with_evictable,
-    &vpas_with_evicted, &eviction_failures,   &updatable,         &updated,
-    &vpas_with_updatable, &vpas_with_updated, &in_place_failures, &infeasible_skipped,
-    &latency,
+    &controlled,        &evictable,          &evicted, &vpas_with_evictable, &vpas_with_evicted,
+    &eviction_failures, &updatable,          &updated, &vpas_with_updatable, &vpas_with_updated,
+    &in_place_failures, &infeasible_skipped, &latency,
 };
 const size_t updater_metric_count = VPA_COUNT(updater_metrics);
 
@@ -66,7 +62,8 @@ static size_t size_index(size_t pods)
     return log2;
 }
 
-void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value)
+void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods,
+                            double value)
 {
     size_t size = size_index(pods);
 

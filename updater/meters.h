@@ -1,6 +1,7 @@
 /*
- * The updater's metrics (specification updater.md 19, metrics.md 4). Counters and latencies are updated
- * as things happen; the seven gauges describe one pass and are gathered first, published at its end.
+ * The updater's metrics (specification updater.md 19, metrics.md 4). Counters and latencies are
+ * updated as things happen; the seven gauges describe one pass and are gathered first, published at
+ * its end.
  */
 #ifndef UPDATER_METERS_H
 #define UPDATER_METERS_H
@@ -32,7 +33,8 @@ struct meter_pass {
     struct meter_sums vpas_with_updatable;
     struct meter_sums vpas_with_updated;
 };
-void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods, double value);
+void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods,
+                            double value);
 void updater_meter_pass_publish(const struct meter_pass *gauges);
 
 /* Who a counter is about. */

@@ -1,15 +1,16 @@
 /*
  * One pass over the cluster.
  *
- * Decisions are sequential by nature: whether a pod may be evicted depends on what happened to the pods
- * before it. Requests are slow. So each VPA is a small state machine (work.c) that runs until it needs an
- * answer, and the scheduler below runs as many of them as there is room for requests. A work that is
- * refused by its disruption budget while requests of the same group are under way waits for them, since a
- * failure gives budget back: the order of requests within a VPA is therefore the same as with one request
- * at a time, and a pass with room for one request is a strictly sequential one.
+ * Decisions are sequential by nature: whether a pod may be evicted depends on what happened to the
+ * pods before it. Requests are slow. So each VPA is a small state machine (work.c) that runs until
+ * it needs an answer, and the scheduler below runs as many of them as there is room for requests. A
+ * work that is refused by its disruption budget while requests of the same group are under way
+ * waits for them, since a failure gives budget back: the order of requests within a VPA is
+ * therefore the same as with one request at a time, and a pass with room for one request is a
+ * strictly sequential one.
  *
- * Everything is matched and grouped once: pods find their topmost controller through the owner caches
- * (remembered per immediate owner), the controller finds its VPA through an index.
+ * Everything is matched and grouped once: pods find their topmost controller through the owner
+ * caches (remembered per immediate owner), the controller finds its VPA through an index.
  */
 #include "pass.h"
 
@@ -181,8 +182,8 @@ void updater_pass_drain(struct pass *pass)
             stopping = true;
             vpa_loop_resume(loop);
         }
-        if (vpa_loop_wait(loop, nothing_under_way, pass, stopping ? STOP_PATIENCE : VPA_HOUR, &err) <
-                0 &&
+        if (vpa_loop_wait(loop, nothing_under_way, pass, stopping ? STOP_PATIENCE : VPA_HOUR,
+                          &err) < 0 &&
             stopping) {
             updater_act_cancel_all(pass);
             break;
@@ -357,7 +358,8 @@ static struct selected **find_controlling(struct pass *pass, const struct select
     struct vpa_table walks = {0};
 
     for (size_t i = 0; i < selection->count; i++)
-        candidates[i] = (struct vpa_candidate){selection->items[i].vpa, &selection->items[i].selector};
+        candidates[i] =
+            (struct vpa_candidate){selection->items[i].vpa, &selection->items[i].selector};
 
     struct vpa_match_index *index = vpa_match_index_new(candidates, selection->count);
 
@@ -477,10 +479,9 @@ static bool webhook_is_alive(struct pass_env *env)
 
     if (!config->use_admission_status)
         return true;
-    if (vpa_status_lease_check(env->client,
-                               vpa_status_lease_namespace(config->status_lease_namespace),
-                               config->status_lease_name, config->status_lease_timeout, &valid,
-                               &err) < 0) {
+    if (vpa_status_lease_check(
+            env->client, vpa_status_lease_namespace(config->status_lease_namespace),
+            config->status_lease_name, config->status_lease_timeout, &valid, &err) < 0) {
         VPA_ERROR("Error getting Admission Controller status. Skipping update loop",
                   VPA_KERR(&err));
         return false;

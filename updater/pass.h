@@ -48,8 +48,8 @@ struct pass_env {
     struct resize_support resize;
     size_t requests_max; /* at least 1 */
     /* What happened in the pass, for logs and tests. */
-    void (*on_controlled)(void *ctx, const struct vpa_object *vpa, const struct vpa_pod *const *pods,
-                          size_t count); /* may be NULL */
+    void (*on_controlled)(void *ctx, const struct vpa_object *vpa,
+                          const struct vpa_pod *const *pods, size_t count); /* may be NULL */
     void *on_controlled_ctx;
 };
 /* Sets what follows from the flags alone: options, limiters. */
@@ -58,15 +58,15 @@ void updater_env_configure(struct pass_env *env, const struct updater_config *co
 /* How an attempt to change a pod went. */
 enum act_result {
     ACT_OK,
-    ACT_SENT,            /* under way */
-    ACT_NOT_NEEDED,      /* the pod has what it should have: nothing was sent */
-    ACT_LIMITED,         /* the limiter gave up: the pass ends */
+    ACT_SENT,       /* under way */
+    ACT_NOT_NEEDED, /* the pod has what it should have: nothing was sent */
+    ACT_LIMITED,    /* the limiter gave up: the pass ends */
     ACT_NO_GROUP,
     ACT_BUDGET,
     ACT_NOTHING_TO_PATCH,
-    ACT_COMPUTATION,     /* LimitRanges unknown, unusable boost marker */
-    ACT_API,             /* the server refused, or could not be reached */
-    ACT_API_INFEASIBLE,  /* the server says that the node cannot hold it */
+    ACT_COMPUTATION,    /* LimitRanges unknown, unusable boost marker */
+    ACT_API,            /* the server refused, or could not be reached */
+    ACT_API_INFEASIBLE, /* the server says that the node cannot hold it */
 };
 
 struct work;
@@ -74,10 +74,10 @@ struct action;
 
 struct pass {
     struct pass_env *env;
-    struct vpa_arena arena;  /* lives as long as the pass */
+    struct vpa_arena arena;   /* lives as long as the pass */
     struct vpa_arena scratch; /* cleared per pod */
-    int64_t deadline;        /* monotonic */
-    struct work **works;     /* ordered by namespace, then name of the VPA */
+    int64_t deadline;         /* monotonic */
+    struct work **works;      /* ordered by namespace, then name of the VPA */
     size_t work_count;
     struct vpa_table limits; /* namespace -> struct vpa_namespace_limits */
     const struct vpa_limit_range **limit_ranges;
@@ -140,7 +140,7 @@ struct work {
     size_t list_count;
     size_t in_flight;
     bool evictable, evicted, updatable, updated; /* what happened, for the gauges */
-    enum act_result last; /* of the action that was dealt with last */
+    enum act_result last;                        /* of the action that was dealt with last */
 };
 
 enum work_step {
@@ -151,20 +151,21 @@ enum work_step {
 void updater_work_init(struct work *w, struct pass *pass, const struct vpa_object *vpa,
                        const struct vpa_pod *const *pods, size_t count);
 void updater_work_release(struct work *w);
-/* What the first step does before anything else: groups, budgets, the counters that always exist. */
+/* What the first step does before anything else: groups, budgets, the counters that always exist.
+ */
 void updater_work_begin(struct work *w);
-/* Whether the state of a pod and its group lets it into the list of pods to change; an infeasible resize
- * that is passed over is counted and announced. */
+/* Whether the state of a pod and its group lets it into the list of pods to change; an infeasible
+ * resize that is passed over is counted and announced. */
 bool updater_work_keeps(struct work *w, size_t pod);
 enum work_step updater_work_step(struct work *w);
 
 /* ---- one request ---- */
 
-/* Each returns ACT_SENT, or why nothing was sent. pod: index into w->pods. The answer is dealt with by
- * updater_pass_settle: budget, metrics, events, and for a refused resize the flag w->evict. */
+/* Each returns ACT_SENT, or why nothing was sent. pod: index into w->pods. The answer is dealt with
+ * by updater_pass_settle: budget, metrics, events, and for a refused resize the flag w->evict. */
 enum act_result updater_act_evict(struct work *w, size_t pod);
-/* Takes a token of the in-place limiter first, unless the pod has what it should have. candidate: position
- * in w->list, or SIZE_MAX for an unboost. */
+/* Takes a token of the in-place limiter first, unless the pod has what it should have. candidate:
+ * position in w->list, or SIZE_MAX for an unboost. */
 enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate);
 /* Deals with an answered action and frees it. */
 void updater_act_finish(struct action *action);

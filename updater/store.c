@@ -1,10 +1,11 @@
 /*
  * The caches.
  *
- * Four collections with one mechanism: a table from "namespace, name" to an item that carries the decoded
- * object. A list marks everything unseen, puts what it gives and drops the rest at its end; a watch puts
- * and removes. Since a pass waits for answers and the watches flow meanwhile, an item that leaves the table
- * while the store is pinned goes to a list of the dead and is freed when the pass lets go.
+ * Four collections with one mechanism: a table from "namespace, name" to an item that carries the
+ * decoded object. A list marks everything unseen, puts what it gives and drops the rest at its end;
+ * a watch puts and removes. Since a pass waits for answers and the watches flow meanwhile, an item
+ * that leaves the table while the store is pinned goes to a list of the dead and is freed when the
+ * pass lets go.
  */
 #include "store.h"
 
@@ -29,7 +30,7 @@
 struct item {
     struct collection *home;
     struct item *next_dead;
-    void *object; /* a compact_pod, or an arena_object */
+    void *object;  /* a compact_pod, or an arena_object */
     unsigned born; /* how often the store had been pinned */
     bool seen;
     char key[];
@@ -267,7 +268,8 @@ static void collection_release(struct collection *c)
     vpa_table_release(&c->items);
 }
 
-struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, const char *panic_ns)
+struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
+                                const char *panic_ns)
 {
     struct store *store = vpa_xcalloc(1, sizeof(*store));
     vpa_auto_buf path = {0};
@@ -276,8 +278,8 @@ struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, 
     store->vpas.decode = decode_vpa;
     store->vpas.release = release_arena_object;
     vpa_kube_path(&path, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL, NULL);
-    collection_init(store, &store->vpas, client, "verticalpodautoscalers", vpa_buf_text(&path), NULL,
-                    VPA_RESYNC);
+    collection_init(store, &store->vpas, client, "verticalpodautoscalers", vpa_buf_text(&path),
+                    NULL, VPA_RESYNC);
 
     store->pods.decode = decode_pod;
     store->pods.release = release_pod;
@@ -326,7 +328,7 @@ void updater_store_start(struct store *store)
 }
 
 int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
-               struct vpa_error *err)
+                       struct vpa_error *err)
 {
     struct vpa_reflector *const needed[] = {store->vpas.reflector, store->limit_ranges.reflector};
 

@@ -1,7 +1,8 @@
 /*
- * What the updater knows of the cluster: VPAs, live pods, LimitRanges and the panic ConfigMap, kept in
- * step by reflectors. Objects are immutable; a change replaces the object. While the store is pinned,
- * replaced and removed objects stay valid, so a pass may borrow them although it pumps the loop.
+ * What the updater knows of the cluster: VPAs, live pods, LimitRanges and the panic ConfigMap, kept
+ * in step by reflectors. Objects are immutable; a change replaces the object. While the store is
+ * pinned, replaced and removed objects stay valid, so a pass may borrow them although it pumps the
+ * loop.
  *
  *     updater_store_pin(store);
  *     const struct vpa_pod **pods = updater_store_pods(store, &count);
@@ -22,13 +23,16 @@
 
 struct store;
 
-/* ns: restricts VPAs, pods and LimitRanges; "" for all. panic_ns: where the panic ConfigMap is looked for. */
-struct store *updater_store_new(struct vpa_kube_client *client, const char *ns, const char *panic_ns);
+/* ns: restricts VPAs, pods and LimitRanges; "" for all. panic_ns: where the panic ConfigMap is
+ * looked for. */
+struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
+                                const char *panic_ns);
 void updater_store_free(struct store *store); /* NULL is allowed */
 void updater_store_start(struct store *store);
-/* Waits until VPAs and LimitRanges are in step (pods and the panic ConfigMap are not waited for). */
+/* Waits until VPAs and LimitRanges are in step (pods and the panic ConfigMap are not waited for).
+ */
 int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
-               struct vpa_error *err) VPA_MUST_CHECK;
+                       struct vpa_error *err) VPA_MUST_CHECK;
 /* Pods have been listed at least once. */
 bool updater_store_pods_synced(const struct store *store);
 bool updater_store_panic(const struct store *store);

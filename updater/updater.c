@@ -1,9 +1,9 @@
 /*
  * The updater's parts and its ticker.
  *
- * Two clients share one transport: the one for objects and changes, and one for events, whose rate limit
- * must not slow down evictions. The ticker behaves as upstream's: passes start at multiples of the
- * interval; while one runs at most one start is remembered, the others are dropped.
+ * Two clients share one transport: the one for objects and changes, and one for events, whose rate
+ * limit must not slow down evictions. The ticker behaves as upstream's: passes start at multiples
+ * of the interval; while one runs at most one start is remembered, the others are dropped.
  */
 #include "updater.h"
 
@@ -93,8 +93,7 @@ struct updater *updater_new(const struct updater_options *options, struct vpa_er
     u->env.client = u->client;
     u->env.events = vpa_events_new(
         &(struct vpa_events_options){.client = u->events_client, .component = COMPONENT});
-    u->env.owners =
-        vpa_owners_new(&(struct vpa_owners_options){.client = u->client, .ns = ns});
+    u->env.owners = vpa_owners_new(&(struct vpa_owners_options){.client = u->client, .ns = ns});
     u->env.store = updater_store_new(u->client, ns, vpa_status_lease_namespace(""));
     u->env.memory = vpa_update_memory_new();
     u->ticker = vpa_timer_new(u->loop, on_tick, u);

@@ -1,6 +1,6 @@
 /*
- * The updater: caches, owners, events and memory put together, and the ticker that starts a pass per
- * interval.
+ * The updater: caches, owners, events and memory put together, and the ticker that starts a pass
+ * per interval.
  *
  *     struct updater *u = updater_new(&options, &err);
  *     updater_start(u);                          // caches begin to fill
@@ -21,12 +21,13 @@
 #include "vpa/net/transport.h"
 
 struct updater_options {
-    struct vpa_loop *loop;              /* borrowed, like the rest */
+    struct vpa_loop *loop; /* borrowed, like the rest */
     struct vpa_transport *transport;
     struct vpa_kube_config *kube_config; /* NULL: no authentication */
     struct vpa_random *random;
     const struct updater_config *config;
-    size_t requests_max; /* under way at once; 0: PASS_REQUESTS_MAX; 1: strictly one after the other */
+    size_t
+        requests_max; /* under way at once; 0: PASS_REQUESTS_MAX; 1: strictly one after the other */
     void (*on_pass)(void *ctx); /* after each pass of the ticker; may be NULL */
     void *ctx;
 };

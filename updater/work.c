@@ -1,11 +1,11 @@
 /*
  * One VPA in a pass: first boosts are taken back, then the pods that deserve a change are listed by
- * priority, then they are resized, then evicted. Each phase walks its list and stops where an answer is
- * missing; the next step goes on there.
+ * priority, then they are resized, then evicted. Each phase walks its list and stops where an
+ * answer is missing; the next step goes on there.
  *
- * Two rules make resuming safe. A refusal by the budget is final only when nothing of the group is under
- * way, since a failed request gives its share back. And a list is made only when nothing is under way, so
- * that it is made from settled budgets.
+ * Two rules make resuming safe. A refusal by the budget is final only when nothing of the group is
+ * under way, since a failed request gives its share back. And a list is made only when nothing is
+ * under way, so that it is made from settled budgets.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -85,8 +85,8 @@ void updater_work_begin(struct work *w)
     updater_meter_sums_add(&w->pass->gauges.controlled, w->mode, w->pod_count,
                            (double)w->pod_count);
     updater_meter_touch(&w->labels);
-    w->budget = vpa_disruption_new(w->vpa, w->pods, w->pod_count, owner_replicas, w,
-                                   &env->disruption);
+    w->budget =
+        vpa_disruption_new(w->vpa, w->pods, w->pod_count, owner_replicas, w, &env->disruption);
 }
 
 static vpa_time now_of(const struct work *w)
@@ -172,7 +172,8 @@ bool updater_work_keeps(struct work *w, size_t i)
     return vpa_update_kept_by_filter(w->mode, decision);
 }
 
-/* Whether the change is worth it; fills the candidate. *allowed: in a direction that the VPA wants. */
+/* Whether the change is worth it; fills the candidate. *allowed: in a direction that the VPA wants.
+ */
 static bool deserves_change(struct work *w, size_t i, struct vpa_update_candidate *out,
                             bool *allowed)
 {
@@ -191,10 +192,10 @@ static bool deserves_change(struct work *w, size_t i, struct vpa_update_candidat
     }
 
     struct vpa_update_candidate candidate = {.pod = pod, .index = i};
-    enum vpa_admission admission = vpa_priority_admit(
-        pod, w->vpa, &capped.recommendation,
-        vpa_update_memory_infeasible(env->memory, pod->meta.uid), &env->priority, now_of(w),
-        &candidate.priority);
+    enum vpa_admission admission =
+        vpa_priority_admit(pod, w->vpa, &capped.recommendation,
+                           vpa_update_memory_infeasible(env->memory, pod->meta.uid), &env->priority,
+                           now_of(w), &candidate.priority);
 
     if (admission != VPA_ADMIT_ACCEPTED) {
         VPA_V(4, "Not updating pod", VPA_KV("namespace", pod->meta.ns),

@@ -2,12 +2,13 @@
  * Disruption budget.
  *
  * Pods are grouped by their immediate owner (pods of a Deployment per ReplicaSet). A group with
- * `configured` replicas and a tolerance of t pods keeps configured - t of them alive; with a tolerance of
- * zero exactly one pod may go per pass, and only while every configured replica runs. Evictions and
- * resizes of a pass share one budget.
+ * `configured` replicas and a tolerance of t pods keeps configured - t of them alive; with a
+ * tolerance of zero exactly one pod may go per pass, and only while every configured replica runs.
+ * Evictions and resizes of a pass share one budget.
  *
- * The count that matters is that of requests sent, not of requests answered: whoever sends reserves, a
- * refusal gives back. So many requests may be in flight, and the budget holds at every moment.
+ * The count that matters is that of requests sent, not of requests answered: whoever sends
+ * reserves, a refusal gives back. So many requests may be in flight, and the budget holds at every
+ * moment.
  */
 #include "vpa/policy/disruption.h"
 

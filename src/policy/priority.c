@@ -1,14 +1,15 @@
 /*
  * Update priority.
  *
- * The distance between a pod and its recommendation is one number: for each resource, the totals over
- * all containers of request and target are compared, |request - target| / request, and the ratios of the
- * resources are added up. Totals are taken in thousandths (memory too, as upstream does) and a missing
- * request counts as one thousandth, so that a pod without requests comes first.
+ * The distance between a pod and its recommendation is one number: for each resource, the totals
+ * over all containers of request and target are compared, |request - target| / request, and the
+ * ratios of the resources are added up. Totals are taken in thousandths (memory too, as upstream
+ * does) and a missing request counts as one thousandth, so that a pod without requests comes first.
  *
- * The sum is of doubles, so its last bits depend on the order of the resources: cpu, memory, then the
- * others by name. Instead of collecting the names, the sum walks them in that order by asking for "the
- * smallest name above the last one"; a pod has two or three, so nothing needs to be allocated.
+ * The sum is of doubles, so its last bits depend on the order of the resources: cpu, memory, then
+ * the others by name. Instead of collecting the names, the sum walks them in that order by asking
+ * for "the smallest name above the last one"; a pod has two or three, so nothing needs to be
+ * allocated.
  */
 #include "vpa/policy/priority.h"
 
@@ -46,8 +47,7 @@ static bool next_observed(const char **rest, char name[DNS_LABEL_MAX + 1], bool 
 
 bool vpa_container_observed(const struct vpa_pod *pod, const char *container)
 {
-    const char *rest =
-        vpa_labels_get(&pod->meta.annotations, VPA_OBSERVED_CONTAINERS_ANNOTATION);
+    const char *rest = vpa_labels_get(&pod->meta.annotations, VPA_OBSERVED_CONTAINERS_ANNOTATION);
     char name[DNS_LABEL_MAX + 1];
     bool valid, listed = false;
 
@@ -73,9 +73,11 @@ static int64_t add_saturated(int64_t a, int64_t b)
     return sum;
 }
 
-/* Entry whose target is used for a container of the pod, or NULL when the container does not count. */
+/* Entry whose target is used for a container of the pod, or NULL when the container does not count.
+ */
 static const struct vpa_container_recommendation *
-counted(const struct vpa_pod *pod, const struct vpa_recommendation *processed, const char *container)
+counted(const struct vpa_pod *pod, const struct vpa_recommendation *processed,
+        const char *container)
 {
     if (!vpa_container_observed(pod, container))
         return NULL;
@@ -280,8 +282,7 @@ static bool requirement_holds(const struct vpa_eviction_requirement *requirement
                               const struct vpa_resource_list *target)
 {
     for (size_t i = 0; i < requirement->resource_count; i++) {
-        const struct vpa_quantity *request =
-            vpa_resource_find(requests, requirement->resources[i]);
+        const struct vpa_quantity *request = vpa_resource_find(requests, requirement->resources[i]);
         const struct vpa_quantity *wanted = vpa_resource_find(target, requirement->resources[i]);
         int64_t request_millis = request ? vpa_quantity_milli_value(request) : 0;
         int64_t wanted_millis = wanted ? vpa_quantity_milli_value(wanted) : 0;

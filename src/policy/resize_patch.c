@@ -1,14 +1,16 @@
 /*
  * The patches of an in-place update.
  *
- * Resources and annotations go to two subresources, so they are two patches. Nothing is ever removed from
- * a container's resources; parents are created where the spec lacks them, in an order that a JSON Patch
- * reader accepts. An operation without effect is written like any other (the texts are upstream's), but
- * the builder notes whether any operation has one: a patch without effect is not worth a request.
+ * Resources and annotations go to two subresources, so they are two patches. Nothing is ever
+ * removed from a container's resources; parents are created where the spec lacks them, in an order
+ * that a JSON Patch reader accepts. An operation without effect is written like any other (the
+ * texts are upstream's), but the builder notes whether any operation has one: a patch without
+ * effect is not worth a request.
  *
  * A container with an expired boost marker gets its recommendation like the others, or its original
- * resources when there is no recommendation to give: mode Off, container mode Off, nothing recommended.
- * When only memory is recommended, the boosted cpu still has to go, so cpu comes from the marker.
+ * resources when there is no recommendation to give: mode Off, container mode Off, nothing
+ * recommended. When only memory is recommended, the boosted cpu still has to go, so cpu comes from
+ * the marker.
  */
 #include "vpa/policy/resize_patch.h"
 

@@ -1,12 +1,14 @@
 /*
  * The decision about one pod.
  *
- * A pod without a resize in progress is resized when its group can spare it. A pod with one is left to
- * the kubelet, and in mode InPlaceOrRecreate evicted once the kubelet gave up or took too long. Mode
- * InPlace never evicts: what a node cannot hold is remembered, and tried again when less is wanted.
+ * A pod without a resize in progress is resized when its group can spare it. A pod with one is left
+ * to the kubelet, and in mode InPlaceOrRecreate evicted once the kubelet gave up or took too long.
+ * Mode InPlace never evicts: what a node cannot hold is remembered, and tried again when less is
+ * wanted.
  *
- * Two things outlive a pass, and both belong to a pod, not to its name: a StatefulSet's next pod has the
- * same name but starts with a clean slate. So the memory is keyed by UID and swept with the pods.
+ * Two things outlive a pass, and both belong to a pod, not to its name: a StatefulSet's next pod
+ * has the same name but starts with a clean slate. So the memory is keyed by UID and swept with the
+ * pods.
  */
 #include "vpa/policy/update.h"
 
@@ -333,8 +335,7 @@ enum vpa_update_decision vpa_update_decide(const struct vpa_pod *pod, const stru
     if (status != VPA_RESIZE_NONE) {
         if (in_place_only)
             return status == VPA_RESIZE_INFEASIBLE ? VPA_DECIDE_INFEASIBLE : VPA_DECIDE_DEFERRED;
-        return vpa_resize_stalled(pod, group, memory, now) ? VPA_DECIDE_EVICT
-                                                           : VPA_DECIDE_DEFERRED;
+        return vpa_resize_stalled(pod, group, memory, now) ? VPA_DECIDE_EVICT : VPA_DECIDE_DEFERRED;
     }
     if (options->in_place_skip_budget && !resize_restarts(pod))
         return VPA_DECIDE_APPROVED;

@@ -1,10 +1,10 @@
 /*
- * The updater at 1,000 VPAs with ten pods each, against a server in memory: bytes per pod, the pass that
- * finds nothing to do, and passes that evict or resize. No network and no TLS, so the figures are the
- * updater's own work and its client's; docs/bench.md has those of the whole process.
+ * The updater at 1,000 VPAs with ten pods each, against a server in memory: bytes per pod, the pass
+ * that finds nothing to do, and passes that evict or resize. No network and no TLS, so the figures
+ * are the updater's own work and its client's; docs/bench.md has those of the whole process.
  *
- * The caches are filled once; each measured pass sees the same pods, since the server in memory accepts
- * everything and changes nothing.
+ * The caches are filled once; each measured pass sees the same pods, since the server in memory
+ * accepts everything and changes nothing.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@
 #define TEXT_MAX ((size_t)256 << 20)
 
 struct bench {
-    const char *mode;      /* of all VPAs */
-    const char *target;    /* cpu */
-    const char *lower;     /* lower bound of cpu; requests are 500m */
+    const char *mode;   /* of all VPAs */
+    const char *target; /* cpu */
+    const char *lower;  /* lower bound of cpu; requests are 500m */
     struct vpa_buf vpas, pods, deployments, replica_sets;
     unsigned long evictions, resizes, events, others;
 };
@@ -60,14 +60,17 @@ static void add_pod(struct vpa_buf *buf, int v, int p)
         "\"uid\":\"7f4a1c1e-0f6e-4a51-9c43-%06d%06d\",\"resourceVersion\":\"%d\","
         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"app-%04d\","
         "\"pod-template-hash\":\"6d4cf56db6\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\","
-        "\"kind\":\"ReplicaSet\",\"name\":\"app-%04d-6d4cf56db6\",\"uid\":\"r\",\"controller\":true}]},"
+        "\"kind\":\"ReplicaSet\",\"name\":\"app-%04d-6d4cf56db6\",\"uid\":\"r\",\"controller\":"
+        "true}]},"
         "\"spec\":{\"nodeName\":\"node-%d\",\"containers\":[{\"name\":\"app\",\"image\":\"x\","
         "\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"256Mi\"},\"limits\":{\"cpu\":"
         "\"1\",\"memory\":\"512Mi\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
         "\"2026-01-01T00:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
-        "\"lastTransitionTime\":\"2026-01-01T00:01:00Z\"}],\"containerStatuses\":[{\"name\":\"app\","
+        "\"lastTransitionTime\":\"2026-01-01T00:01:00Z\"}],\"containerStatuses\":[{\"name\":"
+        "\"app\","
         "\"restartCount\":0,\"ready\":true,\"state\":{\"running\":{}},\"resources\":{\"requests\":{"
-        "\"cpu\":\"500m\",\"memory\":\"256Mi\"},\"limits\":{\"cpu\":\"1\",\"memory\":\"512Mi\"}}}]}}",
+        "\"cpu\":\"500m\",\"memory\":\"256Mi\"},\"limits\":{\"cpu\":\"1\",\"memory\":\"512Mi\"}}}]}"
+        "}",
         p + v > 0 ? "," : "", v, p, v % 20, v, p, v * PODS_PER_VPA + p, v, v, p);
 }
 
@@ -77,11 +80,14 @@ static void add_vpa(struct vpa_buf *buf, const struct bench *b, int v)
         buf,
         "%s{\"metadata\":{\"name\":\"app-%04d\",\"namespace\":\"ns-%02d\",\"uid\":\"v%d\","
         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
-        "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"app-%04d\"},\"updatePolicy\":{\"updateMode\":"
+        "\"apps/"
+        "v1\",\"kind\":\"Deployment\",\"name\":\"app-%04d\"},\"updatePolicy\":{\"updateMode\":"
         "\"%s\"}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
         "\"app\",\"target\":{\"cpu\":\"%s\",\"memory\":\"256Mi\"},\"lowerBound\":{\"cpu\":\"%s\","
-        "\"memory\":\"128Mi\"},\"upperBound\":{\"cpu\":\"8\",\"memory\":\"1Gi\"},\"uncappedTarget\":{"
-        "\"cpu\":\"%s\",\"memory\":\"256Mi\"}}]},\"conditions\":[{\"type\":\"RecommendationProvided\","
+        "\"memory\":\"128Mi\"},\"upperBound\":{\"cpu\":\"8\",\"memory\":\"1Gi\"},"
+        "\"uncappedTarget\":{"
+        "\"cpu\":\"%s\",\"memory\":\"256Mi\"}}]},\"conditions\":[{\"type\":"
+        "\"RecommendationProvided\","
         "\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}",
         v > 0 ? "," : "", v, v % 20, v, v, b->mode, b->target, b->lower, b->target);
 }
@@ -92,12 +98,13 @@ static void add_controllers(struct bench *b, int v)
                    "%s{\"metadata\":{\"name\":\"app-%04d\",\"namespace\":\"ns-%02d\"},\"spec\":{"
                    "\"replicas\":%d,\"selector\":{\"matchLabels\":{\"app\":\"app-%04d\"}}}}",
                    v > 0 ? "," : "", v, v % 20, PODS_PER_VPA, v);
-    vpa_buf_printf(&b->replica_sets,
-                   "%s{\"metadata\":{\"name\":\"app-%04d-6d4cf56db6\",\"namespace\":\"ns-%02d\","
-                   "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
-                   "\"app-%04d\",\"uid\":\"d\",\"controller\":true}]},\"spec\":{\"replicas\":%d,"
-                   "\"selector\":{\"matchLabels\":{\"app\":\"app-%04d\"}}}}",
-                   v > 0 ? "," : "", v, v % 20, v, PODS_PER_VPA, v);
+    vpa_buf_printf(
+        &b->replica_sets,
+        "%s{\"metadata\":{\"name\":\"app-%04d-6d4cf56db6\",\"namespace\":\"ns-%02d\","
+        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
+        "\"app-%04d\",\"uid\":\"d\",\"controller\":true}]},\"spec\":{\"replicas\":%d,"
+        "\"selector\":{\"matchLabels\":{\"app\":\"app-%04d\"}}}}",
+        v > 0 ? "," : "", v, v % 20, v, PODS_PER_VPA, v);
 }
 
 static void make_objects(struct bench *b)
@@ -183,11 +190,10 @@ static void run(const char *what, const char *mode, const char *target, const ch
     config.use_admission_status = false;
     config.common.kube_api_qps = -1;
     size_t before = heap_in_use();
-    struct updater *u = updater_new(&(struct updater_options){.loop = loop,
-                                                              .transport = transport,
-                                                              .random = &random,
-                                                              .config = &config},
-                                    &err);
+    struct updater *u = updater_new(
+        &(struct updater_options){
+            .loop = loop, .transport = transport, .random = &random, .config = &config},
+        &err);
     double start = cpu_seconds();
 
     if (!u) {
@@ -213,10 +219,11 @@ static void run(const char *what, const char *mode, const char *target, const ch
     size_t after = heap_in_use() - before;
     unsigned long changed = b.evictions + b.resizes;
 
-    printf("updater %-22s %5.1f MiB of objects (%.1f after the pass), filled in %.0f ms; pass %6.1f ms CPU, %6.1f ms, %lu "
+    printf("updater %-22s %5.1f MiB of objects (%.1f after the pass), filled in %.0f ms; pass "
+           "%6.1f ms CPU, %6.1f ms, %lu "
            "evictions, %lu resizes",
-           what, (double)bytes / (1 << 20), (double)after / (1 << 20), filled * 1e3, cpu * 1e3, wall * 1e3, b.evictions,
-           b.resizes);
+           what, (double)bytes / (1 << 20), (double)after / (1 << 20), filled * 1e3, cpu * 1e3,
+           wall * 1e3, b.evictions, b.resizes);
     if (changed > 0)
         printf("; each %.1f us CPU, %.1f us", cpu * 1e6 / (double)changed,
                wall * 1e6 / (double)changed);

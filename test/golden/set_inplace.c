@@ -23,21 +23,21 @@ static bool wanted_by(const struct vpa_json *patched, const char *path,
            vpa_quantity_cmp(&got, want) == 0;
 }
 
-/* S1: a container that is switched off gets its originals back, all of them; 15.3: every other one has
- * a cpu request that is recommended or the original one. */
+/* S1: a container that is switched off gets its originals back, all of them; 15.3: every other one
+ * has a cpu request that is recommended or the original one. */
 static void check_restored(struct golden_case *c, const struct vpa_pod *pod, size_t i,
                            const struct vpa_object *vpa, const struct vpa_container_plan *plan,
                            const struct vpa_json *patched)
 {
     const char *name = pod->containers[i].name;
-    const char *marker =
-        vpa_labels_get(&pod->meta.annotations,
-                       golden_label(c, "%s%s", VPA_BOOST_ANNOTATION_PREFIX, name));
+    const char *marker = vpa_labels_get(&pod->meta.annotations,
+                                        golden_label(c, "%s%s", VPA_BOOST_ANNOTATION_PREFIX, name));
     const struct vpa_container_policy *policy = vpa_policy_find(&vpa->resource_policy, name);
     struct vpa_resources original;
     struct vpa_error err;
 
-    if (!marker || !vpa_boost_expired(pod, vpa, name, updater_case_time(c, GOLDEN_IN(c, "now"), "now")) ||
+    if (!marker ||
+        !vpa_boost_expired(pod, vpa, name, updater_case_time(c, GOLDEN_IN(c, "now"), "now")) ||
         vpa_boost_marker_parse(c->arena, marker, &original, &err) < 0)
         return;
 

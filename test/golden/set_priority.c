@@ -9,8 +9,8 @@ static void run(struct golden_case *c)
     updater_priority_case(c);
 }
 
-/* A crash of the reference must be the safe outcome, which running the case has shown; the rest of the
- * tagged cases differ in numbers only. */
+/* A crash of the reference must be the safe outcome, which running the case has shown; the rest of
+ * the tagged cases differ in numbers only. */
 static void invariant(struct golden_case *c)
 {
     (void)c;

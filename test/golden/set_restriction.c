@@ -1,6 +1,6 @@
 /*
- * Set restriction: replica groups, disruption budgets, evictions and resizes, step by step on the groups
- * of one pass.
+ * Set restriction: replica groups, disruption budgets, evictions and resizes, step by step on the
+ * groups of one pass.
  */
 #include <string.h>
 

@@ -31,8 +31,7 @@ struct updater_config updater_case_config(struct golden_case *c)
     int argc = 1;
     struct vpa_error err;
 
-    vpa_json_foreach(flag, GOLDEN_IN(c, "flags"))
-    {
+    vpa_json_foreach (flag, GOLDEN_IN(c, "flags")) {
         if (argc < ARGUMENTS_MAX)
             argv[argc++] = vpa_arena_printf(c->arena, "--%s=%s", vpa_json_name(flag),
                                             vpa_or_empty(flag_value(flag)));
@@ -41,8 +40,8 @@ struct updater_config updater_case_config(struct golden_case *c)
         bool on = false;
 
         (void)vpa_json_bool(vpa_json_find(GOLDEN_IN(c, "featureGates"), gates[i]), &on);
-        argv[argc++] = vpa_arena_printf(c->arena, "--feature-gates=%s=%s", gates[i],
-                                        on ? "true" : "false");
+        argv[argc++] =
+            vpa_arena_printf(c->arena, "--feature-gates=%s=%s", gates[i], on ? "true" : "false");
     }
     if (vpa_flags_parse(&flags, c->arena, argc, argv, &err) != VPA_FLAGS_RUN)
         golden_difference(c, "flags", "usable", err.text);
@@ -93,15 +92,13 @@ struct vpa_pod *updater_case_pod(struct golden_case *c, const struct vpa_json *n
 struct vpa_namespace_limits updater_case_limits(struct golden_case *c, const struct vpa_json *nodes)
 {
     size_t count = vpa_json_count(nodes), n = 0;
-    struct vpa_limit_range *ranges =
-        vpa_arena_zalloc(c->arena, (count + 1) * sizeof(*ranges));
+    struct vpa_limit_range *ranges = vpa_arena_zalloc(c->arena, (count + 1) * sizeof(*ranges));
     const struct vpa_limit_range **pointers =
         vpa_arena_zalloc(c->arena, (count + 1) * sizeof(struct vpa_limit_range *));
     struct vpa_namespace_limits limits = {0};
     struct vpa_error err;
 
-    vpa_json_foreach(node, nodes)
-    {
+    vpa_json_foreach (node, nodes) {
         if (vpa_limit_range_decode(c->arena, node, &ranges[n], &err) < 0)
             golden_difference(c, "limitRange", "readable", err.text);
         pointers[n] = &ranges[n];

@@ -29,15 +29,14 @@ static const char *label(struct flow *f, const char *what)
     return golden_label(f->c, "passes[%zu].%s", f->pass, what);
 }
 
-static void on_controlled(void *ctx, const struct vpa_object *vpa, const struct vpa_pod *const *pods,
-                          size_t count)
+static void on_controlled(void *ctx, const struct vpa_object *vpa,
+                          const struct vpa_pod *const *pods, size_t count)
 {
     struct flow *f = ctx;
 
     f->controlled_count++;
     f->controlled_pods += count;
-    vpa_json_key(&f->controlled,
-                 golden_label(f->c, "%s/%s", vpa->meta.ns, vpa->meta.name));
+    vpa_json_key(&f->controlled, golden_label(f->c, "%s/%s", vpa->meta.ns, vpa->meta.name));
     vpa_json_open_array(&f->controlled);
     for (size_t i = 0; i < count; i++)
         vpa_json_put_string(&f->controlled,
@@ -53,7 +52,8 @@ static bool is_size_gauge(const char *series)
            vpa_str_starts_with(series, "vpa_updater_vpas_with_in_place_updated_pods_total");
 }
 
-/* The exposition as the vectors have it: series to value, without buckets and sums of histograms. */
+/* The exposition as the vectors have it: series to value, without buckets and sums of histograms.
+ */
 static const char *metrics_json(struct golden_case *c)
 {
     struct vpa_metrics metrics = {.table = updater_metrics, .count = updater_metric_count};
@@ -145,8 +145,7 @@ static void check_decisions(struct flow *f)
         violation = "a resize that changes nothing was sent";
     if (vpa_json_parse(f->c->arena, text, strlen(text), &calls, &err) < 0)
         return;
-    vpa_json_foreach(call, calls)
-    {
+    vpa_json_foreach (call, calls) {
         const char *path = vpa_or_empty(vpa_json_string(vpa_json_find(call, "path")));
 
         evictions += vpa_str_ends_with(path, "/eviction");
@@ -161,8 +160,9 @@ static void run_pass(struct flow *f, const struct vpa_json *in, const struct vpa
     vpa_duration at = updater_case_duration(f->c, vpa_json_find(in, "at"), "at");
 
     world_wait_until(f->world, vpa_time_add(f->start, at));
-    vpa_json_foreach(object, vpa_json_find(in, "put")) world_put(f->world, object);
-    vpa_json_foreach(what, vpa_json_find(in, "delete"))
+    vpa_json_foreach (object, vpa_json_find(in, "put"))
+        world_put(f->world, object);
+    vpa_json_foreach (what, vpa_json_find(in, "delete"))
         world_delete(f->world, vpa_json_string(what));
     if (vpa_json_find(in, "scales"))
         world_set_scales(f->world, vpa_json_find(in, "scales"));
@@ -204,8 +204,7 @@ void updater_flow_case(struct golden_case *c)
     world_put_all(f.world, GOLDEN_IN(c, "objects"));
     world_set_scales(f.world, GOLDEN_IN(c, "scales"));
     world_sync(f.world);
-    vpa_json_foreach(pass, GOLDEN_IN(c, "passes"))
-    {
+    vpa_json_foreach (pass, GOLDEN_IN(c, "passes")) {
         run_pass(&f, pass, want);
         want = vpa_json_next(want);
         f.pass++;

@@ -5,7 +5,8 @@
 #include "golden.h"
 
 void updater_flow_case(struct golden_case *c);
-/* What our decisions promise where the reference does something else, for the case that ran last. */
+/* What our decisions promise where the reference does something else, for the case that ran last.
+ */
 void updater_flow_invariant(struct golden_case *c);
 
 #endif

@@ -59,8 +59,7 @@ static void compare_diff(struct golden_case *c, const char *name, const struct v
 {
     double one;
 
-    vpa_json_foreach(node, vpa_json_find(want, "hexAnyOf"))
-    {
+    vpa_json_foreach (node, vpa_json_find(want, "hexAnyOf")) {
         if (golden_read_double(node, &one) && one == got)
             return;
     }
@@ -81,8 +80,7 @@ static void compare_lists(struct priority_case *p, const struct vpa_pod *pod,
     }
     /* The reference stops before it looks at OOMs when a record rules the pod out. */
     if (admission != VPA_ADMIT_INFEASIBLE_CACHED)
-        golden_json(c, golden_label(c, "pods[%s].quickOOM", name),
-                    vpa_json_find(want, "quickOOM"),
+        golden_json(c, golden_label(c, "pods[%s].quickOOM", name), vpa_json_find(want, "quickOOM"),
                     oom.count > 0 ? text_list_json(c, &oom) : NULL);
     for (size_t i = 0; i < pod->meta.annotations.count; i++) {
         const char *key = pod->meta.annotations.items[i].key;
@@ -174,8 +172,7 @@ void updater_priority_case(struct golden_case *c)
     };
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "pods"));
 
-    vpa_json_foreach(node, GOLDEN_IN(c, "pods"))
-    {
+    vpa_json_foreach (node, GOLDEN_IN(c, "pods")) {
         run_pod(&p, i++, updater_case_pod(c, node), want);
         want = vpa_json_next(want);
     }

@@ -139,9 +139,9 @@ static size_t pod_named(struct bench *b, const char *name)
 {
     size_t i = 0;
 
-    while (i < b->pod_count &&
-           !vpa_str_eq(golden_label(b->c, "%s/%s", b->pods[i]->meta.ns, b->pods[i]->meta.name),
-                       name))
+    while (
+        i < b->pod_count &&
+        !vpa_str_eq(golden_label(b->c, "%s/%s", b->pods[i]->meta.ns, b->pods[i]->meta.name), name))
         i++;
     return i;
 }
@@ -302,8 +302,7 @@ void updater_steps_case(struct golden_case *c)
     bench_begin(&b);
     golden_json(c, "groups", GOLDEN_OUT(c, "groups"), groups_json(&b));
     golden_json(c, "podGroup", GOLDEN_OUT(c, "podGroup"), pod_groups_json(&b));
-    vpa_json_foreach(step, GOLDEN_IN(c, "steps"))
-    {
+    vpa_json_foreach (step, GOLDEN_IN(c, "steps")) {
         golden_json(c, golden_label(c, "steps[%zu]", i++), want, run_step(&b, step));
         want = vpa_json_next(want);
     }
@@ -366,8 +365,7 @@ void updater_decide_case(struct golden_case *c)
     violation = NULL;
     bench_begin(&b);
     golden_json(c, "groups", GOLDEN_OUT(c, "groups"), groups_json(&b));
-    vpa_json_foreach(want, GOLDEN_OUT(c, "pods"))
-    {
+    vpa_json_foreach (want, GOLDEN_OUT(c, "pods")) {
         const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(want, "name")));
         size_t i = 0;
 

@@ -6,7 +6,8 @@
 
 void updater_steps_case(struct golden_case *c);
 void updater_decide_case(struct golden_case *c);
-/* What our decisions promise where the reference does something else, for the case that ran last. */
+/* What our decisions promise where the reference does something else, for the case that ran last.
+ */
 void updater_steps_invariant(struct golden_case *c);
 
 #endif

@@ -118,8 +118,9 @@ static size_t collection_of(const char *api_version, const char *kind)
 {
     size_t i = 0;
 
-    while (i < COLLECTION_COUNT && (!vpa_str_eq(collections[i].kind, kind) ||
-                                    (api_version && !vpa_str_eq(collections[i].api_version, api_version))))
+    while (i < COLLECTION_COUNT &&
+           (!vpa_str_eq(collections[i].kind, kind) ||
+            (api_version && !vpa_str_eq(collections[i].api_version, api_version))))
         i++;
     return i;
 }
@@ -156,7 +157,8 @@ void world_put(struct world *world, const struct vpa_json *node)
 
 void world_put_all(struct world *world, const struct vpa_json *objects)
 {
-    vpa_json_foreach(object, objects) world_put(world, object);
+    vpa_json_foreach (object, objects)
+        world_put(world, object);
 }
 
 void world_delete(struct world *world, const char *what)
@@ -181,18 +183,18 @@ void world_set_faults(struct world *world, const struct vpa_json *faults)
 {
     size_t n = 0;
 
-    world->faults = vpa_arena_zalloc(world->c->arena,
-                                     (vpa_json_count(faults) + 1) * sizeof(*world->faults));
-    vpa_json_foreach(node, faults)
-    {
+    world->faults =
+        vpa_arena_zalloc(world->c->arena, (vpa_json_count(faults) + 1) * sizeof(*world->faults));
+    vpa_json_foreach (node, faults) {
         struct fault *f = &world->faults[n++];
         const struct vpa_json *body = vpa_json_find(node, "body");
 
         f->method = vpa_json_string(vpa_json_find(node, "method"));
         f->path = vpa_json_string(vpa_json_find(node, "path"));
         (void)vpa_json_int64(vpa_json_find(node, "status"), &f->status);
-        f->body = !body ? "" : vpa_json_string(body) ? vpa_json_string(body)
-                                                     : node_text(world->c, body);
+        f->body = !body                   ? ""
+                  : vpa_json_string(body) ? vpa_json_string(body)
+                                          : node_text(world->c, body);
         f->retry_after =
             vpa_json_string(vpa_json_find(vpa_json_find(node, "headers"), "Retry-After"));
         (void)vpa_json_int64(vpa_json_find(node, "times"), &f->times);
@@ -340,8 +342,8 @@ static bool answer_group(struct world *world, const char *path, struct vpa_memor
         if (!vpa_str_eq(path, golden_label(world->c, "/apis/%s", group)))
             continue;
 
-        const char *version = golden_label(
-            world->c, "{\"groupVersion\":\"%s\",\"version\":\"%s\"}", gv, slash + 1);
+        const char *version =
+            golden_label(world->c, "{\"groupVersion\":\"%s\",\"version\":\"%s\"}", gv, slash + 1);
 
         vpa_memory_reply_json(
             reply, 200,
@@ -403,10 +405,9 @@ static struct object *object_at(struct world *world, const char *path, const cha
     if (!end)
         return NULL;
     name = end + strlen(marker);
-    return vpa_table_find(
-        &world->objects,
-        vpa_arena_printf(c->arena, "%s/%.*s/%.*s", plural, (int)(end - ns), ns,
-                         (int)strcspn(name, "/"), name));
+    return vpa_table_find(&world->objects,
+                          vpa_arena_printf(c->arena, "%s/%.*s/%.*s", plural, (int)(end - ns), ns,
+                                           (int)strcspn(name, "/"), name));
 }
 
 static void stream_closed(void *ctx)
@@ -440,8 +441,7 @@ static void serve_get(struct world *world, const struct vpa_memory_request *q,
 }
 
 /* Applies a JSON patch to the server's copy; false when it does not fit. */
-static bool patch_object(struct world *world, struct object *o, const char *path,
-                         const char *body)
+static bool patch_object(struct world *world, struct object *o, const char *path, const char *body)
 {
     struct vpa_error err;
     vpa_auto_buf out = {0};
@@ -513,9 +513,9 @@ static void record(struct world *world, struct text_list *list, const struct vpa
 
 static void record_scale(struct world *world, const char *path, int status)
 {
-    text_list_add(world->c, &world->scale_reads,
-                  vpa_arena_printf(world->c->arena, "{\"path\":\"%s\",\"status\":%d}", path,
-                                   status));
+    text_list_add(
+        world->c, &world->scale_reads,
+        vpa_arena_printf(world->c->arena, "{\"path\":\"%s\",\"status\":%d}", path, status));
 }
 
 /* An event as the vectors tell it: who, what, how often. */
@@ -786,8 +786,7 @@ void world_set_memory(struct world *world, const struct vpa_json *first_seen,
 {
     struct vpa_update_memory *memory = world_env(world)->memory;
 
-    vpa_json_foreach(timer, first_seen)
-    {
+    vpa_json_foreach (timer, first_seen) {
         const struct object *o = vpa_table_find(
             &world->objects, vpa_arena_printf(world->c->arena, "pods/%s", vpa_json_name(timer)));
 
@@ -795,8 +794,7 @@ void world_set_memory(struct world *world, const struct vpa_json *first_seen,
             vpa_update_memory_set_first_seen(memory, o->uid,
                                              updater_case_time(world->c, timer, "firstSeen"));
     }
-    vpa_json_foreach(node, infeasible)
-    {
+    vpa_json_foreach (node, infeasible) {
         struct vpa_recommendation rec = updater_case_recommendation(world->c, node);
 
         vpa_update_memory_record_infeasible(memory, vpa_json_name(node), &rec);

@@ -1,6 +1,7 @@
 /*
- * A cluster in memory around a whole updater: its objects, an API server that accepts everything unless a
- * fault says otherwise and keeps what was sent, and a clock that moves only while the updater waits.
+ * A cluster in memory around a whole updater: its objects, an API server that accepts everything
+ * unless a fault says otherwise and keeps what was sent, and a clock that moves only while the
+ * updater waits.
  */
 #ifndef UPDATER_WORLD_H
 #define UPDATER_WORLD_H

@@ -1,5 +1,6 @@
 /*
- * Objects for tests from their JSON text, so that a table of cases reads like manifests. Texts use ' for
+ * Objects for tests from their JSON text, so that a table of cases reads like manifests. Texts use
+ * ' for
  * ". What cannot be read ends the test.
  */
 #ifndef TEST_UNIT_OBJECTS_H

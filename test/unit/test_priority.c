@@ -42,12 +42,12 @@ static struct vpa_priority_options options(void)
 
 #define C(requests) "{'name':'c','resources':{'requests':" requests "}}"
 #define POD(containers, rest)                                                                      \
-    "{'metadata':{'name':'p','namespace':'n','uid':'u'},'spec':{'containers':[" containers "]}," rest \
-    "}"
+    "{'metadata':{'name':'p','namespace':'n','uid':'u'},'spec':{'containers':[" containers         \
+    "]}," rest "}"
 #define OLD "'status':{'startTime':'2026-02-28T23:00:00Z'}"
 #define REC(target, lower, upper)                                                                  \
-    "{'status':{'recommendation':{'containerRecommendations':[{'containerName':'c','target':"      \
-    target ",'lowerBound':" lower ",'upperBound':" upper "}]}}}"
+    "{'status':{'recommendation':{'containerRecommendations':[{'containerName':'c','target'"       \
+    ":" target ",'lowerBound':" lower ",'upperBound':" upper "}]}}}"
 
 static const struct {
     const char *name, *pod, *vpa;
@@ -139,15 +139,15 @@ static const struct {
      VPA_ADMIT_DIFF_TOO_LOW},
     {"A8 diffs add up", POD(C("{'cpu':'1000m','memory':'200M'}"), OLD),
      IN_RANGE("{'cpu':'1050m','memory':'210M'}"), VPA_ADMIT_ACCEPTED},
-    {"A9 too young",
-     POD(C("{'cpu':'2'}"), "'status':{'startTime':'2026-03-01T00:00:01Z'}"),
+    {"A9 too young", POD(C("{'cpu':'2'}"), "'status':{'startTime':'2026-03-01T00:00:01Z'}"),
      IN_RANGE("{'cpu':'10'}"), VPA_ADMIT_YOUNG},
     {"A9 old enough", POD(C("{'cpu':'2'}"), "'status':{'startTime':'2026-03-01T00:00:00Z'}"),
      IN_RANGE("{'cpu':'10'}"), VPA_ADMIT_ACCEPTED},
     {"A10 outside the range",
      POD(C("{'cpu':'1000m'}"), "'status':{'startTime':'2026-03-01T11:59:00Z'}"),
      REC("{'cpu':'1001m'}", "{'cpu':'1001m'}", "{}"), VPA_ADMIT_ACCEPTED},
-    {"A11 quick OOM", POD(C("{'cpu':'1000m'}"), OOM(STARTED, ",'finishedAt':'2026-03-01T10:09:59Z'")),
+    {"A11 quick OOM",
+     POD(C("{'cpu':'1000m'}"), OOM(STARTED, ",'finishedAt':'2026-03-01T10:09:59Z'")),
      IN_RANGE("{'cpu':'1010m'}"), VPA_ADMIT_ACCEPTED},
     {"A12 not so quick",
      POD(C("{'cpu':'1000m'}"), OOM(STARTED, ",'finishedAt':'2026-03-01T10:10:00Z'")),
@@ -160,8 +160,7 @@ static const struct {
     {"OOM without a start",
      POD(C("{'cpu':'1000m'}"), OOM("", ",'finishedAt':'2026-03-01T10:09:59Z'")),
      IN_RANGE("{'cpu':'1010m'}"), VPA_ADMIT_YOUNG},
-    {"OOM of a container that is switched off",
-     POD(C("{'cpu':'1000m'}"), OOM("", "")),
+    {"OOM of a container that is switched off", POD(C("{'cpu':'1000m'}"), OOM("", "")),
      "{'spec':{'resourcePolicy':{'containerPolicies':[{'containerName':'*','mode':'Off'}]}},"
      "'status':{'recommendation':{'containerRecommendations':[{'containerName':'c','target':"
      "{'cpu':'1010m'}}]}}}",
@@ -227,16 +226,16 @@ START_TEST(a_record_rules_out_until_less_is_wanted)
     struct vpa_priority_options o = options();
     struct vpa_priority p;
 
-    ck_assert_int_eq(vpa_priority_admit(pod, vpa, &vpa->recommendation, &vpa->recommendation, &o,
-                                        now(), &p),
-                     VPA_ADMIT_INFEASIBLE_CACHED);
-    ck_assert_int_eq(vpa_priority_admit(pod, vpa, &vpa->recommendation, &more->recommendation, &o,
-                                        now(), &p),
-                     VPA_ADMIT_ACCEPTED);
+    ck_assert_int_eq(
+        vpa_priority_admit(pod, vpa, &vpa->recommendation, &vpa->recommendation, &o, now(), &p),
+        VPA_ADMIT_INFEASIBLE_CACHED);
+    ck_assert_int_eq(
+        vpa_priority_admit(pod, vpa, &vpa->recommendation, &more->recommendation, &o, now(), &p),
+        VPA_ADMIT_ACCEPTED);
     vpa->update_mode = "Recreate";
-    ck_assert_int_eq(vpa_priority_admit(pod, vpa, &vpa->recommendation, &vpa->recommendation, &o,
-                                        now(), &p),
-                     VPA_ADMIT_ACCEPTED);
+    ck_assert_int_eq(
+        vpa_priority_admit(pod, vpa, &vpa->recommendation, &vpa->recommendation, &o, now(), &p),
+        VPA_ADMIT_ACCEPTED);
 }
 END_TEST
 
@@ -288,11 +287,14 @@ static const struct {
     {"absent target counts as zero", BOTH, VPA_WITH(REQ("'cpu'", LOWER), "{'memory':'1'}"), true},
     {"absent request counts as zero", BOTH, VPA_WITH(REQ("'x'", HIGHER), "{'x':'1'}"), true},
     {"no update policy", BOTH, "{'status':{}}", true},
-    {"C7 one container suffices", BOTH ",{'name':'d','resources':{'requests':{'cpu':'500m',"
-                                       "'memory':'10Gi'}}}",
-     "{'spec':{'updatePolicy':{'evictionRequirements':[" REQ("'cpu'", HIGHER) "]}},'status':{"
-     "'recommendation':{'containerRecommendations':[{'containerName':'c','target':{'cpu':'200m'}},"
-     "{'containerName':'d','target':{'cpu':'700m'}}]}}}",
+    {"C7 one container suffices",
+     BOTH ",{'name':'d','resources':{'requests':{'cpu':'500m',"
+          "'memory':'10Gi'}}}",
+     "{'spec':{'updatePolicy':{'evictionRequirements':[" REQ(
+         "'cpu'", HIGHER) "]}},'status':{"
+                          "'recommendation':{'containerRecommendations':[{'containerName':'c','"
+                          "target':{'cpu':'200m'}},"
+                          "{'containerName':'d','target':{'cpu':'700m'}}]}}}",
      true},
 };
 

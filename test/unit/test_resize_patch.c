@@ -23,11 +23,13 @@ static void teardown(void)
 
 #define MARK(value) "'annotations':{'vpaCpuStartupBoost/c':'" value "'},"
 #define POD(meta, resources)                                                                       \
-    "{'metadata':{" meta "'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c'," resources \
+    "{'metadata':{" meta                                                                           \
+    "'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c'," resources                     \
     "}]},'status':{'conditions':[{'type':'Ready','status':'True','lastTransitionTime':"            \
     "'2026-03-01T11:00:00Z'}]}}"
 #define BOOSTED "'resources':{'requests':{'cpu':'3','memory':'1Gi'},'limits':{'cpu':'6'}}"
-#define ADD(path, value) "{'op':'add','path':'/spec/containers/0/resources" path "','value':" value "}"
+#define ADD(path, value)                                                                           \
+    "{'op':'add','path':'/spec/containers/0/resources" path "','value':" value "}"
 #define POLICY_OFF "'resourcePolicy':{'containerPolicies':[{'containerName':'c','mode':'Off'}]},"
 #define VPA(mode, more, target)                                                                    \
     "{'spec':{" more "'updatePolicy':{'updateMode':'" mode "'},'startupBoost':{'cpu':{"            \
@@ -38,8 +40,8 @@ static const struct {
     const char *name, *pod, *vpa, *want; /* want NULL: nothing to patch; "!": unusable */
     bool changes, takes_back;
 } patches[] = {
-    {"requests", POD("", "'resources':{'requests':{'cpu':'1'}}"), VPA("Recreate", "", "{'cpu':'2'}"),
-     "[" ADD("/requests/cpu", "'2'") "]", true, false},
+    {"requests", POD("", "'resources':{'requests':{'cpu':'1'}}"),
+     VPA("Recreate", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'2'") "]", true, false},
     {"limits in proportion", POD("", "'resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}}"),
      VPA("Recreate", "", "{'cpu':'2'}"),
      "[" ADD("/requests/cpu", "'2'") "," ADD("/limits/cpu", "'4'") "]", true, false},
@@ -54,12 +56,12 @@ static const struct {
     {"a boost that is over", POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
      VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}"),
      "[" ADD("/requests/cpu", "'2'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
-                                                                               "'4'") "]",
+                                                                                  "'4'") "]",
      true, true},
     {"taken back to the originals in mode Off",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
-     VPA("Off", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]",
-     true, true},
+     VPA("Off", "", "{'cpu':'2'}"),
+     "[" ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]", true, true},
     {"taken back to the originals where the container is off",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
      VPA("Recreate", POLICY_OFF, "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'1'") "]", true, true},
@@ -67,11 +69,10 @@ static const struct {
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
      VPA("Recreate", "", "{'memory':'2Gi'}"),
      "[" ADD("/requests/cpu", "'1'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
-                                                                               "'2'") "]",
+                                                                                  "'2'") "]",
      true, true},
-    {"resources are back already",
-     POD(MARK("{\\'requests\\':{\\'cpu\\':\\'3\\'}}"), BOOSTED), VPA("Off", "", "{'cpu':'2'}"),
-     "[" ADD("/requests/cpu", "'3'") "]", false, true},
+    {"resources are back already", POD(MARK("{\\'requests\\':{\\'cpu\\':\\'3\\'}}"), BOOSTED),
+     VPA("Off", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'3'") "]", false, true},
     {"unusable marker", POD(MARK("x"), BOOSTED), VPA("Recreate", "", "{'cpu':'2'}"), "!", false,
      false},
 };
@@ -129,8 +130,9 @@ START_TEST(annotations_mark_the_pod_and_drop_the_marker)
     ck_assert_int_eq(build(5, &err), 0);
     ck_assert_str_eq(
         vpa_buf_text(&patch.annotations),
-        quoted("[{'op':'add','path':'/metadata/annotations/vpaInPlaceUpdated','value':'true'},"
-               "{'op':'remove','path':'/metadata/annotations/vpaCpuStartupBoost~1c','value':null}]"));
+        quoted(
+            "[{'op':'add','path':'/metadata/annotations/vpaInPlaceUpdated','value':'true'},"
+            "{'op':'remove','path':'/metadata/annotations/vpaCpuStartupBoost~1c','value':null}]"));
 }
 END_TEST
 

@@ -107,8 +107,8 @@ static const struct {
      VPA_DECIDE_DEFERRED},
     {"D2", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "Deferred")), VPA_MILLISECOND,
      VPA_DECIDE_DEFERRED},
-    {"deferred for five minutes", "InPlaceOrRecreate", true, FREE,
-     POD(PENDING("True", "Deferred")), 5 * VPA_MINUTE, VPA_DECIDE_DEFERRED},
+    {"deferred for five minutes", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "Deferred")),
+     5 * VPA_MINUTE, VPA_DECIDE_DEFERRED},
     {"D3", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "Deferred")), 5 * VPA_MINUTE + 1,
      VPA_DECIDE_EVICT},
     {"D4", "InPlaceOrRecreate", true, FREE, POD(PENDING("True", "Infeasible")), 0,
@@ -130,10 +130,10 @@ static const struct {
 
 static struct vpa_object *vpa_of_mode(const char *mode, const char *target)
 {
-    vpa_auto_free char *text = vpa_xprintf(
-        "{'spec':{'updatePolicy':{'updateMode':'%s'}},'status':{'recommendation':{"
-        "'containerRecommendations':[{'containerName':'c','target':%s}]}}}",
-        mode, target);
+    vpa_auto_free char *text =
+        vpa_xprintf("{'spec':{'updatePolicy':{'updateMode':'%s'}},'status':{'recommendation':{"
+                    "'containerRecommendations':[{'containerName':'c','target':%s}]}}}",
+                    mode, target);
 
     return objects_vpa(&arena, text);
 }
@@ -155,8 +155,8 @@ START_TEST(decides_by_the_table)
     enum vpa_update_decision got;
 
     vpa_update_memory_set_first_seen(memory, "u", now() - decisions[_i].waited);
-    got = vpa_update_decide(pod, vpa, group_of(decisions[_i].group, &group), memory, &options,
-                            now());
+    got =
+        vpa_update_decide(pod, vpa, group_of(decisions[_i].group, &group), memory, &options, now());
     ck_assert_msg(got == decisions[_i].want, "%s: %s", decisions[_i].name,
                   vpa_update_decision_name(got));
 }
@@ -167,9 +167,8 @@ START_TEST(without_a_recommendation_nothing_is_decided)
     struct vpa_update_options options = {.in_place_gate = true};
     struct vpa_replica_group group;
 
-    ck_assert_int_eq(vpa_update_decide(objects_pod(&arena, POD("")),
-                                       objects_vpa(&arena, "{}"), group_of(FREE, &group), memory,
-                                       &options, now()),
+    ck_assert_int_eq(vpa_update_decide(objects_pod(&arena, POD("")), objects_vpa(&arena, "{}"),
+                                       group_of(FREE, &group), memory, &options, now()),
                      VPA_DECIDE_DEFERRED); /* D14 */
 }
 END_TEST

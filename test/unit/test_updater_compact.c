@@ -7,18 +7,18 @@
 #include "vpa/base/mem.h"
 
 #define FULL                                                                                       \
-    "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'7','generateName':'g-',"  \
+    "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'7','generateName':'g-'," \
     "'labels':{'app':'a','tier':'b'},'annotations':{'x':'y','vpaObservedContainers':'c',"          \
-    "'vpaCpuStartupBoost/c':'{}'},'ownerReferences':[{'apiVersion':'apps/v1','kind':'ReplicaSet',"   \
+    "'vpaCpuStartupBoost/c':'{}'},'ownerReferences':[{'apiVersion':'apps/v1','kind':'ReplicaSet'," \
     "'name':'rs','uid':'ru','controller':true}]},'spec':{'nodeName':'node','initContainers':[{"    \
     "'name':'i'}],'containers':[{'name':'c','resources':{'requests':{'cpu':'100m','memory':"       \
-    "'1e3','x/y':'123456789012345678901234567890'},'limits':{}},'resizePolicy':[{"                  \
-    "'resourceName':'cpu','restartPolicy':'RestartContainer'}]}]},'status':{'phase':'Running',"     \
+    "'1e3','x/y':'123456789012345678901234567890'},'limits':{}},'resizePolicy':[{"                 \
+    "'resourceName':'cpu','restartPolicy':'RestartContainer'}]}]},'status':{'phase':'Running',"    \
     "'startTime':'2026-03-01T11:00:00Z','conditions':[{'type':'Ready','status':'True',"            \
     "'lastTransitionTime':'2026-03-01T11:01:00Z','message':'long text'},{'type':'Initialized',"    \
-    "'status':'True'},{'type':'PodResizePending','status':'True','reason':'Deferred'}],"            \
+    "'status':'True'},{'type':'PodResizePending','status':'True','reason':'Deferred'}],"           \
     "'containerStatuses':[{'name':'c','restartCount':3,'resources':{'requests':{'cpu':'90m'}},"    \
-    "'lastState':{'terminated':{'reason':'OOMKilled','startedAt':'2026-03-01T10:00:00Z',"         \
+    "'lastState':{'terminated':{'reason':'OOMKilled','startedAt':'2026-03-01T10:00:00Z',"          \
     "'finishedAt':'2026-03-01T10:01:00Z'}}},{'name':'d'}]}}"
 
 static struct vpa_arena arena;
@@ -53,9 +53,9 @@ START_TEST(keeps_what_matters)
     ck_assert_int_eq(vpa_quantity_milli_value(
                          vpa_resource_find(&pod->containers[0].resources.requests, VPA_CPU)),
                      100);
-    ck_assert_int_eq(vpa_quantity_value(
-                         vpa_resource_find(&pod->containers[0].resources.requests, VPA_MEMORY)),
-                     1000);
+    ck_assert_int_eq(
+        vpa_quantity_value(vpa_resource_find(&pod->containers[0].resources.requests, VPA_MEMORY)),
+        1000);
     ck_assert(pod->containers[0].resources.limits.present);
     ck_assert_uint_eq(pod->containers[0].resources.limits.count, 0);
 
@@ -86,13 +86,12 @@ END_TEST
 START_TEST(keeps_big_numbers)
 {
     struct compact_pod *compact = updater_pod_new(objects_pod(&arena, FULL));
-    const struct vpa_quantity *q = vpa_resource_find(
-        &updater_pod_get(compact)->containers[0].resources.requests, "x/y");
+    const struct vpa_quantity *q =
+        vpa_resource_find(&updater_pod_get(compact)->containers[0].resources.requests, "x/y");
     struct vpa_quantity want;
     struct vpa_error err;
 
-    ck_assert_int_eq(
-        vpa_quantity_parse(&arena, "123456789012345678901234567890", &want, &err), 0);
+    ck_assert_int_eq(vpa_quantity_parse(&arena, "123456789012345678901234567890", &want, &err), 0);
     ck_assert_int_eq(vpa_quantity_cmp(q, &want), 0);
     updater_pod_free(compact);
 }

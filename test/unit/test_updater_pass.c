@@ -1,6 +1,6 @@
 /*
- * Passes of the updater against a server in memory that answers late: what several requests in flight
- * must not change, and what stops a pass.
+ * Passes of the updater against a server in memory that answers late: what several requests in
+ * flight must not change, and what stops a pass.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -19,19 +19,19 @@
 struct server {
     /* objects */
     int vpas, pods_per_vpa;
-    const char *mode;   /* of the VPAs */
-    const char *pod;    /* more members of each pod's metadata */
-    const char *boost;  /* more members of each VPA's spec */
+    const char *mode;    /* of the VPAs */
+    const char *pod;     /* more members of each pod's metadata */
+    const char *boost;   /* more members of each VPA's spec */
     const char *request; /* cpu of each pod */
     bool panic;
-    bool old;           /* no pods/resize */
+    bool old;            /* no pods/resize */
     const char *renewed; /* of the status lease, NULL: there is none */
     /* answers */
     vpa_duration delay;
-    int refuse;         /* every n-th eviction or resize is refused, 0: none */
+    int refuse; /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
-    int stop_at;        /* the loop is stopped at that write, 0: never */
-    int panic_at;       /* the panic ConfigMap appears at that write */
+    int stop_at;  /* the loop is stopped at that write, 0: never */
+    int panic_at; /* the panic ConfigMap appears at that write */
     /* what happened */
     char *calls[CALLS_MAX];
     size_t call_count;
@@ -56,9 +56,12 @@ static void list_vpas(struct vpa_buf *buf)
         vpa_buf_printf(
             buf,
             "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\",\"uid\":\"v%d\","
-            "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s\"targetRef\":{\"apiVersion\":"
-            "\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"rs%02d\"},\"updatePolicy\":{\"updateMode\":"
-            "\"%s\"}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
+            "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s\"targetRef\":{"
+            "\"apiVersion\":"
+            "\"apps/"
+            "v1\",\"kind\":\"ReplicaSet\",\"name\":\"rs%02d\"},\"updatePolicy\":{\"updateMode\":"
+            "\"%s\"}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
+            "\"containerName\":"
             "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}}}",
             v ? "," : "", v, v, server.boost, v, server.mode);
 }
@@ -79,10 +82,14 @@ static void list_pods(struct vpa_buf *buf)
             vpa_buf_printf(
                 buf,
                 "%s{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"n\",\"uid\":\"%d-%d\",%s"
-                "\"labels\":{\"app\":\"a%d\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-                "\"ReplicaSet\",\"name\":\"rs%02d\",\"controller\":true}]},\"spec\":{\"containers\":[{"
-                "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":"
-                "\"Running\",\"startTime\":\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\","
+                "\"labels\":{\"app\":\"a%d\"},\"ownerReferences\":[{\"apiVersion\":\"apps/"
+                "v1\",\"kind\":"
+                "\"ReplicaSet\",\"name\":\"rs%02d\",\"controller\":true}]},\"spec\":{"
+                "\"containers\":[{"
+                "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{"
+                "\"phase\":"
+                "\"Running\",\"startTime\":\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":"
+                "\"Ready\","
                 "\"status\":\"True\",\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]}}",
                 v || p ? "," : "", v, p, v, p, server.pod, v, v, server.request);
     }
@@ -127,9 +134,10 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
     } else if (vpa_str_eq(q->path, "/api/v1")) {
         vpa_memory_reply_json(
             reply, 200,
-            server.old ? "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}]}"
-                       : "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
-                         "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
+            server.old
+                ? "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}]}"
+                : "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
+                  "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
     } else {
         answer_list(q->path, reply);
     }
@@ -189,9 +197,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    const struct vpa_flags flags = {.rows = updater_flag_rows,
-                                    .count = updater_flag_count,
-                                    .values = &server.config};
+    const struct vpa_flags flags = {
+        .rows = updater_flag_rows, .count = updater_flag_count, .values = &server.config};
 
     server = (struct server){.vpas = 1,
                              .pods_per_vpa = 10,
@@ -284,7 +291,8 @@ START_TEST(refusals_give_the_budget_back)
     server.refuse = 2; /* the 2nd, 4th, ... */
     start(0);
     updater_pass(server.updater);
-    /* Ten pods are tried one after the other until five are gone: the ninth attempt is the fifth one. */
+    /* Ten pods are tried one after the other until five are gone: the ninth attempt is the fifth
+     * one. */
     ck_assert_uint_eq(server.call_count, 9);
     for (size_t i = 0; i < server.call_count; i++) {
         vpa_auto_free char *want = vpa_xprintf("p00-%02zu/eviction", i);
@@ -426,7 +434,7 @@ END_TEST
 
 #define BOOST "\"startupBoost\":{\"cpu\":{\"durationSeconds\":60}},"
 #define MARKER(cpu)                                                                                \
-    "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu        \
+    "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu          \
     "\\\"}}\"},"
 
 START_TEST(a_boost_that_is_over_is_taken_back_in_mode_off)

@@ -1,13 +1,13 @@
 /*
- * The plain listener of a daemon: /metrics and /health-check (metrics.md 1, 2 and 7 of the specification),
- * served on the loop; anything else is 404.
+ * The plain listener of a daemon: /metrics and /health-check (metrics.md 1, 2 and 7 of the
+ * specification), served on the loop; anything else is 404.
  *
  *     struct vpa_observe *o = vpa_observe_new(loop, &options, &err);   // before anything can block
  *     vpa_observe_arm(o);        // from here on the health check wants activity
  *     vpa_observe_activity(o);   // after each pass
  *
- * Healthy until armed; after that as long as the last activity is at most health_timeout of virtual time
- * ago.
+ * Healthy until armed; after that as long as the last activity is at most health_timeout of virtual
+ * time ago.
  */
 #ifndef VPA_NET_OBSERVE_H
 #define VPA_NET_OBSERVE_H
@@ -16,7 +16,7 @@
 #include "vpa/net/http_server.h"
 
 struct vpa_observe_options {
-    const char *address; /* host:port */
+    const char *address;               /* host:port */
     struct vpa_metric *const *metrics; /* borrowed */
     size_t metric_count;
     vpa_duration health_timeout;

@@ -2,9 +2,9 @@
  * Disruption budget: how many pods of a replica group may be down or in resize at once. Source:
  * specification updater.md 8 and 12.1; DECISIONS U8 (owner kinds without a known replica count).
  *
- * A budget is built once per VPA and pass from the live pods that the VPA controls, and dies with the
- * pass. Several requests may be in flight: an action is counted when it is sent (reserve) and given back
- * when it fails (give_back), so that a budget is never exceeded, whatever the answers.
+ * A budget is built once per VPA and pass from the live pods that the VPA controls, and dies with
+ * the pass. Several requests may be in flight: an action is counted when it is sent (reserve) and
+ * given back when it fails (give_back), so that a budget is never exceeded, whatever the answers.
  *
  *     struct vpa_disruption *d = vpa_disruption_new(vpa, pods, count, replicas, ctx, &options);
  *     struct vpa_replica_group *group = vpa_disruption_group(d, i);
@@ -22,18 +22,19 @@
 #include "vpa/api/vpa.h"
 
 struct vpa_disruption_options {
-    int64_t min_replicas;        /* --min-replicas */
-    double tolerance;            /* --eviction-tolerance */
-    bool in_place_skip_budget;   /* --in-place-skip-disruption-budget */
+    int64_t min_replicas;      /* --min-replicas */
+    double tolerance;          /* --eviction-tolerance */
+    bool in_place_skip_budget; /* --in-place-skip-disruption-budget */
 };
 
-/* Pods with one immediate owner. Field by field readable; changed only through the functions below. */
+/* Pods with one immediate owner. Field by field readable; changed only through the functions below.
+ */
 struct vpa_replica_group {
     const char *ns;
-    const char *kind;  /* of the first owner reference with controller: true */
+    const char *kind; /* of the first owner reference with controller: true */
     const char *name;
     int64_t configured;
-    int64_t running;   /* live pods that are not Pending */
+    int64_t running; /* live pods that are not Pending */
     int64_t pending;
     int64_t tolerance; /* pods that may be missing */
     int64_t evicted;   /* of this pass, requests in flight included; pending pods do not count */
@@ -48,7 +49,8 @@ enum vpa_replica_source {
     VPA_REPLICAS_UNKNOWN, /* nothing known of this kind: the live count stands in (U8) */
 };
 /* Looks up the configured replicas of an owner: spec.replicas of ReplicationController, ReplicaSet,
- * StatefulSet; status.numberReady of DaemonSet; the scale subresource of other kinds. Not called for Job. */
+ * StatefulSet; status.numberReady of DaemonSet; the scale subresource of other kinds. Not called
+ * for Job. */
 typedef enum vpa_replica_source (*vpa_replicas_fn)(void *ctx, const char *ns, const char *kind,
                                                    const char *api_version, const char *name,
                                                    int64_t *count);

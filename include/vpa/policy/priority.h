@@ -1,14 +1,15 @@
 /*
- * Update priority: how far a pod is from its recommendation, whether that is enough to disturb it now,
- * in which order pods are disturbed, and whether the direction of the change is wanted. Source:
- * specification updater.md 9 to 11.
+ * Update priority: how far a pod is from its recommendation, whether that is enough to disturb it
+ * now, in which order pods are disturbed, and whether the direction of the change is wanted.
+ * Source: specification updater.md 9 to 11.
  *
  *     struct vpa_priority priority;
  *     if (vpa_priority_admit(pod, vpa, processed, NULL, &options, now, &priority) ==
  *         VPA_ADMIT_ACCEPTED) ...
  *
- * "processed" is the recommendation after capping for this pod (policy/capping.h); all functions take
- * NULL or an absent recommendation for "none". Pure functions: nothing is kept, nothing allocated.
+ * "processed" is the recommendation after capping for this pod (policy/capping.h); all functions
+ * take NULL or an absent recommendation for "none". Pure functions: nothing is kept, nothing
+ * allocated.
  */
 #ifndef VPA_POLICY_PRIORITY_H
 #define VPA_POLICY_PRIORITY_H
@@ -29,10 +30,10 @@ struct vpa_priority {
     double diff;        /* sum over resources of |request - target| / request, pod totals */
 };
 struct vpa_priority_options {
-    double update_threshold;          /* --pod-update-threshold: smallest diff of pods in range */
-    vpa_duration lifetime_threshold;  /* --in-recommendation-bounds-eviction-lifetime-threshold */
-    vpa_duration oom_threshold;       /* --evict-after-oom-threshold */
-    bool per_vpa_config;              /* gate PerVPAConfig: spec.updatePolicy.evictAfterOOMSeconds counts */
+    double update_threshold;         /* --pod-update-threshold: smallest diff of pods in range */
+    vpa_duration lifetime_threshold; /* --in-recommendation-bounds-eviction-lifetime-threshold */
+    vpa_duration oom_threshold;      /* --evict-after-oom-threshold */
+    bool per_vpa_config; /* gate PerVPAConfig: spec.updatePolicy.evictAfterOOMSeconds counts */
 };
 /* Rows of updater.md 10.4 in the order in which they are looked at. */
 enum vpa_admission {
@@ -45,7 +46,8 @@ enum vpa_admission {
     VPA_ADMIT_ACCEPTED,
 };
 
-/* Whether the annotation lists the container; true for every container while it is absent or unusable. */
+/* Whether the annotation lists the container; true for every container while it is absent or
+ * unusable. */
 bool vpa_container_observed(const struct vpa_pod *pod, const char *container);
 
 struct vpa_priority vpa_priority_of(const struct vpa_pod *pod,
@@ -62,8 +64,8 @@ bool vpa_quick_oom_status(const struct vpa_pod *pod, const struct vpa_object *vp
 bool vpa_quick_oom(const struct vpa_pod *pod, const struct vpa_object *vpa,
                    const struct vpa_priority_options *options);
 
-/* infeasible: what was recorded for the pod's UID (update.h), NULL when nothing; looked at in mode InPlace
- * only. now: the moment of the decision. */
+/* infeasible: what was recorded for the pod's UID (update.h), NULL when nothing; looked at in mode
+ * InPlace only. now: the moment of the decision. */
 enum vpa_admission vpa_priority_admit(const struct vpa_pod *pod, const struct vpa_object *vpa,
                                       const struct vpa_recommendation *processed,
                                       const struct vpa_recommendation *infeasible,
@@ -80,8 +82,8 @@ struct vpa_update_candidate {
 /* Scale-ups first, then larger diffs first, then by index. */
 void vpa_priority_sort(struct vpa_update_candidate *items, size_t count);
 
-/* spec.updatePolicy.evictionRequirements (updater.md 11): one container for which every requirement holds
- * is enough. True when the VPA has no updatePolicy. */
+/* spec.updatePolicy.evictionRequirements (updater.md 11): one container for which every requirement
+ * holds is enough. True when the VPA has no updatePolicy. */
 bool vpa_eviction_requirements_hold(const struct vpa_pod *pod, const struct vpa_object *vpa,
                                     const struct vpa_recommendation *processed);
 

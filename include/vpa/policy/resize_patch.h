@@ -1,6 +1,6 @@
 /*
- * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the pod).
- * Source: specification updater.md 14 and 15.3; DECISIONS S1, U7, U14.
+ * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the
+ * pod). Source: specification updater.md 14 and 15.3; DECISIONS S1, U7, U14.
  */
 #ifndef VPA_POLICY_RESIZE_PATCH_H
 #define VPA_POLICY_RESIZE_PATCH_H
@@ -20,15 +20,16 @@
 struct vpa_resize_patch {
     struct vpa_buf resize;      /* JSON Patch for pods/resize; "" when there is no operation */
     struct vpa_buf annotations; /* JSON Patch for the pod; never empty */
-    bool changes;    /* false: every value equals the pod's spec already, nothing needs to be sent (U7) */
+    bool changes; /* false: every value equals the pod's spec already, nothing needs to be sent (U7)
+                   */
     bool takes_back; /* some expired boost marker is removed by `annotations` */
 };
 void vpa_resize_patch_init(struct vpa_resize_patch *patch);
 void vpa_resize_patch_release(struct vpa_resize_patch *patch);
 
 /* plans: what vpa_capping_plan gives for this pod. Fails with VPA_INVALID when an expired marker is
- * unusable, with VPA_NOT_FOUND when there is no operation on resources at all. arena: for parsed markers.
- * out was initialised; it is refilled. */
+ * unusable, with VPA_NOT_FOUND when there is no operation on resources at all. arena: for parsed
+ * markers. out was initialised; it is refilled. */
 int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
                            const struct vpa_container_plan *plans, vpa_time now,
                            struct vpa_arena *arena, struct vpa_resize_patch *out,

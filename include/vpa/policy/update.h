@@ -1,7 +1,7 @@
 /*
- * What to do with one pod: modes, the state of an in-place resize as the kubelet reports it, the decision
- * between resize, eviction and waiting, and the little that must be remembered for it between passes.
- * Source: specification updater.md 4, 12.1, 13, 15.4; DECISIONS U6.
+ * What to do with one pod: modes, the state of an in-place resize as the kubelet reports it, the
+ * decision between resize, eviction and waiting, and the little that must be remembered for it
+ * between passes. Source: specification updater.md 4, 12.1, 13, 15.4; DECISIONS U6.
  */
 #ifndef VPA_POLICY_UPDATE_H
 #define VPA_POLICY_UPDATE_H
@@ -54,31 +54,37 @@ bool vpa_pod_pending(const struct vpa_pod *pod);                   /* phase Pend
 #define VPA_RESIZE_IN_PROGRESS_TIMEOUT VPA_HOUR
 
 /*
- * Memory between passes, by pod UID: when a resize was first seen, and which recommendation the node
- * cannot hold. At most two entries per live pod; vpa_update_memory_sweep drops pods that are gone.
+ * Memory between passes, by pod UID: when a resize was first seen, and which recommendation the
+ * node cannot hold. At most two entries per live pod; vpa_update_memory_sweep drops pods that are
+ * gone.
  */
 struct vpa_update_memory;
 struct vpa_update_memory *vpa_update_memory_new(void);
 void vpa_update_memory_free(struct vpa_update_memory *memory);
 /* First-seen time of the pod's resize: remembered now when it was not. */
-vpa_time vpa_update_memory_first_seen(struct vpa_update_memory *memory, const char *uid, vpa_time now);
+vpa_time vpa_update_memory_first_seen(struct vpa_update_memory *memory, const char *uid,
+                                      vpa_time now);
 /* False when nothing is remembered. */
 bool vpa_update_memory_find_first_seen(const struct vpa_update_memory *memory, const char *uid,
                                        vpa_time *out);
-void vpa_update_memory_set_first_seen(struct vpa_update_memory *memory, const char *uid, vpa_time t);
-/* Records (replacing) a copy of the recommendation / finds the record, borrowed until the next change. */
+void vpa_update_memory_set_first_seen(struct vpa_update_memory *memory, const char *uid,
+                                      vpa_time t);
+/* Records (replacing) a copy of the recommendation / finds the record, borrowed until the next
+ * change. */
 void vpa_update_memory_record_infeasible(struct vpa_update_memory *memory, const char *uid,
                                          const struct vpa_recommendation *recommendation);
 const struct vpa_recommendation *
 vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char *uid);
 /* Heap array of the UIDs with an infeasible record, bytewise order; the caller frees the array. */
-const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory, size_t *count);
+const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
+                                               size_t *count);
 /* Drops what belongs to no live pod: live(ctx, uid) tells. */
 void vpa_update_memory_sweep(struct vpa_update_memory *memory,
                              bool (*live)(void *ctx, const char *uid), void *ctx);
 
-/* Whether some container has in both lists a resource whose target in `now_wanted` is below the one in
- * `recorded` (updater.md 13.6). last_only: of several records with one name only the last counts. */
+/* Whether some container has in both lists a resource whose target in `now_wanted` is below the one
+ * in `recorded` (updater.md 13.6). last_only: of several records with one name only the last
+ * counts. */
 bool vpa_recommendation_lower(const struct vpa_recommendation *now_wanted,
                               const struct vpa_recommendation *recorded, bool last_only);
 
