@@ -57,9 +57,10 @@ void *vpa_xreallocarray(void *old, size_t count, size_t size)
 char *vpa_xstrndup(const char *text, size_t len)
 {
     char *copy = vpa_xmalloc(len + 1);
+    size_t n = strnlen(text, len);
 
-    memcpy(copy, text, len);
-    copy[len] = '\0';
+    memcpy(copy, text, n);
+    copy[n] = '\0';
     return copy;
 }
 

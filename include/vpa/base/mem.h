@@ -22,6 +22,7 @@ void *vpa_xrealloc(void *old, size_t size) __attribute__((returns_nonnull));
 /* Aborts when count * size overflows. */
 void *vpa_xreallocarray(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 char *vpa_xstrdup(const char *text) __attribute__((returns_nonnull));
+/* At most len bytes of the text, in len + 1 bytes of memory. */
 char *vpa_xstrndup(const char *text, size_t len) __attribute__((returns_nonnull));
 char *vpa_xprintf(const char *fmt, ...) VPA_PRINTF(1, 2) __attribute__((returns_nonnull));
 
