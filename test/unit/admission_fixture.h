@@ -1,0 +1,120 @@
+/*
+ * The admission controller against an API server in memory, for its tests: objects are given as JSON with '
+ * for ", writes are kept as text.
+ */
+#ifndef TEST_ADMISSION_FIXTURE_H
+#define TEST_ADMISSION_FIXTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "admission.h"
+#include "policy_fixtures.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/net/memory_transport.h"
+
+struct fixture {
+    struct vpa_arena arena;
+    const char *vpas;         /* items of the list, "" for none */
+    const char *limit_ranges;
+    const char *config_maps;
+    const char *stateful_sets;
+    int lease_writes;
+    struct vpa_clock *clock;
+    struct vpa_loop *loop;
+    struct vpa_transport *transport;
+    struct vpa_random random;
+    struct vpa_kube_client *client;
+    struct admission_config config;
+    struct admission *admission;
+};
+
+static inline void fixture_serve(void *ctx, const struct vpa_memory_request *request,
+                                 struct vpa_memory_reply *reply)
+{
+    struct fixture *f = ctx;
+    const char *items = "";
+
+    if (vpa_memory_query(request, "watch")) {
+        vpa_memory_reply_stream(reply, 200, NULL, NULL);
+        return;
+    }
+    if (strstr(request->path, "/leases")) {
+        if (strcmp(request->method, "GET") != 0)
+            f->lease_writes++;
+        if (strcmp(request->method, "GET") == 0 && !f->lease_writes)
+            vpa_memory_reply_status(reply, 404, "NotFound", "no lease");
+        else
+            vpa_memory_reply_json(reply, 200,
+                                  "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{}}");
+        return;
+    }
+    if (vpa_str_ends_with(request->path, "/verticalpodautoscalers"))
+        items = vpa_or_empty(f->vpas);
+    else if (vpa_str_ends_with(request->path, "/limitranges"))
+        items = vpa_or_empty(f->limit_ranges);
+    else if (vpa_str_ends_with(request->path, "/configmaps"))
+        items = vpa_or_empty(f->config_maps);
+    else if (vpa_str_ends_with(request->path, "/statefulsets"))
+        items = vpa_or_empty(f->stateful_sets);
+    vpa_memory_reply_json(
+        reply, 200,
+        fixture_json(&f->arena, vpa_arena_printf(&f->arena,
+                                                 "{'metadata':{'resourceVersion':'1'},'items':[%s]}",
+                                                 items)));
+}
+
+static inline void fixture_quiet(void)
+{
+    struct vpa_error err;
+    FILE *null = fopen("/dev/null", "w");
+    const struct vpa_log_options options = {.fd = fileno(null)};
+
+    ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
+}
+
+/* real: the real clock, for tests with sockets. f->vpas and so on are set before; the flags after it. */
+static inline void fixture_start(struct fixture *f, bool real)
+{
+    const struct vpa_flags flags = {
+        .rows = admission_flag_rows, .count = admission_flag_count, .values = &f->config};
+    struct vpa_error err;
+
+    fixture_quiet();
+    vpa_flags_preset(&flags);
+    f->config.register_webhook = false;
+    f->config.port = 0;
+    f->clock = real ? vpa_clock_new_real() : vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
+    f->loop = vpa_loop_new(f->clock);
+    f->transport = vpa_memory_transport_new(f->loop, fixture_serve, f);
+    f->client = vpa_kube_client_new(
+        &(struct vpa_kube_client_options){.loop = f->loop,
+                                          .transport = f->transport,
+                                          .random = &f->random,
+                                          .user_agent = "test",
+                                          .qps = -1},
+        &err);
+}
+
+static inline void fixture_daemon(struct fixture *f, bool unbound)
+{
+    f->admission = admission_new(&(struct admission_options){.config = &f->config,
+                                                             .loop = f->loop,
+                                                             .client = f->client,
+                                                             .ns = "kube-system",
+                                                             .host_name = "test",
+                                                             .unbound = unbound});
+}
+
+static inline void fixture_stop(struct fixture *f)
+{
+    admission_free(f->admission);
+    vpa_kube_client_free(f->client);
+    vpa_transport_free(f->transport);
+    vpa_loop_free(f->loop);
+    vpa_clock_free(f->clock);
+    vpa_arena_release(&f->arena);
+}
+
+#endif

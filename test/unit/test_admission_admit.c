@@ -1,0 +1,142 @@
+#include "admission_fixture.h"
+
+#define STATEFUL_SET                                                                               \
+    "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'web'}}}}"
+#define VPA(more)                                                                                  \
+    "{'metadata':{'name':'v','namespace':'ns'},'spec':{'targetRef':{'kind':'StatefulSet','name':"  \
+    "'web','apiVersion':'apps/v1'}" more "},'status':{'recommendation':{"                          \
+    "'containerRecommendations':[{'containerName':'c','target':{'cpu':'2'}}]}}}"
+#define POD(more)                                                                                  \
+    "{'metadata':{'generateName':'web-','namespace':'ns','labels':{'app':'web'}" more              \
+    ",'ownerReferences':[{'kind':'StatefulSet','name':'web','apiVersion':'apps/v1','controller':"  \
+    "true}]},'spec':{'containers':[{'name':'c'}]}}"
+#define POD_REVIEW(pod)                                                                            \
+    "{'request':{'uid':'u','namespace':'ns','resource':{'group':'','version':'v1','resource':"     \
+    "'pods'},'requestKind':{'kind':'Pod'},'operation':'CREATE','object':" pod "}}"
+#define VPA_REVIEW(vpa)                                                                            \
+    "{'request':{'uid':'u','name':'v','resource':{'group':'autoscaling.k8s.io','version':'v1',"    \
+    "'resource':'verticalpodautoscalers'},'requestKind':{'kind':'VerticalPodAutoscaler'},"         \
+    "'operation':'CREATE','object':" vpa "}}"
+#define REQUIRED ",'annotations':{'vpa.autoscaling.k8s.io/required':'true'}"
+#define PANIC "{'metadata':{'name':'vpa-panic','namespace':'kube-system'}}"
+
+static const struct admit_row {
+    const char *name;
+    const char *vpas;
+    const char *config_maps;
+    const char *body;
+    const char *want;   /* part of the answer */
+    const char *absent; /* NULL, or what the answer must not have */
+} rows[] = {
+    {"matched pod is patched", VPA(""), "", POD_REVIEW(POD("")), "'patchType':'JSONPatch'", NULL},
+    {"no VPA", "", "", POD_REVIEW(POD("")), "'uid':'u','allowed':true}", "patch"},
+    {"mode Off", VPA(",'updatePolicy':{'updateMode':'Off'}"), "", POD_REVIEW(POD("")),
+     "'allowed':true}", "patch"},
+    {"VPA by labels", "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
+                      "'app':'web'}}}}",
+     "", POD_REVIEW(POD("")), "'patch'", NULL},
+    {"VPA by other labels",
+     "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'db'}}}}", "",
+     POD_REVIEW(POD("")), "'allowed':true}", "patch"},
+    {"required and matched", VPA(""), "", POD_REVIEW(POD(REQUIRED)), "'patch'", NULL},
+    {"required and not matched", "", "", POD_REVIEW(POD(REQUIRED)),
+     "'allowed':false,'status':{'metadata':{},'status':'Failure','message':'pod ns/web-% requires a "
+     "VerticalPodAutoscaler (annotation vpa.autoscaling.k8s.io/required), but none matches it',"
+     "'reason':'Forbidden','code':403}",
+     NULL},
+    {"panic passes pods untouched", VPA(""), PANIC, POD_REVIEW(POD("")), "'allowed':true}", "patch"},
+    {"panic passes required pods", "", PANIC, POD_REVIEW(POD(REQUIRED)), "'allowed':true}", "patch"},
+    {"another config map is no panic", VPA(""), "{'metadata':{'name':'x','namespace':'kube-system'}}",
+     POD_REVIEW(POD("")), "'patch'", NULL},
+    {"no object", VPA(""), "", POD_REVIEW("null"), "'allowed':true}", "patch"},
+    {"unreadable pod", VPA(""), "", POD_REVIEW("{'spec':5}"), "'allowed':true}", "patch"},
+    {"other version", VPA(""), "",
+     "{'request':{'uid':'u','resource':{'group':'','version':'v2','resource':'pods'}}}",
+     "'uid':'u','allowed':true}", "patch"},
+    {"other resource", VPA(""), "",
+     "{'request':{'uid':'u','resource':{'group':'x','version':'v1','resource':'pods'}}}",
+     "'uid':'u','allowed':true}", "patch"},
+    {"empty body", "", "", "", "'uid':'','allowed':true}", NULL},
+    {"no JSON", "", "", "{", "'uid':'','allowed':true}", NULL},
+    {"no request", "", "", "{}", "'uid':'','allowed':true}", NULL},
+    {"VPA without policy gets one", "", "",
+     VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'}}}"), "'patchType':'JSONPatch'", NULL},
+    {"invalid VPA is denied", "", "",
+     VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"), "'allowed':false",
+     "patch"},
+};
+
+START_TEST(answers)
+{
+    const struct admit_row *row = &rows[_i];
+    struct fixture f = {
+        .vpas = row->vpas, .config_maps = row->config_maps, .stateful_sets = STATEFUL_SET};
+    struct vpa_server_response response = {0};
+    struct vpa_error err;
+
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    ck_assert_int_eq(admission_listen(f.admission, &err), 0);
+
+    const char *body = fixture_json(&f.arena, row->body);
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
+    server_answer(admission_server(f.admission), &request, "application/json", &response);
+    ck_assert_int_eq(response.status, 200);
+    ck_assert_msg(strstr(response.body, fixture_json(&f.arena, row->want)) != NULL, "%s: %s", row->name,
+                  response.body);
+    if (row->absent)
+        ck_assert_msg(!strstr(response.body, row->absent), "%s: %s", row->name, response.body);
+    free(response.body);
+    fixture_stop(&f);
+}
+END_TEST
+
+static const struct refusal_row {
+    const char *content_type;
+    bool too_large;
+    int status;
+    const char *body;
+} refusals[] = {
+    {NULL, false, 200, NULL},
+    {"text/plain", false, 200, NULL},
+    {"application/json; charset=utf-8", false, 200, NULL},
+    {"application/json", true, 413, "request payload too large\n"},
+};
+
+START_TEST(refusals_before_reading)
+{
+    const struct refusal_row *row = &refusals[_i];
+    struct snapshot_builder *builder = snapshot_builder_new();
+    struct server *server = server_new_unbound(
+        &(struct server_options){.cell = snapshot_builder_cell(builder)});
+    struct vpa_server_response response = {0};
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = "", .body_too_large = row->too_large};
+
+    fixture_quiet();
+    server_answer(server, &request, row->content_type, &response);
+    ck_assert_int_eq(response.status, row->status);
+    if (row->body)
+        ck_assert_str_eq(response.body, row->body);
+    else
+        ck_assert(!response.body && !response.content_type);
+    free(response.body);
+    server_free(server);
+    server_free(NULL);
+    snapshot_builder_free(builder);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_admit");
+    TCase *tc = tcase_create("admit");
+
+    tcase_add_loop_test(tc, answers, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
+    suite_add_tcase(suite, tc);
+    return fixture_run(suite);
+}

@@ -1,0 +1,362 @@
+/* The daemon with its real listener: TLS, certificates, self-test, status lease, start-up errors. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "admission_fixture.h"
+#include "file_watch.h"
+#include "vpa/net/http_client.h"
+#include "vpa/net/tls.h"
+
+static char dir[32];
+static struct fixture f;
+static struct vpa_tls_pair ca, first, second;
+
+static const char *in_dir(const char *name)
+{
+    return vpa_arena_printf(&f.arena, "%s/%s", dir, name);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    /* As a Secret is updated: another file takes the name. */
+    vpa_auto_free char *temporary = vpa_xprintf("%s/%s.new", dir, name);
+    FILE *file = fopen(temporary, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+    ck_assert_int_eq(rename(temporary, in_dir(name)), 0);
+}
+
+static void make_pair(struct vpa_tls_pair *pair)
+{
+    static const char *const names[] = {"vpa-webhook.kube-system.svc", "127.0.0.1"};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 2, false, vpa_clock_now(f.clock),
+                                                24 * VPA_HOUR, pair, &err),
+                     0);
+}
+
+static void setup(void)
+{
+    struct vpa_error err;
+
+    f = (struct fixture){0};
+    snprintf(dir, sizeof(dir), "/tmp/plumb-admission-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    fixture_start(&f, true);
+    ck_assert_int_eq(vpa_tls_create_ca("ca", vpa_clock_now(f.clock), 24 * VPA_HOUR, &ca, &err), 0);
+    make_pair(&first);
+    make_pair(&second);
+    write_text("cert.pem", first.cert_pem);
+    write_text("key.pem", first.key_pem);
+    f.config.tls_cert_file = in_dir("cert.pem");
+    f.config.tls_private_key = in_dir("key.pem");
+    f.config.reload_cert = true;
+    f.config.status_lease_update_interval = VPA_SECOND;
+    fixture_daemon(&f, false);
+}
+
+static void teardown(void)
+{
+    static const char *const names[] = {"cert.pem", "key.pem"};
+
+    for (size_t i = 0; i < VPA_COUNT(names); i++)
+        unlink(in_dir(names[i]));
+    rmdir(dir);
+    fixture_stop(&f);
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&first);
+    vpa_tls_pair_release(&second);
+}
+
+struct exchange {
+    bool done;
+    int status;
+    char *body;
+};
+
+static void on_done(void *ctx, const struct vpa_http_result *result)
+{
+    struct exchange *x = ctx;
+
+    x->done = true;
+    x->status = result->status;
+    x->body = vpa_xstrdup(result->body);
+}
+
+static bool is_done(void *ctx)
+{
+    return ((struct exchange *)ctx)->done;
+}
+
+/* One request on a connection of its own whose certificate must come from our CA. */
+static int post(const char *content_type, const char *body, size_t len, const char **answer)
+{
+    vpa_auto_free char *url =
+        vpa_xprintf("https://127.0.0.1:%d", server_port(admission_server(f.admission)));
+    const struct vpa_http_client_options options = {
+        .base_url = url, .ca_data = ca.cert_pem, .proxy = "", .no_http2 = true};
+    const struct vpa_header headers[] = {{"Content-Type", content_type}};
+    const struct vpa_http_request request = {.method = "POST",
+                                             .target = "/?timeout=30s",
+                                             .headers = headers,
+                                             .header_count = 1,
+                                             .body = body,
+                                             .body_len = len};
+    struct exchange x = {0};
+    const struct vpa_http_handler handler = {.ctx = &x, .on_done = on_done};
+    struct vpa_error err;
+    struct vpa_transport *t = vpa_http_client_new(f.loop, &options, &err);
+
+    ck_assert_ptr_nonnull(t);
+    vpa_transport_start(t, &request, &handler);
+    ck_assert_int_eq(vpa_loop_wait(f.loop, is_done, &x, 20 * VPA_SECOND, &err), 0);
+    vpa_transport_free(t);
+    *answer = vpa_arena_strdup(&f.arena, x.body);
+    free(x.body);
+    return x.status;
+}
+
+static void start(void)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    if (admission_listen(f.admission, &err) < 0)
+        ck_abort_msg("%s", err.text);
+}
+
+START_TEST(serves_over_tls)
+{
+    static const char review[] = "{\"request\":{\"uid\":\"u\",\"requestKind\":{\"kind\":\"Pod\"}}}";
+    const char *answer;
+
+    start();
+    ck_assert_int_eq(post("application/json", review, strlen(review), &answer), 200);
+    ck_assert_ptr_nonnull(strstr(answer, "\"uid\":\"u\",\"allowed\":true"));
+    ck_assert_int_eq(post("text/plain", review, strlen(review), &answer), 200);
+    ck_assert_str_eq(answer, "");
+}
+END_TEST
+
+START_TEST(bodies_are_bounded)
+{
+    vpa_auto_free char *body = vpa_xcalloc(1, VPA_SERVER_BODY_MAX + 2);
+    const char *answer;
+
+    start();
+    memset(body, ' ', VPA_SERVER_BODY_MAX + 1);
+    ck_assert_int_eq(post("application/json", body, VPA_SERVER_BODY_MAX + 1, &answer), 413);
+    ck_assert_str_eq(answer, "request payload too large\n");
+    ck_assert_int_eq(post("application/json", body, VPA_SERVER_BODY_MAX, &answer), 200);
+}
+END_TEST
+
+/* The steps of a life, one after the other on a timer, while admission_run is running. */
+struct script {
+    int step;
+    struct vpa_timer *timer;
+    int lease_writes_before;
+};
+
+static void first_fingerprint(char out[65], const struct vpa_tls_pair *pair)
+{
+    struct vpa_tls_info info;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_tls_check_pair(pair->cert_pem, pair->key_pem, &info, &err), 0);
+    memcpy(out, info.fingerprint, sizeof(info.fingerprint));
+}
+
+/* Fingerprint of what the listener serves now, asked with the tool that any operator has. */
+static bool serves(const struct vpa_tls_pair *pair)
+{
+    vpa_auto_free char *command = vpa_xprintf(
+        "openssl s_client -connect 127.0.0.1:%d </dev/null 2>/dev/null | openssl x509 -noout "
+        "-fingerprint -sha256 2>/dev/null | cut -d= -f2 | tr -d ':\\n' | tr A-F a-f",
+        server_port(admission_server(f.admission)));
+    char want[65], got[65] = "";
+    FILE *out = popen(command, "r");
+
+    first_fingerprint(want, pair);
+    ck_assert_ptr_nonnull(out);
+    size_t n = fread(got, 1, sizeof(got) - 1, out);
+    pclose(out);
+    return n == 64 && strcmp(want, got) == 0;
+}
+
+static void on_step(void *ctx)
+{
+    struct script *s = ctx;
+
+    switch (s->step++) {
+    case 0: /* a half-finished update: the certificate without its key */
+        ck_assert_int_gt(f.lease_writes, 0);
+        write_text("cert.pem", second.cert_pem);
+        break;
+    case 1:
+        write_text("key.pem", second.key_pem);
+        break;
+    case 2: /* nonsense never replaces a good pair */
+        write_text("cert.pem", "nonsense");
+        break;
+    default:
+        vpa_loop_stop(f.loop);
+        return;
+    }
+    vpa_timer_start(s->timer, 1300 * VPA_MILLISECOND);
+}
+
+START_TEST(certificates_are_reloaded_and_the_lease_is_renewed)
+{
+    struct script script = {0};
+
+    script.timer = vpa_timer_new(f.loop, on_step, &script);
+    vpa_timer_start(script.timer, 2500 * VPA_MILLISECOND);
+    ck_assert_int_eq(admission_run(f.admission), 0);
+    ck_assert_int_ge(f.lease_writes, 3);
+    vpa_loop_resume(f.loop);
+    vpa_timer_free(script.timer);
+}
+END_TEST
+
+static void stop_loop(void *ctx)
+{
+    (void)ctx;
+    vpa_loop_stop(f.loop);
+}
+
+struct rotation {
+    bool answer;
+    pthread_t thread;
+};
+
+/* The loop must go on accepting while somebody connects, so the question is asked from a thread. */
+static void *ask_in_thread(void *ctx)
+{
+    struct rotation *r = ctx;
+
+    r->answer = serves(&second);
+    vpa_loop_post(f.loop, stop_loop, NULL);
+    return NULL;
+}
+
+START_TEST(the_new_certificate_is_served)
+{
+    struct rotation r = {0};
+    struct vpa_error err;
+
+    start();
+    ck_assert_int_eq(server_reload(admission_server(f.admission), second.cert_pem, first.key_pem, &err),
+                     -1);
+    ck_assert_int_eq(server_reload(admission_server(f.admission), second.cert_pem, second.key_pem, &err),
+                     0);
+    ck_assert_int_eq(pthread_create(&r.thread, NULL, ask_in_thread, &r), 0);
+    vpa_loop_pump(f.loop, 20 * VPA_SECOND);
+    pthread_join(r.thread, NULL);
+    ck_assert(r.answer);
+    vpa_loop_resume(f.loop);
+}
+END_TEST
+
+static const struct start_row {
+    const char *name;
+    const char *cert, *key; /* contents; NULL: no such file */
+    const char *min_version;
+    int status;
+} starts[] = {
+    {"no certificate", NULL, "x", "tls1_2", 255},
+    {"no key", "x", NULL, "tls1_2", 255},
+    {"no PEM", "x", "y", "tls1_2", 255},
+    {"unknown version", "x", "y", "tls1_1", 255},
+};
+
+START_TEST(start_up_errors)
+{
+    const struct start_row *row = &starts[_i];
+
+    unlink(f.config.tls_cert_file);
+    unlink(f.config.tls_private_key);
+    if (row->cert)
+        write_text("cert.pem", row->cert);
+    if (row->key)
+        write_text("key.pem", row->key);
+    f.config.min_tls_version = row->min_version;
+    ck_assert_int_eq(admission_run(f.admission), row->status);
+}
+END_TEST
+
+START_TEST(a_taken_port_is_an_error)
+{
+    struct admission *other;
+
+    start();
+    f.config.port = server_port(admission_server(f.admission));
+    other = f.admission;
+    fixture_daemon(&f, false);
+    ck_assert_int_eq(admission_run(f.admission), 1);
+    admission_free(other);
+}
+END_TEST
+
+START_TEST(files_are_watched)
+{
+    struct file_watch watch;
+    struct vpa_error err;
+
+    ck_assert_int_eq(file_watch_init(&watch, in_dir("absent"), &err), -1);
+    ck_assert_int_eq(file_watch_init(&watch, in_dir("cert.pem"), &err), 0);
+    ck_assert(!file_watch_changed(&watch));
+    write_text("cert.pem", first.cert_pem);
+    ck_assert(file_watch_changed(&watch));
+    ck_assert(!file_watch_changed(&watch));
+    ck_assert_int_eq(unlink(in_dir("cert.pem")), 0);
+    ck_assert(file_watch_changed(&watch));
+    ck_assert(!file_watch_changed(&watch));
+    write_text("cert.pem", first.cert_pem);
+    ck_assert(file_watch_changed(&watch));
+}
+END_TEST
+
+START_TEST(flags_are_checked)
+{
+    enum vpa_tls_version version;
+    struct vpa_error err;
+    int status = 0;
+
+    ck_assert_int_eq(admission_config_check(&f.config, &status, &err), 0);
+    f.config.port = 65536;
+    ck_assert_int_eq(admission_config_check(&f.config, &status, &err), -1);
+    ck_assert_int_eq(status, 1);
+    f.config.port = 0;
+    f.config.status_lease_update_interval = 0;
+    ck_assert_int_eq(admission_config_check(&f.config, &status, &err), -1);
+    ck_assert_str_eq(err.text, "--status-lease-update-interval must be positive.");
+    f.config.min_tls_version = "";
+    ck_assert_int_eq(admission_config_tls_version(&f.config, &version, &err), 0);
+    f.config.min_tls_version = "tls1_3";
+    ck_assert_int_eq(admission_config_tls_version(&f.config, &version, &err), 0);
+    ck_assert_int_eq(version, VPA_TLS_1_3);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_daemon");
+    TCase *tc = tcase_create("daemon");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, serves_over_tls);
+    tcase_add_test(tc, bodies_are_bounded);
+    tcase_add_test(tc, certificates_are_reloaded_and_the_lease_is_renewed);
+    tcase_add_test(tc, the_new_certificate_is_served);
+    tcase_add_loop_test(tc, start_up_errors, 0, (int)VPA_COUNT(starts));
+    tcase_add_test(tc, a_taken_port_is_an_error);
+    tcase_add_test(tc, files_are_watched);
+    tcase_add_test(tc, flags_are_checked);
+    suite_add_tcase(suite, tc);
+    return fixture_run(suite);
+}

@@ -1,0 +1,225 @@
+#include "policy_fixtures.h"
+
+#include "vpa/policy/pod_patch.h"
+
+/*
+ * The worked examples of admission.md 18. A patch is written as its operations, "path=value" each, with
+ * {} for an empty object and the common beginnings shortened: "A/" annotations, "0/" container 0.
+ */
+static const struct patch_row {
+    const char *name;
+    const char *containers; /* JSON list of the pod's containers */
+    const char *recommendation; /* JSON list; NULL: none */
+    const char *spec;           /* members of the VPA's spec, "" for none */
+    const char *limits;         /* items of a LimitRange, "" for none */
+    bool gate;
+    const char *cap;
+    bool annotated;
+    const char *want;
+} rows[] = {
+    {"E1 bare container", "{'name':'app'}",
+     "{'containerName':'app','target':{'cpu':'250m','memory':'200Mi'}}", "", "", false, NULL, false,
+     "A={}|0={}|0/requests={}|0/requests/cpu=250m|0/requests/memory=200Mi|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request, memory request|"
+     "A/vpaObservedContainers=app"},
+    {"E2 annotations exist",
+     "{'name':'app','resources':{'requests':{'cpu':'100m','memory':'100Mi'}}}",
+     "{'containerName':'app','target':{'cpu':'250m','memory':'200Mi'}}", "", "", false, NULL, true,
+     "0/requests/cpu=250m|0/requests/memory=200Mi|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request, memory request|"
+     "A/vpaObservedContainers=app"},
+    {"E7 no recommendation",
+     "{'name':'app','resources':{'requests':{'cpu':'100m','memory':'100Mi'}}}", NULL, "", "", false,
+     NULL, false, "A={}|A/vpaObservedContainers=app"},
+    {"E8 no recommendation, bare container", "{'name':'app'}", NULL, "", "", false, NULL, false,
+     "A={}|0={}|A/vpaUpdates=Pod resources updated by web: container 0: |"
+     "A/vpaObservedContainers=app"},
+    {"E9 two containers",
+     "{'name':'app','resources':{'requests':{'cpu':'100m'}}},{'name':'side','resources':{'requests':{"
+     "'cpu':'10m'}}}",
+     "{'containerName':'app','target':{'cpu':'250m'}}", "", "", false, NULL, false,
+     "A={}|0/requests/cpu=250m|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
+     "A/vpaObservedContainers=app, side"},
+    {"names are escaped", "{'name':'app','resources':{'requests':{'cpu':'1'}}}",
+     "{'containerName':'app','target':{'a~b.com/r/n':'2'}}", "", "", false, NULL, true,
+     "0/requests/a~0b.com~1r~1n=2|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: a~b.com/r/n request|"
+     "A/vpaObservedContainers=app"},
+    {"limits are created after requests", "{'name':'app','resources':{'requests':{'cpu':'2'}}}",
+     "{'containerName':'app','target':{'cpu':'2'}}", "",
+     "{'type':'Container','default':{'cpu':'2'}}", false, NULL, true,
+     "0/requests/cpu=2|0/limits={}|0/limits/cpu=2|A/vpaUpdates=Pod resources updated by web: container "
+     "0: memory: limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
+     "A/vpaObservedContainers=app"},
+    {"no containers", "", NULL, "", "", false, NULL, true, "A/vpaObservedContainers="},
+    {"B1 factor at the VPA",
+     "{'name':'app','resources':{'requests':{'cpu':'50m'},'limits':{'cpu':'100m'}}}",
+     "{'containerName':'app','target':{'cpu':'100m'}}",
+     "'startupBoost':{'cpu':{'type':'Factor','factor':2}}", "", true, NULL, true,
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"50m\\\"},\\\"limits\\\":{\\\"cpu\\\":"
+     "\\\"100m\\\"}}|0/requests/cpu=200m|0/limits/cpu=400m|A/vpaUpdates=Pod resources updated by web: "
+     "container 0: memory: limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
+     "A/vpaObservedContainers=app"},
+    {"B4 mode Off, boosted", "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
+     "{'containerName':'app','target':{'cpu':'1'}}",
+     "'updatePolicy':{'updateMode':'Off'},'startupBoost':{'cpu':{'type':'Factor','factor':3}}", "", true,
+     NULL, true,
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"100m\\\"},\\\"limits\\\":{}}|"
+     "0/requests/cpu=300m|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
+     "A/vpaObservedContainers=app"},
+    {"B7 mode Off, gate off", "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
+     "{'containerName':'app','target':{'cpu':'1'}}",
+     "'updatePolicy':{'updateMode':'Off'},'startupBoost':{'cpu':{'type':'Factor','factor':3}}", "",
+     false, NULL, true, "A/vpaObservedContainers=app"},
+    {"policy Off hides a stale recommendation with the gate on",
+     "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
+     "{'containerName':'app','target':{'cpu':'1'}}",
+     "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Off'}]}", "", true, NULL,
+     true, "A/vpaObservedContainers=app"},
+    {"S1 policy Off with a boost of its own",
+     "{'name':'app','resources':{'requests':{'cpu':'100m','memory':'1Gi'}}}",
+     "{'containerName':'app','target':{'cpu':'1','memory':'2Gi'}}",
+     "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Off','startupBoost':{'cpu':{"
+     "'type':'Factor','factor':2}}}]}",
+     "", true, NULL, true,
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"100m\\\",\\\"memory\\\":\\\"1Gi\\\"},"
+     "\\\"limits\\\":{}}|0/requests/cpu=200m|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
+     "A/vpaObservedContainers=app"},
+    {"S2 an unusable boost is none", "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
+     "{'containerName':'app','target':{'cpu':'1'}}", "'startupBoost':{}", "", true, NULL, true,
+     "0/requests/cpu=1|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
+     "A/vpaObservedContainers=app"},
+    {"S4 a cap never lowers",
+     "{'name':'app','resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}}}",
+     "{'containerName':'app','target':{'cpu':'2'}}",
+     "'startupBoost':{'cpu':{'type':'Factor','factor':2}}", "", true, "1", true,
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{\\\"cpu\\\":"
+     "\\\"2\\\"}}|0/requests/cpu=2|0/limits/cpu=4|A/vpaUpdates=Pod resources updated by web: container 0: "
+     "memory: limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
+     "A/vpaObservedContainers=app"},
+};
+
+static void shorten(struct vpa_buf *out, const char *path)
+{
+    static const char annotations[] = "/metadata/annotations";
+    static const char containers[] = "/spec/containers/";
+
+    if (strncmp(path, annotations, strlen(annotations)) == 0) {
+        vpa_buf_printf(out, "A%s", path + strlen(annotations));
+    } else if (strncmp(path, containers, strlen(containers)) == 0) {
+        const char *rest = path + strlen(containers);
+        vpa_buf_append(out, rest, 1);
+        vpa_buf_puts(out, rest + 1 + strlen("/resources"));
+    } else {
+        vpa_buf_puts(out, path);
+    }
+}
+
+static const char *summary(struct vpa_arena *arena, const struct vpa_buf *patch)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+    struct vpa_buf out;
+
+    vpa_buf_init(&out, 1 << 16);
+    if (vpa_json_parse(arena, patch->data, patch->len, &root, &err) < 0)
+        ck_abort_msg("%s", err.text);
+    vpa_json_foreach(op, root)
+    {
+        const struct vpa_json *value = vpa_json_find(op, "value");
+        ck_assert_str_eq(vpa_json_string(vpa_json_find(op, "op")), "add");
+        if (out.len)
+            vpa_buf_putc(&out, '|');
+        shorten(&out, vpa_json_string(vpa_json_find(op, "path")));
+        vpa_buf_putc(&out, '=');
+        if (vpa_json_string(value)) {
+            for (const char *p = vpa_json_string(value); *p; p++)
+                vpa_buf_printf(&out, *p == '"' ? "\\%c" : "%c", *p);
+        } else {
+            vpa_buf_puts(&out, "{}");
+        }
+    }
+    const char *text = vpa_arena_strdup(arena, vpa_buf_text(&out));
+    vpa_buf_release(&out);
+    return text;
+}
+
+static int unusable_boosts;
+
+static void count_unusable(void *ctx, const char *container, const char *reason)
+{
+    (void)ctx;
+    ck_assert_ptr_nonnull(container);
+    ck_assert_ptr_nonnull(reason);
+    unusable_boosts++;
+}
+
+static struct vpa_object the_vpa(struct vpa_arena *arena, const struct patch_row *row)
+{
+    return fixture_vpa(
+        arena,
+        vpa_arena_printf(arena, "{'metadata':{'name':'web','namespace':'ns'},'spec':{%s}%s%s%s}",
+                         row->spec,
+                         row->recommendation
+                             ? ",'status':{'recommendation':{'containerRecommendations':["
+                             : "",
+                         row->recommendation ? row->recommendation : "",
+                         row->recommendation ? "]}}" : ""));
+}
+
+START_TEST(patches)
+{
+    const struct patch_row *row = &rows[_i];
+    vpa_auto_arena arena = {0};
+    struct vpa_object vpa = the_vpa(&arena, row);
+    struct vpa_pod pod = fixture_pod(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'web-1','namespace':'ns'%s},'spec':{'containers':[%s]}}",
+                                 row->annotated ? ",'annotations':{'a':'b'}" : "", row->containers));
+    struct vpa_namespace_limits limits = fixture_limits(&arena, row->limits);
+    struct vpa_pod_patch_options options = {.startup_boost = row->gate,
+                                            .max_cpu_boost = fixture_quantity(&arena, row->cap),
+                                            .on_unusable_boost = count_unusable};
+    struct vpa_buf out;
+    struct vpa_error err;
+
+    unusable_boosts = 0;
+    vpa_buf_init(&out, 1 << 16);
+    ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), 0);
+    ck_assert_str_eq(summary(&arena, &out), row->want);
+    ck_assert_int_eq(unusable_boosts, strncmp(row->name, "S2", 2) == 0);
+    vpa_buf_release(&out);
+}
+END_TEST
+
+START_TEST(failure_leaves_nothing)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_object vpa = the_vpa(&arena, &rows[0]);
+    struct vpa_pod pod = fixture_pod(
+        &arena, "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{'containers':[{'name':'app'}]}}");
+    const struct vpa_namespace_limits limits = {.error = "oh no"};
+    const struct vpa_pod_patch_options options = {0};
+    struct vpa_buf out;
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 1 << 16);
+    ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), -1);
+    ck_assert_str_eq(err.text, "failed to calculate resource patch for pod ns/web-1: error obtaining "
+                               "limit range: oh no");
+    ck_assert_uint_eq(out.len, 0);
+    vpa_buf_release(&out);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pod_patch");
+    TCase *tc = tcase_create("pod_patch");
+
+    tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
+    tcase_add_test(tc, failure_leaves_nothing);
+    suite_add_tcase(suite, tc);
+    return fixture_run(suite);
+}

@@ -1,0 +1,79 @@
+#include "policy_fixtures.h"
+
+#include "vpa/api/pod_types.h"
+
+static const struct type_row {
+    const char *name;
+    const char *pod;
+    const char *error; /* NULL: fine */
+} rows[] = {
+    {"empty", "{}", NULL},
+    {"null members", "{'metadata':null,'spec':{'containers':null,'hostNetwork':null}}", NULL},
+    {"unknown members", "{'spec':{'fancy':{'a':[1]},'containers':[{'name':'c','x':5}]}}", NULL},
+    {"any letter case", "{'SPEC':{'Priority':'x'}}", "spec: priority: expected 32-bit integer, found string"},
+    {"order is free", "{'status':{'phase':'Running'},'spec':{'priority':5},'kind':'Pod'}", NULL},
+    {"text given as number", "{'metadata':{'name':5}}", "metadata: name: expected string, found number"},
+    {"label given as number", "{'metadata':{'labels':{'a':1}}}",
+     "metadata: labels: a: expected string, found number"},
+    {"list given as object", "{'spec':{'containers':{}}}",
+     "spec: containers: expected array, found object"},
+    {"object given as list", "{'spec':[]}", "spec: expected object, found array"},
+    {"integer with a fraction", "{'spec':{'priority':1.5}}",
+     "spec: priority: expected 32-bit integer, found number"},
+    {"integer of 64 bits", "{'spec':{'terminationGracePeriodSeconds':9223372036854775807}}", NULL},
+    {"integer beyond", "{'spec':{'terminationGracePeriodSeconds':9223372036854775808}}",
+     "spec: terminationGracePeriodSeconds: expected 64-bit integer, found number"},
+    {"boolean given as text", "{'spec':{'hostNetwork':'true'}}",
+     "spec: hostNetwork: expected boolean, found string"},
+    {"port as text", "{'spec':{'containers':[{'livenessProbe':{'httpGet':{'port':'http'}}}]}}", NULL},
+    {"port as object", "{'spec':{'containers':[{'livenessProbe':{'httpGet':{'port':{}}}}]}}",
+     "spec: containers: [0]: livenessProbe: httpGet: port: expected 32-bit integer, found object"},
+    {"time", "{'metadata':{'creationTimestamp':'2026-01-01T00:00:00Z'}}", NULL},
+    {"not a time", "{'metadata':{'creationTimestamp':5}}",
+     "metadata: creationTimestamp: expected time, found number"},
+    {"integers in a list", "{'spec':{'securityContext':{'supplementalGroups':[1,'x']}}}",
+     "spec: securityContext: supplementalGroups: [1]: expected 64-bit integer, found string"},
+    {"texts in a list", "{'spec':{'containers':[{'args':['a',null,7]}]}}",
+     "spec: containers: [0]: args: [2]: expected string, found number"},
+    {"not an object", "[]", "expected object, found array"},
+};
+
+START_TEST(types)
+{
+    const struct type_row *row = &rows[_i];
+    vpa_auto_arena arena = {0};
+    struct vpa_error err = {0};
+    int result = vpa_pod_check_types(&arena, fixture_parse(&arena, row->pod), &err);
+
+    ck_assert_msg((result == 0) == (row->error == NULL), "%s: %s", row->name, err.text);
+    if (row->error)
+        ck_assert_str_eq(err.text, row->error);
+}
+END_TEST
+
+static const char *const bad_quantities[] = {
+    "{'spec':{'overhead':{'cpu':'1K'}}}",
+    "{'spec':{'volumes':[{'emptyDir':{'sizeLimit':'x'}}]}}",
+    "{'spec':{'initContainers':[{'resources':{'limits':{'cpu':true}}}]}}",
+    "{'status':{'containerStatuses':[{'allocatedResources':{'cpu':''}}]}}",
+};
+
+START_TEST(quantities_anywhere)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_pod_check_types(&arena, fixture_parse(&arena, bad_quantities[_i]), &err), -1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pod_types");
+    TCase *tc = tcase_create("pod_types");
+
+    tcase_add_loop_test(tc, types, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, quantities_anywhere, 0, (int)VPA_COUNT(bad_quantities));
+    suite_add_tcase(suite, tc);
+    return fixture_run(suite);
+}
