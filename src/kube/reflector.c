@@ -31,8 +31,10 @@
 /* A watch that outlives its own time-out by this much has a dead peer. */
 #define WATCH_GRACE (30 * VPA_SECOND)
 #define SHORT_WATCH VPA_SECOND
+#define SHORT_WATCHES_MAX 3 /* in a row, opened again at once */
 #define EVENTS_PAUSE (10 * VPA_SECOND) /* watch_only, jittered by half (5.6) */
 #define CONTINUE_MAX ((size_t)64 << 10)
+#define PAGES_MAX 100000 /* of one list: 50 million objects */
 #define ARENA_KEEP ((size_t)1 << 20)
 
 enum phase { STOPPED, LIST, WATCH, BACKOFF };
@@ -52,6 +54,7 @@ struct vpa_reflector {
     char *version;   /* last known resourceVersion, "" at first */
     char *continue_; /* token of the next page, NULL for the first */
     char *list_version; /* of the list under way */
+    unsigned pages;     /* of the list under way */
     char *last_error;   /* logged once until it changes */
     struct vpa_kube_request *request;
     struct vpa_json_stream *stream;
@@ -64,6 +67,7 @@ struct vpa_reflector {
     int64_t backoff_used;
     int64_t watch_started;
     uint64_t watch_events;
+    unsigned short_watches;
     bool error_frame; /* the stream brought an ERROR */
     struct vpa_kube_status frame_status;
     char frame_reason[64];
@@ -190,10 +194,13 @@ static int on_list_head(void *ctx, const char *json, size_t len, struct vpa_erro
 
     if (rc == 0) {
         const char *token = vpa_json_string(vpa_json_at(head, "metadata.continue"));
-        set_text(&r->list_version, vpa_json_string(vpa_json_at(head, "metadata.resourceVersion")));
-        set_text(&r->continue_, token && *token ? token : NULL);
-        if (r->continue_ && strlen(r->continue_) > CONTINUE_MAX)
+        if (token && strlen(token) > CONTINUE_MAX)
             rc = vpa_fail(err, VPA_LIMIT, "continue token too long");
+        else if (token && *token && (vpa_str_eq(token, r->continue_) || ++r->pages > PAGES_MAX))
+            rc = vpa_fail(err, VPA_LIMIT, "the list has no end");
+        else
+            set_text(&r->continue_, token && *token ? token : NULL);
+        set_text(&r->list_version, vpa_json_string(vpa_json_at(head, "metadata.resourceVersion")));
     }
     clear_arena(r);
     return rc;
@@ -297,8 +304,11 @@ static void start_list(struct vpa_reflector *r)
 
     vpa_buf_init(&path, CONTINUE_MAX + VPA_KUBE_PATH_MAX);
     list_path(r, &path);
-    if (!r->continue_ && r->options.handler.begin)
-        r->options.handler.begin(r->options.handler.ctx);
+    if (!r->continue_) {
+        r->pages = 0;
+        if (r->options.handler.begin)
+            r->options.handler.begin(r->options.handler.ctx);
+    }
     r->phase = LIST;
     r->stats.lists++;
     new_stream(r, VPA_STREAM_LIST, on_list_item, on_list_head);
@@ -434,7 +444,11 @@ static void watch_ended(struct vpa_reflector *r)
         back_off(r, false);
         return;
     }
-    start_watch(r);
+    r->short_watches = too_short ? r->short_watches + 1 : 0;
+    if (r->short_watches > SHORT_WATCHES_MAX) /* a server that closes after each event */
+        back_off(r, true);
+    else
+        start_watch(r);
 }
 
 static void on_watch_done(void *ctx, const struct vpa_kube_result *result,

@@ -202,6 +202,21 @@ START_TEST(fetches_pages)
 }
 END_TEST
 
+START_TEST(endless_lists_are_given_up)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = PAGE("10", "same", "")},
+        {.want = "continue=same", .status = 200, .json = PAGE("10", "same", "")},
+        {.avoid = "continue", .status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B B E ");
+}
+END_TEST
+
 START_TEST(starts_over_when_pages_expire)
 {
     static const struct answer answers[] = {
@@ -484,6 +499,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, lists_then_watches);
     tcase_add_test(c, fetches_pages);
+    tcase_add_test(c, endless_lists_are_given_up);
     tcase_add_test(c, starts_over_when_pages_expire);
     tcase_add_test(c, lists_again_when_the_version_expired);
     tcase_add_test(c, watch_refused_with_410_lists_again);
