@@ -1,0 +1,319 @@
+/* Prometheus: settings, questions, answers, and the history made of them. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../recommender/history.h"
+
+#include "vpa/base/str.h"
+
+#define T0 INT64_C(1768435200)
+
+static struct prom_options options;
+
+static void setup(void)
+{
+    options = (struct prom_options){.address = "http://prom:9090",
+                                    .cadvisor_job = "",
+                                    .history_length = "8d",
+                                    .history_resolution = "1h",
+                                    .query_timeout = "5m",
+                                    .cpu_metric = "cpu",
+                                    .memory_metric = "mem",
+                                    .pod_labels_metric = "labels[8d]",
+                                    .pod_label_prefix = "label_",
+                                    .pod_namespace_label = "ns",
+                                    .pod_name_label = "pod",
+                                    .container_namespace_label = "ns",
+                                    .container_pod_name_label = "pod",
+                                    .container_name_label = "ctr",
+                                    .ns = "",
+                                    .username = "",
+                                    .password = "",
+                                    .bearer_token = "",
+                                    .env_username = "",
+                                    .env_password = ""};
+}
+
+/* ---- settings ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const char *address;
+    const char *url;    /* of the CPU query */
+    const char *header; /* Authorization */
+    const char *error;
+} addresses[] = {
+    {"plain", "http://prom", "http://prom/api/v1/query_range", NULL, NULL},
+    {"path", "http://prom/base/", "http://prom/base/api/v1/query_range", NULL, NULL},
+    {"several_slashes", "http://prom/a//", "http://prom/a/api/v1/query_range", NULL, NULL},
+    {"query", "http://prom/p?x=1", "http://prom/p/api/v1/query_range?x=1", NULL, NULL},
+    {"fragment", "http://prom/p#f", "http://prom/p/api/v1/query_range", NULL, NULL},
+    {"user", "https://u:p%40@prom:1", "https://prom:1/api/v1/query_range", "Basic dTpwQA==", NULL},
+    {"user_without_password", "http://u@prom", "http://prom/api/v1/query_range", "Basic dTo=", NULL},
+    {"bad_escape_is_kept", "http://u%zz:p@prom", "http://prom/api/v1/query_range", "Basic dSV6ejpw", NULL},
+    {"no_scheme", ":bad:", NULL, NULL, "parse \":bad:\": missing protocol scheme"},
+    {"colon_in_path", "1prom:9090", NULL, NULL,
+     "parse \"1prom:9090\": first path segment in URL cannot contain colon"},
+    {"control_character", "http://a\nb", NULL, NULL,
+     "parse \"http://a\nb\": net/url: invalid control character in URL"},
+};
+
+START_TEST(splits_addresses)
+{
+    struct prom_plan plan;
+    struct vpa_error err;
+    vpa_auto_buf url = {0};
+
+    options.address = addresses[_i].address;
+    int result = prom_plan_init(&plan, &options, &err);
+    if (addresses[_i].error) {
+        ck_assert_int_eq(result, -1);
+        ck_assert_str_eq(err.text, addresses[_i].error);
+        return;
+    }
+    ck_assert_msg(result == 0, "%s: %s", addresses[_i].name, err.text);
+    vpa_buf_init(&url, 4096);
+    prom_post_url(&plan, PROM_CPU, &url);
+    ck_assert_str_eq(vpa_buf_text(&url), addresses[_i].url);
+    ck_assert_pstr_eq(plan.authorization, addresses[_i].header);
+    prom_plan_release(&plan);
+}
+END_TEST
+
+START_TEST(refuses_bad_durations)
+{
+    struct prom_plan plan;
+    struct vpa_error err;
+
+    options.query_timeout = "5";
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), -1);
+    ck_assert_str_eq(err.text, "time: missing unit in duration \"5\"");
+    options.query_timeout = "5m";
+    options.history_length = "8 days";
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), -1);
+    ck_assert(vpa_str_starts_with(err.text, "history length 8 days is not a valid Prometheus duration: "));
+    options.history_length = "8d";
+    options.history_resolution = "";
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), -1);
+    ck_assert(vpa_str_starts_with(err.text, "history resolution  is not a valid Prometheus duration: "));
+}
+END_TEST
+
+START_TEST(asks_in_order_of_names)
+{
+    struct prom_plan plan;
+    struct vpa_error err;
+    vpa_auto_buf text = {0};
+
+    options.address = "http://prom?dedup=true&a;b&query=mine";
+    options.ns = "team-a";
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    vpa_buf_init(&text, 4096);
+    prom_arguments(&plan, PROM_MEMORY, vpa_time_from_unix(T0, 500000000), &text);
+    ck_assert_str_eq(vpa_buf_text(&text),
+                     "dedup=true&end=1768435200.5&query=mem%7Bpod%3D~%22.%2B%22%2C+ctr%21%3D%22POD%22%2C+ctr%21%3D"
+                     "%22%22%2C+ns%3D%22team-a%22%7D&start=1767744000.5&step=3600");
+    vpa_buf_clear(&text);
+    prom_get_url(&plan, PROM_LABELS, vpa_time_from_unix(T0, 0), &text);
+    ck_assert_str_eq(vpa_buf_text(&text),
+                     "http://prom/api/v1/query?dedup=true&query=labels%5B8d%5D&time=1768435200");
+    prom_plan_release(&plan);
+}
+END_TEST
+
+START_TEST(prints_metrics)
+{
+    const struct vpa_label both[] = {{"__name__", "up"}, {"job", "a\"b"}};
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 256);
+    prom_format_metric(&(struct vpa_labels){.items = both, .count = 2}, &text);
+    ck_assert_str_eq(vpa_buf_text(&text), "up{job=\"a\\\"b\"}");
+    vpa_buf_clear(&text);
+    prom_format_metric(&(struct vpa_labels){.items = both, .count = 1}, &text);
+    ck_assert_str_eq(vpa_buf_text(&text), "up");
+    vpa_buf_clear(&text);
+    prom_format_metric(&(struct vpa_labels){.count = 0}, &text);
+    ck_assert_str_eq(vpa_buf_text(&text), "{}");
+}
+END_TEST
+
+/* ---- answers -------------------------------------------------------------------------------------- */
+
+#define MATRIX(series) "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[" series "]}}"
+#define SERIES(values) "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"ctr\":\"c\"},\"values\":[" values "]}"
+
+static const struct {
+    const char *name;
+    int status;
+    const char *body;
+    const char *error; /* beginning */
+} bad_answers[] = {
+    {"not_found", 404, "nope", "cannot get usage history: cannot get timeseries for cpu: client_error: client error: 404"},
+    {"server_error", 503, "x", "cannot get usage history: cannot get timeseries for cpu: server_error: server error: 503"},
+    {"redirect", 302, "", "cannot get usage history: cannot get timeseries for cpu: bad_response: bad response code 302"},
+    {"no_content", 204, "", "cannot get usage history: cannot get timeseries for cpu: "},
+    {"error_body", 200, "{\"status\":\"error\",\"errorType\":\"t\",\"error\":\"e\"}",
+     "cannot get usage history: cannot get timeseries for cpu: t: e"},
+    {"inconsistent", 422, MATRIX(""),
+     "cannot get usage history: cannot get timeseries for cpu: bad_response: inconsistent body for response code"},
+    {"not_an_object", 200, "[]", "cannot get usage history: cannot get timeseries for cpu: bad_response: "},
+    {"truncated", 200, "{\"status\":", "cannot get usage history: cannot get timeseries for cpu: bad_response: "},
+    {"no_data", 200, "{\"status\":\"success\"}", "cannot get usage history: cannot get timeseries for cpu: "},
+    {"vector", 200, "{\"data\":{\"resultType\":\"vector\",\"result\":[]}}",
+     "cannot get usage history: expected query to return a matrix; got result type model.Vector"},
+    {"scalar", 200, "{\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"1\"]}}",
+     "cannot get usage history: expected query to return a matrix; got result type *model.Scalar"},
+    {"unknown_type", 200, "{\"data\":{\"resultType\":\"x\",\"result\":[]}}",
+     "cannot get usage history: cannot get timeseries for cpu: unexpected value type \"x\""},
+    {"result_is_no_list", 200, "{\"data\":{\"resultType\":\"matrix\",\"result\":{}}}",
+     "cannot get usage history: cannot get timeseries for cpu: result is object, not an array"},
+    {"null_series", 200, MATRIX("null"), "cannot get usage history: cannot get timeseries for cpu: "},
+    {"label_is_no_text", 200, MATRIX("{\"metric\":{\"ns\":1}}"),
+     "cannot get usage history: cannot get timeseries for cpu: metric"},
+    {"values_is_no_list", 200, MATRIX("{\"metric\":{},\"values\":1}"),
+     "cannot get usage history: cannot get timeseries for cpu: values"},
+    {"short_sample", 200, MATRIX(SERIES("[1]")), "cannot get usage history: cannot get timeseries for cpu: "},
+    {"exponent_in_time", 200, MATRIX(SERIES("[1e9,\"1\"]")),
+     "cannot get usage history: cannot get timeseries for cpu: invalid sample time"},
+    {"time_overflows", 200, MATRIX(SERIES("[9223372036854775807,\"1\"]")),
+     "cannot get usage history: cannot get timeseries for cpu: invalid sample time"},
+    {"value_is_a_number", 200, MATRIX(SERIES("[1,1]")),
+     "cannot get usage history: cannot get timeseries for cpu: sample value is number"},
+    {"value_overflows", 200, MATRIX(SERIES("[1,\"1e999\"]")),
+     "cannot get usage history: cannot get timeseries for cpu: sample value"},
+    {"no_container_label", 200, MATRIX("{\"metric\":{\"ns\":\"n\",\"pod\":\"p\"},\"values\":[]}"),
+     "cannot get usage history: cannot get container ID from labels: {ns=\"n\", pod=\"p\"}"},
+};
+
+START_TEST(refuses_bad_answers)
+{
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err = {0};
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    ck_assert_int_eq(history_add_answer(&history, PROM_CPU, bad_answers[_i].status, bad_answers[_i].body,
+                                        strlen(bad_answers[_i].body), &err),
+                     -1);
+    ck_assert_msg(vpa_str_starts_with(err.text, bad_answers[_i].error), "%s: %s", bad_answers[_i].name, err.text);
+    history_release(&history);
+    prom_plan_release(&plan);
+}
+END_TEST
+
+static void add(struct history *h, enum prom_kind kind, const char *body)
+{
+    struct vpa_error err = {0};
+
+    ck_assert_msg(history_add_answer(h, kind, 200, body, strlen(body), &err) == 0, "%s", err.text);
+}
+
+START_TEST(puts_series_together_in_order_of_time)
+{
+    static const int64_t want_millis[] = {-1500, 0, 1000, 2000, 2000, 3000};
+    static const int64_t want_amounts[] = {7000, 6000, 1000, 4000, 5000, 3000};
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    add(&history, PROM_CPU, MATRIX(SERIES("[3,\"3\"],[2,\"4\"],[1,\"1\"]") "," SERIES("[2.0009,\"5\"],[0,\"6\"],[-1.5,\"7\"]")));
+    add(&history, PROM_MEMORY, MATRIX(SERIES("[1,\"NaN\"],[2,\"+Inf\"],[3,\"-1\"]")));
+    history_finish(&history);
+
+    vpa_auto_free struct history_pod **pods = history_pods(&history);
+    ck_assert_uint_eq(history.pods.count, 1);
+    vpa_auto_free struct history_container **containers = history_containers(pods[0]);
+    ck_assert_uint_eq(containers[0]->cpu.count, VPA_COUNT(want_millis));
+    for (size_t i = 0; i < VPA_COUNT(want_millis); i++) {
+        ck_assert_int_eq(containers[0]->cpu.items[i].millis, want_millis[i]);
+        ck_assert_int_eq(containers[0]->cpu.items[i].amount, want_amounts[i]);
+    }
+    ck_assert_int_eq(containers[0]->memory.items[0].amount, INT64_MIN);
+    ck_assert_int_eq(containers[0]->memory.items[1].amount, VPA_AMOUNT_MAX);
+    ck_assert_int_eq(containers[0]->memory.items[2].amount, 0);
+    history_release(&history);
+    prom_plan_release(&plan);
+}
+END_TEST
+
+START_TEST(takes_the_labels_seen_last)
+{
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    add(&history, PROM_LABELS,
+        MATRIX("{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"old\"},\"values\":[[9,\"1\"],[5,\"1\"]]},"
+               "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"new\",\"x\":\"y\"},\"values\":[[7,\"1\"]]},"
+               "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"tie\"},\"values\":[[7,\"1\"]]},"
+               "{\"metric\":{\"ns\":\"n\",\"pod\":\"empty\"},\"values\":[]}"));
+    vpa_auto_free struct history_pod **pods = history_pods(&history);
+    ck_assert_uint_eq(history.pods.count, 1);
+    ck_assert_uint_eq(pods[0]->labels.count, 1);
+    ck_assert_str_eq(vpa_labels_get(&pods[0]->labels, "a"), "new");
+    ck_assert(pods[0]->last_seen == vpa_time_from_unix(7, 0));
+
+    const char *missing = MATRIX("{\"metric\":{\"ns\":\"n\"},\"values\":[[1,\"1\"]]}");
+    ck_assert_int_eq(history_add_answer(&history, PROM_LABELS, 200, missing, strlen(missing), &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot read last labels: cannot get container ID from labels {ns=\"n\"}: no pod label");
+    history_release(&history);
+    prom_plan_release(&plan);
+}
+END_TEST
+
+START_TEST(feeds_the_model)
+{
+    struct vpa_aggregation aggregation;
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    vpa_aggregation_init(&aggregation);
+    struct vpa_cluster *cluster =
+        vpa_cluster_new(&(struct vpa_cluster_options){.aggregation = &aggregation, .memory_saver = true});
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    add(&history, PROM_CPU, MATRIX(SERIES("[1,\"1\"],[2,\"2\"],[2,\"3\"]")));
+    history_finish(&history);
+    history_feed(&history, cluster, vpa_time_from_unix(T0, 0));
+    ck_assert(vpa_cluster_has_pod(cluster, "n", "p"));
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(cluster), 1);
+    /* The pod is gone unless the list of live pods brings it. */
+    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(cluster), 1);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(cluster), 1);
+    history_release(&history);
+    prom_plan_release(&plan);
+    vpa_cluster_free(cluster);
+    vpa_aggregation_release(&aggregation);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_history");
+    TCase *tcase = tcase_create("history");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_loop_test(tcase, splits_addresses, 0, (int)VPA_COUNT(addresses));
+    tcase_add_test(tcase, refuses_bad_durations);
+    tcase_add_test(tcase, asks_in_order_of_names);
+    tcase_add_test(tcase, prints_metrics);
+    tcase_add_loop_test(tcase, refuses_bad_answers, 0, (int)VPA_COUNT(bad_answers));
+    tcase_add_test(tcase, puts_series_together_in_order_of_time);
+    tcase_add_test(tcase, takes_the_labels_seen_last);
+    tcase_add_test(tcase, feeds_the_model);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
