@@ -253,7 +253,8 @@ static void collect(struct collection *g)
     vpa_auto_buf path = {0};
 
     if (list_each(c->options.reader, &namespaces, on_namespace, g, &err) < 0) {
-        VPA_ERROR("Cannot list namespaces", VPA_KERR(&err));
+        if (!vpa_loop_is_stopping(c->options.loop))
+            VPA_ERROR("Cannot list namespaces", VPA_KERR(&err));
         return;
     }
     checkpoint_names_clear_objects(&c->names);
@@ -261,7 +262,8 @@ static void collect(struct collection *g)
     struct list_request stored = {
         .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
     if (list_each(c->options.reader, &stored, on_collected, g, &err) < 0) {
-        VPA_ERROR("Cannot list VPA checkpoints", VPA_KERR(&err));
+        if (!vpa_loop_is_stopping(c->options.loop))
+            VPA_ERROR("Cannot list VPA checkpoints", VPA_KERR(&err));
         return;
     }
     delete_orphans(g);
