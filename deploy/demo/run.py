@@ -84,15 +84,12 @@ class Demo:
     def start(self):
         steps = (("custom resources and rights", self.cluster.install),
                  ("nodes and usage", lambda: self.cluster.start_fakelet("--nodes=3")),
+                 ("the workloads", lambda: self.cluster.apply(ROOT / "deploy/demo/workloads.yaml")),
                  ("the three daemons", self.cluster.start_all),
-                 ("workloads and their autoscalers", self.apply))
+                 ("the autoscalers of the workloads", lambda: self.cluster.apply(ROOT / "deploy/demo/vpas.yaml")))
         for text, step in steps:
             print(f"Starting {text} ...", flush=True)
             step()
-
-    def apply(self):
-        self.cluster.apply(ROOT / "deploy/demo/workloads.yaml")
-        self.cluster.apply(ROOT / "deploy/demo/vpas.yaml")
 
     def look(self):
         client = self.cluster.client
