@@ -60,9 +60,9 @@ tier_lint() {
 
 # docs/flags.md is generated: stale pages fail.
 flag_pages() {
-    prepare_build debug vpa-recommender vpa-updater vpa-admission-controller || return 1
-    test/lint/make-flags-page build/debug/bin | diff -u docs/flags.md - ||
-        { echo "docs/flags.md is stale: test/lint/make-flags-page build/debug/bin > docs/flags.md"; return 1; }
+    prepare_build release vpa-recommender vpa-updater vpa-admission-controller || return 1
+    test/lint/make-flags-page build/release/bin | diff -u docs/flags.md - ||
+        { echo "docs/flags.md is stale: test/lint/make-flags-page build/release/bin > docs/flags.md"; return 1; }
 }
 
 # run_ctest PRESET [ctest arguments]: adds Check's counts (and one per other test) to passed and failed.
