@@ -147,8 +147,8 @@ void vpa_kube_status_decode(struct vpa_arena *arena, enum vpa_kube_verb verb, co
     if (len == 0 || vpa_json_parse(arena, body, len, &root, NULL) < 0 ||
         vpa_status_decode(arena, root, &status, NULL) < 0 || !vpa_str_eq(status.status, "Failure")) {
         text = vpa_slice_trim(text);
-        make_generic(arena, verb, path, code,
-                     text.len ? vpa_arena_strndup(arena, text.ptr, text.len) : "unknown", out);
+        const char *copy = vpa_arena_strndup(arena, text.len ? text.ptr : "", text.len);
+        make_generic(arena, verb, path, code, *copy ? copy : "unknown", out); /* NULs cut it off */
         return;
     }
     out->code = status.code ? status.code : code;
