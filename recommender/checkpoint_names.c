@@ -64,7 +64,7 @@ void checkpoint_names_release(struct checkpoint_names *names)
     free(names->objects);
 }
 
-/* ---- objects -------------------------------------------------------------------------------------- */
+/* ---- objects ---- */
 
 static uint64_t name_hash(const char *ns, const char *object)
 {
@@ -79,15 +79,16 @@ static struct checkpoint_object *slot_of(const struct checkpoint_names *names, u
     size_t mask = names->object_capacity - 1;
     size_t i = (size_t)name & mask;
 
-    while ((names->objects[i].name | names->objects[i].owner) != 0 && names->objects[i].name != name)
+    while ((names->objects[i].name | names->objects[i].owner) != 0 &&
+           names->objects[i].name != name)
         i = (i + 1) & mask;
     return &names->objects[i];
 }
 
 static void grow(struct checkpoint_names *names)
 {
-    struct checkpoint_names bigger = {
-        .object_capacity = names->object_capacity ? names->object_capacity * 2 : 64};
+    struct checkpoint_names bigger = {.object_capacity =
+                                          names->object_capacity ? names->object_capacity * 2 : 64};
 
     bigger.objects = vpa_xcalloc(bigger.object_capacity, sizeof *bigger.objects);
     for (size_t i = 0; i < names->object_capacity; i++)
@@ -130,7 +131,7 @@ static bool is_taken(const struct checkpoint_names *names, const char *ns, const
     return (slot->name | slot->owner) != 0 && slot->owner != vpa_hash_bytes(key, strlen(key));
 }
 
-/* ---- entries -------------------------------------------------------------------------------------- */
+/* ---- entries ---- */
 
 struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, const char *ns,
                                                 const char *vpa, const char *container)
@@ -172,7 +173,8 @@ char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_
         free(name);
         name = vpa_xstrdup(entry->other_name);
     }
-    if (!entry->named) /* the object will exist soon: a second pair that asks for it finds it taken */
+    if (!entry->named) /* the object will exist soon: a second pair that asks for it finds it taken
+                        */
         note_owner(names, p.ns, name, entry->key);
     entry->named = true;
     free(p.text);

@@ -1,12 +1,12 @@
 /*
  * What is known about each stored checkpoint: the object that holds it and what was written last.
  *
- * The name of an object is <vpa>-<container>, so two pairs can ask for the same one ("a-b" and "c", "a" and
- * "b-c"). The pair that has the object on the API server, by its spec, keeps it; the other one gets a name
- * with a hash behind it. Objects are always recognised by their spec.
+ * The name of an object is <vpa>-<container>, so two pairs can ask for the same one ("a-b" and "c",
+ * "a" and "b-c"). The pair that has the object on the API server, by its spec, keeps it; the other
+ * one gets a name with a hash behind it. Objects are always recognised by their spec.
  *
- * Tens of thousands of these exist: an object is remembered by two hashes, and an entry has no text but its
- * key.
+ * Tens of thousands of these exist: an object is remembered by two hashes, and an entry has no text
+ * but its key.
  */
 #ifndef RECOMMENDER_CHECKPOINT_NAMES_H
 #define RECOMMENDER_CHECKPOINT_NAMES_H
@@ -21,20 +21,21 @@
 #define CHECKPOINT_UNREADABLE_ANNOTATION "vpa.autoscaling.k8s.io/unreadable-since"
 
 struct checkpoint_entry { /* of one (VPA, container) */
-    char *key;          /* namespace, VPA, container; see checkpoint_entry_container */
-    char *other_name;   /* of the object; NULL: <vpa>-<container> */
-    char *unreadable;   /* source of the stored object that could not be loaded, until it is kept aside */
-    uint64_t content;   /* hash of what was written last */
-    int64_t due;        /* Unix seconds: written again then, changed or not */
-    bool named;         /* the name was decided on */
-    bool written;       /* by this process */
+    char *key;            /* namespace, VPA, container; see checkpoint_entry_container */
+    char *other_name;     /* of the object; NULL: <vpa>-<container> */
+    char *unreadable;     /* source of the stored object that could not be loaded, until it is kept
+                             aside */
+    uint64_t content;     /* hash of what was written last */
+    int64_t due;          /* Unix seconds: written again then, changed or not */
+    bool named;           /* the name was decided on */
+    bool written;         /* by this process */
 };
 struct checkpoint_object {
     uint64_t name;  /* hash of namespace and name */
     uint64_t owner; /* hash of the key */
 };
 struct checkpoint_names {
-    struct vpa_table entries; /* key -> struct checkpoint_entry */
+    struct vpa_table entries;          /* key -> struct checkpoint_entry */
     struct checkpoint_object *objects; /* open addressing; a slot with both hashes 0 is free */
     size_t object_count;
     size_t object_capacity; /* power of two */

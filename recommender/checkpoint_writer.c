@@ -1,16 +1,16 @@
 /*
  * Writing checkpoints.
  *
- * Upstream has n workers that take VPAs from a queue; each writes the containers of its VPA one after the
- * other and looks at the deadline before it takes the next VPA. Here a worker is a small state machine with at
- * most one call under way. Answers only mark their worker as ready; the pass, which waits for them, takes
- * the next step, so the model is touched by the pass alone.
+ * Upstream has n workers that take VPAs from a queue; each writes the containers of its VPA one
+ * after the other and looks at the deadline before it takes the next VPA. Here a worker is a small
+ * state machine with at most one call under way. Answers only mark their worker as ready; the pass,
+ * which waits for them, takes the next step, so the model is touched by the pass alone.
  *
  *     idle -> take a VPA -> per container: [keep aside ->] patch [-> create] -> ... -> idle
  *
- * A container whose content is what was written last is skipped until it is due. The due times of the
- * entries are spread over --checkpoint-max-age by a hash of their names, so that an idle cluster rewrites
- * about the same number of checkpoints in every pass.
+ * A container whose content is what was written last is skipped until it is due. The due times of
+ * the entries are spread over --checkpoint-max-age by a hash of their names, so that an idle
+ * cluster rewrites about the same number of checkpoints in every pass.
  */
 #include "checkpoints_internal.h"
 
@@ -67,7 +67,7 @@ struct writer {
     size_t worker_count;
 };
 
-/* ---- content -------------------------------------------------------------------------------------- */
+/* ---- content ---- */
 
 /* The status begins with lastUpdateTime, which is no content. */
 static uint64_t content_hash(const char *status)
@@ -100,13 +100,13 @@ static bool is_unchanged(const struct worker *worker, const struct checkpoint_en
            vpa_time_unix_nanos(worker->now) / VPA_SECOND < entry->due;
 }
 
-static void on_container(void *ctx, const char *container, const struct vpa_checkpoint_status *status)
+static void on_container(void *ctx, const char *container,
+                         const struct vpa_checkpoint_status *status)
 {
     struct worker *worker = ctx;
     struct checkpoints *c = worker->writer->c;
-    struct checkpoint_entry *entry =
-        checkpoint_names_entry(&c->names, vpa_autoscaler_ns(worker->vpa),
-                               vpa_autoscaler_name(worker->vpa), container);
+    struct checkpoint_entry *entry = checkpoint_names_entry(
+        &c->names, vpa_autoscaler_ns(worker->vpa), vpa_autoscaler_name(worker->vpa), container);
     struct vpa_json_writer w;
     struct vpa_buf text;
 
@@ -120,13 +120,14 @@ static void on_container(void *ctx, const char *container, const struct vpa_chec
         return;
     }
     VPA_GROW(worker->jobs, worker->job_count, worker->job_capacity);
-    worker->jobs[worker->job_count++] = (struct job){.entry = entry,
-                                                     .name = checkpoint_names_assign(&c->names, entry),
-                                                     .status = vpa_buf_take(&text),
-                                                     .content = content};
+    worker->jobs[worker->job_count++] =
+        (struct job){.entry = entry,
+                     .name = checkpoint_names_assign(&c->names, entry),
+                     .status = vpa_buf_take(&text),
+                     .content = content};
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
@@ -220,7 +221,8 @@ static void send_keep(struct worker *worker, enum stage stage)
     char since[VPA_TIME_TEXT_MAX];
     vpa_auto_buf body = {0};
 
-    if (vpa_json_parse(&arena, job->entry->unreadable, strlen(job->entry->unreadable), &root, NULL) < 0)
+    if (vpa_json_parse(&arena, job->entry->unreadable, strlen(job->entry->unreadable), &root,
+                       NULL) < 0)
         root = NULL; /* it was parsed before; nothing is lost when it cannot be now */
     vpa_time_format(worker->now, since);
     vpa_buf_init(&body, strlen(job->entry->unreadable) * 2 + 4096);
@@ -254,7 +256,7 @@ static void send_keep_delete(struct worker *worker)
     send_call(worker, VPA_KUBE_DELETE, name, &body);
 }
 
-/* ---- answers -------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static void report(const struct worker *worker, const char *message)
 {
@@ -269,16 +271,17 @@ static void on_kept(struct worker *worker)
 {
     struct checkpoint_entry *entry = job_of(worker)->entry;
     vpa_auto_free char *name = kept_name(job_of(worker));
-    vpa_auto_free char *message = vpa_xprintf(
-        "Checkpoint %s could not be read; it was kept as %s and is written anew",
-        job_of(worker)->name, name);
+    vpa_auto_free char *message =
+        vpa_xprintf("Checkpoint %s could not be read; it was kept as %s and is written anew",
+                    job_of(worker)->name, name);
     struct vpa_object_ref ref = {.api_version = VPA_GROUP_VERSION,
                                  .kind = "VerticalPodAutoscaler",
                                  .ns = vpa_autoscaler_ns(worker->vpa),
                                  .name = vpa_autoscaler_name(worker->vpa),
                                  .uid = vpa_autoscaler_object(worker->vpa)->meta.uid};
 
-    vpa_events_record_warning(worker->writer->c->options.events, &ref, "UnreadableCheckpoint", message);
+    vpa_events_record_warning(worker->writer->c->options.events, &ref, "UnreadableCheckpoint",
+                              message);
     metrics_unreadable_checkpoint();
     free(VPA_STEAL(entry->unreadable));
 }
@@ -356,7 +359,7 @@ static void handle_answer(struct worker *worker)
     }
 }
 
-/* ---- workers -------------------------------------------------------------------------------------- */
+/* ---- workers ---- */
 
 static void drop_jobs(struct worker *worker)
 {
@@ -438,7 +441,7 @@ static void run_workers(struct writer *w)
     }
 }
 
-/* ---- the step of a pass --------------------------------------------------------------------------- */
+/* ---- the step of a pass ---- */
 
 struct candidate {
     struct vpa_autoscaler *vpa;

@@ -1,9 +1,9 @@
 /*
  * Reading and collecting checkpoints.
  *
- * There is no cache of checkpoints: they are listed once at start, item by item, and again when garbage is
- * collected. A watch would bring every checkpoint back that this process writes, a few kilobytes each, every
- * pass, for nothing.
+ * There is no cache of checkpoints: they are listed once at start, item by item, and again when
+ * garbage is collected. A watch would bring every checkpoint back that this process writes, a few
+ * kilobytes each, every pass, for nothing.
  */
 #include "checkpoints.h"
 
@@ -60,12 +60,12 @@ static struct identity identity_of(const struct vpa_json *item)
         .name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name"))),
         .vpa = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.vpaObjectName"))),
         .container = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.containerName"))),
-        .unreadable_since = vpa_json_string(
-            vpa_json_find(vpa_json_find(metadata, "annotations"), CHECKPOINT_UNREADABLE_ANNOTATION)),
+        .unreadable_since = vpa_json_string(vpa_json_find(vpa_json_find(metadata, "annotations"),
+                                                          CHECKPOINT_UNREADABLE_ANNOTATION)),
     };
 }
 
-/* ---- loading -------------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 struct loading {
     struct checkpoints *checkpoints;
@@ -126,7 +126,7 @@ int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
     return result;
 }
 
-/* ---- garbage -------------------------------------------------------------------------------------- */
+/* ---- garbage ---- */
 
 struct orphan {
     char *ns;
@@ -224,8 +224,7 @@ static void delete_orphans(struct collection *g)
                       VPA_KV("checkpoint", g->orphans[i].name), VPA_KERR(&err));
         else
             VPA_V(3, "Orphaned VPA checkpoint cleanup - deleting",
-                  VPA_KV("namespace", g->orphans[i].ns),
-                  VPA_KV("checkpoint", g->orphans[i].name));
+                  VPA_KV("namespace", g->orphans[i].ns), VPA_KV("checkpoint", g->orphans[i].name));
     }
 }
 

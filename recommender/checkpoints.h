@@ -3,8 +3,8 @@
  * (recommender.md 4 and 14, api.md 7 of the specification).
  *
  * Differences from upstream (docs/compatibility.md): unchanged content is written only once per
- * --checkpoint-max-age (U5); two containers whose objects would have the same name do not share one (U4); what
- * cannot be read is kept aside before it is overwritten (U16).
+ * --checkpoint-max-age (U5); two containers whose objects would have the same name do not share one
+ * (U4); what cannot be read is kept aside before it is overwritten (U16).
  */
 #ifndef RECOMMENDER_CHECKPOINTS_H
 #define RECOMMENDER_CHECKPOINTS_H
@@ -32,9 +32,9 @@ struct checkpoints;
 struct checkpoints *checkpoints_new(const struct checkpoints_options *options);
 void checkpoints_free(struct checkpoints *c); /* NULL is ignored */
 
-/* Reads all checkpoints into the VPAs of the model, pumping the loop. VPA_CANCELLED when the loop was
- * stopped; other failures leave some unread: the caller tries again, because writing before everything was
- * read would lose histories. */
+/* Reads all checkpoints into the VPAs of the model, pumping the loop. VPA_CANCELLED when the loop
+ * was stopped; other failures leave some unread: the caller tries again, because writing before
+ * everything was read would lose histories. */
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* Writes what changed, the VPAs written longest ago first, until the deadline; at most

@@ -18,7 +18,8 @@ struct checkpoints {
     vpa_time last_collection;
 };
 
-/* Path of one checkpoint, or of the collection of a namespace (name NULL), or of all (ns NULL too). */
+/* Path of one checkpoint, or of the collection of a namespace (name NULL), or of all (ns NULL too).
+ */
 void checkpoint_path(struct vpa_buf *out, const char *ns, const char *name);
 
 #endif

@@ -17,7 +17,8 @@ static const struct vpa_flag rows[] = {
     VPA_LEADER_FLAGS(struct recommender_config, leader, "vpa-recommender-lease"),
 
     ROW(STRING, "recommender-name", name, "default",
-        "Name of this recommender; it serves the VPAs that name it, and as \"default\" those that name none"),
+        "Name of this recommender; it serves the VPAs that name it, and as \"default\" those that "
+        "name none"),
     ROW(DURATION, "recommender-interval", interval, VPA_MINUTE, "How often the recommender runs"),
     ROW(DURATION, "checkpoints-gc-interval", checkpoints_gc_interval, 10 * VPA_MINUTE,
         "How often checkpoints without a VPA are removed"),
@@ -39,7 +40,8 @@ static const struct vpa_flag rows[] = {
         "Least CPU of a pod, shared evenly by its containers"),
     ROW(FLOAT, "pod-recommendation-min-memory-mb", pod_min_memory_mb, 250,
         "Least memory of a pod in MiB, shared evenly by its containers"),
-    ROW(FLOAT, "target-cpu-percentile", cpu_target_percentile, 0.9, "CPU usage percentile of the target"),
+    ROW(FLOAT, "target-cpu-percentile", cpu_target_percentile, 0.9,
+        "CPU usage percentile of the target"),
     ROW(FLOAT, "recommendation-lower-bound-cpu-percentile", cpu_lower_percentile, 0.5,
         "CPU usage percentile of the lower bound"),
     ROW(FLOAT, "recommendation-upper-bound-cpu-percentile", cpu_upper_percentile, 0.95,
@@ -56,8 +58,10 @@ static const struct vpa_flag rows[] = {
         "Time scale of the confidence multiplier of memory bounds"),
     ROW(BOOL, "humanize-memory", humanize_memory, false,
         "Deprecated (use round-memory-bytes): memory with two decimals in Ki, Mi, Gi or Ti"),
-    ROW(INT, "round-cpu-millicores", round_cpu_millicores, 1, "CPU is rounded up to a multiple of this"),
-    ROW(INT, "round-memory-bytes", round_memory_bytes, 1, "Memory is rounded up to a multiple of this"),
+    ROW(INT, "round-cpu-millicores", round_cpu_millicores, 1,
+        "CPU is rounded up to a multiple of this"),
+    ROW(INT, "round-memory-bytes", round_memory_bytes, 1,
+        "Memory is rounded up to a multiple of this"),
     ROW(BOOL, "cpu-integer-post-processor-enabled", cpu_integer, false,
         "Round CPU up to whole cores for containers that an annotation of the VPA names"),
     ROW(QUANTITY, "container-recommendation-max-allowed-cpu", max_allowed_cpu,
@@ -95,7 +99,8 @@ static const struct vpa_flag rows[] = {
         "Time limit of one query (Go duration)"),
     ROW(STRING, "pod-label-prefix", prometheus.pod_label_prefix, "pod_label_",
         "Prefix of the labels of pods in metric-for-pod-labels"),
-    ROW(STRING, "metric-for-pod-labels", prometheus.pod_labels_metric, "up{job=\"kubernetes-pods\"}",
+    ROW(STRING, "metric-for-pod-labels", prometheus.pod_labels_metric,
+        "up{job=\"kubernetes-pods\"}",
         "Query whose series carry the labels of pods; has to be a range selector"),
     ROW(STRING, "pod-namespace-label", prometheus.pod_namespace_label, "kubernetes_namespace",
         "Label with the namespace in metric-for-pod-labels"),
@@ -182,9 +187,10 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
     if (vpa_common_flags_check(&config->common, err) < 0)
         return -1;
     if (*prometheus->bearer_token && *config->prometheus_token_file && *prometheus->username)
-        return vpa_fail(err, VPA_INVALID,
-                        "--bearer-token, --bearer-token-file and --username are mutually exclusive and "
-                        "can't be set together.");
+        return vpa_fail(
+            err, VPA_INVALID,
+            "--bearer-token, --bearer-token-file and --username are mutually exclusive and "
+            "can't be set together.");
     if (*config->prometheus_token_file && read_token(config, arena, err) < 0)
         return -1;
     if (vpa_leader_flags_check(&config->leader, exit_status, err) < 0)
@@ -199,7 +205,8 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
     prometheus->env_password =
         vpa_arena_strdup(arena, vpa_or_empty(read_env(ctx, "PROMETHEUS_PASSWORD")));
     if (config->min_checkpoints != 10)
-        VPA_INFO("DEPRECATION WARNING: The 'min-checkpoints' flag is deprecated and has no effect. It "
-                 "will be removed in a future release.");
+        VPA_INFO(
+            "DEPRECATION WARNING: The 'min-checkpoints' flag is deprecated and has no effect. It "
+            "will be removed in a future release.");
     return 0;
 }

@@ -62,9 +62,9 @@ struct vpa_flags recommender_flags(struct recommender_config *config);
 typedef const char *(*recommender_getenv_fn)(void *ctx, const char *name);
 
 /*
- * The checks after parsing (flags.md 7.2), and what completes the configuration: the token file and the
- * environment. Texts that are read live in the arena. On failure *exit_status is the one of the process and
- * err the line to log.
+ * The checks after parsing (flags.md 7.2), and what completes the configuration: the token file and
+ * the environment. Texts that are read live in the arena. On failure *exit_status is the one of the
+ * process and err the line to log.
  */
 int recommender_config_check(struct recommender_config *config, recommender_getenv_fn read_env,
                              void *ctx, struct vpa_arena *arena, int *exit_status,

@@ -1,9 +1,10 @@
 /*
  * Several VPAs on one pod: which of them do not control it (DECISIONS U12, docs/compatibility.md).
  *
- * Updater and webhook let the oldest VPA win, silently. The losers get the condition TargetConflict, so that
- * their owners see why nothing happens. Two VPAs are rivals when they match the same pods and both would be
- * asked about them: they have the same target, or one of them selects pods itself.
+ * Updater and webhook let the oldest VPA win, silently. The losers get the condition
+ * TargetConflict, so that their owners see why nothing happens. Two VPAs are rivals when they match
+ * the same pods and both would be asked about them: they have the same target, or one of them
+ * selects pods itself.
  */
 #ifndef RECOMMENDER_CONFLICT_H
 #define RECOMMENDER_CONFLICT_H

@@ -1,11 +1,11 @@
 /*
  * Usage from external metrics: one query per pod and metric.
  *
- * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put together by the
- * metric label that names the container; a resource whose metric is not configured counts as 0, as upstream
- * has it. One failing query makes the whole reading worthless, so samples are kept until all are there. A
- * pod whose name is too long for a label value cannot be asked for at all: it goes without usage, the others
- * do not suffer (U18).
+ * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put
+ * together by the metric label that names the container; a resource whose metric is not configured
+ * counts as 0, as upstream has it. One failing query makes the whole reading worthless, so samples
+ * are kept until all are there. A pod whose name is too long for a label value cannot be asked for
+ * at all: it goes without usage, the others do not suffer (U18).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,17 @@
 /*
  * The feeder.
  *
- * VPAs. The newest version of every VPA is kept, decoded, in an arena of its own; the model borrows the ones
- * that this recommender serves. A watch event puts a new version into `inbox`; the pass moves it into `vpas`,
- * and the version before it lives on in `retired` until the model has been given the new one.
+ * VPAs. The newest version of every VPA is kept, decoded, in an arena of its own; the model borrows
+ * the ones that this recommender serves. A watch event puts a new version into `inbox`; the pass
+ * moves it into `vpas`, and the version before it lives on in `retired` until the model has been
+ * given the new one.
  *
- * Pods are not kept: the model holds what it needs of them. A LIST must be able to say which pods are gone,
- * so the names that it brought are collected and compared when it has come to its end; a list that breaks
- * off changes nothing.
+ * Pods are not kept: the model holds what it needs of them. A LIST must be able to say which pods
+ * are gone, so the names that it brought are collected and compared when it has come to its end; a
+ * list that breaks off changes nothing.
  *
- * Keys put a byte between namespace and name that sorts below every character of a name, so that sorted keys
- * are sorted by namespace and then by name.
+ * Keys put a byte between namespace and name that sorts below every character of a name, so that
+ * sorted keys are sorted by namespace and then by name.
  */
 #include "feeder.h"
 
@@ -28,15 +29,15 @@
 #define KEY_SEPARATOR "\x01"
 #define RESYNC VPA_HOUR
 
-/* ---- types ---------------------------------------------------------------------------------------- */
+/* ---- types ---- */
 
 struct observed { /* one version of a VPA */
     struct vpa_arena arena;
     struct vpa_object object;
     char *key;
-    uint64_t list;  /* number of the list that saw it last */
-    bool in_model;  /* the model borrows this version or an older one */
-    bool gone;      /* deleted on the API server */
+    uint64_t list; /* number of the list that saw it last */
+    bool in_model; /* the model borrows this version or an older one */
+    bool gone;     /* deleted on the API server */
 };
 enum op_kind { OP_PUT, OP_DELETE, OP_LISTED };
 struct vpa_op {
@@ -48,7 +49,7 @@ struct vpa_op {
 struct pod_op {
     enum op_kind kind;
     struct vpa_arena arena;
-    struct vpa_pod pod; /* OP_PUT, OP_DELETE: namespace and name */
+    struct vpa_pod pod;   /* OP_PUT, OP_DELETE: namespace and name */
     struct vpa_buf names; /* OP_LISTED: "ns\0name\0"... */
 };
 
@@ -97,7 +98,7 @@ static void observed_free(struct observed *o)
     free(o);
 }
 
-/* ---- VPA events (enqueue only) -------------------------------------------------------------------- */
+/* ---- VPA events (enqueue only) ---- */
 
 static struct vpa_op *vpa_op_push(struct feeder *f, enum op_kind kind)
 {
@@ -130,7 +131,8 @@ static int on_vpa(void *ctx, enum vpa_reflector_event event, const struct vpa_js
         return 0;
     }
 
-    /* Decoded twice: the first time tells how much memory it takes, so that 10,000 of them waste none. */
+    /* Decoded twice: the first time tells how much memory it takes, so that 10,000 of them waste
+     * none. */
     struct vpa_object trial;
     vpa_arena_clear(&f->scratch);
     size_t before = f->scratch.used;
@@ -152,7 +154,7 @@ static void on_vpa_end(void *ctx)
     vpa_op_push(ctx, OP_LISTED);
 }
 
-/* ---- VPA events applied --------------------------------------------------------------------------- */
+/* ---- VPA events applied ---- */
 
 static void retire(struct feeder *f, struct observed *o)
 {
@@ -205,7 +207,7 @@ static void apply_vpa_ops(struct feeder *f)
     f->vpa_op_count = 0;
 }
 
-/* ---- VPAs into the model -------------------------------------------------------------------------- */
+/* ---- VPAs into the model ---- */
 
 static bool is_served(const struct feeder *f, const struct observed *o)
 {
@@ -277,7 +279,7 @@ bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name)
     return false;
 }
 
-/* ---- pods ----------------------------------------------------------------------------------------- */
+/* ---- pods ---- */
 
 static void apply_pod_list(struct feeder *f, const struct vpa_buf *names)
 {
@@ -364,7 +366,8 @@ static void on_pod_end(void *ctx)
     struct feeder *f = ctx;
 
     if (vpa_buf_failed(&f->pod_names)) {
-        VPA_ERROR("Too many pods to compare with the list; pods that are gone stay until the next one");
+        VPA_ERROR(
+            "Too many pods to compare with the list; pods that are gone stay until the next one");
         return;
     }
     struct pod_op *op = pod_op_push(f, OP_LISTED);
@@ -382,7 +385,7 @@ void feeder_remove_deleted_pods(struct feeder *f)
     vpa_cluster_remove_deleted_pods(f->cluster);
 }
 
-/* ---- out-of-memory kills -------------------------------------------------------------------------- */
+/* ---- out-of-memory kills ---- */
 
 static int on_event(void *ctx, enum vpa_reflector_event event, const struct vpa_json *json,
                     struct vpa_error *err)
@@ -417,7 +420,7 @@ void feeder_record_ooms(struct feeder *f, vpa_time now)
     vpa_oom_queue_clear(&f->ooms);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static struct vpa_reflector *new_reflector(struct feeder *f, const struct feeder_options *o,
                                            const char *group_version, const char *resource,
@@ -426,7 +429,8 @@ static struct vpa_reflector *new_reflector(struct feeder *f, const struct feeder
     vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(&path, group_version, f->config->common.vpa_object_namespace, resource, NULL, NULL);
+    vpa_kube_path(&path, group_version, f->config->common.vpa_object_namespace, resource, NULL,
+                  NULL);
     options.client = o->client;
     options.name = resource;
     options.path = vpa_buf_text(&path);
@@ -443,17 +447,17 @@ struct feeder *feeder_new(const struct feeder_options *options)
     f->cluster = options->cluster;
     f->owners = vpa_owners_new(&(struct vpa_owners_options){
         .client = options->client, .ns = f->config->common.vpa_object_namespace});
-    f->vpa_reflector = new_reflector(
-        f, options, VPA_GROUP_VERSION, "verticalpodautoscalers",
-        (struct vpa_reflector_options){
-            .resync = RESYNC,
-            .handler = {.begin = on_vpa_begin, .object = on_vpa, .end = on_vpa_end}});
-    f->pod_reflector = new_reflector(
-        f, options, "v1", "pods",
-        (struct vpa_reflector_options){
-            .resync = RESYNC,
-            .field_selector = "status.phase!=Pending",
-            .handler = {.begin = on_pod_begin, .object = on_pod, .end = on_pod_end}});
+    f->vpa_reflector =
+        new_reflector(f, options, VPA_GROUP_VERSION, "verticalpodautoscalers",
+                      (struct vpa_reflector_options){
+                          .resync = RESYNC,
+                          .handler = {.begin = on_vpa_begin, .object = on_vpa, .end = on_vpa_end}});
+    f->pod_reflector =
+        new_reflector(f, options, "v1", "pods",
+                      (struct vpa_reflector_options){
+                          .resync = RESYNC,
+                          .field_selector = "status.phase!=Pending",
+                          .handler = {.begin = on_pod_begin, .object = on_pod, .end = on_pod_end}});
     f->event_reflector =
         new_reflector(f, options, "v1", "events",
                       (struct vpa_reflector_options){.field_selector = "reason=Evicted",

@@ -1,9 +1,9 @@
 /*
  * Feeds the model from the API server: VPAs and their targets, pods, out-of-memory kills.
  *
- * Watches deliver decoded objects into inboxes; the pass takes them out, in order. Nothing else touches the
- * model. One exception keeps start-up small: while no pass runs, an inbox that is full is emptied into the
- * model at once, so listing 100,000 pods does not hold 100,000 decoded pods.
+ * Watches deliver decoded objects into inboxes; the pass takes them out, in order. Nothing else
+ * touches the model. One exception keeps start-up small: while no pass runs, an inbox that is full
+ * is emptied into the model at once, so listing 100,000 pods does not hold 100,000 decoded pods.
  *
  *     struct feeder *f = feeder_new(&options);
  *     feeder_start(f); feeder_wait(f, &err);
@@ -37,7 +37,8 @@ struct feeder;
 struct feeder *feeder_new(const struct feeder_options *options);
 void feeder_free(struct feeder *f); /* NULL is ignored */
 
-/* Starts the caches but for pods, which come after the history so that live pods win over old ones. */
+/* Starts the caches but for pods, which come after the history so that live pods win over old ones.
+ */
 void feeder_start(struct feeder *f);
 void feeder_start_pods(struct feeder *f);
 /* Until everything started is in step, pumping the loop; -1 only when the loop is stopped. */

@@ -1,10 +1,11 @@
 /*
  * Collecting the history.
  *
- * Series become samples of (namespace, pod, container); several series of one container are put together.
- * Label series give a pod its labels: the one whose last sample is the latest wins, the first one on a tie.
- * Upstream keeps CPU and memory in one list; they meet nowhere in the model, so there are two here and the
- * sort is a merge sort: it is stable, and the lists usually are in order already.
+ * Series become samples of (namespace, pod, container); several series of one container are put
+ * together. Label series give a pod its labels: the one whose last sample is the latest wins, the
+ * first one on a tie. Upstream keeps CPU and memory in one list; they meet nowhere in the model, so
+ * there are two here and the sort is a merge sort: it is stable, and the lists usually are in order
+ * already.
  */
 #include "history.h"
 
@@ -14,8 +15,8 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 
-/* Between namespace and name in keys: no JSON text of a label is likely to hold it, and if one does, two
- * pods share their samples; nothing breaks. */
+/* Between namespace and name in keys: no JSON text of a label is likely to hold it, and if one
+ * does, two pods share their samples; nothing breaks. */
 #define KEY_SEPARATOR "\x01"
 
 void history_init(struct history *history, const struct prom_plan *plan)
@@ -168,7 +169,8 @@ int history_add_answer(struct history *history, enum prom_kind kind, int status,
 
     if (prom_parse_answer(kind, status, body, len, on_series, &answer, err) == 0)
         return 0;
-    return vpa_wrap(err, kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history");
+    return vpa_wrap(err,
+                    kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history");
 }
 
 /* Merges the sorted halves [0, middle) and [middle, count) of items into out. */
@@ -199,7 +201,8 @@ static void sort_list(struct history_list *list)
         for (size_t i = 0; i < list->count; i += 2 * width) {
             size_t left = list->count - i;
 
-            merge(from + i, width < left ? width : left, 2 * width < left ? 2 * width : left, to + i);
+            merge(from + i, width < left ? width : left, 2 * width < left ? 2 * width : left,
+                  to + i);
         }
         struct history_sample *swap = from;
         from = to;
@@ -264,11 +267,13 @@ static void feed_pod(const struct destination *to)
     vpa_auto_free struct history_container **containers = history_containers(pod);
     struct vpa_error err;
 
-    vpa_cluster_put_bare_pod(to->cluster, pod->ns, pod->name, &pod->labels, VPA_PHASE_UNKNOWN, to->now);
+    vpa_cluster_put_bare_pod(to->cluster, pod->ns, pod->name, &pod->labels, VPA_PHASE_UNKNOWN,
+                             to->now);
     for (size_t i = 0; i < pod->containers.count; i++) {
         const struct history_container *c = containers[i];
 
-        if (vpa_cluster_put_container(to->cluster, pod->ns, pod->name, c->name, to->now, &err) < 0) {
+        if (vpa_cluster_put_container(to->cluster, pod->ns, pod->name, c->name, to->now, &err) <
+            0) {
             VPA_ERROR("Failed to add container from history", VPA_KV("namespace", pod->ns),
                       VPA_KV("pod", pod->name), VPA_KV("container", c->name), VPA_KERR(&err));
             continue;

@@ -1,13 +1,13 @@
 /*
- * The history that a recommender started with --storage=prometheus begins with: samples of every container
- * and the last labels of every pod, collected from three answers and then fed to the model once.
+ * The history that a recommender started with --storage=prometheus begins with: samples of every
+ * container and the last labels of every pod, collected from three answers and then fed to the
+ * model once.
  *
  *     struct history history;
  *     history_init(&history, plan);
  *     for (kind = PROM_CPU; kind < PROM_KINDS; kind++)
- *         if (history_add_answer(&history, kind, status, body, len, &err) < 0) ...  // all of it is dropped
- *     history_finish(&history);
- *     history_foreach...(namespace, pod name, container name)
+ *         if (history_add_answer(&history, kind, status, body, len, &err) < 0) ...  // all of it is
+ * dropped history_finish(&history); history_foreach...(namespace, pod name, container name)
  *
  * Memory: 16 bytes per sample, until released.
  */
@@ -51,17 +51,19 @@ struct history {
 
 void history_init(struct history *history, const struct prom_plan *plan);
 void history_release(struct history *history);
-/* Takes one answer in; call in the order of enum prom_kind. VPA_INVALID: the history is of no use. */
+/* Takes one answer in; call in the order of enum prom_kind. VPA_INVALID: the history is of no use.
+ */
 int history_add_answer(struct history *history, enum prom_kind kind, int status, const char *body,
                        size_t len, struct vpa_error *err) VPA_MUST_CHECK;
 /* Puts every list in order of time; equal times stay in the order of the answer. */
 void history_finish(struct history *history);
-/* Pods by namespace and name, containers by name; heap arrays of table->count that the caller frees. */
+/* Pods by namespace and name, containers by name; heap arrays of table->count that the caller
+ * frees. */
 struct history_pod **history_pods(const struct history *history);
 struct history_container **history_containers(const struct history_pod *pod);
 
-/* Puts pods, containers and samples into the model, and marks the pods as deleted: those that are still
- * alive come back with the list of pods. */
+/* Puts pods, containers and samples into the model, and marks the pods as deleted: those that are
+ * still alive come back with the list of pods. */
 void history_feed(const struct history *history, struct vpa_cluster *cluster, vpa_time now);
 
 #endif

@@ -12,7 +12,7 @@ struct listing {
     void *ctx;
     struct vpa_arena arena; /* of the item in hand */
     struct vpa_json_stream *stream;
-    char *next; /* continue token of the next page, NULL behind the last one */
+    char *next;  /* continue token of the next page, NULL behind the last one */
     bool failed; /* the text cannot be used: err says why */
     bool done;
     int result;
@@ -96,8 +96,8 @@ static int list_page(struct vpa_kube_client *client, const struct list_request *
                                  .response_max = LIST_ANSWER_MAX,
                                  .on_data = on_data};
     struct vpa_kube_request *under_way = vpa_kube_start(client, &call, on_done, l);
-    int result = vpa_loop_wait(vpa_kube_client_loop(client), is_done, l,
-                               request->timeout + VPA_MINUTE, err);
+    int result =
+        vpa_loop_wait(vpa_kube_client_loop(client), is_done, l, request->timeout + VPA_MINUTE, err);
     if (result < 0)
         vpa_kube_cancel(under_way);
     else if (l->result < 0)

@@ -1,5 +1,6 @@
 /*
- * Reads a collection of the API server once, item by item: what is listed may be larger than what is kept.
+ * Reads a collection of the API server once, item by item: what is listed may be larger than what
+ * is kept.
  */
 #ifndef RECOMMENDER_LIST_H
 #define RECOMMENDER_LIST_H

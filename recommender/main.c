@@ -1,8 +1,9 @@
 /*
- * vpa-recommender: flags, log, listener, leader election, signals. What it does is in recommender.c.
+ * vpa-recommender: flags, log, listener, leader election, signals. What it does is in
+ * recommender.c.
  *
- * Exit status: 0 after SIGTERM or SIGINT, 1 for settings and listener, 2 for wrong usage, 255 when the API
- * server's address or credentials cannot be found or leadership was lost.
+ * Exit status: 0 after SIGTERM or SIGINT, 1 for settings and listener, 2 for wrong usage, 255 when
+ * the API server's address or credentials cannot be found or leadership was lost.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -128,14 +129,16 @@ static int read_flags(struct daemon *d, int argc, char **argv)
 
 static int new_client(struct daemon *d, struct vpa_kube_client **out, struct vpa_error *err)
 {
-    *out = vpa_kube_client_new(&(struct vpa_kube_client_options){
-        .loop = d->loop,
-        .transport = d->transport,
-        .config = d->kube,
-        .random = &d->random,
-        .user_agent = "vpa-recommender/" PLUMB_VERSION " (linux/amd64)",
-        .qps = d->config.common.kube_api_qps,
-        .burst = (int64_t)d->config.common.kube_api_burst}, err);
+    *out = vpa_kube_client_new(
+        &(struct vpa_kube_client_options){.loop = d->loop,
+                                          .transport = d->transport,
+                                          .config = d->kube,
+                                          .random = &d->random,
+                                          .user_agent =
+                                              "vpa-recommender/" PLUMB_VERSION " (linux/amd64)",
+                                          .qps = d->config.common.kube_api_qps,
+                                          .burst = (int64_t)d->config.common.kube_api_burst},
+        err);
     return *out ? 0 : -1;
 }
 
@@ -151,8 +154,9 @@ static int connect_api_server(struct daemon *d)
         return -1;
     }
     d->transport = vpa_kube_connect(d->loop, d->kube, &err);
-    if (!d->transport || new_client(d, &d->client, &err) < 0 || new_client(d, &d->writer, &err) < 0 ||
-        new_client(d, &d->metrics, &err) < 0 || new_client(d, &d->leases, &err) < 0) {
+    if (!d->transport || new_client(d, &d->client, &err) < 0 ||
+        new_client(d, &d->writer, &err) < 0 || new_client(d, &d->metrics, &err) < 0 ||
+        new_client(d, &d->leases, &err) < 0) {
         fail(d, EXIT_USAGE, "Cannot make a client of the API server", &err);
         return -1;
     }
@@ -172,16 +176,17 @@ static int become_leader(struct daemon *d)
         fail(d, 1, "Unable to get hostname", &err);
         return -1;
     }
-    d->elector = vpa_elector_new(&(struct vpa_elector_options){.client = d->leases,
-                                                               .ns = flags->resource_namespace,
-                                                               .name = flags->resource_name,
-                                                               .identity = identity,
-                                                               .lease_duration = flags->lease_duration,
-                                                               .renew_deadline = flags->renew_deadline,
-                                                               .retry_period = flags->retry_period,
-                                                               .ctx = d,
-                                                               .on_started = on_leading,
-                                                               .on_lost = on_lost});
+    d->elector =
+        vpa_elector_new(&(struct vpa_elector_options){.client = d->leases,
+                                                      .ns = flags->resource_namespace,
+                                                      .name = flags->resource_name,
+                                                      .identity = identity,
+                                                      .lease_duration = flags->lease_duration,
+                                                      .renew_deadline = flags->renew_deadline,
+                                                      .retry_period = flags->retry_period,
+                                                      .ctx = d,
+                                                      .on_started = on_leading,
+                                                      .on_lost = on_lost});
     vpa_elector_start(d->elector);
     while (!d->leading)
         if (vpa_loop_wait(d->loop, is_leading, d, VPA_HOUR, NULL) < 0 &&
@@ -190,9 +195,8 @@ static int become_leader(struct daemon *d)
     return 0;
 }
 
-static struct vpa_transport *connect_prometheus(void *ctx,
-                                                const struct vpa_http_client_options *options,
-                                                struct vpa_error *err)
+static struct vpa_transport *
+connect_prometheus(void *ctx, const struct vpa_http_client_options *options, struct vpa_error *err)
 {
     struct daemon *d = ctx;
 
@@ -205,14 +209,15 @@ static void run(struct daemon *d)
 
     if (connect_api_server(d) < 0 || become_leader(d) < 0)
         return;
-    d->recommender = recommender_new(&(struct recommender_options){.loop = d->loop,
-                                                                   .config = &d->config,
-                                                                   .client = d->client,
-                                                                   .writer = d->writer,
-                                                                   .metrics = d->metrics,
-                                                                   .observe = d->observe,
-                                                                   .connect_prometheus = connect_prometheus,
-                                                                   .connect_ctx = d});
+    d->recommender =
+        recommender_new(&(struct recommender_options){.loop = d->loop,
+                                                      .config = &d->config,
+                                                      .client = d->client,
+                                                      .writer = d->writer,
+                                                      .metrics = d->metrics,
+                                                      .observe = d->observe,
+                                                      .connect_prometheus = connect_prometheus,
+                                                      .connect_ctx = d});
     if (recommender_start(d->recommender, &err) < 0 ||
         recommender_load_history(d->recommender, &err) < 0) {
         if (!vpa_loop_is_stopping(d->loop))

@@ -9,24 +9,24 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
-static const double execution_bounds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,   2,   5,   10,  20, 30,
-                                          40,   50,   60,   70,  80,  90,  100, 120, 150, 240, 300};
-static const double first_bounds[] = {1,  2,  5,  7.5, 10,  20,  30,  40,  50,  60,
+static const double execution_bounds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,  2,
+                                          5,    10,   20,   30,  40,  50,  60, 70,
+                                          80,   90,   100,  120, 150, 240, 300};
+static const double first_bounds[] = {1,  2,   5,   7.5, 10,  20,  30,  40,  50,  60,
                                       90, 120, 150, 180, 240, 300, 600, 900, 1800};
 static const double prometheus_bounds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8,
                                            0.9,  1,    2,    5,   10,  20,  30,  60,  120, 300};
 /* Exponential with factor 2: doubling is exact. */
-static const double cpu_bounds[] = {0.01, 0.02, 0.04,  0.08,  0.16,  0.32,  0.64,   1.28,  2.56,
+static const double cpu_bounds[] = {0.01, 0.02,  0.04,  0.08,  0.16,  0.32,   0.64,   1.28,  2.56,
                                     5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36};
-static const double memory_bounds[] = {1e6,     2e6,     4e6,     8e6,     1.6e7,   3.2e7,
-                                       6.4e7,   1.28e8,  2.56e8,  5.12e8,  1.024e9, 2.048e9,
+static const double memory_bounds[] = {1e6,     2e6,     4e6,       8e6,       1.6e7,    3.2e7,
+                                       6.4e7,   1.28e8,  2.56e8,    5.12e8,    1.024e9,  2.048e9,
                                        4.096e9, 8.192e9, 1.6384e10, 3.2768e10, 6.5536e10};
-static const double relative_bounds[] = {-1,     -.75,   -.5,    -.25,  -.1,   -.05,  -.025, -.01,
-                                         -.005,  -.0025, -.001,  0,     .001,  .0025, .005,  .01,
-                                         .025,   .05,    .1,     .25,   .5,    .75,   1,     2.5,
-                                         5,      10,     25,     50,    100};
+static const double relative_bounds[] = {
+    -1,  -.75, -.5, -.25, -.1, -.05, -.025, -.01, -.005, -.0025, -.001, 0,  .001, .0025, .005,
+    .01, .025, .05, .1,   .25, .5,   .75,   1,    2.5,   5,      10,    25, 50,   100};
 
 static struct vpa_metric objects_count =
     VPA_GAUGE("vpa_recommender_vpa_objects_count", "VPA objects of the last pass", "update_mode",
@@ -39,9 +39,8 @@ static struct vpa_metric execution_latency =
                   execution_bounds, "step");
 static struct vpa_metric aggregates_count =
     VPA_GAUGE("vpa_recommender_aggregate_container_states_count", "Aggregate container states");
-static struct vpa_metric usage_responses =
-    VPA_COUNTER("vpa_recommender_metric_server_responses", "Readings of the usage", "is_error",
-                "client_name");
+static struct vpa_metric usage_responses = VPA_COUNTER(
+    "vpa_recommender_metric_server_responses", "Readings of the usage", "is_error", "client_name");
 static struct vpa_metric prometheus_count =
     VPA_COUNTER("vpa_recommender_prometheus_client_api_requests_count",
                 "Requests to Prometheus that were answered", "code", "method");
@@ -52,25 +51,22 @@ static struct vpa_metric unreadable_checkpoints =
     VPA_COUNTER("vpa_recommender_unreadable_checkpoints_total",
                 "Checkpoints that could not be read and were kept aside", "outcome");
 
-static struct vpa_metric relative_diffs =
-    VPA_HISTOGRAM("vpa_quality_usage_recommendation_relative_diffs",
-                  "(usage - recommendation) / recommendation", relative_bounds, "update_mode",
-                  "resource", "is_oom");
+static struct vpa_metric relative_diffs = VPA_HISTOGRAM(
+    "vpa_quality_usage_recommendation_relative_diffs", "(usage - recommendation) / recommendation",
+    relative_bounds, "update_mode", "resource", "is_oom");
 static struct vpa_metric missing_count =
     VPA_COUNTER("vpa_quality_usage_sample_missing_recommendation_count",
                 "Usage samples without a recommendation", "update_mode", "resource", "is_oom");
-static struct vpa_metric cpu_over =
-    VPA_HISTOGRAM("vpa_quality_cpu_recommendation_over_usage_diffs_cores",
-                  "Recommendation above usage, CPU", cpu_bounds, "update_mode",
-                  "recommendation_missing");
+static struct vpa_metric cpu_over = VPA_HISTOGRAM(
+    "vpa_quality_cpu_recommendation_over_usage_diffs_cores", "Recommendation above usage, CPU",
+    cpu_bounds, "update_mode", "recommendation_missing");
 static struct vpa_metric cpu_lower =
     VPA_HISTOGRAM("vpa_quality_cpu_recommendation_lower_equal_usage_diffs_cores",
                   "Usage above or at the recommendation, CPU", cpu_bounds, "update_mode",
                   "recommendation_missing");
-static struct vpa_metric memory_over =
-    VPA_HISTOGRAM("vpa_quality_mem_recommendation_over_usage_diffs_bytes",
-                  "Recommendation above usage, memory", memory_bounds, "update_mode",
-                  "recommendation_missing", "is_oom");
+static struct vpa_metric memory_over = VPA_HISTOGRAM(
+    "vpa_quality_mem_recommendation_over_usage_diffs_bytes", "Recommendation above usage, memory",
+    memory_bounds, "update_mode", "recommendation_missing", "is_oom");
 static struct vpa_metric memory_lower =
     VPA_HISTOGRAM("vpa_quality_mem_recommendation_lower_equal_usage_diffs_bytes",
                   "Usage above or at the recommendation, memory", memory_bounds, "update_mode",
@@ -78,23 +74,34 @@ static struct vpa_metric memory_lower =
 static struct vpa_metric cpu_recommendations =
     VPA_HISTOGRAM("vpa_quality_cpu_recommendations_cores",
                   "CPU recommendation at the time of a usage sample", cpu_bounds, "update_mode");
-static struct vpa_metric memory_recommendations =
-    VPA_HISTOGRAM("vpa_quality_mem_recommendations_bytes",
-                  "Memory recommendation at the time of a usage sample", memory_bounds, "update_mode",
-                  "is_oom");
-static struct vpa_metric relative_changes =
-    VPA_HISTOGRAM("vpa_quality_relative_recommendation_changes",
-                  "new / old - 1 of consecutive recommendations", relative_bounds, "update_mode",
-                  "resource", "vpa_size_log2");
-static struct vpa_metric resource_lookups =
-    VPA_COUNTER("vpa_resources_get_resources_count", "Where container requests were found", "source");
+static struct vpa_metric memory_recommendations = VPA_HISTOGRAM(
+    "vpa_quality_mem_recommendations_bytes", "Memory recommendation at the time of a usage sample",
+    memory_bounds, "update_mode", "is_oom");
+static struct vpa_metric relative_changes = VPA_HISTOGRAM(
+    "vpa_quality_relative_recommendation_changes", "new / old - 1 of consecutive recommendations",
+    relative_bounds, "update_mode", "resource", "vpa_size_log2");
+static struct vpa_metric resource_lookups = VPA_COUNTER(
+    "vpa_resources_get_resources_count", "Where container requests were found", "source");
 
 static struct vpa_metric *const table[] = {
-    &objects_count,   &first_latency,       &execution_latency,      &aggregates_count,
-    &usage_responses, &prometheus_count,    &prometheus_seconds,     &unreadable_checkpoints,
-    &relative_diffs,  &missing_count,       &cpu_over,               &cpu_lower,
-    &memory_over,     &memory_lower,        &cpu_recommendations,    &memory_recommendations,
-    &relative_changes, &resource_lookups,
+    &objects_count,
+    &first_latency,
+    &execution_latency,
+    &aggregates_count,
+    &usage_responses,
+    &prometheus_count,
+    &prometheus_seconds,
+    &unreadable_checkpoints,
+    &relative_diffs,
+    &missing_count,
+    &cpu_over,
+    &cpu_lower,
+    &memory_over,
+    &memory_lower,
+    &cpu_recommendations,
+    &memory_recommendations,
+    &relative_changes,
+    &resource_lookups,
 };
 
 struct vpa_metric *const *recommender_metrics_table(size_t *count)
@@ -109,7 +116,7 @@ void recommender_metrics_reset(void)
         vpa_metric_reset(table[i]);
 }
 
-/* ---- quality -------------------------------------------------------------------------------------- */
+/* ---- quality ---- */
 
 static const char *bool_text(bool b)
 {
@@ -176,7 +183,7 @@ struct vpa_model_hooks recommender_quality_hooks(void)
     return (struct vpa_model_hooks){.usage = on_usage, .change = on_change};
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 static double seconds(vpa_duration d)
 {
@@ -234,9 +241,10 @@ void metrics_resource_lookups(const struct vpa_lookups *lookups)
     count_lookups("Pod.Spec.Containers", lookups->from_spec);
 }
 
-/* ---- object counts -------------------------------------------------------------------------------- */
+/* ---- object counts ---- */
 
-static const char *const modes[] = {"Off", "Initial", "Recreate", "Auto", "InPlaceOrRecreate", "InPlace"};
+static const char *const modes[] = {"Off",  "Initial",           "Recreate",
+                                    "Auto", "InPlaceOrRecreate", "InPlace"};
 static const char *const apis[] = {"v1beta1", "v1beta2", "v1"};
 
 /* Modes that the CRD does not know get counters of their own when they appear. */

@@ -1,7 +1,7 @@
 /*
- * The recommender's metrics: names, labels and buckets are upstream's (metrics.md 3 of the specification),
- * so that dashboards keep working. One process, one set; recommender_metrics_reset() is for tests that run
- * several recommenders one after the other.
+ * The recommender's metrics: names, labels and buckets are upstream's (metrics.md 3 of the
+ * specification), so that dashboards keep working. One process, one set;
+ * recommender_metrics_reset() is for tests that run several recommenders one after the other.
  */
 #ifndef RECOMMENDER_METRICS_H
 #define RECOMMENDER_METRICS_H
@@ -28,7 +28,8 @@ void metrics_aggregates(size_t count);
 /* One reading of the usage. */
 void metrics_usage_response(bool is_error);
 void metrics_prometheus_response(int code, const char *method, vpa_duration took);
-/* A checkpoint that could not be read was kept aside (no upstream counterpart; hidden until it happens). */
+/* A checkpoint that could not be read was kept aside (no upstream counterpart; hidden until it
+ * happens). */
 void metrics_unreadable_checkpoint(void);
 /* Container requests read: from the status of the pod, else from its spec. */
 void metrics_resource_lookups(const struct vpa_lookups *lookups);

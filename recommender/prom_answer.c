@@ -1,10 +1,10 @@
 /*
  * Prometheus answers.
  *
- * An answer is one JSON document {"status","data":{"resultType","result"},"errorType","error"}. HTTP 400 and
- * 422 carry such a document too, every other status outside 2xx is an error by itself. Only a matrix is of
- * use: a list of series, each a set of labels and pairs of time (a JSON number) and value (a string, so that
- * NaN and the infinities have a form).
+ * An answer is one JSON document {"status","data":{"resultType","result"},"errorType","error"}.
+ * HTTP 400 and 422 carry such a document too, every other status outside 2xx is an error by itself.
+ * Only a matrix is of use: a list of series, each a set of labels and pairs of time (a JSON number)
+ * and value (a string, so that NaN and the infinities have a form).
  */
 #include <ctype.h>
 #include <string.h>
@@ -48,7 +48,8 @@ static bool parse_millis(const char *text, int64_t *out)
     int digits = 0;
 
     for (; isdigit((unsigned char)*p); p++)
-        if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *p - '0', &whole))
+        if (__builtin_mul_overflow(whole, 10, &whole) ||
+            __builtin_add_overflow(whole, *p - '0', &whole))
             return false;
     if (*p == '.')
         for (p++; isdigit((unsigned char)*p); p++)
@@ -60,7 +61,8 @@ static bool parse_millis(const char *text, int64_t *out)
         return false;
     for (; digits < 3; digits++)
         fraction *= 10;
-    if (__builtin_mul_overflow(whole, 1000, &whole) || __builtin_add_overflow(whole, fraction, &whole))
+    if (__builtin_mul_overflow(whole, 1000, &whole) ||
+        __builtin_add_overflow(whole, fraction, &whole))
         return false;
     *out = negative ? -whole : whole;
     return true;
@@ -100,7 +102,7 @@ static int parse_series(struct vpa_arena *arena, const struct vpa_json *node,
         return vpa_fail(err, VPA_INVALID, "values is %s, not an array", vpa_json_type_name(values));
     if (vpa_json_count(values) > 0)
         samples = vpa_arena_alloc(arena, vpa_json_count(values) * sizeof *samples);
-    vpa_json_foreach(value, values)
+    vpa_json_foreach (value, values)
         if (parse_sample(value, &samples[count++], err) < 0)
             return -1;
     out->samples = samples;
@@ -171,10 +173,12 @@ static int find_result(struct vpa_arena *arena, enum prom_kind kind, int status,
         return vpa_fail(err, VPA_INVALID, "expected query to return a matrix; got result type %s",
                         go_type_of(type));
     if (strcmp(type, "matrix") != 0)
-        return vpa_fail(err, VPA_INVALID, "cannot get timeseries for %s: unexpected value type \"%s\"",
+        return vpa_fail(err, VPA_INVALID,
+                        "cannot get timeseries for %s: unexpected value type \"%s\"",
                         prom_kind_name(kind), type);
     if (!vpa_json_is_array(*result))
-        return vpa_fail(err, VPA_INVALID, "cannot get timeseries for %s: result is %s, not an array",
+        return vpa_fail(err, VPA_INVALID,
+                        "cannot get timeseries for %s: result is %s, not an array",
                         prom_kind_name(kind), vpa_json_type_name(*result));
     return 0;
 }
@@ -188,7 +192,7 @@ int prom_parse_answer(enum prom_kind kind, int status, const char *body, size_t 
 
     if (find_result(&arena, kind, status, body, len, &result, err) < 0)
         return -1;
-    vpa_json_foreach(node, result) {
+    vpa_json_foreach (node, result) {
         struct prom_series series = {0};
 
         if (parse_series(&scratch, node, &series, err) < 0)

@@ -95,7 +95,8 @@ static int send_request(struct vpa_transport *transport, const struct prom_plan 
         vpa_transport_cancel(transport, exchange);
         return vpa_loop_is_stopping(a->loop)
                    ? -1
-                   : vpa_fail(err, VPA_RETRY, "cannot get timeseries for %s: context deadline exceeded",
+                   : vpa_fail(err, VPA_RETRY,
+                              "cannot get timeseries for %s: context deadline exceeded",
                               prom_kind_name(a->kind));
     }
     return 0;
@@ -122,8 +123,7 @@ static int ask(struct vpa_loop *loop, struct vpa_transport *transport, const str
 }
 
 int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
-                       const struct prom_plan *plan, struct history *history,
-                       struct vpa_error *err)
+                       const struct prom_plan *plan, struct history *history, struct vpa_error *err)
 {
     for (enum prom_kind kind = PROM_CPU; kind < PROM_KINDS; kind++)
         if (ask(loop, transport, plan, kind, history, err) < 0)

@@ -1,10 +1,11 @@
 /*
  * Prometheus: settings and questions (prom_answer.c has the answers).
  *
- * Three questions are asked once, at start: the CPU rate and the memory of every container over the history
- * (range queries), and a series that carries the labels of pods (an instant query whose text must be a range
- * selector, because all three answers have to be matrices). The texts are built by plain concatenation;
- * upstream escapes nothing and operators use that to smuggle matchers in.
+ * Three questions are asked once, at start: the CPU rate and the memory of every container over the
+ * history (range queries), and a series that carries the labels of pods (an instant query whose
+ * text must be a range selector, because all three answers have to be matrices). The texts are
+ * built by plain concatenation; upstream escapes nothing and operators use that to smuggle matchers
+ * in.
  */
 #include "prometheus.h"
 
@@ -20,7 +21,7 @@
 #define TEXT_MAX ((size_t)1 << 20)
 #define ARGUMENTS_MAX 64
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings ---- */
 
 static int hex_digit(char c)
 {
@@ -122,8 +123,8 @@ static int check_address(const char *address, struct vpa_error *err)
 {
     for (const char *p = address; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            return vpa_fail(err, VPA_INVALID, "parse \"%s\": net/url: invalid control character in URL",
-                            address);
+            return vpa_fail(err, VPA_INVALID,
+                            "parse \"%s\": net/url: invalid control character in URL", address);
     if (*address == ':')
         return vpa_fail(err, VPA_INVALID, "parse \"%s\": missing protocol scheme", address);
 
@@ -138,7 +139,8 @@ static int check_address(const char *address, struct vpa_error *err)
             return 0; /* a path */
         if (!letter && !(other && p > address))
             return vpa_fail(err, VPA_INVALID,
-                            "parse \"%s\": first path segment in URL cannot contain colon", address);
+                            "parse \"%s\": first path segment in URL cannot contain colon",
+                            address);
     }
     return 0;
 }
@@ -158,7 +160,8 @@ static int split_address(struct prom_plan *plan, struct vpa_error *err)
         if (host[i] == '@')
             at = host + i;
 
-    plan->authorization = authorization(plan->options, at ? host : NULL, at ? (size_t)(at - host) : 0);
+    plan->authorization =
+        authorization(plan->options, at ? host : NULL, at ? (size_t)(at - host) : 0);
     const char *name = at ? at + 1 : host;
     size_t name_len = host_len - (size_t)(name - host);
     plan->origin = vpa_xprintf("%.*s%.*s", (int)(host - address), address, (int)name_len, name);
@@ -174,7 +177,8 @@ static int split_address(struct prom_plan *plan, struct vpa_error *err)
     return 0;
 }
 
-int prom_plan_init(struct prom_plan *plan, const struct prom_options *options, struct vpa_error *err)
+int prom_plan_init(struct prom_plan *plan, const struct prom_options *options,
+                   struct vpa_error *err)
 {
     struct prom_plan p = {.options = options};
     struct vpa_error e;
@@ -187,12 +191,14 @@ int prom_plan_init(struct prom_plan *plan, const struct prom_options *options, s
     }
     if (vpa_duration_parse_prometheus(options->history_length, &p.length, &e) < 0) {
         prom_plan_release(&p);
-        return vpa_fail(err, VPA_INVALID, "history length %s is not a valid Prometheus duration: %s",
+        return vpa_fail(err, VPA_INVALID,
+                        "history length %s is not a valid Prometheus duration: %s",
                         options->history_length, e.text);
     }
     if (vpa_duration_parse_prometheus(options->history_resolution, &p.resolution, &e) < 0) {
         prom_plan_release(&p);
-        return vpa_fail(err, VPA_INVALID, "history resolution %s is not a valid Prometheus duration: %s",
+        return vpa_fail(err, VPA_INVALID,
+                        "history resolution %s is not a valid Prometheus duration: %s",
                         options->history_resolution, e.text);
     }
     *plan = p;
@@ -208,7 +214,7 @@ void prom_plan_release(struct prom_plan *plan)
     *plan = (struct prom_plan){0};
 }
 
-/* ---- questions ------------------------------------------------------------------------------------ */
+/* ---- questions ---- */
 
 const char *prom_kind_name(enum prom_kind kind)
 {
@@ -310,11 +316,13 @@ static void arguments_of_address(const char *query, struct argument_list *list)
         if (piece.len == 0 || memchr(piece.ptr, ';', piece.len))
             continue;
         argument_add(list, url_decode(piece.ptr, name_len, true),
-                     equals ? url_decode(equals + 1, piece.len - name_len - 1, true) : vpa_xstrdup(""));
+                     equals ? url_decode(equals + 1, piece.len - name_len - 1, true)
+                            : vpa_xstrdup(""));
     }
 }
 
-/* Decimal seconds as upstream's client prints them: whole seconds plus nanoseconds / 1e9 in a double. */
+/* Decimal seconds as upstream's client prints them: whole seconds plus nanoseconds / 1e9 in a
+ * double. */
 static void seconds_text(vpa_time t, struct vpa_buf *out)
 {
     int64_t nanos = (int64_t)(t % VPA_SECOND);

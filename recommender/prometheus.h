@@ -1,6 +1,6 @@
 /*
- * Prometheus as a source of history: what is asked and what an answer means. Text in, text out: nothing here
- * opens a connection (history.h does) or reads a clock.
+ * Prometheus as a source of history: what is asked and what an answer means. Text in, text out:
+ * nothing here opens a connection (history.h does) or reads a clock.
  *
  *     struct prom_plan plan;
  *     if (prom_plan_init(&plan, &options, &err) < 0) ...          // bad settings end the process

@@ -1,9 +1,9 @@
 /*
  * Publishing.
  *
- * The order of a pass is upstream's with its workers: VPAs are evaluated in order of their names, each at the
- * time when a worker is free for it, so the transition times in a slow cluster are the same. A VPA without a
- * change costs a worker no time.
+ * The order of a pass is upstream's with its workers: VPAs are evaluated in order of their names,
+ * each at the time when a worker is free for it, so the transition times in a slow cluster are the
+ * same. A VPA without a change costs a worker no time.
  */
 #include "publish.h"
 
@@ -100,7 +100,7 @@ void publisher_free(struct publisher *p)
     free(p);
 }
 
-/* ---- the patch ------------------------------------------------------------------------------------ */
+/* ---- the patch ---- */
 
 static void patch_free(struct patch *patch)
 {
@@ -156,19 +156,19 @@ static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
         patch->next->link = &patch->next;
     p->patches = patch;
     p->in_flight++;
-    patch->request =
-        vpa_kube_start(p->client,
-                   &(struct vpa_kube_call){.verb = VPA_KUBE_PATCH_JSON,
-                                           .path = vpa_buf_text(&path),
-                                           .body = vpa_buf_text(&p->body),
-                                           .body_len = p->body.len,
-                                           .timeout = PUBLISH_TIMEOUT},
-                   on_patched, patch);
+    patch->request = vpa_kube_start(p->client,
+                                    &(struct vpa_kube_call){.verb = VPA_KUBE_PATCH_JSON,
+                                                            .path = vpa_buf_text(&path),
+                                                            .body = vpa_buf_text(&p->body),
+                                                            .body_len = p->body.len,
+                                                            .timeout = PUBLISH_TIMEOUT},
+                                    on_patched, patch);
 }
 
-/* ---- one VPA -------------------------------------------------------------------------------------- */
+/* ---- one VPA ---- */
 
-static struct vpa_recommendation recommend(struct publisher *p, struct vpa_autoscaler *v, vpa_time now)
+static struct vpa_recommendation recommend(struct publisher *p, struct vpa_autoscaler *v,
+                                           vpa_time now)
 {
     const struct vpa_object *object = vpa_autoscaler_object(v);
     struct vpa_recommendation rec =
@@ -194,14 +194,16 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     metrics_objects_add(objects, vpa_object_mode(object), has_recommendation, pods_matched,
                         unsupported != NULL);
     if (vpa_cluster_set_recommendation(p->cluster, v, &rec, now, &err) < 0)
-        VPA_WARN("VPA without recommendation", VPA_KV("vpa", vpa_autoscaler_name(v)), VPA_KERR(&err));
+        VPA_WARN("VPA without recommendation", VPA_KV("vpa", vpa_autoscaler_name(v)),
+                 VPA_KERR(&err));
 
     struct vpa_object_status_facts facts = {.object = object,
                                             .unsupported = unsupported,
-                                            .conflict = conflicts_message(&p->conflicts, v, &p->arena),
-                                     .pods_matched = pods_matched,
-                                     .recommendation = &rec,
-                                     .now = now};
+                                            .conflict =
+                                                conflicts_message(&p->conflicts, v, &p->arena),
+                                            .pods_matched = pods_matched,
+                                            .recommendation = &rec,
+                                            .now = now};
     struct vpa_object_status status;
     vpa_object_status_build(&facts, &p->arena, &status);
     if (!vpa_object_status_equal_stored(&status, object))
@@ -220,7 +222,8 @@ static int wait_for_room(struct publisher *p, size_t limit)
 {
     p->limit = limit;
     while (!has_room(p))
-        if (vpa_loop_wait(p->loop, has_room, p, VPA_HOUR, NULL) < 0 && vpa_loop_is_stopping(p->loop))
+        if (vpa_loop_wait(p->loop, has_room, p, VPA_HOUR, NULL) < 0 &&
+            vpa_loop_is_stopping(p->loop))
             return -1;
     return 0;
 }

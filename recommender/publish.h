@@ -1,5 +1,6 @@
 /*
- * Recommendations of all VPAs and their status patches (recommender.md 10 to 13 of the specification).
+ * Recommendations of all VPAs and their status patches (recommender.md 10 to 13 of the
+ * specification).
  */
 #ifndef RECOMMENDER_PUBLISH_H
 #define RECOMMENDER_PUBLISH_H
@@ -25,8 +26,8 @@ void publisher_free(struct publisher *p); /* NULL is ignored */
 
 /*
  * Evaluates every VPA of the model, in order, and patches the statuses that changed; at most
- * --update-worker-count patches are under way, and the next VPA is evaluated when one of them is done, as
- * upstream's workers do. Returns when all are answered, or the loop is stopped.
+ * --update-worker-count patches are under way, and the next VPA is evaluated when one of them is
+ * done, as upstream's workers do. Returns when all are answered, or the loop is stopped.
  */
 void publish_all(struct publisher *p);
 

@@ -56,16 +56,12 @@ struct recommender *recommender_new(const struct recommender_options *options)
         vpa_cluster_new(&(struct vpa_cluster_options){.aggregation = &r->aggregation,
                                                       .memory_saver = r->config->memory_saver,
                                                       .hooks = recommender_quality_hooks()});
-    r->feeder = feeder_new(&(struct feeder_options){.loop = r->loop,
-                                                    .client = options->client,
-                                                    .config = r->config,
-                                                    .cluster = r->cluster});
-    r->events = vpa_events_new(&(struct vpa_events_options){.client = options->client,
-                                                            .component = "vpa-recommender"});
-    r->publisher = publisher_new(&(struct publisher_options){.loop = r->loop,
-                                                             .client = options->writer,
-                                                             .config = r->config,
-                                                             .cluster = r->cluster});
+    r->feeder = feeder_new(&(struct feeder_options){
+        .loop = r->loop, .client = options->client, .config = r->config, .cluster = r->cluster});
+    r->events = vpa_events_new(
+        &(struct vpa_events_options){.client = options->client, .component = "vpa-recommender"});
+    r->publisher = publisher_new(&(struct publisher_options){
+        .loop = r->loop, .client = options->writer, .config = r->config, .cluster = r->cluster});
     r->checkpoints = checkpoints_new(&(struct checkpoints_options){.loop = r->loop,
                                                                    .reader = options->client,
                                                                    .writer = options->writer,
@@ -92,11 +88,11 @@ void recommender_free(struct recommender *r)
     free(r);
 }
 
-/* ---- start ---------------------------------------------------------------------------------------- */
+/* ---- start ---- */
 
-/* VPAs before pods: a label set that appears looks up the few selectors that can match it, a selector that
- * appears has to look at all label sets. A history from Prometheus, on the other hand, comes before both,
- * because it is fed with the global settings. */
+/* VPAs before pods: a label set that appears looks up the few selectors that can match it, a
+ * selector that appears has to look at all label sets. A history from Prometheus, on the other
+ * hand, comes before both, because it is fed with the global settings. */
 int recommender_start(struct recommender *r, struct vpa_error *err)
 {
     feeder_start(r->feeder);
@@ -177,13 +173,14 @@ static int load_stored(struct recommender *r, struct vpa_error *err)
 
 int recommender_load_history(struct recommender *r, struct vpa_error *err)
 {
-    int result = recommender_uses_prometheus(r->config) ? load_prometheus(r, err) : load_stored(r, err);
+    int result =
+        recommender_uses_prometheus(r->config) ? load_prometheus(r, err) : load_stored(r, err);
 
     malloc_trim(0); /* what the lists needed for a moment */
     return result;
 }
 
-/* ---- pass ----------------------------------------------------------------------------------------- */
+/* ---- pass ---- */
 
 struct stopwatch {
     const struct vpa_loop *loop;
@@ -261,7 +258,7 @@ void recommender_pass(struct recommender *r)
     VPA_V(3, "Recommender Run finished");
 }
 
-/* ---- ticker --------------------------------------------------------------------------------------- */
+/* ---- ticker ---- */
 
 struct ticker {
     const struct vpa_loop *loop;

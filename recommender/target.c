@@ -49,8 +49,9 @@ void target_resolve(struct vpa_owners *owners, const struct vpa_object *vpa,
         return;
     }
     if (!ref->present) {
-        out->unsupported = "Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 "
-                           "object, switch to v1";
+        out->unsupported =
+            "Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 "
+            "object, switch to v1";
         return;
     }
     if (vpa_owners_selector(owners, vpa->meta.ns, ref->api_version, ref->kind, ref->name, arena,
@@ -70,6 +71,6 @@ bool target_has_controller(struct vpa_owners *owners, const struct vpa_object *v
     bool found = false;
     struct vpa_error err;
 
-    return ref->present &&
-           vpa_owners_topmost(owners, &key, &arena, &found, &top, &err) == 0 && found;
+    return ref->present && vpa_owners_topmost(owners, &key, &arena, &found, &top, &err) == 0 &&
+           found;
 }

@@ -19,8 +19,8 @@ static void add_one(const struct usage_options *o, const struct usage_sample *s,
     /* The memory saver tracks only some pods: samples of the others are no news. */
     if (err.code == VPA_NOT_FOUND && o->config->memory_saver)
         return;
-    VPA_V(err.code == VPA_NOT_FOUND ? 0 : 3, "Error adding metric sample", VPA_KV("namespace", s->ns),
-          VPA_KV("pod", s->pod), VPA_KV("container", s->container),
+    VPA_V(err.code == VPA_NOT_FOUND ? 0 : 3, "Error adding metric sample",
+          VPA_KV("namespace", s->ns), VPA_KV("pod", s->pod), VPA_KV("container", s->container),
           VPA_KV("resource", vpa_kind_name(kind)), VPA_KERR(&err));
 }
 
@@ -71,8 +71,8 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
     vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods", NULL,
-                  NULL);
+    vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods",
+                  NULL, NULL);
     struct list_request request = {.path = vpa_buf_text(&path), .timeout = USAGE_TIMEOUT};
     int result = list_each(o->client, &request, on_pod_metrics, &reading, err);
     if (reading.unusable > 1)
@@ -84,9 +84,8 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
 void usage_collect(const struct usage_options *options, vpa_time now)
 {
     struct vpa_error err;
-    int result = options->config->use_external_metrics
-                     ? usage_collect_external(options, now, &err)
-                     : collect_metrics(options, now, &err);
+    int result = options->config->use_external_metrics ? usage_collect_external(options, now, &err)
+                                                       : collect_metrics(options, now, &err);
 
     if (vpa_loop_is_stopping(vpa_kube_client_loop(options->client)))
         return;

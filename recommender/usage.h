@@ -31,7 +31,8 @@ struct usage_sample {
     vpa_amount cpu_millis;
     vpa_amount memory_bytes;
 };
-void usage_add(const struct usage_options *options, const struct usage_sample *sample, vpa_time now);
+void usage_add(const struct usage_options *options, const struct usage_sample *sample,
+               vpa_time now);
 
 /* external.c: nothing is added when a query fails. */
 int usage_collect_external(const struct usage_options *options, vpa_time now,

@@ -1,13 +1,14 @@
 /*
- * The recommender as a whole process against a stub API server: resident memory, CPU and API calls per
- * pass, time from the start to the first status.
+ * The recommender as a whole process against a stub API server: resident memory, CPU and API calls
+ * per pass, time from the start to the first status.
  *
  *     bench_recommender [--containers N] [--pods-per-vpa N] [--passes N] [--idle] [--start]
  *
- * One container per pod, ten pods per VPA unless said otherwise, usage that changes every pass (--idle: that does not). The stub
- * answers from prepared texts on a plain socket; it keeps what is written and sends status patches back
- * through the watch, as a server does. --start: checkpoints exist before the recommender does, and the time
- * to the first status is what is wanted. BENCH_LOG=--v=3 in the environment shows the recommender's log.
+ * One container per pod, ten pods per VPA unless said otherwise, usage that changes every pass
+ * (--idle: that does not). The stub answers from prepared texts on a plain socket; it keeps what is
+ * written and sends status patches back through the watch, as a server does. --start: checkpoints
+ * exist before the recommender does, and the time to the first status is what is wanted.
+ * BENCH_LOG=--v=3 in the environment shows the recommender's log.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,7 +36,7 @@
 #define INTERVAL_S 10
 #define TEXT_MAX ((size_t)1 << 30)
 
-/* ---- shared with the stub's process ---------------------------------------------------------------- */
+/* ---- shared with the stub's process ---- */
 
 struct shared {
     atomic_int port;
@@ -66,15 +67,15 @@ static int64_t monotonic_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- texts ---------------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 static void put_time(struct vpa_buf *b, time_t t)
 {
     struct tm tm;
 
     gmtime_r(&t, &tm);
-    vpa_buf_printf(b, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-                   tm.tm_hour, tm.tm_min, tm.tm_sec);
+    vpa_buf_printf(b, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+                   tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
 static void put_vpa_name(struct vpa_buf *b, size_t vpa)
@@ -89,21 +90,30 @@ static void put_pod(struct vpa_buf *b, size_t i)
 
     vpa_buf_printf(
         b,
-        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"generateName\":\"web-%05zu-7d4b9c6f5d-\","
-        "\"namespace\":\"team-%02zu\",\"uid\":\"8c1f5a3e-0000-4000-8000-%012zu\",\"resourceVersion\":\"%zu\","
+        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"generateName\":\"web-%05zu-"
+        "7d4b9c6f5d-\","
+        "\"namespace\":\"team-%02zu\",\"uid\":\"8c1f5a3e-0000-4000-8000-%012zu\","
+        "\"resourceVersion\":\"%zu\","
         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"web-%05zu\","
         "\"app.kubernetes.io/managed-by\":\"Helm\",\"pod-template-hash\":\"7d4b9c6f5d\"},"
         "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":"
         "\"web-%05zu-7d4b9c6f5d\",\"uid\":\"1\",\"controller\":true,\"blockOwnerDeletion\":true}]},"
         "\"spec\":{\"volumes\":[{\"name\":\"kube-api-access-x\",\"projected\":{\"sources\":[{"
-        "\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":\"token\"}}],\"defaultMode\":420}}],"
-        "\"containers\":[{\"name\":\"app\",\"image\":\"registry.example.com/team/web:1.2.3\",\"ports\":[{"
-        "\"containerPort\":8080,\"protocol\":\"TCP\"}],\"resources\":{\"requests\":{\"cpu\":\"100m\","
+        "\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":\"token\"}}],\"defaultMode\":"
+        "420}}],"
+        "\"containers\":[{\"name\":\"app\",\"image\":\"registry.example.com/team/"
+        "web:1.2.3\",\"ports\":[{"
+        "\"containerPort\":8080,\"protocol\":\"TCP\"}],\"resources\":{\"requests\":{\"cpu\":"
+        "\"100m\","
         "\"memory\":\"256Mi\"},\"limits\":{\"memory\":\"512Mi\"}},\"terminationMessagePath\":"
-        "\"/dev/termination-log\",\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
-        "\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\",\"nodeName\":\"node-%04zu\","
-        "\"tolerations\":[{\"key\":\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\",\"effect\":"
-        "\"NoExecute\",\"tolerationSeconds\":300}]},\"status\":{\"phase\":\"Running\",\"conditions\":[{"
+        "\"/dev/"
+        "termination-log\",\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
+        "\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\",\"nodeName\":\"node-%"
+        "04zu\","
+        "\"tolerations\":[{\"key\":\"node.kubernetes.io/"
+        "not-ready\",\"operator\":\"Exists\",\"effect\":"
+        "\"NoExecute\",\"tolerationSeconds\":300}]},\"status\":{\"phase\":\"Running\","
+        "\"conditions\":[{"
         "\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:05Z\"}],"
         "\"containerStatuses\":[{\"name\":\"app\",\"state\":{\"running\":{\"startedAt\":"
         "\"2026-01-01T00:00:04Z\"}},\"lastState\":{},\"ready\":true,\"restartCount\":0,\"image\":"
@@ -111,7 +121,7 @@ static void put_pod(struct vpa_buf *b, size_t i)
         vpa, i, vpa, vpa % NAMESPACES, i, i + 1, vpa, vpa, i / 50);
 }
 
-static char **statuses; /* of the VPAs, NULL: none */
+static char **statuses;       /* of the VPAs, NULL: none */
 static unsigned char *stored; /* which checkpoints exist */
 static size_t version = 1000000;
 
@@ -120,14 +130,16 @@ static void put_vpa(struct vpa_buf *b, size_t i)
     vpa_buf_puts(b, "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
                     "\"metadata\":{\"name\":\"");
     put_vpa_name(b, i);
-    vpa_buf_printf(b,
-                   "\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\",\"resourceVersion\":\"%zu\",\"generation\":1,"
-                   "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
-                   "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web-%05zu\"},\"updatePolicy\":{"
-                   "\"updateMode\":\"Auto\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":"
-                   "\"*\",\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{\"cpu\":\"4\","
-                   "\"memory\":\"8Gi\"}}]}}",
-                   i % NAMESPACES, i, version, i);
+    vpa_buf_printf(
+        b,
+        "\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\",\"resourceVersion\":\"%zu\","
+        "\"generation\":1,"
+        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
+        "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web-%05zu\"},\"updatePolicy\":{"
+        "\"updateMode\":\"Auto\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":"
+        "\"*\",\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{\"cpu\":\"4\","
+        "\"memory\":\"8Gi\"}}]}}",
+        i % NAMESPACES, i, version, i);
     if (statuses[i])
         vpa_buf_printf(b, ",\"status\":%s", statuses[i]);
     vpa_buf_puts(b, "}");
@@ -135,27 +147,33 @@ static void put_vpa(struct vpa_buf *b, size_t i)
 
 static void put_deployment(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_printf(b,
-                   "{\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
-                   "\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{"
-                   "\"app\":\"web-%05zu\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"web-%05zu\"}},"
-                   "\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"x\"}]}}},\"status\":{\"replicas\":10}}",
-                   i, i % NAMESPACES, i, i + 1, i, i);
+    vpa_buf_printf(
+        b,
+        "{\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
+        "\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{"
+        "\"app\":\"web-%05zu\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"web-%05zu\"}},"
+        "\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"x\"}]}}},\"status\":{\"replicas\":"
+        "10}}",
+        i, i % NAMESPACES, i, i + 1, i, i);
 }
 
 static void put_checkpoint(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_printf(b, "{\"metadata\":{\"name\":\"web-%05zu-app\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
-                      "\"resourceVersion\":\"%zu\"},\"spec\":{\"vpaObjectName\":\"web-%05zu\",\"containerName\":"
-                      "\"app\"},\"status\":{\"lastUpdateTime\":\"2026-11-20T00:00:00Z\",\"version\":\"v3\","
-                      "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-11-21T00:00:00Z\",\"bucketWeights\":{",
-                   i, i % NAMESPACES, i, i + 1, i);
+    vpa_buf_printf(
+        b,
+        "{\"metadata\":{\"name\":\"web-%05zu-app\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
+        "\"resourceVersion\":\"%zu\"},\"spec\":{\"vpaObjectName\":\"web-%05zu\",\"containerName\":"
+        "\"app\"},\"status\":{\"lastUpdateTime\":\"2026-11-20T00:00:00Z\",\"version\":\"v3\","
+        "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-11-21T00:00:00Z\",\"bucketWeights\":{",
+        i, i % NAMESPACES, i, i + 1, i);
     for (size_t k = 0; k < 25; k++)
-        vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 3, k == 12 ? (size_t)10000 : 100 + i % 900 + k);
+        vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 3,
+                       k == 12 ? (size_t)10000 : 100 + i % 900 + k);
     vpa_buf_puts(b, "},\"totalWeight\":812.25},\"memoryHistogram\":{\"referenceTimestamp\":"
                     "\"2026-11-21T00:00:00Z\",\"bucketWeights\":{");
     for (size_t k = 0; k < 7; k++)
-        vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 20, k == 3 ? (size_t)10000 : 200 + i % 900 + k);
+        vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 20,
+                       k == 3 ? (size_t)10000 : 200 + i % 900 + k);
     vpa_buf_puts(b, "},\"totalWeight\":61.5},\"firstSampleStart\":\"2026-11-12T00:00:00Z\","
                     "\"lastSampleStart\":\"2026-11-20T00:00:00Z\",\"totalSamplesCount\":115200}}");
 }
@@ -165,20 +183,25 @@ static void put_metrics(struct vpa_buf *b, size_t i, size_t pass, time_t now)
     size_t vpa = i / settings.pods_per_vpa;
     size_t noise = settings.idle ? i * 7919 : i * 7919 + pass * 104729;
 
-    vpa_buf_printf(b, "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"namespace\":\"team-%02zu\","
-                      "\"creationTimestamp\":\"",
-                   vpa, i, vpa % NAMESPACES);
-    put_time(b, settings.idle ? 1794000000 : now);
-    vpa_buf_printf(b, "\",\"labels\":{\"app\":\"web-%05zu\",\"pod-template-hash\":\"7d4b9c6f5d\"}},\"timestamp\":\"",
-                   vpa);
+    vpa_buf_printf(
+        b,
+        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"namespace\":\"team-%02zu\","
+        "\"creationTimestamp\":\"",
+        vpa, i, vpa % NAMESPACES);
     put_time(b, settings.idle ? 1794000000 : now);
     vpa_buf_printf(b,
-                   "\",\"window\":\"15.1s\",\"containers\":[{\"name\":\"app\",\"usage\":{\"cpu\":\"%zun\","
-                   "\"memory\":\"%zuKi\"}}]}",
-                   (noise % 400 + 20) * 1000000, (noise % 300 + 100) * 1024);
+                   "\",\"labels\":{\"app\":\"web-%05zu\",\"pod-template-hash\":\"7d4b9c6f5d\"}},"
+                   "\"timestamp\":\"",
+                   vpa);
+    put_time(b, settings.idle ? 1794000000 : now);
+    vpa_buf_printf(
+        b,
+        "\",\"window\":\"15.1s\",\"containers\":[{\"name\":\"app\",\"usage\":{\"cpu\":\"%zun\","
+        "\"memory\":\"%zuKi\"}}]}",
+        (noise % 400 + 20) * 1000000, (noise % 300 + 100) * 1024);
 }
 
-/* ---- the stub ------------------------------------------------------------------------------------- */
+/* ---- the stub ---- */
 
 struct connection {
     int fd;
@@ -193,7 +216,8 @@ static struct connection *connections[1024];
 static void answer(struct connection *c, int code, const char *body, size_t len)
 {
     vpa_buf_printf(&c->out,
-                   "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", code, len);
+                   "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                   code, len);
     vpa_buf_append(&c->out, body, len);
 }
 
@@ -229,7 +253,9 @@ static bool answer_from_pages(struct connection *c, const char *target)
 static void put_page(struct vpa_buf *b, size_t from, size_t to, size_t count,
                      void (*put)(struct vpa_buf *, size_t))
 {
-    vpa_buf_printf(b, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"%zu\"", version);
+    vpa_buf_printf(
+        b, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"%zu\"",
+        version);
     if (to < count)
         vpa_buf_printf(b, ",\"continue\":\"%zu\"", to);
     vpa_buf_puts(b, "},\"items\":[");
@@ -301,7 +327,9 @@ static void put_namespace(struct vpa_buf *b, size_t i)
 
 static void start_watch(struct connection *c, bool vpas)
 {
-    vpa_buf_puts(&c->out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+    vpa_buf_puts(
+        &c->out,
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
     c->watches_vpas = vpas;
 }
 
@@ -339,9 +367,11 @@ static void answer_patch(struct connection *c, const char *target, const char *b
             answer(c, 200, "{}", 2);
             return;
         }
-        vpa_auto_free char *status = vpa_xprintf(
-            "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"NotFound\",\"code\":404,\"message\":"
-            "\"verticalpodautoscalercheckpoints.autoscaling.k8s.io \\\"web-%05zu-app\\\" not found\"}", i);
+        vpa_auto_free char *status = vpa_xprintf("{\"kind\":\"Status\",\"status\":\"Failure\","
+                                                 "\"reason\":\"NotFound\",\"code\":404,\"message\":"
+                                                 "\"verticalpodautoscalercheckpoints.autoscaling."
+                                                 "k8s.io \\\"web-%05zu-app\\\" not found\"}",
+                                                 i);
         answer(c, 404, status, strlen(status));
         return;
     }
@@ -521,14 +551,14 @@ static void run_stub(void)
     make_pages("/deployments", settings.vpas, put_deployment);
     if (settings.start)
         make_pages("checkpoints", settings.vpas, put_checkpoint);
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, 64) < 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &len) < 0)
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(listener, 64) < 0 || getsockname(listener, (struct sockaddr *)&address, &len) < 0)
         exit(1);
     atomic_store(&shared->port, ntohs(address.sin_port));
     serve_forever(listener);
 }
 
-/* ---- the measured process -------------------------------------------------------------------------- */
+/* ---- the measured process ---- */
 
 struct usage {
     double cpu_s;
@@ -547,7 +577,8 @@ static struct usage usage_of(pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *f = fopen(path, "r");
     if (f && fgets(line, sizeof line, f) && strrchr(line, ')'))
-        sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+        sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+               &user, &system);
     if (f)
         fclose(f);
     u.cpu_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
@@ -580,8 +611,9 @@ static pid_t start_recommender(const char *self, const char *kubeconfig)
 
         if (!getenv("BENCH_LOG"))
             dup2(null, 2);
-        execl(program, program, config, interval, "--kube-api-qps=100000", "--kube-api-burst=100000",
-              "--address=127.0.0.1:0", getenv("BENCH_LOG") ? getenv("BENCH_LOG") : "--v=1", (char *)NULL);
+        execl(program, program, config, interval, "--kube-api-qps=100000",
+              "--kube-api-burst=100000", "--address=127.0.0.1:0",
+              getenv("BENCH_LOG") ? getenv("BENCH_LOG") : "--v=1", (char *)NULL);
         _exit(127);
     }
     return pid;
@@ -606,10 +638,11 @@ static void measure_passes(pid_t pid)
         sleep_until_pass(3 + (uint_fast64_t)i);
         usleep((useconds_t)(INTERVAL_S * 800000));
         struct usage after = usage_of(pid);
-        printf("pass %d: %6.3f CPU s, %6.1f MiB resident (peak %.1f), %" PRIuFAST64 " calls (%" PRIuFAST64
-               " statuses, %" PRIuFAST64 " checkpoints)\n",
+        printf("pass %d: %6.3f CPU s, %6.1f MiB resident (peak %.1f), %" PRIuFAST64
+               " calls (%" PRIuFAST64 " statuses, %" PRIuFAST64 " checkpoints)\n",
                i + 1, after.cpu_s - before.cpu_s, after.resident_mib, after.peak_mib,
-               atomic_load(&shared->calls) - calls, atomic_load(&shared->statuses) - statuses_before,
+               atomic_load(&shared->calls) - calls,
+               atomic_load(&shared->statuses) - statuses_before,
                atomic_load(&shared->checkpoints) - checkpoints_before);
         fflush(stdout);
     }
@@ -620,8 +653,10 @@ static void measure_start(pid_t pid, int64_t begin)
     while (atomic_load(&shared->first_status_ns) == 0)
         usleep(200);
     struct usage u = usage_of(pid);
-    printf("first status after %.3f s (0.1 s of it the interval), %.3f CPU s, %.1f MiB resident (peak %.1f)\n",
-           (double)(atomic_load(&shared->first_status_ns) - begin) / 1e9, u.cpu_s, u.resident_mib, u.peak_mib);
+    printf("first status after %.3f s (0.1 s of it the interval), %.3f CPU s, %.1f MiB resident "
+           "(peak %.1f)\n",
+           (double)(atomic_load(&shared->first_status_ns) - begin) / 1e9, u.cpu_s, u.resident_mib,
+           u.peak_mib);
 }
 
 static void read_arguments(int argc, char **argv)
@@ -661,8 +696,10 @@ int main(int argc, char **argv)
     while (atomic_load(&shared->port) == 0)
         usleep(1000);
     dprintf(fd,
-            "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    server: http://127.0.0.1:%d\n"
-            "contexts:\n- name: c\n  context:\n    cluster: c\n    user: u\nusers:\n- name: u\n  user: {}\n"
+            "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    server: "
+            "http://127.0.0.1:%d\n"
+            "contexts:\n- name: c\n  context:\n    cluster: c\n    user: u\nusers:\n- name: u\n  "
+            "user: {}\n"
             "current-context: c\n",
             atomic_load(&shared->port));
     close(fd);

@@ -11,7 +11,7 @@
 #define TEXT_MAX ((size_t)64 << 20)
 #define LOG_MAX 20000 /* events a watch can go back */
 
-struct resource { /* what the server knows */
+struct resource {      /* what the server knows */
     const char *group; /* "" core */
     const char *version;
     const char *plural;
@@ -33,8 +33,8 @@ static const struct resource built_in[] = {
     {"batch", "v1", "jobs", "Job", true, false},
     {"batch", "v1", "cronjobs", "CronJob", true, false},
     {"autoscaling.k8s.io", "v1", "verticalpodautoscalers", "VerticalPodAutoscaler", true, false},
-    {"autoscaling.k8s.io", "v1", "verticalpodautoscalercheckpoints", "VerticalPodAutoscalerCheckpoint",
-     true, false},
+    {"autoscaling.k8s.io", "v1", "verticalpodautoscalercheckpoints",
+     "VerticalPodAutoscalerCheckpoint", true, false},
 };
 
 struct object {
@@ -84,15 +84,15 @@ struct fake_cluster {
     struct fake_list reads;
 };
 
-/* ---- resources ------------------------------------------------------------------------------------ */
+/* ---- resources ---- */
 
 static const char *text_at(const struct vpa_json *node, const char *path)
 {
     return vpa_or_empty(vpa_json_string(vpa_json_at(node, path)));
 }
 
-static const struct resource *resource_of_kind(const struct fake_cluster *f, const char *api_version,
-                                               const char *kind)
+static const struct resource *resource_of_kind(const struct fake_cluster *f,
+                                               const char *api_version, const char *kind)
 {
     const char *slash = strchr(api_version, '/');
     size_t group_len = slash ? (size_t)(slash - api_version) : 0;
@@ -125,7 +125,7 @@ static char *object_key(const struct resource *r, const char *ns, const char *na
     return vpa_xprintf("%s/%s\x01%s\x01%s", r->group, r->plural, ns, name);
 }
 
-/* ---- objects and watches -------------------------------------------------------------------------- */
+/* ---- objects and watches ---- */
 
 static bool selected(const struct object *o)
 {
@@ -149,8 +149,8 @@ static void publish(struct fake_cluster *f, const struct object *o, const char *
         f->log_count -= LOG_MAX / 2;
     }
     VPA_GROW(f->log, f->log_count, f->log_capacity);
-    f->log[f->log_count++] = (struct log_entry){f->version, o->resource, vpa_xstrdup(o->ns), type,
-                                                vpa_xstrdup(o->text)};
+    f->log[f->log_count++] =
+        (struct log_entry){f->version, o->resource, vpa_xstrdup(o->ns), type, vpa_xstrdup(o->text)};
     for (struct watch *w = f->watches; w; w = w->next)
         if (w->resource == o->resource && (!*w->ns || strcmp(w->ns, o->ns) == 0))
             vpa_memory_stream_event(w->stream, type, o->text);
@@ -185,7 +185,8 @@ static void replace(struct fake_cluster *f, struct object *before, struct object
 
 /* Metadata as the server completes it. */
 static void put_metadata(struct fake_cluster *f, struct vpa_json_writer *w,
-                         const struct vpa_json *given, const struct vpa_json *stored, const char *ns)
+                         const struct vpa_json *given, const struct vpa_json *stored,
+                         const char *ns)
 {
     const struct vpa_json *creation = vpa_json_find(stored, "creationTimestamp");
     char version[32];
@@ -233,7 +234,8 @@ static struct object *make(struct fake_cluster *f, const struct resource *r,
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", r->kind);
     vpa_json_member_string(&w, "apiVersion",
-                           *r->group ? vpa_arena_printf(&o->arena, "%s/%s", r->group, r->version) : r->version);
+                           *r->group ? vpa_arena_printf(&o->arena, "%s/%s", r->group, r->version)
+                                     : r->version);
     vpa_json_key(&w, "metadata");
     put_metadata(f, &w, vpa_json_find(given, "metadata"),
                  before ? vpa_json_find(before->root, "metadata") : NULL, ns);
@@ -334,7 +336,8 @@ void fake_cluster_change(struct fake_cluster *f, const struct vpa_json *change)
     } else if ((what = vpa_json_find(change, "delete"))) {
         const struct resource *r =
             resource_of_kind(f, text_at(what, "apiVersion"), text_at(what, "kind"));
-        struct object *o = r ? find_object(f, r, text_at(what, "namespace"), text_at(what, "name")) : NULL;
+        struct object *o =
+            r ? find_object(f, r, text_at(what, "namespace"), text_at(what, "name")) : NULL;
 
         if (o) {
             f->version++;
@@ -349,7 +352,7 @@ void fake_cluster_change(struct fake_cluster *f, const struct vpa_json *change)
     }
 }
 
-/* ---- replies -------------------------------------------------------------------------------------- */
+/* ---- replies ---- */
 
 struct exchange {
     struct fake_cluster *f;
@@ -388,7 +391,8 @@ static int serve_list(struct exchange *x)
     bool first = true;
 
     vpa_buf_init(&text, TEXT_MAX);
-    vpa_buf_printf(&text, "{\"kind\":\"%sList\",\"metadata\":{\"resourceVersion\":\"%llu\"},\"items\":[",
+    vpa_buf_printf(&text,
+                   "{\"kind\":\"%sList\",\"metadata\":{\"resourceVersion\":\"%llu\"},\"items\":[",
                    x->resource->kind, (unsigned long long)f->version);
     for (size_t i = 0; i < f->objects.count; i++) {
         const struct object *o = sorted[i];
@@ -459,8 +463,9 @@ static int serve_patch(struct exchange *x)
         return reply_json(x, 400, "{}");
     const struct vpa_json *op = vpa_json_first(ops);
     if (strcmp(text_at(op, "op"), "replace") == 0 && !vpa_json_find(o->root, "status")) {
-        vpa_memory_reply_status(x->r, 422, "Invalid", "the server rejected our request due to an error "
-                                                      "in our request");
+        vpa_memory_reply_status(x->r, 422, "Invalid",
+                                "the server rejected our request due to an error "
+                                "in our request");
         return 422;
     }
     struct object *after = make(f, x->resource, o->root, o, vpa_json_find(op, "value"), NULL);
@@ -515,7 +520,7 @@ static int serve_scale(struct exchange *x)
     return 404;
 }
 
-/* ---- discovery ------------------------------------------------------------------------------------ */
+/* ---- discovery ---- */
 
 static int serve_group(struct exchange *x)
 {
@@ -523,18 +528,21 @@ static int serve_group(struct exchange *x)
     bool first = true;
 
     vpa_buf_init(&text, TEXT_MAX);
-    vpa_buf_printf(&text, "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
-                          "\"resources\":[",
-                   x->group, *x->group ? "/" : "", x->version);
+    vpa_buf_printf(
+        &text,
+        "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
+        "\"resources\":[",
+        x->group, *x->group ? "/" : "", x->version);
     for (size_t i = 0; i < x->f->resource_count; i++) {
         const struct resource *r = &x->f->resources[i];
 
         if (strcmp(r->group, x->group) != 0 || strcmp(r->version, x->version) != 0)
             continue;
-        vpa_buf_printf(&text,
-                       "%s{\"name\":\"%s\",\"singularName\":\"\",\"namespaced\":true,\"kind\":\"%s\","
-                       "\"verbs\":[\"get\",\"list\"]}",
-                       first ? "" : ",", r->plural, r->kind);
+        vpa_buf_printf(
+            &text,
+            "%s{\"name\":\"%s\",\"singularName\":\"\",\"namespaced\":true,\"kind\":\"%s\","
+            "\"verbs\":[\"get\",\"list\"]}",
+            first ? "" : ",", r->plural, r->kind);
         first = false;
         if (r->scale)
             vpa_buf_printf(&text,
@@ -559,7 +567,8 @@ static int serve_one_group(struct exchange *x)
         if (strcmp(r->group, x->group) != 0)
             continue;
         vpa_auto_free char *text = vpa_xprintf(
-            "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",\"name\":\"%s\",\"versions\":[{\"groupVersion\":"
+            "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",\"name\":\"%s\",\"versions\":[{"
+            "\"groupVersion\":"
             "\"%s/%s\",\"version\":\"%s\"}],\"preferredVersion\":{\"groupVersion\":\"%s/%s\","
             "\"version\":\"%s\"}}",
             r->group, r->group, r->version, r->version, r->group, r->version, r->version);
@@ -583,18 +592,19 @@ static int serve_groups(struct exchange *x)
         if (!*r->group || strcmp(r->group, last) == 0)
             continue;
         last = r->group;
-        vpa_buf_printf(&text,
-                       "%s{\"name\":\"%s\",\"versions\":[{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}],"
-                       "\"preferredVersion\":{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}}",
-                       first ? "" : ",", r->group, r->group, r->version, r->version, r->group,
-                       r->version, r->version);
+        vpa_buf_printf(
+            &text,
+            "%s{\"name\":\"%s\",\"versions\":[{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}],"
+            "\"preferredVersion\":{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}}",
+            first ? "" : ",", r->group, r->group, r->version, r->version, r->group, r->version,
+            r->version);
         first = false;
     }
     vpa_buf_puts(&text, "]}");
     return reply_json(x, 200, vpa_buf_text(&text));
 }
 
-/* ---- usage ---------------------------------------------------------------------------------------- */
+/* ---- usage ---- */
 
 /* cpu[index mod len] of a list, NULL when the list is missing. */
 static const char *value_of(const struct vpa_json *list, size_t index)
@@ -753,7 +763,8 @@ static int serve_external(struct exchange *x)
             strcmp(text_at(entry, "selector"), selector) != 0)
             continue;
         if (vpa_json_int32(vpa_json_find(entry, "code"), &code) && code >= 300) {
-            vpa_memory_reply_status(x->r, code, NULL, "simulated failure of the external metrics API");
+            vpa_memory_reply_status(x->r, code, NULL,
+                                    "simulated failure of the external metrics API");
             return code;
         }
         items = vpa_json_find(entry, "items");
@@ -771,7 +782,7 @@ static int serve_external(struct exchange *x)
     return reply_json(x, 200, vpa_buf_text(&text));
 }
 
-/* ---- requests ------------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 /* /api/v1/... and /apis/G/V/... into parts; missing ones are "". */
 static void split_path(struct exchange *x, struct vpa_arena *arena)
@@ -919,7 +930,7 @@ void fake_cluster_serve(void *ctx, const struct vpa_memory_request *q, struct vp
     record(&x, code);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 void fake_cluster_set_step(struct fake_cluster *f, const struct vpa_json *step)
 {

@@ -1,7 +1,7 @@
 /*
- * An API server in memory for the sets that drive the whole recommender: objects with list and watch, JSON
- * patches of /status, create, delete, scale, discovery, usage. It does what the README of the set
- * recommender_scenario says and nothing more.
+ * An API server in memory for the sets that drive the whole recommender: objects with list and
+ * watch, JSON patches of /status, create, delete, scale, discovery, usage. It does what the README
+ * of the set recommender_scenario says and nothing more.
  */
 #ifndef FAKE_CLUSTER_H
 #define FAKE_CLUSTER_H
@@ -35,7 +35,8 @@ void fake_cluster_serve(void *ctx, const struct vpa_memory_request *q, struct vp
 
 /* One change, as the vectors write it. */
 void fake_cluster_change(struct fake_cluster *f, const struct vpa_json *change);
-/* What a step sets: metrics or usage, metrics_code, external, faults, latency. index: of the pass in it. */
+/* What a step sets: metrics or usage, metrics_code, external, faults, latency. index: of the pass
+ * in it. */
 void fake_cluster_set_step(struct fake_cluster *f, const struct vpa_json *step);
 void fake_cluster_set_usage(struct fake_cluster *f, const struct vpa_json *step, size_t index);
 

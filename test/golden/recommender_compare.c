@@ -1,7 +1,7 @@
 /*
- * Writes are matched by what they are about, not by their position: method, path, and for a create the name.
- * A checkpoint patch whose content is what the server holds already may be missing (U5). What upstream does
- * not know is left out: copies of unreadable checkpoints (U16) and Events.
+ * Writes are matched by what they are about, not by their position: method, path, and for a create
+ * the name. A checkpoint patch whose content is what the server holds already may be missing (U5).
+ * What upstream does not know is left out: copies of unreadable checkpoints (U16) and Events.
  */
 #include "recommender_compare.h"
 
@@ -60,7 +60,7 @@ static const char *key_of(struct golden_case *c, const char *method, const char 
     return golden_label(c, "%s %s", method, short_path);
 }
 
-/* ---- writes --------------------------------------------------------------------------------------- */
+/* ---- writes ---- */
 
 struct got {
     const struct fake_write *write;
@@ -87,8 +87,8 @@ static struct got_list collect(struct world *w)
 {
     size_t count;
     const struct fake_write *writes = fake_cluster_writes(w->cluster, &count);
-    struct got_list list = {
-        .items = vpa_arena_zalloc(w->c->arena, (count + 1) * sizeof(struct got))};
+    struct got_list list = {.items =
+                                vpa_arena_zalloc(w->c->arena, (count + 1) * sizeof(struct got))};
 
     for (size_t i = 0; i < count; i++) {
         if (is_ours_alone(w->c, &writes[i]))
@@ -133,11 +133,13 @@ static void compare_write(struct world *w, const char *prefix, const struct vpa_
 
     if (strcmp(vpa_or_empty(body), got->write->body) != 0)
         golden_difference(c, label, body, got->write->body);
-    golden_text(c, golden_label(c, "%s type", label), vpa_json_find(want, "type"), got->write->type);
+    golden_text(c, golden_label(c, "%s type", label), vpa_json_find(want, "type"),
+                got->write->type);
     golden_int(c, golden_label(c, "%s code", label), vpa_json_find(want, "code"), got->write->code);
     vpa_json_int64(vpa_json_find(want, "at_ms"), &at_ms);
     if (at_ms != got->write->at_ms)
-        golden_difference(c, golden_label(c, "%s at_ms", label), golden_label(c, "%lld", (long long)at_ms),
+        golden_difference(c, golden_label(c, "%s at_ms", label),
+                          golden_label(c, "%lld", (long long)at_ms),
                           golden_label(c, "%lld", (long long)got->write->at_ms));
 }
 
@@ -168,8 +170,9 @@ static void compare_writes(struct world *w, const char *prefix, const struct vpa
 
     note_causes(w, want, &got);
     vpa_json_foreach (expected, vpa_json_find(want, "writes")) {
-        bool explained = exemptions_explain(&w->exemptions, member_text(expected, "path"),
-                                            vpa_or_empty(text_of(c, vpa_json_find(expected, "body"))));
+        bool explained =
+            exemptions_explain(&w->exemptions, member_text(expected, "path"),
+                               vpa_or_empty(text_of(c, vpa_json_find(expected, "body"))));
         const char *key = key_of(c, member_text(expected, "method"), member_text(expected, "path"),
                                  vpa_or_empty(text_of(c, vpa_json_find(expected, "body"))));
         struct got *match = take(&got, key);
@@ -184,7 +187,8 @@ static void compare_writes(struct world *w, const char *prefix, const struct vpa
             compare_write(w, prefix, expected, match);
         if (is_ordered(w) && is_checkpoint(match->write->path)) {
             if (last && match < last)
-                golden_difference(c, golden_label(c, "%s %s order", prefix, key), "later", "earlier");
+                golden_difference(c, golden_label(c, "%s %s order", prefix, key), "later",
+                                  "earlier");
             last = match;
         }
     }
@@ -195,7 +199,7 @@ static void compare_writes(struct world *w, const char *prefix, const struct vpa
                               got.items[i].write->body);
 }
 
-/* ---- reads ---------------------------------------------------------------------------------------- */
+/* ---- reads ---- */
 
 static void compare_reads(struct world *w, const char *prefix, const struct vpa_json *want)
 {
@@ -216,7 +220,7 @@ static void compare_reads(struct world *w, const char *prefix, const struct vpa_
         golden_unexpected(c, golden_label(c, "%s reads[%zu]", prefix, i), got->items[i]);
 }
 
-/* ---- exposition ----------------------------------------------------------------------------------- */
+/* ---- exposition ---- */
 
 static bool is_zero_line(const char *line)
 {
@@ -286,7 +290,7 @@ void compare_exposition(struct world *w, const struct vpa_json *want, const char
         golden_text(c, golden_label(c, "%s exposition[%zu]", label, i), expected, NULL);
 }
 
-/* ---- passes --------------------------------------------------------------------------------------- */
+/* ---- passes ---- */
 
 void compare_count(const struct world *w, struct pass_totals *totals)
 {

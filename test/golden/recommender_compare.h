@@ -1,5 +1,6 @@
 /*
- * Comparing what a pass wrote with what the reference wrote (README of the set recommender_scenario).
+ * Comparing what a pass wrote with what the reference wrote (README of the set
+ * recommender_scenario).
  */
 #ifndef RECOMMENDER_COMPARE_H
 #define RECOMMENDER_COMPARE_H
@@ -19,6 +20,7 @@ void compare_count(const struct world *w, struct pass_totals *totals);
 void compare_pass(struct world *w, const struct vpa_json *want, const struct vpa_json *step);
 void compare_totals(struct world *w, size_t step, const struct pass_totals *totals);
 /* Lines of the exposition. */
-void compare_exposition(struct world *w, const struct vpa_json *want, const char *what, const char *label);
+void compare_exposition(struct world *w, const struct vpa_json *want, const char *what,
+                        const char *label);
 
 #endif

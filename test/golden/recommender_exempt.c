@@ -9,7 +9,7 @@
 
 #define LABEL_VALUE_MAX 63
 
-/* ---- causes in the input -------------------------------------------------------------------------- */
+/* ---- causes in the input ---- */
 
 static void touch(struct exemptions *e, const char *ns, const char *name)
 {
@@ -19,7 +19,8 @@ static void touch(struct exemptions *e, const char *ns, const char *name)
 }
 
 /* Calls fn for every change of the case, those before the start too. */
-static void each_change(struct golden_case *c, void (*fn)(struct exemptions *e, const struct vpa_json *),
+static void each_change(struct golden_case *c,
+                        void (*fn)(struct exemptions *e, const struct vpa_json *),
                         struct exemptions *e)
 {
     vpa_json_foreach (change, GOLDEN_IN(c, "objects"))
@@ -110,7 +111,7 @@ void exemptions_release(struct exemptions *e)
     vpa_table_release(&e->containers[1]);
 }
 
-/* ---- causes in what is written -------------------------------------------------------------------- */
+/* ---- causes in what is written ---- */
 
 /* "ns/name" of the VPA of a status path, NULL for other paths. */
 static const char *vpa_of_status(const struct exemptions *e, const char *path)
@@ -122,7 +123,8 @@ static const char *vpa_of_status(const struct exemptions *e, const char *path)
         return NULL;
     ns += strlen("/namespaces/");
     name += strlen("/verticalpodautoscalers/");
-    return golden_label(e->c, "%.*s/%.*s", (int)strcspn(ns, "/"), ns, (int)strcspn(name, "/"), name);
+    return golden_label(e->c, "%.*s/%.*s", (int)strcspn(ns, "/"), ns, (int)strcspn(name, "/"),
+                        name);
 }
 
 /* Names of the recommended containers, in their order. */

@@ -13,7 +13,7 @@
 #define ARGUMENTS_MAX 64
 #define BEFORE_START (700 * VPA_MILLISECOND)
 
-/* ---- Prometheus ----------------------------------------------------------------------------------- */
+/* ---- Prometheus ---- */
 
 static const char *member_text(const struct vpa_json *node, const char *name)
 {
@@ -29,7 +29,8 @@ static size_t kind_of(const struct vpa_memory_request *q)
     return strstr(arguments, "query=rate%28") ? 0 : 1;
 }
 
-static void serve_prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+static void serve_prometheus(void *ctx, const struct vpa_memory_request *q,
+                             struct vpa_memory_reply *r)
 {
     static const char *const names[] = {"cpu", "memory", "labels"};
     struct process *p = ctx;
@@ -98,9 +99,8 @@ static const char *dial_of(struct vpa_arena *arena, const char *origin)
                              : vpa_arena_printf(arena, "%s:%s", host, tls ? "443" : "80");
 }
 
-static struct vpa_transport *connect_prometheus(void *ctx,
-                                                const struct vpa_http_client_options *options,
-                                                struct vpa_error *err)
+static struct vpa_transport *
+connect_prometheus(void *ctx, const struct vpa_http_client_options *options, struct vpa_error *err)
 {
     struct process *p = ctx;
 
@@ -110,7 +110,7 @@ static struct vpa_transport *connect_prometheus(void *ctx,
     return vpa_memory_transport_new(p->world->loop, serve_prometheus, p);
 }
 
-/* ---- world ---------------------------------------------------------------------------------------- */
+/* ---- world ---- */
 
 void world_init(struct world *w, struct golden_case *c, bool invariant)
 {
@@ -144,7 +144,7 @@ void world_advance(struct world *w, vpa_duration at)
         ;
 }
 
-/* ---- process -------------------------------------------------------------------------------------- */
+/* ---- process ---- */
 
 static const char *read_env(void *ctx, const char *name)
 {
@@ -195,8 +195,7 @@ static int read_config(struct process *p, struct vpa_error *err)
 
     vpa_json_foreach (flag, GOLDEN_IN(c, "flags"))
         if (argc < ARGUMENTS_MAX)
-            argv[argc++] =
-                vpa_arena_strdup(&p->arena, vpa_or_empty(vpa_json_string(flag)));
+            argv[argc++] = vpa_arena_strdup(&p->arena, vpa_or_empty(vpa_json_string(flag)));
     if (vpa_flags_parse(&flags, &p->arena, argc, argv, err) < 0)
         return -1;
     write_files(c);
@@ -215,25 +214,28 @@ static int construct(struct process *p, bool observed, struct vpa_error *err)
                                                                       .transport = p->transport,
                                                                       .random = &p->random,
                                                                       .user_agent = "golden",
-                                                                      .qps = -1}, err);
+                                                                      .qps = -1},
+                                    err);
     if (!p->client)
         return -1;
     if (observed) {
-        p->observe = vpa_observe_new(
-            w->loop,
-            &(struct vpa_observe_options){.address = "127.0.0.1:0",
-                                          .health_timeout = 5 * p->config.interval}, err);
+        p->observe =
+            vpa_observe_new(w->loop,
+                            &(struct vpa_observe_options){.address = "127.0.0.1:0",
+                                                          .health_timeout = 5 * p->config.interval},
+                            err);
         if (!p->observe)
             return -1;
     }
-    p->recommender = recommender_new(&(struct recommender_options){.loop = w->loop,
-                                                                   .config = &p->config,
-                                                                   .client = p->client,
-                                                                   .writer = p->client,
-                                                                   .metrics = p->client,
-                                                                   .observe = p->observe,
-                                                                   .connect_prometheus = connect_prometheus,
-                                                                   .connect_ctx = p});
+    p->recommender =
+        recommender_new(&(struct recommender_options){.loop = w->loop,
+                                                      .config = &p->config,
+                                                      .client = p->client,
+                                                      .writer = p->client,
+                                                      .metrics = p->client,
+                                                      .observe = p->observe,
+                                                      .connect_prometheus = connect_prometheus,
+                                                      .connect_ctx = p});
     return 0;
 }
 
@@ -260,7 +262,7 @@ void process_stop(struct process *p)
     *p = (struct process){0};
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 struct step {
     const struct vpa_json *json;
@@ -363,7 +365,7 @@ void world_run_steps(struct world *w, struct process *p)
     }
 }
 
-/* ---- requests to Prometheus ------------------------------------------------------------------------ */
+/* ---- requests to Prometheus ---- */
 
 static void compare_request(struct world *w, size_t i, const struct vpa_json *want)
 {
@@ -372,19 +374,24 @@ static void compare_request(struct world *w, size_t i, const struct vpa_json *wa
     const struct vpa_json *headers = vpa_json_find(want, "headers");
     const struct vpa_json *body = vpa_json_find(want, "body");
 
-    golden_text(c, golden_label(c, "requests[%zu].which", i), vpa_json_find(want, "which"), got->which);
+    golden_text(c, golden_label(c, "requests[%zu].which", i), vpa_json_find(want, "which"),
+                got->which);
     golden_text(c, golden_label(c, "requests[%zu].method", i), vpa_json_find(want, "method"),
                 got->method);
-    golden_text(c, golden_label(c, "requests[%zu].path", i), vpa_json_find(want, "path"), got->path);
+    golden_text(c, golden_label(c, "requests[%zu].path", i), vpa_json_find(want, "path"),
+                got->path);
     golden_text(c, golden_label(c, "requests[%zu].url_query", i), vpa_json_find(want, "url_query"),
                 got->url_query);
     golden_text(c, golden_label(c, "requests[%zu].Content-Type", i),
                 vpa_json_find(headers, "Content-Type"), got->content_type);
     golden_text(c, golden_label(c, "requests[%zu].Authorization", i),
                 vpa_json_find(headers, "Authorization"), got->authorization);
-    golden_text(c, golden_label(c, "requests[%zu].body", i), body, body || *got->body ? got->body : NULL);
-    golden_text(c, golden_label(c, "requests[%zu].dial", i), vpa_json_find(want, "dial"), got->dial);
-    golden_int(c, golden_label(c, "requests[%zu].status", i), vpa_json_find(want, "status"), got->status);
+    golden_text(c, golden_label(c, "requests[%zu].body", i), body,
+                body || *got->body ? got->body : NULL);
+    golden_text(c, golden_label(c, "requests[%zu].dial", i), vpa_json_find(want, "dial"),
+                got->dial);
+    golden_int(c, golden_label(c, "requests[%zu].status", i), vpa_json_find(want, "status"),
+               got->status);
 }
 
 void world_compare_requests(struct world *w)

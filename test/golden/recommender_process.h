@@ -1,7 +1,7 @@
 /*
- * One recommender process against the API server in memory and a script of Prometheus answers, in virtual
- * time: the daemon's own constructor and passes, for the sets recommender_scenario, recommender_metrics and
- * history.
+ * One recommender process against the API server in memory and a script of Prometheus answers, in
+ * virtual time: the daemon's own constructor and passes, for the sets recommender_scenario,
+ * recommender_metrics and history.
  */
 #ifndef RECOMMENDER_PROCESS_H
 #define RECOMMENDER_PROCESS_H
@@ -59,8 +59,8 @@ void world_release(struct world *w);
 void world_advance(struct world *w, vpa_duration at);
 
 /*
- * Constructs at 0.7 s before T0 + at, fills the caches, and loads the history at T0 + at. -1 with err
- * when the process would end.
+ * Constructs at 0.7 s before T0 + at, fills the caches, and loads the history at T0 + at. -1 with
+ * err when the process would end.
  */
 int process_start(struct process *p, struct world *w, vpa_duration at, bool observed,
                   struct vpa_error *err);

@@ -36,5 +36,5 @@ static void invariant(struct golden_case *c)
 }
 
 extern const struct golden_set golden_set_history;
-const struct golden_set golden_set_history = {.name = "history", .run = run,
-    .invariant = invariant};
+const struct golden_set golden_set_history = {
+    .name = "history", .run = run, .invariant = invariant};

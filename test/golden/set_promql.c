@@ -23,7 +23,7 @@ struct server {
     size_t count;
 };
 
-/* ---- requests as the vectors write them ------------------------------------------------------------ */
+/* ---- requests as the vectors write them ---- */
 
 static char *decode(struct vpa_arena *arena, const char *text, size_t len)
 {
@@ -62,8 +62,7 @@ static void read_arguments(struct vpa_arena *arena, const char *text, struct arg
         const char *equals = memchr(piece.ptr, '=', piece.len);
         size_t name_len = equals ? (size_t)(equals - piece.ptr) : piece.len;
         struct vpa_slice name = {piece.ptr, name_len};
-        const char *value =
-            equals ? decode(arena, equals + 1, piece.len - name_len - 1) : "";
+        const char *value = equals ? decode(arena, equals + 1, piece.len - name_len - 1) : "";
 
         if (b.len > 0)
             vpa_buf_putc(&b, '&');
@@ -141,7 +140,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         vpa_memory_reply_delay(r, delay_ms * VPA_MILLISECOND);
 }
 
-/* ---- the history as the vectors write it ----------------------------------------------------------- */
+/* ---- the history as the vectors write it ---- */
 
 static void put_list(struct vpa_json_writer *w, const char *name, const struct history_list *list)
 {
@@ -207,11 +206,12 @@ static void compare_pods(struct golden_case *c, const struct history *history)
     golden_json(c, "pods", GOLDEN_OUT(c, "pods"), vpa_buf_text(&text));
 }
 
-/* ---- cases ----------------------------------------------------------------------------------------- */
+/* ---- cases ---- */
 
 static const char *read_env(void *ctx, const char *name)
 {
-    return vpa_json_string(vpa_json_find(GOLDEN_IN((struct golden_case *)ctx, "environment"), name));
+    return vpa_json_string(
+        vpa_json_find(GOLDEN_IN((struct golden_case *)ctx, "environment"), name));
 }
 
 static int read_config(struct golden_case *c, struct recommender_config *config,

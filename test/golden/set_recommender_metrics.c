@@ -31,5 +31,5 @@ static void invariant(struct golden_case *c)
 }
 
 extern const struct golden_set golden_set_recommender_metrics;
-const struct golden_set golden_set_recommender_metrics = {.name = "recommender_metrics", .run = run,
-    .invariant = invariant};
+const struct golden_set golden_set_recommender_metrics = {
+    .name = "recommender_metrics", .run = run, .invariant = invariant};

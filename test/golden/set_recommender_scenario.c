@@ -1,6 +1,6 @@
 /*
- * The whole recommender against a cluster in memory: scenario.jsonl pass by pass, loop.jsonl through the
- * real ticker.
+ * The whole recommender against a cluster in memory: scenario.jsonl pass by pass, loop.jsonl
+ * through the real ticker.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "vpa/base/str.h"
 
-/* ---- loop ----------------------------------------------------------------------------------------- */
+/* ---- loop ---- */
 
 struct health {
     struct loop_case *l;
@@ -59,7 +59,8 @@ static void on_health(void *ctx)
 {
     struct health *h = ctx;
     struct golden_case *c = h->l->world.c;
-    struct vpa_server_request request = {.method = "GET", .path = "/health-check", .query = "", .body = ""};
+    struct vpa_server_request request = {
+        .method = "GET", .path = "/health-check", .query = "", .body = ""};
     struct vpa_server_response response = {0};
 
     if (!h->l->process.observe)
@@ -72,8 +73,10 @@ static void on_health(void *ctx)
         vpa_json_int64(vpa_json_find(want, "at_ms"), &at);
         if (at != h->at_ms)
             continue;
-        golden_int(c, golden_label(c, "%s code", prefix), vpa_json_find(want, "code"), response.status);
-        golden_text(c, golden_label(c, "%s body", prefix), vpa_json_find(want, "body"), response.body);
+        golden_int(c, golden_label(c, "%s code", prefix), vpa_json_find(want, "code"),
+                   response.status);
+        golden_text(c, golden_label(c, "%s body", prefix), vpa_json_find(want, "body"),
+                    response.body);
     }
     free(response.body);
 }
@@ -156,10 +159,10 @@ static void compare_write_times(struct loop_case *l)
     size_t i = 0;
 
     for (size_t k = 0; k < count; k++)
-        lines[k] = golden_label(
-            c, "%lld %s %d %s",
-            (long long)(vpa_time_sub(writes[k].time, l->world.t0) / VPA_MILLISECOND),
-            writes[k].method, writes[k].code, writes[k].path);
+        lines[k] =
+            golden_label(c, "%lld %s %d %s",
+                         (long long)(vpa_time_sub(writes[k].time, l->world.t0) / VPA_MILLISECOND),
+                         writes[k].method, writes[k].code, writes[k].path);
     qsort(lines, count, sizeof *lines, text_cmp);
     vpa_json_foreach (want, GOLDEN_OUT(c, "write_times")) {
         const char *line = vpa_or_empty(vpa_json_string(want));
@@ -195,7 +198,7 @@ static void run_loop(struct golden_case *c)
     free(l);
 }
 
-/* ---- scenario ------------------------------------------------------------------------------------- */
+/* ---- scenario ---- */
 
 static void run_scenario(struct golden_case *c, bool invariant)
 {
@@ -231,4 +234,5 @@ static void invariant(struct golden_case *c)
 }
 
 extern const struct golden_set golden_set_recommender_scenario;
-const struct golden_set golden_set_recommender_scenario = {.name = "recommender_scenario", .run = run, .invariant = invariant};
+const struct golden_set golden_set_recommender_scenario = {
+    .name = "recommender_scenario", .run = run, .invariant = invariant};

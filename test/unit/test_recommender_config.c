@@ -49,45 +49,78 @@ static int parse(const char *const *arguments, struct vpa_error *err)
     return vpa_flags_parse(&flags, &arena, argc, argv, err);
 }
 
-/* ---- defaults (flags.md 1 and 2 of the specification) ---------------------------------------------- */
+/* ---- defaults (flags.md 1 and 2 of the specification) ---- */
 
 static const struct {
     const char *name;
     const char *preset;
 } defaults[] = {
-    {"kubeconfig", ""}, {"kube-api-qps", "50"}, {"kube-api-burst", "100"}, {"profiling", "false"},
-    {"vpa-object-namespace", ""}, {"ignored-vpa-object-namespaces", ""}, {"address", ":8942"},
-    {"leader-elect", "false"}, {"leader-elect-lease-duration", "15s"},
-    {"leader-elect-renew-deadline", "10s"}, {"leader-elect-retry-period", "2s"},
+    {"kubeconfig", ""},
+    {"kube-api-qps", "50"},
+    {"kube-api-burst", "100"},
+    {"profiling", "false"},
+    {"vpa-object-namespace", ""},
+    {"ignored-vpa-object-namespaces", ""},
+    {"address", ":8942"},
+    {"leader-elect", "false"},
+    {"leader-elect-lease-duration", "15s"},
+    {"leader-elect-renew-deadline", "10s"},
+    {"leader-elect-retry-period", "2s"},
     {"leader-elect-resource-lock", "leases"},
     {"leader-elect-resource-name", "vpa-recommender-lease"},
-    {"leader-elect-resource-namespace", "kube-system"}, {"v", "4"}, {"recommender-name", "default"},
-    {"recommender-interval", "1m0s"}, {"checkpoints-gc-interval", "10m0s"},
-    {"checkpoints-timeout", "1m0s"}, {"checkpoint-max-age", "1h0m0s"}, {"storage", ""},
-    {"memory-saver", "false"}, {"update-worker-count", "10"}, {"min-checkpoints", "10"},
-    {"recommendation-margin-fraction", "0.15"}, {"pod-recommendation-min-cpu-millicores", "25"},
-    {"pod-recommendation-min-memory-mb", "250"}, {"target-cpu-percentile", "0.9"},
+    {"leader-elect-resource-namespace", "kube-system"},
+    {"v", "4"},
+    {"recommender-name", "default"},
+    {"recommender-interval", "1m0s"},
+    {"checkpoints-gc-interval", "10m0s"},
+    {"checkpoints-timeout", "1m0s"},
+    {"checkpoint-max-age", "1h0m0s"},
+    {"storage", ""},
+    {"memory-saver", "false"},
+    {"update-worker-count", "10"},
+    {"min-checkpoints", "10"},
+    {"recommendation-margin-fraction", "0.15"},
+    {"pod-recommendation-min-cpu-millicores", "25"},
+    {"pod-recommendation-min-memory-mb", "250"},
+    {"target-cpu-percentile", "0.9"},
     {"recommendation-lower-bound-cpu-percentile", "0.5"},
-    {"recommendation-upper-bound-cpu-percentile", "0.95"}, {"confidence-interval-cpu", "24h0m0s"},
-    {"target-memory-percentile", "0.9"}, {"recommendation-lower-bound-memory-percentile", "0.5"},
+    {"recommendation-upper-bound-cpu-percentile", "0.95"},
+    {"confidence-interval-cpu", "24h0m0s"},
+    {"target-memory-percentile", "0.9"},
+    {"recommendation-lower-bound-memory-percentile", "0.5"},
     {"recommendation-upper-bound-memory-percentile", "0.95"},
-    {"confidence-interval-memory", "24h0m0s"}, {"humanize-memory", "false"},
-    {"round-cpu-millicores", "1"}, {"round-memory-bytes", "1"},
-    {"cpu-integer-post-processor-enabled", "false"}, {"memory-aggregation-interval", "24h0m0s"},
-    {"memory-aggregation-interval-count", "8"}, {"memory-histogram-decay-half-life", "24h0m0s"},
-    {"cpu-histogram-decay-half-life", "24h0m0s"}, {"oom-bump-up-ratio", "1.2"},
+    {"confidence-interval-memory", "24h0m0s"},
+    {"humanize-memory", "false"},
+    {"round-cpu-millicores", "1"},
+    {"round-memory-bytes", "1"},
+    {"cpu-integer-post-processor-enabled", "false"},
+    {"memory-aggregation-interval", "24h0m0s"},
+    {"memory-aggregation-interval-count", "8"},
+    {"memory-histogram-decay-half-life", "24h0m0s"},
+    {"cpu-histogram-decay-half-life", "24h0m0s"},
+    {"oom-bump-up-ratio", "1.2"},
     {"oom-min-bump-up-bytes", "1.048576e+08"},
-    {"prometheus-address", "http://prometheus.monitoring.svc"}, {"prometheus-insecure", "false"},
-    {"prometheus-cadvisor-job-name", "kubernetes-cadvisor"}, {"history-length", "8d"},
-    {"history-resolution", "1h"}, {"history-cpu-metric", "container_cpu_usage_seconds_total"},
+    {"prometheus-address", "http://prometheus.monitoring.svc"},
+    {"prometheus-insecure", "false"},
+    {"prometheus-cadvisor-job-name", "kubernetes-cadvisor"},
+    {"history-length", "8d"},
+    {"history-resolution", "1h"},
+    {"history-cpu-metric", "container_cpu_usage_seconds_total"},
     {"history-memory-metric", "container_memory_working_set_bytes"},
-    {"prometheus-query-timeout", "5m"}, {"pod-label-prefix", "pod_label_"},
+    {"prometheus-query-timeout", "5m"},
+    {"pod-label-prefix", "pod_label_"},
     {"metric-for-pod-labels", "up{job=\"kubernetes-pods\"}"},
-    {"pod-namespace-label", "kubernetes_namespace"}, {"pod-name-label", "kubernetes_pod_name"},
-    {"container-namespace-label", "namespace"}, {"container-pod-name-label", "pod_name"},
-    {"container-name-label", "name"}, {"username", ""}, {"password", ""},
-    {"prometheus-bearer-token", ""}, {"prometheus-bearer-token-file", ""},
-    {"use-external-metrics", "false"}, {"external-metrics-cpu-metric", ""},
+    {"pod-namespace-label", "kubernetes_namespace"},
+    {"pod-name-label", "kubernetes_pod_name"},
+    {"container-namespace-label", "namespace"},
+    {"container-pod-name-label", "pod_name"},
+    {"container-name-label", "name"},
+    {"username", ""},
+    {"password", ""},
+    {"prometheus-bearer-token", ""},
+    {"prometheus-bearer-token-file", ""},
+    {"use-external-metrics", "false"},
+    {"external-metrics-cpu-metric", ""},
     {"external-metrics-memory-metric", ""},
 };
 
@@ -108,7 +141,7 @@ START_TEST(has_upstreams_default)
 }
 END_TEST
 
-/* ---- checks --------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static const struct {
     const char *name;
@@ -119,13 +152,15 @@ static const struct {
     {"nothing", {NULL}, NULL, 0},
     {"both_namespace_flags",
      {"--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"},
-     "--vpa-object-namespace and --ignored-vpa-object-namespaces are mutually exclusive and can't be set "
+     "--vpa-object-namespace and --ignored-vpa-object-namespaces are mutually exclusive and can't "
+     "be set "
      "together.",
      1},
     {"token_and_user", {"--prometheus-bearer-token=t", "--username=u"}, NULL, 0},
     {"token_file_and_user_and_token",
      {"--prometheus-bearer-token=t", "--prometheus-bearer-token-file=f", "--username=u"},
-     "--bearer-token, --bearer-token-file and --username are mutually exclusive and can't be set together.",
+     "--bearer-token, --bearer-token-file and --username are mutually exclusive and can't be set "
+     "together.",
      1},
     {"missing_token_file",
      {"--prometheus-bearer-token-file=/does/not/exist"},
@@ -145,7 +180,10 @@ static const struct {
      {"--memory-histogram-decay-half-life=30000h"},
      "--memory-histogram-decay-half-life must be less than 25620h.",
      1},
-    {"no_confidence", {"--confidence-interval-memory=0"}, "--confidence-interval-memory must be positive.", 1},
+    {"no_confidence",
+     {"--confidence-interval-memory=0"},
+     "--confidence-interval-memory must be positive.",
+     1},
     {"underscores", {"--recommender_interval=5s"}, NULL, 0},
     {"percentiles_are_taken_as_given", {"--target-cpu-percentile=7"}, NULL, 0},
 };
@@ -162,7 +200,8 @@ START_TEST(checks_settings)
         return;
     }
     ck_assert_msg(result < 0, "%s", checks[_i].name);
-    ck_assert_msg(vpa_str_starts_with(err.text, checks[_i].want), "%s: %s", checks[_i].name, err.text);
+    ck_assert_msg(vpa_str_starts_with(err.text, checks[_i].want), "%s: %s", checks[_i].name,
+                  err.text);
     ck_assert_int_eq(status, checks[_i].status);
 }
 END_TEST
@@ -193,8 +232,10 @@ START_TEST(reads_the_environment)
     struct vpa_error err;
     int status;
 
-    ck_assert_int_eq(parse((const char *const[4]){"--vpa-object-namespace=x"}, &err), VPA_FLAGS_RUN);
-    ck_assert_int_eq(recommender_config_check(&config, prometheus_env, NULL, &arena, &status, &err), 0);
+    ck_assert_int_eq(parse((const char *const[4]){"--vpa-object-namespace=x"}, &err),
+                     VPA_FLAGS_RUN);
+    ck_assert_int_eq(recommender_config_check(&config, prometheus_env, NULL, &arena, &status, &err),
+                     0);
     ck_assert_str_eq(config.prometheus.env_username, "user");
     ck_assert_str_eq(config.prometheus.env_password, "secret");
     ck_assert_str_eq(config.prometheus.ns, "x");

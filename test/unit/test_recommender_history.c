@@ -35,7 +35,7 @@ static void setup(void)
                                     .env_password = ""};
 }
 
-/* ---- settings ------------------------------------------------------------------------------------- */
+/* ---- settings ---- */
 
 static const struct {
     const char *name;
@@ -50,8 +50,10 @@ static const struct {
     {"query", "http://prom/p?x=1", "http://prom/p/api/v1/query_range?x=1", NULL, NULL},
     {"fragment", "http://prom/p#f", "http://prom/p/api/v1/query_range", NULL, NULL},
     {"user", "https://u:p%40@prom:1", "https://prom:1/api/v1/query_range", "Basic dTpwQA==", NULL},
-    {"user_without_password", "http://u@prom", "http://prom/api/v1/query_range", "Basic dTo=", NULL},
-    {"bad_escape_is_kept", "http://u%zz:p@prom", "http://prom/api/v1/query_range", "Basic dSV6ejpw", NULL},
+    {"user_without_password", "http://u@prom", "http://prom/api/v1/query_range",
+     "Basic dTo=", NULL},
+    {"bad_escape_is_kept", "http://u%zz:p@prom", "http://prom/api/v1/query_range", "Basic dSV6ejpw",
+     NULL},
     {"no_scheme", ":bad:", NULL, NULL, "parse \":bad:\": missing protocol scheme"},
     {"colon_in_path", "1prom:9090", NULL, NULL,
      "parse \"1prom:9090\": first path segment in URL cannot contain colon"},
@@ -92,11 +94,13 @@ START_TEST(refuses_bad_durations)
     options.query_timeout = "5m";
     options.history_length = "8 days";
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), -1);
-    ck_assert(vpa_str_starts_with(err.text, "history length 8 days is not a valid Prometheus duration: "));
+    ck_assert(vpa_str_starts_with(err.text,
+                                  "history length 8 days is not a valid Prometheus duration: "));
     options.history_length = "8d";
     options.history_resolution = "";
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), -1);
-    ck_assert(vpa_str_starts_with(err.text, "history resolution  is not a valid Prometheus duration: "));
+    ck_assert(
+        vpa_str_starts_with(err.text, "history resolution  is not a valid Prometheus duration: "));
 }
 END_TEST
 
@@ -112,7 +116,8 @@ START_TEST(asks_in_order_of_names)
     vpa_buf_init(&text, 4096);
     prom_arguments(&plan, PROM_MEMORY, vpa_time_from_unix(T0, 500000000), &text);
     ck_assert_str_eq(vpa_buf_text(&text),
-                     "dedup=true&end=1768435200.5&query=mem%7Bpod%3D~%22.%2B%22%2C+ctr%21%3D%22POD%22%2C+ctr%21%3D"
+                     "dedup=true&end=1768435200.5&query=mem%7Bpod%3D~%22.%2B%22%2C+ctr%21%3D%22POD%"
+                     "22%2C+ctr%21%3D"
                      "%22%22%2C+ns%3D%22team-a%22%7D&start=1767744000.5&step=3600");
     vpa_buf_clear(&text);
     prom_get_url(&plan, PROM_LABELS, vpa_time_from_unix(T0, 0), &text);
@@ -139,10 +144,12 @@ START_TEST(prints_metrics)
 }
 END_TEST
 
-/* ---- answers -------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
-#define MATRIX(series) "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[" series "]}}"
-#define SERIES(values) "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"ctr\":\"c\"},\"values\":[" values "]}"
+#define MATRIX(series)                                                                             \
+    "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[" series "]}}"
+#define SERIES(values)                                                                             \
+    "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"ctr\":\"c\"},\"values\":[" values "]}"
 
 static const struct {
     const char *name;
@@ -150,17 +157,25 @@ static const struct {
     const char *body;
     const char *error; /* beginning */
 } bad_answers[] = {
-    {"not_found", 404, "nope", "cannot get usage history: cannot get timeseries for cpu: client_error: client error: 404"},
-    {"server_error", 503, "x", "cannot get usage history: cannot get timeseries for cpu: server_error: server error: 503"},
-    {"redirect", 302, "", "cannot get usage history: cannot get timeseries for cpu: bad_response: bad response code 302"},
+    {"not_found", 404, "nope",
+     "cannot get usage history: cannot get timeseries for cpu: client_error: client error: 404"},
+    {"server_error", 503, "x",
+     "cannot get usage history: cannot get timeseries for cpu: server_error: server error: 503"},
+    {"redirect", 302, "",
+     "cannot get usage history: cannot get timeseries for cpu: bad_response: bad response code "
+     "302"},
     {"no_content", 204, "", "cannot get usage history: cannot get timeseries for cpu: "},
     {"error_body", 200, "{\"status\":\"error\",\"errorType\":\"t\",\"error\":\"e\"}",
      "cannot get usage history: cannot get timeseries for cpu: t: e"},
     {"inconsistent", 422, MATRIX(""),
-     "cannot get usage history: cannot get timeseries for cpu: bad_response: inconsistent body for response code"},
-    {"not_an_object", 200, "[]", "cannot get usage history: cannot get timeseries for cpu: bad_response: "},
-    {"truncated", 200, "{\"status\":", "cannot get usage history: cannot get timeseries for cpu: bad_response: "},
-    {"no_data", 200, "{\"status\":\"success\"}", "cannot get usage history: cannot get timeseries for cpu: "},
+     "cannot get usage history: cannot get timeseries for cpu: bad_response: inconsistent body for "
+     "response code"},
+    {"not_an_object", 200, "[]",
+     "cannot get usage history: cannot get timeseries for cpu: bad_response: "},
+    {"truncated", 200,
+     "{\"status\":", "cannot get usage history: cannot get timeseries for cpu: bad_response: "},
+    {"no_data", 200, "{\"status\":\"success\"}",
+     "cannot get usage history: cannot get timeseries for cpu: "},
     {"vector", 200, "{\"data\":{\"resultType\":\"vector\",\"result\":[]}}",
      "cannot get usage history: expected query to return a matrix; got result type model.Vector"},
     {"scalar", 200, "{\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"1\"]}}",
@@ -169,12 +184,14 @@ static const struct {
      "cannot get usage history: cannot get timeseries for cpu: unexpected value type \"x\""},
     {"result_is_no_list", 200, "{\"data\":{\"resultType\":\"matrix\",\"result\":{}}}",
      "cannot get usage history: cannot get timeseries for cpu: result is object, not an array"},
-    {"null_series", 200, MATRIX("null"), "cannot get usage history: cannot get timeseries for cpu: "},
+    {"null_series", 200, MATRIX("null"),
+     "cannot get usage history: cannot get timeseries for cpu: "},
     {"label_is_no_text", 200, MATRIX("{\"metric\":{\"ns\":1}}"),
      "cannot get usage history: cannot get timeseries for cpu: metric"},
     {"values_is_no_list", 200, MATRIX("{\"metric\":{},\"values\":1}"),
      "cannot get usage history: cannot get timeseries for cpu: values"},
-    {"short_sample", 200, MATRIX(SERIES("[1]")), "cannot get usage history: cannot get timeseries for cpu: "},
+    {"short_sample", 200, MATRIX(SERIES("[1]")),
+     "cannot get usage history: cannot get timeseries for cpu: "},
     {"exponent_in_time", 200, MATRIX(SERIES("[1e9,\"1\"]")),
      "cannot get usage history: cannot get timeseries for cpu: invalid sample time"},
     {"time_overflows", 200, MATRIX(SERIES("[9223372036854775807,\"1\"]")),
@@ -195,10 +212,11 @@ START_TEST(refuses_bad_answers)
 
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     history_init(&history, &plan);
-    ck_assert_int_eq(history_add_answer(&history, PROM_CPU, bad_answers[_i].status, bad_answers[_i].body,
-                                        strlen(bad_answers[_i].body), &err),
+    ck_assert_int_eq(history_add_answer(&history, PROM_CPU, bad_answers[_i].status,
+                                        bad_answers[_i].body, strlen(bad_answers[_i].body), &err),
                      -1);
-    ck_assert_msg(vpa_str_starts_with(err.text, bad_answers[_i].error), "%s: %s", bad_answers[_i].name, err.text);
+    ck_assert_msg(vpa_str_starts_with(err.text, bad_answers[_i].error), "%s: %s",
+                  bad_answers[_i].name, err.text);
     history_release(&history);
     prom_plan_release(&plan);
 }
@@ -221,7 +239,9 @@ START_TEST(puts_series_together_in_order_of_time)
 
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     history_init(&history, &plan);
-    add(&history, PROM_CPU, MATRIX(SERIES("[3,\"3\"],[2,\"4\"],[1,\"1\"]") "," SERIES("[2.0009,\"5\"],[0,\"6\"],[-1.5,\"7\"]")));
+    add(&history, PROM_CPU,
+        MATRIX(SERIES("[3,\"3\"],[2,\"4\"],[1,\"1\"]") "," SERIES(
+            "[2.0009,\"5\"],[0,\"6\"],[-1.5,\"7\"]")));
     add(&history, PROM_MEMORY, MATRIX(SERIES("[1,\"NaN\"],[2,\"+Inf\"],[3,\"-1\"]")));
     history_finish(&history);
 
@@ -250,10 +270,13 @@ START_TEST(takes_the_labels_seen_last)
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     history_init(&history, &plan);
     add(&history, PROM_LABELS,
-        MATRIX("{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"old\"},\"values\":[[9,\"1\"],[5,\"1\"]]},"
-               "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"new\",\"x\":\"y\"},\"values\":[[7,\"1\"]]},"
-               "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"tie\"},\"values\":[[7,\"1\"]]},"
-               "{\"metric\":{\"ns\":\"n\",\"pod\":\"empty\"},\"values\":[]}"));
+        MATRIX(
+            "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"old\"},\"values\":[[9,\"1\"],[5,"
+            "\"1\"]]},"
+            "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"new\",\"x\":\"y\"},\"values\":[["
+            "7,\"1\"]]},"
+            "{\"metric\":{\"ns\":\"n\",\"pod\":\"p\",\"label_a\":\"tie\"},\"values\":[[7,\"1\"]]},"
+            "{\"metric\":{\"ns\":\"n\",\"pod\":\"empty\"},\"values\":[]}"));
     vpa_auto_free struct history_pod **pods = history_pods(&history);
     ck_assert_uint_eq(history.pods.count, 1);
     ck_assert_uint_eq(pods[0]->labels.count, 1);
@@ -261,9 +284,11 @@ START_TEST(takes_the_labels_seen_last)
     ck_assert(pods[0]->last_seen == vpa_time_from_unix(7, 0));
 
     const char *missing = MATRIX("{\"metric\":{\"ns\":\"n\"},\"values\":[[1,\"1\"]]}");
-    ck_assert_int_eq(history_add_answer(&history, PROM_LABELS, 200, missing, strlen(missing), &err), -1);
-    ck_assert_str_eq(err.text,
-                     "cannot read last labels: cannot get container ID from labels {ns=\"n\"}: no pod label");
+    ck_assert_int_eq(history_add_answer(&history, PROM_LABELS, 200, missing, strlen(missing), &err),
+                     -1);
+    ck_assert_str_eq(
+        err.text,
+        "cannot read last labels: cannot get container ID from labels {ns=\"n\"}: no pod label");
     history_release(&history);
     prom_plan_release(&plan);
 }
@@ -277,8 +302,8 @@ START_TEST(feeds_the_model)
     struct vpa_error err;
 
     vpa_aggregation_init(&aggregation);
-    struct vpa_cluster *cluster =
-        vpa_cluster_new(&(struct vpa_cluster_options){.aggregation = &aggregation, .memory_saver = true});
+    struct vpa_cluster *cluster = vpa_cluster_new(
+        &(struct vpa_cluster_options){.aggregation = &aggregation, .memory_saver = true});
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     history_init(&history, &plan);
     add(&history, PROM_CPU, MATRIX(SERIES("[1,\"1\"],[2,\"2\"],[2,\"3\"]")));

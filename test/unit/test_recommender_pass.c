@@ -1,6 +1,6 @@
 /*
- * The whole recommender against an API server in memory: what the golden vectors do not cover, that is our own
- * decisions (U4, U5, U12, U16), faults, restarts, and stopping at bad moments.
+ * The whole recommender against an API server in memory: what the golden vectors do not cover, that
+ * is our own decisions (U4, U5, U12, U16), faults, restarts, and stopping at bad moments.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -56,16 +56,20 @@ static void change(const char *text)
 
 #define APPLY(object) "{\"apply\":" object "}"
 #define VPA(name, created)                                                                         \
-    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"   \
-          "\"" name "\",\"namespace\":\"shop\",\"generation\":1,\"creationTimestamp\":\"" created "\"},\"spec\":{"   \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"                        \
+          "\"" name "\",\"namespace\":\"shop\",\"generation\":1,\"creationTimestamp\":\"" created  \
+          "\"},\"spec\":{"                                                                         \
           "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}")
 #define POD(name)                                                                                  \
-    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\","        \
-          "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\"}]},\"status\":{\"phase\":"        \
+    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                 \
+          "\",\"namespace\":\"shop\","                                                             \
+          "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\"}]},"          \
+          "\"status\":{\"phase\":"                                                                 \
           "\"Running\"}}")
 #define USAGE(cpu, memory)                                                                         \
-    "{\"usage\":[{\"namespace\":\"shop\",\"pod\":\"web-1\",\"containers\":[{\"name\":\"app\",\"cpu\":[\"" cpu       \
-    "\"],\"memory\":[\"" memory "\"]}]}]}"
+    "{\"usage\":[{\"namespace\":\"shop\",\"pod\":\"web-1\",\"containers\":[{\"name\":\"app\","     \
+    "\"cpu\":[\"" cpu "\"],\"memory\":[\"" memory "\"]}]}]}"
 
 static void setup(void)
 {
@@ -76,8 +80,10 @@ static void setup(void)
     hook = NULL;
     hook_calls = 0;
     recommender_metrics_reset();
-    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"shop\"}}"));
-    change(APPLY("{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\",\"namespace\":"
+    change(
+        APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"shop\"}}"));
+    change(APPLY("{\"apiVersion\":\"apps/"
+                 "v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\",\"namespace\":"
                  "\"shop\"},\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}"));
     change(VPA("web", "2026-01-15T10:00:00Z"));
     change(POD("web-1"));
@@ -125,7 +131,8 @@ static void construct(const char *flag)
                                                                    .transport = transport,
                                                                    .random = &randomness,
                                                                    .user_agent = "test",
-                                                                   .qps = -1}, &err);
+                                                                   .qps = -1},
+                                 &err);
     recommender = recommender_new(&(struct recommender_options){
         .loop = loop, .config = &config, .client = client, .writer = client, .metrics = client});
 }
@@ -171,16 +178,15 @@ static const struct vpa_json *stored(const char *plural, const char *name)
 /* Millicores of the stored target. */
 static int64_t target_cpu(void)
 {
-    const struct vpa_json *entry =
-        vpa_json_first(vpa_json_at(stored("verticalpodautoscalers", "web"),
-                                   "status.recommendation.containerRecommendations"));
+    const struct vpa_json *entry = vpa_json_first(vpa_json_at(
+        stored("verticalpodautoscalers", "web"), "status.recommendation.containerRecommendations"));
     struct vpa_quantity q;
 
     ck_assert(vpa_quantity_parse(&arena, text_at(entry, "target.cpu"), &q, NULL) == 0);
     return vpa_quantity_milli_value(&q);
 }
 
-/* ---- checkpoints ---------------------------------------------------------------------------------- */
+/* ---- checkpoints ---- */
 
 START_TEST(writes_unchanged_checkpoints_once_per_max_age)
 {
@@ -217,8 +223,10 @@ START_TEST(gives_the_second_of_two_equal_names_a_suffix)
 
     change(VPA("a", "2026-01-15T10:00:00Z"));
     change(VPA("a-app", "2026-01-15T10:00:00Z"));
-    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-2\",\"namespace\":\"shop\","
-                 "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"x\"},{\"name\":\"app-x\"}]},"
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-2\","
+                 "\"namespace\":\"shop\","
+                 "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"x\"},{"
+                 "\"name\":\"app-x\"}]},"
                  "\"status\":{\"phase\":\"Running\"}}"));
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -241,8 +249,10 @@ START_TEST(gives_the_second_of_two_equal_names_a_suffix)
 END_TEST
 
 #define FOREIGN                                                                                    \
-    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"   \
-          "\"name\":\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":"     \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
+          "\"name\":\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\","      \
+          "\"containerName\":"                                                                     \
           "\"app\"},\"status\":{\"version\":\"v9\",\"precious\":true}}")
 
 START_TEST(keeps_what_it_cannot_read)
@@ -254,7 +264,8 @@ START_TEST(keeps_what_it_cannot_read)
     ck_assert_ptr_nonnull(kept);
     ck_assert_str_eq(text_at(kept, "status.version"), "v9");
     ck_assert_str_eq(text_at(kept, "spec.containerName"), "app");
-    ck_assert_str_eq(text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v3");
+    ck_assert_str_eq(
+        text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v3");
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_uint_eq(count_writes("POST", "/events"), 1);
 
@@ -271,15 +282,18 @@ END_TEST
 START_TEST(replaces_an_older_copy)
 {
     change(FOREIGN);
-    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
                  "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
-                 "\"vpa.autoscaling.k8s.io/unreadable-since\":\"2026-01-15T00:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
+                 "\"vpa.autoscaling.k8s.io/"
+                 "unreadable-since\":\"2026-01-15T00:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
                  "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(count_writes("DELETE", "/web-app-unreadable"), 1);
     ck_assert_str_eq(
-        text_at(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"), "status.version"), "v9");
+        text_at(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"), "status.version"),
+        "v9");
 }
 END_TEST
 
@@ -297,19 +311,23 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
     start(NULL);
     hook = refuse_create;
     pass(USAGE("100m", "100Mi"));
-    ck_assert_str_eq(text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v9");
+    ck_assert_str_eq(
+        text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v9");
     hook = NULL;
     pass(USAGE("110m", "100Mi"));
-    ck_assert_str_eq(text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v3");
+    ck_assert_str_eq(
+        text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v3");
     ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
 }
 END_TEST
 
 START_TEST(collects_old_copies)
 {
-    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
                  "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
-                 "\"vpa.autoscaling.k8s.io/unreadable-since\":\"2026-01-07T11:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
+                 "\"vpa.autoscaling.k8s.io/"
+                 "unreadable-since\":\"2026-01-07T11:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
                  "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
     start("--checkpoints-gc-interval=90s");
     pass(USAGE("100m", "100Mi"));
@@ -322,7 +340,8 @@ END_TEST
 
 static bool fail_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
-    if (!vpa_str_ends_with(q->path, "checkpoints") || strcmp(q->method, "GET") != 0 || hook_calls >= 3)
+    if (!vpa_str_ends_with(q->path, "checkpoints") || strcmp(q->method, "GET") != 0 ||
+        hook_calls >= 3)
         return false;
     if (hook_calls++ == 1) {
         vpa_memory_reply_bytes(r, 200, "application/json", "{\"items\":[{\"metad", 17);
@@ -347,7 +366,7 @@ START_TEST(waits_until_checkpoints_can_be_read)
 }
 END_TEST
 
-/* ---- restart -------------------------------------------------------------------------------------- */
+/* ---- restart ---- */
 
 /* A process that dies at any moment loses nothing but the samples of the last pass. */
 START_TEST(goes_on_after_a_kill)
@@ -374,7 +393,7 @@ START_TEST(goes_on_after_a_kill)
 }
 END_TEST
 
-/* ---- faults --------------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 static const struct {
     const char *name;
@@ -384,7 +403,8 @@ static const struct {
     {"forbidden", 403, NULL},
     {"unavailable", 503, NULL},
     {"not_there", 404, NULL},
-    {"truncated", 200, "{\"items\":[{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\"},\"timest"},
+    {"truncated", 200,
+     "{\"items\":[{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\"},\"timest"},
     {"no_json", 200, "<html>"},
     {"empty", 200, ""},
     {"reset", 0, NULL},
@@ -423,8 +443,10 @@ END_TEST
 START_TEST(skips_an_item_that_cannot_be_used)
 {
     start(NULL);
-    pass("{\"metrics\":[{\"metadata\":7},{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\"},\"timestamp\":"
-         "\"2026-01-15T12:00:30Z\",\"containers\":[{\"name\":\"app\",\"usage\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}]}]}");
+    pass("{\"metrics\":[{\"metadata\":7},{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\"},"
+         "\"timestamp\":"
+         "\"2026-01-15T12:00:30Z\",\"containers\":[{\"name\":\"app\",\"usage\":{\"cpu\":\"2\","
+         "\"memory\":\"1Gi\"}}]}]}");
     ck_assert_int_gt(target_cpu(), 1000);
 }
 END_TEST
@@ -442,16 +464,19 @@ START_TEST(forgets_pods_that_a_new_list_lacks)
             continue;
         }
         *link = w->next;
-        vpa_memory_stream_event(w->stream, "ERROR",
-                                "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}");
+        vpa_memory_stream_event(
+            w->stream, "ERROR",
+            "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}");
         vpa_memory_stream_end(w->stream, VPA_TRANSPORT_OK);
         free(w->ns);
         free(w);
     }
-    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":\"web-1\"}}");
+    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"
+           "\"web-1\"}}");
     pass("{\"usage\":[]}"); /* until here the pod counts; it leaves after this pass at the latest */
     pass("{\"usage\":[]}");
-    const struct vpa_json *conditions = vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions");
+    const struct vpa_json *conditions =
+        vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions");
     ck_assert_str_eq(text_at(vpa_json_first(conditions), "type"), "NoPodsMatched");
 }
 END_TEST
@@ -462,26 +487,35 @@ START_TEST(tells_the_loser_of_a_conflict)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     const struct vpa_json *last = NULL;
-    vpa_json_foreach (condition, vpa_json_at(stored("verticalpodautoscalers", "younger"), "status.conditions"))
+    vpa_json_foreach (condition,
+                      vpa_json_at(stored("verticalpodautoscalers", "younger"), "status.conditions"))
         last = condition;
     ck_assert_str_eq(text_at(last, "type"), "TargetConflict");
-    ck_assert_str_eq(text_at(last, "message"), "Pods of this VPA are controlled by the older VPA web");
-    ck_assert_uint_eq(vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions")), 1);
+    ck_assert_str_eq(text_at(last, "message"),
+                     "Pods of this VPA are controlled by the older VPA web");
+    ck_assert_uint_eq(
+        vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions")),
+        1);
 
-    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
+           "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
            "\"shop\",\"name\":\"web\"}}");
     pass(USAGE("100m", "100Mi"));
-    ck_assert_uint_eq(
-        vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "younger"), "status.conditions")), 1);
+    ck_assert_uint_eq(vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "younger"),
+                                                 "status.conditions")),
+                      1);
 }
 END_TEST
 
 START_TEST(serves_a_vpa_with_its_own_selector)
 {
-    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
+           "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
            "\"shop\",\"name\":\"web\"}}");
-    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"
-                 "\"web\",\"namespace\":\"shop\",\"generation\":1,\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},"
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"
+                 "\"web\",\"namespace\":\"shop\",\"generation\":1,\"creationTimestamp\":\"2026-01-"
+                 "15T10:00:00Z\"},"
                  "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}"));
     start(NULL);
     pass(USAGE("2", "100Mi"));
@@ -489,7 +523,7 @@ START_TEST(serves_a_vpa_with_its_own_selector)
 }
 END_TEST
 
-/* ---- stopping ------------------------------------------------------------------------------------- */
+/* ---- stopping ---- */
 
 static const char *const slow_paths[] = {"metrics.k8s.io", "/status", "checkpoints", "/namespaces"};
 
@@ -499,7 +533,8 @@ static void on_stop(void *ctx)
     vpa_loop_stop(loop);
 }
 
-/* SIGTERM in the middle of each wait of a pass: it ends soon, and nothing leaks or is called late. */
+/* SIGTERM in the middle of each wait of a pass: it ends soon, and nothing leaks or is called late.
+ */
 START_TEST(stops_in_the_middle_of_a_pass)
 {
     struct vpa_timer *timer = vpa_timer_new(loop, on_stop, NULL);
@@ -508,10 +543,11 @@ START_TEST(stops_in_the_middle_of_a_pass)
     vpa_loop_pump(loop, VPA_MINUTE);
     fake_cluster_set_step(
         server,
-        json(vpa_arena_printf(&arena,
-                              "{\"latency\":[{\"method\":\"GET\",\"path\":\"%s\",\"ms\":20000},{\"method\":\"PATCH\","
-                              "\"path\":\"%s\",\"ms\":20000}]}",
-                              slow_paths[_i], slow_paths[_i])));
+        json(vpa_arena_printf(
+            &arena,
+            "{\"latency\":[{\"method\":\"GET\",\"path\":\"%s\",\"ms\":20000},{\"method\":\"PATCH\","
+            "\"path\":\"%s\",\"ms\":20000}]}",
+            slow_paths[_i], slow_paths[_i])));
     vpa_timer_start(timer, VPA_SECOND);
     vpa_time begin = vpa_loop_now(loop);
     recommender_pass(recommender);
@@ -528,7 +564,8 @@ START_TEST(stops_while_it_starts)
     struct vpa_timer *timer = vpa_timer_new(loop, on_stop, NULL);
     struct vpa_error err;
 
-    fake_cluster_set_step(server, json("{\"latency\":[{\"method\":\"GET\",\"path\":\"/\",\"ms\":20000}]}"));
+    fake_cluster_set_step(server,
+                          json("{\"latency\":[{\"method\":\"GET\",\"path\":\"/\",\"ms\":20000}]}"));
     construct(NULL);
     vpa_timer_start(timer, VPA_SECOND);
     ck_assert_int_eq(recommender_start(recommender, &err), -1);
