@@ -136,6 +136,8 @@ struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error 
     struct vpa_kube_config *config =
         vpa_kube_config_parse(text, len, slash == path ? "/" : dir, err);
     explicit_bzero(text, len);
+    if (!config)
+        vpa_wrap(err, "error loading config file \"%s\"", path);
     return config;
 }
 
