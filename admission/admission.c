@@ -381,10 +381,31 @@ static int serve(struct admission *a)
     return 0;
 }
 
+/* What cannot work is said at once, not after the API server has answered. */
+static int check_certificate(struct admission *a, struct vpa_error *err)
+{
+    enum vpa_tls_version version;
+    struct vpa_tls_pair pair;
+
+    if (a->unbound)
+        return 0;
+    if (admission_config_tls_version(a->config, &version, err) < 0 ||
+        read_pair(a->config, &pair, err) < 0)
+        return -1;
+    int result = vpa_tls_check_pair(pair.cert_pem, pair.key_pem, NULL, err);
+    vpa_tls_pair_release(&pair);
+    return result < 0 ? vpa_wrap(err, "%s, %s", a->config->tls_cert_file, a->config->tls_private_key)
+                      : 0;
+}
+
 int admission_run(struct admission *a)
 {
     struct vpa_error err;
 
+    if (check_certificate(a, &err) < 0) {
+        VPA_ERROR("Cannot serve TLS", VPA_KERR(&err));
+        return EXIT_FATAL;
+    }
     if (admission_sync(a, &err) < 0) {
         if (vpa_loop_is_stopping(a->loop))
             return 0;

@@ -1,6 +1,5 @@
 #include "vpa/policy/match.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,17 +138,16 @@ static size_t lower_bound(const struct vpa_match_index *index, const char *ns, c
     return low;
 }
 
-/* The next candidate of a run, from position *at on, that controls the pod; NULL at the end of the run. */
-static const struct vpa_candidate *next_in_run(const struct vpa_match_index *index, size_t *at,
-                                               enum vpa_match_rule rule, const char *ns,
-                                               const char *kind, const char *name,
-                                               const struct vpa_labels *pod_labels)
+/* The first candidate of a run that controls the pod: the strongest. */
+static const struct vpa_candidate *first_in_run(const struct vpa_match_index *index,
+                                                enum vpa_match_rule rule, const char *ns,
+                                                const char *kind, const char *name,
+                                                const struct vpa_labels *pod_labels)
 {
-    while (*at < index->count) {
-        const struct vpa_candidate *c = &index->items[*at];
+    for (size_t i = lower_bound(index, ns, kind, name); i < index->count; i++) {
+        const struct vpa_candidate *c = &index->items[i];
         if (compare_target(c->vpa, ns, kind, name) != 0)
             return NULL;
-        (*at)++;
         if (controls(c, rule, ns, kind, name, pod_labels))
             return c;
     }
@@ -164,69 +162,13 @@ static const struct vpa_candidate *stronger_of(const struct vpa_candidate *a,
     return vpa_match_stronger(b->vpa, a->vpa) ? b : a;
 }
 
-/* Everybody who controls the pod, strongest first: the runs of the target and of the namespace's
- * selectors merged. */
-static void each_controlling(const struct vpa_match_index *index, enum vpa_match_rule rule,
-                             const char *ns, const char *kind, const char *name,
-                             const struct vpa_labels *pod_labels,
-                             bool (*visit)(void *ctx, const struct vpa_candidate *c), void *ctx)
-{
-    bool has_target = kind[0] != '\0';
-    size_t by_target = has_target ? lower_bound(index, ns, kind, name) : index->count;
-    size_t by_labels = lower_bound(index, ns, "", "");
-    const struct vpa_candidate *a =
-        next_in_run(index, &by_target, rule, ns, kind, name, pod_labels);
-    const struct vpa_candidate *b = next_in_run(index, &by_labels, rule, ns, "", "", pod_labels);
-
-    while (a || b) {
-        const struct vpa_candidate *c = stronger_of(a, b);
-        if (!visit(ctx, c))
-            return;
-        if (c == a)
-            a = next_in_run(index, &by_target, rule, ns, kind, name, pod_labels);
-        else
-            b = next_in_run(index, &by_labels, rule, ns, "", "", pod_labels);
-    }
-}
-
-static bool take_first(void *ctx, const struct vpa_candidate *c)
-{
-    *(const struct vpa_candidate **)ctx = c;
-    return false;
-}
-
 const struct vpa_candidate *vpa_match_find(const struct vpa_match_index *index,
                                            enum vpa_match_rule rule, const char *ns,
                                            const char *kind, const char *name,
                                            const struct vpa_labels *pod_labels)
 {
-    const struct vpa_candidate *found = NULL;
+    const struct vpa_candidate *by_target =
+        kind[0] ? first_in_run(index, rule, ns, kind, name, pod_labels) : NULL;
 
-    each_controlling(index, rule, ns, kind, name, pod_labels, take_first, &found);
-    return found;
-}
-
-struct rivals {
-    bool winner_seen;
-    void (*visit)(void *ctx, const struct vpa_candidate *rival);
-    void *ctx;
-};
-
-static bool skip_winner(void *ctx, const struct vpa_candidate *c)
-{
-    struct rivals *rivals = ctx;
-
-    if (rivals->winner_seen)
-        rivals->visit(rivals->ctx, c);
-    rivals->winner_seen = true;
-    return true;
-}
-
-void vpa_match_rivals(const struct vpa_match_index *index, enum vpa_match_rule rule, const char *ns,
-                      const char *kind, const char *name, const struct vpa_labels *pod_labels,
-                      void (*visit)(void *ctx, const struct vpa_candidate *rival), void *ctx)
-{
-    struct rivals rivals = {false, visit, ctx};
-
-    each_controlling(index, rule, ns, kind, name, pod_labels, skip_winner, &rivals);
+    return stronger_of(by_target, first_in_run(index, rule, ns, "", "", pod_labels));
 }

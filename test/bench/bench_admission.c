@@ -3,8 +3,9 @@
  *
  *     bench_admission [VPAS]...                  in this process, default 1000 10000
  *     bench_admission api PORT VPAS              serves that many VPAs and workloads to a daemon (plain HTTP)
- *     bench_admission load PID PORT CONNECTIONS REQUESTS [handshakes]
- *                                                posts reviews to a running daemon and reads its CPU time
+ *     bench_admission load PID PORT CONNECTIONS REQUESTS [handshakes | RATE]
+ *                                                posts reviews to a running daemon and reads its CPU time;
+ *                                                as fast as it answers, or RATE per second
  *
  * The last two together measure the daemon itself, for example:
  *
@@ -13,6 +14,7 @@
  *         --tls-cert-file=certs/serverCert.pem --tls-private-key=certs/serverKey.pem 2>daemon.log &
  *     bench_admission load $! 9443 1 50000
  *     bench_admission load $! 9443 1 5000 handshakes      # a connection per request
+ *     bench_admission load $! 9443 4 20000 1000           # a steady thousand per second
  *
  * Each VPA targets a Deployment with one ReplicaSet, and recommends for two containers; the review is
  * what an API server sends for a pod of two containers.
@@ -290,14 +292,17 @@ struct load {
     struct vpa_transport *transport;
     size_t vpas, started, finished, wanted, failed;
     bool handshakes;
+    double period; /* seconds between the requests of one worker; 0: as fast as possible */
     double *latencies;
 };
 struct worker {
     struct load *load;
+    struct vpa_timer *timer;
     double began;
+    double due;
 };
 
-static void begin_request(struct worker *worker);
+static void next_request(struct worker *worker);
 
 static void on_answer(void *ctx, const struct vpa_http_result *result)
 {
@@ -310,7 +315,7 @@ static void on_answer(void *ctx, const struct vpa_http_result *result)
     if (result->status != 200 || !strstr(result->body, "\"patch\""))
         load->failed++;
     if (load->started < load->wanted)
-        begin_request(worker);
+        next_request(worker);
     else if (load->finished == load->wanted)
         vpa_loop_stop(load->loop);
 }
@@ -336,15 +341,35 @@ static void begin_request(struct worker *worker)
                         &handler);
 }
 
+static void on_due(void *ctx)
+{
+    begin_request(ctx);
+}
+
+/* At a rate the next request waits for its time; a timer is a millisecond late at most. */
+static void next_request(struct worker *worker)
+{
+    double wait;
+
+    if (worker->load->period <= 0) {
+        begin_request(worker);
+        return;
+    }
+    worker->due += worker->load->period;
+    wait = worker->due - real_seconds();
+    if (wait > 0)
+        vpa_timer_start(worker->timer, (vpa_duration)(wait * 1e9));
+    else
+        begin_request(worker);
+}
+
 /* User and system time of the process so far. */
 static double process_seconds(const char *pid)
 {
-    vpa_auto_free char *path = vpa_xprintf("/proc/%s/schedstat", pid);
-    vpa_auto_free char *tasks = vpa_xprintf("/proc/%s/stat", pid);
+    vpa_auto_free char *path = vpa_xprintf("/proc/%s/stat", pid);
     unsigned long user = 0, kernel = 0;
-    FILE *f = fopen(tasks, "r");
+    FILE *f = fopen(path, "r");
 
-    (void)path;
     if (!f)
         return 0;
     if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
@@ -386,7 +411,9 @@ static int run_load(char **argv, int argc)
     struct worker *workers = vpa_xcalloc(connections, sizeof(*workers));
 
     load.wanted = (size_t)strtoull(argv[5], NULL, 10);
-    load.handshakes = argc > 6;
+    load.handshakes = argc > 6 && strcmp(argv[6], "handshakes") == 0;
+    if (argc > 6 && !load.handshakes)
+        load.period = (double)connections / strtod(argv[6], NULL);
     load.latencies = vpa_xcalloc(SAMPLES_MAX, sizeof(*load.latencies));
     load.transport = vpa_http_client_new(
         loop,
@@ -396,7 +423,9 @@ static int run_load(char **argv, int argc)
     double cpu = process_seconds(pid), real = real_seconds();
     for (size_t i = 0; i < connections; i++) {
         workers[i].load = &load;
-        begin_request(&workers[i]);
+        workers[i].timer = vpa_timer_new(loop, on_due, &workers[i]);
+        workers[i].due = real + load.period * (double)i / (double)connections;
+        next_request(&workers[i]);
     }
     vpa_loop_run(loop);
     cpu = process_seconds(pid) - cpu;

@@ -54,10 +54,4 @@ const struct vpa_candidate *vpa_match_find(const struct vpa_match_index *index,
                                            const char *kind, const char *name,
                                            const struct vpa_labels *pod_labels);
 
-/* The others that would have controlled the pod, had the winner not been there (DECISIONS U12). Calls
- * visit for each, strongest first. */
-void vpa_match_rivals(const struct vpa_match_index *index, enum vpa_match_rule rule, const char *ns,
-                      const char *kind, const char *name, const struct vpa_labels *pod_labels,
-                      void (*visit)(void *ctx, const struct vpa_candidate *rival), void *ctx);
-
 #endif
