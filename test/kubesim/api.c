@@ -311,9 +311,11 @@ static int route(struct ctx *c)
         return -1;
     if (authorize(c) < 0)
         return -1;
-    int proxied = handle_proxy(c);
-    if (proxied)
-        return proxied;
+    int elsewhere = handle_proxy(c);
+    if (!elsewhere)
+        elsewhere = handle_generated_metrics(c);
+    if (elsewhere)
+        return elsewhere;
     if (!c->is_resource)
         return handle_nonresource(c);
     sim_lock(c);

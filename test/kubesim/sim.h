@@ -124,6 +124,7 @@ struct sim {
     struct vpa_arena arena; /* lives as long as the simulator */
     unsigned port;          /* in use */
     uint64_t service_ip;
+    unsigned generated_containers; /* per generated pod: metrics are served for them; 0 none */
 };
 
 /* ---- api.c ---- */
@@ -330,6 +331,7 @@ void controllers_stop(struct sim *sim);
 /* ---- bootstrap.c, generate.c ---- */
 int bootstrap(struct sim *sim, struct vpa_error *err);
 int generate(struct sim *sim, const char *spec, struct vpa_error *err);
+int handle_generated_metrics(struct ctx *c);
 
 /* ---- http.c ---- */
 struct http;
