@@ -30,9 +30,12 @@
  * The listed labels must be exactly the ones that differ from the reference, with exactly these
  * values; a listed case that equals the reference fails. `golden --propose` prints the lines for
  * the tagged cases that differ now: read each one before it is added. The fingerprint is of the
- * text of the case, so that a line speaks of that very input. A tagged case that is not listed
- * (another folder of vectors) passes when it equals the reference, or when the set's invariant()
- * finds no difference: there the driver checks what the decision promises instead of c->out.
+ * text of the case, so that a line speaks of that very input.
+ *
+ * A tagged case that is not listed (another folder of vectors) passes when it equals the reference, or
+ * when every difference is under a label that its decisions license and the set's invariant() finds
+ * nothing: there the driver checks what the decision promises instead of c->out. A few decisions came
+ * after the tags; touches() names the one that an untagged case meets.
  *
  * Folders. Either one folder per set with *.jsonl in it, each line a case
  *     {"id","note"?,"differs"?,"in":{...},"out":{...}}
@@ -66,11 +69,21 @@ struct golden_case {
     struct golden_run *run;
 };
 
+/* Under the decision results of these labels may differ ("*" stands for any text). */
+#define GOLDEN_LICENSED_MAX 10
+struct golden_licence {
+    const char *decision; /* NULL ends a table */
+    const char *labels[GOLDEN_LICENSED_MAX];
+};
+
 struct golden_set {
     const char *name;
     void (*run)(struct golden_case *c);
-    /* NULL: a tagged case that is not listed must equal the reference. */
+    /* NULL: a tagged case that is not listed must equal the reference. Called after run. */
     void (*invariant)(struct golden_case *c);
+    const struct golden_licence *licences; /* NULL: any label may differ in a tagged case */
+    /* The decision that an untagged case meets, NULL for none; may be NULL. */
+    const char *(*touches)(struct golden_case *c);
     void (*begin)(void); /* may be NULL: before the first case of the set */
     void (*end)(void);
 };

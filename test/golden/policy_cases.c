@@ -110,3 +110,87 @@ const char *policy_notes_text(struct golden_case *c, const struct vpa_notes *not
     vpa_json_close_object(&w);
     return take_text(c, &buf);
 }
+
+/* ---- updater.md 16.3 ---- */
+
+#define FIELDS 3
+static const char *const field_names[FIELDS] = {"target", "lowerBound", "upperBound"};
+
+static const struct vpa_resource_list *field(const struct vpa_container_recommendation *r, size_t i)
+{
+    return i == 0 ? &r->target : i == 1 ? &r->lower_bound : &r->upper_bound;
+}
+
+/* Whether a key of that field may be there. */
+static bool is_based(const struct vpa_object *vpa, const struct vpa_pod *pod, const char *container,
+                     size_t which, const char *resource)
+{
+    const struct vpa_container_recommendation *raw =
+        vpa_recommendation_find(&vpa->recommendation, container);
+    struct vpa_resources now = vpa_pod_effective_resources(pod, container);
+
+    return vpa_resource_find(raw ? field(raw, which) : &now.requests, resource) != NULL;
+}
+
+bool policy_reference_invents(const struct vpa_object *vpa, const struct vpa_pod *pod,
+                              const struct vpa_recommendation *reference)
+{
+    for (size_t i = 0; i < reference->container_count; i++) {
+        const struct vpa_container_recommendation *r = &reference->containers[i];
+        for (size_t f = 0; f < FIELDS; f++)
+            for (size_t k = 0; k < field(r, f)->count; k++)
+                if (!is_based(vpa, pod, r->container_name, f, field(r, f)->items[k].name))
+                    return true;
+    }
+    return false;
+}
+
+static void check_field(struct golden_case *c, const char *label,
+                        const struct vpa_resource_list *want, const struct vpa_resource_list *got,
+                        const char *resource, bool based)
+{
+    const struct vpa_quantity *a = vpa_resource_find(want, resource);
+    const struct vpa_quantity *b = vpa_resource_find(got, resource);
+
+    if (b && !based)
+        golden_unexpected(c, label, vpa_quantity_text(c->arena, b));
+    else if (based && (!a != !b || (a && vpa_quantity_cmp(a, b) != 0)))
+        golden_difference(c, label, a ? vpa_quantity_text(c->arena, a) : "absent",
+                          b ? vpa_quantity_text(c->arena, b) : "absent");
+}
+
+void policy_check_uninvented(struct golden_case *c, const struct vpa_object *vpa,
+                             const struct vpa_pod *pod, const struct vpa_recommendation *reference,
+                             const struct vpa_recommendation *got)
+{
+    static const char *const resources[] = {VPA_CPU, VPA_MEMORY};
+
+    if (reference->container_count != got->container_count) {
+        golden_difference(c, "16.3", golden_label(c, "%zu containers", reference->container_count),
+                          golden_label(c, "%zu containers", got->container_count));
+        return;
+    }
+    for (size_t i = 0; i < got->container_count; i++) {
+        const struct vpa_container_recommendation *r = &reference->containers[i];
+        const char *name = r->container_name;
+        for (size_t f = 0; f < FIELDS; f++)
+            for (size_t k = 0; k < VPA_COUNT(resources); k++)
+                check_field(c, golden_label(c, "16.3 %s.%s.%s", name, field_names[f], resources[k]),
+                            field(r, f), field(&got->containers[i], f), resources[k],
+                            is_based(vpa, pod, name, f, resources[k]));
+    }
+}
+
+struct vpa_recommendation policy_read_recommendation(struct golden_case *c,
+                                                     const struct vpa_json *node)
+{
+    const char *text = vpa_json_string(node);
+    struct vpa_recommendation rec = {0};
+    struct vpa_error err;
+
+    if (text && vpa_json_parse(c->arena, text, strlen(text), &node, &err) < 0)
+        unreadable(c, &err);
+    else if (node && vpa_recommendation_decode(c->arena, node, &rec, &err) < 0)
+        unreadable(c, &err);
+    return rec;
+}

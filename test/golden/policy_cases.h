@@ -24,4 +24,18 @@ const char *policy_recommendation_text(struct golden_case *c, const struct vpa_r
 /* {"container":["phrase",...]} of those that have phrases. */
 const char *policy_notes_text(struct golden_case *c, const struct vpa_notes *notes, size_t count);
 
+/*
+ * updater.md 16.3: no resource key is created that was not recommended (or, for a container without an
+ * entry, requested). invents: whether the reference's outcome has such a key. check: ours has none, and
+ * every other value is the reference's; differences go under the label "16.3".
+ */
+bool policy_reference_invents(const struct vpa_object *vpa, const struct vpa_pod *pod,
+                              const struct vpa_recommendation *reference);
+void policy_check_uninvented(struct golden_case *c, const struct vpa_object *vpa,
+                             const struct vpa_pod *pod, const struct vpa_recommendation *reference,
+                             const struct vpa_recommendation *got);
+/* A recommendation of the vectors, as text or as an object; not present when it cannot be read. */
+struct vpa_recommendation policy_read_recommendation(struct golden_case *c,
+                                                     const struct vpa_json *node);
+
 #endif

@@ -2,8 +2,8 @@
  * Runs the cases of one set and says what differs.
  *
  * A case is judged by its recorded differences: none is a pass; a case on the list of deviations
- * must differ exactly as listed; a tagged one that is not listed gets a second chance through the
- * set's invariant, unless the vectors are the ones the list was made from.
+ * must differ exactly as listed; a tagged one that is not listed may differ where its decisions
+ * license it and must hold the set's invariant, unless the vectors are the ones the list was made from.
  */
 #include "runner.h"
 
@@ -118,6 +118,46 @@ static void propose(struct golden_run *run, const struct golden_case *c)
     printf("}\n");
 }
 
+/* Whether the text is of the pattern, in which "*" stands for any text. */
+static bool is_like(const char *pattern, const char *text)
+{
+    const char *star = strchr(pattern, '*');
+
+    if (!star)
+        return strcmp(pattern, text) == 0;
+    if (strncmp(pattern, text, (size_t)(star - pattern)) != 0)
+        return false;
+    for (text += star - pattern; !is_like(star + 1, text); text++)
+        if (!*text)
+            return false;
+    return true;
+}
+
+static bool is_licensed(const struct golden_case *c, const struct golden_licence *licences,
+                        const char *touched, const char *label)
+{
+    for (; licences->decision; licences++) {
+        if (!golden_tagged(c, licences->decision) && !vpa_str_eq(licences->decision, touched))
+            continue;
+        for (size_t i = 0; i < GOLDEN_LICENSED_MAX && licences->labels[i]; i++)
+            if (is_like(licences->labels[i], label))
+                return true;
+    }
+    return false;
+}
+
+/* Drops the differences that the decisions of the case allow. */
+static void drop_licensed(struct golden_run *run, const struct golden_case *c, const char *touched)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < run->difference_count; i++)
+        if (run->set->licences &&
+            !is_licensed(c, run->set->licences, touched, run->differences[i].label))
+            run->differences[kept++] = run->differences[i];
+    run->difference_count = kept;
+}
+
 static void judge(struct golden_run *run, struct golden_case *c)
 {
     struct golden_deviation *d = golden_deviation_find(c);
@@ -141,11 +181,12 @@ static void judge(struct golden_run *run, struct golden_case *c)
         return;
     if (run->options->propose)
         propose(run, c);
-    if (!c->differs || run->ours || !run->set->invariant) {
+    const char *touched = !c->differs && run->set->touches ? run->set->touches(c) : NULL;
+    if (run->ours || !run->set->invariant || !(c->differs || touched)) {
         report(run, c, c->differs ? "tagged, not listed" : "");
         return;
     }
-    run->difference_count = 0;
+    drop_licensed(run, c, touched);
     run->counts->deviations++;
     run->set->invariant(c);
     if (run->difference_count)

@@ -158,4 +158,48 @@ static void run(struct golden_case *c)
         run_process(c);
 }
 
-const struct golden_set golden_set_capping = {.name = "capping", .run = run};
+/* Not marked in the vectors: a key that nobody recommended or requested, of a container whose status says
+ * less than its spec. */
+static const char *touches(struct golden_case *c)
+{
+    struct vpa_object vpa;
+    struct vpa_pod pod;
+
+    if (strcmp(c->file, "process") != 0 || !policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &vpa) ||
+        !policy_read_pod(c, GOLDEN_IN(c, "pod"), &pod))
+        return NULL;
+    struct vpa_recommendation reference =
+        policy_read_recommendation(c, GOLDEN_OUT(c, "recommendation"));
+    return policy_reference_invents(&vpa, &pod, &reference) ? "updater.md 16.3" : NULL;
+}
+
+static void invariant(struct golden_case *c)
+{
+    struct vpa_namespace_limits limits = {0};
+    struct vpa_object vpa;
+    struct vpa_pod pod;
+    struct vpa_capped got;
+    struct vpa_error err;
+
+    if (!policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &vpa) ||
+        !policy_read_pod(c, GOLDEN_IN(c, "pod"), &pod) ||
+        !policy_read_limits(c, GOLDEN_IN(c, "limit_ranges"), pod.meta.ns, &limits))
+        return;
+    struct vpa_recommendation reference =
+        policy_read_recommendation(c, GOLDEN_OUT(c, "recommendation"));
+    if (vpa_capping_process(c->arena, &vpa, &pod, &limits, &got, &err) < 0)
+        golden_unexpected(c, "error", err.text);
+    else
+        policy_check_uninvented(c, &vpa, &pod, &reference, &got.recommendation);
+}
+
+static const struct golden_licence licences[] = {
+    {"updater.md 16.3", {"recommendation", "annotations.*"}},
+    {NULL, {NULL}},
+};
+
+const struct golden_set golden_set_capping = {.name = "capping",
+                                              .run = run,
+                                              .invariant = invariant,
+                                              .licences = licences,
+                                              .touches = touches};

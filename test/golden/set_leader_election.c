@@ -742,5 +742,13 @@ static void run(struct golden_case *c)
         run_status(c);
 }
 
-const struct golden_set golden_set_leader_election = {
-    .name = "leader_election", .run = run, .invariant = invariant};
+/* U11: the release and what it takes, and how the process ends. */
+static const struct golden_licence licences[] = {
+    {"U11", {"requests[*", "exit.*"}},
+    {NULL, {NULL}},
+};
+
+const struct golden_set golden_set_leader_election = {.name = "leader_election",
+                                                      .run = run,
+                                                      .invariant = invariant,
+                                                      .licences = licences};

@@ -105,15 +105,22 @@ static void invariant(struct golden_case *c)
     struct vpa_object vpa;
     struct vpa_pod pod;
     struct vpa_container_plan *plans;
+    struct vpa_capped capped;
     struct vpa_error err;
 
     if (!policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &vpa) ||
         !policy_read_pod(c, GOLDEN_IN(c, "pod"), &pod) ||
         !policy_read_limits(c, GOLDEN_IN(c, "limitRanges"), pod.meta.ns, &limits))
         return;
-    if (vpa_capping_plan(c->arena, &vpa, &pod, &limits, &plans, &err) < 0) {
+    if (vpa_capping_process(c->arena, &vpa, &pod, &limits, &capped, &err) < 0 ||
+        vpa_capping_plan(c->arena, &vpa, &pod, &limits, &plans, &err) < 0) {
         golden_unexpected(c, "error", err.text);
         return;
+    }
+    if (golden_tagged(c, "updater.md 16.3")) {
+        struct vpa_recommendation reference =
+            policy_read_recommendation(c, GOLDEN_OUT(c, "processed"));
+        policy_check_uninvented(c, &vpa, &pod, &reference, &capped.recommendation);
     }
     for (size_t i = 0; i < pod.container_count; i++) {
         const char *name = pod.containers[i].name;
@@ -124,5 +131,14 @@ static void invariant(struct golden_case *c)
     }
 }
 
+static const struct golden_licence licences[] = {
+    {"updater.md 10.1", {"priority.*"}},
+    {"updater.md 16.3", {"processed", "annotations", "priority.*", "resources", "resourceAnnotations"}},
+    {NULL, {NULL}},
+};
+
 const struct golden_set golden_set_pod_recommendation_processing = {
-    .name = "pod_recommendation_processing", .run = run, .invariant = invariant};
+    .name = "pod_recommendation_processing",
+    .run = run,
+    .invariant = invariant,
+    .licences = licences};

@@ -9,12 +9,21 @@ static void run(struct golden_case *c)
     updater_priority_case(c);
 }
 
-/* A crash of the reference must be the safe outcome, which running the case has shown; the rest of
- * the tagged cases differ in numbers only. */
+/* A crash of the reference must be the safe outcome, which running the case has shown. */
 static void invariant(struct golden_case *c)
 {
-    (void)c;
+    updater_priority_invariant(c);
 }
 
+static const struct golden_licence licences[] = {
+    {"U1", {"pods[*].decision", "order", "admitted"}},
+    {"updater.md 10.1",
+     {"pods[*].resourceDiff", "pods[*].scaleUp", "pods[*].decision", "order", "admitted"}},
+    {"updater.md 16.3",
+     {"pods[*].processed", "pods[*].resourceDiff", "pods[*].outsideRecommendedRange",
+      "pods[*].scaleUp", "pods[*].decision", "order", "admitted"}},
+    {NULL, {NULL}},
+};
+
 const struct golden_set golden_set_priority = {
-    .name = "priority", .run = run, .invariant = invariant};
+    .name = "priority", .run = run, .invariant = invariant, .licences = licences};

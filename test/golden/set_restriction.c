@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "updater_case.h"
 #include "updater_priority.h"
 #include "updater_steps.h"
 
@@ -17,9 +18,11 @@ static void run(struct golden_case *c)
 
 static void invariant(struct golden_case *c)
 {
-    if (strcmp(c->file, "eviction_requirements") != 0)
+    if (strcmp(c->file, "eviction_requirements") == 0)
+        updater_priority_invariant(c);
+    else
         updater_steps_invariant(c);
 }
 
 const struct golden_set golden_set_restriction = {
-    .name = "restriction", .run = run, .invariant = invariant};
+    .name = "restriction", .run = run, .invariant = invariant, .licences = updater_licences};

@@ -146,3 +146,23 @@ const char *text_list_json(struct golden_case *c, const struct text_list *list)
     vpa_json_close_array(&w);
     return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
 }
+
+/* Passes differ in what is done to pods, not in who controls them. */
+#define DONE "passes[*].calls", "passes[*].events", "passes[*].metrics", "passes[*].took"
+#define REMEMBERED "passes[*].firstSeen*", "passes[*].infeasibleRecords"
+#define PATCH "resize", "annotations", "error", "why"
+#define STEPS "groups", "podGroup", "steps[*]", "groupsAfter"
+
+const struct golden_licence updater_licences[] = {
+    {"U1", {PATCH, STEPS}}, /* passes of a crash are not compared, those before it must be equal */
+    {"U6", {DONE, REMEMBERED, "firstSeen"}},
+    {"U7", {DONE, REMEMBERED, "steps[*]", "groupsAfter"}},
+    {"U8", {DONE, REMEMBERED, "groups", "steps[*]", "groupsAfter"}},
+    {"U19", {DONE, REMEMBERED, "passes[*].controlled", "passes[*].scaleReads"}},
+    {"S1", {DONE, PATCH}},
+    {"updater.md 8.1", {STEPS, "pods[*"}},
+    {"updater.md 15.3", {DONE, PATCH}},
+    {"updater.md 16.3", {DONE, PATCH}},
+    {"updater.md 10.1", {DONE, PATCH}},
+    {NULL, {NULL}},
+};

@@ -1,6 +1,7 @@
 /* Cases of the form of the set priority. */
 #include "updater_priority.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "updater_case.h"
@@ -9,6 +10,9 @@
 #include "vpa/policy/boost.h"
 #include "vpa/policy/priority.h"
 #include "vpa/policy/update.h"
+
+/* What the case that ran last did against a decision; NULL: nothing. */
+static const char *violation;
 
 struct priority_case {
     struct golden_case *c;
@@ -96,6 +100,36 @@ static void compare_lists(struct priority_case *p, const struct vpa_pod *pod,
                 vpa_boost_marked(&pod->meta.annotations) ? "true" : NULL);
 }
 
+/* 10.1: amounts beyond 64 bits saturate: a target above a request that is no such amount scales up, and
+ * nothing scales up without a target above its request. */
+static void check_direction(const struct vpa_pod *pod, const struct vpa_recommendation *processed,
+                            const struct vpa_priority *got)
+{
+    const struct vpa_quantity most = vpa_quantity_milli(INT64_MAX);
+    bool above = false, must = false;
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const char *name = pod->containers[i].name;
+        const struct vpa_container_recommendation *r = vpa_recommendation_find(processed, name);
+        struct vpa_resources now = vpa_pod_effective_resources(pod, name);
+
+        for (size_t k = 0; r && k < r->target.count; k++) {
+            const struct vpa_quantity *target = &r->target.items[k].quantity;
+            const struct vpa_quantity *request =
+                vpa_resource_find(&now.requests, r->target.items[k].name);
+            if (request && vpa_quantity_cmp(target, request) <= 0)
+                continue;
+            above = true;
+            must |= vpa_container_observed(pod, name) &&
+                    (!request || vpa_quantity_cmp(request, &most) < 0);
+        }
+    }
+    if (got->scale_up ? !above : must)
+        violation = "the direction of the change is wrong";
+    if (!isfinite(got->diff) || got->diff < 0)
+        violation = "the difference is no amount";
+}
+
 static void run_pod(struct priority_case *p, size_t i, const struct vpa_pod *pod,
                     const struct vpa_json *want)
 {
@@ -117,6 +151,10 @@ static void run_pod(struct priority_case *p, size_t i, const struct vpa_pod *pod
         vpa_priority_admit(pod, p->vpa, &capped.recommendation, record ? &infeasible : NULL,
                            &p->options, p->now, &candidate.priority);
 
+    if (golden_tagged(c, "updater.md 10.1"))
+        check_direction(pod, &capped.recommendation, &candidate.priority);
+    if (admission == VPA_ADMIT_ACCEPTED && !capped.recommendation.present)
+        violation = "accepted without a recommendation";
     if (want) {
         compare_processed(p, pod->meta.name, want, &capped.recommendation);
         golden_bool(c, golden_label(c, "pods[%s].outsideRecommendedRange", pod->meta.name),
@@ -172,9 +210,16 @@ void updater_priority_case(struct golden_case *c)
     };
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "pods"));
 
+    violation = NULL;
     vpa_json_foreach (node, GOLDEN_IN(c, "pods")) {
         run_pod(&p, i++, updater_case_pod(c, node), want);
         want = vpa_json_next(want);
     }
     compare_order(&p);
+}
+
+void updater_priority_invariant(struct golden_case *c)
+{
+    if (violation)
+        golden_difference(c, "decision", "kept", violation);
 }

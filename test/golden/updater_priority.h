@@ -5,5 +5,7 @@
 #include "golden.h"
 
 void updater_priority_case(struct golden_case *c);
+/* What the decisions promise of the case that ran last. */
+void updater_priority_invariant(struct golden_case *c);
 
 #endif

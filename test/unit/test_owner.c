@@ -245,7 +245,7 @@ START_TEST(finds_selectors)
 {
     struct vpa_selector selector;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text;
+    vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 4096);
     if (selectors[_i].scale)
