@@ -104,7 +104,7 @@ static char *make_priorities(const struct vpa_server_tls *o)
             vpa_buf_printf(&buf, ":+%s", names[i].name);
     vpa_buf_printf(&buf, ":-KX-ALL%s%s", ecdsa ? ":+ECDHE-ECDSA" : "", rsa ? ":+ECDHE-RSA" : "");
     vpa_buf_puts(&buf, ":-MAC-ALL:+AEAD:+SHA1:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1"
-                       ":+GROUP-SECP384R1:+GROUP-SECP521R1:%SERVER_PRECEDENCE:%NO_TICKETS");
+                       ":+GROUP-SECP384R1:+GROUP-SECP521R1:%SERVER_PRECEDENCE:%NO_TICKETS:%NO_TICKETS");
     return vpa_buf_take(&buf);
 }
 
