@@ -171,8 +171,11 @@ static void decode(struct walk *w, const struct schema *s, const struct schema *
     default:
         break;
     }
-    if (w->crd)
+    if (w->crd) {
+        if (v->type == JV_OBJ && !s->preserve)
+            decode_object(w, &(struct schema){.type = S_OBJECT}, v); /* nothing is known inside */
         return;
+    }
     switch (s->type) {
     case S_STRING:
         if (v->type != JV_STR)

@@ -78,6 +78,7 @@ struct check {
         const struct schema *schema;
         const struct jv *value;
         const char *path;
+        bool unchanged; /* a broken rule is a warning only */
         struct cel_site *next;
     } *sites, **sites_end;
 };
@@ -192,6 +193,21 @@ static void check_string(struct check *k, const struct schema *s, const struct j
                                 quoted(k->c->a, v), path_text(k), quoted(k->c->a, v)));
 }
 
+/* A string; with a format the validator names the format and Go's kind of the value. */
+static void check_text(struct check *k, const struct schema *s, const struct jv *v)
+{
+    const char *format = jv_text_at(s->raw, "format");
+
+    if (v->type == JV_STR)
+        check_string(k, s, v);
+    else if (*format && v->type == JV_NUM)
+        wrong_type(k, format, !strcmp(json_type(v), "integer") ? "int64" : "float64");
+    else if (*format && v->type == JV_BOOL)
+        wrong_type(k, format, "");
+    else
+        wrong_type(k, "string", json_type(v));
+}
+
 static void check_integer(struct check *k, const struct schema *s, const struct jv *v)
 {
     const char *format = jv_text_at(s->raw, "format");
@@ -264,24 +280,52 @@ static void check_object(struct check *k, const struct schema *s, const struct j
     }
 }
 
-static void note_rules(struct check *k, const struct schema *s, const struct jv *v)
+static void note_rules(struct check *k, const struct schema *s, const struct jv *v, bool unchanged)
 {
     if (!jv_len(jv_get(s->raw, "x-kubernetes-validations")))
         return;
     struct cel_site *site = vpa_arena_zalloc(k->c->a, sizeof(*site));
     site->schema = s;
     site->value = v;
+    site->unchanged = unchanged;
     site->path = vpa_arena_strdup(k->c->a, vpa_buf_text(&k->path));
     *k->sites_end = site;
     k->sites_end = &site->next;
+}
+
+/* The rules in what an update leaves alone. */
+static void note_unchanged(struct check *k, const struct schema *s, const struct jv *v)
+{
+    size_t len = k->path.len, i = 0;
+
+    if (v->type == JV_OBJ) {
+        jv_each(m, v)
+        {
+            const struct schema *field = schema_field(s, m->name);
+            vpa_buf_printf(&k->path, "%s%s", len ? "." : "", m->name);
+            if (field)
+                note_unchanged(k, field, m->value);
+            vpa_buf_truncate(&k->path, len);
+        }
+        note_rules(k, s, v, true);
+    } else if (v->type == JV_ARR && s->items) {
+        jv_each(m, v)
+        {
+            vpa_buf_printf(&k->path, "[%zu]", i++);
+            note_unchanged(k, s->items, m->value);
+            vpa_buf_truncate(&k->path, len);
+        }
+    }
 }
 
 static void check_value(struct check *k, const struct schema *s, const struct jv *v, const struct jv *old)
 {
     size_t len = k->path.len;
 
-    if (old && jv_equal(v, old))
+    if (old && jv_equal(v, old)) {
+        note_unchanged(k, s, v);
         return;
+    }
     if (v->type == JV_NULL && s->nullable)
         return;
     switch (s->type) {
@@ -293,7 +337,7 @@ static void check_value(struct check *k, const struct schema *s, const struct jv
             break;
         }
         check_object(k, s, v, old);
-        note_rules(k, s, v);
+        note_rules(k, s, v, false);
         break;
     case S_ARRAY:
         if (v->type != JV_ARR) {
@@ -324,10 +368,7 @@ static void check_value(struct check *k, const struct schema *s, const struct jv
             wrong_type(k, "boolean", json_type(v));
         break;
     default:
-        if (v->type == JV_STR)
-            check_string(k, s, v);
-        else
-            wrong_type(k, "string", json_type(v));
+        check_text(k, s, v);
     }
     check_enum(k, s, v);
 }
@@ -360,7 +401,9 @@ static void ask_rule(struct check *k, const struct cel_site *site, const struct 
     if (!*message)
         message = vpa_arena_printf(k->c->a, "failed rule: %s", jv_text_at(rule, "rule"));
     const char *field = vpa_arena_printf(k->c->a, "%s%s", site->path, at);
-    if (!strcmp(reason, "FieldValueRequired"))
+    if (site->unchanged)
+        quote_warning(k->c, vpa_arena_printf(k->c->a, "%s: Invalid value: %s", field, message));
+    else if (!strcmp(reason, "FieldValueRequired"))
         field_error(k->c, k->errors, reason, field, "Required value: %s", message);
     else if (!strcmp(reason, "FieldValueForbidden"))
         field_error(k->c, k->errors, reason, field, "Forbidden: %s", message);
@@ -404,7 +447,7 @@ void validate_custom(struct ctx *c, const struct restype *t, const struct jv *ol
             check_value(&k, s, v, old ? jv_get(old, "status") : NULL);
     } else {
         check_object(&k, t->schema, object, old);
-        note_rules(&k, t->schema, object);
+        note_rules(&k, t->schema, object, false);
         if (t->flags & T_SCALE)
             check_scale_path(&k, t, object);
     }

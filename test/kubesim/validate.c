@@ -104,7 +104,8 @@ static void validate_name(struct ctx *c, const struct restype *t, const char *na
         return;
     }
     if (strlen(name) > 253)
-        field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": must be no more than 253 bytes", name);
+        field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": must be no more than 253 %s", name,
+                    t->crd ? "characters" : "bytes");
     if (!dns_subdomain(name))
         field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " SUBDOMAIN, name);
 }

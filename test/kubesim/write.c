@@ -73,6 +73,11 @@ static int cannot_handle(struct ctx *c, const char *kind, const char *version, c
     return fail(c, 400, "BadRequest", "%s in version \"%s\" cannot be handled as a %s: %s", kind, version, kind, why);
 }
 
+static int by_text(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
 int decode_object(struct ctx *c, const struct schema *schema, const char *kind, struct jv *object,
                   const struct strings *duplicates, bool patched)
 {
@@ -86,6 +91,8 @@ int decode_object(struct ctx *c, const struct schema *schema, const char *kind, 
     if (duplicates)
         for (size_t i = 0; i < duplicates->count; i++)
             strings_addf(c->a, &wrong, "duplicate field \"%s\"", duplicates->items[i]);
+    if (custom && notes.unknown.count)
+        qsort(notes.unknown.items, notes.unknown.count, sizeof(*notes.unknown.items), by_text);
     for (size_t i = 0; i < notes.unknown.count; i++)
         strings_add(c->a, &wrong, notes.unknown.items[i]);
     if (!strcmp(c->field_validation, "Strict") && wrong.count) {
