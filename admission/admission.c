@@ -1,5 +1,6 @@
 #include "admission.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@
 #define RELOAD_PERIOD VPA_SECOND
 /* How often owners that were not found may be asked for again. */
 #define OWNER_PASS (10 * VPA_SECOND)
+/* Every so many of these, freed memory goes back to the system. */
+#define TRIM_PASSES 6
 #define IDLE_WAIT VPA_HOUR
 
 enum { VPAS, LIMIT_RANGES, PANIC, REFLECTOR_COUNT };
@@ -31,6 +34,7 @@ struct admission {
     struct vpa_reflector *reflectors[REFLECTOR_COUNT];
     bool publish_posted;
     struct vpa_timer *owner_timer;
+    unsigned owner_passes;
 
     struct server *server;
     struct self_test *self_test;
@@ -83,6 +87,8 @@ static void on_owner_pass(void *ctx)
     struct admission *a = ctx;
 
     vpa_owners_begin_pass(a->owners);
+    if (a->owner_passes++ % TRIM_PASSES == 0)
+        malloc_trim(0); /* lists leave behind a tenth of what we hold */
     vpa_timer_start(a->owner_timer, OWNER_PASS);
 }
 

@@ -19,6 +19,7 @@
  * Each VPA targets a Deployment with one ReplicaSet, and recommends for two containers; the review is
  * what an API server sends for a pod of two containers.
  */
+#include <dirent.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,9 +293,15 @@ struct load {
     struct vpa_transport *transport;
     size_t vpas, started, finished, wanted, failed;
     bool handshakes;
+    const char *pid;
+    double cpu_before;
+    double *cpu_each; /* with one connection: CPU time around each request */
     double period; /* seconds between the requests of one worker; 0: as fast as possible */
     double *latencies;
 };
+/* CPU time of all threads of the process so far. */
+static double process_seconds(const char *pid);
+
 struct worker {
     struct load *load;
     struct vpa_timer *timer;
@@ -311,6 +318,11 @@ static void on_answer(void *ctx, const struct vpa_http_result *result)
 
     if (load->finished < SAMPLES_MAX)
         load->latencies[load->finished] = real_seconds() - worker->began;
+    if (load->handshakes && load->finished < SAMPLES_MAX) {
+        double cpu = process_seconds(load->pid);
+        load->cpu_each[load->finished] = cpu - load->cpu_before;
+        load->cpu_before = cpu;
+    }
     load->finished++;
     if (result->status != 200 || !strstr(result->body, "\"patch\""))
         load->failed++;
@@ -363,20 +375,25 @@ static void next_request(struct worker *worker)
         begin_request(worker);
 }
 
-/* User and system time of the process so far. */
+/* As the scheduler counts it. */
 static double process_seconds(const char *pid)
 {
-    vpa_auto_free char *path = vpa_xprintf("/proc/%s/stat", pid);
-    unsigned long user = 0, kernel = 0;
-    FILE *f = fopen(path, "r");
+    vpa_auto_free char *path = vpa_xprintf("/proc/%s/task", pid);
+    DIR *tasks = opendir(path);
+    double sum = 0;
 
-    if (!f)
-        return 0;
-    if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-               &kernel) != 2)
-        user = kernel = 0;
-    fclose(f);
-    return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        vpa_auto_free char *stat = vpa_xprintf("/proc/%s/task/%s/schedstat", pid, e->d_name);
+        unsigned long long nanoseconds;
+        FILE *f = e->d_name[0] == '.' ? NULL : fopen(stat, "r");
+        if (f && fscanf(f, "%llu", &nanoseconds) == 1)
+            sum += (double)nanoseconds / 1e9;
+        if (f)
+            fclose(f);
+    }
+    if (tasks)
+        closedir(tasks);
+    return sum;
 }
 
 static void print_resident(const char *pid)
@@ -415,12 +432,15 @@ static int run_load(char **argv, int argc)
     if (argc > 6 && !load.handshakes)
         load.period = (double)connections / strtod(argv[6], NULL);
     load.latencies = vpa_xcalloc(SAMPLES_MAX, sizeof(*load.latencies));
+    load.cpu_each = vpa_xcalloc(SAMPLES_MAX, sizeof(*load.cpu_each));
+    load.pid = pid;
     load.transport = vpa_http_client_new(
         loop,
         &(struct vpa_http_client_options){
             .base_url = url, .proxy = "", .insecure = true, .no_http2 = true, .no_compression = true},
         &err);
     double cpu = process_seconds(pid), real = real_seconds();
+    load.cpu_before = cpu;
     for (size_t i = 0; i < connections; i++) {
         workers[i].load = &load;
         workers[i].timer = vpa_timer_new(loop, on_due, &workers[i]);
@@ -437,6 +457,11 @@ static int run_load(char **argv, int argc)
            connections, load.handshakes ? ", one request each" : "", (double)load.finished / real,
            cpu / (double)load.finished * 1e6, load.latencies[n / 2] * 1e6,
            load.latencies[n * 99 / 100] * 1e6, load.failed);
+    if (load.handshakes) {
+        qsort(load.cpu_each, n, sizeof(*load.cpu_each), by_value);
+        printf("  CPU per request: p10 %.0f us, p50 %.0f us\n", load.cpu_each[n / 10] * 1e6,
+               load.cpu_each[n / 2] * 1e6);
+    }
     print_resident(pid);
     return load.failed != 0;
 }
