@@ -1,12 +1,12 @@
 /*
  * A request goes through these states, each left by a callback on the loop:
  *
- *     waiting   for a token of the rate limiter, or for the pause that Retry-After asked for (timer)
- *     running   with the transport (exchange)
- *     ended     on_done, or a failure before the transport was reached (timer with delay 0)
+ *     waiting   for a token of the rate limiter, or for the pause that Retry-After asked for
+ * (timer) running   with the transport (exchange) ended     on_done, or a failure before the
+ * transport was reached (timer with delay 0)
  *
- * Repetition follows client-go: any 429 or 5xx that carries Retry-After, and for reads a lost connection;
- * at most ten times. A call whose data was already handed on is never repeated.
+ * Repetition follows client-go: any 429 or 5xx that carries Retry-After, and for reads a lost
+ * connection; at most ten times. A call whose data was already handed on is never repeated.
  */
 #include "vpa/kube/client.h"
 
@@ -81,8 +81,8 @@ struct vpa_kube_client *vpa_kube_client_new(const struct vpa_kube_client_options
     struct vpa_kube_client *client = vpa_xcalloc(1, sizeof(*client));
     client->options = *options;
     client->rate = rate;
-    client->user_agent = vpa_xstrdup(options->user_agent ? options->user_agent
-                                                         : "plumb/" PLUMB_VERSION " (linux)");
+    client->user_agent =
+        vpa_xstrdup(options->user_agent ? options->user_agent : "plumb/" PLUMB_VERSION " (linux)");
     return client;
 }
 
@@ -214,12 +214,12 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
 {
     struct vpa_kube_request *r = ctx;
     struct vpa_kube_client *client = r->client;
-    struct vpa_kube_result result = {.status_code = http->status,
-                                     .failure = http->failure,
-                                     .retry_after = http->retry_after,
-                                     .body = "",
-                                     .status = {.reason = "", .message = "", .name = "",
-                                                .group = "", .kind = "", .uid = ""}};
+    struct vpa_kube_result result = {
+        .status_code = http->status,
+        .failure = http->failure,
+        .retry_after = http->retry_after,
+        .body = "",
+        .status = {.reason = "", .message = "", .name = "", .group = "", .kind = "", .uid = ""}};
     vpa_auto_arena arena = {0};
     struct vpa_error err;
     int seconds;
@@ -283,9 +283,8 @@ static int start_exchange(struct vpa_kube_request *r)
         (struct vpa_header){"Accept", call->accept ? call->accept : "application/json"};
     if (call->body)
         headers[count++] = (struct vpa_header){"Content-Type", verbs[call->verb].content_type};
-    if (client->options.config &&
-        vpa_kube_config_headers(client->options.config, real_monotonic(), &auth, &auth_count,
-                                &r->early) < 0)
+    if (client->options.config && vpa_kube_config_headers(client->options.config, real_monotonic(),
+                                                          &auth, &auth_count, &r->early) < 0)
         return -1;
     for (size_t i = 0; i < auth_count && i < VPA_KUBE_AUTH_HEADERS_MAX; i++)
         headers[count++] = auth[i];
@@ -298,7 +297,9 @@ static int start_exchange(struct vpa_kube_request *r)
         .body = call->body,
         .body_len = call->body_len,
         .response_max = call->response_max,
-        .timeout = call->timeout ? call->timeout : streams(r) ? 0 : CALL_TIMEOUT,
+        .timeout = call->timeout ? call->timeout
+                   : streams(r)  ? 0
+                                 : CALL_TIMEOUT,
         .idle_timeout = streams(r) && !call->timeout ? STREAM_IDLE_TIMEOUT : 0,
         .watch = call->verb == VPA_KUBE_WATCH,
     };
@@ -317,10 +318,11 @@ static int start_exchange(struct vpa_kube_request *r)
 static void on_turn(void *ctx)
 {
     struct vpa_kube_request *r = ctx;
-    const struct vpa_kube_result nothing = {.failure = VPA_TRANSPORT_OTHER, .body = "",
-                                            .retry_after = -1,
-                                            .status = {.reason = "", .message = "", .name = "",
-                                                       .group = "", .kind = "", .uid = ""}};
+    const struct vpa_kube_result nothing = {
+        .failure = VPA_TRANSPORT_OTHER,
+        .body = "",
+        .retry_after = -1,
+        .status = {.reason = "", .message = "", .name = "", .group = "", .kind = "", .uid = ""}};
 
     if (!r->failed_early && start_exchange(r) == 0)
         return;
@@ -432,8 +434,7 @@ static void keep_result(struct vpa_arena *arena, const struct vpa_kube_result *i
     out->status.causes = NULL;
     if (out->status.cause_count == 0)
         return;
-    struct vpa_kube_cause *causes =
-        vpa_arena_alloc(arena, s->cause_count * sizeof(*causes));
+    struct vpa_kube_cause *causes = vpa_arena_alloc(arena, s->cause_count * sizeof(*causes));
     for (size_t i = 0; i < s->cause_count; i++)
         causes[i] = (struct vpa_kube_cause){keep(arena, s->causes[i].reason),
                                             keep(arena, s->causes[i].message),

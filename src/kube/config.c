@@ -229,8 +229,7 @@ static int refresh_exec(struct vpa_kube_config *config, struct vpa_error *err)
         return vpa_wrap(err, "getting credentials");
     set_token(config, VPA_STEAL(credential.token));
     if (credential.cert_pem && config->transport)
-        vpa_http_client_set_certificate(config->transport, credential.cert_pem,
-                                        credential.key_pem);
+        vpa_http_client_set_certificate(config->transport, credential.cert_pem, credential.key_pem);
     config->exec_valid = true;
     config->exec_expires = credential.expires;
     config->exec_expiry = credential.expiry;
@@ -244,8 +243,7 @@ void vpa_kube_config_unauthorized(struct vpa_kube_config *config)
 }
 
 int vpa_kube_config_headers(struct vpa_kube_config *config, int64_t monotonic,
-                            const struct vpa_header **headers, size_t *count,
-                            struct vpa_error *err)
+                            const struct vpa_header **headers, size_t *count, struct vpa_error *err)
 {
     size_t n = 0;
 

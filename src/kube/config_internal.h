@@ -1,4 +1,5 @@
-/* A connection configuration, shared by the parser, the credential sources and the exec plugin runner. */
+/* A connection configuration, shared by the parser, the credential sources and the exec plugin
+ * runner. */
 #ifndef VPA_KUBE_CONFIG_INTERNAL_H
 #define VPA_KUBE_CONFIG_INTERNAL_H
 

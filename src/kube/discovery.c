@@ -1,7 +1,8 @@
 /*
- * One cached document per group: its versions, preferred first, and the resources of each. Read when a
- * kind of the group is asked for: GET /apis/GROUP, then GET /apis/GROUP/VERSION for each (core: GET
- * /api/v1). What is not there is asked again in the next pass, what is there after five minutes.
+ * One cached document per group: its versions, preferred first, and the resources of each. Read
+ * when a kind of the group is asked for: GET /apis/GROUP, then GET /apis/GROUP/VERSION for each
+ * (core: GET /api/v1). What is not there is asked again in the next pass, what is there after five
+ * minutes.
  */
 #include "vpa/kube/discovery.h"
 
@@ -86,8 +87,8 @@ void vpa_discovery_begin_pass(struct vpa_discovery *d)
 static int get(struct vpa_discovery *d, const char *path, struct vpa_arena *arena,
                const struct vpa_json **root, struct vpa_error *err)
 {
-    const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = path,
-                                       .timeout = VPA_DISCOVERY_TIMEOUT};
+    const struct vpa_kube_call call = {
+        .verb = VPA_KUBE_GET, .path = path, .timeout = VPA_DISCOVERY_TIMEOUT};
     struct vpa_kube_result result;
     vpa_auto_arena text = {0};
 
@@ -123,7 +124,7 @@ static int fetch_versions(struct vpa_discovery *d, struct group *g, struct vpa_e
     if (get(d, vpa_buf_text(&path), &arena, &root, err) < 0)
         return -1;
     add_version(g, vpa_json_string(vpa_json_at(root, "preferredVersion.version")));
-    vpa_json_foreach(version, vpa_json_find(root, "versions"))
+    vpa_json_foreach (version, vpa_json_find(root, "versions"))
         add_version(g, vpa_json_string(vpa_json_find(version, "version")));
     return 0;
 }
@@ -138,9 +139,8 @@ static void add_resource(struct group *g, const char *version, const struct vpa_
         return;
     vpa_json_bool(vpa_json_find(item, "namespaced"), &namespaced);
     VPA_GROW(g->resources, g->resource_count, g->resource_capacity);
-    g->resources[g->resource_count++] =
-        (struct resource){version, vpa_arena_strdup(&g->arena, name),
-                          vpa_arena_strdup(&g->arena, kind), namespaced};
+    g->resources[g->resource_count++] = (struct resource){
+        version, vpa_arena_strdup(&g->arena, name), vpa_arena_strdup(&g->arena, kind), namespaced};
 }
 
 static int fetch_resources(struct vpa_discovery *d, struct group *g, const char *version,
@@ -157,7 +157,7 @@ static int fetch_resources(struct vpa_discovery *d, struct group *g, const char 
         vpa_buf_printf(&path, "/api/%s", version);
     if (get(d, vpa_buf_text(&path), &arena, &root, err) < 0)
         return -1;
-    vpa_json_foreach(item, vpa_json_find(root, "resources"))
+    vpa_json_foreach (item, vpa_json_find(root, "resources"))
         add_resource(g, version, item);
     return 0;
 }
@@ -246,15 +246,16 @@ static size_t collect(struct vpa_discovery *d, const struct group *g, const char
 
         for (size_t i = 0; i < g->resource_count; i++) {
             const struct resource *r = &g->resources[i];
-            if (r->version == g->versions[v] && !strchr(r->name, '/') && kind_matches(r->kind, kind))
+            if (r->version == g->versions[v] && !strchr(r->name, '/') &&
+                kind_matches(r->kind, kind))
                 last = r;
         }
         for (size_t i = 0; i < count && last; i++)
             if (strcmp(d->found[i].resource, last->name) == 0)
                 last = NULL;
         if (last)
-            d->found[count++] = (struct vpa_rest_mapping){d->found_group, last->version,
-                                                          last->name, last->kind, last->namespaced};
+            d->found[count++] = (struct vpa_rest_mapping){d->found_group, last->version, last->name,
+                                                          last->kind, last->namespaced};
     }
     return count;
 }
@@ -274,8 +275,8 @@ static char *guess_plural(const char *kind)
     return vpa_xprintf("%ss", lower);
 }
 
-/* Upstream's mapper also knows "<Kind>List" of each kind, under a guessed plural that no server has: such a
- * kind is asked for and not found, which is another answer than an unknown kind. */
+/* Upstream's mapper also knows "<Kind>List" of each kind, under a guessed plural that no server
+ * has: such a kind is asked for and not found, which is another answer than an unknown kind. */
 static size_t collect_list_kind(struct vpa_discovery *d, const struct group *g, const char *kind)
 {
     size_t len = strlen(kind);

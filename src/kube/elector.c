@@ -2,16 +2,15 @@
  * The algorithm is client-go's, kept step by step (leader-election-and-clients.md 1.4 to 1.7 of the
  * specification) because candidates of both kinds must be able to share a Lease:
  *
- *   attempt   leader with a valid record: PUT on the lease as last seen. Else, or when that fails: GET, judge,
- *             POST or PUT
- *   judge     a record that changed since the last GET restarts its clock: it is valid for its own
- *             duration from when *we* first saw it, measured monotonically. renewTime is never read
- *   acquire   attempts until one succeeds, pauses uniform in [retry, 2.2 retry]
- *   renew     rounds: attempts every retry period until one succeeds; a round longer than the renew deadline
+ *   attempt   leader with a valid record: PUT on the lease as last seen. Else, or when that fails:
+ * GET, judge, POST or PUT judge     a record that changed since the last GET restarts its clock: it
+ * is valid for its own duration from when *we* first saw it, measured monotonically. renewTime is
+ * never read acquire   attempts until one succeeds, pauses uniform in [retry, 2.2 retry] renew
+ * rounds: attempts every retry period until one succeeds; a round longer than the renew deadline
  *             means the lease is lost
  *
- * What differs: before blanking the holder on release, the record just fetched is looked at, not the
- * remembered one, so that a successor is never disturbed.
+ * What differs: before blanking the holder on release, the record just fetched is looked at, not
+ * the remembered one, so that a successor is never disturbed.
  */
 #include "vpa/kube/elector.h"
 
@@ -160,8 +159,8 @@ static void call(struct vpa_elector *e, enum step step, enum vpa_kube_verb verb,
                  size_t len)
 {
     vpa_auto_buf path = {0};
-    struct vpa_kube_call c = {.verb = verb, .body = body, .body_len = len,
-                              .timeout = e->options.renew_deadline};
+    struct vpa_kube_call c = {
+        .verb = verb, .body = body, .body_len = len, .timeout = e->options.renew_deadline};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     lease_path(e, verb == VPA_KUBE_CREATE ? NULL : e->options.name, &path);
@@ -223,9 +222,8 @@ static void attempt_failed(struct vpa_elector *e)
 {
     if (e->phase == ACQUIRING) {
         VPA_V(4, "Failed to acquire lease", VPA_KV("lock", e->options.name));
-        vpa_timer_start(e->pause,
-                        vpa_random_jitter(vpa_kube_client_random(e->options.client),
-                                          e->options.retry_period, ACQUIRE_JITTER));
+        vpa_timer_start(e->pause, vpa_random_jitter(vpa_kube_client_random(e->options.client),
+                                                    e->options.retry_period, ACQUIRE_JITTER));
         return;
     }
     e->tick += e->options.retry_period;
@@ -356,15 +354,16 @@ static void written(struct vpa_elector *e, const struct vpa_kube_result *result)
 {
     struct vpa_error err;
 
-    /* An answer that cannot be read leaves nothing to send back: the next attempt begins with a GET. */
+    /* An answer that cannot be read leaves nothing to send back: the next attempt begins with a
+     * GET. */
     if (cache_answer(e, result, &err) < 0)
         e->has_cached = false;
     observe(e, &e->written);
     attempt_succeeded(e);
 }
 
-static void release_step(struct vpa_elector *e, enum step step, const struct vpa_kube_result *result,
-                         const struct vpa_error *err)
+static void release_step(struct vpa_elector *e, enum step step,
+                         const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct vpa_error why;
 
@@ -384,8 +383,13 @@ static void release_step(struct vpa_elector *e, enum step step, const struct vpa
     }
     vpa_time now = vpa_loop_now(e->loop);
     const struct vpa_lease_spec blank = {
-        .has_holder = true, .holder = "", .has_duration = true, .duration_seconds = 1,
-        .acquire_time = now, .renew_time = now, .has_transitions = true,
+        .has_holder = true,
+        .holder = "",
+        .has_duration = true,
+        .duration_seconds = 1,
+        .acquire_time = now,
+        .renew_time = now,
+        .has_transitions = true,
         .transitions = e->cached.spec.transitions,
     };
     write_lease(e, RELEASE_PUT, &blank);

@@ -1,10 +1,11 @@
 /*
  * An event goes through a queue and then, when the writer is free, through client-go's correlator:
  *
- *     aggregate   ten different messages for one object and reason within ten minutes of each other become
+ *     aggregate   ten different messages for one object and reason within ten minutes of each other
+ * become
  *                 "(combined from similar events): ..."
- *     count       the same event again is a PATCH of the earlier object: count, lastTimestamp, message
- *     filter      25 at once, then one per 300 s for each source, object and type
+ *     count       the same event again is a PATCH of the earlier object: count, lastTimestamp,
+ * message filter      25 at once, then one per 300 s for each source, object and type
  *
  * and is written, one after the other; only transport failures are tried again.
  */
@@ -115,8 +116,8 @@ static const char *event_name(struct vpa_arena *arena, const char *object, vpa_t
                               struct vpa_random *random)
 {
     char uuid[VPA_UUID_TEXT_MAX];
-    const char *name = vpa_arena_printf(arena, "%s.%llx", object,
-                                        (unsigned long long)vpa_time_unix_nanos(now));
+    const char *name =
+        vpa_arena_printf(arena, "%s.%llx", object, (unsigned long long)vpa_time_unix_nanos(now));
 
     if (vpa_is_dns1123_subdomain(name))
         return name;
@@ -134,7 +135,8 @@ static bool knows_message(const struct similar *s, const char *message)
 
 static void aggregate(struct vpa_events *events, struct event *e)
 {
-    const char *key = vpa_arena_printf(&e->arena, "%s\n%s", object_key(&e->arena, events, e), e->reason);
+    const char *key =
+        vpa_arena_printf(&e->arena, "%s\n%s", object_key(&e->arena, events, e), e->reason);
     int64_t now = vpa_loop_monotonic(events->loop);
     struct similar *s = lru_find(&events->similar, key);
 
@@ -197,7 +199,8 @@ static bool is_spam(struct vpa_events *events, const struct event *e)
 
 /* Writing */
 
-static void encode_event(const struct vpa_events *events, const struct event *e, struct vpa_buf *buf)
+static void encode_event(const struct vpa_events *events, const struct event *e,
+                         struct vpa_buf *buf)
 {
     struct vpa_json_writer w;
 
@@ -254,7 +257,8 @@ static void encode_patch(const struct event *e, struct vpa_buf *buf)
 }
 
 static void next_event(void *ctx);
-static void on_written(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err);
+static void on_written(void *ctx, const struct vpa_kube_result *result,
+                       const struct vpa_error *err);
 
 static void write_event(struct vpa_events *events)
 {
@@ -297,9 +301,8 @@ static int handle_failure(struct vpa_events *events, const struct vpa_kube_resul
             VPA_ERROR("Server rejected event (will not retry!)", VPA_KERR(err));
         return -1;
     }
-    double part = events->tries == 1
-                      ? vpa_random_double(vpa_kube_client_random(events->client))
-                      : 1;
+    double part =
+        events->tries == 1 ? vpa_random_double(vpa_kube_client_random(events->client)) : 1;
     vpa_timer_start(events->retry, (vpa_duration)((double)TRY_PAUSE * part));
     return 0;
 }
@@ -367,9 +370,9 @@ static void record(struct vpa_events *events, const struct vpa_object_ref *objec
         return;
     struct event *e = vpa_xcalloc(1, sizeof(*e));
     struct vpa_arena *a = &e->arena;
-    e->object = (struct vpa_object_ref){keep(a, object->api_version), keep(a, object->kind),
-                                        keep(a, object->ns),          keep(a, object->name),
-                                        keep(a, object->uid), keep(a, object->resource_version)};
+    e->object = (struct vpa_object_ref){
+        keep(a, object->api_version), keep(a, object->kind), keep(a, object->ns),
+        keep(a, object->name),        keep(a, object->uid),  keep(a, object->resource_version)};
     e->type = type;
     e->reason = keep(a, reason);
     e->message = keep(a, message);

@@ -1,7 +1,8 @@
 /*
- * Credential plugins: a program prints an ExecCredential on its standard output. It runs with a closed
- * standard input, no descriptor of ours but standard error, default signals, and a time limit; while it runs
- * the loop stands still, which happens at the start and when a credential has expired.
+ * Credential plugins: a program prints an ExecCredential on its standard output. It runs with a
+ * closed standard input, no descriptor of ours but standard error, default signals, and a time
+ * limit; while it runs the loop stands still, which happens at the start and when a credential has
+ * expired.
  */
 #include "config_internal.h"
 

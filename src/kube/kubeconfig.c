@@ -1,7 +1,7 @@
 /*
- * Reading a kubeconfig: YAML to the JSON reader, the current context with its cluster and user, and the
- * checks of clientcmd with its messages. A field of a wrong type is named with its place; all complaints of
- * the checks are collected, as upstream does: one stands alone, several in brackets.
+ * Reading a kubeconfig: YAML to the JSON reader, the current context with its cluster and user, and
+ * the checks of clientcmd with its messages. A field of a wrong type is named with its place; all
+ * complaints of the checks are collected, as upstream does: one stands alone, several in brackets.
  */
 #include "config_internal.h"
 
@@ -100,8 +100,8 @@ static const char *data(struct reader *r, const struct vpa_json *object, const c
     if (!encoded)
         return NULL;
     vpa_buf_init(&decoded, VPA_PEM_MAX);
-    if (vpa_base64_decode(&decoded, encoded, strlen(encoded), NULL) < 0 || vpa_buf_failed(&decoded) ||
-        strlen(vpa_buf_text(&decoded)) != decoded.len) {
+    if (vpa_base64_decode(&decoded, encoded, strlen(encoded), NULL) < 0 ||
+        vpa_buf_failed(&decoded) || strlen(vpa_buf_text(&decoded)) != decoded.len) {
         if (!r->failed)
             vpa_fail(r->err, VPA_INVALID, "invalid configuration: %s: %s: illegal base64 data",
                      entry, field);
@@ -135,8 +135,7 @@ static const struct vpa_json *named(const struct vpa_json *list, const char *nam
                                     const char *member, bool *found)
 {
     *found = false;
-    vpa_json_foreach(item, list)
-    {
+    vpa_json_foreach (item, list) {
         if (vpa_str_eq(vpa_json_string(vpa_json_find(item, "name")), name)) {
             *found = true;
             return vpa_json_find(item, member);
@@ -202,8 +201,7 @@ static const char *const *text_list(struct reader *r, const struct vpa_json *lis
         return NULL;
     }
     const char **out = vpa_arena_zalloc(r->arena, (n + 1) * sizeof(*out));
-    vpa_json_foreach(item, list)
-    {
+    vpa_json_foreach (item, list) {
         if (!vpa_json_string(item)) {
             wrong_type(r, entry, field, item, "string");
             return NULL;
@@ -266,8 +264,7 @@ static void read_impersonation(struct reader *r, const struct vpa_json *user, co
         add_header(r, headers, &count, "Impersonate-Uid", uid);
     for (size_t i = 0; i < group_count; i++)
         add_header(r, headers, &count, "Impersonate-Group", groups[i]);
-    vpa_json_foreach(member, extra)
-    {
+    vpa_json_foreach (member, extra) {
         const char *const *values = text_list(r, member, entry, "as-user-extra", &value_count);
         for (size_t i = 0; i < value_count; i++)
             add_header(r, headers, &count, extra_header(r, vpa_json_name(member)), values[i]);
@@ -286,12 +283,12 @@ static void read_exec_env(struct reader *r, const struct vpa_json *list, struct 
         return;
     }
     struct vpa_header *env = vpa_arena_zalloc(r->arena, (n + 1) * sizeof(*env));
-    vpa_json_foreach(item, list)
-    {
+    vpa_json_foreach (item, list) {
         const char *name = text(r, item, entry, "name"), *value = text(r, item, entry, "value");
 
         if (!name)
-            complain(r, "env variable name must be specified for %s to use exec authentication plugin",
+            complain(r,
+                     "env variable name must be specified for %s to use exec authentication plugin",
                      r->user);
         else
             env[plugin->env_count++] = (struct vpa_header){name, value ? value : ""};
@@ -308,12 +305,14 @@ static void read_exec(struct reader *r, const struct vpa_json *exec, const char 
     plugin->api_version = text(r, exec, entry, "apiVersion");
     plugin->install_hint = text(r, exec, entry, "installHint");
     plugin->provide_cluster_info = flag(r, exec, entry, "provideClusterInfo");
-    plugin->args = text_list(r, vpa_json_find(exec, "args"), entry, "exec.args", &plugin->arg_count);
+    plugin->args =
+        text_list(r, vpa_json_find(exec, "args"), entry, "exec.args", &plugin->arg_count);
     read_exec_env(r, vpa_json_find(exec, "env"), plugin, entry);
     if (!plugin->command)
         complain(r, "command must be specified for %s to use exec authentication plugin", r->user);
     if (!plugin->api_version)
-        complain(r, "apiVersion must be specified for %s to use exec authentication plugin", r->user);
+        complain(r, "apiVersion must be specified for %s to use exec authentication plugin",
+                 r->user);
     else if (strcmp(plugin->api_version, "client.authentication.k8s.io/v1") != 0 &&
              strcmp(plugin->api_version, "client.authentication.k8s.io/v1beta1") != 0)
         complain(r, "exec plugin: invalid apiVersion \"%s\"", plugin->api_version);
@@ -328,7 +327,8 @@ static void read_exec(struct reader *r, const struct vpa_json *exec, const char 
     r->config->exec = plugin;
 }
 
-static void read_client_certificate(struct reader *r, const struct vpa_json *user, const char *entry)
+static void read_client_certificate(struct reader *r, const struct vpa_json *user,
+                                    const char *entry)
 {
     struct vpa_kube_config *c = r->config;
 
@@ -478,8 +478,12 @@ struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, cons
     }
     struct vpa_kube_config *config = vpa_xcalloc(1, sizeof(*config));
     struct vpa_error why;
-    struct reader r = {.config = config, .arena = &config->arena, .dir = dir, .cluster = "",
-                       .user = "", .err = &why};
+    struct reader r = {.config = config,
+                       .arena = &config->arena,
+                       .dir = dir,
+                       .cluster = "",
+                       .user = "",
+                       .err = &why};
     vpa_buf_init(&r.complaints, COMPLAINTS_MAX);
     if (read_all(&r, root) < 0) {
         if (err)

@@ -21,7 +21,8 @@ void lru_init(struct lru *lru, size_t limit, void (*free_value)(struct lru_node 
 void lru_release(struct lru *lru);
 /* The value, now the most recently used one, or NULL. */
 void *lru_find(struct lru *lru, const char *key);
-/* A zeroed value of that size (with its node) under a key that is not there; may drop the oldest. */
+/* A zeroed value of that size (with its node) under a key that is not there; may drop the oldest.
+ */
 void *lru_add(struct lru *lru, const char *key, size_t size);
 
 #endif

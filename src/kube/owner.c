@@ -1,7 +1,7 @@
 /*
- * The walk up the owners and the selector of a target, over either source of knowledge: the caches of the
- * loop, or a view. Texts of errors are upstream's, because the recommender shows them in conditions
- * (api.md 6.3 of the specification).
+ * The walk up the owners and the selector of a target, over either source of knowledge: the caches
+ * of the loop, or a view. Texts of errors are upstream's, because the recommender shows them in
+ * conditions (api.md 6.3 of the specification).
  */
 #include "vpa/kube/owner.h"
 
@@ -51,8 +51,8 @@ static bool is_node(const char *kind)
 /* Walk */
 
 /* Well-known or scalable. -1: the source cannot say. */
-static int eligible(const struct owner_source *source, const struct vpa_controller_key *k, bool *out,
-                    struct vpa_error *err)
+static int eligible(const struct owner_source *source, const struct vpa_controller_key *k,
+                    bool *out, struct vpa_error *err)
 {
     *out = vpa_is_well_known_kind(k->kind);
     if (*out || is_node(k->kind))
@@ -105,9 +105,9 @@ static int parent_of(const struct owner_source *source, const struct vpa_control
 static struct vpa_controller_key copy_key(struct vpa_arena *arena, const char *ns, const char *kind,
                                           const char *name, const char *api_version)
 {
-    return (struct vpa_controller_key){
-        vpa_arena_strdup(arena, ns), vpa_arena_strdup(arena, kind), vpa_arena_strdup(arena, name),
-        vpa_arena_strdup(arena, api_version)};
+    return (struct vpa_controller_key){vpa_arena_strdup(arena, ns), vpa_arena_strdup(arena, kind),
+                                       vpa_arena_strdup(arena, name),
+                                       vpa_arena_strdup(arena, api_version)};
 }
 
 int owner_walk(const struct owner_source *source, const struct vpa_controller_key *key,

@@ -79,8 +79,8 @@ const struct owner_entry *owner_store_find(const struct owner_store *store,
 void owner_store_publish(struct owner_store *store);
 
 /*
- * The scale of (namespace, group, kind, name) through all mappings of the kind: the first that answers. Never
- * changed once made; a refresh replaces it.
+ * The scale of (namespace, group, kind, name) through all mappings of the kind: the first that
+ * answers. Never changed once made; a refresh replaces it.
  */
 struct owner_scale {
     atomic_uint refs;
@@ -111,7 +111,7 @@ void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_versio
 struct owner_wanted {
     atomic_uint refs;
     pthread_mutex_t lock;
-    struct vpa_owners *owners; /* NULL once freed */
+    struct vpa_owners *owners;                        /* NULL once freed */
     struct vpa_controller_key keys[OWNER_WANTED_MAX]; /* heap texts */
     size_t count;
 };
@@ -134,12 +134,13 @@ struct vpa_owners {
 };
 void owners_note_change(void *ctx);
 
-/* Asks the server, pumping the loop; a new scale with one reference. NULL with err only when cancelled. */
+/* Asks the server, pumping the loop; a new scale with one reference. NULL with err only when
+ * cancelled. */
 struct owner_scale *owner_scale_fetch(struct vpa_owners *owners, const char *ns,
                                       const char *api_version, const char *kind, const char *name,
                                       struct vpa_error *err);
-/* The remembered one, asked for when unknown, due, or a negative one of an earlier pass. Borrowed until the
- * next fetch. */
+/* The remembered one, asked for when unknown, due, or a negative one of an earlier pass. Borrowed
+ * until the next fetch. */
 struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
                                     const char *api_version, const char *kind, const char *name,
                                     struct vpa_error *err);

@@ -1,8 +1,8 @@
 /*
- * Scale answers. A GET through each mapping of the kind until one answers; the result, good or bad, is
- * remembered per (namespace, group, kind, name). Good ones are fetched again after 10 to 20 minutes, bad ones
- * in the next pass (U19 of docs/compatibility.md); what nobody has read for an hour goes. Targets that
- * views need are followed: fetched again every 30 s in the background.
+ * Scale answers. A GET through each mapping of the kind until one answers; the result, good or bad,
+ * is remembered per (namespace, group, kind, name). Good ones are fetched again after 10 to 20
+ * minutes, bad ones in the next pass (U19 of docs/compatibility.md); what nobody has read for an
+ * hour goes. Targets that views need are followed: fetched again every 30 s in the background.
  *
  * Background work pumps the loop inside a callback; `busy` keeps it to one at a time.
  */
@@ -66,8 +66,8 @@ static int check_kind(const struct vpa_json *object, struct vpa_error *err)
 /* Asking */
 
 static int get_scale(struct vpa_owners *o, const struct vpa_rest_mapping *m, const char *ns,
-                     const char *name, struct vpa_arena *arena, struct vpa_scale *out,
-                     bool *absent, struct vpa_error *err)
+                     const char *name, struct vpa_arena *arena, struct vpa_scale *out, bool *absent,
+                     struct vpa_error *err)
 {
     vpa_auto_free char *group_version =
         *m->group ? vpa_xprintf("%s/%s", m->group, m->version) : vpa_xstrdup(m->version);
@@ -371,9 +371,9 @@ void owner_wanted_add(struct owner_wanted *w, const struct vpa_controller_key *k
             return;
         }
     if (w->owners && w->count < OWNER_WANTED_MAX) {
-        w->keys[w->count++] = (struct vpa_controller_key){
-            vpa_xstrdup(key->ns), vpa_xstrdup(key->kind), vpa_xstrdup(key->name),
-            vpa_xstrdup(key->api_version)};
+        w->keys[w->count++] =
+            (struct vpa_controller_key){vpa_xstrdup(key->ns), vpa_xstrdup(key->kind),
+                                        vpa_xstrdup(key->name), vpa_xstrdup(key->api_version)};
         vpa_loop_post(w->owners->loop, owner_scales_wanted, w->owners);
     }
     pthread_mutex_unlock(&w->lock);

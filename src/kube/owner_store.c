@@ -247,7 +247,8 @@ const struct owner_entry *owner_shard_find(const struct owner_shard *shard,
     return NULL;
 }
 
-/* All dirty shards in one sweep over the entries: a first publication costs no more than a later one. */
+/* All dirty shards in one sweep over the entries: a first publication costs no more than a later
+ * one. */
 void owner_store_publish(struct owner_store *store)
 {
     struct owner_shard *fresh[OWNER_SHARDS] = {0};

@@ -1,6 +1,6 @@
 /*
- * A view: references to the shards and scales of one moment. Taking one after nothing changed gives the
- * same view again.
+ * A view: references to the shards and scales of one moment. Taking one after nothing changed gives
+ * the same view again.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,8 @@ static void escape(struct vpa_buf *buf, const char *text)
 static void segment(struct vpa_buf *buf, const char *text)
 {
     vpa_buf_putc(buf, '/');
-    /* Names of Kubernetes objects may hold ':' and the like, never a lone dot: it must not climb. */
+    /* Names of Kubernetes objects may hold ':' and the like, never a lone dot: it must not climb.
+     */
     if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
         vpa_buf_printf(buf, "%s", text[1] ? "%2E%2E" : "%2E");
     else

@@ -6,15 +6,16 @@
  *     BACKOFF   waiting after trouble; ends in LIST or WATCH
  *     STOPPED   not yet started
  *
- * Which version a LIST asks for (5.2): "0" at first (any cached state will do), later the last known one,
- * and none (the newest, by quorum) once the server has called a version expired. A page that is refused as
- * expired makes the list start over without pages.
+ * Which version a LIST asks for (5.2): "0" at first (any cached state will do), later the last
+ * known one, and none (the newest, by quorum) once the server has called a version expired. A page
+ * that is refused as expired makes the list start over without pages.
  *
- * What ends a watch and what comes next (5.3) is on_watch_done. The wait between rounds doubles from 0.8 s
- * to 30 s, each drawn uniformly from [d, 2d), and starts over after two quiet minutes (5.4).
+ * What ends a watch and what comes next (5.3) is on_watch_done. The wait between rounds doubles
+ * from 0.8 s to 30 s, each drawn uniformly from [d, 2d), and starts over after two quiet minutes
+ * (5.4).
  *
- * client-go's streaming list is not used: LIST is what every server has, and its memory is bounded here by
- * the longest single object.
+ * client-go's streaming list is not used: LIST is what every server has, and its memory is bounded
+ * here by the longest single object.
  */
 #include "vpa/kube/reflector.h"
 
@@ -31,7 +32,7 @@
 /* A watch that outlives its own time-out by this much has a dead peer. */
 #define WATCH_GRACE (30 * VPA_SECOND)
 #define SHORT_WATCH VPA_SECOND
-#define SHORT_WATCHES_MAX 3 /* in a row, opened again at once */
+#define SHORT_WATCHES_MAX 3            /* in a row, opened again at once */
 #define EVENTS_PAUSE (10 * VPA_SECOND) /* watch_only, jittered by half (5.6) */
 #define CONTINUE_MAX ((size_t)64 << 10)
 #define PAGES_MAX 100000 /* of one list: 50 million objects */
@@ -49,10 +50,10 @@ struct vpa_reflector {
     bool synced;
     bool watching;
     enum version_choice choice;
-    bool unpaged;    /* the next list takes no pages */
-    bool saw_pages;  /* the very first list came back in pages */
-    char *version;   /* last known resourceVersion, "" at first */
-    char *continue_; /* token of the next page, NULL for the first */
+    bool unpaged;       /* the next list takes no pages */
+    bool saw_pages;     /* the very first list came back in pages */
+    char *version;      /* last known resourceVersion, "" at first */
+    char *continue_;    /* token of the next page, NULL for the first */
     char *list_version; /* of the list under way */
     unsigned pages;     /* of the list under way */
     char *last_error;   /* logged once until it changes */
@@ -95,8 +96,8 @@ static void back_off(struct vpa_reflector *r, bool then_watch)
         r->backoff = VPA_REFLECTOR_BACKOFF_FIRST;
     vpa_duration wait = vpa_random_jitter(vpa_kube_client_random(r->client), r->backoff, 1);
     r->backoff_used = now;
-    r->backoff = r->backoff * 2 < VPA_REFLECTOR_BACKOFF_MAX ? r->backoff * 2
-                                                            : VPA_REFLECTOR_BACKOFF_MAX;
+    r->backoff =
+        r->backoff * 2 < VPA_REFLECTOR_BACKOFF_MAX ? r->backoff * 2 : VPA_REFLECTOR_BACKOFF_MAX;
     if (r->options.watch_only)
         wait = vpa_random_jitter(vpa_kube_client_random(r->client), EVENTS_PAUSE, 0.5);
     r->phase = BACKOFF;
@@ -288,7 +289,8 @@ static void list_path(const struct vpa_reflector *r, struct vpa_buf *path)
         vpa_kube_query(path, "continue", r->continue_);
         return;
     }
-    /* A version with a limit makes the server read from its store; without pages it may use its cache. */
+    /* A version with a limit makes the server read from its store; without pages it may use its
+     * cache. */
     if (!r->unpaged && (r->choice != LAST_KNOWN || r->saw_pages))
         vpa_kube_query(path, "limit", limit);
     if (r->choice == ANY_CACHED)
@@ -355,8 +357,8 @@ static void keep_error_frame(struct vpa_reflector *r, const struct vpa_json *obj
     vpa_json_int64(vpa_json_find(object, "code"), &code);
     r->error_frame = true;
     snprintf(r->frame_reason, sizeof(r->frame_reason), "%s", reason);
-    r->frame_status = (struct vpa_kube_status){.code = (int)code, .reason = r->frame_reason,
-                                               .message = ""};
+    r->frame_status =
+        (struct vpa_kube_status){.code = (int)code, .reason = r->frame_reason, .message = ""};
     vpa_fail(err, vpa_kube_error_code((int)code, reason), "%s",
              *message ? message : "error without a message");
 }
@@ -422,7 +424,8 @@ static void watch_failed(struct vpa_reflector *r, const struct vpa_kube_status *
                                 strcmp(vpa_or_empty(status->reason), "TooManyRequests") == 0);
 
     if (status && vpa_kube_is_expired(status)) {
-        /* The list asks for the last known version as a lower bound; refused, it asks for the newest. */
+        /* The list asks for the last known version as a lower bound; refused, it asks for the
+         * newest. */
         VPA_V(4, "Watch version expired", VPA_KV("resource", r->options.name));
         back_off(r, false);
         return;
@@ -438,7 +441,8 @@ static void watch_ended(struct vpa_reflector *r)
 
     if (r->options.watch_only || (too_short && r->watch_events == 0)) {
         if (!r->options.watch_only) {
-            vpa_fail(&why, VPA_RETRY, "very short watch: it ended within a second without an event");
+            vpa_fail(&why, VPA_RETRY,
+                     "very short watch: it ended within a second without an event");
             report(r, "Watch ended with error", &why);
         }
         back_off(r, false);
@@ -475,8 +479,8 @@ static void start_watch(struct vpa_reflector *r)
     struct vpa_random *random = vpa_kube_client_random(r->client);
     int64_t seconds =
         WATCH_TIMEOUT_MIN_S + (int64_t)(vpa_random_double(random) * WATCH_TIMEOUT_SPAN_S);
-    struct vpa_kube_call call = {.verb = VPA_KUBE_WATCH, .on_data = on_data,
-                                 .on_open = on_watch_open};
+    struct vpa_kube_call call = {
+        .verb = VPA_KUBE_WATCH, .on_data = on_data, .on_open = on_watch_open};
     vpa_auto_buf path = {0};
     char text[24];
 
@@ -601,8 +605,8 @@ static bool all_synced(void *ctx)
     return !first_unsynced(ctx);
 }
 
-int vpa_reflector_wait(struct vpa_reflector *const *reflectors, size_t count,
-                       struct vpa_loop *loop, vpa_duration timeout, struct vpa_error *err)
+int vpa_reflector_wait(struct vpa_reflector *const *reflectors, size_t count, struct vpa_loop *loop,
+                       vpa_duration timeout, struct vpa_error *err)
 {
     struct sync_wait w = {reflectors, count};
 

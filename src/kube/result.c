@@ -1,7 +1,7 @@
 /*
- * What an answer that is no success means (leader-election-and-clients.md 4.4 of the specification): the
- * server's own Status when it sent one, else a generic one made of the code, the verb and the path, with
- * client-go's texts.
+ * What an answer that is no success means (leader-election-and-clients.md 4.4 of the
+ * specification): the server's own Status when it sent one, else a generic one made of the code,
+ * the verb and the path, with client-go's texts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,12 +41,12 @@ enum vpa_code vpa_kube_error_code(int http_code, const char *reason)
         const char *reason;
         enum vpa_code code;
     } by_reason[] = {
-        {"NotFound", VPA_NOT_FOUND},        {"AlreadyExists", VPA_CONFLICT},
-        {"Conflict", VPA_CONFLICT},         {"Expired", VPA_GONE},
-        {"Gone", VPA_GONE},                 {"Unauthorized", VPA_DENIED},
-        {"Forbidden", VPA_DENIED},          {"TooManyRequests", VPA_RETRY},
-        {"InternalError", VPA_RETRY},       {"ServiceUnavailable", VPA_RETRY},
-        {"Timeout", VPA_RETRY},             {"ServerTimeout", VPA_RETRY},
+        {"NotFound", VPA_NOT_FOUND},  {"AlreadyExists", VPA_CONFLICT},
+        {"Conflict", VPA_CONFLICT},   {"Expired", VPA_GONE},
+        {"Gone", VPA_GONE},           {"Unauthorized", VPA_DENIED},
+        {"Forbidden", VPA_DENIED},    {"TooManyRequests", VPA_RETRY},
+        {"InternalError", VPA_RETRY}, {"ServiceUnavailable", VPA_RETRY},
+        {"Timeout", VPA_RETRY},       {"ServerTimeout", VPA_RETRY},
     };
 
     for (size_t i = 0; reason && i < VPA_COUNT(by_reason); i++)
@@ -90,8 +90,7 @@ static void describe_path(struct vpa_arena *arena, const char *path, const char 
         return;
     /* The client of scale subresources knows no groups, and its texts show that. */
     bool scale = at + 2 < count && strcmp(parts[at + 2], "scale") == 0;
-    *resource = core || scale ? parts[at]
-                              : vpa_arena_printf(arena, "%s.%s", parts[at], parts[1]);
+    *resource = core || scale ? parts[at] : vpa_arena_printf(arena, "%s.%s", parts[at], parts[1]);
     if (at + 1 < count)
         *name = parts[at + 1];
 }
@@ -142,10 +141,11 @@ void vpa_kube_status_decode(struct vpa_arena *arena, enum vpa_kube_verb verb, co
     struct vpa_status status;
     struct vpa_slice text = {body, len < CAUSE_TEXT_MAX ? len : CAUSE_TEXT_MAX};
 
-    *out = (struct vpa_kube_status){.code = code, .reason = "", .message = "", .name = "",
-                                    .group = "", .kind = "", .uid = ""};
+    *out = (struct vpa_kube_status){
+        .code = code, .reason = "", .message = "", .name = "", .group = "", .kind = "", .uid = ""};
     if (len == 0 || vpa_json_parse(arena, body, len, &root, NULL) < 0 ||
-        vpa_status_decode(arena, root, &status, NULL) < 0 || !vpa_str_eq(status.status, "Failure")) {
+        vpa_status_decode(arena, root, &status, NULL) < 0 ||
+        !vpa_str_eq(status.status, "Failure")) {
         text = vpa_slice_trim(text);
         const char *copy = vpa_arena_strndup(arena, text.len ? text.ptr : "", text.len);
         make_generic(arena, verb, path, code, *copy ? copy : "unknown", out); /* NULs cut it off */
@@ -161,8 +161,7 @@ void vpa_kube_status_decode(struct vpa_arena *arena, enum vpa_kube_verb verb, co
     out->retry_after_seconds = status.retry_after_seconds;
     if (status.cause_count == 0)
         return;
-    struct vpa_kube_cause *causes =
-        vpa_arena_zalloc(arena, status.cause_count * sizeof(*causes));
+    struct vpa_kube_cause *causes = vpa_arena_zalloc(arena, status.cause_count * sizeof(*causes));
     for (size_t i = 0; i < status.cause_count; i++)
         causes[i] = (struct vpa_kube_cause){status.causes[i].reason, status.causes[i].message,
                                             status.causes[i].field};

@@ -1,7 +1,7 @@
 /*
- * Writer: a ticker. Each tick makes up to three tries of GET and then POST or PUT, pauses 100 and 300 ms;
- * a tick that finds the last one still at work gives that one up, which is its time limit of one interval.
- * Reader: the same three tries around one GET.
+ * Writer: a ticker. Each tick makes up to three tries of GET and then POST or PUT, pauses 100 and
+ * 300 ms; a tick that finds the last one still at work gives that one up, which is its time limit
+ * of one interval. Reader: the same three tries around one GET.
  */
 #include "vpa/kube/status_lease.h"
 

@@ -16,7 +16,8 @@
 #define SIMULATED_WAIT_MAX (50 * VPA_MILLISECOND)
 /* A real sleep is never longer, whatever is asked: curl_multi_poll takes an int of milliseconds. */
 #define REAL_WAIT_MAX (24 * VPA_HOUR)
-/* A reader that keeps meeting a writer gives up and takes what it has: the writer died in between. */
+/* A reader that keeps meeting a writer gives up and takes what it has: the writer died in between.
+ */
 #define SEQUENCE_TRIES 100000
 
 enum clock_kind { CLOCK_REAL, CLOCK_SIMULATED, CLOCK_MANUAL };
@@ -115,8 +116,7 @@ static void read_file(const struct vpa_clock_file *file, struct vpa_clock_file *
         out->virtual_base_ns = __atomic_load_n(&file->virtual_base_ns, __ATOMIC_ACQUIRE);
         out->monotonic_base_ns = __atomic_load_n(&file->monotonic_base_ns, __ATOMIC_ACQUIRE);
         __atomic_load(&file->rate, &out->rate, __ATOMIC_ACQUIRE);
-        if (before % 2 == 0 &&
-            before == __atomic_load_n(&file->generation, __ATOMIC_ACQUIRE))
+        if (before % 2 == 0 && before == __atomic_load_n(&file->generation, __ATOMIC_ACQUIRE))
             break;
     }
     if (!(out->rate >= 0) || !isfinite(out->rate))

@@ -1,11 +1,12 @@
 /*
- * curl calls back inside curl_multi_perform, where neither another request may be started nor this one
- * ended. So the curl callbacks only collect: status, headers, bytes. deliver(), posted to the loop, hands
- * them on, in order: head, data, done. A peer that sends faster than the consumer takes is paused.
+ * curl calls back inside curl_multi_perform, where neither another request may be started nor this
+ * one ended. So the curl callbacks only collect: status, headers, bytes. deliver(), posted to the
+ * loop, hands them on, in order: head, data, done. A peer that sends faster than the consumer takes
+ * is paused.
  *
- * Trust and client certificate are handed to curl as memory. Files behind them are read here, at most
- * every five minutes on the next request; a file in the middle of a rotation (missing, empty, half
- * written) changes nothing.
+ * Trust and client certificate are handed to curl as memory. Files behind them are read here, at
+ * most every five minutes on the next request; a file in the middle of a rotation (missing, empty,
+ * half written) changes nothing.
  */
 #include "vpa/net/http_client.h"
 
@@ -309,7 +310,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
     int probes = KEEPALIVE_PROBES;
-    unsigned unacknowledged_ms = (KEEPALIVE_IDLE_S + KEEPALIVE_INTERVAL_S * KEEPALIVE_PROBES) * 1000;
+    unsigned unacknowledged_ms =
+        (KEEPALIVE_IDLE_S + KEEPALIVE_INTERVAL_S * KEEPALIVE_PROBES) * 1000;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 
     (void)ctx;
@@ -496,8 +498,8 @@ static void set_method(struct vpa_exchange *x, const struct vpa_http_request *re
 static void add_header(struct vpa_exchange *x, const char *name, const char *value)
 {
     /* "Name;" is curl's way to say a header without a value; "Name:" would remove it. */
-    vpa_auto_free char *line = *value ? vpa_xprintf("%s: %s", name, value)
-                                      : vpa_xprintf("%s;", name);
+    vpa_auto_free char *line =
+        *value ? vpa_xprintf("%s: %s", name, value) : vpa_xprintf("%s;", name);
 
     x->headers = curl_slist_append(x->headers, line);
 }
@@ -539,7 +541,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->handler = *handler;
     x->retry_after = -1;
     vpa_buf_init(&x->pending, PENDING_MAX);
-    vpa_buf_init(&x->body, handler->on_data         ? VPA_HTTP_ERROR_MAX
+    vpa_buf_init(&x->body, handler->on_data        ? VPA_HTTP_ERROR_MAX
                            : request->response_max ? request->response_max
                                                    : VPA_HTTP_RESPONSE_MAX);
     x->easy = curl_easy_init();
@@ -603,8 +605,9 @@ static void client_free(struct vpa_transport *transport)
 static const struct vpa_transport_ops client_ops = {client_start, client_cancel, client_free};
 
 /*
- * Another name for SNI and verification than the host that is dialled: curl takes the name from the URL, so
- * the URL gets it, CONNECT_TO leads it back to the real host, and the Host header stays the real one.
+ * Another name for SNI and verification than the host that is dialled: curl takes the name from the
+ * URL, so the URL gets it, CONNECT_TO leads it back to the real host, and the Host header stays the
+ * real one.
  */
 static int use_server_name(struct http_client *c, const char *name, struct vpa_error *err)
 {
@@ -691,10 +694,14 @@ void vpa_http_client_set_certificate(struct vpa_transport *transport, const char
 const char *vpa_transport_failure_name(enum vpa_transport_failure failure)
 {
     static const char *const names[] = {
-        [VPA_TRANSPORT_OK] = "ok",           [VPA_TRANSPORT_REFUSED] = "connection refused",
-        [VPA_TRANSPORT_RESET] = "connection reset", [VPA_TRANSPORT_EOF] = "unexpected EOF",
-        [VPA_TRANSPORT_TIMEOUT] = "timeout", [VPA_TRANSPORT_TLS] = "TLS failure",
-        [VPA_TRANSPORT_LIMIT] = "answer too long", [VPA_TRANSPORT_STOPPED] = "stopped by the reader",
+        [VPA_TRANSPORT_OK] = "ok",
+        [VPA_TRANSPORT_REFUSED] = "connection refused",
+        [VPA_TRANSPORT_RESET] = "connection reset",
+        [VPA_TRANSPORT_EOF] = "unexpected EOF",
+        [VPA_TRANSPORT_TIMEOUT] = "timeout",
+        [VPA_TRANSPORT_TLS] = "TLS failure",
+        [VPA_TRANSPORT_LIMIT] = "answer too long",
+        [VPA_TRANSPORT_STOPPED] = "stopped by the reader",
         [VPA_TRANSPORT_OTHER] = "network failure",
     };
 

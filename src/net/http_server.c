@@ -1,13 +1,13 @@
 /*
- * A server is a listening socket and a list of generations, each a libmicrohttpd daemon without a listening
- * socket of its own: connections are accepted here and handed to the newest generation
- * (MHD_add_connection). A new certificate means a new generation; the old ones answer what is still on
- * their connections, with "Connection: close", and are stopped when the last has gone, at the latest after
- * five minutes. MHD_quiesce_daemon is not used: with epoll it can abort the process.
+ * A server is a listening socket and a list of generations, each a libmicrohttpd daemon without a
+ * listening socket of its own: connections are accepted here and handed to the newest generation
+ * (MHD_add_connection). A new certificate means a new generation; the old ones answer what is still
+ * on their connections, with "Connection: close", and are stopped when the last has gone, at the
+ * latest after five minutes. MHD_quiesce_daemon is not used: with epoll it can abort the process.
  *
- * Two ways to run. On the loop: the daemon's epoll descriptor is watched, MHD_run does the work, handlers run
- * on the loop. With threads: libmicrohttpd polls in threads of its own and a small listener thread accepts, so
- * that neither handshakes nor requests ever wait for the loop.
+ * Two ways to run. On the loop: the daemon's epoll descriptor is watched, MHD_run does the work,
+ * handlers run on the loop. With threads: libmicrohttpd polls in threads of its own and a small
+ * listener thread accepts, so that neither handshakes nor requests ever wait for the loop.
  */
 #include "vpa/net/http_server.h"
 
@@ -43,7 +43,8 @@
 #define STOP_WAIT_MS 2000
 #define STOP_POLL_MS 5
 #define HOUSEKEEPING VPA_SECOND
-/* A body that was refused is read to its end so that the answer arrives, up to so many times the limit. */
+/* A body that was refused is read to its end so that the answer arrives, up to so many times the
+ * limit. */
 #define DRAIN_FACTOR 4
 #define PAUSE_AFTER_ACCEPT_ERROR_MS 50
 
@@ -124,8 +125,8 @@ static enum MHD_Result send_response(struct exchange *x, struct MHD_Connection *
         MHD_add_response_header(mhd, "X-Content-Type-Options", "nosniff");
     if (x->too_large || atomic_load(&x->generation->retired))
         MHD_add_response_header(mhd, "Connection", "close");
-    enum MHD_Result rc = MHD_queue_response(
-        connection, response->status ? (unsigned)response->status : 500u, mhd);
+    enum MHD_Result rc =
+        MHD_queue_response(connection, response->status ? (unsigned)response->status : 500u, mhd);
     MHD_destroy_response(mhd);
     return rc;
 }
@@ -308,24 +309,21 @@ static struct MHD_Daemon *start_daemon(struct generation *g, const char *cert, c
         items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
                                              (void *)(uintptr_t)server_tls_priorities(s->tls)};
         if (server_tls_client_ca(s->tls))
-            items[n++] =
-                (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
-                                        (void *)(uintptr_t)server_tls_client_ca(s->tls)};
+            items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
+                                                 (void *)(uintptr_t)server_tls_client_ca(s->tls)};
     }
-    items[n++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, s->options.connections_max,
-                                         NULL};
+    items[n++] =
+        (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, s->options.connections_max, NULL};
     items[n++] = (struct MHD_OptionItem){
         MHD_OPTION_CONNECTION_TIMEOUT,
         (intptr_t)((s->options.idle_timeout + VPA_SECOND - 1) / VPA_SECOND), NULL};
     items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, g,
-                            /* first, so that it catches complaints about the others */
-                            MHD_OPTION_EXTERNAL_LOGGER, on_log, g,
-                            MHD_OPTION_URI_LOG_CALLBACK, on_uri, g,
-                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, g,
-                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, g,
-                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, items,
-                            MHD_OPTION_END);
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, g,
+        /* first, so that it catches complaints about the others */
+        MHD_OPTION_EXTERNAL_LOGGER, on_log, g, MHD_OPTION_URI_LOG_CALLBACK, on_uri, g,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, g, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        g, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
 }
 
 static struct generation *generation_new(struct vpa_http_server *server, const char *cert,
@@ -342,8 +340,7 @@ static struct generation *generation_new(struct vpa_http_server *server, const c
         return NULL;
     }
     if (server->options.threads == 0) {
-        const union MHD_DaemonInfo *info =
-            MHD_get_daemon_info(g->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+        const union MHD_DaemonInfo *info = MHD_get_daemon_info(g->daemon, MHD_DAEMON_INFO_EPOLL_FD);
         g->watch = vpa_watch_new(server->loop, info->epoll_fd, false, run_mhd, g);
     }
     return g;
@@ -398,8 +395,8 @@ static bool accept_one(struct vpa_http_server *server)
     struct sockaddr_storage address;
     socklen_t len = sizeof(address);
     int on = 1;
-    int fd = accept4(server->listen_fd, (struct sockaddr *)&address, &len,
-                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd =
+        accept4(server->listen_fd, (struct sockaddr *)&address, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
         return errno == EINTR || errno == ECONNABORTED;
@@ -508,9 +505,8 @@ static int open_listener(struct vpa_http_server *server, const char *address, st
     struct sockaddr_storage bound;
     socklen_t len = sizeof(bound);
     getsockname(server->listen_fd, (struct sockaddr *)&bound, &len);
-    server->port = ntohs(bound.ss_family == AF_INET6
-                             ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                             : ((struct sockaddr_in *)&bound)->sin_port);
+    server->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                                     : ((struct sockaddr_in *)&bound)->sin_port);
     return 0;
 }
 

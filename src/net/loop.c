@@ -1,13 +1,14 @@
 /*
- * The loop knows four kinds of work: posted calls, timers that are due, descriptors that are ready, and
- * curl transfers. dispatch_one() runs exactly one piece, so that a callback may pump the loop again
- * (vpa_loop_wait) without anything being run twice or lost: each piece is taken off its queue before its
- * callback starts. gather() asks the kernel, through curl_multi_poll, for more.
+ * The loop knows four kinds of work: posted calls, timers that are due, descriptors that are ready,
+ * and curl transfers. dispatch_one() runs exactly one piece, so that a callback may pump the loop
+ * again (vpa_loop_wait) without anything being run twice or lost: each piece is taken off its queue
+ * before its callback starts. gather() asks the kernel, through curl_multi_poll, for more.
  *
- * curl's own callbacks run inside curl_multi_perform and therefore only collect; the HTTP client posts
- * the delivery.
+ * curl's own callbacks run inside curl_multi_perform and therefore only collect; the HTTP client
+ * posts the delivery.
  *
- * With a manual clock nothing waits: when gather() finds nothing, the clock is set to the next timer.
+ * With a manual clock nothing waits: when gather() finds nothing, the clock is set to the next
+ * timer.
  */
 #include "loop_internal.h"
 
@@ -25,7 +26,8 @@
 /* Descriptors are asked at least after so many pieces of work, so that none starves. */
 #define FAIRNESS 64
 #define WATCHES_MAX 64
-/* Real transfers under a manual clock (tests with a real server) get so long before the clock jumps. */
+/* Real transfers under a manual clock (tests with a real server) get so long before the clock
+ * jumps. */
 #define MANUAL_TRANSFER_WAIT_MS 10
 
 struct vpa_timer {
@@ -193,8 +195,7 @@ static void heap_settle(struct vpa_loop *loop, size_t i, struct vpa_timer *timer
 
         if (child >= loop->timer_count)
             break;
-        if (child + 1 < loop->timer_count &&
-            timer_before(loop->heap[child + 1], loop->heap[child]))
+        if (child + 1 < loop->timer_count && timer_before(loop->heap[child + 1], loop->heap[child]))
             child++;
         if (!timer_before(loop->heap[child], timer))
             break;
@@ -273,7 +274,8 @@ static bool run_timer(struct vpa_loop *loop)
 
 /* Watched descriptors */
 
-struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, bool write, vpa_loop_fn fn, void *ctx)
+struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, bool write, vpa_loop_fn fn,
+                                void *ctx)
 {
     struct vpa_watch *watch = vpa_xcalloc(1, sizeof(*watch));
 
@@ -382,9 +384,8 @@ static void gather(struct vpa_loop *loop, int timeout_ms)
         timeout_ms = 0;
     for (size_t i = 0; i < count; i++) {
         polled[i] = loop->watches[i];
-        fds[i] = (struct curl_waitfd){.fd = polled[i]->fd,
-                                      .events = polled[i]->write ? CURL_WAIT_POLLOUT
-                                                                 : CURL_WAIT_POLLIN};
+        fds[i] = (struct curl_waitfd){
+            .fd = polled[i]->fd, .events = polled[i]->write ? CURL_WAIT_POLLOUT : CURL_WAIT_POLLIN};
     }
     curl_multi_poll(loop->multi, fds, (unsigned)count, timeout_ms, NULL);
     for (size_t i = 0; i < count; i++)

@@ -1,7 +1,8 @@
 /*
- * The server callback runs inside start, so requests are seen in the order they are made. What it answers
- * is kept as a script of deliveries (head, pieces, end) that the loop plays: at once through posted calls, or
- * after the delay through a timer. Streams append to the same script later.
+ * The server callback runs inside start, so requests are seen in the order they are made. What it
+ * answers is kept as a script of deliveries (head, pieces, end) that the loop plays: at once
+ * through posted calls, or after the delay through a timer. Streams append to the same script
+ * later.
  */
 #include "vpa/net/memory_transport.h"
 
@@ -234,8 +235,7 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
     struct vpa_memory_reply reply = {.exchange = x};
     const char *mark = strchr(request->target, '?');
     size_t path_len = mark ? (size_t)(mark - request->target) : strlen(request->target);
-    vpa_auto_free char *body =
-        request->body ? vpa_xmalloc(request->body_len + 1) : vpa_xstrdup("");
+    vpa_auto_free char *body = request->body ? vpa_xmalloc(request->body_len + 1) : vpa_xstrdup("");
     vpa_auto_buf path = {0};
 
     if (request->body) {
@@ -249,7 +249,7 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
     x->retry_after = -1;
     x->idle_timeout = request->idle_timeout;
     vpa_buf_init(&x->out, STREAM_MAX);
-    vpa_buf_init(&x->body, handler->on_data         ? VPA_HTTP_ERROR_MAX
+    vpa_buf_init(&x->body, handler->on_data        ? VPA_HTTP_ERROR_MAX
                            : request->response_max ? request->response_max
                                                    : VPA_HTTP_RESPONSE_MAX);
     x->delay = vpa_timer_new(t->loop, on_delay, x);
@@ -278,7 +278,8 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
         x->status = 404;
     if (!x->stream)
         x->ended = true;
-    /* The limit first: of a limit and an answer at the same instant, the limit wins as in client-go. */
+    /* The limit first: of a limit and an answer at the same instant, the limit wins as in
+     * client-go. */
     if (request->timeout > 0)
         vpa_timer_start(x->timeout, request->timeout);
     if (x->idle_timeout > 0)

@@ -1,7 +1,8 @@
 /*
- * Go's cipher suite names to a GnuTLS priority text. GnuTLS chooses key exchange and cipher apart from each
- * other, so what is allowed is every named key exchange with every named cipher. TLS 1.3 shares the AEAD
- * ciphers with TLS 1.2: a list without any of them keeps all three, else no client of TLS 1.3 could connect.
+ * Go's cipher suite names to a GnuTLS priority text. GnuTLS chooses key exchange and cipher apart
+ * from each other, so what is allowed is every named key exchange with every named cipher. TLS 1.3
+ * shares the AEAD ciphers with TLS 1.2: a list without any of them keeps all three, else no client
+ * of TLS 1.3 could connect.
  */
 #include "server_tls.h"
 
@@ -103,8 +104,9 @@ static char *make_priorities(const struct vpa_server_tls *o)
         if (ciphers & names[i].bit)
             vpa_buf_printf(&buf, ":+%s", names[i].name);
     vpa_buf_printf(&buf, ":-KX-ALL%s%s", ecdsa ? ":+ECDHE-ECDSA" : "", rsa ? ":+ECDHE-RSA" : "");
-    vpa_buf_puts(&buf, ":-MAC-ALL:+AEAD:+SHA1:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1"
-                       ":+GROUP-SECP384R1:+GROUP-SECP521R1:%SERVER_PRECEDENCE:%NO_TICKETS:%NO_TICKETS");
+    vpa_buf_puts(&buf,
+                 ":-MAC-ALL:+AEAD:+SHA1:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1"
+                 ":+GROUP-SECP384R1:+GROUP-SECP521R1:%SERVER_PRECEDENCE:%NO_TICKETS:%NO_TICKETS");
     return vpa_buf_take(&buf);
 }
 

@@ -143,8 +143,8 @@ static bool set_basics(X509 *cert, EVP_PKEY *key, const char *common_name)
     bool ok = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
     BN_free(number);
     return ok && X509_set_version(cert, X509_VERSION_3) && X509_set_pubkey(cert, key) &&
-           X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
-                                      (const unsigned char *)common_name, -1, -1, 0);
+           X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, (const unsigned char *)common_name,
+                                      -1, -1, 0);
 }
 
 int vpa_tls_create_ca(const char *common_name, vpa_time now, vpa_duration lifetime,
@@ -183,9 +183,8 @@ static int alternative_names(const char *const *names, size_t count, struct vpa_
 }
 
 int vpa_tls_create_certificate(const struct vpa_tls_pair *ca, const char *const *names,
-                               size_t name_count, bool client, vpa_time now,
-                               vpa_duration lifetime, struct vpa_tls_pair *out,
-                               struct vpa_error *err)
+                               size_t name_count, bool client, vpa_time now, vpa_duration lifetime,
+                               struct vpa_tls_pair *out, struct vpa_error *err)
 {
     auto_x509 *issuer = read_certificate(ca->cert_pem);
     auto_key *issuer_key = read_key(ca->key_pem);

@@ -1,4 +1,5 @@
-/* kubeconfig texts: refused with a text, or giving a server URL, headers without line ends and options. */
+/* kubeconfig texts: refused with a text, or giving a server URL, headers without line ends and
+ * options. */
 #include "fuzz.h"
 #include "vpa/kube/config.h"
 

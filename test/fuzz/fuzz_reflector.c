@@ -1,6 +1,7 @@
 /*
- * A whole reflector: the input up to its first NUL answers the LIST, what follows is sent on the WATCH. Begin
- * comes before objects, an end only after a list that was whole; nothing else is promised to hostile servers.
+ * A whole reflector: the input up to its first NUL answers the LIST, what follows is sent on the
+ * WATCH. Begin comes before objects, an end only after a list that was whole; nothing else is
+ * promised to hostile servers.
  */
 #include <unistd.h>
 #include <fcntl.h>

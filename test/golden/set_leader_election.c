@@ -1,10 +1,11 @@
 /*
- * Leases of the leader and of the webhook's status: the elector and the status lease against a scripted
- * server in memory, in virtual time.
+ * Leases of the leader and of the webhook's status: the elector and the status lease against a
+ * scripted server in memory, in virtual time.
  *
- * The leader's vectors were taken in real time from a real process, so what is compared is the sequence of
- * phases: consecutive requests of the same method, code and body count as one, and their number may differ
- * by two where it depends on the clock (by any where waiting is jittered). The status lease is exact.
+ * The leader's vectors were taken in real time from a real process, so what is compared is the
+ * sequence of phases: consecutive requests of the same method, code and body count as one, and
+ * their number may differ by two where it depends on the clock (by any where waiting is jittered).
+ * The status lease is exact.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,8 @@ static void put_server_value(struct vpa_json_writer *out, const struct vpa_json 
     char time[VPA_TIME_TEXT_MAX];
 
     if (text && vpa_str_starts_with(text, "now")) {
-        vpa_time_format_micro(vpa_time_add(w.start, strtoll(text + 3, NULL, 10) * VPA_SECOND), time);
+        vpa_time_format_micro(vpa_time_add(w.start, strtoll(text + 3, NULL, 10) * VPA_SECOND),
+                              time);
         vpa_json_put_string(out, time);
     } else {
         vpa_json_put_node(out, node);
@@ -75,7 +77,7 @@ static void put_server_value(struct vpa_json_writer *out, const struct vpa_json 
 static void put_metadata(struct vpa_json_writer *out, const struct vpa_json *metadata)
 {
     vpa_json_open_object(out);
-    vpa_json_foreach(member, metadata) {
+    vpa_json_foreach (member, metadata) {
         const char *name = vpa_json_name(member);
         if (strcmp(name, "resourceVersion") == 0 || strcmp(name, "uid") == 0)
             continue;
@@ -105,7 +107,7 @@ static const char *lease_text(bool heartbeat)
     put_metadata(&out, vpa_json_find(w.lease, "metadata"));
     vpa_json_key(&out, "spec");
     vpa_json_open_object(&out);
-    vpa_json_foreach(member, vpa_json_find(w.lease, "spec")) {
+    vpa_json_foreach (member, vpa_json_find(w.lease, "spec")) {
         vpa_json_key(&out, vpa_json_name(member));
         if (heartbeat && strcmp(vpa_json_name(member), "renewTime") == 0)
             vpa_json_put_string(&out, renewed);
@@ -152,14 +154,15 @@ static void create_lease(struct vpa_memory_reply *r, struct request *q)
     vpa_buf_init(&buf, 1 << 20);
     if (w.exists) {
         q->code = 409;
-        vpa_memory_reply_status(r, 409, "AlreadyExists", "leases.coordination.k8s.io already exists");
+        vpa_memory_reply_status(r, 409, "AlreadyExists",
+                                "leases.coordination.k8s.io already exists");
         return;
     }
     vpa_json_writer_init(&out, &buf);
     vpa_json_open_object(&out);
     vpa_json_key(&out, "metadata");
     vpa_json_open_object(&out);
-    vpa_json_foreach(member, vpa_json_find(given, "metadata")) {
+    vpa_json_foreach (member, vpa_json_find(given, "metadata")) {
         vpa_json_key(&out, vpa_json_name(member));
         vpa_json_put_node(&out, member);
     }
@@ -169,8 +172,7 @@ static void create_lease(struct vpa_memory_reply *r, struct request *q)
     vpa_json_put_node(&out, vpa_json_find(given, "spec"));
     vpa_json_close_object(&out);
     store(vpa_buf_text(&buf));
-    w.uid = w.leader ? "lease-uid"
-                     : vpa_arena_printf(w.c->arena, "uid-%lld", (long long)w.version);
+    w.uid = w.leader ? "lease-uid" : vpa_arena_printf(w.c->arena, "uid-%lld", (long long)w.version);
     answer(r, q, 201, lease_text(false));
 }
 
@@ -195,7 +197,8 @@ static void get_lease(struct vpa_memory_reply *r, struct request *q)
     vpa_json_bool(vpa_json_at(w.c->in, "server.heartbeat"), &heartbeat);
     if (!w.exists) {
         const char *name = strrchr(q->path, '/') + 1;
-        answer(r, q, 404, vpa_arena_printf(w.c->arena, "leases.coordination.k8s.io \"%s\" not found", name));
+        answer(r, q, 404,
+               vpa_arena_printf(w.c->arena, "leases.coordination.k8s.io \"%s\" not found", name));
         return;
     }
     if (heartbeat)
@@ -213,24 +216,25 @@ static bool leader_rules(struct vpa_memory_reply *r, struct request *q)
 {
     int number = w.method_counts[method_index(q->method)];
 
-    vpa_json_foreach(rule, vpa_json_at(w.c->in, "server.rules")) {
+    vpa_json_foreach (rule, vpa_json_at(w.c->in, "server.rules")) {
         int64_t from = 1, to = INT64_MAX, code = 0;
         bool drop = false;
         const char *thief = vpa_json_string(vpa_json_find(rule, "steal"));
 
         vpa_json_int64(vpa_json_find(rule, "from"), &from);
         vpa_json_int64(vpa_json_find(rule, "to"), &to);
-        if (!vpa_str_eq(vpa_json_string(vpa_json_find(rule, "method")), q->method) || number < from ||
-            number > to)
+        if (!vpa_str_eq(vpa_json_string(vpa_json_find(rule, "method")), q->method) ||
+            number < from || number > to)
             continue;
         vpa_json_bool(vpa_json_find(rule, "delete"), &drop);
         if (drop)
             w.exists = false;
         if (thief)
-            store(vpa_arena_printf(w.c->arena,
-                                   "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"holderIdentity\":\"%s\","
-                                   "\"leaseDurationSeconds\":15,\"renewTime\":\"now+1\"}}",
-                                   thief));
+            store(vpa_arena_printf(
+                w.c->arena,
+                "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"holderIdentity\":\"%s\","
+                "\"leaseDurationSeconds\":15,\"renewTime\":\"now+1\"}}",
+                thief));
         if (vpa_json_int64(vpa_json_find(rule, "code"), &code)) {
             answer(r, q, (int)code, "scripted");
             return true;
@@ -245,7 +249,7 @@ static const struct vpa_json *status_rules(void)
     const struct vpa_json *current = NULL;
     int64_t from;
 
-    vpa_json_foreach(rule, GOLDEN_IN(w.c, "rules"))
+    vpa_json_foreach (rule, GOLDEN_IN(w.c, "rules"))
         if (vpa_json_int64(vpa_json_find(rule, "from_ms"), &from) &&
             from * VPA_MILLISECOND <= vpa_loop_monotonic(w.loop))
             current = rule;
@@ -258,8 +262,8 @@ static const char *fault_message(int code, const char *path)
 
     switch (code) {
     case 403:
-        return vpa_arena_printf(w.c->arena,
-                                "leases.coordination.k8s.io \"%s\" is forbidden: denied by test", name);
+        return vpa_arena_printf(
+            w.c->arena, "leases.coordination.k8s.io \"%s\" is forbidden: denied by test", name);
     case 404:
         return vpa_arena_printf(w.c->arena, "leases.coordination.k8s.io \"%s\" not found", name);
     case 409:
@@ -275,7 +279,7 @@ static bool status_faults(struct vpa_memory_reply *r, struct request *q)
 {
     size_t i = 0;
 
-    vpa_json_foreach(latency, vpa_json_find(status_rules(), "latency")) {
+    vpa_json_foreach (latency, vpa_json_find(status_rules(), "latency")) {
         int64_t ms = 0;
         if (vpa_str_eq(vpa_json_string(vpa_json_find(latency, "method")), q->method) &&
             strstr(q->path, vpa_json_string(vpa_json_find(latency, "path"))) &&
@@ -288,7 +292,7 @@ static bool status_faults(struct vpa_memory_reply *r, struct request *q)
             break;
         }
     }
-    vpa_json_foreach(fault, vpa_json_find(status_rules(), "faults")) {
+    vpa_json_foreach (fault, vpa_json_find(status_rules(), "faults")) {
         int64_t code = 0, times = 0;
         int *used = &w.fault_counts[i++ % VPA_COUNT(w.fault_counts)];
 
@@ -328,7 +332,8 @@ static void serve(void *ctx, const struct vpa_memory_request *seen, struct vpa_m
     };
     w.method_counts[method_index(q->method)]++;
     vpa_memory_reply_on_abandoned(r, on_abandoned, q);
-    if (w.leader) /* answers take time, so that acquiring and renewing happen at different instants */
+    if (w.leader) /* answers take time, so that acquiring and renewing happen at different instants
+                   */
         vpa_memory_reply_delay(r, VPA_MILLISECOND);
     if (w.leader ? leader_rules(r, q) : status_faults(r, q))
         return;
@@ -342,7 +347,8 @@ static void serve(void *ctx, const struct vpa_memory_request *seen, struct vpa_m
 
 /* Common */
 
-static void open_world(struct golden_case *c, vpa_time start, bool leader, const struct vpa_json *lease)
+static void open_world(struct golden_case *c, vpa_time start, bool leader,
+                       const struct vpa_json *lease)
 {
     struct vpa_kube_client_options options = {.qps = -1};
     bool has_uid;
@@ -375,7 +381,7 @@ static void open_world(struct golden_case *c, vpa_time start, bool leader, const
         vpa_json_open_object(&out);
         vpa_json_key(&out, "metadata");
         vpa_json_open_object(&out);
-        vpa_json_foreach(member, vpa_json_find(lease, "metadata")) {
+        vpa_json_foreach (member, vpa_json_find(lease, "metadata")) {
             vpa_json_key(&out, vpa_json_name(member));
             vpa_json_put_node(&out, member);
         }
@@ -406,7 +412,7 @@ static void put_normal(struct vpa_json_writer *out, const struct vpa_json *node,
 
     if (vpa_json_is_object(node)) {
         vpa_json_open_object(out);
-        vpa_json_foreach(member, node) {
+        vpa_json_foreach (member, node) {
             vpa_json_key(out, vpa_json_name(member));
             put_normal(out, member, vpa_json_name(member));
         }
@@ -459,8 +465,8 @@ static const char *wanted_text(const struct vpa_json *r)
     return vpa_arena_strdup(w.c->arena, vpa_buf_text(&buf));
 }
 
-/* The members of metadata come in the server's order: compared as values, written in the wanted order when
- * equal. */
+/* The members of metadata come in the server's order: compared as values, written in the wanted
+ * order when equal. */
 static const char *got_text(const struct request *q, const struct vpa_json *wanted)
 {
     struct vpa_json_writer out;
@@ -477,7 +483,7 @@ static const char *got_text(const struct request *q, const struct vpa_json *want
         put_normal(&out, root, NULL);
     }
     vpa_buf_printf(&buf, "%s %s %d %d ", q->method, q->path, q->code, acquire);
-    vpa_json_foreach(r, wanted) {
+    vpa_json_foreach (r, wanted) {
         const struct vpa_json *want = vpa_json_find(r, "body");
         if (q->body && want && vpa_json_equal(want, parse(vpa_buf_text(&body)))) {
             vpa_json_writer_init(&out, &buf);
@@ -492,15 +498,14 @@ static const char *got_text(const struct request *q, const struct vpa_json *want
 static void compare_phases(struct golden_case *c)
 {
     const struct vpa_json *wanted = GOLDEN_OUT(c, "requests");
-    struct phase *want =
-        vpa_arena_zalloc(c->arena, (vpa_json_count(wanted) + 1) * sizeof(*want));
+    struct phase *want = vpa_arena_zalloc(c->arena, (vpa_json_count(wanted) + 1) * sizeof(*want));
     struct phase *got = vpa_arena_zalloc(c->arena, (w.count + 1) * sizeof(*got));
     size_t want_count = 0, got_count = 0;
     vpa_auto_buf a = {0}, b = {0};
 
     vpa_buf_init(&a, 1 << 20);
     vpa_buf_init(&b, 1 << 20);
-    vpa_json_foreach(r, wanted)
+    vpa_json_foreach (r, wanted)
         want_count = add_phase(want, want_count, wanted_text(r));
     for (size_t i = 0; i < w.count; i++)
         got_count = add_phase(got, got_count, got_text(&w.requests[i], wanted));
@@ -555,7 +560,7 @@ static void read_flags(struct golden_case *c, struct flags *f)
                                     .retry_period = 2 * VPA_SECOND,
                                     .on_started = on_started,
                                     .on_lost = on_lost}};
-    vpa_json_foreach(node, GOLDEN_IN(c, "flags")) {
+    vpa_json_foreach (node, GOLDEN_IN(c, "flags")) {
         const char *flag = vpa_json_string(node), *value = strchr(flag, '=') + 1;
         struct vpa_error err;
         vpa_duration d = 0;
@@ -580,7 +585,8 @@ static void read_flags(struct golden_case *c, struct flags *f)
     }
 }
 
-/* Exit as the daemons have it: 1 for a lock type, 2 for durations, 255 for a lost lease, 0 after SIGTERM. */
+/* Exit as the daemons have it: 1 for a lock type, 2 for durations, 255 for a lost lease, 0 after
+ * SIGTERM. */
 static void compare_exit(struct golden_case *c, int code, const char *text)
 {
     const struct vpa_json *want = GOLDEN_OUT(c, "exit");
@@ -662,8 +668,10 @@ static void invariant(struct golden_case *c)
 static void compare_request(struct golden_case *c, size_t i, const struct vpa_json *want,
                             const struct request *q)
 {
-    golden_int(c, golden_label(c, "requests[%zu].at_ms", i), vpa_json_find(want, "at_ms"), q->at_ms);
-    golden_text(c, golden_label(c, "requests[%zu].method", i), vpa_json_find(want, "method"), q->method);
+    golden_int(c, golden_label(c, "requests[%zu].at_ms", i), vpa_json_find(want, "at_ms"),
+               q->at_ms);
+    golden_text(c, golden_label(c, "requests[%zu].method", i), vpa_json_find(want, "method"),
+                q->method);
     golden_text(c, golden_label(c, "requests[%zu].path", i), vpa_json_find(want, "path"), q->path);
     golden_int(c, golden_label(c, "requests[%zu].code", i), vpa_json_find(want, "code"),
                q->abandoned ? 0 : q->code);
@@ -675,8 +683,8 @@ static void check(struct golden_case *c, size_t i, const struct vpa_json *want)
     vpa_duration timeout = golden_in_int(c, "timeout_ms") * VPA_MILLISECOND;
     struct vpa_error err;
     bool valid = false;
-    int rc = vpa_status_lease_check(w.client, golden_in_text(c, "namespace"), golden_in_text(c, "name"),
-                                    timeout, &valid, &err);
+    int rc = vpa_status_lease_check(w.client, golden_in_text(c, "namespace"),
+                                    golden_in_text(c, "name"), timeout, &valid, &err);
 
     golden_bool(c, golden_label(c, "checks[%zu].valid", i), vpa_json_find(want, "valid"), valid);
     golden_text(c, golden_label(c, "checks[%zu].error", i), vpa_json_find(want, "error"),
@@ -714,7 +722,7 @@ static void run_status(struct golden_case *c)
         writer = vpa_status_writer_new(&options);
         vpa_status_writer_start(writer);
     }
-    vpa_json_foreach(node, GOLDEN_IN(c, "check_ms")) {
+    vpa_json_foreach (node, GOLDEN_IN(c, "check_ms")) {
         vpa_json_int64(node, &at);
         pump_until(at);
         check(c, i++, want);
@@ -723,7 +731,7 @@ static void run_status(struct golden_case *c)
     pump_until(golden_in_int(c, "run_ms"));
     vpa_status_writer_free(writer);
     i = 0;
-    vpa_json_foreach(request, GOLDEN_OUT(c, "requests")) {
+    vpa_json_foreach (request, GOLDEN_OUT(c, "requests")) {
         if (i < w.count)
             compare_request(c, i, request, &w.requests[i]);
         i++;
@@ -748,7 +756,5 @@ static const struct golden_licence licences[] = {
     {NULL, {NULL}},
 };
 
-const struct golden_set golden_set_leader_election = {.name = "leader_election",
-                                                      .run = run,
-                                                      .invariant = invariant,
-                                                      .licences = licences};
+const struct golden_set golden_set_leader_election = {
+    .name = "leader_election", .run = run, .invariant = invariant, .licences = licences};

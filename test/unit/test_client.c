@@ -1,4 +1,5 @@
-/* Kubernetes client over the in-memory transport: paths, headers, results, repetition, rate limit. */
+/* Kubernetes client over the in-memory transport: paths, headers, results, repetition, rate limit.
+ */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +64,12 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void make_client(double qps, int64_t burst)
 {
-    const struct vpa_kube_client_options options = {
-        .loop = loop, .transport = transport, .random = &rnd, .user_agent = "vpa-test/1",
-        .qps = qps, .burst = burst};
+    const struct vpa_kube_client_options options = {.loop = loop,
+                                                    .transport = transport,
+                                                    .random = &rnd,
+                                                    .user_agent = "vpa-test/1",
+                                                    .qps = qps,
+                                                    .burst = burst};
     struct vpa_error err;
 
     vpa_kube_client_free(client);
@@ -181,8 +185,7 @@ static const struct {
      VPA_NOT_FOUND, "pods \"x\" not found", "NotFound"},
     {404, NULL, NULL, "404 page not found\n", VPA_KUBE_GET,
      "/apis/example.com/v1/namespaces/n/plains/noscale/scale", VPA_NOT_FOUND,
-     "the server could not find the requested resource (get plains noscale)",
-     "NotFound"},
+     "the server could not find the requested resource (get plains noscale)", "NotFound"},
     {404, NULL, NULL, "", VPA_KUBE_GET, "/api/v1/namespaces/n/pods/podkind/scale", VPA_NOT_FOUND,
      "the server could not find the requested resource (get pods podkind)", "NotFound"},
     {409, "AlreadyExists", "exists", NULL, VPA_KUBE_CREATE, "/x", VPA_CONFLICT, "exists",
@@ -273,8 +276,8 @@ END_TEST
 
 START_TEST(times_out)
 {
-    const struct vpa_kube_call call = {.verb = VPA_KUBE_UPDATE, .path = "/x",
-                                       .timeout = 10 * VPA_SECOND};
+    const struct vpa_kube_call call = {
+        .verb = VPA_KUBE_UPDATE, .path = "/x", .timeout = 10 * VPA_SECOND};
     vpa_auto_arena arena = {0};
     struct vpa_kube_result result;
     struct vpa_error err;

@@ -1,4 +1,5 @@
-/* Connection configuration: kubeconfig texts and their complaints, in-cluster, tokens, exec plugins. */
+/* Connection configuration: kubeconfig texts and their complaints, in-cluster, tokens, exec
+ * plugins. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ static void teardown(void)
 
 #define CONTEXT                                                                                    \
     "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context:\n"         \
-    "    cluster: k\n    user: u\n    namespace: ignored\n- name: c\n  context: {cluster: other}\n"
+    "    cluster: k\n    user: u\n    namespace: ignored\n- name: c\n  context: {cluster: "        \
+    "other}\n"
 #define CLUSTER(body) "clusters:\n- name: k\n  cluster:\n    server: https://host:6443\n" body
 #define USER(body) "users:\n- name: u\n  user:\n" body
 
@@ -59,7 +61,8 @@ static const struct {
     {"clusters:\n- name: k\n", "invalid configuration: no configuration has been provided"},
     {"current-context: x\nclusters:\n- name: k\n",
      "invalid configuration: context was not found for specified context: x"},
-    {CONTEXT USER("    token: t\n"), "invalid configuration: cluster \"k\" was not found for context \"c\""},
+    {CONTEXT USER("    token: t\n"),
+     "invalid configuration: cluster \"k\" was not found for context \"c\""},
     {CONTEXT CLUSTER(""), "invalid configuration: user \"u\" was not found for context \"c\""},
     {CONTEXT "clusters:\n- name: k\n  cluster: {}\n" USER("    token: t\n"),
      "invalid configuration: no server found for cluster \"k\""},
@@ -68,38 +71,49 @@ static const struct {
     {CONTEXT "clusters:\n- name: k\n  cluster: {server: 12}\n" USER("    token: t\n"),
      "invalid configuration: cluster \"k\": server: expected string, got number"},
     {CONTEXT CLUSTER("    insecure-skip-tls-verify: maybe\n") USER("    token: t\n"),
-     "invalid configuration: cluster \"k\": insecure-skip-tls-verify: expected boolean, got string"},
+     "invalid configuration: cluster \"k\": insecure-skip-tls-verify: expected boolean, got "
+     "string"},
     {CONTEXT CLUSTER("    certificate-authority: /nonexistent/ca\n") USER("    token: t\n"),
-     "invalid configuration: unable to read certificate-authority /nonexistent/ca for k due to open "
+     "invalid configuration: unable to read certificate-authority /nonexistent/ca for k due to "
+     "open "
      "/nonexistent/ca: No such file or directory"},
     {CONTEXT CLUSTER("    certificate-authority: /dev/null\n    certificate-authority-data: YQ==\n")
          USER("    token: t\n"),
-     "invalid configuration: certificate-authority-data and certificate-authority are both specified "
+     "invalid configuration: certificate-authority-data and certificate-authority are both "
+     "specified "
      "for k. certificate-authority-data will override."},
     {CONTEXT CLUSTER("    certificate-authority-data: '***'\n") USER("    token: t\n"),
      "invalid configuration: cluster \"k\": certificate-authority-data: illegal base64 data"},
     {CONTEXT CLUSTER("    certificate-authority-data: YQ==\n    insecure-skip-tls-verify: true\n")
          USER("    token: t\n"),
-     "invalid configuration: specifying a root certificates file with the insecure flag is not allowed"},
+     "invalid configuration: specifying a root certificates file with the insecure flag is not "
+     "allowed"},
     {CONTEXT CLUSTER("    proxy-url: gopher://x\n") USER("    token: t\n"),
      "invalid configuration: invalid 'proxy-url' \"gopher://x\" for cluster \"k\""},
     {CONTEXT CLUSTER("") USER("    token: t\n    username: a\n    password: b\n"),
-     "invalid configuration: more than one authentication method found for u; found [token basicAuth], "
+     "invalid configuration: more than one authentication method found for u; found [token "
+     "basicAuth], "
      "only one is allowed"},
     {CONTEXT CLUSTER("") USER("    client-certificate-data: YQ==\n"),
-     "invalid configuration: client-key-data or client-key must be specified for u to use the clientCert "
+     "invalid configuration: client-key-data or client-key must be specified for u to use the "
+     "clientCert "
      "authentication method."},
-    {CONTEXT CLUSTER("") USER("    client-certificate: /nonexistent/c\n    client-key: /nonexistent/k\n"),
-     "invalid configuration: [unable to read client-cert /nonexistent/c for u due to open /nonexistent/c: "
+    {CONTEXT CLUSTER("")
+         USER("    client-certificate: /nonexistent/c\n    client-key: /nonexistent/k\n"),
+     "invalid configuration: [unable to read client-cert /nonexistent/c for u due to open "
+     "/nonexistent/c: "
      "No such file or directory, unable to read client-key /nonexistent/k for u due to open "
      "/nonexistent/k: No such file or directory]"},
     {CONTEXT CLUSTER("") USER("    client-certificate-data: YQ==\n    client-key-data: YQ==\n"
                               "    client-key: /dev/null\n    client-certificate: /dev/null\n"),
-     "invalid configuration: [client-cert-data and client-cert are both specified for u. client-cert-data "
-     "will override., client-key-data and client-key are both specified for u; client-key-data will "
+     "invalid configuration: [client-cert-data and client-cert are both specified for u. "
+     "client-cert-data "
+     "will override., client-key-data and client-key are both specified for u; client-key-data "
+     "will "
      "override]"},
     {CONTEXT CLUSTER("") USER("    as-groups: [a]\n"),
-     "invalid configuration: requesting uid, groups or user-extra for u without impersonating a user"},
+     "invalid configuration: requesting uid, groups or user-extra for u without impersonating a "
+     "user"},
     {CONTEXT CLUSTER("") USER("    as: \"a\\nb: c\"\n"),
      "invalid configuration: impersonation of u holds characters that a header cannot"},
     {CONTEXT CLUSTER("") USER("    token: \"a\\nb\"\n"),
@@ -109,8 +123,10 @@ static const struct {
     {CONTEXT CLUSTER("") USER("    exec: {apiVersion: client.authentication.k8s.io/v1}\n"),
      "invalid configuration: [command must be specified for u to use exec authentication plugin, "
      "interactiveMode must be specified for u to use exec authentication plugin]"},
-    {CONTEXT CLUSTER("") USER("    exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}\n"),
-     "invalid configuration: exec plugin: invalid apiVersion \"client.authentication.k8s.io/v1alpha1\""},
+    {CONTEXT CLUSTER("")
+         USER("    exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}\n"),
+     "invalid configuration: exec plugin: invalid apiVersion "
+     "\"client.authentication.k8s.io/v1alpha1\""},
     {CONTEXT CLUSTER("") USER("    exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
                               "interactiveMode: Perhaps, env: [{value: a}]}\n"),
      "invalid configuration: [env variable name must be specified for u to use exec authentication "
@@ -135,7 +151,8 @@ static const char *header(struct vpa_kube_config *config, int64_t now, const cha
     size_t count;
 
     joined[0] = '\0';
-    ck_assert_msg(vpa_kube_config_headers(config, now, &headers, &count, &err) == 0, "%s", err.text);
+    ck_assert_msg(vpa_kube_config_headers(config, now, &headers, &count, &err) == 0, "%s",
+                  err.text);
     for (size_t i = 0; i < count; i++)
         if (strcmp(headers[i].name, name) == 0) {
             strncat(joined, joined[0] ? "|" : "", 2);
@@ -155,20 +172,23 @@ static struct vpa_kube_config *load(const char *text)
 static const struct {
     const char *text, *server, *name, *value;
 } accepted[] = {
-    {CONTEXT CLUSTER("") USER("    token: abc\n"), "https://host:6443", "Authorization", "Bearer abc"},
-    {CONTEXT CLUSTER("") USER("    username: me\n    password: pw\n"), "https://host:6443", "Authorization",
-     "Basic bWU6cHc="},
-    {CONTEXT "clusters: [{name: k, cluster: {server: 'https://h/prefix/?q#f'}}]\n" USER("    token: x\n"),
+    {CONTEXT CLUSTER("") USER("    token: abc\n"), "https://host:6443", "Authorization",
+     "Bearer abc"},
+    {CONTEXT CLUSTER("") USER("    username: me\n    password: pw\n"), "https://host:6443",
+     "Authorization", "Basic bWU6cHc="},
+    {CONTEXT
+     "clusters: [{name: k, cluster: {server: 'https://h/prefix/?q#f'}}]\n" USER("    token: x\n"),
      "https://h/prefix", "Authorization", "Bearer x"},
     /* a bare host means plain http, where credentials do not go */
-    {CONTEXT "clusters: [{name: k, cluster: {server: 'localhost:8080'}}]\n" USER("    token: x\n    as: root\n"),
+    {CONTEXT "clusters: [{name: k, cluster: {server: 'localhost:8080'}}]\n" USER(
+         "    token: x\n    as: root\n"),
      "http://localhost:8080", "Authorization", ""},
-    {CONTEXT "clusters: [{name: k, cluster: {server: 'http://h'}}]\n" USER("    as: root\n"), "http://h",
-     "Impersonate-User", "root"},
+    {CONTEXT "clusters: [{name: k, cluster: {server: 'http://h'}}]\n" USER("    as: root\n"),
+     "http://h", "Impersonate-User", "root"},
     {CONTEXT CLUSTER("") USER("    as: root\n    as-groups: [a, b]\n"), "https://host:6443",
      "Impersonate-Group", "a|b"},
-    {CONTEXT CLUSTER("") USER("    as: root\n    as-user-extra: {'a b': [x, z]}\n"), "https://host:6443",
-     "Impersonate-Extra-a%20b", "x|z"},
+    {CONTEXT CLUSTER("") USER("    as: root\n    as-user-extra: {'a b': [x, z]}\n"),
+     "https://host:6443", "Impersonate-Extra-a%20b", "x|z"},
     {"{\"current-context\":\"c\",\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"k\"}}],"
      "\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":\"https://json\"}}]}",
      "https://json", "Authorization", ""},
@@ -210,7 +230,8 @@ START_TEST(resolves_files_beside_the_config)
 
     put_file("ca.crt", "x");
     put_file("token", " filetoken\n");
-    put_file("config", CONTEXT CLUSTER("    certificate-authority: ca.crt\n") USER("    tokenFile: token\n"));
+    put_file("config",
+             CONTEXT CLUSTER("    certificate-authority: ca.crt\n") USER("    tokenFile: token\n"));
     struct vpa_kube_config *config = vpa_kube_config_load(path, &err);
     ck_assert_msg(config != NULL, "%s", err.text);
     vpa_kube_config_client_options(config, &o);
@@ -227,8 +248,9 @@ END_TEST
 START_TEST(in_cluster)
 {
     ck_assert_ptr_null(vpa_kube_config_in_cluster("", "443", dir, &err));
-    ck_assert_str_eq(err.text, "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
-                               "KUBERNETES_SERVICE_PORT must be defined");
+    ck_assert_str_eq(err.text,
+                     "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
+                     "KUBERNETES_SERVICE_PORT must be defined");
     ck_assert_ptr_null(vpa_kube_config_in_cluster("h", NULL, dir, &err));
     ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", dir, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "token"));
@@ -276,11 +298,14 @@ END_TEST
 /* Plugins */
 
 #define EXEC_USER                                                                                  \
-    USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      command: ./plugin\n"  \
-         "      interactiveMode: IfAvailable\n      provideClusterInfo: true\n      args: [a, 'b c']\n" \
+    USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      command: ./plugin\n" \
+         "      interactiveMode: IfAvailable\n      provideClusterInfo: true\n      args: [a, 'b " \
+         "c']\n"                                                                                   \
          "      env: [{name: GREETING, value: hi}]\n      installHint: install it\n")
 #define ANSWER(status)                                                                             \
-    "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":" status "}'\n"
+    "echo "                                                                                        \
+    "'{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/"                 \
+    "v1\",\"status\":" status "}'\n"
 
 static struct vpa_kube_config *with_plugin(const char *script)
 {
@@ -294,15 +319,16 @@ static struct vpa_kube_config *with_plugin(const char *script)
 
 START_TEST(exec_plugin)
 {
-    struct vpa_kube_config *config = with_plugin(
-        "echo \"$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> $(dirname $0)/log\n"
-        ANSWER("{\"token\":\"plugged\"}"));
+    struct vpa_kube_config *config =
+        with_plugin("echo \"$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> $(dirname $0)/log\n" ANSWER(
+            "{\"token\":\"plugged\"}"));
     vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
     vpa_auto_free char *text = NULL;
     size_t len;
 
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
-    ck_assert_str_eq(header(config, VPA_HOUR, "Authorization"), "Bearer plugged"); /* cached for ever */
+    ck_assert_str_eq(header(config, VPA_HOUR, "Authorization"),
+                     "Bearer plugged"); /* cached for ever */
     ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
     ck_assert_str_eq(text, "a|b c|hi|{\"kind\":\"ExecCredential\",\"apiVersion\":"
                            "\"client.authentication.k8s.io/v1\",\"spec\":{\"cluster\":{\"server\":"
@@ -322,11 +348,16 @@ static const struct {
     {"exit 3\n", "getting credentials: exec: %s/./plugin: failed with exit code 3"},
     {"kill -9 $$\n", "getting credentials: exec: %s/./plugin: ended by signal 9"},
     {"echo junk\n", "getting credentials: exec: %s/./plugin: "},
-    {"echo '{}'\n", "getting credentials: exec: %s/./plugin: the plugin did not answer with an ExecCredential"},
-    {ANSWER("{}"), "getting credentials: exec: %s/./plugin: the plugin did not return a token or cert/key pair"},
-    {ANSWER("{\"clientKeyData\":\"x\"}"), "getting credentials: exec: %s/./plugin: the plugin returned only one"},
-    {ANSWER("{\"token\":\"x\",\"expirationTimestamp\":\"soon\"}"), "getting credentials: exec: %s/./plugin: expirationTimestamp"},
-    {ANSWER("{\"token\":\"a\\\\nb\"}"), "getting credentials: exec: %s/./plugin: the plugin returned a token with a line end"},
+    {"echo '{}'\n",
+     "getting credentials: exec: %s/./plugin: the plugin did not answer with an ExecCredential"},
+    {ANSWER("{}"),
+     "getting credentials: exec: %s/./plugin: the plugin did not return a token or cert/key pair"},
+    {ANSWER("{\"clientKeyData\":\"x\"}"),
+     "getting credentials: exec: %s/./plugin: the plugin returned only one"},
+    {ANSWER("{\"token\":\"x\",\"expirationTimestamp\":\"soon\"}"),
+     "getting credentials: exec: %s/./plugin: expirationTimestamp"},
+    {ANSWER("{\"token\":\"a\\\\nb\"}"),
+     "getting credentials: exec: %s/./plugin: the plugin returned a token with a line end"},
     {"yes | head -c 2000000\n", "getting credentials: exec: %s/./plugin: output longer than"},
 };
 
@@ -337,8 +368,8 @@ START_TEST(failing_plugins)
     size_t count;
     char want[256];
 
-    snprintf(want, sizeof(want), "%.*s%s%s", (int)strcspn(failing[_i].error, "%"), failing[_i].error, dir,
-             strstr(failing[_i].error, "%s") + 2);
+    snprintf(want, sizeof(want), "%.*s%s%s", (int)strcspn(failing[_i].error, "%"),
+             failing[_i].error, dir, strstr(failing[_i].error, "%s") + 2);
     ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
     ck_assert_msg(vpa_str_starts_with(err.text, want), "%s", err.text);
     vpa_kube_config_free(config);
@@ -359,8 +390,8 @@ END_TEST
 
 START_TEST(expired_credentials_are_fetched_again)
 {
-    struct vpa_kube_config *config =
-        with_plugin(ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"}"));
+    struct vpa_kube_config *config = with_plugin(
+        ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"}"));
     char first[64];
 
     snprintf(first, sizeof(first), "%s", header(config, 0, "Authorization"));
@@ -371,9 +402,9 @@ END_TEST
 
 START_TEST(other_credentials_win_over_plugins)
 {
-    struct vpa_kube_config *config =
-        load(CONTEXT CLUSTER("") USER("    token: t\n    exec: {apiVersion: "
-                                      "client.authentication.k8s.io/v1beta1, command: /bin/false}\n"));
+    struct vpa_kube_config *config = load(
+        CONTEXT CLUSTER("") USER("    token: t\n    exec: {apiVersion: "
+                                 "client.authentication.k8s.io/v1beta1, command: /bin/false}\n"));
 
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer t");
     vpa_kube_config_free(config);

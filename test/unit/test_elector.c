@@ -1,4 +1,5 @@
-/* Leader election and the status lease where the golden vectors do not reach: races, cut-offs, release. */
+/* Leader election and the status lease where the golden vectors do not reach: races, cut-offs,
+ * release. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,12 +126,16 @@ static void on_lost(void *ctx)
 
 static struct candidate candidate(struct candidate *c, const char *identity)
 {
-    const struct vpa_elector_options options = {.client = client, .ns = "n", .name = "l",
+    const struct vpa_elector_options options = {.client = client,
+                                                .ns = "n",
+                                                .name = "l",
                                                 .identity = identity,
                                                 .lease_duration = 15 * VPA_SECOND,
                                                 .renew_deadline = 10 * VPA_SECOND,
                                                 .retry_period = 2 * VPA_SECOND,
-                                                .ctx = c, .on_started = on_started, .on_lost = on_lost};
+                                                .ctx = c,
+                                                .on_started = on_started,
+                                                .on_lost = on_lost};
 
     *c = (struct candidate){.elector = vpa_elector_new(&options)};
     vpa_elector_start(c->elector);
@@ -301,8 +306,11 @@ static bool is_healthy(void *ctx)
 
 START_TEST(an_unhealthy_webhook_does_not_renew)
 {
-    const struct vpa_status_writer_options options = {.client = client, .ns = "n", .name = "l",
-                                                      .holder = "h", .interval = 10 * VPA_SECOND,
+    const struct vpa_status_writer_options options = {.client = client,
+                                                      .ns = "n",
+                                                      .name = "l",
+                                                      .holder = "h",
+                                                      .interval = 10 * VPA_SECOND,
                                                       .healthy = is_healthy};
     struct vpa_status_writer *w = vpa_status_writer_new(&options);
 

@@ -30,7 +30,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         snprintf(seen[count].method, sizeof(seen[count].method), "%s", q->method);
         snprintf(seen[count].path, sizeof(seen[count].path), "%s", q->path);
         snprintf(seen[count].body, sizeof(seen[count].body), "%s", q->body);
-        snprintf(seen[count].type, sizeof(seen[count].type), "%s", vpa_memory_header(q, "content-type"));
+        snprintf(seen[count].type, sizeof(seen[count].type), "%s",
+                 vpa_memory_header(q, "content-type"));
         seen[count++].at = vpa_loop_monotonic(loop);
     }
     if (fail_times > 0) {
@@ -72,7 +73,8 @@ static void teardown(void)
 }
 
 static const struct vpa_object_ref pod = {"v1", "Pod", "ns", "d-0", "uid-ns-d-0", NULL};
-static const struct vpa_object_ref vpa = {"autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "ns", "v", "u", "7"};
+static const struct vpa_object_ref vpa = {
+    "autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "ns", "v", "u", "7"};
 
 START_TEST(writes_whole_events)
 {
@@ -81,15 +83,21 @@ START_TEST(writes_whole_events)
     vpa_events_flush(events, VPA_MINUTE);
     ck_assert_uint_eq(count, 1);
     ck_assert_str_eq(seen[0].path, "/api/v1/namespaces/ns/events");
-    ck_assert_str_eq(seen[0].body,
-        "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"d-0.1898b5d9b3d68000\",\"namespace\":\"ns\"},"
-        "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"d-0\",\"uid\":\"uid-ns-d-0\",\"apiVersion\":\"v1\"},"
-        "\"reason\":\"EvictedByVPA\",\"message\":\"Pod was evicted.\",\"source\":{\"component\":\"vpa-updater\"},"
-        "\"firstTimestamp\":\"2026-03-01T12:00:00Z\",\"lastTimestamp\":\"2026-03-01T12:00:00Z\",\"count\":1,\"type\":\"Normal\","
+    ck_assert_str_eq(
+        seen[0].body,
+        "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"d-0.1898b5d9b3d68000\","
+        "\"namespace\":\"ns\"},"
+        "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"d-0\",\"uid\":\"uid-"
+        "ns-d-0\",\"apiVersion\":\"v1\"},"
+        "\"reason\":\"EvictedByVPA\",\"message\":\"Pod was "
+        "evicted.\",\"source\":{\"component\":\"vpa-updater\"},"
+        "\"firstTimestamp\":\"2026-03-01T12:00:00Z\",\"lastTimestamp\":\"2026-03-01T12:00:00Z\","
+        "\"count\":1,\"type\":\"Normal\","
         "\"eventTime\":null,\"reportingComponent\":\"vpa-updater\",\"reportingInstance\":\"\"}");
     vpa_events_record_warning(events, &vpa, "Unreadable", "x");
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_ptr_nonnull(strstr(seen[1].body, "\"resourceVersion\":\"7\"},\"reason\":\"Unreadable\""));
+    ck_assert_ptr_nonnull(
+        strstr(seen[1].body, "\"resourceVersion\":\"7\"},\"reason\":\"Unreadable\""));
     ck_assert_ptr_nonnull(strstr(seen[1].body, "\"type\":\"Warning\""));
 }
 END_TEST
@@ -107,8 +115,8 @@ START_TEST(counts_repetitions)
     ck_assert_str_eq(seen[1].method, "PATCH");
     ck_assert_str_eq(seen[1].type, "application/strategic-merge-patch+json");
     ck_assert_str_eq(seen[1].path, "/api/v1/namespaces/ns/events/d-0.1898b5d9b3d68000");
-    ck_assert_str_eq(seen[1].body,
-                     "{\"count\":2,\"lastTimestamp\":\"2026-03-01T12:01:00Z\",\"message\":\"Pod was evicted.\"}");
+    ck_assert_str_eq(seen[1].body, "{\"count\":2,\"lastTimestamp\":\"2026-03-01T12:01:00Z\","
+                                   "\"message\":\"Pod was evicted.\"}");
     /* the earlier object is gone: created anew under its name */
     fail_code = 404;
     fail_times = 1;
@@ -135,7 +143,8 @@ START_TEST(combines_similar_events)
     ck_assert_ptr_nonnull(strstr(seen[8].body, "\"message\":\"VPA Updater evicted Pod d-8.\""));
     ck_assert_str_eq(seen[9].method, "POST");
     ck_assert_ptr_nonnull(
-        strstr(seen[9].body, "\"message\":\"(combined from similar events): VPA Updater evicted Pod d-9.\""));
+        strstr(seen[9].body,
+               "\"message\":\"(combined from similar events): VPA Updater evicted Pod d-9.\""));
     ck_assert_str_eq(seen[11].method, "PATCH");
     ck_assert_ptr_nonnull(strstr(seen[11].body, "{\"count\":3,"));
     /* after a gap of more than ten minutes the set starts anew */

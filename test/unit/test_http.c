@@ -83,8 +83,8 @@ static bool is_done(void *ctx)
 
 static void fetch_with(struct vpa_transport *t, const struct vpa_http_request *request, bool stream)
 {
-    struct vpa_http_handler handler = {.on_head = on_head, .on_data = stream ? on_data : NULL,
-                                       .on_done = on_done};
+    struct vpa_http_handler handler = {
+        .on_head = on_head, .on_data = stream ? on_data : NULL, .on_done = on_done};
     bool refuse = got.refuse;
 
     memset(&got, 0, sizeof(got));
@@ -95,19 +95,17 @@ static void fetch_with(struct vpa_transport *t, const struct vpa_http_request *r
 
 static void fetch(struct vpa_transport *t, const char *method, const char *target, const char *body)
 {
-    const struct vpa_http_request request = {.method = method, .target = target, .body = body,
-                                             .body_len = body ? strlen(body) : 0};
+    const struct vpa_http_request request = {
+        .method = method, .target = target, .body = body, .body_len = body ? strlen(body) : 0};
 
     fetch_with(t, &request, false);
 }
 
 /* The handler of our server: says what it saw. */
-static int handled;
 
 static void handle(void *ctx, const struct vpa_server_request *q, struct vpa_server_response *r)
 {
     (void)ctx;
-    handled++;
     if (q->body_too_large) {
         vpa_server_reply_text(r, 413, "request payload too large\n");
         r->nosniff = true;
@@ -134,8 +132,11 @@ static void handle(void *ctx, const struct vpa_server_request *q, struct vpa_ser
 
 static struct vpa_http_server *serve(unsigned threads, const struct vpa_server_tls *tls)
 {
-    const struct vpa_http_server_options options = {
-        .address = "127.0.0.1:0", .handler = handle, .threads = threads, .tls = tls, .body_max = 100000};
+    const struct vpa_http_server_options options = {.address = "127.0.0.1:0",
+                                                    .handler = handle,
+                                                    .threads = threads,
+                                                    .tls = tls,
+                                                    .body_max = 100000};
     struct vpa_http_server *server = vpa_http_server_new(loop, &options, &err);
 
     ck_assert_msg(server != NULL, "%s", err.text);
@@ -205,7 +206,8 @@ static void make_certificates(void)
     vpa_time now = vpa_clock_now(clk);
 
     ck_assert_int_eq(vpa_tls_create_ca("test ca", now, VPA_HOUR, &ca, &err), 0);
-    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 2, true, now, VPA_HOUR, &pair, &err), 0);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 2, true, now, VPA_HOUR, &pair, &err),
+                     0);
     ck_assert_int_eq(vpa_tls_create_ca("other ca", now, VPA_HOUR, &other_ca, &err), 0);
     ck_assert_int_eq(
         vpa_tls_create_certificate(&other_ca, names, 2, true, now, VPA_HOUR, &other_pair, &err), 0);
@@ -280,7 +282,8 @@ START_TEST(reloads_certificates)
     ck_assert_str_eq(err.text, "the key does not belong to the certificate");
     ck_assert_int_eq(vpa_http_server_reload(server, "junk", pair.key_pem, &err), -1);
     ck_assert_int_eq(vpa_http_server_reload(server, "", "", &err), -1);
-    ck_assert_int_eq(vpa_http_server_reload(server, other_pair.cert_pem, other_pair.key_pem, &err), 0);
+    ck_assert_int_eq(vpa_http_server_reload(server, other_pair.cert_pem, other_pair.key_pem, &err),
+                     0);
     fetch(kept, "GET", "/old", NULL); /* its connection lives on */
     ck_assert_int_eq(got.status, 200);
     fetch(kept, "GET", "/gone", NULL); /* closed after that answer: a new one meets the new pair */
@@ -289,7 +292,8 @@ START_TEST(reloads_certificates)
     fetch(fresh, "GET", "/new", NULL);
     ck_assert_int_eq(got.status, 200);
     for (int i = 0; i < 20; i++) {
-        ck_assert_int_eq(vpa_http_server_reload(server, other_pair.cert_pem, other_pair.key_pem, &err), 0);
+        ck_assert_int_eq(
+            vpa_http_server_reload(server, other_pair.cert_pem, other_pair.key_pem, &err), 0);
         fetch(fresh, "GET", "/again", NULL);
         ck_assert_int_eq(got.status, 200);
     }
@@ -302,8 +306,8 @@ END_TEST
 
 START_TEST(asks_for_client_certificates)
 {
-    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem,
-                                       .client_ca_pem = ca.cert_pem};
+    const struct vpa_server_tls tls = {
+        .cert_pem = pair.cert_pem, .key_pem = pair.key_pem, .client_ca_pem = ca.cert_pem};
     struct vpa_http_server *server = serve(1, &tls);
     const struct {
         struct vpa_http_client_options options;
@@ -311,7 +315,8 @@ START_TEST(asks_for_client_certificates)
     } cases[] = {
         {{.ca_data = ca.cert_pem}, 401},
         {{.ca_data = ca.cert_pem, .cert_data = pair.cert_pem, .key_data = pair.key_pem}, 200},
-        {{.ca_data = ca.cert_pem, .cert_data = other_pair.cert_pem, .key_data = other_pair.key_pem}, 401},
+        {{.ca_data = ca.cert_pem, .cert_data = other_pair.cert_pem, .key_data = other_pair.key_pem},
+         401},
     };
 
     for (size_t i = 0; i < VPA_COUNT(cases); i++) {
@@ -345,8 +350,10 @@ static const struct {
 
 START_TEST(takes_tls_settings)
 {
-    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem,
-                                       .ciphers = settings[_i].ciphers, .min_version = settings[_i].min};
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem,
+                                       .key_pem = pair.key_pem,
+                                       .ciphers = settings[_i].ciphers,
+                                       .min_version = settings[_i].min};
     struct vpa_http_server *server = serve(1, &tls);
     const struct vpa_http_client_options good = {.ca_data = ca.cert_pem};
     struct vpa_transport *t = connect_to(vpa_http_server_port(server), &good);
@@ -379,9 +386,12 @@ START_TEST(checks_certificates)
     ck_assert_int_eq(vpa_tls_check_pair(pair.cert_pem, pair.cert_pem, NULL, &err), -1);
     ck_assert_int_eq(vpa_tls_check_ca(ca.cert_pem, &err), 0);
     ck_assert_int_eq(vpa_tls_check_ca("", &err), -1);
-    ck_assert_int_eq(vpa_tls_create_certificate(&ca, bad_names, 1, false, 0, VPA_HOUR, &none, &err), -1);
-    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 0, false, 0, VPA_HOUR, &none, &err), -1);
-    ck_assert_int_eq(vpa_tls_create_certificate(&none, names, 2, false, 0, VPA_HOUR, &none, &err), -1);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, bad_names, 1, false, 0, VPA_HOUR, &none, &err),
+                     -1);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 0, false, 0, VPA_HOUR, &none, &err),
+                     -1);
+    ck_assert_int_eq(vpa_tls_create_certificate(&none, names, 2, false, 0, VPA_HOUR, &none, &err),
+                     -1);
 }
 END_TEST
 
@@ -393,9 +403,15 @@ static const struct {
     const char *host;
     int port;
 } addresses[] = {
-    {":8942", 0, "", 8942},      {"0.0.0.0:1", 0, "0.0.0.0", 1}, {"[::1]:80", 0, "::1", 80},
-    {"localhost:0", 0, "localhost", 0}, {"8942", -1, "", 0},     {":x", -1, "", 0},
-    {":65536", -1, "", 0},       {"::1:80", -1, "", 0},          {"", -1, "", 0},
+    {":8942", 0, "", 8942},
+    {"0.0.0.0:1", 0, "0.0.0.0", 1},
+    {"[::1]:80", 0, "::1", 80},
+    {"localhost:0", 0, "localhost", 0},
+    {"8942", -1, "", 0},
+    {":x", -1, "", 0},
+    {":65536", -1, "", 0},
+    {"::1:80", -1, "", 0},
+    {"", -1, "", 0},
     {":-1", -1, "", 0},
 };
 
@@ -488,13 +504,19 @@ static const struct {
 } rudeness[] = {
     {"", CLOSE, VPA_TRANSPORT_EOF, 0, -1},
     {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":", CLOSE, VPA_TRANSPORT_EOF, 200, -1},
-    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", CLOSE, VPA_TRANSPORT_EOF, 200, -1},
-    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", RESET, VPA_TRANSPORT_RESET, 200, -1},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", CLOSE,
+     VPA_TRANSPORT_EOF, 200, -1},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", RESET,
+     VPA_TRANSPORT_RESET, 200, -1},
     {"nonsense\r\n\r\n", CLOSE, VPA_TRANSPORT_OTHER, 0, -1},
-    {"HTTP/1.1 429 Slow\r\nRetry-After: 17\r\nContent-Length: 2\r\n\r\nno", CLOSE, VPA_TRANSPORT_OK, 429, 17},
-    {"HTTP/1.1 503 Slow\r\nRetry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n", CLOSE, VPA_TRANSPORT_OK, 503, -1},
-    {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", CLOSE, VPA_TRANSPORT_OK, 200, -1},
-    {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", CLOSE, VPA_TRANSPORT_OK, 302, -1},
+    {"HTTP/1.1 429 Slow\r\nRetry-After: 17\r\nContent-Length: 2\r\n\r\nno", CLOSE, VPA_TRANSPORT_OK,
+     429, 17},
+    {"HTTP/1.1 503 Slow\r\nRetry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n",
+     CLOSE, VPA_TRANSPORT_OK, 503, -1},
+    {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", CLOSE,
+     VPA_TRANSPORT_OK, 200, -1},
+    {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", CLOSE,
+     VPA_TRANSPORT_OK, 302, -1},
     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", SILENT, VPA_TRANSPORT_TIMEOUT, 200, -1},
     {"", SILENT, VPA_TRANSPORT_TIMEOUT, 0, -1},
 };
@@ -508,7 +530,8 @@ START_TEST(survives_rude_servers)
     rude_start(&r);
     struct vpa_transport *t = connect_to(r.port, NULL);
     fetch_with(t, &request, false);
-    ck_assert_msg(got.failure == rudeness[_i].failure || rudeness[_i].failure == VPA_TRANSPORT_OTHER,
+    ck_assert_msg(got.failure == rudeness[_i].failure ||
+                      rudeness[_i].failure == VPA_TRANSPORT_OTHER,
                   "failure %d: %s", got.failure, got.error);
     ck_assert(got.failure != VPA_TRANSPORT_OK || rudeness[_i].failure == VPA_TRANSPORT_OK);
     if (rudeness[_i].status)
@@ -523,7 +546,8 @@ START_TEST(bounds_and_streams)
 {
     struct vpa_http_server *server = serve(1, NULL);
     struct vpa_transport *t = connect_to(vpa_http_server_port(server), NULL);
-    const struct vpa_http_request big = {.method = "GET", .target = "/big", .response_max = 1 << 20};
+    const struct vpa_http_request big = {
+        .method = "GET", .target = "/big", .response_max = 1 << 20};
     const struct vpa_http_request watch = {.method = "GET", .target = "/big", .watch = true};
 
     got.refuse = false;
@@ -546,9 +570,10 @@ END_TEST
 
 START_TEST(dead_peers_of_streams)
 {
-    struct rude r = {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", .then = SILENT};
-    const struct vpa_http_request request = {.method = "GET", .target = "/", .watch = true,
-                                             .idle_timeout = VPA_SECOND};
+    struct rude r = {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+                     .then = SILENT};
+    const struct vpa_http_request request = {
+        .method = "GET", .target = "/", .watch = true, .idle_timeout = VPA_SECOND};
 
     rude_start(&r);
     struct vpa_transport *t = connect_to(r.port, NULL);

@@ -273,10 +273,15 @@ static const struct {
         int passes, wait_ms;
     } steps[5];
 } rates[] = {
-    {"full bucket, then deficits", 2, 2,
+    {"full bucket, then deficits",
+     2,
+     2,
      {{0, 60, 1, 0}, {0, 60, 1, 0}, {0, 60, 1, 500}, {0, 60, 1, 1000}, {5, 60, 1, 0}}},
     {"refill is capped at the burst", 1, 1, {{0, 60, 1, 0}, {100, 60, 1, 0}, {100, 60, 1, 1000}}},
-    {"a wait beyond the limit takes nothing", 1, 1, {{0, 60, 1, 0}, {0, 0.5, 0, 0}, {0, 1, 1, 1000}}},
+    {"a wait beyond the limit takes nothing",
+     1,
+     1,
+     {{0, 60, 1, 0}, {0, 0.5, 0, 0}, {0, 1, 1, 1000}}},
     {"no limit", 0, 0, {{0, 0, 1, 0}, {0, 0, 1, 0}, {0, -1, 0, 0}}},
     {"negative rate", -1, 5, {{0, 0, 1, 0}}},
     {"burst below one", 5, 0, {{0, 60, 0, 0}}},
@@ -297,8 +302,8 @@ START_TEST(token_bucket)
                                     (vpa_duration)(rates[_i].steps[i].limit * 1e9), &wait);
         ck_assert_msg(got == rates[_i].steps[i].passes, "%s: step %d", rates[_i].name, i);
         if (got)
-            ck_assert_msg(wait == rates[_i].steps[i].wait_ms * VPA_MILLISECOND,
-                          "%s: step %d: %lld", rates[_i].name, i, (long long)wait);
+            ck_assert_msg(wait == rates[_i].steps[i].wait_ms * VPA_MILLISECOND, "%s: step %d: %lld",
+                          rates[_i].name, i, (long long)wait);
     }
 }
 END_TEST

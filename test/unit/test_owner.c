@@ -1,4 +1,5 @@
-/* Owners: walk, selectors, scale look-ups with their memory, views from another thread, discovery. */
+/* Owners: walk, selectors, scale look-ups with their memory, views from another thread, discovery.
+ */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -38,20 +39,23 @@ static void serve_discovery(const char *path, struct vpa_memory_reply *r)
 {
     discovery_gets++;
     if (strcmp(path, "/api/v1") == 0)
-        vpa_memory_reply_json(r, 200,
-                              "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
-                              "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
+        vpa_memory_reply_json(
+            r, 200,
+            "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
+            "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
     else if (strcmp(path, "/apis/example.com") == 0 && group_known)
-        vpa_memory_reply_json(r, 200,
-                              widgets_version == 1
-                                  ? "{\"preferredVersion\":{\"version\":\"v1\"},\"versions\":[{\"version\":"
-                                    "\"v2\"},{\"version\":\"v1\"}]}"
-                                  : "{\"preferredVersion\":{\"version\":\"v2\"},\"versions\":[{\"version\":"
-                                    "\"v2\"},{\"version\":\"v1\"}]}");
+        vpa_memory_reply_json(
+            r, 200,
+            widgets_version == 1
+                ? "{\"preferredVersion\":{\"version\":\"v1\"},\"versions\":[{\"version\":"
+                  "\"v2\"},{\"version\":\"v1\"}]}"
+                : "{\"preferredVersion\":{\"version\":\"v2\"},\"versions\":[{\"version\":"
+                  "\"v2\"},{\"version\":\"v1\"}]}");
     else if (vpa_str_starts_with(path, "/apis/example.com/v") && group_known)
-        vpa_memory_reply_json(r, 200,
-                              "{\"resources\":[{\"name\":\"widgets\",\"kind\":\"Widget\",\"namespaced\":true},"
-                              "{\"name\":\"widgets/scale\",\"kind\":\"Scale\",\"namespaced\":true},{\"name\":7}]}");
+        vpa_memory_reply_json(
+            r, 200,
+            "{\"resources\":[{\"name\":\"widgets\",\"kind\":\"Widget\",\"namespaced\":true},"
+            "{\"name\":\"widgets/scale\",\"kind\":\"Scale\",\"namespaced\":true},{\"name\":7}]}");
     else
         vpa_memory_reply_status(r, 404, NULL, "the server could not find the requested resource");
 }
@@ -89,12 +93,16 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 }
 
 #define OWNED(name, kind, owner, version, spec)                                                    \
-    "{\"metadata\":{\"namespace\":\"n\",\"name\":\"" name "\",\"ownerReferences\":[{\"apiVersion\":\"" version \
-    "\",\"kind\":\"" kind "\",\"name\":\"" owner "\",\"uid\":\"u\",\"controller\":true}]},\"spec\":" spec "}"
-#define FREE(name, spec) "{\"metadata\":{\"namespace\":\"n\",\"name\":\"" name "\"},\"spec\":" spec "}"
+    "{\"metadata\":{\"namespace\":\"n\",\"name\":\"" name                                          \
+    "\",\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind                     \
+    "\",\"name\":\"" owner "\",\"uid\":\"u\",\"controller\":true}]},\"spec\":" spec "}"
+#define FREE(name, spec)                                                                           \
+    "{\"metadata\":{\"namespace\":\"n\",\"name\":\"" name "\"},\"spec\":" spec "}"
 #define APP "{\"replicas\":3,\"selector\":{\"matchLabels\":{\"app\":\"x\"}}}"
 #define SCALE(selector, replicas)                                                                  \
-    "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"},\"spec\":{\"replicas\":" replicas "},\"status\":{\"replicas\":1,\"selector\":\"" selector "\"}}"
+    "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/"                                            \
+    "v1\",\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"},\"spec\":{\"replicas\":" replicas      \
+    "},\"status\":{\"replicas\":1,\"selector\":\"" selector "\"}}"
 
 static void setup(void)
 {
@@ -108,15 +116,18 @@ static void setup(void)
     options.transport = transport;
     client = vpa_kube_client_new(&options, NULL);
     owners = vpa_owners_new(&(struct vpa_owners_options){.client = client});
-    deployments = FREE("web", APP) "," OWNED("managed", "Widget", "w", "example.com/v1", APP)
-        "," OWNED("onnode", "Node", "node", "v1", APP) "," OWNED("odd", "Thing", "t", "a/b/c", APP);
-    replica_sets = OWNED("web-1", "Deployment", "web", "apps/v1", APP)
-        "," OWNED("lost-1", "Deployment", "lost", "apps/v1", APP)
-        "," OWNED("loop-1", "ReplicaSet", "loop-2", "apps/v1", APP)
-        "," OWNED("loop-2", "ReplicaSet", "loop-1", "apps/v1", APP);
+    deployments =
+        FREE("web", APP) "," OWNED("managed", "Widget", "w", "example.com/v1", APP) "," OWNED(
+            "onnode", "Node", "node", "v1", APP) "," OWNED("odd", "Thing", "t", "a/b/c", APP);
+    replica_sets = OWNED("web-1", "Deployment", "web", "apps/v1", APP) "," OWNED(
+        "lost-1", "Deployment", "lost", "apps/v1",
+        APP) "," OWNED("loop-1", "ReplicaSet", "loop-2", "apps/v1",
+                       APP) "," OWNED("loop-2", "ReplicaSet", "loop-1", "apps/v1", APP);
     jobs = FREE("job", "{\"parallelism\":4,\"selector\":{\"matchLabels\":{\"j\":\"1\"}}}");
-    daemon_sets = "{\"metadata\":{\"namespace\":\"n\",\"name\":\"ds\"},\"spec\":{\"selector\":{\"matchExpressions\":"
-                  "[{\"key\":\"a\",\"operator\":\"Has\"}]}},\"status\":{\"desiredNumberScheduled\":5}}";
+    daemon_sets =
+        "{\"metadata\":{\"namespace\":\"n\",\"name\":\"ds\"},\"spec\":{\"selector\":{"
+        "\"matchExpressions\":"
+        "[{\"key\":\"a\",\"operator\":\"Has\"}]}},\"status\":{\"desiredNumberScheduled\":5}}";
     scale_gets = discovery_gets = scale_code = 0;
     scale_body = SCALE("app=w", "7");
     group_known = true;
@@ -157,7 +168,8 @@ static const struct {
      "unhandled targetRef v1 / Node / node, last error node is not a valid owner"},
     {"Deployment", "odd", "apps/v1", NULL, NULL, "unexpected GroupVersion string: a/b/c"},
     {"Gadget", "g", "example.com/v1", NULL, NULL,
-     "unhandled targetRef example.com/v1 / Gadget / g, last error no matches for kind \"Gadget\" in group "
+     "unhandled targetRef example.com/v1 / Gadget / g, last error no matches for kind \"Gadget\" "
+     "in group "
      "\"example.com\""},
 };
 
@@ -187,7 +199,8 @@ START_TEST(walks_up)
     int rc = vpa_owners_topmost(owners, &key, &arena, &found, &top, &err);
     compare_walk(rc, found, &top, _i);
     if (rc < 0)
-        ck_assert_int_eq(vpa_owner_is_node_error(&err), strstr(walks[_i].error, "valid owner") != NULL);
+        ck_assert_int_eq(vpa_owner_is_node_error(&err),
+                         strstr(walks[_i].error, "valid owner") != NULL);
 }
 END_TEST
 
@@ -224,14 +237,18 @@ static const struct {
     {"DaemonSet", "ds", "apps/v1", NULL, NULL, "\"Has\" is not a valid label selector operator"},
     {"Widget", "w", "example.com/v1", SCALE("a in (b,c),d", "1"), "a in (b,c),d", NULL},
     {"Widget", "w", "example.com/v1", SCALE("", "1"), NULL,
-     "unhandled targetRef example.com/v1 / Widget / w, last error resource n/w has an empty selector for "
+     "unhandled targetRef example.com/v1 / Widget / w, last error resource n/w has an empty "
+     "selector for "
      "scale sub-resource"},
     {"Widget", "w", "example.com/v1", SCALE("a!=b", "1"), NULL,
-     "unhandled targetRef example.com/v1 / Widget / w, last error received an object from a /scale endpoint "
-     "which was not convertible to autoscaling Scale: failed to parse target selector: \"!=\" is not a valid "
+     "unhandled targetRef example.com/v1 / Widget / w, last error received an object from a /scale "
+     "endpoint "
+     "which was not convertible to autoscaling Scale: failed to parse target selector: \"!=\" is "
+     "not a valid "
      "label selector operator"},
     {"Widget", "x", "example.com/v1", NULL, NULL,
-     "unhandled targetRef example.com/v1 / Widget / x, last error widgets.example.com \"w\" not found"},
+     "unhandled targetRef example.com/v1 / Widget / x, last error widgets.example.com \"w\" not "
+     "found"},
     {"Widget", "w", "a/b/c", NULL, NULL, "unexpected GroupVersion string: a/b/c"},
     {"Foo", "w", "unknown.io/v1", NULL, NULL,
      "unhandled targetRef unknown.io/v1 / Foo / w, last error no matches for kind \"Foo\" in group "
@@ -262,11 +279,13 @@ START_TEST(finds_selectors)
     }
     /* The view says the same, once followed. */
     const struct vpa_selector *borrowed;
-    vpa_owners_follow_target(owners, "n", selectors[_i].version, selectors[_i].kind, selectors[_i].name);
+    vpa_owners_follow_target(owners, "n", selectors[_i].version, selectors[_i].kind,
+                             selectors[_i].name);
     vpa_loop_pump(loop, VPA_MILLISECOND);
     struct vpa_owner_view *view = vpa_owners_view(owners);
     ck_assert_int_eq(vpa_owner_view_selector(view, "n", selectors[_i].version, selectors[_i].kind,
-                                             selectors[_i].name, &borrowed, &err), rc);
+                                             selectors[_i].name, &borrowed, &err),
+                     rc);
     if (rc < 0)
         ck_assert_str_eq(err.text, selectors[_i].error);
     vpa_owner_view_unref(view);
@@ -361,9 +380,12 @@ START_TEST(knows_replicas)
         bool known;
         int32_t replicas;
     } cases[] = {
-        {{"n", "Deployment", "web", "apps/v1"}, true, 3}, {{"n", "Job", "job", "batch/v1"}, true, 4},
-        {{"n", "DaemonSet", "ds", "apps/v1"}, true, 5},   {{"n", "Deployment", "no", "apps/v1"}, false, 0},
-        {{"n", "Widget", "w", "example.com/v1"}, true, 7}, {{"n", "Widget", "x", "example.com/v1"}, false, 0},
+        {{"n", "Deployment", "web", "apps/v1"}, true, 3},
+        {{"n", "Job", "job", "batch/v1"}, true, 4},
+        {{"n", "DaemonSet", "ds", "apps/v1"}, true, 5},
+        {{"n", "Deployment", "no", "apps/v1"}, false, 0},
+        {{"n", "Widget", "w", "example.com/v1"}, true, 7},
+        {{"n", "Widget", "x", "example.com/v1"}, false, 0},
         {{"n", "Node", "x", "v1"}, false, 0},
     };
 
@@ -407,16 +429,22 @@ START_TEST(views_follow_changes)
     ck_assert_int_ge(changes, 1);
     struct vpa_owner_view *second = vpa_owners_view(owners);
     ck_assert_ptr_ne(first, second);
-    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "web", &selector, &err), 0);
-    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "new", &selector, &err), -1);
-    ck_assert_int_eq(vpa_owner_view_selector(second, "n", "", "Deployment", "web", &selector, &err), -1);
-    ck_assert_int_eq(vpa_owner_view_selector(second, "n", "", "Deployment", "new", &selector, &err), 0);
+    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "web", &selector, &err),
+                     0);
+    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "new", &selector, &err),
+                     -1);
+    ck_assert_int_eq(vpa_owner_view_selector(second, "n", "", "Deployment", "web", &selector, &err),
+                     -1);
+    ck_assert_int_eq(vpa_owner_view_selector(second, "n", "", "Deployment", "new", &selector, &err),
+                     0);
     vpa_owner_view_unref(second);
     /* the older one outlives the owners */
     vpa_owners_free(owners);
     owners = NULL;
-    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "web", &selector, &err), 0);
-    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "example.com/v1", "Widget", "w", &selector, &err), -1);
+    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "web", &selector, &err),
+                     0);
+    ck_assert_int_eq(
+        vpa_owner_view_selector(first, "n", "example.com/v1", "Widget", "w", &selector, &err), -1);
     vpa_owner_view_unref(first);
 }
 END_TEST
@@ -431,7 +459,8 @@ static void *ask(void *ctx)
     struct vpa_error why;
 
     for (int i = 0; i < 3000; i++) {
-        const struct vpa_controller_key key = {"n", i % 2 ? "ReplicaSet" : "Widget", i % 2 ? "web-1" : "w",
+        const struct vpa_controller_key key = {"n", i % 2 ? "ReplicaSet" : "Widget",
+                                               i % 2 ? "web-1" : "w",
                                                i % 2 ? "apps/v1" : "example.com/v1"};
         struct vpa_controller_key top;
         vpa_auto_arena arena = {0};
@@ -461,7 +490,8 @@ START_TEST(views_are_shared_with_threads)
     asking = true;
     pthread_create(&thread, NULL, ask, &answers);
     for (int i = 0; going; i++) {
-        vpa_auto_free char *object = vpa_xprintf("{\"metadata\":{\"namespace\":\"n\",\"name\":\"d%d\"},\"spec\":" APP "}", i % 50);
+        vpa_auto_free char *object = vpa_xprintf(
+            "{\"metadata\":{\"namespace\":\"n\",\"name\":\"d%d\"},\"spec\":" APP "}", i % 50);
         vpa_memory_stream_event(watch_of_deployments, i % 3 ? "ADDED" : "DELETED", object);
         vpa_loop_pump(loop, VPA_MILLISECOND);
         struct vpa_owner_view *fresh = vpa_owners_view(owners);

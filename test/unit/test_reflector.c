@@ -1,4 +1,5 @@
-/* Reflector over the in-memory transport: pages, watches, expiry, back-off, broken streams, bad objects. */
+/* Reflector over the in-memory transport: pages, watches, expiry, back-off, broken streams, bad
+ * objects. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,18 +158,28 @@ static void start(const struct answer *answers, size_t count, bool watch_only, v
 }
 #define START(answers) start(answers, VPA_COUNT(answers), false, 0)
 
-#define LIST(version, items) "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
-#define PAGE(version, token, items) "{\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" token "\"},\"items\":[" items "]}"
-#define OBJECT(name, version) "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
+#define LIST(version, items)                                                                       \
+    "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items   \
+    "]}"
+#define PAGE(version, token, items)                                                                \
+    "{\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" token                     \
+    "\"},\"items\":[" items "]}"
+#define OBJECT(name, version)                                                                      \
+    "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
 #define FRAME(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
 
 START_TEST(lists_then_watches)
 {
     static const struct answer answers[] = {
         {.want = "/api/v1/pods?fieldSelector=status.phase%21%3DPending&limit=500&resourceVersion=0",
-         .avoid = "watch", .status = 200, .json = LIST("10", OBJECT("a", "8") "," OBJECT("b", "9")), .chunk = 7},
+         .avoid = "watch",
+         .status = 200,
+         .json = LIST("10", OBJECT("a", "8") "," OBJECT("b", "9")),
+         .chunk = 7},
         {.want = "watch=true&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=",
-         .status = 200, .stream = true, .chunk = 5,
+         .status = 200,
+         .stream = true,
+         .chunk = 5,
          .json = FRAME("ADDED", "c", "11") FRAME("MODIFIED", "a", "12") FRAME("DELETED", "b", "13")
              FRAME("BOOKMARK", "", "20")},
         {.want = "resourceVersion=20", .status = 200, .stream = true},
@@ -190,8 +201,13 @@ END_TEST
 START_TEST(fetches_pages)
 {
     static const struct answer answers[] = {
-        {.want = "limit=500&resourceVersion=0", .status = 200, .json = PAGE("10", "t/1=", OBJECT("a", "1"))},
-        {.want = "limit=500&continue=t%2F1%3D", .avoid = "resourceVersion", .status = 200, .json = PAGE("10", "t2", OBJECT("b", "2"))},
+        {.want = "limit=500&resourceVersion=0",
+         .status = 200,
+         .json = PAGE("10", "t/1=", OBJECT("a", "1"))},
+        {.want = "limit=500&continue=t%2F1%3D",
+         .avoid = "resourceVersion",
+         .status = 200,
+         .json = PAGE("10", "t2", OBJECT("b", "2"))},
         {.want = "continue=t2", .status = 200, .json = LIST("10", OBJECT("c", "3"))},
         {.want = "watch=true", .status = 200, .stream = true},
     };
@@ -239,7 +255,10 @@ START_TEST(lists_again_when_the_version_expired)
         {.want = "watch", .status = 200, .stream = true, .json = FRAME("ADDED", "a", "11")},
         /* lower bound first, the newest after that was refused as well */
         {.want = "resourceVersion=11", .avoid = "watch", .status = 410},
-        {.avoid = "resourceVersion", .want = "limit=500", .status = 200, .json = LIST("99", OBJECT("q", "98"))},
+        {.avoid = "resourceVersion",
+         .want = "limit=500",
+         .status = 200,
+         .json = LIST("99", OBJECT("q", "98"))},
         {.want = "resourceVersion=99", .status = 200, .stream = true},
     };
     static const char error[] =
@@ -281,7 +300,9 @@ static const struct {
     {"server error: listed again", {.status = 500}, "limit"},
     {"frame cut off", {.status = 200, .json = "{\"type\":\"ADDED\",\"obj"}, "limit"},
     {"no JSON", {.status = 200, .stream = true, .json = "<html>"}, "limit"},
-    {"reset in the stream", {.status = 200, .failure = VPA_TRANSPORT_RESET, .json = FRAME("ADDED", "k", "7")}, "limit"},
+    {"reset in the stream",
+     {.status = 200, .failure = VPA_TRANSPORT_RESET, .json = FRAME("ADDED", "k", "7")},
+     "limit"},
 };
 
 START_TEST(recovers_from_trouble)
@@ -289,7 +310,9 @@ START_TEST(recovers_from_trouble)
     const struct answer answers[] = {
         {.status = 200, .json = PAGE("10", "", "")},
         troubles[_i].broken,
-        {.want = troubles[_i].next, .status = 200, .stream = !strcmp(troubles[_i].next, "watch=true"),
+        {.want = troubles[_i].next,
+         .status = 200,
+         .stream = !strcmp(troubles[_i].next, "watch=true"),
          .json = strcmp(troubles[_i].next, "watch=true") ? LIST("11", OBJECT("n", "1")) : NULL},
         {.want = "watch=true", .status = 200, .stream = true},
     };
@@ -359,9 +382,12 @@ END_TEST
 START_TEST(bad_objects_are_skipped)
 {
     static const struct answer answers[] = {
-        {.status = 200, .json = LIST("10", OBJECT("a", "1") "," OBJECT("bad", "2") "," OBJECT("b", "3"))},
-        {.status = 200, .stream = true,
-         .json = FRAME("ADDED", "bad", "11") FRAME("NEWS", "x", "12") "\n\n" FRAME("ADDED", "c", "13")},
+        {.status = 200,
+         .json = LIST("10", OBJECT("a", "1") "," OBJECT("bad", "2") "," OBJECT("b", "3"))},
+        {.status = 200,
+         .stream = true,
+         .json =
+             FRAME("ADDED", "bad", "11") FRAME("NEWS", "x", "12") "\n\n" FRAME("ADDED", "c", "13")},
     };
 
     START(answers);
@@ -375,7 +401,8 @@ END_TEST
 START_TEST(bounds_objects)
 {
     static char huge[3000];
-    struct answer answers[] = {{.status = 200, .json = huge}, {.status = 200, .json = LIST("1", "")},
+    struct answer answers[] = {{.status = 200, .json = huge},
+                               {.status = 200, .json = LIST("1", "")},
                                {.status = 200, .stream = true}};
 
     memset(huge, 'x', sizeof(huge) - 1);
@@ -387,8 +414,12 @@ START_TEST(bounds_objects)
 END_TEST
 
 static const char *const broken_lists[] = {
-    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"a\"}}", "", "[1,2]",
-    "{\"items\":[1}", "null", "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{]}",
+    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"a\"}}",
+    "",
+    "[1,2]",
+    "{\"items\":[1}",
+    "null",
+    "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{]}",
 };
 
 START_TEST(broken_lists_never_end_well)
@@ -409,7 +440,10 @@ END_TEST
 START_TEST(watch_only_reopens_after_a_pause)
 {
     static const struct answer answers[] = {
-        {.want = "watch=true", .avoid = "resourceVersion", .status = 200, .json = FRAME("ADDED", "e", "5")},
+        {.want = "watch=true",
+         .avoid = "resourceVersion",
+         .status = 200,
+         .json = FRAME("ADDED", "e", "5")},
         {.want = "watch=true", .avoid = "resourceVersion", .status = 500},
         {.want = "watch=true", .avoid = "resourceVersion", .status = 200, .stream = true},
     };
@@ -466,7 +500,8 @@ static const struct {
     enum vpa_frame_type type;
     const char *version;
 } frames[] = {
-    {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":\"7\"}}}", 0, VPA_FRAME_ADDED, "7"},
+    {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":\"7\"}}}", 0,
+     VPA_FRAME_ADDED, "7"},
     {"{\"type\":\"BOOKMARK\",\"object\":{}}", 0, VPA_FRAME_BOOKMARK, ""},
     {"{\"type\":\"added\",\"object\":{}}", 0, VPA_FRAME_UNKNOWN, ""},
     {"{\"object\":{}}", 0, VPA_FRAME_UNKNOWN, ""},
@@ -482,8 +517,9 @@ START_TEST(decodes_frames)
     struct vpa_watch_frame frame;
     struct vpa_error err;
 
-    ck_assert_int_eq(vpa_watch_frame_decode(&arena, frames[_i].json, strlen(frames[_i].json), &frame, &err),
-                     frames[_i].rc);
+    ck_assert_int_eq(
+        vpa_watch_frame_decode(&arena, frames[_i].json, strlen(frames[_i].json), &frame, &err),
+        frames[_i].rc);
     if (frames[_i].rc == 0) {
         ck_assert_int_eq(frame.type, frames[_i].type);
         ck_assert_str_eq(frame.resource_version, frames[_i].version);

@@ -1,14 +1,16 @@
 /*
- * Requests to the API server: paths, patch types, authentication, the shared rate limit, repetition on
- * Retry-After, and the result as struct vpa_error plus the parsed metav1.Status
+ * Requests to the API server: paths, patch types, authentication, the shared rate limit, repetition
+ * on Retry-After, and the result as struct vpa_error plus the parsed metav1.Status
  * (leader-election-and-clients.md 4 of the specification).
  *
- *     struct vpa_kube_call call = {.verb = VPA_KUBE_PATCH_JSON, .path = path, .body = body, .body_len = n};
- *     vpa_kube_start(client, &call, on_done, ctx);                  // many in flight
- *     if (vpa_kube_do(client, &call, &arena, &result, &err) < 0) ... // pumps the loop until answered
+ *     struct vpa_kube_call call = {.verb = VPA_KUBE_PATCH_JSON, .path = path, .body = body,
+ * .body_len = n}; vpa_kube_start(client, &call, on_done, ctx);                  // many in flight
+ *     if (vpa_kube_do(client, &call, &arena, &result, &err) < 0) ... // pumps the loop until
+ * answered
  *
- * Errors carry what the caller can do: NOT_FOUND, CONFLICT (409 of either reason), GONE (410), DENIED (401,
- * 403), RETRY (429, 5xx, network), INVALID (the rest), LIMIT (answer too long), CANCELLED.
+ * Errors carry what the caller can do: NOT_FOUND, CONFLICT (409 of either reason), GONE (410),
+ * DENIED (401, 403), RETRY (429, 5xx, network), INVALID (the rest), LIMIT (answer too long),
+ * CANCELLED.
  */
 #ifndef VPA_KUBE_CLIENT_H
 #define VPA_KUBE_CLIENT_H
@@ -44,9 +46,9 @@ enum vpa_kube_verb {
 const char *vpa_kube_verb_name(enum vpa_kube_verb verb);
 
 /*
- * /api/v1/... or /apis/GROUP/VERSION/...; ns NULL or "" for cluster scope or all namespaces; name and
- * subresource may be NULL. Segments are percent-escaped.
- *     vpa_kube_path(&buf, "apps/v1", "web", "deployments", "api", "scale");
+ * /api/v1/... or /apis/GROUP/VERSION/...; ns NULL or "" for cluster scope or all namespaces; name
+ * and subresource may be NULL. Segments are percent-escaped. vpa_kube_path(&buf, "apps/v1", "web",
+ * "deployments", "api", "scale");
  */
 void vpa_kube_path(struct vpa_buf *buf, const char *group_version, const char *ns,
                    const char *resource, const char *name, const char *subresource);
@@ -77,15 +79,15 @@ struct vpa_kube_call {
     const char *path; /* with query */
     const char *body; /* JSON; NULL: none */
     size_t body_len;
-    const char *accept;       /* NULL: application/json */
-    /* Of each attempt, as transports count it (real time over the network); 0: 1 minute, or none but an
-     * idle limit of 1 minute for streaming answers. */
+    const char *accept; /* NULL: application/json */
+    /* Of each attempt, as transports count it (real time over the network); 0: 1 minute, or none
+     * but an idle limit of 1 minute for streaming answers. */
     vpa_duration timeout;
-    size_t response_max;      /* 0: VPA_HTTP_RESPONSE_MAX */
-    bool unlimited;           /* not counted by the rate limit (leases have their own, watches none) */
-    bool no_retry;            /* no repetition inside */
-    /* Streaming answers (LIST pages, WATCH): pieces of a 2xx body; -1 ends the call. NULL: collected. A
-     * call that gave data is not repeated. */
+    size_t response_max; /* 0: VPA_HTTP_RESPONSE_MAX */
+    bool unlimited;      /* not counted by the rate limit (leases have their own, watches none) */
+    bool no_retry;       /* no repetition inside */
+    /* Streaming answers (LIST pages, WATCH): pieces of a 2xx body; -1 ends the call. NULL:
+     * collected. A call that gave data is not repeated. */
     int (*on_data)(void *ctx, const char *bytes, size_t len);
     void (*on_open)(void *ctx); /* the 2xx head is there; may be NULL */
 };
@@ -126,8 +128,8 @@ struct vpa_kube_request *vpa_kube_start(struct vpa_kube_client *client,
                                         void *ctx);
 /* No callback comes any more. */
 void vpa_kube_cancel(struct vpa_kube_request *request);
-/* Waits, pumping the loop. result may be NULL; its texts are copied to the arena (NULL arena: no texts but
- * the error). Ends with VPA_CANCELLED when the loop is stopped. */
+/* Waits, pumping the loop. result may be NULL; its texts are copied to the arena (NULL arena: no
+ * texts but the error). Ends with VPA_CANCELLED when the loop is stopped. */
 int vpa_kube_do(struct vpa_kube_client *client, const struct vpa_kube_call *call,
                 struct vpa_arena *arena, struct vpa_kube_result *result, struct vpa_error *err);
 /* vpa_kube_do with verb GET and the answer parsed. */
@@ -138,10 +140,11 @@ int vpa_kube_get_json(struct vpa_kube_client *client, const char *path, struct v
 bool vpa_kube_is_already_exists(const struct vpa_kube_status *status);
 bool vpa_kube_is_expired(const struct vpa_kube_status *status); /* Expired, Gone or code 410 */
 bool vpa_kube_has_cause(const struct vpa_kube_status *status, const char *reason);
-/* Worth trying again at once by callers with three tries (2.2): InternalError, Timeout, ServerTimeout,
- * TooManyRequests, a suggested delay, network time-out, EOF, reset. */
+/* Worth trying again at once by callers with three tries (2.2): InternalError, Timeout,
+ * ServerTimeout, TooManyRequests, a suggested delay, network time-out, EOF, reset. */
 bool vpa_kube_is_retryable(const struct vpa_kube_result *result);
-/* Fills a Status from the text of a failure answer (truncated and foreign texts give the generic one). */
+/* Fills a Status from the text of a failure answer (truncated and foreign texts give the generic
+ * one). */
 void vpa_kube_status_decode(struct vpa_arena *arena, enum vpa_kube_verb verb, const char *path,
                             int code, const char *body, size_t len, struct vpa_kube_status *out);
 enum vpa_code vpa_kube_error_code(int http_code, const char *reason);

@@ -1,13 +1,14 @@
 /*
  * How to reach the API server and who we are: in-cluster service account or a kubeconfig file
- * (leader-election-and-clients.md 3 of the specification). Only the file given is read: neither KUBECONFIG
- * nor the home directory is consulted and nothing is merged.
+ * (leader-election-and-clients.md 3 of the specification). Only the file given is read: neither
+ * KUBECONFIG nor the home directory is consulted and nothing is merged.
  *
  *     struct vpa_kube_config *config = vpa_kube_config_load(flags.kubeconfig, &err);
  *     struct vpa_transport *transport = vpa_kube_connect(loop, config, &err);
  *
- * Tokens from files are read again on the first request after 50 s; a failed re-read keeps the old token.
- * Exec plugins run bounded (60 s, 1 MiB of output) and are cached until their expiry or a 401.
+ * Tokens from files are read again on the first request after 50 s; a failed re-read keeps the old
+ * token. Exec plugins run bounded (60 s, 1 MiB of output) and are cached until their expiry or a
+ * 401.
  */
 #ifndef VPA_KUBE_CONFIG_H
 #define VPA_KUBE_CONFIG_H
@@ -24,9 +25,9 @@
 
 struct vpa_kube_config;
 
-/* path NULL or "": in-cluster. Error texts are upstream's ("invalid configuration: ...", "unable to load
- * in-cluster configuration, ..."); the caller adds "Failed to build kubeconfig from file: " or "Failed to
- * create config: ". */
+/* path NULL or "": in-cluster. Error texts are upstream's ("invalid configuration: ...", "unable to
+ * load in-cluster configuration, ..."); the caller adds "Failed to build kubeconfig from file: " or
+ * "Failed to create config: ". */
 struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err);
 /* The text of a kubeconfig; relative file names are resolved against dir. */
 struct vpa_kube_config *vpa_kube_config_parse(const char *text, size_t len, const char *dir,
@@ -48,8 +49,9 @@ struct vpa_transport *vpa_kube_connect(struct vpa_loop *loop, struct vpa_kube_co
                                        struct vpa_error *err);
 
 #define VPA_KUBE_AUTH_HEADERS_MAX 32
-/* The headers of the next request: Authorization and impersonation; borrowed until the next call. A token
- * file that was never readable, or a failing exec plugin, is an error. monotonic: the real clock. */
+/* The headers of the next request: Authorization and impersonation; borrowed until the next call. A
+ * token file that was never readable, or a failing exec plugin, is an error. monotonic: the real
+ * clock. */
 int vpa_kube_config_headers(struct vpa_kube_config *config, int64_t monotonic,
                             const struct vpa_header **headers, size_t *count,
                             struct vpa_error *err) VPA_MUST_CHECK;

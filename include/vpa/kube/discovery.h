@@ -1,7 +1,7 @@
 /*
- * Kinds to resources: which plural, which versions, namespaced or not, as the API server says. Read lazily
- * per group (GET /apis, /apis/GROUP/VERSION), cached for 5 minutes; a miss with a cache older than the
- * current pass is asked again once.
+ * Kinds to resources: which plural, which versions, namespaced or not, as the API server says. Read
+ * lazily per group (GET /apis, /apis/GROUP/VERSION), cached for 5 minutes; a miss with a cache
+ * older than the current pass is asked again once.
  */
 #ifndef VPA_KUBE_DISCOVERY_H
 #define VPA_KUBE_DISCOVERY_H
@@ -30,8 +30,8 @@ void vpa_discovery_free(struct vpa_discovery *discovery); /* NULL is allowed */
 /* A new pass: misses are asked again (DECISIONS U19, docs/compatibility.md). */
 void vpa_discovery_begin_pass(struct vpa_discovery *discovery);
 /* Mappings of (group, kind), preferred version first, one per plural; the kind in its exact or all
- * lower-case spelling. Pumps the loop when something must be fetched. NOT_FOUND with upstream's text
- * `no matches for kind "K" in group "G"` when there is none. */
+ * lower-case spelling. Pumps the loop when something must be fetched. NOT_FOUND with upstream's
+ * text `no matches for kind "K" in group "G"` when there is none. */
 int vpa_discovery_find(struct vpa_discovery *discovery, const char *group, const char *kind,
                        const struct vpa_rest_mapping **mappings, size_t *count,
                        struct vpa_error *err) VPA_MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Leader election with a Lease, wire-compatible with client-go (leader-election-and-clients.md 1 of the
- * specification), plus the orderly release of DECISIONS U11 (docs/compatibility.md).
+ * Leader election with a Lease, wire-compatible with client-go (leader-election-and-clients.md 1 of
+ * the specification), plus the orderly release of DECISIONS U11 (docs/compatibility.md).
  *
  *     if (vpa_elector_check(&options, &err) < 0) ... exit 2, err.text is upstream's
  *     struct vpa_elector *e = vpa_elector_new(&options);
@@ -8,8 +8,8 @@
  *     ...
  *     vpa_elector_release(e, 3 * VPA_SECOND);   // at SIGTERM: pumps the loop
  *
- * The renewTime of others is never compared with the local clock: a lease is expired when nothing changed
- * for its own duration since it was first seen, measured on the monotonic clock.
+ * The renewTime of others is never compared with the local clock: a lease is expired when nothing
+ * changed for its own duration since it was first seen, measured on the monotonic clock.
  */
 #ifndef VPA_KUBE_ELECTOR_H
 #define VPA_KUBE_ELECTOR_H
@@ -18,7 +18,7 @@
 
 #include "vpa/kube/client.h"
 
-struct vpa_elector_options { /* texts are copied */
+struct vpa_elector_options {        /* texts are copied */
     struct vpa_kube_client *client; /* borrowed; its own rate limit, not the daemon's */
     const char *ns;
     const char *name;
@@ -43,8 +43,8 @@ struct vpa_elector;
 struct vpa_elector *vpa_elector_new(const struct vpa_elector_options *options);
 void vpa_elector_start(struct vpa_elector *elector);
 bool vpa_elector_is_leader(const struct vpa_elector *elector);
-/* Stops renewing and, when leading, gives the lease back; pumps the loop at most so long. No callback
- * comes afterwards. */
+/* Stops renewing and, when leading, gives the lease back; pumps the loop at most so long. No
+ * callback comes afterwards. */
 void vpa_elector_release(struct vpa_elector *elector, vpa_duration timeout);
 void vpa_elector_free(struct vpa_elector *elector); /* releases nothing; NULL is allowed */
 

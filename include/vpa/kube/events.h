@@ -1,7 +1,7 @@
 /*
  * core/v1 Events with upstream's aggregation, counting and spam filter
- * (leader-election-and-clients.md 6 of the specification). Recording never blocks and never fails: the queue
- * holds 1000 entries, more are dropped. Writing is sequential and in the background.
+ * (leader-election-and-clients.md 6 of the specification). Recording never blocks and never fails:
+ * the queue holds 1000 entries, more are dropped. Writing is sequential and in the background.
  *
  *     vpa_events_record(events, &pod_ref, "EvictedByVPA", "Pod was evicted by VPA Updater ...");
  */
@@ -25,13 +25,14 @@ struct vpa_object_ref { /* texts may be NULL for "" */
     const char *resource_version;
 };
 
-struct vpa_events_options { /* texts are copied */
+struct vpa_events_options {         /* texts are copied */
     struct vpa_kube_client *client; /* borrowed */
     const char *component;          /* "vpa-updater" */
 };
 struct vpa_events;
 struct vpa_events *vpa_events_new(const struct vpa_events_options *options);
-void vpa_events_free(struct vpa_events *events); /* drops what is not yet written; NULL is allowed */
+void vpa_events_free(
+    struct vpa_events *events); /* drops what is not yet written; NULL is allowed */
 /* type is Normal. */
 void vpa_events_record(struct vpa_events *events, const struct vpa_object_ref *object,
                        const char *reason, const char *message);

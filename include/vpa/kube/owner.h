@@ -1,18 +1,18 @@
 /*
- * Owners: the label selector of a target, the topmost well-known or scalable controller of an object, and
- * the configured replicas (api.md 4 and 6.3, recommender.md 15.2 and 15.3, admission.md 9.3 to 9.6 of the
- * specification).
+ * Owners: the label selector of a target, the topmost well-known or scalable controller of an
+ * object, and the configured replicas (api.md 4 and 6.3, recommender.md 15.2 and 15.3,
+ * admission.md 9.3 to 9.6 of the specification).
  *
- * The seven well-known kinds (DaemonSet, Deployment, ReplicaSet, StatefulSet, ReplicationController, Job,
- * CronJob) are kept by reflectors, only owner, selector and replicas of each, a few hundred bytes. Other
- * kinds are asked through their scale subresource; answers of the walk are cached: refreshed after 10 to 20
- * minutes, dropped an hour after the last read, negative ones asked again in the next pass (U19,
- * docs/compatibility.md).
+ * The seven well-known kinds (DaemonSet, Deployment, ReplicaSet, StatefulSet,
+ * ReplicationController, Job, CronJob) are kept by reflectors, only owner, selector and replicas of
+ * each, a few hundred bytes. Other kinds are asked through their scale subresource; answers of the
+ * walk are cached: refreshed after 10 to 20 minutes, dropped an hour after the last read, negative
+ * ones asked again in the next pass (U19, docs/compatibility.md).
  *
  * Two ways to ask:
  *   struct vpa_owners       on the loop; may ask the API server, pumping the loop
- *   struct vpa_owner_view   immutable, shared with other threads, never asks: what it does not know is
- *                           "not known yet" (VPA_RETRY), noted for the loop, and known soon after
+ *   struct vpa_owner_view   immutable, shared with other threads, never asks: what it does not know
+ * is "not known yet" (VPA_RETRY), noted for the loop, and known soon after
  */
 #ifndef VPA_KUBE_OWNER_H
 #define VPA_KUBE_OWNER_H
@@ -25,8 +25,8 @@
 #include "vpa/kube/client.h"
 #include "vpa/kube/discovery.h"
 
-#define VPA_OWNER_CHAIN_MAX 64       /* longer chains count as a cycle */
-#define VPA_OWNER_SCALE_MAX 16384    /* scale answers remembered */
+#define VPA_OWNER_CHAIN_MAX 64                    /* longer chains count as a cycle */
+#define VPA_OWNER_SCALE_MAX 16384                 /* scale answers remembered */
 #define VPA_OWNER_SCALE_REFRESH (10 * VPA_MINUTE) /* times uniform [1, 2) */
 #define VPA_OWNER_SCALE_UNREAD VPA_HOUR
 
@@ -57,28 +57,29 @@ int vpa_owners_wait(struct vpa_owners *owners, vpa_duration timeout, struct vpa_
 void vpa_owners_begin_pass(struct vpa_owners *owners);
 struct vpa_discovery *vpa_owners_discovery(struct vpa_owners *owners);
 
-/* The selector of a target in a namespace; api.md 6.3 has the error texts. Not cached for scale targets: one
- * GET each time. *scalable_owner (may be NULL) tells nothing on failure. */
+/* The selector of a target in a namespace; api.md 6.3 has the error texts. Not cached for scale
+ * targets: one GET each time. *scalable_owner (may be NULL) tells nothing on failure. */
 int vpa_owners_selector(struct vpa_owners *owners, const char *ns, const char *api_version,
                         const char *kind, const char *name, struct vpa_arena *arena,
                         struct vpa_selector *out, struct vpa_error *err) VPA_MUST_CHECK;
-/* Walks from key to the topmost well-known or scalable controller. 0: *found tells whether there is one and
- * *top is it, its texts in the arena. -1: error texts of api.md 6.3; VPA_NODE_OWNER below tells the special one. */
+/* Walks from key to the topmost well-known or scalable controller. 0: *found tells whether there is
+ * one and *top is it, its texts in the arena. -1: error texts of api.md 6.3; VPA_NODE_OWNER below
+ * tells the special one. */
 int vpa_owners_topmost(struct vpa_owners *owners, const struct vpa_controller_key *key,
                        struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
                        struct vpa_error *err) VPA_MUST_CHECK;
 /* Whether a failed walk ended at a Node, which callers that look up pods pass over in silence. */
 bool vpa_owner_is_node_error(const struct vpa_error *err);
 
-/* Configured replicas of a controller: spec.replicas of the four kinds that have it, spec.parallelism for a
- * Job, status.desiredNumberScheduled for a DaemonSet; other kinds by the cached scale (U8). false: not
- * known. */
+/* Configured replicas of a controller: spec.replicas of the four kinds that have it,
+ * spec.parallelism for a Job, status.desiredNumberScheduled for a DaemonSet; other kinds by the
+ * cached scale (U8). false: not known. */
 bool vpa_owners_replicas(struct vpa_owners *owners, const struct vpa_controller_key *key,
                          int32_t *replicas);
 
 /*
- * View. Shards are shared between views, so taking one after few changes is cheap. Reference counted;
- * ref, unref and look-ups from any thread.
+ * View. Shards are shared between views, so taking one after few changes is cheap. Reference
+ * counted; ref, unref and look-ups from any thread.
  */
 struct vpa_owner_view;
 /* A reference to the current state; the caller unrefs it. Loop thread only. */
@@ -94,7 +95,8 @@ int vpa_owner_view_selector(const struct vpa_owner_view *view, const char *ns,
                             const struct vpa_selector **out, struct vpa_error *err) VPA_MUST_CHECK;
 /* Called on the loop whenever a new view would differ from the last one taken. */
 void vpa_owners_on_change(struct vpa_owners *owners, void (*fn)(void *ctx), void *ctx);
-/* Has the scale of this target fetched in the background and kept fresh (30 s), for the next views. */
+/* Has the scale of this target fetched in the background and kept fresh (30 s), for the next views.
+ */
 void vpa_owners_follow_target(struct vpa_owners *owners, const char *ns, const char *api_version,
                               const char *kind, const char *name);
 

@@ -1,20 +1,20 @@
 /*
- * Keeps a consumer in step with a collection on the API server: LIST in pages of 500, then WATCH with
- * bookmarks, again and again (leader-election-and-clients.md 5 of the specification). The reflector keeps no
- * objects; the consumer does.
+ * Keeps a consumer in step with a collection on the API server: LIST in pages of 500, then WATCH
+ * with bookmarks, again and again (leader-election-and-clients.md 5 of the specification). The
+ * reflector keeps no objects; the consumer does.
  *
  *     begin()                 a list starts: mark everything you hold as unseen
  *     object(LISTED, json)*   each object of the list: put and mark as seen
- *     end()                   drop what was not seen. A list that fails never comes to its end; begin may
- *                             follow begin
- *     object(ADDED | MODIFIED | DELETED, json)*
+ *     end()                   drop what was not seen. A list that fails never comes to its end;
+ * begin may follow begin object(ADDED | MODIFIED | DELETED, json)*
  *
- * ADDED of a known object is an update, MODIFIED of an unknown one an addition. Objects of a list carry no
- * kind. Callbacks run on the loop and only enqueue; they must not free the reflector. Several reflectors
- * share a loop and a client.
+ * ADDED of a known object is an update, MODIFIED of an unknown one an addition. Objects of a list
+ * carry no kind. Callbacks run on the loop and only enqueue; they must not free the reflector.
+ * Several reflectors share a loop and a client.
  *
- * A single object that cannot be used is reported by object() returning -1: it is logged with its name and
- * skipped, the list goes on. Text that is no JSON ends the list or watch, as a broken connection does.
+ * A single object that cannot be used is reported by object() returning -1: it is logged with its
+ * name and skipped, the list goes on. Text that is no JSON ends the list or watch, as a broken
+ * connection does.
  */
 #ifndef VPA_KUBE_REFLECTOR_H
 #define VPA_KUBE_REFLECTOR_H
@@ -26,7 +26,8 @@
 #include "vpa/kube/client.h"
 
 #define VPA_REFLECTOR_PAGE 500
-#define VPA_REFLECTOR_OBJECT_MAX ((size_t)8 << 20) /* longest single object; etcd's own limit is 1.5 MiB */
+#define VPA_REFLECTOR_OBJECT_MAX                                                                   \
+    ((size_t)8 << 20) /* longest single object; etcd's own limit is 1.5 MiB */
 #define VPA_REFLECTOR_BACKOFF_FIRST (800 * VPA_MILLISECOND)
 #define VPA_REFLECTOR_BACKOFF_MAX (30 * VPA_SECOND)
 #define VPA_REFLECTOR_BACKOFF_RESET (2 * VPA_MINUTE)
@@ -49,7 +50,7 @@ struct vpa_reflector_handler { /* begin and end may be NULL */
     void (*resync)(void *ctx);
 };
 
-struct vpa_reflector_options { /* texts are copied */
+struct vpa_reflector_options {      /* texts are copied */
     struct vpa_kube_client *client; /* borrowed */
     const char *name;               /* for log lines: "pods" */
     const char *path;               /* collection path without query (vpa_kube_path) */
@@ -70,10 +71,10 @@ void vpa_reflector_free(struct vpa_reflector *reflector); /* NULL is allowed */
 bool vpa_reflector_is_synced(const struct vpa_reflector *reflector);
 /* A watch is open now. */
 bool vpa_reflector_is_watching(const struct vpa_reflector *reflector);
-/* Waits, pumping the loop; VPA_CANCELLED when stopped or after the (virtual) timeout, naming the first
- * reflector that is not in step. timeout 0: no limit. */
-int vpa_reflector_wait(struct vpa_reflector *const *reflectors, size_t count,
-                       struct vpa_loop *loop, vpa_duration timeout, struct vpa_error *err);
+/* Waits, pumping the loop; VPA_CANCELLED when stopped or after the (virtual) timeout, naming the
+ * first reflector that is not in step. timeout 0: no limit. */
+int vpa_reflector_wait(struct vpa_reflector *const *reflectors, size_t count, struct vpa_loop *loop,
+                       vpa_duration timeout, struct vpa_error *err);
 
 struct vpa_reflector_stats {
     uint64_t lists;
@@ -84,7 +85,8 @@ struct vpa_reflector_stats {
 };
 struct vpa_reflector_stats vpa_reflector_stats(const struct vpa_reflector *reflector);
 
-/* Decoding of one watch frame, exposed for the fuzz target: the event, its object and resourceVersion. */
+/* Decoding of one watch frame, exposed for the fuzz target: the event, its object and
+ * resourceVersion. */
 enum vpa_frame_type {
     VPA_FRAME_ADDED,
     VPA_FRAME_MODIFIED,

@@ -1,6 +1,7 @@
 /*
- * The admission controller's status Lease: written by the webhook, read by the updater before it acts
- * (leader-election-and-clients.md 2 of the specification). A wall-clock liveness mark, no leadership.
+ * The admission controller's status Lease: written by the webhook, read by the updater before it
+ * acts (leader-election-and-clients.md 2 of the specification). A wall-clock liveness mark, no
+ * leadership.
  */
 #ifndef VPA_KUBE_STATUS_LEASE_H
 #define VPA_KUBE_STATUS_LEASE_H
@@ -15,13 +16,14 @@
 /* The flag, else $NAMESPACE, else kube-system. */
 const char *vpa_status_lease_namespace(const char *flag);
 
-struct vpa_status_writer_options { /* texts are copied */
+struct vpa_status_writer_options {  /* texts are copied */
     struct vpa_kube_client *client; /* borrowed */
     const char *ns;
     const char *name;
     const char *holder;    /* host name */
     vpa_duration interval; /* period, limit of one write, and leaseDurationSeconds */
-    /* Asked before each write; false skips it: the webhook failed its self-test. NULL: always true. */
+    /* Asked before each write; false skips it: the webhook failed its self-test. NULL: always true.
+     */
     bool (*healthy)(void *ctx);
     void *ctx;
 };
@@ -31,8 +33,8 @@ struct vpa_status_writer *vpa_status_writer_new(const struct vpa_status_writer_o
 void vpa_status_writer_start(struct vpa_status_writer *writer);
 void vpa_status_writer_free(struct vpa_status_writer *writer); /* NULL is allowed */
 
-/* Reads the lease, pumping the loop, with three tries. 0: *valid says whether creation or renewal lie less
- * than timeout back. -1: it cannot be read, NOT_FOUND included; text as upstream's. */
+/* Reads the lease, pumping the loop, with three tries. 0: *valid says whether creation or renewal
+ * lie less than timeout back. -1: it cannot be read, NOT_FOUND included; text as upstream's. */
 int vpa_status_lease_check(struct vpa_kube_client *client, const char *ns, const char *name,
                            vpa_duration timeout, bool *valid, struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -1,14 +1,15 @@
 /*
- * Clocks. Everything above the network layer takes "now" as an argument; this is where it comes from.
+ * Clocks. Everything above the network layer takes "now" as an argument; this is where it comes
+ * from.
  *
  *   real       CLOCK_REALTIME and CLOCK_MONOTONIC
- *   simulated  virtual time shared with the simulator: a small file, mapped read-only, says how virtual
- *              time follows CLOCK_MONOTONIC. A day of virtual time may so pass in minutes.
- *   manual     stands still while code runs; the loop moves it to the next timer when nothing else is
- *              ready, so a whole daemon runs in virtual time without waiting (tests)
+ *   simulated  virtual time shared with the simulator: a small file, mapped read-only, says how
+ * virtual time follows CLOCK_MONOTONIC. A day of virtual time may so pass in minutes. manual stands
+ * still while code runs; the loop moves it to the next timer when nothing else is ready, so a whole
+ * daemon runs in virtual time without waiting (tests)
  *
- * Durations of timers are virtual. Transport time-outs (connect, TLS, idle) are real time, except in
- * the in-memory transport.
+ * Durations of timers are virtual. Transport time-outs (connect, TLS, idle) are real time, except
+ * in the in-memory transport.
  */
 #ifndef VPA_NET_CLOCK_H
 #define VPA_NET_CLOCK_H
@@ -23,9 +24,9 @@
 #define VPA_SIMULATED_CLOCK_ENV "VPA_SIMULATED_CLOCK"
 
 /*
- * Layout of that file, in the byte order of the machine. The simulator creates the file whole (write and
- * rename), keeps it mapped and changes it with vpa_clock_file_write(); readers retry while `generation`
- * is odd or changed under them.
+ * Layout of that file, in the byte order of the machine. The simulator creates the file whole
+ * (write and rename), keeps it mapped and changes it with vpa_clock_file_write(); readers retry
+ * while `generation` is odd or changed under them.
  *
  *     virtual now = virtual_base_ns + (CLOCK_MONOTONIC - monotonic_base_ns) * rate
  */

@@ -5,9 +5,9 @@
  *     struct vpa_http_client_options options = {.base_url = "https://10.0.0.1:443", .ca_file = ca};
  *     struct vpa_transport *t = vpa_http_client_new(loop, &options, &err);
  *
- * Trust and client certificate given as files are read again every 5 minutes on the next request; content
- * that is missing, empty or unusable leaves the old one in force, changed content is used for new
- * connections and old idle ones are closed.
+ * Trust and client certificate given as files are read again every 5 minutes on the next request;
+ * content that is missing, empty or unusable leaves the old one in force, changed content is used
+ * for new connections and old idle ones are closed.
  */
 #ifndef VPA_NET_HTTP_CLIENT_H
 #define VPA_NET_HTTP_CLIENT_H
@@ -17,7 +17,7 @@
 #include "vpa/net/loop.h"
 #include "vpa/net/transport.h"
 
-#define VPA_HTTP_CONNECT_TIMEOUT (30 * VPA_SECOND)  /* dial and TLS handshake together */
+#define VPA_HTTP_CONNECT_TIMEOUT (30 * VPA_SECOND) /* dial and TLS handshake together */
 #define VPA_HTTP_FILE_RELOAD (5 * VPA_MINUTE)
 #define VPA_HTTP_CONNECTIONS_MAX 64
 

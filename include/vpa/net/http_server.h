@@ -1,13 +1,13 @@
 /*
- * Small HTTP(S) server on libmicrohttpd: /metrics and /health-check on the loop, the admission webhook on
- * a thread of its own.
+ * Small HTTP(S) server on libmicrohttpd: /metrics and /health-check on the loop, the admission
+ * webhook on a thread of its own.
  *
- *     struct vpa_http_server_options options = {.address = ":8942", .handler = on_request, .ctx = me};
- *     struct vpa_http_server *s = vpa_http_server_new(loop, &options, &err);
+ *     struct vpa_http_server_options options = {.address = ":8942", .handler = on_request, .ctx =
+ * me}; struct vpa_http_server *s = vpa_http_server_new(loop, &options, &err);
  *
- * Certificates: a pair belongs to a server generation. vpa_http_server_reload() checks a new pair and
- * starts a new generation for new connections; the old one answers what is on its connections with
- * "Connection: close" and is stopped when they are gone. A bad pair changes nothing.
+ * Certificates: a pair belongs to a server generation. vpa_http_server_reload() checks a new pair
+ * and starts a new generation for new connections; the old one answers what is on its connections
+ * with "Connection: close" and is stopped when they are gone. A bad pair changes nothing.
  */
 #ifndef VPA_NET_HTTP_SERVER_H
 #define VPA_NET_HTTP_SERVER_H
@@ -25,9 +25,9 @@ struct vpa_server_request { /* borrowed for the call */
     const char *query; /* raw text behind '?', "" when absent */
     const char *body;  /* NUL-terminated behind body_len */
     size_t body_len;
-    bool body_too_large;      /* longer than body_max: body is empty, the connection will be closed */
-    int64_t received_ns;      /* CLOCK_MONOTONIC when the headers were complete */
-    void *headers_;           /* private */
+    bool body_too_large; /* longer than body_max: body is empty, the connection will be closed */
+    int64_t received_ns; /* CLOCK_MONOTONIC when the headers were complete */
+    void *headers_;      /* private */
 };
 /* Header value (name without case), NULL when absent; borrowed. */
 const char *vpa_server_header(const struct vpa_server_request *request, const char *name);
@@ -43,19 +43,21 @@ struct vpa_server_response {
 /* Status with a copy of a text as text/plain; charset=utf-8. */
 void vpa_server_reply_text(struct vpa_server_response *response, int status, const char *text);
 
-/* On the loop, or on the server's thread(s) when threads > 0: then it may only touch what is shared. */
+/* On the loop, or on the server's thread(s) when threads > 0: then it may only touch what is
+ * shared. */
 typedef void (*vpa_server_fn)(void *ctx, const struct vpa_server_request *request,
                               struct vpa_server_response *response);
 
 enum vpa_tls_version { VPA_TLS_1_2, VPA_TLS_1_3 };
 
-struct vpa_server_tls { /* texts are copied */
+struct vpa_server_tls {   /* texts are copied */
     const char *cert_pem; /* chain, leaf first */
     const char *key_pem;  /* PKCS#1, PKCS#8 or SEC1 */
     enum vpa_tls_version min_version;
-    const char *ciphers;       /* Go suite names split at , and :, unknown ones are ignored; NULL or nothing left:
-                                  the default set */
-    const char *client_ca_pem; /* NULL: client certificates are not requested; else required and checked */
+    const char *ciphers; /* Go suite names split at , and :, unknown ones are ignored; NULL or
+                            nothing left: the default set */
+    const char
+        *client_ca_pem; /* NULL: client certificates are not requested; else required and checked */
 };
 
 #define VPA_SERVER_BODY_MAX ((size_t)5 << 20) /* 5 MiB, as upstream's webhook */
@@ -66,15 +68,16 @@ struct vpa_http_server_options {
     const char *address; /* "host:port", ":port" (all interfaces, IPv6 and IPv4), "[::1]:0" */
     vpa_server_fn handler;
     void *ctx;
-    unsigned threads;               /* 0: on the loop; else own threads, each with its connections */
+    unsigned threads; /* 0: on the loop; else own threads, each with its connections */
     const struct vpa_server_tls *tls; /* NULL: plain HTTP */
-    size_t body_max;                /* 0: VPA_SERVER_BODY_MAX */
-    unsigned connections_max;       /* 0: VPA_SERVER_CONNECTIONS_MAX */
-    vpa_duration idle_timeout;      /* 0: VPA_SERVER_IDLE_TIMEOUT; real time, also for slow requests */
+    size_t body_max;                  /* 0: VPA_SERVER_BODY_MAX */
+    unsigned connections_max;         /* 0: VPA_SERVER_CONNECTIONS_MAX */
+    vpa_duration idle_timeout; /* 0: VPA_SERVER_IDLE_TIMEOUT; real time, also for slow requests */
 };
 
 struct vpa_http_server;
-/* Binds, listens and serves. VPA_INVALID: address or certificate; VPA_RETRY: the port cannot be bound. */
+/* Binds, listens and serves. VPA_INVALID: address or certificate; VPA_RETRY: the port cannot be
+ * bound. */
 struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
                                             const struct vpa_http_server_options *options,
                                             struct vpa_error *err);

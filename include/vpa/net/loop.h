@@ -1,7 +1,7 @@
 /*
- * The event loop of a daemon: timers, posted callbacks, signals, watched descriptors and HTTP transfers,
- * around curl_multi_poll. One thread owns it and everything it calls; only vpa_loop_post() may be called
- * from others.
+ * The event loop of a daemon: timers, posted callbacks, signals, watched descriptors and HTTP
+ * transfers, around curl_multi_poll. One thread owns it and everything it calls; only
+ * vpa_loop_post() may be called from others.
  *
  *     struct vpa_loop *loop = vpa_loop_new(clock);
  *     struct vpa_timer *timer = vpa_timer_new(loop, on_tick, daemon);
@@ -12,8 +12,8 @@
  * A tick that waits pumps the loop (vpa_loop_wait). The rule that makes this safe: callbacks only
  * enqueue, set a flag, or renew their own lease.
  *
- * Order is deterministic: posted callbacks first come first served, timers by deadline and then by start.
- * With a manual clock the loop jumps to the next timer when nothing is ready.
+ * Order is deterministic: posted callbacks first come first served, timers by deadline and then by
+ * start. With a manual clock the loop jumps to the next timer when nothing is ready.
  */
 #ifndef VPA_NET_LOOP_H
 #define VPA_NET_LOOP_H
@@ -56,11 +56,12 @@ void vpa_timer_free(struct vpa_timer *timer); /* NULL is allowed; also from its 
 
 /* Calls fn while the descriptor is readable (writable when `write`). The descriptor is borrowed. */
 struct vpa_watch;
-struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, bool write, vpa_loop_fn fn, void *ctx);
+struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, bool write, vpa_loop_fn fn,
+                                void *ctx);
 void vpa_watch_free(struct vpa_watch *watch); /* NULL is allowed; also from its own callback */
 
-/* Blocks these signals in the calling thread (threads started later inherit that) and delivers them to
- * fn on the loop. At most once per loop. */
+/* Blocks these signals in the calling thread (threads started later inherit that) and delivers them
+ * to fn on the loop. At most once per loop. */
 typedef void (*vpa_signal_fn)(void *ctx, int signal_number);
 int vpa_loop_on_signals(struct vpa_loop *loop, const int *signals, size_t count, vpa_signal_fn fn,
                         void *ctx, struct vpa_error *err) VPA_MUST_CHECK;
@@ -73,8 +74,8 @@ bool vpa_loop_is_stopping(const struct vpa_loop *loop);
 /* Stopped before, usable again (tests, shutdown work after run has returned). */
 void vpa_loop_resume(struct vpa_loop *loop);
 
-/* Pumps until done(ctx) is true: 0. -1 with VPA_CANCELLED when the (virtual) timeout passed first or the
- * loop was stopped. done is asked after every callback. May be nested. */
+/* Pumps until done(ctx) is true: 0. -1 with VPA_CANCELLED when the (virtual) timeout passed first
+ * or the loop was stopped. done is asked after every callback. May be nested. */
 typedef bool (*vpa_done_fn)(void *ctx);
 int vpa_loop_wait(struct vpa_loop *loop, vpa_done_fn done, void *ctx, vpa_duration timeout,
                   struct vpa_error *err);

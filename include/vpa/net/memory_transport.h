@@ -1,8 +1,8 @@
 /*
- * A server in memory behind struct vpa_transport, for tests: a callback sees each request and answers at
- * once, after a (virtual) delay, with a failure, or with a stream that stays open and gets watch events
- * later. Deterministic: the callback runs inside start, answers arrive through the loop in order. With a
- * manual clock whole daemons run against it in virtual time.
+ * A server in memory behind struct vpa_transport, for tests: a callback sees each request and
+ * answers at once, after a (virtual) delay, with a failure, or with a stream that stays open and
+ * gets watch events later. Deterministic: the callback runs inside start, answers arrive through
+ * the loop in order. With a manual clock whole daemons run against it in virtual time.
  *
  *     static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
  *     {
@@ -32,7 +32,8 @@ struct vpa_memory_request { /* borrowed for the call */
     size_t body_len;
     bool watch; /* the request was marked as long-lived */
 };
-/* Decoded value of a query parameter, NULL when absent; valid for the call of the server callback. */
+/* Decoded value of a query parameter, NULL when absent; valid for the call of the server callback.
+ */
 const char *vpa_memory_query(const struct vpa_memory_request *request, const char *name);
 /* Header value, name compared without case, or NULL. */
 const char *vpa_memory_header(const struct vpa_memory_request *request, const char *name);
@@ -47,7 +48,8 @@ typedef void (*vpa_memory_serve_fn)(void *ctx, const struct vpa_memory_request *
 void vpa_memory_reply_json(struct vpa_memory_reply *reply, int status, const char *json);
 void vpa_memory_reply_bytes(struct vpa_memory_reply *reply, int status, const char *content_type,
                             const void *bytes, size_t len);
-/* A metav1.Status of Failure with that code, reason and message; reason NULL: the usual one of the code. */
+/* A metav1.Status of Failure with that code, reason and message; reason NULL: the usual one of the
+ * code. */
 void vpa_memory_reply_status(struct vpa_memory_reply *reply, int code, const char *reason,
                              const char *message);
 void vpa_memory_reply_retry_after(struct vpa_memory_reply *reply, int seconds);
@@ -56,12 +58,13 @@ void vpa_memory_reply_delay(struct vpa_memory_reply *reply, vpa_duration delay);
 /* After what was given so far (nothing, or the bytes) the connection fails like this. */
 void vpa_memory_reply_fail(struct vpa_memory_reply *reply, enum vpa_transport_failure failure);
 /* Told when the client gave up (cancelled, timed out) before the answer had arrived. */
-void vpa_memory_reply_on_abandoned(struct vpa_memory_reply *reply, void (*fn)(void *ctx), void *ctx);
+void vpa_memory_reply_on_abandoned(struct vpa_memory_reply *reply, void (*fn)(void *ctx),
+                                   void *ctx);
 /* The body is delivered in pieces of that size (default: at once). */
 void vpa_memory_reply_chunk(struct vpa_memory_reply *reply, size_t size);
 
-/* Leaves the answer open. The stream lives until it is ended or the client cancels; on_closed (may be
- * NULL) tells about the latter, the stream is gone then. */
+/* Leaves the answer open. The stream lives until it is ended or the client cancels; on_closed (may
+ * be NULL) tells about the latter, the stream is gone then. */
 struct vpa_memory_stream *vpa_memory_reply_stream(struct vpa_memory_reply *reply, int status,
                                                   void (*on_closed)(void *ctx), void *ctx);
 void vpa_memory_stream_push(struct vpa_memory_stream *stream, const char *bytes, size_t len);

@@ -1,6 +1,6 @@
 /*
- * Random numbers for jitter and identities, as an injected source: tests seed it, daemons seed it from
- * the kernel once. Not for secrets.
+ * Random numbers for jitter and identities, as an injected source: tests seed it, daemons seed it
+ * from the kernel once. Not for secrets.
  */
 #ifndef VPA_NET_RANDOM_H
 #define VPA_NET_RANDOM_H

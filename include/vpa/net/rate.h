@@ -1,8 +1,8 @@
 /*
  * Token bucket. Tokens and waits are doubles, as upstream computes them (updater.md 3.3 and
  * leader-election-and-clients.md 4.1 of the specification): tokens = min(burst, tokens + elapsed
- * seconds * rate); wait = deficit / rate seconds, cut to nanoseconds. Time is an argument (monotonic
- * nanoseconds). Not thread-safe.
+ * seconds * rate); wait = deficit / rate seconds, cut to nanoseconds. Time is an argument
+ * (monotonic nanoseconds). Not thread-safe.
  *
  *     struct vpa_rate r;
  *     vpa_rate_init(&r, 0.5, 1);
@@ -27,12 +27,12 @@ struct vpa_rate {
 
 /* rate <= 0 means no limit; burst is then ignored. */
 void vpa_rate_init(struct vpa_rate *r, double rate, int64_t burst);
-/* The client limiter of --kube-api-qps and --kube-api-burst: qps < 0 no limit; 0 is 5 (and burst 10 when
- * that is 0 too); qps > 0 with burst <= 0 is VPA_INVALID with upstream's text. */
+/* The client limiter of --kube-api-qps and --kube-api-burst: qps < 0 no limit; 0 is 5 (and burst 10
+ * when that is 0 too); qps > 0 with burst <= 0 is VPA_INVALID with upstream's text. */
 int vpa_rate_init_client(struct vpa_rate *r, double qps, int64_t burst,
                          struct vpa_error *err) VPA_MUST_CHECK;
-/* Takes one token. True with *wait (0: at once) when the wait is at most max_wait; otherwise false and
- * nothing is taken. A negative max_wait is always false, even without a limit. */
+/* Takes one token. True with *wait (0: at once) when the wait is at most max_wait; otherwise false
+ * and nothing is taken. A negative max_wait is always false, even without a limit. */
 bool vpa_rate_reserve(struct vpa_rate *r, int64_t monotonic_now, vpa_duration max_wait,
                       vpa_duration *wait);
 /* Takes one token only if there is one now. */

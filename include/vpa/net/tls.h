@@ -21,12 +21,11 @@ void vpa_tls_pair_release(struct vpa_tls_pair *pair); /* wipes the key */
 /* A self-signed CA. Valid from 5 minutes before now. */
 int vpa_tls_create_ca(const char *common_name, vpa_time now, vpa_duration lifetime,
                       struct vpa_tls_pair *out, struct vpa_error *err) VPA_MUST_CHECK;
-/* A certificate signed by the CA for these names: DNS names and IP addresses; names[0] is the CN too. With
- * client, it is good for client authentication as well. */
+/* A certificate signed by the CA for these names: DNS names and IP addresses; names[0] is the CN
+ * too. With client, it is good for client authentication as well. */
 int vpa_tls_create_certificate(const struct vpa_tls_pair *ca, const char *const *names,
-                               size_t name_count, bool client, vpa_time now,
-                               vpa_duration lifetime, struct vpa_tls_pair *out,
-                               struct vpa_error *err) VPA_MUST_CHECK;
+                               size_t name_count, bool client, vpa_time now, vpa_duration lifetime,
+                               struct vpa_tls_pair *out, struct vpa_error *err) VPA_MUST_CHECK;
 
 struct vpa_tls_info {
     vpa_time not_before;

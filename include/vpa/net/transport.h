@@ -71,8 +71,8 @@ struct vpa_http_handler {
     void *ctx;
     /* The status line and headers are there (the last ones, after redirects); may be NULL. */
     void (*on_head)(void *ctx, int status);
-    /* A piece of the body of a 2xx answer; -1 ends the exchange with VPA_TRANSPORT_STOPPED. NULL: the body is
-     * collected. Bodies of other answers are always collected. */
+    /* A piece of the body of a 2xx answer; -1 ends the exchange with VPA_TRANSPORT_STOPPED. NULL:
+     * the body is collected. Bodies of other answers are always collected. */
     int (*on_data)(void *ctx, const char *bytes, size_t len);
     void (*on_done)(void *ctx, const struct vpa_http_result *result);
 };
