@@ -23,8 +23,9 @@
  *     fakelet.plumb/run              how long the container runs before it ends with status 0 (for ever)
  *     fakelet.plumb/stop             how long it takes to end (1s)
  *     fakelet.plumb/resize           how long the node takes to act on a resize (1s); "never": not at all;
- *                                    "error": it fails
- *     fakelet.plumb/fault            "never-ready", "crash" (ends with status 1 at once)
+ *                                    "error": it fails; "infeasible": it is refused
+ *     fakelet.plumb/fault            "never-ready", "crash" (ends with status 1 at once), "no-start"
+ *                                    (the whole pod stays Pending)
  */
 #ifndef FAKELET_H
 #define FAKELET_H

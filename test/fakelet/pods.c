@@ -314,6 +314,9 @@ static void step_pod(struct pod *pod, vpa_time now, vpa_duration step)
             delete_pod(pod);
         return;
     }
+    const char *fault = pod_annotation(pod, "fault", NULL);
+    if (fault && strcmp(fault, "no-start") == 0)
+        return; /* its image never arrives: it stays Pending */
     if (!is_done(pod)) {
         if (!pod->started)
             pod->started_at = now;

@@ -68,8 +68,14 @@ static bool admit(struct pod *pod, vpa_time now, bool *changed)
 {
     int64_t cpu = desired(pod, VPA_CPU, true), memory = desired(pod, VPA_MEMORY, false);
     int64_t other_cpu, other_memory;
+    const char *speed = pod_annotation(pod, "resize", NULL);
     char message[200];
 
+    if (speed && strcmp(speed, "infeasible") == 0) {
+        *changed = set_phase(pod, RESIZE_INFEASIBLE, now,
+                             "In-place resize of containers is not supported on this node");
+        return false;
+    }
     if (cpu > pod->node->cpu_millis || memory > pod->node->memory_bytes) {
         bool is_cpu = cpu > pod->node->cpu_millis;
         snprintf(message, sizeof(message),
