@@ -77,6 +77,14 @@ static void on_lost(void *ctx)
     vpa_loop_stop(d->loop);
 }
 
+/* While the lease is in doubt nothing is changed, although the end of leadership comes later. */
+static bool may_act(void *ctx)
+{
+    const struct daemon *d = ctx;
+
+    return !d->elector || vpa_elector_is_leader(d->elector);
+}
+
 static bool is_leading(void *ctx)
 {
     const struct daemon *d = ctx;
@@ -173,6 +181,7 @@ static int start_updater(struct daemon *d, struct vpa_error *err)
         .random = &d->random,
         .config = &d->config,
         .on_pass = on_pass,
+        .may_act = may_act,
         .ctx = d,
     };
 

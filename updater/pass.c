@@ -118,7 +118,10 @@ bool updater_pass_has_room(const struct pass *pass)
 
 bool updater_pass_is_stopped(const struct pass *pass)
 {
-    return vpa_loop_is_stopping(pass->env->loop) || updater_store_panic(pass->env->store);
+    const struct pass_env *env = pass->env;
+
+    return vpa_loop_is_stopping(env->loop) || updater_store_panic(env->store) ||
+           (env->may_act && !env->may_act(env->may_act_ctx));
 }
 
 static bool has_finished(void *ctx)
@@ -520,7 +523,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         VPA_INFO("ConfigMap " STORE_PANIC_CONFIG_MAP " exists. Skipping update loop");
         return;
     }
-    if (!webhook_is_alive(env))
+    if (updater_pass_is_stopped(pass) || !webhook_is_alive(env))
         return;
 
     size_t count;

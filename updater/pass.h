@@ -46,7 +46,9 @@ struct pass_env {
     struct vpa_rate eviction_rate;
     struct vpa_rate in_place_rate;
     struct resize_support resize;
-    size_t requests_max; /* at least 1 */
+    size_t requests_max;        /* at least 1 */
+    bool (*may_act)(void *ctx); /* false: no longer the leader; NULL: always */
+    void *may_act_ctx;
     /* What happened in the pass, for logs and tests. */
     void (*on_controlled)(void *ctx, const struct vpa_object *vpa,
                           const struct vpa_pod *const *pods, size_t count); /* may be NULL */
@@ -107,7 +109,7 @@ bool updater_pass_wait_limiter(struct pass *pass, struct vpa_rate *rate);
 void updater_pass_settle(struct pass *pass);
 /* Waits until nothing is under way. */
 void updater_pass_drain(struct pass *pass);
-/* Nothing may be changed any more: panic, shutdown. */
+/* Nothing may be changed any more: panic, shutdown, leadership in doubt. */
 bool updater_pass_is_stopped(const struct pass *pass);
 
 /* The whole pass: status lease, selection, works, metrics. */

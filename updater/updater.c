@@ -88,6 +88,8 @@ struct updater *updater_new(const struct updater_options *options, struct vpa_er
     }
 
     u->env.requests_max = options->requests_max;
+    u->env.may_act = options->may_act;
+    u->env.may_act_ctx = options->ctx;
     updater_env_configure(&u->env, options->config);
     u->env.loop = u->loop;
     u->env.client = u->client;

@@ -29,6 +29,7 @@ struct updater_options {
     size_t
         requests_max; /* under way at once; 0: PASS_REQUESTS_MAX; 1: strictly one after the other */
     void (*on_pass)(void *ctx); /* after each pass of the ticker; may be NULL */
+    bool (*may_act)(void *ctx); /* asked before every change; NULL: always */
     void *ctx;
 };
 

@@ -511,6 +511,23 @@ START_TEST(panic_stops_a_pass_under_way)
 }
 END_TEST
 
+static bool leads(void *ctx)
+{
+    (void)ctx;
+    return server.call_count < 3;
+}
+
+START_TEST(lost_leadership_stops_a_pass)
+{
+    start(1);
+    updater_env(server.updater)->may_act = leads;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 3);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 3);
+}
+END_TEST
+
 START_TEST(shutdown_waits_for_what_is_under_way)
 {
     server.stop_at = 2;
@@ -675,6 +692,7 @@ int main(void)
     tcase_add_test(tc, a_half_finished_unboost_is_finished);
     tcase_add_test(tc, panic_stops_everything_until_it_goes);
     tcase_add_test(tc, panic_stops_a_pass_under_way);
+    tcase_add_test(tc, lost_leadership_stops_a_pass);
     tcase_add_test(tc, shutdown_waits_for_what_is_under_way);
     tcase_add_test(tc, shutdown_does_not_wait_for_ever);
     tcase_add_loop_test(tc, the_webhook_must_be_alive, 0, VPA_COUNT(leases));
