@@ -447,10 +447,11 @@ START_TEST(ports_that_cannot_be_had)
 END_TEST
 
 /* A peer that sends fixed bytes to whoever connects, then closes (or resets, or stays silent). */
+enum rude_end { CLOSE, RESET, SILENT };
 struct rude {
     int fd, port;
     const char *bytes;
-    enum { CLOSE, RESET, SILENT } then;
+    enum rude_end then;
     pthread_t thread;
 };
 
@@ -497,7 +498,7 @@ static void rude_stop(struct rude *r)
 
 static const struct {
     const char *bytes;
-    int then;
+    enum rude_end then;
     enum vpa_transport_failure failure;
     int status;
     int retry_after;
@@ -615,7 +616,7 @@ START_TEST(cancels_in_callbacks)
     to_cancel = vpa_transport_start(cancelling, &big, &handler);
     vpa_loop_run(loop);
     vpa_loop_resume(loop);
-    vpa_transport_start(cancelling, &big, &handler); /* under way when the client is freed */
+    to_cancel = vpa_transport_start(cancelling, &big, &handler); /* under way when the client is freed */
     vpa_loop_poll(loop);
     vpa_transport_free(cancelling);
     vpa_loop_pump(loop, 10 * VPA_MILLISECOND);
