@@ -115,22 +115,22 @@ static void make_reflectors(struct admission *a)
 {
     const char *ns = a->config->common.vpa_object_namespace;
 
-    a->reflectors[VPAS] = new_reflector(
-        a, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL,
-        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_vpas,
-                                       .object = snapshot_builder_vpa,
-                                       .end = snapshot_builder_end_vpas});
-    a->reflectors[LIMIT_RANGES] = new_reflector(
-        a, "v1", ns, "limitranges", NULL,
-        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_limit_ranges,
-                                       .object = snapshot_builder_limit_range,
-                                       .end = snapshot_builder_end_limit_ranges});
-    a->reflectors[PANIC] = new_reflector(
-        a, "v1", vpa_status_lease_namespace(a->ns), "configmaps",
-        "metadata.name=" SNAPSHOT_PANIC_CONFIG_MAP,
-        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_panic,
-                                       .object = snapshot_builder_panic,
-                                       .end = snapshot_builder_end_panic});
+    a->reflectors[VPAS] =
+        new_reflector(a, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL,
+                      (struct vpa_reflector_handler){.begin = snapshot_builder_begin_vpas,
+                                                     .object = snapshot_builder_vpa,
+                                                     .end = snapshot_builder_end_vpas});
+    a->reflectors[LIMIT_RANGES] =
+        new_reflector(a, "v1", ns, "limitranges", NULL,
+                      (struct vpa_reflector_handler){.begin = snapshot_builder_begin_limit_ranges,
+                                                     .object = snapshot_builder_limit_range,
+                                                     .end = snapshot_builder_end_limit_ranges});
+    a->reflectors[PANIC] =
+        new_reflector(a, "v1", vpa_status_lease_namespace(a->ns), "configmaps",
+                      "metadata.name=" SNAPSHOT_PANIC_CONFIG_MAP,
+                      (struct vpa_reflector_handler){.begin = snapshot_builder_begin_panic,
+                                                     .object = snapshot_builder_panic,
+                                                     .end = snapshot_builder_end_panic});
 }
 
 /* ---- timers: they only say what is due ---- */
@@ -255,8 +255,7 @@ static int start_reloading(struct admission *a, struct vpa_error *err)
     return 0;
 }
 
-static int open_listener(struct admission *a, struct server_options *options,
-                         struct vpa_error *err)
+static int open_listener(struct admission *a, struct server_options *options, struct vpa_error *err)
 {
     struct vpa_tls_pair pair;
     struct vpa_server_tls tls = {.ciphers = a->config->tls_ciphers};
@@ -400,8 +399,9 @@ static int check_certificate(struct admission *a, struct vpa_error *err)
         return -1;
     int result = vpa_tls_check_pair(pair.cert_pem, pair.key_pem, NULL, err);
     vpa_tls_pair_release(&pair);
-    return result < 0 ? vpa_wrap(err, "%s, %s", a->config->tls_cert_file, a->config->tls_private_key)
-                      : 0;
+    return result < 0
+               ? vpa_wrap(err, "%s, %s", a->config->tls_cert_file, a->config->tls_private_key)
+               : 0;
 }
 
 int admission_run(struct admission *a)

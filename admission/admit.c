@@ -4,8 +4,9 @@
  *     body -> review -> pod -> owner walk -> VPA -> patch -> answer
  *                    -> VPA object -> validation -> answer
  *
- * Nothing here can refuse a pod but the annotation that asks for it: whatever goes wrong with a pod, it is
- * admitted as it came. Everything is read from the snapshot and everything temporary lives in the arena.
+ * Nothing here can refuse a pod but the annotation that asks for it: whatever goes wrong with a
+ * pod, it is admitted as it came. Everything is read from the snapshot and everything temporary
+ * lives in the arena.
  */
 #include "admit.h"
 
@@ -113,8 +114,8 @@ const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_m
         snapshot_vpas(snapshot, top.ns, top.kind, top.name, add_candidate, &c);
     snapshot_vpas(snapshot, pod->meta.ns, "", "", add_candidate, &c);
 
-    const struct vpa_candidate *best = vpa_match_strongest(
-        c.items, c.count, rule, pod->meta.ns, top.kind, top.name, &pod->meta.labels);
+    const struct vpa_candidate *best = vpa_match_strongest(c.items, c.count, rule, pod->meta.ns,
+                                                           top.kind, top.name, &pod->meta.labels);
     return best ? best->vpa : NULL;
 }
 
@@ -198,8 +199,8 @@ static void admit_pod(struct admission *a)
     if (failed == 0 && vpa_buf_failed(&a->patch))
         failed = vpa_fail(&err, VPA_LIMIT, "the patch would be longer than %zu bytes", PATCH_MAX);
     if (failed < 0) {
-        VPA_ERROR("Cannot calculate the patch of a pod, admitting it as it is",
-                  VPA_KERR(&err), VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name),
+        VPA_ERROR("Cannot calculate the patch of a pod, admitting it as it is", VPA_KERR(&err),
+                  VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name),
                   VPA_KV("vpa", vpa->meta.name));
         a->result->calculation_failed = true;
         return;

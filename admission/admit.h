@@ -1,6 +1,7 @@
 /*
- * The answer to one AdmissionReview: a pure function of the body, a snapshot and the options (specification
- * admission.md 5 and 9 to 14). Runs in the webhook's thread; nothing is asked of anybody.
+ * The answer to one AdmissionReview: a pure function of the body, a snapshot and the options
+ * (specification admission.md 5 and 9 to 14). Runs in the webhook's thread; nothing is asked of
+ * anybody.
  *
  *     admit(snapshot, &options, &arena, body, len, &out, &result);
  *     -> out holds the AdmissionReview with the response
@@ -12,7 +13,8 @@
 #include "vpa/policy/pod_patch.h"
 #include "vpa/policy/validate.h"
 
-/* A pod with this annotation set to "true" is refused while no VPA matches it (DECISIONS S10). */
+/* A pod with this annotation set to "true" is refused while no VPA matches it
+ * (docs/compatibility.md, S10). */
 #define ADMIT_REQUIRED_ANNOTATION "vpa.autoscaling.k8s.io/required"
 /* Longest answer: the patch of a pod at the size limit of etcd, in base64. */
 #define ADMIT_ANSWER_MAX ((size_t)16 << 20)
@@ -33,8 +35,8 @@ struct admit_result {
     bool calculation_failed;
 };
 
-/* Appends the whole answer to out, whose limit should be ADMIT_ANSWER_MAX. Scratch memory comes from the
- * arena. */
+/* Appends the whole answer to out, whose limit should be ADMIT_ANSWER_MAX. Scratch memory comes
+ * from the arena. */
 void admit(const struct snapshot *snapshot, const struct admit_options *options,
            struct vpa_arena *arena, const char *body, size_t len, struct vpa_buf *out,
            struct admit_result *result);

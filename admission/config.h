@@ -33,7 +33,8 @@ struct admission_config {
 extern const struct vpa_flag admission_flag_rows[];
 extern const size_t admission_flag_count;
 
-/* The checks after parsing (specification flags.md 7.2): -1 with the line to log; *exit_status is set. */
+/* The checks after parsing (specification flags.md 7.2): -1 with the line to log; *exit_status is
+ * set. */
 int admission_config_check(const struct admission_config *config, int *exit_status,
                            struct vpa_error *err) VPA_MUST_CHECK;
 /* --min-tls-version; fails with upstream's text. */

@@ -91,25 +91,24 @@ static int run(const struct admission_config *config, struct vpa_loop *loop)
 
     if (vpa_loop_on_signals(loop, signals, VPA_COUNT(signals), on_signal, loop, &err) < 0)
         return fail(1, "Cannot handle signals", &err);
-    struct vpa_observe *observe = vpa_observe_new(
-        loop,
-        &(struct vpa_observe_options){
-            .address = config->common.address,
-            .metrics = admission_metrics,
-            .metric_count = admission_metric_count,
-            .health_timeout = VPA_MINUTE,
-        },
-        &err);
+    struct vpa_observe *observe = vpa_observe_new(loop,
+                                                  &(struct vpa_observe_options){
+                                                      .address = config->common.address,
+                                                      .metrics = admission_metrics,
+                                                      .metric_count = admission_metric_count,
+                                                      .health_timeout = VPA_MINUTE,
+                                                  },
+                                                  &err);
     if (!observe)
         return fail(1, "Failed to start metrics", &err);
 
     struct vpa_kube_config *kube_config = vpa_kube_config_load(config->common.kubeconfig, &err);
-    int status = kube_config ? run_connected(config, loop, kube_config, &err)
-                             : fail(EXIT_FATAL,
-                                    config->common.kubeconfig[0]
-                                        ? "Failed to build kubeconfig from file"
-                                        : "Failed to create config",
-                                    &err);
+    int status = kube_config
+                     ? run_connected(config, loop, kube_config, &err)
+                     : fail(EXIT_FATAL,
+                            config->common.kubeconfig[0] ? "Failed to build kubeconfig from file"
+                                                         : "Failed to create config",
+                            &err);
     vpa_kube_config_free(kube_config);
     vpa_observe_free(observe);
     return status;

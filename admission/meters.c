@@ -12,12 +12,11 @@ static struct vpa_metric failures =
 
 static const double admission_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8,
                                            0.9,  1,    2,    5,   10,  20,  30,  60,  120, 300};
-static struct vpa_metric admission_latency =
-    VPA_HISTOGRAM("vpa_admission_controller_admission_latency_seconds",
-                  "Time spent in VPA Admission Controller.", admission_seconds, "status",
-                  "resource");
+static struct vpa_metric admission_latency = VPA_HISTOGRAM(
+    "vpa_admission_controller_admission_latency_seconds", "Time spent in VPA Admission Controller.",
+    admission_seconds, "status", "resource");
 
-static const double step_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,  2,   5,   10,  20, 30,
+static const double step_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,   2,   5,   10,  20, 30,
                                       40,   50,   60,   70,  80,  90,  100, 120, 150, 240, 300};
 static struct vpa_metric step_latency =
     VPA_HISTOGRAM("vpa_admission_controller_execution_latency_seconds",

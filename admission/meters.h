@@ -1,5 +1,6 @@
 /*
- * The admission controller's metrics (specification metrics.md 5). Updated from the webhook's thread.
+ * The admission controller's metrics (specification metrics.md 5). Updated from the webhook's
+ * thread.
  */
 #ifndef ADMISSION_METERS_H
 #define ADMISSION_METERS_H
@@ -14,7 +15,7 @@ extern const size_t admission_metric_count;
 
 /* One pod review answered; applied: a patch was sent. */
 void meter_pod(bool applied);
-/* A patch could not be calculated (DECISIONS U9; docs/compatibility.md). */
+/* A patch could not be calculated (docs/compatibility.md, U9). */
 void meter_calculation_failed(void);
 /* One call: from its headers to its answer. */
 void meter_admission(const char *status, const char *resource, double seconds);

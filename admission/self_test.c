@@ -22,7 +22,8 @@ struct self_test {
 };
 
 static const char review[] =
-    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"" UID
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/"
+    "v1\",\"request\":{\"uid\":\"" UID
     "\",\"requestKind\":{\"kind\":\"Pod\"},\"resource\":{\"group\":\"\",\"version\":\"v1\","
     "\"resource\":\"pods\"},\"operation\":\"CREATE\",\"object\":{\"metadata\":{\"name\":\"" UID
     "\"},\"spec\":{\"containers\":[]}}}}";
@@ -116,6 +117,5 @@ bool self_test_is_healthy(void *ctx)
 {
     const struct self_test *test = ctx;
 
-    return test->succeeded &&
-           vpa_loop_monotonic(test->loop) - test->last_success <= test->interval;
+    return test->succeeded && vpa_loop_monotonic(test->loop) - test->last_success <= test->interval;
 }

@@ -1,6 +1,6 @@
 /*
- * Whether the webhook answers on its own TLS port (DECISIONS U13, docs/compatibility.md): a review is posted
- * there on a new connection every half interval, and the answer must carry its uid.
+ * Whether the webhook answers on its own TLS port (docs/compatibility.md, U13): a review
+ * is posted there on a new connection every half interval, and the answer must carry its uid.
  */
 #ifndef ADMISSION_SELF_TEST_H
 #define ADMISSION_SELF_TEST_H

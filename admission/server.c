@@ -1,9 +1,9 @@
 /*
  * From HTTP to admit() and back.
  *
- * A request needs three pieces of memory: an arena for everything parsed, the text of the answer, which
- * goes to the HTTP library, and a patch in between. The arena is kept from request to request: each
- * thread takes one from a small pool and gives it back.
+ * A request needs three pieces of memory: an arena for everything parsed, the text of the answer,
+ * which goes to the HTTP library, and a patch in between. The arena is kept from request to
+ * request: each thread takes one from a small pool and gives it back.
  */
 #include "server.h"
 
@@ -110,7 +110,8 @@ static void count(const struct admit_result *result, int64_t received, int64_t r
     meter_step("build_response", seconds_between(admitted, built));
     meter_step("write_response", 0); /* the HTTP library writes it after this call */
     meter_step("total", total);
-    meter_admission(admit_status_name(result->status), admit_resource_name(result->resource), total);
+    meter_admission(admit_status_name(result->status), admit_resource_name(result->resource),
+                    total);
 }
 
 void server_answer(struct server *server, const struct vpa_server_request *request,

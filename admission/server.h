@@ -1,6 +1,6 @@
 /*
- * The webhook's HTTPS listener: reads reviews, answers them from the newest snapshot, counts, and can test
- * itself through its own port (specification admission.md 4; DECISIONS U13).
+ * The webhook's HTTPS listener: reads reviews, answers them from the newest snapshot, counts, and
+ * can test itself through its own port (specification admission.md 4; docs/compatibility.md, U13).
  *
  * Requests run on the server's own thread. What they share with the loop is the snapshot cell, the
  * options (constant) and the metrics.
@@ -32,8 +32,8 @@ int server_port(const struct server *server);
 int server_reload(struct server *server, const char *cert_pem, const char *key_pem,
                   struct vpa_error *err) VPA_MUST_CHECK;
 
-/* The answer to one request, without the network: what the listener's thread calls. For tests and benchmarks.
- * content_type: the header, NULL when absent. */
+/* The answer to one request, without the network: what the listener's thread calls. For tests and
+ * benchmarks. content_type: the header, NULL when absent. */
 void server_answer(struct server *server, const struct vpa_server_request *request,
                    const char *content_type, struct vpa_server_response *response);
 /* A server without a listener, for the same. */

@@ -48,8 +48,8 @@ static size_t shard_index(uint64_t hash)
     return (size_t)(hash >> 32) % SHARED_MAP_SHARDS;
 }
 
-/* A shard with the entries of the old one, but for `without`, and room for `extra` more. Takes over the
- * map's reference of the old one. */
+/* A shard with the entries of the old one, but for `without`, and room for `extra` more. Takes over
+ * the map's reference of the old one. */
 static struct shared_shard *rebuild(struct shared_shard *old, const struct shared_item *without,
                                     size_t extra)
 {

@@ -1,13 +1,14 @@
 /*
- * A map of shared, immutable items that can be copied in a microsecond: the loop keeps changing its own
- * copy while other threads read older ones.
+ * A map of shared, immutable items that can be copied in a microsecond: the loop keeps changing its
+ * own copy while other threads read older ones.
  *
- * Items are spread over a fixed number of shards by their hash. A copy of the map refers to the same
- * shards; a shard that is shared is copied before it is changed. So a change costs one shard of a few
- * entries, and a published map costs one reference per shard, whatever the number of items.
+ * Items are spread over a fixed number of shards by their hash. A copy of the map refers to the
+ * same shards; a shard that is shared is copied before it is changed. So a change costs one shard
+ * of a few entries, and a published map costs one reference per shard, whatever the number of
+ * items.
  *
- * The map knows items by hash only; several items of one hash are fine. Whoever looks something up walks
- * the items of a hash and compares the real key.
+ * The map knows items by hash only; several items of one hash are fine. Whoever looks something up
+ * walks the items of a hash and compares the real key.
  */
 #ifndef ADMISSION_SHARED_MAP_H
 #define ADMISSION_SHARED_MAP_H
@@ -40,8 +41,8 @@ struct shared_map { /* zeroed means empty */
 void shared_map_add(struct shared_map *map, struct shared_item *item);
 /* Removes exactly this item; nothing happens when it is not there. */
 void shared_map_remove(struct shared_map *map, struct shared_item *item);
-/* Items of that hash, in the order of their addition: start with *at = 0; NULL behind the last. Borrowed from
- * the map. */
+/* Items of that hash, in the order of their addition: start with *at = 0; NULL behind the last.
+ * Borrowed from the map. */
 struct shared_item *shared_map_next(const struct shared_map *map, uint64_t hash, size_t *at);
 void shared_map_copy(struct shared_map *to, const struct shared_map *from);
 void shared_map_release(struct shared_map *map);

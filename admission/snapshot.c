@@ -1,13 +1,13 @@
 /*
  * Snapshots by structure sharing.
  *
- * A status write of one VPA must not cost a rebuild of ten thousand. The builder holds two shared maps
- * (shared_map.h): VPAs by the hash of (namespace, target kind, target name), folded LimitRanges by the
- * hash of their namespace. Publishing copies the maps' shard pointers and takes references; a request
- * finds its VPA with one hash.
+ * A status write of one VPA must not cost a rebuild of ten thousand. The builder holds two shared
+ * maps (shared_map.h): VPAs by the hash of (namespace, target kind, target name), folded
+ * LimitRanges by the hash of their namespace. Publishing copies the maps' shard pointers and takes
+ * references; a request finds its VPA with one hash.
  *
- * Decoded objects live in arenas of their exact size: an object is decoded into a scratch arena first,
- * which tells how much it needs, and then again into its own.
+ * Decoded objects live in arenas of their exact size: an object is decoded into a scratch arena
+ * first, which tells how much it needs, and then again into its own.
  */
 #include "snapshot.h"
 
@@ -322,9 +322,10 @@ static int put_vpa(struct snapshot_builder *b, const struct vpa_json *object, st
     }
     item->id = object_id(&item->arena, &item->vpa.meta);
     item->seen = b->vpa_round;
-    shared_item_init(&item->shared,
-                     target_hash(item->vpa.meta.ns, target_kind(&item->vpa), target_name(&item->vpa)),
-                     destroy_vpa);
+    shared_item_init(
+        &item->shared,
+        target_hash(item->vpa.meta.ns, target_kind(&item->vpa), target_name(&item->vpa)),
+        destroy_vpa);
     drop_vpa(b, item->id);
     vpa_table_put(&b->vpas_by_id, item->id, item);
     shared_map_add(&b->vpas, &item->shared);

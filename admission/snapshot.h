@@ -1,7 +1,7 @@
 /*
- * What the webhook knows when it answers: VPAs, LimitRanges, owners and the panic switch, as an immutable,
- * reference-counted snapshot. The loop feeds a builder from its watches and publishes; requests take the
- * newest snapshot and keep it while they answer.
+ * What the webhook knows when it answers: VPAs, LimitRanges, owners and the panic switch, as an
+ * immutable, reference-counted snapshot. The loop feeds a builder from its watches and publishes;
+ * requests take the newest snapshot and keep it while they answer.
  *
  *     struct snapshot_builder *b = snapshot_builder_new();
  *     snapshot_builder_vpa(b, VPA_REFLECTOR_ADDED, json, &err);    // loop thread, from a watch
@@ -11,7 +11,8 @@
  *     ... snapshot_vpas(s, ...) ...
  *     snapshot_unref(s);
  *
- * Memory: about 2 KiB per VPA with two containers; LimitRanges are kept folded, one item per namespace.
+ * Memory: about 2 KiB per VPA with two containers; LimitRanges are kept folded, one item per
+ * namespace.
  */
 #ifndef ADMISSION_SNAPSHOT_H
 #define ADMISSION_SNAPSHOT_H
@@ -22,7 +23,8 @@
 #include "vpa/policy/capping.h"
 #include "vpa/policy/match.h"
 
-/* While this ConfigMap exists in our namespace, pods pass untouched (DECISIONS S11). */
+/* While this ConfigMap exists in our namespace, pods pass untouched (docs/compatibility.md, S11).
+ */
 #define SNAPSHOT_PANIC_CONFIG_MAP "vpa-panic"
 
 struct snapshot;
@@ -37,22 +39,23 @@ bool snapshot_is_panic(const struct snapshot *snapshot);
 const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns);
 /* Owners of pods; borrowed, NULL before the first view. */
 const struct vpa_owner_view *snapshot_owners(const struct snapshot *snapshot);
-/* Calls visit for each VPA whose target is that controller, and with the empty kind and name for each VPA of
- * the namespace that selects by labels; borrowed from the snapshot. */
+/* Calls visit for each VPA whose target is that controller, and with the empty kind and name for
+ * each VPA of the namespace that selects by labels; borrowed from the snapshot. */
 void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *kind,
                    const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx);
 
 struct snapshot_builder;
 struct snapshot_builder *snapshot_builder_new(void);
-void snapshot_builder_free(struct snapshot_builder *builder); /* NULL is allowed; not while requests run */
+void snapshot_builder_free(
+    struct snapshot_builder *builder); /* NULL is allowed; not while requests run */
 struct snapshot_cell *snapshot_builder_cell(struct snapshot_builder *builder);
 
-/* Consumers for reflectors: begin, object, end as reflector.h describes. An object that cannot be decoded
- * is an error; what was held under its name is dropped. */
+/* Consumers for reflectors: begin, object, end as reflector.h describes. An object that cannot be
+ * decoded is an error; what was held under its name is dropped. */
 void snapshot_builder_begin_vpas(void *builder);
-int snapshot_builder_vpa(void *builder, enum vpa_reflector_event event, const struct vpa_json *object,
-                         struct vpa_error *err);
+int snapshot_builder_vpa(void *builder, enum vpa_reflector_event event,
+                         const struct vpa_json *object, struct vpa_error *err);
 void snapshot_builder_end_vpas(void *builder);
 void snapshot_builder_begin_limit_ranges(void *builder);
 int snapshot_builder_limit_range(void *builder, enum vpa_reflector_event event,

@@ -179,8 +179,8 @@ static void put_rule(struct vpa_json_writer *w, bool update, const char *group, 
     vpa_json_close_object(w);
 }
 
-/* Upstream splits the flag at commas, which makes one empty namespace of an empty flag. The selector so
- * never says In, whatever --vpa-object-namespace is. */
+/* Upstream splits the flag at commas, which makes one empty namespace of an empty flag. The
+ * selector so never says In, whatever --vpa-object-namespace is. */
 static void put_namespace_selector(struct vpa_json_writer *w, const char *ignored)
 {
     const char *rest = ignored;

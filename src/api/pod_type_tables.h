@@ -1,5 +1,5 @@
 /*
- * The members of a Pod and everything in it, in the order of the Go structures (core/v1 of Kubernetes 1.36),
+ * The members of a Pod and all that is in it, in the order of the Go structures (core/v1, 1.36),
  * which is also the order in which API servers write them. Included by pod_types.c only.
  */
 static const struct field name_value_fields[] = {

@@ -1,14 +1,15 @@
 /*
  * CPU startup boost.
  *
- * Many programs need far more CPU while they start than later. At admission the webhook raises the CPU
- * request of such a container (and its limit, in proportion), and leaves a marker on the pod with the
- * original resources; once the pod has been Ready for long enough the updater takes the boost back.
+ * Many programs need far more CPU while they start than later. At admission the webhook raises the
+ * CPU request of such a container (and its limit, in proportion), and leaves a marker on the pod
+ * with the original resources; once the pod has been Ready for long enough the updater takes the
+ * boost back.
  *
- * Values are computed in thousandths of a core. The base is what the container would get anyway: the
- * recommendation, else the request of its spec. Then: times factor or plus quantity, capped by the flag,
- * kept just below the limit where only requests may change; and whatever that gives, never less than the
- * value without a boost. A boost that makes no sense is no boost.
+ * Values are computed in thousandths of a core. The base is what the container would get anyway:
+ * the recommendation, else the request of its spec. Then: times factor or plus quantity, capped by
+ * the flag, kept just below the limit where only requests may change; and whatever that gives,
+ * never less than the value without a boost. A boost that makes no sense is no boost.
  */
 #include "vpa/policy/boost.h"
 
@@ -85,7 +86,8 @@ bool vpa_boost_apply(struct vpa_arena *arena, const struct vpa_startup_boost *bo
 {
     const struct vpa_quantity *spec_request =
         vpa_resource_find(&container->resources.requests, VPA_CPU);
-    const struct vpa_quantity *spec_limit = vpa_resource_find(&container->resources.limits, VPA_CPU);
+    const struct vpa_quantity *spec_limit =
+        vpa_resource_find(&container->resources.limits, VPA_CPU);
     const struct vpa_quantity *recommended = vpa_resource_find(requests, VPA_CPU);
     const struct vpa_quantity *unboosted = recommended ? recommended : spec_request;
     const struct vpa_quantity *base =
@@ -155,8 +157,7 @@ static int add_quantities(struct vpa_arena *arena, const struct vpa_json *node,
         return 0;
     if (!vpa_json_is_object(node))
         return vpa_fail(err, VPA_INVALID, "expected an object, found %s", vpa_json_type_name(node));
-    vpa_json_foreach(member, node)
-    {
+    vpa_json_foreach (member, node) {
         struct vpa_quantity q;
         if (vpa_quantity_decode(arena, member, &q, err) < 0)
             return vpa_wrap(err, "%s", vpa_json_name(member));
@@ -178,8 +179,7 @@ int vpa_boost_marker_parse(struct vpa_arena *arena, const char *text, struct vpa
     if (!vpa_json_is_null(root) && !vpa_json_is_object(root))
         return vpa_fail(err, VPA_INVALID, "boost marker: expected an object, found %s",
                         vpa_json_type_name(root));
-    vpa_json_foreach(member, root)
-    {
+    vpa_json_foreach (member, root) {
         bool requests = strcasecmp(vpa_json_name(member), "requests") == 0;
         bool limits = strcasecmp(vpa_json_name(member), "limits") == 0;
         if ((requests || limits) &&

@@ -8,9 +8,9 @@
  *     2  container policy      minAllowed, then maxAllowed
  *     3  container limit       only with controlledValues RequestsOnly
  *
- * target, lowerBound and upperBound go through independently; the webhook needs the target only, so the
- * fields are a parameter. Only resources that the recommendation has are touched: stage 0 never creates
- * one, as upstream does in places (updater.md 16.3).
+ * target, lowerBound and upperBound go through independently; the webhook needs the target only, so
+ * the fields are a parameter. Only resources that the recommendation has are touched: stage 0 never
+ * creates one, as upstream does in places (updater.md 16.3).
  */
 #include "vpa/policy/capping.h"
 
@@ -29,7 +29,7 @@ struct capping {
     const struct vpa_resource_policy *policy;
     const struct vpa_namespace_limits *limits;
     bool only_target;
-    bool floor_at_zero; /* memory that stage 0 made negative becomes 0 */
+    bool floor_at_zero;              /* memory that stage 0 made negative becomes 0 */
     struct vpa_resources *effective; /* per container of the pod */
     struct vpa_container_recommendation *list;
     size_t count;
@@ -144,7 +144,8 @@ static int by_name(const void *pa, const void *pb)
     return strcmp(a->meta.name, b->meta.name);
 }
 
-/* The first bound is taken whole; later ones tighten cpu and memory. direction: -1 for max, 1 for min. */
+/* The first bound is taken whole; later ones tighten cpu and memory. direction: -1 for max, 1 for
+ * min. */
 static void tighten(struct vpa_arena *arena, struct vpa_resource_list *bound,
                     const struct vpa_resource_list *next, int direction)
 {
@@ -176,9 +177,8 @@ static void fold_item(struct vpa_arena *arena, const struct vpa_limit_range_item
     tighten(arena, &out->min, &item->min, 1);
 }
 
-void vpa_namespace_limits_fold(struct vpa_arena *arena,
-                               const struct vpa_limit_range *const *ranges, size_t count,
-                               struct vpa_namespace_limits *out)
+void vpa_namespace_limits_fold(struct vpa_arena *arena, const struct vpa_limit_range *const *ranges,
+                               size_t count, struct vpa_namespace_limits *out)
 {
     const struct vpa_limit_range **sorted = vpa_arena_alloc(arena, (count + 1) * sizeof(*sorted));
 

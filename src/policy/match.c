@@ -4,10 +4,10 @@
 #include <string.h>
 
 /*
- * The index is one array of candidates sorted by (namespace, kind, name, strength); look-up is a binary
- * search for the run of one target, whose first member that fits is the winner. VPAs with a selector of
- * their own (S8) have no target; they sort under the empty kind and name of their namespace, so that a
- * pod asks for two runs.
+ * The index is one array of candidates sorted by (namespace, kind, name, strength); look-up is a
+ * binary search for the run of one target, whose first member that fits is the winner. VPAs with a
+ * selector of their own (S8) have no target; they sort under the empty kind and name of their
+ * namespace, so that a pod asks for two runs.
  */
 struct vpa_match_index {
     size_t count;
@@ -64,9 +64,9 @@ static bool controls(const struct vpa_candidate *c, enum vpa_match_rule rule, co
            vpa_match_selects(c, ns, pod_labels);
 }
 
-const struct vpa_candidate *vpa_match_strongest(const struct vpa_candidate *candidates, size_t count,
-                                                enum vpa_match_rule rule, const char *ns,
-                                                const char *kind, const char *name,
+const struct vpa_candidate *vpa_match_strongest(const struct vpa_candidate *candidates,
+                                                size_t count, enum vpa_match_rule rule,
+                                                const char *ns, const char *kind, const char *name,
                                                 const struct vpa_labels *pod_labels)
 {
     const struct vpa_candidate *best = NULL;

@@ -1,12 +1,13 @@
 /*
  * The patch of a new pod.
  *
- * Operations come in a fixed order: an empty annotations object where there is none; per container the
- * boost marker and the resources; the annotation that tells what was done; the annotation that tells
- * which containers were seen. Every operation is an "add", which replaces what is there, and parents are
- * created first, because an API server refuses a path whose parent is missing.
+ * Operations come in a fixed order: an empty annotations object where there is none; per container
+ * the boost marker and the resources; the annotation that tells what was done; the annotation that
+ * tells which containers were seen. Every operation is an "add", which replaces what is there, and
+ * parents are created first, because an API server refuses a path whose parent is missing.
  *
- * The text is written straight into the answer; nothing but the annotation of words is collected aside.
+ * The text is written straight into the answer; nothing but the annotation of words is collected
+ * aside.
  */
 #include "vpa/policy/pod_patch.h"
 
@@ -32,8 +33,7 @@ struct patch {
 
 static void add_empty_object(struct patch *p)
 {
-    struct vpa_json_writer *w =
-        vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path));
+    struct vpa_json_writer *w = vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path));
 
     vpa_json_open_object(w);
     vpa_json_close_object(w);
@@ -141,8 +141,8 @@ static void clear_plan(struct vpa_container_plan *plan)
     *plan = (struct vpa_container_plan){0};
 }
 
-/* Containers of one name (which API servers refuse later) share their requests, as upstream's maps do: the
- * second is boosted on top of the first. */
+/* Containers of one name (which API servers refuse later) share their requests, as upstream's maps
+ * do: the second is boosted on top of the first. */
 static void share_requests(struct patch *p, size_t index, struct vpa_container_plan *plans)
 {
     for (size_t i = index; i-- > 0;) {
@@ -154,8 +154,8 @@ static void share_requests(struct patch *p, size_t index, struct vpa_container_p
     }
 }
 
-/* Boosts the plan of one container; false when the container is to be left alone altogether: its policy
- * says Off and it has no boost of its own. */
+/* Boosts the plan of one container; false when the container is to be left alone altogether: its
+ * policy says Off and it has no boost of its own. */
 static bool boost_container(struct patch *p, size_t index, struct vpa_container_plan *plan)
 {
     const struct vpa_container *container = &p->pod->containers[index];

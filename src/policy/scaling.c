@@ -1,11 +1,12 @@
 /*
  * Proportional scaling of quantities.
  *
- * A container's limit is seldom what the user cares about in itself; its ratio to the request is. When the
- * request changes, the limit follows: limit' = limit * target / request. Upstream computes that with
- * arbitrary precision on whole thousandths (cpu) or whole bytes (memory) and rounds by Euclid (the
- * remainder is never negative). A product of two int64 fits into 128 bits, so no big numbers are needed
- * here. What does not fit into 64 bits afterwards becomes the largest int64 of that unit, with a phrase.
+ * A container's limit is seldom what the user cares about in itself; its ratio to the request is.
+ * When the request changes, the limit follows: limit' = limit * target / request. Upstream computes
+ * that with arbitrary precision on whole thousandths (cpu) or whole bytes (memory) and rounds by
+ * Euclid (the remainder is never negative). A product of two int64 fits into 128 bits, so no big
+ * numbers are needed here. What does not fit into 64 bits afterwards becomes the largest int64 of
+ * that unit, with a phrase.
  */
 #include "vpa/policy/scaling.h"
 
@@ -164,8 +165,8 @@ struct vpa_scaled_limits vpa_scale_limits(struct vpa_arena *arena,
     for (size_t i = 0; i < VPA_COUNT(names); i++) {
         const char *name = names[i];
         struct vpa_scaled_limit l =
-            vpa_scale_limit(name, vpa_resource_find(limits, name), vpa_resource_find(requests, name),
-                            vpa_resource_find(target, name),
+            vpa_scale_limit(name, vpa_resource_find(limits, name),
+                            vpa_resource_find(requests, name), vpa_resource_find(target, name),
                             default_limits ? vpa_resource_find(default_limits, name) : NULL);
         if (l.note)
             out.notes[out.note_count++] = l.note;

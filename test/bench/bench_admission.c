@@ -1,23 +1,24 @@
 /*
  * The webhook: memory for its watch caches, time per answer.
  *
- *     bench_admission [VPAS]...                  in this process, default 1000 10000
- *     bench_admission api PORT VPAS              serves that many VPAs and workloads to a daemon (plain HTTP)
+ *     bench_admission [VPAS]...       in this process, default 1000 10000
+ *     bench_admission api PORT VPAS   serves that many VPAs and workloads to a daemon, plain HTTP
  *     bench_admission load PID PORT CONNECTIONS REQUESTS [handshakes | RATE]
- *                                                posts reviews to a running daemon and reads its CPU time;
- *                                                as fast as it answers, or RATE per second
+ *
+ * load posts reviews to a running daemon and reads its CPU time: as fast as it answers, or RATE per
+ * second; with "handshakes" each request has a connection of its own.
  *
  * The last two together measure the daemon itself, for example:
  *
- *     deploy/gencerts --out certs && bench_admission api 9000 1000 &
+ *     deploy/gencerts --dir certs && bench_admission api 9000 1000 &
  *     vpa-admission-controller --kubeconfig=stub.yaml --register-webhook=false --port=9443 \
  *         --tls-cert-file=certs/serverCert.pem --tls-private-key=certs/serverKey.pem 2>daemon.log &
  *     bench_admission load $! 9443 1 50000
  *     bench_admission load $! 9443 1 5000 handshakes      # a connection per request
  *     bench_admission load $! 9443 4 20000 1000           # a steady thousand per second
  *
- * Each VPA targets a Deployment with one ReplicaSet, and recommends for two containers; the review is
- * what an API server sends for a pod of two containers.
+ * Each VPA targets a Deployment with one ReplicaSet, and recommends for two containers; the review
+ * is what an API server sends for a pod of two containers.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -56,27 +57,41 @@ static double real_seconds(void)
 /* ---- the cluster ---- */
 
 static const char vpa_text[] =
-    "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"
-    "\"vpa-%zu\",\"namespace\":\"ns-%zu\",\"uid\":\"6d0f4b4e-0000-4000-8000-%012zu\",\"resourceVersion\":"
-    "\"%zu\",\"generation\":1,\"creationTimestamp\":\"2026-05-01T10:00:00Z\"},\"spec\":{\"targetRef\":{"
+    "{\"apiVersion\":\"autoscaling.k8s.io/"
+    "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"
+    "\"vpa-%zu\",\"namespace\":\"ns-%zu\",\"uid\":\"6d0f4b4e-0000-4000-8000-%012zu\","
+    "\"resourceVersion\":"
+    "\"%zu\",\"generation\":1,\"creationTimestamp\":\"2026-05-01T10:00:00Z\"},\"spec\":{"
+    "\"targetRef\":{"
     "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"app-%zu\"},\"updatePolicy\":{"
-    "\"updateMode\":\"Recreate\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\","
-    "\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{\"cpu\":\"4\",\"memory\":\"8Gi\"}}]}},"
+    "\"updateMode\":\"Recreate\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*"
+    "\","
+    "\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{\"cpu\":\"4\",\"memory\":"
+    "\"8Gi\"}}]}},"
     "\"status\":{\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"True\","
-    "\"lastTransitionTime\":\"2026-05-01T10:05:00Z\"}],\"recommendation\":{\"containerRecommendations\":["
-    "{\"containerName\":\"app\",\"target\":{\"cpu\":\"250m\",\"memory\":\"262144k\"},\"lowerBound\":{\"cpu\":"
-    "\"100m\",\"memory\":\"200Mi\"},\"upperBound\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"uncappedTarget\":{"
-    "\"cpu\":\"250m\",\"memory\":\"262144k\"}},{\"containerName\":\"sidecar\",\"target\":{\"cpu\":\"25m\","
-    "\"memory\":\"64Mi\"},\"lowerBound\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"upperBound\":{\"cpu\":\"100m\","
+    "\"lastTransitionTime\":\"2026-05-01T10:05:00Z\"}],\"recommendation\":{"
+    "\"containerRecommendations\":["
+    "{\"containerName\":\"app\",\"target\":{\"cpu\":\"250m\",\"memory\":\"262144k\"},"
+    "\"lowerBound\":{\"cpu\":"
+    "\"100m\",\"memory\":\"200Mi\"},\"upperBound\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"
+    "\"uncappedTarget\":{"
+    "\"cpu\":\"250m\",\"memory\":\"262144k\"}},{\"containerName\":\"sidecar\",\"target\":{\"cpu\":"
+    "\"25m\","
+    "\"memory\":\"64Mi\"},\"lowerBound\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"upperBound\":{"
+    "\"cpu\":\"100m\","
     "\"memory\":\"256Mi\"},\"uncappedTarget\":{\"cpu\":\"25m\",\"memory\":\"64Mi\"}}]}}}";
-static const char deployment_text[] =
-    "{\"metadata\":{\"name\":\"app-%zu\",\"namespace\":\"ns-%zu\",\"uid\":\"7d0f4b4e-0000-4000-8000-%012zu\","
-    "\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{\"app\":\"app-%zu\"}}}}";
+static const char deployment_text[] = "{\"metadata\":{\"name\":\"app-%zu\",\"namespace\":\"ns-%"
+                                      "zu\",\"uid\":\"7d0f4b4e-0000-4000-8000-%012zu\","
+                                      "\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":10,"
+                                      "\"selector\":{\"matchLabels\":{\"app\":\"app-%zu\"}}}}";
 static const char replica_set_text[] =
     "{\"metadata\":{\"name\":\"app-%zu-5d4f8c7b9d\",\"namespace\":\"ns-%zu\",\"uid\":"
-    "\"8d0f4b4e-0000-4000-8000-%012zu\",\"resourceVersion\":\"%zu\",\"ownerReferences\":[{\"apiVersion\":"
-    "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"app-%zu\",\"uid\":\"7d0f4b4e\",\"controller\":true}]},"
-    "\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{\"app\":\"app-%zu\",\"pod-template-hash\":"
+    "\"8d0f4b4e-0000-4000-8000-%012zu\",\"resourceVersion\":\"%zu\",\"ownerReferences\":[{"
+    "\"apiVersion\":"
+    "\"apps/"
+    "v1\",\"kind\":\"Deployment\",\"name\":\"app-%zu\",\"uid\":\"7d0f4b4e\",\"controller\":true}]},"
+    "\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{\"app\":\"app-%zu\",\"pod-template-"
+    "hash\":"
     "\"5d4f8c7b9d\"}}}}";
 
 #define NAMESPACES 100
@@ -116,38 +131,59 @@ static void put_list(struct vpa_buf *out, const char *path, size_t count, size_t
 
 static const char review_text[] =
     "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":"
-    "\"705ab4f5-6393-11e8-b7cc-42010a800002\",\"kind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},"
-    "\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},\"requestKind\":{\"group\":\"\","
-    "\"version\":\"v1\",\"kind\":\"Pod\"},\"requestResource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":"
+    "\"705ab4f5-6393-11e8-b7cc-42010a800002\",\"kind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":"
+    "\"Pod\"},"
+    "\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},\"requestKind\":{"
+    "\"group\":\"\","
+    "\"version\":\"v1\",\"kind\":\"Pod\"},\"requestResource\":{\"group\":\"\",\"version\":\"v1\","
+    "\"resource\":"
     "\"pods\"},\"namespace\":\"ns-%zu\",\"operation\":\"CREATE\",\"userInfo\":{\"username\":"
     "\"system:serviceaccount:kube-system:replicaset-controller\",\"uid\":\"b1\",\"groups\":["
-    "\"system:serviceaccounts\",\"system:authenticated\"]},\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
-    "\"metadata\":{\"generateName\":\"app-%zu-5d4f8c7b9d-\",\"namespace\":\"ns-%zu\",\"creationTimestamp\":null,"
-    "\"labels\":{\"app\":\"app-%zu\",\"pod-template-hash\":\"5d4f8c7b9d\",\"team\":\"payments\"},\"annotations\":"
+    "\"system:serviceaccounts\",\"system:authenticated\"]},\"object\":{\"kind\":\"Pod\","
+    "\"apiVersion\":\"v1\","
+    "\"metadata\":{\"generateName\":\"app-%zu-5d4f8c7b9d-\",\"namespace\":\"ns-%zu\","
+    "\"creationTimestamp\":null,"
+    "\"labels\":{\"app\":\"app-%zu\",\"pod-template-hash\":\"5d4f8c7b9d\",\"team\":\"payments\"},"
+    "\"annotations\":"
     "{\"prometheus.io/scrape\":\"true\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-    "\"ReplicaSet\",\"name\":\"app-%zu-5d4f8c7b9d\",\"uid\":\"8d0f4b4e-0000-4000-8000-000000000000\","
+    "\"ReplicaSet\",\"name\":\"app-%zu-5d4f8c7b9d\",\"uid\":\"8d0f4b4e-0000-4000-8000-"
+    "000000000000\","
     "\"controller\":true,\"blockOwnerDeletion\":true}]},\"spec\":{\"volumes\":[{\"name\":"
-    "\"kube-api-access-x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":{\"expirationSeconds\":3607,"
-    "\"path\":\"token\"}},{\"configMap\":{\"name\":\"kube-root-ca.crt\",\"items\":[{\"key\":\"ca.crt\",\"path\":"
+    "\"kube-api-access-x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":{"
+    "\"expirationSeconds\":3607,"
+    "\"path\":\"token\"}},{\"configMap\":{\"name\":\"kube-root-ca.crt\",\"items\":[{\"key\":\"ca."
+    "crt\",\"path\":"
     "\"ca.crt\"}]}}],\"defaultMode\":420}}],\"containers\":[{\"name\":\"app\",\"image\":"
-    "\"registry.example.com/payments/app:1.2.3\",\"ports\":[{\"name\":\"http\",\"containerPort\":8080,"
-    "\"protocol\":\"TCP\"}],\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"POD_NAME\",\"valueFrom\":{"
-    "\"fieldRef\":{\"apiVersion\":\"v1\",\"fieldPath\":\"metadata.name\"}}}],\"resources\":{\"limits\":{\"cpu\":"
-    "\"500m\",\"memory\":\"512Mi\"},\"requests\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}},\"volumeMounts\":[{"
+    "\"registry.example.com/payments/"
+    "app:1.2.3\",\"ports\":[{\"name\":\"http\",\"containerPort\":8080,"
+    "\"protocol\":\"TCP\"}],\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"POD_NAME\","
+    "\"valueFrom\":{"
+    "\"fieldRef\":{\"apiVersion\":\"v1\",\"fieldPath\":\"metadata.name\"}}}],\"resources\":{"
+    "\"limits\":{\"cpu\":"
+    "\"500m\",\"memory\":\"512Mi\"},\"requests\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}},"
+    "\"volumeMounts\":[{"
     "\"name\":\"kube-api-access-x\",\"readOnly\":true,\"mountPath\":"
-    "\"/var/run/secrets/kubernetes.io/serviceaccount\"}],\"livenessProbe\":{\"httpGet\":{\"path\":\"/healthz\","
-    "\"port\":8080,\"scheme\":\"HTTP\"},\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,"
-    "\"failureThreshold\":3},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":"
+    "\"/var/run/secrets/kubernetes.io/"
+    "serviceaccount\"}],\"livenessProbe\":{\"httpGet\":{\"path\":\"/healthz\","
+    "\"port\":8080,\"scheme\":\"HTTP\"},\"timeoutSeconds\":1,\"periodSeconds\":10,"
+    "\"successThreshold\":1,"
+    "\"failureThreshold\":3},\"terminationMessagePath\":\"/dev/"
+    "termination-log\",\"terminationMessagePolicy\":"
     "\"File\",\"imagePullPolicy\":\"IfNotPresent\"},{\"name\":\"sidecar\",\"image\":"
-    "\"registry.example.com/mesh/proxy:4.5\",\"resources\":{\"requests\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"}},"
+    "\"registry.example.com/mesh/"
+    "proxy:4.5\",\"resources\":{\"requests\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"}},"
     "\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\","
-    "\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,"
-    "\"dnsPolicy\":\"ClusterFirst\",\"serviceAccountName\":\"default\",\"serviceAccount\":\"default\","
+    "\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
+    "\"terminationGracePeriodSeconds\":30,"
+    "\"dnsPolicy\":\"ClusterFirst\",\"serviceAccountName\":\"default\",\"serviceAccount\":"
+    "\"default\","
     "\"securityContext\":{},\"schedulerName\":\"default-scheduler\",\"tolerations\":[{\"key\":"
-    "\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}"
+    "\"node.kubernetes.io/"
+    "not-ready\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}"
     ",{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
     "\"tolerationSeconds\":300}],\"priority\":0,\"enableServiceLinks\":true,\"preemptionPolicy\":"
-    "\"PreemptLowerPriority\"},\"status\":{}},\"oldObject\":null,\"dryRun\":false,\"options\":{\"kind\":"
+    "\"PreemptLowerPriority\"},\"status\":{}},\"oldObject\":null,\"dryRun\":false,\"options\":{"
+    "\"kind\":"
     "\"CreateOptions\",\"apiVersion\":\"meta.k8s.io/v1\"}}}";
 
 static void put_review(struct vpa_buf *out, size_t i)
@@ -220,12 +256,19 @@ static void run_here(size_t vpas)
     double start = cpu_seconds();
 
     vpa_flags_preset(&flags);
-    struct vpa_kube_client *client = vpa_kube_client_new(
-        &(struct vpa_kube_client_options){
-            .loop = loop, .transport = transport, .random = &random, .user_agent = "bench", .qps = -1},
-        &err);
-    struct admission *admission = admission_new(&(struct admission_options){
-        .config = &config, .loop = loop, .client = client, .ns = "", .host_name = "b", .unbound = true});
+    struct vpa_kube_client *client =
+        vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
+                                                              .transport = transport,
+                                                              .random = &random,
+                                                              .user_agent = "bench",
+                                                              .qps = -1},
+                            &err);
+    struct admission *admission = admission_new(&(struct admission_options){.config = &config,
+                                                                            .loop = loop,
+                                                                            .client = client,
+                                                                            .ns = "",
+                                                                            .host_name = "b",
+                                                                            .unbound = true});
     if (admission_sync(admission, &err) < 0 || admission_listen(admission, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
@@ -296,7 +339,7 @@ struct load {
     const char *pid;
     double cpu_before;
     double *cpu_each; /* with one connection: CPU time around each request */
-    double period; /* seconds between the requests of one worker; 0: as fast as possible */
+    double period;    /* seconds between the requests of one worker; 0: as fast as possible */
     double *latencies;
 };
 /* CPU time of all threads of the process so far. */
@@ -434,11 +477,13 @@ static int run_load(char **argv, int argc)
     load.latencies = vpa_xcalloc(SAMPLES_MAX, sizeof(*load.latencies));
     load.cpu_each = vpa_xcalloc(SAMPLES_MAX, sizeof(*load.cpu_each));
     load.pid = pid;
-    load.transport = vpa_http_client_new(
-        loop,
-        &(struct vpa_http_client_options){
-            .base_url = url, .proxy = "", .insecure = true, .no_http2 = true, .no_compression = true},
-        &err);
+    load.transport = vpa_http_client_new(loop,
+                                         &(struct vpa_http_client_options){.base_url = url,
+                                                                           .proxy = "",
+                                                                           .insecure = true,
+                                                                           .no_http2 = true,
+                                                                           .no_compression = true},
+                                         &err);
     double cpu = process_seconds(pid), real = real_seconds();
     load.cpu_before = cpu;
     for (size_t i = 0; i < connections; i++) {
@@ -453,7 +498,8 @@ static int run_load(char **argv, int argc)
 
     size_t n = load.finished < SAMPLES_MAX ? load.finished : SAMPLES_MAX;
     qsort(load.latencies, n, sizeof(*load.latencies), by_value);
-    printf("%zu connections%s: %.0f requests/s, %.1f us CPU each, p50 %.0f us, p99 %.0f us, %zu failed\n",
+    printf("%zu connections%s: %.0f requests/s, %.1f us CPU each, p50 %.0f us, p99 %.0f us, %zu "
+           "failed\n",
            connections, load.handshakes ? ", one request each" : "", (double)load.finished / real,
            cpu / (double)load.finished * 1e6, load.latencies[n / 2] * 1e6,
            load.latencies[n * 99 / 100] * 1e6, load.failed);

@@ -1,6 +1,6 @@
 /*
- * The body of an admission review against a fixed snapshot: any bytes must give one well-formed answer,
- * and a patch, when there is one, is a list of additions.
+ * The body of an admission review against a fixed snapshot: any bytes must give one well-formed
+ * answer, and a patch, when there is one, is a list of additions.
  */
 #include "admission.h"
 #include "fuzz.h"
@@ -11,21 +11,31 @@
 #define TEXT_MAX ((size_t)64 << 20)
 
 static const char vpas[] =
-    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"v\",\"namespace\":\"ns\"},"
-    "\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"name\":\"web\"},"
-    "\"startupBoost\":{\"cpu\":{\"type\":\"Factor\",\"factor\":2}},\"resourcePolicy\":{\"containerPolicies\":["
-    "{\"containerName\":\"*\",\"minAllowed\":{\"cpu\":\"10m\"},\"maxAllowed\":{\"memory\":\"8Gi\"}},"
-    "{\"containerName\":\"b\",\"controlledValues\":\"RequestsOnly\"}]}},\"status\":{\"recommendation\":{"
-    "\"containerRecommendations\":[{\"containerName\":\"a\",\"target\":{\"cpu\":\"250m\",\"memory\":\"1Gi\"}},"
+    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"v\","
+    "\"namespace\":\"ns\"},"
+    "\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/"
+    "v1\",\"kind\":\"StatefulSet\",\"name\":\"web\"},"
+    "\"startupBoost\":{\"cpu\":{\"type\":\"Factor\",\"factor\":2}},\"resourcePolicy\":{"
+    "\"containerPolicies\":["
+    "{\"containerName\":\"*\",\"minAllowed\":{\"cpu\":\"10m\"},\"maxAllowed\":{\"memory\":\"8Gi\"}}"
+    ","
+    "{\"containerName\":\"b\",\"controlledValues\":\"RequestsOnly\"}]}},\"status\":{"
+    "\"recommendation\":{"
+    "\"containerRecommendations\":[{\"containerName\":\"a\",\"target\":{\"cpu\":\"250m\","
+    "\"memory\":\"1Gi\"}},"
     "{\"containerName\":\"b\",\"target\":{\"cpu\":\"1\",\"memory\":\"2Gi\",\"x/y~z\":\"1\"}}]}}},"
-    "{\"metadata\":{\"name\":\"s\",\"namespace\":\"other\"},\"spec\":{\"selector\":{\"matchLabels\":{\"app\":"
+    "{\"metadata\":{\"name\":\"s\",\"namespace\":\"other\"},\"spec\":{\"selector\":{"
+    "\"matchLabels\":{\"app\":"
     "\"web\"}}}}]}";
 static const char limit_ranges[] =
-    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\"},"
-    "\"spec\":{\"limits\":[{\"type\":\"Pod\",\"max\":{\"cpu\":\"2\",\"memory\":\"4Gi\"},\"min\":{\"cpu\":\"1m\"}},"
+    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"l\","
+    "\"namespace\":\"ns\"},"
+    "\"spec\":{\"limits\":[{\"type\":\"Pod\",\"max\":{\"cpu\":\"2\",\"memory\":\"4Gi\"},\"min\":{"
+    "\"cpu\":\"1m\"}},"
     "{\"type\":\"Container\",\"max\":{\"cpu\":\"1\"},\"default\":{\"cpu\":\"500m\"}}]}}]}";
 static const char stateful_sets[] =
-    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"web\",\"namespace\":\"ns\"},"
+    "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"web\","
+    "\"namespace\":\"ns\"},"
     "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}]}";
 static const char nothing[] = "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}";
 
@@ -67,8 +77,12 @@ static struct admission *the_daemon(void)
                                           .user_agent = "fuzz",
                                           .qps = -1},
         &err);
-    admission = admission_new(&(struct admission_options){
-        .config = &config, .loop = loop, .client = client, .ns = "", .host_name = "f", .unbound = true});
+    admission = admission_new(&(struct admission_options){.config = &config,
+                                                          .loop = loop,
+                                                          .client = client,
+                                                          .ns = "",
+                                                          .host_name = "f",
+                                                          .unbound = true});
     if (admission_sync(admission, &err) < 0 || admission_listen(admission, &err) < 0)
         abort();
     return admission;
@@ -88,8 +102,7 @@ static void check_patch(struct vpa_arena *arena, const struct vpa_json *response
     FUZZ_CHECK(vpa_base64_decode(&decoded, text, strlen(text), &err) == 0);
     FUZZ_CHECK(vpa_json_parse(arena, decoded.data, decoded.len, &patch, &err) == 0);
     FUZZ_CHECK(vpa_json_is_array(patch) && vpa_json_count(patch) > 0);
-    vpa_json_foreach(op, patch)
-    {
+    vpa_json_foreach (op, patch) {
         const char *path = vpa_json_string(vpa_json_find(op, "path"));
         FUZZ_CHECK(path && path[0] == '/');
         FUZZ_CHECK(strcmp(vpa_json_string(vpa_json_find(op, "op")), "add") == 0);

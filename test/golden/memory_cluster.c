@@ -65,8 +65,7 @@ static void reply_list(const struct memory_cluster *cluster, const struct collec
     vpa_json_close_object(&w);
     vpa_json_key(&w, "items");
     vpa_json_open_array(&w);
-    vpa_json_foreach(object, cluster->objects)
-    {
+    vpa_json_foreach (object, cluster->objects) {
         const char *kind = vpa_json_string(vpa_json_find(object, "kind"));
         const char *object_ns = vpa_json_string(vpa_json_at(object, "metadata.namespace"));
         if (strcmp(kind, c->kind) == 0 && (!ns[0] || vpa_str_eq(object_ns, ns)))
@@ -116,8 +115,7 @@ static bool reply_group(const struct memory_cluster *cluster, struct vpa_arena *
     vpa_json_member_string(&w, "name", group);
     vpa_json_key(&w, "versions");
     vpa_json_open_array(&w);
-    vpa_json_foreach(v, vpa_json_find(cluster->discovery, "groupVersions"))
-    {
+    vpa_json_foreach (v, vpa_json_find(cluster->discovery, "groupVersions")) {
         const char *gv = vpa_json_string(vpa_json_find(v, "groupVersion"));
         if (!vpa_str_starts_with(gv, prefix))
             continue;
@@ -171,8 +169,7 @@ static bool serve_discovery(const struct memory_cluster *cluster, struct vpa_are
     if (vpa_str_starts_with(request->path, "/apis/") &&
         !strchr(request->path + strlen("/apis/"), '/'))
         return reply_group(cluster, arena, request->path + strlen("/apis/"), reply);
-    vpa_json_foreach(version, vpa_json_find(cluster->discovery, "groupVersions"))
-    {
+    vpa_json_foreach (version, vpa_json_find(cluster->discovery, "groupVersions")) {
         const char *gv = vpa_json_string(vpa_json_find(version, "groupVersion"));
         const char *path =
             vpa_arena_printf(arena, "%s%s", strchr(gv, '/') ? "/apis/" : "/api/", gv);
@@ -197,10 +194,10 @@ static const char *scale_path(struct vpa_arena *arena, const struct vpa_json *sc
 {
     const char *group = member(scale, "group");
 
-    return vpa_arena_printf(arena, "/%s%s%s/%s/namespaces/%s/%s/%s/scale", group[0] ? "apis" : "api",
-                            group[0] ? "/" : "", group, member(scale, "version"),
-                            member(scale, "namespace"), member(scale, "resource"),
-                            member(scale, "name"));
+    return vpa_arena_printf(arena, "/%s%s%s/%s/namespaces/%s/%s/%s/scale",
+                            group[0] ? "apis" : "api", group[0] ? "/" : "", group,
+                            member(scale, "version"), member(scale, "namespace"),
+                            member(scale, "resource"), member(scale, "name"));
 }
 
 static void reply_scale(const struct vpa_json *scale, struct vpa_memory_reply *reply)
@@ -239,10 +236,10 @@ static void reply_no_scale(struct vpa_arena *arena, const char *path,
     const char *name = parts[count - 2];
     const char *resource = parts[count - 3];
     bool core = strcmp(parts[0], "api") == 0;
-    vpa_memory_reply_status(reply, 404, "NotFound",
-                            core ? vpa_arena_printf(arena, "%s \"%s\" not found", resource, name)
-                                 : vpa_arena_printf(arena, "%s.%s \"%s\" not found", resource,
-                                                    parts[1], name));
+    vpa_memory_reply_status(
+        reply, 404, "NotFound",
+        core ? vpa_arena_printf(arena, "%s \"%s\" not found", resource, name)
+             : vpa_arena_printf(arena, "%s.%s \"%s\" not found", resource, parts[1], name));
 }
 
 static void serve(void *ctx, const struct vpa_memory_request *request,
@@ -256,8 +253,7 @@ static void serve(void *ctx, const struct vpa_memory_request *request,
     if (serve_collection(cluster, &arena, request, reply) ||
         serve_discovery(cluster, &arena, request, reply))
         return;
-    vpa_json_foreach(scale, cluster->scales)
-    {
+    vpa_json_foreach (scale, cluster->scales) {
         if (strcmp(request->path, scale_path(&arena, scale)) == 0) {
             reply_scale(scale, reply);
             return;

@@ -1,6 +1,7 @@
 /*
- * An API server in memory that serves the objects of a case: LIST and WATCH of the collections that the
- * daemons watch, discovery, scale subresources; and what a case scripts for webhook registrations.
+ * An API server in memory that serves the objects of a case: LIST and WATCH of the collections that
+ * the daemons watch, discovery, scale subresources; and what a case scripts for webhook
+ * registrations.
  */
 #ifndef GOLDEN_MEMORY_CLUSTER_H
 #define GOLDEN_MEMORY_CLUSTER_H

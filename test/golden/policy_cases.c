@@ -38,14 +38,12 @@ bool policy_read_limits(struct golden_case *c, const struct vpa_json *ranges, co
                         struct vpa_namespace_limits *out)
 {
     size_t total = vpa_json_count(ranges);
-    struct vpa_limit_range *decoded =
-        vpa_arena_alloc(c->arena, (total + 1) * sizeof(*decoded));
+    struct vpa_limit_range *decoded = vpa_arena_alloc(c->arena, (total + 1) * sizeof(*decoded));
     const struct vpa_limit_range **kept = vpa_arena_alloc(c->arena, (total + 1) * sizeof(*kept));
     size_t count = 0;
     struct vpa_error err;
 
-    vpa_json_foreach(node, ranges)
-    {
+    vpa_json_foreach (node, ranges) {
         struct vpa_limit_range *range = &decoded[count];
         if (vpa_limit_range_decode(c->arena, node, range, &err) < 0)
             return unreadable(c, &err);

@@ -1,6 +1,6 @@
 /*
- * What the sets about recommendations for pods have in common: reading objects of a case and comparing
- * resource lists and phrases.
+ * What the sets about recommendations for pods have in common: reading objects of a case and
+ * comparing resource lists and phrases.
  */
 #ifndef GOLDEN_POLICY_CASES_H
 #define GOLDEN_POLICY_CASES_H
@@ -25,9 +25,9 @@ const char *policy_recommendation_text(struct golden_case *c, const struct vpa_r
 const char *policy_notes_text(struct golden_case *c, const struct vpa_notes *notes, size_t count);
 
 /*
- * updater.md 16.3: no resource key is created that was not recommended (or, for a container without an
- * entry, requested). invents: whether the reference's outcome has such a key. check: ours has none, and
- * every other value is the reference's; differences go under the label "16.3".
+ * updater.md 16.3: no resource key is created that was not recommended (or, for a container without
+ * an entry, requested). invents: whether the reference's outcome has such a key. check: ours has
+ * none, and every other value is the reference's; differences go under the label "16.3".
  */
 bool policy_reference_invents(const struct vpa_object *vpa, const struct vpa_pod *pod,
                               const struct vpa_recommendation *reference);

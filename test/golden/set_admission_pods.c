@@ -1,7 +1,7 @@
 /*
- * One HTTP request to the admission controller, answered by the daemon's own wiring: its flags are parsed,
- * its watches read the case's objects from an API server in memory, its snapshot answers. Only the
- * socket is left out.
+ * One HTTP request to the admission controller, answered by the daemon's own wiring: its flags are
+ * parsed, its watches read the case's objects from an API server in memory, its snapshot answers.
+ * Only the socket is left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,7 @@ static bool parse_args(struct golden_case *c, const char *extra, struct admissio
     argv[argc++] = vpa_arena_strdup(c->arena, "vpa-admission-controller");
     argv[argc++] = vpa_arena_strdup(c->arena, "--register-webhook=false");
 
-    vpa_json_foreach(arg, GOLDEN_IN(c, "args"))
-    {
+    vpa_json_foreach (arg, GOLDEN_IN(c, "args")) {
         if (argc < ARGS_MAX - 2)
             argv[argc++] = vpa_arena_strdup(c->arena, vpa_json_string(arg));
     }
@@ -50,7 +49,8 @@ static bool parse_args(struct golden_case *c, const char *extra, struct admissio
     return false;
 }
 
-static const char *request_text(const struct vpa_json *request, const char *name, const char *preset)
+static const char *request_text(const struct vpa_json *request, const char *name,
+                                const char *preset)
 {
     const char *text = vpa_json_string(vpa_json_find(request, name));
 
@@ -153,16 +153,14 @@ static const char *decoded_review(struct golden_case *c, const char *body)
     vpa_buf_init(&buf, BODY_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
-    vpa_json_foreach(top, root)
-    {
+    vpa_json_foreach (top, root) {
         vpa_json_key(&w, vpa_json_name(top));
         if (strcmp(vpa_json_name(top), "response") != 0) {
             vpa_json_put_node(&w, top);
             continue;
         }
         vpa_json_open_object(&w);
-        vpa_json_foreach(member, top)
-        {
+        vpa_json_foreach (member, top) {
             vpa_auto_buf patch = {0};
             vpa_buf_init(&patch, BODY_MAX);
             vpa_json_key(&w, vpa_json_name(member));
@@ -215,8 +213,7 @@ static const char *patched(const struct vpa_json *response, const char *path)
 {
     const char *value = NULL;
 
-    vpa_json_foreach(op, vpa_json_find(response, "patch"))
-    {
+    vpa_json_foreach (op, vpa_json_find(response, "patch")) {
         if (strcmp(vpa_json_string(vpa_json_find(op, "path")), path) == 0)
             value = vpa_json_string(vpa_json_find(op, "value"));
     }
@@ -237,12 +234,11 @@ static struct vpa_quantity read_quantity(struct golden_case *c, const char *text
 static void check_not_lowered(struct golden_case *c, const struct vpa_json *with,
                               const struct vpa_json *without)
 {
-    const struct vpa_json *containers = vpa_json_at(
-        GOLDEN_IN(c, "request"), "review.request.object.spec.containers");
+    const struct vpa_json *containers =
+        vpa_json_at(GOLDEN_IN(c, "request"), "review.request.object.spec.containers");
     size_t i = 0;
 
-    vpa_json_foreach(container, containers)
-    {
+    vpa_json_foreach (container, containers) {
         const char *path = golden_label(c, "/spec/containers/%zu/resources/requests/cpu", i++);
         const char *own = vpa_json_string(vpa_json_at(container, "resources.requests.cpu"));
         const char *plain = patched(without, path);
@@ -261,12 +257,12 @@ static const struct vpa_json *pod_containers(struct golden_case *c)
     return vpa_json_at(GOLDEN_IN(c, "request"), "review.request.object.spec.containers");
 }
 
-/* The recommended target of the container by the only VPA of the case that recommends anything for it. */
+/* The recommended target of the container by the only VPA of the case that recommends anything for
+ * it. */
 static const struct vpa_json *target_of(struct golden_case *c, const char *container)
 {
     vpa_json_foreach (object, vpa_json_at(c->in, "cluster.objects"))
-        vpa_json_foreach (r,
-                          vpa_json_at(object, "status.recommendation.containerRecommendations"))
+        vpa_json_foreach (r, vpa_json_at(object, "status.recommendation.containerRecommendations"))
             if (vpa_str_eq(vpa_json_string(vpa_json_find(r, "containerName")), container))
                 return vpa_json_find(r, "target");
     return NULL;
@@ -337,7 +333,8 @@ static void check_only_cpu_more(struct golden_case *c, const struct vpa_json *re
 
     vpa_json_foreach (op, vpa_json_find(reference, "patch")) {
         const char *path = vpa_json_string(vpa_json_find(op, "path"));
-        const char *want = vpa_json_string(vpa_json_find(op, "value")), *got = patched(response, path);
+        const char *want = vpa_json_string(vpa_json_find(op, "value")),
+                   *got = patched(response, path);
         if (!strstr(path, "/vpaUpdates") && !vpa_str_eq(want, got))
             golden_difference(c, path, want ? want : "absent", got ? got : "absent");
     }
@@ -373,7 +370,8 @@ static void check_memory_same(struct golden_case *c, const struct vpa_json *with
         }
 }
 
-/* S2, S3: a boost that says nothing usable is no boost; with one container that is the whole answer. */
+/* S2, S3: a boost that says nothing usable is no boost; with one container that is the whole
+ * answer. */
 static void check_no_boost(struct golden_case *c, const struct answer *with,
                            const struct answer *without)
 {
@@ -423,8 +421,8 @@ static const char *touches(struct golden_case *c)
     return NULL;
 }
 
-/* U15: everything is the reference's but limits, and those are the largest amounts where they differ; the
- * note says so. */
+/* U15: everything is the reference's but limits, and those are the largest amounts where they
+ * differ; the note says so. */
 static void check_saturated(struct golden_case *c, const struct vpa_json *response)
 {
     const struct vpa_json *reference = vpa_json_at(GOLDEN_OUT(c, "review"), "response");
@@ -432,13 +430,15 @@ static void check_saturated(struct golden_case *c, const struct vpa_json *respon
 
     vpa_json_foreach (op, vpa_json_find(reference, "patch")) {
         const char *path = vpa_json_string(vpa_json_find(op, "path"));
-        const char *want = vpa_json_string(vpa_json_find(op, "value")), *got = patched(response, path);
+        const char *want = vpa_json_string(vpa_json_find(op, "value")),
+                   *got = patched(response, path);
         if (!strstr(path, "/limits/") && !strstr(path, "/vpaUpdates") && !vpa_str_eq(want, got))
             golden_difference(c, path, want ? want : "absent", got ? got : "absent");
     }
     vpa_json_foreach (op, vpa_json_find(response, "patch")) {
         const char *path = vpa_json_string(vpa_json_find(op, "path"));
-        const char *got = vpa_json_string(vpa_json_find(op, "value")), *want = patched(reference, path);
+        const char *got = vpa_json_string(vpa_json_find(op, "value")),
+                   *want = patched(reference, path);
         if (strstr(path, "/vpaUpdates") || vpa_str_eq(want, got))
             continue;
         struct vpa_quantity q = read_quantity(c, got);
@@ -479,10 +479,11 @@ static void invariant(struct golden_case *c)
 }
 
 static const struct golden_licence licences[] = {
-    {"11.5", {"review", "body"}}, {"9.1", {"review", "body"}}, {"S1", {"review", "body"}},
-    {"S2", {"review", "body"}},   {"S3", {"review", "body"}},  {"S4", {"review", "body"}},
-    {"U1", {"review", "body"}},   {"U15", {"review", "body"}}, {"depth", {"review", "body"}},
-    {NULL, {NULL}},
+    {"11.5", {"review", "body"}},  {"9.1", {"review", "body"}},
+    {"S1", {"review", "body"}},    {"S2", {"review", "body"}},
+    {"S3", {"review", "body"}},    {"S4", {"review", "body"}},
+    {"U1", {"review", "body"}},    {"U15", {"review", "body"}},
+    {"depth", {"review", "body"}}, {NULL, {NULL}},
 };
 
 const struct golden_set golden_set_admission_pods = {.name = "admission_pods",

@@ -41,15 +41,14 @@ static void run_limit_range(struct golden_case *c)
     golden_text(c, "pod", GOLDEN_OUT(c, "pod"), item_text(c, "Pod", &limits.pod));
 }
 
-/* "container/field/resource" of the list `invented`: upstream adds it although the entry did not have it; it
- * is taken out of what is expected, together with the phrases about it. */
+/* "container/field/resource" of the list `invented`: upstream adds it although the entry did not
+ * have it; it is taken out of what is expected, together with the phrases about it. */
 static bool is_invented(struct golden_case *c, const char *container, const char *field,
                         const char *resource)
 {
     const char *path = golden_label(c, "%s/%s/%s", container, field, resource);
 
-    vpa_json_foreach(item, GOLDEN_OUT(c, "invented"))
-    {
+    vpa_json_foreach (item, GOLDEN_OUT(c, "invented")) {
         if (strcmp(vpa_json_string(item), path) == 0)
             return true;
     }
@@ -91,8 +90,7 @@ static void compare_notes(struct golden_case *c, const struct vpa_json *want,
     const char *container = vpa_json_name(want);
     size_t i = 0;
 
-    vpa_json_foreach(phrase, want)
-    {
+    vpa_json_foreach (phrase, want) {
         const char *text = vpa_json_string(phrase);
         const char *resource = strncmp(text, "cpu ", 4) == 0 ? VPA_CPU : VPA_MEMORY;
         if (is_invented(c, container, "target", resource))
@@ -140,8 +138,7 @@ static void run_process(struct golden_case *c)
     const char *text = policy_recommendation_text(c, &got.recommendation);
     if (strcmp(want, text) != 0)
         golden_difference(c, "recommendation", want, text);
-    vpa_json_foreach(notes, GOLDEN_OUT(c, "annotations"))
-    {
+    vpa_json_foreach (notes, GOLDEN_OUT(c, "annotations")) {
         compare_notes(c, notes, notes_of(&got, vpa_json_name(notes)));
     }
     for (size_t i = 0; i < got.note_count; i++)
@@ -158,8 +155,8 @@ static void run(struct golden_case *c)
         run_process(c);
 }
 
-/* Not marked in the vectors: a key that nobody recommended or requested, of a container whose status says
- * less than its spec. */
+/* Not marked in the vectors: a key that nobody recommended or requested, of a container whose
+ * status says less than its spec. */
 static const char *touches(struct golden_case *c)
 {
     struct vpa_object vpa;

@@ -7,7 +7,8 @@
 
 static const char *const formats[] = {"DecimalSI", "BinarySI", "DecimalExponent"};
 
-/* Upstream's value is an artefact of 64-bit overflow; ours must at least not turn the sign around. */
+/* Upstream's value is an artefact of 64-bit overflow; ours must at least not turn the sign around.
+ */
 static bool is_overflow(const struct golden_case *c)
 {
     bool overflow = false;
@@ -24,10 +25,8 @@ static void check_sign(struct golden_case *c, const char *label, const struct vp
 /* null: zero in the usual format of the resource; *absent tells. */
 static struct vpa_quantity read_quantity(struct golden_case *c, const char *name, bool *absent)
 {
-    struct vpa_quantity q =
-        vpa_quantity_units(0, strcmp(golden_in_text(c, "resource"), VPA_MEMORY) == 0
-                                  ? VPA_BINARY_SI
-                                  : VPA_DECIMAL_SI);
+    struct vpa_quantity q = vpa_quantity_units(
+        0, strcmp(golden_in_text(c, "resource"), VPA_MEMORY) == 0 ? VPA_BINARY_SI : VPA_DECIMAL_SI);
     const char *text = vpa_json_string(GOLDEN_IN(c, name));
     struct vpa_error err;
 
@@ -73,10 +72,9 @@ static void run_boundary(struct golden_case *c)
     struct vpa_quantity limit = read_quantity(c, "limit", &no_limit);
     struct vpa_quantity edge = read_quantity(c, "boundary", &no_edge);
     struct vpa_quantity fallback = read_quantity(c, "default", &no_default);
-    struct vpa_quantity got =
-        vpa_scale_boundary(golden_in_text(c, "resource"), no_request ? NULL : &request,
-                           no_limit ? NULL : &limit, no_edge ? NULL : &edge,
-                           no_default ? NULL : &fallback);
+    struct vpa_quantity got = vpa_scale_boundary(
+        golden_in_text(c, "resource"), no_request ? NULL : &request, no_limit ? NULL : &limit,
+        no_edge ? NULL : &edge, no_default ? NULL : &fallback);
 
     if (is_overflow(c)) {
         check_sign(c, "string", &got);
@@ -114,8 +112,7 @@ static void run_proportional(struct golden_case *c)
                     formats[got.limits.items[i].quantity.format]);
     }
     size_t i = 0;
-    vpa_json_foreach(want, GOLDEN_OUT(c, "annotations"))
-    {
+    vpa_json_foreach (want, GOLDEN_OUT(c, "annotations")) {
         golden_text(c, golden_label(c, "annotations[%zu]", i), want,
                     i < got.note_count ? got.notes[i] : NULL);
         i++;

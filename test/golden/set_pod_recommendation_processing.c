@@ -133,7 +133,8 @@ static void invariant(struct golden_case *c)
 
 static const struct golden_licence licences[] = {
     {"updater.md 10.1", {"priority.*"}},
-    {"updater.md 16.3", {"processed", "annotations", "priority.*", "resources", "resourceAnnotations"}},
+    {"updater.md 16.3",
+     {"processed", "annotations", "priority.*", "resources", "resourceAnnotations"}},
     {NULL, {NULL}},
 };
 

@@ -1,10 +1,10 @@
 /*
- * Which VPA controls a pod: by the webhook's rule, asked of the daemon's snapshot, and step by step (owner
- * walk, selectors) as the updater asks.
+ * Which VPA controls a pod: by the webhook's rule, asked of the daemon's snapshot, and step by step
+ * (owner walk, selectors) as the updater asks.
  *
- * Upstream's webhook asks the API server while it answers (scaleGets); ours answers from what it knows and
- * has the rest fetched for the next time (docs/compatibility.md). So it is asked again until nothing is
- * being fetched any more, and the number of requests is not compared.
+ * Upstream's webhook asks the API server while it answers (scaleGets); ours answers from what it
+ * knows and has the rest fetched for the next time (docs/compatibility.md). So it is asked again
+ * until nothing is being fetched any more, and the number of requests is not compared.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static void end(void)
 static void compare_error(struct golden_case *c, const char *label, const struct vpa_json *want,
                           const char *got)
 {
-    static const char *const free_parts[] = {"couldn't parse the selector string",
-                                             "no kind \"", "unable to parse requirement"};
+    static const char *const free_parts[] = {"couldn't parse the selector string", "no kind \"",
+                                             "unable to parse requirement"};
     const char *text = vpa_json_string(want);
 
     if (GOLDEN_OUT(c, "freeErrorText") && text && got) {
@@ -133,8 +133,8 @@ static void compare_selector(struct golden_case *c, struct vpa_owners *owners,
                              const struct vpa_object *vpa, const struct vpa_pod *pod)
 {
     bool same_ns = strcmp(vpa->meta.ns, pod->meta.ns) == 0;
-    const char *key = same_ns ? vpa->meta.name
-                              : golden_label(c, "%s/%s", vpa->meta.ns, vpa->meta.name);
+    const char *key =
+        same_ns ? vpa->meta.name : golden_label(c, "%s/%s", vpa->meta.ns, vpa->meta.name);
     const struct vpa_json *want = vpa_json_find(GOLDEN_OUT(c, "selectors"), key);
     struct vpa_selector selector;
     struct vpa_error err;
@@ -171,10 +171,10 @@ static void compare_steps(struct golden_case *c, const struct memory_cluster *cl
         golden_difference(c, "start", "running", err.text);
     } else {
         compare_top(c, owners, pod);
-        vpa_json_foreach(object, cluster->objects)
-        {
+        vpa_json_foreach (object, cluster->objects) {
             struct vpa_object vpa;
-            if (strcmp(vpa_json_string(vpa_json_find(object, "kind")), "VerticalPodAutoscaler") == 0 &&
+            if (strcmp(vpa_json_string(vpa_json_find(object, "kind")), "VerticalPodAutoscaler") ==
+                    0 &&
                 policy_read_vpa(c, object, &vpa) && vpa.target_ref.present)
                 compare_selector(c, owners, &vpa, pod);
         }

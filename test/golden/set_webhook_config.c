@@ -1,6 +1,7 @@
 /*
- * The registration of the webhook and the life of its CA bundle: the daemon runs on a manual clock against
- * an API server in memory; only its listener is left out. The CA file is a real one, rewritten by a timer.
+ * The registration of the webhook and the life of its CA bundle: the daemon runs on a manual clock
+ * against an API server in memory; only its listener is left out. The CA file is a real one,
+ * rewritten by a timer.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,12 +97,11 @@ static void compare_request(struct life *life, const struct vpa_memory_request *
     golden_json(c, golden_label(c, "requests[%zu].body", i), vpa_json_find(want, "body"),
                 request->body_len ? request->body : NULL);
     if (vpa_json_find(want, "bodyText"))
-        golden_text(c, golden_label(c, "requests[%zu].bodyText", i), vpa_json_find(want, "bodyText"),
-                    request->body);
+        golden_text(c, golden_label(c, "requests[%zu].bodyText", i),
+                    vpa_json_find(want, "bodyText"), request->body);
     if (vpa_json_find(want, "contentType"))
         golden_text(c, golden_label(c, "requests[%zu].contentType", i),
-                    vpa_json_find(want, "contentType"),
-                    vpa_memory_header(request, "Content-Type"));
+                    vpa_json_find(want, "contentType"), vpa_memory_header(request, "Content-Type"));
 }
 
 static int scripted_code(struct golden_case *c, const char *method)
@@ -130,7 +130,8 @@ static bool serve(void *ctx, const struct vpa_memory_request *request,
     compare_request(life, request);
     int code = scripted_code(life->c, request->method);
     if (code) {
-        vpa_memory_reply_status(reply, code, NULL, golden_label(life->c, "scripted answer %d", code));
+        vpa_memory_reply_status(reply, code, NULL,
+                                golden_label(life->c, "scripted answer %d", code));
         return true;
     }
     vpa_buf_init(&body, 1 << 20);
@@ -248,8 +249,7 @@ static bool parse_args(struct golden_case *c, struct admission_config *config, i
     argv[argc++] = vpa_arena_printf(c->arena, "--client-ca-file=%s", path_in(c, "caCert.pem"));
     argv[argc++] = vpa_arena_printf(c->arena, "--tls-cert-file=%s", path_in(c, "serverCert.pem"));
     argv[argc++] = vpa_arena_printf(c->arena, "--tls-private-key=%s", path_in(c, "serverKey.pem"));
-    vpa_json_foreach(arg, GOLDEN_IN(c, "args"))
-    {
+    vpa_json_foreach (arg, GOLDEN_IN(c, "args")) {
         if (argc < ARGS_MAX - 1)
             argv[argc++] = vpa_arena_strdup(c->arena, vpa_json_string(arg));
     }
@@ -328,8 +328,8 @@ static void run(struct golden_case *c)
     compare_log(c, log);
 }
 
-/* 19.20: an object that is there already is as good as one that was created: the same requests, and the
- * daemon serves on. */
+/* 19.20: an object that is there already is as good as one that was created: the same requests, and
+ * the daemon serves on. */
 static void invariant(struct golden_case *c)
 {
     if (!served_to_the_end)

@@ -1,6 +1,6 @@
 /*
- * The admission controller against an API server in memory, for its tests: objects are given as JSON with '
- * for ", writes are kept as text.
+ * The admission controller against an API server in memory, for its tests: objects are given as
+ * JSON with ' for ", writes are kept as text.
  */
 #ifndef TEST_ADMISSION_FIXTURE_H
 #define TEST_ADMISSION_FIXTURE_H
@@ -16,7 +16,7 @@
 
 struct fixture {
     struct vpa_arena arena;
-    const char *vpas;         /* items of the list, "" for none */
+    const char *vpas; /* items of the list, "" for none */
     const char *limit_ranges;
     const char *config_maps;
     const char *stateful_sets;
@@ -46,8 +46,8 @@ static inline void fixture_serve(void *ctx, const struct vpa_memory_request *req
         if (strcmp(request->method, "GET") == 0 && !f->lease_writes)
             vpa_memory_reply_status(reply, 404, "NotFound", "no lease");
         else
-            vpa_memory_reply_json(reply, 200,
-                                  "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{}}");
+            vpa_memory_reply_json(
+                reply, 200, "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{}}");
         return;
     }
     if (vpa_str_ends_with(request->path, "/verticalpodautoscalers"))
@@ -60,9 +60,9 @@ static inline void fixture_serve(void *ctx, const struct vpa_memory_request *req
         items = vpa_or_empty(f->stateful_sets);
     vpa_memory_reply_json(
         reply, 200,
-        fixture_json(&f->arena, vpa_arena_printf(&f->arena,
-                                                 "{'metadata':{'resourceVersion':'1'},'items':[%s]}",
-                                                 items)));
+        fixture_json(&f->arena,
+                     vpa_arena_printf(&f->arena,
+                                      "{'metadata':{'resourceVersion':'1'},'items':[%s]}", items)));
 }
 
 static inline void fixture_quiet(void)
@@ -74,7 +74,8 @@ static inline void fixture_quiet(void)
     ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
 }
 
-/* real: the real clock, for tests with sockets. f->vpas and so on are set before; the flags after it. */
+/* real: the real clock, for tests with sockets. f->vpas and so on are set before; the flags after
+ * it. */
 static inline void fixture_start(struct fixture *f, bool real)
 {
     const struct vpa_flags flags = {
@@ -85,16 +86,16 @@ static inline void fixture_start(struct fixture *f, bool real)
     vpa_flags_preset(&flags);
     f->config.register_webhook = false;
     f->config.port = 0;
-    f->clock = real ? vpa_clock_new_real() : vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
+    f->clock =
+        real ? vpa_clock_new_real() : vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
     f->loop = vpa_loop_new(f->clock);
     f->transport = vpa_memory_transport_new(f->loop, fixture_serve, f);
-    f->client = vpa_kube_client_new(
-        &(struct vpa_kube_client_options){.loop = f->loop,
-                                          .transport = f->transport,
-                                          .random = &f->random,
-                                          .user_agent = "test",
-                                          .qps = -1},
-        &err);
+    f->client = vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = f->loop,
+                                                                      .transport = f->transport,
+                                                                      .random = &f->random,
+                                                                      .user_agent = "test",
+                                                                      .qps = -1},
+                                    &err);
 }
 
 static inline void fixture_daemon(struct fixture *f, bool unbound)

@@ -71,9 +71,8 @@ static inline struct vpa_namespace_limits fixture_limits(struct vpa_arena *arena
 
     if (!items || !items[0])
         return limits;
-    const char *text =
-        vpa_arena_printf(arena, "{'metadata':{'name':'lr','namespace':'ns'},'spec':{'limits':[%s]}}",
-                         items);
+    const char *text = vpa_arena_printf(
+        arena, "{'metadata':{'name':'lr','namespace':'ns'},'spec':{'limits':[%s]}}", items);
     if (vpa_limit_range_decode(arena, fixture_parse(arena, text), &range, &err) < 0)
         ck_abort_msg("%s: %s", text, err.text);
     vpa_namespace_limits_fold(arena, ranges, 1, &limits);

@@ -1,7 +1,8 @@
 #include "admission_fixture.h"
 
 #define STATEFUL_SET                                                                               \
-    "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'web'}}}}"
+    "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'web'}}" \
+    "}}"
 #define VPA(more)                                                                                  \
     "{'metadata':{'name':'v','namespace':'ns'},'spec':{'targetRef':{'kind':'StatefulSet','name':"  \
     "'web','apiVersion':'apps/v1'}" more "},'status':{'recommendation':{"                          \
@@ -32,22 +33,26 @@ static const struct admit_row {
     {"no VPA", "", "", POD_REVIEW(POD("")), "'uid':'u','allowed':true}", "patch"},
     {"mode Off", VPA(",'updatePolicy':{'updateMode':'Off'}"), "", POD_REVIEW(POD("")),
      "'allowed':true}", "patch"},
-    {"VPA by labels", "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
-                      "'app':'web'}}}}",
+    {"VPA by labels",
+     "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
+     "'app':'web'}}}}",
      "", POD_REVIEW(POD("")), "'patch'", NULL},
     {"VPA by other labels",
-     "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'db'}}}}", "",
-     POD_REVIEW(POD("")), "'allowed':true}", "patch"},
+     "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'db'}}}}",
+     "", POD_REVIEW(POD("")), "'allowed':true}", "patch"},
     {"required and matched", VPA(""), "", POD_REVIEW(POD(REQUIRED)), "'patch'", NULL},
     {"required and not matched", "", "", POD_REVIEW(POD(REQUIRED)),
-     "'allowed':false,'status':{'metadata':{},'status':'Failure','message':'pod ns/web-% requires a "
+     "'allowed':false,'status':{'metadata':{},'status':'Failure','message':'pod ns/web-% requires "
+     "a "
      "VerticalPodAutoscaler (annotation vpa.autoscaling.k8s.io/required), but none matches it',"
      "'reason':'Forbidden','code':403}",
      NULL},
-    {"panic passes pods untouched", VPA(""), PANIC, POD_REVIEW(POD("")), "'allowed':true}", "patch"},
-    {"panic passes required pods", "", PANIC, POD_REVIEW(POD(REQUIRED)), "'allowed':true}", "patch"},
-    {"another config map is no panic", VPA(""), "{'metadata':{'name':'x','namespace':'kube-system'}}",
-     POD_REVIEW(POD("")), "'patch'", NULL},
+    {"panic passes pods untouched", VPA(""), PANIC, POD_REVIEW(POD("")), "'allowed':true}",
+     "patch"},
+    {"panic passes required pods", "", PANIC, POD_REVIEW(POD(REQUIRED)), "'allowed':true}",
+     "patch"},
+    {"another config map is no panic", VPA(""),
+     "{'metadata':{'name':'x','namespace':'kube-system'}}", POD_REVIEW(POD("")), "'patch'", NULL},
     {"no object", VPA(""), "", POD_REVIEW("null"), "'allowed':true}", "patch"},
     {"unreadable pod", VPA(""), "", POD_REVIEW("{'spec':5}"), "'allowed':true}", "patch"},
     {"other version", VPA(""), "",
@@ -62,8 +67,8 @@ static const struct admit_row {
     {"VPA without policy gets one", "", "",
      VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'}}}"), "'patchType':'JSONPatch'", NULL},
     {"invalid VPA is denied", "", "",
-     VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"), "'allowed':false",
-     "patch"},
+     VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"),
+     "'allowed':false", "patch"},
 };
 
 START_TEST(answers)
@@ -85,8 +90,8 @@ START_TEST(answers)
         .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
     server_answer(admission_server(f.admission), &request, "application/json", &response);
     ck_assert_int_eq(response.status, 200);
-    ck_assert_msg(strstr(response.body, fixture_json(&f.arena, row->want)) != NULL, "%s: %s", row->name,
-                  response.body);
+    ck_assert_msg(strstr(response.body, fixture_json(&f.arena, row->want)) != NULL, "%s: %s",
+                  row->name, response.body);
     if (row->absent)
         ck_assert_msg(!strstr(response.body, row->absent), "%s: %s", row->name, response.body);
     free(response.body);
@@ -110,8 +115,8 @@ START_TEST(refusals_before_reading)
 {
     const struct refusal_row *row = &refusals[_i];
     struct snapshot_builder *builder = snapshot_builder_new();
-    struct server *server = server_new_unbound(
-        &(struct server_options){.cell = snapshot_builder_cell(builder)});
+    struct server *server =
+        server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
     struct vpa_server_response response = {0};
     const struct vpa_server_request request = {
         .method = "POST", .path = "/", .query = "", .body = "", .body_too_large = row->too_large};

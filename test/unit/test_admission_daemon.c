@@ -1,4 +1,5 @@
-/* The daemon with its real listener: TLS, certificates, self-test, status lease, start-up errors. */
+/* The daemon with its real listener: TLS, certificates, self-test, status lease, start-up errors.
+ */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -249,10 +250,10 @@ START_TEST(the_new_certificate_is_served)
     struct vpa_error err;
 
     start();
-    ck_assert_int_eq(server_reload(admission_server(f.admission), second.cert_pem, first.key_pem, &err),
-                     -1);
-    ck_assert_int_eq(server_reload(admission_server(f.admission), second.cert_pem, second.key_pem, &err),
-                     0);
+    ck_assert_int_eq(
+        server_reload(admission_server(f.admission), second.cert_pem, first.key_pem, &err), -1);
+    ck_assert_int_eq(
+        server_reload(admission_server(f.admission), second.cert_pem, second.key_pem, &err), 0);
     ck_assert_int_eq(pthread_create(&r.thread, NULL, ask_in_thread, &r), 0);
     vpa_loop_pump(f.loop, 20 * VPA_SECOND);
     pthread_join(r.thread, NULL);

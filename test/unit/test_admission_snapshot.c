@@ -3,10 +3,11 @@
 #include "snapshot.h"
 
 #define VPA(name, target)                                                                          \
-    "{'metadata':{'name':'" name "','namespace':'ns'},'spec':{'targetRef':{'kind':'Deployment','name':'" \
-    target "'}}}"
+    "{'metadata':{'name':'" name                                                                   \
+    "','namespace':'ns'},'spec':{'targetRef':{'kind':'Deployment','name':'" target "'}}}"
 #define RANGE(name, cpu)                                                                           \
-    "{'metadata':{'name':'" name "','namespace':'ns'},'spec':{'limits':[{'type':'Container','max':{" \
+    "{'metadata':{'name':'" name                                                                   \
+    "','namespace':'ns'},'spec':{'limits':[{'type':'Container','max':{"                            \
     "'cpu':'" cpu "'}}]}}"
 
 static struct vpa_arena arena;

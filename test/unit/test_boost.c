@@ -58,8 +58,8 @@ static const struct boost_row {
     {"type unknown", "{}", NULL, "{'type':'Percent','factor':2}", REQUESTS_AND_LIMITS, NULL, NULL,
      NULL},
     {"factor missing", "{}", NULL, "{'type':'Factor'}", REQUESTS_AND_LIMITS, NULL, NULL, NULL},
-    {"factor below one", "{}", NULL, "{'type':'Factor','factor':0}", REQUESTS_AND_LIMITS, NULL, NULL,
-     NULL},
+    {"factor below one", "{}", NULL, "{'type':'Factor','factor':0}", REQUESTS_AND_LIMITS, NULL,
+     NULL, NULL},
     {"quantity missing", "{}", NULL, "{'type':'Quantity'}", REQUESTS_AND_LIMITS, NULL, NULL, NULL},
 };
 
@@ -92,9 +92,9 @@ START_TEST(boosts)
 
     if (row->recommended)
         requests = fixture_list(&arena, row->recommended);
-    bool usable = vpa_boost_apply(&arena, vpa_boost_find(&vpa, "c"), &pod.containers[0],
-                                  row->controlled, row->cap ? &cap : NULL, &requests, &limits,
-                                  &reason);
+    bool usable =
+        vpa_boost_apply(&arena, vpa_boost_find(&vpa, "c"), &pod.containers[0], row->controlled,
+                        row->cap ? &cap : NULL, &requests, &limits, &reason);
     ck_assert_msg(usable == (row->requests_want != NULL), "%s: %s", row->name, reason);
     if (!usable) {
         ck_assert_ptr_nonnull(reason);
@@ -111,7 +111,8 @@ START_TEST(which_boost)
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = vpa_with(
         &arena,
-        "'startupBoost':{'cpu':{'type':'Factor','factor':2,'durationSeconds':10}},'resourcePolicy':{"
+        "'startupBoost':{'cpu':{'type':'Factor','factor':2,'durationSeconds':10}},'resourcePolicy':"
+        "{"
         "'containerPolicies':[{'containerName':'own','startupBoost':{'cpu':{'type':'Factor',"
         "'factor':3}}},{'containerName':'off','mode':'Off'},{'containerName':'offOwn','mode':'Off',"
         "'startupBoost':{'cpu':{'type':'Factor','factor':4,'durationSeconds':7}}},"
@@ -195,14 +196,16 @@ END_TEST
 START_TEST(expiry)
 {
     vpa_auto_arena arena = {0};
-    struct vpa_object timed =
-        vpa_with(&arena, "'startupBoost':{'cpu':{'type':'Factor','factor':2,'durationSeconds':60}}");
-    struct vpa_object untimed = vpa_with(&arena, "'startupBoost':{'cpu':{'type':'Factor','factor':2}}");
+    struct vpa_object timed = vpa_with(
+        &arena, "'startupBoost':{'cpu':{'type':'Factor','factor':2,'durationSeconds':60}}");
+    struct vpa_object untimed =
+        vpa_with(&arena, "'startupBoost':{'cpu':{'type':'Factor','factor':2}}");
     struct vpa_pod ready = fixture_pod(
         &arena, "{'metadata':{'name':'p'},'status':{'conditions':[{'type':'Ready','status':'True',"
                 "'lastTransitionTime':'2026-01-01T00:00:00Z'}]}}");
     struct vpa_pod waiting = fixture_pod(
-        &arena, "{'metadata':{'name':'p'},'status':{'conditions':[{'type':'Ready','status':'False'}]}}");
+        &arena,
+        "{'metadata':{'name':'p'},'status':{'conditions':[{'type':'Ready','status':'False'}]}}");
     vpa_time start;
     struct vpa_error err;
 

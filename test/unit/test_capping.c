@@ -1,6 +1,7 @@
 #include "policy_fixtures.h"
 
-#define POD(containers) "{'metadata':{'name':'p','namespace':'ns'},'spec':{'containers':[" containers "]}}"
+#define POD(containers)                                                                            \
+    "{'metadata':{'name':'p','namespace':'ns'},'spec':{'containers':[" containers "]}}"
 #define ONE(resources) POD("{'name':'c','resources':" resources "}")
 #define VPA(spec, recs)                                                                            \
     "{'metadata':{'name':'v','namespace':'ns'},'spec':{" spec                                      \
@@ -38,15 +39,13 @@ static const struct plan_row {
      VPA(POLICY("{'containerName':'c','controlledValues':'RequestsOnly'}"),
          REC("c", "{'cpu':'3','memory':'500Mi'}")),
      ONE("{'requests':{'cpu':'1','memory':'100Mi'},'limits':{'cpu':'2','memory':'200Mi'}}"), "",
-     "cpu=2 memory=200Mi", "-",
-     "cpu capped to container limit; memory capped to container limit"},
+     "cpu=2 memory=200Mi", "-", "cpu capped to container limit; memory capped to container limit"},
     {"status resources override the spec", VPA("", REC("c", "{'cpu':'2'}")),
      "{'metadata':{'name':'p','namespace':'ns'},'spec':{'containers':[{'name':'c','resources':{"
      "'requests':{'cpu':'1'},'limits':{'cpu':'1'}}}]},'status':{'containerStatuses':[{'name':'c',"
      "'resources':{'requests':{'cpu':'1'},'limits':{'cpu':'3'}}}]}}",
      "", "cpu=2", "cpu=6", "memory: limit NOT set since originalLimit is nil or 0"},
-    {"container LimitRange",
-     VPA("", REC("c", "{'cpu':'2','memory':'200M'}")),
+    {"container LimitRange", VPA("", REC("c", "{'cpu':'2','memory':'200M'}")),
      ONE("{'requests':{'cpu':'1','memory':'1G'},'limits':{'cpu':'1','memory':'1G'}}"),
      "{'type':'Container','max':{'cpu':'1'},'min':{'memory':'500M'}}", "cpu=1 memory=500M",
      "cpu=1 memory=500M",
@@ -57,8 +56,8 @@ static const struct plan_row {
      "{'type':'Container','default':{'cpu':'2','memory':'100Mi'}}", "cpu=2 memory=200Mi",
      "cpu=2 memory=200Mi", ""},
     {"nothing recommended", VPA("", ""), ONE("{'requests':{'cpu':'1'}}"), "", "-", "-", ""},
-    {"empty resource names go", VPA("", REC("c", "{'':'5','cpu':'2'}")), ONE("{}"), "", "cpu=2", "-",
-     ""},
+    {"empty resource names go", VPA("", REC("c", "{'':'5','cpu':'2'}")), ONE("{}"), "", "cpu=2",
+     "-", ""},
     {"in mode Off the policy does not count for limits",
      VPA("'updatePolicy':{'updateMode':'Off'}," POLICY(
              "{'containerName':'c','controlledValues':'RequestsOnly'}"),
@@ -67,7 +66,8 @@ static const struct plan_row {
      "memory: limit NOT set since originalLimit is nil or 0"},
     {"memory that the Pod LimitRange makes negative is 0",
      VPA("", REC("c", "{'memory':'0'}") "," REC("d", "{'memory':'2Gi'}")),
-     POD("{'name':'c','resources':{'requests':{'memory':'1Gi'},'limits':{'memory':'1Gi'}}},{'name':'d',"
+     POD("{'name':'c','resources':{'requests':{'memory':'1Gi'},'limits':{'memory':'1Gi'}}},{'name':"
+         "'d',"
          "'resources':{'requests':{'memory':'1Gi'},'limits':{'memory':'1Gi'}}}"),
      "{'type':'Pod','max':{'memory':'1Gi'}}", "memory=0", "-", ""},
 };
@@ -98,7 +98,8 @@ START_TEST(plans)
 }
 END_TEST
 
-/* Vectors of admission.md 11.5: requests equal limits; two containers with recommendations a and b. */
+/* Vectors of admission.md 11.5: requests equal limits; two containers with recommendations a and b.
+ */
 static const struct pod_row {
     const char *name;
     const char *resource;
@@ -124,25 +125,22 @@ START_TEST(pod_limit_range)
     const char *r = row->resource;
     struct vpa_object vpa = fixture_vpa(
         &arena,
-        vpa_arena_printf(&arena,
-                         VPA("", REC("a", "{'%s':'%s'}") "," REC("b", "{'%s':'%s'}")), r, row->a, r,
-                         row->b));
+        vpa_arena_printf(&arena, VPA("", REC("a", "{'%s':'%s'}") "," REC("b", "{'%s':'%s'}")), r,
+                         row->a, r, row->b));
     struct vpa_pod pod = fixture_pod(
-        &arena,
-        vpa_arena_printf(&arena,
-                         POD("{'name':'a','resources':{'requests':{'%s':'1'},'limits':{'%s':'1'}}},"
-                             "{'name':'b','resources':{'requests':{'%s':'1'},'limits':{'%s':'1'}}}"),
-                         r, r, r, r));
+        &arena, vpa_arena_printf(
+                    &arena,
+                    POD("{'name':'a','resources':{'requests':{'%s':'1'},'limits':{'%s':'1'}}},"
+                        "{'name':'b','resources':{'requests':{'%s':'1'},'limits':{'%s':'1'}}}"),
+                    r, r, r, r));
     struct vpa_namespace_limits limits =
         fixture_limits(&arena, vpa_arena_printf(&arena, "{'type':'Pod',%s}", row->range));
     struct vpa_capped got;
     struct vpa_error err;
 
     ck_assert_int_eq(vpa_capping_process(&arena, &vpa, &pod, &limits, &got, &err), 0);
-    const struct vpa_quantity *a =
-        vpa_resource_find(&got.recommendation.containers[0].target, r);
-    const struct vpa_quantity *b =
-        vpa_resource_find(&got.recommendation.containers[1].target, r);
+    const struct vpa_quantity *a = vpa_resource_find(&got.recommendation.containers[0].target, r);
+    const struct vpa_quantity *b = vpa_resource_find(&got.recommendation.containers[1].target, r);
     ck_assert_str_eq(vpa_quantity_text(&arena, a), row->want_a);
     ck_assert_str_eq(vpa_quantity_text(&arena, b), row->want_b);
 }
@@ -153,20 +151,22 @@ START_TEST(pod_limit_range_takes_unrecommended_containers_along)
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = fixture_vpa(&arena, VPA("", REC("a", "{'memory':'200M'}")));
     struct vpa_pod pod = fixture_pod(
-        &arena, POD("{'name':'a','resources':{'requests':{'memory':'50M'},'limits':{'memory':'100M'}}},"
-                    "{'name':'b','resources':{'requests':{'memory':'50M'},'limits':{'memory':'100M'}}},"
-                    "{'name':'bare'}"));
-    struct vpa_namespace_limits limits = fixture_limits(&arena, "{'type':'Pod','min':{'memory':'500M'}}");
+        &arena,
+        POD("{'name':'a','resources':{'requests':{'memory':'50M'},'limits':{'memory':'100M'}}},"
+            "{'name':'b','resources':{'requests':{'memory':'50M'},'limits':{'memory':'100M'}}},"
+            "{'name':'bare'}"));
+    struct vpa_namespace_limits limits =
+        fixture_limits(&arena, "{'type':'Pod','min':{'memory':'500M'}}");
     struct vpa_capped got;
     struct vpa_error err;
 
     ck_assert_int_eq(vpa_capping_process(&arena, &vpa, &pod, &limits, &got, &err), 0);
     ck_assert_uint_eq(got.recommendation.container_count, 2);
-    ck_assert_str_eq(
-        fixture_list_text(&arena, &got.recommendation.containers[0].target), "memory=400M");
+    ck_assert_str_eq(fixture_list_text(&arena, &got.recommendation.containers[0].target),
+                     "memory=400M");
     ck_assert_str_eq(got.recommendation.containers[1].container_name, "b");
-    ck_assert_str_eq(
-        fixture_list_text(&arena, &got.recommendation.containers[1].target), "memory=100M");
+    ck_assert_str_eq(fixture_list_text(&arena, &got.recommendation.containers[1].target),
+                     "memory=100M");
     /* The stored recommendation is as it was. */
     ck_assert_str_eq(fixture_list_text(&arena, &vpa.recommendation.containers[0].target),
                      "memory=200M");
@@ -176,7 +176,8 @@ END_TEST
 START_TEST(absent_and_empty_results)
 {
     vpa_auto_arena arena = {0};
-    struct vpa_object bare = fixture_vpa(&arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{}}");
+    struct vpa_object bare =
+        fixture_vpa(&arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{}}");
     struct vpa_object policy = fixture_vpa(
         &arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{'resourcePolicy':{}}}");
     struct vpa_pod pod = fixture_pod(&arena, ONE("{}"));
@@ -195,7 +196,8 @@ START_TEST(unknown_limit_ranges_are_an_error)
 {
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = fixture_vpa(&arena, VPA("", REC("c", "{'cpu':'1'}")));
-    struct vpa_object empty = fixture_vpa(&arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{}}");
+    struct vpa_object empty =
+        fixture_vpa(&arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{}}");
     struct vpa_pod pod = fixture_pod(&arena, ONE("{}"));
     const struct vpa_namespace_limits limits = {.error = "oh no"};
     struct vpa_container_plan *plan;
@@ -230,12 +232,14 @@ END_TEST
 START_TEST(the_recommender_caps_by_policy_and_global_maximum)
 {
     vpa_auto_arena arena = {0};
-    struct vpa_object vpa = fixture_vpa(
-        &arena,
-        VPA(POLICY("{'containerName':'*','minAllowed':{'cpu':'100m'},'maxAllowed':{'memory':'500Mi'}}"),
-            "{'containerName':'c','target':{'cpu':'25m','memory':'600Mi'},'lowerBound':{'cpu':'20m',"
-            "'memory':'550Mi'},'upperBound':{'cpu':'3','memory':'900Mi'},'uncappedTarget':{'cpu':'25m',"
-            "'memory':'600Mi'}}"));
+    struct vpa_object vpa =
+        fixture_vpa(&arena, VPA(POLICY("{'containerName':'*','minAllowed':{'cpu':'100m'},'"
+                                       "maxAllowed':{'memory':'500Mi'}}"),
+                                "{'containerName':'c','target':{'cpu':'25m','memory':'600Mi'},'"
+                                "lowerBound':{'cpu':'20m',"
+                                "'memory':'550Mi'},'upperBound':{'cpu':'3','memory':'900Mi'},'"
+                                "uncappedTarget':{'cpu':'25m',"
+                                "'memory':'600Mi'}}"));
     struct vpa_resource_list global = fixture_list(&arena, "{'cpu':'2','memory':'1Mi'}");
     struct vpa_recommendation got =
         vpa_capping_policy(&arena, &vpa.recommendation, &vpa.resource_policy, &global);

@@ -5,7 +5,8 @@
 #define VPA(name, created, spec)                                                                   \
     "{'metadata':{'name':'" name "','namespace':'ns'" created "},'spec':{" spec "}}"
 #define CREATED(time) ",'creationTimestamp':'" time "'"
-#define TARGET(kind, name) "'targetRef':{'apiVersion':'apps/v1','kind':'" kind "','name':'" name "'}"
+#define TARGET(kind, name)                                                                         \
+    "'targetRef':{'apiVersion':'apps/v1','kind':'" kind "','name':'" name "'}"
 
 static const struct vpa_label web_items[] = {{"app", "web"}};
 static const struct vpa_labels web = {web_items, 1, true};
@@ -36,8 +37,8 @@ static const struct match_row {
     {"tie goes by name", VPA("b", CREATED("2026-01-01T00:00:00Z"), TARGET("Deployment", "web")),
      VPA("a", CREATED("2026-01-01T01:00:00+01:00"), TARGET("Deployment", "web")), "app=web",
      VPA_MATCH_WEBHOOK, "a"},
-    {"other kind", VPA("a", "", TARGET("StatefulSet", "web")), VPA("b", "", TARGET("deployment", "web")),
-     "app=web", VPA_MATCH_WEBHOOK, NULL},
+    {"other kind", VPA("a", "", TARGET("StatefulSet", "web")),
+     VPA("b", "", TARGET("deployment", "web")), "app=web", VPA_MATCH_WEBHOOK, NULL},
     {"other name", VPA("a", "", TARGET("Deployment", "x")), VPA("b", "", TARGET("Deployment", "")),
      "app=web", VPA_MATCH_WEBHOOK, NULL},
     {"labels differ", VPA("a", "", TARGET("Deployment", "web")), VPA("b", "", ""), "app=db",
@@ -51,7 +52,8 @@ static const struct match_row {
      VPA("b", CREATED("2026-01-01T00:00:00Z"), TARGET("Deployment", "web")), "app=web",
      VPA_MATCH_UPDATER, "a"},
     {"Off with any boost matches",
-     VPA("a", "", TARGET("Deployment", "web") ",'updatePolicy':{'updateMode':'Off'},'startupBoost':{}"),
+     VPA("a", "",
+         TARGET("Deployment", "web") ",'updatePolicy':{'updateMode':'Off'},'startupBoost':{}"),
      VPA("b", CREATED("2026-01-01T00:00:00Z"), TARGET("Deployment", "web")), "app=web",
      VPA_MATCH_WEBHOOK, "a"},
     {"label selector of its own",
@@ -72,8 +74,8 @@ START_TEST(winners)
     struct vpa_object b = fixture_vpa(&arena, row->b);
     struct vpa_selector s = selector(&arena, row->selector);
     const struct vpa_candidate candidates[] = {{&a, a.has_selector ? &a.selector : &s}, {&b, &s}};
-    const struct vpa_candidate *got = vpa_match_strongest(candidates, 2, row->rule, "ns",
-                                                          "Deployment", "web", &web);
+    const struct vpa_candidate *got =
+        vpa_match_strongest(candidates, 2, row->rule, "ns", "Deployment", "web", &web);
     struct vpa_match_index *index = vpa_match_index_new(candidates, 2);
     const struct vpa_candidate *indexed =
         vpa_match_find(index, row->rule, "ns", "Deployment", "web", &web);
@@ -99,10 +101,9 @@ START_TEST(namespaces_and_missing_selectors)
     ck_assert(!vpa_match_selects(&no_selector, "ns", &web));
     ck_assert(vpa_match_selects(&candidate, "ns", &web));
     ck_assert(!vpa_match_selects(&candidate, "other", &web));
-    ck_assert_ptr_null(vpa_match_strongest(&candidate, 1, VPA_MATCH_WEBHOOK, "other", "Deployment",
-                                           "web", &web));
     ck_assert_ptr_null(
-        vpa_match_strongest(&candidate, 1, VPA_MATCH_WEBHOOK, "ns", "", "", &web));
+        vpa_match_strongest(&candidate, 1, VPA_MATCH_WEBHOOK, "other", "Deployment", "web", &web));
+    ck_assert_ptr_null(vpa_match_strongest(&candidate, 1, VPA_MATCH_WEBHOOK, "ns", "", "", &web));
     ck_assert_ptr_null(
         vpa_match_strongest(NULL, 0, VPA_MATCH_WEBHOOK, "ns", "Deployment", "web", &web));
 }
@@ -118,10 +119,11 @@ START_TEST(index_finds_among_many)
 
     for (int i = 0; i < COUNT; i++) {
         vpas[i] = fixture_vpa(
-            &arena, vpa_arena_printf(&arena,
-                                     "{'metadata':{'name':'v%d','namespace':'ns%d'},'spec':{'targetRef':"
-                                     "{'kind':'Deployment','name':'d%d'}}}",
-                                     i, i % 7, i));
+            &arena,
+            vpa_arena_printf(&arena,
+                             "{'metadata':{'name':'v%d','namespace':'ns%d'},'spec':{'targetRef':"
+                             "{'kind':'Deployment','name':'d%d'}}}",
+                             i, i % 7, i));
         candidates[i] = (struct vpa_candidate){&vpas[i], &s};
     }
     struct vpa_match_index *index = vpa_match_index_new(candidates, COUNT);

@@ -3,12 +3,13 @@
 #include "vpa/policy/pod_patch.h"
 
 /*
- * The worked examples of admission.md 18. A patch is written as its operations, "path=value" each, with
+ * The worked examples of admission.md 18. A patch is written as its operations, "path=value" each,
+ * with
  * {} for an empty object and the common beginnings shortened: "A/" annotations, "0/" container 0.
  */
 static const struct patch_row {
     const char *name;
-    const char *containers; /* JSON list of the pod's containers */
+    const char *containers;     /* JSON list of the pod's containers */
     const char *recommendation; /* JSON list; NULL: none */
     const char *spec;           /* members of the VPA's spec, "" for none */
     const char *limits;         /* items of a LimitRange, "" for none */
@@ -35,7 +36,8 @@ static const struct patch_row {
      "A={}|0={}|A/vpaUpdates=Pod resources updated by web: container 0: |"
      "A/vpaObservedContainers=app"},
     {"E9 two containers",
-     "{'name':'app','resources':{'requests':{'cpu':'100m'}}},{'name':'side','resources':{'requests':{"
+     "{'name':'app','resources':{'requests':{'cpu':'100m'}}},{'name':'side','resources':{'requests'"
+     ":{"
      "'cpu':'10m'}}}",
      "{'containerName':'app','target':{'cpu':'250m'}}", "", "", false, NULL, false,
      "A={}|0/requests/cpu=250m|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
@@ -48,7 +50,8 @@ static const struct patch_row {
     {"limits are created after requests", "{'name':'app','resources':{'requests':{'cpu':'2'}}}",
      "{'containerName':'app','target':{'cpu':'2'}}", "",
      "{'type':'Container','default':{'cpu':'2'}}", false, NULL, true,
-     "0/requests/cpu=2|0/limits={}|0/limits/cpu=2|A/vpaUpdates=Pod resources updated by web: container "
+     "0/requests/cpu=2|0/limits={}|0/limits/cpu=2|A/vpaUpdates=Pod resources updated by web: "
+     "container "
      "0: memory: limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
      "A/vpaObservedContainers=app"},
     {"no containers", "", NULL, "", "", false, NULL, true, "A/vpaObservedContainers="},
@@ -56,14 +59,17 @@ static const struct patch_row {
      "{'name':'app','resources':{'requests':{'cpu':'50m'},'limits':{'cpu':'100m'}}}",
      "{'containerName':'app','target':{'cpu':'100m'}}",
      "'startupBoost':{'cpu':{'type':'Factor','factor':2}}", "", true, NULL, true,
-     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"50m\\\"},\\\"limits\\\":{\\\"cpu\\\":"
-     "\\\"100m\\\"}}|0/requests/cpu=200m|0/limits/cpu=400m|A/vpaUpdates=Pod resources updated by web: "
+     "A/"
+     "vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"50m\\\"},\\\"limits\\\":{"
+     "\\\"cpu\\\":"
+     "\\\"100m\\\"}}|0/requests/cpu=200m|0/limits/cpu=400m|A/vpaUpdates=Pod resources updated by "
+     "web: "
      "container 0: memory: limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
      "A/vpaObservedContainers=app"},
     {"B4 mode Off, boosted", "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
      "{'containerName':'app','target':{'cpu':'1'}}",
-     "'updatePolicy':{'updateMode':'Off'},'startupBoost':{'cpu':{'type':'Factor','factor':3}}", "", true,
-     NULL, true,
+     "'updatePolicy':{'updateMode':'Off'},'startupBoost':{'cpu':{'type':'Factor','factor':3}}", "",
+     true, NULL, true,
      "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"100m\\\"},\\\"limits\\\":{}}|"
      "0/requests/cpu=300m|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
      "A/vpaObservedContainers=app"},
@@ -74,15 +80,18 @@ static const struct patch_row {
     {"policy Off hides a stale recommendation with the gate on",
      "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
      "{'containerName':'app','target':{'cpu':'1'}}",
-     "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Off'}]}", "", true, NULL,
-     true, "A/vpaObservedContainers=app"},
+     "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Off'}]}", "", true,
+     NULL, true, "A/vpaObservedContainers=app"},
     {"S1 policy Off with a boost of its own",
      "{'name':'app','resources':{'requests':{'cpu':'100m','memory':'1Gi'}}}",
      "{'containerName':'app','target':{'cpu':'1','memory':'2Gi'}}",
-     "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Off','startupBoost':{'cpu':{"
+     "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Off','startupBoost':{'"
+     "cpu':{"
      "'type':'Factor','factor':2}}}]}",
      "", true, NULL, true,
-     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"100m\\\",\\\"memory\\\":\\\"1Gi\\\"},"
+     "A/"
+     "vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"100m\\\",\\\"memory\\\":"
+     "\\\"1Gi\\\"},"
      "\\\"limits\\\":{}}|0/requests/cpu=200m|"
      "A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
      "A/vpaObservedContainers=app"},
@@ -94,8 +103,11 @@ static const struct patch_row {
      "{'name':'app','resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}}}",
      "{'containerName':'app','target':{'cpu':'2'}}",
      "'startupBoost':{'cpu':{'type':'Factor','factor':2}}", "", true, "1", true,
-     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{\\\"cpu\\\":"
-     "\\\"2\\\"}}|0/requests/cpu=2|0/limits/cpu=4|A/vpaUpdates=Pod resources updated by web: container 0: "
+     "A/"
+     "vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{"
+     "\\\"cpu\\\":"
+     "\\\"2\\\"}}|0/requests/cpu=2|0/limits/cpu=4|A/vpaUpdates=Pod resources updated by web: "
+     "container 0: "
      "memory: limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
      "A/vpaObservedContainers=app"},
 };
@@ -125,8 +137,7 @@ static const char *summary(struct vpa_arena *arena, const struct vpa_buf *patch)
     vpa_buf_init(&out, 1 << 16);
     if (vpa_json_parse(arena, patch->data, patch->len, &root, &err) < 0)
         ck_abort_msg("%s", err.text);
-    vpa_json_foreach(op, root)
-    {
+    vpa_json_foreach (op, root) {
         const struct vpa_json *value = vpa_json_find(op, "value");
         ck_assert_str_eq(vpa_json_string(vpa_json_find(op, "op")), "add");
         if (out.len)
@@ -159,13 +170,10 @@ static struct vpa_object the_vpa(struct vpa_arena *arena, const struct patch_row
 {
     return fixture_vpa(
         arena,
-        vpa_arena_printf(arena, "{'metadata':{'name':'web','namespace':'ns'},'spec':{%s}%s%s%s}",
-                         row->spec,
-                         row->recommendation
-                             ? ",'status':{'recommendation':{'containerRecommendations':["
-                             : "",
-                         row->recommendation ? row->recommendation : "",
-                         row->recommendation ? "]}}" : ""));
+        vpa_arena_printf(
+            arena, "{'metadata':{'name':'web','namespace':'ns'},'spec':{%s}%s%s%s}", row->spec,
+            row->recommendation ? ",'status':{'recommendation':{'containerRecommendations':[" : "",
+            row->recommendation ? row->recommendation : "", row->recommendation ? "]}}" : ""));
 }
 
 START_TEST(patches)
@@ -174,9 +182,10 @@ START_TEST(patches)
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = the_vpa(&arena, row);
     struct vpa_pod pod = fixture_pod(
-        &arena, vpa_arena_printf(&arena,
-                                 "{'metadata':{'name':'web-1','namespace':'ns'%s},'spec':{'containers':[%s]}}",
-                                 row->annotated ? ",'annotations':{'a':'b'}" : "", row->containers));
+        &arena,
+        vpa_arena_printf(
+            &arena, "{'metadata':{'name':'web-1','namespace':'ns'%s},'spec':{'containers':[%s]}}",
+            row->annotated ? ",'annotations':{'a':'b'}" : "", row->containers));
     struct vpa_namespace_limits limits = fixture_limits(&arena, row->limits);
     struct vpa_pod_patch_options options = {.startup_boost = row->gate,
                                             .max_cpu_boost = fixture_quantity(&arena, row->cap),
@@ -198,7 +207,8 @@ START_TEST(failure_leaves_nothing)
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = the_vpa(&arena, &rows[0]);
     struct vpa_pod pod = fixture_pod(
-        &arena, "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{'containers':[{'name':'app'}]}}");
+        &arena,
+        "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{'containers':[{'name':'app'}]}}");
     const struct vpa_namespace_limits limits = {.error = "oh no"};
     const struct vpa_pod_patch_options options = {0};
     struct vpa_buf out;
@@ -206,8 +216,9 @@ START_TEST(failure_leaves_nothing)
 
     vpa_buf_init(&out, 1 << 16);
     ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), -1);
-    ck_assert_str_eq(err.text, "failed to calculate resource patch for pod ns/web-1: error obtaining "
-                               "limit range: oh no");
+    ck_assert_str_eq(err.text,
+                     "failed to calculate resource patch for pod ns/web-1: error obtaining "
+                     "limit range: oh no");
     ck_assert_uint_eq(out.len, 0);
     vpa_buf_release(&out);
 }

@@ -10,9 +10,11 @@ static const struct type_row {
     {"empty", "{}", NULL},
     {"null members", "{'metadata':null,'spec':{'containers':null,'hostNetwork':null}}", NULL},
     {"unknown members", "{'spec':{'fancy':{'a':[1]},'containers':[{'name':'c','x':5}]}}", NULL},
-    {"any letter case", "{'SPEC':{'Priority':'x'}}", "spec: priority: expected 32-bit integer, found string"},
+    {"any letter case", "{'SPEC':{'Priority':'x'}}",
+     "spec: priority: expected 32-bit integer, found string"},
     {"order is free", "{'status':{'phase':'Running'},'spec':{'priority':5},'kind':'Pod'}", NULL},
-    {"text given as number", "{'metadata':{'name':5}}", "metadata: name: expected string, found number"},
+    {"text given as number", "{'metadata':{'name':5}}",
+     "metadata: name: expected string, found number"},
     {"label given as number", "{'metadata':{'labels':{'a':1}}}",
      "metadata: labels: a: expected string, found number"},
     {"list given as object", "{'spec':{'containers':{}}}",
@@ -25,7 +27,8 @@ static const struct type_row {
      "spec: terminationGracePeriodSeconds: expected 64-bit integer, found number"},
     {"boolean given as text", "{'spec':{'hostNetwork':'true'}}",
      "spec: hostNetwork: expected boolean, found string"},
-    {"port as text", "{'spec':{'containers':[{'livenessProbe':{'httpGet':{'port':'http'}}}]}}", NULL},
+    {"port as text", "{'spec':{'containers':[{'livenessProbe':{'httpGet':{'port':'http'}}}]}}",
+     NULL},
     {"port as object", "{'spec':{'containers':[{'livenessProbe':{'httpGet':{'port':{}}}}]}}",
      "spec: containers: [0]: livenessProbe: httpGet: port: expected 32-bit integer, found object"},
     {"time", "{'metadata':{'creationTimestamp':'2026-01-01T00:00:00Z'}}", NULL},
@@ -63,7 +66,8 @@ START_TEST(quantities_anywhere)
     vpa_auto_arena arena = {0};
     struct vpa_error err;
 
-    ck_assert_int_eq(vpa_pod_check_types(&arena, fixture_parse(&arena, bad_quantities[_i]), &err), -1);
+    ck_assert_int_eq(vpa_pod_check_types(&arena, fixture_parse(&arena, bad_quantities[_i]), &err),
+                     -1);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /*
- * From the recommendation stored in a VPA to the one that a given pod may get: LimitRanges, container
- * policies, container limits (specification updater.md 16, admission.md 11). The updater decides by it,
- * the webhook patches by it, the recommender uses the part that needs no pod.
+ * From the recommendation stored in a VPA to the one that a given pod may get: LimitRanges,
+ * container policies, container limits (specification updater.md 16, admission.md 11). The updater
+ * decides by it, the webhook patches by it, the recommender uses the part that needs no pod.
  *
  *     struct vpa_capped capped;
  *     if (vpa_capping_process(&arena, vpa, pod, &limits, &capped, &err) < 0) ...
@@ -31,11 +31,10 @@ struct vpa_namespace_limits {
     struct vpa_limit_item pod;
 };
 
-/* Folds the LimitRanges of one namespace, in any order (they count in the order of their names). The
- * result borrows the quantities of the ranges. */
-void vpa_namespace_limits_fold(struct vpa_arena *arena,
-                               const struct vpa_limit_range *const *ranges, size_t count,
-                               struct vpa_namespace_limits *out);
+/* Folds the LimitRanges of one namespace, in any order (they count in the order of their names).
+ * The result borrows the quantities of the ranges. */
+void vpa_namespace_limits_fold(struct vpa_arena *arena, const struct vpa_limit_range *const *ranges,
+                               size_t count, struct vpa_namespace_limits *out);
 
 /* Phrases about one container for the vpaUpdates annotation, in order. */
 struct vpa_notes {
@@ -51,9 +50,9 @@ struct vpa_capped {
     size_t note_count;
 };
 
-/* target, lowerBound and upperBound capped for this pod (16.2 to 16.4); uncappedTarget as it is. Entries
- * of containers that the pod lacks are dropped. limits may be NULL for none. Fails only when
- * limits->error is set and matters. */
+/* target, lowerBound and upperBound capped for this pod (16.2 to 16.4); uncappedTarget as it is.
+ * Entries of containers that the pod lacks are dropped. limits may be NULL for none. Fails only
+ * when limits->error is set and matters. */
 int vpa_capping_process(struct vpa_arena *arena, const struct vpa_object *vpa,
                         const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
                         struct vpa_capped *out, struct vpa_error *err) VPA_MUST_CHECK;
@@ -65,19 +64,22 @@ struct vpa_container_plan {
     struct vpa_notes notes; /* of capping and of limit scaling, in that order */
 };
 /* Final resources for each of pod->containers, in their order (16.6): capped targets as requests,
- * proportional limits unless the policy says RequestsOnly. *plans has pod->container_count elements. */
+ * proportional limits unless the policy says RequestsOnly. *plans has pod->container_count
+ * elements. */
 int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
                      const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
                      struct vpa_container_plan **plans, struct vpa_error *err) VPA_MUST_CHECK;
 
-/* The recommender's part: minAllowed, maxAllowed (resources missing there come from global_max, which may
- * be NULL) on target, lowerBound and upperBound, for every entry; no pod, no LimitRange, no phrases. */
+/* The recommender's part: minAllowed, maxAllowed (resources missing there come from global_max,
+ * which may be NULL) on target, lowerBound and upperBound, for every entry; no pod, no LimitRange,
+ * no phrases. */
 struct vpa_recommendation vpa_capping_policy(struct vpa_arena *arena,
                                              const struct vpa_recommendation *recommendation,
                                              const struct vpa_resource_policy *policy,
                                              const struct vpa_resource_list *global_max);
 
-/* "RequestsAndLimits" unless the policy of the container says otherwise; never NULL. policy may be NULL. */
+/* "RequestsAndLimits" unless the policy of the container says otherwise; never NULL. policy may be
+ * NULL. */
 const char *vpa_controlled_values(const struct vpa_resource_policy *policy, const char *container);
 
 #endif

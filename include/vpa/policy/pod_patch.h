@@ -1,6 +1,6 @@
 /*
- * The JSON patch that a new pod gets at admission (specification admission.md 11 to 13): resources per
- * container, startup boost, the annotations vpaUpdates and vpaObservedContainers.
+ * The JSON patch that a new pod gets at admission (specification admission.md 11 to 13): resources
+ * per container, startup boost, the annotations vpaUpdates and vpaObservedContainers.
  */
 #ifndef VPA_POLICY_POD_PATCH_H
 #define VPA_POLICY_POD_PATCH_H
@@ -13,15 +13,15 @@
 #define VPA_OBSERVED_ANNOTATION "vpaObservedContainers"
 
 struct vpa_pod_patch_options {
-    bool startup_boost;               /* gate CPUStartupBoost */
+    bool startup_boost;                /* gate CPUStartupBoost */
     struct vpa_quantity max_cpu_boost; /* --max-allowed-cpu-boost; zero: none */
     /* Called for a boost that cannot be used (S2); may be NULL. */
     void (*on_unusable_boost)(void *ctx, const char *container, const char *reason);
     void *ctx;
 };
 
-/* Appends the patch (a JSON array, never empty) to out. Scratch memory comes from the arena. limits may
- * be NULL for none. On failure out is as it was. */
+/* Appends the patch (a JSON array, never empty) to out. Scratch memory comes from the arena. limits
+ * may be NULL for none. On failure out is as it was. */
 int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const struct vpa_object *vpa,
                   const struct vpa_namespace_limits *limits,
                   const struct vpa_pod_patch_options *options, struct vpa_buf *out,
