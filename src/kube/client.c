@@ -48,6 +48,7 @@ struct vpa_kube_request {
     bool opened;
     struct vpa_error early; /* failure before the transport */
     bool failed_early;
+    bool pausing; /* before a repetition; the token is taken afterwards */
 };
 
 static const struct {
@@ -148,7 +149,7 @@ static int64_t real_monotonic(void)
 
 /* One attempt */
 
-static void schedule(struct vpa_kube_request *r, vpa_duration pause);
+static void schedule(struct vpa_kube_request *r);
 
 static bool streams(const struct vpa_kube_request *r)
 {
@@ -232,7 +233,8 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
     if (wants_repeat(r, http, &seconds)) {
         r->repeats++;
         client->counters.retries++;
-        schedule(r, seconds * VPA_SECOND);
+        r->pausing = true;
+        vpa_timer_start(r->timer, seconds * VPA_SECOND);
         return;
     }
     if (http->failure != VPA_TRANSPORT_OK) {
@@ -324,6 +326,11 @@ static void on_turn(void *ctx)
         .retry_after = -1,
         .status = {.reason = "", .message = "", .name = "", .group = "", .kind = "", .uid = ""}};
 
+    if (r->pausing) {
+        r->pausing = false;
+        schedule(r);
+        return;
+    }
     if (!r->failed_early && start_exchange(r) == 0)
         return;
     struct vpa_error early = r->early;
@@ -336,14 +343,14 @@ static bool is_limited(const struct vpa_kube_request *r)
     return !r->call.unlimited && (r->call.verb != VPA_KUBE_WATCH || r->repeats > 0);
 }
 
-static void schedule(struct vpa_kube_request *r, vpa_duration pause)
+static void schedule(struct vpa_kube_request *r)
 {
     struct vpa_kube_client *client = r->client;
     vpa_duration wait = 0;
 
     if (is_limited(r)) {
         int64_t now = vpa_loop_monotonic(client->options.loop);
-        if (!vpa_rate_reserve(&client->rate, now + pause, WAIT_MAX, &wait)) {
+        if (!vpa_rate_reserve(&client->rate, now, WAIT_MAX, &wait)) {
             vpa_fail(&r->early, VPA_RETRY, "client rate limit: more than an hour behind");
             r->failed_early = true;
         }
@@ -354,11 +361,11 @@ static void schedule(struct vpa_kube_request *r, vpa_duration pause)
     else if (wait > WAIT_LOG_VERBOSE)
         VPA_V(3, "Waited before sending request", VPA_KV("delay_ms", wait / VPA_MILLISECOND),
               VPA_KV("reason", "client-side throttling"));
-    if (pause + wait == 0 && !r->failed_early && start_exchange(r) == 0)
+    if (wait == 0 && !r->failed_early && start_exchange(r) == 0)
         return;
     /* A failure before the transport is reported from the loop as every other result is. */
-    r->failed_early = r->failed_early || pause + wait == 0;
-    vpa_timer_start(r->timer, r->failed_early ? 0 : pause + wait);
+    r->failed_early = r->failed_early || wait == 0;
+    vpa_timer_start(r->timer, r->failed_early ? 0 : wait);
 }
 
 static char *copy_bytes(const char *bytes, size_t len)
@@ -390,7 +397,7 @@ struct vpa_kube_request *vpa_kube_start(struct vpa_kube_client *client,
         r->next->link = &r->next;
     client->requests = r;
     client->in_flight++;
-    schedule(r, 0);
+    schedule(r);
     return r;
 }
 

@@ -155,7 +155,7 @@ static void check_proxy(struct reader *r)
         complain(r,
                  "invalid 'proxy-url' \"%s\" for cluster \"%s\": unsupported scheme, must be http, "
                  "https, or socks5",
-                 proxy, r->cluster);
+                 strchr(proxy, '@') ? "(with credentials)" : proxy, r->cluster);
 }
 
 static void read_cluster(struct reader *r, const struct vpa_json *cluster)

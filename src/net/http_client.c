@@ -3,10 +3,6 @@
  * one ended. So the curl callbacks only collect: status, headers, bytes. deliver(), posted to the
  * loop, hands them on, in order: head, data, done. A peer that sends faster than the consumer takes
  * is paused.
- *
- * Trust and client certificate are handed to curl as memory. Files behind them are read here, at
- * most every five minutes on the next request; a file in the middle of a rotation (missing, empty,
- * half written) changes nothing.
  */
 #include "vpa/net/http_client.h"
 
@@ -20,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client_tls.h"
 #include "loop_internal.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/log.h"
@@ -36,12 +33,6 @@
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES 3
 
-struct tls_file { /* one PEM text, from data or from a file */
-    char *path;
-    char *pem;
-    size_t len;
-};
-
 struct http_client {
     struct vpa_transport base;
     struct vpa_loop *loop;
@@ -49,8 +40,7 @@ struct http_client {
     char *host;       /* Host header when server_name stands in the URL, else NULL */
     char *connect_to; /* "name:port:host:port", else NULL */
     char *proxy;
-    struct tls_file ca, cert, key;
-    int64_t checked; /* real monotonic time of the last look at the files */
+    struct client_tls tls;
     bool insecure, no_http2, no_compression;
     long connect_timeout_ms;
     struct vpa_exchange *exchanges;
@@ -323,7 +313,7 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     return fd;
 }
 
-/* PEM texts */
+/* Starting */
 
 static int64_t real_monotonic(void)
 {
@@ -333,104 +323,7 @@ static int64_t real_monotonic(void)
     return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
 }
 
-static void wipe(char *text, size_t len)
-{
-    if (text)
-        explicit_bzero(text, len);
-    free(text);
-}
-
-static void tls_file_release(struct tls_file *f)
-{
-    free(f->path);
-    wipe(f->pem, f->len);
-    *f = (struct tls_file){0};
-}
-
-static int tls_file_load(struct tls_file *f, const char *data, const char *path,
-                         struct vpa_error *err)
-{
-    if (data) {
-        f->pem = vpa_xstrdup(data);
-        f->len = strlen(data);
-    } else if (path && *path) {
-        if (vpa_read_file(path, VPA_PEM_MAX, &f->pem, &f->len, err) < 0)
-            return -1;
-        f->path = vpa_xstrdup(path);
-    }
-    return 0;
-}
-
-/* Reads the file again; true when it holds something else. */
-static bool tls_file_reread(const struct tls_file *f, char **pem, size_t *len)
-{
-    if (!f->path || vpa_read_file(f->path, VPA_PEM_MAX, pem, len, NULL) < 0)
-        return false;
-    if (*len > 0 && (*len != f->len || memcmp(*pem, f->pem, *len) != 0))
-        return true;
-    wipe(*pem, *len);
-    *pem = NULL;
-    return false;
-}
-
-static void tls_file_replace(struct tls_file *f, char *pem, size_t len)
-{
-    wipe(f->pem, f->len);
-    f->pem = pem;
-    f->len = len;
-}
-
-static void reload_ca(struct http_client *c)
-{
-    char *pem = NULL;
-    size_t len = 0;
-
-    if (!tls_file_reread(&c->ca, &pem, &len))
-        return;
-    if (vpa_tls_check_ca(pem, NULL) < 0) {
-        free(pem);
-        return;
-    }
-    tls_file_replace(&c->ca, pem, len);
-    VPA_INFO("CA file changed, new connections use it", VPA_KV("file", c->ca.path));
-}
-
-static void reload_certificate(struct http_client *c)
-{
-    char *cert = NULL, *key = NULL;
-    size_t cert_len = 0, key_len = 0;
-    bool new_cert = tls_file_reread(&c->cert, &cert, &cert_len);
-    bool new_key = tls_file_reread(&c->key, &key, &key_len);
-
-    if (!new_cert && !new_key)
-        return;
-    if (vpa_tls_check_pair(new_cert ? cert : c->cert.pem, new_key ? key : c->key.pem, NULL, NULL) <
-        0) {
-        wipe(cert, cert_len);
-        wipe(key, key_len);
-        return;
-    }
-    if (new_cert)
-        tls_file_replace(&c->cert, cert, cert_len);
-    if (new_key)
-        tls_file_replace(&c->key, key, key_len);
-    VPA_INFO("Client certificate changed, new connections use it", VPA_KV("file", c->cert.path));
-}
-
-static void reload_files(struct http_client *c)
-{
-    int64_t now = real_monotonic();
-
-    if (now - c->checked < VPA_HTTP_FILE_RELOAD)
-        return;
-    c->checked = now;
-    reload_ca(c);
-    reload_certificate(c);
-}
-
-/* Starting */
-
-static struct curl_blob blob(const struct tls_file *f)
+static struct curl_blob blob(const struct pem_file *f)
 {
     return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
 }
@@ -441,12 +334,12 @@ static void set_tls(const struct http_client *c, CURL *easy)
     if (c->insecure) {
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    } else if (c->ca.pem) {
-        struct curl_blob ca = blob(&c->ca);
+    } else if (c->tls.ca.pem) {
+        struct curl_blob ca = blob(&c->tls.ca);
         curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
     }
-    if (c->cert.pem && c->key.pem) {
-        struct curl_blob cert = blob(&c->cert), key = blob(&c->key);
+    if (c->tls.cert.pem && c->tls.key.pem) {
+        struct curl_blob cert = blob(&c->tls.cert), key = blob(&c->tls.key);
         curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
         curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
         curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(VPA_HTTP_FILE_RELOAD / VPA_SECOND));
@@ -535,7 +428,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
     vpa_auto_free char *url = vpa_xprintf("%s%s", c->url, request->target);
 
-    reload_files(c);
+    client_tls_refresh(&c->tls, real_monotonic());
     x->transfer.done = transfer_done;
     x->client = c;
     x->handler = *handler;
@@ -596,9 +489,7 @@ static void client_free(struct vpa_transport *transport)
     free(c->host);
     free(c->connect_to);
     free(c->proxy);
-    tls_file_release(&c->ca);
-    tls_file_release(&c->cert);
-    tls_file_release(&c->key);
+    client_tls_release(&c->tls);
     free(c);
 }
 
@@ -638,21 +529,6 @@ static int use_server_name(struct http_client *c, const char *name, struct vpa_e
     return rc;
 }
 
-static int load_tls(struct http_client *c, const struct vpa_http_client_options *o,
-                    struct vpa_error *err)
-{
-    if (tls_file_load(&c->ca, o->ca_data, o->ca_file, err) < 0 ||
-        tls_file_load(&c->cert, o->cert_data, o->cert_file, err) < 0 ||
-        tls_file_load(&c->key, o->key_data, o->key_file, err) < 0)
-        return -1;
-    if (c->ca.pem && vpa_tls_check_ca(c->ca.pem, err) < 0)
-        return vpa_wrap(err, "CA %s", c->ca.path ? c->ca.path : "data");
-    if (c->cert.pem && c->key.pem && vpa_tls_check_pair(c->cert.pem, c->key.pem, NULL, err) < 0)
-        return vpa_wrap(err, "client certificate %s", c->cert.path ? c->cert.path : "data");
-    c->checked = real_monotonic();
-    return 0;
-}
-
 struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
                                           const struct vpa_http_client_options *o,
                                           struct vpa_error *err)
@@ -668,7 +544,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->no_http2 = o->no_http2;
     c->no_compression = o->no_compression;
     c->connect_timeout_ms = (long)(connect / VPA_MILLISECOND);
-    if (load_tls(c, o, err) < 0 ||
+    if (client_tls_load(&c->tls, o, real_monotonic(), err) < 0 ||
         (o->server_name && *o->server_name && use_server_name(c, o->server_name, err) < 0)) {
         client_free(&c->base);
         return NULL;
@@ -684,11 +560,7 @@ void vpa_http_client_set_certificate(struct vpa_transport *transport, const char
 {
     struct http_client *c = (struct http_client *)transport;
 
-    tls_file_release(&c->cert);
-    tls_file_release(&c->key);
-    if (tls_file_load(&c->cert, cert_pem, NULL, NULL) < 0 ||
-        tls_file_load(&c->key, key_pem, NULL, NULL) < 0)
-        return; /* data is never read from disk: cannot happen */
+    client_tls_set_certificate(&c->tls, cert_pem, key_pem);
 }
 
 const char *vpa_transport_failure_name(enum vpa_transport_failure failure)

@@ -226,24 +226,12 @@ static void decode_percent(struct vpa_buf *out, const char *text, size_t len, bo
     }
 }
 
-static struct vpa_exchange *memory_start(struct vpa_transport *transport,
+static struct vpa_exchange *exchange_new(struct memory_transport *t,
                                          const struct vpa_http_request *request,
                                          const struct vpa_http_handler *handler)
 {
-    struct memory_transport *t = (struct memory_transport *)transport;
     struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
-    struct vpa_memory_reply reply = {.exchange = x};
-    const char *mark = strchr(request->target, '?');
-    size_t path_len = mark ? (size_t)(mark - request->target) : strlen(request->target);
-    vpa_auto_free char *body = request->body ? vpa_xmalloc(request->body_len + 1) : vpa_xstrdup("");
-    vpa_auto_buf path = {0};
 
-    if (request->body) {
-        memcpy(body, request->body, request->body_len);
-        body[request->body_len] = '\0';
-    }
-    vpa_buf_init(&path, 64 << 10);
-    decode_percent(&path, request->target, path_len, false);
     x->transport = t;
     x->handler = *handler;
     x->retry_after = -1;
@@ -261,7 +249,22 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
         x->next->link = &x->next;
     t->exchanges = x;
     t->open++;
+    return x;
+}
 
+static void ask_server(struct memory_transport *t, const struct vpa_http_request *request,
+                       struct vpa_memory_reply *reply)
+{
+    const char *mark = strchr(request->target, '?');
+    size_t path_len = mark ? (size_t)(mark - request->target) : strlen(request->target);
+    vpa_auto_free char *body = vpa_xmalloc(request->body_len + 1);
+    vpa_auto_buf path;
+
+    vpa_buf_init(&path, 64 << 10);
+    if (request->body)
+        memcpy(body, request->body, request->body_len);
+    body[request->body ? request->body_len : 0] = '\0';
+    decode_percent(&path, request->target, path_len, false);
     const struct vpa_memory_request seen = {
         .method = request->method,
         .path = vpa_buf_text(&path),
@@ -273,7 +276,18 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
         .body_len = request->body ? request->body_len : 0,
         .watch = request->watch,
     };
-    t->serve(t->ctx, &seen, &reply);
+    t->serve(t->ctx, &seen, reply);
+}
+
+static struct vpa_exchange *memory_start(struct vpa_transport *transport,
+                                         const struct vpa_http_request *request,
+                                         const struct vpa_http_handler *handler)
+{
+    struct memory_transport *t = (struct memory_transport *)transport;
+    struct vpa_exchange *x = exchange_new(t, request, handler);
+    struct vpa_memory_reply reply = {.exchange = x};
+
+    ask_server(t, request, &reply);
     if (!x->status && !x->failure && !x->stream)
         x->status = 404;
     if (!x->stream)

@@ -1,0 +1,137 @@
+/*
+ * PEM texts are handed to curl as memory. Files behind them are read again at most every five
+ * minutes, on the next request; a file in the middle of a rotation (missing, empty, half written, a
+ * key that does not belong to its certificate) changes nothing.
+ */
+#include "client_tls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/net/tls.h"
+
+static void wipe(char *text, size_t len)
+{
+    if (text)
+        explicit_bzero(text, len);
+    free(text);
+}
+
+static void pem_file_release(struct pem_file *f)
+{
+    free(f->path);
+    wipe(f->pem, f->len);
+    *f = (struct pem_file){0};
+}
+
+static int pem_file_load(struct pem_file *f, const char *data, const char *path,
+                         struct vpa_error *err)
+{
+    if (data) {
+        f->pem = vpa_xstrdup(data);
+        f->len = strlen(data);
+    } else if (path && *path) {
+        if (vpa_read_file(path, VPA_PEM_MAX, &f->pem, &f->len, err) < 0)
+            return -1;
+        f->path = vpa_xstrdup(path);
+    }
+    return 0;
+}
+
+/* Reads the file again; true when it holds something else. */
+static bool pem_file_reread(const struct pem_file *f, char **pem, size_t *len)
+{
+    if (!f->path || vpa_read_file(f->path, VPA_PEM_MAX, pem, len, NULL) < 0)
+        return false;
+    if (*len > 0 && (*len != f->len || memcmp(*pem, f->pem, *len) != 0))
+        return true;
+    wipe(*pem, *len);
+    *pem = NULL;
+    return false;
+}
+
+static void pem_file_replace(struct pem_file *f, char *pem, size_t len)
+{
+    wipe(f->pem, f->len);
+    f->pem = pem;
+    f->len = len;
+}
+
+static void reload_ca(struct client_tls *tls)
+{
+    char *pem = NULL;
+    size_t len = 0;
+
+    if (!pem_file_reread(&tls->ca, &pem, &len))
+        return;
+    if (vpa_tls_check_ca(pem, NULL) < 0) {
+        free(pem);
+        return;
+    }
+    pem_file_replace(&tls->ca, pem, len);
+    VPA_INFO("CA file changed, new connections use it", VPA_KV("file", tls->ca.path));
+}
+
+static void reload_certificate(struct client_tls *tls)
+{
+    char *cert = NULL, *key = NULL;
+    size_t cert_len = 0, key_len = 0;
+    bool new_cert = pem_file_reread(&tls->cert, &cert, &cert_len);
+    bool new_key = pem_file_reread(&tls->key, &key, &key_len);
+
+    if (!new_cert && !new_key)
+        return;
+    if (vpa_tls_check_pair(new_cert ? cert : tls->cert.pem, new_key ? key : tls->key.pem, NULL,
+                           NULL) < 0) {
+        wipe(cert, cert_len);
+        wipe(key, key_len);
+        return;
+    }
+    if (new_cert)
+        pem_file_replace(&tls->cert, cert, cert_len);
+    if (new_key)
+        pem_file_replace(&tls->key, key, key_len);
+    VPA_INFO("Client certificate changed, new connections use it", VPA_KV("file", tls->cert.path));
+}
+
+void client_tls_refresh(struct client_tls *tls, int64_t now)
+{
+    if (now - tls->checked < VPA_HTTP_FILE_RELOAD)
+        return;
+    tls->checked = now;
+    reload_ca(tls);
+    reload_certificate(tls);
+}
+
+int client_tls_load(struct client_tls *tls, const struct vpa_http_client_options *o, int64_t now,
+                    struct vpa_error *err)
+{
+    if (pem_file_load(&tls->ca, o->ca_data, o->ca_file, err) < 0 ||
+        pem_file_load(&tls->cert, o->cert_data, o->cert_file, err) < 0 ||
+        pem_file_load(&tls->key, o->key_data, o->key_file, err) < 0)
+        return -1;
+    if (tls->ca.pem && vpa_tls_check_ca(tls->ca.pem, err) < 0)
+        return vpa_wrap(err, "CA %s", tls->ca.path ? tls->ca.path : "data");
+    if (tls->cert.pem && tls->key.pem &&
+        vpa_tls_check_pair(tls->cert.pem, tls->key.pem, NULL, err) < 0)
+        return vpa_wrap(err, "client certificate %s", tls->cert.path ? tls->cert.path : "data");
+    tls->checked = now;
+    return 0;
+}
+
+void client_tls_release(struct client_tls *tls)
+{
+    pem_file_release(&tls->ca);
+    pem_file_release(&tls->cert);
+    pem_file_release(&tls->key);
+}
+
+void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem)
+{
+    pem_file_release(&tls->cert);
+    pem_file_release(&tls->key);
+    pem_file_replace(&tls->cert, vpa_xstrdup(cert_pem), strlen(cert_pem));
+    pem_file_replace(&tls->key, vpa_xstrdup(key_pem), strlen(key_pem));
+}

@@ -1,0 +1,30 @@
+/* Trust and certificate of an HTTP client: PEM texts in memory, from data or from files that
+ * rotate. */
+#ifndef VPA_NET_CLIENT_TLS_H
+#define VPA_NET_CLIENT_TLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vpa/net/http_client.h"
+
+struct pem_file { /* one PEM text */
+    char *path;   /* NULL: given as data */
+    char *pem;    /* NULL: absent */
+    size_t len;
+};
+struct client_tls {
+    struct pem_file ca, cert, key;
+    int64_t checked; /* real monotonic time of the last look at the files */
+};
+
+/* now: CLOCK_MONOTONIC in nanoseconds. VPA_INVALID with the file's name when something cannot be
+ * used. */
+int client_tls_load(struct client_tls *tls, const struct vpa_http_client_options *options,
+                    int64_t now, struct vpa_error *err);
+void client_tls_release(struct client_tls *tls);
+/* Reads the files again when they were last looked at five minutes ago. */
+void client_tls_refresh(struct client_tls *tls, int64_t now);
+void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem);
+
+#endif
