@@ -1,0 +1,148 @@
+/* The plain listener: metrics, health, everything else. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/net/observe.h"
+
+static struct vpa_metric apples = VPA_COUNTER("apples_total", "Apples", "colour");
+static struct vpa_metric pears = VPA_GAUGE("pears", "Pears");
+static struct vpa_metric *const table[] = {&apples, &pears};
+
+static struct vpa_clock *clock_;
+static struct vpa_loop *loop;
+static struct vpa_observe *observe;
+
+static void setup(void)
+{
+    struct vpa_error err;
+
+    clock_ = vpa_clock_new_manual(vpa_time_from_unix(1772366400, 0));
+    loop = vpa_loop_new(clock_);
+    observe = vpa_observe_new(loop,
+                              &(struct vpa_observe_options){.address = "127.0.0.1:0",
+                                                            .metrics = table,
+                                                            .metric_count = VPA_COUNT(table),
+                                                            .health_timeout = 5 * VPA_MINUTE},
+                              &err);
+    ck_assert_ptr_nonnull(observe);
+    vpa_metric_inc(&apples, "red");
+    vpa_metric_set(&pears, 3);
+}
+
+static void teardown(void)
+{
+    vpa_observe_free(observe);
+    vpa_observe_free(NULL);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock_);
+    vpa_metric_reset(&apples);
+    vpa_metric_reset(&pears);
+}
+
+/* The body, which the caller frees. */
+static char *ask(const char *path, const char *query, int status)
+{
+    struct vpa_server_request request = {.method = "GET", .path = path, .query = query};
+    struct vpa_server_response response = {0};
+
+    vpa_observe_answer(observe, &request, &response);
+    ck_assert_int_eq(response.status, status);
+    return response.body;
+}
+
+static const struct {
+    const char *query, *has, *lacks;
+} exposures[] = {
+    {"", "apples_total{colour=\"red\"} 1\n", NULL},
+    {"", "process_resident_memory_bytes ", NULL},
+    {"", "promhttp_metric_handler_requests_total{code=\"200\"} 0\n", NULL},
+    {"name[]=pears", "pears 3\n", "apples"},
+    {"name%5B%5D=pears&x=y", "pears 3\n", "apples"},
+    {"name[]=apples_total&name[]=pears", "pears 3\n", "process_"},
+    {"name[]=%zz+", "", "pears"},
+};
+
+START_TEST(shows_metrics)
+{
+    vpa_auto_free char *body = ask("/metrics", exposures[_i].query, 200);
+
+    ck_assert_ptr_nonnull(strstr(body ? body : "", exposures[_i].has));
+    if (exposures[_i].lacks)
+        ck_assert_ptr_null(strstr(body ? body : "", exposures[_i].lacks));
+}
+END_TEST
+
+START_TEST(is_healthy_until_armed_and_idle)
+{
+    vpa_clock_advance(clock_, VPA_HOUR);
+    free(ask("/health-check", "", 200));
+    vpa_observe_arm(observe);
+    vpa_clock_advance(clock_, 5 * VPA_MINUTE);
+    free(ask("/health-check", "", 200));
+    vpa_clock_advance(clock_, 1500 * VPA_MILLISECOND);
+
+    vpa_auto_free char *body = ask("/health-check", "", 500);
+
+    ck_assert_str_eq(body, "Error: last activity more than 5m1.5s ago\n");
+    vpa_observe_activity(observe);
+    free(ask("/health-check", "", 200));
+}
+END_TEST
+
+START_TEST(knows_no_other_path)
+{
+    static const char *const paths[] = {"/", "/metrics/", "/debug/pprof/", "/healthz"};
+
+    for (size_t i = 0; i < VPA_COUNT(paths); i++)
+        free(ask(paths[i], "", 404));
+    ck_assert_int_gt(vpa_observe_port(observe), 0);
+}
+END_TEST
+
+START_TEST(a_taken_port_is_an_error)
+{
+    vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%d", vpa_observe_port(observe));
+    struct vpa_error err;
+
+    ck_assert_ptr_null(
+        vpa_observe_new(loop, &(struct vpa_observe_options){.address = address}, &err));
+    ck_assert_int_eq(err.code, VPA_RETRY);
+}
+END_TEST
+
+START_TEST(reads_the_process)
+{
+    struct vpa_process_stats stats;
+
+    vpa_process_stats_read(&stats);
+    ck_assert_double_gt(stats.resident_bytes, 0);
+    ck_assert_double_gt(stats.virtual_bytes, stats.resident_bytes);
+    ck_assert_double_gt(stats.open_fds, 2);
+    ck_assert_double_ge(stats.max_fds, stats.open_fds);
+    ck_assert_double_gt(stats.start_seconds, 1e9);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("observe");
+    TCase *tc = tcase_create("observe");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, shows_metrics, 0, VPA_COUNT(exposures));
+    tcase_add_test(tc, is_healthy_until_armed_and_idle);
+    tcase_add_test(tc, knows_no_other_path);
+    tcase_add_test(tc, a_taken_port_is_an_error);
+    tcase_add_test(tc, reads_the_process);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
