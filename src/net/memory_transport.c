@@ -258,7 +258,7 @@ static void ask_server(struct memory_transport *t, const struct vpa_http_request
     const char *mark = strchr(request->target, '?');
     size_t path_len = mark ? (size_t)(mark - request->target) : strlen(request->target);
     vpa_auto_free char *body = vpa_xmalloc(request->body_len + 1);
-    vpa_auto_buf path;
+    vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, 64 << 10);
     if (request->body)
