@@ -73,6 +73,14 @@ void vpa_resource_remove(struct vpa_resource_list *list, const char *name)
     list->count--;
 }
 
+/* The two names that every list has are not copied. */
+static const char *copy_name(struct vpa_arena *arena, const char *name)
+{
+    if (strcmp(name, VPA_CPU) == 0)
+        return VPA_CPU;
+    return strcmp(name, VPA_MEMORY) == 0 ? VPA_MEMORY : vpa_arena_strdup(arena, name);
+}
+
 struct vpa_resource_list vpa_resource_list_copy(struct vpa_arena *arena,
                                                 const struct vpa_resource_list *list)
 {
@@ -82,7 +90,7 @@ struct vpa_resource_list vpa_resource_list_copy(struct vpa_arena *arena,
         return copy;
     copy.items = vpa_arena_alloc(arena, list->count * sizeof(*copy.items));
     for (size_t i = 0; i < list->count; i++) {
-        copy.items[i].name = vpa_arena_strdup(arena, list->items[i].name);
+        copy.items[i].name = copy_name(arena, list->items[i].name);
         copy.items[i].quantity = vpa_quantity_copy(arena, &list->items[i].quantity);
     }
     return copy;
