@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slim.h"
 #include "target.h"
 
 #include "vpa/api/event.h"
@@ -32,8 +33,7 @@
 /* ---- types ---- */
 
 struct observed { /* one version of a VPA */
-    struct vpa_arena arena;
-    struct vpa_object object;
+    struct slim_vpa vpa;
     char *key;
     uint64_t list; /* number of the list that saw it last */
     bool in_model; /* the model borrows this version or an older one */
@@ -78,6 +78,7 @@ struct feeder {
     size_t pod_op_capacity;
     struct vpa_buf pod_names; /* of the list under way */
     struct vpa_oom_queue ooms;
+    struct slim_pool slim;
     struct vpa_arena scratch; /* of one event */
 };
 
@@ -89,11 +90,11 @@ static char *key_of(const char *ns, const char *name)
     return vpa_xprintf("%s" KEY_SEPARATOR "%s", ns, name);
 }
 
-static void observed_free(struct observed *o)
+static void observed_free(struct feeder *f, struct observed *o)
 {
     if (!o)
         return;
-    vpa_arena_release(&o->arena);
+    slim_vpa_release(&f->slim, &o->vpa);
     free(o->key);
     free(o);
 }
@@ -131,20 +132,12 @@ static int on_vpa(void *ctx, enum vpa_reflector_event event, const struct vpa_js
         return 0;
     }
 
-    /* Decoded twice: the first time tells how much memory it takes, so that 10,000 of them waste
-     * none. */
-    struct vpa_object trial;
-    vpa_arena_clear(&f->scratch);
-    size_t before = f->scratch.used;
-    if (vpa_object_decode(&f->scratch, json, &trial, err) < 0)
-        return -1;
-    struct observed *o = vpa_xcalloc(1, sizeof *o);
-    vpa_arena_init(&o->arena, f->scratch.used - before);
-    if (vpa_object_decode(&o->arena, json, &o->object, err) < 0) {
-        observed_free(o);
+    struct observed *o = vpa_xcalloc(1, sizeof(*o));
+    if (slim_vpa_decode(&f->slim, &f->scratch, json, &o->vpa, err) < 0) {
+        free(o);
         return -1;
     }
-    o->key = key_of(o->object.meta.ns, o->object.meta.name);
+    o->key = key_of(o->vpa.object.meta.ns, o->vpa.object.meta.name);
     vpa_op_push(f, OP_PUT)->observed = o;
     return 0;
 }
@@ -204,14 +197,18 @@ static void apply_vpa_ops(struct feeder *f)
             mark_unlisted_gone(f, op->list);
         }
     }
+    /* After a list of everything the room is not needed any more. */
+    free(f->vpa_ops);
+    f->vpa_ops = NULL;
     f->vpa_op_count = 0;
+    f->vpa_op_capacity = 0;
 }
 
 /* ---- VPAs into the model ---- */
 
 static bool is_served(const struct feeder *f, const struct observed *o)
 {
-    const struct vpa_object *vpa = &o->object;
+    const struct vpa_object *vpa = &o->vpa.object;
     const char *name = f->config->name;
     bool named = vpa->recommender_count == 0 && strcmp(name, "default") == 0;
 
@@ -225,8 +222,8 @@ static void load_vpa(struct feeder *f, struct observed *o, struct vpa_arena *are
 {
     struct target target;
 
-    target_resolve(f->owners, &o->object, arena, &target);
-    vpa_cluster_put_vpa(f->cluster, &o->object, target.resolved ? &target.selector : NULL,
+    target_resolve(f->owners, &o->vpa.object, arena, &target);
+    vpa_cluster_put_vpa(f->cluster, &o->vpa.object, target.resolved ? &target.selector : NULL,
                         target.unsupported, now);
     o->in_model = true;
 }
@@ -234,7 +231,7 @@ static void load_vpa(struct feeder *f, struct observed *o, struct vpa_arena *are
 static void unload_vpa(struct feeder *f, struct observed *o)
 {
     if (o->in_model)
-        vpa_cluster_remove_vpa(f->cluster, o->object.meta.ns, o->object.meta.name);
+        vpa_cluster_remove_vpa(f->cluster, o->vpa.object.meta.ns, o->vpa.object.meta.name);
     o->in_model = false;
 }
 
@@ -259,11 +256,11 @@ void feeder_load_vpas(struct feeder *f, vpa_time now)
             unload_vpa(f, o);
         if (o->gone) {
             vpa_table_remove(&f->vpas, o->key);
-            observed_free(o);
+            observed_free(f, o);
         }
     }
     for (size_t i = 0; i < f->retired_count; i++)
-        observed_free(f->retired[i]);
+        observed_free(f, f->retired[i]);
     f->retired_count = 0;
 }
 
@@ -308,7 +305,10 @@ static void apply_pod_ops(struct feeder *f, vpa_time now)
         vpa_arena_release(&op->arena);
         vpa_buf_release(&op->names);
     }
+    free(f->pod_ops);
+    f->pod_ops = NULL;
     f->pod_op_count = 0;
+    f->pod_op_capacity = 0;
 }
 
 static struct pod_op *pod_op_push(struct feeder *f, enum op_kind kind)
@@ -481,12 +481,12 @@ void feeder_free(struct feeder *f)
     vpa_reflector_free(f->event_reflector);
     vpa_owners_free(f->owners);
     for (size_t k = 0; k < f->vpa_op_count; k++) {
-        observed_free(f->vpa_ops[k].observed);
+        observed_free(f, f->vpa_ops[k].observed);
         free(f->vpa_ops[k].key);
     }
     free(f->vpa_ops);
     while (vpa_table_next(&f->vpas, &i, &key, &value))
-        observed_free(value);
+        observed_free(f, value);
     vpa_table_release(&f->vpas);
     free(f->retired);
     for (size_t k = 0; k < f->pod_op_count; k++) {
@@ -496,6 +496,7 @@ void feeder_free(struct feeder *f)
     free(f->pod_ops);
     vpa_buf_release(&f->pod_names);
     vpa_oom_queue_release(&f->ooms);
+    slim_pool_release(&f->slim);
     vpa_arena_release(&f->scratch);
     free(f);
 }
