@@ -93,6 +93,13 @@ void clock_close(struct sim *sim)
     vpa_free_indirect(&sim->clock);
 }
 
+void clock_change(struct sim *sim, double rate, vpa_duration forward)
+{
+    int64_t now = vpa_time_unix_nanos(sim_now(sim)) + forward;
+
+    vpa_clock_file_write(sim->clock->map, now, monotonic_nanos(), rate > 0 ? rate : 0);
+}
+
 double sim_rate(const struct sim *sim)
 {
     return sim->clock->map->rate;

@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+/* {"rate": R} and {"advance": "1h"}: virtual time never runs backwards. */
+static int set_clock(struct ctx *c, const struct jv *body)
+{
+    vpa_duration forward = 0;
+    struct vpa_error err;
+    const char *text = jv_text(jv_get(body, "advance"));
+
+    if (text && (vpa_duration_parse(text, &forward, &err) < 0 || forward < 0))
+        return fail(c, 400, "BadRequest", "advance: not a duration that goes forward");
+    clock_change(c->sim, jv_get(body, "rate") ? jv_double(jv_get(body, "rate")) : sim_rate(c->sim), forward);
+    return 0;
+}
+
 int handle_control(struct ctx *c)
 {
     const char *what = c->req->path + strlen("/kubesim/");
@@ -18,6 +31,9 @@ int handle_control(struct ctx *c)
         return 0;
     }
     if (!strcmp(what, "clock")) {
+        struct jv *body;
+        if (c->req->body_len && jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, NULL) == 0 && set_clock(c, body) < 0)
+            return -1;
         struct jv *out = jv_obj(c->a);
         jv_set_str(c->a, out, "now", sim_now_micro(c->sim, c->a));
         jv_set(c->a, out, "rate", jv_number(c->a, vpa_arena_printf(c->a, "%g", sim_rate(c->sim))));

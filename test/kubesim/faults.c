@@ -1,7 +1,7 @@
 /*
- * Faults on demand and request counters, both behind /kubesim/. A fault is a rule: which requests
- * (verb, resource, user agent, method; parts of texts), what happens, how often (count, -1 always) and
- * with what probability. The first rule that fits decides.
+ * Faults on demand and request counters, both behind /kubesim/. A fault is a rule: which requests, what
+ * happens, how often and with what probability. The first rule that fits decides. The members of a rule
+ * are listed in --help.
  */
 #include "sim.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct rule {
-    char *method, *path, *agent; /* parts of these; NULL: any */
+    char *method, *path, *query, *agent; /* method whole, the others parts of the text; NULL: any */
     bool watch_only;
     double probability;
     long count; /* -1: always */
@@ -40,6 +40,7 @@ static void free_rules(struct faults *f)
         f->rules = r->next;
         free(r->method);
         free(r->path);
+        free(r->query);
         free(r->agent);
         free(r);
     }
@@ -76,16 +77,12 @@ void faults_release(struct sim *sim)
 static bool fits(const struct rule *r, const struct request *req, bool watch)
 {
     return (!r->method || !strcmp(r->method, req->method)) && (!r->path || strstr(req->path, r->path)) &&
-           (!r->agent || (req->user_agent && strstr(req->user_agent, r->agent))) && r->watch_only == watch;
+           (!r->query || strstr(req->query, r->query)) && (!r->agent || (req->user_agent && strstr(req->user_agent, r->agent))) && r->watch_only == watch;
 }
 
-/* verb is "watch" when a stream is opened: rules with watch: true are for streams only. */
-void faults_plan(struct sim *sim, const struct request *req, const char *verb, const char *resource,
-                 struct fault_plan *plan)
+/* watch: a stream was opened; rules with "watch": true are for streams only. */
+void faults_plan(struct sim *sim, const struct request *req, bool watch, struct fault_plan *plan)
 {
-    bool watch = verb && !strcmp(verb, "watch");
-
-    (void)resource;
     *plan = (struct fault_plan){.cut_after = -1};
     if (req->as)
         return;
@@ -107,6 +104,35 @@ void faults_plan(struct sim *sim, const struct request *req, const char *verb, c
     pthread_mutex_unlock(&sim->faults->lock);
 }
 
+static const char *fault_reason(int status)
+{
+    switch (status) {
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 409:
+        return "Conflict";
+    case 410:
+        return "Expired";
+    case 429:
+        return "TooManyRequests";
+    case 503:
+        return "ServiceUnavailable";
+    case 504:
+        return "Timeout";
+    default:
+        return "InternalError";
+    }
+}
+
+int fail_injected(struct ctx *c, const struct fault_plan *plan)
+{
+    (void)fail(c, plan->status, fault_reason(plan->status), "injected fault");
+    c->res->retry_after = plan->retry_after;
+    return -1;
+}
+
 static char *copy_text(const struct jv *v, const char *name)
 {
     const char *text = jv_text(jv_get(v, name));
@@ -119,6 +145,7 @@ static void add_rule(struct faults *f, const struct jv *v)
 
     r->method = copy_text(v, "method");
     r->path = copy_text(v, "path");
+    r->query = copy_text(v, "query");
     r->agent = copy_text(v, "userAgent");
     r->watch_only = jv_bool_at(v, "watch", false);
     r->probability = jv_get(v, "probability") ? jv_double(jv_get(v, "probability")) : 1;

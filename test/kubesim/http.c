@@ -151,7 +151,8 @@ static ssize_t on_watch_read(void *cls, uint64_t pos, char *out, size_t max)
 
     (void)pos;
     if (n < 0) {
-        reset_connection(x->fd);
+        if (n == -2)
+            reset_connection(x->fd);
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     return n ? n : MHD_CONTENT_READER_END_OF_STREAM;
@@ -236,7 +237,8 @@ static enum MHD_Result serve(struct exchange *x, const char *method)
     x->fault.cut_after = -1;
     read_client_cert(x, &req);
     if (strncmp(req.path, "/kubesim/", 9) != 0)
-        faults_plan(x->sim, &req, NULL, NULL, &x->fault);
+        faults_plan(x->sim, &req, false, &x->fault);
+    req.stale = x->fault.stale;
     pause_ms(x->sim, x->fault.delay_ms);
     if (x->fault.reset && x->fault.cut_after <= 0) {
         reset_connection(x->fd);
@@ -244,13 +246,7 @@ static enum MHD_Result serve(struct exchange *x, const char *method)
     }
     if (x->fault.status) {
         struct ctx c = {.sim = x->sim, .req = &req, .res = &x->res, .a = &x->arena};
-        (void)fail(&c, x->fault.status,
-                   x->fault.status == 429   ? "TooManyRequests"
-                   : x->fault.status == 410 ? "Expired"
-                   : x->fault.status == 503 ? "ServiceUnavailable"
-                                            : "InternalError",
-                   "injected fault");
-        x->res.retry_after = x->fault.retry_after;
+        (void)fail_injected(&c, &x->fault);
     } else {
         api_handle(x->sim, &req, &x->res, &x->arena);
     }

@@ -51,8 +51,14 @@ static const char help[] =
     "here); ValidatingAdmissionPolicy, match conditions, ResourceQuota enforcement, priority and fairness,\n"
     "impersonation, escalation checks (nothing under test depends on them); storage on disk (memory is the point).\n"
     "\n"
-    "Control: POST/DELETE /kubesim/faults, GET/DELETE /kubesim/requests, POST /kubesim/compact, POST /kubesim/clock\n"
-    "(docs/testing.md has the rules).\n";
+    "Control: POST /kubesim/faults sets the fault rules (one object or a list; {} clears), GET and DELETE\n"
+    "/kubesim/requests count calls and bytes by verb, resource and user agent, POST /kubesim/compact forgets old\n"
+    "versions, GET /kubesim/clock tells the time, POST {\"rate\":R} or {\"advance\":\"1h\"} changes it.\n"
+    "A fault rule: method, path, query, userAgent (whole method, parts of the others) choose requests, watch true\n"
+    "chooses streams; skip, count and probability say how often; delayMs, status with retryAfter, cutAfter BYTES (the\n"
+    "answer breaks off), reset (the connection is reset), duplicate (events twice), gone (in-stream 410), stale (reads\n"
+    "of older versions) say what happens. Webhooks: rules with path \"webhook:\" and the name apply to calls of them\n"
+    "(delayMs, status, reset); metrics away: path \"/apis/metrics.k8s.io\", status 503.\n";
 
 enum { OPT_LONG = 256 };
 static const struct option options[] = {

@@ -223,6 +223,14 @@ int handle_get(struct ctx *c)
     struct version *v = store_find(c->type->store, c->ns, c->name);
     if (!v)
         return fail_not_found(c, c->type, c->name);
+    if (c->req->stale) /* fault: the state before the last change */
+        for (size_t i = c->type->store->log_count; i-- > 0;) {
+            const struct event *e = store_event(c->type->store, i);
+            if (e->now == v && e->prev) {
+                v = e->prev;
+                break;
+            }
+        }
     c->res->status = 200;
     if (form.form == OUT_TABLE) {
         table_begin(&c->res->body, c->type, vpa_arena_strndup(c->a, v->json + v->rv_at, v->rv_len), NULL, -1,
@@ -476,6 +484,15 @@ static const char *token_key(struct ctx *c, const struct version *v)
                                                       : vpa_arena_printf(c->a, "%s/%s", v->ns, v->name);
 }
 
+/* Fault: the collection as it was some writes ago. */
+#define STALE_BY 20
+static int64_t stale_version(const struct ctx *c)
+{
+    uint64_t now = c->sim->store.rv, then = now > STALE_BY ? now - STALE_BY : 1;
+
+    return (int64_t)(then < c->type->store->floor ? c->type->store->floor : then);
+}
+
 int handle_list(struct ctx *c)
 {
     struct list_options o = {0};
@@ -485,6 +502,8 @@ int handle_list(struct ctx *c)
 
     if (read_list_options(c, &o, &token) < 0)
         return -1;
+    if (c->req->stale && o.rv <= 0)
+        o.rv = stale_version(c);
     bool old = o.rv > 0;
     if (store_snapshot(c->type->store, c->ns, old ? (uint64_t)o.rv : 0, &items, &count) < 0)
         return expired(c, &o, token != NULL);

@@ -65,6 +65,7 @@ struct request {
     const char *body;
     size_t body_len;
     const struct user *as;  /* controllers: who asks; no authentication */
+    bool stale;             /* fault: answer reads from an older version */
 };
 
 struct watch;
@@ -162,6 +163,7 @@ int clock_open(struct sim *sim, struct vpa_error *err);
 void clock_close(struct sim *sim);
 vpa_time sim_now(const struct sim *sim);
 double sim_rate(const struct sim *sim);
+void clock_change(struct sim *sim, double rate, vpa_duration forward);
 const char *sim_now_text(const struct sim *sim, struct vpa_arena *a);
 const char *sim_now_micro(const struct sim *sim, struct vpa_arena *a);
 int64_t real_millis(void); /* monotonic */
@@ -211,7 +213,7 @@ void answer_object(struct ctx *c, int code, struct jv *object);
 /* The object as the type's clients see it (events have two forms). */
 struct jv *view_of(struct vpa_arena *a, const struct restype *t, struct jv *stored);
 struct jv *stored_of(struct vpa_arena *a, const struct restype *t, struct jv *object);
-/* Bytes for the stream, waiting for events; 0 at the end, -1 broken on purpose. */
+/* Bytes for the stream, waiting for events; 0 at the end; on purpose broken off -1, reset -2. */
 ssize_t watch_read(struct watch *w, char *out, size_t max, int fd);
 void watch_free(struct watch *w);
 
@@ -317,8 +319,8 @@ struct fault_plan {
 };
 void faults_init(struct sim *sim);
 void faults_release(struct sim *sim);
-void faults_plan(struct sim *sim, const struct request *req, const char *verb, const char *resource,
-                 struct fault_plan *plan);
+void faults_plan(struct sim *sim, const struct request *req, bool watch, struct fault_plan *plan);
+int fail_injected(struct ctx *c, const struct fault_plan *plan); /* answers plan->status */
 int handle_faults(struct ctx *c);
 void count_request(struct sim *sim, const char *verb, const char *resource, const char *agent,
                    int status, size_t bytes_in, size_t bytes_out);

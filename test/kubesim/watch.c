@@ -202,7 +202,7 @@ ssize_t watch_read(struct watch *w, char *out, size_t max, int fd)
         n = max;
     if (w->fault.cut_after >= 0) {
         if (w->sent >= (size_t)w->fault.cut_after)
-            return -1;
+            return w->fault.reset ? -2 : -1;
         if (n > (size_t)w->fault.cut_after - w->sent)
             n = (size_t)w->fault.cut_after - w->sent;
     }
@@ -292,7 +292,10 @@ int handle_watch(struct ctx *c)
     if (choose_output(c, false, &form) < 0 || selector_read(c, &selector) < 0 ||
         read_watch_options(c, &o) < 0)
         return -1;
-    const char *name = *c->name ? c->name : NULL; /* the old path /watch/.../NAME */
+    struct fault_plan fault;
+    faults_plan(c->sim, c->req, true, &fault);
+    if (fault.status)
+        return fail_injected(c, &fault);
     struct watch *w = vpa_xcalloc(1, sizeof(*w));
     w->sim = c->sim;
     w->type = c->type;
@@ -305,8 +308,7 @@ int handle_watch(struct ctx *c)
     w->deadline = real_millis() + w->length;
     w->next_bookmark = real_millis() + (int64_t)c->sim->opt.bookmark_seconds * 1000;
     w->mark_end = o.mark_end;
-    w->fault.cut_after = -1;
-    (void)name;
+    w->fault = fault;
     vpa_buf_init(&w->out, EVENT_OUT_MAX);
     if (o.initial) {
         w->cursor = c->sim->store.rv;
@@ -315,7 +317,6 @@ int handle_watch(struct ctx *c)
     } else {
         w->cursor = !*o.rv || !strcmp(o.rv, "0") ? c->sim->store.rv : strtoull(o.rv, NULL, 10);
     }
-    faults_plan(c->sim, c->req, "watch", c->resource, &w->fault);
     c->res->status = 200;
     c->res->content_type = "application/json";
     c->res->watch = w;

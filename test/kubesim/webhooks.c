@@ -4,6 +4,7 @@
  * their configurations; no second round (reinvocation is Never).
  */
 #include <string.h>
+#include <time.h>
 
 #include "outgoing.h"
 
@@ -159,6 +160,30 @@ static struct jv *make_review(struct ctx *c, const char *uid, const char *operat
 
 /* ---- calling ---- */
 
+/* Faults stand between the server and the webhook: late, an error, or no answer at all. */
+static int call_with_fault(struct ctx *c, struct outgoing *o, struct outgoing_answer *answer, const struct fault_plan *fault)
+{
+    if (fault->delay_ms > 0) {
+        long wait = fault->delay_ms < o->timeout_ms ? fault->delay_ms : o->timeout_ms;
+        for (long i = 0; i < wait && !atomic_load(&c->sim->stopping); i += 20)
+            nanosleep(&(struct timespec){0, 20 * 1000000L}, NULL);
+        if (fault->delay_ms >= o->timeout_ms) {
+            answer->error = "context deadline exceeded";
+            return -1;
+        }
+        o->timeout_ms -= fault->delay_ms;
+    }
+    if (fault->reset) {
+        answer->error = "EOF";
+        return -1;
+    }
+    if (fault->status) {
+        answer->status = fault->status;
+        return 0;
+    }
+    return outgoing_call(c, o, answer);
+}
+
 /* The answer's "response" object, or why there is none. */
 static int call_hook(struct ctx *c, const struct jv *hook, struct jv *review, struct jv **out, const char **why)
 {
@@ -195,8 +220,11 @@ static int call_hook(struct ctx *c, const struct jv *hook, struct jv *review, st
     strings_add(c->a, &o.headers, "Accept: application/json, */*");
     strings_add(c->a, &o.headers, "User-Agent: kube-apiserver-admission");
     strings_add(c->a, &o.headers, "Expect:");
+    struct request as_request = {.method = "POST", .path = vpa_arena_printf(c->a, "webhook:%s", jv_text_at(hook, "name")), .query = ""};
+    struct fault_plan fault;
+    faults_plan(c->sim, &as_request, false, &fault);
     sim_unlock(c);
-    int rc = outgoing_call(c, &o, &answer);
+    int rc = call_with_fault(c, &o, &answer, &fault);
     sim_lock(c);
     if (rc < 0) {
         *why = vpa_arena_printf(c->a, "failed to call webhook: Post \"%s\": %s", o.url, answer.error);
