@@ -15,6 +15,7 @@
 #include "vpa/api/pod_types.h"
 #include "vpa/api/review.h"
 #include "vpa/base/log.h"
+#include "vpa/base/str.h"
 
 #define PATCH_MAX ((size_t)8 << 20)
 
@@ -82,32 +83,33 @@ static void add_candidate(void *ctx, const struct vpa_object *vpa)
 
 /* The topmost controller of the pod; the empty kind and name when there is none. */
 static struct vpa_controller_key topmost(const struct vpa_owner_view *owners,
-                                         struct vpa_arena *arena, const struct vpa_pod *pod)
+                                         struct vpa_arena *arena, const struct vpa_pod *pod,
+                                         struct vpa_error *err)
 {
     const struct vpa_controller_key none = {pod->meta.ns, "", "", ""};
     const struct vpa_owner_reference *owner = vpa_meta_controller_last(&pod->meta);
     struct vpa_controller_key top;
-    struct vpa_error err;
     bool found;
 
     if (!owner || !owners)
         return none;
 
     struct vpa_controller_key key = {pod->meta.ns, owner->kind, owner->name, owner->api_version};
-    if (vpa_owner_view_topmost(owners, &key, arena, &found, &top, &err) < 0) {
-        if (!vpa_owner_is_node_error(&err))
-            VPA_ERROR("Failed to get parent controller for pod", VPA_KERR(&err),
-                      VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
+    if (vpa_owner_view_topmost(owners, &key, arena, &found, &top, err) < 0) {
+        if (vpa_owner_is_node_error(err))
+            err->code = VPA_OK; /* passed over in silence */
         return none;
     }
     return found ? top : none;
 }
 
 const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
-                                     struct vpa_arena *arena, const struct vpa_pod *pod)
+                                     struct vpa_arena *arena, const struct vpa_pod *pod,
+                                     struct vpa_error *owner_error)
 {
     const struct vpa_owner_view *owners = snapshot_owners(snapshot);
-    struct vpa_controller_key top = topmost(owners, arena, pod);
+    owner_error->code = VPA_OK;
+    struct vpa_controller_key top = topmost(owners, arena, pod, owner_error);
     struct candidates c = {.arena = arena, .owners = owners, .rule = rule};
 
     if (top.kind[0])
@@ -161,6 +163,21 @@ static void complete_names(struct admission *a, struct vpa_pod *pod)
         pod->meta.ns = a->request.ns;
 }
 
+/* An owner that is not in the caches is often on its way: pods follow their ReplicaSet within
+ * milliseconds. Other errors stay. */
+static void note_owner_error(struct admission *a, const struct vpa_pod *pod,
+                             const struct vpa_error *err)
+{
+    if (err->code == VPA_OK)
+        return;
+    a->result->owner_error = vpa_arena_strdup(a->arena, err->text);
+    a->result->owner_unknown =
+        err->code == VPA_RETRY ||
+        (err->code == VPA_NOT_FOUND && vpa_str_ends_with(err->text, " does not exist"));
+    a->result->pod_ns = pod->meta.ns;
+    a->result->pod_name = pod->meta.name;
+}
+
 static void admit_pod(struct admission *a)
 {
     struct vpa_pod_patch_options options = {
@@ -188,7 +205,9 @@ static void admit_pod(struct admission *a)
     if (snapshot_is_panic(a->snapshot))
         return;
 
-    const struct vpa_object *vpa = admit_match(a->snapshot, VPA_MATCH_WEBHOOK, a->arena, &pod);
+    const struct vpa_object *vpa =
+        admit_match(a->snapshot, VPA_MATCH_WEBHOOK, a->arena, &pod, &err);
+    note_owner_error(a, &pod, &err);
     if (!vpa) {
         refuse_unmatched(a, &pod);
         return;
@@ -255,7 +274,7 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
     };
     struct vpa_error err;
 
-    *result = (struct admit_result){ADMIT_UNKNOWN, ADMIT_ERROR, false};
+    *result = (struct admit_result){.resource = ADMIT_UNKNOWN, .status = ADMIT_ERROR};
     vpa_buf_init(&a.patch, PATCH_MAX);
     if (read_review(&a, body, len, &err) < 0) {
         VPA_ERROR("Cannot read the admission review", VPA_KERR(&err));

@@ -33,6 +33,11 @@ struct admit_result {
     enum admit_resource resource;
     enum admit_status status;
     bool calculation_failed;
+    /* The owners of the pod could not be followed: the text is in the arena, NULL otherwise. */
+    const char *owner_error;
+    bool owner_unknown; /* some owner is not known, or not yet: a newer snapshot may know it */
+    const char *pod_ns; /* of that pod */
+    const char *pod_name;
 };
 
 /* Appends the whole answer to out, whose limit should be ADMIT_ANSWER_MAX. Scratch memory comes
@@ -41,9 +46,11 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
            struct vpa_arena *arena, const char *body, size_t len, struct vpa_buf *out,
            struct admit_result *result);
 
-/* The VPA that controls the pod, by the rule given, or NULL. Why there is none goes to the log. */
+/* The VPA that controls the pod, by the rule given, or NULL. *owner_error has the code VPA_OK
+ * unless the owners of the pod could not be followed. */
 const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
-                                     struct vpa_arena *arena, const struct vpa_pod *pod);
+                                     struct vpa_arena *arena, const struct vpa_pod *pod,
+                                     struct vpa_error *owner_error);
 
 /* Labels of the metrics. */
 const char *admit_resource_name(enum admit_resource resource);

@@ -24,7 +24,16 @@ struct scratch {
     struct vpa_arena arena;
 };
 
+/*
+ * A pod can arrive before its ReplicaSet has come over our watch; then the request waits a little
+ * for the next snapshot. So that nobody can keep the thread waiting, at most a fifth of the time
+ * goes there.
+ */
+#define OWNER_WAIT (30 * VPA_MILLISECOND)
+#define OWNER_WAIT_SHARE 5
+
 struct server {
+    int64_t next_wait;            /* guarded by lock: no waiting before (monotonic) */
     struct vpa_http_server *http; /* NULL when unbound */
     struct snapshot_cell *cell;
     struct admit_options admit;
@@ -114,6 +123,48 @@ static void count(const struct admit_result *result, int64_t received, int64_t r
                     total);
 }
 
+/* How long this request may wait for its owners, 0 for not at all. */
+static vpa_duration waiting_time(struct server *server, int64_t now)
+{
+    vpa_duration wait = 0;
+
+    pthread_mutex_lock(&server->lock);
+    if (server->http && now >= server->next_wait) {
+        wait = OWNER_WAIT;
+        server->next_wait = now + OWNER_WAIT_SHARE * OWNER_WAIT;
+    }
+    pthread_mutex_unlock(&server->lock);
+    return wait;
+}
+
+/* Answers from the newest snapshot, and from newer ones while an owner of the pod is not known and
+ * there is time. */
+static void answer(struct server *server, struct vpa_arena *arena,
+                   const struct vpa_server_request *request, struct vpa_buf *out,
+                   struct admit_result *result)
+{
+    struct snapshot *snapshot = snapshot_acquire(server->cell);
+    int64_t until = 0;
+
+    for (;;) {
+        admit(snapshot, &server->admit, arena, request->body, request->body_len, out, result);
+        if (!result->owner_unknown)
+            break;
+        int64_t now = monotonic();
+        if (!until)
+            until = now + waiting_time(server, now);
+        if (now >= until)
+            break;
+        snapshot = snapshot_wait(server->cell, snapshot, until - now);
+        vpa_buf_clear(out);
+        vpa_arena_clear(arena);
+    }
+    if (result->owner_error)
+        VPA_ERROR("Failed to get parent controller for pod", VPA_KV("err", result->owner_error),
+                  VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name));
+    snapshot_unref(snapshot);
+}
+
 void server_answer(struct server *server, const struct vpa_server_request *request,
                    const char *content_type, struct vpa_server_response *response)
 {
@@ -130,11 +181,8 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
     }
 
     struct scratch *scratch = take_scratch(server);
-    struct snapshot *snapshot = snapshot_acquire(server->cell);
     vpa_buf_init(&out, ADMIT_ANSWER_MAX);
-    admit(snapshot, &server->admit, &scratch->arena, request->body, request->body_len, &out,
-          &result);
-    snapshot_unref(snapshot);
+    answer(server, &scratch->arena, request, &out, &result);
     give_scratch(server, scratch);
     int64_t admitted = monotonic();
 

@@ -11,9 +11,11 @@
  */
 #include "snapshot.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "shared_map.h"
 #include "vpa/api/limit_range.h"
@@ -28,6 +30,7 @@ struct snapshot {
 };
 struct snapshot_cell {
     pthread_mutex_t lock;
+    pthread_cond_t published;
     struct snapshot *current;
 };
 
@@ -106,6 +109,25 @@ struct snapshot *snapshot_acquire(struct snapshot_cell *cell)
     return s;
 }
 
+struct snapshot *snapshot_wait(struct snapshot_cell *cell, struct snapshot *old,
+                               vpa_duration timeout)
+{
+    struct timespec until;
+    int result = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)((until.tv_nsec + timeout) / VPA_SECOND);
+    until.tv_nsec = (long)((until.tv_nsec + timeout) % VPA_SECOND);
+    pthread_mutex_lock(&cell->lock);
+    while (cell->current == old && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&cell->published, &cell->lock, &until);
+    struct snapshot *s = cell->current;
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&cell->lock);
+    snapshot_unref(old);
+    return s;
+}
+
 void snapshot_unref(struct snapshot *snapshot)
 {
     if (!snapshot || atomic_fetch_sub_explicit(&snapshot->refs, 1, memory_order_acq_rel) != 1)
@@ -168,11 +190,22 @@ void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *
 
 /* ---- building ---- */
 
+static void cell_init(struct snapshot_cell *cell)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&cell->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&cell->published, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 struct snapshot_builder *snapshot_builder_new(void)
 {
     struct snapshot_builder *b = vpa_xcalloc(1, sizeof(*b));
 
-    pthread_mutex_init(&b->cell.lock, NULL);
+    cell_init(&b->cell);
     snapshot_builder_publish(b, NULL);
     return b;
 }
@@ -220,6 +253,7 @@ void snapshot_builder_free(struct snapshot_builder *b)
     shared_map_release(&b->limits);
     vpa_arena_release(&b->scratch);
     snapshot_unref(b->cell.current);
+    pthread_cond_destroy(&b->cell.published);
     pthread_mutex_destroy(&b->cell.lock);
     free(b);
 }
@@ -261,6 +295,7 @@ void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner
     pthread_mutex_lock(&builder->cell.lock);
     struct snapshot *old = builder->cell.current;
     builder->cell.current = s;
+    pthread_cond_broadcast(&builder->cell.published);
     pthread_mutex_unlock(&builder->cell.lock);
     snapshot_unref(old);
 }

@@ -33,6 +33,10 @@ struct snapshot_cell; /* where the newest one is found */
 /* The newest published snapshot, never NULL; the caller unrefs it. */
 struct snapshot *snapshot_acquire(struct snapshot_cell *cell);
 void snapshot_unref(struct snapshot *snapshot);
+/* Waits until a newer one than `old` is published, at most that long (real time). Gives up the
+ * reference to old and returns one to the newest, which may be old itself. */
+struct snapshot *snapshot_wait(struct snapshot_cell *cell, struct snapshot *old,
+                               vpa_duration timeout);
 
 bool snapshot_is_panic(const struct snapshot *snapshot);
 /* LimitRanges of the namespace folded, or NULL for none. Borrowed. */

@@ -63,7 +63,8 @@ static const char *matched_name(struct admission *admission, enum vpa_match_rule
                                 struct golden_case *c, const struct vpa_pod *pod)
 {
     struct snapshot *snapshot = snapshot_acquire(admission_cell(admission));
-    const struct vpa_object *vpa = admit_match(snapshot, rule, c->arena, pod);
+    struct vpa_error owner_error;
+    const struct vpa_object *vpa = admit_match(snapshot, rule, c->arena, pod, &owner_error);
     const char *name = vpa ? vpa_arena_strdup(c->arena, vpa->meta.name) : NULL;
 
     snapshot_unref(snapshot);

@@ -21,6 +21,7 @@ struct fixture {
     const char *config_maps;
     const char *stateful_sets;
     int lease_writes;
+    struct vpa_memory_stream *stateful_set_watch;
     struct vpa_clock *clock;
     struct vpa_loop *loop;
     struct vpa_transport *transport;
@@ -37,7 +38,9 @@ static inline void fixture_serve(void *ctx, const struct vpa_memory_request *req
     const char *items = "";
 
     if (vpa_memory_query(request, "watch")) {
-        vpa_memory_reply_stream(reply, 200, NULL, NULL);
+        struct vpa_memory_stream *stream = vpa_memory_reply_stream(reply, 200, NULL, NULL);
+        if (vpa_str_ends_with(request->path, "/statefulsets"))
+            f->stateful_set_watch = stream;
         return;
     }
     if (strstr(request->path, "/leases")) {

@@ -142,6 +142,39 @@ START_TEST(serves_over_tls)
 }
 END_TEST
 
+static void on_late_owner(void *ctx)
+{
+    (void)ctx;
+    vpa_memory_stream_event(
+        f.stateful_set_watch, "ADDED",
+        fixture_json(&f.arena, "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{"
+                               "'matchLabels':{'app':'web'}}}}"));
+}
+
+/* The pod is there before its owner has come over the watch: the request waits for it a little. */
+START_TEST(late_owners_are_waited_for)
+{
+    struct vpa_timer *timer = vpa_timer_new(f.loop, on_late_owner, NULL);
+    const char *review, *answer;
+
+    f.vpas = "{'metadata':{'name':'v','namespace':'ns'},'spec':{'targetRef':{'kind':'StatefulSet',"
+             "'name':'web','apiVersion':'apps/v1'}}}";
+    start();
+    vpa_loop_pump(f.loop, 50 * VPA_MILLISECOND); /* the watches are open */
+    review = fixture_json(
+        &f.arena,
+        "{'request':{'uid':'u','namespace':'ns','resource':{'group':'','version':'v1','resource':"
+        "'pods'},'requestKind':{'kind':'Pod'},'object':{'metadata':{'generateName':'w-',"
+        "'namespace':'ns','labels':{'app':'web'},'ownerReferences':[{'kind':'StatefulSet','name':"
+        "'web','apiVersion':'apps/"
+        "v1','controller':true}]},'spec':{'containers':[{'name':'c'}]}}}}");
+    vpa_timer_start(timer, 15 * VPA_MILLISECOND);
+    ck_assert_int_eq(post("application/json", review, strlen(review), &answer), 200);
+    ck_assert_msg(strstr(answer, "\"patch\"") != NULL, "%s", answer);
+    vpa_timer_free(timer);
+}
+END_TEST
+
 START_TEST(bodies_are_bounded)
 {
     vpa_auto_free char *body = vpa_xcalloc(1, VPA_SERVER_BODY_MAX + 2);
@@ -351,6 +384,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, serves_over_tls);
+    tcase_add_test(tc, late_owners_are_waited_for);
     tcase_add_test(tc, bodies_are_bounded);
     tcase_add_test(tc, certificates_are_reloaded_and_the_lease_is_renewed);
     tcase_add_test(tc, the_new_certificate_is_served);
