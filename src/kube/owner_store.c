@@ -32,7 +32,7 @@ static void fill(struct vpa_arena *arena, const struct vpa_controller *c, struct
     out->replicas = c->replicas;
     if (c->kind == VPA_KIND_DAEMON_SET) {
         out->has_replicas = true;
-        out->replicas = c->desired;
+        out->replicas = c->number_ready; /* what upstream's disruption budget counts with */
     }
 }
 

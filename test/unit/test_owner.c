@@ -127,7 +127,7 @@ static void setup(void)
     daemon_sets =
         "{\"metadata\":{\"namespace\":\"n\",\"name\":\"ds\"},\"spec\":{\"selector\":{"
         "\"matchExpressions\":"
-        "[{\"key\":\"a\",\"operator\":\"Has\"}]}},\"status\":{\"desiredNumberScheduled\":5}}";
+        "[{\"key\":\"a\",\"operator\":\"Has\"}]}},\"status\":{\"desiredNumberScheduled\":6,\"numberReady\":5}}";
     scale_gets = discovery_gets = scale_code = 0;
     scale_body = SCALE("app=w", "7");
     group_known = true;

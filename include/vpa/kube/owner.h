@@ -72,7 +72,7 @@ int vpa_owners_topmost(struct vpa_owners *owners, const struct vpa_controller_ke
 bool vpa_owner_is_node_error(const struct vpa_error *err);
 
 /* Configured replicas of a controller: spec.replicas of the four kinds that have it,
- * spec.parallelism for a Job, status.desiredNumberScheduled for a DaemonSet; other kinds by the
+ * spec.parallelism for a Job, status.numberReady for a DaemonSet; other kinds by the
  * cached scale (U8). false: not known. */
 bool vpa_owners_replicas(struct vpa_owners *owners, const struct vpa_controller_key *key,
                          int32_t *replicas);
