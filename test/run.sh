@@ -206,7 +206,8 @@ tier_coverage() {
     prepare_packages "the tier coverage" gcovr || { skip_tier coverage "gcovr is not there"; return; }
     prepare_build coverage || { close_tier coverage 0 1 0; return; }
     find build/coverage -name '*.gcda' -delete
-    run_ctest coverage -E '^(scenario|bench)'
+    run_ctest coverage -E '^(golden|contract|scenario|bench)'
+    check "golden vectors" build/coverage/bin/golden test/golden/data
     reader=(gcovr -r . build/coverage --filter 'src/(base|json|api|model|policy)/' --branches)
     rm -f build/coverage/summary.json
     "${reader[@]}" --txt build/coverage/branches.txt --json-summary build/coverage/summary.json 2>&1 |

@@ -66,7 +66,7 @@ static int check_time(const struct vpa_json *node, struct vpa_error *err)
 
     if (!text)
         return wrong(node, "time", err);
-    return text[0] ? vpa_time_parse(text, &t, err) : 0;
+    return vpa_time_parse(text, &t, err);
 }
 
 static int check_scalar(struct vpa_arena *arena, const struct vpa_json *node, enum type type,

@@ -299,8 +299,8 @@ static void quote(struct vpa_buf *out, const char *text, size_t len)
         unsigned char c = (unsigned char)text[i];
         if (c == '"' || c == '\\')
             vpa_buf_printf(out, "\\%c", c);
-        else if (c < ' ' || c >= 0x7f)
-            vpa_buf_printf(out, c == 0x7f ? "%c" : "\\x%02x", c);
+        else if (c < ' ' || c >= 0x80)
+            vpa_buf_printf(out, "\\x%02x", c);
         else
             vpa_buf_putc(out, (char)c);
     }

@@ -509,6 +509,23 @@ START_TEST(waiting_pods_hand_over_everything)
 }
 END_TEST
 
+START_TEST(waiting_pods_hand_over_the_lack_of_init_containers)
+{
+    struct vpa_pod *with = pod_of(
+        &arena, "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"labels\":{\"a\":\"1\"}},"
+                "\"spec\":{\"containers\":[{\"name\":\"app\"}],\"initContainers\":[{\"name\":\"i\"},"
+                "{\"name\":\"j\"}]}}");
+
+    put_vpa("v", "a=1");
+    vpa_cluster_put_pod(c, with, NULL, now);
+    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "j"));
+    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "app"));
+    put_pod("p", "{\"a\":\"2\"}"); /* waits, and is another pod of the name by now */
+    put_pod("p", "{\"a\":\"1\"}");
+    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "i"));
+}
+END_TEST
+
 /* ---- garbage ---- */
 
 static bool answer;
@@ -545,6 +562,15 @@ START_TEST(empty_aggregates_live_with_their_pods)
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now + VPA_HOUR - 1, NULL, NULL), 0);
     ck_assert_uint_eq(collect(), 1);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
+}
+END_TEST
+
+START_TEST(finished_pods_are_gone_where_nobody_can_tell)
+{
+    put_vpa("v", "app=job");
+    put_phase("done", "{\"app\":\"job\"}", "Failed");
+    now += 2 * (vpa_time)VPA_HOUR;
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
 }
 END_TEST
 
@@ -711,6 +737,7 @@ int main(void)
     tcase_add_test(tc, oom_kills_are_queued);
     tcase_add_test(tc, empty_aggregates_live_with_their_pods);
     tcase_add_test(tc, finished_pods_need_a_controller);
+    tcase_add_test(tc, finished_pods_are_gone_where_nobody_can_tell);
     tcase_add_test(tc, any_sample_keeps_an_aggregate);
     tcase_add_test(tc, expired_under_a_living_pod_starts_anew);
     tcase_add_loop_test(tc, order_of_events_is_irrelevant, 0, 20);
@@ -722,6 +749,7 @@ int main(void)
     tcase_add_test(saver, waiting_pods_are_deleted_too);
     tcase_add_test(saver, waiting_pods_remember_their_status);
     tcase_add_test(saver, waiting_pods_hand_over_everything);
+    tcase_add_test(saver, waiting_pods_hand_over_the_lack_of_init_containers);
     suite_add_tcase(suite, saver);
     return run_suite(suite);
 }

@@ -147,6 +147,22 @@ START_TEST(loaded_histories_are_merged_in)
 }
 END_TEST
 
+START_TEST(many_containers_can_be_loaded)
+{
+    struct vpa_histories h;
+    struct vpa_error err;
+
+    for (int i = 0; i < 9; i++)
+        ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", vpa_arena_printf(&arena, "c%d", i),
+                                                     checkpoint_of(&arena, LOADED), now, &err),
+                         0);
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.count, 9);
+    ck_assert_str_eq(h.items[8].container, "c8");
+    vpa_histories_release(&h);
+}
+END_TEST
+
 START_TEST(unreadable_checkpoints_are_reported)
 {
     struct vpa_error err;
@@ -256,6 +272,7 @@ int main(void)
     tcase_add_test(tc, names_in_order_and_single_sources_uncopied);
     tcase_add_test(tc, groups_merge_by_the_text_of_their_labels);
     tcase_add_test(tc, loaded_histories_are_merged_in);
+    tcase_add_test(tc, many_containers_can_be_loaded);
     tcase_add_test(tc, unreadable_checkpoints_are_reported);
     tcase_add_test(tc, open_peaks_are_not_stored);
     tcase_add_test(tc, collected_aggregates_have_no_open_peaks);

@@ -316,6 +316,19 @@ START_TEST(vpas_in_numbers_find_their_pods)
 }
 END_TEST
 
+/* Whichever requirement a VPA is filed under, it is found by all of them. */
+START_TEST(selectors_of_several_requirements)
+{
+    put("common", "app=web");
+    struct vpa_autoscaler *a = put("a", "app=web,tier=front");
+    struct vpa_autoscaler *b = put("b", "tier==front,app in (web)");
+    put_pod("p", "{\"app\":\"web\",\"tier\":\"front\"}");
+    put_pod("q", "{\"app\":\"web\",\"tier\":\"back\"}");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(a), 1);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(b), 1);
+}
+END_TEST
+
 struct overlap {
     int calls;
     size_t count;
@@ -386,6 +399,7 @@ int main(void)
     tcase_add_test(tc, many_vpas_share_a_pair);
     tcase_add_test(tc, several_vpas_on_one_pod);
     tcase_add_test(tc, vpas_in_numbers_find_their_pods);
+    tcase_add_test(tc, selectors_of_several_requirements);
     tcase_add_test(tc, overlaps_are_shown);
     tcase_add_test(tc, groups_come_and_go);
     suite_add_tcase(suite, tc);

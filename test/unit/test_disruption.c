@@ -246,6 +246,39 @@ START_TEST(pods_without_a_controller_have_no_group)
 }
 END_TEST
 
+START_TEST(no_pods_no_groups)
+{
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5};
+    struct source source = {VPA_REPLICAS_KNOWN, 2};
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), NULL, 0, replicas, &source, &options);
+
+    ck_assert_uint_eq(vpa_disruption_group_count(d), 0);
+    vpa_disruption_free(d);
+}
+END_TEST
+
+START_TEST(many_groups)
+{
+    enum { PODS = 9 };
+    const struct vpa_pod *pods[PODS];
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5};
+    struct source source = {VPA_REPLICAS_KNOWN, 1};
+
+    for (int i = 0; i < PODS; i++)
+        pods[i] = objects_pod(
+            &arena, vpa_arena_printf(&arena,
+                                     "{'metadata':{'name':'p','namespace':'n','ownerReferences':[{"
+                                     "'kind':'Kind%d','name':'o','controller':true}]}}",
+                                     i));
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), pods, PODS, replicas, &source, &options);
+    ck_assert_uint_eq(vpa_disruption_group_count(d), PODS);
+    ck_assert_str_eq(vpa_disruption_group(d, PODS - 1)->kind, "Kind8");
+    vpa_disruption_free(d);
+}
+END_TEST
+
 START_TEST(truncates_as_doubles_do)
 {
     struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.29};
@@ -268,6 +301,8 @@ int main(void)
     tcase_add_loop_test(tc, spends_the_budget, 0, VPA_COUNT(budgets));
     tcase_add_test(tc, failures_give_back);
     tcase_add_test(tc, pods_without_a_controller_have_no_group);
+    tcase_add_test(tc, no_pods_no_groups);
+    tcase_add_test(tc, many_groups);
     tcase_add_test(tc, truncates_as_doubles_do);
     suite_add_tcase(suite, tc);
 

@@ -373,28 +373,52 @@ START_TEST(prints_markdown)
 }
 END_TEST
 
-START_TEST(logs_the_flags)
+/* What is logged of the flags at that level. */
+static const char *log_of(const struct vpa_flags *table, int level)
 {
-    const char *args[] = {"--on", "--name=a\"b", "--skip-headers", NULL};
     static char text[65536];
     int fds[2];
     struct vpa_error err;
-    struct vpa_log_options options = {.level = 2, .skip_headers = true};
+    struct vpa_log_options options = {.level = level, .skip_headers = true};
 
-    ck_assert_int_eq(parse(&err, args), 0);
     ck_assert_int_eq(pipe(fds), 0);
     options.fd = fds[1];
     ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
-    vpa_flags_log(&flags);
+    vpa_flags_log(table);
     close(fds[1]);
     size_t len = 0;
     for (ssize_t n; (n = read(fds[0], text + len, sizeof(text) - 1 - len)) > 0;)
         len += (size_t)n;
     close(fds[0]);
+    text[len] = '\0';
+    return text;
+}
+
+START_TEST(logs_the_flags)
+{
+    const char *args[] = {"--on", "--name=a\"b", "--skip-headers", NULL};
+    struct vpa_error err;
+
+    ck_assert_int_eq(parse(&err, args), 0);
+    const char *text = log_of(&flags, 2);
     ck_assert(vpa_str_starts_with(text, "FLAG: --add-dir-header=\"false\"\n"));
     ck_assert(strstr(text, "\nFLAG: --name=\"a\\\"b\"\n"));
     ck_assert(strstr(text, "\n\"Flag has no effect\" flag=\"on\" reason=\"nothing to switch\"\n"));
     ck_assert(!strstr(text, "flag=\"profiling\""));
+}
+END_TEST
+
+START_TEST(logs_no_secret)
+{
+    static const char *values[] = {"hush", ""};
+    static const struct vpa_flag secrets[] = {
+        {.name = "password", .kind = VPA_FLAG_KIND_STRING, .secret = true, .offset = 0},
+        {.name = "none", .kind = VPA_FLAG_KIND_STRING, .secret = true, .offset = sizeof(char *)},
+    };
+    const struct vpa_flags table = {secrets, VPA_COUNT(secrets), values};
+
+    ck_assert_str_eq(log_of(&table, 2), "FLAG: --none=\"\"\nFLAG: --password=\"***\"\n");
+    ck_assert_str_eq(log_of(&table, 1), "");
 }
 END_TEST
 
@@ -448,7 +472,7 @@ static const struct {
 } rates[] = {
     {50, 100, 0, 50, 100},       {50, 100.9, 0, 50, 100}, {50, 0.9, -1, 0, 0}, {50, -1, -1, 0, 0},
     {-1, 0, 0, -1, 0},           {0, 0, 0, 5, 10},        {0, 7, 0, 5, 7},     {0, -7, -1, 0, 0},
-    {1, 1e300, 0, 1, INT32_MAX}, {1, NAN, -1, 0, 0},
+    {1, 1e300, 0, 1, INT32_MAX}, {1, NAN, -1, 0, 0}, {1, -1e300, -1, 0, 0},
 };
 
 START_TEST(reads_rates)
@@ -518,6 +542,7 @@ int main(void)
     tcase_add_test(tc, aligns_the_usage_page);
     tcase_add_test(tc, prints_markdown);
     tcase_add_test(tc, logs_the_flags);
+    tcase_add_test(tc, logs_no_secret);
     tcase_add_test(tc, applies_the_logging_flags);
     tcase_add_test(tc, checks_namespaces);
     tcase_add_loop_test(tc, reads_rates, 0, VPA_COUNT(rates));

@@ -76,6 +76,7 @@ static const struct {
      "{\"a\":{\"items\":[{}]}}|{\"b\":\"]\"}|",
      "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\",\"items\":[{\"no\":1}]},"
      "\"items\":[],\"z\":5}"},
+    {VPA_STREAM_LIST, "{\"kinds\":[1],\"items\":[{}]}", "{}|", "{\"kinds\":[1],\"items\":[]}"},
     {VPA_STREAM_LIST, "{\"itemsx\":[1],\"\\u0069tems\":[2],\"items\":[{}]}", "{}|",
      "{\"itemsx\":[1],\"\\u0069tems\":[2],\"items\":[]}"},
     {VPA_STREAM_LIST, "{\"items\":{\"a\":[]},\"w\":null}", "", "{\"items\":{\"a\":[]},\"w\":null}"},
@@ -104,6 +105,7 @@ static const struct {
     {VPA_STREAM_VALUES, "[]", VPA_INVALID, "'[' where an object was expected"},
     {VPA_STREAM_VALUES, "{} 1", VPA_INVALID, "'1' where an object was expected"},
     {VPA_STREAM_VALUES, "{}\x01", VPA_INVALID, "byte 0x01 where an object was expected"},
+    {VPA_STREAM_VALUES, "{}\xc3", VPA_INVALID, "byte 0xc3 where an object was expected"},
     {VPA_STREAM_VALUES, "{\"a\":1", VPA_INVALID, "the text ends too early"},
     {VPA_STREAM_VALUES, "{\"a", VPA_INVALID, "the text ends too early"},
     {VPA_STREAM_LIST, "", VPA_INVALID, "the text ends too early"},

@@ -30,6 +30,8 @@ static const struct {
     {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
     {"\xf5\x80", "\"\\ufffd\\ufffd\""},
     {"\xe2\x82", "\"\\ufffd\\ufffd\""},
+    {"\xe2\x82\x7f", "\"\\ufffd\\ufffd\x7f\""},
+    {"\xe2\x82\xc0", "\"\\ufffd\\ufffd\\ufffd\""},
     {"\xe2\x82z", "\"\\ufffd\\ufffdz\""},
     {"\xc3z", "\"\\ufffdz\""},
 };

@@ -132,6 +132,8 @@ static const struct {
     {"x in (b,a,b),a=1,x=5,!y,z", "a=1,x=5,x in (a,b),!y,z", NULL},
     {"x notin (b)", "x notin (b)", NULL},
     {"a!=b", NULL, SCALE_ERROR "\"!=\" is not a valid label selector operator"},
+    {"x in (a,b,c,d,e,f)", "x in (a,b,c,d,e,f)", NULL},
+    {"a\r\n=\tb", "a=b", NULL},
     {"b,a>1", NULL, SCALE_ERROR "\"gt\" isn't supported in label selectors"},
     {"a<1", NULL, SCALE_ERROR "\"lt\" isn't supported in label selectors"},
     {"a in", NULL,

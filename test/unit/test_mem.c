@@ -98,6 +98,27 @@ START_TEST(absurd_sizes_abort)
 }
 END_TEST
 
+/* A request whose size cannot even be computed ends the program. */
+START_TEST(absurd_requests_abort)
+{
+    volatile size_t most = SIZE_MAX; /* so that the compiler does not see it */
+    struct vpa_arena arena = {0};
+
+    vpa_arena_alloc(&arena, _i == 0 ? most : most - 32);
+}
+END_TEST
+
+START_TEST(nothing_is_something)
+{
+    void *a = vpa_xmalloc(0), *b = vpa_xcalloc(0, 8), *c = vpa_xcalloc(8, 0);
+
+    ck_assert(a != NULL && b != NULL && c != NULL);
+    free(a);
+    free(b);
+    free(c);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mem");
@@ -109,6 +130,8 @@ int main(void)
     tcase_add_test(tc, steal_moves_ownership);
     tcase_add_test(tc, grow_doubles);
     tcase_add_test_raise_signal(tc, absurd_sizes_abort, 6);
+    tcase_add_loop_test_raise_signal(tc, absurd_requests_abort, 6, 0, 2);
+    tcase_add_test(tc, nothing_is_something);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

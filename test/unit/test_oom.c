@@ -196,6 +196,10 @@ static const struct {
      NOTES("app", "1Gi", "memory") "\"reason\":\"Evicted\",\"involvedObject\":{\"kind\":\"Node\"}",
      0, NULL},
     {"no annotations", "\"annotations\":{}},\"reason\":\"Evicted\"," POD, 0, NULL},
+    {"containers missing",
+     "\"annotations\":{\"offending_containers_usage\":\"1Gi\",\"starved_resource\":\"memory\"}},"
+     "\"reason\":\"Evicted\"," POD,
+     0, NULL},
     {"no quantity", NOTES("app,b", "much,2Gi", "memory,memory") "\"reason\":\"Evicted\"," POD, 1,
      "eviction of pod ns/p: usage of container app: quantities must match the regular expression "
      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},

@@ -202,6 +202,26 @@ START_TEST(patches)
 }
 END_TEST
 
+START_TEST(nobody_need_hear_of_an_unusable_boost)
+{
+    vpa_auto_arena arena = {0};
+    const struct patch_row row = {.spec = "'startupBoost':{'cpu':{'type':'Percent'}}"};
+    struct vpa_object vpa = the_vpa(&arena, &row);
+    struct vpa_pod pod = fixture_pod(&arena, "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{"
+                                             "'containers':[{'name':'app','resources':{'requests':{"
+                                             "'cpu':'1'}}}]}}");
+    const struct vpa_namespace_limits limits = {0};
+    const struct vpa_pod_patch_options options = {.startup_boost = true};
+    struct vpa_buf out;
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 1 << 16);
+    ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), 0);
+    ck_assert_str_eq(summary(&arena, &out), "A={}|A/vpaObservedContainers=app");
+    vpa_buf_release(&out);
+}
+END_TEST
+
 START_TEST(failure_leaves_nothing)
 {
     vpa_auto_arena arena = {0};
@@ -231,6 +251,7 @@ int main(void)
 
     tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
     tcase_add_test(tc, failure_leaves_nothing);
+    tcase_add_test(tc, nobody_need_hear_of_an_unusable_boost);
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
 }

@@ -34,6 +34,8 @@ static const struct type_row {
     {"time", "{'metadata':{'creationTimestamp':'2026-01-01T00:00:00Z'}}", NULL},
     {"not a time", "{'metadata':{'creationTimestamp':5}}",
      "metadata: creationTimestamp: expected time, found number"},
+    {"empty time", "{'metadata':{'creationTimestamp':''}}",
+     "metadata: creationTimestamp: parsing time \"\": not an RFC 3339 time"},
     {"integers in a list", "{'spec':{'securityContext':{'supplementalGroups':[1,'x']}}}",
      "spec: securityContext: supplementalGroups: [1]: expected 64-bit integer, found string"},
     {"texts in a list", "{'spec':{'containers':[{'args':['a',null,7]}]}}",

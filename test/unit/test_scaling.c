@@ -19,6 +19,8 @@ static const struct limit_row {
     {"request equals limit", "cpu", "1", "1", "10", NULL, "10", NULL},
     {"rounded down", "cpu", "2", "1.50", "1", NULL, "1333m", NULL},
     {"cpu beyond int64", "cpu", "10G", "1m", "10G", NULL, "9223372036854775807m", "capping limit"},
+    {"cpu below int64", "cpu", "10G", "1m", "-10G", NULL, "9223372036854775807m", "capping limit"},
+    {"the least cpu is compared exactly", "cpu", "-10P", "-20P", "10", NULL, "10", NULL},
     {"memory rounded down", "memory", "200", "150", "100", NULL, "133", NULL},
     {"memory beyond int64", "memory", "10G", "1m", "10G", NULL, "9223372036854775807",
      "capping limit"},

@@ -25,6 +25,8 @@ static const struct {
     {"", 0, 0},
     {"-", 0, 0},
     {"--1", 0, 0},
+    {"-/", 0, 0},
+    {"-a", 0, 0},
     {"+1", 0, 0},
     {" 1", 0, 0},
     {"1 ", 0, 0},
@@ -62,6 +64,14 @@ static const struct {
     {"\xef\xbb\xbf", "\"\\ufeff\""},
     {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},
     {"\xf3\xa0\x80\x81", "\"\\U000e0001\""},
+    {"\xf4\x90\x80\x80", "\"\\xf4\\x90\\x80\\x80\""},
+    {"\xc2\xad\xc2\xa1", "\"\\u00ad\xc2\xa1\""},
+    {"\xe2\x80\x80\xe2\x80\x90", "\"\\u2000\xe2\x80\x90\""},
+    {"\xe2\x81\x9f\xe2\x81\xb0", "\"\\u205f\xe2\x81\xb0\""},
+    {"\xe1\x9a\x80\xe3\x80\x80", "\"\\u1680\\u3000\""},
+    {"\xef\xbf\xb9\xef\xbf\xbd", "\"\\ufff9\xef\xbf\xbd\""},
+    {"\xee\x80\x80\xef\xa4\x80", "\"\\ue000\xef\xa4\x80\""},
+    {"\xef\xbf\xbe\xef\xbf\xbf", "\"\\ufffe\\uffff\""},
 };
 
 START_TEST(quotes_as_go)

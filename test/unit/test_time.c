@@ -190,6 +190,7 @@ static const struct {
     {"3000000h", "time: invalid duration \"3000000h\""},
     {"2562047h48m", "time: invalid duration \"2562047h48m\""},
     {"2562047.99h", "time: invalid duration \"2562047.99h\""},
+    {"1\x7f", "time: unknown unit \"\x7f\" in duration \"1\x7f\""},
     {"1\"\\\n\xff",
      "time: unknown unit \"\\\"\\\\\\x0a\\xff\" in duration \"1\\\"\\\\\\x0a\\xff\""},
 };

@@ -111,6 +111,19 @@ START_TEST(splits_documents)
 }
 END_TEST
 
+START_TEST(splits_many_documents)
+{
+    const char *text = "a\n---\nb\n---\nc\n---\nd\n---\ne\n";
+    const struct vpa_json *const *all;
+    struct vpa_error err;
+    size_t count;
+
+    ck_assert_int_eq(vpa_yaml_parse_all(&arena, text, strlen(text), &all, &count, &err), 0);
+    ck_assert_uint_eq(count, 5);
+    ck_assert_str_eq(text_of(all[4]), "\"e\"");
+}
+END_TEST
+
 START_TEST(bounds_depth)
 {
     enum { DEPTH = VPA_JSON_DEPTH_MAX + 1 };
@@ -143,6 +156,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, reads, 0, VPA_COUNT(good));
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
     tcase_add_test(tc, splits_documents);
+    tcase_add_test(tc, splits_many_documents);
     tcase_add_test(tc, bounds_depth);
     tcase_add_test(tc, bounds_length);
 }
