@@ -55,6 +55,12 @@ static const struct boost_row {
     {"saturated sum below", "{'requests':{'cpu':'-9000000000000000'}}", NULL,
      "{'type':'Quantity','quantity':'-9000000000000000'}", REQUESTS_AND_LIMITS, NULL, "cpu=-9P",
      "-"},
+    {"a cap of zero is none", "{'requests':{'cpu':'1'}}", NULL, "{'type':'Factor','factor':2}",
+     REQUESTS_AND_LIMITS, "0", "cpu=2", "-"},
+    {"a cap above", "{'requests':{'cpu':'1'}}", NULL, "{'type':'Factor','factor':2}",
+     REQUESTS_AND_LIMITS, "4", "cpu=2", "-"},
+    {"a recommendation of zero is no base", "{'requests':{'cpu':'1'}}", "{'cpu':'0'}",
+     "{'type':'Factor','factor':2}", REQUESTS_AND_LIMITS, NULL, "cpu=2", "-"},
     {"other resources are left alone", "{'requests':{'cpu':'1','memory':'1Gi'}}",
      "{'cpu':'1','memory':'2Gi'}", "{'type':'Factor','factor':2}", REQUESTS_AND_LIMITS, NULL,
      "cpu=2 memory=2Gi", "-"},
@@ -132,6 +138,12 @@ START_TEST(which_boost)
     ck_assert_int_eq(vpa_boost_duration_seconds(&vpa, "offOwn"), 7);
     struct vpa_object none = vpa_with(&arena, "'startupBoost':{}");
     ck_assert_int_eq(vpa_boost_duration_seconds(&none, "c"), 0);
+    struct vpa_object bare = vpa_with(
+        &arena, "'resourcePolicy':{'containerPolicies':[{'containerName':'c','mode':'Auto'}]}");
+    ck_assert_ptr_null(vpa_boost_find(&bare, "c"));
+    struct vpa_object empty = vpa_with(
+        &arena, "'resourcePolicy':{'containerPolicies':[{'containerName':'c','startupBoost':{}}]}");
+    ck_assert_int_eq(vpa_boost_duration_seconds(&empty, "c"), 0);
 }
 END_TEST
 
@@ -219,6 +231,8 @@ START_TEST(expiry)
     ck_assert(vpa_boost_expired(&ready, &timed, "c", vpa_time_add(start, VPA_MINUTE + 1)));
     ck_assert(vpa_boost_expired(&ready, &untimed, "c", start));
     ck_assert(!vpa_boost_expired(&waiting, &untimed, "c", start));
+    struct vpa_pod fresh = fixture_pod(&arena, "{'metadata':{'name':'p'}}");
+    ck_assert(!vpa_boost_expired(&fresh, &untimed, "c", start));
 }
 END_TEST
 

@@ -64,6 +64,41 @@ static const struct plan_row {
          REC("c", "{'cpu':'2'}")),
      ONE("{'requests':{'cpu':'1'},'limits':{'cpu':'4'}}"), "", "cpu=2", "cpu=8",
      "memory: limit NOT set since originalLimit is nil or 0"},
+    {"entries of other containers are dropped",
+     VPA("", REC("gone", "{'cpu':'9'}") "," REC("c", "{'cpu':'2'}")), ONE("{}"), "", "cpu=2", "-",
+     ""},
+    {"other resources know no LimitRange", VPA("", REC("c", "{'nvidia.com/gpu':'4'}")), ONE("{}"),
+     "{'type':'Container','max':{'nvidia.com/gpu':'1'},'min':{'cpu':'1'}}", "nvidia.com/gpu=4", "-",
+     ""},
+    {"every stage speaks",
+     VPA(POLICY("{'containerName':'c','minAllowed':{'cpu':'3','memory':'3Gi'},'maxAllowed':{'cpu':"
+                "'2','memory':'2Gi'}}"),
+         REC("c", "{'cpu':'1m','memory':'1'}")),
+     ONE("{'requests':{'cpu':'1','memory':'1Gi'},'limits':{'cpu':'1','memory':'1Gi'}}"),
+     "{'type':'Container','min':{'cpu':'2','memory':'2Gi'},'max':{'cpu':'1','memory':'1Gi'}}",
+     "cpu=2 memory=2Gi", "cpu=2 memory=2Gi",
+     "cpu capped to fit Min in container LimitRange; cpu capped to fit Max in container "
+     "LimitRange; "
+     "memory capped to fit Min in container LimitRange; memory capped to fit Max in container "
+     "LimitRange; cpu capped to minAllowed; cpu capped to maxAllowed; memory capped to minAllowed; "
+     "memory capped to maxAllowed"},
+    {"of repeated entries the last one's phrases count",
+     VPA(POLICY("{'containerName':'c','maxAllowed':{'cpu':'2','memory':'1Gi'}}"),
+         REC("c", "{'cpu':'3'}") "," REC("c", "{'memory':'3Gi'}")),
+     ONE("{}"), "", "cpu=2", "-", "memory capped to maxAllowed"},
+    {"containers of one name share phrases", VPA("", REC("c", "{'cpu':'2'}")),
+     POD("{'name':'c','resources':{'requests':{'cpu':'1'},'limits':{'cpu':'1'}}},{'name':'c'}"), "",
+     "cpu=2", "cpu=2",
+     "memory: limit NOT set since originalLimit is nil or 0; memory: limit NOT set since "
+     "originalLimit is nil or 0"},
+    {"limits beyond 64 bits of thousandths are compared exactly",
+     VPA(POLICY("{'containerName':'c','controlledValues':'RequestsOnly'}"),
+         REC("c", "{'memory':'20Pi'}")),
+     ONE("{'requests':{'memory':'1'},'limits':{'memory':'10Pi'}}"), "", "memory=10Pi", "-",
+     "memory capped to container limit"},
+    {"a Pod minimum that only the limits miss", VPA("", REC("c", "{'cpu':'2'}")),
+     ONE("{'requests':{'cpu':'2'},'limits':{'cpu':'1'}}"), "{'type':'Pod','min':{'cpu':'1500m'}}",
+     "cpu=3", "cpu=1500m", "memory: limit NOT set since originalLimit is nil or 0"},
     {"memory that the Pod LimitRange makes negative is 0",
      VPA("", REC("c", "{'memory':'0'}") "," REC("d", "{'memory':'2Gi'}")),
      POD("{'name':'c','resources':{'requests':{'memory':'1Gi'},'limits':{'memory':'1Gi'}}},{'name':"
@@ -229,6 +264,16 @@ START_TEST(limit_ranges_fold)
 }
 END_TEST
 
+START_TEST(no_limit_ranges)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_namespace_limits got;
+
+    vpa_namespace_limits_fold(&arena, NULL, 0, &got);
+    ck_assert(!got.container.present && !got.pod.present && !got.error);
+}
+END_TEST
+
 START_TEST(the_recommender_caps_by_policy_and_global_maximum)
 {
     vpa_auto_arena arena = {0};
@@ -268,6 +313,7 @@ int main(void)
     tcase_add_test(tc, absent_and_empty_results);
     tcase_add_test(tc, unknown_limit_ranges_are_an_error);
     tcase_add_test(tc, limit_ranges_fold);
+    tcase_add_test(tc, no_limit_ranges);
     tcase_add_test(tc, the_recommender_caps_by_policy_and_global_maximum);
     suite_add_tcase(suite, tc);
     return fixture_run(suite);

@@ -55,6 +55,30 @@ static const struct patch_row {
      "0: memory: limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
      "A/vpaObservedContainers=app"},
     {"no containers", "", NULL, "", "", false, NULL, true, "A/vpaObservedContainers="},
+    {"two containers are told apart",
+     "{'name':'a'},{'name':'b','resources':{'limits':{'cpu':'1'}}}",
+     "{'containerName':'a','target':{'cpu':'1'}},{'containerName':'b','target':{'cpu':'2'}}", "",
+     "", false, NULL, true,
+     "0={}|0/requests={}|0/requests/cpu=1|1/requests={}|1/requests/cpu=2|1/limits/cpu=2|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request; container 1: memory: "
+     "limit NOT set since originalLimit is nil or 0, cpu request, cpu limit|"
+     "A/vpaObservedContainers=a, b"},
+    {"of one name the second is boosted on top of the first",
+     "{'name':'other'},{'name':'a','resources':{'requests':{'cpu':'1'}}},"
+     "{'name':'a','resources':{'requests':{'cpu':'1'}}}",
+     "{'containerName':'a','target':{'cpu':'1'}}",
+     "'startupBoost':{'cpu':{'type':'Factor','factor':2}}", "", true, NULL, true,
+     "A/vpaCpuStartupBoost~1other={\\\"requests\\\":{},\\\"limits\\\":{}}|0={}|0/requests={}|"
+     "0/requests/cpu=0|A/vpaCpuStartupBoost~1a={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},"
+     "\\\"limits\\\":{}}|1/requests/cpu=2|A/vpaCpuStartupBoost~1a={\\\"requests\\\":{\\\"cpu\\\":"
+     "\\\"1\\\"},\\\"limits\\\":{}}|2/requests/cpu=4|A/vpaUpdates=Pod resources updated by web: "
+     "container 0: cpu request; container 1: cpu request; container 2: cpu request|"
+     "A/vpaObservedContainers=other, a, a"},
+    {"a policy without mode", "{'name':'app','resources':{'requests':{'cpu':'1'}}}",
+     "{'containerName':'app','target':{'cpu':'2'}}",
+     "'resourcePolicy':{'containerPolicies':[{'containerName':'app'}]}", "", true, NULL, true,
+     "0/requests/cpu=2|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
+     "A/vpaObservedContainers=app"},
     {"B1 factor at the VPA",
      "{'name':'app','resources':{'requests':{'cpu':'50m'},'limits':{'cpu':'100m'}}}",
      "{'containerName':'app','target':{'cpu':'100m'}}",

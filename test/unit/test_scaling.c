@@ -25,6 +25,8 @@ static const struct limit_row {
     {"memory beyond int64", "memory", "10G", "1m", "10G", NULL, "9223372036854775807",
      "capping limit"},
     {"binary format is kept", "memory", "250Mi", "100Mi", "262144k", NULL, "625Mi", NULL},
+    {"memory far below zero, equal", "memory", "-10Pi", "-10Pi", "5", NULL, "5", NULL},
+    {"memory far below zero, not equal", "memory", "-20Pi", "-10Pi", "5Pi", NULL, "10Pi", NULL},
     {"memory beyond milli range is compared exactly", "memory", "20Pi", "10Pi", "5Pi", NULL, "10Pi",
      NULL},
 };
@@ -85,6 +87,9 @@ static const struct scale_row {
     {"negative quotients are floored", "cpu", "-1", "3", "1", VPA_SCALE_NONE, "-334m",
      VPA_SCALE_OK},
     {"negative base", "cpu", "1", "-3", "1", VPA_SCALE_NONE, "-333m", VPA_SCALE_OK},
+    {"negative by negative", "cpu", "-7", "-3", "1", VPA_SCALE_NONE, "2334m", VPA_SCALE_OK},
+    {"far below zero", "memory", "-4Ei", "1", "4Ei", VPA_SCALE_NONE, "9223372036854775807",
+     VPA_SCALE_CAPPED},
     {"zero base", "memory", "5", "0", "1", VPA_SCALE_NONE, "5", VPA_SCALE_ZERO_BASE},
     {"saturated", "memory", "4Ei", "1", "4Ei", VPA_SCALE_NONE, "9223372036854775807",
      VPA_SCALE_CAPPED},
