@@ -160,6 +160,107 @@ START_TEST(parses_scale_selectors)
 }
 END_TEST
 
+/* Keys and values by the rules of upstream's validation; what is said names the part at fault. */
+static const struct {
+    const char *key;
+    const char *reason; /* part of it; NULL: fine */
+} label_keys[] = {
+    {"a", NULL},
+    {"A_b-c.9", NULL},
+    {"example.com/a", NULL},
+    {"a-b.c1/x", NULL},
+    {"", "name part must be non-empty; name part name part must consist"},
+    {"-a", "name part must consist"},
+    {"a-", "name part must consist"},
+    {"a b", "name part must consist"},
+    {"a/b/c", "must consist of alphanumeric characters"},
+    {"/a", "prefix part must be non-empty"},
+    {"a/", "name part must be non-empty"},
+    {"A.com/a", "prefix part"},
+    {"a..b/c", "prefix part"},
+    {".a/c", "prefix part"},
+    {"a./c", "prefix part"},
+    {"-a/c", "prefix part"},
+    {"a-/c", "prefix part"},
+    {"a-.b/c", "prefix part"},
+    {"a.-b/c", "prefix part"},
+    {"a_b/c", "prefix part"},
+    {"a{/c", "prefix part"},
+    {"a:/c", "prefix part"},
+    {"0123456789012345678901234567890123456789012345678901234567890123",
+     "name part must be no more than 63 bytes"},
+    {"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456"
+     "789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012"
+     "34567890123456789012345678901234567890123456789012345678901234567890123456789/a",
+     "prefix part must be no more than 253 bytes"},
+};
+
+START_TEST(checks_keys)
+{
+    const char *text = vpa_arena_printf(
+        &arena, "{\"matchExpressions\":[{\"key\":\"%s\",\"operator\":\"Exists\"}]}",
+        label_keys[_i].key);
+    struct vpa_selector selector;
+    struct vpa_error err;
+    int result = vpa_selector_decode(&arena, json_of(text), &selector, &err);
+
+    ck_assert_msg((result == 0) == (label_keys[_i].reason == NULL), "%s: %s", label_keys[_i].key,
+                  err.text);
+    if (label_keys[_i].reason && label_keys[_i].key[0])
+        ck_assert_msg(strstr(err.text, label_keys[_i].reason) != NULL, "%s", err.text);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *error; /* part of it; NULL: fine */
+} grammar[] = {
+    {"", NULL},
+    {"a", NULL},
+    {"!a", NULL},
+    {"a,!b,c=d,e!=f,g==h,i in (j,k),l notin (m)", NULL},
+    {"a=", NULL},
+    {"a=,b", NULL},
+    {"a in ()", NULL},
+    {"a in (,)", NULL},
+    {"a in (b,,c)", NULL},
+    {"a in (b,)", NULL},
+    {"a in (,b)", NULL},
+    {"a>1,b<2", NULL},
+    {"=", "found '=', expected: !, identifier, or 'end of string'"},
+    {"!", "found '', expected: identifier"},
+    {"!=a", "expected: !, identifier, or 'end of string'"},
+    {"a b", "found 'b', expected: in, notin, =, ==, !=, gt, lt"},
+    {"a=b c", "found 'c', expected: ',' or 'end of string'"},
+    {"a=b,", "found '', expected: identifier after ','"},
+    {"a=b,=", "found '=', expected: identifier after ','"},
+    {"a==(", "found '(', expected: identifier"},
+    {"a in b", "found 'b' expected: '('"},
+    {"a in (=", "found '=', expected: ',', ')' or identifier"},
+    {"a in (b=", "found '=', expected: ',' or ')'"},
+    {"a in (b,=", "found '=', expected: ',', or identifier"},
+    {"a in (b", "found '', expected: ',' or ')'"},
+    {"-a=b", "name part must consist"},
+    {"a=-b", "a valid label must be"},
+    {"a>b", "for 'Gt', 'Lt' operators, the value must be an integer"},
+    {"a<", "for 'Gt', 'Lt' operators, the value must be an integer"},
+    {"a=0123456789012345678901234567890123456789012345678901234567890123",
+     "must be no more than 63 bytes"},
+};
+
+START_TEST(parses_selector_texts)
+{
+    struct vpa_selector selector;
+    struct vpa_error err;
+    int result = vpa_selector_parse(&arena, grammar[_i].text, &selector, &err);
+
+    ck_assert_msg((result == 0) == (grammar[_i].error == NULL), "%s: %s", grammar[_i].text, err.text);
+    if (grammar[_i].error)
+        ck_assert_msg(strstr(err.text, grammar[_i].error) != NULL, "%s: %s", grammar[_i].text,
+                      err.text);
+}
+END_TEST
+
 START_TEST(matches_numbers)
 {
     struct vpa_selector selector;
@@ -209,6 +310,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, makes_keys);
     tcase_add_loop_test(tc, refuses_structured, 0, VPA_COUNT(bad_structured));
     tcase_add_loop_test(tc, parses_scale_selectors, 0, VPA_COUNT(scales));
+    tcase_add_loop_test(tc, checks_keys, 0, VPA_COUNT(label_keys));
+    tcase_add_loop_test(tc, parses_selector_texts, 0, VPA_COUNT(grammar));
     tcase_add_test(tc, matches_numbers);
     tcase_add_test(tc, copies_selectors);
 }

@@ -119,6 +119,17 @@ static const struct patch_row {
      "\\\"limits\\\":{}}|0/requests/cpu=200m|"
      "A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
      "A/vpaObservedContainers=app"},
+    {"containers of one name share their requests",
+     "{'name':'app','resources':{'requests':{'cpu':'1'}}},{'name':'b','resources':{'requests':{'cpu':"
+     "'1'}}},{'name':'app','resources':{'requests':{'cpu':'1'}}}",
+     "{'containerName':'app','target':{'cpu':'1'}}",
+     "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Auto','startupBoost':{"
+     "'cpu':{'type':'Factor','factor':2}}},{'containerName':'b','mode':'Off'}]}",
+     "", true, NULL, true,
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{}}|0/requests/cpu=2|"
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{}}|2/requests/cpu=4|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request; container 2: cpu request|"
+     "A/vpaObservedContainers=app, b, app"},
     {"S2 an unusable boost is none", "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
      "{'containerName':'app','target':{'cpu':'1'}}", "'startupBoost':{}", "", true, NULL, true,
      "0/requests/cpu=1|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"

@@ -83,6 +83,122 @@ START_TEST(an_old_interval_unlocks)
 }
 END_TEST
 
+/* Every rule, kept and broken: members of the spec beside the target, the old object's, what is found. */
+#define POLICY(text) "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"a\"" text "}]}"
+#define UPDATE(text) "\"updatePolicy\":{" text "}"
+#define BOOST(text) "\"startupBoost\":{\"cpu\":{" text "}}"
+#define OFF_BOOST                                                                                  \
+    "Forbidden: in order to use startupBoost, you must enable feature gate CPUStartupBoost in the " \
+    "admission-controller args"
+#define OFF_IN_PLACE                                                                               \
+    "Forbidden: in order to use UpdateMode InPlace, you must enable feature gate InPlace in the "   \
+    "admission-controller args"
+#define OFF_PER_VPA "Forbidden: not supported when feature flag PerVPAConfig is disabled"
+
+static const struct {
+    const char *name, *spec, *old;
+    bool gates;
+    const char *findings;
+} rules[] = {
+    {"modes", UPDATE("\"updateMode\":\"Initial\""), NULL, false, ""},
+    {"mode missing", UPDATE(""), NULL, true,
+     "spec.updatePolicy.updateMode: Required value: updateMode is required if UpdatePolicy is used"},
+    {"mode unknown", UPDATE("\"updateMode\":\"auto\""), NULL, true,
+     "spec.updatePolicy.updateMode: Unsupported value: \"auto\": supported values: \"InPlace\", "
+     "\"InPlaceOrRecreate\", \"Initial\", \"Off\", \"Recreate\""},
+    {"mode InPlace", UPDATE("\"updateMode\":\"InPlace\""), NULL, true, ""},
+    {"mode InPlace without the gate", UPDATE("\"updateMode\":\"InPlace\""),
+     UPDATE("\"updateMode\":\"Off\""), false, "spec.updatePolicy.updateMode: " OFF_IN_PLACE},
+    {"mode InPlace as before", UPDATE("\"updateMode\":\"InPlace\""),
+     UPDATE("\"updateMode\":\"InPlace\""), false, ""},
+    {"replicas", UPDATE("\"updateMode\":\"Off\",\"minReplicas\":1"), NULL, false, ""},
+    {"no replicas", UPDATE("\"updateMode\":\"Off\",\"minReplicas\":0"), NULL, false,
+     "spec.updatePolicy.minReplicas: Invalid value: 0: minReplicas has to be positive"},
+    {"OOM time", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":1"), NULL, true, ""},
+    {"OOM time of nothing", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":0"), NULL, true,
+     "spec.updatePolicy.evictAfterOOMSeconds: Invalid value: 0: must be greater than or equal to 1"},
+    {"OOM time without the gate", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":9"),
+     NULL, false, "spec.updatePolicy.evictAfterOOMSeconds: " OFF_PER_VPA},
+    {"OOM time as before", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":9"),
+     UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":8"), false, ""},
+    {"boost", BOOST("\"type\":\"Factor\",\"factor\":1"), NULL, true, ""},
+    {"boost without the gate", BOOST("\"type\":\"Factor\",\"factor\":1"), NULL, false,
+     "spec.startupBoost: " OFF_BOOST},
+    {"boost as before", BOOST("\"type\":\"Factor\",\"factor\":1"),
+     BOOST("\"type\":\"Factor\",\"factor\":3"), false, ""},
+    {"boost where a container had one", BOOST("\"type\":\"Factor\",\"factor\":1"),
+     POLICY("," BOOST("\"type\":\"Factor\",\"factor\":3")), false, ""},
+    {"empty boost", "\"startupBoost\":{}", NULL, true, ""},
+    {"boost without type", BOOST("\"factor\":1"), NULL, true,
+     "spec.startupBoost.cpu.type: Required value: must be either Factor or Quantity"},
+    {"boost of unknown type", BOOST("\"type\":\"Percent\""), NULL, true,
+     "spec.startupBoost.cpu.type: Unsupported value: \"Percent\": supported values: \"Factor\", "
+     "\"Quantity\""},
+    {"factor missing", BOOST("\"type\":\"Factor\""), NULL, true,
+     "spec.startupBoost.cpu.factor: Required value: required when type is Factor"},
+    {"factor below one", BOOST("\"type\":\"Factor\",\"factor\":0"), NULL, true,
+     "spec.startupBoost.cpu.factor: Invalid value: 0: must be >= 1 for type Factor"},
+    {"boost by quantity", BOOST("\"type\":\"Quantity\",\"quantity\":\"5m\""), NULL, true, ""},
+    {"quantity missing", BOOST("\"type\":\"Quantity\""), NULL, true,
+     "spec.startupBoost.cpu.quantity: Required value: required when type is Quantity"},
+    {"quantity too fine", BOOST("\"type\":\"Quantity\",\"quantity\":\"5u\""), NULL, true,
+     "spec.startupBoost.cpu.quantity: Invalid value: \"5u\": must be a whole number of milli CPUs"},
+    {"bounds", POLICY(",\"minAllowed\":{\"cpu\":\"1\",\"memory\":\"1\",\"x\":\"1m\"},"
+                      "\"maxAllowed\":{\"cpu\":\"1\",\"memory\":\"2\"}"),
+     NULL, false, ""},
+    {"bounds too fine", POLICY(",\"minAllowed\":{\"cpu\":\"1u\"},\"maxAllowed\":{\"memory\":\"1m\"}"),
+     NULL, false,
+     P0 ".minAllowed[cpu]: Invalid value: \"1u\": must be a whole number of milli CPUs\n" P0
+        ".maxAllowed[memory]: Invalid value: \"1m\": must be a whole number of bytes"},
+    {"bounds crossed", POLICY(",\"minAllowed\":{\"cpu\":\"2\"},\"maxAllowed\":{\"cpu\":\"1\"}"),
+     NULL, false,
+     P0 ".maxAllowed[cpu]: Invalid value: \"1\": max resource for cpu is lower than min of \"2\""},
+    {"mode of a container", POLICY(",\"mode\":\"Auto\""), NULL, false, ""},
+    {"container off", POLICY(",\"mode\":\"Off\",\"controlledValues\":\"RequestsOnly\""), NULL,
+     false, ""},
+    {"container off and controlled",
+     POLICY(",\"mode\":\"Off\",\"controlledValues\":\"RequestsAndLimits\""), NULL, false,
+     P0 ".controlledValues: Forbidden: controlledValues shouldn't be specified if container scaling "
+        "mode is off"},
+    {"unknown mode of a container", POLICY(",\"mode\":\"On\""), NULL, false,
+     P0 ".mode: Unsupported value: \"On\": supported values: \"Auto\", \"Off\""},
+    {"controlled resources", POLICY(",\"controlledResources\":[\"cpu\",\"memory\"]"), NULL, false, ""},
+    {"per VPA settings",
+     POLICY(",\"oomBumpUpRatio\":\"1\",\"oomMinBumpUp\":\"0\",\"memoryAggregationIntervalSeconds\":1,"
+            "\"memoryAggregationIntervalCount\":1"),
+     NULL, true, ""},
+    {"per VPA settings out of range",
+     POLICY(",\"oomBumpUpRatio\":\"999m\",\"oomMinBumpUp\":\"-1\","
+            "\"memoryAggregationIntervalSeconds\":0,\"memoryAggregationIntervalCount\":0"),
+     NULL, true,
+     P0 ".oomBumpUpRatio: Invalid value: 0.999: must be greater than or equal to 1.0\n" P0
+        ".oomMinBumpUp: Invalid value: -1: must be greater than or equal to 0\n" P0
+        ".memoryAggregationIntervalSeconds: Invalid value: 0: must be greater than or equal to 1\n" P0
+        ".memoryAggregationIntervalCount: Invalid value: 0: must be greater than or equal to 1"},
+    {"per VPA settings without the gate", POLICY(",\"oomBumpUpRatio\":\"1\",\"oomMinBumpUp\":\"0\""),
+     POLICY(""), false, P0 ".oomBumpUpRatio: " OFF_PER_VPA "\n" P0 ".oomMinBumpUp: " OFF_PER_VPA},
+    {"unlocked by an old ratio", POLICY(",\"oomMinBumpUp\":\"0\""),
+     POLICY(",\"oomBumpUpRatio\":\"1\""), false, ""},
+    {"unlocked by an old bump", POLICY(",\"oomMinBumpUp\":\"0\""), POLICY(",\"oomMinBumpUp\":\"1\""),
+     false, ""},
+    {"unlocked by an old interval", POLICY(",\"oomMinBumpUp\":\"0\""),
+     POLICY(",\"memoryAggregationIntervalSeconds\":5"), false, ""},
+    {"unlocked by an old count", POLICY(",\"oomMinBumpUp\":\"0\""),
+     POLICY(",\"memoryAggregationIntervalCount\":5"), false, ""},
+};
+
+START_TEST(rules_of_the_object)
+{
+    const struct vpa_validate_options options = {rules[_i].gates, rules[_i].gates, rules[_i].gates};
+    const char *object = vpa_arena_printf(&arena, "{\"spec\":{" TARGET ",%s}}", rules[_i].spec);
+    const char *old =
+        rules[_i].old ? vpa_arena_printf(&arena, "{\"spec\":{" TARGET ",%s}}", rules[_i].old) : NULL;
+    const char *found = findings_of(object, old, &options);
+
+    ck_assert_msg(strcmp(found, rules[_i].findings) == 0, "%s: %s", rules[_i].name, found);
+}
+END_TEST
+
 static const struct {
     const char *spec, *findings;
 } targets[] = {
@@ -167,6 +283,7 @@ static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, interval_texts, 0, VPA_COUNT(intervals));
     tcase_add_test(tc, an_old_interval_unlocks);
+    tcase_add_loop_test(tc, rules_of_the_object, 0, VPA_COUNT(rules));
     tcase_add_loop_test(tc, exactly_one_target, 0, VPA_COUNT(targets));
     tcase_add_test(tc, reviews);
     tcase_add_test(tc, many_findings);
