@@ -121,22 +121,134 @@ static int check_status(int status, struct vpa_error *err)
     return vpa_fail(err, VPA_INVALID, "bad_response: bad response code %d", status);
 }
 
-/* Finds data of the envelope. */
-static int parse_envelope(struct vpa_arena *arena, int status, const char *body, size_t len,
-                          const struct vpa_json **data, struct vpa_error *err)
+/* ---- the list in the text ---- */
+
+static const char *skip_space(const char *p, const char *end)
 {
-    const struct vpa_json *root;
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+        p++;
+    return p;
+}
+
+/* p stands on the first quote. */
+static const char *skip_string(const char *p, const char *end)
+{
+    for (p++; p < end && *p != '"'; p++)
+        if (*p == '\\')
+            p++;
+    return p < end ? p + 1 : end;
+}
+
+/* Behind the value that begins at p. */
+static const char *skip_value(const char *p, const char *end)
+{
+    size_t depth = 0;
+
+    while (p < end) {
+        char c = *p;
+
+        if (c == '"') {
+            p = skip_string(p, end);
+        } else if (c == '{' || c == '[') {
+            depth++;
+            p++;
+        } else if (c == '}' || c == ']') {
+            if (depth == 0)
+                return p;
+            depth--;
+            p++;
+        } else if (depth == 0 &&
+                   (c == ',' || c == ':' || c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
+            return p;
+        } else {
+            p++;
+            continue;
+        }
+        if (depth == 0)
+            return p;
+    }
+    return end;
+}
+
+/* Value of the last member of that name in the object that begins at p, or NULL. */
+static const char *find_member(const char *p, const char *end, const char *name)
+{
+    const char *found = NULL;
+    size_t name_len = strlen(name);
+
+    if (!p || p == end || *p != '{')
+        return NULL;
+    for (p = skip_space(p + 1, end); p < end && *p == '"';) {
+        const char *key = p + 1;
+        const char *key_end = skip_string(p, end);
+        const char *value = skip_space(key_end, end);
+
+        if (value == end || *value != ':')
+            return NULL;
+        value = skip_space(value + 1, end);
+        if ((size_t)(key_end - key) == name_len + 1 && memcmp(key, name, name_len) == 0)
+            found = value;
+        p = skip_space(skip_value(value, end), end);
+        if (p < end && *p == ',')
+            p = skip_space(p + 1, end);
+    }
+    return found && found < end ? found : NULL;
+}
+
+struct list_text { /* "[...]" of data.result */
+    const char *begin;
+    const char *end;
+};
+
+static bool find_list(const char *body, size_t len, struct list_text *out)
+{
+    const char *end = body + len;
+    const char *data = find_member(skip_space(body, end), end, "data");
+    const char *result = find_member(data, end, "result");
+
+    if (!result || *result != '[')
+        return false;
+    *out = (struct list_text){result, skip_value(result, end)};
+    return true;
+}
+
+/* ---- the envelope ---- */
+
+/* Longest text without a list. */
+#define ENVELOPE_MAX ((size_t)1 << 20)
+
+/* The document with an empty list in the place of the real one. */
+static int parse_without_list(struct vpa_arena *arena, const char *body, size_t len,
+                              const struct list_text *list, const struct vpa_json **root,
+                              struct vpa_error *err)
+{
+    vpa_auto_buf text = {0};
     struct vpa_error e;
 
-    if (status == 204)
-        return vpa_fail(err, VPA_INVALID, "no content");
-    if (vpa_json_parse(arena, body, len, &root, &e) < 0)
+    vpa_buf_init(&text, ENVELOPE_MAX);
+    if (list->begin) {
+        vpa_buf_append(&text, body, (size_t)(list->begin - body));
+        vpa_buf_puts(&text, "[]");
+        vpa_buf_append(&text, list->end, (size_t)(body + len - list->end));
+    } else {
+        vpa_buf_append(&text, body, len);
+    }
+    if (vpa_buf_failed(&text))
+        return vpa_fail(err, VPA_LIMIT,
+                        "bad_response: answer without a list of series is too long");
+    if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, root, &e) < 0)
         return vpa_fail(err, VPA_INVALID, "bad_response: %s", e.text);
-    if (!vpa_json_is_object(root))
+    if (!vpa_json_is_object(*root))
         return vpa_fail(err, VPA_INVALID, "bad_response: body is %s, not an object",
-                        vpa_json_type_name(root));
+                        vpa_json_type_name(*root));
+    return 0;
+}
 
+static int check_envelope(int status, const struct vpa_json *root, const struct vpa_json **data,
+                          struct vpa_error *err)
+{
     const char *word = vpa_or_empty(vpa_json_string(vpa_json_find(root, "status")));
+
     if (strcmp(word, "error") == 0)
         return vpa_fail(err, VPA_INVALID, "%s: %s",
                         vpa_or_empty(vpa_json_string(vpa_json_find(root, "errorType"))),
@@ -158,17 +270,26 @@ static const char *go_type_of(const char *result_type)
     return NULL;
 }
 
-/* The list of series, or NULL with err when the answer as a whole cannot be used. */
-static int find_result(struct vpa_arena *arena, enum prom_kind kind, int status, const char *body,
-                       size_t len, const struct vpa_json **result, struct vpa_error *err)
+/* Finds the list of series; -1 when the answer as a whole cannot be used. */
+static int open_answer(enum prom_kind kind, int status, const char *body, size_t len,
+                       struct list_text *list, struct vpa_error *err)
 {
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root = NULL;
     const struct vpa_json *data = NULL;
 
-    if (check_status(status, err) < 0 || parse_envelope(arena, status, body, len, &data, err) < 0)
+    if (check_status(status, err) < 0)
+        return vpa_wrap(err, "cannot get timeseries for %s", prom_kind_name(kind));
+    if (status == 204)
+        return vpa_fail(err, VPA_INVALID, "cannot get timeseries for %s: no content",
+                        prom_kind_name(kind));
+    *list = (struct list_text){0};
+    find_list(body, len, list);
+    if (parse_without_list(&arena, body, len, list, &root, err) < 0 ||
+        check_envelope(status, root, &data, err) < 0)
         return vpa_wrap(err, "cannot get timeseries for %s", prom_kind_name(kind));
 
     const char *type = vpa_or_empty(vpa_json_string(vpa_json_find(data, "resultType")));
-    *result = vpa_json_find(data, "result");
     if (go_type_of(type))
         return vpa_fail(err, VPA_INVALID, "expected query to return a matrix; got result type %s",
                         go_type_of(type));
@@ -176,30 +297,55 @@ static int find_result(struct vpa_arena *arena, enum prom_kind kind, int status,
         return vpa_fail(err, VPA_INVALID,
                         "cannot get timeseries for %s: unexpected value type \"%s\"",
                         prom_kind_name(kind), type);
-    if (!vpa_json_is_array(*result))
+    if (!list->begin)
         return vpa_fail(err, VPA_INVALID,
                         "cannot get timeseries for %s: result is %s, not an array",
-                        prom_kind_name(kind), vpa_json_type_name(*result));
+                        prom_kind_name(kind), vpa_json_type_name(vpa_json_find(data, "result")));
     return 0;
+}
+
+/* ---- the series ---- */
+
+static int take_series(struct vpa_arena *scratch, enum prom_kind kind, const char *text, size_t len,
+                       prom_series_fn on_series, void *ctx, struct vpa_error *err)
+{
+    const struct vpa_json *node = NULL;
+    struct prom_series series = {0};
+    struct vpa_error e;
+
+    if (vpa_json_parse(scratch, text, len, &node, &e) < 0)
+        return vpa_fail(err, VPA_INVALID, "cannot get timeseries for %s: bad_response: %s",
+                        prom_kind_name(kind), e.text);
+    if (parse_series(scratch, node, &series, err) < 0)
+        return vpa_wrap(err, "cannot get timeseries for %s", prom_kind_name(kind));
+    return on_series(ctx, &series, err);
 }
 
 int prom_parse_answer(enum prom_kind kind, int status, const char *body, size_t len,
                       prom_series_fn on_series, void *ctx, struct vpa_error *err)
 {
-    vpa_auto_arena arena = {0};
     vpa_auto_arena scratch = {0};
-    const struct vpa_json *result = NULL;
+    struct list_text list;
 
-    if (find_result(&arena, kind, status, body, len, &result, err) < 0)
+    if (open_answer(kind, status, body, len, &list, err) < 0)
         return -1;
-    vpa_json_foreach (node, result) {
-        struct prom_series series = {0};
+    const char *p = skip_space(list.begin + 1, list.end);
+    bool more = p < list.end && *p != ']';
+    while (more) {
+        const char *next = skip_value(p, list.end);
 
-        if (parse_series(&scratch, node, &series, err) < 0)
-            return vpa_wrap(err, "cannot get timeseries for %s", prom_kind_name(kind));
-        if (on_series(ctx, &series, err) < 0)
+        if (take_series(&scratch, kind, p, (size_t)(next - p), on_series, ctx, err) < 0)
             return -1;
         vpa_arena_clear(&scratch);
+        p = skip_space(next, list.end);
+        more = p < list.end && *p == ',';
+        if (more)
+            p = skip_space(p + 1, list.end);
     }
+    if (p + 1 != list.end || *p != ']')
+        return vpa_fail(
+            err, VPA_INVALID,
+            "cannot get timeseries for %s: bad_response: the list of series does not end",
+            prom_kind_name(kind));
     return 0;
 }
