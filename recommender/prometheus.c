@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/api/review.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
@@ -22,36 +23,6 @@
 #define ARGUMENTS_MAX 64
 
 /* ---- settings ---- */
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* Percent decoding; plus: "+" is a blank (query arguments). A bad escape is kept as it is. */
-static char *url_decode(const char *text, size_t len, bool plus)
-{
-    char *out = vpa_xmalloc(len + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '%' && i + 2 < len && hex_digit(text[i + 1]) >= 0 &&
-            hex_digit(text[i + 2]) >= 0) {
-            out[n++] = (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-            i += 2;
-        } else {
-            out[n++] = plus && text[i] == '+' ? ' ' : text[i];
-        }
-    }
-    out[n] = '\0';
-    return out;
-}
 
 /* Go's url.QueryEscape. */
 static void url_escape(struct vpa_buf *out, const char *text)
@@ -68,24 +39,6 @@ static void url_escape(struct vpa_buf *out, const char *text)
     }
 }
 
-static void base64(struct vpa_buf *out, const char *text, size_t len)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < len; i += 3) {
-        unsigned long v = (unsigned long)(unsigned char)text[i] << 16;
-
-        if (i + 1 < len)
-            v |= (unsigned long)(unsigned char)text[i + 1] << 8;
-        if (i + 2 < len)
-            v |= (unsigned char)text[i + 2];
-        vpa_buf_putc(out, digits[v >> 18 & 63]);
-        vpa_buf_putc(out, digits[v >> 12 & 63]);
-        vpa_buf_putc(out, i + 1 < len ? digits[v >> 6 & 63] : '=');
-        vpa_buf_putc(out, i + 2 < len ? digits[v & 63] : '=');
-    }
-}
-
 static char *basic_auth(const char *user, const char *password)
 {
     vpa_auto_free char *pair = vpa_xprintf("%s:%s", user, password);
@@ -93,7 +46,7 @@ static char *basic_auth(const char *user, const char *password)
 
     vpa_buf_init(&out, TEXT_MAX);
     vpa_buf_puts(&out, "Basic ");
-    base64(&out, pair, strlen(pair));
+    vpa_base64_encode(&out, pair, strlen(pair));
     return vpa_buf_take(&out);
 }
 
@@ -111,9 +64,9 @@ static char *authorization(const struct prom_options *o, const char *user_info, 
 
     const char *colon = memchr(user_info, ':', len);
     size_t user_len = colon ? (size_t)(colon - user_info) : len;
-    vpa_auto_free char *user = url_decode(user_info, user_len, false);
+    vpa_auto_free char *user = vpa_url_decode(user_info, user_len, false);
     vpa_auto_free char *password =
-        colon ? url_decode(colon + 1, len - user_len - 1, false) : vpa_xstrdup("");
+        colon ? vpa_url_decode(colon + 1, len - user_len - 1, false) : vpa_xstrdup("");
 
     return basic_auth(user, password);
 }
@@ -315,8 +268,8 @@ static void arguments_of_address(const char *query, struct argument_list *list)
 
         if (piece.len == 0 || memchr(piece.ptr, ';', piece.len))
             continue;
-        argument_add(list, url_decode(piece.ptr, name_len, true),
-                     equals ? url_decode(equals + 1, piece.len - name_len - 1, true)
+        argument_add(list, vpa_url_decode(piece.ptr, name_len, true),
+                     equals ? vpa_url_decode(equals + 1, piece.len - name_len - 1, true)
                             : vpa_xstrdup(""));
     }
 }

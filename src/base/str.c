@@ -171,6 +171,37 @@ void vpa_quote_go(struct vpa_buf *buf, const char *text)
     vpa_buf_putc(buf, '"');
 }
 
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+char *vpa_url_decode(const char *text, size_t len, bool plus)
+{
+    char *out = vpa_xmalloc(len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+
+        if (text[i] == '%' && low >= 0) {
+            out[n++] = (char)(high * 16 + low);
+            i += 2;
+        } else {
+            out[n++] = plus && text[i] == '+' ? ' ' : text[i];
+        }
+    }
+    out[n] = '\0';
+    return out;
+}
+
 static bool is_lower_alnum(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');

@@ -114,38 +114,6 @@ void vpa_process_stats_read(struct vpa_process_stats *stats)
 
 /* ---- answers ---- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* Percent-decodes a piece of a query into the arena. */
-static char *decode_piece(struct vpa_arena *arena, const char *piece, size_t len)
-{
-    char *out = vpa_arena_alloc(arena, len + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        int high = i + 2 < len ? hex_digit(piece[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(piece[i + 2]) : -1;
-
-        if (piece[i] == '%' && low >= 0) {
-            out[n++] = (char)(high * 16 + low);
-            i += 2;
-        } else {
-            out[n++] = piece[i] == '+' ? ' ' : piece[i];
-        }
-    }
-    out[n] = '\0';
-    return out;
-}
-
 /* The name[] parameters. */
 static size_t wanted_names(struct vpa_arena *arena, const char *query, const char *names[NAMES_MAX])
 {
@@ -154,10 +122,10 @@ static size_t wanted_names(struct vpa_arena *arena, const char *query, const cha
     size_t count = 0;
 
     while (count < NAMES_MAX && vpa_str_split(&rest, '&', &piece)) {
-        char *text = decode_piece(arena, piece.ptr, piece.len);
+        vpa_auto_free char *text = vpa_url_decode(piece.ptr, piece.len, true);
 
         if (vpa_str_starts_with(text, "name[]="))
-            names[count++] = text + strlen("name[]=");
+            names[count++] = vpa_arena_strdup(arena, text + strlen("name[]="));
     }
     return count;
 }

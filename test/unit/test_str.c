@@ -86,6 +86,25 @@ END_TEST
 
 static const struct {
     const char *text;
+    bool plus;
+    const char *decoded;
+} escapes[] = {
+    {"", true, ""},        {"a%20b+c", false, "a b+c"}, {"a%20b+c", true, "a b c"},
+    {"%41%5a%7e", true, "AZ~"}, {"%4A%4a", true, "JJ"},  {"100%", true, "100%"},
+    {"%4", true, "%4"},    {"%g1%1g%:0", true, "%g1%1g%:0"}, {"%%41", true, "%A"},
+};
+
+START_TEST(decodes_urls)
+{
+    vpa_auto_free char *text =
+        vpa_url_decode(escapes[_i].text, strlen(escapes[_i].text), escapes[_i].plus);
+
+    ck_assert_str_eq(text, escapes[_i].decoded);
+}
+END_TEST
+
+static const struct {
+    const char *text;
     int label, subdomain;
 } names[] = {
     {"a", 1, 1},   {"", 0, 0},     {"a-b", 1, 1}, {"-a", 0, 0},
@@ -225,6 +244,7 @@ int main(void)
     Suite *suite = suite_create("str");
     TCase *tc = tcase_create("str");
     tcase_add_loop_test(tc, parses_integers, 0, VPA_COUNT(integers));
+    tcase_add_loop_test(tc, decodes_urls, 0, VPA_COUNT(escapes));
     tcase_add_loop_test(tc, quotes_as_go, 0, VPA_COUNT(quotes));
     tcase_add_loop_test(tc, checks_names, 0, VPA_COUNT(names));
     tcase_add_test(tc, long_names_are_refused);

@@ -40,6 +40,9 @@ int vpa_parse_uint64(const char *text, uint64_t *out, struct vpa_error *err) VPA
 /* Appends text as Go's strconv.Quote prints it, quotes included. */
 void vpa_quote_go(struct vpa_buf *buf, const char *text);
 
+/* Percent decoding into a heap string; plus: "+" is a blank, as in queries. A bad escape stays as it is. */
+char *vpa_url_decode(const char *text, size_t len, bool plus) __attribute__((returns_nonnull));
+
 /* DNS-1123: label (63) and subdomain (253), as Kubernetes checks names. */
 bool vpa_is_dns1123_label(const char *text);
 bool vpa_is_dns1123_subdomain(const char *text);
