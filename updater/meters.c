@@ -71,21 +71,6 @@ void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, 
     sums->touched[mode][size] = true;
 }
 
-static const char *mode_name(size_t mode)
-{
-    static const char *const names[METER_MODES] = {
-        [VPA_MODE_OFF] = "Off",
-        [VPA_MODE_INITIAL] = "Initial",
-        [VPA_MODE_RECREATE] = "Recreate",
-        [VPA_MODE_AUTO] = "Auto",
-        [VPA_MODE_IN_PLACE_OR_RECREATE] = "InPlaceOrRecreate",
-        [VPA_MODE_IN_PLACE] = "InPlace",
-        [VPA_MODE_OTHER] = "Unknown",
-    };
-
-    return names[mode];
-}
-
 static const char *size_name(size_t size)
 {
     return vpa_metric_size_log2((int64_t)1 << size);
@@ -98,7 +83,8 @@ static void publish_by_mode(struct vpa_metric *metric, const struct meter_sums *
     for (size_t mode = 0; mode < METER_MODES; mode++) {
         for (size_t size = 0; size < METER_SIZES; size++) {
             if (sums->touched[mode][size])
-                vpa_metric_set(metric, sums->value[mode][size], size_name(size), mode_name(mode));
+                vpa_metric_set(metric, sums->value[mode][size], size_name(size),
+                               vpa_update_mode_name((enum vpa_update_mode)mode));
         }
     }
 }

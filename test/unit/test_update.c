@@ -85,7 +85,13 @@ static const struct {
 
 START_TEST(knows_the_modes)
 {
+    const char *name = vpa_update_mode_name(modes[_i].mode);
+
     ck_assert_int_eq(vpa_update_mode_of(objects_vpa(&arena, modes[_i].text)), modes[_i].mode);
+    if (modes[_i].mode == VPA_MODE_OTHER)
+        ck_assert_str_eq(name, "Unknown");
+    else if (strstr(modes[_i].text, name) == NULL)
+        ck_assert_str_eq(name, "Recreate"); /* the preset */
 }
 END_TEST
 

@@ -24,6 +24,8 @@ enum vpa_update_mode {
     VPA_MODE_OTHER, /* a text that is none of the above: nothing is done */
 };
 enum vpa_update_mode vpa_update_mode_of(const struct vpa_object *vpa);
+/* As VPAs write it; "Unknown" for any other. */
+const char *vpa_update_mode_name(enum vpa_update_mode mode);
 /* Modes in which the updater changes running pods by recommendation. */
 static inline bool vpa_update_mode_active(enum vpa_update_mode mode)
 {
