@@ -342,7 +342,7 @@ enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)
 
 /* ---- answers ---- */
 
-static struct vpa_object_ref pod_ref(const struct vpa_pod *pod)
+struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod)
 {
     return (struct vpa_object_ref){
         .api_version = "v1",
@@ -358,7 +358,7 @@ static void announce_eviction(const struct action *a)
 {
     struct vpa_events *events = a->work->pass->env->events;
     const struct vpa_meta *vpa = &a->work->vpa->meta;
-    struct vpa_object_ref pod = pod_ref(a->pod);
+    struct vpa_object_ref pod = updater_pod_ref(a->pod);
     struct vpa_object_ref ref = {
         .api_version = VPA_GROUP_VERSION,
         .kind = "VerticalPodAutoscaler",
@@ -415,7 +415,7 @@ static void resize_refused(struct action *a)
 static void finish_resize(struct action *a)
 {
     struct work *w = a->work;
-    struct vpa_object_ref ref = pod_ref(a->pod);
+    struct vpa_object_ref ref = updater_pod_ref(a->pod);
 
     if (a->result != ACT_OK) {
         resize_refused(a);

@@ -161,6 +161,9 @@ void updater_work_begin(struct work *w);
 bool updater_work_keeps(struct work *w, size_t pod);
 enum work_step updater_work_step(struct work *w);
 
+/* The pod as events name it; borrows from the pod. */
+struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod);
+
 /* ---- one request ---- */
 
 /* Each returns ACT_SENT, or why nothing was sent. pod: index into w->pods. The answer is dealt with

@@ -140,14 +140,7 @@ static enum work_step step_unboost(struct work *w)
 
 static void skip_infeasible(struct work *w, const struct vpa_pod *pod)
 {
-    struct vpa_object_ref ref = {
-        .api_version = "v1",
-        .kind = "Pod",
-        .ns = pod->meta.ns,
-        .name = pod->meta.name,
-        .uid = pod->meta.uid,
-        .resource_version = pod->meta.resource_version,
-    };
+    struct vpa_object_ref ref = updater_pod_ref(pod);
 
     updater_meter_infeasible_skipped(&w->labels);
     vpa_events_record(w->pass->env->events, &ref, SKIPPED_REASON, SKIPPED_MESSAGE);
