@@ -24,23 +24,38 @@ void history_init(struct history *history, const struct prom_plan *plan)
     *history = (struct history){.plan = plan};
 }
 
-void history_release(struct history *history)
+/* Calls fn for the sample lists of all containers of all pods. */
+static void each_list(struct history *history, void (*fn)(struct history_list *list))
 {
     size_t i = 0;
-    const char *key;
-    void *value;
+    void *pod;
 
-    while (vpa_table_next(&history->pods, &i, &key, &value)) {
-        struct history_pod *pod = value;
+    while (vpa_table_next(&history->pods, &i, NULL, &pod)) {
         size_t j = 0;
         void *item;
 
-        while (vpa_table_next(&pod->containers, &j, &key, &item)) {
-            free(((struct history_container *)item)->cpu.items);
-            free(((struct history_container *)item)->memory.items);
+        while (vpa_table_next(&((struct history_pod *)pod)->containers, &j, NULL, &item)) {
+            struct history_container *container = item;
+
+            fn(&container->cpu);
+            fn(&container->memory);
         }
-        vpa_table_release(&pod->containers);
     }
+}
+
+static void free_list(struct history_list *list)
+{
+    free(list->items);
+}
+
+void history_release(struct history *history)
+{
+    size_t i = 0;
+    void *pod;
+
+    each_list(history, free_list);
+    while (vpa_table_next(&history->pods, &i, NULL, &pod))
+        vpa_table_release(&((struct history_pod *)pod)->containers);
     vpa_table_release(&history->pods);
     vpa_arena_release(&history->arena);
     *history = (struct history){0};
@@ -215,20 +230,7 @@ static void sort_list(struct history_list *list)
 
 void history_finish(struct history *history)
 {
-    size_t i = 0;
-    const char *key;
-    void *value;
-
-    while (vpa_table_next(&history->pods, &i, &key, &value)) {
-        struct history_pod *pod = value;
-        size_t j = 0;
-        void *item;
-
-        while (vpa_table_next(&pod->containers, &j, &key, &item)) {
-            sort_list(&((struct history_container *)item)->cpu);
-            sort_list(&((struct history_container *)item)->memory);
-        }
-    }
+    each_list(history, sort_list);
 }
 
 struct history_pod **history_pods(const struct history *history)
