@@ -20,7 +20,7 @@ static const char help[] =
     "contract [options] DIR URL: replays recorded answers of API servers\n"
     "  --minor N           whose answers where they differ (36)\n"
     "  --token USER=TEXT   bearer token of admin or alice (repeatable); without one admin sends none\n"
-    "  --compact PATH      a POST to this path of the server makes it forget all old versions\n"
+    "  --compact URL       a POST to this (a path of the server, or an address) makes it forget all old versions\n"
     "  --ca FILE           CA of the server\n"
     "  --controllers       replay the scenarios that need the workload controllers, and only those\n"
     "  --topic NAME        only this topic (repeatable)\n"

@@ -126,7 +126,7 @@ static void send_request(struct runner *r, const struct jv *in, const char *meth
     if (watch)
         t.wanted_events = jv_is_int(watch, &n) ? (long)n : -1;
     vpa_buf_init(&t.body, ANSWER_MAX);
-    curl_easy_setopt(t.handle, CURLOPT_URL, vpa_arena_printf(&r->a, "%s%s", r->url, path));
+    curl_easy_setopt(t.handle, CURLOPT_URL, vpa_arena_printf(&r->a, "%s%s", *path == '/' ? r->url : "", path));
     curl_easy_setopt(t.handle, CURLOPT_CUSTOMREQUEST, method);
     curl_easy_setopt(t.handle, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(t.handle, CURLOPT_PATH_AS_IS, 1L);

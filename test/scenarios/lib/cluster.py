@@ -8,11 +8,18 @@ import yaml
 
 from kube import ApiError, Client, path_of, until
 from processes import Processes, free_port, wait_port
-from realcluster import RealControlPlane, write_kubeconfig
+from realcluster import RealControlPlane, write_kubeconfig, write_tokens
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DAEMONS = {"recommender": "vpa-recommender", "updater": "vpa-updater",
            "admission-controller": "vpa-admission-controller"}
+
+
+# Intervals that follow the rate of the cluster where time itself cannot be made faster.
+INTERVALS = {"recommender": (("--recommender-interval", 60), ("--checkpoints-gc-interval", 600),
+                             ("--confidence-interval-cpu", 86400), ("--confidence-interval-memory", 86400)),
+             "updater": (("--updater-interval", 60),),
+             "admission-controller": (("--status-lease-update-interval", 10),)}
 
 
 def documents(path):
@@ -22,16 +29,21 @@ def documents(path):
 class SimControlPlane:
     """kubesim, plain HTTP on a free port; its clock file drives every other process."""
 
-    def __init__(self, processes, programs, rate=1.0, flags=()):
+    def __init__(self, processes, programs, rate=1.0, flags=(), users=(), controllers=True):
         self.processes = processes
+        if users:
+            flags = [*flags, f"--token-auth-file={write_tokens(processes.folder, users)}", "--authorization=rbac"]
+        if not controllers:
+            flags = [*flags, "--controllers=-"]
         self.clock_file = processes.folder / "clock"
         port = free_port()
         self.url, self.ca = f"http://127.0.0.1:{port}", None
         processes.start("kubesim", [programs / "kubesim", f"--port={port}", f"--clock-file={self.clock_file}",
                                     f"--time-rate={rate}", *flags])
         wait_port(port)
-        self.client = Client(self.url)
-        self.kubeconfig = write_kubeconfig(processes.folder / "admin.kubeconfig", self.url)
+        secret = users[0][0] if users else None
+        self.client = Client(self.url, token=secret)
+        self.kubeconfig = write_kubeconfig(processes.folder / "admin.kubeconfig", self.url, token=secret)
         until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 20, "kubesim is ready")
         self.env = {"VPA_SIMULATED_CLOCK": str(self.clock_file)}
 
@@ -52,6 +64,10 @@ class SimControlPlane:
                                     "service": {"name": "metrics-server", "namespace": "kube-system",
                                                 "port": port}}})
 
+    def compact(self):
+        """Forgets history: old versions answer 410 from now on."""
+        self.client.raw("POST", "/kubesim/compact", b"")
+
     def faults(self, *rules):
         """Sets the fault rules of kubesim; without one all faults end."""
         self.client.raw("POST", "/kubesim/faults", json.dumps(rules).encode())
@@ -65,17 +81,24 @@ class SimControlPlane:
 
 
 class Cluster:
-    """tier "sim" or a minor of a real server ("1.36"). .client is cluster-admin."""
+    """tier "sim" or a minor of a real server ("1.36"). .client is cluster-admin.
 
-    def __init__(self, folder, tier="sim", rate=1.0, preset=None, flags=()):
-        self.processes, self.tier = Processes(folder), tier
+    With a rate of 60 the simulator's minute takes a second. A real server knows no such thing: there the daemons get
+    their intervals divided by it, so that a pass comes as often.
+
+    users: further ones, known by bearer token, (secret, name, uid, group); rights are then by RBAC on the simulator too.
+    Without controllers nothing but the API server runs.
+    """
+
+    def __init__(self, folder, tier="sim", rate=1.0, preset=None, flags=(), users=(), controllers=True):
+        self.processes, self.tier, self.rate = Processes(folder), tier, rate
         self.programs = ROOT / "build" / (preset or os.environ.get("PLUMB_PRESET", "release")) / "bin"
         self.daemons, self.addresses = {}, {}
         if tier == "sim":
-            self.plane = SimControlPlane(self.processes, self.programs, rate, flags)
+            self.plane = SimControlPlane(self.processes, self.programs, rate, flags, users, controllers)
             self.env = dict(self.plane.env)
         else:
-            self.plane = RealControlPlane(self.processes, tier)
+            self.plane = RealControlPlane(self.processes, tier, users, controllers)
             self.env = {}
         self.client = self.plane.client
 
@@ -97,6 +120,7 @@ class Cluster:
         if record:
             command.append(f"--record={record}")
         if self.tier != "sim":
+            command.append(f"--metric-resolution={max(1.0, 15 / self.rate):g}s")
             command += [f"--tls-cert-file={self.plane.pki.crt('webhook')}",
                         f"--tls-private-key-file={self.plane.pki.key('webhook')}"]
         self.fakelet = self.processes.start("fakelet", command, self.env)
@@ -113,6 +137,8 @@ class Cluster:
         command = [self.programs / DAEMONS[name], f"--kubeconfig={config}", f"--address=127.0.0.1:{port}", "--v=3"]
         if name == "admission-controller":
             command += self._webhook_flags()
+        if self.tier != "sim":
+            command += [f"{flag}={max(1.0, seconds / self.rate):g}s" for flag, seconds in INTERVALS[name]]
         self.addresses[name] = Client(f"http://127.0.0.1:{port}")
         self.daemons[name] = self.processes.start(name, [*command, *flags], {**self.env, "NAMESPACE": "kube-system"})
         if wait:
@@ -143,6 +169,12 @@ class Cluster:
         assert status == 200, status
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
                 for line in text.decode().splitlines() if line and not line.startswith("#")}
+
+    def wait_passes(self, name, count, seconds=120):
+        """Until the daemon has begun and ended `count` further passes."""
+        series = f'vpa_{name}_execution_latency_seconds_count{{step="total"}}'
+        first = self.metrics(name).get(series, 0)
+        until(lambda: self.metrics(name).get(series, 0) >= first + count + 1, seconds, f"{count} passes of the {name}")
 
     def pods(self, namespace, **labels):
         selector = ",".join(f"{k}%3D{v}" for k, v in labels.items())

@@ -2,6 +2,7 @@
 import http.client
 import json
 import ssl
+import threading
 import time
 import urllib.parse
 
@@ -57,7 +58,7 @@ class Client:
             self.context = ssl.create_default_context(cafile=ca)
             if certificate:
                 self.context.load_cert_chain(*certificate)
-        self.connection = None
+        self.local = threading.local()  # each thread keeps a connection of its own
 
     def _connect(self):
         if self.context:
@@ -72,15 +73,16 @@ class Client:
         if self.token:
             head["Authorization"] = "Bearer " + self.token
         for attempt in (0, 1):
-            fresh = self.connection is None
-            self.connection = self.connection or self._connect()
+            connection = getattr(self.local, "connection", None)
+            fresh = connection is None
+            connection = self.local.connection = connection or self._connect()
             try:
-                self.connection.request(method, path, body=body, headers=head)
-                answer = self.connection.getresponse()
+                connection.request(method, path, body=body, headers=head)
+                answer = connection.getresponse()
                 return answer.status, answer.headers, answer.read()
             except (http.client.HTTPException, ConnectionError, ssl.SSLError, OSError):
-                self.connection.close()
-                self.connection = None
+                connection.close()
+                self.local.connection = None
                 if fresh or attempt:
                     raise
         raise AssertionError("unreachable")

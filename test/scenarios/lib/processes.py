@@ -1,16 +1,30 @@
 """Processes of a scenario: each with its own log file, all ended in reverse order, whatever happens."""
+import itertools
 import os
 import pathlib
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 
+_ports = itertools.count(10000 + os.getpid() * 61 % 20000)
+_ports_lock = threading.Lock()
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below the range that the kernel takes for outgoing connections, and each only once in this program."""
+    with _ports_lock:
+        while True:
+            port = 10000 + (next(_ports) - 10000) % 22000
+            with socket.socket() as s:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    s.bind(("127.0.0.1", port))
+                    return port
+                except OSError:
+                    continue
 
 
 class Process:

@@ -103,23 +103,32 @@ def write_kubeconfig(path, server, ca=None, token=None, certificate=None):
     return path
 
 
+def write_tokens(folder, users):
+    """The file of bearer tokens; a user is (secret, name, uid, group)."""
+    path = pathlib.Path(folder) / "tokens.csv"
+    path.write_text("".join(f'{secret},{name},{uid},"{group}"\n' for secret, name, uid, group in users))
+    return path
+
+
 class RealControlPlane:
     """Started by the constructor; .client is cluster-admin, .url and .ca are for other kubeconfigs."""
 
-    def __init__(self, processes, minor):
+    def __init__(self, processes, minor, users=(), controllers=True):
         self.processes, self.minor, self.assets = processes, minor, find_assets(minor)
         self.folder = processes.folder
         self.pki = Pki(self.folder / "pki")
         etcd, peer, api, manager, scheduler = (free_port() for _ in range(5))
         self.url, self.ca = f"https://127.0.0.1:{api}", self.pki.crt("ca")
         self._etcd(etcd, peer)
-        self._apiserver(etcd, api)
+        more = [f"--token-auth-file={write_tokens(self.folder, users)}"] if users else []
+        self._apiserver(etcd, api, more)
         self.client = Client(self.url, ca=self.ca, certificate=(self.pki.crt("admin"), self.pki.key("admin")))
         self.kubeconfig = write_kubeconfig(self.folder / "admin.kubeconfig", self.url, self.ca,
                                            certificate=(self.pki.crt("admin"), self.pki.key("admin")))
         until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 60, "kube-apiserver is ready")
-        self._managers(manager, scheduler)
-        until(lambda: self.client.find("ServiceAccount", "default", "default"), 30, "the default service account")
+        self.manager_ports = manager, scheduler
+        if controllers:
+            self.start_controllers()
 
     def _etcd(self, port, peer):
         url, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer}"
@@ -129,7 +138,7 @@ class RealControlPlane:
             "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", f"t={peers}"])
         self.etcd_url = url
 
-    def _apiserver(self, etcd, port):
+    def _apiserver(self, etcd, port, more):
         p = self.pki
         self.processes.start("kube-apiserver", [
             self.assets["kube-apiserver"], f"--etcd-servers=http://127.0.0.1:{etcd}", "--bind-address=127.0.0.1",
@@ -147,7 +156,8 @@ class RealControlPlane:
             f"--proxy-client-key-file={p.key('front-proxy-client')}",
             f"--kubelet-client-certificate={p.crt('kubelet-client')}",
             f"--kubelet-client-key={p.key('kubelet-client')}",
-            f"--audit-log-path={self.folder / 'audit.log'}", f"--audit-policy-file={self._audit_policy()}"])
+            f"--audit-log-path={self.folder / 'audit.log'}", f"--audit-policy-file={self._audit_policy()}",
+            *more])
 
     def _audit_policy(self):
         """Every request of the daemons, without bodies: what the report on rights is made of."""
@@ -159,8 +169,8 @@ class RealControlPlane:
                 {"level": "None"}]}))
         return path
 
-    def _managers(self, manager, scheduler):
-        p = self.pki
+    def start_controllers(self):
+        p, (manager, scheduler) = self.pki, self.manager_ports
         for name, command, port, more in (
                 ("controller-manager", "kube-controller-manager", manager, [
                     "--use-service-account-credentials=true", f"--service-account-private-key-file={p.key('sa')}",
@@ -173,6 +183,7 @@ class RealControlPlane:
                 self.assets[command], f"--kubeconfig={config}", f"--authentication-kubeconfig={config}",
                 f"--authorization-kubeconfig={config}", "--leader-elect=false", "--bind-address=127.0.0.1",
                 f"--secure-port={port}", *more])
+        until(lambda: self.client.find("ServiceAccount", "default", "default"), 30, "the default service account")
 
     def token(self, account, namespace="kube-system"):
         """A token of a service account, as the daemon would find it in its pod."""

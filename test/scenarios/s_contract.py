@@ -1,0 +1,52 @@
+"""Answers recorded from real API servers, replayed: on the simulator to hold it against them, on real servers to prove the
+reader. The whole set is taken from ../shared/golden when it is there, else the project's own selection of it."""
+import contract
+import crd_schema
+from cluster import until
+from kube import path_of
+
+
+def minors(make):
+    """(minor, flags for the simulator)"""
+    return ((36, ()), (34, ("--minor=34",))) if make.tier == "sim" else ((int(make.tier.partition(".")[2]), ()),)
+
+
+def scenario_contract(make):
+    """Every pair of apiserver_contract, of each minor: no difference."""
+    topics = contract.recordings("apiserver_contract", make.folder)
+    folder = next(iter(topics.values())).parent
+    differences = 0
+    for minor, flags in minors(make):
+        for controllers in (False, True):
+            if controllers and "controllers" not in topics:
+                continue
+            cluster = make(flags=flags, users=contract.USERS, controllers=controllers)
+            for definition in contract.upstream_definitions():
+                cluster.client.apply(definition)
+            for kind in ("VerticalPodAutoscaler", "VerticalPodAutoscalerCheckpoint"):
+                until(lambda: cluster.client.raw("GET", path_of(kind))[0] == 200, 30, f"{kind} is served")
+            lines, pairs, failed = contract.replay(cluster, folder, minor, controllers)
+            for line in lines:
+                make.say(f"1.{minor}: {line}")
+            make.say(f"contract 1.{minor}{' with controllers' if controllers else ''}: {pairs} pairs, {failed} differ")
+            differences += failed
+    assert differences == 0, f"{differences} pairs differ"
+
+
+def scenario_crd_schema(make):
+    """Every case of crd_schema under our CRD text: no difference but what the decisions S6 and S8 ask for."""
+    path = contract.recordings("crd_schema", make.folder)["cases"]
+    differences = 0
+    for minor, flags in minors(make):
+        cluster = make(flags=flags, controllers=False)
+        cluster.install()
+        cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "schema"}})
+        passed, failed, lines = crd_schema.replay(cluster.client, "schema", path, minor)
+        for line in lines:
+            make.say(line)
+        make.say(f"crd_schema 1.{minor}: {passed + failed} cases, {failed} differ")
+        differences += failed
+    assert differences == 0, f"{differences} cases differ"
+
+
+scenario_contract.seconds, scenario_crd_schema.seconds = 90, 60
