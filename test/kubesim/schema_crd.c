@@ -400,17 +400,16 @@ static void ask_rule(struct check *k, const struct cel_site *site, const struct 
         return;
     if (!*message)
         message = vpa_arena_printf(k->c->a, "failed rule: %s", jv_text_at(rule, "rule"));
-    const char *field = vpa_arena_printf(k->c->a, "%s%s", site->path, at);
+    const char *field = vpa_arena_printf(k->c->a, "%s%s", site->path, at),
+               *value = k->c->sim->opt.minor >= 35 ? "" : "\"object\": "; /* told by older servers only */
     if (site->unchanged)
-        quote_warning(k->c, vpa_arena_printf(k->c->a, "%s: Invalid value: %s", field, message));
+        quote_warning(k->c, vpa_arena_printf(k->c->a, "%s: Invalid value: %s%s", field, value, message));
     else if (!strcmp(reason, "FieldValueRequired"))
         field_error(k->c, k->errors, reason, field, "Required value: %s", message);
     else if (!strcmp(reason, "FieldValueForbidden"))
         field_error(k->c, k->errors, reason, field, "Forbidden: %s", message);
-    else if (k->c->sim->opt.minor >= 35)
-        field_error(k->c, k->errors, INVALID, field, "Invalid value: %s", message);
     else
-        field_error(k->c, k->errors, INVALID, field, "Invalid value: \"object\": %s", message);
+        field_error(k->c, k->errors, INVALID, field, "Invalid value: %s%s", value, message);
 }
 
 static void check_scale_path(struct check *k, const struct restype *t, const struct jv *object)
