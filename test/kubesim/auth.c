@@ -144,10 +144,8 @@ int handle_token_request(struct ctx *c)
 
     if (!v)
         return fail_not_found(c, c->type, c->name);
-    if (c->req->body_len && jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, NULL) < 0)
-        return fail(c, 415, "UnsupportedMediaType",
-                    "the body of the request was in an unknown format - accepted media types include: "
-                    "application/json, application/yaml, application/vnd.kubernetes.protobuf");
+    if (c->req->body_len && read_body(c, &body, NULL) < 0)
+        return -1;
     const char *secret = vpa_arena_printf(c->a, "kubesim-%s", random_suffix(c->a, 24));
     const char *name = vpa_arena_printf(c->a, "system:serviceaccount:%s:%s", c->ns, c->name);
     add_token(&c->sim->arena, secret, name, v->uid,

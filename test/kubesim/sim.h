@@ -232,6 +232,8 @@ int handle_patch(struct ctx *c);
 int handle_delete(struct ctx *c);
 int handle_delete_collection(struct ctx *c);
 int read_body(struct ctx *c, struct jv **out, struct strings *duplicates);
+/* protobuf.c: the few kinds that kubectl posts so; false for others. */
+bool protobuf_read(struct vpa_arena *a, const char *body, size_t len, struct jv **out);
 int decode_object(struct ctx *c, const struct schema *schema, const char *kind, struct jv *object,
                   const struct strings *duplicates, bool patched);
 void quote_warning(struct ctx *c, const char *text);

@@ -32,6 +32,8 @@ int read_body(struct ctx *c, struct jv **out, struct strings *duplicates)
     struct jv **documents;
     size_t count;
 
+    if (media_is(c, "application/vnd.kubernetes.protobuf") && protobuf_read(c->a, c->req->body, c->req->body_len, out))
+        return 0;
     if (media_is(c, "application/yaml") || media_is(c, "application/x-yaml")) {
         if (jv_parse_yaml(c->a, c->req->body, c->req->body_len, &documents, &count, &err) < 0 || !count)
             return fail(c, 400, "BadRequest", "error converting YAML to JSON: %s", count ? err.text : "no document");
