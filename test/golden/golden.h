@@ -103,6 +103,11 @@ bool golden_read_int(const struct vpa_json *node, int64_t *out);
 bool golden_read_double(const struct vpa_json *node, double *out);
 bool golden_read_bits(const struct vpa_json *node, double *out);
 bool golden_read_time(const struct vpa_json *node, vpa_time *out);
+/* The same for a member of an object; NULL, 0 or the unset time when it is not there. */
+const char *golden_text_of(const struct vpa_json *object, const char *name);
+int64_t golden_int_of(const struct vpa_json *object, const char *name);
+double golden_double_of(const struct vpa_json *object, const char *name);
+vpa_time golden_time_of(const struct vpa_json *node); /* the node itself */
 /* Whether c->differs names the decision ("S4"). */
 bool golden_tagged(const struct golden_case *c, const char *decision);
 

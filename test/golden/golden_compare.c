@@ -180,6 +180,35 @@ int64_t golden_in_int(struct golden_case *c, const char *name)
     return n;
 }
 
+const char *golden_text_of(const struct vpa_json *object, const char *name)
+{
+    return vpa_json_string(vpa_json_find(object, name));
+}
+
+int64_t golden_int_of(const struct vpa_json *object, const char *name)
+{
+    int64_t n = 0;
+
+    golden_read_int(vpa_json_find(object, name), &n);
+    return n;
+}
+
+double golden_double_of(const struct vpa_json *object, const char *name)
+{
+    double x = 0.0;
+
+    golden_read_double(vpa_json_find(object, name), &x);
+    return x;
+}
+
+vpa_time golden_time_of(const struct vpa_json *node)
+{
+    vpa_time t = VPA_TIME_UNSET;
+
+    golden_read_time(node, &t);
+    return t;
+}
+
 bool golden_tagged(const struct golden_case *c, const char *decision)
 {
     vpa_json_foreach (tag, c->differs) {

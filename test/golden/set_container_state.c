@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "histogram_compare.h"
 #include "vpa/base/str.h"
 #include "vpa/model/cluster.h"
 
@@ -32,35 +33,6 @@ struct bench { /* the work bench of one case */
 
 /* ---- reading ---- */
 
-static const char *text_of(const struct vpa_json *object, const char *name)
-{
-    return vpa_json_string(vpa_json_find(object, name));
-}
-
-static int64_t int_of(const struct vpa_json *object, const char *name)
-{
-    int64_t n = 0;
-
-    golden_read_int(vpa_json_find(object, name), &n);
-    return n;
-}
-
-static vpa_time time_of(const struct vpa_json *node)
-{
-    vpa_time t = VPA_TIME_UNSET;
-
-    golden_read_time(node, &t);
-    return t;
-}
-
-static double double_of(const struct vpa_json *object, const char *name)
-{
-    double x = 0.0;
-
-    golden_read_double(vpa_json_find(object, name), &x);
-    return x;
-}
-
 static void read_config(struct bench *b)
 {
     const struct vpa_json *config = GOLDEN_IN(b->c, "config");
@@ -69,12 +41,12 @@ static void read_config(struct bench *b)
     vpa_json_bool(GOLDEN_IN(b->c, "gate_per_vpa_config"), &b->global.per_vpa_config);
     if (!config)
         return;
-    b->global.memory_interval = int_of(config, "memory_aggregation_interval");
-    b->global.memory_interval_count = int_of(config, "memory_aggregation_interval_count");
-    b->global.memory_half_life = int_of(config, "memory_half_life");
-    b->global.cpu_half_life = int_of(config, "cpu_half_life");
-    b->global.oom_bump_up_ratio = double_of(config, "oom_bump_up_ratio");
-    b->global.oom_min_bump_up = double_of(config, "oom_min_bump_up_bytes");
+    b->global.memory_interval = golden_int_of(config, "memory_aggregation_interval");
+    b->global.memory_interval_count = golden_int_of(config, "memory_aggregation_interval_count");
+    b->global.memory_half_life = golden_int_of(config, "memory_half_life");
+    b->global.cpu_half_life = golden_int_of(config, "cpu_half_life");
+    b->global.oom_bump_up_ratio = golden_double_of(config, "oom_bump_up_ratio");
+    b->global.oom_min_bump_up = golden_double_of(config, "oom_min_bump_up_bytes");
     vpa_json_bool(vpa_json_find(config, "gate_per_vpa_config"), &b->global.per_vpa_config);
 }
 
@@ -226,31 +198,6 @@ static void compare_settings(struct bench *b, const char *label, const struct vp
                vpa_settings_window(s));
 }
 
-static void compare_weights(struct bench *b, const char *label, const struct vpa_json *want,
-                            const struct vpa_decay *d)
-{
-    const struct vpa_json *pair = vpa_json_first(want);
-
-    for (uint32_t i = 0; i < d->h.options->buckets; i++) {
-        double w = vpa_histogram_weight(&d->h, i);
-        int64_t index = -1;
-
-        if (w == 0.0)
-            continue;
-        if (pair)
-            golden_read_int(vpa_json_first(pair), &index);
-        if (index != (int64_t)i) {
-            golden_unexpected(b->c, golden_label(b->c, "%s[%u]", label, i), "a weight");
-            return;
-        }
-        golden_double(b->c, golden_label(b->c, "%s[%u]", label, i),
-                      vpa_json_next(vpa_json_first(pair)), w);
-        pair = vpa_json_next(pair);
-    }
-    if (pair)
-        golden_difference(b->c, label, "more", "none");
-}
-
 static void compare_percentiles(struct bench *b, const char *label, const struct vpa_json *want,
                                 const struct vpa_decay *d)
 {
@@ -315,9 +262,9 @@ static const char *load(struct bench *b, struct vpa_aggregate *a, const char *te
 
 static const char *aggregate_of(struct bench *b, const struct vpa_json *op)
 {
-    const char *name = text_of(op, "c");
+    const char *name = golden_text_of(op, "c");
 
-    return name ? text_of(GOLDEN_IN(b->c, "containers"), name) : text_of(op, "a");
+    return name ? golden_text_of(GOLDEN_IN(b->c, "containers"), name) : golden_text_of(op, "a");
 }
 
 /* Operations on a container. True when it was one. */
@@ -325,21 +272,21 @@ static bool container_step(struct bench *b, const char *label, const char *kind,
                            const struct vpa_json *op, const struct vpa_json *want)
 {
     struct vpa_aggregate *a = aggregate(b, aggregate_of(b, op));
-    vpa_time t = time_of(vpa_json_find(op, "t"));
+    vpa_time t = golden_time_of(vpa_json_find(op, "t"));
     struct vpa_error err = {0};
     const char *error = NULL;
 
-    if (!text_of(op, "c"))
+    if (!golden_text_of(op, "c"))
         return false;
-    struct vpa_container_state *s = container(b, text_of(op, "c"));
+    struct vpa_container_state *s = container(b, golden_text_of(op, "c"));
     if (strcmp(kind, "cpu") == 0)
         golden_bool(b->c, golden_label(b->c, "%s.accepted", label), vpa_json_find(want, "accepted"),
-                    vpa_container_add_cpu(s, a, t, int_of(op, "millicores"), NULL));
+                    vpa_container_add_cpu(s, a, t, golden_int_of(op, "millicores"), NULL));
     else if (strcmp(kind, "memory") == 0)
         golden_bool(b->c, golden_label(b->c, "%s.accepted", label), vpa_json_find(want, "accepted"),
-                    vpa_container_add_memory(s, a, t, int_of(op, "bytes"), NULL));
+                    vpa_container_add_memory(s, a, t, golden_int_of(op, "bytes"), NULL));
     else if (strcmp(kind, "oom") == 0 &&
-             vpa_container_record_oom(s, a, t, int_of(op, "requested"), NULL, &err) < 0)
+             vpa_container_record_oom(s, a, t, golden_int_of(op, "requested"), NULL, &err) < 0)
         error = err.text;
     /* "other": a resource that nobody samples; "request": not used by the model */
     golden_text(b->c, golden_label(b->c, "%s.error", label), vpa_json_find(want, "error"), error);
@@ -363,7 +310,7 @@ static void aggregate_step(struct bench *b, const char *label, const char *kind,
         if (!a->settings.under_vpa)
             vpa_settings_mark_not_autoscaled(&a->settings);
     } else if (strcmp(kind, "merge") == 0) {
-        struct vpa_aggregate *from = aggregate(b, text_of(op, "from"));
+        struct vpa_aggregate *from = aggregate(b, golden_text_of(op, "from"));
 
         vpa_aggregate_merge(a, from);
         compare_histogram(b, golden_label(c, "%s.from_cpu", label), vpa_json_find(want, "from_cpu"),
@@ -371,9 +318,9 @@ static void aggregate_step(struct bench *b, const char *label, const char *kind,
         compare_histogram(b, golden_label(c, "%s.from_memory", label),
                           vpa_json_find(want, "from_memory"), &from->memory);
     } else if (strcmp(kind, "load") == 0) {
-        error = load(b, a, text_of(op, "checkpoint"));
+        error = load(b, a, golden_text_of(op, "checkpoint"));
     } else if (strcmp(kind, "save") == 0) {
-        vpa_time now = vpa_json_find(op, "now") ? time_of(vpa_json_find(op, "now")) : b->now;
+        vpa_time now = vpa_json_find(op, "now") ? golden_time_of(vpa_json_find(op, "now")) : b->now;
 
         golden_text(c, golden_label(c, "%s.checkpoint", label), vpa_json_find(want, "checkpoint"),
                     save(b, a, now));
@@ -391,7 +338,7 @@ static void run_operations(struct bench *b)
 
     vpa_json_foreach (op, GOLDEN_IN(c, "ops")) {
         const char *label = golden_label(c, "steps[%zu]", i++);
-        const char *kind = text_of(op, "op");
+        const char *kind = golden_text_of(op, "op");
         const struct vpa_aggregate *a = aggregate(b, aggregate_of(b, op));
 
         if (!container_step(b, label, kind, op, want))
@@ -414,10 +361,10 @@ static void run_operations(struct bench *b)
                             vpa_json_find(final, "cpu_p"), &a->cpu);
         compare_percentiles(b, golden_label(c, "final.%s.memory_p", name),
                             vpa_json_find(final, "memory_p"), &a->memory);
-        compare_weights(b, golden_label(c, "final.%s.cpu_weights", name),
-                        vpa_json_find(final, "cpu_weights"), &a->cpu);
-        compare_weights(b, golden_label(c, "final.%s.memory_weights", name),
-                        vpa_json_find(final, "memory_weights"), &a->memory);
+        compare_weights(c, golden_label(c, "final.%s.cpu_weights", name),
+                        vpa_json_find(final, "cpu_weights"), &a->cpu.h);
+        compare_weights(c, golden_label(c, "final.%s.memory_weights", name),
+                        vpa_json_find(final, "memory_weights"), &a->memory.h);
         golden_text(c, golden_label(c, "final.%s.checkpoint", name),
                     vpa_json_find(final, "checkpoint"), save(b, a, b->now));
     }
@@ -445,18 +392,18 @@ static void run_expiry(struct bench *b)
     struct golden_case *c = b->c;
     struct vpa_aggregate *a;
 
-    b->now = time_of(GOLDEN_IN(c, "created"));
+    b->now = golden_time_of(GOLDEN_IN(c, "created"));
     a = aggregate(b, "A");
     if (!vpa_json_is_null(GOLDEN_IN(c, "policy")))
         vpa_settings_apply_policy(&a->settings, policy_of(b, GOLDEN_IN(c, "policy")),
                                   b->global.per_vpa_config);
     vpa_json_foreach (t, GOLDEN_IN(c, "cpu_samples"))
-        vpa_aggregate_add_cpu(a, time_of(t), 100);
+        vpa_aggregate_add_cpu(a, golden_time_of(t), 100);
     vpa_json_foreach (t, GOLDEN_IN(c, "memory_samples"))
-        vpa_aggregate_add_memory(a, time_of(t), 100 << 20);
+        vpa_aggregate_add_memory(a, golden_time_of(t), 100 << 20);
     golden_bool(c, "empty", GOLDEN_OUT(c, "empty"), vpa_aggregate_is_empty(a));
     golden_bool(c, "expired", GOLDEN_OUT(c, "expired"),
-                vpa_aggregate_is_expired(a, time_of(GOLDEN_IN(c, "now"))));
+                vpa_aggregate_is_expired(a, golden_time_of(GOLDEN_IN(c, "now"))));
     golden_int(c, "window", GOLDEN_OUT(c, "window"), vpa_settings_window(&a->settings));
 }
 
@@ -536,11 +483,11 @@ static void store_pods(struct bench *b, struct vpa_cluster *cluster)
 static void store_events(struct bench *b, struct vpa_cluster *cluster)
 {
     vpa_json_foreach (event, GOLDEN_IN(b->c, "events")) {
-        const char *kind = text_of(event, "kind");
-        const char *pod = text_of(event, "pod");
-        const char *name = text_of(event, "container");
-        vpa_time t = time_of(vpa_json_find(event, "t"));
-        int64_t amount = int_of(event, "amount");
+        const char *kind = golden_text_of(event, "kind");
+        const char *pod = golden_text_of(event, "pod");
+        const char *name = golden_text_of(event, "container");
+        vpa_time t = golden_time_of(vpa_json_find(event, "t"));
+        int64_t amount = golden_int_of(event, "amount");
         int ignored;
 
         if (strcmp(kind, "oom") == 0)
@@ -580,7 +527,7 @@ static void run_store(struct bench *b)
     struct vpa_selector selector;
     struct vpa_error err;
 
-    b->now = time_of(GOLDEN_IN(c, "now"));
+    b->now = golden_time_of(GOLDEN_IN(c, "now"));
     if (vpa_selector_parse(c->arena, golden_in_text(c, "selector"), &selector, &err) < 0) {
         golden_unexpected(c, "selector", err.text);
         return;
@@ -601,7 +548,7 @@ static void run(struct golden_case *c)
     struct bench *b = vpa_xcalloc(1, sizeof(*b));
 
     b->c = c;
-    b->now = time_of(GOLDEN_IN(c, "now"));
+    b->now = golden_time_of(GOLDEN_IN(c, "now"));
     read_config(b);
     if (strcmp(c->file, "policy") == 0)
         run_policy(b);

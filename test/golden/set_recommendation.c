@@ -22,27 +22,6 @@ struct bench { /* the work bench of one case */
 
 /* ---- reading ---- */
 
-static const char *text_of(const struct vpa_json *object, const char *name)
-{
-    return vpa_json_string(vpa_json_find(object, name));
-}
-
-static int64_t int_of(const struct vpa_json *object, const char *name)
-{
-    int64_t n = 0;
-
-    golden_read_int(vpa_json_find(object, name), &n);
-    return n;
-}
-
-static vpa_time time_of(const struct vpa_json *node)
-{
-    vpa_time t = VPA_TIME_UNSET;
-
-    golden_read_time(node, &t);
-    return t;
-}
-
 static void read_double_flag(const struct vpa_json *flags, const char *name, double *out)
 {
     const struct vpa_json *node = vpa_json_find(flags, name);
@@ -53,7 +32,7 @@ static void read_double_flag(const struct vpa_json *flags, const char *name, dou
 
 static void read_duration_flag(const struct vpa_json *flags, const char *name, vpa_duration *out)
 {
-    const char *text = text_of(flags, name);
+    const char *text = golden_text_of(flags, name);
 
     if (text && vpa_duration_parse(text, out, NULL) < 0)
         *out = 0;
@@ -89,7 +68,7 @@ static void read_flags(struct bench *b, const struct vpa_json *flags)
         {"recommendation-upper-bound-cpu-percentile", VPA_UPPER_BOUND, VPA_KIND_CPU},
         {"recommendation-upper-bound-memory-percentile", VPA_UPPER_BOUND, VPA_KIND_MEMORY},
     };
-    const char *gates = text_of(flags, "feature-gates");
+    const char *gates = golden_text_of(flags, "feature-gates");
 
     vpa_aggregation_init(&b->global);
     vpa_estimator_init(&b->estimator);
@@ -127,7 +106,7 @@ static void put_pods(struct bench *b)
     struct golden_case *c = b->c;
 
     vpa_json_foreach (pod, GOLDEN_IN(c, "pods")) {
-        const char *name = text_of(pod, "name");
+        const char *name = golden_text_of(pod, "name");
         struct vpa_labels labels;
         struct vpa_error err;
 
@@ -148,8 +127,8 @@ static void put_pods(struct bench *b)
 static void add(struct bench *b, const struct vpa_json *event, enum vpa_kind kind, vpa_time t,
                 int64_t amount)
 {
-    int ignored = vpa_cluster_add_sample(b->cluster, b->ns, text_of(event, "pod"),
-                                         text_of(event, "container"), kind, t, amount, 0, NULL);
+    int ignored = vpa_cluster_add_sample(b->cluster, b->ns, golden_text_of(event, "pod"),
+                                         golden_text_of(event, "container"), kind, t, amount, 0, NULL);
 
     (void)ignored;
 }
@@ -172,9 +151,9 @@ static void play_series(struct bench *b, const struct vpa_json *event)
     size_t memory_count;
     const int64_t *cpu = read_pattern(b, vpa_json_find(event, "cpu"), &cpu_count);
     const int64_t *memory = read_pattern(b, vpa_json_find(event, "memory"), &memory_count);
-    vpa_time t0 = time_of(vpa_json_find(event, "t0"));
-    int64_t step = int_of(event, "step");
-    size_t n = (size_t)int_of(event, "n");
+    vpa_time t0 = golden_time_of(vpa_json_find(event, "t0"));
+    int64_t step = golden_int_of(event, "step");
+    size_t n = (size_t)golden_int_of(event, "n");
 
     for (size_t i = 0; i < n; i++) {
         vpa_time t = t0 + (vpa_time)i * step;
@@ -188,12 +167,12 @@ static void play_series(struct bench *b, const struct vpa_json *event)
 static void play_events(struct bench *b)
 {
     vpa_json_foreach (event, GOLDEN_IN(b->c, "events")) {
-        if (vpa_str_eq(text_of(event, "kind"), "series")) {
+        if (vpa_str_eq(golden_text_of(event, "kind"), "series")) {
             play_series(b, event);
         } else {
             int ignored = vpa_cluster_record_oom(
-                b->cluster, b->ns, text_of(event, "pod"), text_of(event, "container"),
-                time_of(vpa_json_find(event, "t")), int_of(event, "requested"), 0, NULL);
+                b->cluster, b->ns, golden_text_of(event, "pod"), golden_text_of(event, "container"),
+                golden_time_of(vpa_json_find(event, "t")), golden_int_of(event, "requested"), 0, NULL);
             (void)ignored;
         }
     }
@@ -206,7 +185,7 @@ static void load_checkpoints(struct bench *b, const char *vpa_name)
         struct vpa_error err;
 
         if (vpa_checkpoint_decode(b->c->arena, loaded, &checkpoint, &err) < 0 ||
-            vpa_cluster_load_checkpoint(b->cluster, b->ns, vpa_name, text_of(loaded, "container"),
+            vpa_cluster_load_checkpoint(b->cluster, b->ns, vpa_name, golden_text_of(loaded, "container"),
                                         &checkpoint.status, 0, &err) < 0)
             golden_unexpected(b->c, "loaded_checkpoints", err.text);
     }
