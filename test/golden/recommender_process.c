@@ -1,5 +1,7 @@
 #include "recommender_process.h"
 
+#include "../../recommender/metrics.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -408,4 +410,22 @@ void world_compare_requests(struct world *w)
     }
     for (; i < w->request_count; i++)
         golden_unexpected(c, golden_label(c, "requests[%zu]", i), w->requests[i].path);
+}
+
+void world_run_case(struct golden_case *c, bool invariant)
+{
+    struct world world;
+    struct process process;
+    struct vpa_error err;
+
+    recommender_metrics_reset();
+    world_init(&world, c, invariant);
+    bool started = process_start(&process, &world, 0, false, &err) == 0;
+    golden_text(c, "run_error", GOLDEN_OUT(c, "run_error"), started ? NULL : err.text);
+    /* Where the reference crashes there are no passes to compare with. */
+    if (started && !GOLDEN_OUT(c, "crash"))
+        world_run_steps(&world, &process);
+    world_compare_requests(&world);
+    process_stop(&process);
+    world_release(&world);
 }

@@ -69,5 +69,7 @@ void process_stop(struct process *p);
 /* Steps of a case: changes, usage, passes; compares every recorded pass. */
 void world_run_steps(struct world *w, struct process *p);
 void world_compare_requests(struct world *w);
+/* A whole case: one process from its start through all steps. */
+void world_run_case(struct golden_case *c, bool invariant);
 
 #endif

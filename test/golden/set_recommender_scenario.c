@@ -198,39 +198,25 @@ static void run_loop(struct golden_case *c)
     free(l);
 }
 
-/* ---- scenario ---- */
+/* ---- the set ---- */
 
-static void run_scenario(struct golden_case *c, bool invariant)
+static void run_as(struct golden_case *c, bool invariant)
 {
-    struct world world;
-    struct process process;
-    struct vpa_error err;
-
-    world_init(&world, c, invariant);
-    if (process_start(&process, &world, 0, false, &err) == 0)
-        world_run_steps(&world, &process);
+    recommender_metrics_reset();
+    if (strcmp(c->file, "loop") == 0)
+        run_loop(c);
     else
-        golden_unexpected(c, "start", err.text);
-    process_stop(&process);
-    world_release(&world);
+        world_run_case(c, invariant);
 }
 
 static void run(struct golden_case *c)
 {
-    recommender_metrics_reset();
-    if (strcmp(c->file, "loop") == 0)
-        run_loop(c);
-    else
-        run_scenario(c, false);
+    run_as(c, false);
 }
 
 static void invariant(struct golden_case *c)
 {
-    recommender_metrics_reset();
-    if (strcmp(c->file, "loop") == 0)
-        run_loop(c);
-    else
-        run_scenario(c, true);
+    run_as(c, true);
 }
 
 extern const struct golden_set golden_set_recommender_scenario;
