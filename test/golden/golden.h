@@ -32,10 +32,10 @@
  * the tagged cases that differ now: read each one before it is added. The fingerprint is of the
  * text of the case, so that a line speaks of that very input.
  *
- * A tagged case that is not listed (another folder of vectors) passes when it equals the reference, or
- * when every difference is under a label that its decisions license and the set's invariant() finds
- * nothing: there the driver checks what the decision promises instead of c->out. A few decisions came
- * after the tags; touches() names the one that an untagged case meets.
+ * A tagged case that is not listed (another folder of vectors) passes when it equals the reference,
+ * or when every difference is under a label that its decisions license and the set's invariant()
+ * finds nothing: there the driver checks what the decision promises instead of c->out. A few
+ * decisions came after the tags; touches() names the one that an untagged case meets.
  *
  * Folders. Either one folder per set with *.jsonl in it, each line a case
  *     {"id","note"?,"differs"?,"in":{...},"out":{...}}

@@ -3,7 +3,8 @@
  *
  * A case is judged by its recorded differences: none is a pass; a case on the list of deviations
  * must differ exactly as listed; a tagged one that is not listed may differ where its decisions
- * license it and must hold the set's invariant, unless the vectors are the ones the list was made from.
+ * license it and must hold the set's invariant, unless the vectors are the ones the list was made
+ * from.
  */
 #include "runner.h"
 

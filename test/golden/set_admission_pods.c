@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admission.h"
-#include "golden.h"
+#include "admission_case.h"
 #include "memory_cluster.h"
 #include "vpa/api/resources.h"
 #include "vpa/api/review.h"
@@ -16,7 +15,6 @@
 
 #define NOW 1780000000
 #define BODY_MAX ((size_t)8 << 20)
-#define ARGS_MAX 16
 
 struct answer {
     int code;
@@ -25,29 +23,6 @@ struct answer {
 };
 
 /* ---- the daemon ---- */
-
-static bool parse_args(struct golden_case *c, const char *extra, struct admission_config *config)
-{
-    const struct vpa_flags flags = {
-        .rows = admission_flag_rows, .count = admission_flag_count, .values = config};
-    char *argv[ARGS_MAX] = {NULL};
-    struct vpa_error err;
-    int argc = 0;
-
-    argv[argc++] = vpa_arena_strdup(c->arena, "vpa-admission-controller");
-    argv[argc++] = vpa_arena_strdup(c->arena, "--register-webhook=false");
-
-    vpa_json_foreach (arg, GOLDEN_IN(c, "args")) {
-        if (argc < ARGS_MAX - 2)
-            argv[argc++] = vpa_arena_strdup(c->arena, vpa_json_string(arg));
-    }
-    if (extra)
-        argv[argc++] = vpa_arena_strdup(c->arena, extra);
-    if (vpa_flags_parse(&flags, c->arena, argc, argv, &err) == 0)
-        return true;
-    golden_difference(c, "input", "flags", err.text);
-    return false;
-}
 
 static const char *request_text(const struct vpa_json *request, const char *name,
                                 const char *preset)
@@ -111,14 +86,17 @@ static void send_request(struct golden_case *c, struct server *server, struct an
 /* extra: one more flag, or NULL. */
 static bool ask(struct golden_case *c, const char *extra, struct answer *out)
 {
+    static const char *const no_registration[] = {"--register-webhook=false", NULL};
     struct admission_config config;
     struct memory_cluster cluster = {
         .objects = vpa_json_at(c->in, "cluster.objects"),
     };
     struct vpa_error err;
 
-    if (!parse_args(c, extra, &config))
+    if (admission_case_config(c, no_registration, extra, &config, &err) < 0) {
+        golden_difference(c, "input", "flags", err.text);
         return false;
+    }
     memory_cluster_start(&cluster, vpa_time_from_unix(NOW, 0));
     struct admission *admission = admission_new(&(struct admission_options){
         .config = &config,

@@ -127,8 +127,9 @@ static void put_pods(struct bench *b)
 static void add(struct bench *b, const struct vpa_json *event, enum vpa_kind kind, vpa_time t,
                 int64_t amount)
 {
-    int ignored = vpa_cluster_add_sample(b->cluster, b->ns, golden_text_of(event, "pod"),
-                                         golden_text_of(event, "container"), kind, t, amount, 0, NULL);
+    int ignored =
+        vpa_cluster_add_sample(b->cluster, b->ns, golden_text_of(event, "pod"),
+                               golden_text_of(event, "container"), kind, t, amount, 0, NULL);
 
     (void)ignored;
 }
@@ -170,9 +171,10 @@ static void play_events(struct bench *b)
         if (vpa_str_eq(golden_text_of(event, "kind"), "series")) {
             play_series(b, event);
         } else {
-            int ignored = vpa_cluster_record_oom(
-                b->cluster, b->ns, golden_text_of(event, "pod"), golden_text_of(event, "container"),
-                golden_time_of(vpa_json_find(event, "t")), golden_int_of(event, "requested"), 0, NULL);
+            int ignored = vpa_cluster_record_oom(b->cluster, b->ns, golden_text_of(event, "pod"),
+                                                 golden_text_of(event, "container"),
+                                                 golden_time_of(vpa_json_find(event, "t")),
+                                                 golden_int_of(event, "requested"), 0, NULL);
             (void)ignored;
         }
     }
@@ -185,8 +187,9 @@ static void load_checkpoints(struct bench *b, const char *vpa_name)
         struct vpa_error err;
 
         if (vpa_checkpoint_decode(b->c->arena, loaded, &checkpoint, &err) < 0 ||
-            vpa_cluster_load_checkpoint(b->cluster, b->ns, vpa_name, golden_text_of(loaded, "container"),
-                                        &checkpoint.status, 0, &err) < 0)
+            vpa_cluster_load_checkpoint(b->cluster, b->ns, vpa_name,
+                                        golden_text_of(loaded, "container"), &checkpoint.status, 0,
+                                        &err) < 0)
             golden_unexpected(b->c, "loaded_checkpoints", err.text);
     }
 }

@@ -13,7 +13,8 @@ static void invariant(struct golden_case *c)
     updater_flow_invariant(c);
 }
 
-/* U19 came after the tags: a scale that could not be read in one pass and is asked for again in the next. */
+/* U19 came after the tags: a scale that could not be read in one pass and is asked for again in the
+ * next. */
 static const char *touches(struct golden_case *c)
 {
     size_t i = 0;

@@ -12,15 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "admission.h"
-#include "golden.h"
+#include "admission_case.h"
 #include "memory_cluster.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
 
 #define NOW 1780000000
-#define ARGS_MAX 24
 #define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 #define FIRST_WRITE (2 * VPA_SECOND + 500 * VPA_MILLISECOND)
 #define WRITE_PERIOD (2 * VPA_SECOND)
@@ -239,21 +237,15 @@ static void capture_log(int fd)
 
 static bool parse_args(struct golden_case *c, struct admission_config *config, int *status)
 {
-    const struct vpa_flags flags = {
-        .rows = admission_flag_rows, .count = admission_flag_count, .values = config};
-    char *argv[ARGS_MAX] = {NULL};
+    const char *const files[] = {
+        golden_label(c, "--client-ca-file=%s", path_in(c, "caCert.pem")),
+        golden_label(c, "--tls-cert-file=%s", path_in(c, "serverCert.pem")),
+        golden_label(c, "--tls-private-key=%s", path_in(c, "serverKey.pem")),
+        NULL,
+    };
     struct vpa_error err;
-    int argc = 0;
 
-    argv[argc++] = vpa_arena_strdup(c->arena, "vpa-admission-controller");
-    argv[argc++] = vpa_arena_printf(c->arena, "--client-ca-file=%s", path_in(c, "caCert.pem"));
-    argv[argc++] = vpa_arena_printf(c->arena, "--tls-cert-file=%s", path_in(c, "serverCert.pem"));
-    argv[argc++] = vpa_arena_printf(c->arena, "--tls-private-key=%s", path_in(c, "serverKey.pem"));
-    vpa_json_foreach (arg, GOLDEN_IN(c, "args")) {
-        if (argc < ARGS_MAX - 1)
-            argv[argc++] = vpa_arena_strdup(c->arena, vpa_json_string(arg));
-    }
-    if (vpa_flags_parse(&flags, c->arena, argc, argv, &err) < 0) {
+    if (admission_case_config(c, files, NULL, config, &err) < 0) {
         *status = 2;
         return false;
     }

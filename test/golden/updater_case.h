@@ -31,7 +31,8 @@ struct text_list {
 void text_list_add(struct golden_case *c, struct text_list *list, const char *text);
 const char *text_list_json(struct golden_case *c, const struct text_list *list);
 
-/* What may differ under the decisions that the four sets are tagged with; sets of the updater share it. */
+/* What may differ under the decisions that the four sets are tagged with; sets of the updater share
+ * it. */
 extern const struct golden_licence updater_licences[];
 
 #endif

@@ -100,8 +100,8 @@ static void compare_lists(struct priority_case *p, const struct vpa_pod *pod,
                 vpa_boost_marked(&pod->meta.annotations) ? "true" : NULL);
 }
 
-/* 10.1: amounts beyond 64 bits saturate: a target above a request that is no such amount scales up, and
- * nothing scales up without a target above its request. */
+/* 10.1: amounts beyond 64 bits saturate: a target above a request that is no such amount scales up,
+ * and nothing scales up without a target above its request. */
 static void check_direction(const struct vpa_pod *pod, const struct vpa_recommendation *processed,
                             const struct vpa_priority *got)
 {
