@@ -10,14 +10,14 @@
 #include <string.h>
 
 struct plan {
-    long vpas, pods, containers, namespaces, checkpoints, metrics, nodes;
+    long vpas, pods, containers, namespaces, checkpoints, metrics, nodes, recommended;
     char mode[32];
 };
 
 static int read_plan(const char *spec, struct plan *p, struct vpa_error *err)
 {
-    static const char *const names[] = {"vpas", "pods-per-vpa", "containers", "namespaces", "checkpoints", "metrics", "nodes"};
-    long *const fields[] = {&p->vpas, &p->pods, &p->containers, &p->namespaces, &p->checkpoints, &p->metrics, &p->nodes};
+    static const char *const names[] = {"vpas", "pods-per-vpa", "containers", "namespaces", "checkpoints", "metrics", "nodes", "recommended"};
+    long *const fields[] = {&p->vpas, &p->pods, &p->containers, &p->namespaces, &p->checkpoints, &p->metrics, &p->nodes, &p->recommended};
     vpa_auto_free char *copy = vpa_xstrdup(spec);
     char *rest = copy, *part;
 
@@ -55,6 +55,22 @@ static void put(struct maker *m, const char *group, const char *plural, const ch
 {
     struct collection *c = types_find(&m->sim->types, group, "v1", plural)->store;
     store_put(&m->sim->store, c, &m->a, jv_lit(&m->a, json));
+}
+
+/* A status that asks for five times the requests of the pods. */
+static const char *recommended(struct maker *m)
+{
+    const char *list = "";
+
+    for (long i = 0; i < m->plan.containers; i++)
+        list = vpa_arena_printf(&m->a,
+                                "%s%s{\"containerName\":\"c%ld\",\"target\":{\"cpu\":\"500m\",\"memory\":\"640Mi\"},\"lowerBound\":{\"cpu\":\"400m\",\"memory\":\"512Mi\"},"
+                                "\"upperBound\":{\"cpu\":\"600m\",\"memory\":\"768Mi\"}}",
+                                list, i ? "," : "", i);
+    return vpa_arena_printf(&m->a,
+                            ",\"status\":{\"recommendation\":{\"containerRecommendations\":[%s]},\"conditions\":[{\"type\":\"RecommendationProvided\","
+                            "\"status\":\"True\",\"lastTransitionTime\":\"%s\"}]}",
+                            list, m->now);
 }
 
 static const char *meta(struct maker *m, const char *ns, const char *name, const char *more)
@@ -118,8 +134,8 @@ static void make_workload(struct maker *m, long n)
                          set, ns, set_uid, m->now, labels, owner(m, "Deployment", name, uid), m->plan.pods, labels, template, m->plan.pods, m->plan.pods));
     make_pods(m, ns, n, set, set_uid);
     put(m, "autoscaling.k8s.io", "verticalpodautoscalers",
-        vpa_arena_printf(a, "{%s,\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"updatePolicy\":{\"updateMode\":\"%s\"}}}",
-                         meta(m, ns, name, ",\"generation\":1"), name, m->plan.mode));
+        vpa_arena_printf(a, "{%s,\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"updatePolicy\":{\"updateMode\":\"%s\"}}%s}",
+                         meta(m, ns, name, ",\"generation\":1"), name, m->plan.mode, m->plan.recommended ? recommended(m) : ""));
     for (long i = 0; m->plan.checkpoints && i < m->plan.containers; i++)
         put(m, "autoscaling.k8s.io", "verticalpodautoscalercheckpoints",
             vpa_arena_printf(a, "{%s,\"spec\":{\"vpaObjectName\":\"%s\",\"containerName\":\"c%ld\"},\"status\":{\"lastUpdateTime\":\"%s\",\"version\":\"v3\",\"firstSampleStart\":\"%s\",\"lastSampleStart\":\"%s\",\"totalSamplesCount\":10000,"

@@ -35,7 +35,7 @@ static const char help[] =
     "  --clock-file PATH           publish virtual time for others (include/vpa/net/clock.h)\n"
     "  --start-time T              virtual time at start, RFC 3339 (now)\n"
     "  --generate SPEC             fill with objects for benchmarks: vpas=1000,pods-per-vpa=10,containers=1,\n"
-    "                              namespaces=10,checkpoints=0|1,metrics=0|1,mode=Off\n"
+    "                              namespaces=10,checkpoints=0|1,metrics=0|1,mode=Off,recommended=0|1\n"
     "\n"
     "Served: health and version; discovery (legacy and aggregated v2); OpenAPI v3; get, list (limit, continue, all\n"
     "forms of resourceVersion, label and field selectors), watch (bookmarks, watch-list, selector transitions, 410),\n"
