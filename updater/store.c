@@ -31,7 +31,7 @@ struct item {
     struct collection *home;
     struct item *next_dead;
     void *object;  /* a compact_pod, or an arena_object */
-    unsigned born; /* how often the store had been pinned */
+    unsigned born; /* how often the store had been read */
     bool seen;
     char key[];
 };
@@ -59,7 +59,7 @@ struct store {
     char *panic_key;
     struct vpa_arena scratch;
     struct item *dead;
-    unsigned pins;
+    unsigned reads; /* how often objects were lent */
     bool pinned;
 };
 
@@ -86,8 +86,9 @@ static void item_drop(struct item *item)
 {
     struct store *store = item->home->store;
 
-    /* What came after the pin is not borrowed by anybody. */
-    if (!store->pinned || item->born == store->pins) {
+    /* What came after the last read is not borrowed by anybody. (What came after the pin may be: a pass waits
+     * for the lease before it reads.) */
+    if (!store->pinned || item->born == store->reads) {
         item_free(item);
         return;
     }
@@ -162,7 +163,7 @@ static int put(struct collection *c, const char *key, const struct vpa_json *jso
     struct item *item = vpa_xcalloc(1, sizeof(*item) + size);
 
     item->home = c;
-    item->born = c->store->pins;
+    item->born = c->store->reads;
     item->object = object;
     item->seen = true;
     memcpy(item->key, key, size);
@@ -348,7 +349,6 @@ bool updater_store_panic(const struct store *store)
 void updater_store_pin(struct store *store)
 {
     store->pinned = true;
-    store->pins++;
 }
 
 void updater_store_unpin(struct store *store)
@@ -358,8 +358,9 @@ void updater_store_unpin(struct store *store)
 }
 
 /* The items of a collection, replaced in place by their objects. */
-static void **arena_objects(const struct collection *c, size_t *count)
+static void **arena_objects(struct collection *c, size_t *count)
 {
+    c->store->reads++;
     void **sorted = vpa_table_sorted(&c->items);
 
     *count = c->items.count;
@@ -368,22 +369,23 @@ static void **arena_objects(const struct collection *c, size_t *count)
     return sorted;
 }
 
-const struct vpa_object **updater_store_vpas(const struct store *store, size_t *count)
+const struct vpa_object **updater_store_vpas(struct store *store, size_t *count)
 {
     return (const struct vpa_object **)(void *)arena_objects(&store->vpas, count);
 }
 
-const struct vpa_pod **updater_store_pods(const struct store *store, size_t *count)
+const struct vpa_pod **updater_store_pods(struct store *store, size_t *count)
 {
     void **sorted = vpa_table_sorted(&store->pods.items);
 
+    store->reads++;
     *count = store->pods.items.count;
     for (size_t i = 0; i < *count; i++)
         sorted[i] = (void *)updater_pod_get(((struct item *)sorted[i])->object);
     return (const struct vpa_pod **)(void *)sorted;
 }
 
-const struct vpa_limit_range **updater_store_limit_ranges(const struct store *store, size_t *count)
+const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count)
 {
     return (const struct vpa_limit_range **)(void *)arena_objects(&store->limit_ranges, count);
 }

@@ -40,8 +40,8 @@ bool updater_store_panic(const struct store *store);
 void updater_store_pin(struct store *store);
 void updater_store_unpin(struct store *store);
 /* Heap arrays of borrowed objects, ordered by namespace, then name; the caller frees the array. */
-const struct vpa_object **updater_store_vpas(const struct store *store, size_t *count);
-const struct vpa_pod **updater_store_pods(const struct store *store, size_t *count);
-const struct vpa_limit_range **updater_store_limit_ranges(const struct store *store, size_t *count);
+const struct vpa_object **updater_store_vpas(struct store *store, size_t *count);
+const struct vpa_pod **updater_store_pods(struct store *store, size_t *count);
+const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
 
 #endif
