@@ -83,6 +83,7 @@ void run_init(struct pod *pod, struct run *run, const struct vpa_container *cont
         .memory_base = scale * annotation_quantity(pod, "memory-base", name, false),
         .cpu_millis = scale * annotation_quantity(pod, "cpu", name, true),
         .memory_bytes = scale * annotation_quantity(pod, "memory", name, false),
+        .after = pod_duration(pod, "after", name, 0),
         .startup_cpu = annotation_number(pod, "startup-cpu", name, 0),
         .startup_cores = fmax(annotation_number(pod, "startup-cores", name, 4), 0.001),
     };

@@ -129,8 +129,9 @@ void usage_at(const struct usage *usage, vpa_time started, vpa_time now, double 
               double *memory_bytes)
 {
     if (!usage->trace) {
-        *cpu_millis = usage->cpu_millis;
-        *memory_bytes = usage->memory_bytes;
+        bool idle = now - started < usage->after;
+        *cpu_millis = idle ? 0 : usage->cpu_millis;
+        *memory_bytes = idle ? 0 : usage->memory_bytes;
         return;
     }
     double seconds = (double)(usage->from_start ? now - started : now) / 1e9 / usage->stretch;

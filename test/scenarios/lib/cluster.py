@@ -156,6 +156,13 @@ class Cluster:
                 "--register-by-url", "--webhook-address=https://127.0.0.1", f"--webhook-port={self.webhook_port}",
                 "--reload-cert"]
 
+    def rotate_webhook_certificates(self):
+        """A new CA and a new pair over the old files."""
+        fresh, current = self.processes.folder / "webhook-certs-new", self.processes.folder / "webhook-certs"
+        subprocess.run([ROOT / "deploy/gencerts", "--dir", fresh, "--host", "127.0.0.1"], check=True, capture_output=True)
+        for name in ("serverKey.pem", "serverCert.pem", "caCert.pem"):
+            os.replace(fresh / name, current / name)
+
     def start_all(self):
         self.install()
         for name in ("admission-controller", "recommender", "updater"):
