@@ -10,7 +10,8 @@ struct user_token {
 };
 struct runner {
     const char *url;
-    const char *compact_url; /* POST here forgets all old versions; NULL: such scenarios are skipped */
+    const char
+        *compact_url; /* POST here forgets all old versions; NULL: such scenarios are skipped */
     const char *ca_file;
     unsigned minor;
     bool verbose;
@@ -28,16 +29,16 @@ struct answer {
     struct jv *warnings; /* list */
     const char *text;
     size_t len;
-    struct jv *body;     /* NULL when it is no JSON */
-    struct jv *events;   /* of a watch */
+    struct jv *body;   /* NULL when it is no JSON */
+    struct jv *events; /* of a watch */
 };
 /* replay.c: the differences of one line are added to the list. */
 void replay_line(struct runner *r, const struct jv *line, struct strings *differences);
 /* expect.c */
-void expect_answer(struct runner *r, const struct jv *line, const struct jv *out, const struct answer *got,
-                   struct strings *differences);
-void expect_object(struct runner *r, const struct jv *expect, struct jv *body, bool loose, bool unordered, const char *where,
-                   struct strings *differences);
+void expect_answer(struct runner *r, const struct jv *line, const struct jv *out,
+                   const struct answer *got, struct strings *differences);
+void expect_object(struct runner *r, const struct jv *expect, struct jv *body, bool loose,
+                   bool unordered, const char *where, struct strings *differences);
 bool matches(struct runner *r, const struct jv *expected, const struct jv *got);
 struct jv *substitute(struct runner *r, const struct jv *v);
 const char *substitute_text(struct runner *r, const char *text);

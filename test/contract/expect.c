@@ -39,7 +39,8 @@ struct jv *substitute(struct runner *r, const struct jv *v)
 
     if (copy->type == JV_STR)
         copy->text = substitute_text(r, copy->text);
-    jv_each(m, copy) m->value = substitute(r, m->value);
+    jv_each (m, copy)
+        m->value = substitute(r, m->value);
     return copy;
 }
 
@@ -58,7 +59,9 @@ static bool regex_matches(const char *pattern, const char *text)
 
 bool matches(struct runner *r, const struct jv *expected, const struct jv *got)
 {
-    const struct jv *re = expected && expected->type == JV_OBJ && expected->count == 1 ? jv_get(expected, "$re") : NULL;
+    const struct jv *re = expected && expected->type == JV_OBJ && expected->count == 1
+                              ? jv_get(expected, "$re")
+                              : NULL;
 
     if (re)
         return jv_text(got) && regex_matches(re->text, got->text);
@@ -72,7 +75,9 @@ bool matches(struct runner *r, const struct jv *expected, const struct jv *got)
         if (expected->count != got->count)
             return false;
         for (uint32_t i = 0; i < expected->count; i++) {
-            const struct jv *other = expected->type == JV_ARR ? got->items[i].value : jv_get(got, expected->items[i].name);
+            const struct jv *other = expected->type == JV_ARR
+                                         ? got->items[i].value
+                                         : jv_get(got, expected->items[i].name);
             if (!matches(r, expected->items[i].value, other))
                 return false;
         }
@@ -87,9 +92,12 @@ static const char *shown(struct runner *r, const struct jv *v)
     return strlen(text) > 700 ? vpa_arena_printf(&r->a, "%.700s...", text) : text;
 }
 
-static void differ(struct runner *r, struct strings *out, const char *where, const struct jv *wanted, const struct jv *got)
+static void differ(struct runner *r, struct strings *out, const char *where,
+                   const struct jv *wanted, const struct jv *got)
 {
-    strings_add(&r->a, out, vpa_arena_printf(&r->a, "%s: wanted %s, got %s", where, shown(r, wanted), shown(r, got)));
+    strings_add(
+        &r->a, out,
+        vpa_arena_printf(&r->a, "%s: wanted %s, got %s", where, shown(r, wanted), shown(r, got)));
 }
 
 static bool same_set(struct runner *r, const struct jv *x, const struct jv *y)
@@ -98,8 +106,7 @@ static bool same_set(struct runner *r, const struct jv *x, const struct jv *y)
 
     if (jv_len(x) != jv_len(y) || jv_len(x) > 64)
         return false;
-    jv_each(m, x)
-    {
+    jv_each (m, x) {
         bool found = false;
         for (size_t i = 0; i < jv_len(y) && !found; i++) {
             if (used[i] || !matches(r, m->value, y->items[i].value))
@@ -113,8 +120,8 @@ static bool same_set(struct runner *r, const struct jv *x, const struct jv *y)
 }
 
 /* A whole error body. */
-static void compare_whole(struct runner *r, const struct jv *wanted, const struct jv *got, bool loose, bool unordered,
-                          struct strings *out)
+static void compare_whole(struct runner *r, const struct jv *wanted, const struct jv *got,
+                          bool loose, bool unordered, struct strings *out)
 {
     struct jv *x = jv_clone(&r->a, wanted), *y = jv_clone(&r->a, got);
 
@@ -127,8 +134,10 @@ static void compare_whole(struct runner *r, const struct jv *wanted, const struc
     }
     struct jv *d0 = jv_get(x, "details"), *d1 = jv_get(y, "details");
     if (loose) { /* the texts of causes come from the same place */
-        jv_each(m, jv_get(d0, "causes")) jv_del(m->value, "message");
-        jv_each(m, jv_get(d1, "causes")) jv_del(m->value, "message");
+        jv_each (m, jv_get(d0, "causes"))
+            jv_del(m->value, "message");
+        jv_each (m, jv_get(d1, "causes"))
+            jv_del(m->value, "message");
     }
     if (unordered && jv_get(d0, "causes") && jv_get(d1, "causes")) {
         if (!same_set(r, jv_get(d0, "causes"), jv_get(d1, "causes")))
@@ -140,8 +149,8 @@ static void compare_whole(struct runner *r, const struct jv *wanted, const struc
         differ(r, out, "body", x, y);
 }
 
-void expect_object(struct runner *r, const struct jv *expect, struct jv *body, bool loose, bool unordered, const char *where,
-                   struct strings *out)
+void expect_object(struct runner *r, const struct jv *expect, struct jv *body, bool loose,
+                   bool unordered, const char *where, struct strings *out)
 {
     const struct jv *whole = jv_get(expect, "object");
 
@@ -149,33 +158,38 @@ void expect_object(struct runner *r, const struct jv *expect, struct jv *body, b
         compare_whole(r, whole, body, loose, unordered, out);
     else if (whole)
         differ(r, out, where, whole, body);
-    jv_each(m, jv_get(expect, "select"))
-    {
+    jv_each (m, jv_get(expect, "select")) {
         const struct jv *got = body ? jv_pointer(&r->a, body, m->name) : NULL;
         if (!matches(r, m->value, got))
             differ(r, out, vpa_arena_printf(&r->a, "%s%s", where, m->name), m->value, got);
     }
-    jv_each(m, jv_get(expect, "absent"))
-    {
-        const struct jv *got = body && jv_text(m->value) ? jv_pointer(&r->a, body, m->value->text) : NULL;
+    jv_each (m, jv_get(expect, "absent")) {
+        const struct jv *got =
+            body && jv_text(m->value) ? jv_pointer(&r->a, body, m->value->text) : NULL;
         if (got)
             differ(r, out, vpa_arena_printf(&r->a, "%s%s", where, m->value->text), NULL, got);
     }
 }
 
-static void compare_relations(struct runner *r, const struct jv *list, const struct jv *body, struct strings *out)
+static void compare_relations(struct runner *r, const struct jv *list, const struct jv *body,
+                              struct strings *out)
 {
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         if (jv_len(m->value) != 3)
             continue;
         const char *pointer = m->value->items[0].value->text, *op = m->value->items[1].value->text,
                    *name = m->value->items[2].value->text;
-        const struct jv *got = body ? jv_pointer(&r->a, body, pointer) : NULL, *saved = jv_get(r->vars, name);
-        const char *x = got && got->text ? got->text : "", *y = saved && saved->text ? saved->text : "";
-        bool ok = !strcmp(op, "eq") ? !strcmp(x, y) : !strcmp(op, "ne") ? strcmp(x, y) != 0 : strtoll(x, NULL, 10) > strtoll(y, NULL, 10);
+        const struct jv *got = body ? jv_pointer(&r->a, body, pointer) : NULL,
+                        *saved = jv_get(r->vars, name);
+        const char *x = got && got->text ? got->text : "",
+                   *y = saved && saved->text ? saved->text : "";
+        bool ok = !strcmp(op, "eq")   ? !strcmp(x, y)
+                  : !strcmp(op, "ne") ? strcmp(x, y) != 0
+                                      : strtoll(x, NULL, 10) > strtoll(y, NULL, 10);
         if (!ok)
-            strings_add(&r->a, out, vpa_arena_printf(&r->a, "%s: %s is not %s %s (%s)", pointer, x, op, name, y));
+            strings_add(
+                &r->a, out,
+                vpa_arena_printf(&r->a, "%s: %s is not %s %s (%s)", pointer, x, op, name, y));
     }
 }
 
@@ -185,17 +199,19 @@ static bool same_type(const char *wanted, const char *got)
 
     if (!strcmp(wanted, got))
         return true;
-    return !strstr(wanted, "as=") && !strstr(got, "as=") && strcspn(got, ";") == n && !strncmp(wanted, got, n);
+    return !strstr(wanted, "as=") && !strstr(got, "as=") && strcspn(got, ";") == n &&
+           !strncmp(wanted, got, n);
 }
 
-static void compare_item(struct runner *r, const struct jv *rule, struct jv *body, struct strings *out)
+static void compare_item(struct runner *r, const struct jv *rule, struct jv *body,
+                         struct strings *out)
 {
     const struct jv *list = body ? jv_pointer(&r->a, body, jv_text_at(rule, "list")) : NULL;
 
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         bool all = true;
-        jv_each(w, jv_get(rule, "where")) all = all && matches(r, w->value, jv_pointer(&r->a, m->value, w->name));
+        jv_each (w, jv_get(rule, "where"))
+            all = all && matches(r, w->value, jv_pointer(&r->a, m->value, w->name));
         if (!all)
             continue;
         expect_object(r, rule, m->value, false, false, "item", out);
@@ -204,10 +220,13 @@ static void compare_item(struct runner *r, const struct jv *rule, struct jv *bod
     strings_add(&r->a, out, "no item fits select_item");
 }
 
-static void compare_events(struct runner *r, const struct jv *line, const struct jv *wanted, const struct jv *got, struct strings *out)
+static void compare_events(struct runner *r, const struct jv *line, const struct jv *wanted,
+                           const struct jv *got, struct strings *out)
 {
     if (jv_len(wanted) != jv_len(got)) {
-        strings_add(&r->a, out, vpa_arena_printf(&r->a, "%zu events instead of %zu: %s", jv_len(got), jv_len(wanted), shown(r, got)));
+        strings_add(&r->a, out,
+                    vpa_arena_printf(&r->a, "%zu events instead of %zu: %s", jv_len(got),
+                                     jv_len(wanted), shown(r, got)));
         return;
     }
     for (size_t i = 0; i < jv_len(wanted); i++) {
@@ -216,22 +235,31 @@ static void compare_events(struct runner *r, const struct jv *line, const struct
         const char *where = vpa_arena_printf(&r->a, "event %zu", i);
         if (!matches(r, jv_get(w, "type"), jv_get(g, "type")))
             differ(r, out, where, jv_get(w, "type"), jv_get(g, "type"));
-        expect_object(r, w, jv_get(g, "object"), jv_bool_at(line, "loose_message", false), false, where, out);
+        expect_object(r, w, jv_get(g, "object"), jv_bool_at(line, "loose_message", false), false,
+                      where, out);
     }
 }
 
-void expect_answer(struct runner *r, const struct jv *line, const struct jv *want, const struct answer *got, struct strings *out)
+void expect_answer(struct runner *r, const struct jv *line, const struct jv *want,
+                   const struct answer *got, struct strings *out)
 {
-    bool loose = jv_bool_at(line, "loose_message", false), unordered = jv_bool_at(line, "unordered_causes", false);
+    bool loose = jv_bool_at(line, "loose_message", false),
+         unordered = jv_bool_at(line, "unordered_causes", false);
     const char *type = jv_text(jv_get(want, "content_type"));
     const struct jv *text = jv_get(want, "body_text"), *warnings = jv_get(want, "warnings");
 
     if (jv_int_at(want, "status", 0) != got->status)
-        strings_add(&r->a, out, vpa_arena_printf(&r->a, "status: wanted %lld, got %d: %.600s", (long long)jv_int_at(want, "status", 0), got->status, got->text));
+        strings_add(&r->a, out,
+                    vpa_arena_printf(&r->a, "status: wanted %lld, got %d: %.600s",
+                                     (long long)jv_int_at(want, "status", 0), got->status,
+                                     got->text));
     if (type && !same_type(type, got->content_type))
-        strings_add(&r->a, out, vpa_arena_printf(&r->a, "content type: wanted %s, got %s", type, got->content_type));
-    jv_each(m, jv_get(want, "headers")) if (!matches(r, m->value, jv_get(got->headers, m->name)))
-        differ(r, out, m->name, m->value, jv_get(got->headers, m->name));
+        strings_add(
+            &r->a, out,
+            vpa_arena_printf(&r->a, "content type: wanted %s, got %s", type, got->content_type));
+    jv_each (m, jv_get(want, "headers"))
+        if (!matches(r, m->value, jv_get(got->headers, m->name)))
+            differ(r, out, m->name, m->value, jv_get(got->headers, m->name));
     if (!matches(r, warnings ? warnings : jv_arr(&r->a), got->warnings))
         differ(r, out, "warnings", warnings, got->warnings);
     if (text && !matches(r, text, jv_str(&r->a, got->text)))

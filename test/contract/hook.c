@@ -40,7 +40,8 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connectio
     return c;
 }
 
-static void on_completed(void *cls, struct MHD_Connection *connection, void **con, enum MHD_RequestTerminationCode how)
+static void on_completed(void *cls, struct MHD_Connection *connection, void **con,
+                         enum MHD_RequestTerminationCode how)
 {
     struct call *c = *con;
 
@@ -57,7 +58,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 
 static enum MHD_Result answer(struct MHD_Connection *connection, int status, const char *text)
 {
-    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
+                                                             MHD_RESPMEM_MUST_COPY);
     MHD_add_response_header(r, "Content-Type", "application/json");
     enum MHD_Result ok = MHD_queue_response(connection, (unsigned)status, r);
     MHD_destroy_response(r);
@@ -80,7 +82,8 @@ static enum MHD_Result respond(struct hook *h, struct call *c, struct MHD_Connec
         nanosleep(&t, NULL);
     }
     if (jv_get(reply, "raw"))
-        return answer(connection, (int)jv_int_at(reply, "http_status", 200), jv_text_at(reply, "raw"));
+        return answer(connection, (int)jv_int_at(reply, "http_status", 200),
+                      jv_text_at(reply, "raw"));
     if (jv_parse(&a, vpa_buf_text(&c->body), c->body.len, &review, NULL, NULL) < 0)
         return answer(connection, 400, "{}");
     struct jv *out = jv_obj(&a), *response = jv_get(reply, "response");
@@ -88,13 +91,16 @@ static enum MHD_Result respond(struct hook *h, struct call *c, struct MHD_Connec
     if (!jv_get(response, "uid"))
         jv_set_str(&a, response, "uid", jv_text_at(review, "request.uid"));
     jv_set_str(&a, out, "kind", "AdmissionReview");
-    jv_set_str(&a, out, "apiVersion", *jv_text_at(reply, "apiVersion") ? jv_text_at(reply, "apiVersion") : "admission.k8s.io/v1");
+    jv_set_str(&a, out, "apiVersion",
+               *jv_text_at(reply, "apiVersion") ? jv_text_at(reply, "apiVersion")
+                                                : "admission.k8s.io/v1");
     jv_set(&a, out, "response", response);
     return answer(connection, (int)jv_int_at(reply, "http_status", 200), jv_dump(&a, out));
 }
 
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url, const char *method,
-                                  const char *version, const char *upload, size_t *len, void **con)
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *len, void **con)
 {
     struct call *c = *con;
 
@@ -120,7 +126,8 @@ static char *base64(const char *text)
     char *out = vpa_xmalloc(len * 4 / 3 + 8);
 
     for (size_t i = 0; i < len; i += 3) {
-        unsigned v = (unsigned)(unsigned char)text[i] << 16 | (i + 1 < len ? (unsigned)(unsigned char)text[i + 1] << 8 : 0) |
+        unsigned v = (unsigned)(unsigned char)text[i] << 16 |
+                     (i + 1 < len ? (unsigned)(unsigned char)text[i + 1] << 8 : 0) |
                      (i + 2 < len ? (unsigned char)text[i + 2] : 0u);
         out[n++] = digits[v >> 18 & 63];
         out[n++] = digits[v >> 12 & 63];
@@ -142,14 +149,16 @@ struct hook *hook_start(void)
     pthread_mutex_init(&h->lock, NULL);
     addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (vpa_tls_create_ca("contract", now, 24 * VPA_HOUR, &h->ca, &err) < 0 ||
-        vpa_tls_create_certificate(&h->ca, names, 2, false, now, 24 * VPA_HOUR, &h->pair, &err) < 0) {
+        vpa_tls_create_certificate(&h->ca, names, 2, false, now, 24 * VPA_HOUR, &h->pair, &err) <
+            0) {
         fprintf(stderr, "contract: %s\n", err.text);
         exit(2);
     }
-    h->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL,
-                                 on_request, h, MHD_OPTION_SOCK_ADDR, &addr, MHD_OPTION_HTTPS_MEM_CERT, h->pair.cert_pem,
-                                 MHD_OPTION_HTTPS_MEM_KEY, h->pair.key_pem, MHD_OPTION_URI_LOG_CALLBACK, on_uri, h,
-                                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+    h->daemon = MHD_start_daemon(
+        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL,
+        NULL, on_request, h, MHD_OPTION_SOCK_ADDR, &addr, MHD_OPTION_HTTPS_MEM_CERT,
+        h->pair.cert_pem, MHD_OPTION_HTTPS_MEM_KEY, h->pair.key_pem, MHD_OPTION_URI_LOG_CALLBACK,
+        on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
     if (!h->daemon) {
         fprintf(stderr, "contract: the webhook cannot be served\n");
         exit(2);

@@ -1,5 +1,6 @@
 /*
- * contract: replays recorded request and response pairs against an API server and reports what differs.
+ * contract: replays recorded request and response pairs against an API server and reports what
+ * differs.
  *
  *     contract [options] DIR URL
  *
@@ -16,15 +17,17 @@
 
 #include "contract.h"
 
-static const char help[] =
-    "contract [options] DIR URL: replays recorded answers of API servers\n"
-    "  --minor N           whose answers where they differ (36)\n"
-    "  --token USER=TEXT   bearer token of admin or alice (repeatable); without one admin sends none\n"
-    "  --compact URL       a POST to this (a path of the server, or an address) makes it forget all old versions\n"
-    "  --ca FILE           CA of the server\n"
-    "  --controllers       replay the scenarios that need the workload controllers, and only those\n"
-    "  --topic NAME        only this topic (repeatable)\n"
-    "  -v                  every difference, not only ten per topic\n";
+static const char help[] = "contract [options] DIR URL: replays recorded answers of API servers\n"
+                           "  --minor N           whose answers where they differ (36)\n"
+                           "  --token USER=TEXT   bearer token of admin or alice (repeatable); "
+                           "without one admin sends none\n"
+                           "  --compact URL       a POST to this (a path of the server, or an "
+                           "address) makes it forget all old versions\n"
+                           "  --ca FILE           CA of the server\n"
+                           "  --controllers       replay the scenarios that need the workload "
+                           "controllers, and only those\n"
+                           "  --topic NAME        only this topic (repeatable)\n"
+                           "  -v                  every difference, not only ten per topic\n";
 
 struct totals {
     size_t pairs, different, skipped;
@@ -45,11 +48,14 @@ static bool wanted(const struct settings *s, const char *topic)
 
 static bool needs_controllers(const struct jv *line)
 {
-    jv_each(m, jv_get(line, "requires")) if (jv_text(m->value) && !strcmp(m->value->text, "controllers")) return true;
+    jv_each (m, jv_get(line, "requires"))
+        if (jv_text(m->value) && !strcmp(m->value->text, "controllers"))
+            return true;
     return false;
 }
 
-static void replay_file(struct runner *r, const struct settings *s, const char *path, const char *topic, struct totals *all)
+static void replay_file(struct runner *r, const struct settings *s, const char *path,
+                        const char *topic, struct totals *all)
 {
     FILE *f = fopen(path, "r");
     char *text = NULL, scenario[256] = "";
@@ -73,7 +79,8 @@ static void replay_file(struct runner *r, const struct settings *s, const char *
         replay_line(r, line, &differences);
         t.different += differences.count > 0;
         for (size_t i = 0; i < differences.count && (r->verbose || shown < 10); i++, shown++)
-            printf("%s %s\n    %s\n", jv_text_at(line, "id"), jv_text_at(line, "note"), differences.items[i]);
+            printf("%s %s\n    %s\n", jv_text_at(line, "id"), jv_text_at(line, "note"),
+                   differences.items[i]);
     }
     free(text);
     if (f)
@@ -109,15 +116,17 @@ static int replay_all(struct runner *r, const struct settings *s, const char *di
         free(names[i]);
     }
     free(names);
-    printf("contract: %zu passed, %zu failed, %zu skipped\n", all.pairs - all.different, all.different, all.skipped);
+    printf("contract: %zu passed, %zu failed, %zu skipped\n", all.pairs - all.different,
+           all.different, all.skipped);
     return all.different || !all.pairs ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"minor", required_argument, NULL, 'm'}, {"token", required_argument, NULL, 't'},
-        {"compact", required_argument, NULL, 'c'}, {"ca", required_argument, NULL, 'a'}, {"controllers", no_argument, NULL, 'C'},
+        {"help", no_argument, NULL, 'h'},        {"minor", required_argument, NULL, 'm'},
+        {"token", required_argument, NULL, 't'}, {"compact", required_argument, NULL, 'c'},
+        {"ca", required_argument, NULL, 'a'},    {"controllers", no_argument, NULL, 'C'},
         {"topic", required_argument, NULL, 'T'}, {NULL, 0, NULL, 0}};
     struct runner r = {.minor = 36};
     struct settings s = {0};

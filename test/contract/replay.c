@@ -56,7 +56,9 @@ static size_t on_data(char *data, size_t size, size_t count, void *ctx)
         t->events += data[i] == '\n';
     long status = 0;
     curl_easy_getinfo(t->handle, CURLINFO_RESPONSE_CODE, &status);
-    return t->wanted_events > 0 && status == 200 && t->events >= t->wanted_events ? 0 : len; /* 0 closes */
+    return t->wanted_events > 0 && status == 200 && t->events >= t->wanted_events
+               ? 0
+               : len; /* 0 closes */
 }
 
 static const char *secret_of(struct runner *r, const char *as, bool *known)
@@ -94,11 +96,11 @@ static struct curl_slist *headers_of(struct runner *r, const struct jv *in, bool
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
     bool type = false, accept = false;
 
-    jv_each(m, jv_get(in, "headers"))
-    {
+    jv_each (m, jv_get(in, "headers")) {
         type = type || !strcasecmp(m->name, "Content-Type");
         accept = accept || !strcasecmp(m->name, "Accept");
-        list = curl_slist_append(list, vpa_arena_printf(&r->a, "%s: %s", m->name, substitute_text(r, m->value->text)));
+        list = curl_slist_append(
+            list, vpa_arena_printf(&r->a, "%s: %s", m->name, substitute_text(r, m->value->text)));
     }
     if (has_body && !type)
         list = curl_slist_append(list, "Content-Type: application/json");
@@ -107,14 +109,15 @@ static struct curl_slist *headers_of(struct runner *r, const struct jv *in, bool
     if (!accept)
         list = curl_slist_append(list, "Accept:");
     bool known;
-    const char *secret = secret_of(r, *jv_text_at(in, "as") ? jv_text_at(in, "as") : "admin", &known);
+    const char *secret =
+        secret_of(r, *jv_text_at(in, "as") ? jv_text_at(in, "as") : "admin", &known);
     if (secret)
         list = curl_slist_append(list, vpa_arena_printf(&r->a, "Authorization: Bearer %s", secret));
     return list;
 }
 
-static void send_request(struct runner *r, const struct jv *in, const char *method, const char *path, const char *body,
-                         struct answer *out)
+static void send_request(struct runner *r, const struct jv *in, const char *method,
+                         const char *path, const char *body, struct answer *out)
 {
     struct transfer t = {.r = r, .answer = out, .handle = curl_easy_init()};
     const struct jv *watch = jv_get(in, "watch");
@@ -126,7 +129,8 @@ static void send_request(struct runner *r, const struct jv *in, const char *meth
     if (watch)
         t.wanted_events = jv_is_int(watch, &n) ? (long)n : -1;
     vpa_buf_init(&t.body, ANSWER_MAX);
-    curl_easy_setopt(t.handle, CURLOPT_URL, vpa_arena_printf(&r->a, "%s%s", *path == '/' ? r->url : "", path));
+    curl_easy_setopt(t.handle, CURLOPT_URL,
+                     vpa_arena_printf(&r->a, "%s%s", *path == '/' ? r->url : "", path));
     curl_easy_setopt(t.handle, CURLOPT_CUSTOMREQUEST, method);
     curl_easy_setopt(t.handle, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(t.handle, CURLOPT_PATH_AS_IS, 1L);
@@ -147,7 +151,8 @@ static void send_request(struct runner *r, const struct jv *in, const char *meth
     CURLcode rc = curl_easy_perform(t.handle);
     curl_easy_getinfo(t.handle, CURLINFO_RESPONSE_CODE, &status);
     out->status = (int)status;
-    out->text = vpa_arena_strdup(&r->a, rc != CURLE_OK && !status ? curl_easy_strerror(rc) : vpa_buf_text(&t.body));
+    out->text = vpa_arena_strdup(&r->a, rc != CURLE_OK && !status ? curl_easy_strerror(rc)
+                                                                  : vpa_buf_text(&t.body));
     out->len = t.body.len;
     if (jv_get(out->headers, "content-type"))
         out->content_type = jv_text_at(out->headers, "content-type");
@@ -172,19 +177,23 @@ static void step_fill(struct runner *r, const struct jv *in)
 {
     struct answer ignored;
 
-    jv_each(m, jv_get(in, "bodies"))
-        send_request(r, in, jv_text_at(in, "method"), substitute_text(r, jv_text_at(in, "path")), jv_dump(&r->a, substitute(r, m->value)), &ignored);
+    jv_each (m, jv_get(in, "bodies"))
+        send_request(r, in, jv_text_at(in, "method"), substitute_text(r, jv_text_at(in, "path")),
+                     jv_dump(&r->a, substitute(r, m->value)), &ignored);
 }
 
 static void step_wait_hook(struct runner *r, const struct jv *in, struct strings *differences)
 {
-    const char *path = vpa_arena_printf(&r->a, "%s?dryRun=All", substitute_text(r, jv_text_at(in, "path")));
+    const char *path =
+        vpa_arena_printf(&r->a, "%s?dryRun=All", substitute_text(r, jv_text_at(in, "path")));
     int64_t wanted = jv_int_at(in, "count", 1);
     struct answer ignored;
 
     for (int i = 0; i < POLL_SECONDS * 10; i++) {
         char *body = jv_dump(&r->a, substitute(r, jv_get(in, "probe"))), *at = strchr(body, '@');
-        const char *probe = at ? vpa_arena_printf(&r->a, "%.*s%u%s", (int)(at - body), body, ++r->probes, at + 1) : body;
+        const char *probe =
+            at ? vpa_arena_printf(&r->a, "%.*s%u%s", (int)(at - body), body, ++r->probes, at + 1)
+               : body;
         send_request(r, in, "POST", path, probe, &ignored);
         if ((int64_t)jv_len(hook_take_seen(r->hook, &r->a)) >= wanted)
             return;
@@ -200,19 +209,24 @@ static void step_hook_seen(struct runner *r, const struct jv *out, struct string
     size_t count = (size_t)jv_int_at(out, "count", (int64_t)jv_len(wanted));
 
     if (jv_len(seen) != count) {
-        strings_add(&r->a, differences, vpa_arena_printf(&r->a, "the webhook was asked %zu times instead of %zu", jv_len(seen), count));
+        strings_add(&r->a, differences,
+                    vpa_arena_printf(&r->a, "the webhook was asked %zu times instead of %zu",
+                                     jv_len(seen), count));
         return;
     }
     for (size_t i = 0; i < jv_len(wanted); i++) {
         const struct jv *w = wanted->items[i].value, *s = seen->items[i].value;
         const char *path = jv_text_at(w, "path");
         if (*path && strcmp(path, jv_text_at(s, "path")) != 0)
-            strings_add(&r->a, differences, vpa_arena_printf(&r->a, "path: wanted %s, got %s", path, jv_text_at(s, "path")));
+            strings_add(
+                &r->a, differences,
+                vpa_arena_printf(&r->a, "path: wanted %s, got %s", path, jv_text_at(s, "path")));
         expect_object(r, w, jv_get(s, "review"), false, false, "review", differences);
     }
 }
 
-static bool step(struct runner *r, const struct jv *in, const struct jv *out, struct strings *differences)
+static bool step(struct runner *r, const struct jv *in, const struct jv *out,
+                 struct strings *differences)
 {
     const char *op = jv_text_at(in, "op");
     struct answer ignored;
@@ -240,8 +254,7 @@ static bool step(struct runner *r, const struct jv *in, const struct jv *out, st
 
 static void save(struct runner *r, const struct jv *in, const struct answer *got)
 {
-    jv_each(m, jv_get(in, "save"))
-    {
+    jv_each (m, jv_get(in, "save")) {
         const struct jv *v = got->body ? jv_pointer(&r->a, got->body, m->value->text) : NULL;
         if (v)
             jv_set(&r->a, r->vars, m->name, jv_clone(&r->a, v));
@@ -251,7 +264,8 @@ static void save(struct runner *r, const struct jv *in, const struct answer *got
 void replay_line(struct runner *r, const struct jv *line, struct strings *differences)
 {
     const struct jv *in = jv_get(line, "in"), *out = jv_get(line, "out");
-    const struct jv *other = jv_get(jv_get(line, "out_by_minor"), vpa_arena_printf(&r->a, "1.%u", r->minor));
+    const struct jv *other =
+        jv_get(jv_get(line, "out_by_minor"), vpa_arena_printf(&r->a, "1.%u", r->minor));
     time_t until = time(NULL) + POLL_SECONDS;
     struct answer got;
 
@@ -266,11 +280,13 @@ void replay_line(struct runner *r, const struct jv *line, struct strings *differ
         body = substitute_text(r, jv_text_at(in, "body_text"));
     for (;;) {
         struct strings found = {0};
-        send_request(r, in, jv_text_at(in, "method"), substitute_text(r, jv_text_at(in, "path")), body, &got);
+        send_request(r, in, jv_text_at(in, "method"), substitute_text(r, jv_text_at(in, "path")),
+                     body, &got);
         bool starting = got.status == 429 && strstr(got.text, "storage is (re)initializing");
         if (!starting)
             expect_answer(r, line, out, &got, &found);
-        if ((!found.count && !starting) || !(starting || jv_bool_at(in, "poll", false)) || time(NULL) > until) {
+        if ((!found.count && !starting) || !(starting || jv_bool_at(in, "poll", false)) ||
+            time(NULL) > until) {
             for (size_t i = 0; i < found.count; i++)
                 strings_add(&r->a, differences, found.items[i]);
             break;

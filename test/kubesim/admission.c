@@ -15,7 +15,8 @@ static bool is_kind(const struct ctx *c, const char *group, const char *kind)
 
 static int forbid(struct ctx *c, const char *text)
 {
-    return fail_object(c, 403, "Forbidden", "%s \"%s\" is forbidden: %s", type_qualified(c->a, c->type), c->name, text);
+    return fail_object(c, 403, "Forbidden", "%s \"%s\" is forbidden: %s",
+                       type_qualified(c->a, c->type), c->name, text);
 }
 
 /* ---- ServiceAccount ---- */
@@ -31,8 +32,10 @@ static int admit_service_account(struct ctx *c, struct jv *pod)
         name = "default";
     const struct restype *t = types_find(&c->sim->types, "", "v1", "serviceaccounts");
     if (!store_find(t->store, c->ns, name))
-        return forbid(c, vpa_arena_printf(c->a, "error looking up service account %s/%s: serviceaccount \"%s\" not found",
-                                          c->ns, name, name));
+        return forbid(
+            c, vpa_arena_printf(
+                   c->a, "error looking up service account %s/%s: serviceaccount \"%s\" not found",
+                   c->ns, name, name));
     jv_set_str(c->a, spec, "serviceAccountName", name);
     jv_set_str(c->a, spec, "serviceAccount", name);
     return 0;
@@ -42,7 +45,8 @@ static int admit_service_account(struct ctx *c, struct jv *pod)
 
 static void add_tolerations(struct ctx *c, struct jv *spec)
 {
-    static const char *const keys[] = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"};
+    static const char *const keys[] = {"node.kubernetes.io/not-ready",
+                                       "node.kubernetes.io/unreachable"};
     struct jv *list = jv_get(spec, "tolerations");
 
     if (!list) {
@@ -51,8 +55,10 @@ static void add_tolerations(struct ctx *c, struct jv *spec)
     }
     for (size_t i = 0; i < VPA_COUNT(keys); i++) {
         bool there = false;
-        jv_each(m, list) there = there || !strcmp(jv_text_at(m->value, "key"), keys[i]) ||
-                                 (!*jv_text_at(m->value, "key") && !strcmp(jv_text_at(m->value, "operator"), "Exists"));
+        jv_each (m, list)
+            there = there || !strcmp(jv_text_at(m->value, "key"), keys[i]) ||
+                    (!*jv_text_at(m->value, "key") &&
+                     !strcmp(jv_text_at(m->value, "operator"), "Exists"));
         if (there)
             continue;
         struct jv *t = jv_obj(c->a);
@@ -72,8 +78,11 @@ static void taint_node(struct ctx *c, struct jv *node)
         taints = jv_arr(c->a);
         jv_set(c->a, spec, "taints", taints);
     }
-    jv_each(m, taints) if (!strcmp(jv_text_at(m->value, "key"), "node.kubernetes.io/not-ready")) return;
-    jv_insert(c->a, taints, 0, jv_lit(c->a, "{\"key\":\"node.kubernetes.io/not-ready\",\"effect\":\"NoSchedule\"}"));
+    jv_each (m, taints)
+        if (!strcmp(jv_text_at(m->value, "key"), "node.kubernetes.io/not-ready"))
+            return;
+    jv_insert(c->a, taints, 0,
+              jv_lit(c->a, "{\"key\":\"node.kubernetes.io/not-ready\",\"effect\":\"NoSchedule\"}"));
 }
 
 /* ---- LimitRanger ---- */
@@ -88,12 +97,12 @@ static struct vpa_quantity quantity(struct ctx *c, const struct jv *v, bool *the
 }
 
 /* Fills from `presets`; names of what was set are listed. */
-static const char *fill(struct ctx *c, struct jv *container, const char *list, const struct jv *presets)
+static const char *fill(struct ctx *c, struct jv *container, const char *list,
+                        const struct jv *presets)
 {
     const char *names = "";
 
-    jv_each(m, presets)
-    {
+    jv_each (m, presets) {
         struct jv *to = jv_ensure(c->a, jv_ensure(c->a, container, "resources"), list);
         if (jv_get(to, m->name))
             continue;
@@ -103,17 +112,19 @@ static const char *fill(struct ctx *c, struct jv *container, const char *list, c
     return names;
 }
 
-static void default_container(struct ctx *c, struct jv *container, const char *what, const struct jv *item,
-                              const char **note)
+static void default_container(struct ctx *c, struct jv *container, const char *what,
+                              const struct jv *item, const char **note)
 {
     const char *name = jv_text_at(container, "name");
     const char *requests = fill(c, container, "requests", jv_get(item, "defaultRequest"));
     const char *limits = fill(c, container, "limits", jv_get(item, "default"));
 
     if (*requests)
-        *note = vpa_arena_printf(c->a, "%s%s%s request for %s %s", *note, **note ? "; " : "", requests, what, name);
+        *note = vpa_arena_printf(c->a, "%s%s%s request for %s %s", *note, **note ? "; " : "",
+                                 requests, what, name);
     if (*limits)
-        *note = vpa_arena_printf(c->a, "%s%s%s limit for %s %s", *note, **note ? "; " : "", limits, what, name);
+        *note = vpa_arena_printf(c->a, "%s%s%s limit for %s %s", *note, **note ? "; " : "", limits,
+                                 what, name);
 }
 
 typedef void (*limit_fn)(struct ctx *c, const struct jv *item, struct jv *pod, void *out);
@@ -124,15 +135,18 @@ static void each_limit(struct ctx *c, struct jv *pod, limit_fn visit, void *out)
     const struct collection *s = t->store;
 
     for (size_t i = store_lower(s, c->ns, ""); i < s->count && !strcmp(s->items[i]->ns, c->ns); i++)
-        jv_each(m, jv_at(version_parse(c->a, s->items[i]), "spec.limits")) visit(c, m->value, pod, out);
+        jv_each (m, jv_at(version_parse(c->a, s->items[i]), "spec.limits"))
+            visit(c, m->value, pod, out);
 }
 
 static void set_defaults(struct ctx *c, const struct jv *item, struct jv *pod, void *out)
 {
     if (strcmp(jv_text_at(item, "type"), "Container") != 0)
         return;
-    jv_each(m, jv_at(pod, "spec.containers")) default_container(c, m->value, "container", item, out);
-    jv_each(m, jv_at(pod, "spec.initContainers")) default_container(c, m->value, "init container", item, out);
+    jv_each (m, jv_at(pod, "spec.containers"))
+        default_container(c, m->value, "container", item, out);
+    jv_each (m, jv_at(pod, "spec.initContainers"))
+        default_container(c, m->value, "init container", item, out);
 }
 
 static void apply_limit_defaults(struct ctx *c, struct jv *pod)
@@ -142,12 +156,14 @@ static void apply_limit_defaults(struct ctx *c, struct jv *pod)
     each_limit(c, pod, set_defaults, &note);
     if (*note) {
         struct jv *annotations = jv_ensure(c->a, pod, "metadata.annotations");
-        jv_set_str(c->a, annotations, "kubernetes.io/limit-ranger", vpa_arena_printf(c->a, "LimitRanger plugin set: %s", note));
+        jv_set_str(c->a, annotations, "kubernetes.io/limit-ranger",
+                   vpa_arena_printf(c->a, "LimitRanger plugin set: %s", note));
     }
 }
 
 static void check_amount(struct ctx *c, const char *type, const struct jv *item, const char *name,
-                         const struct jv *requests, const struct jv *limits, int kind, struct strings *out)
+                         const struct jv *requests, const struct jv *limits, int kind,
+                         struct strings *out)
 {
     static const char *const bounds[] = {"min", "max", "maxLimitRequestRatio"};
     bool bounded, has_request, has_limit;
@@ -159,7 +175,8 @@ static void check_amount(struct ctx *c, const char *type, const struct jv *item,
         return;
     if (kind == 0) {
         if (!has_request)
-            strings_addf(c->a, out, "minimum %s usage per %s is %s.  No request is specified", name, type, vpa_quantity_text(c->a, &bound));
+            strings_addf(c->a, out, "minimum %s usage per %s is %s.  No request is specified", name,
+                         type, vpa_quantity_text(c->a, &bound));
         else if (vpa_quantity_cmp(&request, &bound) < 0)
             strings_addf(c->a, out, "minimum %s usage per %s is %s, but request is %s", name, type,
                          vpa_quantity_text(c->a, &bound), vpa_quantity_text(c->a, &request));
@@ -168,7 +185,8 @@ static void check_amount(struct ctx *c, const char *type, const struct jv *item,
                          vpa_quantity_text(c->a, &bound), vpa_quantity_text(c->a, &limit));
     } else if (kind == 1) {
         if (!has_limit)
-            strings_addf(c->a, out, "maximum %s usage per %s is %s.  No limit is specified", name, type, vpa_quantity_text(c->a, &bound));
+            strings_addf(c->a, out, "maximum %s usage per %s is %s.  No limit is specified", name,
+                         type, vpa_quantity_text(c->a, &bound));
         else if (vpa_quantity_cmp(&limit, &bound) > 0)
             strings_addf(c->a, out, "maximum %s usage per %s is %s, but limit is %s", name, type,
                          vpa_quantity_text(c->a, &bound), vpa_quantity_text(c->a, &limit));
@@ -176,13 +194,17 @@ static void check_amount(struct ctx *c, const char *type, const struct jv *item,
             strings_addf(c->a, out, "maximum %s usage per %s is %s, but request is %s", name, type,
                          vpa_quantity_text(c->a, &bound), vpa_quantity_text(c->a, &request));
     } else {
-        double ratio = (double)vpa_quantity_milli_value(&limit) / (double)(vpa_quantity_milli_value(&request) ? vpa_quantity_milli_value(&request) : 1);
+        double ratio =
+            (double)vpa_quantity_milli_value(&limit) /
+            (double)(vpa_quantity_milli_value(&request) ? vpa_quantity_milli_value(&request) : 1);
         if (!has_request || !has_limit)
-            strings_addf(c->a, out, "%s max limit to request ratio per %s is %s, but no %s is specified", name, type,
-                         vpa_quantity_text(c->a, &bound), has_limit ? "request" : "limit");
+            strings_addf(c->a, out,
+                         "%s max limit to request ratio per %s is %s, but no %s is specified", name,
+                         type, vpa_quantity_text(c->a, &bound), has_limit ? "request" : "limit");
         else if (ratio * 1000 > (double)vpa_quantity_milli_value(&bound))
-            strings_addf(c->a, out, "%s max limit to request ratio per %s is %s, but provided ratio is %f", name, type,
-                         vpa_quantity_text(c->a, &bound), ratio);
+            strings_addf(c->a, out,
+                         "%s max limit to request ratio per %s is %s, but provided ratio is %f",
+                         name, type, vpa_quantity_text(c->a, &bound), ratio);
     }
 }
 
@@ -194,10 +216,10 @@ static struct jv *pod_sum(struct ctx *c, const struct jv *pod, const char *list)
     for (size_t i = 0; i < VPA_COUNT(amounts); i++) {
         struct vpa_quantity sum = {0};
         bool any = false;
-        jv_each(m, jv_at(pod, "spec.containers"))
-        {
+        jv_each (m, jv_at(pod, "spec.containers")) {
             bool there;
-            struct vpa_quantity q = quantity(c, jv_get(jv_get(jv_get(m->value, "resources"), list), amounts[i]), &there);
+            struct vpa_quantity q = quantity(
+                c, jv_get(jv_get(jv_get(m->value, "resources"), list), amounts[i]), &there);
             if (there) {
                 vpa_quantity_add(c->a, &sum, &q);
                 any = true;
@@ -214,13 +236,14 @@ static void check_limits(struct ctx *c, const struct jv *item, struct jv *pod, v
     const char *type = jv_text_at(item, "type");
 
     if (!strcmp(type, "Container")) {
-        jv_each(m, jv_at(pod, "spec.containers"))
+        jv_each (m, jv_at(pod, "spec.containers"))
             for (int kind = 0; kind < 3; kind++)
                 for (size_t i = 0; i < VPA_COUNT(amounts); i++)
                     check_amount(c, type, item, amounts[i], jv_at(m->value, "resources.requests"),
                                  jv_at(m->value, "resources.limits"), kind, out);
     } else if (!strcmp(type, "Pod")) {
-        const struct jv *requests = pod_sum(c, pod, "requests"), *limits = pod_sum(c, pod, "limits");
+        const struct jv *requests = pod_sum(c, pod, "requests"),
+                        *limits = pod_sum(c, pod, "limits");
         for (int kind = 0; kind < 3; kind++)
             for (size_t i = 0; i < VPA_COUNT(amounts); i++)
                 check_amount(c, type, item, amounts[i], requests, limits, kind, out);

@@ -66,7 +66,8 @@ const char *query_get(struct ctx *c, const char *name)
 
     while (at && *at) {
         size_t part = strcspn(at, "&");
-        if (!strncmp(at, name, len) && (at[len] == '=' || at[len] == '&' || !at[len]) && len <= part) {
+        if (!strncmp(at, name, len) && (at[len] == '=' || at[len] == '&' || !at[len]) &&
+            len <= part) {
             if (at[len] != '=')
                 return "";
             return unescape(c->a, at + len + 1, part - len - 1);
@@ -127,7 +128,8 @@ static void parse_path(struct ctx *c)
         i++;
     }
     if (!strcmp(s[i], "namespaces") && i + 2 < n &&
-        !(i + 3 == n && !*c->group && (!strcmp(s[i + 2], "status") || !strcmp(s[i + 2], "finalize")))) {
+        !(i + 3 == n && !*c->group &&
+          (!strcmp(s[i + 2], "status") || !strcmp(s[i + 2], "finalize")))) {
         c->ns = s[i + 1];
         i += 2;
     }
@@ -174,9 +176,10 @@ static void choose_verb(struct ctx *c)
 
 static const char *options_kind(const struct ctx *c)
 {
-    return !strcmp(c->verb, "create") ? "CreateOptions" : !strcmp(c->verb, "update") ? "UpdateOptions"
-           : !strcmp(c->verb, "patch") ? "PatchOptions"
-                                       : "DeleteOptions";
+    return !strcmp(c->verb, "create")   ? "CreateOptions"
+           : !strcmp(c->verb, "update") ? "UpdateOptions"
+           : !strcmp(c->verb, "patch")  ? "PatchOptions"
+                                        : "DeleteOptions";
 }
 
 static int read_options(struct ctx *c)
@@ -208,7 +211,8 @@ static int read_options(struct ctx *c)
         if (strcmp(validation, "Strict") != 0 && strcmp(validation, "Warn") != 0 &&
             strcmp(validation, "Ignore") != 0)
             field_error(c, &errors, "FieldValueNotSupported", "fieldValidation",
-                        "Unsupported value: \"%s\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
+                        "Unsupported value: \"%s\": supported values: \"\", \"Ignore\", "
+                        "\"Strict\", \"Warn\"",
                         validation);
         c->field_validation = validation;
     }
@@ -255,7 +259,8 @@ static int dispatch_sub(struct ctx *c)
 {
     const char *v = c->verb;
 
-    if (!has_subresource(c, c->sub) && c->type->crd && (!strcmp(c->sub, "scale") || !strcmp(c->sub, "status")))
+    if (!has_subresource(c, c->sub) && c->type->crd &&
+        (!strcmp(c->sub, "scale") || !strcmp(c->sub, "status")))
         return fail_not_found(c, c->type, c->name);
     if (!has_subresource(c, c->sub))
         return fail_details(c, 404, "NotFound", jv_obj(c->a),
@@ -272,7 +277,9 @@ static int dispatch_sub(struct ctx *c)
         return method_not_allowed(c);
     if (!strcmp(c->sub, "scale"))
         return handle_scale(c);
-    return !strcmp(v, "get") ? handle_get(c) : !strcmp(v, "update") ? handle_update(c) : handle_patch(c);
+    return !strcmp(v, "get")      ? handle_get(c)
+           : !strcmp(v, "update") ? handle_update(c)
+                                  : handle_patch(c);
 }
 
 static int dispatch_resource(struct ctx *c)
@@ -291,7 +298,7 @@ static int dispatch_resource(struct ctx *c)
         return handle_watch(c);
     if (!strcmp(v, "create"))
         return *c->name || ((c->type->flags & T_NAMESPACED) && !*c->ns) ? method_not_allowed(c)
-                                                                       : handle_create(c);
+                                                                        : handle_create(c);
     if (!strcmp(v, "delete"))
         return handle_delete(c);
     if (!strcmp(v, "deletecollection"))
@@ -334,7 +341,8 @@ static int route(struct ctx *c)
     return dispatch_resource(c);
 }
 
-void api_handle(struct sim *sim, const struct request *req, struct response *res, struct vpa_arena *a)
+void api_handle(struct sim *sim, const struct request *req, struct response *res,
+                struct vpa_arena *a)
 {
     struct ctx c = {.sim = sim, .req = req, .res = res, .a = a};
 
@@ -342,16 +350,19 @@ void api_handle(struct sim *sim, const struct request *req, struct response *res
     if (c.locked)
         sim_unlock(&c);
     count_request(sim, c.verb ? c.verb : "other",
-                  c.is_resource ? vpa_arena_printf(a, "%s%s%s%s%s", c.resource, *c.group ? "." : "", c.group,
-                                                   *c.sub ? "/" : "", c.sub)
+                  c.is_resource ? vpa_arena_printf(a, "%s%s%s%s%s", c.resource, *c.group ? "." : "",
+                                                   c.group, *c.sub ? "/" : "", c.sub)
                                 : req->path,
-                  req->user_agent ? req->user_agent : "", res->status, req->body_len, res->body.len);
+                  req->user_agent ? req->user_agent : "", res->status, req->body_len,
+                  res->body.len);
 }
 
-int api_call(struct sim *sim, struct vpa_arena *a, const char *who, const char *method, const char *path,
-             const char *content_type, const struct jv *body, struct jv **out)
+int api_call(struct sim *sim, struct vpa_arena *a, const char *who, const char *method,
+             const char *path, const char *content_type, const struct jv *body, struct jv **out)
 {
-    struct user user = {.name = who, .uid = "", .groups = {"system:masters", "system:authenticated"},
+    struct user user = {.name = who,
+                        .uid = "",
+                        .groups = {"system:masters", "system:authenticated"},
                         .group_count = 2};
     const char *text = body ? jv_dump(a, body) : "";
     const char *query = strchr(path, '?');

@@ -1,13 +1,14 @@
 /*
  * Field ownership: server-side apply and the bookkeeping of plain writes in metadata.managedFields.
  *
- * A set of fields is kept as the object that fieldsV1 is: "f:name" members, "k:{...}" for elements of
- * keyed lists, "v:..." for members of sets, "." for the element or map itself. Sets are built from an
- * object along its schema, united, subtracted and walked as ordinary JSON values.
+ * A set of fields is kept as the object that fieldsV1 is: "f:name" members, "k:{...}" for elements
+ * of keyed lists, "v:..." for members of sets, "." for the element or map itself. Sets are built
+ * from an object along its schema, united, subtracted and walked as ordinary JSON values.
  *
- * Apply: what the manager owned before and no longer applies is removed unless somebody else owns it;
- * what it applies with another value than a different owner's is a conflict (or taken over by force).
- * Updates: a manager owns what it changed; fields changed or removed leave the others' sets.
+ * Apply: what the manager owned before and no longer applies is removed unless somebody else owns
+ * it; what it applies with another value than a different owner's is a conflict (or taken over by
+ * force). Updates: a manager owns what it changed; fields changed or removed leave the others'
+ * sets.
  */
 #include "sim.h"
 
@@ -25,7 +26,8 @@ static bool leaf(const struct schema *s, const struct jv *v)
     return true;
 }
 
-static const char *element_key(struct vpa_arena *a, const struct schema *s, const struct jv *element)
+static const char *element_key(struct vpa_arena *a, const struct schema *s,
+                               const struct jv *element)
 {
     struct jv *k = jv_obj(a);
     vpa_auto_buf b = {0};
@@ -46,20 +48,22 @@ static const char *value_key(struct vpa_arena *a, const struct jv *v)
     return vpa_arena_printf(a, "v:%s", jv_dump(a, v));
 }
 
-static struct jv *fields_of(struct vpa_arena *a, const struct schema *s, const struct jv *v, bool dots)
+static struct jv *fields_of(struct vpa_arena *a, const struct schema *s, const struct jv *v,
+                            bool dots)
 {
     struct jv *set = jv_obj(a);
 
     if (leaf(s, v))
         return set;
     if (v->type == JV_OBJ) {
-        jv_each(m, v) jv_set(a, set, vpa_arena_printf(a, "f:%s", m->name), fields_of(a, schema_field(s, m->name), m->value, dots));
+        jv_each (m, v)
+            jv_set(a, set, vpa_arena_printf(a, "f:%s", m->name),
+                   fields_of(a, schema_field(s, m->name), m->value, dots));
         if (dots)
             jv_put_first(a, set, ".", jv_obj(a));
         return set;
     }
-    jv_each(m, v)
-    {
+    jv_each (m, v) {
         if (s->set) {
             jv_set(a, set, value_key(a, m->value), jv_obj(a));
             continue;
@@ -75,10 +79,19 @@ static struct jv *fields_of(struct vpa_arena *a, const struct schema *s, const s
 }
 
 /* Members of metadata that nobody owns. */
-static const char *const system_fields[] = {"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
-                                            "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"};
+static const char *const system_fields[] = {"name",
+                                            "namespace",
+                                            "uid",
+                                            "resourceVersion",
+                                            "generation",
+                                            "creationTimestamp",
+                                            "deletionTimestamp",
+                                            "deletionGracePeriodSeconds",
+                                            "selfLink",
+                                            "managedFields"};
 
-static struct jv *object_fields(struct vpa_arena *a, const struct restype *t, const struct jv *object, bool dots)
+static struct jv *object_fields(struct vpa_arena *a, const struct restype *t,
+                                const struct jv *object, bool dots)
 {
     struct jv *copy = jv_clone(a, object), *meta = jv_get(copy, "metadata"), *set = jv_obj(a);
 
@@ -89,11 +102,12 @@ static struct jv *object_fields(struct vpa_arena *a, const struct restype *t, co
     if (jv_is(meta, JV_OBJ) && !meta->count)
         jv_del(copy, "metadata");
     const struct schema *meta_schema = schema_builtin("ObjectMeta");
-    jv_each(m, copy)
-    {
+    jv_each (m, copy) {
         bool is_meta = !strcmp(m->name, "metadata");
-        struct jv *sub = fields_of(a, is_meta ? meta_schema : schema_field(t->schema, m->name), m->value, dots);
-        if (is_meta || (!strcmp(m->name, "spec") && !t->crd) || (!strcmp(m->name, "status") && !t->crd))
+        struct jv *sub =
+            fields_of(a, is_meta ? meta_schema : schema_field(t->schema, m->name), m->value, dots);
+        if (is_meta || (!strcmp(m->name, "spec") && !t->crd) ||
+            (!strcmp(m->name, "status") && !t->crd))
             jv_del(sub, "."); /* structures are no maps: they are not owned themselves */
         jv_set(a, set, vpa_arena_printf(a, "f:%s", m->name), sub);
     }
@@ -102,8 +116,7 @@ static struct jv *object_fields(struct vpa_arena *a, const struct restype *t, co
 
 static struct jv *unite(struct vpa_arena *a, struct jv *x, const struct jv *y)
 {
-    jv_each(m, y)
-    {
+    jv_each (m, y) {
         struct jv *there = jv_get(x, m->name);
         if (there)
             unite(a, there, m->value);
@@ -137,8 +150,7 @@ static void subtract(struct jv *x, const struct jv *y)
 static bool owns(const struct jv *set, const struct jv *path) /* path: list of segments */
 {
     const struct jv *at = set;
-    jv_each(m, path)
-    {
+    jv_each (m, path) {
         at = jv_get(at, m->value->text);
         if (!at)
             return false;
@@ -148,12 +160,12 @@ static bool owns(const struct jv *set, const struct jv *path) /* path: list of s
 
 /* ---- values at paths ---- */
 
-static struct jv *find_child(struct vpa_arena *a, const struct schema *s, const struct jv *v, const char *segment)
+static struct jv *find_child(struct vpa_arena *a, const struct schema *s, const struct jv *v,
+                             const char *segment)
 {
     if (!strncmp(segment, "f:", 2))
         return jv_get(v, segment + 2);
-    jv_each(m, jv_is(v, JV_ARR) ? v : NULL)
-    {
+    jv_each (m, jv_is(v, JV_ARR) ? v : NULL) {
         const char *key = *segment == 'k' ? element_key(a, s, m->value) : value_key(a, m->value);
         if (!strcmp(key, segment))
             return m->value;
@@ -178,17 +190,19 @@ struct visit {
 
 static void walk(struct visit *w, const struct schema *s, const struct jv *set, const char *dotted)
 {
-    jv_each(m, set)
-    {
+    jv_each (m, set) {
         if (!strcmp(m->name, "."))
             continue;
-        const char *at = !strncmp(m->name, "f:", 2) ? vpa_arena_printf(w->a, "%s.%s", dotted, m->name + 2)
-                         : *m->name == 'k'          ? vpa_arena_printf(w->a, "%s[%s]", dotted, m->name + 2)
-                                                    : vpa_arena_printf(w->a, "%s[=%s]", dotted, m->name + 2);
-        const struct schema *sub = *dotted ? child_schema(s, m->name)
-                                   : !strcmp(m->name, "f:metadata") ? schema_builtin("ObjectMeta") : child_schema(s, m->name);
+        const char *at = !strncmp(m->name, "f:", 2)
+                             ? vpa_arena_printf(w->a, "%s.%s", dotted, m->name + 2)
+                         : *m->name == 'k' ? vpa_arena_printf(w->a, "%s[%s]", dotted, m->name + 2)
+                                           : vpa_arena_printf(w->a, "%s[=%s]", dotted, m->name + 2);
+        const struct schema *sub = *dotted                          ? child_schema(s, m->name)
+                                   : !strcmp(m->name, "f:metadata") ? schema_builtin("ObjectMeta")
+                                                                    : child_schema(s, m->name);
         jv_push(w->a, w->path, jv_str(w->a, m->name));
-        bool end = jv_len(m->value) == 0 || (jv_len(m->value) == 1 && !strcmp(m->value->items[0].name, "."));
+        bool end = jv_len(m->value) == 0 ||
+                   (jv_len(m->value) == 1 && !strcmp(m->value->items[0].name, "."));
         if (end)
             w->leaf(w, sub, at);
         else
@@ -197,17 +211,18 @@ static void walk(struct visit *w, const struct schema *s, const struct jv *set, 
     }
 }
 
-static const struct jv *value_at(struct vpa_arena *a, const struct restype *t, const struct jv *object, const struct jv *path)
+static const struct jv *value_at(struct vpa_arena *a, const struct restype *t,
+                                 const struct jv *object, const struct jv *path)
 {
     const struct jv *v = object;
     const struct schema *s = t->schema;
     bool first = true;
 
-    jv_each(m, path)
-    {
+    jv_each (m, path) {
         const char *segment = m->value->text;
         v = v ? find_child(a, s, v, segment) : NULL;
-        s = first && !strcmp(segment, "f:metadata") ? schema_builtin("ObjectMeta") : child_schema(s, segment);
+        s = first && !strcmp(segment, "f:metadata") ? schema_builtin("ObjectMeta")
+                                                    : child_schema(s, segment);
         first = false;
     }
     return v;
@@ -215,14 +230,19 @@ static const struct jv *value_at(struct vpa_arena *a, const struct restype *t, c
 
 /* ---- managers ---- */
 
-static struct jv *entry_of(const struct jv *list, const char *manager, const char *operation, const char *sub)
+static struct jv *entry_of(const struct jv *list, const char *manager, const char *operation,
+                           const char *sub)
 {
-    jv_each(m, list) if (!strcmp(jv_text_at(m->value, "manager"), manager) && !strcmp(jv_text_at(m->value, "operation"), operation) &&
-                         !strcmp(jv_text_at(m->value, "subresource"), sub)) return m->value;
+    jv_each (m, list)
+        if (!strcmp(jv_text_at(m->value, "manager"), manager) &&
+            !strcmp(jv_text_at(m->value, "operation"), operation) &&
+            !strcmp(jv_text_at(m->value, "subresource"), sub))
+            return m->value;
     return NULL;
 }
 
-static void put_entry(struct ctx *c, struct jv *list, const char *operation, const char *sub, struct jv *set)
+static void put_entry(struct ctx *c, struct jv *list, const char *operation, const char *sub,
+                      struct jv *set)
 {
     struct jv *e = jv_obj(c->a);
     struct jv *old = entry_of(list, c->field_manager, operation, sub);
@@ -259,8 +279,7 @@ struct compare {
 
 static void add_path(struct vpa_arena *a, struct jv *set, const struct jv *path)
 {
-    jv_each(m, path)
-    {
+    jv_each (m, path) {
         struct jv *next = jv_get(set, m->value->text);
         if (!next) {
             next = jv_obj(a);
@@ -276,7 +295,8 @@ static void compare_leaf(struct visit *w, const struct schema *s, const char *do
 
     (void)s;
     (void)dotted;
-    if (!jv_equal(value_at(w->a, k->c->type, k->old, w->path), value_at(w->a, k->c->type, k->now, w->path)))
+    if (!jv_equal(value_at(w->a, k->c->type, k->old, w->path),
+                  value_at(w->a, k->c->type, k->now, w->path)))
         add_path(w->a, k->out, w->path);
 }
 
@@ -323,10 +343,10 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
     }
     list = list ? jv_clone(c->a, list) : jv_arr(c->a);
     struct jv *changed = changed_fields(c, old, now), *removed = removed_fields(c, old, now);
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         struct jv *set = jv_get(m->value, "fieldsV1");
-        bool mine = !strcmp(jv_text_at(m->value, "manager"), c->field_manager) && !strcmp(jv_text_at(m->value, "operation"), "Update") &&
+        bool mine = !strcmp(jv_text_at(m->value, "manager"), c->field_manager) &&
+                    !strcmp(jv_text_at(m->value, "operation"), "Update") &&
                     !strcmp(jv_text_at(m->value, "subresource"), sub);
         if (!mine)
             subtract(set, changed);
@@ -363,42 +383,49 @@ static void conflict_leaf(struct visit *w, const struct schema *s, const char *d
     const struct jv *live = value_at(c->a, c->type, k->live, w->path);
     if (jv_equal(live, value_at(c->a, c->type, k->merged, w->path)))
         return;
-    jv_each(m, k->list)
-    {
-        const char *manager = jv_text_at(m->value, "manager"), *operation = jv_text_at(m->value, "operation");
-        if ((!strcmp(manager, c->field_manager) && !strcmp(operation, "Apply")) || !owns(jv_get(m->value, "fieldsV1"), w->path))
+    jv_each (m, k->list) {
+        const char *manager = jv_text_at(m->value, "manager"),
+                   *operation = jv_text_at(m->value, "operation");
+        if ((!strcmp(manager, c->field_manager) && !strcmp(operation, "Apply")) ||
+            !owns(jv_get(m->value, "fieldsV1"), w->path))
             continue;
         bool update = !strcmp(operation, "Update");
-        const char *who = vpa_arena_printf(c->a, "conflict with \"%s\"%s%s", manager, update ? " using " : "",
-                                           update ? jv_text_at(m->value, "apiVersion") : "");
+        const char *who =
+            vpa_arena_printf(c->a, "conflict with \"%s\"%s%s", manager, update ? " using " : "",
+                             update ? jv_text_at(m->value, "apiVersion") : "");
         struct jv *cause = jv_obj(c->a);
         jv_set_str(c->a, cause, "reason", "FieldManagerConflict");
         jv_set_str(c->a, cause, "message", who);
         jv_set_str(c->a, cause, "field", dotted);
         jv_push(c->a, k->causes, cause);
-        k->message = *k->message ? vpa_arena_printf(c->a, "%s\n- %s: %s", k->message, who, dotted) : vpa_arena_printf(c->a, "%s: %s", who, dotted);
+        k->message = *k->message ? vpa_arena_printf(c->a, "%s\n- %s: %s", k->message, who, dotted)
+                                 : vpa_arena_printf(c->a, "%s: %s", who, dotted);
         add_path(c->a, k->taken, w->path);
     }
 }
 
 /* Merges config over live along the schema. */
-static struct jv *merge(struct vpa_arena *a, const struct schema *s, struct jv *live, const struct jv *config)
+static struct jv *merge(struct vpa_arena *a, const struct schema *s, struct jv *live,
+                        const struct jv *config)
 {
     if (!live || live->type != config->type || leaf(s, config)) {
-        if (live && config->type == JV_OBJ && !config->count && live->type == JV_OBJ && !(s && s->atomic))
+        if (live && config->type == JV_OBJ && !config->count && live->type == JV_OBJ &&
+            !(s && s->atomic))
             return live; /* {} adds nothing */
         return jv_clone(a, config);
     }
     if (config->type == JV_OBJ) {
-        jv_each(m, config) jv_set(a, live, m->name, merge(a, schema_field(s, m->name), jv_get(live, m->name), m->value));
+        jv_each (m, config)
+            jv_set(a, live, m->name,
+                   merge(a, schema_field(s, m->name), jv_get(live, m->name), m->value));
         return live;
     }
-    jv_each(m, config)
-    {
+    jv_each (m, config) {
         const char *key = s->set ? value_key(a, m->value) : element_key(a, s, m->value);
         bool found = false;
         for (size_t i = 0; i < live->count && !found; i++) {
-            const char *other = s->set ? value_key(a, live->items[i].value) : element_key(a, s, live->items[i].value);
+            const char *other = s->set ? value_key(a, live->items[i].value)
+                                       : element_key(a, s, live->items[i].value);
             if (strcmp(key, other) != 0)
                 continue;
             found = true;
@@ -411,13 +438,15 @@ static struct jv *merge(struct vpa_arena *a, const struct schema *s, struct jv *
 }
 
 /* Takes the leaves of the set out of the object, and what becomes empty by it. */
-static void remove_fields(struct vpa_arena *a, const struct schema *s, struct jv *v, const struct jv *set, bool top)
+static void remove_fields(struct vpa_arena *a, const struct schema *s, struct jv *v,
+                          const struct jv *set, bool top)
 {
-    jv_each(m, set)
-    {
+    jv_each (m, set) {
         if (!strcmp(m->name, "."))
             continue;
-        const struct schema *sub = top && !strcmp(m->name, "f:metadata") ? schema_builtin("ObjectMeta") : child_schema(s, m->name);
+        const struct schema *sub = top && !strcmp(m->name, "f:metadata")
+                                       ? schema_builtin("ObjectMeta")
+                                       : child_schema(s, m->name);
         struct jv *child = find_child(a, s, v, m->name);
         bool end = jv_len(m->value) == 0 || jv_get(m->value, ".");
         if (!child)
@@ -444,9 +473,10 @@ static int report_conflicts(struct ctx *c, const struct conflicts *k)
     size_t n = jv_len(k->causes);
 
     jv_set(c->a, details, "causes", k->causes);
-    return fail_details(c, 409, "Conflict", details,
-                        n == 1 ? vpa_arena_printf(c->a, "Apply failed with 1 conflict: %s", k->message)
-                               : vpa_arena_printf(c->a, "Apply failed with %zu conflicts: %s", n, k->message));
+    return fail_details(
+        c, 409, "Conflict", details,
+        n == 1 ? vpa_arena_printf(c->a, "Apply failed with 1 conflict: %s", k->message)
+               : vpa_arena_printf(c->a, "Apply failed with %zu conflicts: %s", n, k->message));
 }
 
 static struct jv *merge_config(struct ctx *c, struct jv *object, const struct jv *config)
@@ -466,7 +496,8 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, s
     struct jv *set = object_fields(a, c->type, config, false);
     struct jv *object = live ? live : jv_obj(a);
     struct jv *list = jv_at(object, "metadata.managedFields");
-    struct conflicts k = {.c = c, .live = object, .causes = jv_arr(a), .message = "", .taken = jv_obj(a)};
+    struct conflicts k = {
+        .c = c, .live = object, .causes = jv_arr(a), .message = "", .taken = jv_obj(a)};
 
     list = list ? jv_clone(a, list) : jv_arr(a);
     k.list = list;
@@ -475,10 +506,10 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, s
     walk(&w, c->type->schema, set, "");
     if (jv_len(k.causes) && !force)
         return report_conflicts(c, &k);
-    struct jv *mine = entry_of(list, c->field_manager, "Apply", c->sub), *gone = mine ? jv_clone(a, jv_get(mine, "fieldsV1")) : jv_obj(a);
+    struct jv *mine = entry_of(list, c->field_manager, "Apply", c->sub),
+              *gone = mine ? jv_clone(a, jv_get(mine, "fieldsV1")) : jv_obj(a);
     subtract(gone, set);
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         if (m->value == mine)
             continue;
         if (force)

@@ -1,7 +1,7 @@
 /*
  * Who asks: bearer tokens (a token file as the server's --token-auth-file, and tokens made by
- * serviceaccounts/token), client certificates, else system:anonymous. With --authorization=none nobody is
- * asked for anything: a request without credentials is the administrator's.
+ * serviceaccounts/token), client certificates, else system:anonymous. With --authorization=none
+ * nobody is asked for anything: a request without credentials is the administrator's.
  */
 #include "sim.h"
 
@@ -17,8 +17,8 @@ struct token {
 /* Lives in the simulator's arena; guarded by the store's lock. */
 static struct token *tokens;
 
-static struct token *add_token(struct vpa_arena *a, const char *secret, const char *name, const char *uid,
-                               const char *groups)
+static struct token *add_token(struct vpa_arena *a, const char *secret, const char *name,
+                               const char *uid, const char *groups)
 {
     struct token *t = vpa_arena_zalloc(a, sizeof(*t));
 
@@ -89,13 +89,17 @@ void auth_release(struct sim *sim)
 
 static void administrator(struct user *user)
 {
-    *user = (struct user){.name = "admin", .uid = "", .groups = {"system:masters", "system:authenticated"},
+    *user = (struct user){.name = "admin",
+                          .uid = "",
+                          .groups = {"system:masters", "system:authenticated"},
                           .group_count = 2};
 }
 
 static void from_certificate(struct ctx *c)
 {
-    char *rest = vpa_arena_strdup(c->a, c->req->client_cert_groups ? c->req->client_cert_groups : ""), *group;
+    char *rest =
+             vpa_arena_strdup(c->a, c->req->client_cert_groups ? c->req->client_cert_groups : ""),
+         *group;
 
     c->user = (struct user){.name = c->req->client_cert_user, .uid = ""};
     while ((group = strsep(&rest, ",")))
@@ -131,7 +135,9 @@ int authenticate(struct ctx *c)
     if (!strcmp(c->sim->opt.authorization, "none"))
         administrator(&c->user);
     else
-        c->user = (struct user){.name = "system:anonymous", .uid = "", .groups = {"system:unauthenticated"},
+        c->user = (struct user){.name = "system:anonymous",
+                                .uid = "",
+                                .groups = {"system:unauthenticated"},
                                 .group_count = 1};
     return 0;
 }

@@ -23,7 +23,8 @@ static char *read_all(const char *path, size_t *len)
     return vpa_buf_take(&buf);
 }
 
-static int create_one(struct sim *sim, struct vpa_arena *a, const struct jv *object, struct vpa_error *err)
+static int create_one(struct sim *sim, struct vpa_arena *a, const struct jv *object,
+                      struct vpa_error *err)
 {
     const char *api = jv_text_at(object, "apiVersion"), *kind = jv_text_at(object, "kind"),
                *ns = jv_text_at(object, "metadata.namespace");
@@ -32,7 +33,9 @@ static int create_one(struct sim *sim, struct vpa_arena *a, const struct jv *obj
     struct jv *answer;
 
     if (!strcmp(kind, "List")) {
-        jv_each(m, jv_get(object, "items")) if (create_one(sim, a, m->value, err) < 0) return -1;
+        jv_each (m, jv_get(object, "items"))
+            if (create_one(sim, a, m->value, err) < 0)
+                return -1;
         return 0;
     }
     const struct restype *t = types_by_kind(&sim->types, group, kind);
@@ -40,12 +43,15 @@ static int create_one(struct sim *sim, struct vpa_arena *a, const struct jv *obj
         return vpa_fail(err, VPA_INVALID, "%s %s is not served", api, kind);
     if (!*ns)
         ns = "default";
-    const char *base = *group ? vpa_arena_printf(a, "/apis/%s", api) : vpa_arena_printf(a, "/api/%s", api);
-    const char *path = t->flags & T_NAMESPACED ? vpa_arena_printf(a, "%s/namespaces/%s/%s", base, ns, t->plural)
-                                               : vpa_arena_printf(a, "%s/%s", base, t->plural);
+    const char *base =
+        *group ? vpa_arena_printf(a, "/apis/%s", api) : vpa_arena_printf(a, "/api/%s", api);
+    const char *path = t->flags & T_NAMESPACED
+                           ? vpa_arena_printf(a, "%s/namespaces/%s/%s", base, ns, t->plural)
+                           : vpa_arena_printf(a, "%s/%s", base, t->plural);
     int status = api_call(sim, a, "admin", "POST", path, NULL, object, &answer);
     if (status != 201 && status != 409)
-        return vpa_fail(err, VPA_INVALID, "%s %s: %d %s", kind, jv_text_at(object, "metadata.name"), status, jv_text_at(answer, "message"));
+        return vpa_fail(err, VPA_INVALID, "%s %s: %d %s", kind, jv_text_at(object, "metadata.name"),
+                        status, jv_text_at(answer, "message"));
     return 0;
 }
 
@@ -68,11 +74,13 @@ static int load_file(struct sim *sim, const char *path, struct vpa_error *err)
 
 int bootstrap(struct sim *sim, struct vpa_error *err)
 {
-    static const char *const namespaces[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
+    static const char *const namespaces[] = {"default", "kube-system", "kube-public",
+                                             "kube-node-lease"};
     vpa_auto_arena a = {0};
 
     for (size_t i = 0; i < VPA_COUNT(namespaces); i++) {
-        struct jv *ns = jv_lit(&a, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{}}");
+        struct jv *ns =
+            jv_lit(&a, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{}}");
         jv_set_str(&a, jv_get(ns, "metadata"), "name", namespaces[i]);
         if (api_call(sim, &a, "admin", "POST", "/api/v1/namespaces", NULL, ns, NULL) != 201)
             return vpa_fail(err, VPA_INVALID, "namespace %s was not made", namespaces[i]);

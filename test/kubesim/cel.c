@@ -18,7 +18,8 @@ static const struct jv *expression(struct cel *c);
 static const struct jv *oops(struct cel *c, const char *what)
 {
     if (!c->failed)
-        (void)vpa_fail(c->err, VPA_INVALID, "%s at offset %zu of %s", what, (size_t)(c->at - c->start), c->start);
+        (void)vpa_fail(c->err, VPA_INVALID, "%s at offset %zu of %s", what,
+                       (size_t)(c->at - c->start), c->start);
     c->failed = true;
     return NULL;
 }
@@ -36,7 +37,8 @@ static bool take(struct cel *c, const char *token)
     skip(c);
     if (strncmp(c->at, token, len) != 0)
         return false;
-    if (isalnum((unsigned char)token[len - 1]) && (isalnum((unsigned char)c->at[len]) || c->at[len] == '_'))
+    if (isalnum((unsigned char)token[len - 1]) &&
+        (isalnum((unsigned char)c->at[len]) || c->at[len] == '_'))
         return false;
     c->at += len;
     return true;
@@ -61,7 +63,8 @@ static const struct jv *members(struct cel *c, const struct jv *v, bool presence
     while (take(c, ".")) {
         const char *name = identifier(c);
         if (!strcmp(name, "size") && take(c, "(") && take(c, ")")) {
-            v = jv_int(&c->a, v && v->type == JV_STR ? (int64_t)strlen(v->text) : (int64_t)jv_len(v));
+            v = jv_int(&c->a,
+                       v && v->type == JV_STR ? (int64_t)strlen(v->text) : (int64_t)jv_len(v));
             continue;
         }
         v = jv_get(v, name);
@@ -104,7 +107,8 @@ static const struct jv *primary(struct cel *c)
         const struct jv *v = expression(c);
         if (!take(c, ")"))
             return oops(c, "')' expected");
-        return jv_int(&c->a, v && v->type == JV_STR ? (int64_t)strlen(v->text) : (int64_t)jv_len(v));
+        return jv_int(&c->a,
+                      v && v->type == JV_STR ? (int64_t)strlen(v->text) : (int64_t)jv_len(v));
     }
     if (take(c, "true"))
         return jv_bool(&c->a, true);
@@ -164,7 +168,8 @@ static const struct jv *comparison(struct cel *c)
     if (take(c, "in")) {
         const struct jv *list = unary(c);
         bool found = false;
-        jv_each(m, list) found = found || jv_equal(m->value, x);
+        jv_each (m, list)
+            found = found || jv_equal(m->value, x);
         return jv_bool(&c->a, found);
     }
     return x;

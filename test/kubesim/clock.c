@@ -1,6 +1,6 @@
 /*
- * Where time comes from. With --clock-file the parameters of virtual time live in a file that everybody
- * who takes part maps (layout: vpa/net/clock.h); without, virtual time is real time.
+ * Where time comes from. With --clock-file the parameters of virtual time live in a file that
+ * everybody who takes part maps (layout: vpa/net/clock.h); without, virtual time is real time.
  */
 #include "sim.h"
 
@@ -43,7 +43,8 @@ static int create_file(const char *path, const struct vpa_clock_file *first, str
 
     if (fd < 0)
         return vpa_fail(err, VPA_INVALID, "clock file %s cannot be made", temporary);
-    if (write(fd, first, sizeof(*first)) != (ssize_t)sizeof(*first) || rename(temporary, path) < 0) {
+    if (write(fd, first, sizeof(*first)) != (ssize_t)sizeof(*first) ||
+        rename(temporary, path) < 0) {
         close(fd);
         return vpa_fail(err, VPA_INVALID, "clock file %s cannot be written", path);
     }

@@ -12,7 +12,8 @@ static int set_clock(struct ctx *c, const struct jv *body)
 
     if (text && (vpa_duration_parse(text, &forward, &err) < 0 || forward < 0))
         return fail(c, 400, "BadRequest", "advance: not a duration that goes forward");
-    clock_change(c->sim, jv_get(body, "rate") ? jv_double(jv_get(body, "rate")) : sim_rate(c->sim), forward);
+    clock_change(c->sim, jv_get(body, "rate") ? jv_double(jv_get(body, "rate")) : sim_rate(c->sim),
+                 forward);
     return 0;
 }
 
@@ -32,7 +33,9 @@ int handle_control(struct ctx *c)
     }
     if (!strcmp(what, "clock")) {
         struct jv *body;
-        if (c->req->body_len && jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, NULL) == 0 && set_clock(c, body) < 0)
+        if (c->req->body_len &&
+            jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, NULL) == 0 &&
+            set_clock(c, body) < 0)
             return -1;
         struct jv *out = jv_obj(c->a);
         jv_set_str(c->a, out, "now", sim_now_micro(c->sim, c->a));

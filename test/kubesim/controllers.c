@@ -8,14 +8,20 @@
 
 /* ---- the queue ---- */
 
-void enqueue(struct controllers *k, enum work_kind kind, const char *ns, const char *name, int delay_ms)
+void enqueue(struct controllers *k, enum work_kind kind, const char *ns, const char *name,
+             int delay_ms)
 {
-    static const int switches[WORK_KINDS] = {
-        [WORK_DEPLOYMENT] = ON_DEPLOYMENT, [WORK_REPLICA_SET] = ON_REPLICA_SET,
-        [WORK_STATEFUL_SET] = ON_STATEFUL_SET, [WORK_DAEMON_SET] = ON_DAEMON_SET, [WORK_JOB] = ON_JOB,
-        [WORK_CRON_JOB] = ON_CRON_JOB, [WORK_REPLICATION_CONTROLLER] = ON_REPLICA_SET,
-        [WORK_BUDGET] = ON_DISRUPTION, [WORK_POD] = ON_SCHEDULER, [WORK_NAMESPACE] = ON_NAMESPACE,
-        [WORK_NODE] = ON_NODE};
+    static const int switches[WORK_KINDS] = {[WORK_DEPLOYMENT] = ON_DEPLOYMENT,
+                                             [WORK_REPLICA_SET] = ON_REPLICA_SET,
+                                             [WORK_STATEFUL_SET] = ON_STATEFUL_SET,
+                                             [WORK_DAEMON_SET] = ON_DAEMON_SET,
+                                             [WORK_JOB] = ON_JOB,
+                                             [WORK_CRON_JOB] = ON_CRON_JOB,
+                                             [WORK_REPLICATION_CONTROLLER] = ON_REPLICA_SET,
+                                             [WORK_BUDGET] = ON_DISRUPTION,
+                                             [WORK_POD] = ON_SCHEDULER,
+                                             [WORK_NAMESPACE] = ON_NAMESPACE,
+                                             [WORK_NODE] = ON_NODE};
     char key[600];
 
     if (!k->on[switches[kind]])
@@ -29,7 +35,8 @@ void enqueue(struct controllers *k, enum work_kind kind, const char *ns, const c
         return;
     }
     struct work *w = vpa_xmalloc(sizeof(*w) + strlen(key) + 1);
-    *w = (struct work){.kind = kind, .ns = vpa_xstrdup(ns), .name = vpa_xstrdup(name), .not_before = when};
+    *w = (struct work){
+        .kind = kind, .ns = vpa_xstrdup(ns), .name = vpa_xstrdup(name), .not_before = when};
     memcpy(w->key, key, strlen(key) + 1);
     vpa_table_put(&k->queue, w->key, w);
 }
@@ -48,27 +55,34 @@ static void mark_owner(struct controllers *k, const struct version *v)
     static const struct {
         const char *group, *plural;
         enum work_kind kind;
-    } owners[] = {{"apps", "replicasets", WORK_REPLICA_SET}, {"apps", "statefulsets", WORK_STATEFUL_SET},
-                  {"apps", "daemonsets", WORK_DAEMON_SET}, {"batch", "jobs", WORK_JOB},
+    } owners[] = {{"apps", "replicasets", WORK_REPLICA_SET},
+                  {"apps", "statefulsets", WORK_STATEFUL_SET},
+                  {"apps", "daemonsets", WORK_DAEMON_SET},
+                  {"batch", "jobs", WORK_JOB},
                   {"", "replicationcontrollers", WORK_REPLICATION_CONTROLLER},
-                  {"apps", "deployments", WORK_DEPLOYMENT}, {"batch", "cronjobs", WORK_CRON_JOB}};
+                  {"apps", "deployments", WORK_DEPLOYMENT},
+                  {"batch", "cronjobs", WORK_CRON_JOB}};
 
     if (!*v->owner)
         return;
     for (size_t i = 0; i < VPA_COUNT(owners); i++) {
-        const struct restype *t = types_find(&k->sim->types, owners[i].group, "v1", owners[i].plural);
+        const struct restype *t =
+            types_find(&k->sim->types, owners[i].group, "v1", owners[i].plural);
         const struct collection *c = t->store;
-        for (size_t n = store_lower(c, v->ns, ""); n < c->count && !strcmp(c->items[n]->ns, v->ns); n++)
+        for (size_t n = store_lower(c, v->ns, ""); n < c->count && !strcmp(c->items[n]->ns, v->ns);
+             n++)
             if (!strcmp(c->items[n]->uid, v->owner))
                 enqueue(k, owners[i].kind, v->ns, c->items[n]->name, 0);
     }
 }
 
-static void mark_all(struct controllers *k, const char *group, const char *plural, const char *ns, enum work_kind kind)
+static void mark_all(struct controllers *k, const char *group, const char *plural, const char *ns,
+                     enum work_kind kind)
 {
     const struct collection *c = types_find(&k->sim->types, group, "v1", plural)->store;
 
-    for (size_t i = store_lower(c, ns, ""); i < c->count && (!*ns || !strcmp(c->items[i]->ns, ns)); i++)
+    for (size_t i = store_lower(c, ns, ""); i < c->count && (!*ns || !strcmp(c->items[i]->ns, ns));
+         i++)
         enqueue(k, kind, c->items[i]->ns, c->items[i]->name, 0);
 }
 
@@ -77,7 +91,7 @@ static void mark_pending(struct controllers *k)
     const struct collection *c = types_find(&k->sim->types, "", "v1", "pods")->store;
 
     for (size_t i = 0; i < c->count; i++)
-        if (!*c->items[i]->fields[2])
+        if (!*c->items[i]->fields[POD_NODE])
             enqueue(k, WORK_POD, c->items[i]->ns, c->items[i]->name, 0);
 }
 
@@ -88,7 +102,7 @@ static void on_pod(struct controllers *k, const struct event *e)
 
     note_pod_place(k, v, gone);
     mark_owner(k, v);
-    if (!gone && !*v->fields[2] && !v->deleting)
+    if (!gone && !*v->fields[POD_NODE] && !v->deleting)
         enqueue(k, WORK_POD, v->ns, v->name, 0);
     if (gone)
         mark_pending(k);
@@ -102,9 +116,13 @@ static void on_event(struct controllers *k, struct collection *c, const struct e
     static const struct {
         const char *plural;
         enum work_kind kind;
-    } own[] = {{"deployments", WORK_DEPLOYMENT}, {"replicasets", WORK_REPLICA_SET},
-               {"statefulsets", WORK_STATEFUL_SET}, {"daemonsets", WORK_DAEMON_SET}, {"jobs", WORK_JOB},
-               {"cronjobs", WORK_CRON_JOB}, {"replicationcontrollers", WORK_REPLICATION_CONTROLLER},
+    } own[] = {{"deployments", WORK_DEPLOYMENT},
+               {"replicasets", WORK_REPLICA_SET},
+               {"statefulsets", WORK_STATEFUL_SET},
+               {"daemonsets", WORK_DAEMON_SET},
+               {"jobs", WORK_JOB},
+               {"cronjobs", WORK_CRON_JOB},
+               {"replicationcontrollers", WORK_REPLICATION_CONTROLLER},
                {"poddisruptionbudgets", WORK_BUDGET}};
     const struct version *v = e->now;
 
@@ -145,7 +163,8 @@ static bool drain(struct controllers *k, size_t index)
     size_t n = 0;
 
     pthread_mutex_lock(&k->sim->store.lock);
-    for (size_t i = store_event_after(c, k->cursors[index].seen); i < c->log_count && n < VPA_COUNT(events); i++) {
+    for (size_t i = store_event_after(c, k->cursors[index].seen);
+         i < c->log_count && n < VPA_COUNT(events); i++) {
         events[n] = *store_event(c, i);
         version_ref(events[n].now);
         n++;
@@ -289,7 +308,8 @@ static void wait_some(struct controllers *k)
     pthread_mutex_lock(&k->sim->store.lock);
     bool waiting = false;
     for (size_t i = 0; i < k->cursor_count && !waiting; i++)
-        waiting = store_event_after(k->cursors[i].c, k->cursors[i].seen) < k->cursors[i].c->log_count;
+        waiting =
+            store_event_after(k->cursors[i].c, k->cursors[i].seen) < k->cursors[i].c->log_count;
     if (!waiting)
         pthread_cond_timedwait(&k->sim->store.any, &k->sim->store.lock, &until);
     pthread_mutex_unlock(&k->sim->store.lock);
@@ -314,8 +334,9 @@ static void *loop(void *ctx)
 
 static void choose(struct controllers *k, const char *list)
 {
-    static const char *const names[ON_COUNT] = {"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
-                                                "scheduler", "disruption", "garbage", "namespace", "serviceaccount", "node"};
+    static const char *const names[ON_COUNT] = {
+        "deployment", "replicaset", "statefulset", "daemonset",      "job", "cronjob", "scheduler",
+        "disruption", "garbage",    "namespace",   "serviceaccount", "node"};
     vpa_auto_free char *copy = vpa_xstrdup(list);
     char *rest = copy, *part;
 
@@ -367,7 +388,8 @@ void controllers_stop(struct sim *sim)
 
 /* ---- looking and acting ---- */
 
-struct jv *load_object(struct controllers *k, const char *group, const char *plural, const char *ns, const char *name)
+struct jv *load_object(struct controllers *k, const char *group, const char *plural, const char *ns,
+                       const char *name)
 {
     struct jv *out = NULL;
 
@@ -380,25 +402,29 @@ struct jv *load_object(struct controllers *k, const char *group, const char *plu
     return out;
 }
 
-struct jv *load_owned(struct controllers *k, const char *group, const char *plural, const char *ns, const char *uid)
+struct jv *load_owned(struct controllers *k, const char *group, const char *plural, const char *ns,
+                      const char *uid)
 {
     struct jv *list = jv_arr(&k->a);
 
     pthread_mutex_lock(&k->sim->store.lock);
     const struct collection *c = types_find(&k->sim->types, group, NULL, plural)->store;
-    for (size_t i = *ns ? store_lower(c, ns, "") : 0; i < c->count && (!*ns || !strcmp(c->items[i]->ns, ns)); i++)
+    for (size_t i = *ns ? store_lower(c, ns, "") : 0;
+         i < c->count && (!*ns || !strcmp(c->items[i]->ns, ns)); i++)
         if (!uid || !strcmp(c->items[i]->owner, uid))
             jv_push(&k->a, list, version_parse(&k->a, c->items[i]));
     pthread_mutex_unlock(&k->sim->store.lock);
     return list;
 }
 
-int call(struct controllers *k, const char *method, const char *path, const char *type, const struct jv *body, struct jv **out)
+int call(struct controllers *k, const char *method, const char *path, const char *type,
+         const struct jv *body, struct jv **out)
 {
     return api_call(k->sim, &k->a, "system:kube-controller-manager", method, path, type, body, out);
 }
 
-struct jv *owner_reference(struct controllers *k, const char *api, const char *kind, const struct jv *owner)
+struct jv *owner_reference(struct controllers *k, const char *api, const char *kind,
+                           const struct jv *owner)
 {
     struct jv *list = jv_arr(&k->a), *ref = jv_obj(&k->a);
 
@@ -412,8 +438,9 @@ struct jv *owner_reference(struct controllers *k, const char *api, const char *k
     return list;
 }
 
-int create_pod(struct controllers *k, const char *api, const char *kind, const struct jv *owner, const struct jv *template,
-               const char *name, const char *node, const struct jv *extra_labels)
+int create_pod(struct controllers *k, const char *api, const char *kind, const struct jv *owner,
+               const struct jv *template, const char *name, const char *node,
+               const struct jv *extra_labels)
 {
     struct vpa_arena *a = &k->a;
     struct jv *pod = jv_obj(a), *meta = jv_obj(a), *spec = jv_clone(a, jv_get(template, "spec"));
@@ -425,7 +452,8 @@ int create_pod(struct controllers *k, const char *api, const char *kind, const s
         if (v)
             jv_set(a, meta, kept[i], jv_clone(a, v));
     }
-    jv_each(m, extra_labels) jv_set(a, jv_ensure(a, meta, "labels"), m->name, m->value);
+    jv_each (m, extra_labels)
+        jv_set(a, jv_ensure(a, meta, "labels"), m->name, m->value);
     if (name)
         jv_set_str(a, meta, "name", name);
     else
@@ -438,16 +466,19 @@ int create_pod(struct controllers *k, const char *api, const char *kind, const s
     jv_set(a, pod, "metadata", meta);
     jv_set(a, pod, "spec", spec);
     struct jv *answer;
-    int status = call(k, "POST", vpa_arena_printf(a, "/api/v1/namespaces/%s/pods", ns), NULL, pod, &answer);
+    int status =
+        call(k, "POST", vpa_arena_printf(a, "/api/v1/namespaces/%s/pods", ns), NULL, pod, &answer);
     if (status != 201 && k->sim->opt.verbosity)
-        fprintf(stderr, "kubesim: pod of %s %s: %d %s\n", kind, jv_text_at(owner, "metadata.name"), status, jv_text_at(answer, "message"));
+        fprintf(stderr, "kubesim: pod of %s %s: %d %s\n", kind, jv_text_at(owner, "metadata.name"),
+                status, jv_text_at(answer, "message"));
     return status;
 }
 
 void delete_pod(struct controllers *k, const struct jv *pod)
 {
-    const char *path = vpa_arena_printf(&k->a, "/api/v1/namespaces/%s/pods/%s", jv_text_at(pod, "metadata.namespace"),
-                                        jv_text_at(pod, "metadata.name"));
+    const char *path =
+        vpa_arena_printf(&k->a, "/api/v1/namespaces/%s/pods/%s",
+                         jv_text_at(pod, "metadata.namespace"), jv_text_at(pod, "metadata.name"));
     (void)call(k, "DELETE", path, NULL, NULL, NULL);
 }
 
@@ -455,41 +486,49 @@ void put_status(struct controllers *k, const char *path, const struct jv *old, s
 {
     struct jv *patch = jv_obj(&k->a), *now = jv_clone(&k->a, status);
 
-    jv_each(m, old) if (!jv_get(now, m->name)) jv_set(&k->a, now, m->name, jv_null(&k->a)); /* what is gone */
+    jv_each (m, old)
+        if (!jv_get(now, m->name))
+            jv_set(&k->a, now, m->name, jv_null(&k->a)); /* what is gone */
     struct jv *plain = jv_clone(&k->a, status);
     if (old && jv_equal(old, plain))
         return;
     jv_set(&k->a, patch, "status", now);
-    (void)call(k, "PATCH", vpa_arena_printf(&k->a, "%s/status", path), "application/merge-patch+json", patch, NULL);
+    (void)call(k, "PATCH", vpa_arena_printf(&k->a, "%s/status", path),
+               "application/merge-patch+json", patch, NULL);
 }
 
 bool pod_ready(const struct jv *pod)
 {
-    jv_each(m, jv_at(pod, "status.conditions")) if (!strcmp(jv_text_at(m->value, "type"), "Ready"))
-        return !strcmp(jv_text_at(m->value, "status"), "True");
+    jv_each (m, jv_at(pod, "status.conditions"))
+        if (!strcmp(jv_text_at(m->value, "type"), "Ready"))
+            return !strcmp(jv_text_at(m->value, "status"), "True");
     return false;
 }
 
 bool pod_active(const struct jv *pod)
 {
     const char *phase = jv_text_at(pod, "status.phase");
-    return !jv_at(pod, "metadata.deletionTimestamp") && strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0;
+    return !jv_at(pod, "metadata.deletionTimestamp") && strcmp(phase, "Succeeded") != 0 &&
+           strcmp(phase, "Failed") != 0;
 }
 
-struct jv *make_condition(struct controllers *k, const struct jv *old_list, const char *type, bool yes, const char *reason,
-                          const char *message)
+struct jv *make_condition(struct controllers *k, const struct jv *old_list, const char *type,
+                          bool yes, const char *reason, const char *message)
 {
     struct jv *c = jv_obj(&k->a);
-    const char *status = yes ? "True" : "False", *since = sim_now_text(k->sim, &k->a), *updated = since;
+    const char *status = yes ? "True" : "False", *since = sim_now_text(k->sim, &k->a),
+               *updated = since;
 
-    jv_each(m, old_list)
-    {
+    jv_each (m, old_list) {
         if (strcmp(jv_text_at(m->value, "type"), type) != 0)
             continue;
         if (!strcmp(jv_text_at(m->value, "status"), status))
             since = jv_text_at(m->value, "lastTransitionTime");
-        if (!strcmp(jv_text_at(m->value, "reason"), reason) && !strcmp(jv_text_at(m->value, "status"), status))
-            updated = *jv_text_at(m->value, "lastUpdateTime") ? jv_text_at(m->value, "lastUpdateTime") : since;
+        if (!strcmp(jv_text_at(m->value, "reason"), reason) &&
+            !strcmp(jv_text_at(m->value, "status"), status))
+            updated = *jv_text_at(m->value, "lastUpdateTime")
+                          ? jv_text_at(m->value, "lastUpdateTime")
+                          : since;
     }
     jv_set_str(&k->a, c, "type", type);
     jv_set_str(&k->a, c, "status", status);

@@ -1,7 +1,7 @@
 /*
- * Mini controllers: one thread that looks at what changed, marks the objects concerned and reconciles
- * them one after the other through the ordinary request path (so admission, quotas and webhooks see what
- * controllers do).
+ * Mini controllers: one thread that looks at what changed, marks the objects concerned and
+ * reconciles them one after the other through the ordinary request path (so admission, quotas and
+ * webhooks see what controllers do).
  */
 #ifndef KUBESIM_CONTROLLERS_H
 #define KUBESIM_CONTROLLERS_H
@@ -44,7 +44,7 @@ struct controllers {
     struct sim *sim;
     pthread_t thread;
     bool running;
-    struct vpa_table queue; /* key -> struct work */
+    struct vpa_table queue;  /* key -> struct work */
     struct vpa_table placed; /* pod -> struct placed */
     struct vpa_table nodes;  /* node -> struct node_use */
     struct {
@@ -57,27 +57,48 @@ struct controllers {
     int64_t next_tick;
 };
 
-enum { ON_DEPLOYMENT, ON_REPLICA_SET, ON_STATEFUL_SET, ON_DAEMON_SET, ON_JOB, ON_CRON_JOB, ON_SCHEDULER,
-       ON_DISRUPTION, ON_GARBAGE, ON_NAMESPACE, ON_SERVICE_ACCOUNT, ON_NODE, ON_COUNT };
+enum {
+    ON_DEPLOYMENT,
+    ON_REPLICA_SET,
+    ON_STATEFUL_SET,
+    ON_DAEMON_SET,
+    ON_JOB,
+    ON_CRON_JOB,
+    ON_SCHEDULER,
+    ON_DISRUPTION,
+    ON_GARBAGE,
+    ON_NAMESPACE,
+    ON_SERVICE_ACCOUNT,
+    ON_NODE,
+    ON_COUNT
+};
 
-void enqueue(struct controllers *k, enum work_kind kind, const char *ns, const char *name, int delay_ms);
+void enqueue(struct controllers *k, enum work_kind kind, const char *ns, const char *name,
+             int delay_ms);
 
 /* ---- looking (they take the lock themselves; results live in k->a) ---- */
-struct jv *load_object(struct controllers *k, const char *group, const char *plural, const char *ns, const char *name);
-/* Objects of a namespace whose controller has that uid (NULL: all of the namespace; ns "" everywhere). */
-struct jv *load_owned(struct controllers *k, const char *group, const char *plural, const char *ns, const char *uid);
+struct jv *load_object(struct controllers *k, const char *group, const char *plural, const char *ns,
+                       const char *name);
+/* Objects of a namespace whose controller has that uid (NULL: all of the namespace; ns ""
+ * everywhere). */
+struct jv *load_owned(struct controllers *k, const char *group, const char *plural, const char *ns,
+                      const char *uid);
 
 /* ---- acting ---- */
-int call(struct controllers *k, const char *method, const char *path, const char *type, const struct jv *body, struct jv **out);
-int create_pod(struct controllers *k, const char *api, const char *kind, const struct jv *owner, const struct jv *template,
-               const char *name, const char *node, const struct jv *extra_labels);
+int call(struct controllers *k, const char *method, const char *path, const char *type,
+         const struct jv *body, struct jv **out);
+int create_pod(struct controllers *k, const char *api, const char *kind, const struct jv *owner,
+               const struct jv *template, const char *name, const char *node,
+               const struct jv *extra_labels);
 void delete_pod(struct controllers *k, const struct jv *pod);
 /* Merge-patches the status when it differs from what is there. */
 void put_status(struct controllers *k, const char *path, const struct jv *old, struct jv *status);
-struct jv *owner_reference(struct controllers *k, const char *api, const char *kind, const struct jv *owner);
+struct jv *owner_reference(struct controllers *k, const char *api, const char *kind,
+                           const struct jv *owner);
 bool pod_ready(const struct jv *pod);
 bool pod_active(const struct jv *pod);
-struct jv *make_condition(struct controllers *k, const struct jv *old_list, const char *type, bool yes, const char *reason, const char *message);
+struct jv *make_condition(struct controllers *k, const struct jv *old_list, const char *type,
+                          bool yes, const char *reason, const char *message);
 const char *template_hash(struct controllers *k, const struct jv *template);
 
 void reconcile_deployment(struct controllers *k, const char *ns, const char *name);

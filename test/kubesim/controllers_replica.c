@@ -14,8 +14,7 @@ static struct census count_pods(struct controllers *k, const char *ns, const str
 {
     struct census c = {jv_arr(&k->a), 0};
 
-    jv_each(m, load_owned(k, "", "pods", ns, jv_text_at(owner, "metadata.uid")))
-    {
+    jv_each (m, load_owned(k, "", "pods", ns, jv_text_at(owner, "metadata.uid"))) {
         if (!pod_active(m->value))
             continue;
         jv_push(&k->a, c.active, m->value);
@@ -32,14 +31,17 @@ static int rank(const struct jv *pod)
 
 static int by_rank(const void *x, const void *y)
 {
-    const struct jv *p = ((const struct jv_member *)x)->value, *q = ((const struct jv_member *)y)->value;
+    const struct jv *p = ((const struct jv_member *)x)->value,
+                    *q = ((const struct jv_member *)y)->value;
 
     if (rank(p) != rank(q))
         return rank(p) - rank(q);
-    return strcmp(jv_text_at(q, "metadata.creationTimestamp"), jv_text_at(p, "metadata.creationTimestamp"));
+    return strcmp(jv_text_at(q, "metadata.creationTimestamp"),
+                  jv_text_at(p, "metadata.creationTimestamp"));
 }
 
-static int64_t replica_status(struct controllers *k, const struct jv *rs, const struct census *c, struct jv *status)
+static int64_t replica_status(struct controllers *k, const struct jv *rs, const struct census *c,
+                              struct jv *status)
 {
     int64_t total = (int64_t)jv_len(c->active);
 
@@ -64,8 +66,8 @@ void reconcile_replica_set(struct controllers *k, const char *ns, const char *na
     struct census c = count_pods(k, ns, rs);
     int64_t wanted = jv_int_at(rs, "spec.replicas", 1), have = (int64_t)jv_len(c.active);
     for (; have < wanted; have++)
-        if (create_pod(k, rc ? "v1" : "apps/v1", rc ? "ReplicationController" : "ReplicaSet", rs, jv_at(rs, "spec.template"),
-                       NULL, NULL, NULL) != 201) {
+        if (create_pod(k, rc ? "v1" : "apps/v1", rc ? "ReplicationController" : "ReplicaSet", rs,
+                       jv_at(rs, "spec.template"), NULL, NULL, NULL) != 201) {
             enqueue(k, rc ? WORK_REPLICATION_CONTROLLER : WORK_REPLICA_SET, ns, name, 500);
             break;
         }
@@ -76,7 +78,10 @@ void reconcile_replica_set(struct controllers *k, const char *ns, const char *na
     }
     c = count_pods(k, ns, rs);
     replica_status(k, rs, &c, status);
-    put_status(k, vpa_arena_printf(&k->a, rc ? "/api/v1/namespaces/%s/%s/%s" : "/apis/apps/v1/namespaces/%s/%s/%s", ns, plural, name),
+    put_status(k,
+               vpa_arena_printf(
+                   &k->a, rc ? "/api/v1/namespaces/%s/%s/%s" : "/apis/apps/v1/namespaces/%s/%s/%s",
+                   ns, plural, name),
                jv_get(rs, "status"), status);
 }
 
@@ -101,26 +106,30 @@ static void scale_set(struct controllers *k, const struct jv *rs, int64_t replic
     if (jv_int_at(rs, "spec.replicas", 1) == replicas)
         return;
     jv_set_int(&k->a, jv_ensure(&k->a, patch, "spec"), "replicas", replicas);
-    (void)call(k, "PATCH", vpa_arena_printf(&k->a, "/apis/apps/v1/namespaces/%s/replicasets/%s", jv_text_at(rs, "metadata.namespace"),
-                                            jv_text_at(rs, "metadata.name")),
+    (void)call(k, "PATCH",
+               vpa_arena_printf(&k->a, "/apis/apps/v1/namespaces/%s/replicasets/%s",
+                                jv_text_at(rs, "metadata.namespace"),
+                                jv_text_at(rs, "metadata.name")),
                "application/merge-patch+json", patch, NULL);
 }
 
 static const char *revision_of(const struct jv *object)
 {
-    const char *t = jv_text(jv_get(jv_at(object, "metadata.annotations"), "deployment.kubernetes.io/revision"));
+    const char *t =
+        jv_text(jv_get(jv_at(object, "metadata.annotations"), "deployment.kubernetes.io/revision"));
     return t ? t : "0";
 }
 
-static struct jv *create_set(struct controllers *k, const struct jv *d, const char *name, const char *hash,
-                             const struct jv *sets, int64_t replicas, int64_t surge)
+static struct jv *create_set(struct controllers *k, const struct jv *d, const char *name,
+                             const char *hash, const struct jv *sets, int64_t replicas,
+                             int64_t surge)
 {
     struct vpa_arena *a = &k->a;
-    struct jv *rs = jv_obj(a), *meta = jv_obj(a), *spec = jv_obj(a), *template = jv_clone(a, jv_at(d, "spec.template")), *out;
+    struct jv *rs = jv_obj(a), *meta = jv_obj(a), *spec = jv_obj(a),
+              *template = jv_clone(a, jv_at(d, "spec.template")), *out;
     long revision = 0;
 
-    jv_each(m, sets)
-    {
+    jv_each (m, sets) {
         long n = strtol(revision_of(m->value), NULL, 10);
         revision = n > revision ? n : revision;
     }
@@ -130,8 +139,10 @@ static struct jv *create_set(struct controllers *k, const struct jv *d, const ch
     jv_set_str(a, jv_ensure(a, template, "metadata.labels"), "pod-template-hash", hash);
     jv_set(a, meta, "labels", jv_clone(a, jv_at(template, "metadata.labels")));
     struct jv *notes = jv_obj(a);
-    jv_set(a, notes, "deployment.kubernetes.io/desired-replicas", jv_strf(a, "%lld", (long long)jv_int_at(d, "spec.replicas", 1)));
-    jv_set(a, notes, "deployment.kubernetes.io/max-replicas", jv_strf(a, "%lld", (long long)(jv_int_at(d, "spec.replicas", 1) + surge)));
+    jv_set(a, notes, "deployment.kubernetes.io/desired-replicas",
+           jv_strf(a, "%lld", (long long)jv_int_at(d, "spec.replicas", 1)));
+    jv_set(a, notes, "deployment.kubernetes.io/max-replicas",
+           jv_strf(a, "%lld", (long long)(jv_int_at(d, "spec.replicas", 1) + surge)));
     jv_set(a, notes, "deployment.kubernetes.io/revision", jv_strf(a, "%ld", revision + 1));
     jv_set(a, meta, "annotations", notes);
     jv_set(a, meta, "ownerReferences", owner_reference(k, "apps/v1", "Deployment", d));
@@ -142,7 +153,8 @@ static struct jv *create_set(struct controllers *k, const struct jv *d, const ch
     jv_set(a, spec, "template", template);
     jv_set(a, rs, "metadata", meta);
     jv_set(a, rs, "spec", spec);
-    const char *path = vpa_arena_printf(a, "/apis/apps/v1/namespaces/%s/replicasets", jv_text_at(d, "metadata.namespace"));
+    const char *path = vpa_arena_printf(a, "/apis/apps/v1/namespaces/%s/replicasets",
+                                        jv_text_at(d, "metadata.namespace"));
     return call(k, "POST", path, NULL, rs, &out) == 201 ? out : NULL;
 }
 
@@ -155,8 +167,7 @@ struct rollout {
 
 static void survey(struct rollout *r)
 {
-    jv_each(m, r->others)
-    {
+    jv_each (m, r->others) {
         r->old_spec += jv_int_at(m->value, "spec.replicas", 0);
         r->total += jv_int_at(m->value, "status.replicas", 0);
         r->ready_total += jv_int_at(m->value, "status.readyReplicas", 0);
@@ -170,10 +181,10 @@ static void survey(struct rollout *r)
 static void scale_down_old(struct controllers *k, struct rollout *r)
 {
     int64_t fresh_spec = jv_int_at(r->fresh, "spec.replicas", 0);
-    int64_t most = r->old_spec + fresh_spec - (r->wanted - r->unavailable) - (fresh_spec - r->fresh_ready);
+    int64_t most =
+        r->old_spec + fresh_spec - (r->wanted - r->unavailable) - (fresh_spec - r->fresh_ready);
 
-    jv_each(m, r->others)
-    {
+    jv_each (m, r->others) {
         int64_t n = jv_int_at(m->value, "spec.replicas", 0);
         int64_t idle = n - jv_int_at(m->value, "status.readyReplicas", 0);
         int64_t cut = most > n ? n : most;
@@ -191,7 +202,8 @@ static void roll(struct controllers *k, const struct jv *d, struct rollout *r)
     int64_t fresh_spec = jv_int_at(r->fresh, "spec.replicas", 0);
 
     if (!strcmp(jv_text_at(d, "spec.strategy.type"), "Recreate")) {
-        jv_each(m, r->others) scale_set(k, m->value, 0);
+        jv_each (m, r->others)
+            scale_set(k, m->value, 0);
         if (r->total == r->fresh_total)
             scale_set(k, r->fresh, r->wanted);
         return;
@@ -208,13 +220,15 @@ static void roll(struct controllers *k, const struct jv *d, struct rollout *r)
     scale_down_old(k, r);
 }
 
-static void deployment_status(struct controllers *k, const struct jv *d, const struct rollout *r, const char *path)
+static void deployment_status(struct controllers *k, const struct jv *d, const struct rollout *r,
+                              const char *path)
 {
     struct vpa_arena *a = &k->a;
     struct jv *s = jv_obj(a), *conditions = jv_arr(a), *body = jv_clone(a, d);
     const struct jv *old = jv_at(d, "status.conditions");
     bool available = r->ready_total >= r->wanted - r->unavailable;
-    bool complete = r->fresh_total == r->wanted && r->fresh_ready >= r->wanted && r->total == r->wanted;
+    bool complete =
+        r->fresh_total == r->wanted && r->fresh_ready >= r->wanted && r->total == r->wanted;
     const char *name = jv_text_at(r->fresh, "metadata.name");
     int64_t missing = r->total - r->ready_total;
 
@@ -229,16 +243,26 @@ static void deployment_status(struct controllers *k, const struct jv *d, const s
     }
     if (missing > 0)
         jv_set_int(a, s, "unavailableReplicas", missing);
-    jv_push(a, conditions, make_condition(k, old, "Available", available, available ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
-                                          available ? "Deployment has minimum availability." : "Deployment does not have minimum availability."));
-    jv_push(a, conditions, make_condition(k, old, "Progressing", true, complete ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
-                                          vpa_arena_printf(a, complete ? "ReplicaSet \"%s\" has successfully progressed." : "ReplicaSet \"%s\" is progressing.", name)));
+    jv_push(a, conditions,
+            make_condition(k, old, "Available", available,
+                           available ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+                           available ? "Deployment has minimum availability."
+                                     : "Deployment does not have minimum availability."));
+    jv_push(
+        a, conditions,
+        make_condition(k, old, "Progressing", true,
+                       complete ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
+                       vpa_arena_printf(a,
+                                        complete ? "ReplicaSet \"%s\" has successfully progressed."
+                                                 : "ReplicaSet \"%s\" is progressing.",
+                                        name)));
     jv_set(a, s, "conditions", conditions);
     const char *revision = revision_of(r->fresh);
     if (jv_equal(s, jv_get(d, "status")) && !strcmp(revision, revision_of(d)))
         return;
     jv_set(a, body, "status", s);
-    jv_set_str(a, jv_ensure(a, body, "metadata.annotations"), "deployment.kubernetes.io/revision", revision);
+    jv_set_str(a, jv_ensure(a, body, "metadata.annotations"), "deployment.kubernetes.io/revision",
+               revision);
     jv_set_str(a, body, "kind", "Deployment");
     jv_set_str(a, body, "apiVersion", "apps/v1");
     jv_del(jv_get(body, "metadata"), "resourceVersion");
@@ -263,8 +287,7 @@ void reconcile_deployment(struct controllers *k, const char *ns, const char *nam
     r.unavailable = share(jv_at(d, "spec.strategy.rollingUpdate.maxUnavailable"), r.wanted, false);
     if (!r.surge && !r.unavailable)
         r.unavailable = 1;
-    jv_each(m, sets)
-    {
+    jv_each (m, sets) {
         if (!strcmp(jv_text_at(m->value, "metadata.name"), set_name))
             r.fresh = m->value;
         else

@@ -11,7 +11,9 @@
 
 static struct jv *named(const struct jv *list, const char *name)
 {
-    jv_each(m, list) if (!strcmp(jv_text_at(m->value, "metadata.name"), name)) return m->value;
+    jv_each (m, list)
+        if (!strcmp(jv_text_at(m->value, "metadata.name"), name))
+            return m->value;
     return NULL;
 }
 
@@ -28,11 +30,13 @@ static bool finished(const struct jv *pod)
 }
 
 /* Creates what is missing in order; true when nothing is under way. */
-static bool fill_set(struct controllers *k, const struct jv *set, const struct jv *pods, const char *revision, int64_t wanted)
+static bool fill_set(struct controllers *k, const struct jv *set, const struct jv *pods,
+                     const char *revision, int64_t wanted)
 {
     struct vpa_arena *a = &k->a;
     const char *name = jv_text_at(set, "metadata.name");
-    bool ordered = strcmp(jv_text_at(set, "spec.podManagementPolicy"), "Parallel") != 0, settled = true;
+    bool ordered = strcmp(jv_text_at(set, "spec.podManagementPolicy"), "Parallel") != 0,
+         settled = true;
 
     for (int64_t i = 0; i < wanted; i++) {
         const char *pod_name = vpa_arena_printf(a, "%s-%lld", name, (long long)i);
@@ -45,7 +49,8 @@ static bool fill_set(struct controllers *k, const struct jv *set, const struct j
             jv_set_str(a, labels, "statefulset.kubernetes.io/pod-name", pod_name);
             jv_set(a, labels, "apps.kubernetes.io/pod-index", jv_strf(a, "%lld", (long long)i));
             jv_set_str(a, labels, "controller-revision-hash", revision);
-            if (create_pod(k, "apps/v1", "StatefulSet", set, jv_at(set, "spec.template"), pod_name, NULL, labels) != 201)
+            if (create_pod(k, "apps/v1", "StatefulSet", set, jv_at(set, "spec.template"), pod_name,
+                           NULL, labels) != 201)
                 enqueue(k, WORK_STATEFUL_SET, jv_text_at(set, "metadata.namespace"), name, 500);
             settled = false;
         } else if (jv_at(pod, "metadata.deletionTimestamp") || !pod_ready(pod)) {
@@ -72,15 +77,17 @@ void reconcile_stateful_set(struct controllers *k, const char *ns, const char *n
     if (!set || jv_at(set, "metadata.deletionTimestamp"))
         return;
     struct jv *pods = load_owned(k, "", "pods", ns, jv_text_at(set, "metadata.uid"));
-    const char *revision = vpa_arena_printf(a, "%s-%s", name, template_hash(k, jv_at(set, "spec.template")));
+    const char *revision =
+        vpa_arena_printf(a, "%s-%s", name, template_hash(k, jv_at(set, "spec.template")));
     int64_t wanted = jv_int_at(set, "spec.replicas", 1);
     bool settled = fill_set(k, set, pods, revision, wanted);
     struct jv *last = NULL;
-    jv_each(m, pods)
-    {
+    jv_each (m, pods) {
         bool surplus = ordinal(m->value) >= wanted;
-        bool stale = strcmp(pod_revision(m->value), revision) != 0 && strcmp(jv_text_at(set, "spec.updateStrategy.type"), "OnDelete") != 0;
-        if (!jv_at(m->value, "metadata.deletionTimestamp") && (surplus || stale) && (!last || ordinal(m->value) > ordinal(last)))
+        bool stale = strcmp(pod_revision(m->value), revision) != 0 &&
+                     strcmp(jv_text_at(set, "spec.updateStrategy.type"), "OnDelete") != 0;
+        if (!jv_at(m->value, "metadata.deletionTimestamp") && (surplus || stale) &&
+            (!last || ordinal(m->value) > ordinal(last)))
             last = m->value;
         if (finished(m->value))
             continue;
@@ -100,15 +107,17 @@ void reconcile_stateful_set(struct controllers *k, const char *ns, const char *n
     jv_set_str(a, status, "updateRevision", revision);
     jv_set_int(a, status, "collisionCount", 0);
     jv_set_int(a, status, "availableReplicas", ready);
-    put_status(k, vpa_arena_printf(a, "/apis/apps/v1/namespaces/%s/statefulsets/%s", ns, name), jv_get(set, "status"), status);
+    put_status(k, vpa_arena_printf(a, "/apis/apps/v1/namespaces/%s/statefulsets/%s", ns, name),
+               jv_get(set, "status"), status);
 }
 
 /* ---- DaemonSet ---- */
 
 static bool node_fits(const struct jv *set, const struct jv *node)
 {
-    jv_each(m, jv_at(set, "spec.template.spec.nodeSelector")) if (
-        !jv_equal(m->value, jv_get(jv_at(node, "metadata.labels"), m->name))) return false;
+    jv_each (m, jv_at(set, "spec.template.spec.nodeSelector"))
+        if (!jv_equal(m->value, jv_get(jv_at(node, "metadata.labels"), m->name)))
+            return false;
     return true;
 }
 
@@ -124,15 +133,13 @@ void reconcile_daemon_set(struct controllers *k, const char *ns, const char *nam
     const char *revision = template_hash(k, jv_at(set, "spec.template"));
     struct jv *labels = jv_obj(a), *stale = NULL;
     jv_set_str(a, labels, "controller-revision-hash", revision);
-    jv_each(n, load_owned(k, "", "nodes", "", NULL))
-    {
+    jv_each (n, load_owned(k, "", "nodes", "", NULL)) {
         const char *node = jv_text_at(n->value, "metadata.name");
         bool there = false;
         if (!node_fits(set, n->value))
             continue;
         wanted++;
-        jv_each(p, pods)
-        {
+        jv_each (p, pods) {
             if (strcmp(jv_text_at(p->value, "spec.nodeName"), node) != 0)
                 continue;
             there = true;
@@ -147,10 +154,12 @@ void reconcile_daemon_set(struct controllers *k, const char *ns, const char *nam
             else
                 stale = p->value;
         }
-        if (!there && create_pod(k, "apps/v1", "DaemonSet", set, jv_at(set, "spec.template"), NULL, node, labels) != 201)
+        if (!there && create_pod(k, "apps/v1", "DaemonSet", set, jv_at(set, "spec.template"), NULL,
+                                 node, labels) != 201)
             enqueue(k, WORK_DAEMON_SET, ns, name, 500);
     }
-    if (stale && ready == wanted && strcmp(jv_text_at(set, "spec.updateStrategy.type"), "OnDelete") != 0)
+    if (stale && ready == wanted &&
+        strcmp(jv_text_at(set, "spec.updateStrategy.type"), "OnDelete") != 0)
         delete_pod(k, stale);
     jv_set_int(a, status, "currentNumberScheduled", current);
     jv_set_int(a, status, "numberMisscheduled", 0);
@@ -160,15 +169,18 @@ void reconcile_daemon_set(struct controllers *k, const char *ns, const char *nam
     jv_set_int(a, status, "updatedNumberScheduled", updated);
     if (ready)
         jv_set_int(a, status, "numberAvailable", ready);
-    put_status(k, vpa_arena_printf(a, "/apis/apps/v1/namespaces/%s/daemonsets/%s", ns, name), jv_get(set, "status"), status);
+    put_status(k, vpa_arena_printf(a, "/apis/apps/v1/namespaces/%s/daemonsets/%s", ns, name),
+               jv_get(set, "status"), status);
 }
 
 /* ---- Job ---- */
 
 static bool has_condition(const struct jv *object, const char *type)
 {
-    jv_each(m, jv_at(object, "status.conditions")) if (!strcmp(jv_text_at(m->value, "type"), type) &&
-                                                       !strcmp(jv_text_at(m->value, "status"), "True")) return true;
+    jv_each (m, jv_at(object, "status.conditions"))
+        if (!strcmp(jv_text_at(m->value, "type"), type) &&
+            !strcmp(jv_text_at(m->value, "status"), "True"))
+            return true;
     return false;
 }
 
@@ -178,23 +190,27 @@ void reconcile_job(struct controllers *k, const char *ns, const char *name)
     struct jv *job = load_object(k, "batch", "jobs", ns, name), *status;
     int64_t active = 0, succeeded = 0, failed = 0, ready = 0;
 
-    if (!job || jv_at(job, "metadata.deletionTimestamp") || has_condition(job, "Complete") || has_condition(job, "Failed"))
+    if (!job || jv_at(job, "metadata.deletionTimestamp") || has_condition(job, "Complete") ||
+        has_condition(job, "Failed"))
         return;
     status = jv_clone(a, jv_get(job, "status") ? jv_get(job, "status") : jv_obj(a));
-    jv_each(m, load_owned(k, "", "pods", ns, jv_text_at(job, "metadata.uid")))
-    {
+    jv_each (m, load_owned(k, "", "pods", ns, jv_text_at(job, "metadata.uid"))) {
         const char *phase = jv_text_at(m->value, "status.phase");
         succeeded += !strcmp(phase, "Succeeded");
-        failed += !strcmp(phase, "Failed") || (jv_at(m->value, "metadata.deletionTimestamp") && strcmp(phase, "Succeeded") != 0);
+        failed += !strcmp(phase, "Failed") || (jv_at(m->value, "metadata.deletionTimestamp") &&
+                                               strcmp(phase, "Succeeded") != 0);
         active += pod_active(m->value);
         ready += pod_active(m->value) && pod_ready(m->value);
     }
-    int64_t parallel = jv_int_at(job, "spec.parallelism", 1), completions = jv_int_at(job, "spec.completions", parallel),
+    int64_t parallel = jv_int_at(job, "spec.parallelism", 1),
+            completions = jv_int_at(job, "spec.completions", parallel),
             backoff = jv_int_at(job, "spec.backoffLimit", 6);
-    bool suspended = jv_bool_at(job, "spec.suspend", false), done = succeeded >= completions, lost = failed > backoff;
+    bool suspended = jv_bool_at(job, "spec.suspend", false), done = succeeded >= completions,
+         lost = failed > backoff;
     int64_t wanted = completions - succeeded < parallel ? completions - succeeded : parallel;
     for (; !done && !lost && !suspended && active < wanted; active++)
-        if (create_pod(k, "batch/v1", "Job", job, jv_at(job, "spec.template"), NULL, NULL, NULL) != 201) {
+        if (create_pod(k, "batch/v1", "Job", job, jv_at(job, "spec.template"), NULL, NULL, NULL) !=
+            201) {
             enqueue(k, WORK_JOB, ns, name, 500);
             break;
         }
@@ -205,12 +221,15 @@ void reconcile_job(struct controllers *k, const char *ns, const char *name)
     jv_set_int(a, status, "failed", failed);
     if (done || lost) {
         struct jv *list = jv_arr(a);
-        jv_push(a, list, make_condition(k, NULL, done ? "Complete" : "Failed", true, done ? "CompletionsReached" : "BackoffLimitExceeded", ""));
+        jv_push(a, list,
+                make_condition(k, NULL, done ? "Complete" : "Failed", true,
+                               done ? "CompletionsReached" : "BackoffLimitExceeded", ""));
         jv_set(a, status, "conditions", list);
         if (done)
             jv_set_str(a, status, "completionTime", sim_now_text(k->sim, a));
     }
-    put_status(k, vpa_arena_printf(a, "/apis/batch/v1/namespaces/%s/jobs/%s", ns, name), jv_get(job, "status"), status);
+    put_status(k, vpa_arena_printf(a, "/apis/batch/v1/namespaces/%s/jobs/%s", ns, name),
+               jv_get(job, "status"), status);
 }
 
 /* ---- CronJob ---- */
@@ -246,13 +265,14 @@ static bool due(const char *schedule, time_t t)
     char fields[5][64] = {"", "", "", "", ""};
     struct tm when;
 
-    if (sscanf(schedule, "%63s %63s %63s %63s %63s", fields[0], fields[1], fields[2], fields[3], fields[4]) != 5)
+    if (sscanf(schedule, "%63s %63s %63s %63s %63s", fields[0], fields[1], fields[2], fields[3],
+               fields[4]) != 5)
         return false;
     if (!gmtime_r(&t, &when))
         return false;
     return field_has(fields[0], when.tm_min, 0, 59) && field_has(fields[1], when.tm_hour, 0, 23) &&
-           field_has(fields[2], when.tm_mday, 1, 31) && field_has(fields[3], when.tm_mon + 1, 1, 12) &&
-           field_has(fields[4], when.tm_wday, 0, 6);
+           field_has(fields[2], when.tm_mday, 1, 31) &&
+           field_has(fields[3], when.tm_mon + 1, 1, 12) && field_has(fields[4], when.tm_wday, 0, 6);
 }
 
 /* The latest due minute behind `after`, not later than `now`; 0 when there is none. */
@@ -269,7 +289,9 @@ static time_t latest_due(const char *schedule, time_t after, time_t now)
 static time_t seconds_of(const char *text)
 {
     vpa_time t;
-    return *text && vpa_time_parse(text, &t, NULL) == 0 ? (time_t)(vpa_time_unix_nanos(t) / VPA_SECOND) : 0;
+    return *text && vpa_time_parse(text, &t, NULL) == 0
+               ? (time_t)(vpa_time_unix_nanos(t) / VPA_SECOND)
+               : 0;
 }
 
 static int create_job(struct controllers *k, const struct jv *cron, time_t when)
@@ -280,14 +302,19 @@ static int create_job(struct controllers *k, const struct jv *cron, time_t when)
     if (!job)
         return 0;
     meta = jv_ensure(a, job, "metadata");
-    jv_set(a, meta, "name", jv_strf(a, "%s-%lld", jv_text_at(cron, "metadata.name"), (long long)(when / 60)));
+    jv_set(a, meta, "name",
+           jv_strf(a, "%s-%lld", jv_text_at(cron, "metadata.name"), (long long)(when / 60)));
     jv_set(a, meta, "ownerReferences", owner_reference(k, "batch/v1", "CronJob", cron));
     jv_set_str(a, job, "apiVersion", "batch/v1");
     jv_set_str(a, job, "kind", "Job");
-    return call(k, "POST", vpa_arena_printf(a, "/apis/batch/v1/namespaces/%s/jobs", jv_text_at(cron, "metadata.namespace")), NULL, job, NULL);
+    return call(k, "POST",
+                vpa_arena_printf(a, "/apis/batch/v1/namespaces/%s/jobs",
+                                 jv_text_at(cron, "metadata.namespace")),
+                NULL, job, NULL);
 }
 
-static void trim_history(struct controllers *k, const struct jv *cron, const struct jv *jobs, const char *type, int64_t keep)
+static void trim_history(struct controllers *k, const struct jv *cron, const struct jv *jobs,
+                         const char *type, int64_t keep)
 {
     int64_t seen = 0;
 
@@ -295,24 +322,29 @@ static void trim_history(struct controllers *k, const struct jv *cron, const str
         const struct jv *job = jobs->items[i].value;
         if (!has_condition(job, type) || ++seen <= keep)
             continue;
-        (void)call(k, "DELETE", vpa_arena_printf(&k->a, "/apis/batch/v1/namespaces/%s/jobs/%s", jv_text_at(cron, "metadata.namespace"),
-                                                 jv_text_at(job, "metadata.name")), NULL, NULL, NULL);
+        (void)call(k, "DELETE",
+                   vpa_arena_printf(&k->a, "/apis/batch/v1/namespaces/%s/jobs/%s",
+                                    jv_text_at(cron, "metadata.namespace"),
+                                    jv_text_at(job, "metadata.name")),
+                   NULL, NULL, NULL);
     }
 }
 
 void reconcile_cron_job(struct controllers *k, const char *ns, const char *name)
 {
     struct vpa_arena *a = &k->a;
-    struct jv *cron = load_object(k, "batch", "cronjobs", ns, name), *status = jv_obj(a), *active = jv_arr(a);
+    struct jv *cron = load_object(k, "batch", "cronjobs", ns, name), *status = jv_obj(a),
+              *active = jv_arr(a);
 
     if (!cron || jv_at(cron, "metadata.deletionTimestamp"))
         return;
     struct jv *jobs = load_owned(k, "batch", "jobs", ns, jv_text_at(cron, "metadata.uid"));
     const char *last = jv_text_at(cron, "status.lastScheduleTime");
     time_t now = (time_t)(vpa_time_unix_nanos(sim_now(k->sim)) / VPA_SECOND);
-    time_t when = latest_due(jv_text_at(cron, "spec.schedule"), seconds_of(*last ? last : jv_text_at(cron, "metadata.creationTimestamp")), now);
-    jv_each(m, jobs)
-    {
+    time_t when =
+        latest_due(jv_text_at(cron, "spec.schedule"),
+                   seconds_of(*last ? last : jv_text_at(cron, "metadata.creationTimestamp")), now);
+    jv_each (m, jobs) {
         if (has_condition(m->value, "Complete") || has_condition(m->value, "Failed"))
             continue;
         struct jv *ref = jv_obj(a);
@@ -323,7 +355,8 @@ void reconcile_cron_job(struct controllers *k, const char *ns, const char *name)
         jv_set_str(a, ref, "uid", jv_text_at(m->value, "metadata.uid"));
         jv_push(a, active, ref);
     }
-    bool blocked = jv_len(active) && strcmp(jv_text_at(cron, "spec.concurrencyPolicy"), "Allow") != 0;
+    bool blocked =
+        jv_len(active) && strcmp(jv_text_at(cron, "spec.concurrencyPolicy"), "Allow") != 0;
     if (when && !blocked && !jv_bool_at(cron, "spec.suspend", false)) {
         char text[VPA_TIME_TEXT_MAX];
         int code = create_job(k, cron, when);
@@ -337,5 +370,6 @@ void reconcile_cron_job(struct controllers *k, const char *ns, const char *name)
         jv_set(a, status, "active", active);
     if (*last)
         jv_set_str(a, status, "lastScheduleTime", last);
-    put_status(k, vpa_arena_printf(a, "/apis/batch/v1/namespaces/%s/cronjobs/%s", ns, name), jv_get(cron, "status"), status);
+    put_status(k, vpa_arena_printf(a, "/apis/batch/v1/namespaces/%s/cronjobs/%s", ns, name),
+               jv_get(cron, "status"), status);
 }

@@ -18,7 +18,8 @@ static void default_names(struct ctx *c, struct jv *names)
     }
 }
 
-static struct jv *condition(struct ctx *c, const char *type, const char *reason, const char *message)
+static struct jv *condition(struct ctx *c, const char *type, const char *reason,
+                            const char *message)
 {
     struct jv *v = jv_obj(c->a);
 
@@ -35,7 +36,9 @@ static void establish(struct ctx *c, struct jv *object)
     struct jv *status = jv_ensure(c->a, object, "status"), *conditions = jv_arr(c->a), *stored;
 
     jv_push(c->a, conditions, condition(c, "NamesAccepted", "NoConflicts", "no conflicts found"));
-    jv_push(c->a, conditions, condition(c, "Established", "InitialNamesAccepted", "the initial names have been accepted"));
+    jv_push(c->a, conditions,
+            condition(c, "Established", "InitialNamesAccepted",
+                      "the initial names have been accepted"));
     if (!jv_len(jv_get(status, "conditions")))
         jv_set(c->a, status, "conditions", conditions);
     jv_set(c->a, status, "acceptedNames", jv_clone(c->a, jv_at(object, "spec.names")));
@@ -44,11 +47,11 @@ static void establish(struct ctx *c, struct jv *object)
         stored = jv_arr(c->a);
         jv_set(c->a, status, "storedVersions", stored);
     }
-    jv_each(m, jv_at(object, "spec.versions"))
-    {
+    jv_each (m, jv_at(object, "spec.versions")) {
         bool known = false;
         const struct jv *name = jv_get(m->value, "name");
-        jv_each(s, stored) known = known || jv_equal(s->value, name);
+        jv_each (s, stored)
+            known = known || jv_equal(s->value, name);
         if (jv_bool_at(m->value, "storage", false) && !known && name)
             jv_push(c->a, stored, jv_clone(c->a, name));
     }
@@ -69,8 +72,10 @@ int crd_prepare(struct ctx *c, struct jv *object, struct field_errors *errors)
                     "Invalid value: \"%s\": must be spec.names.plural+\".\"+spec.group", name);
     if (len > 7 && (!strcmp(group + len - 7, ".k8s.io") || !strcmp(group + len - 7, "etes.io")) &&
         !jv_get(jv_at(object, "metadata.annotations"), "api-approved.kubernetes.io"))
-        field_error(c, errors, "FieldValueRequired", "metadata.annotations[api-approved.kubernetes.io]",
-                    "Required value: protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
+        field_error(c, errors, "FieldValueRequired",
+                    "metadata.annotations[api-approved.kubernetes.io]",
+                    "Required value: protected groups must have approval annotation "
+                    "\"api-approved.kubernetes.io\", see "
                     "https://github.com/kubernetes/enhancements/pull/1111");
     if (!jv_len(jv_get(spec, "versions")))
         field_error(c, errors, "FieldValueRequired", "spec.versions", "Required value");
@@ -80,7 +85,8 @@ int crd_prepare(struct ctx *c, struct jv *object, struct field_errors *errors)
 
 void crd_changed(struct ctx *c, const struct jv *object)
 {
-    if (!strcmp(c->type->kind, "CustomResourceDefinition") && !strcmp(c->type->group, "apiextensions.k8s.io"))
+    if (!strcmp(c->type->kind, "CustomResourceDefinition") &&
+        !strcmp(c->type->group, "apiextensions.k8s.io"))
         types_add_crd(&c->sim->types, &c->sim->store, object);
 }
 

@@ -28,8 +28,7 @@ static void default_requests(struct vpa_arena *a, struct jv *container)
     struct jv *resources = jv_get(container, "resources");
     struct jv *limits = jv_get(resources, "limits");
 
-    jv_each(m, limits)
-    {
+    jv_each (m, limits) {
         struct jv *requests = jv_ensure(a, resources, "requests");
         if (!jv_get(requests, m->name))
             jv_set(a, requests, m->name, jv_clone(a, m->value));
@@ -49,7 +48,8 @@ static void default_container(struct vpa_arena *a, struct jv *c, bool requests)
     jv_default(a, c, "terminationMessagePolicy", "\"File\"");
     bool latest = !strchr(image, '@') && (!tag || !strcmp(tag, ":latest"));
     jv_default(a, c, "imagePullPolicy", latest ? "\"Always\"" : "\"IfNotPresent\"");
-    jv_each(m, jv_get(c, "ports")) jv_default(a, m->value, "protocol", "\"TCP\"");
+    jv_each (m, jv_get(c, "ports"))
+        jv_default(a, m->value, "protocol", "\"TCP\"");
     default_probe(a, c, "livenessProbe");
     default_probe(a, c, "readinessProbe");
     default_probe(a, c, "startupProbe");
@@ -68,10 +68,11 @@ static void default_pod_spec(struct vpa_arena *a, struct jv *spec, bool requests
         jv_set_str(a, spec, "serviceAccount", account);
     else if (*jv_text_at(spec, "serviceAccount"))
         jv_set_str(a, spec, "serviceAccountName", jv_text_at(spec, "serviceAccount"));
-    jv_each(m, jv_get(spec, "containers")) default_container(a, m->value, requests);
-    jv_each(m, jv_get(spec, "initContainers")) default_container(a, m->value, requests);
-    jv_each(m, jv_get(spec, "volumes"))
-    {
+    jv_each (m, jv_get(spec, "containers"))
+        default_container(a, m->value, requests);
+    jv_each (m, jv_get(spec, "initContainers"))
+        default_container(a, m->value, requests);
+    jv_each (m, jv_get(spec, "volumes")) {
         static const char *const modes[] = {"secret", "configMap", "projected", "downwardAPI"};
         for (size_t i = 0; i < VPA_COUNT(modes); i++) {
             struct jv *v = jv_get(m->value, modes[i]);
@@ -137,12 +138,16 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
     if (!strcmp(kind, "StatefulSet")) {
         jv_default(a, spec, "replicas", "1");
         jv_default(a, spec, "podManagementPolicy", "\"OrderedReady\"");
-        jv_default(a, spec, "updateStrategy", "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"partition\":0}}");
+        jv_default(a, spec, "updateStrategy",
+                   "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"partition\":0}}");
         jv_default(a, spec, "revisionHistoryLimit", "10");
-        jv_default(a, spec, "persistentVolumeClaimRetentionPolicy", "{\"whenDeleted\":\"Retain\",\"whenScaled\":\"Retain\"}");
+        jv_default(a, spec, "persistentVolumeClaimRetentionPolicy",
+                   "{\"whenDeleted\":\"Retain\",\"whenScaled\":\"Retain\"}");
     }
     if (!strcmp(kind, "DaemonSet")) {
-        jv_default(a, spec, "updateStrategy", "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxUnavailable\":1,\"maxSurge\":0}}");
+        jv_default(
+            a, spec, "updateStrategy",
+            "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxUnavailable\":1,\"maxSurge\":0}}");
         jv_default(a, spec, "revisionHistoryLimit", "10");
     }
     if (!strcmp(kind, "Job"))
@@ -165,8 +170,7 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
 
 static void default_webhooks(struct vpa_arena *a, const char *kind, struct jv *object)
 {
-    jv_each(m, jv_get(object, "webhooks"))
-    {
+    jv_each (m, jv_get(object, "webhooks")) {
         struct jv *w = m->value;
         if (!jv_is(w, JV_OBJ))
             continue;
@@ -177,7 +181,9 @@ static void default_webhooks(struct vpa_arena *a, const char *kind, struct jv *o
         jv_default(a, w, "timeoutSeconds", "10");
         if (!strcmp(kind, "MutatingWebhookConfiguration"))
             jv_default(a, w, "reinvocationPolicy", "\"Never\"");
-        jv_each(r, jv_get(w, "rules")) if (jv_is(r->value, JV_OBJ)) jv_default(a, r->value, "scope", "\"*\"");
+        jv_each (r, jv_get(w, "rules"))
+            if (jv_is(r->value, JV_OBJ))
+                jv_default(a, r->value, "scope", "\"*\"");
         struct jv *service = jv_at(w, "clientConfig.service");
         if (jv_is(service, JV_OBJ))
             jv_default(a, service, "port", "443");
@@ -203,8 +209,7 @@ static void default_service(struct ctx *c, struct jv *object)
     jv_default(a, spec, "type", "\"ClusterIP\"");
     jv_default(a, spec, "sessionAffinity", "\"None\"");
     jv_default(a, spec, "internalTrafficPolicy", "\"Cluster\"");
-    jv_each(m, jv_get(spec, "ports"))
-    {
+    jv_each (m, jv_get(spec, "ports")) {
         jv_default(a, m->value, "protocol", "\"TCP\"");
         if (!jv_get(m->value, "targetPort") && jv_get(m->value, "port"))
             jv_set(a, m->value, "targetPort", jv_clone(a, jv_get(m->value, "port")));
@@ -224,8 +229,7 @@ static void default_service(struct ctx *c, struct jv *object)
 
 static void default_limit_range(struct vpa_arena *a, struct jv *object)
 {
-    jv_each(m, jv_at(object, "spec.limits"))
-    {
+    jv_each (m, jv_at(object, "spec.limits")) {
         struct jv *item = m->value;
         if (strcmp(jv_text_at(item, "type"), "Container") != 0)
             continue;
@@ -233,8 +237,7 @@ static void default_limit_range(struct vpa_arena *a, struct jv *object)
         static const char *const steps[][2] = {
             {"max", "default"}, {"default", "defaultRequest"}, {"min", "defaultRequest"}};
         for (size_t i = 0; i < VPA_COUNT(steps); i++) {
-            jv_each(v, jv_get(item, steps[i][0]))
-            {
+            jv_each (v, jv_get(item, steps[i][0])) {
                 struct jv *to = jv_ensure(a, item, steps[i][1]);
                 if (!jv_get(to, v->name))
                     jv_set(a, to, v->name, jv_clone(a, v->value));
@@ -245,8 +248,7 @@ static void default_limit_range(struct vpa_arena *a, struct jv *object)
 
 static void default_rbac(struct vpa_arena *a, struct jv *object)
 {
-    jv_each(m, jv_get(object, "subjects"))
-    {
+    jv_each (m, jv_get(object, "subjects")) {
         const char *kind = jv_text_at(m->value, "kind");
         if (!strcmp(kind, "User") || !strcmp(kind, "Group"))
             jv_default(a, m->value, "apiGroup", "\"rbac.authorization.k8s.io\"");
@@ -262,13 +264,13 @@ static void default_secret(struct vpa_arena *a, struct jv *object)
     struct jv *plain = jv_get(object, "stringData");
 
     jv_default(a, object, "type", "\"Opaque\"");
-    jv_each(m, plain)
-    {
+    jv_each (m, plain) {
         const unsigned char *t = (const unsigned char *)(jv_text(m->value) ? m->value->text : "");
         size_t len = strlen((const char *)t), n = 0;
         char *out = vpa_arena_alloc(a, len * 4 / 3 + 5);
         for (size_t i = 0; i < len; i += 3) {
-            unsigned v = (unsigned)t[i] << 16 | (i + 1 < len ? (unsigned)t[i + 1] << 8 : 0) | (i + 2 < len ? t[i + 2] : 0u);
+            unsigned v = (unsigned)t[i] << 16 | (i + 1 < len ? (unsigned)t[i + 1] << 8 : 0) |
+                         (i + 2 < len ? t[i + 2] : 0u);
             out[n++] = digits[v >> 18 & 63];
             out[n++] = digits[v >> 12 & 63];
             out[n++] = i + 1 < len ? digits[v >> 6 & 63] : '=';
@@ -290,7 +292,8 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
     if (!strcmp(k, "Pod")) {
         struct jv *spec = jv_ensure(a, object, "spec");
         defaults_pod_spec(a, spec);
-    } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") || !strcmp(k, "ReplicationController")) {
+    } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") ||
+               !strcmp(k, "ReplicationController")) {
         default_workload(c, k, object);
     } else if (strstr(k, "WebhookConfiguration")) {
         default_webhooks(a, k, object);
@@ -307,7 +310,8 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
     } else if (!strcmp(k, "Namespace")) {
         struct jv *meta = jv_ensure(a, object, "metadata");
         if (*jv_text_at(meta, "name"))
-            jv_set_str(a, jv_ensure(a, meta, "labels"), "kubernetes.io/metadata.name", jv_text_at(meta, "name"));
+            jv_set_str(a, jv_ensure(a, meta, "labels"), "kubernetes.io/metadata.name",
+                       jv_text_at(meta, "name"));
     } else if (!strcmp(k, "Node")) {
         struct jv *status = jv_ensure(a, object, "status");
         if (!jv_get(status, "allocatable") && jv_get(status, "capacity"))
@@ -324,7 +328,8 @@ static bool all_guaranteed(const struct jv *container)
     const struct jv *limits = jv_at(container, "resources.limits");
 
     for (size_t i = 0; i < VPA_COUNT(names); i++) {
-        const char *limit = jv_text(jv_get(limits, names[i])), *request = jv_text(jv_get(requests, names[i]));
+        const char *limit = jv_text(jv_get(limits, names[i])),
+                   *request = jv_text(jv_get(requests, names[i]));
         struct vpa_quantity l, r;
         vpa_auto_arena a = {0};
         if (!limit || !request || vpa_quantity_parse(&a, limit, &l, NULL) < 0 ||
@@ -353,8 +358,7 @@ const char *pod_qos(const struct jv *spec)
     bool any = false, guaranteed = true;
 
     for (size_t i = 0; i < VPA_COUNT(lists); i++) {
-        jv_each(m, jv_get(spec, lists[i]))
-        {
+        jv_each (m, jv_get(spec, lists[i])) {
             any = any || has_amount(jv_at(m->value, "resources.requests")) ||
                   has_amount(jv_at(m->value, "resources.limits"));
             guaranteed = guaranteed && all_guaranteed(m->value);

@@ -1,6 +1,6 @@
 /*
- * DELETE of one object and of collections: options, preconditions, finalizers, graceful deletion of pods
- * that a node has, background propagation left to the garbage collector.
+ * DELETE of one object and of collections: options, preconditions, finalizers, graceful deletion of
+ * pods that a node has, background propagation left to the garbage collector.
  */
 #include "sim.h"
 
@@ -17,10 +17,12 @@ static bool is_pod(const struct restype *t)
 
 int read_delete_options(struct ctx *c, const struct jv *body, struct delete_options *o)
 {
-    const char *grace = query_get(c, "gracePeriodSeconds"), *policy = query_get(c, "propagationPolicy");
+    const char *grace = query_get(c, "gracePeriodSeconds"),
+               *policy = query_get(c, "propagationPolicy");
     struct field_errors e = {0};
 
-    *o = (struct delete_options){.grace = -1, .propagation = "", .uid = "", .rv = "", .dry_run = c->dry_run};
+    *o = (struct delete_options){
+        .grace = -1, .propagation = "", .uid = "", .rv = "", .dry_run = c->dry_run};
     o->grace = jv_int_at(body, "gracePeriodSeconds", grace ? strtoll(grace, NULL, 10) : -1);
     if (jv_get(body, "gracePeriodSeconds") || grace)
         o->grace = o->grace < 0 ? 1 : o->grace; /* what a negative grace counts as */
@@ -33,17 +35,19 @@ int read_delete_options(struct ctx *c, const struct jv *body, struct delete_opti
     o->rv = jv_text_at(body, "preconditions.resourceVersion");
     if (jv_len(jv_get(body, "dryRun")))
         o->dry_run = true;
-    if (*o->propagation && strcmp(o->propagation, "Foreground") != 0 && strcmp(o->propagation, "Background") != 0 &&
-        strcmp(o->propagation, "Orphan") != 0) {
+    if (*o->propagation && strcmp(o->propagation, "Foreground") != 0 &&
+        strcmp(o->propagation, "Background") != 0 && strcmp(o->propagation, "Orphan") != 0) {
         field_error(c, &e, "FieldValueNotSupported", "propagationPolicy",
-                    "Unsupported value: \"%s\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"",
+                    "Unsupported value: \"%s\": supported values: \"Foreground\", \"Background\", "
+                    "\"Orphan\", \"nil\"",
                     o->propagation);
         return fail_invalid(c, "meta.k8s.io", "DeleteOptions", "", &e);
     }
     return 0;
 }
 
-static int precondition_conflict(struct ctx *c, const struct restype *t, const char *name, const char *text)
+static int precondition_conflict(struct ctx *c, const struct restype *t, const char *name,
+                                 const char *text)
 {
     struct jv *d = jv_obj(c->a);
 
@@ -60,13 +64,20 @@ static int check_preconditions(struct ctx *c, const struct restype *t, const str
                                const struct delete_options *o)
 {
     if (*o->uid && strcmp(o->uid, v->uid) != 0)
-        return precondition_conflict(c, t, v->name,
-                                     vpa_arena_printf(c->a, "the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated",
-                                                      o->uid, v->uid));
+        return precondition_conflict(
+            c, t, v->name,
+            vpa_arena_printf(c->a,
+                             "the UID in the precondition (%s) does not match the UID in record "
+                             "(%s). The object might have been deleted and then recreated",
+                             o->uid, v->uid));
     if (*o->rv && strtoull(o->rv, NULL, 10) != v->rv)
-        return precondition_conflict(c, t, v->name,
-                                     vpa_arena_printf(c->a, "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%llu). The object might have been modified",
-                                                      o->rv, (unsigned long long)v->rv));
+        return precondition_conflict(
+            c, t, v->name,
+            vpa_arena_printf(
+                c->a,
+                "the ResourceVersion in the precondition (%s) does not match the ResourceVersion "
+                "in record (%llu). The object might have been modified",
+                o->rv, (unsigned long long)v->rv));
     return 0;
 }
 
@@ -77,7 +88,8 @@ static int64_t pod_grace(const struct jv *object, int64_t wanted)
 
     if (wanted < 0)
         wanted = jv_int_at(object, "spec.terminationGracePeriodSeconds", 30);
-    if (!*jv_text_at(object, "spec.nodeName") || !strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"))
+    if (!*jv_text_at(object, "spec.nodeName") || !strcmp(phase, "Succeeded") ||
+        !strcmp(phase, "Failed"))
         wanted = 0;
     return wanted;
 }
@@ -99,7 +111,9 @@ static bool add_finalizer(struct ctx *c, struct jv *meta, const char *name)
 {
     struct jv *list = jv_get(meta, "finalizers");
 
-    jv_each(m, list) if (jv_text(m->value) && !strcmp(m->value->text, name)) return false;
+    jv_each (m, list)
+        if (jv_text(m->value) && !strcmp(m->value->text, name))
+            return false;
     if (!list) {
         list = jv_arr(c->a);
         jv_set(c->a, meta, "finalizers", list);
@@ -132,8 +146,8 @@ static int delete_gracefully(struct ctx *c, struct restype *t, struct jv *object
     return 0;
 }
 
-int delete_version(struct ctx *c, struct restype *t, struct version *v, const struct delete_options *o,
-                   bool *gone, struct jv **out)
+int delete_version(struct ctx *c, struct restype *t, struct version *v,
+                   const struct delete_options *o, bool *gone, struct jv **out)
 {
     struct jv *object = version_parse(c->a, v);
     struct jv *meta = jv_get(object, "metadata");
@@ -181,7 +195,9 @@ static int read_options_body(struct ctx *c, struct delete_options *o)
     struct vpa_error err;
 
     if (c->req->body_len && jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, &err) < 0)
-        return fail(c, 400, "BadRequest", "the object provided is unrecognized (must be of type DeleteOptions): %s", err.text);
+        return fail(c, 400, "BadRequest",
+                    "the object provided is unrecognized (must be of type DeleteOptions): %s",
+                    err.text);
     return read_delete_options(c, body, o);
 }
 
@@ -250,7 +266,8 @@ int handle_delete_collection(struct ctx *c)
     jv_set_str(c->a, list, "kind", c->type->list_kind);
     jv_set_str(c->a, list, "apiVersion", type_api_version(c->a, c->type));
     struct jv *meta = jv_obj(c->a);
-    jv_set(c->a, meta, "resourceVersion", jv_strf(c->a, "%llu", (unsigned long long)c->sim->store.rv));
+    jv_set(c->a, meta, "resourceVersion",
+           jv_strf(c->a, "%llu", (unsigned long long)c->sim->store.rv));
     jv_set(c->a, list, "metadata", meta);
     jv_set(c->a, list, "items", array);
     answer_json(c, 200, list);

@@ -1,13 +1,16 @@
 /*
- * Discovery: version and health, the legacy lists (/api, /apis, /apis/G, /apis/G/V) and the aggregated
- * form v2. Groups of aggregated APIs (APIService) are listed with what their servers say.
+ * Discovery: version and health, the legacy lists (/api, /apis, /apis/G, /apis/G/V) and the
+ * aggregated form v2. Groups of aggregated APIs (APIService) are listed with what their servers
+ * say.
  */
 #include <string.h>
 
 #include "outgoing.h"
 
-static const char builtin_verbs[] = "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]";
-static const char custom_verbs[] = "[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"create\",\"update\",\"watch\"]";
+static const char builtin_verbs[] =
+    "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]";
+static const char custom_verbs[] =
+    "[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"create\",\"update\",\"watch\"]";
 static const char change_verbs[] = "[\"get\",\"patch\",\"update\"]";
 
 static const char *verbs_of(const struct restype *t)
@@ -32,13 +35,15 @@ static size_t subresources(struct ctx *c, const struct restype *t, struct subres
             out[n++] = (struct subresource){"resize", "", "", "Pod", change_verbs};
     }
     if (!strcmp(t->kind, "ServiceAccount"))
-        out[n++] = (struct subresource){"token", "authentication.k8s.io", "v1", "TokenRequest", "[\"create\"]"};
+        out[n++] = (struct subresource){"token", "authentication.k8s.io", "v1", "TokenRequest",
+                                        "[\"create\"]"};
     if (!strcmp(t->kind, "Namespace"))
         out[n++] = (struct subresource){"finalize", "", "", "Namespace", "[\"update\"]"};
     if (t->flags & T_SCALE)
         out[n++] = (struct subresource){"scale", "autoscaling", "v1", "Scale", change_verbs};
     if (t->flags & T_STATUS)
-        out[n++] = (struct subresource){"status", t->crd ? t->group : "", t->crd ? t->version : "", t->kind, change_verbs};
+        out[n++] = (struct subresource){"status", t->crd ? t->group : "", t->crd ? t->version : "",
+                                        t->kind, change_verbs};
     return n;
 }
 
@@ -95,7 +100,8 @@ static int legacy_version(struct ctx *c, const char *group, const char *version)
     jv_set_str(a, out, "kind", "APIResourceList");
     if (*group)
         jv_set_str(a, out, "apiVersion", "v1");
-    jv_set(a, out, "groupVersion", *group ? jv_strf(a, "%s/%s", group, version) : jv_str(a, version));
+    jv_set(a, out, "groupVersion",
+           *group ? jv_strf(a, "%s/%s", group, version) : jv_str(a, version));
     for (const struct restype *t = c->sim->types.first; t; t = t->next)
         if (!t->withdrawn && !strcmp(t->group, group) && !strcmp(t->version, version))
             legacy_resource(c, list, t);
@@ -120,7 +126,8 @@ static struct jv *group_entry(struct ctx *c, const char *group, const char *vers
     return g;
 }
 
-typedef void (*group_fn)(struct ctx *c, const char *group, const char *version, const struct jv *service, void *out);
+typedef void (*group_fn)(struct ctx *c, const char *group, const char *version,
+                         const struct jv *service, void *out);
 
 /* Each group once, own ones first, then those of other servers. */
 static void each_group(struct ctx *c, group_fn visit, void *out)
@@ -133,7 +140,8 @@ static void each_group(struct ctx *c, group_fn visit, void *out)
         strings_add(c->a, &seen, t->group);
         visit(c, t->group, t->version, NULL, out);
     }
-    const struct collection *s = types_find(&c->sim->types, "apiregistration.k8s.io", "v1", "apiservices")->store;
+    const struct collection *s =
+        types_find(&c->sim->types, "apiregistration.k8s.io", "v1", "apiservices")->store;
     for (size_t i = 0; i < s->count; i++) {
         const struct jv *o = version_parse(c->a, s->items[i]);
         const char *group = jv_text_at(o, "spec.group");
@@ -144,7 +152,8 @@ static void each_group(struct ctx *c, group_fn visit, void *out)
     }
 }
 
-static void add_group(struct ctx *c, const char *group, const char *version, const struct jv *service, void *out)
+static void add_group(struct ctx *c, const char *group, const char *version,
+                      const struct jv *service, void *out)
 {
     (void)service;
     jv_push(c->a, out, group_entry(c, group, version));
@@ -167,8 +176,7 @@ static int legacy_group(struct ctx *c, const char *group)
     struct jv *list = jv_arr(c->a);
 
     each_group(c, add_group, list);
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         if (strcmp(jv_text_at(m->value, "name"), group) != 0)
             continue;
         jv_put_first(c->a, m->value, "apiVersion", jv_str(c->a, "v1"));
@@ -181,7 +189,8 @@ static int legacy_group(struct ctx *c, const char *group)
 
 /* ---- aggregated ---- */
 
-static struct jv *response_kind(struct vpa_arena *a, const char *group, const char *version, const char *kind)
+static struct jv *response_kind(struct vpa_arena *a, const char *group, const char *version,
+                                const char *kind)
 {
     struct jv *k = jv_obj(a);
 
@@ -199,7 +208,8 @@ static struct jv *aggregated_resource(struct ctx *c, const struct restype *t)
     size_t n = subresources(c, t, subs);
 
     jv_set_str(a, r, "resource", t->plural);
-    jv_set(a, r, "responseKind", response_kind(a, t->crd ? t->group : "", t->crd ? t->version : "", t->kind));
+    jv_set(a, r, "responseKind",
+           response_kind(a, t->crd ? t->group : "", t->crd ? t->version : "", t->kind));
     jv_set_str(a, r, "scope", t->flags & T_NAMESPACED ? "Namespaced" : "Cluster");
     jv_set_str(a, r, "singularResource", t->singular);
     jv_set(a, r, "verbs", jv_lit(a, verbs_of(t)));
@@ -210,7 +220,8 @@ static struct jv *aggregated_resource(struct ctx *c, const struct restype *t)
     for (size_t i = 0; i < n; i++) {
         struct jv *s = jv_obj(a);
         jv_set_str(a, s, "subresource", subs[i].name);
-        jv_set(a, s, "responseKind", response_kind(a, subs[i].group, subs[i].version, subs[i].kind));
+        jv_set(a, s, "responseKind",
+               response_kind(a, subs[i].group, subs[i].version, subs[i].kind));
         jv_set(a, s, "verbs", jv_lit(a, subs[i].verbs));
         jv_push(a, list, s);
     }
@@ -220,7 +231,8 @@ static struct jv *aggregated_resource(struct ctx *c, const struct restype *t)
 }
 
 /* What another server lists, in the aggregated form. */
-static struct jv *foreign_resources(struct ctx *c, const char *group, const char *version, const struct jv *service)
+static struct jv *foreign_resources(struct ctx *c, const char *group, const char *version,
+                                    const struct jv *service)
 {
     struct jv *list = jv_arr(c->a), *body;
     struct request req = *c->req;
@@ -236,25 +248,29 @@ static struct jv *foreign_resources(struct ctx *c, const char *group, const char
     sim_unlock(c);
     (void)!handle_proxy(&inner);
     sim_lock(c);
-    if (res.status != 200 || jv_parse(c->a, vpa_buf_text(&res.body), res.body.len, &body, NULL, NULL) < 0)
+    if (res.status != 200 ||
+        jv_parse(c->a, vpa_buf_text(&res.body), res.body.len, &body, NULL, NULL) < 0)
         body = NULL;
     response_release(&res);
     if (!body)
         return NULL;
-    jv_each(m, jv_get(body, "resources"))
-    {
+    jv_each (m, jv_get(body, "resources")) {
         struct jv *r = jv_obj(c->a);
         jv_set_str(c->a, r, "resource", jv_text_at(m->value, "name"));
-        jv_set(c->a, r, "responseKind", response_kind(c->a, group, version, jv_text_at(m->value, "kind")));
-        jv_set_str(c->a, r, "scope", jv_bool_at(m->value, "namespaced", false) ? "Namespaced" : "Cluster");
+        jv_set(c->a, r, "responseKind",
+               response_kind(c->a, group, version, jv_text_at(m->value, "kind")));
+        jv_set_str(c->a, r, "scope",
+                   jv_bool_at(m->value, "namespaced", false) ? "Namespaced" : "Cluster");
         jv_set_str(c->a, r, "singularResource", jv_text_at(m->value, "singularName"));
-        jv_set(c->a, r, "verbs", jv_get(m->value, "verbs") ? jv_get(m->value, "verbs") : jv_arr(c->a));
+        jv_set(c->a, r, "verbs",
+               jv_get(m->value, "verbs") ? jv_get(m->value, "verbs") : jv_arr(c->a));
         jv_push(c->a, list, r);
     }
     return list;
 }
 
-static void add_aggregated(struct ctx *c, const char *group, const char *version, const struct jv *service, void *out)
+static void add_aggregated(struct ctx *c, const char *group, const char *version,
+                           const struct jv *service, void *out)
 {
     struct vpa_arena *a = c->a;
     struct jv *g = jv_obj(a), *versions = jv_arr(a), *v = jv_obj(a), *list = jv_arr(a);
@@ -342,19 +358,26 @@ int handle_discovery(struct ctx *c)
             return aggregated(c, core);
         if (!core)
             return legacy_groups(c);
-        answer_json(c, 200, jv_lit(c->a, "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":[{\"clientCIDR\":\"0.0.0.0/0\",\"serverAddress\":\"127.0.0.1\"}]}"));
+        answer_json(
+            c, 200,
+            jv_lit(c->a,
+                   "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":"
+                   "[{\"clientCIDR\":\"0.0.0.0/0\",\"serverAddress\":\"127.0.0.1\"}]}"));
         return 0;
     }
     if (!strcmp(part[0], "api"))
         return n == 2 ? legacy_version(c, "", part[1]) : answer_404_text(c);
-    return n == 2 ? legacy_group(c, part[1]) : n == 3 ? legacy_version(c, part[1], part[2]) : answer_404_text(c);
+    return n == 2   ? legacy_group(c, part[1])
+           : n == 3 ? legacy_version(c, part[1], part[2])
+                    : answer_404_text(c);
 }
 
 /* ---- health, version ---- */
 
 static int handle_health(struct ctx *c, const char *path)
 {
-    static const char *const checks[] = {"ping", "log", "etcd", "poststarthook/start-apiextensions-controllers"};
+    static const char *const checks[] = {"ping", "log", "etcd",
+                                         "poststarthook/start-apiextensions-controllers"};
     const char *slash = strchr(path + 1, '/');
 
     if (slash) {
@@ -384,14 +407,23 @@ int handle_nonresource(struct ctx *c)
     if (!strncmp(p, "/healthz", 8) || !strncmp(p, "/livez", 6) || !strncmp(p, "/readyz", 7))
         return handle_health(c, p);
     if (!strcmp(p, "/version")) {
-        answer_json(c, 200,
-                    jv_lit(c->a, vpa_arena_printf(c->a, "{\"major\":\"1\",\"minor\":\"%u\",\"gitVersion\":\"v1.%u.0-kubesim\",\"gitCommit\":\"\",\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\",\"goVersion\":\"\",\"compiler\":\"gc\",\"platform\":\"linux/amd64\"}", minor, minor)));
+        answer_json(
+            c, 200,
+            jv_lit(
+                c->a,
+                vpa_arena_printf(
+                    c->a,
+                    "{\"major\":\"1\",\"minor\":\"%u\",\"gitVersion\":\"v1.%u.0-kubesim\","
+                    "\"gitCommit\":\"\",\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:"
+                    "00:00Z\",\"goVersion\":\"\",\"compiler\":\"gc\",\"platform\":\"linux/amd64\"}",
+                    minor, minor)));
         return 0;
     }
     sim_lock(c);
     if (!strncmp(p, "/openapi/", 9))
         return handle_openapi(c);
-    if (!strcmp(p, "/api") || !strcmp(p, "/apis") || !strncmp(p, "/api/", 5) || !strncmp(p, "/apis/", 6))
+    if (!strcmp(p, "/api") || !strcmp(p, "/apis") || !strncmp(p, "/api/", 5) ||
+        !strncmp(p, "/apis/", 6))
         return handle_discovery(c);
     return answer_404_text(c);
 }

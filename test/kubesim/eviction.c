@@ -1,6 +1,6 @@
 /*
- * pods/eviction (with disruption budgets), pods/binding, pods/log. The eviction handler itself counts
- * disruptionsAllowed down and remembers the pod before it tries to delete it.
+ * pods/eviction (with disruption budgets), pods/binding, pods/log. The eviction handler itself
+ * counts disruptionsAllowed down and remembers the pod before it tries to delete it.
  */
 #include "sim.h"
 
@@ -16,11 +16,15 @@ static int read_eviction(struct ctx *c, struct jv **out, struct delete_options *
 
     if (jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, &err) < 0)
         return fail(c, 400, "BadRequest",
-                    "the object provided is unrecognized (must be of type Eviction): couldn't get version/kind; json "
-                    "parse error: %s", err.text);
+                    "the object provided is unrecognized (must be of type Eviction): couldn't get "
+                    "version/kind; json "
+                    "parse error: %s",
+                    err.text);
     const char *api = jv_text_at(body, "apiVersion"), *kind = jv_text_at(body, "kind");
     if ((*kind && strcmp(kind, "Eviction") != 0) || (*api && strncmp(api, "policy/", 7) != 0))
-        return fail(c, 400, "BadRequest", "%s in version \"v1\" cannot be handled as a Eviction: unknown conversion", kind);
+        return fail(c, 400, "BadRequest",
+                    "%s in version \"v1\" cannot be handled as a Eviction: unknown conversion",
+                    kind);
     *out = body;
     if (read_delete_options(c, jv_get(body, "deleteOptions"), o) < 0)
         return -1;
@@ -32,8 +36,9 @@ static int read_eviction(struct ctx *c, struct jv **out, struct delete_options *
 
 static bool ready(const struct jv *pod)
 {
-    jv_each(m, jv_at(pod, "status.conditions")) if (!strcmp(jv_text_at(m->value, "type"), "Ready"))
-        return !strcmp(jv_text_at(m->value, "status"), "True");
+    jv_each (m, jv_at(pod, "status.conditions"))
+        if (!strcmp(jv_text_at(m->value, "type"), "Ready"))
+            return !strcmp(jv_text_at(m->value, "status"), "True");
     return false;
 }
 
@@ -55,16 +60,19 @@ static int refuse(struct ctx *c, const char *cause, int retry)
     if (retry)
         jv_set_int(c->a, details, "retryAfterSeconds", retry);
     c->res->retry_after = retry;
-    return fail_details(c, 429, "TooManyRequests", details, "Cannot evict pod as it would violate the pod's disruption budget.");
+    return fail_details(c, 429, "TooManyRequests", details,
+                        "Cannot evict pod as it would violate the pod's disruption budget.");
 }
 
 static int find_budget(struct ctx *c, const struct version *pod, struct version **out)
 {
-    const struct collection *s = types_find(&c->sim->types, "policy", "v1", "poddisruptionbudgets")->store;
+    const struct collection *s =
+        types_find(&c->sim->types, "policy", "v1", "poddisruptionbudgets")->store;
     size_t found = 0;
 
     *out = NULL;
-    for (size_t i = store_lower(s, c->ns, ""); i < s->count && !strcmp(s->items[i]->ns, c->ns); i++) {
+    for (size_t i = store_lower(s, c->ns, ""); i < s->count && !strcmp(s->items[i]->ns, c->ns);
+         i++) {
         const struct jv *budget = version_parse(c->a, s->items[i]);
         const struct jv *selector = jv_at(budget, "spec.selector");
         if (label_selector_matches_version(selector, pod)) {
@@ -73,26 +81,43 @@ static int find_budget(struct ctx *c, const struct version *pod, struct version 
         }
     }
     if (found > 1)
-        return fail(c, 500, NULL, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+        return fail(c, 500, NULL,
+                    "This pod has more than one PodDisruptionBudget, which the eviction "
+                    "subresource does not support.");
     return 0;
 }
 
 /* Takes one disruption from the budget, or refuses. */
 static int use_budget(struct ctx *c, struct version *v, const char *pod, bool dry_run)
 {
-    struct collection *s = types_find(&c->sim->types, "policy", "v1", "poddisruptionbudgets")->store;
+    struct collection *s =
+        types_find(&c->sim->types, "policy", "v1", "poddisruptionbudgets")->store;
     struct jv *budget = version_parse(c->a, v);
     struct jv *status = jv_ensure(c->a, budget, "status");
-    int64_t allowed = jv_int_at(status, "disruptionsAllowed", 0), healthy = jv_int_at(status, "currentHealthy", 0),
+    int64_t allowed = jv_int_at(status, "disruptionsAllowed", 0),
+            healthy = jv_int_at(status, "currentHealthy", 0),
             wanted = jv_int_at(status, "desiredHealthy", 0);
 
     if (jv_int_at(status, "observedGeneration", 0) < jv_int_at(budget, "metadata.generation", 0))
-        return refuse(c, vpa_arena_printf(c->a, "The disruption budget %s is still being processed by the server.", v->name), 10);
+        return refuse(
+            c,
+            vpa_arena_printf(
+                c->a, "The disruption budget %s is still being processed by the server.", v->name),
+            10);
     if (allowed <= 0) {
         if (healthy > wanted && c->sim->opt.minor >= 35)
-            return refuse(c, vpa_arena_printf(c->a, "The disruption budget %s does not allow evicting pods currently", v->name), 0);
-        return refuse(c, vpa_arena_printf(c->a, "The disruption budget %s needs %lld healthy pods and has %lld currently",
-                                          v->name, (long long)wanted, (long long)healthy), 0);
+            return refuse(
+                c,
+                vpa_arena_printf(c->a,
+                                 "The disruption budget %s does not allow evicting pods currently",
+                                 v->name),
+                0);
+        return refuse(c,
+                      vpa_arena_printf(
+                          c->a,
+                          "The disruption budget %s needs %lld healthy pods and has %lld currently",
+                          v->name, (long long)wanted, (long long)healthy),
+                      0);
     }
     if (dry_run)
         return 0;
@@ -111,7 +136,9 @@ static void mark_disrupted(struct ctx *c, struct jv *pod)
         conditions = jv_arr(c->a);
         jv_set(c->a, status, "conditions", conditions);
     }
-    jv_each(m, conditions) if (!strcmp(jv_text_at(m->value, "type"), "DisruptionTarget")) return;
+    jv_each (m, conditions)
+        if (!strcmp(jv_text_at(m->value, "type"), "DisruptionTarget"))
+            return;
     jv_set_str(c->a, one, "type", "DisruptionTarget");
     jv_set_int(c->a, one, "observedGeneration", jv_int_at(pod, "metadata.generation", 0));
     jv_set_str(c->a, one, "status", "True");
@@ -139,12 +166,15 @@ int handle_eviction(struct ctx *c)
     if (!ignores_budgets(pod)) {
         if (find_budget(c, v, &budget) < 0)
             return -1;
-        bool unhealthy_allowed = budget && !ready(pod) &&
-                                 !strcmp(jv_text_at(version_parse(c->a, budget), "spec.unhealthyPodEvictionPolicy"), "AlwaysAllow");
+        bool unhealthy_allowed =
+            budget && !ready(pod) &&
+            !strcmp(jv_text_at(version_parse(c->a, budget), "spec.unhealthyPodEvictionPolicy"),
+                    "AlwaysAllow");
         if (budget && !unhealthy_allowed && use_budget(c, budget, c->name, o.dry_run) < 0)
             return -1;
     }
-    if (!o.dry_run && !*o.uid && !*o.rv && !jv_at(pod, "metadata.deletionTimestamp") && *jv_text_at(pod, "spec.nodeName")) {
+    if (!o.dry_run && !*o.uid && !*o.rv && !jv_at(pod, "metadata.deletionTimestamp") &&
+        *jv_text_at(pod, "spec.nodeName")) {
         mark_disrupted(c, pod);
         v = store_put(&c->sim->store, c->type->store, c->a, pod);
     }
@@ -162,11 +192,15 @@ int handle_binding(struct ctx *c)
     struct vpa_error err;
 
     if (jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, &err) < 0)
-        return fail(c, 400, "BadRequest", "the object provided is unrecognized (must be of type Binding): %s", err.text);
+        return fail(c, 400, "BadRequest",
+                    "the object provided is unrecognized (must be of type Binding): %s", err.text);
     const char *kind = jv_text_at(body, "target.kind"), *node = jv_text_at(body, "target.name");
     struct version *v = store_find(c->type->store, c->ns, c->name);
     if (*kind && strcmp(kind, "Node") != 0)
-        return fail(c, 500, NULL, "target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"", kind);
+        return fail(
+            c, 500, NULL,
+            "target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"",
+            kind);
     if (!*node)
         return fail(c, 500, NULL, "target.name: Required value");
     if (!v)
@@ -177,11 +211,14 @@ int handle_binding(struct ctx *c)
         jv_set_str(c->a, d, "name", c->name);
         jv_set_str(c->a, d, "kind", "pods/binding");
         return fail_details(c, 409, "Conflict", d,
-                            vpa_arena_printf(c->a, "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is already assigned to node \"%s\"",
+                            vpa_arena_printf(c->a,
+                                             "Operation cannot be fulfilled on pods/binding "
+                                             "\"%s\": pod %s is already assigned to node \"%s\"",
                                              c->name, c->name, jv_text_at(pod, "spec.nodeName")));
     }
     jv_set_str(c->a, jv_ensure(c->a, pod, "spec"), "nodeName", node);
-    struct jv *status = jv_ensure(c->a, pod, "status"), *conditions = jv_get(status, "conditions"), *one = jv_obj(c->a);
+    struct jv *status = jv_ensure(c->a, pod, "status"), *conditions = jv_get(status, "conditions"),
+              *one = jv_obj(c->a);
     if (!conditions) {
         conditions = jv_arr(c->a);
         jv_set(c->a, status, "conditions", conditions);
@@ -202,7 +239,8 @@ int handle_binding(struct ctx *c)
 
 /* ---- log ---- */
 
-/* The simulator has no container output: the text is the annotation kubesim.plumb/log of the pod. */
+/* The simulator has no container output: the text is the annotation kubesim.plumb/log of the pod.
+ */
 int handle_log(struct ctx *c)
 {
     struct version *v = store_find(c->type->store, c->ns, c->name);
@@ -212,12 +250,14 @@ int handle_log(struct ctx *c)
     struct jv *pod = version_parse(c->a, v);
     const char *wanted = query_get(c, "container");
     bool known = !wanted || !*wanted;
-    jv_each(m, jv_at(pod, "spec.containers")) known = known || !strcmp(jv_text_at(m->value, "name"), wanted);
+    jv_each (m, jv_at(pod, "spec.containers"))
+        known = known || !strcmp(jv_text_at(m->value, "name"), wanted);
     if (!known)
         return fail(c, 400, "BadRequest", "container %s is not valid for pod %s", wanted, c->name);
-    answer_text(c, 200, jv_text(jv_get(jv_at(pod, "metadata.annotations"), "kubesim.plumb/log"))
-                            ? jv_text(jv_get(jv_at(pod, "metadata.annotations"), "kubesim.plumb/log"))
-                            : "");
+    answer_text(c, 200,
+                jv_text(jv_get(jv_at(pod, "metadata.annotations"), "kubesim.plumb/log"))
+                    ? jv_text(jv_get(jv_at(pod, "metadata.annotations"), "kubesim.plumb/log"))
+                    : "");
     c->res->content_type = "text/plain";
     return 0;
 }

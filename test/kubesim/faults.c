@@ -1,7 +1,7 @@
 /*
- * Faults on demand and request counters, both behind /kubesim/. A fault is a rule: which requests, what
- * happens, how often and with what probability. The first rule that fits decides. The members of a rule
- * are listed in --help.
+ * Faults on demand and request counters, both behind /kubesim/. A fault is a rule: which requests,
+ * what happens, how often and with what probability. The first rule that fits decides. The members
+ * of a rule are listed in --help.
  */
 #include "sim.h"
 
@@ -76,8 +76,11 @@ void faults_release(struct sim *sim)
 
 static bool fits(const struct rule *r, const struct request *req, bool watch)
 {
-    return (!r->method || !strcmp(r->method, req->method)) && (!r->path || strstr(req->path, r->path)) &&
-           (!r->query || strstr(req->query, r->query)) && (!r->agent || (req->user_agent && strstr(req->user_agent, r->agent))) && r->watch_only == watch;
+    return (!r->method || !strcmp(r->method, req->method)) &&
+           (!r->path || strstr(req->path, r->path)) &&
+           (!r->query || strstr(req->query, r->query)) &&
+           (!r->agent || (req->user_agent && strstr(req->user_agent, r->agent))) &&
+           r->watch_only == watch;
 }
 
 /* watch: a stream was opened; rules with "watch": true are for streams only. */
@@ -179,7 +182,8 @@ int handle_faults(struct ctx *c)
         return fail(c, 400, "BadRequest", "%s", err.text);
     } else {
         free_rules(f);
-        jv_each(m, body->type == JV_ARR ? body : NULL) add_rule(f, m->value);
+        jv_each (m, body->type == JV_ARR ? body : NULL)
+            add_rule(f, m->value);
         if (body->type == JV_OBJ && body->count)
             add_rule(f, body);
     }

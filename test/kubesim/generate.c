@@ -1,7 +1,7 @@
 /*
  * Objects for benchmarks, made without the request path: namespaces, nodes, Deployments with their
- * ReplicaSets and running pods, VPAs, checkpoints when asked for, and metrics.k8s.io answered from the pods
- * themselves with usage that wanders from minute to minute.
+ * ReplicaSets and running pods, VPAs, checkpoints when asked for, and metrics.k8s.io answered from
+ * the pods themselves with usage that wanders from minute to minute.
  */
 #include "sim.h"
 
@@ -16,8 +16,10 @@ struct plan {
 
 static int read_plan(const char *spec, struct plan *p, struct vpa_error *err)
 {
-    static const char *const names[] = {"vpas", "pods-per-vpa", "containers", "namespaces", "checkpoints", "metrics", "nodes", "recommended"};
-    long *const fields[] = {&p->vpas, &p->pods, &p->containers, &p->namespaces, &p->checkpoints, &p->metrics, &p->nodes, &p->recommended};
+    static const char *const names[] = {"vpas",        "pods-per-vpa", "containers", "namespaces",
+                                        "checkpoints", "metrics",      "nodes",      "recommended"};
+    long *const fields[] = {&p->vpas,        &p->pods,    &p->containers, &p->namespaces,
+                            &p->checkpoints, &p->metrics, &p->nodes,      &p->recommended};
     vpa_auto_free char *copy = vpa_xstrdup(spec);
     char *rest = copy, *part;
 
@@ -39,7 +41,8 @@ static int read_plan(const char *spec, struct plan *p, struct vpa_error *err)
         if (!known)
             return vpa_fail(err, VPA_INVALID, "--generate: unknown word %s", part);
     }
-    if (p->vpas < 0 || p->vpas > 100000 || p->pods < 0 || p->pods > 1000 || p->containers < 1 || p->containers > 20 || p->namespaces < 1)
+    if (p->vpas < 0 || p->vpas > 100000 || p->pods < 0 || p->pods > 1000 || p->containers < 1 ||
+        p->containers > 20 || p->namespaces < 1)
         return vpa_fail(err, VPA_INVALID, "--generate: a number is out of range");
     return 0;
 }
@@ -63,25 +66,32 @@ static const char *recommended(struct maker *m)
     const char *list = "";
 
     for (long i = 0; i < m->plan.containers; i++)
-        list = vpa_arena_printf(&m->a,
-                                "%s%s{\"containerName\":\"c%ld\",\"target\":{\"cpu\":\"500m\",\"memory\":\"640Mi\"},\"lowerBound\":{\"cpu\":\"400m\",\"memory\":\"512Mi\"},"
-                                "\"upperBound\":{\"cpu\":\"600m\",\"memory\":\"768Mi\"}}",
-                                list, i ? "," : "", i);
+        list = vpa_arena_printf(
+            &m->a,
+            "%s%s{\"containerName\":\"c%ld\",\"target\":{\"cpu\":\"500m\",\"memory\":\"640Mi\"},"
+            "\"lowerBound\":{\"cpu\":\"400m\",\"memory\":\"512Mi\"},"
+            "\"upperBound\":{\"cpu\":\"600m\",\"memory\":\"768Mi\"}}",
+            list, i ? "," : "", i);
     return vpa_arena_printf(&m->a,
-                            ",\"status\":{\"recommendation\":{\"containerRecommendations\":[%s]},\"conditions\":[{\"type\":\"RecommendationProvided\","
+                            ",\"status\":{\"recommendation\":{\"containerRecommendations\":[%s]},"
+                            "\"conditions\":[{\"type\":\"RecommendationProvided\","
                             "\"status\":\"True\",\"lastTransitionTime\":\"%s\"}]}",
                             list, m->now);
 }
 
 static const char *meta(struct maker *m, const char *ns, const char *name, const char *more)
 {
-    return vpa_arena_printf(&m->a, "\"metadata\":{\"name\":\"%s\"%s%s%s,\"uid\":\"%s\",\"creationTimestamp\":\"%s\"%s}", name,
-                            *ns ? ",\"namespace\":\"" : "", ns, *ns ? "\"" : "", new_uid(&m->a), m->now, more);
+    return vpa_arena_printf(
+        &m->a, "\"metadata\":{\"name\":\"%s\"%s%s%s,\"uid\":\"%s\",\"creationTimestamp\":\"%s\"%s}",
+        name, *ns ? ",\"namespace\":\"" : "", ns, *ns ? "\"" : "", new_uid(&m->a), m->now, more);
 }
 
 static const char *owner(struct maker *m, const char *kind, const char *name, const char *uid)
 {
-    return vpa_arena_printf(&m->a, ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\",\"name\":\"%s\",\"uid\":\"%s\",\"controller\":true,\"blockOwnerDeletion\":true}]",
+    return vpa_arena_printf(&m->a,
+                            ",\"ownerReferences\":[{\"apiVersion\":\"apps/"
+                            "v1\",\"kind\":\"%s\",\"name\":\"%s\",\"uid\":\"%s\",\"controller\":"
+                            "true,\"blockOwnerDeletion\":true}]",
                             kind, name, uid);
 }
 
@@ -90,7 +100,12 @@ static const char *containers(struct maker *m)
     const char *out = "";
 
     for (long i = 0; i < m->plan.containers; i++)
-        out = vpa_arena_printf(&m->a, "%s%s{\"name\":\"c%ld\",\"image\":\"img.example/c:1\",\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\",\"imagePullPolicy\":\"IfNotPresent\"}",
+        out = vpa_arena_printf(&m->a,
+                               "%s%s{\"name\":\"c%ld\",\"image\":\"img.example/"
+                               "c:1\",\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":"
+                               "\"128Mi\"}},\"terminationMessagePath\":\"/dev/"
+                               "termination-log\",\"terminationMessagePolicy\":\"File\","
+                               "\"imagePullPolicy\":\"IfNotPresent\"}",
                                out, i ? "," : "", i);
     return out;
 }
@@ -100,8 +115,13 @@ static const char *statuses(struct maker *m)
     const char *out = "";
 
     for (long i = 0; i < m->plan.containers; i++)
-        out = vpa_arena_printf(&m->a, "%s%s{\"name\":\"c%ld\",\"ready\":true,\"restartCount\":0,\"image\":\"img.example/c:1\",\"imageID\":\"\",\"started\":true,\"state\":{\"running\":{\"startedAt\":\"%s\"}},\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}},\"allocatedResources\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}}",
-                               out, i ? "," : "", i, m->now);
+        out = vpa_arena_printf(
+            &m->a,
+            "%s%s{\"name\":\"c%ld\",\"ready\":true,\"restartCount\":0,\"image\":\"img.example/"
+            "c:1\",\"imageID\":\"\",\"started\":true,\"state\":{\"running\":{\"startedAt\":\"%s\"}}"
+            ",\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}},"
+            "\"allocatedResources\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}}",
+            out, i ? "," : "", i, m->now);
     return out;
 }
 
@@ -109,59 +129,112 @@ static void make_pods(struct maker *m, const char *ns, long n, const char *set, 
 {
     for (long i = 0; i < m->plan.pods; i++) {
         const char *name = vpa_arena_printf(&m->a, "%s-%05ld", set, i);
-        const char *more = vpa_arena_printf(&m->a, ",\"labels\":{\"app\":\"app-%ld\",\"pod-template-hash\":\"5d4f8c7b9d\"}%s,\"generation\":1", n,
-                                            owner(m, "ReplicaSet", set, uid));
+        const char *more = vpa_arena_printf(&m->a,
+                                            ",\"labels\":{\"app\":\"app-%ld\",\"pod-template-"
+                                            "hash\":\"5d4f8c7b9d\"}%s,\"generation\":1",
+                                            n, owner(m, "ReplicaSet", set, uid));
         put(m, "", "pods",
-            vpa_arena_printf(&m->a, "{%s,\"spec\":{\"containers\":[%s],\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"nodeName\":\"node-%ld\",\"schedulerName\":\"default-scheduler\",\"serviceAccountName\":\"default\"},"
-                                    "\"status\":{\"phase\":\"Running\",\"qosClass\":\"Burstable\",\"startTime\":\"%s\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"%s\"}],\"containerStatuses\":[%s]}}",
-                             meta(m, ns, name, more), containers(m), (n * m->plan.pods + i) % m->plan.nodes, m->now, m->now, statuses(m)));
+            vpa_arena_printf(
+                &m->a,
+                "{%s,\"spec\":{\"containers\":[%s],\"restartPolicy\":\"Always\","
+                "\"terminationGracePeriodSeconds\":30,\"nodeName\":\"node-%ld\",\"schedulerName\":"
+                "\"default-scheduler\",\"serviceAccountName\":\"default\"},"
+                "\"status\":{\"phase\":\"Running\",\"qosClass\":\"Burstable\",\"startTime\":\"%s\","
+                "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"%"
+                "s\"}],\"containerStatuses\":[%s]}}",
+                meta(m, ns, name, more), containers(m), (n * m->plan.pods + i) % m->plan.nodes,
+                m->now, m->now, statuses(m)));
     }
 }
 
 static void make_workload(struct maker *m, long n)
 {
     struct vpa_arena *a = &m->a;
-    const char *ns = vpa_arena_printf(a, "ns-%ld", n % m->plan.namespaces), *name = vpa_arena_printf(a, "app-%ld", n),
-               *set = vpa_arena_printf(a, "%s-5d4f8c7b9d", name), *uid = new_uid(a), *set_uid = new_uid(a);
+    const char *ns = vpa_arena_printf(a, "ns-%ld", n % m->plan.namespaces),
+               *name = vpa_arena_printf(a, "app-%ld", n),
+               *set = vpa_arena_printf(a, "%s-5d4f8c7b9d", name), *uid = new_uid(a),
+               *set_uid = new_uid(a);
     const char *labels = vpa_arena_printf(a, "{\"app\":\"%s\"}", name);
-    const char *template = vpa_arena_printf(a, "{\"metadata\":{\"labels\":%s},\"spec\":{\"containers\":[%s]}}", labels, containers(m));
+    const char *template = vpa_arena_printf(
+        a, "{\"metadata\":{\"labels\":%s},\"spec\":{\"containers\":[%s]}}", labels, containers(m));
 
     put(m, "apps", "deployments",
-        vpa_arena_printf(a, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\",\"creationTimestamp\":\"%s\",\"generation\":1,\"labels\":%s},\"spec\":{\"replicas\":%ld,\"selector\":{\"matchLabels\":%s},\"template\":%s},\"status\":{\"replicas\":%ld,\"readyReplicas\":%ld,\"availableReplicas\":%ld,\"updatedReplicas\":%ld,\"observedGeneration\":1}}",
-                         name, ns, uid, m->now, labels, m->plan.pods, labels, template, m->plan.pods, m->plan.pods, m->plan.pods, m->plan.pods));
+        vpa_arena_printf(a,
+                         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\","
+                         "\"creationTimestamp\":\"%s\",\"generation\":1,\"labels\":%s},\"spec\":{"
+                         "\"replicas\":%ld,\"selector\":{\"matchLabels\":%s},\"template\":%s},"
+                         "\"status\":{\"replicas\":%ld,\"readyReplicas\":%ld,\"availableReplicas\":"
+                         "%ld,\"updatedReplicas\":%ld,\"observedGeneration\":1}}",
+                         name, ns, uid, m->now, labels, m->plan.pods, labels, template,
+                         m->plan.pods, m->plan.pods, m->plan.pods, m->plan.pods));
     put(m, "apps", "replicasets",
-        vpa_arena_printf(a, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\",\"creationTimestamp\":\"%s\",\"generation\":1,\"labels\":%s%s},\"spec\":{\"replicas\":%ld,\"selector\":{\"matchLabels\":%s},\"template\":%s},\"status\":{\"replicas\":%ld,\"readyReplicas\":%ld,\"observedGeneration\":1}}",
-                         set, ns, set_uid, m->now, labels, owner(m, "Deployment", name, uid), m->plan.pods, labels, template, m->plan.pods, m->plan.pods));
+        vpa_arena_printf(
+            a,
+            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\","
+            "\"creationTimestamp\":\"%s\",\"generation\":1,\"labels\":%s%s},\"spec\":{\"replicas\":"
+            "%ld,\"selector\":{\"matchLabels\":%s},\"template\":%s},\"status\":{\"replicas\":%ld,"
+            "\"readyReplicas\":%ld,\"observedGeneration\":1}}",
+            set, ns, set_uid, m->now, labels, owner(m, "Deployment", name, uid), m->plan.pods,
+            labels, template, m->plan.pods, m->plan.pods));
     make_pods(m, ns, n, set, set_uid);
     put(m, "autoscaling.k8s.io", "verticalpodautoscalers",
-        vpa_arena_printf(a, "{%s,\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"updatePolicy\":{\"updateMode\":\"%s\"}}%s}",
-                         meta(m, ns, name, ",\"generation\":1"), name, m->plan.mode, m->plan.recommended ? recommended(m) : ""));
+        vpa_arena_printf(a,
+                         "{%s,\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/"
+                         "v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"updatePolicy\":{"
+                         "\"updateMode\":\"%s\"}}%s}",
+                         meta(m, ns, name, ",\"generation\":1"), name, m->plan.mode,
+                         m->plan.recommended ? recommended(m) : ""));
     for (long i = 0; m->plan.checkpoints && i < m->plan.containers; i++)
         put(m, "autoscaling.k8s.io", "verticalpodautoscalercheckpoints",
-            vpa_arena_printf(a, "{%s,\"spec\":{\"vpaObjectName\":\"%s\",\"containerName\":\"c%ld\"},\"status\":{\"lastUpdateTime\":\"%s\",\"version\":\"v3\",\"firstSampleStart\":\"%s\",\"lastSampleStart\":\"%s\",\"totalSamplesCount\":10000,"
-                                "\"cpuHistogram\":{\"referenceTimestamp\":\"%s\",\"totalWeight\":1000.5,\"bucketWeights\":{\"0\":10000,\"5\":7000,\"12\":500,\"20\":30}},\"memoryHistogram\":{\"referenceTimestamp\":\"%s\",\"totalWeight\":20.5,\"bucketWeights\":{\"40\":10000,\"41\":300,\"45\":20}}}}",
-                             meta(m, ns, vpa_arena_printf(a, "%s-c%ld", name, i), ""), name, i, m->now, m->now, m->now, m->now, m->now));
+            vpa_arena_printf(
+                a,
+                "{%s,\"spec\":{\"vpaObjectName\":\"%s\",\"containerName\":\"c%ld\"},\"status\":{"
+                "\"lastUpdateTime\":\"%s\",\"version\":\"v3\",\"firstSampleStart\":\"%s\","
+                "\"lastSampleStart\":\"%s\",\"totalSamplesCount\":10000,"
+                "\"cpuHistogram\":{\"referenceTimestamp\":\"%s\",\"totalWeight\":1000.5,"
+                "\"bucketWeights\":{\"0\":10000,\"5\":7000,\"12\":500,\"20\":30}},"
+                "\"memoryHistogram\":{\"referenceTimestamp\":\"%s\",\"totalWeight\":20.5,"
+                "\"bucketWeights\":{\"40\":10000,\"41\":300,\"45\":20}}}}",
+                meta(m, ns, vpa_arena_printf(a, "%s-c%ld", name, i), ""), name, i, m->now, m->now,
+                m->now, m->now, m->now));
 }
 
 int generate(struct sim *sim, const char *spec, struct vpa_error *err)
 {
-    struct maker m = {.sim = sim, .plan = {.pods = 10, .containers = 1, .namespaces = 10, .metrics = 1, .nodes = 100, .mode = "Off"}};
+    struct maker m = {.sim = sim,
+                      .plan = {.pods = 10,
+                               .containers = 1,
+                               .namespaces = 10,
+                               .metrics = 1,
+                               .nodes = 100,
+                               .mode = "Off"}};
 
     if (read_plan(spec, &m.plan, err) < 0)
         return -1;
     if (!types_find(&sim->types, "autoscaling.k8s.io", "v1", "verticalpodautoscalers"))
-        return vpa_fail(err, VPA_INVALID, "--generate needs the definitions of the VPA: --load deploy/vpa-v1-crd-gen.yaml");
+        return vpa_fail(
+            err, VPA_INVALID,
+            "--generate needs the definitions of the VPA: --load deploy/vpa-v1-crd-gen.yaml");
     vpa_auto_arena times = {0};
     m.now = sim_now_text(sim, &times);
     pthread_mutex_lock(&sim->store.lock);
     for (long i = 0; i < m.plan.namespaces; i++, vpa_arena_clear(&m.a))
         put(&m, "", "namespaces",
-            vpa_arena_printf(&m.a, "{%s,\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}",
-                             meta(&m, "", vpa_arena_printf(&m.a, "ns-%ld", i), vpa_arena_printf(&m.a, ",\"labels\":{\"kubernetes.io/metadata.name\":\"ns-%ld\"}", i))));
+            vpa_arena_printf(
+                &m.a,
+                "{%s,\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}",
+                meta(&m, "", vpa_arena_printf(&m.a, "ns-%ld", i),
+                     vpa_arena_printf(
+                         &m.a, ",\"labels\":{\"kubernetes.io/metadata.name\":\"ns-%ld\"}", i))));
     for (long i = 0; i < m.plan.nodes; i++, vpa_arena_clear(&m.a))
         put(&m, "", "nodes",
-            vpa_arena_printf(&m.a, "{%s,\"spec\":{},\"status\":{\"capacity\":{\"cpu\":\"1000\",\"memory\":\"4000Gi\",\"pods\":\"5000\"},\"allocatable\":{\"cpu\":\"1000\",\"memory\":\"4000Gi\",\"pods\":\"5000\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                             meta(&m, "", vpa_arena_printf(&m.a, "node-%ld", i), ",\"labels\":{\"kubernetes.io/os\":\"linux\"}")));
+            vpa_arena_printf(
+                &m.a,
+                "{%s,\"spec\":{},\"status\":{\"capacity\":{\"cpu\":\"1000\",\"memory\":\"4000Gi\","
+                "\"pods\":\"5000\"},\"allocatable\":{\"cpu\":\"1000\",\"memory\":\"4000Gi\","
+                "\"pods\":\"5000\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                meta(&m, "", vpa_arena_printf(&m.a, "node-%ld", i),
+                     ",\"labels\":{\"kubernetes.io/os\":\"linux\"}")));
     for (long i = 0; i < m.plan.vpas; i++, vpa_arena_clear(&m.a))
         make_workload(&m, i);
     store_compact(&sim->store);
@@ -182,7 +255,8 @@ static uint32_t wander(const char *name, int64_t minute, unsigned container)
     return h ^ h >> 15;
 }
 
-static void write_pod(struct vpa_buf *b, const struct version *v, unsigned containers_count, const char *now, int64_t minute)
+static void write_pod(struct vpa_buf *b, const struct version *v, unsigned containers_count,
+                      const char *now, int64_t minute)
 {
     vpa_buf_puts(b, "{\"metadata\":{\"name\":\"");
     vpa_buf_puts(b, v->name);
@@ -203,8 +277,8 @@ static void write_pod(struct vpa_buf *b, const struct version *v, unsigned conta
     vpa_buf_puts(b, "\",\"window\":\"15s\",\"containers\":[");
     for (unsigned i = 0; i < containers_count; i++) {
         uint32_t x = wander(v->name, minute, i);
-        vpa_buf_printf(b, "%s{\"name\":\"c%u\",\"usage\":{\"cpu\":\"%un\",\"memory\":\"%uKi\"}}", i ? "," : "", i,
-                       20000000 + x % 200000000, 65536 + (x >> 8) % 131072);
+        vpa_buf_printf(b, "%s{\"name\":\"c%u\",\"usage\":{\"cpu\":\"%un\",\"memory\":\"%uKi\"}}",
+                       i ? "," : "", i, 20000000 + x % 200000000, 65536 + (x >> 8) % 131072);
     }
     vpa_buf_puts(b, "]}");
 }
@@ -232,7 +306,8 @@ int handle_generated_metrics(struct ctx *c)
     sim_unlock(c);
     if (rc < 0)
         return -1;
-    vpa_buf_puts(b, "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/v1beta1\",\"metadata\":{},\"items\":[");
+    vpa_buf_puts(b, "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/"
+                    "v1beta1\",\"metadata\":{},\"items\":[");
     for (size_t i = 0; i < count; i++) {
         if (selector_matches(selector, items[i])) {
             if (comma)

@@ -1,7 +1,7 @@
 /*
- * The listener: libmicrohttpd with a thread per connection, so that a handler may simply wait (for a
- * webhook, for the next event of a watch). TLS when a certificate is given; client certificates give the
- * user (CN) and groups (O).
+ * The listener: libmicrohttpd with a thread per connection, so that a handler may simply wait (for
+ * a webhook, for the next event of a watch). TLS when a certificate is given; client certificates
+ * give the user (CN) and groups (O).
  */
 #include "sim.h"
 
@@ -180,11 +180,13 @@ static ssize_t on_cut_read(void *cls, uint64_t pos, char *out, size_t max)
 static struct MHD_Response *make_response(struct exchange *x)
 {
     if (x->res.watch)
-        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64 * 1024, on_watch_read, x, NULL);
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64 * 1024, on_watch_read, x,
+                                                 NULL);
     if (x->fault.cut_after >= 0)
         return MHD_create_response_from_callback(x->res.body.len, 16 * 1024, on_cut_read, x, NULL);
     vpa_buf_reserve(&x->res.body, 1); /* so that there is an address */
-    return MHD_create_response_from_buffer(x->res.body.len, x->res.body.data, MHD_RESPMEM_PERSISTENT);
+    return MHD_create_response_from_buffer(x->res.body.len, x->res.body.data,
+                                           MHD_RESPMEM_PERSISTENT);
 }
 
 static enum MHD_Result answer(struct exchange *x)
@@ -356,11 +358,12 @@ struct http *http_start(struct sim *sim, struct vpa_error *err)
         }
         tls[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     }
-    h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, fd,
-                                 MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED,
-                                 on_completed, h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-                                 MHD_OPTION_THREAD_STACK_SIZE, (size_t)2 << 20, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                 (size_t)256 << 10, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    h->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_THREAD_STACK_SIZE,
+        (size_t)2 << 20, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)256 << 10, MHD_OPTION_ARRAY,
+        tls, MHD_OPTION_END);
     if (h->daemon)
         return h;
     (void)vpa_fail(err, VPA_INVALID, "the listener did not start (certificate or key?)");

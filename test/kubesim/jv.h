@@ -1,7 +1,8 @@
 /*
- * A JSON value that can be changed: what an API server needs for patches, defaults and pruning, and what
- * libvpa's reader (immutable, for clients) is not. Values live in an arena; strings are borrowed from
- * it. Members keep their order; of a repeated member the last one counts and the path is reported.
+ * A JSON value that can be changed: what an API server needs for patches, defaults and pruning, and
+ * what libvpa's reader (immutable, for clients) is not. Values live in an arena; strings are
+ * borrowed from it. Members keep their order; of a repeated member the last one counts and the path
+ * is reported.
  */
 #ifndef KUBESIM_JV_H
 #define KUBESIM_JV_H
@@ -42,9 +43,16 @@ bool strings_has(const struct strings *list, const char *text);
 /* duplicates (may be NULL) receives the dotted paths of repeated members. */
 int jv_parse(struct vpa_arena *a, const char *text, size_t len, struct jv **out,
              struct strings *duplicates, struct vpa_error *err) VPA_MUST_CHECK;
-/* One YAML document (YAML 1.1 rules for plain scalars) or JSON; next receives the offset behind it. */
+/* One YAML document (YAML 1.1 rules for plain scalars) or JSON; next receives the offset behind it.
+ */
 int jv_parse_yaml(struct vpa_arena *a, const char *text, size_t len, struct jv **documents[],
                   size_t *count, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* For the readers: an empty value, a member or element at the end, a member by a name of that
+ * length. */
+struct jv *jv_new(struct vpa_arena *a, enum jv_type type);
+void jv_append(struct vpa_arena *a, struct jv *v, const char *name, struct jv *value);
+struct jv_member *jv_find_n(const struct jv *obj, const char *name, size_t len);
 
 struct jv *jv_null(struct vpa_arena *a);
 struct jv *jv_bool(struct vpa_arena *a, bool b);
@@ -58,9 +66,9 @@ struct jv *jv_clone(struct vpa_arena *a, const struct jv *v);
 /* A value from JSON text known to be right (constants of the program). */
 struct jv *jv_lit(struct vpa_arena *a, const char *json);
 
-struct jv *jv_get(const struct jv *obj, const char *name); /* NULL when absent or no object */
-struct jv *jv_at(const struct jv *v, const char *dotted);  /* "metadata.name" */
-const char *jv_text(const struct jv *v);                   /* NULL unless a string */
+struct jv *jv_get(const struct jv *obj, const char *name);      /* NULL when absent or no object */
+struct jv *jv_at(const struct jv *v, const char *dotted);       /* "metadata.name" */
+const char *jv_text(const struct jv *v);                        /* NULL unless a string */
 const char *jv_text_at(const struct jv *v, const char *dotted); /* "" unless a string */
 int64_t jv_int_at(const struct jv *v, const char *dotted, int64_t preset);
 bool jv_bool_at(const struct jv *v, const char *dotted, bool preset);
@@ -80,8 +88,7 @@ static inline size_t jv_len(const struct jv *v)
 }
 /* Children of an array or object. */
 #define jv_each(m, v)                                                                              \
-    for (struct jv_member *m = (v) ? (v)->items : NULL,                                            \
-                          *m##_end = m ? m + jv_len(v) : NULL;                                     \
+    for (struct jv_member *m = (v) ? (v)->items : NULL, *m##_end = m ? m + jv_len(v) : NULL;       \
          m != m##_end; m++)
 
 void jv_set(struct vpa_arena *a, struct jv *obj, const char *name, struct jv *value);
@@ -98,9 +105,10 @@ struct jv *jv_ensure(struct vpa_arena *a, struct jv *obj, const char *dotted);
 /* Sets where absent. */
 void jv_default(struct vpa_arena *a, struct jv *obj, const char *name, const char *json);
 
-bool jv_equal(const struct jv *x, const struct jv *y); /* order of members ignored, numbers by value */
-/* RFC 6901 plus the two additions of the contract: [key=value] and a last #. NULL when it leads nowhere;
- * # is answered from the arena. */
+bool jv_equal(const struct jv *x,
+              const struct jv *y); /* order of members ignored, numbers by value */
+/* RFC 6901 plus the two additions of the contract: [key=value] and a last #. NULL when it leads
+ * nowhere; # is answered from the arena. */
 struct jv *jv_pointer(struct vpa_arena *a, const struct jv *v, const char *pointer);
 
 void jv_write(struct vpa_buf *buf, const struct jv *v);

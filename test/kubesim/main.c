@@ -19,45 +19,70 @@ static const char help[] =
     "  --client-ca-file PATH       client certificates: CN is the user, O the groups\n"
     "  --token-auth-file PATH      lines SECRET,user,uid,\"group,group\"\n"
     "  --authorization none|rbac   (none: everybody is the administrator)\n"
-    "  --controllers LIST          any of deployment, replicaset, statefulset, daemonset, job, cronjob, scheduler,\n"
-    "                              disruption, garbage, namespace, serviceaccount, node; * is all (default), - none\n"
-    "  --service-map LIST          NS/NAME:PORT=HOST:PORT,... where webhooks and API services are found; without an\n"
+    "  --controllers LIST          any of deployment, replicaset, statefulset, daemonset, job, "
+    "cronjob, scheduler,\n"
+    "                              disruption, garbage, namespace, serviceaccount, node; * is all "
+    "(default), - none\n"
+    "  --service-map LIST          NS/NAME:PORT=HOST:PORT,... where webhooks and API services are "
+    "found; without an\n"
     "                              entry ExternalName services and Endpoints are followed\n"
-    "  --load FILE                 create the objects of a YAML or JSON file at start (repeatable)\n"
+    "  --load FILE                 create the objects of a YAML or JSON file at start "
+    "(repeatable)\n"
     "  --minor 34|36               whose answers where the two differ (36)\n"
     "  --no-resize                 pods/resize is not served, as before 1.33\n"
     "  --no-service-account        pods do not need a service account\n"
     "  --no-managed-fields         no bookkeeping of field owners\n"
     "  --no-watch-list             watches with sendInitialEvents are refused with 422\n"
-    "  --history N                 events remembered per resource (20000); older versions answer 410\n"
+    "  --history N                 events remembered per resource (20000); older versions answer "
+    "410\n"
     "  --bookmark-seconds N        interval of bookmarks (60)\n"
     "  --time-rate R               virtual seconds per real second (1)\n"
     "  --clock-file PATH           publish virtual time for others (include/vpa/net/clock.h)\n"
     "  --start-time T              virtual time at start, RFC 3339 (now)\n"
-    "  --generate SPEC             fill with objects for benchmarks: vpas=1000,pods-per-vpa=10,containers=1,\n"
-    "                              namespaces=10,checkpoints=0|1,metrics=0|1,mode=Off,recommended=0|1\n"
+    "  --generate SPEC             fill with objects for benchmarks: "
+    "vpas=1000,pods-per-vpa=10,containers=1,\n"
+    "                              "
+    "namespaces=10,checkpoints=0|1,metrics=0|1,mode=Off,recommended=0|1\n"
     "\n"
-    "Served: health and version; discovery (legacy and aggregated v2); OpenAPI v3; get, list (limit, continue, all\n"
-    "forms of resourceVersion, label and field selectors), watch (bookmarks, watch-list, selector transitions, 410),\n"
-    "create, replace, patch (json, merge, strategic, apply with field ownership), delete, delete of collections;\n"
-    "Table and metadata-only answers; dryRun, fieldValidation, fieldManager; pods/status, binding, eviction with\n"
-    "budgets, resize, log; scale; custom resources (schema, pruning, defaults, CEL rules, status, scale, columns);\n"
-    "admission webhooks over TLS, LimitRanges, service accounts; RBAC and self reviews; leases, both kinds of events;\n"
+    "Served: health and version; discovery (legacy and aggregated v2); OpenAPI v3; get, list "
+    "(limit, continue, all\n"
+    "forms of resourceVersion, label and field selectors), watch (bookmarks, watch-list, selector "
+    "transitions, 410),\n"
+    "create, replace, patch (json, merge, strategic, apply with field ownership), delete, delete "
+    "of collections;\n"
+    "Table and metadata-only answers; dryRun, fieldValidation, fieldManager; pods/status, binding, "
+    "eviction with\n"
+    "budgets, resize, log; scale; custom resources (schema, pruning, defaults, CEL rules, status, "
+    "scale, columns);\n"
+    "admission webhooks over TLS, LimitRanges, service accounts; RBAC and self reviews; leases, "
+    "both kinds of events;\n"
     "aggregated APIs by proxy (APIService). Resources: kubectl api-resources.\n"
     "\n"
-    "Not served, and why: protobuf and CBOR (answers are JSON; of bodies in protobuf only the kinds that kubectl\n"
-    "creates so are read, others get 415: no client of ours needs them); OpenAPI v2 (404: kubectl 1.29 and later do without); HTTP/2 (webhooks and watches speak HTTP/1.1);\n"
-    "exec, attach, port-forward, proxy to pods (no containers behind); conversion webhooks (one version per resource\n"
-    "here); ValidatingAdmissionPolicy, match conditions, ResourceQuota enforcement, priority and fairness,\n"
-    "impersonation, escalation checks (nothing under test depends on them); storage on disk (memory is the point).\n"
+    "Not served, and why: protobuf and CBOR (answers are JSON; of bodies in protobuf only the "
+    "kinds that kubectl\n"
+    "creates so are read, others get 415: no client of ours needs them); OpenAPI v2 (404: kubectl "
+    "1.29 and later do without); HTTP/2 (webhooks and watches speak HTTP/1.1);\n"
+    "exec, attach, port-forward, proxy to pods (no containers behind); conversion webhooks (one "
+    "version per resource\n"
+    "here); ValidatingAdmissionPolicy, match conditions, ResourceQuota enforcement, priority and "
+    "fairness,\n"
+    "impersonation, escalation checks (nothing under test depends on them); storage on disk "
+    "(memory is the point).\n"
     "\n"
-    "Control: POST /kubesim/faults sets the fault rules (one object or a list; {} clears), GET and DELETE\n"
-    "/kubesim/requests count calls and bytes by verb, resource and user agent, POST /kubesim/compact forgets old\n"
-    "versions, GET /kubesim/clock tells the time, POST {\"rate\":R} or {\"advance\":\"1h\"} changes it.\n"
-    "A fault rule: method, path, query, userAgent (whole method, parts of the others) choose requests, watch true\n"
-    "chooses streams; skip, count and probability say how often; delayMs, status with retryAfter, cutAfter BYTES (the\n"
-    "answer breaks off), reset (the connection is reset), duplicate (events twice), gone (in-stream 410), stale (reads\n"
-    "of older versions) say what happens. Webhooks: rules with path \"webhook:\" and the name apply to calls of them\n"
+    "Control: POST /kubesim/faults sets the fault rules (one object or a list; {} clears), GET and "
+    "DELETE\n"
+    "/kubesim/requests count calls and bytes by verb, resource and user agent, POST "
+    "/kubesim/compact forgets old\n"
+    "versions, GET /kubesim/clock tells the time, POST {\"rate\":R} or {\"advance\":\"1h\"} "
+    "changes it.\n"
+    "A fault rule: method, path, query, userAgent (whole method, parts of the others) choose "
+    "requests, watch true\n"
+    "chooses streams; skip, count and probability say how often; delayMs, status with retryAfter, "
+    "cutAfter BYTES (the\n"
+    "answer breaks off), reset (the connection is reset), duplicate (events twice), gone "
+    "(in-stream 410), stale (reads\n"
+    "of older versions) say what happens. Webhooks: rules with path \"webhook:\" and the name "
+    "apply to calls of them\n"
     "(delayMs, status, reset); metrics away: path \"/apis/metrics.k8s.io\", status 503.\n";
 
 enum { OPT_LONG = 256 };
@@ -199,7 +224,8 @@ static int run(struct sim *sim, struct vpa_error *err)
         return -1;
     controllers_start(sim);
     if (write_port(sim, err) == 0) {
-        fprintf(stderr, "kubesim: serving %s://%s:%u\n", sim->opt.tls_cert ? "https" : "http", sim->opt.listen, sim->port);
+        fprintf(stderr, "kubesim: serving %s://%s:%u\n", sim->opt.tls_cert ? "https" : "http",
+                sim->opt.listen, sim->port);
         sigwait(&set, &got);
     }
     atomic_store(&sim->stopping, true);
@@ -214,10 +240,19 @@ int main(int argc, char **argv)
     struct vpa_error err = {0};
     int opt;
 
-    sim.opt = (struct options){.listen = "127.0.0.1", .port = 8001, .authorization = "none", .controllers = "*",
-                               .time_rate = 1, .history = 20000, .minor = 36, .resize = true,
-                               .service_accounts = true, .managed_fields = true, .watch_list = true,
-                               .bookmark_seconds = 60, .service_map = ""};
+    sim.opt = (struct options){.listen = "127.0.0.1",
+                               .port = 8001,
+                               .authorization = "none",
+                               .controllers = "*",
+                               .time_rate = 1,
+                               .history = 20000,
+                               .minor = 36,
+                               .resize = true,
+                               .service_accounts = true,
+                               .managed_fields = true,
+                               .watch_list = true,
+                               .bookmark_seconds = 60,
+                               .service_map = ""};
     while ((opt = getopt_long(argc, argv, "hv", options, NULL)) != -1) {
         if (opt == 'h') {
             fputs(help, stdout);

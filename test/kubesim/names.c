@@ -18,9 +18,9 @@ const char *new_uid(struct vpa_arena *a)
     random_bytes(b, sizeof(b));
     b[6] = (unsigned char)((b[6] & 15) | 0x40);
     b[8] = (unsigned char)((b[8] & 63) | 0x80);
-    return vpa_arena_printf(a, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
-                            b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
-                            b[14], b[15]);
+    return vpa_arena_printf(
+        a, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+        b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
 const char *random_suffix(struct vpa_arena *a, size_t len)

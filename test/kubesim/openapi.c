@@ -1,6 +1,7 @@
 /*
- * OpenAPI v3: the index and one document per group and version. kubectl needs from it: for every resource
- * a POST and a PATCH with kind and options, and component schemas that name the kind (explain, diff).
+ * OpenAPI v3: the index and one document per group and version. kubectl needs from it: for every
+ * resource a POST and a PATCH with kind and options, and component schemas that name the kind
+ * (explain, diff).
  */
 #include "sim.h"
 
@@ -27,9 +28,12 @@ static int answer_index(struct ctx *c)
     for (const struct restype *t = c->sim->types.first; t; t = t->next) {
         if (t->withdrawn)
             continue;
-        const char *path = *t->group ? vpa_arena_printf(c->a, "apis/%s/%s", t->group, t->version) : vpa_arena_printf(c->a, "api/%s", t->version);
+        const char *path = *t->group ? vpa_arena_printf(c->a, "apis/%s/%s", t->group, t->version)
+                                     : vpa_arena_printf(c->a, "api/%s", t->version);
         struct jv *entry = jv_obj(c->a);
-        jv_set(c->a, entry, "serverRelativeURL", jv_strf(c->a, "/openapi/v3/%s?hash=%08X", path, fingerprint(c, t->group, t->version)));
+        jv_set(
+            c->a, entry, "serverRelativeURL",
+            jv_strf(c->a, "/openapi/v3/%s?hash=%08X", path, fingerprint(c, t->group, t->version)));
         jv_set(c->a, paths, path, entry);
     }
     jv_set(c->a, out, "paths", paths);
@@ -85,9 +89,12 @@ static struct jv *operation(struct ctx *c, const struct restype *t, const char *
 static void add_paths(struct ctx *c, struct jv *paths, const struct restype *t)
 {
     struct vpa_arena *a = c->a;
-    const char *base = *t->group ? vpa_arena_printf(a, "/apis/%s/%s", t->group, t->version) : vpa_arena_printf(a, "/api/%s", t->version);
-    const char *collection = t->flags & T_NAMESPACED ? vpa_arena_printf(a, "%s/namespaces/{namespace}/%s", base, t->plural)
-                                                     : vpa_arena_printf(a, "%s/%s", base, t->plural);
+    const char *base = *t->group ? vpa_arena_printf(a, "/apis/%s/%s", t->group, t->version)
+                                 : vpa_arena_printf(a, "/api/%s", t->version);
+    const char *collection =
+        t->flags & T_NAMESPACED
+            ? vpa_arena_printf(a, "%s/namespaces/{namespace}/%s", base, t->plural)
+            : vpa_arena_printf(a, "%s/%s", base, t->plural);
     struct jv *list = jv_obj(a), *item = jv_obj(a);
 
     jv_set(a, list, "get", operation(c, t, "list"));
@@ -108,12 +115,14 @@ static void write_builtin(void *ctx, const struct schema *s)
 
     if (!s->name)
         return;
-    vpa_buf_printf(b, "%s\"io.k8s.kubesim.%s\":", vpa_buf_text(b)[b->len - 1] == '{' ? "" : ",", s->name);
+    vpa_buf_printf(b, "%s\"io.k8s.kubesim.%s\":", vpa_buf_text(b)[b->len - 1] == '{' ? "" : ",",
+                   s->name);
     size_t start = b->len;
     schema_write_openapi(b, s, true);
     struct jv *kinds = jv_arr(c->a);
     for (const struct restype *t = c->sim->types.first; t; t = t->next)
-        if (!t->withdrawn && !t->crd && t->schema == s && !strcmp(t->group, c->group) && !strcmp(t->version, c->version))
+        if (!t->withdrawn && !t->crd && t->schema == s && !strcmp(t->group, c->group) &&
+            !strcmp(t->version, c->version))
             jv_push(c->a, kinds, gvk(c, t));
     if (jv_len(kinds) && b->len > start) {
         vpa_buf_truncate(b, b->len - 1);
@@ -126,12 +135,15 @@ static void write_builtin(void *ctx, const struct schema *s)
 static void write_custom(struct ctx *c, const struct restype *t)
 {
     struct vpa_buf *b = &c->res->body;
-    struct jv *s = jv_clone(c->a, t->schema->raw), *kinds = jv_arr(c->a), *properties = jv_ensure(c->a, s, "properties");
+    struct jv *s = jv_clone(c->a, t->schema->raw), *kinds = jv_arr(c->a),
+              *properties = jv_ensure(c->a, s, "properties");
 
     jv_push(c->a, kinds, gvk(c, t));
     jv_set(c->a, s, "x-kubernetes-group-version-kind", kinds);
-    jv_set(c->a, properties, "metadata", jv_lit(c->a, "{\"$ref\":\"#/components/schemas/io.k8s.kubesim.ObjectMeta\"}"));
-    vpa_buf_printf(b, "%s\"%s\":", vpa_buf_text(b)[b->len - 1] == '{' ? "" : ",", component_name(c, t));
+    jv_set(c->a, properties, "metadata",
+           jv_lit(c->a, "{\"$ref\":\"#/components/schemas/io.k8s.kubesim.ObjectMeta\"}"));
+    vpa_buf_printf(b, "%s\"%s\":", vpa_buf_text(b)[b->len - 1] == '{' ? "" : ",",
+                   component_name(c, t));
     jv_write(b, s);
 }
 
@@ -151,7 +163,8 @@ static int answer_group(struct ctx *c, const char *group, const char *version)
         return -1;
     }
     c->res->content_type = "application/json";
-    vpa_buf_puts(b, "{\"openapi\":\"3.0.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"unversioned\"},\"paths\":");
+    vpa_buf_puts(b, "{\"openapi\":\"3.0.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":"
+                    "\"unversioned\"},\"paths\":");
     jv_write(b, paths);
     vpa_buf_puts(b, ",\"components\":{\"schemas\":{");
     schema_each_builtin(write_builtin, c);

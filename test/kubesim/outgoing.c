@@ -1,6 +1,7 @@
 /*
  * Requests that the API server itself sends: to webhooks and to aggregated APIs. Services are found
- * through --service-map, an ExternalName, or Endpoints. Handles are kept, so connections are reused.
+ * through --service-map, an ExternalName, or Endpoints. Handles are kept, so connections are
+ * reused.
  */
 #include "outgoing.h"
 
@@ -66,13 +67,15 @@ static const char *mapped(struct ctx *c, const char *ns, const char *name, int64
 const char *service_address(struct ctx *c, const char *ns, const char *name, int64_t port)
 {
     const char *hit = mapped(c, ns, name, port);
-    const struct version *v = store_find(types_find(&c->sim->types, "", "v1", "services")->store, ns, name);
+    const struct version *v =
+        store_find(types_find(&c->sim->types, "", "v1", "services")->store, ns, name);
 
     if (hit || !v)
         return hit;
     const struct jv *service = version_parse(c->a, v);
     if (!strcmp(jv_text_at(service, "spec.type"), "ExternalName"))
-        return vpa_arena_printf(c->a, "%s:%lld", jv_text_at(service, "spec.externalName"), (long long)port);
+        return vpa_arena_printf(c->a, "%s:%lld", jv_text_at(service, "spec.externalName"),
+                                (long long)port);
     v = store_find(types_find(&c->sim->types, "", "v1", "endpoints")->store, ns, name);
     if (!v)
         return NULL;
@@ -83,8 +86,9 @@ const char *service_address(struct ctx *c, const char *ns, const char *name, int
     const struct jv *addresses = jv_get(subset, "addresses"), *ports = jv_get(subset, "ports");
     if (!jv_len(addresses))
         return NULL;
-    return vpa_arena_printf(c->a, "%s:%lld", jv_text_at(addresses->items[0].value, "ip"),
-                            (long long)(jv_len(ports) ? jv_int_at(ports->items[0].value, "port", port) : port));
+    return vpa_arena_printf(
+        c->a, "%s:%lld", jv_text_at(addresses->items[0].value, "ip"),
+        (long long)(jv_len(ports) ? jv_int_at(ports->items[0].value, "port", port) : port));
 }
 
 static size_t on_body(char *data, size_t size, size_t count, void *ctx)
@@ -93,13 +97,15 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
     return vpa_buf_failed(ctx) ? 0 : size * count;
 }
 
-static const char *error_text(struct ctx *c, CURLcode rc, const struct outgoing *o, const char *detail)
+static const char *error_text(struct ctx *c, CURLcode rc, const struct outgoing *o,
+                              const char *detail)
 {
     switch (rc) {
     case CURLE_OPERATION_TIMEDOUT:
         return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
     case CURLE_COULDNT_CONNECT:
-        return vpa_arena_printf(c->a, "dial tcp %s: connect: connection refused", o->address ? o->address : "");
+        return vpa_arena_printf(c->a, "dial tcp %s: connect: connection refused",
+                                o->address ? o->address : "");
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
         return vpa_arena_printf(c->a, "tls: failed to verify certificate: x509: %s", detail);

@@ -61,7 +61,9 @@ static int find_place(struct vpa_arena *a, struct jv *doc, const char *op, const
     struct jv *v = doc;
 
     if (*at != '/')
-        return vpa_fail(err, VPA_INVALID, "%s operation does not apply: doc is missing path: \"%s\": missing value", op, path);
+        return vpa_fail(err, VPA_INVALID,
+                        "%s operation does not apply: doc is missing path: \"%s\": missing value",
+                        op, path);
     for (;;) {
         at++;
         size_t len = strcspn(at, "/");
@@ -69,13 +71,18 @@ static int find_place(struct vpa_arena *a, struct jv *doc, const char *op, const
         at += len;
         if (!*at) {
             if (!jv_is(v, JV_OBJ) && !jv_is(v, JV_ARR))
-                return vpa_fail(err, VPA_INVALID, "%s operation does not apply: doc is missing path: %s: missing value", op, path);
+                return vpa_fail(
+                    err, VPA_INVALID,
+                    "%s operation does not apply: doc is missing path: %s: missing value", op,
+                    path);
             *out = (struct place){v, key};
             return 0;
         }
         v = child(v, key);
         if (!v)
-            return vpa_fail(err, VPA_INVALID, "%s operation does not apply: doc is missing path: %s: missing value", op, path);
+            return vpa_fail(err, VPA_INVALID,
+                            "%s operation does not apply: doc is missing path: %s: missing value",
+                            op, path);
     }
 }
 
@@ -96,7 +103,10 @@ static int patch_add(struct vpa_arena *a, struct jv **doc, const char *path, str
         return 0;
     }
     if (!array_index(p.parent, p.key, true, &i))
-        return vpa_fail(err, VPA_INVALID, "error in add for path: '%s': Unable to access invalid index: %s: invalid index referenced", path, p.key);
+        return vpa_fail(err, VPA_INVALID,
+                        "error in add for path: '%s': Unable to access invalid index: %s: invalid "
+                        "index referenced",
+                        path, p.key);
     jv_insert(a, p.parent, i, value);
     return 0;
 }
@@ -111,7 +121,10 @@ static int patch_remove(struct vpa_arena *a, struct jv *doc, const char *path, s
         return -1;
     struct jv *old = child(p.parent, p.key);
     if (!old)
-        return vpa_fail(err, VPA_INVALID, "error in remove for path: '%s': Unable to remove nonexistent key: %s: missing value", path, p.key);
+        return vpa_fail(
+            err, VPA_INVALID,
+            "error in remove for path: '%s': Unable to remove nonexistent key: %s: missing value",
+            path, p.key);
     if (removed)
         *removed = old;
     if (p.parent->type == JV_OBJ)
@@ -138,7 +151,9 @@ static int patch_replace(struct vpa_arena *a, struct jv **doc, const char *path,
         return 0;
     }
     if (!array_index(p.parent, p.key, false, &i))
-        return vpa_fail(err, VPA_INVALID, "replace operation does not apply: doc is missing key: %s: missing value", path);
+        return vpa_fail(err, VPA_INVALID,
+                        "replace operation does not apply: doc is missing key: %s: missing value",
+                        path);
     p.parent->items[i].value = value;
     return 0;
 }
@@ -152,7 +167,8 @@ static struct jv *look(struct vpa_arena *a, struct jv *doc, const char *path)
     return find_place(a, doc, "test", path, &p, NULL) < 0 ? NULL : child(p.parent, p.key);
 }
 
-static int patch_one(struct vpa_arena *a, struct jv **doc, const struct jv *op, struct vpa_error *err)
+static int patch_one(struct vpa_arena *a, struct jv **doc, const struct jv *op,
+                     struct vpa_error *err)
 {
     const char *name = jv_text_at(op, "op"), *path = jv_text(jv_get(op, "path")),
                *from = jv_text(jv_get(op, "from"));
@@ -181,7 +197,9 @@ static int patch_one(struct vpa_arena *a, struct jv **doc, const struct jv *op, 
     if (!strcmp(name, "copy") && from) {
         struct jv *there = look(a, *doc, from);
         if (!there)
-            return vpa_fail(err, VPA_INVALID, "copy operation does not apply: doc is missing from path: %s: missing value", from);
+            return vpa_fail(
+                err, VPA_INVALID,
+                "copy operation does not apply: doc is missing from path: %s: missing value", from);
         return patch_add(a, doc, path, jv_clone(a, there), err);
     }
     return vpa_fail(err, VPA_INVALID, "Unexpected kind: %s", name);
@@ -189,7 +207,9 @@ static int patch_one(struct vpa_arena *a, struct jv **doc, const struct jv *op, 
 
 int json_patch(struct vpa_arena *a, struct jv **doc, const struct jv *ops, struct vpa_error *err)
 {
-    jv_each(m, ops) if (patch_one(a, doc, m->value, err) < 0) return -1;
+    jv_each (m, ops)
+        if (patch_one(a, doc, m->value, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -201,8 +221,7 @@ struct jv *merge_patch(struct vpa_arena *a, struct jv *target, const struct jv *
         return jv_clone(a, patch);
     if (!target || target->type != JV_OBJ)
         target = jv_obj(a);
-    jv_each(m, patch)
-    {
+    jv_each (m, patch) {
         if (m->value->type == JV_NULL)
             jv_del(target, m->name);
         else

@@ -1,15 +1,24 @@
 /*
- * Bodies in the server's protobuf form, for the handful of kinds that kubectl 1.32 and later posts so:
- * create namespace, configmap, secret, serviceaccount, deployment and token, auth can-i, auth whoami. A
- * body is "k8s\0" and an Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw}; raw is the object. What a
- * table does not list is dropped; kinds without a table stay unsupported.
+ * Bodies in the server's protobuf form, for the handful of kinds that kubectl 1.32 and later posts
+ * so: create namespace, configmap, secret, serviceaccount, deployment and token, auth can-i, auth
+ * whoami. A body is "k8s\0" and an Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw}; raw is the
+ * object. What a table does not list is dropped; kinds without a table stay unsupported.
  */
 #include "sim.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum pb_type { PB_STRING, PB_INT, PB_BOOL, PB_MESSAGE, PB_MAP, PB_BYTES, PB_BYTES_MAP, PB_QUANTITY_MAP };
+enum pb_type {
+    PB_STRING,
+    PB_INT,
+    PB_BOOL,
+    PB_MESSAGE,
+    PB_MAP,
+    PB_BYTES,
+    PB_BYTES_MAP,
+    PB_QUANTITY_MAP
+};
 struct pb_field {
     uint32_t number;
     const char *name;
@@ -17,49 +26,93 @@ struct pb_field {
     bool repeated;
     const struct pb_field *of; /* of messages; ends with number 0 */
 };
-#define PB_END {0, NULL, PB_STRING, false, NULL}
+#define PB_END                                                                                     \
+    {                                                                                              \
+        0, NULL, PB_STRING, false, NULL                                                            \
+    }
 
-static const struct pb_field object_meta[] = {{1, "name", PB_STRING, false, NULL},   {2, "generateName", PB_STRING, false, NULL},
-                                              {3, "namespace", PB_STRING, false, NULL}, {5, "uid", PB_STRING, false, NULL},
-                                              {6, "resourceVersion", PB_STRING, false, NULL}, {11, "labels", PB_MAP, false, NULL},
-                                              {12, "annotations", PB_MAP, false, NULL}, {14, "finalizers", PB_STRING, true, NULL}, PB_END};
-static const struct pb_field only_meta[] = {{1, "metadata", PB_MESSAGE, false, object_meta}, PB_END};
-static const struct pb_field config_map[] = {{1, "metadata", PB_MESSAGE, false, object_meta}, {2, "data", PB_MAP, false, NULL},
-                                             {3, "binaryData", PB_BYTES_MAP, false, NULL}, {4, "immutable", PB_BOOL, false, NULL}, PB_END};
-static const struct pb_field secret[] = {{1, "metadata", PB_MESSAGE, false, object_meta}, {2, "data", PB_BYTES_MAP, false, NULL},
-                                         {3, "type", PB_STRING, false, NULL}, {4, "stringData", PB_MAP, false, NULL}, PB_END};
-static const struct pb_field requirements[] = {{1, "limits", PB_QUANTITY_MAP, false, NULL}, {2, "requests", PB_QUANTITY_MAP, false, NULL}, PB_END};
-static const struct pb_field env_var[] = {{1, "name", PB_STRING, false, NULL}, {2, "value", PB_STRING, false, NULL}, PB_END};
-static const struct pb_field port[] = {{1, "name", PB_STRING, false, NULL}, {3, "containerPort", PB_INT, false, NULL},
-                                       {4, "protocol", PB_STRING, false, NULL}, PB_END};
-static const struct pb_field container[] = {{1, "name", PB_STRING, false, NULL}, {2, "image", PB_STRING, false, NULL},
-                                            {3, "command", PB_STRING, true, NULL}, {4, "args", PB_STRING, true, NULL},
-                                            {6, "ports", PB_MESSAGE, true, port}, {7, "env", PB_MESSAGE, true, env_var},
-                                            {8, "resources", PB_MESSAGE, false, requirements}, PB_END};
-static const struct pb_field pod_spec[] = {{2, "containers", PB_MESSAGE, true, container}, {3, "restartPolicy", PB_STRING, false, NULL},
-                                           {8, "serviceAccountName", PB_STRING, false, NULL}, {10, "nodeName", PB_STRING, false, NULL}, PB_END};
-static const struct pb_field pod_template[] = {{1, "metadata", PB_MESSAGE, false, object_meta}, {2, "spec", PB_MESSAGE, false, pod_spec}, PB_END};
+static const struct pb_field object_meta[] = {{1, "name", PB_STRING, false, NULL},
+                                              {2, "generateName", PB_STRING, false, NULL},
+                                              {3, "namespace", PB_STRING, false, NULL},
+                                              {5, "uid", PB_STRING, false, NULL},
+                                              {6, "resourceVersion", PB_STRING, false, NULL},
+                                              {11, "labels", PB_MAP, false, NULL},
+                                              {12, "annotations", PB_MAP, false, NULL},
+                                              {14, "finalizers", PB_STRING, true, NULL},
+                                              PB_END};
+static const struct pb_field only_meta[] = {{1, "metadata", PB_MESSAGE, false, object_meta},
+                                            PB_END};
+static const struct pb_field config_map[] = {{1, "metadata", PB_MESSAGE, false, object_meta},
+                                             {2, "data", PB_MAP, false, NULL},
+                                             {3, "binaryData", PB_BYTES_MAP, false, NULL},
+                                             {4, "immutable", PB_BOOL, false, NULL},
+                                             PB_END};
+static const struct pb_field secret[] = {{1, "metadata", PB_MESSAGE, false, object_meta},
+                                         {2, "data", PB_BYTES_MAP, false, NULL},
+                                         {3, "type", PB_STRING, false, NULL},
+                                         {4, "stringData", PB_MAP, false, NULL},
+                                         PB_END};
+static const struct pb_field requirements[] = {{1, "limits", PB_QUANTITY_MAP, false, NULL},
+                                               {2, "requests", PB_QUANTITY_MAP, false, NULL},
+                                               PB_END};
+static const struct pb_field env_var[] = {
+    {1, "name", PB_STRING, false, NULL}, {2, "value", PB_STRING, false, NULL}, PB_END};
+static const struct pb_field port[] = {{1, "name", PB_STRING, false, NULL},
+                                       {3, "containerPort", PB_INT, false, NULL},
+                                       {4, "protocol", PB_STRING, false, NULL},
+                                       PB_END};
+static const struct pb_field container[] = {{1, "name", PB_STRING, false, NULL},
+                                            {2, "image", PB_STRING, false, NULL},
+                                            {3, "command", PB_STRING, true, NULL},
+                                            {4, "args", PB_STRING, true, NULL},
+                                            {6, "ports", PB_MESSAGE, true, port},
+                                            {7, "env", PB_MESSAGE, true, env_var},
+                                            {8, "resources", PB_MESSAGE, false, requirements},
+                                            PB_END};
+static const struct pb_field pod_spec[] = {{2, "containers", PB_MESSAGE, true, container},
+                                           {3, "restartPolicy", PB_STRING, false, NULL},
+                                           {8, "serviceAccountName", PB_STRING, false, NULL},
+                                           {10, "nodeName", PB_STRING, false, NULL},
+                                           PB_END};
+static const struct pb_field pod_template[] = {{1, "metadata", PB_MESSAGE, false, object_meta},
+                                               {2, "spec", PB_MESSAGE, false, pod_spec},
+                                               PB_END};
 static const struct pb_field label_selector[] = {{1, "matchLabels", PB_MAP, false, NULL}, PB_END};
-static const struct pb_field deployment_spec[] = {{1, "replicas", PB_INT, false, NULL}, {2, "selector", PB_MESSAGE, false, label_selector},
-                                                  {3, "template", PB_MESSAGE, false, pod_template}, PB_END};
-static const struct pb_field deployment[] = {{1, "metadata", PB_MESSAGE, false, object_meta}, {2, "spec", PB_MESSAGE, false, deployment_spec}, PB_END};
-static const struct pb_field resource_attributes[] = {{1, "namespace", PB_STRING, false, NULL}, {2, "verb", PB_STRING, false, NULL},
-                                                      {3, "group", PB_STRING, false, NULL}, {4, "version", PB_STRING, false, NULL},
-                                                      {5, "resource", PB_STRING, false, NULL}, {6, "subresource", PB_STRING, false, NULL},
-                                                      {7, "name", PB_STRING, false, NULL}, PB_END};
-static const struct pb_field path_attributes[] = {{1, "path", PB_STRING, false, NULL}, {2, "verb", PB_STRING, false, NULL}, PB_END};
-static const struct pb_field access_spec[] = {{1, "resourceAttributes", PB_MESSAGE, false, resource_attributes},
-                                              {2, "nonResourceAttributes", PB_MESSAGE, false, path_attributes}, PB_END};
-static const struct pb_field access_review[] = {{1, "metadata", PB_MESSAGE, false, object_meta}, {2, "spec", PB_MESSAGE, false, access_spec}, PB_END};
-static const struct pb_field token_spec[] = {{1, "audiences", PB_STRING, true, NULL}, {4, "expirationSeconds", PB_INT, false, NULL}, PB_END};
-static const struct pb_field token_request[] = {{1, "metadata", PB_MESSAGE, false, object_meta}, {2, "spec", PB_MESSAGE, false, token_spec}, PB_END};
+static const struct pb_field deployment_spec[] = {
+    {1, "replicas", PB_INT, false, NULL},
+    {2, "selector", PB_MESSAGE, false, label_selector},
+    {3, "template", PB_MESSAGE, false, pod_template},
+    PB_END};
+static const struct pb_field deployment[] = {{1, "metadata", PB_MESSAGE, false, object_meta},
+                                             {2, "spec", PB_MESSAGE, false, deployment_spec},
+                                             PB_END};
+static const struct pb_field resource_attributes[] = {
+    {1, "namespace", PB_STRING, false, NULL}, {2, "verb", PB_STRING, false, NULL},
+    {3, "group", PB_STRING, false, NULL},     {4, "version", PB_STRING, false, NULL},
+    {5, "resource", PB_STRING, false, NULL},  {6, "subresource", PB_STRING, false, NULL},
+    {7, "name", PB_STRING, false, NULL},      PB_END};
+static const struct pb_field path_attributes[] = {
+    {1, "path", PB_STRING, false, NULL}, {2, "verb", PB_STRING, false, NULL}, PB_END};
+static const struct pb_field access_spec[] = {
+    {1, "resourceAttributes", PB_MESSAGE, false, resource_attributes},
+    {2, "nonResourceAttributes", PB_MESSAGE, false, path_attributes},
+    PB_END};
+static const struct pb_field access_review[] = {{1, "metadata", PB_MESSAGE, false, object_meta},
+                                                {2, "spec", PB_MESSAGE, false, access_spec},
+                                                PB_END};
+static const struct pb_field token_spec[] = {
+    {1, "audiences", PB_STRING, true, NULL}, {4, "expirationSeconds", PB_INT, false, NULL}, PB_END};
+static const struct pb_field token_request[] = {{1, "metadata", PB_MESSAGE, false, object_meta},
+                                                {2, "spec", PB_MESSAGE, false, token_spec},
+                                                PB_END};
 
 static const struct {
     const char *kind;
     const struct pb_field *fields;
-} kinds[] = {{"Namespace", only_meta},      {"ServiceAccount", only_meta},  {"ConfigMap", config_map}, {"Secret", secret},
-             {"Deployment", deployment},    {"SelfSubjectReview", only_meta}, {"TokenRequest", token_request},
-             {"SelfSubjectAccessReview", access_review}};
+} kinds[] = {{"Namespace", only_meta},        {"ServiceAccount", only_meta},
+             {"ConfigMap", config_map},       {"Secret", secret},
+             {"Deployment", deployment},      {"SelfSubjectReview", only_meta},
+             {"TokenRequest", token_request}, {"SelfSubjectAccessReview", access_review}};
 
 struct pb {
     struct vpa_arena *a;
@@ -112,7 +165,8 @@ static void skip(struct pb *p, unsigned wire)
 
 static struct jv *text_value(const struct pb *p)
 {
-    return jv_str(p->a, p->at ? vpa_arena_strndup(p->a, (const char *)p->at, (size_t)(p->end - p->at)) : "");
+    return jv_str(
+        p->a, p->at ? vpa_arena_strndup(p->a, (const char *)p->at, (size_t)(p->end - p->at)) : "");
 }
 
 static struct jv *base64_value(const struct pb *p)
@@ -122,7 +176,8 @@ static struct jv *base64_value(const struct pb *p)
     char *out = vpa_arena_alloc(p->a, len * 4 / 3 + 5);
 
     for (size_t i = 0; i < len; i += 3) {
-        unsigned v = (unsigned)p->at[i] << 16 | (i + 1 < len ? (unsigned)p->at[i + 1] << 8 : 0u) | (i + 2 < len ? p->at[i + 2] : 0u);
+        unsigned v = (unsigned)p->at[i] << 16 | (i + 1 < len ? (unsigned)p->at[i + 1] << 8 : 0u) |
+                     (i + 2 < len ? p->at[i + 2] : 0u);
         out[n++] = digits[v >> 18 & 63];
         out[n++] = digits[v >> 12 & 63];
         out[n++] = i + 1 < len ? digits[v >> 6 & 63] : '=';
@@ -180,11 +235,14 @@ static struct jv *message(struct pb *p, const struct pb_field *fields)
                 map_entry(&inner, jv_ensure(p->a, object, f->name), f->type);
                 continue;
             }
-            value = f->type == PB_MESSAGE ? message(&inner, f->of) : f->type == PB_BYTES ? base64_value(&inner) : text_value(&inner);
+            value = f->type == PB_MESSAGE ? message(&inner, f->of)
+                    : f->type == PB_BYTES ? base64_value(&inner)
+                                          : text_value(&inner);
             p->broken = p->broken || inner.broken;
         }
         if (!f->repeated) { /* unset members are written as empty ones */
-            bool empty = (f->type == PB_STRING && !*value->text) || (f->type == PB_MESSAGE && !value->count);
+            bool empty =
+                (f->type == PB_STRING && !*value->text) || (f->type == PB_MESSAGE && !value->count);
             if (!empty || !strcmp(f->name, "metadata"))
                 jv_set(p->a, object, f->name, value);
             continue;
@@ -198,8 +256,12 @@ static struct jv *message(struct pb *p, const struct pb_field *fields)
 
 bool protobuf_read(struct vpa_arena *a, const char *body, size_t len, struct jv **out)
 {
-    static const struct pb_field type_meta[] = {{1, "apiVersion", PB_STRING, false, NULL}, {2, "kind", PB_STRING, false, NULL}, PB_END};
-    struct pb p = {.a = a, .at = (const unsigned char *)body + 4, .end = (const unsigned char *)body + len}, raw = {.a = a};
+    static const struct pb_field type_meta[] = {
+        {1, "apiVersion", PB_STRING, false, NULL}, {2, "kind", PB_STRING, false, NULL}, PB_END};
+    struct pb p = {.a = a,
+                   .at = (const unsigned char *)body + 4,
+                   .end = (const unsigned char *)body + len},
+              raw = {.a = a};
     struct jv *types = NULL;
 
     if (len < 4 || memcmp(body, "k8s", 4) != 0)

@@ -1,6 +1,6 @@
 /*
- * Aggregated APIs: requests of a group and version that an APIService gives to a service are passed on.
- * The other side may speak TLS, as behind a real API server, or plain HTTP.
+ * Aggregated APIs: requests of a group and version that an APIService gives to a service are passed
+ * on. The other side may speak TLS, as behind a real API server, or plain HTTP.
  */
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 static const struct jv *find_service(struct ctx *c, const char *group, const char *version)
 {
-    const struct collection *s = types_find(&c->sim->types, "apiregistration.k8s.io", "v1", "apiservices")->store;
+    const struct collection *s =
+        types_find(&c->sim->types, "apiregistration.k8s.io", "v1", "apiservices")->store;
     const char *name = vpa_arena_printf(c->a, "%s.%s", version, group);
     const struct version *v = store_find(s, "", name);
     const struct jv *object = v ? version_parse(c->a, v) : NULL;
@@ -23,8 +24,12 @@ static int unavailable(struct ctx *c, const char *why)
 
 static int pass_on(struct ctx *c, const struct jv *service, const char *address)
 {
-    struct outgoing o = {.method = c->req->method, .insecure = true, .timeout_ms = 60000,
-                         .body = c->req->body, .body_len = c->req->body_len, .address = address};
+    struct outgoing o = {.method = c->req->method,
+                         .insecure = true,
+                         .timeout_ms = 60000,
+                         .body = c->req->body,
+                         .body_len = c->req->body_len,
+                         .address = address};
     struct outgoing_answer answer = {0};
     const char *query = c->req->query && *c->req->query ? c->req->query : NULL;
 
@@ -39,8 +44,8 @@ static int pass_on(struct ctx *c, const struct jv *service, const char *address)
         strings_addf(c->a, &o.headers, "X-Remote-Group: %s", c->user.groups[i]);
     (void)service;
     for (int tls = 1; tls >= 0; tls--) {
-        o.url = vpa_arena_printf(c->a, "%s://%s%s%s%s", tls ? "https" : "http", address, c->req->path, query ? "?" : "",
-                                 query ? query : "");
+        o.url = vpa_arena_printf(c->a, "%s://%s%s%s%s", tls ? "https" : "http", address,
+                                 c->req->path, query ? "?" : "", query ? query : "");
         vpa_buf_release(&answer.body);
         answer = (struct outgoing_answer){0};
         int rc = outgoing_call(c, &o, &answer);
@@ -55,7 +60,8 @@ static int pass_on(struct ctx *c, const struct jv *service, const char *address)
             break;
     }
     vpa_buf_release(&answer.body);
-    return unavailable(c, vpa_arena_printf(c->a, "error trying to reach service: %s", answer.error));
+    return unavailable(c,
+                       vpa_arena_printf(c->a, "error trying to reach service: %s", answer.error));
 }
 
 int handle_proxy(struct ctx *c)
@@ -71,8 +77,10 @@ int handle_proxy(struct ctx *c)
     const char *version = vpa_arena_strndup(c->a, slash + 1, strcspn(slash + 1, "/"));
     sim_lock(c);
     const struct jv *service = find_service(c, group, version);
-    const char *ns = jv_text_at(service, "spec.service.namespace"), *name = jv_text_at(service, "spec.service.name");
-    const char *address = service ? service_address(c, ns, name, jv_int_at(service, "spec.service.port", 443)) : NULL;
+    const char *ns = jv_text_at(service, "spec.service.namespace"),
+               *name = jv_text_at(service, "spec.service.name");
+    const char *address =
+        service ? service_address(c, ns, name, jv_int_at(service, "spec.service.port", 443)) : NULL;
     sim_unlock(c);
     if (!service)
         return 0;

@@ -1,7 +1,7 @@
 /*
- * Role based access control: rules of Roles and ClusterRoles through their bindings, the few built-in
- * rights (discovery for all who are authenticated, health and version for everybody), and the self
- * reviews. Escalation is not checked: who may write roles may write any.
+ * Role based access control: rules of Roles and ClusterRoles through their bindings, the few
+ * built-in rights (discovery for all who are authenticated, health and version for everybody), and
+ * the self reviews. Escalation is not checked: who may write roles may write any.
  */
 #include "sim.h"
 
@@ -10,8 +10,7 @@
 
 static bool listed(const struct jv *list, const char *text)
 {
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         const char *t = jv_text(m->value);
         if (t && (!strcmp(t, text) || !strcmp(t, "*")))
             return true;
@@ -25,8 +24,7 @@ struct question {
 
 static bool path_listed(const struct jv *list, const char *path)
 {
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         const char *t = jv_text(m->value);
         size_t len = t ? strlen(t) : 0;
         if (t && (!strcmp(t, path) || (len && t[len - 1] == '*' && !strncmp(t, path, len - 1))))
@@ -39,12 +37,12 @@ static bool resource_listed(const struct jv *list, const char *resource)
 {
     const char *slash = strchr(resource, '/');
 
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         const char *t = jv_text(m->value);
         if (!t)
             continue;
-        if (!strcmp(t, "*") || !strcmp(t, resource) || (slash && !strncmp(t, "*/", 2) && !strcmp(t + 1, slash)))
+        if (!strcmp(t, "*") || !strcmp(t, resource) ||
+            (slash && !strncmp(t, "*/", 2) && !strcmp(t + 1, slash)))
             return true;
     }
     return false;
@@ -52,8 +50,7 @@ static bool resource_listed(const struct jv *list, const char *resource)
 
 static bool rules_allow(const struct jv *rules, const struct question *q)
 {
-    jv_each(m, rules)
-    {
+    jv_each (m, rules) {
         const struct jv *r = m->value, *names = jv_get(r, "resourceNames");
         if (!listed(jv_get(r, "verbs"), q->verb))
             continue;
@@ -62,17 +59,21 @@ static bool rules_allow(const struct jv *rules, const struct question *q)
                 return true;
             continue;
         }
-        if (!listed(jv_get(r, "apiGroups"), q->group) || !resource_listed(jv_get(r, "resources"), q->resource))
+        if (!listed(jv_get(r, "apiGroups"), q->group) ||
+            !resource_listed(jv_get(r, "resources"), q->resource))
             continue;
         if (!jv_len(names))
             return true;
-        jv_each(n, names) if (jv_text(n->value) && !strcmp(n->value->text, q->name)) return true;
+        jv_each (n, names)
+            if (jv_text(n->value) && !strcmp(n->value->text, q->name))
+                return true;
     }
     return false;
 }
 
 /* Who the subject is in the words of the answer ("Group \"devs\""), or NULL. */
-static const char *subject_fits(struct ctx *c, const struct user *u, const struct jv *s, const char *ns)
+static const char *subject_fits(struct ctx *c, const struct user *u, const struct jv *s,
+                                const char *ns)
 {
     const char *kind = jv_text_at(s, "kind"), *name = jv_text_at(s, "name");
 
@@ -90,7 +91,8 @@ static const char *subject_fits(struct ctx *c, const struct user *u, const struc
     return NULL;
 }
 
-static bool role_allows(struct ctx *c, const struct jv *ref, const char *ns, const struct question *q)
+static bool role_allows(struct ctx *c, const struct jv *ref, const char *ns,
+                        const struct question *q)
 {
     bool cluster = !strcmp(jv_text_at(ref, "kind"), "ClusterRole");
     const struct restype *t = types_find(&c->sim->types, "rbac.authorization.k8s.io", "v1",
@@ -109,15 +111,15 @@ static bool bindings_allow(struct ctx *c, const struct user *u, const char *plur
     for (; i < t->store->count && !strcmp(t->store->items[i]->ns, ns); i++) {
         const struct version *v = t->store->items[i];
         const struct jv *b = version_parse(c->a, v);
-        jv_each(s, jv_get(b, "subjects"))
-        {
+        jv_each (s, jv_get(b, "subjects")) {
             const char *who = subject_fits(c, u, s->value, ns);
             const struct jv *ref = jv_get(b, "roleRef");
             if (!who || !role_allows(c, ref, ns, q))
                 continue;
             *reason = vpa_arena_printf(c->a, "RBAC: allowed by %s \"%s%s%s\" of %s \"%s\" to %s",
-                                       *ns ? "RoleBinding" : "ClusterRoleBinding", v->name, *ns ? "/" : "", ns,
-                                       jv_text_at(ref, "kind"), jv_text_at(ref, "name"), who);
+                                       *ns ? "RoleBinding" : "ClusterRoleBinding", v->name,
+                                       *ns ? "/" : "", ns, jv_text_at(ref, "kind"),
+                                       jv_text_at(ref, "name"), who);
             return true;
         }
     }
@@ -145,9 +147,11 @@ static bool allowed(struct ctx *c, const struct user *u, const struct question *
 }
 
 bool rbac_allows(struct ctx *c, const struct user *user, const char *verb, const char *group,
-                 const char *resource, const char *sub, const char *ns, const char *name, const char **reason)
+                 const char *resource, const char *sub, const char *ns, const char *name,
+                 const char **reason)
 {
-    struct question q = {verb, group, *sub ? vpa_arena_printf(c->a, "%s/%s", resource, sub) : resource, name, NULL};
+    struct question q = {
+        verb, group, *sub ? vpa_arena_printf(c->a, "%s/%s", resource, sub) : resource, name, NULL};
     return allowed(c, user, &q, ns, reason);
 }
 
@@ -162,16 +166,20 @@ static bool open_path(const struct user *u, const char *path)
     if (!strcmp(u->name, "system:anonymous"))
         return false;
     for (size_t i = 0; i < VPA_COUNT(known); i++)
-        if (!strcmp(path, known[i]) || (!strncmp(path, known[i], strlen(known[i])) && path[strlen(known[i])] == '/'))
+        if (!strcmp(path, known[i]) ||
+            (!strncmp(path, known[i], strlen(known[i])) && path[strlen(known[i])] == '/'))
             return true;
     return false;
 }
 
 static int forbidden_resource(struct ctx *c)
 {
-    const char *resource = *c->sub ? vpa_arena_printf(c->a, "%s/%s", c->resource, c->sub) : c->resource;
-    const char *qualified = *c->group ? vpa_arena_printf(c->a, "%s.%s", c->resource, c->group) : c->resource;
-    const char *scope = *c->ns ? vpa_arena_printf(c->a, "in the namespace \"%s\"", c->ns) : "at the cluster scope";
+    const char *resource =
+        *c->sub ? vpa_arena_printf(c->a, "%s/%s", c->resource, c->sub) : c->resource;
+    const char *qualified =
+        *c->group ? vpa_arena_printf(c->a, "%s.%s", c->resource, c->group) : c->resource;
+    const char *scope =
+        *c->ns ? vpa_arena_printf(c->a, "in the namespace \"%s\"", c->ns) : "at the cluster scope";
     struct jv *d = jv_obj(c->a);
 
     if (*c->name)
@@ -179,11 +187,14 @@ static int forbidden_resource(struct ctx *c)
     if (*c->group)
         jv_set_str(c->a, d, "group", c->group);
     jv_set_str(c->a, d, "kind", c->resource);
-    const char *object = *c->name ? vpa_arena_printf(c->a, "%s \"%s\"", qualified, c->name) : qualified;
-    return fail_details(c, 403, "Forbidden", d,
-                        vpa_arena_printf(c->a, "%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group "
-                                               "\"%s\" %s",
-                                         object, c->user.name, c->verb, resource, c->group, scope));
+    const char *object =
+        *c->name ? vpa_arena_printf(c->a, "%s \"%s\"", qualified, c->name) : qualified;
+    return fail_details(
+        c, 403, "Forbidden", d,
+        vpa_arena_printf(c->a,
+                         "%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group "
+                         "\"%s\" %s",
+                         object, c->user.name, c->verb, resource, c->group, scope));
 }
 
 int authorize(struct ctx *c)
@@ -198,16 +209,19 @@ int authorize(struct ctx *c)
         q.resource = vpa_arena_printf(c->a, "%s/%s", c->resource, c->sub);
     if (!c->is_resource)
         q = (struct question){.verb = c->verb, .path = c->req->path};
-    bool yes = (!c->is_resource && open_path(&c->user, c->req->path)) || allowed(c, &c->user, &q, c->ns, &reason);
+    bool yes = (!c->is_resource && open_path(&c->user, c->req->path)) ||
+               allowed(c, &c->user, &q, c->ns, &reason);
     bool own_review = c->is_resource && strcmp(c->user.name, "system:anonymous") != 0 &&
-                      (!strcmp(c->resource, "selfsubjectaccessreviews") || !strcmp(c->resource, "selfsubjectreviews"));
+                      (!strcmp(c->resource, "selfsubjectaccessreviews") ||
+                       !strcmp(c->resource, "selfsubjectreviews"));
     sim_unlock(c);
     if (yes || own_review)
         return 0;
     if (c->is_resource)
         return forbidden_resource(c);
     return fail_details(c, 403, "Forbidden", jv_obj(c->a),
-                        vpa_arena_printf(c->a, "forbidden: User \"%s\" cannot %s path \"%s\"", c->user.name, c->verb, c->req->path));
+                        vpa_arena_printf(c->a, "forbidden: User \"%s\" cannot %s path \"%s\"",
+                                         c->user.name, c->verb, c->req->path));
 }
 
 /* ---- reviews ---- */
@@ -215,22 +229,25 @@ int authorize(struct ctx *c)
 static void read_user(struct ctx *c, const struct jv *spec, struct user *u)
 {
     *u = (struct user){.name = jv_text_at(spec, "user"), .uid = jv_text_at(spec, "uid")};
-    jv_each(m, jv_get(spec, "groups")) if (jv_text(m->value) && u->group_count < USER_GROUPS_MAX)
-        u->groups[u->group_count++] = m->value->text;
+    jv_each (m, jv_get(spec, "groups"))
+        if (jv_text(m->value) && u->group_count < USER_GROUPS_MAX)
+            u->groups[u->group_count++] = m->value->text;
     (void)c;
 }
 
 static void review_access(struct ctx *c, struct jv *body, const struct user *u)
 {
-    const struct jv *r = jv_at(body, "spec.resourceAttributes"), *n = jv_at(body, "spec.nonResourceAttributes");
+    const struct jv *r = jv_at(body, "spec.resourceAttributes"),
+                    *n = jv_at(body, "spec.nonResourceAttributes");
     const char *reason = "";
     struct jv *status = jv_obj(c->a);
     bool yes = true;
 
     if (!strcmp(c->sim->opt.authorization, "rbac")) {
         struct question q = {.verb = jv_text_at(n, "verb"), .path = jv_text_at(n, "path")};
-        yes = r ? rbac_allows(c, u, jv_text_at(r, "verb"), jv_text_at(r, "group"), jv_text_at(r, "resource"),
-                              jv_text_at(r, "subresource"), jv_text_at(r, "namespace"), jv_text_at(r, "name"), &reason)
+        yes = r ? rbac_allows(c, u, jv_text_at(r, "verb"), jv_text_at(r, "group"),
+                              jv_text_at(r, "resource"), jv_text_at(r, "subresource"),
+                              jv_text_at(r, "namespace"), jv_text_at(r, "name"), &reason)
                 : allowed(c, u, &q, "", &reason);
     }
     jv_set_bool(c->a, status, "allowed", yes);

@@ -1,6 +1,6 @@
 /*
- * GET and LIST: representation (plain, Table, metadata only), paging with continue tokens, and every form
- * of resourceVersion and resourceVersionMatch.
+ * GET and LIST: representation (plain, Table, metadata only), paging with continue tokens, and
+ * every form of resourceVersion and resourceVersionMatch.
  */
 #include "sim.h"
 
@@ -26,14 +26,15 @@ static const char *media_param(struct ctx *c, const char *range, const char *nam
     return NULL;
 }
 
-static int consider(struct ctx *c, const char *range, bool list, struct output_choice *out, bool *had_as)
+static int consider(struct ctx *c, const char *range, bool list, struct output_choice *out,
+                    bool *had_as)
 {
     size_t len = strcspn(range, "; ");
     char *base = vpa_arena_strndup(c->a, range, len);
     const char *as = media_param(c, range, "as"), *v = media_param(c, range, "v"),
                *g = media_param(c, range, "g");
-    bool json = !strcmp(base, "application/json") || !strcmp(base, "*/*") || !strcmp(base, "application/*") ||
-                !strcmp(base, "application/yaml");
+    bool json = !strcmp(base, "application/json") || !strcmp(base, "*/*") ||
+                !strcmp(base, "application/*") || !strcmp(base, "application/yaml");
 
     if (!json)
         return 0;
@@ -48,7 +49,8 @@ static int consider(struct ctx *c, const char *range, bool list, struct output_c
         out->form = OUT_TABLE;
         return 1;
     }
-    if (!strcmp(as, list ? "PartialObjectMetadataList" : "PartialObjectMetadata") && !strcmp(v, "v1")) {
+    if (!strcmp(as, list ? "PartialObjectMetadataList" : "PartialObjectMetadata") &&
+        !strcmp(v, "v1")) {
         out->form = OUT_METADATA;
         return 1;
     }
@@ -69,20 +71,23 @@ int choose_output(struct ctx *c, bool list, struct output_choice *out)
             chosen = consider(c, range, list, out, &had_as);
         }
         if (!chosen && had_as)
-            return fail(c, 406, "NotAcceptable",
-                        "only the following media types are accepted: application/json, application/yaml, "
-                        "application/vnd.kubernetes.protobuf");
+            return fail(
+                c, 406, "NotAcceptable",
+                "only the following media types are accepted: application/json, application/yaml, "
+                "application/vnd.kubernetes.protobuf");
         if (!chosen)
-            return fail_details(c, 406, "NotAcceptable", jv_obj(c->a),
-                                "406: Not Acceptable\n\nAvailable representations: application/json, "
-                                "application/yaml, application/vnd.kubernetes.protobuf");
+            return fail_details(
+                c, 406, "NotAcceptable", jv_obj(c->a),
+                "406: Not Acceptable\n\nAvailable representations: application/json, "
+                "application/yaml, application/vnd.kubernetes.protobuf");
     }
     if (!out->include || !*out->include)
         out->include = "Metadata";
-    if (out->form == OUT_TABLE && strcmp(out->include, "Metadata") != 0 && strcmp(out->include, "Object") != 0 &&
-        strcmp(out->include, "None") != 0)
+    if (out->form == OUT_TABLE && strcmp(out->include, "Metadata") != 0 &&
+        strcmp(out->include, "Object") != 0 && strcmp(out->include, "None") != 0)
         return fail(c, 400, "BadRequest",
-                    "Unable to convert to Table as requested: includeObject: Invalid value: \"%s\": must be "
+                    "Unable to convert to Table as requested: includeObject: Invalid value: "
+                    "\"%s\": must be "
                     "'Metadata', 'Object', 'None', or empty",
                     out->include);
     return 0;
@@ -104,8 +109,7 @@ static struct jv *rename_members(struct vpa_arena *a, struct jv *object, int fro
 {
     struct jv *out = jv_obj(a);
 
-    jv_each(m, object)
-    {
+    jv_each (m, object) {
         const char *name = m->name;
         for (size_t i = 0; i < VPA_COUNT(event_names); i++)
             if (!strcmp(name, event_names[i][from]))
@@ -184,7 +188,8 @@ void write_metadata(struct vpa_buf *buf, const struct version *v)
 {
     const char *meta = v->json + strlen("{\"metadata\":");
 
-    vpa_buf_puts(buf, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    vpa_buf_puts(
+        buf, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
     vpa_buf_append(buf, meta, metadata_len(meta));
     vpa_buf_putc(buf, '}');
 }
@@ -217,9 +222,11 @@ int handle_get(struct ctx *c)
     if (choose_output(c, false, &form) < 0)
         return -1;
     if (rv && *rv && rv[strspn(rv, "0123456789")])
-        return fail(c, 400, "BadRequest",
-                    "invalid resource version: resourceVersion: Invalid value: \"%s\": strconv.ParseUint: "
-                    "parsing \"%s\": invalid syntax", rv, rv);
+        return fail(
+            c, 400, "BadRequest",
+            "invalid resource version: resourceVersion: Invalid value: \"%s\": strconv.ParseUint: "
+            "parsing \"%s\": invalid syntax",
+            rv, rv);
     struct version *v = store_find(c->type->store, c->ns, c->name);
     if (!v)
         return fail_not_found(c, c->type, c->name);
@@ -233,8 +240,8 @@ int handle_get(struct ctx *c)
         }
     c->res->status = 200;
     if (form.form == OUT_TABLE) {
-        table_begin(&c->res->body, c->type, vpa_arena_strndup(c->a, v->json + v->rv_at, v->rv_len), NULL, -1,
-                    true);
+        table_begin(&c->res->body, c->type, vpa_arena_strndup(c->a, v->json + v->rv_at, v->rv_len),
+                    NULL, -1, true);
         table_row(&c->res->body, c->sim, c->a, c->type, v, form.include);
         table_end(&c->res->body);
     } else if (form.form == OUT_METADATA) {
@@ -251,8 +258,8 @@ static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 
 static char *encode_token(struct vpa_arena *a, int64_t rv, const char *start)
 {
-    char *text = vpa_arena_printf(a, "{\"v\":\"meta.k8s.io/v1\",\"rv\":%lld,\"start\":\"%s\\u0000\"}",
-                                  (long long)rv, start);
+    char *text = vpa_arena_printf(
+        a, "{\"v\":\"meta.k8s.io/v1\",\"rv\":%lld,\"start\":\"%s\\u0000\"}", (long long)rv, start);
     size_t len = strlen(text), n = 0;
     char *out = vpa_arena_alloc(a, len * 4 / 3 + 4);
 
@@ -293,8 +300,10 @@ static int decode_token(struct ctx *c, const char *token, int64_t *rv, const cha
     const char *rv_at = strstr(text, "\"rv\":"), *start_at = strstr(text, "\"start\":\"");
     if (*text != '{' || !rv_at || !start_at)
         return fail(c, 400, "BadRequest",
-                    "invalid continue token: continue key is not valid: invalid character '\\u%04x' looking "
-                    "for beginning of value", (unsigned char)*text);
+                    "invalid continue token: continue key is not valid: invalid character "
+                    "'\\u%04x' looking "
+                    "for beginning of value",
+                    (unsigned char)*text);
     *rv = strtoll(rv_at + 5, NULL, 10);
     start_at += 9;
     *start = vpa_arena_strndup(c->a, start_at, strcspn(start_at, "\\\""));
@@ -320,7 +329,9 @@ static int list_field_error(struct ctx *c, const char *reason, const char *messa
 
 static int too_large(struct ctx *c, const char *rv)
 {
-    struct jv *details = jv_lit(c->a, "{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\",\"message\":\"Too large resource version\"}],\"retryAfterSeconds\":1}");
+    struct jv *details =
+        jv_lit(c->a, "{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\",\"message\":\"Too large "
+                     "resource version\"}],\"retryAfterSeconds\":1}");
     unsigned long long now = c->sim->store.rv;
 
     sim_unlock(c);
@@ -328,8 +339,9 @@ static int too_large(struct ctx *c, const char *rv)
     nanosleep(&pause, NULL);
     sim_lock(c);
     c->res->retry_after = 1;
-    return fail_details(c, 504, "Timeout", details,
-                        vpa_arena_printf(c->a, "Timeout: Too large resource version: %s, current: %llu", rv, now));
+    return fail_details(
+        c, 504, "Timeout", details,
+        vpa_arena_printf(c->a, "Timeout: Too large resource version: %s, current: %llu", rv, now));
 }
 
 static int read_version(struct ctx *c, const char *token, struct list_options *o)
@@ -340,21 +352,31 @@ static int read_version(struct ctx *c, const char *token, struct list_options *o
     rv = rv ? rv : "";
     if (match && *match) {
         if (!*rv)
-            return list_field_error(c, "FieldValueForbidden", "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
+            return list_field_error(
+                c, "FieldValueForbidden",
+                "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
         if (strcmp(match, "Exact") != 0 && strcmp(match, "NotOlderThan") != 0)
             return list_field_error(c, "FieldValueNotSupported",
-                                    vpa_arena_printf(c->a, "Unsupported value: \"%s\": supported values: \"Exact\", \"NotOlderThan\", \"\"", match));
+                                    vpa_arena_printf(c->a,
+                                                     "Unsupported value: \"%s\": supported values: "
+                                                     "\"Exact\", \"NotOlderThan\", \"\"",
+                                                     match));
         if (!strcmp(match, "Exact") && !strcmp(rv, "0"))
-            return list_field_error(c, "FieldValueForbidden", "Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+            return list_field_error(
+                c, "FieldValueForbidden",
+                "Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
     }
     if (token && *rv && strcmp(rv, "0") != 0)
-        return fail(c, 400, "BadRequest", "specifying resource version is not allowed when using continue");
+        return fail(c, 400, "BadRequest",
+                    "specifying resource version is not allowed when using continue");
     errno = 0;
     unsigned long long n = strtoull(rv, &end, 10);
     if (*rv && (*end || errno || *rv == '-'))
-        return fail(c, 400, "BadRequest",
-                    "invalid resource version: resourceVersion: Invalid value: \"%s\": strconv.ParseUint: "
-                    "parsing \"%s\": invalid syntax", rv, rv);
+        return fail(
+            c, 400, "BadRequest",
+            "invalid resource version: resourceVersion: Invalid value: \"%s\": strconv.ParseUint: "
+            "parsing \"%s\": invalid syntax",
+            rv, rv);
     if (n > c->sim->store.rv)
         return too_large(c, rv);
     if (!strcmp(rv, "0"))
@@ -374,7 +396,8 @@ static int read_list_options(struct ctx *c, struct list_options *o, const char *
     if (limit && *limit) {
         o->limit = strtoll(limit, &end, 10);
         if (*end)
-            return fail(c, 400, "BadRequest", "strconv.ParseInt: parsing \"%s\": invalid syntax", limit);
+            return fail(c, 400, "BadRequest", "strconv.ParseInt: parsing \"%s\": invalid syntax",
+                        limit);
     }
     *token = query_get(c, "continue");
     if (*token && !**token)
@@ -389,25 +412,32 @@ static int read_list_options(struct ctx *c, struct list_options *o, const char *
 static int expired(struct ctx *c, const struct list_options *o, bool token)
 {
     struct jv *meta = jv_obj(c->a);
-    struct jv *s = jv_lit(c->a, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"\",\"reason\":\"Expired\",\"code\":410}");
+    struct jv *s =
+        jv_lit(c->a, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":"
+                     "\"Failure\",\"message\":\"\",\"reason\":\"Expired\",\"code\":410}");
 
     if (token) {
         jv_set_str(c->a, meta, "continue", encode_token(c->a, -1, o->after));
         jv_set(c->a, s, "metadata", meta);
     }
-    jv_set_str(c->a, s, "message",
-               token ? "The provided continue parameter is too old to display a consistent list result. You can "
-                       "start a new list without the continue parameter, or use the continue token in this "
-                       "response to retrieve the remainder of the results. Continuing with the provided token "
-                       "results in an inconsistent list - objects that were created, modified, or deleted "
-                       "between the time the first chunk was returned and now may show up in the list."
-                     : "The resourceVersion for the provided list is too old.");
+    jv_set_str(
+        c->a, s, "message",
+        token
+            ? "The provided continue parameter is too old to display a consistent list result. You "
+              "can "
+              "start a new list without the continue parameter, or use the continue token in this "
+              "response to retrieve the remainder of the results. Continuing with the provided "
+              "token "
+              "results in an inconsistent list - objects that were created, modified, or deleted "
+              "between the time the first chunk was returned and now may show up in the list."
+            : "The resourceVersion for the provided list is too old.");
     answer_json(c, 410, s);
     return -1;
 }
 
 /* The first item behind the token's key. */
-static size_t skip_to(const struct ctx *c, const char *after, struct version *const *items, size_t count)
+static size_t skip_to(const struct ctx *c, const char *after, struct version *const *items,
+                      size_t count)
 {
     size_t i = 0;
 
@@ -442,7 +472,8 @@ static void open_list(struct ctx *c, const struct list_options *o, const char *r
         return;
     }
     if (o->form.form == OUT_METADATA)
-        vpa_buf_puts(b, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"");
+        vpa_buf_puts(b,
+                     "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"");
     else
         vpa_buf_printf(b, "{\"kind\":\"%s\",\"apiVersion\":\"%s\"", c->type->list_kind,
                        type_api_version(c->a, c->type));
@@ -454,7 +485,8 @@ static void open_list(struct ctx *c, const struct list_options *o, const char *r
     vpa_buf_puts(b, "},\"items\":[");
 }
 
-static void write_items(struct ctx *c, const struct list_options *o, struct version *const *items, size_t count)
+static void write_items(struct ctx *c, const struct list_options *o, struct version *const *items,
+                        size_t count)
 {
     struct vpa_buf *b = &c->res->body;
     bool kinds = c->type->crd != NULL;
@@ -480,8 +512,9 @@ static void write_items(struct ctx *c, const struct list_options *o, struct vers
 
 static const char *token_key(struct ctx *c, const struct version *v)
 {
-    return *c->ns || !(c->type->flags & T_NAMESPACED) ? v->name
-                                                      : vpa_arena_printf(c->a, "%s/%s", v->ns, v->name);
+    return *c->ns || !(c->type->flags & T_NAMESPACED)
+               ? v->name
+               : vpa_arena_printf(c->a, "%s/%s", v->ns, v->name);
 }
 
 /* Fault: the collection as it was some writes ago. */

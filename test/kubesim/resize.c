@@ -1,7 +1,7 @@
 /*
- * pods/resize: only resources and resize policies of containers may change, the rest of the body is put
- * back without a word; then the rules of what a resize may do. From 1.36 the API server itself refuses
- * what the node can never hold.
+ * pods/resize: only resources and resize policies of containers may change, the rest of the body is
+ * put back without a word; then the rules of what a resize may do. From 1.36 the API server itself
+ * refuses what the node can never hold.
  */
 #include "sim.h"
 
@@ -13,14 +13,15 @@
 
 static struct jv *named(const struct jv *list, const char *name)
 {
-    jv_each(m, list) if (!strcmp(jv_text_at(m->value, "name"), name)) return m->value;
+    jv_each (m, list)
+        if (!strcmp(jv_text_at(m->value, "name"), name))
+            return m->value;
     return NULL;
 }
 
 static void keep_rest(struct ctx *c, const struct jv *old_list, struct jv *list)
 {
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         struct jv *before = named(old_list, jv_text_at(m->value, "name"));
         if (!before)
             continue;
@@ -39,39 +40,48 @@ static void keep_rest(struct ctx *c, const struct jv *old_list, struct jv *list)
 
 static bool removed(const struct jv *old, const struct jv *now)
 {
-    jv_each(m, old) if (!jv_get(now, m->name)) return true;
+    jv_each (m, old)
+        if (!jv_get(now, m->name))
+            return true;
     return false;
 }
 
 static bool other_changed(const struct jv *old, const struct jv *now)
 {
-    jv_each(m, now) if (strcmp(m->name, "cpu") != 0 && strcmp(m->name, "memory") != 0 &&
-                        !jv_equal(m->value, jv_get(old, m->name))) return true;
+    jv_each (m, now)
+        if (strcmp(m->name, "cpu") != 0 && strcmp(m->name, "memory") != 0 &&
+            !jv_equal(m->value, jv_get(old, m->name)))
+            return true;
     return false;
 }
 
-static void check_container(struct ctx *c, const struct jv *old, const struct jv *now, const char *at,
-                            struct field_errors *errors)
+static void check_container(struct ctx *c, const struct jv *old, const struct jv *now,
+                            const char *at, struct field_errors *errors)
 {
     const struct jv *r0 = jv_at(old, "resources.requests"), *r1 = jv_at(now, "resources.requests"),
                     *l0 = jv_at(old, "resources.limits"), *l1 = jv_at(now, "resources.limits");
 
     if (other_changed(r0, r1) || other_changed(l0, l1))
-        field_error(c, errors, FORBIDDEN, "spec", "Forbidden: only cpu and memory resources are mutable");
+        field_error(c, errors, FORBIDDEN, "spec",
+                    "Forbidden: only cpu and memory resources are mutable");
     if (removed(l0, l1))
-        field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.resources.limits", at), "Forbidden: resource limits cannot be removed");
+        field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.resources.limits", at),
+                    "Forbidden: resource limits cannot be removed");
     if (removed(r0, r1))
-        field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.resources.requests", at), "Forbidden: resource requests cannot be removed");
+        field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.resources.requests", at),
+                    "Forbidden: resource requests cannot be removed");
 }
 
 static bool node_supports(const struct jv *pod)
 {
-    jv_each(m, jv_at(pod, "status.containerStatuses")) if (jv_at(m->value, "state.running"))
-        return jv_get(m->value, "resources") != NULL;
+    jv_each (m, jv_at(pod, "status.containerStatuses"))
+        if (jv_at(m->value, "state.running"))
+            return jv_get(m->value, "resources") != NULL;
     return true;
 }
 
-int resize_prepare(struct ctx *c, const struct jv *old, struct jv *object, struct field_errors *errors)
+int resize_prepare(struct ctx *c, const struct jv *old, struct jv *object,
+                   struct field_errors *errors)
 {
     struct jv *spec = jv_get(object, "spec"), *kept = jv_clone(c->a, jv_get(old, "spec"));
     struct jv *list = jv_get(spec, "containers"), *init = jv_get(spec, "initContainers");
@@ -86,29 +96,36 @@ int resize_prepare(struct ctx *c, const struct jv *old, struct jv *object, struc
     if (init && jv_at(old, "spec.initContainers"))
         jv_set(c->a, kept, "initContainers", init);
     jv_set(c->a, object, "spec", kept);
-    jv_each(m, list) same = same && i < jv_len(old_list) &&
-                            !strcmp(jv_text_at(m->value, "name"), jv_text_at(old_list->items[i++].value, "name"));
+    jv_each (m, list)
+        same =
+            same && i < jv_len(old_list) &&
+            !strcmp(jv_text_at(m->value, "name"), jv_text_at(old_list->items[i++].value, "name"));
     if (jv_equal(jv_get(old, "spec"), kept))
         return 0;
     defaults_pod_spec(c->a, kept);
     validate_pod_spec(c, kept, "spec", errors);
     if (!same) {
-        field_error(c, errors, FORBIDDEN, "spec.containers", "Forbidden: containers may not be added or removed on resize");
+        field_error(c, errors, FORBIDDEN, "spec.containers",
+                    "Forbidden: containers may not be added or removed on resize");
         return 0;
     }
     if (!node_supports(old)) {
-        field_error(c, errors, FORBIDDEN, "spec", "Forbidden: Pod running on node without support for resize");
+        field_error(c, errors, FORBIDDEN, "spec",
+                    "Forbidden: Pod running on node without support for resize");
         return 0;
     }
     if (errors->count)
         return 0;
     for (i = 0; i < jv_len(list); i++)
-        check_container(c, old_list->items[i].value, list->items[i].value, vpa_arena_printf(c->a, "spec.containers[%zu]", i), errors);
+        check_container(c, old_list->items[i].value, list->items[i].value,
+                        vpa_arena_printf(c->a, "spec.containers[%zu]", i), errors);
     if (errors->count)
         return 0;
     const char *qos = jv_text_at(old, "status.qosClass");
     if (*qos && strcmp(qos, pod_qos(kept)) != 0)
-        field_error(c, errors, "FieldValueInvalid", "spec", "Invalid value: \"%s\": Pod QOS Class may not change as a result of resizing", qos);
+        field_error(c, errors, "FieldValueInvalid", "spec",
+                    "Invalid value: \"%s\": Pod QOS Class may not change as a result of resizing",
+                    qos);
     return 0;
 }
 
@@ -123,15 +140,15 @@ static int refuse(struct ctx *c, const char *cause, const char *text)
         jv_push(c->a, causes, one);
         jv_set(c->a, d, "causes", causes);
     }
-    return fail_details(c, 403, "Forbidden", d, vpa_arena_printf(c->a, "pods \"%s\" is forbidden: %s", c->name, text));
+    return fail_details(c, 403, "Forbidden", d,
+                        vpa_arena_printf(c->a, "pods \"%s\" is forbidden: %s", c->name, text));
 }
 
 static int64_t request_sum(struct ctx *c, const struct jv *pod, const char *name, bool milli)
 {
     int64_t sum = 0;
 
-    jv_each(m, jv_at(pod, "spec.containers"))
-    {
+    jv_each (m, jv_at(pod, "spec.containers")) {
         const char *text = jv_text(jv_get(jv_at(m->value, "resources.requests"), name));
         struct vpa_quantity q;
         if (text && vpa_quantity_parse(c->a, text, &q, NULL) == 0)
@@ -153,7 +170,8 @@ int resize_admit(struct ctx *c, const struct jv *old, const struct jv *object)
         return -1;
     if (c->sim->opt.minor < 36 || !*node_name)
         return 0;
-    const struct version *v = store_find(types_find(&c->sim->types, "", "v1", "nodes")->store, "", node_name);
+    const struct version *v =
+        store_find(types_find(&c->sim->types, "", "v1", "nodes")->store, "", node_name);
     if (!v)
         return refuse(c, NULL, vpa_arena_printf(c->a, "node \"%s\" not found", node_name));
     const struct jv *node = version_parse(c->a, v);
@@ -168,7 +186,9 @@ int resize_admit(struct ctx *c, const struct jv *old, const struct jv *object)
         int64_t wanted = request_sum(c, object, names[i], i == 0);
         if (wanted > allocatable)
             return refuse(c, "NodeCapacity",
-                          vpa_arena_printf(c->a, "node didn't have enough allocatable resources: %s, requested: %lld, allocatable: %lld",
+                          vpa_arena_printf(c->a,
+                                           "node didn't have enough allocatable resources: %s, "
+                                           "requested: %lld, allocatable: %lld",
                                            names[i], (long long)wanted, (long long)allocatable));
     }
     return 0;

@@ -13,7 +13,8 @@ static struct jv *scale_of(struct ctx *c, const struct jv *object)
 {
     struct vpa_arena *a = c->a;
     struct jv *s = jv_obj(a), *meta = jv_obj(a), *spec = jv_obj(a), *status = jv_obj(a);
-    static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"};
+    static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion",
+                                       "creationTimestamp"};
     const struct restype *t = c->type;
     int64_t replicas = jv_int_at(object, spec_path(t), 0);
 
@@ -26,13 +27,15 @@ static struct jv *scale_of(struct ctx *c, const struct jv *object)
     if (replicas)
         jv_set_int(a, spec, "replicas", replicas);
     jv_set(a, s, "spec", spec);
-    jv_set_int(a, status, "replicas", jv_int_at(object, t->crd ? t->crd->status_replicas : "status.replicas", 0));
+    jv_set_int(a, status, "replicas",
+               jv_int_at(object, t->crd ? t->crd->status_replicas : "status.replicas", 0));
     const char *selector = "";
     if (t->crd)
         selector = t->crd->selector ? jv_text_at(object, t->crd->selector) : "";
     else if (!strcmp(t->kind, "ReplicationController"))
-        jv_each(m, jv_at(object, "spec.selector")) selector =
-            vpa_arena_printf(a, "%s%s%s=%s", selector, *selector ? "," : "", m->name, jv_text(m->value) ? m->value->text : "");
+        jv_each (m, jv_at(object, "spec.selector"))
+            selector = vpa_arena_printf(a, "%s%s%s=%s", selector, *selector ? "," : "", m->name,
+                                        jv_text(m->value) ? m->value->text : "");
     else
         selector = label_selector_text(a, jv_at(object, "spec.selector"));
     if (*selector)
@@ -49,36 +52,45 @@ static int read_new_scale(struct ctx *c, struct jv *current, struct jv **out)
     struct decode_notes notes = {0};
 
     if (jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, &err) < 0)
-        return fail(c, 400, "BadRequest", "the object provided is unrecognized (must be of type Scale): %s", err.text);
+        return fail(c, 400, "BadRequest",
+                    "the object provided is unrecognized (must be of type Scale): %s", err.text);
     if (!strcmp(c->verb, "update")) {
         const char *kind = jv_text_at(body, "kind");
         if (*kind && strcmp(kind, "Scale") != 0)
             return fail(c, 400, "BadRequest",
-                        "%s in version \"v1\" cannot be handled as a Scale: converting (v1.%s) to (autoscaling.Scale): "
-                        "unknown conversion", kind, kind);
+                        "%s in version \"v1\" cannot be handled as a Scale: converting (v1.%s) to "
+                        "(autoscaling.Scale): "
+                        "unknown conversion",
+                        kind, kind);
         *out = body;
     } else if (strstr(type, "json-patch")) {
         *out = current;
         if (json_patch(c->a, out, body, &err) < 0)
-            return fail_details(c, 422, "Invalid", jv_obj(c->a), "the server rejected our request due to an error in our request");
+            return fail_details(c, 422, "Invalid", jv_obj(c->a),
+                                "the server rejected our request due to an error in our request");
     } else if (strstr(type, "merge-patch") || strstr(type, "strategic")) {
         *out = merge_patch(c->a, current, body);
     } else {
-        return fail_details(c, 415, "UnsupportedMediaType", jv_obj(c->a), "415: Unsupported Media Type");
+        return fail_details(c, 415, "UnsupportedMediaType", jv_obj(c->a),
+                            "415: Unsupported Media Type");
     }
     schema_decode(c->a, schema_builtin("Scale"), *out, false, &notes);
     if (notes.type_error)
-        return fail(c, 400, "BadRequest", "Scale in version \"v1\" cannot be handled as a Scale: %s", notes.type_error);
+        return fail(c, 400, "BadRequest",
+                    "Scale in version \"v1\" cannot be handled as a Scale: %s", notes.type_error);
     const char *name = jv_text_at(*out, "metadata.name");
     if (strcmp(name, c->name) != 0)
-        return fail(c, 400, "BadRequest", "the name of the object (%s) does not match the name on the URL (%s)", name, c->name);
+        return fail(c, 400, "BadRequest",
+                    "the name of the object (%s) does not match the name on the URL (%s)", name,
+                    c->name);
     return 0;
 }
 
 static void set_path(struct vpa_arena *a, struct jv *object, const char *path, int64_t n)
 {
     const char *dot = strrchr(path, '.');
-    struct jv *parent = dot ? jv_ensure(a, object, vpa_arena_strndup(a, path, (size_t)(dot - path))) : object;
+    struct jv *parent =
+        dot ? jv_ensure(a, object, vpa_arena_strndup(a, path, (size_t)(dot - path))) : object;
     jv_set_int(a, parent, dot ? dot + 1 : path, n);
 }
 
@@ -102,8 +114,8 @@ int handle_scale(struct ctx *c)
         return fail_conflict(c);
     int64_t replicas = jv_int_at(scale, "spec.replicas", 0);
     if (replicas < 0) {
-        field_error(c, &errors, "FieldValueInvalid", "spec.replicas", "Invalid value: %lld: must be greater than or equal to 0",
-                    (long long)replicas);
+        field_error(c, &errors, "FieldValueInvalid", "spec.replicas",
+                    "Invalid value: %lld: must be greater than or equal to 0", (long long)replicas);
         return fail_invalid(c, "autoscaling", "Scale", c->name, &errors);
     }
     set_path(c->a, object, spec_path(c->type), replicas);
@@ -116,7 +128,8 @@ int handle_scale(struct ctx *c)
         return fail_type_invalid(c, c->name, &errors);
     if (!jv_equal(object, old)) {
         if (c->type->flags & T_GENERATION)
-            jv_set_int(c->a, jv_get(object, "metadata"), "generation", jv_int_at(old, "metadata.generation", 0) + 1);
+            jv_set_int(c->a, jv_get(object, "metadata"), "generation",
+                       jv_int_at(old, "metadata.generation", 0) + 1);
         track_fields(c, old, object, "scale");
         if (!c->dry_run)
             store_put(&c->sim->store, c->type->store, c->a, object);

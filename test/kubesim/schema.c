@@ -1,6 +1,6 @@
 /*
- * Bringing a body into stored form: unknown members are noted and dropped, nulls dropped, quantities and
- * times made canonical as Go's types do when they are read and written again.
+ * Bringing a body into stored form: unknown members are noted and dropped, nulls dropped,
+ * quantities and times made canonical as Go's types do when they are read and written again.
  */
 #include "schema.h"
 
@@ -56,9 +56,8 @@ static void decode_quantity(struct walk *w, const struct schema *owner, struct j
     }
     if (vpa_quantity_parse(w->a, v->text, &q, &err) < 0) {
         if (!w->notes->type_error)
-            w->notes->type_error =
-                "quantities must match the regular expression "
-                "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+            w->notes->type_error = "quantities must match the regular expression "
+                                   "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
         return;
     }
     if (owner && owner->resource_list)
@@ -106,7 +105,8 @@ static void decode_int(struct walk *w, struct jv *v, const char *go)
         wrong_type(w, v, go);
 }
 
-static void decode(struct walk *w, const struct schema *s, const struct schema *owner, struct jv *v);
+static void decode(struct walk *w, const struct schema *s, const struct schema *owner,
+                   struct jv *v);
 
 static bool known_everywhere(const char *name)
 {
@@ -125,14 +125,17 @@ static void decode_object(struct walk *w, const struct schema *s, struct jv *v)
         size_t len = w->path.len;
 
         /* A CRD says of metadata at most "type: object"; it is ObjectMeta all the same. */
-        if ((!field || !strcmp(m->name, "metadata")) && (top || s->embedded) && known_everywhere(m->name))
-            field = !strcmp(m->name, "metadata") ? schema_builtin("ObjectMeta") : schema_builtin("");
+        if ((!field || !strcmp(m->name, "metadata")) && (top || s->embedded) &&
+            known_everywhere(m->name))
+            field =
+                !strcmp(m->name, "metadata") ? schema_builtin("ObjectMeta") : schema_builtin("");
         vpa_buf_printf(&w->path, "%s%s", len ? "." : "", m->name);
         bool known = field || ((top || s->embedded) && known_everywhere(m->name));
         if (!known && !s->preserve) {
             strings_addf(w->a, &w->notes->unknown, "unknown field \"%s\"", vpa_buf_text(&w->path));
             jv_remove_at(v, i);
-        } else if (m->value->type == JV_NULL && !(field && (field->nullable || field->type == S_ANY))) {
+        } else if (m->value->type == JV_NULL &&
+                   !(field && (field->nullable || field->type == S_ANY))) {
             jv_remove_at(v, i);
         } else {
             if (field)
@@ -240,14 +243,14 @@ void schema_apply_defaults(struct vpa_arena *a, const struct schema *s, struct j
             if (f->schema->preset && !jv_get(v, f->name))
                 jv_set(a, v, f->name, jv_clone(a, f->schema->preset));
         }
-        jv_each(m, v)
-        {
+        jv_each (m, v) {
             const struct schema *field = schema_field(s, m->name);
             if (field)
                 schema_apply_defaults(a, field, m->value);
         }
     } else if (v->type == JV_ARR && s->items) {
-        jv_each(m, v) schema_apply_defaults(a, s->items, m->value);
+        jv_each (m, v)
+            schema_apply_defaults(a, s->items, m->value);
     }
 }
 
@@ -298,7 +301,9 @@ void schema_write_openapi(struct vpa_buf *buf, const struct schema *s, bool top)
         vpa_buf_puts(buf, "{\"type\":\"array\",\"items\":");
         schema_write_openapi(buf, s->items, false);
         if (s->keys[0])
-            vpa_buf_printf(buf, ",\"x-kubernetes-patch-merge-key\":\"%s\",\"x-kubernetes-patch-strategy\":\"merge\"",
+            vpa_buf_printf(buf,
+                           ",\"x-kubernetes-patch-merge-key\":\"%s\",\"x-kubernetes-patch-"
+                           "strategy\":\"merge\"",
                            s->keys[0]);
         vpa_buf_putc(buf, '}');
         return;

@@ -1,8 +1,8 @@
 /*
- * Schemas of objects, one form for built-in kinds (written in a small language, schema_builtin.c) and for
- * custom resources (their openAPIV3Schema, schema_crd.c). They drive: unknown fields, wrong types, nulls,
- * canonical quantities and times, merge keys of strategic merge patches, ownership of server-side apply,
- * and the OpenAPI documents.
+ * Schemas of objects, one form for built-in kinds (written in a small language, schema_builtin.c)
+ * and for custom resources (their openAPIV3Schema, schema_crd.c). They drive: unknown fields, wrong
+ * types, nulls, canonical quantities and times, merge keys of strategic merge patches, ownership of
+ * server-side apply, and the OpenAPI documents.
  */
 #ifndef KUBESIM_SCHEMA_H
 #define KUBESIM_SCHEMA_H
@@ -31,21 +31,22 @@ struct schema_field {
 #define SCHEMA_KEYS_MAX 3
 struct schema {
     enum schema_type type;
-    const char *name;             /* Go type name of a built-in object */
+    const char *name; /* Go type name of a built-in object */
     struct schema_field *fields;
     size_t field_count;
     size_t field_capacity;
-    const struct schema *items;   /* of arrays */
-    const struct schema *values;  /* of maps */
-    const char *keys[SCHEMA_KEYS_MAX]; /* list is a map with these keys; [0] is the strategic merge key */
-    bool set;                     /* list is a set of scalars */
-    bool atomic;                  /* map or object owned as a whole */
-    bool preserve;                /* x-kubernetes-preserve-unknown-fields */
+    const struct schema *items;  /* of arrays */
+    const struct schema *values; /* of maps */
+    const char
+        *keys[SCHEMA_KEYS_MAX]; /* list is a map with these keys; [0] is the strategic merge key */
+    bool set;                   /* list is a set of scalars */
+    bool atomic;                /* map or object owned as a whole */
+    bool preserve;              /* x-kubernetes-preserve-unknown-fields */
     bool nullable;
-    bool embedded;                /* apiVersion, kind, metadata are known here */
-    bool resource_list;           /* quantities are rounded up to a milli */
-    const struct jv *raw;         /* custom resources: the constraints */
-    const struct jv *preset;      /* default */
+    bool embedded;           /* apiVersion, kind, metadata are known here */
+    bool resource_list;      /* quantities are rounded up to a milli */
+    const struct jv *raw;    /* custom resources: the constraints */
+    const struct jv *preset; /* default */
 };
 
 const struct schema *schema_field(const struct schema *s, const char *name);
@@ -58,8 +59,8 @@ const struct schema *schema_from_crd(struct vpa_arena *a, const struct jv *opena
 
 /* What reading a body found. */
 struct decode_notes {
-    struct strings unknown;   /* unknown field "spec.x" */
-    const char *type_error;   /* first wrong type, in Go's words, or NULL */
+    struct strings unknown; /* unknown field "spec.x" */
+    const char *type_error; /* first wrong type, in Go's words, or NULL */
 };
 /* Brings a value into stored form: unknown members out (noted), nulls out, quantities and times
  * canonical, defaults of custom resources in. crd: wrong types are left for validation. */

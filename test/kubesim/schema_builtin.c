@@ -4,9 +4,10 @@
  *     Type: member=T member=T ...
  *
  * T is s string, i int32, I int64, b boolean, f number, q quantity, t time, m micro time, x int or
- * string, * anything, or a type name; []T a list; []T@key,key a list merged by those members (the first is the
- * key of strategic merge patches, all of them of server-side apply); []s+ a set; {}T a map; a closing ! means
- * owned as a whole. ResourceList is {}q with rounding to a milli. What is * is stored as given.
+ * string, * anything, or a type name; []T a list; []T@key,key a list merged by those members (the
+ * first is the key of strategic merge patches, all of them of server-side apply); []s+ a set; {}T a
+ * map; a closing ! means owned as a whole. ResourceList is {}q with rounding to a milli. What is *
+ * is stored as given.
  */
 #include "schema.h"
 
@@ -17,10 +18,12 @@
 
 static const char *const definitions[] = {
     "ObjectMeta: name=s generateName=s namespace=s selfLink=s uid=s resourceVersion=s generation=I "
-    "creationTimestamp=t deletionTimestamp=t deletionGracePeriodSeconds=I labels={}s annotations={}s "
+    "creationTimestamp=t deletionTimestamp=t deletionGracePeriodSeconds=I labels={}s "
+    "annotations={}s "
     "ownerReferences=[]OwnerReference@uid finalizers=[]s+ managedFields=[]ManagedFieldsEntry!",
     "OwnerReference: apiVersion=s kind=s name=s uid=s controller=b blockOwnerDeletion=b",
-    "ManagedFieldsEntry: manager=s operation=s apiVersion=s time=t fieldsType=s fieldsV1=* subresource=s",
+    "ManagedFieldsEntry: manager=s operation=s apiVersion=s time=t fieldsType=s fieldsV1=* "
+    "subresource=s",
     "LabelSelector: matchLabels={}s matchExpressions=[]LabelSelectorRequirement!",
     "LabelSelectorRequirement: key=s operator=s values=[]s!",
     "Condition: type=s status=s observedGeneration=I lastTransitionTime=t lastProbeTime=t "
@@ -33,9 +36,11 @@ static const char *const definitions[] = {
     "NamespaceStatus: phase=s conditions=[]Condition@type",
 
     "Node: metadata=ObjectMeta spec=NodeSpec status=NodeStatus",
-    "NodeSpec: podCIDR=s podCIDRs=[]s+ providerID=s unschedulable=b taints=[]Taint! configSource=* externalID=s",
+    "NodeSpec: podCIDR=s podCIDRs=[]s+ providerID=s unschedulable=b taints=[]Taint! configSource=* "
+    "externalID=s",
     "Taint: key=s value=s effect=s timeAdded=t",
-    "NodeStatus: capacity=ResourceList allocatable=ResourceList phase=s conditions=[]Condition@type "
+    "NodeStatus: capacity=ResourceList allocatable=ResourceList phase=s "
+    "conditions=[]Condition@type "
     "addresses=[]NodeAddress@type daemonEndpoints=* nodeInfo=* images=* volumesInUse=* "
     "volumesAttached=* config=* runtimeHandlers=* features=*",
     "NodeAddress: type=s address=s",
@@ -46,12 +51,16 @@ static const char *const definitions[] = {
     "ephemeralContainers=[]Container@name restartPolicy=s terminationGracePeriodSeconds=I "
     "activeDeadlineSeconds=I dnsPolicy=s nodeSelector={}s! serviceAccountName=s serviceAccount=s "
     "automountServiceAccountToken=b nodeName=s hostNetwork=b hostPID=b hostIPC=b "
-    "shareProcessNamespace=b securityContext=PodSecurityContext imagePullSecrets=[]LocalObjectReference@name "
+    "shareProcessNamespace=b securityContext=PodSecurityContext "
+    "imagePullSecrets=[]LocalObjectReference@name "
     "hostname=s subdomain=s affinity=* schedulerName=s tolerations=[]Toleration! "
-    "hostAliases=[]HostAlias@ip priorityClassName=s priority=i dnsConfig=* readinessGates=[]ReadinessGate! "
+    "hostAliases=[]HostAlias@ip priorityClassName=s priority=i dnsConfig=* "
+    "readinessGates=[]ReadinessGate! "
     "runtimeClassName=s enableServiceLinks=b preemptionPolicy=s overhead=ResourceList "
-    "topologySpreadConstraints=[]Spread@topologyKey,whenUnsatisfiable setHostnameAsFQDN=b os=PodOS hostUsers=b "
-    "schedulingGates=[]LocalObjectReference@name resourceClaims=* resources=ResourceRequirements hostnameOverride=s",
+    "topologySpreadConstraints=[]Spread@topologyKey,whenUnsatisfiable setHostnameAsFQDN=b os=PodOS "
+    "hostUsers=b "
+    "schedulingGates=[]LocalObjectReference@name resourceClaims=* resources=ResourceRequirements "
+    "hostnameOverride=s",
     "PodOS: name=s",
     "ReadinessGate: conditionType=s",
     "HostAlias: ip=s hostnames=[]s!",
@@ -66,16 +75,22 @@ static const char *const definitions[] = {
     "cinder=* awsElasticBlockStore=* gcePersistentDisk=* azureDisk=* azureFile=* flexVolume=* "
     "flocker=* portworxVolume=* quobyte=* scaleIO=* storageos=* vsphereVolume=* "
     "photonPersistentDisk=* image=*",
-    "Container: name=s image=s command=[]s! args=[]s! workingDir=s ports=[]ContainerPort@containerPort,protocol "
+    "Container: name=s image=s command=[]s! args=[]s! workingDir=s "
+    "ports=[]ContainerPort@containerPort,protocol "
     "envFrom=* env=[]EnvVar@name resources=ResourceRequirements resizePolicy=[]ResizePolicy! "
-    "restartPolicy=s restartPolicyRules=* volumeMounts=[]VolumeMount@mountPath volumeDevices=[]VolumeDevice@devicePath "
-    "livenessProbe=Probe readinessProbe=Probe startupProbe=Probe lifecycle=* terminationMessagePath=s "
-    "terminationMessagePolicy=s imagePullPolicy=s securityContext=* stdin=b stdinOnce=b tty=b targetContainerName=s",
+    "restartPolicy=s restartPolicyRules=* volumeMounts=[]VolumeMount@mountPath "
+    "volumeDevices=[]VolumeDevice@devicePath "
+    "livenessProbe=Probe readinessProbe=Probe startupProbe=Probe lifecycle=* "
+    "terminationMessagePath=s "
+    "terminationMessagePolicy=s imagePullPolicy=s securityContext=* stdin=b stdinOnce=b tty=b "
+    "targetContainerName=s",
     "ContainerPort: name=s hostPort=i containerPort=i protocol=s hostIP=s",
     "EnvVar: name=s value=s valueFrom=*",
-    "VolumeMount: name=s readOnly=b recursiveReadOnly=s mountPath=s subPath=s mountPropagation=s subPathExpr=s",
+    "VolumeMount: name=s readOnly=b recursiveReadOnly=s mountPath=s subPath=s mountPropagation=s "
+    "subPathExpr=s",
     "VolumeDevice: name=s devicePath=s",
-    "Probe: exec=* httpGet=* tcpSocket=* grpc=* initialDelaySeconds=i timeoutSeconds=i periodSeconds=i "
+    "Probe: exec=* httpGet=* tcpSocket=* grpc=* initialDelaySeconds=i timeoutSeconds=i "
+    "periodSeconds=i "
     "successThreshold=i failureThreshold=i terminationGracePeriodSeconds=I",
     "ResourceRequirements: limits=ResourceList requests=ResourceList claims=*",
     "ResizePolicy: resourceName=s restartPolicy=s",
@@ -85,27 +100,35 @@ static const char *const definitions[] = {
     "ephemeralContainerStatuses=[]ContainerStatus! resize=s resourceClaimStatuses=* "
     "extendedResourceClaimStatus=* allocatedResources=ResourceList resources=ResourceRequirements",
     "PodIP: ip=s",
-    "ContainerStatus: name=s state=ContainerState lastState=ContainerState ready=b restartCount=i image=s "
-    "imageID=s containerID=s started=b allocatedResources=ResourceList resources=ResourceRequirements "
+    "ContainerStatus: name=s state=ContainerState lastState=ContainerState ready=b restartCount=i "
+    "image=s "
+    "imageID=s containerID=s started=b allocatedResources=ResourceList "
+    "resources=ResourceRequirements "
     "volumeMounts=* user=* allocatedResourcesStatus=* stopSignal=s",
     "ContainerState: waiting=ContainerStateWaiting running=ContainerStateRunning "
     "terminated=ContainerStateTerminated",
     "ContainerStateWaiting: reason=s message=s",
     "ContainerStateRunning: startedAt=t",
-    "ContainerStateTerminated: exitCode=i signal=i reason=s message=s startedAt=t finishedAt=t containerID=s",
+    "ContainerStateTerminated: exitCode=i signal=i reason=s message=s startedAt=t finishedAt=t "
+    "containerID=s",
     "Binding: metadata=ObjectMeta target=ObjectReference",
     "Eviction: metadata=ObjectMeta deleteOptions=*",
 
-    "ReplicationController: metadata=ObjectMeta spec=ReplicationControllerSpec status=ReplicaSetStatus",
-    "ReplicationControllerSpec: replicas=i minReadySeconds=i selector={}s! template=PodTemplateSpec",
-    "Event: metadata=ObjectMeta involvedObject=ObjectReference reason=s message=s source=EventSource "
+    "ReplicationController: metadata=ObjectMeta spec=ReplicationControllerSpec "
+    "status=ReplicaSetStatus",
+    "ReplicationControllerSpec: replicas=i minReadySeconds=i selector={}s! "
+    "template=PodTemplateSpec",
+    "Event: metadata=ObjectMeta involvedObject=ObjectReference reason=s message=s "
+    "source=EventSource "
     "firstTimestamp=t lastTimestamp=t count=i type=s eventTime=m series=EventSeries action=s "
     "related=ObjectReference reportingComponent=s reportingInstance=s",
     "EventSource: component=s host=s",
     "EventSeries: count=i lastObservedTime=m",
-    "NewEvent: metadata=ObjectMeta eventTime=m series=EventSeries reportingController=s reportingInstance=s "
+    "NewEvent: metadata=ObjectMeta eventTime=m series=EventSeries reportingController=s "
+    "reportingInstance=s "
     "action=s reason=s regarding=ObjectReference related=ObjectReference note=s type=s "
-    "deprecatedSource=EventSource deprecatedFirstTimestamp=t deprecatedLastTimestamp=t deprecatedCount=i",
+    "deprecatedSource=EventSource deprecatedFirstTimestamp=t deprecatedLastTimestamp=t "
+    "deprecatedCount=i",
     "LimitRange: metadata=ObjectMeta spec=LimitRangeSpec",
     "LimitRangeSpec: limits=[]LimitRangeItem!",
     "LimitRangeItem: type=s max=ResourceList min=ResourceList default=ResourceList "
@@ -115,65 +138,87 @@ static const char *const definitions[] = {
     "ResourceQuotaStatus: hard=ResourceList used=ResourceList",
     "ConfigMap: metadata=ObjectMeta immutable=b data={}s binaryData={}s",
     "Secret: metadata=ObjectMeta immutable=b data={}s stringData={}s type=s",
-    "ServiceAccount: metadata=ObjectMeta secrets=[]ObjectReference@name imagePullSecrets=[]LocalObjectReference! "
+    "ServiceAccount: metadata=ObjectMeta secrets=[]ObjectReference@name "
+    "imagePullSecrets=[]LocalObjectReference! "
     "automountServiceAccountToken=b",
     "Service: metadata=ObjectMeta spec=ServiceSpec status=ServiceStatus",
-    "ServiceSpec: ports=[]ServicePort@port,protocol selector={}s! clusterIP=s clusterIPs=[]s! type=s externalIPs=[]s! "
-    "sessionAffinity=s loadBalancerIP=s loadBalancerSourceRanges=[]s! externalName=s externalTrafficPolicy=s "
-    "healthCheckNodePort=i publishNotReadyAddresses=b sessionAffinityConfig=* ipFamilies=[]s! ipFamilyPolicy=s "
-    "allocateLoadBalancerNodePorts=b loadBalancerClass=s internalTrafficPolicy=s trafficDistribution=s",
+    "ServiceSpec: ports=[]ServicePort@port,protocol selector={}s! clusterIP=s clusterIPs=[]s! "
+    "type=s externalIPs=[]s! "
+    "sessionAffinity=s loadBalancerIP=s loadBalancerSourceRanges=[]s! externalName=s "
+    "externalTrafficPolicy=s "
+    "healthCheckNodePort=i publishNotReadyAddresses=b sessionAffinityConfig=* ipFamilies=[]s! "
+    "ipFamilyPolicy=s "
+    "allocateLoadBalancerNodePorts=b loadBalancerClass=s internalTrafficPolicy=s "
+    "trafficDistribution=s",
     "ServicePort: name=s protocol=s appProtocol=s port=i targetPort=x nodePort=i",
     "ServiceStatus: loadBalancer=* conditions=[]Condition@type",
     "Endpoints: metadata=ObjectMeta subsets=*",
     "PersistentVolumeClaim: metadata=ObjectMeta spec=* status=*",
 
     "Deployment: metadata=ObjectMeta spec=DeploymentSpec status=DeploymentStatus",
-    "DeploymentSpec: replicas=i selector=LabelSelector! template=PodTemplateSpec strategy=DeploymentStrategy "
+    "DeploymentSpec: replicas=i selector=LabelSelector! template=PodTemplateSpec "
+    "strategy=DeploymentStrategy "
     "minReadySeconds=i revisionHistoryLimit=i paused=b progressDeadlineSeconds=i",
     "DeploymentStrategy: type=s rollingUpdate=RollingUpdate",
     "RollingUpdate: maxUnavailable=x maxSurge=x partition=i",
-    "DeploymentStatus: observedGeneration=I replicas=i updatedReplicas=i readyReplicas=i availableReplicas=i "
+    "DeploymentStatus: observedGeneration=I replicas=i updatedReplicas=i readyReplicas=i "
+    "availableReplicas=i "
     "unavailableReplicas=i terminatingReplicas=i conditions=[]Condition@type collisionCount=i",
     "ReplicaSet: metadata=ObjectMeta spec=ReplicaSetSpec status=ReplicaSetStatus",
     "ReplicaSetSpec: replicas=i minReadySeconds=i selector=LabelSelector! template=PodTemplateSpec",
     "ReplicaSetStatus: replicas=i fullyLabeledReplicas=i readyReplicas=i availableReplicas=i "
     "terminatingReplicas=i observedGeneration=I conditions=[]Condition@type",
     "StatefulSet: metadata=ObjectMeta spec=StatefulSetSpec status=StatefulSetStatus",
-    "StatefulSetSpec: replicas=i selector=LabelSelector! template=PodTemplateSpec volumeClaimTemplates=* "
-    "serviceName=s podManagementPolicy=s updateStrategy=DeploymentStrategy revisionHistoryLimit=i minReadySeconds=i "
+    "StatefulSetSpec: replicas=i selector=LabelSelector! template=PodTemplateSpec "
+    "volumeClaimTemplates=* "
+    "serviceName=s podManagementPolicy=s updateStrategy=DeploymentStrategy revisionHistoryLimit=i "
+    "minReadySeconds=i "
     "persistentVolumeClaimRetentionPolicy=* ordinals=*",
-    "StatefulSetStatus: observedGeneration=I replicas=i readyReplicas=i currentReplicas=i updatedReplicas=i "
-    "currentRevision=s updateRevision=s collisionCount=i conditions=[]Condition@type availableReplicas=i",
+    "StatefulSetStatus: observedGeneration=I replicas=i readyReplicas=i currentReplicas=i "
+    "updatedReplicas=i "
+    "currentRevision=s updateRevision=s collisionCount=i conditions=[]Condition@type "
+    "availableReplicas=i",
     "DaemonSet: metadata=ObjectMeta spec=DaemonSetSpec status=DaemonSetStatus",
-    "DaemonSetSpec: selector=LabelSelector! template=PodTemplateSpec updateStrategy=DeploymentStrategy "
+    "DaemonSetSpec: selector=LabelSelector! template=PodTemplateSpec "
+    "updateStrategy=DeploymentStrategy "
     "minReadySeconds=i revisionHistoryLimit=i",
-    "DaemonSetStatus: currentNumberScheduled=i numberMisscheduled=i desiredNumberScheduled=i numberReady=i "
-    "observedGeneration=I updatedNumberScheduled=i numberAvailable=i numberUnavailable=i collisionCount=i "
+    "DaemonSetStatus: currentNumberScheduled=i numberMisscheduled=i desiredNumberScheduled=i "
+    "numberReady=i "
+    "observedGeneration=I updatedNumberScheduled=i numberAvailable=i numberUnavailable=i "
+    "collisionCount=i "
     "conditions=[]Condition@type",
     "Job: metadata=ObjectMeta spec=JobSpec status=JobStatus",
-    "JobSpec: parallelism=i completions=i activeDeadlineSeconds=I podFailurePolicy=* successPolicy=* backoffLimit=i "
-    "backoffLimitPerIndex=i maxFailedIndexes=i selector=LabelSelector! manualSelector=b template=PodTemplateSpec "
+    "JobSpec: parallelism=i completions=i activeDeadlineSeconds=I podFailurePolicy=* "
+    "successPolicy=* backoffLimit=i "
+    "backoffLimitPerIndex=i maxFailedIndexes=i selector=LabelSelector! manualSelector=b "
+    "template=PodTemplateSpec "
     "ttlSecondsAfterFinished=i completionMode=s suspend=b podReplacementPolicy=s managedBy=s",
-    "JobStatus: conditions=[]Condition! startTime=t completionTime=t active=i succeeded=i failed=i terminating=i "
+    "JobStatus: conditions=[]Condition! startTime=t completionTime=t active=i succeeded=i failed=i "
+    "terminating=i "
     "completedIndexes=s failedIndexes=s uncountedTerminatedPods=* ready=i",
     "CronJob: metadata=ObjectMeta spec=CronJobSpec status=CronJobStatus",
     "CronJobSpec: schedule=s timeZone=s startingDeadlineSeconds=I concurrencyPolicy=s suspend=b "
     "jobTemplate=JobTemplateSpec successfulJobsHistoryLimit=i failedJobsHistoryLimit=i",
     "JobTemplateSpec: metadata=ObjectMeta spec=JobSpec",
     "CronJobStatus: active=[]ObjectReference! lastScheduleTime=t lastSuccessfulTime=t",
-    "PodDisruptionBudget: metadata=ObjectMeta spec=PodDisruptionBudgetSpec status=PodDisruptionBudgetStatus",
-    "PodDisruptionBudgetSpec: minAvailable=x selector=LabelSelector! maxUnavailable=x unhealthyPodEvictionPolicy=s",
-    "PodDisruptionBudgetStatus: observedGeneration=I disruptedPods={}t disruptionsAllowed=i currentHealthy=i "
+    "PodDisruptionBudget: metadata=ObjectMeta spec=PodDisruptionBudgetSpec "
+    "status=PodDisruptionBudgetStatus",
+    "PodDisruptionBudgetSpec: minAvailable=x selector=LabelSelector! maxUnavailable=x "
+    "unhealthyPodEvictionPolicy=s",
+    "PodDisruptionBudgetStatus: observedGeneration=I disruptedPods={}t disruptionsAllowed=i "
+    "currentHealthy=i "
     "desiredHealthy=i expectedPods=i conditions=[]Condition@type",
     "Lease: metadata=ObjectMeta spec=LeaseSpec",
-    "LeaseSpec: holderIdentity=s leaseDurationSeconds=i acquireTime=m renewTime=m leaseTransitions=i strategy=s "
+    "LeaseSpec: holderIdentity=s leaseDurationSeconds=i acquireTime=m renewTime=m "
+    "leaseTransitions=i strategy=s "
     "preferredHolder=s",
     "Scale: metadata=ObjectMeta spec=ScaleSpec status=ScaleStatus",
     "ScaleSpec: replicas=i",
     "ScaleStatus: replicas=i selector=s",
     "MutatingWebhookConfiguration: metadata=ObjectMeta webhooks=[]Webhook@name",
     "ValidatingWebhookConfiguration: metadata=ObjectMeta webhooks=[]Webhook@name",
-    "Webhook: name=s clientConfig=WebhookClientConfig rules=[]RuleWithOperations! failurePolicy=s matchPolicy=s "
+    "Webhook: name=s clientConfig=WebhookClientConfig rules=[]RuleWithOperations! failurePolicy=s "
+    "matchPolicy=s "
     "namespaceSelector=LabelSelector objectSelector=LabelSelector sideEffects=s timeoutSeconds=i "
     "admissionReviewVersions=[]s! reinvocationPolicy=s matchConditions=[]MatchCondition@name",
     "MatchCondition: name=s expression=s",
@@ -273,8 +318,9 @@ static const struct schema *parse_list(const char *text, size_t len)
 static const struct schema *parse_type(const char *text, size_t len)
 {
     static const char letters[] = "siIbfqtmx*";
-    static const enum schema_type kinds[] = {S_STRING,   S_INT32, S_INT64,      S_BOOL,          S_NUMBER,
-                                             S_QUANTITY, S_TIME,  S_MICRO_TIME, S_INT_OR_STRING, S_ANY};
+    static const enum schema_type kinds[] = {S_STRING,        S_INT32,    S_INT64, S_BOOL,
+                                             S_NUMBER,        S_QUANTITY, S_TIME,  S_MICRO_TIME,
+                                             S_INT_OR_STRING, S_ANY};
     bool atomic = text[len - 1] == '!';
 
     len -= atomic;
@@ -313,8 +359,8 @@ static void define(struct schema *s, const char *line)
             s->fields = fields;
             s->field_capacity = capacity;
         }
-        s->fields[s->field_count++] = (struct schema_field){
-            vpa_arena_strndup(&arena, line, name), parse_type(line + name + 1, type)};
+        s->fields[s->field_count++] = (struct schema_field){vpa_arena_strndup(&arena, line, name),
+                                                            parse_type(line + name + 1, type)};
         line += name + 1 + type;
     }
 }
@@ -323,7 +369,9 @@ void schema_builtin_init(void)
 {
     struct schema *list = vpa_arena_zalloc(&arena, sizeof(*list));
 
-    *list = (struct schema){.type = S_OBJECT, .name = "ResourceList", .values = scalar(S_QUANTITY),
+    *list = (struct schema){.type = S_OBJECT,
+                            .name = "ResourceList",
+                            .values = scalar(S_QUANTITY),
                             .resource_list = true};
     types[type_count++] = (struct named){"ResourceList", list};
     for (size_t i = 0; i < VPA_COUNT(definitions); i++) {

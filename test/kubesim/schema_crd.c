@@ -1,7 +1,7 @@
 /*
- * Structural schemas of custom resources: reading openAPIV3Schema and checking objects against it, with
- * the texts of the validator that the server uses. Ratcheting: what an update leaves as it was is not
- * checked again; lists without a key are compared as a whole.
+ * Structural schemas of custom resources: reading openAPIV3Schema and checking objects against it,
+ * with the texts of the validator that the server uses. Ratcheting: what an update leaves as it was
+ * is not checked again; lists without a key are compared as a whole.
  */
 #include "sim.h"
 
@@ -21,7 +21,7 @@ static enum schema_type crd_type(const struct jv *node)
     static const struct {
         const char *name;
         enum schema_type type;
-    } names[] = {{"object", S_OBJECT}, {"array", S_ARRAY}, {"string", S_STRING},
+    } names[] = {{"object", S_OBJECT}, {"array", S_ARRAY},   {"string", S_STRING},
                  {"integer", S_INT64}, {"number", S_NUMBER}, {"boolean", S_BOOL}};
     const char *text = jv_text_at(node, "type");
 
@@ -42,14 +42,16 @@ const struct schema *schema_from_crd(struct vpa_arena *a, const struct jv *node)
 
     s->type = crd_type(node);
     s->raw = node;
-    s->preserve = jv_bool_at(node, "x-kubernetes-preserve-unknown-fields", false) || s->type == S_ANY;
+    s->preserve =
+        jv_bool_at(node, "x-kubernetes-preserve-unknown-fields", false) || s->type == S_ANY;
     s->nullable = jv_bool_at(node, "nullable", false);
     s->embedded = jv_bool_at(node, "x-kubernetes-embedded-resource", false);
     s->preset = jv_get(node, "default");
     s->atomic = !strcmp(jv_text_at(node, "x-kubernetes-map-type"), "atomic");
     s->fields = vpa_arena_zalloc(a, (jv_len(properties) + 1) * sizeof(*s->fields));
-    jv_each(m, properties) s->fields[s->field_count++] =
-        (struct schema_field){vpa_arena_strdup(a, m->name), schema_from_crd(a, m->value)};
+    jv_each (m, properties)
+        s->fields[s->field_count++] =
+            (struct schema_field){vpa_arena_strdup(a, m->name), schema_from_crd(a, m->value)};
     if (items)
         s->items = schema_from_crd(a, items);
     else if (s->type == S_ARRAY)
@@ -59,8 +61,9 @@ const struct schema *schema_from_crd(struct vpa_arena *a, const struct jv *node)
     s->set = !strcmp(list, "set");
     if (!strcmp(list, "map")) {
         size_t n = 0;
-        jv_each(m, jv_get(node, "x-kubernetes-list-map-keys")) if (n < SCHEMA_KEYS_MAX && jv_text(m->value))
-            s->keys[n++] = m->value->text;
+        jv_each (m, jv_get(node, "x-kubernetes-list-map-keys"))
+            if (n < SCHEMA_KEYS_MAX && jv_text(m->value))
+                s->keys[n++] = m->value->text;
     }
     return s;
 }
@@ -70,17 +73,18 @@ const struct schema *schema_from_crd(struct vpa_arena *a, const struct jv *node)
 struct check {
     struct ctx *c;
     struct field_errors *errors;
-    struct vpa_buf path;  /* for the field of an error */
-    size_t text_from;     /* where the path inside the message begins (status writes check the status alone) */
+    struct vpa_buf path; /* for the field of an error */
+    size_t text_from;    /* where the path inside the message begins (status writes check the status
+                            alone) */
     bool cel_anywhere;
     bool blocking;
-    struct cel_site {     /* rules to be asked when nothing is in their way */
+    struct cel_site { /* rules to be asked when nothing is in their way */
         const struct schema *schema;
         const struct jv *value;
         const char *path;
         bool unchanged; /* a broken rule is a warning only */
         struct cel_site *next;
-    } *sites, **sites_end;
+    } * sites, **sites_end;
 };
 
 #define INVALID "FieldValueInvalid"
@@ -91,7 +95,8 @@ static const char *path_text(const struct check *k)
     return strlen(text) >= k->text_from ? text + k->text_from : "";
 }
 
-static void report(struct check *k, bool blocking, const char *reason, const char *field, const char *message)
+static void report(struct check *k, bool blocking, const char *reason, const char *field,
+                   const char *message)
 {
     k->blocking = k->blocking || blocking;
     field_error(k->c, k->errors, reason, field, "%s", message);
@@ -106,7 +111,8 @@ static const char *json_type(const struct jv *v)
     case JV_BOOL:
         return "boolean";
     case JV_NUM:
-        return jv_is_int(v, &n) || (jv_double(v) == (double)(int64_t)jv_double(v)) ? "integer" : "number";
+        return jv_is_int(v, &n) || (jv_double(v) == (double)(int64_t)jv_double(v)) ? "integer"
+                                                                                   : "number";
     case JV_STR:
         return "string";
     case JV_ARR:
@@ -120,14 +126,15 @@ static const char *json_type(const struct jv *v)
 static void wrong_type(struct check *k, const char *wanted, const char *got)
 {
     report(k, true, "FieldValueTypeInvalid", vpa_buf_text(&k->path),
-           vpa_arena_printf(k->c->a, "Invalid value: \"%s\": %s in body must be of type %s: \"%s\"", got, path_text(k),
-                            wanted, got));
+           vpa_arena_printf(k->c->a, "Invalid value: \"%s\": %s in body must be of type %s: \"%s\"",
+                            got, path_text(k), wanted, got));
 }
 
 static void unchecked(struct check *k, const char *what)
 {
-    field_error(k->c, k->errors, INVALID, "<nil>", "Invalid value: \"\": Checked value must be of type integer %s in %s",
-                what, path_text(k));
+    field_error(k->c, k->errors, INVALID, "<nil>",
+                "Invalid value: \"\": Checked value must be of type integer %s in %s", what,
+                path_text(k));
 }
 
 static const char *quoted(struct vpa_arena *a, const struct jv *v)
@@ -149,14 +156,15 @@ static void check_enum(struct check *k, const struct schema *s, const struct jv 
 
     if (!allowed)
         return;
-    jv_each(m, allowed)
-    {
+    jv_each (m, allowed) {
         if (jv_equal(m->value, v))
             return;
-        list = vpa_arena_printf(k->c->a, "%s%s%s", list, *list ? ", " : "", quoted(k->c->a, m->value));
+        list =
+            vpa_arena_printf(k->c->a, "%s%s%s", list, *list ? ", " : "", quoted(k->c->a, m->value));
     }
     report(k, true, "FieldValueNotSupported", vpa_buf_text(&k->path),
-           vpa_arena_printf(k->c->a, "Unsupported value: %s: supported values: %s", quoted(k->c->a, v), list));
+           vpa_arena_printf(k->c->a, "Unsupported value: %s: supported values: %s",
+                            quoted(k->c->a, v), list));
 }
 
 static void check_number(struct check *k, const struct schema *s, const struct jv *v)
@@ -165,12 +173,14 @@ static void check_number(struct check *k, const struct schema *s, const struct j
 
     if (low && jv_double(v) < jv_double(low))
         report(k, false, INVALID, vpa_buf_text(&k->path),
-               vpa_arena_printf(k->c->a, "Invalid value: %s: %s in body should be greater than or equal to %s", v->text,
-                                path_text(k), low->text));
+               vpa_arena_printf(
+                   k->c->a, "Invalid value: %s: %s in body should be greater than or equal to %s",
+                   v->text, path_text(k), low->text));
     if (high && jv_double(v) > jv_double(high))
         report(k, false, INVALID, vpa_buf_text(&k->path),
-               vpa_arena_printf(k->c->a, "Invalid value: %s: %s in body should be less than or equal to %s", v->text,
-                                path_text(k), high->text));
+               vpa_arena_printf(k->c->a,
+                                "Invalid value: %s: %s in body should be less than or equal to %s",
+                                v->text, path_text(k), high->text));
 }
 
 static void check_string(struct check *k, const struct schema *s, const struct jv *v)
@@ -183,13 +193,14 @@ static void check_string(struct check *k, const struct schema *s, const struct j
     if (pattern && regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB) == 0) {
         if (regexec(&re, v->text, 0, NULL, 0) != 0)
             report(k, false, INVALID, vpa_buf_text(&k->path),
-                   vpa_arena_printf(k->c->a, "Invalid value: %s: %s in body should match '%s'", quoted(k->c->a, v),
-                                    path_text(k), pattern));
+                   vpa_arena_printf(k->c->a, "Invalid value: %s: %s in body should match '%s'",
+                                    quoted(k->c->a, v), path_text(k), pattern));
         regfree(&re);
     }
     if (!strcmp(format, "date-time") && vpa_time_parse(v->text, &t, NULL) < 0)
         report(k, true, "FieldValueTypeInvalid", vpa_buf_text(&k->path),
-               vpa_arena_printf(k->c->a, "Invalid value: %s: %s in body must be of type date-time: %s",
+               vpa_arena_printf(k->c->a,
+                                "Invalid value: %s: %s in body must be of type date-time: %s",
                                 quoted(k->c->a, v), path_text(k), quoted(k->c->a, v)));
 }
 
@@ -249,28 +260,30 @@ static void check_int_or_string(struct check *k, const struct schema *s, const s
     }
     wrong_type(k, "integer,string", type);
     report(k, true, INVALID, "<nil>",
-           vpa_arena_printf(k->c->a, "Invalid value: \"\": \"%s\" must validate at least one schema (anyOf)", path_text(k)));
+           vpa_arena_printf(k->c->a,
+                            "Invalid value: \"\": \"%s\" must validate at least one schema (anyOf)",
+                            path_text(k)));
     wrong_type(k, "integer", type);
     if (v->type == JV_NUM && k->c->sim->opt.minor >= 35)
         unchecked(k, "(default format)");
 }
 
-static void check_value(struct check *k, const struct schema *s, const struct jv *v, const struct jv *old);
+static void check_value(struct check *k, const struct schema *s, const struct jv *v,
+                        const struct jv *old);
 
-static void check_object(struct check *k, const struct schema *s, const struct jv *v, const struct jv *old)
+static void check_object(struct check *k, const struct schema *s, const struct jv *v,
+                         const struct jv *old)
 {
     size_t len = k->path.len;
 
-    jv_each(r, jv_get(s->raw, "required"))
-    {
+    jv_each (r, jv_get(s->raw, "required")) {
         if (jv_get(v, jv_text(r->value) ? r->value->text : ""))
             continue;
         vpa_buf_printf(&k->path, "%s%s", len ? "." : "", r->value->text);
         report(k, true, "FieldValueRequired", vpa_buf_text(&k->path), "Required value");
         vpa_buf_truncate(&k->path, len);
     }
-    jv_each(m, v)
-    {
+    jv_each (m, v) {
         const struct schema *field = schema_field(s, m->name);
         if (!field)
             continue;
@@ -299,8 +312,7 @@ static void note_unchanged(struct check *k, const struct schema *s, const struct
     size_t len = k->path.len, i = 0;
 
     if (v->type == JV_OBJ) {
-        jv_each(m, v)
-        {
+        jv_each (m, v) {
             const struct schema *field = schema_field(s, m->name);
             vpa_buf_printf(&k->path, "%s%s", len ? "." : "", m->name);
             if (field)
@@ -309,8 +321,7 @@ static void note_unchanged(struct check *k, const struct schema *s, const struct
         }
         note_rules(k, s, v, true);
     } else if (v->type == JV_ARR && s->items) {
-        jv_each(m, v)
-        {
+        jv_each (m, v) {
             vpa_buf_printf(&k->path, "[%zu]", i++);
             note_unchanged(k, s->items, m->value);
             vpa_buf_truncate(&k->path, len);
@@ -318,7 +329,8 @@ static void note_unchanged(struct check *k, const struct schema *s, const struct
     }
 }
 
-static void check_value(struct check *k, const struct schema *s, const struct jv *v, const struct jv *old)
+static void check_value(struct check *k, const struct schema *s, const struct jv *v,
+                        const struct jv *old)
 {
     size_t len = k->path.len;
 
@@ -393,7 +405,8 @@ static void ask_rule(struct check *k, const struct cel_site *site, const struct 
     struct vpa_error err;
 
     if (cel_eval(jv_text_at(rule, "rule"), site->value, &holds, &err) < 0) {
-        field_error(k->c, k->errors, INVALID, site->path, "Invalid value: rule not understood: %s", err.text);
+        field_error(k->c, k->errors, INVALID, site->path, "Invalid value: rule not understood: %s",
+                    err.text);
         return;
     }
     if (holds)
@@ -401,9 +414,12 @@ static void ask_rule(struct check *k, const struct cel_site *site, const struct 
     if (!*message)
         message = vpa_arena_printf(k->c->a, "failed rule: %s", jv_text_at(rule, "rule"));
     const char *field = vpa_arena_printf(k->c->a, "%s%s", site->path, at),
-               *value = k->c->sim->opt.minor >= 35 ? "" : "\"object\": "; /* told by older servers only */
+               *value = k->c->sim->opt.minor >= 35
+                            ? ""
+                            : "\"object\": "; /* told by older servers only */
     if (site->unchanged)
-        quote_warning(k->c, vpa_arena_printf(k->c->a, "%s: Invalid value: %s%s", field, value, message));
+        quote_warning(k->c,
+                      vpa_arena_printf(k->c->a, "%s: Invalid value: %s%s", field, value, message));
     else if (!strcmp(reason, "FieldValueRequired"))
         field_error(k->c, k->errors, reason, field, "Required value: %s", message);
     else if (!strcmp(reason, "FieldValueForbidden"))
@@ -421,14 +437,16 @@ static void check_scale_path(struct check *k, const struct restype *t, const str
     const struct jv *v = jv_at(object, t->crd->spec_replicas);
     const char *field = vpa_arena_printf(k->c->a, ".%s", t->crd->spec_replicas);
     if (jv_is_int(v, &n) && n < 0)
-        field_error(k->c, k->errors, INVALID, field, "Invalid value: %lld: should be a non-negative integer", (long long)n);
+        field_error(k->c, k->errors, INVALID, field,
+                    "Invalid value: %lld: should be a non-negative integer", (long long)n);
     else if (jv_text(v))
-        field_error(k->c, k->errors, INVALID, field, "Invalid value: 0: %s accessor error: %s is of the type string, expected int64",
+        field_error(k->c, k->errors, INVALID, field,
+                    "Invalid value: 0: %s accessor error: %s is of the type string, expected int64",
                     field, v->text);
 }
 
-void validate_custom(struct ctx *c, const struct restype *t, const struct jv *old, const struct jv *object,
-                     struct field_errors *errors)
+void validate_custom(struct ctx *c, const struct restype *t, const struct jv *old,
+                     const struct jv *object, struct field_errors *errors)
 {
     struct check k = {.c = c, .errors = errors};
     bool status = !strcmp(c->sub, "status");
@@ -453,11 +471,13 @@ void validate_custom(struct ctx *c, const struct restype *t, const struct jv *ol
     if (k.blocking) {
         if (has_rules(t->schema, 0))
             field_error(c, errors, INVALID, "<nil>",
-                        "Invalid value: null: some validation rules were not checked because the object was invalid; "
+                        "Invalid value: null: some validation rules were not checked because the "
+                        "object was invalid; "
                         "correct the existing errors to complete validation");
     } else {
         for (const struct cel_site *site = k.sites; site; site = site->next)
-            jv_each(r, jv_get(site->schema->raw, "x-kubernetes-validations")) ask_rule(&k, site, r->value);
+            jv_each (r, jv_get(site->schema->raw, "x-kubernetes-validations"))
+                ask_rule(&k, site, r->value);
     }
     vpa_buf_release(&k.path);
 }

@@ -1,6 +1,7 @@
 /*
- * Selectors of lists and watches: labelSelector and fieldSelector of the query, and metav1.LabelSelector
- * of objects. The simulator has its own reader of the text form: its error texts are the server's.
+ * Selectors of lists and watches: labelSelector and fieldSelector of the query, and
+ * metav1.LabelSelector of objects. The simulator has its own reader of the text form: its error
+ * texts are the server's.
  */
 #include "sim.h"
 
@@ -139,7 +140,8 @@ static int parse_values(struct lexer *l, struct requirement *r)
         if (!strcmp(token, ")"))
             return 0;
         if (strcmp(token, ",") != 0)
-            return parse_error(c, vpa_arena_printf(c->a, "found '%s', expected: ',' or ')'", token));
+            return parse_error(c,
+                               vpa_arena_printf(c->a, "found '%s', expected: ',' or ')'", token));
     }
 }
 
@@ -156,7 +158,8 @@ static int parse_requirement(struct lexer *l, struct requirement *r, const char 
     r->key = token;
     const char *why;
     if (!is_label_key(token, &why))
-        return parse_error(c, vpa_arena_printf(c->a, "<nil>: Invalid value: \"%s\": %s", token, why));
+        return parse_error(c,
+                           vpa_arena_printf(c->a, "<nil>: Invalid value: \"%s\": %s", token, why));
     token = next_token(l);
     if (!*token || !strcmp(token, ",")) {
         *next = token;
@@ -169,14 +172,15 @@ static int parse_requirement(struct lexer *l, struct requirement *r, const char 
         *next = next_token(l);
         return 0;
     }
-    bool number = !strcmp(token, ">") || !strcmp(token, "<") || !strcmp(token, "gt") || !strcmp(token, "lt");
+    bool number =
+        !strcmp(token, ">") || !strcmp(token, "<") || !strcmp(token, "gt") || !strcmp(token, "lt");
     if (!number && strcmp(token, "=") != 0 && strcmp(token, "==") != 0 && strcmp(token, "!=") != 0)
         return parse_error(
             c, vpa_arena_printf(c->a, "found '%s', expected: in, notin, =, ==, !=, gt, lt", token));
-    r->op = !strcmp(token, "!=")                              ? OP_NOT_IN
-            : !strcmp(token, ">") || !strcmp(token, "gt")     ? OP_GT
-            : !strcmp(token, "<") || !strcmp(token, "lt")     ? OP_LT
-                                                              : OP_IN;
+    r->op = !strcmp(token, "!=")                          ? OP_NOT_IN
+            : !strcmp(token, ">") || !strcmp(token, "gt") ? OP_GT
+            : !strcmp(token, "<") || !strcmp(token, "lt") ? OP_LT
+                                                          : OP_IN;
     const char *before = l->at;
     token = next_token(l);
     if (!*token || !strcmp(token, ",")) {
@@ -212,7 +216,8 @@ static int parse_labels(struct ctx *c, const char *text, struct selector *s)
         if (!*next)
             return 0;
         if (strcmp(next, ",") != 0)
-            return parse_error(c, vpa_arena_printf(c->a, "found '%s', expected: ',' or 'end of string'", next));
+            return parse_error(
+                c, vpa_arena_printf(c->a, "found '%s', expected: ',' or 'end of string'", next));
     }
 }
 
@@ -221,11 +226,12 @@ static int parse_labels(struct ctx *c, const char *text, struct selector *s)
 static int unknown_field(struct ctx *c, const char *path)
 {
     if (c->type->store->field_count > 3 || c->type->crd)
-        return c->type->crd
-                   ? fail(c, 400, "BadRequest", "field label not supported: %s", path)
-                   : fail(c, 400, "BadRequest", "field label not supported: %s", path);
-    return fail(c, 400, "BadRequest",
-                "\"%s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path);
+        return c->type->crd ? fail(c, 400, "BadRequest", "field label not supported: %s", path)
+                            : fail(c, 400, "BadRequest", "field label not supported: %s", path);
+    return fail(
+        c, 400, "BadRequest",
+        "\"%s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+        path);
 }
 
 static int parse_fields(struct ctx *c, const char *text, struct selector *s)
@@ -243,7 +249,8 @@ static int parse_fields(struct ctx *c, const char *text, struct selector *s)
         if (!len)
             continue;
         if (!eq)
-            return fail(c, 400, "BadRequest", "invalid selector: '%s'; can't understand '%s'", part, part);
+            return fail(c, 400, "BadRequest", "invalid selector: '%s'; can't understand '%s'", part,
+                        part);
         struct field_requirement *r = &s->fields[s->field_count];
         const char *value = eq[1] == '=' ? eq + 2 : eq + 1;
         r->negated = eq > part && eq[-1] == '!';
@@ -295,8 +302,9 @@ static bool expression_matches(const struct jv *e, const char *value)
     const char *op = jv_text_at(e, "operator");
     bool listed = false;
 
-    jv_each(m, jv_get(e, "values")) if (value && jv_text(m->value) && !strcmp(m->value->text, value))
-        listed = true;
+    jv_each (m, jv_get(e, "values"))
+        if (value && jv_text(m->value) && !strcmp(m->value->text, value))
+            listed = true;
     if (!strcmp(op, "In"))
         return listed;
     if (!strcmp(op, "NotIn"))
@@ -310,14 +318,14 @@ static bool selector_object_matches(const struct jv *selector, lookup_fn lookup,
 {
     if (jv_missing(selector))
         return false;
-    jv_each(m, jv_get(selector, "matchLabels"))
-    {
+    jv_each (m, jv_get(selector, "matchLabels")) {
         const char *value = lookup(from, m->name);
         if (!value || !jv_text(m->value) || strcmp(value, m->value->text) != 0)
             return false;
     }
-    jv_each(m, jv_get(selector, "matchExpressions")) if (!expression_matches(
-        m->value, lookup(from, jv_text_at(m->value, "key")))) return false;
+    jv_each (m, jv_get(selector, "matchExpressions"))
+        if (!expression_matches(m->value, lookup(from, jv_text_at(m->value, "key"))))
+            return false;
     return true;
 }
 
@@ -335,14 +343,14 @@ const char *label_selector_text(struct vpa_arena *a, const struct jv *selector)
 {
     struct strings parts = {0};
 
-    jv_each(m, jv_get(selector, "matchLabels"))
+    jv_each (m, jv_get(selector, "matchLabels"))
         strings_addf(a, &parts, "%s=%s", m->name, jv_text(m->value) ? m->value->text : "");
-    jv_each(m, jv_get(selector, "matchExpressions"))
-    {
+    jv_each (m, jv_get(selector, "matchExpressions")) {
         const char *key = jv_text_at(m->value, "key"), *op = jv_text_at(m->value, "operator");
         const char *values = "";
-        jv_each(v, jv_get(m->value, "values")) values =
-            vpa_arena_printf(a, "%s%s%s", values, *values ? "," : "", jv_text(v->value) ? v->value->text : "");
+        jv_each (v, jv_get(m->value, "values"))
+            values = vpa_arena_printf(a, "%s%s%s", values, *values ? "," : "",
+                                      jv_text(v->value) ? v->value->text : "");
         if (!strcmp(op, "In") || !strcmp(op, "NotIn"))
             strings_addf(a, &parts, "%s %s (%s)", key, !strcmp(op, "In") ? "in" : "notin", values);
         else

@@ -1,9 +1,10 @@
 /*
  * The simulator's whole state and the life of one request.
  *
- * A request comes in as a struct request (from HTTP, http.c, or from a controller inside the process),
- * api_handle() fills a struct response. Handlers work in an arena that dies with the request and report
- * failure by writing a Status into the response and returning -1, so that a chain of steps reads
+ * A request comes in as a struct request (from HTTP, http.c, or from a controller inside the
+ * process), api_handle() fills a struct response. Handlers work in an arena that dies with the
+ * request and report failure by writing a Status into the response and returning -1, so that a
+ * chain of steps reads
  *
  *     if (decode_body(c, &object) < 0 || admit(c, object) < 0 || validate(c, object) < 0)
  *         return -1;
@@ -20,24 +21,24 @@
 #include "vpa/base/time.h"
 
 struct options {
-    const char *listen;         /* address */
-    unsigned port;              /* 0: any free one */
+    const char *listen; /* address */
+    unsigned port;      /* 0: any free one */
     const char *port_file;
     const char *tls_cert, *tls_key, *client_ca;
     const char *token_file;
-    const char *authorization;  /* none, rbac */
-    const char *controllers;    /* comma separated, "*", "" */
-    const char *service_map;    /* ns/name:port=host:port,... */
+    const char *authorization; /* none, rbac */
+    const char *controllers;   /* comma separated, "*", "" */
+    const char *service_map;   /* ns/name:port=host:port,... */
     const char *clock_file;
     double time_rate;
     const char *start_time;
     const char *generate;
     unsigned history;
-    unsigned minor;             /* 34, 36: whose answers */
-    bool resize;                /* pods/resize is served */
-    bool service_accounts;      /* admission plugin ServiceAccount */
+    unsigned minor;        /* 34, 36: whose answers */
+    bool resize;           /* pods/resize is served */
+    bool service_accounts; /* admission plugin ServiceAccount */
     bool managed_fields;
-    bool watch_list;            /* false: answer watch-lists with 422 */
+    bool watch_list; /* false: answer watch-lists with 422 */
     unsigned bookmark_seconds;
     const char *load[16];
     size_t load_count;
@@ -54,18 +55,18 @@ struct user {
 
 struct request {
     const char *method;
-    const char *path;    /* decoded */
-    const char *query;   /* raw, without ? */
+    const char *path;  /* decoded */
+    const char *query; /* raw, without ? */
     const char *accept;
     const char *content_type;
     const char *user_agent;
     const char *authorization;
-    const char *client_cert_user; /* from TLS: user name and groups, NULL without */
+    const char *client_cert_user;   /* from TLS: user name and groups, NULL without */
     const char *client_cert_groups; /* comma separated */
     const char *body;
     size_t body_len;
-    const struct user *as;  /* controllers: who asks; no authentication */
-    bool stale;             /* fault: answer reads from an older version */
+    const struct user *as; /* controllers: who asks; no authentication */
+    bool stale;            /* fault: answer reads from an older version */
 };
 
 struct watch;
@@ -74,9 +75,9 @@ struct response {
     const char *content_type;
     struct vpa_buf body;
     struct strings warnings;
-    int retry_after;        /* 0: none */
+    int retry_after; /* 0: none */
     bool vary_accept;
-    struct watch *watch;    /* the answer is a stream */
+    struct watch *watch; /* the answer is a stream */
 };
 
 /* One field of a 422. */
@@ -129,7 +130,8 @@ struct sim {
 };
 
 /* ---- api.c ---- */
-void api_handle(struct sim *sim, const struct request *req, struct response *res, struct vpa_arena *a);
+void api_handle(struct sim *sim, const struct request *req, struct response *res,
+                struct vpa_arena *a);
 void response_init(struct response *res);
 void response_release(struct response *res);
 void sim_lock(struct ctx *c);
@@ -145,7 +147,8 @@ bool query_flag(struct ctx *c, const char *name); /* "true" or "1" */
 int fail(struct ctx *c, int code, const char *reason, const char *fmt, ...) VPA_PRINTF(4, 5);
 /* details: {"name":..,"kind":..} of the request's object. */
 int fail_object(struct ctx *c, int code, const char *reason, const char *fmt, ...) VPA_PRINTF(4, 5);
-int fail_details(struct ctx *c, int code, const char *reason, struct jv *details, const char *message);
+int fail_details(struct ctx *c, int code, const char *reason, struct jv *details,
+                 const char *message);
 int fail_not_found(struct ctx *c, const struct restype *t, const char *name);
 int fail_conflict(struct ctx *c);
 int fail_invalid(struct ctx *c, const char *group, const char *kind, const char *name,
@@ -154,7 +157,8 @@ int fail_type_invalid(struct ctx *c, const char *name, const struct field_errors
 void field_error(struct ctx *c, struct field_errors *errors, const char *reason, const char *field,
                  const char *fmt, ...) VPA_PRINTF(5, 6);
 void answer_json(struct ctx *c, int code, const struct jv *body);
-void answer_success(struct ctx *c, int code, const char *name, const char *uid); /* Status of success */
+void answer_success(struct ctx *c, int code, const char *name,
+                    const char *uid); /* Status of success */
 void answer_text(struct ctx *c, int code, const char *text);
 int answer_404_text(struct ctx *c);
 
@@ -231,14 +235,22 @@ int handle_update(struct ctx *c);
 int handle_patch(struct ctx *c);
 int handle_delete(struct ctx *c);
 int handle_delete_collection(struct ctx *c);
+/* The steps from a decoded object to the answer. */
+#define WRITE_TRIES 5
+#define WRITE_AGAIN 1 /* somebody was faster */
+int create_object(struct ctx *c, struct jv *object, int code);
+int update_object(struct ctx *c, struct version *v, struct jv *object, bool patched);
+
+/* ---- body.c ---- */
+bool media_is(const struct ctx *c, const char *type);
+int check_kind(struct ctx *c, const struct jv *object);
+int check_place(struct ctx *c, struct jv *object);
 int read_body(struct ctx *c, struct jv **out, struct strings *duplicates);
 /* protobuf.c: the few kinds that kubectl posts so; false for others. */
 bool protobuf_read(struct vpa_arena *a, const char *body, size_t len, struct jv **out);
 int decode_object(struct ctx *c, const struct schema *schema, const char *kind, struct jv *object,
                   const struct strings *duplicates, bool patched);
 void quote_warning(struct ctx *c, const char *text);
-/* Takes the lock, replaces the stored version `old` by `object` (finalizers, no-op writes and dry runs
- * seen to) and answers. -1 when somebody was faster: the caller starts again. */
 struct delete_options {
     int64_t grace; /* -1: not given */
     const char *propagation;
@@ -246,10 +258,10 @@ struct delete_options {
     const char *rv;
     bool dry_run;
 };
-/* Deletes as the API does (grace, finalizers); *gone tells whether the object went at once. The object
- * as answered in *out. Lock held. */
-int delete_version(struct ctx *c, struct restype *t, struct version *v, const struct delete_options *o,
-                   bool *gone, struct jv **out);
+/* Deletes as the API does (grace, finalizers); *gone tells whether the object went at once. The
+ * object as answered in *out. Lock held. */
+int delete_version(struct ctx *c, struct restype *t, struct version *v,
+                   const struct delete_options *o, bool *gone, struct jv **out);
 int read_delete_options(struct ctx *c, const struct jv *body, struct delete_options *o);
 
 /* ---- patch.c, strategic.c, apply.c ---- */
@@ -265,16 +277,20 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
 void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object);
 void defaults_pod_spec(struct vpa_arena *a, struct jv *spec);
 const char *pod_qos(const struct jv *spec);
-void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object, struct field_errors *errors);
-void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object, struct field_errors *errors);
-void validate_create(struct ctx *c, const struct restype *t, struct jv *object, struct field_errors *errors);
-void validate_update(struct ctx *c, const struct restype *t, const struct jv *old, struct jv *object,
-                     const char *sub, struct field_errors *errors);
-void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path, struct field_errors *errors);
+void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object,
+                   struct field_errors *errors);
+void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
+                          struct field_errors *errors);
+void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
+                     struct field_errors *errors);
+void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,
+                     struct jv *object, const char *sub, struct field_errors *errors);
+void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
+                       struct field_errors *errors);
 void warn_pod_spec(struct ctx *c, const struct jv *spec, const char *path);
 /* Structural schema and CEL rules of a custom resource; old (may be NULL) for ratcheting. */
-void validate_custom(struct ctx *c, const struct restype *t, const struct jv *old, const struct jv *object,
-                     struct field_errors *errors);
+void validate_custom(struct ctx *c, const struct restype *t, const struct jv *old,
+                     const struct jv *object, struct field_errors *errors);
 bool is_label_key(const char *text, const char **why);
 bool is_label_value(const char *text);
 
@@ -292,7 +308,8 @@ int handle_scale(struct ctx *c);
 int handle_log(struct ctx *c);
 int handle_token_request(struct ctx *c);
 /* Rules of pods/resize: keeps what may change, checks the rest. */
-int resize_prepare(struct ctx *c, const struct jv *old, struct jv *object, struct field_errors *errors);
+int resize_prepare(struct ctx *c, const struct jv *old, struct jv *object,
+                   struct field_errors *errors);
 int resize_admit(struct ctx *c, const struct jv *old, const struct jv *object);
 
 /* ---- custom resource definitions ---- */
@@ -311,13 +328,13 @@ int handle_control(struct ctx *c);
 /* ---- faults.c ---- */
 struct fault_plan {
     int delay_ms;
-    int status;        /* answer this instead */
+    int status; /* answer this instead */
     int retry_after;
-    long cut_after;    /* bytes, -1: never */
-    bool reset;        /* reset instead of a clean end */
-    bool duplicate;    /* events twice */
-    bool gone;         /* in-stream 410 */
-    bool stale;        /* read an older version */
+    long cut_after; /* bytes, -1: never */
+    bool reset;     /* reset instead of a clean end */
+    bool duplicate; /* events twice */
+    bool gone;      /* in-stream 410 */
+    bool stale;     /* read an older version */
 };
 void faults_init(struct sim *sim);
 void faults_release(struct sim *sim);

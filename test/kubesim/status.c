@@ -23,7 +23,8 @@ static void write_status(struct ctx *c, int code, const char *reason, struct jv 
     answer_json(c, code, s);
 }
 
-int fail_details(struct ctx *c, int code, const char *reason, struct jv *details, const char *message)
+int fail_details(struct ctx *c, int code, const char *reason, struct jv *details,
+                 const char *message)
 {
     write_status(c, code, reason, details, message);
     return -1;
@@ -74,10 +75,11 @@ int fail_not_found(struct ctx *c, const struct restype *t, const char *name)
 
 int fail_conflict(struct ctx *c)
 {
-    return fail_object(c, 409, "Conflict",
-                       "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please "
-                       "apply your changes to the latest version and try again",
-                       type_qualified(c->a, c->type), c->name);
+    return fail_object(
+        c, 409, "Conflict",
+        "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please "
+        "apply your changes to the latest version and try again",
+        type_qualified(c->a, c->type), c->name);
 }
 
 void field_error(struct ctx *c, struct field_errors *errors, const char *reason, const char *field,
@@ -97,8 +99,8 @@ void field_error(struct ctx *c, struct field_errors *errors, const char *reason,
         errors->items = items;
         errors->capacity = capacity;
     }
-    errors->items[errors->count++] = (struct field_error){reason, vpa_arena_strdup(c->a, text),
-                                                          vpa_arena_strdup(c->a, field)};
+    errors->items[errors->count++] =
+        (struct field_error){reason, vpa_arena_strdup(c->a, text), vpa_arena_strdup(c->a, field)};
 }
 
 /* "field: message", or "[a, b]" with equal texts once. */

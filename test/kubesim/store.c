@@ -103,15 +103,19 @@ static struct version *make_version(const struct collection *c, const struct jv 
 
     size += strlen(jv_text_at(meta, "namespace")) + strlen(jv_text_at(meta, "name")) +
             strlen(jv_text_at(meta, "uid")) + 3;
-    jv_each(m, labels) size += strlen(m->name) + strlen(jv_text(m->value) ? m->value->text : "") + 2;
+    jv_each (m, labels)
+        size += strlen(m->name) + strlen(jv_text(m->value) ? m->value->text : "") + 2;
     for (size_t i = 0; i < c->field_count; i++) {
         const struct jv *f = jv_at(object, c->fields[i]);
-        fields[i] = jv_text(f) ? f->text : f && f->type == JV_BOOL ? (f->boolean ? "true" : "false") : "";
+        fields[i] = jv_text(f)                ? f->text
+                    : f && f->type == JV_BOOL ? (f->boolean ? "true" : "false")
+                                              : "";
         size += strlen(fields[i]) + 1;
     }
     const char *owner = "";
-    jv_each(m, jv_get(meta, "ownerReferences")) if (jv_bool_at(m->value, "controller", false))
-        owner = jv_text_at(m->value, "uid");
+    jv_each (m, jv_get(meta, "ownerReferences"))
+        if (jv_bool_at(m->value, "controller", false))
+            owner = jv_text_at(m->value, "uid");
     size += strlen(owner) + 1;
     struct version *v = vpa_xmalloc(size);
     *v = (struct version){.rv = rv, .len = len, .label_count = label_count};
@@ -129,8 +133,7 @@ static struct version *make_version(const struct collection *c, const struct jv 
     v->owner = pack(&p, owner, strlen(owner));
     v->deleting = jv_get(meta, "deletionTimestamp") != NULL;
     size_t n = 0;
-    jv_each(m, labels)
-    {
+    jv_each (m, labels) {
         const char *value = jv_text(m->value) ? m->value->text : "";
         v->labels[n].key = pack(&p, m->name, strlen(m->name));
         v->labels[n++].value = pack(&p, value, strlen(value));
@@ -140,7 +143,8 @@ static struct version *make_version(const struct collection *c, const struct jv 
     return v;
 }
 
-/* Serialises with the version filled in as the first member of metadata, so that its place is known. */
+/* Serialises with the version filled in as the first member of metadata, so that its place is
+ * known. */
 static struct version *freeze(const struct collection *c, struct vpa_arena *a, struct jv *object,
                               uint64_t rv)
 {
@@ -223,7 +227,8 @@ static void log_event(struct store *s, struct collection *c, struct event e)
     pthread_cond_broadcast(&s->any);
 }
 
-struct version *store_put(struct store *s, struct collection *c, struct vpa_arena *a, struct jv *object)
+struct version *store_put(struct store *s, struct collection *c, struct vpa_arena *a,
+                          struct jv *object)
 {
     struct version *v = freeze(c, a, object, ++s->rv);
     size_t i = store_lower(c, v->ns, v->name);

@@ -1,12 +1,13 @@
 /*
- * What the simulator remembers: per resource a sorted array of object versions and a log of what happened,
- * under one global counter, the resourceVersion.
+ * What the simulator remembers: per resource a sorted array of object versions and a log of what
+ * happened, under one global counter, the resourceVersion.
  *
- * A version is immutable and reference counted: its JSON text (without apiVersion and kind, which belong
- * to the version a client asks through), its labels and the values of the resource's field selectors. The
- * log keeps both the new and the previous version of each event: watches need both for selector
- * transitions, and lists at an older version are made by undoing events. Versions below `floor` are
- * forgotten (compaction); the log is bounded by `history_max` events per collection.
+ * A version is immutable and reference counted: its JSON text (without apiVersion and kind, which
+ * belong to the version a client asks through), its labels and the values of the resource's field
+ * selectors. The log keeps both the new and the previous version of each event: watches need both
+ * for selector transitions, and lists at an older version are made by undoing events. Versions
+ * below `floor` are forgotten (compaction); the log is bounded by `history_max` events per
+ * collection.
  *
  * One mutex guards everything here; functions are called with it held unless they say otherwise.
  */
@@ -30,7 +31,7 @@ struct version {
     const char *uid;
     const char *json; /* {"metadata":... */
     size_t len;
-    size_t rv_at;  /* where the digits of metadata.resourceVersion are */
+    size_t rv_at; /* where the digits of metadata.resourceVersion are */
     size_t rv_len;
     struct label *labels;
     size_t label_count;
@@ -57,7 +58,7 @@ struct collection {
     size_t log_first; /* ring */
     size_t log_count;
     size_t log_capacity;
-    uint64_t floor;   /* events with rv <= floor are forgotten */
+    uint64_t floor; /* events with rv <= floor are forgotten */
     size_t bytes;
     pthread_cond_t changed;
     struct collection *next;
@@ -79,14 +80,15 @@ struct collection *store_collection(struct store *s, const char *group, const ch
 struct version *store_find(const struct collection *c, const char *ns, const char *name);
 /* Index of the first item not before (ns, name). */
 size_t store_lower(const struct collection *c, const char *ns, const char *name);
-/* object holds metadata with name and namespace; the version is filled into it. Returns the version,
- * borrowed. */
-struct version *store_put(struct store *s, struct collection *c, struct vpa_arena *a, struct jv *object);
+/* object holds metadata with name and namespace; the version is filled into it. Returns the
+ * version, borrowed. */
+struct version *store_put(struct store *s, struct collection *c, struct vpa_arena *a,
+                          struct jv *object);
 /* The event carries `last` (the final state) when given, else the stored one. */
 void store_delete(struct store *s, struct collection *c, struct vpa_arena *a, struct version *v,
                   struct jv *last);
-/* The items of ns ("" all) as they were at rv (0 now), each with a reference; heap array. -1 when that is
- * forgotten. */
+/* The items of ns ("" all) as they were at rv (0 now), each with a reference; heap array. -1 when
+ * that is forgotten. */
 int store_snapshot(const struct collection *c, const char *ns, uint64_t rv, struct version ***out,
                    size_t *count);
 /* The first event behind rv, as an index for store_event; log_count when there is none. */

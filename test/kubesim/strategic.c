@@ -1,8 +1,8 @@
 /*
- * Strategic merge patch: a merge patch that knows which lists are maps (merged by a key) or sets, with the
- * directives $patch (delete, replace, merge), $retainKeys, $setElementOrder/X and $deleteFromPrimitiveList/X.
- * New elements of a keyed list go to the front of the list in the order of the patch, as the server's
- * library does, unless an element order is given.
+ * Strategic merge patch: a merge patch that knows which lists are maps (merged by a key) or sets,
+ * with the directives $patch (delete, replace, merge), $retainKeys, $setElementOrder/X and
+ * $deleteFromPrimitiveList/X. New elements of a keyed list go to the front of the list in the order
+ * of the patch, as the server's library does, unless an element order is given.
  */
 #include "sim.h"
 
@@ -13,9 +13,11 @@ struct merge {
     struct vpa_error *err;
 };
 
-static int merge_object(struct merge *g, const struct schema *s, struct jv *target, const struct jv *patch);
+static int merge_object(struct merge *g, const struct schema *s, struct jv *target,
+                        const struct jv *patch);
 
-static struct jv *find_element(const struct jv *list, const char *key, const struct jv *value, size_t *at)
+static struct jv *find_element(const struct jv *list, const char *key, const struct jv *value,
+                               size_t *at)
 {
     for (size_t i = 0; i < jv_len(list); i++) {
         if (jv_equal(jv_get(list->items[i].value, key), value)) {
@@ -35,7 +37,8 @@ static struct jv *strip_directives(struct vpa_arena *a, const struct jv *v)
         for (size_t i = 0; i < copy->count;) {
             const char *name = copy->items[i].name;
             if (!strncmp(name, "$patch", 6) || !strncmp(name, "$retainKeys", 11) ||
-                !strncmp(name, "$setElementOrder/", 17) || !strncmp(name, "$deleteFromPrimitiveList/", 25) ||
+                !strncmp(name, "$setElementOrder/", 17) ||
+                !strncmp(name, "$deleteFromPrimitiveList/", 25) ||
                 copy->items[i].value->type == JV_NULL) {
                 jv_remove_at(copy, i);
                 continue;
@@ -56,23 +59,24 @@ static int missing_key(struct merge *g, const char *key, const struct jv *elemen
                     jv_dump(g->a, element), key);
 }
 
-static int merge_keyed_list(struct merge *g, const struct schema *s, struct jv *target, const struct jv *patch)
+static int merge_keyed_list(struct merge *g, const struct schema *s, struct jv *target,
+                            const struct jv *patch)
 {
     const char *key = s->keys[0];
     size_t fresh = 0;
 
-    jv_each(m, patch)
-    {
+    jv_each (m, patch) {
         const char *directive = jv_text(jv_get(m->value, "$patch"));
         if (directive && !strcmp(directive, "replace") && m->value->count == 1) {
             struct jv *whole = jv_arr(g->a);
-            jv_each(e, patch) if (e != m) jv_push(g->a, whole, strip_directives(g->a, e->value));
+            jv_each (e, patch)
+                if (e != m)
+                    jv_push(g->a, whole, strip_directives(g->a, e->value));
             *target = *whole;
             return 0;
         }
     }
-    jv_each(m, patch)
-    {
+    jv_each (m, patch) {
         const struct jv *value = jv_get(m->value, key);
         const char *directive = jv_text(jv_get(m->value, "$patch"));
         size_t at = 0;
@@ -98,10 +102,10 @@ static int merge_keyed_list(struct merge *g, const struct schema *s, struct jv *
 
 static void merge_set(struct merge *g, struct jv *target, const struct jv *patch)
 {
-    jv_each(m, patch)
-    {
+    jv_each (m, patch) {
         bool there = false;
-        jv_each(e, target) there = there || jv_equal(e->value, m->value);
+        jv_each (e, target)
+            there = there || jv_equal(e->value, m->value);
         if (!there)
             jv_push(g->a, target, jv_clone(g->a, m->value));
     }
@@ -109,16 +113,17 @@ static void merge_set(struct merge *g, struct jv *target, const struct jv *patch
 
 /* $setElementOrder/X: listed elements in that order; the others keep their place in front of what
  * followed them. */
-static void set_order(struct merge *g, const struct schema *s, struct jv *list, const struct jv *order)
+static void set_order(struct merge *g, const struct schema *s, struct jv *list,
+                      const struct jv *order)
 {
     struct jv *sorted = jv_arr(g->a);
     const char *key = s->keys[0];
 
-    jv_each(o, order)
-    {
+    jv_each (o, order) {
         for (size_t i = 0; i < list->count; i++) {
             struct jv *e = list->items[i].value;
-            bool same = key ? jv_equal(jv_get(e, key), jv_get(o->value, key)) : jv_equal(e, o->value);
+            bool same =
+                key ? jv_equal(jv_get(e, key), jv_get(o->value, key)) : jv_equal(e, o->value);
             if (same) {
                 jv_push(g->a, sorted, e);
                 jv_remove_at(list, i);
@@ -126,7 +131,8 @@ static void set_order(struct merge *g, const struct schema *s, struct jv *list, 
             }
         }
     }
-    jv_each(e, list) jv_push(g->a, sorted, e->value);
+    jv_each (e, list)
+        jv_push(g->a, sorted, e->value);
     *list = *sorted;
 }
 
@@ -134,7 +140,8 @@ static void retain_keys(struct jv *target, const struct jv *keys)
 {
     for (size_t i = 0; i < target->count;) {
         bool keep = false;
-        jv_each(k, keys) keep = keep || (jv_text(k->value) && !strcmp(k->value->text, target->items[i].name));
+        jv_each (k, keys)
+            keep = keep || (jv_text(k->value) && !strcmp(k->value->text, target->items[i].name));
         if (keep)
             i++;
         else
@@ -146,15 +153,16 @@ static void delete_from_set(struct jv *target, const char *name, const struct jv
 {
     struct jv *list = jv_get(target, name);
 
-    jv_each(v, values) for (size_t i = 0; i < jv_len(list); i++) if (jv_equal(list->items[i].value, v->value))
-    {
-        jv_remove_at(list, i);
-        break;
-    }
+    jv_each (v, values)
+        for (size_t i = 0; i < jv_len(list); i++)
+            if (jv_equal(list->items[i].value, v->value)) {
+                jv_remove_at(list, i);
+                break;
+            }
 }
 
-static int merge_member(struct merge *g, const struct schema *field, struct jv *target, const char *name,
-                        const struct jv *patch)
+static int merge_member(struct merge *g, const struct schema *field, struct jv *target,
+                        const char *name, const struct jv *patch)
 {
     struct jv *there = jv_get(target, name);
 
@@ -183,7 +191,8 @@ static int merge_member(struct merge *g, const struct schema *field, struct jv *
     return 0;
 }
 
-static int merge_object(struct merge *g, const struct schema *s, struct jv *target, const struct jv *patch)
+static int merge_object(struct merge *g, const struct schema *s, struct jv *target,
+                        const struct jv *patch)
 {
     const char *directive = jv_text(jv_get(patch, "$patch"));
 
@@ -197,8 +206,7 @@ static int merge_object(struct merge *g, const struct schema *s, struct jv *targ
     }
     if (directive && strcmp(directive, "merge") != 0)
         return vpa_fail(g->err, VPA_INVALID, "unknown patch type: %s", directive);
-    jv_each(m, patch)
-    {
+    jv_each (m, patch) {
         if (!strcmp(m->name, "$patch") || !strncmp(m->name, "$setElementOrder/", 17))
             continue;
         if (!strcmp(m->name, "$retainKeys")) {
@@ -212,8 +220,7 @@ static int merge_object(struct merge *g, const struct schema *s, struct jv *targ
         if (merge_member(g, schema_field(s, m->name), target, m->name, m->value) < 0)
             return -1;
     }
-    jv_each(m, patch)
-    {
+    jv_each (m, patch) {
         if (strncmp(m->name, "$setElementOrder/", 17) != 0)
             continue;
         struct jv *list = jv_get(target, m->name + 17);
@@ -224,8 +231,8 @@ static int merge_object(struct merge *g, const struct schema *s, struct jv *targ
     return 0;
 }
 
-int strategic_patch(struct vpa_arena *a, const struct schema *s, struct jv *target, const struct jv *patch,
-                    struct vpa_error *err)
+int strategic_patch(struct vpa_arena *a, const struct schema *s, struct jv *target,
+                    const struct jv *patch, struct vpa_error *err)
 {
     struct merge g = {a, err};
     return merge_object(&g, s, target, patch);

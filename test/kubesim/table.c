@@ -16,68 +16,108 @@ struct column {
     const char *name, *type;
     int priority;
 };
-#define END {NULL, NULL, 0}
+#define END                                                                                        \
+    {                                                                                              \
+        NULL, NULL, 0                                                                              \
+    }
 
-static const struct column pod_columns[] = {
-    {"Name", "string", 0}, {"Ready", "string", 0}, {"Status", "string", 0}, {"Restarts", "string", 0},
-    {"Age", "string", 0}, {"IP", "string", 1}, {"Node", "string", 1}, {"Nominated Node", "string", 1},
-    {"Readiness Gates", "string", 1}, END};
+static const struct column pod_columns[] = {{"Name", "string", 0},
+                                            {"Ready", "string", 0},
+                                            {"Status", "string", 0},
+                                            {"Restarts", "string", 0},
+                                            {"Age", "string", 0},
+                                            {"IP", "string", 1},
+                                            {"Node", "string", 1},
+                                            {"Nominated Node", "string", 1},
+                                            {"Readiness Gates", "string", 1},
+                                            END};
 static const struct column deployment_columns[] = {
-    {"Name", "string", 0}, {"Ready", "string", 0}, {"Up-to-date", "string", 0}, {"Available", "string", 0},
-    {"Age", "string", 0}, {"Containers", "string", 1}, {"Images", "string", 1}, {"Selector", "string", 1}, END};
+    {"Name", "string", 0},      {"Ready", "string", 0},    {"Up-to-date", "string", 0},
+    {"Available", "string", 0}, {"Age", "string", 0},      {"Containers", "string", 1},
+    {"Images", "string", 1},    {"Selector", "string", 1}, END};
 static const struct column replica_set_columns[] = {
-    {"Name", "string", 0}, {"Desired", "integer", 0}, {"Current", "integer", 0}, {"Ready", "integer", 0},
-    {"Age", "string", 0}, {"Containers", "string", 1}, {"Images", "string", 1}, {"Selector", "string", 1}, END};
+    {"Name", "string", 0},   {"Desired", "integer", 0}, {"Current", "integer", 0},
+    {"Ready", "integer", 0}, {"Age", "string", 0},      {"Containers", "string", 1},
+    {"Images", "string", 1}, {"Selector", "string", 1}, END};
 static const struct column stateful_set_columns[] = {
-    {"Name", "string", 0}, {"Ready", "string", 0}, {"Age", "string", 0}, {"Containers", "string", 1},
-    {"Images", "string", 1}, END};
+    {"Name", "string", 0},       {"Ready", "string", 0},  {"Age", "string", 0},
+    {"Containers", "string", 1}, {"Images", "string", 1}, END};
 static const struct column daemon_set_columns[] = {
-    {"Name", "string", 0}, {"Desired", "integer", 0}, {"Current", "integer", 0}, {"Ready", "integer", 0},
-    {"Up-to-date", "integer", 0}, {"Available", "integer", 0}, {"Node Selector", "string", 0}, {"Age", "string", 0}, END};
-static const struct column job_columns[] = {
-    {"Name", "string", 0}, {"Status", "string", 0}, {"Completions", "string", 0}, {"Duration", "string", 0},
-    {"Age", "string", 0}, END};
+    {"Name", "string", 0},          {"Desired", "integer", 0},    {"Current", "integer", 0},
+    {"Ready", "integer", 0},        {"Up-to-date", "integer", 0}, {"Available", "integer", 0},
+    {"Node Selector", "string", 0}, {"Age", "string", 0},         END};
+static const struct column job_columns[] = {{"Name", "string", 0},        {"Status", "string", 0},
+                                            {"Completions", "string", 0}, {"Duration", "string", 0},
+                                            {"Age", "string", 0},         END};
 static const struct column cron_job_columns[] = {
-    {"Name", "string", 0}, {"Schedule", "string", 0}, {"Timezone", "string", 0}, {"Suspend", "boolean", 0},
-    {"Active", "integer", 0}, {"Last Schedule", "string", 0}, {"Age", "string", 0}, END};
-static const struct column node_columns[] = {
-    {"Name", "string", 0}, {"Status", "string", 0}, {"Roles", "string", 0}, {"Age", "string", 0},
-    {"Version", "string", 0}, END};
+    {"Name", "string", 0},     {"Schedule", "string", 0},
+    {"Timezone", "string", 0}, {"Suspend", "boolean", 0},
+    {"Active", "integer", 0},  {"Last Schedule", "string", 0},
+    {"Age", "string", 0},      END};
+static const struct column node_columns[] = {{"Name", "string", 0},    {"Status", "string", 0},
+                                             {"Roles", "string", 0},   {"Age", "string", 0},
+                                             {"Version", "string", 0}, END};
 static const struct column namespace_columns[] = {
     {"Name", "string", 0}, {"Status", "string", 0}, {"Age", "string", 0}, END};
-static const struct column event_columns[] = {
-    {"Last Seen", "string", 0}, {"Type", "string", 0}, {"Reason", "string", 0}, {"Object", "string", 0},
-    {"Subobject", "string", 1}, {"Source", "string", 1}, {"Message", "string", 0}, {"First Seen", "string", 1},
-    {"Count", "string", 1}, {"Name", "string", 1}, END};
+static const struct column event_columns[] = {{"Last Seen", "string", 0},
+                                              {"Type", "string", 0},
+                                              {"Reason", "string", 0},
+                                              {"Object", "string", 0},
+                                              {"Subobject", "string", 1},
+                                              {"Source", "string", 1},
+                                              {"Message", "string", 0},
+                                              {"First Seen", "string", 1},
+                                              {"Count", "string", 1},
+                                              {"Name", "string", 1},
+                                              END};
 static const struct column config_map_columns[] = {
     {"Name", "string", 0}, {"Data", "string", 0}, {"Age", "string", 0}, END};
 static const struct column secret_columns[] = {
     {"Name", "string", 0}, {"Type", "string", 0}, {"Data", "string", 0}, {"Age", "string", 0}, END};
 static const struct column service_columns[] = {
-    {"Name", "string", 0}, {"Type", "string", 0}, {"Cluster-IP", "string", 0}, {"External-IP", "string", 0},
-    {"Port(s)", "string", 0}, {"Age", "string", 0}, {"Selector", "string", 1}, END};
-static const struct column budget_columns[] = {
-    {"Name", "string", 0}, {"Min Available", "string", 0}, {"Max Unavailable", "string", 0},
-    {"Allowed Disruptions", "integer", 0}, {"Age", "string", 0}, END};
+    {"Name", "string", 0},       {"Type", "string", 0},
+    {"Cluster-IP", "string", 0}, {"External-IP", "string", 0},
+    {"Port(s)", "string", 0},    {"Age", "string", 0},
+    {"Selector", "string", 1},   END};
+static const struct column budget_columns[] = {{"Name", "string", 0},
+                                               {"Min Available", "string", 0},
+                                               {"Max Unavailable", "string", 0},
+                                               {"Allowed Disruptions", "integer", 0},
+                                               {"Age", "string", 0},
+                                               END};
 static const struct column lease_columns[] = {
     {"Name", "string", 0}, {"Holder", "string", 0}, {"Age", "string", 0}, END};
 static const struct column webhook_columns[] = {
     {"Name", "string", 0}, {"Webhooks", "integer", 0}, {"Age", "string", 0}, END};
 static const struct column plain_columns[] = {{"Name", "string", 0}, {"Age", "date", 0}, END};
-static const struct column created_columns[] = {{"Name", "string", 0}, {"Created At", "date", 0}, END};
+static const struct column created_columns[] = {
+    {"Name", "string", 0}, {"Created At", "date", 0}, END};
 
 static const struct {
     const char *kind;
     const struct column *columns;
 } by_kind[] = {
-    {"Pod", pod_columns}, {"Deployment", deployment_columns}, {"ReplicaSet", replica_set_columns},
-    {"ReplicationController", replica_set_columns}, {"StatefulSet", stateful_set_columns},
-    {"DaemonSet", daemon_set_columns}, {"Job", job_columns}, {"CronJob", cron_job_columns},
-    {"Node", node_columns}, {"Namespace", namespace_columns}, {"Event", event_columns},
-    {"ConfigMap", config_map_columns}, {"Secret", secret_columns}, {"Service", service_columns},
-    {"PodDisruptionBudget", budget_columns}, {"Lease", lease_columns},
-    {"MutatingWebhookConfiguration", webhook_columns}, {"ValidatingWebhookConfiguration", webhook_columns},
-    {"LimitRange", created_columns}, {"Role", created_columns}, {"ClusterRole", created_columns},
+    {"Pod", pod_columns},
+    {"Deployment", deployment_columns},
+    {"ReplicaSet", replica_set_columns},
+    {"ReplicationController", replica_set_columns},
+    {"StatefulSet", stateful_set_columns},
+    {"DaemonSet", daemon_set_columns},
+    {"Job", job_columns},
+    {"CronJob", cron_job_columns},
+    {"Node", node_columns},
+    {"Namespace", namespace_columns},
+    {"Event", event_columns},
+    {"ConfigMap", config_map_columns},
+    {"Secret", secret_columns},
+    {"Service", service_columns},
+    {"PodDisruptionBudget", budget_columns},
+    {"Lease", lease_columns},
+    {"MutatingWebhookConfiguration", webhook_columns},
+    {"ValidatingWebhookConfiguration", webhook_columns},
+    {"LimitRange", created_columns},
+    {"Role", created_columns},
+    {"ClusterRole", created_columns},
     {"CustomResourceDefinition", created_columns},
 };
 
@@ -101,7 +141,9 @@ static struct jv *filter(struct vpa_arena *a, const struct jv *list, const char 
         return NULL;
     const char *path = vpa_arena_strndup(a, at + 2, (size_t)(eq - at - 2));
     const char *wanted = vpa_arena_strndup(a, quote + 1, strcspn(quote + 1, "'\""));
-    jv_each(m, list) if (!strcmp(jv_text_at(m->value, path), wanted)) return m->value;
+    jv_each (m, list)
+        if (!strcmp(jv_text_at(m->value, path), wanted))
+            return m->value;
     return NULL;
 }
 
@@ -165,8 +207,9 @@ static const char *age_text(struct vpa_arena *a, vpa_time now, const char *since
         return vpa_arena_printf(a, "%lldm", (long long)minutes);
     int64_t hours = minutes / 60;
     if (hours < 8)
-        return minutes % 60 ? vpa_arena_printf(a, "%lldh%lldm", (long long)hours, (long long)(minutes % 60))
-                            : vpa_arena_printf(a, "%lldh", (long long)hours);
+        return minutes % 60
+                   ? vpa_arena_printf(a, "%lldh%lldm", (long long)hours, (long long)(minutes % 60))
+                   : vpa_arena_printf(a, "%lldh", (long long)hours);
     if (hours < 48)
         return vpa_arena_printf(a, "%lldh", (long long)hours);
     if (hours < 192 && hours % 24)
@@ -229,8 +272,8 @@ static const char *x_text(struct row *r, const char *path, const char *absent)
 static const char *joined(struct row *r, const char *path, const char *member)
 {
     const char *out = "";
-    jv_each(m, jv_at(r->o, path)) out =
-        vpa_arena_printf(r->a, "%s%s%s", out, *out ? "," : "", jv_text_at(m->value, member));
+    jv_each (m, jv_at(r->o, path))
+        out = vpa_arena_printf(r->a, "%s%s%s", out, *out ? "," : "", jv_text_at(m->value, member));
     return out;
 }
 
@@ -238,11 +281,11 @@ static const char *joined(struct row *r, const char *path, const char *member)
 
 static const char *pod_reason(const struct jv *o)
 {
-    const char *reason = *jv_text_at(o, "status.reason") ? jv_text_at(o, "status.reason") : jv_text_at(o, "status.phase");
+    const char *reason = *jv_text_at(o, "status.reason") ? jv_text_at(o, "status.reason")
+                                                         : jv_text_at(o, "status.phase");
     bool running = false;
 
-    jv_each(m, jv_at(o, "status.containerStatuses"))
-    {
+    jv_each (m, jv_at(o, "status.containerStatuses")) {
         const char *waiting = jv_text_at(m->value, "state.waiting.reason");
         const char *ended = jv_text_at(m->value, "state.terminated.reason");
         if (*waiting)
@@ -265,8 +308,7 @@ static void pod_row(struct row *r)
     int64_t restarts = 0;
     const char *last = "";
 
-    jv_each(m, jv_at(r->o, "status.containerStatuses"))
-    {
+    jv_each (m, jv_at(r->o, "status.containerStatuses")) {
         const char *t = jv_text_at(m->value, "lastState.terminated.finishedAt");
         restarts += jv_int_at(m->value, "restartCount", 0);
         if (jv_bool_at(m->value, "ready", false) && jv_at(m->value, "state.running"))
@@ -277,7 +319,8 @@ static void pod_row(struct row *r)
     cell_path(r, "metadata.name", "");
     cell_text(r, vpa_arena_printf(r->a, "%zu/%zu", ready, total));
     cell_text(r, pod_reason(r->o));
-    cell_text(r, restarts && *last ? vpa_arena_printf(r->a, "%lld (%s ago)", (long long)restarts, age_text(r->a, r->now, last))
+    cell_text(r, restarts && *last ? vpa_arena_printf(r->a, "%lld (%s ago)", (long long)restarts,
+                                                      age_text(r->a, r->now, last))
                                    : vpa_arena_printf(r->a, "%lld", (long long)restarts));
     cell_text(r, age_of(r->a, r->now, r->o));
     cell_path(r, "status.podIP", "<none>");
@@ -303,14 +346,17 @@ static void workload_row(struct row *r, const char *kind)
 
     cell_path(r, "metadata.name", "");
     if (!strcmp(kind, "Deployment")) {
-        cell_text(r, vpa_arena_printf(r->a, "%lld/%lld", (long long)status_int(r, "readyReplicas"), (long long)wanted));
+        cell_text(r, vpa_arena_printf(r->a, "%lld/%lld", (long long)status_int(r, "readyReplicas"),
+                                      (long long)wanted));
         cell_int(r, status_int(r, "updatedReplicas"));
         cell_int(r, status_int(r, "availableReplicas"));
     } else if (!strcmp(kind, "StatefulSet")) {
-        cell_text(r, vpa_arena_printf(r->a, "%lld/%lld", (long long)status_int(r, "readyReplicas"), (long long)wanted));
+        cell_text(r, vpa_arena_printf(r->a, "%lld/%lld", (long long)status_int(r, "readyReplicas"),
+                                      (long long)wanted));
     } else if (!strcmp(kind, "DaemonSet")) {
-        static const char *const names[] = {"desiredNumberScheduled", "currentNumberScheduled", "numberReady",
-                                            "updatedNumberScheduled", "numberAvailable"};
+        static const char *const names[] = {"desiredNumberScheduled", "currentNumberScheduled",
+                                            "numberReady", "updatedNumberScheduled",
+                                            "numberAvailable"};
         for (size_t i = 0; i < VPA_COUNT(names); i++)
             cell_int(r, status_int(r, names[i]));
         cell_text(r, "<none>");
@@ -332,8 +378,9 @@ static void workload_row(struct row *r, const char *kind)
 static void node_row(struct row *r)
 {
     const char *status = "Unknown";
-    jv_each(m, jv_at(r->o, "status.conditions")) if (!strcmp(jv_text_at(m->value, "type"), "Ready"))
-        status = !strcmp(jv_text_at(m->value, "status"), "True") ? "Ready" : "NotReady";
+    jv_each (m, jv_at(r->o, "status.conditions"))
+        if (!strcmp(jv_text_at(m->value, "type"), "Ready"))
+            status = !strcmp(jv_text_at(m->value, "status"), "True") ? "Ready" : "NotReady";
     if (jv_bool_at(r->o, "spec.unschedulable", false))
         status = vpa_arena_printf(r->a, "%s,SchedulingDisabled", status);
     cell_path(r, "metadata.name", "");
@@ -357,9 +404,12 @@ static void event_row(struct row *r)
             *p = (char)(*p + 32);
     cell_text(r, vpa_arena_printf(r->a, "%s/%s", kind, jv_text_at(r->o, "involvedObject.name")));
     cell_path(r, "involvedObject.fieldPath", "");
-    cell_text(r, *jv_text_at(r->o, "source.component") ? jv_text_at(r->o, "source.component") : jv_text_at(r->o, "reportingComponent"));
+    cell_text(r, *jv_text_at(r->o, "source.component") ? jv_text_at(r->o, "source.component")
+                                                       : jv_text_at(r->o, "reportingComponent"));
     cell_path(r, "message", "");
-    cell_text(r, age_text(r->a, r->now, *jv_text_at(r->o, "firstTimestamp") ? jv_text_at(r->o, "firstTimestamp") : seen));
+    cell_text(r, age_text(r->a, r->now,
+                          *jv_text_at(r->o, "firstTimestamp") ? jv_text_at(r->o, "firstTimestamp")
+                                                              : seen));
     cell_text(r, x_text(r, "count", "1"));
     cell_path(r, "metadata.name", "");
 }
@@ -367,20 +417,26 @@ static void event_row(struct row *r)
 static void job_row(struct row *r)
 {
     const char *status = "Running";
-    jv_each(m, jv_at(r->o, "status.conditions")) if (!strcmp(jv_text_at(m->value, "status"), "True"))
-        status = jv_text_at(m->value, "type");
+    jv_each (m, jv_at(r->o, "status.conditions"))
+        if (!strcmp(jv_text_at(m->value, "status"), "True"))
+            status = jv_text_at(m->value, "type");
     cell_path(r, "metadata.name", "");
     cell_text(r, status);
-    cell_text(r, vpa_arena_printf(r->a, "%lld/%lld", (long long)status_int(r, "succeeded"), (long long)jv_int_at(r->o, "spec.completions", 1)));
-    cell_text(r, *jv_text_at(r->o, "status.startTime") ? age_text(r->a, r->now, jv_text_at(r->o, "status.startTime")) : "");
+    cell_text(r, vpa_arena_printf(r->a, "%lld/%lld", (long long)status_int(r, "succeeded"),
+                                  (long long)jv_int_at(r->o, "spec.completions", 1)));
+    cell_text(r, *jv_text_at(r->o, "status.startTime")
+                     ? age_text(r->a, r->now, jv_text_at(r->o, "status.startTime"))
+                     : "");
     cell_text(r, age_of(r->a, r->now, r->o));
 }
 
 static void service_row(struct row *r)
 {
     const char *ports = "";
-    jv_each(m, jv_at(r->o, "spec.ports")) ports =
-        vpa_arena_printf(r->a, "%s%s%lld/%s", ports, *ports ? "," : "", (long long)jv_int_at(m->value, "port", 0), jv_text_at(m->value, "protocol"));
+    jv_each (m, jv_at(r->o, "spec.ports"))
+        ports = vpa_arena_printf(r->a, "%s%s%lld/%s", ports, *ports ? "," : "",
+                                 (long long)jv_int_at(m->value, "port", 0),
+                                 jv_text_at(m->value, "protocol"));
     cell_path(r, "metadata.name", "");
     cell_path(r, "spec.type", "");
     cell_path(r, "spec.clusterIP", "<none>");
@@ -430,7 +486,9 @@ static void other_row(struct row *r, const char *k)
         cell_path(r, "spec.timeZone", "<none>");
         cell_value(r, jv_at(r->o, "spec.suspend"));
         cell_int(r, (int64_t)jv_len(jv_at(r->o, "status.active")));
-        cell_text(r, *jv_text_at(r->o, "status.lastScheduleTime") ? age_text(r->a, r->now, jv_text_at(r->o, "status.lastScheduleTime")) : "<none>");
+        cell_text(r, *jv_text_at(r->o, "status.lastScheduleTime")
+                         ? age_text(r->a, r->now, jv_text_at(r->o, "status.lastScheduleTime"))
+                         : "<none>");
     }
     if (columns_of(&(struct restype){.kind = k}) == created_columns)
         cell_path(r, "metadata.creationTimestamp", "");
@@ -462,8 +520,8 @@ static void write_cells(struct row *r, const struct restype *t)
 
 /* ---- the table ---- */
 
-static void write_column(struct vpa_buf *b, bool first, const char *name, const char *type, const char *format,
-                         const char *description, int priority)
+static void write_column(struct vpa_buf *b, bool first, const char *name, const char *type,
+                         const char *format, const char *description, int priority)
 {
     vpa_buf_puts(b, first ? "{\"name\":" : ",{\"name\":");
     jv_write_string(b, name);
@@ -498,7 +556,10 @@ static void write_columns(struct vpa_buf *b, const struct restype *t)
 void table_begin(struct vpa_buf *b, const struct restype *t, const char *rv, const char *cont,
                  int64_t remaining, bool columns)
 {
-    vpa_buf_printf(b, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{\"resourceVersion\":\"%s\"", rv);
+    vpa_buf_printf(b,
+                   "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/"
+                   "v1\",\"metadata\":{\"resourceVersion\":\"%s\"",
+                   rv);
     if (cont)
         vpa_buf_printf(b, ",\"continue\":\"%s\"", cont);
     if (remaining >= 0)

@@ -1,6 +1,6 @@
 /*
- * The resources that are served: built-in ones from a table, custom ones from their definitions. A type
- * is never freed before the end (a request may hold it); a withdrawn one is only marked.
+ * The resources that are served: built-in ones from a table, custom ones from their definitions. A
+ * type is never freed before the end (a request may hold it); a withdrawn one is only marked.
  */
 #ifndef KUBESIM_TYPES_H
 #define KUBESIM_TYPES_H
@@ -10,17 +10,20 @@
 
 enum {
     T_NAMESPACED = 1,
-    T_STATUS = 2,        /* has a status subresource; status is separate from the rest */
+    T_STATUS = 2, /* has a status subresource; status is separate from the rest */
     T_SCALE = 4,
-    T_GENERATION = 8,    /* metadata.generation counts changes of the specification */
+    T_GENERATION = 8, /* metadata.generation counts changes of the specification */
     T_CREATE_BY_PUT = 16,
     T_NEEDS_VERSION = 32, /* replace needs metadata.resourceVersion */
     T_DELETE_RETURNS_OBJECT = 64,
     T_LABEL_NAMES = 128, /* names are DNS labels, not subdomains */
     T_PATH_NAMES = 256,  /* names are any path segment (RBAC) */
     T_CREATE_ONLY = 512, /* reviews: POST answers, nothing is stored */
-    T_STATUS_ON_CREATE = 1024, /* a status given at creation is kept (nodes, custom without status) */
+    T_STATUS_ON_CREATE =
+        1024, /* a status given at creation is kept (nodes, custom without status) */
 };
+/* Places in the field selectors of pods. */
+enum { POD_NODE = 2, POD_PHASE = 7 };
 struct crd_column {
     const char *name;
     const char *type;
@@ -65,7 +68,8 @@ void types_release(struct types *t);
 struct restype *types_find(const struct types *t, const char *group, const char *version,
                            const char *plural);
 struct restype *types_by_kind(const struct types *t, const char *group, const char *kind);
-bool types_has_group(const struct types *t, const char *group, const char *version); /* version NULL: any */
+bool types_has_group(const struct types *t, const char *group,
+                     const char *version); /* version NULL: any */
 /* Adds or replaces the types of a definition / withdraws them. */
 void types_add_crd(struct types *t, struct store *s, const struct jv *crd);
 void types_drop_crd(struct types *t, const char *crd_name);

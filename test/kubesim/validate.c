@@ -6,20 +6,26 @@
 #include <string.h>
 
 #define SUBDOMAIN                                                                                  \
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " \
-    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "   \
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "   \
+    "'.', and must start "                                                                         \
+    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "    \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 #define LABEL                                                                                      \
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " \
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
+    "must start and end "                                                                          \
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 #define NAME_PART                                                                                  \
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "  \
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "  \
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
+    "with an "                                                                                     \
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "         \
+    "validation is "                                                                               \
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 #define LABEL_VALUE                                                                                \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start " \
-    "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "  \
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
+    "'.', and must start "                                                                         \
+    "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex "  \
+    "used for "                                                                                    \
     "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
 static bool dns_label(const char *text, size_t len)
@@ -89,38 +95,45 @@ bool is_label_value(const char *text)
 #define INVALID "FieldValueInvalid"
 #define REQUIRED "FieldValueRequired"
 
-static void validate_name(struct ctx *c, const struct restype *t, const char *name, struct field_errors *errors)
+static void validate_name(struct ctx *c, const struct restype *t, const char *name,
+                          struct field_errors *errors)
 {
     if (t->flags & T_PATH_NAMES) {
         if (strchr(name, '/') || strchr(name, '%') || !strcmp(name, ".") || !strcmp(name, ".."))
-            field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": may not contain '/'", name);
+            field_error(c, errors, INVALID, "metadata.name",
+                        "Invalid value: \"%s\": may not contain '/'", name);
         return;
     }
     if (t->flags & T_LABEL_NAMES) {
         if (strlen(name) > 63)
-            field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": must be no more than 63 bytes", name);
+            field_error(c, errors, INVALID, "metadata.name",
+                        "Invalid value: \"%s\": must be no more than 63 bytes", name);
         if (!dns_label(name, strlen(name)))
             field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " LABEL, name);
         return;
     }
     if (strlen(name) > 253)
-        field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": must be no more than 253 %s", name,
+        field_error(c, errors, INVALID, "metadata.name",
+                    "Invalid value: \"%s\": must be no more than 253 %s", name,
                     t->crd ? "characters" : "bytes");
     if (!dns_subdomain(name))
         field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " SUBDOMAIN, name);
 }
 
-static void validate_labels(struct ctx *c, const struct jv *labels, const char *field, struct field_errors *errors)
+static void validate_labels(struct ctx *c, const struct jv *labels, const char *field,
+                            struct field_errors *errors)
 {
     const char *why;
 
-    jv_each(m, labels)
-    {
+    jv_each (m, labels) {
         const char *value = jv_text(m->value) ? m->value->text : "";
         if (!is_label_key(m->name, &why))
             field_error(c, errors, INVALID, field, "Invalid value: \"%s\": %s", m->name, why);
         if (!is_label_value(value))
-            field_error(c, errors, INVALID, field, strlen(value) > 63 ? "Invalid value: \"%s\": must be no more than 63 bytes" : "Invalid value: \"%s\": " LABEL_VALUE, value);
+            field_error(c, errors, INVALID, field,
+                        strlen(value) > 63 ? "Invalid value: \"%s\": must be no more than 63 bytes"
+                                           : "Invalid value: \"%s\": " LABEL_VALUE,
+                        value);
     }
 }
 
@@ -137,25 +150,30 @@ static void validate_owners(struct ctx *c, const struct jv *owners, struct field
     const char *first = NULL;
     static const char *const members[] = {"apiVersion", "kind", "name", "uid"};
 
-    jv_each(m, owners)
-    {
+    jv_each (m, owners) {
         for (size_t i = 0; i < VPA_COUNT(members); i++)
             if (!*jv_text_at(m->value, members[i]))
-                field_error(c, errors, INVALID, vpa_arena_printf(c->a, "metadata.ownerReferences.%s", members[i]),
-                            "Invalid value: \"\": %s", i ? "must not be empty" : "version must not be empty");
+                field_error(c, errors, INVALID,
+                            vpa_arena_printf(c->a, "metadata.ownerReferences.%s", members[i]),
+                            "Invalid value: \"\": %s",
+                            i ? "must not be empty" : "version must not be empty");
         if (!jv_bool_at(m->value, "controller", false))
             continue;
-        const char *who = vpa_arena_printf(c->a, "%s/%s", jv_text_at(m->value, "kind"), jv_text_at(m->value, "name"));
+        const char *who = vpa_arena_printf(c->a, "%s/%s", jv_text_at(m->value, "kind"),
+                                           jv_text_at(m->value, "name"));
         if (first)
             field_error(c, errors, INVALID, "metadata.ownerReferences",
-                        "Invalid value: %s: Only one reference can have Controller set to true. Found \"true\" in "
-                        "references for %s and %s", owner_json(c, owners), first, who);
+                        "Invalid value: %s: Only one reference can have Controller set to true. "
+                        "Found \"true\" in "
+                        "references for %s and %s",
+                        owner_json(c, owners), first, who);
         else
             first = who;
     }
 }
 
-void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object, struct field_errors *errors)
+void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object,
+                   struct field_errors *errors)
 {
     const struct jv *meta = jv_get(object, "metadata");
     const char *name = jv_text_at(meta, "name");
@@ -164,66 +182,79 @@ void validate_meta(struct ctx *c, const struct restype *t, const struct jv *obje
     if (*name)
         validate_name(c, t, name, errors);
     else if (!*jv_text_at(meta, "generateName"))
-        field_error(c, errors, REQUIRED, "metadata.name", "Required value: name or generateName is required");
+        field_error(c, errors, REQUIRED, "metadata.name",
+                    "Required value: name or generateName is required");
     validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
-    jv_each(m, jv_get(meta, "annotations"))
-    {
+    jv_each (m, jv_get(meta, "annotations")) {
         char *lower = vpa_arena_strdup(c->a, m->name);
         for (char *p = lower; *p; p++)
             *p = (char)tolower((unsigned char)*p);
         if (!is_label_key(lower, &why))
-            field_error(c, errors, INVALID, "metadata.annotations", "Invalid value: \"%s\": %s", m->name, why);
+            field_error(c, errors, INVALID, "metadata.annotations", "Invalid value: \"%s\": %s",
+                        m->name, why);
     }
     validate_owners(c, jv_get(meta, "ownerReferences"), errors);
 }
 
-void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object, struct field_errors *errors)
+void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
+                          struct field_errors *errors)
 {
     if (!jv_at(old, "metadata.deletionTimestamp"))
         return;
     const struct jv *before = jv_at(old, "metadata.finalizers");
-    jv_each(m, jv_at(object, "metadata.finalizers"))
-    {
+    jv_each (m, jv_at(object, "metadata.finalizers")) {
         bool known = false;
-        jv_each(o, before) known = known || jv_equal(o->value, m->value);
+        jv_each (o, before)
+            known = known || jv_equal(o->value, m->value);
         if (known)
             continue;
         for (int i = 0; i < 2; i++) /* the server checks twice */
             field_error(c, errors, "FieldValueForbidden", "metadata.finalizers",
-                        "Forbidden: no new finalizers can be added if the object is being deleted, found new "
-                        "finalizers []string{\"%s\"}", jv_text(m->value) ? m->value->text : "");
+                        "Forbidden: no new finalizers can be added if the object is being deleted, "
+                        "found new "
+                        "finalizers []string{\"%s\"}",
+                        jv_text(m->value) ? m->value->text : "");
     }
 }
 
 /* ---- kinds ---- */
 
-static void at_least(struct ctx *c, const struct jv *object, const char *path, int64_t least, struct field_errors *errors)
+static void at_least(struct ctx *c, const struct jv *object, const char *path, int64_t least,
+                     struct field_errors *errors)
 {
     int64_t n;
     if (jv_is_int(jv_at(object, path), &n) && n < least)
-        field_error(c, errors, INVALID, path, "Invalid value: %lld: must be greater than or equal to %lld",
-                    (long long)n, (long long)least);
+        field_error(c, errors, INVALID, path,
+                    "Invalid value: %lld: must be greater than or equal to %lld", (long long)n,
+                    (long long)least);
 }
 
-static void validate_workload(struct ctx *c, const struct jv *object, const char *kind, struct field_errors *errors)
+static void validate_workload(struct ctx *c, const struct jv *object, const char *kind,
+                              struct field_errors *errors)
 {
     const struct jv *spec = jv_get(object, "spec");
-    const struct jv *labels = jv_at(spec, "template.metadata.labels"), *selector = jv_get(spec, "selector");
+    const struct jv *labels = jv_at(spec, "template.metadata.labels"),
+                    *selector = jv_get(spec, "selector");
     bool controller = strcmp(kind, "Job") != 0 && strcmp(kind, "CronJob") != 0;
 
     at_least(c, object, "spec.replicas", 0, errors);
     if (!strcmp(kind, "CronJob")) {
         if (!*jv_text_at(spec, "schedule"))
             field_error(c, errors, REQUIRED, "spec.schedule", "Required value");
-        validate_pod_spec(c, jv_at(spec, "jobTemplate.spec.template.spec"), "spec.jobTemplate.spec.template.spec", errors);
+        validate_pod_spec(c, jv_at(spec, "jobTemplate.spec.template.spec"),
+                          "spec.jobTemplate.spec.template.spec", errors);
         return;
     }
     if (controller && strcmp(kind, "ReplicationController") != 0) {
         if (jv_missing(selector)) {
             field_error(c, errors, REQUIRED, "spec.selector", "Required value");
-        } else if (!jv_len(jv_get(selector, "matchLabels")) && !jv_len(jv_get(selector, "matchExpressions"))) {
-            field_error(c, errors, INVALID, "spec.selector", "Invalid value: {}: empty selector is invalid for %s",
-                        !strcmp(kind, "Deployment") ? "deployment" : !strcmp(kind, "StatefulSet") ? "statefulset" : kind);
+        } else if (!jv_len(jv_get(selector, "matchLabels")) &&
+                   !jv_len(jv_get(selector, "matchExpressions"))) {
+            field_error(c, errors, INVALID, "spec.selector",
+                        "Invalid value: {}: empty selector is invalid for %s",
+                        !strcmp(kind, "Deployment")    ? "deployment"
+                        : !strcmp(kind, "StatefulSet") ? "statefulset"
+                                                       : kind);
         }
         if (!jv_missing(selector) && !label_selector_matches(selector, labels))
             field_error(c, errors, INVALID, "spec.template.metadata.labels",
@@ -238,31 +269,35 @@ static void validate_lease(struct ctx *c, const struct jv *object, struct field_
     int64_t n;
 
     if (jv_is_int(jv_at(object, "spec.leaseDurationSeconds"), &n) && n <= 0)
-        field_error(c, errors, INVALID, "spec.leaseDurationSeconds", "Invalid value: %lld: must be greater than 0", (long long)n);
+        field_error(c, errors, INVALID, "spec.leaseDurationSeconds",
+                    "Invalid value: %lld: must be greater than 0", (long long)n);
     at_least(c, object, "spec.leaseTransitions", 0, errors);
 }
 
-static void validate_event(struct ctx *c, const struct restype *t, const struct jv *object, struct field_errors *errors)
+static void validate_event(struct ctx *c, const struct restype *t, const struct jv *object,
+                           struct field_errors *errors)
 {
-    const char *ns = jv_text_at(object, "metadata.namespace"), *about = jv_text_at(object, "involvedObject.namespace");
+    const char *ns = jv_text_at(object, "metadata.namespace"),
+               *about = jv_text_at(object, "involvedObject.namespace");
 
     if (t->as) {
         if (jv_missing(jv_get(object, "eventTime")))
             field_error(c, errors, REQUIRED, "eventTime", "Required value");
         const char *type = jv_text_at(object, "type");
         if (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0)
-            field_error(c, errors, INVALID, "type", "Invalid value: \"\": has invalid value: %s", type);
+            field_error(c, errors, INVALID, "type", "Invalid value: \"\": has invalid value: %s",
+                        type);
     }
     if ((*about || strcmp(ns, "default") != 0) && strcmp(ns, about) != 0)
-        field_error(c, errors, INVALID, "involvedObject.namespace", "Invalid value: \"%s\": does not match event.namespace", about);
+        field_error(c, errors, INVALID, "involvedObject.namespace",
+                    "Invalid value: \"%s\": does not match event.namespace", about);
 }
 
 static void validate_webhooks(struct ctx *c, const struct jv *object, struct field_errors *errors)
 {
     size_t i = 0;
 
-    jv_each(m, jv_get(object, "webhooks"))
-    {
+    jv_each (m, jv_get(object, "webhooks")) {
         const struct jv *w = m->value;
         const char *name = jv_text_at(w, "name"), *effects = jv_text_at(w, "sideEffects"),
                    *url = jv_text(jv_at(w, "clientConfig.url"));
@@ -270,37 +305,48 @@ static void validate_webhooks(struct ctx *c, const struct jv *object, struct fie
         const char *at = vpa_arena_printf(c->a, "webhooks[%zu]", i++);
         const char *dot = strchr(name, '.');
         if (!dns_subdomain(name))
-            field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at), "Invalid value: \"%s\": " SUBDOMAIN, name);
+            field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at),
+                        "Invalid value: \"%s\": " SUBDOMAIN, name);
         else if (!dot || !strchr(dot + 1, '.'))
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at),
-                        "Invalid value: \"%s\": should be a domain with at least three segments separated by dots", name);
+                        "Invalid value: \"%s\": should be a domain with at least three segments "
+                        "separated by dots",
+                        name);
         if (!*effects)
-            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.sideEffects", at), "Required value: must specify one of None, NoneOnDryRun");
+            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.sideEffects", at),
+                        "Required value: must specify one of None, NoneOnDryRun");
         else if (strcmp(effects, "None") != 0 && strcmp(effects, "NoneOnDryRun") != 0)
-            field_error(c, errors, "FieldValueNotSupported", vpa_arena_printf(c->a, "%s.sideEffects", at),
-                        "Unsupported value: \"%s\": supported values: \"None\", \"NoneOnDryRun\"", effects);
+            field_error(
+                c, errors, "FieldValueNotSupported", vpa_arena_printf(c->a, "%s.sideEffects", at),
+                "Unsupported value: \"%s\": supported values: \"None\", \"NoneOnDryRun\"", effects);
         if (seconds < 1 || seconds > 30)
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.timeoutSeconds", at),
-                        "Invalid value: %lld: the timeout value must be between 1 and 30 seconds", (long long)seconds);
+                        "Invalid value: %lld: the timeout value must be between 1 and 30 seconds",
+                        (long long)seconds);
         if (!jv_len(jv_get(w, "admissionReviewVersions")))
-            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.admissionReviewVersions", at),
+            field_error(c, errors, REQUIRED,
+                        vpa_arena_printf(c->a, "%s.admissionReviewVersions", at),
                         "Required value: must specify one of v1, v1beta1");
         if (url && strncmp(url, "https://", 8) != 0)
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.clientConfig.url", at),
-                        "Invalid value: \"%.*s\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
+                        "Invalid value: \"%.*s\": 'https' is the only allowed URL scheme; desired "
+                        "format: https://host[/path]",
                         (int)strcspn(url, ":"), url);
         if (!url && !jv_at(w, "clientConfig.service"))
-            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.clientConfig", at), "Required value: exactly one of url or service is required");
+            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.clientConfig", at),
+                        "Required value: exactly one of url or service is required");
     }
 }
 
 static void validate_budget(struct ctx *c, const struct jv *object, struct field_errors *errors)
 {
     if (jv_at(object, "spec.minAvailable") && jv_at(object, "spec.maxUnavailable"))
-        field_error(c, errors, INVALID, "spec", "Invalid value: {}: minAvailable and maxUnavailable cannot be both set");
+        field_error(c, errors, INVALID, "spec",
+                    "Invalid value: {}: minAvailable and maxUnavailable cannot be both set");
 }
 
-static void validate_kind(struct ctx *c, const struct restype *t, struct jv *object, struct field_errors *errors)
+static void validate_kind(struct ctx *c, const struct restype *t, struct jv *object,
+                          struct field_errors *errors)
 {
     const char *k = t->kind;
 
@@ -308,7 +354,8 @@ static void validate_kind(struct ctx *c, const struct restype *t, struct jv *obj
         validate_pod_spec(c, jv_get(object, "spec"), "spec", errors);
         if (!errors->count)
             warn_pod_spec(c, jv_get(object, "spec"), "spec");
-    } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") || !strcmp(k, "ReplicationController")) {
+    } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") ||
+               !strcmp(k, "ReplicationController")) {
         validate_workload(c, object, k, errors);
     } else if (!strcmp(k, "Lease")) {
         validate_lease(c, object, errors);
@@ -321,7 +368,8 @@ static void validate_kind(struct ctx *c, const struct restype *t, struct jv *obj
     }
 }
 
-void validate_create(struct ctx *c, const struct restype *t, struct jv *object, struct field_errors *errors)
+void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
+                     struct field_errors *errors)
 {
     validate_meta(c, t, object, errors);
     if (t->crd)
@@ -330,15 +378,17 @@ void validate_create(struct ctx *c, const struct restype *t, struct jv *object, 
         validate_kind(c, t, object, errors);
 }
 
-static void not_more(struct ctx *c, const struct jv *object, const char *path, int64_t most, struct field_errors *errors)
+static void not_more(struct ctx *c, const struct jv *object, const char *path, int64_t most,
+                     struct field_errors *errors)
 {
     int64_t n = jv_int_at(object, path, 0);
     if (n > most)
-        field_error(c, errors, INVALID, path, "Invalid value: %lld: cannot be greater than status.replicas", (long long)n);
+        field_error(c, errors, INVALID, path,
+                    "Invalid value: %lld: cannot be greater than status.replicas", (long long)n);
 }
 
-static void validate_status(struct ctx *c, const struct restype *t, const struct jv *old, const struct jv *object,
-                            struct field_errors *errors)
+static void validate_status(struct ctx *c, const struct restype *t, const struct jv *old,
+                            const struct jv *object, struct field_errors *errors)
 {
     if (!strcmp(t->kind, "Deployment")) {
         int64_t replicas = jv_int_at(object, "status.replicas", 0);
@@ -349,20 +399,23 @@ static void validate_status(struct ctx *c, const struct restype *t, const struct
     }
     if (!strcmp(t->kind, "Pod") && *jv_text_at(old, "status.qosClass") &&
         strcmp(jv_text_at(old, "status.qosClass"), jv_text_at(object, "status.qosClass")) != 0)
-        field_error(c, errors, INVALID, "status.qosClass", "Invalid value: \"%s\": field is immutable",
+        field_error(c, errors, INVALID, "status.qosClass",
+                    "Invalid value: \"%s\": field is immutable",
                     jv_text_at(object, "status.qosClass"));
 }
 
-static void immutable(struct ctx *c, const struct jv *old, const struct jv *object, const char *path,
-                      struct field_errors *errors)
+static void immutable(struct ctx *c, const struct jv *old, const struct jv *object,
+                      const char *path, struct field_errors *errors)
 {
     const struct jv *x = jv_at(old, path), *y = jv_at(object, path);
     if (!jv_equal(x, y))
-        field_error(c, errors, INVALID, path, "Invalid value: %s: field is immutable", y ? jv_dump(c->a, y) : "null");
+        field_error(c, errors, INVALID, path, "Invalid value: %s: field is immutable",
+                    y ? jv_dump(c->a, y) : "null");
 }
 
 /* Of a pod only images, tolerations (more of them), deadlines and grace may change. */
-static void validate_pod_change(struct ctx *c, const struct jv *old, const struct jv *object, struct field_errors *errors)
+static void validate_pod_change(struct ctx *c, const struct jv *old, const struct jv *object,
+                                struct field_errors *errors)
 {
     struct jv *x = jv_clone(c->a, jv_get(old, "spec")), *y = jv_clone(c->a, jv_get(object, "spec"));
     struct jv *const both[] = {x, y};
@@ -373,18 +426,22 @@ static void validate_pod_change(struct ctx *c, const struct jv *old, const struc
         jv_del(both[i], "tolerations");
         jv_del(both[i], "schedulingGates");
         for (size_t k = 0; k < VPA_COUNT(lists); k++)
-            jv_each(m, jv_get(both[i], lists[k])) jv_del(m->value, "image");
+            jv_each (m, jv_get(both[i], lists[k]))
+                jv_del(m->value, "image");
     }
     if (!jv_equal(x, y))
-        field_error(c, errors, "FieldValueForbidden", "spec",
-                    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
-                    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
-                    "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-                    "previously negative)");
+        field_error(
+            c, errors, "FieldValueForbidden", "spec",
+            "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
+            "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+            "additions to "
+            "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 "
+            "if it was "
+            "previously negative)");
 }
 
-void validate_update(struct ctx *c, const struct restype *t, const struct jv *old, struct jv *object,
-                     const char *sub, struct field_errors *errors)
+void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,
+                     struct jv *object, const char *sub, struct field_errors *errors)
 {
     if (!strcmp(sub, "resize"))
         return; /* resize_prepare has seen to it */
@@ -407,6 +464,7 @@ void validate_update(struct ctx *c, const struct restype *t, const struct jv *ol
         return;
     }
     validate_kind(c, t, object, errors);
-    if (!strcmp(t->kind, "Deployment") || !strcmp(t->kind, "ReplicaSet") || !strcmp(t->kind, "DaemonSet"))
+    if (!strcmp(t->kind, "Deployment") || !strcmp(t->kind, "ReplicaSet") ||
+        !strcmp(t->kind, "DaemonSet"))
         immutable(c, old, object, "spec.selector", errors);
 }

@@ -1,8 +1,8 @@
 /*
  * Watches. A watch is a cursor in the log of its collection: reading it waits for events behind the
- * cursor, filters them (an object that leaves the selector is DELETED as it last matched, one that enters
- * it is ADDED) and writes one JSON line each. Initial events come from a snapshot; bookmarks tell the
- * version reached.
+ * cursor, filters them (an object that leaves the selector is DELETED as it last matched, one that
+ * enters it is ADDED) and writes one JSON line each. Initial events come from a snapshot; bookmarks
+ * tell the version reached.
  */
 #include "sim.h"
 
@@ -25,12 +25,12 @@ struct watch {
     struct version **initial;
     size_t initial_count;
     size_t initial_next;
-    bool mark_end;       /* the bookmark behind the initial events is due */
+    bool mark_end; /* the bookmark behind the initial events is due */
     bool bookmarks;
     bool columns_sent;
     bool last_bookmark_sent;
     bool ended;
-    int64_t deadline;    /* real milliseconds */
+    int64_t deadline; /* real milliseconds */
     int64_t length;
     int64_t next_bookmark;
     struct vpa_buf out;
@@ -51,8 +51,8 @@ static void write_event(struct watch *w, const char *type, const struct version 
     for (int times = w->fault.duplicate ? 2 : 1; times; times--) {
         vpa_buf_printf(b, "{\"type\":\"%s\",\"object\":", type);
         if (w->form.form == OUT_TABLE) {
-            table_begin(b, w->type, vpa_arena_strndup(&w->scratch, v->json + v->rv_at, v->rv_len), NULL, -1,
-                        !w->columns_sent);
+            table_begin(b, w->type, vpa_arena_strndup(&w->scratch, v->json + v->rv_at, v->rv_len),
+                        NULL, -1, !w->columns_sent);
             table_row(b, w->sim, &w->scratch, w->type, v, w->form.include);
             table_end(b);
             w->columns_sent = true;
@@ -67,20 +67,22 @@ static void write_event(struct watch *w, const char *type, const struct version 
 
 static void write_bookmark(struct watch *w, bool end_of_initial)
 {
-    vpa_buf_printf(&w->out,
-                   "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{"
-                   "\"resourceVersion\":\"%llu\",\"creationTimestamp\":null%s}}}\n",
-                   w->type->kind, type_api_version(&w->scratch, w->type), (unsigned long long)w->cursor,
-                   end_of_initial ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
+    vpa_buf_printf(
+        &w->out,
+        "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{"
+        "\"resourceVersion\":\"%llu\",\"creationTimestamp\":null%s}}}\n",
+        w->type->kind, type_api_version(&w->scratch, w->type), (unsigned long long)w->cursor,
+        end_of_initial ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
 }
 
 static void write_expired(struct watch *w, uint64_t rv, uint64_t oldest)
 {
-    vpa_buf_printf(&w->out,
-                   "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
-                   "\"status\":\"Failure\",\"message\":\"too old resource version: %llu (%llu)\","
-                   "\"reason\":\"Expired\",\"code\":410}}\n",
-                   (unsigned long long)rv, (unsigned long long)oldest);
+    vpa_buf_printf(
+        &w->out,
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+        "\"status\":\"Failure\",\"message\":\"too old resource version: %llu (%llu)\","
+        "\"reason\":\"Expired\",\"code\":410}}\n",
+        (unsigned long long)rv, (unsigned long long)oldest);
     w->ended = true;
 }
 
@@ -133,7 +135,8 @@ static bool fill(struct watch *w)
     }
     int64_t now = real_millis();
     if (w->bookmarks && now >= w->next_bookmark) {
-        if (w->cursor < w->sim->store.rv && store_event_after(w->store, w->cursor) == w->store->log_count)
+        if (w->cursor < w->sim->store.rv &&
+            store_event_after(w->store, w->cursor) == w->store->log_count)
             w->cursor = w->sim->store.rv;
         write_bookmark(w, false);
         w->next_bookmark = now + (int64_t)w->sim->opt.bookmark_seconds * 1000;
@@ -236,8 +239,9 @@ static int refuse(struct ctx *c, bool unsupported)
 {
     struct field_errors e = {0};
 
-    field_error(c, &e, "FieldValueForbidden", "resourceVersionMatch",
-                "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    field_error(
+        c, &e, "FieldValueForbidden", "resourceVersionMatch",
+        "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
     if (unsupported)
         field_error(c, &e, "FieldValueNotSupported", "resourceVersionMatch",
                     "Unsupported value: \"%s\": supported values: \"NotOlderThan\"",
@@ -257,24 +261,28 @@ static int read_watch_options(struct ctx *c, struct watch_options *o)
     if (seconds && *seconds) {
         o->seconds = strtoll(seconds, &end, 10);
         if (*end)
-            return fail(c, 400, "BadRequest", "strconv.ParseInt: parsing \"%s\": invalid syntax", seconds);
+            return fail(c, 400, "BadRequest", "strconv.ParseInt: parsing \"%s\": invalid syntax",
+                        seconds);
     }
     if (send && *send) {
         if (!c->sim->opt.watch_list) {
             field_error(c, &e, "FieldValueForbidden", "sendInitialEvents",
-                        "Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled");
+                        "Forbidden: sendInitialEvents is forbidden for watch unless the WatchList "
+                        "feature gate is enabled");
             return fail_invalid(c, "meta.k8s.io", "ListOptions", "", &e);
         }
         if (!match || strcmp(match, "NotOlderThan") != 0)
             return refuse(c, match && *match);
     } else if (match && *match) {
         field_error(c, &e, "FieldValueForbidden", "resourceVersionMatch",
-                    "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+                    "Forbidden: resourceVersionMatch is forbidden for watch unless "
+                    "sendInitialEvents is provided");
         return fail_invalid(c, "meta.k8s.io", "ListOptions", "", &e);
     }
     if (o->rv[strspn(o->rv, "0123456789")])
         return fail(c, 500, NULL,
-                    "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
+                    "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": "
+                    "invalid syntax",
                     o->rv, o->rv);
     o->bookmarks = query_flag(c, "allowWatchBookmarks");
     bool from_now = !*o->rv || !strcmp(o->rv, "0");

@@ -1,7 +1,7 @@
 /*
- * Admission webhooks: which of the stored configurations fit a request, the AdmissionReview that is sent,
- * and every kind of answer. Mutating webhooks are asked one after the other in the order of the names of
- * their configurations; no second round (reinvocation is Never).
+ * Admission webhooks: which of the stored configurations fit a request, the AdmissionReview that is
+ * sent, and every kind of answer. Mutating webhooks are asked one after the other in the order of
+ * the names of their configurations; no second round (reinvocation is Never).
  */
 #include <string.h>
 #include <time.h>
@@ -10,8 +10,7 @@
 
 static bool listed(const struct jv *list, const char *text)
 {
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         const char *t = jv_text(m->value);
         if (t && (!strcmp(t, "*") || !strcmp(t, text)))
             return true;
@@ -23,8 +22,7 @@ static bool resource_listed(struct ctx *c, const struct jv *list)
 {
     const char *sub = c->sub;
 
-    jv_each(m, list)
-    {
+    jv_each (m, list) {
         const char *t = jv_text(m->value) ? m->value->text : "";
         if (!strcmp(t, "*/*") || (!*sub && (!strcmp(t, "*") || !strcmp(t, c->type->plural))))
             return true;
@@ -32,7 +30,8 @@ static bool resource_listed(struct ctx *c, const struct jv *list)
         if (!slash || !*sub)
             continue;
         size_t len = (size_t)(slash - t);
-        bool resource = (len == 1 && *t == '*') || (!strncmp(t, c->type->plural, len) && !c->type->plural[len]);
+        bool resource =
+            (len == 1 && *t == '*') || (!strncmp(t, c->type->plural, len) && !c->type->plural[len]);
         if (resource && (!strcmp(slash + 1, "*") || !strcmp(slash + 1, sub)))
             return true;
     }
@@ -41,23 +40,26 @@ static bool resource_listed(struct ctx *c, const struct jv *list)
 
 static bool rules_fit(struct ctx *c, const struct jv *hook, const char *operation)
 {
-    jv_each(m, jv_get(hook, "rules"))
-    {
+    jv_each (m, jv_get(hook, "rules")) {
         const struct jv *r = m->value;
         const char *scope = jv_text_at(r, "scope");
         bool namespaced = c->type->flags & T_NAMESPACED;
         if (!strcmp(scope, "Namespaced") ? !namespaced : !strcmp(scope, "Cluster") && namespaced)
             continue;
-        if (listed(jv_get(r, "operations"), operation) && listed(jv_get(r, "apiGroups"), c->type->group) &&
-            listed(jv_get(r, "apiVersions"), c->type->version) && resource_listed(c, jv_get(r, "resources")))
+        if (listed(jv_get(r, "operations"), operation) &&
+            listed(jv_get(r, "apiGroups"), c->type->group) &&
+            listed(jv_get(r, "apiVersions"), c->type->version) &&
+            resource_listed(c, jv_get(r, "resources")))
             return true;
     }
     return false;
 }
 
-static bool selectors_fit(struct ctx *c, const struct jv *hook, const struct jv *old, const struct jv *object)
+static bool selectors_fit(struct ctx *c, const struct jv *hook, const struct jv *old,
+                          const struct jv *object)
 {
-    const struct jv *by_ns = jv_get(hook, "namespaceSelector"), *by_object = jv_get(hook, "objectSelector");
+    const struct jv *by_ns = jv_get(hook, "namespaceSelector"),
+                    *by_object = jv_get(hook, "objectSelector");
     const struct jv *labels = NULL;
 
     if (!strcmp(c->type->kind, "Namespace") && !*c->type->group) {
@@ -65,11 +67,13 @@ static bool selectors_fit(struct ctx *c, const struct jv *hook, const struct jv 
         if (by_ns && !label_selector_matches(by_ns, labels))
             return false;
     } else if (c->type->flags & T_NAMESPACED && by_ns) {
-        const struct version *v = store_find(types_find(&c->sim->types, "", "v1", "namespaces")->store, "", c->ns);
+        const struct version *v =
+            store_find(types_find(&c->sim->types, "", "v1", "namespaces")->store, "", c->ns);
         if (!v || !label_selector_matches_version(by_ns, v))
             return false;
     }
-    return !by_object || (object && label_selector_matches(by_object, jv_at(object, "metadata.labels"))) ||
+    return !by_object ||
+           (object && label_selector_matches(by_object, jv_at(object, "metadata.labels"))) ||
            (old && label_selector_matches(by_object, jv_at(old, "metadata.labels")));
 }
 
@@ -118,7 +122,8 @@ static struct jv *request_options(struct ctx *c, const char *kind)
         jv_push(c->a, all, jv_str(c->a, "All"));
         jv_set(c->a, o, "dryRun", all);
     }
-    const char *manager = query_get(c, "fieldManager"), *validation = query_get(c, "fieldValidation");
+    const char *manager = query_get(c, "fieldManager"),
+               *validation = query_get(c, "fieldValidation");
     if (manager && *manager)
         jv_set_str(c->a, o, "fieldManager", manager);
     if (validation && *validation)
@@ -126,8 +131,9 @@ static struct jv *request_options(struct ctx *c, const char *kind)
     return o;
 }
 
-static struct jv *make_review(struct ctx *c, const char *uid, const char *operation, const struct jv *old,
-                              const struct jv *object, const char *options_kind)
+static struct jv *make_review(struct ctx *c, const char *uid, const char *operation,
+                              const struct jv *old, const struct jv *object,
+                              const char *options_kind)
 {
     struct vpa_arena *a = c->a;
     struct jv *review = jv_obj(a), *r = jv_obj(a);
@@ -161,7 +167,8 @@ static struct jv *make_review(struct ctx *c, const char *uid, const char *operat
 /* ---- calling ---- */
 
 /* Faults stand between the server and the webhook: late, an error, or no answer at all. */
-static int call_with_fault(struct ctx *c, struct outgoing *o, struct outgoing_answer *answer, const struct fault_plan *fault)
+static int call_with_fault(struct ctx *c, struct outgoing *o, struct outgoing_answer *answer,
+                           const struct fault_plan *fault)
 {
     if (fault->delay_ms > 0) {
         long wait = fault->delay_ms < o->timeout_ms ? fault->delay_ms : o->timeout_ms;
@@ -185,24 +192,30 @@ static int call_with_fault(struct ctx *c, struct outgoing *o, struct outgoing_an
 }
 
 /* The answer's "response" object, or why there is none. */
-static int call_hook(struct ctx *c, const struct jv *hook, struct jv *review, struct jv **out, const char **why)
+static int call_hook(struct ctx *c, const struct jv *hook, struct jv *review, struct jv **out,
+                     const char **why)
 {
     const struct jv *config = jv_get(hook, "clientConfig");
     const char *url = jv_text(jv_get(config, "url")), *bundle = jv_text_at(config, "caBundle");
-    int64_t seconds = jv_int_at(hook, "timeoutSeconds", 10), port = jv_int_at(config, "service.port", 443);
+    int64_t seconds = jv_int_at(hook, "timeoutSeconds", 10),
+            port = jv_int_at(config, "service.port", 443);
     struct outgoing o = {.method = "POST", .timeout_ms = (long)seconds * 1000};
     struct outgoing_answer answer = {0};
     struct jv *body;
     struct vpa_error err;
 
     if (!url) {
-        const char *ns = jv_text_at(config, "service.namespace"), *name = jv_text_at(config, "service.name");
-        const char *host = vpa_arena_printf(c->a, "%s.%s.svc", name, ns), *path = jv_text_at(config, "service.path");
+        const char *ns = jv_text_at(config, "service.namespace"),
+                   *name = jv_text_at(config, "service.name");
+        const char *host = vpa_arena_printf(c->a, "%s.%s.svc", name, ns),
+                   *path = jv_text_at(config, "service.path");
         o.address = service_address(c, ns, name, port);
-        url = vpa_arena_printf(c->a, "https://%s:%lld%s%s", host, (long long)port, *path == '/' ? "" : "/", path);
+        url = vpa_arena_printf(c->a, "https://%s:%lld%s%s", host, (long long)port,
+                               *path == '/' ? "" : "/", path);
         if (!o.address) {
-            *why = vpa_arena_printf(c->a, "failed to call webhook: Post \"%s?timeout=%llds\": service \"%s\" not found", url,
-                                    (long long)seconds, name);
+            *why = vpa_arena_printf(
+                c->a, "failed to call webhook: Post \"%s?timeout=%llds\": service \"%s\" not found",
+                url, (long long)seconds, name);
             return -1;
         }
         o.route = vpa_arena_printf(c->a, "%s:%lld:%s", host, (long long)port, o.address);
@@ -220,23 +233,32 @@ static int call_hook(struct ctx *c, const struct jv *hook, struct jv *review, st
     strings_add(c->a, &o.headers, "Accept: application/json, */*");
     strings_add(c->a, &o.headers, "User-Agent: kube-apiserver-admission");
     strings_add(c->a, &o.headers, "Expect:");
-    struct request as_request = {.method = "POST", .path = vpa_arena_printf(c->a, "webhook:%s", jv_text_at(hook, "name")), .query = ""};
+    struct request as_request = {.method = "POST",
+                                 .path =
+                                     vpa_arena_printf(c->a, "webhook:%s", jv_text_at(hook, "name")),
+                                 .query = ""};
     struct fault_plan fault;
     faults_plan(c->sim, &as_request, false, &fault);
     sim_unlock(c);
     int rc = call_with_fault(c, &o, &answer, &fault);
     sim_lock(c);
     if (rc < 0) {
-        *why = vpa_arena_printf(c->a, "failed to call webhook: Post \"%s\": %s", o.url, answer.error);
+        *why =
+            vpa_arena_printf(c->a, "failed to call webhook: Post \"%s\": %s", o.url, answer.error);
     } else if (answer.status != 200) {
-        *why = answer.status == 404 ? "failed to call webhook: the server could not find the requested resource"
-                                    : "failed to call webhook: an error on the server (\"unknown\") has prevented the request from succeeding";
+        *why = answer.status == 404
+                   ? "failed to call webhook: the server could not find the requested resource"
+                   : "failed to call webhook: an error on the server (\"unknown\") has prevented "
+                     "the request from succeeding";
         rc = -1;
-    } else if (jv_parse(c->a, vpa_buf_text(&answer.body), answer.body.len, &body, NULL, &err) < 0 || body->type != JV_OBJ) {
-        *why = "failed to call webhook: couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value";
+    } else if (jv_parse(c->a, vpa_buf_text(&answer.body), answer.body.len, &body, NULL, &err) < 0 ||
+               body->type != JV_OBJ) {
+        *why = "failed to call webhook: couldn't get version/kind; json parse error: json: cannot "
+               "unmarshal string into Go value";
         rc = -1;
     } else if (strcmp(jv_text_at(body, "apiVersion"), "admission.k8s.io/v1") != 0) {
-        *why = "failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion";
+        *why = "failed to call webhook: converting (v1beta1.AdmissionReview) to "
+               "(v1.AdmissionReview): unknown conversion";
         rc = -1;
     } else {
         *out = jv_get(body, "response");
@@ -249,20 +271,30 @@ static int call_hook(struct ctx *c, const struct jv *hook, struct jv *review, st
     return rc;
 }
 
-static int check_response(struct ctx *c, const struct jv *r, const char *uid, bool mutate, const char **why)
+static int check_response(struct ctx *c, const struct jv *r, const char *uid, bool mutate,
+                          const char **why)
 {
-    const char *got = jv_text_at(r, "uid"), *patch = jv_text_at(r, "patch"), *type = jv_text_at(r, "patchType");
+    const char *got = jv_text_at(r, "uid"), *patch = jv_text_at(r, "patch"),
+               *type = jv_text_at(r, "patchType");
 
     if (strcmp(got, uid) != 0)
-        *why = vpa_arena_printf(c->a, "received invalid webhook response: expected response.uid=\"%s\", got \"%s\"", uid, got);
+        *why = vpa_arena_printf(
+            c->a, "received invalid webhook response: expected response.uid=\"%s\", got \"%s\"",
+            uid, got);
     else if (*patch && !*type)
-        *why = "received invalid webhook response: webhook returned response.patch but not response.patchType";
+        *why = "received invalid webhook response: webhook returned response.patch but not "
+               "response.patchType";
     else if (*type && !*patch)
-        *why = "received invalid webhook response: webhook returned response.patchType but not response.patch";
+        *why = "received invalid webhook response: webhook returned response.patchType but not "
+               "response.patch";
     else if (*type && strcmp(type, "JSONPatch") != 0)
-        *why = vpa_arena_printf(c->a, "received invalid webhook response: webhook returned invalid response.patchType of \"%s\"", type);
+        *why = vpa_arena_printf(c->a,
+                                "received invalid webhook response: webhook returned invalid "
+                                "response.patchType of \"%s\"",
+                                type);
     else if (*patch && !mutate)
-        *why = "received invalid webhook response: validating webhook may not return response.patch";
+        *why =
+            "received invalid webhook response: validating webhook may not return response.patch";
     else
         return 0;
     return -1;
@@ -275,7 +307,8 @@ static int internal_error(struct ctx *c, const char *text)
     jv_set_str(c->a, one, "message", text);
     jv_push(c->a, causes, one);
     jv_set(c->a, d, "causes", causes);
-    return fail_details(c, 500, "InternalError", d, vpa_arena_printf(c->a, "Internal error occurred: %s", text));
+    return fail_details(c, 500, "InternalError", d,
+                        vpa_arena_printf(c->a, "Internal error occurred: %s", text));
 }
 
 static int deny(struct ctx *c, const char *name, const struct jv *r)
@@ -323,20 +356,24 @@ static int apply_answer(struct ctx *c, const struct jv *r, struct jv **object)
     return 0;
 }
 
-static int ask(struct ctx *c, const struct jv *hook, bool mutate, const char *operation, const struct jv *old,
-               struct jv **object, const char *options_kind)
+static int ask(struct ctx *c, const struct jv *hook, bool mutate, const char *operation,
+               const struct jv *old, struct jv **object, const char *options_kind)
 {
     const char *name = jv_text_at(hook, "name"), *uid = new_uid(c->a), *why = NULL;
     bool ignore = !strcmp(jv_text_at(hook, "failurePolicy"), "Ignore");
     struct jv *response = NULL;
 
-    if (call_hook(c, hook, make_review(c, uid, operation, old, *object, options_kind), &response, &why) < 0 ||
+    if (call_hook(c, hook, make_review(c, uid, operation, old, *object, options_kind), &response,
+                  &why) < 0 ||
         check_response(c, response, uid, mutate, &why) < 0) {
         if (ignore)
             return 0;
-        return internal_error(c, vpa_arena_printf(c->a, "failed calling webhook \"%s\": %s", name, why));
+        return internal_error(
+            c, vpa_arena_printf(c->a, "failed calling webhook \"%s\": %s", name, why));
     }
-    jv_each(m, jv_get(response, "warnings")) if (jv_text(m->value)) quote_warning(c, m->value->text);
+    jv_each (m, jv_get(response, "warnings"))
+        if (jv_text(m->value))
+            quote_warning(c, m->value->text);
     if (!jv_bool_at(response, "allowed", false))
         return deny(c, name, response);
     return mutate && *object ? apply_answer(c, response, object) : 0;
@@ -345,16 +382,20 @@ static int ask(struct ctx *c, const struct jv *hook, bool mutate, const char *op
 int admit_webhooks(struct ctx *c, bool mutate, const char *operation, const struct jv *old,
                    struct jv **object, const char *options_kind)
 {
-    const char *plural = mutate ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
-    const struct collection *s = types_find(&c->sim->types, "admissionregistration.k8s.io", "v1", plural)->store;
+    const char *plural =
+        mutate ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
+    const struct collection *s =
+        types_find(&c->sim->types, "admissionregistration.k8s.io", "v1", plural)->store;
 
     if (!s->count || !strcmp(c->type->group, "admissionregistration.k8s.io"))
         return 0;
     struct jv *hooks = jv_arr(c->a); /* a copy: the lock is dropped while they are asked */
     for (size_t i = 0; i < s->count; i++)
-        jv_each(m, jv_get(version_parse(c->a, s->items[i]), "webhooks"))
+        jv_each (m, jv_get(version_parse(c->a, s->items[i]), "webhooks"))
             if (rules_fit(c, m->value, operation) && selectors_fit(c, m->value, old, *object))
                 jv_push(c->a, hooks, m->value);
-    jv_each(m, hooks) if (ask(c, m->value, mutate, operation, old, object, options_kind) < 0) return -1;
+    jv_each (m, hooks)
+        if (ask(c, m->value, mutate, operation, old, object, options_kind) < 0)
+            return -1;
     return 0;
 }

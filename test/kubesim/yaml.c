@@ -1,7 +1,7 @@
 /*
- * YAML to JSON values by the rules of YAML 1.1 that the server follows: plain yes, no, on, off, y, n are
- * booleans, also as keys. libvpa's reader serves kubeconfig files and follows the core schema; the
- * difference is why there are two.
+ * YAML to JSON values by the rules of YAML 1.1 that the server follows: plain yes, no, on, off, y,
+ * n are booleans, also as keys. libvpa's reader serves kubeconfig files and follows the core
+ * schema; the difference is why there are two.
  */
 #include "jv.h"
 
@@ -18,7 +18,7 @@ struct loader {
         const char *name;
         struct jv *value;
         struct anchor *next;
-    } *anchors;
+    } * anchors;
     unsigned depth;
 };
 
@@ -64,8 +64,10 @@ static bool is_number(const char *text)
 
 static struct jv *plain_scalar(struct vpa_arena *a, const char *text)
 {
-    static const char *const yes[] = {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON", NULL};
-    static const char *const no[] = {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", NULL};
+    static const char *const yes[] = {"y",    "Y",    "yes", "Yes", "YES", "true",
+                                      "True", "TRUE", "on",  "On",  "ON",  NULL};
+    static const char *const no[] = {"n",     "N",     "no",  "No",  "NO",  "false",
+                                     "False", "FALSE", "off", "Off", "OFF", NULL};
     static const char *const none[] = {"", "~", "null", "Null", "NULL", NULL};
 
     if (one_of(text, yes))
@@ -119,13 +121,16 @@ static int load_mapping(struct loader *l, struct jv *object)
             yaml_event_delete(&event);
             return 0;
         }
-        if (load_value(l, &event, &key) < 0 || next_event(l, &event) < 0 || load_value(l, &event, &value) < 0)
+        if (load_value(l, &event, &key) < 0 || next_event(l, &event) < 0 ||
+            load_value(l, &event, &value) < 0)
             return -1;
         const char *name = key_text(key);
         if (!name)
             return vpa_fail(l->err, VPA_INVALID, "yaml: a mapping key must be a scalar");
         if (!strcmp(name, "<<") && value->type == JV_OBJ) {
-            jv_each(m, value) if (!jv_get(object, m->name)) jv_set(l->a, object, m->name, m->value);
+            jv_each (m, value)
+                if (!jv_get(object, m->name))
+                    jv_set(l->a, object, m->name, m->value);
             continue;
         }
         jv_set(l->a, object, name, value);
@@ -216,7 +221,8 @@ static int load_stream(struct loader *l, struct jv ***documents, size_t *count)
             yaml_event_delete(&event);
             break;
         }
-        if (type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_START_EVENT || type == YAML_DOCUMENT_END_EVENT) {
+        if (type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_START_EVENT ||
+            type == YAML_DOCUMENT_END_EVENT) {
             yaml_event_delete(&event);
             l->anchors = NULL;
             continue;

@@ -1,0 +1,183 @@
+/* PATCH: the four kinds, applied to the stored object until nobody was faster. */
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum patch_kind { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY };
+
+static int patch_type(struct ctx *c, enum patch_kind *kind)
+{
+    static const struct {
+        const char *type;
+        enum patch_kind kind;
+    } kinds[] = {{"application/json-patch+json", PATCH_JSON},
+                 {"application/merge-patch+json", PATCH_MERGE},
+                 {"application/strategic-merge-patch+json", PATCH_STRATEGIC},
+                 {"application/apply-patch+yaml", PATCH_APPLY}};
+
+    for (size_t i = 0; i < VPA_COUNT(kinds); i++) {
+        if (!media_is(c, kinds[i].type))
+            continue;
+        if (kinds[i].kind == PATCH_STRATEGIC && c->type->crd)
+            return fail(
+                c, 415, "UnsupportedMediaType",
+                "the body of the request was in an unknown format - accepted media types include: "
+                "application/json-patch+json, application/merge-patch+json, "
+                "application/apply-patch+yaml");
+        *kind = kinds[i].kind;
+        return 0;
+    }
+    return fail_details(c, 415, "UnsupportedMediaType", jv_obj(c->a),
+                        "415: Unsupported Media Type");
+}
+
+static int read_patch(struct ctx *c, enum patch_kind kind, struct jv **out,
+                      struct strings *duplicates)
+{
+    struct vpa_error err;
+    struct jv **documents;
+    size_t count = 0;
+
+    if (kind == PATCH_APPLY) {
+        if (jv_parse_yaml(c->a, c->req->body, c->req->body_len, &documents, &count, &err) < 0 ||
+            count != 1)
+            return fail(c, 400, "BadRequest", "error decoding YAML: %s",
+                        count ? "more than one document" : err.text);
+        *out = documents[0];
+        return 0;
+    }
+    if (jv_parse(c->a, c->req->body, c->req->body_len, out, duplicates, &err) < 0)
+        return fail(c, 400, "BadRequest", "error decoding patch: %s", err.text);
+    if (kind == PATCH_JSON && (*out)->type != JV_ARR)
+        return fail(c, 400, "BadRequest",
+                    "error decoding patch: json: cannot unmarshal object into Go value of type "
+                    "[]handlers.jsonPatchOp");
+    if (kind != PATCH_JSON && (*out)->type != JV_OBJ)
+        return fail(c, 400, "BadRequest",
+                    "error decoding patch: json: cannot unmarshal array into Go value of type "
+                    "map[string]interface {}");
+    return 0;
+}
+
+static int apply_to(struct ctx *c, enum patch_kind kind, struct jv *base, const struct jv *patch,
+                    struct jv **out)
+{
+    struct vpa_error err;
+
+    switch (kind) {
+    case PATCH_JSON:
+        *out = base;
+        if (json_patch(c->a, out, patch, &err) < 0)
+            return fail_details(c, 422, "Invalid", jv_obj(c->a),
+                                "the server rejected our request due to an error in our request");
+        return 0;
+    case PATCH_MERGE:
+        *out = merge_patch(c->a, base, patch);
+        return 0;
+    case PATCH_STRATEGIC:
+        *out = base;
+        if (strategic_patch(c->a, c->type->schema, base, patch, &err) < 0)
+            return fail(c, 500, NULL, "%s", err.text);
+        return 0;
+    case PATCH_APPLY:
+        break;
+    }
+    return -1;
+}
+
+static int check_apply_body(struct ctx *c, struct jv *config)
+{
+    const char *kind = jv_text_at(config, "kind"), *api = jv_text_at(config, "apiVersion");
+
+    if (!*kind || !*api)
+        return fail(c, 400, "BadRequest", "invalid object type: %s, Kind=%s", *api ? api : "/",
+                    kind);
+    if (check_kind(c, config) < 0)
+        return -1;
+    struct jv *meta = jv_ensure(c->a, config, "metadata");
+    if (!jv_missing(jv_get(meta, "managedFields")))
+        return fail(c, 400, "BadRequest", "metadata.managedFields must be nil");
+    if (!*jv_text_at(meta, "name"))
+        jv_set_str(c->a, meta, "name", c->name);
+    return check_place(c, config);
+}
+
+static int apply_once(struct ctx *c, struct version *v, struct jv *config)
+{
+    struct jv *live = v ? view_of(c->a, c->type, version_parse(c->a, v)) : NULL, *merged;
+    struct decode_notes notes = {0};
+
+    if (!v && *jv_text_at(config, "metadata.uid"))
+        return fail_object(c, 409, "Conflict",
+                           "Operation cannot be fulfilled on %s \"%s\": uid mismatch: the provided "
+                           "object specified "
+                           "uid %s, and no existing object was found",
+                           type_qualified(c->a, c->type), c->name,
+                           jv_text_at(config, "metadata.uid"));
+    struct jv *typed = jv_clone(c->a, config);
+    schema_decode(c->a, c->type->schema, typed, c->type->crd != NULL, &notes);
+    if (notes.unknown.count) {
+        const char *field = notes.unknown.items[0] + strlen("unknown field \"");
+        return fail(c, 500, NULL,
+                    "failed to create typed patch object (%s/%s; %s, Kind=%s): .%.*s: field not "
+                    "declared in schema",
+                    c->ns && false ? c->ns : "", c->name,
+                    *c->type->group ? type_api_version(c->a, c->type) : "/v1", c->type->kind,
+                    (int)strlen(field) - 1, field);
+    }
+    if (notes.type_error)
+        return fail(c, 500, NULL, "failed to create typed patch object (/%s; %s, Kind=%s): %s",
+                    c->name, *c->type->group ? type_api_version(c->a, c->type) : "/v1",
+                    c->type->kind, notes.type_error);
+    if (v && *jv_text_at(config, "metadata.resourceVersion") &&
+        strtoull(jv_text_at(config, "metadata.resourceVersion"), NULL, 10) != v->rv)
+        return fail_conflict(c);
+    jv_del(jv_get(typed, "metadata"), "resourceVersion");
+    jv_del(jv_get(typed, "metadata"), "uid");
+    if (apply_patch(c, live, typed, query_flag(c, "force"), &merged) < 0)
+        return -1;
+    if (!v)
+        return create_object(c, stored_of(c->a, c->type, merged), 201);
+    return update_object(c, v, stored_of(c->a, c->type, merged), true);
+}
+
+int handle_patch(struct ctx *c)
+{
+    enum patch_kind kind;
+    struct jv *patch;
+    struct strings duplicates = {0};
+
+    if (patch_type(c, &kind) < 0 || read_patch(c, kind, &patch, &duplicates) < 0)
+        return -1;
+    if (kind == PATCH_APPLY && check_apply_body(c, patch) < 0)
+        return -1;
+    for (int i = 0; i < WRITE_TRIES; i++) {
+        struct version *v = store_find(c->type->store, c->ns, c->name);
+        struct jv *object;
+        int rc;
+        if (!v && (kind != PATCH_APPLY || *c->sub))
+            return fail_not_found(c, c->type, c->name);
+        if (kind == PATCH_APPLY) {
+            rc = apply_once(c, v, patch);
+        } else {
+            struct jv *base = view_of(c->a, c->type, version_parse(c->a, v));
+            jv_set_str(c->a, base, "kind", c->type->kind);
+            jv_set_str(c->a, base, "apiVersion", type_api_version(c->a, c->type));
+            c->res->warnings.count = 0;
+            if (apply_to(c, kind, base, patch, &object) < 0)
+                return -1;
+            if (!jv_is(object, JV_OBJ))
+                return fail(c, 400, "BadRequest", "the patch does not give an object");
+            if (decode_object(c, c->type->schema, c->type->kind, object, &duplicates, true) < 0)
+                return -1;
+            object = stored_of(c->a, c->type, object);
+            if (check_place(c, object) < 0)
+                return -1;
+            rc = update_object(c, v, object, true);
+        }
+        if (rc != WRITE_AGAIN)
+            return rc;
+    }
+    return fail_conflict(c);
+}
