@@ -35,6 +35,8 @@ struct action {
     struct vpa_replica_group *group;
     enum { ACTION_EVICT, ACTION_RESIZE, ACTION_UNBOOST, ACTION_ANNOTATE } kind;
     size_t candidate;  /* in work->list, SIZE_MAX without */
+    bool takes_back;   /* a boost ends with it */
+    bool changes;      /* the spec becomes another; false for a repetition */
     char *annotations; /* second request of a resize, heap */
     size_t annotations_len;
     enum act_result result;
@@ -311,6 +313,8 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     struct action *a = action_new(w, pod);
 
     a->candidate = candidate;
+    a->takes_back = patch->takes_back;
+    a->changes = patch->changes;
     a->annotations_len = patch->annotations.len;
     a->annotations = vpa_buf_take(&patch->annotations);
     if (!resources) {
@@ -422,6 +426,8 @@ static void finish_resize(struct action *a)
         return;
     }
     vpa_group_settle(a->group);
+    if (a->takes_back || a->changes)
+        vpa_update_memory_set_unboost(w->pass->env->memory, a->pod->meta.uid, a->takes_back);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
     VPA_INFO("Resized pod in place", VPA_KV("namespace", a->pod->meta.ns),
@@ -443,6 +449,8 @@ void updater_act_finish(struct action *action)
         finish_resize(action);
         break;
     case ACTION_ANNOTATE: /* no event, no count: nothing was resized */
+        if (action->result == ACT_OK && action->takes_back)
+            vpa_update_memory_set_unboost(w->pass->env->memory, action->pod->meta.uid, true);
         break;
     }
     w->last = action->result;

@@ -98,8 +98,8 @@ static double thousandths(const struct vpa_quantity *q)
     return millis == INT64_MAX || millis == INT64_MIN ? 0.0 : (double)millis / 1000.0;
 }
 
-/* Seconds win over the duration text; validation refuses both with different values (decision S6).
- */
+/* Seconds win over the duration text; validation refuses both with different values (decision S6). A
+ * text that came in while the webhook was away and is not a duration of a second or more says nothing. */
 static vpa_duration policy_interval(const struct vpa_container_policy *policy,
                                     vpa_duration otherwise)
 {
@@ -107,7 +107,8 @@ static vpa_duration policy_interval(const struct vpa_container_policy *policy,
 
     if (policy->memory_interval_seconds.present)
         return policy->memory_interval_seconds.value * VPA_SECOND;
-    if (policy->memory_interval && vpa_duration_parse(policy->memory_interval, &interval, NULL) < 0)
+    if (policy->memory_interval &&
+        (vpa_duration_parse(policy->memory_interval, &interval, NULL) < 0 || interval < VPA_SECOND))
         return otherwise;
     return interval;
 }

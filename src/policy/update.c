@@ -113,6 +113,7 @@ const char *vpa_resize_status_name(enum vpa_resize_status status)
 }
 
 struct entry {
+    bool unboost; /* the last resize sent took a boost back */
     bool has_first_seen;
     vpa_time first_seen;
     struct vpa_recommendation infeasible; /* in the arena; .present false: none */
@@ -211,6 +212,42 @@ vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char 
     const struct entry *e = vpa_table_find(&memory->entries, uid);
 
     return e && e->infeasible.present ? &e->infeasible : NULL;
+}
+
+void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost)
+{
+    if (unboost || vpa_table_find(&memory->entries, uid))
+        entry_of(memory, uid)->unboost = unboost;
+}
+
+/* Whether a container runs with another cpu or memory than the spec says; unknown counts as no. */
+static bool awaits_kubelet(const struct vpa_pod *pod)
+{
+    static const char *const names[] = {VPA_CPU, VPA_MEMORY};
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_container *c = &pod->containers[i];
+        const struct vpa_container_status *status = vpa_pod_status(pod, c->name);
+
+        if (!status || !status->resources.present)
+            continue;
+        for (size_t k = 0; k < VPA_COUNT(names); k++) {
+            const struct vpa_quantity *wanted = vpa_resource_find(&c->resources.requests, names[k]);
+            const struct vpa_quantity *actual =
+                vpa_resource_find(&status->resources.requests, names[k]);
+
+            if (wanted && actual && vpa_quantity_cmp(wanted, actual) != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_memory *memory)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, pod->meta.uid);
+
+    return e && e->unboost && (vpa_pod_resizing(pod) || awaits_kubelet(pod));
 }
 
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
@@ -338,7 +375,7 @@ enum vpa_update_decision vpa_update_decide(const struct vpa_pod *pod, const stru
         return VPA_DECIDE_DEFERRED;
     if (in_place_only && known_infeasible(pod, vpa, memory))
         return VPA_DECIDE_INFEASIBLE_CACHED;
-    if (status != VPA_RESIZE_NONE) {
+    if (status != VPA_RESIZE_NONE && (in_place_only || !vpa_unboost_unfinished(pod, memory))) {
         if (in_place_only)
             return status == VPA_RESIZE_INFEASIBLE ? VPA_DECIDE_INFEASIBLE : VPA_DECIDE_DEFERRED;
         return vpa_resize_stalled(pod, group, memory, now) ? VPA_DECIDE_EVICT : VPA_DECIDE_DEFERRED;
@@ -397,7 +434,7 @@ bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *gr
         return false;
     if (vpa_pod_pending(pod))
         return true;
-    if (group->below_min)
+    if (group->below_min || vpa_unboost_unfinished(pod, memory))
         return false;
     if (vpa_pod_resizing(pod))
         return vpa_resize_stalled(pod, group, memory, now);

@@ -22,6 +22,7 @@
  *                                    goes at the speed of the cpu limit, on at most startup-cores
  *     fakelet.plumb/startup-cores    cores that the work can use at once (4)
  *     fakelet.plumb/run              how long the container runs before it ends with status 0 (for ever)
+ *     fakelet.plumb/oom-after        how long the container runs before it is killed for its memory
  *     fakelet.plumb/stop             how long it takes to end (1s)
  *     fakelet.plumb/resize           how long the node takes to act on a resize (1s); "never": not at all;
  *                                    "error": it fails; "infeasible": it is refused

@@ -170,11 +170,13 @@ static bool step_running(struct pod *pod, struct run *run, vpa_time now, vpa_dur
 {
     const char *fault = pod_annotation(pod, "fault", run->name);
     vpa_duration life = pod_duration(pod, "run", run->name, 0);
+    vpa_duration oom = pod_duration(pod, "oom-after", run->name, 0);
     const struct vpa_quantity *limit = vpa_resource_find(&run->actual.limits, VPA_MEMORY);
     double cpu, memory;
 
     run_usage(pod, run, now, &cpu, &memory);
-    if (limit && memory > (double)vpa_quantity_value(limit)) {
+    if ((limit && memory > (double)vpa_quantity_value(limit)) ||
+        (oom > 0 && now - run->started >= oom)) {
         run_end(run, now, "OOMKilled", 137);
         return true;
     }

@@ -1,6 +1,7 @@
 /* Decisions about one pod, and the memory between passes. */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "objects.h"
 #include "vpa/base/mem.h"
@@ -301,6 +302,55 @@ START_TEST(takes_back_boosts_that_are_over)
 }
 END_TEST
 
+#define RUNS_WITH(cpu, conditions)                                                                 \
+    "{'metadata':{'uid':'u'},'spec':{'containers':[{'name':'b'},{'name':'c','resources':{"           \
+    "'requests':{'cpu':'1'}}}]},'status':{'phase':'Running','conditions':[" conditions "],"          \
+    "'containerStatuses':[{'name':'c','resources':{'requests':{'cpu':'" cpu "'}}}]}}"
+
+static const struct {
+    const char *name, *pod;
+    bool unfinished;
+} taken_back[] = {
+    {"done", RUNS_WITH("1000m", ""), false},
+    {"nothing known", POD(""), false},
+    {"the kubelet has not acted", RUNS_WITH("3", ""), true},
+    {"waits", RUNS_WITH("3", PENDING("True", "Deferred")), true},
+    {"refused", RUNS_WITH("3", PENDING("True", "Infeasible")), true},
+    {"failed", RUNS_WITH("3", PROGRESS("Error", "x")), true},
+};
+
+/* S5: an eviction would bring a boosted pod that ends the same way. */
+START_TEST(a_boost_that_cannot_be_taken_back_never_evicts)
+{
+    struct vpa_update_options options = {0};
+    struct vpa_object *vpa = vpa_of_mode("InPlaceOrRecreate", "{'cpu':'1'}");
+    struct vpa_pod *pod = objects_pod(&arena, taken_back[_i].pod);
+    bool resizing = vpa_pod_resizing(pod), deferred = strstr(taken_back[_i].pod, "Deferred");
+    struct vpa_replica_group group;
+
+    group_of(FREE, &group);
+    vpa_update_memory_set_unboost(memory, "u", true);
+    ck_assert(vpa_unboost_unfinished(pod, memory) == taken_back[_i].unfinished);
+    ck_assert(vpa_can_evict(pod, &group, memory, now()) == !taken_back[_i].unfinished);
+    ck_assert_int_eq(vpa_update_decide(pod, vpa, &group, memory, &options, now()),
+                     VPA_DECIDE_APPROVED);
+    group_of(SPENT, &group);
+    ck_assert_int_eq(vpa_update_decide(pod, vpa, &group, memory, &options, now()),
+                     VPA_DECIDE_DEFERRED);
+
+    /* The next resize of the same pod is an ordinary one. */
+    group_of(FREE, &group);
+    vpa_update_memory_set_unboost(memory, "u", false);
+    vpa_update_memory_set_unboost(memory, "stranger", false);
+    ck_assert(!vpa_unboost_unfinished(pod, memory));
+    ck_assert(vpa_can_evict(pod, &group, memory, now()) == !deferred);
+    ck_assert_int_eq(vpa_update_decide(pod, vpa, &group, memory, &options, now()),
+                     !resizing ? VPA_DECIDE_APPROVED
+                     : deferred ? VPA_DECIDE_DEFERRED
+                                : VPA_DECIDE_EVICT);
+}
+END_TEST
+
 static bool only_u(void *ctx, const char *uid)
 {
     (void)ctx;
@@ -357,6 +407,8 @@ int main(void)
     tcase_add_test(tc, keeps_by_mode);
     tcase_add_test(tc, evicts_only_what_may_go);
     tcase_add_loop_test(tc, takes_back_boosts_that_are_over, 0, VPA_COUNT(unboosts));
+    tcase_add_loop_test(tc, a_boost_that_cannot_be_taken_back_never_evicts, 0,
+                        VPA_COUNT(taken_back));
     tcase_add_test(tc, memory_goes_with_the_pods);
     tcase_add_test(tc, everything_has_a_name);
     suite_add_tcase(suite, tc);

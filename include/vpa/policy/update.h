@@ -1,7 +1,7 @@
 /*
  * What to do with one pod: modes, the state of an in-place resize as the kubelet reports it, the
  * decision between resize, eviction and waiting, and the little that must be remembered for it
- * between passes. Source: specification updater.md 4, 12.1, 13, 15.4; DECISIONS U6.
+ * between passes. Source: specification updater.md 4, 12.1, 13, 15.4; DECISIONS S5, U6.
  */
 #ifndef VPA_POLICY_UPDATE_H
 #define VPA_POLICY_UPDATE_H
@@ -77,6 +77,11 @@ void vpa_update_memory_record_infeasible(struct vpa_update_memory *memory, const
                                          const struct vpa_recommendation *recommendation);
 const struct vpa_recommendation *
 vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char *uid);
+/* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. */
+void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost);
+/* Whether the pod is still to become what the end of its boost made of it: the kubelet waits, refuses,
+ * fails, or has not acted. Such a pod is never evicted (DECISIONS S5); resizes go on. */
+bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_memory *memory);
 /* Heap array of the UIDs with an infeasible record, bytewise order; the caller frees the array. */
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
                                                size_t *count);

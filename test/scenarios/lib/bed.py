@@ -68,8 +68,11 @@ class Bed:
 
     def start_webhook(self, *flags):
         self.cluster.start_daemon("admission-controller", *flags)
-        until(lambda: self.client.find("MutatingWebhookConfiguration", "vpa-webhook-config"), 60,
-              "the webhook has registered itself")
+
+        def registered():
+            found = self.client.find("MutatingWebhookConfiguration", "vpa-webhook-config")
+            return found and f":{self.cluster.webhook_port}" in found["webhooks"][0]["clientConfig"].get("url", "")
+        until(registered, 60, "the webhook has registered itself")
 
     def start_updater(self, *flags):
         return self.cluster.start_daemon("updater", f"--updater-interval={max(1, int(self.rate))}s",
