@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The demo: a simulated cluster, the three daemons, a live table and a log of what happened (see demo.sh)."""
 import argparse
+import datetime
 import pathlib
 import shutil
 import signal
@@ -15,6 +16,7 @@ from cluster import Cluster  # noqa: E402
 from formulas import parse_quantity  # noqa: E402
 
 NAMESPACE = "demo"
+BOOSTED = "orders"
 WORKLOADS = ("mongodb", "etcd", "backup", "orders", "web")
 LIMIT_SECONDS = 240  # of --once, the build not included
 
@@ -29,6 +31,22 @@ def memory(text):
 
 def pair(values):
     return f"{cpu(values.get('cpu'))} / {memory(values.get('memory'))}"
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def annotations_of(pod):
+    return pod["metadata"].get("annotations") or {}
+
+
+def time_to_ready(pod):
+    """Seconds from the pod's start, None until it is Ready."""
+    for condition in pod["status"].get("conditions") or []:
+        if condition["type"] == "Ready" and condition["status"] == "True":
+            return seconds(condition["lastTransitionTime"]) - seconds(pod["status"]["startTime"])
+    return None
 
 
 class Workload:
@@ -68,7 +86,7 @@ class Workload:
     def inside(self, pod):
         requests = pod["spec"]["containers"][0]["resources"].get("requests") or {}
         rec = self.recommendation
-        return "vpaUpdates" in (pod["metadata"].get("annotations") or {}) and all(
+        return {"vpaUpdates", "vpaInPlaceUpdated"} & set(annotations_of(pod)) and all(
             resource in requests and
             parse_quantity(rec["lowerBound"][resource]) <= parse_quantity(requests[resource]) <=
             parse_quantity(rec["upperBound"][resource]) for resource in ("cpu", "memory"))
@@ -80,6 +98,8 @@ class Demo:
         self.terminal = sys.stdout.isatty()
         self.seen_events, self.seen_pods, self.log = set(), {}, []
         self.drawn = 0
+        self.evictions = dict.fromkeys(WORKLOADS, 0)
+        self.started = {}  # UID: (seconds to Ready, boosted) of the pods of one workload
 
     def start(self):
         steps = (("custom resources and rights", self.cluster.install),
@@ -112,18 +132,36 @@ class Demo:
         current = {p["metadata"]["uid"]: p for p in pods}
         for uid, pod in current.items():
             if uid not in self.seen_pods:
-                updates = (pod["metadata"].get("annotations") or {}).get("vpaUpdates")
+                updates = annotations_of(pod).get("vpaUpdates")
                 requests = pod["spec"]["containers"][0]["resources"].get("requests") or {}
                 how = f"patched by the webhook, requests {pair(requests)}" if updates else f"as written, requests {pair(requests)}"
                 self.log.append(f"{now}  created   {pod['metadata']['name']}: {how}")
+            self.watch_start(uid, pod)
         for event in self.cluster.client.list("Event", NAMESPACE):
             key = (event["metadata"]["uid"], event.get("count"))
             if event["involvedObject"]["kind"] == "Pod" and key not in self.seen_events and \
                     event["reason"] in ("EvictedByVPA", "InPlaceResizedByVPA", "Killing", "OOMKilled"):
                 self.seen_events.add(key)
                 what = "evicted  " if event["reason"] == "EvictedByVPA" else "resized  "
+                name = event["involvedObject"]["name"].split("-")[0]
+                if event["reason"] == "EvictedByVPA" and name in self.evictions:
+                    self.evictions[name] += 1
                 self.log.append(f"{now}  {what} {event['involvedObject']['name']}: {event['message']}")
         self.seen_pods = current
+
+    def watch_start(self, uid, pod):
+        took = time_to_ready(pod)
+        if pod["metadata"]["labels"].get("app") != BOOSTED or uid in self.started or took is None:
+            return
+        boosted = any(k.startswith("vpaCpuStartupBoost/") or k == "vpaInPlaceUpdated" for k in annotations_of(pod))
+        self.started[uid] = (took, boosted)
+        how = "with its CPU boost" if boosted else "without a boost"
+        self.log.append(f"{self.now()}  ready     {pod['metadata']['name']}: after {took:.0f} s {how}")
+
+    def starts(self, boosted):
+        """Seconds to Ready of the pods that started that way, on average; None without one."""
+        found = [took for took, how in self.started.values() if how == boosted]
+        return sum(found) / len(found) if found else None
 
     def now(self):
         return self.cluster.client.request("GET", "/kubesim/clock")["now"][:16].replace("T", " ")
@@ -157,7 +195,8 @@ class Demo:
         while True:
             works = self.look()
             self.draw(works)
-            settled = settled + 1 if all(w.right_sized() for w in works) else 0
+            good = all(w.right_sized() for w in works) and None not in (self.starts(True), self.starts(False))
+            settled = settled + 1 if good else 0
             if self.once and settled >= 3:
                 return self.finish(works, True)
             if self.once and time.monotonic() - begin > LIMIT_SECONDS:
@@ -166,6 +205,10 @@ class Demo:
 
     def finish(self, works, good):
         print("\n" + "\n".join(self.table(works)))
+        print("Evictions: " + ", ".join(f"{name} {count}" for name, count in self.evictions.items()))
+        for boosted, how in ((False, "without a boost"), (True, "with its CPU boost")):
+            if self.starts(boosted) is not None:
+                print(f"Time to Ready of {BOOSTED} {how}: {self.starts(boosted):.0f} s")
         waiting = [w.name for w in works if not w.right_sized()]
         print("Every workload is right-sized." if good else
               f"Not right-sized within {LIMIT_SECONDS} s: {', '.join(waiting)}")

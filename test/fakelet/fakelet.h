@@ -66,6 +66,7 @@ struct run {
     int32_t last_exit_code;
     vpa_time not_before;     /* back-off of the next instance */
     double startup_done;     /* CPU seconds of start-up work done */
+    vpa_time ready_at;       /* once ready: since when, at the latest step */
     struct vpa_resource_list allocated; /* requests that the node has promised */
     struct vpa_resources actual;        /* what the container runs with */
 };
@@ -162,9 +163,10 @@ vpa_duration pod_duration(const struct pod *pod, const char *name, const char *c
 void run_init(struct pod *pod, struct run *run, const struct vpa_container *container);
 /* Moves one container to `now`; true when something that the API server knows changed. */
 bool run_step(struct pod *pod, struct run *run, vpa_time now, vpa_duration step);
-/* Millicores and bytes in use at `now`; zeros unless running. */
-void run_usage(const struct pod *pod, const struct run *run, vpa_time now, double *cpu_millis,
-               double *memory_bytes);
+/* Millicores and bytes at `now`, zeros unless running: what the container would use with any amount of
+ * memory, and what it uses. */
+void run_demand(const struct run *run, vpa_time now, double *cpu_millis, double *memory_bytes);
+void run_usage(const struct run *run, vpa_time now, double *cpu_millis, double *memory_bytes);
 void run_restart(struct run *run, vpa_time now);
 
 /* resize.c: desired against promised against actual; true when the status changed. */

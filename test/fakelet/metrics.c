@@ -100,7 +100,7 @@ static void put_pod(struct fakelet *f, struct vpa_json_writer *w, const struct p
     vpa_json_open_array(w);
     for (size_t i = 0; i < pod->run_count; i++) {
         double cpu, memory;
-        run_usage(pod, &pod->runs[i], t, &cpu, &memory);
+        run_usage(&pod->runs[i], t, &cpu, &memory);
         vpa_json_open_object(w);
         vpa_json_member_string(w, "name", pod->runs[i].name);
         put_usage(w, cpu, memory);
@@ -121,7 +121,7 @@ static void put_node(struct fakelet *f, struct vpa_json_writer *w, const struct 
         const struct pod *pod = value;
         for (size_t k = 0; pod->node == node && k < pod->run_count; k++) {
             double c, m;
-            run_usage(pod, &pod->runs[k], t, &c, &m);
+            run_usage(&pod->runs[k], t, &c, &m);
             cpu += c;
             memory += m;
         }

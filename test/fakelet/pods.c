@@ -283,6 +283,7 @@ static bool is_done(const struct pod *pod)
 static bool summarise(struct pod *pod, vpa_time now)
 {
     bool ready = true, ended = true, failed = false;
+    vpa_time ready_at = VPA_TIME_UNSET;
 
     for (size_t i = 0; i < pod->run_count; i++) {
         const struct run *run = &pod->runs[i];
@@ -290,13 +291,15 @@ static bool summarise(struct pod *pod, vpa_time now)
                     (strcmp(pod->restart_policy, "Never") == 0 ||
                      (strcmp(pod->restart_policy, "OnFailure") == 0 && run->exit_code == 0));
         ready &= run->ready;
+        if (vpa_time_is_unset(ready_at) || run->ready_at > ready_at)
+            ready_at = run->ready_at;
         ended &= over;
         failed |= over && run->exit_code != 0;
     }
     const char *phase = !ended ? "Running" : failed ? "Failed" : "Succeeded";
     bool changed = strcmp(phase, pod->phase) != 0 || ready != pod->ready || !pod->started;
     if (ready != pod->ready || !pod->started)
-        pod->ready_since = now;
+        pod->ready_since = ready && !vpa_time_is_unset(ready_at) ? ready_at : now;
     pod->phase = phase;
     pod->ready = ready;
     pod->started = true;

@@ -117,7 +117,7 @@ static bool limit_below_usage(const struct pod *pod, vpa_time now, char *message
         const struct vpa_quantity *limit =
             vpa_resource_find(&spec_of(pod, i)->resources.limits, VPA_MEMORY);
         double cpu, memory;
-        run_usage(pod, &pod->runs[i], now, &cpu, &memory);
+        run_usage(&pod->runs[i], now, &cpu, &memory);
         if (limit && pod->runs[i].state == RUN_RUNNING &&
             memory > (double)vpa_quantity_value(limit)) {
             snprintf(message, size,

@@ -109,10 +109,8 @@ static double startup_cores(const struct run *run)
     return fmin(run->usage.startup_cores, core_limit(run));
 }
 
-void run_usage(const struct pod *pod, const struct run *run, vpa_time now, double *cpu_millis,
-               double *memory_bytes)
+void run_demand(const struct run *run, vpa_time now, double *cpu_millis, double *memory_bytes)
 {
-    (void)pod;
     *cpu_millis = *memory_bytes = 0;
     if (run->state != RUN_RUNNING)
         return;
@@ -120,6 +118,15 @@ void run_usage(const struct pod *pod, const struct run *run, vpa_time now, doubl
     if (run->startup_done < run->usage.startup_cpu)
         *cpu_millis = 1000 * startup_cores(run);
     *cpu_millis = fmin(*cpu_millis, 1000 * core_limit(run));
+}
+
+void run_usage(const struct run *run, vpa_time now, double *cpu_millis, double *memory_bytes)
+{
+    const struct vpa_quantity *limit = vpa_resource_find(&run->actual.limits, VPA_MEMORY);
+
+    run_demand(run, now, cpu_millis, memory_bytes);
+    if (limit)
+        *memory_bytes = fmin(*memory_bytes, (double)vpa_quantity_value(limit));
 }
 
 static void run_start(struct run *run, vpa_time now)
@@ -174,7 +181,7 @@ static bool step_running(struct pod *pod, struct run *run, vpa_time now, vpa_dur
     const struct vpa_quantity *limit = vpa_resource_find(&run->actual.limits, VPA_MEMORY);
     double cpu, memory;
 
-    run_usage(pod, run, now, &cpu, &memory);
+    run_demand(run, now, &cpu, &memory);
     if ((limit && memory > (double)vpa_quantity_value(limit)) ||
         (oom > 0 && now - run->started >= oom)) {
         run_end(run, now, "OOMKilled", 137);
@@ -188,7 +195,11 @@ static bool step_running(struct pod *pod, struct run *run, vpa_time now, vpa_dur
         run_end(run, now, "Completed", 0);
         return true;
     }
-    run->startup_done += startup_cores(run) * (double)step / 1e9;
+    double work = startup_cores(run) * (double)step / 1e9;
+    double left = run->usage.startup_cpu - run->startup_done;
+    run->startup_done += work;
+    /* Steps can be long: ready at the moment when the work was done. */
+    run->ready_at = work > 0 && left > 0 ? now - (vpa_duration)((double)step * (1 - left / work)) : now;
     bool ready = (!run->has_probe || run->startup_done >= run->usage.startup_cpu) &&
                  !(fault && strcmp(fault, "never-ready") == 0);
     bool changed = ready != run->ready;

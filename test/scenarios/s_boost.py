@@ -199,7 +199,7 @@ def scenario_boost_refused(make):
 
 def scenario_boost_stuck(make):
     """The kubelet fails, refuses, or never acts when a boost is taken back: never evicted, in no mode."""
-    bed = Bed(make, webhook=True)
+    bed = Bed(make, node_cpu="64", webhook=True)
     modes, how = ("Recreate", "InPlaceOrRecreate", "InPlace"), ("error", "infeasible", "never")
     names = [f"{mode.lower()}-{fault}" for mode in modes for fault in how]
     for mode in modes:

@@ -41,7 +41,7 @@ def scenario_kubectl(make):
     header, *rows = table.splitlines()
     assert header.split() == ["NAME", "MODE", "CPU", "MEM", "PROVIDED", "AGE"], table
     mongodb = next(r.split() for r in rows if r.startswith("mongodb"))
-    assert mongodb[1] == "Auto" and mongodb[4] == "True", mongodb
+    assert mongodb[1] == "InPlaceOrRecreate" and mongodb[4] == "True", mongodb
     described = kubectl("-n", NAMESPACE, "describe", "vpa", "mongodb")
     for text in ("Container Recommendations:", "Lower Bound:", "Uncapped Target:", "RecommendationProvided"):
         assert text in described, described

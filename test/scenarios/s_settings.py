@@ -100,8 +100,8 @@ def target_memory(bed, name):
 
 
 def shows(bed, name, needed):
-    """The target is what an OOM that needs so many MiB makes of it: the end of a bucket plus the margin."""
-    return needed * MIB * 1.15 <= target_memory(bed, name) <= needed * MIB * 1.15 * 1.06
+    """The target is what an OOM that needs so many MiB makes of it: the end of a bucket (5 %) plus the margin."""
+    return needed * MIB * 1.15 <= target_memory(bed, name) <= needed * MIB * 1.15 * 1.075
 
 
 def start_recommender(bed, *flags):
@@ -120,7 +120,7 @@ def scenario_settings_oom(make):
     time.sleep(2)
 
     def kill(name):
-        bed.workload(name, {"cpu": "100m", "memory": "400Mi"}, {"memory": "500Mi"}, replicas=1,
+        bed.workload(name, {"cpu": "100m", "memory": "400Mi"}, {"memory": "400Mi"}, replicas=1,
                      annotations={"memory": "600Mi"}, ready=False)
     for name in rows:
         kill(name)
@@ -157,13 +157,13 @@ def scenario_settings_interval(make):
             "agreed": {"memoryAggregationIntervalSeconds": 60, "memoryAggregationInterval": "1m"}}
     for name, settings in rows.items():
         bed.vpa(name, "Off", policies=policies(**settings))
-    start_recommender(bed, "--checkpoints-timeout=10s")
+    start_recommender(bed)
     for name in rows:
         bed.workload(name, {"cpu": "100m"}, replicas=1, annotations={"memory": "300Mi", "cpu": "50m"})
     for name in rows:
         if name != "flags":
             until(lambda: weight(bed, name) >= 8, 60, f"{name}: a peak in each minute")
-    assert 0 < weight(bed, "flags") <= 2.1, weight(bed, "flags")
+    assert weight(bed, "flags") <= 2.1, weight(bed, "flags")  # the interval that goes on is not in checkpoints
     for name in ("seconds", "text"):
         bed.client.merge("VerticalPodAutoscaler", name, {"spec": {"resourcePolicy": None}}, NAMESPACE)
     time.sleep(4)

@@ -59,6 +59,8 @@ static const struct {
      true, true, 1.2, 104857600, VPA_MINUTE, 8},
     {"unreadable duration", "{\"memoryAggregationInterval\":\"soon\"}", true, true, true, true, 1.2,
      104857600, DAY, 8},
+    {"duration below a second", "{\"memoryAggregationInterval\":\"-12h\"}", true, true, true, true,
+     1.2, 104857600, DAY, 8},
     {"gate off", "{\"oomBumpUpRatio\":\"2\",\"memoryAggregationIntervalSeconds\":60}", false, true,
      true, true, 1.2, 104857600, DAY, 8},
     {"only memory", "{\"controlledResources\":[\"memory\"]}", true, true, false, true, 1.2,
