@@ -33,6 +33,8 @@ static const char help[] =
     "  --no-service-account        pods do not need a service account\n"
     "  --no-managed-fields         no bookkeeping of field owners\n"
     "  --no-watch-list             watches with sendInitialEvents are refused with 422\n"
+    "  --watch-list-error          watch-lists get one in-stream error 500, as with an old etcd\n"
+    "  --initializing-ms N         custom resources answer 429 so long after their definition (0)\n"
     "  --history N                 events remembered per resource (20000); older versions answer "
     "410\n"
     "  --bookmark-seconds N        interval of bookmarks (60)\n"
@@ -110,6 +112,8 @@ static const struct option options[] = {
     {"clock-file", required_argument, NULL, OPT_LONG + 19},
     {"start-time", required_argument, NULL, OPT_LONG + 20},
     {"generate", required_argument, NULL, OPT_LONG + 21},
+    {"watch-list-error", no_argument, NULL, OPT_LONG + 22},
+    {"initializing-ms", required_argument, NULL, OPT_LONG + 23},
     {"verbose", no_argument, NULL, 'v'},
     {NULL, 0, NULL, 0},
 };
@@ -183,6 +187,12 @@ static bool take_option(struct options *o, int opt)
         break;
     case OPT_LONG + 21:
         o->generate = optarg;
+        break;
+    case OPT_LONG + 22:
+        o->watch_list_error = true;
+        break;
+    case OPT_LONG + 23:
+        o->initializing_ms = (unsigned)strtoul(optarg, NULL, 10);
         break;
     case 'v':
         o->verbosity++;

@@ -38,7 +38,9 @@ struct options {
     bool resize;           /* pods/resize is served */
     bool service_accounts; /* admission plugin ServiceAccount */
     bool managed_fields;
-    bool watch_list; /* false: answer watch-lists with 422 */
+    bool watch_list;          /* false: answer watch-lists with 422 */
+    bool watch_list_error;    /* true: with an in-stream error 500, as with an old etcd */
+    unsigned initializing_ms; /* custom resources answer 429 so long after their definition */
     unsigned bookmark_seconds;
     const char *load[16];
     size_t load_count;

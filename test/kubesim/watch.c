@@ -291,6 +291,13 @@ static int read_watch_options(struct ctx *c, struct watch_options *o)
     return 0;
 }
 
+/* What a server says whose etcd is too old to report progress. */
+static const char no_progress[] =
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+    "\"status\":\"Failure\",\"message\":\"a watch stream was requested by the client but the "
+    "required storage "
+    "feature RequestWatchProgress is disabled\",\"code\":500}}\n";
+
 int handle_watch(struct ctx *c)
 {
     struct watch_options o = {0};
@@ -318,7 +325,10 @@ int handle_watch(struct ctx *c)
     w->mark_end = o.mark_end;
     w->fault = fault;
     vpa_buf_init(&w->out, EVENT_OUT_MAX);
-    if (o.initial) {
+    if (o.initial && o.bookmarks && c->sim->opt.watch_list_error) {
+        vpa_buf_puts(&w->out, no_progress);
+        w->ended = true;
+    } else if (o.initial) {
         w->cursor = c->sim->store.rv;
         if (store_snapshot(w->store, w->ns, 0, &w->initial, &w->initial_count) < 0)
             abort(); /* the present is never forgotten */
