@@ -23,7 +23,8 @@
 #include "vpa/kube/status_lease.h"
 #include "vpa/policy/match.h"
 
-/* How long a stopping process waits for requests under way. */
+/* How long requests under way may go on when nothing may be changed any more: shutdown, panic, lost
+ * leadership. */
 #define STOP_PATIENCE (2 * VPA_SECOND)
 
 void updater_env_configure(struct pass_env *env, const struct updater_config *config)
@@ -124,11 +125,12 @@ bool updater_pass_is_stopped(const struct pass *pass)
            (env->may_act && !env->may_act(env->may_act_ctx));
 }
 
-static bool has_finished(void *ctx)
+/* An answer came in, or nothing may be changed any more. */
+static bool wants_attention(void *ctx)
 {
     const struct pass *pass = ctx;
 
-    return pass->finished != NULL;
+    return pass->finished != NULL || updater_pass_is_stopped(pass);
 }
 
 void updater_pass_settle(struct pass *pass)
@@ -158,39 +160,43 @@ bool updater_pass_wait_limiter(struct pass *pass, struct vpa_rate *rate)
 
         if (updater_pass_is_stopped(pass))
             return false;
-        if (vpa_loop_wait(pass->env->loop, has_finished, pass, until - now, &err) == 0)
+        if (vpa_loop_wait(pass->env->loop, wants_attention, pass, until - now, &err) == 0)
             updater_pass_settle(pass);
         now = vpa_loop_monotonic(pass->env->loop);
     }
-    return true;
+    return !updater_pass_is_stopped(pass);
 }
 
-static bool nothing_under_way(void *ctx)
+static bool has_finished(void *ctx)
 {
     const struct pass *pass = ctx;
 
-    return pass->finished != NULL || pass->in_flight == 0;
+    return pass->finished != NULL;
 }
 
 void updater_pass_drain(struct pass *pass)
 {
     struct vpa_loop *loop = pass->env->loop;
     bool stopping = false;
+    int64_t until = 0; /* monotonic; 0: there is no hurry */
     struct vpa_error err;
 
     updater_pass_settle(pass);
     while (pass->in_flight > 0) {
+        int64_t now = vpa_loop_monotonic(loop);
+
+        if (!until && updater_pass_is_stopped(pass))
+            until = now + STOP_PATIENCE;
         if (vpa_loop_is_stopping(loop)) {
-            /* Shutdown: what is under way may end, within limits. */
             stopping = true;
             vpa_loop_resume(loop);
         }
-        if (vpa_loop_wait(loop, nothing_under_way, pass, stopping ? STOP_PATIENCE : VPA_HOUR,
-                          &err) < 0 &&
-            stopping) {
+        if (until && now >= until) { /* some of it may not even have been sent */
             updater_act_cancel_all(pass);
             break;
         }
+        (void)vpa_loop_wait(loop, until ? has_finished : wants_attention, pass,
+                            until ? until - now : VPA_HOUR, &err);
         updater_pass_settle(pass);
     }
     if (stopping)
@@ -224,7 +230,7 @@ void updater_pass_run_works(struct pass *pass)
     struct vpa_error err;
 
     while (!updater_pass_is_stopped(pass) && !schedule(pass, &first, &begun)) {
-        if (vpa_loop_wait(pass->env->loop, has_finished, pass, VPA_HOUR, &err) == 0)
+        if (vpa_loop_wait(pass->env->loop, wants_attention, pass, VPA_HOUR, &err) == 0)
             updater_pass_settle(pass);
     }
     if (updater_pass_is_stopped(pass))

@@ -107,7 +107,7 @@ bool updater_pass_has_room(const struct pass *pass);
 bool updater_pass_wait_limiter(struct pass *pass, struct vpa_rate *rate);
 /* Deals with the answers that came in. */
 void updater_pass_settle(struct pass *pass);
-/* Waits until nothing is under way. */
+/* Waits until nothing is under way; when the pass is stopped, not for long. */
 void updater_pass_drain(struct pass *pass);
 /* Nothing may be changed any more: panic, shutdown, leadership in doubt. */
 bool updater_pass_is_stopped(const struct pass *pass);

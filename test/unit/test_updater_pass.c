@@ -526,6 +526,41 @@ START_TEST(panic_stops_a_pass_under_way)
 }
 END_TEST
 
+static void on_panic_timer(void *ctx)
+{
+    (void)ctx;
+    show_panic();
+}
+
+/* Rates that leave a pass waiting: for the limiter, and with its requests in the client's queue. */
+static const struct {
+    double evictions;
+    double qps;
+    size_t calls_max; /* before the panic, and within the time it has to take effect */
+} slow_rates[] = {{0.1, -1, 1}, {-1, 1, 4}};
+
+START_TEST(panic_stops_what_waits)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, on_panic_timer, NULL);
+    int64_t begun;
+
+    server.vpas = 2;
+    server.config.eviction_rate_limit = slow_rates[_i].evictions;
+    server.config.common.kube_api_qps = slow_rates[_i].qps;
+    server.config.common.kube_api_burst = 1;
+    start(0);
+    vpa_loop_pump(server.loop, 20 * VPA_SECOND);
+    begun = vpa_loop_monotonic(server.loop);
+    vpa_timer_start(timer, 1500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, 5 * VPA_SECOND);
+    vpa_loop_pump(server.loop, VPA_MINUTE);
+    ck_assert_uint_ge(server.call_count, 1);
+    ck_assert_uint_le(server.call_count, slow_rates[_i].calls_max);
+    vpa_timer_free(timer);
+}
+END_TEST
+
 static bool leads(void *ctx)
 {
     (void)ctx;
@@ -719,6 +754,7 @@ int main(void)
     tcase_add_test(tc, a_half_finished_unboost_is_finished);
     tcase_add_test(tc, panic_stops_everything_until_it_goes);
     tcase_add_test(tc, panic_stops_a_pass_under_way);
+    tcase_add_loop_test(tc, panic_stops_what_waits, 0, VPA_COUNT(slow_rates));
     tcase_add_test(tc, a_vpa_may_change_at_any_time);
     tcase_add_test(tc, lost_leadership_stops_a_pass);
     tcase_add_test(tc, shutdown_waits_for_what_is_under_way);
