@@ -38,6 +38,7 @@ struct observed { /* one version of a VPA */
     uint64_t list; /* number of the list that saw it last */
     bool in_model; /* the model borrows this version or an older one */
     bool gone;     /* deleted on the API server */
+    bool unusable; /* could not be decoded: there is only the key */
 };
 enum op_kind { OP_PUT, OP_DELETE, OP_LISTED };
 struct vpa_op {
@@ -117,6 +118,21 @@ static void on_vpa_begin(void *ctx)
     f->vpa_list++;
 }
 
+/* A VPA that cannot be decoded exists all the same: its checkpoints stay (U2), and so does the last
+ * version that could be decoded. */
+static void note_unusable(struct feeder *f, const struct vpa_json *json)
+{
+    const char *ns = vpa_json_string(vpa_json_at(json, "metadata.namespace"));
+    const char *name = vpa_json_string(vpa_json_at(json, "metadata.name"));
+
+    if (!ns || !name)
+        return;
+    struct observed *o = vpa_xcalloc(1, sizeof(*o));
+    o->key = key_of(ns, name);
+    o->unusable = true;
+    vpa_op_push(f, OP_PUT)->observed = o;
+}
+
 static int on_vpa(void *ctx, enum vpa_reflector_event event, const struct vpa_json *json,
                   struct vpa_error *err)
 {
@@ -135,6 +151,7 @@ static int on_vpa(void *ctx, enum vpa_reflector_event event, const struct vpa_js
     struct observed *o = vpa_xcalloc(1, sizeof(*o));
     if (slim_vpa_decode(&f->slim, &f->scratch, json, &o->vpa, err) < 0) {
         free(o);
+        note_unusable(f, json);
         return -1;
     }
     o->key = key_of(o->vpa.object.meta.ns, o->vpa.object.meta.name);
@@ -157,8 +174,15 @@ static void retire(struct feeder *f, struct observed *o)
 
 static void put_observed(struct feeder *f, struct observed *o, uint64_t list)
 {
-    struct observed *before = vpa_table_put(&f->vpas, o->key, o);
+    struct observed *before = vpa_table_find(&f->vpas, o->key);
 
+    if (before && o->unusable) {
+        before->list = list;
+        before->gone = false;
+        observed_free(f, o);
+        return;
+    }
+    vpa_table_put(&f->vpas, o->key, o);
     o->list = list;
     if (before) {
         o->in_model = before->in_model;
@@ -210,6 +234,9 @@ static bool is_served(const struct feeder *f, const struct observed *o)
 {
     const struct vpa_object *vpa = &o->vpa.object;
     const char *name = f->config->name;
+
+    if (o->unusable)
+        return false;
     bool named = vpa->recommender_count == 0 && strcmp(name, "default") == 0;
 
     for (size_t i = 0; i < vpa->recommender_count; i++)

@@ -338,6 +338,35 @@ START_TEST(collects_old_copies)
 }
 END_TEST
 
+/* The VPA with a spec that nobody can read. */
+#define UNREADABLE_VPA                                                                             \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":\"web\",\"namespace\":"  \
+          "\"shop\",\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{\"targetRef\":"      \
+          "\"web\"}}")
+
+START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
+{
+    bool restarted = _i == 1;
+
+    start("--checkpoints-gc-interval=90s");
+    pass(USAGE("100m", "100Mi"));
+    change(UNREADABLE_VPA);
+    if (restarted) {
+        stop();
+        start("--checkpoints-gc-interval=90s");
+    }
+    for (int i = 0; i < 5; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app"));
+}
+END_TEST
+
 static bool fail_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (!vpa_str_ends_with(q->path, "checkpoints") || strcmp(q->method, "GET") != 0 ||
@@ -590,6 +619,7 @@ int main(void)
     tcase_add_test(tcase, replaces_an_older_copy);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
     tcase_add_test(tcase, collects_old_copies);
+    tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
     tcase_add_test(tcase, waits_until_checkpoints_can_be_read);
     tcase_add_loop_test(tcase, goes_on_after_a_kill, 0, 5);
     tcase_add_loop_test(tcase, lives_through_metrics_faults, 0, (int)VPA_COUNT(metrics_faults));
