@@ -44,12 +44,14 @@ static void entry_free(struct checkpoint_entry *entry)
     free(entry);
 }
 
-void checkpoint_names_clear_objects(struct checkpoint_names *names)
+void checkpoint_names_take_objects(struct checkpoint_names *names, struct checkpoint_names *from)
 {
     free(names->objects);
-    names->objects = NULL;
-    names->object_count = 0;
-    names->object_capacity = 0;
+    names->objects = VPA_STEAL(from->objects);
+    names->object_count = from->object_count;
+    names->object_capacity = from->object_capacity;
+    from->object_count = 0;
+    from->object_capacity = 0;
 }
 
 void checkpoint_names_release(struct checkpoint_names *names)

@@ -45,8 +45,8 @@ void checkpoint_names_release(struct checkpoint_names *names);
 /* The object exists and belongs to that pair; the first owner that is told counts. */
 void checkpoint_names_found(struct checkpoint_names *names, const char *ns, const char *object,
                             const char *vpa, const char *container);
-/* Forgets which objects exist (before a new list of them). */
-void checkpoint_names_clear_objects(struct checkpoint_names *names);
+/* Takes over from `from` which objects exist: after a whole new list of them. */
+void checkpoint_names_take_objects(struct checkpoint_names *names, struct checkpoint_names *from);
 /* Entry of the pair, made when new. */
 struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, const char *ns,
                                                 const char *vpa, const char *container);

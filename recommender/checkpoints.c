@@ -134,7 +134,8 @@ struct orphan {
 };
 struct collection {
     struct checkpoints *checkpoints;
-    struct vpa_table namespaces; /* name -> itself */
+    struct vpa_table namespaces;    /* name -> itself */
+    struct checkpoint_names stored; /* which objects the list brings */
     struct orphan *orphans;
     size_t orphan_count;
     size_t orphan_capacity;
@@ -177,7 +178,7 @@ static void on_collected(void *ctx, const struct vpa_json *item, const char *tex
     (void)text;
     (void)len;
     if (!id.unreadable_since)
-        checkpoint_names_found(&c->names, id.ns, id.name, id.vpa, id.container);
+        checkpoint_names_found(&g->stored, id.ns, id.name, id.vpa, id.container);
     if (!vpa_table_find(&g->namespaces, id.ns))
         return;
     if (feeder_has_vpa(c->options.feeder, id.ns, id.vpa) &&
@@ -237,6 +238,7 @@ static void collection_release(struct collection *g)
     while (vpa_table_next(&g->namespaces, &i, &key, &value))
         free(value);
     vpa_table_release(&g->namespaces);
+    checkpoint_names_release(&g->stored);
     for (size_t k = 0; k < g->orphan_count; k++) {
         free(g->orphans[k].ns);
         free(g->orphans[k].name);
@@ -256,7 +258,6 @@ static void collect(struct collection *g)
             VPA_ERROR("Cannot list namespaces", VPA_KERR(&err));
         return;
     }
-    checkpoint_names_clear_objects(&c->names);
     checkpoint_path(&path, c->options.config->common.vpa_object_namespace, NULL);
     struct list_request stored = {
         .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
@@ -265,6 +266,7 @@ static void collect(struct collection *g)
             VPA_ERROR("Cannot list VPA checkpoints", VPA_KERR(&err));
         return;
     }
+    checkpoint_names_take_objects(&c->names, &g->stored);
     delete_orphans(g);
 }
 
