@@ -24,6 +24,7 @@
 #define WAIT_LOG_VERBOSE (50 * VPA_MILLISECOND)
 #define WAIT_LOG VPA_SECOND
 #define WAIT_MAX VPA_HOUR
+#define RETRY_AFTER_MAX 60 /* seconds: a longer pause that somebody asks for is cut */
 
 struct vpa_kube_client {
     struct vpa_kube_client_options options;
@@ -179,7 +180,7 @@ static bool wants_repeat(const struct vpa_kube_request *r, const struct vpa_http
     if (http->failure == VPA_TRANSPORT_OK) {
         if ((http->status != 429 && http->status < 500) || http->retry_after < 0)
             return false;
-        *seconds = http->retry_after;
+        *seconds = http->retry_after < RETRY_AFTER_MAX ? http->retry_after : RETRY_AFTER_MAX;
         return true;
     }
     if (verb > VPA_KUBE_WATCH)

@@ -246,6 +246,7 @@ static const struct {
     {"503 with Retry-After", VPA_KUBE_GET, 503, 1, 0, 1, 2, 1, 0},
     {"500 with Retry-After 0", VPA_KUBE_UPDATE, 500, 0, 0, 1, 2, 0, 0},
     {"503 without", VPA_KUBE_GET, 503, -1, 0, 100, 1, 0, -1},
+    {"a longer pause is cut to a minute", VPA_KUBE_GET, 503, 86400, 0, 1, 2, 60, 0},
     {"404 with Retry-After is final", VPA_KUBE_GET, 404, 1, 0, 100, 1, 0, -1},
     {"ten repeats at most", VPA_KUBE_GET, 429, 2, 0, 100, 11, 20, -1},
     {"reset on a read", VPA_KUBE_GET, 0, -1, VPA_TRANSPORT_RESET, 2, 3, 2, 0},
