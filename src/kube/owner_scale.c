@@ -325,6 +325,7 @@ void owner_scales_sweep(void *ctx)
     while (!vpa_loop_is_stopping(o->loop) && (s = next_due(o, now)) != NULL)
         refresh(o, s);
     o->busy = false;
+    owner_scales_wanted(o); /* what was asked for meanwhile */
 }
 
 static bool take_wanted(struct owner_wanted *w, struct vpa_controller_key *out)
@@ -387,6 +388,20 @@ void owner_wanted_unref(struct owner_wanted *w)
         key_release(&w->keys[i]);
     pthread_mutex_destroy(&w->lock);
     free(w);
+}
+
+void vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *api_version,
+                            const char *kind, const char *name)
+{
+    const struct vpa_controller_key key = {ns, kind, name, api_version};
+
+    if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
+        return;
+    struct owner_scale *s = find_scale(o, ns, api_version, kind, name);
+    if (s)
+        s->last_read = vpa_loop_monotonic(o->loop);
+    else
+        owner_wanted_add(o->wanted, &key);
 }
 
 void vpa_owners_follow_target(struct vpa_owners *o, const char *ns, const char *api_version,

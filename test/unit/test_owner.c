@@ -24,6 +24,8 @@ static struct vpa_memory_stream *watch_of_deployments;
 static int scale_gets, discovery_gets;
 static const char *scale_body; /* of widgets/w; NULL: 404 */
 static int scale_code;
+static vpa_duration scale_delay;
+static void (*on_scale_get)(void); /* NULL: nothing */
 static bool group_known;
 static int widgets_version; /* preferred: 1 or 2 */
 
@@ -71,6 +73,9 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
             watch_of_deployments = s;
     } else if (vpa_str_ends_with(path, "/scale")) {
         scale_gets++;
+        vpa_memory_reply_delay(r, scale_delay);
+        if (on_scale_get)
+            on_scale_get();
         if (scale_code)
             vpa_memory_reply_status(r, scale_code, NULL, "boom");
         else if (scale_body && strstr(path, "/widgets/w/"))
@@ -124,11 +129,13 @@ static void setup(void)
         APP) "," OWNED("loop-1", "ReplicaSet", "loop-2", "apps/v1",
                        APP) "," OWNED("loop-2", "ReplicaSet", "loop-1", "apps/v1", APP);
     jobs = FREE("job", "{\"parallelism\":4,\"selector\":{\"matchLabels\":{\"j\":\"1\"}}}");
-    daemon_sets =
-        "{\"metadata\":{\"namespace\":\"n\",\"name\":\"ds\"},\"spec\":{\"selector\":{"
-        "\"matchExpressions\":"
-        "[{\"key\":\"a\",\"operator\":\"Has\"}]}},\"status\":{\"desiredNumberScheduled\":6,\"numberReady\":5}}";
+    daemon_sets = "{\"metadata\":{\"namespace\":\"n\",\"name\":\"ds\"},\"spec\":{\"selector\":{"
+                  "\"matchExpressions\":"
+                  "[{\"key\":\"a\",\"operator\":\"Has\"}]}},\"status\":{\"desiredNumberScheduled\":"
+                  "6,\"numberReady\":5}}";
     scale_gets = discovery_gets = scale_code = 0;
+    scale_delay = 0;
+    on_scale_get = NULL;
     scale_body = SCALE("app=w", "7");
     group_known = true;
     widgets_version = 1;
@@ -321,6 +328,53 @@ START_TEST(remembers_scales)
     ck_assert_int_eq(scale_gets, before);
     ck_assert_int_eq(walk_widget(), 1);
     ck_assert_int_eq(scale_gets, before + 1);
+}
+END_TEST
+
+static bool knows_widget(const char *name)
+{
+    const struct vpa_selector *selector;
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+    bool known = vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector,
+                                         &err) == 0 ||
+                 err.code != VPA_RETRY;
+
+    vpa_owner_view_unref(view);
+    return known;
+}
+
+static void ask_for_other(void)
+{
+    on_scale_get = NULL;
+    ck_assert(!knows_widget("other"));
+}
+
+START_TEST(keeps_targets_that_it_is_told_to_keep)
+{
+    synced();
+    ck_assert(!knows_widget("w"));
+    for (int i = 0; i < 12; i++) { /* four hours without a pod */
+        vpa_owners_keep_target(owners, "n", "example.com/v1", "Widget", "w");
+        vpa_loop_pump(loop, 20 * VPA_MINUTE);
+    }
+    ck_assert(knows_widget("w"));
+    vpa_loop_pump(loop, 2 * VPA_HOUR);
+    ck_assert(!knows_widget("w"));
+}
+END_TEST
+
+/* A target that is asked for while the background work waits for the answer about another one. */
+START_TEST(does_not_forget_what_is_wanted_while_it_is_busy)
+{
+    synced();
+    ck_assert(!knows_widget("w"));
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert(knows_widget("w"));
+    scale_delay = VPA_SECOND;
+    on_scale_get = ask_for_other;
+    vpa_loop_pump(loop, 30 * VPA_MINUTE); /* refreshed within 20 */
+    ck_assert(on_scale_get == NULL);
+    ck_assert(knows_widget("other"));
 }
 END_TEST
 
@@ -531,6 +585,8 @@ int main(void)
     tcase_add_loop_test(c, views_answer_alike, 0, VPA_COUNT(walks));
     tcase_add_loop_test(c, finds_selectors, 0, VPA_COUNT(selectors));
     tcase_add_test(c, remembers_scales);
+    tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
+    tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
     tcase_add_test(c, negative_answers_last_one_pass);
     tcase_add_test(c, discovery_is_asked_again);
     tcase_add_test(c, knows_replicas);
