@@ -132,12 +132,14 @@ static void log_unusable_boost(void *ctx, const char *container, const char *rea
              VPA_KV("container", container), VPA_KV("reason", reason));
 }
 
-/* S10: the pod asks not to run without a VPA. */
+/* S10: the pod asks not to run without a VPA. One that changes nothing, being Off, will do. */
 static void refuse_unmatched(struct admission *a, const struct vpa_pod *pod)
 {
     const char *required = vpa_labels_get(&pod->meta.annotations, ADMIT_REQUIRED_ANNOTATION);
+    struct vpa_error err;
 
-    if (!required || strcmp(required, "true") != 0)
+    if (!required || strcmp(required, "true") != 0 ||
+        admit_match(a->snapshot, VPA_MATCH_UPDATER, a->arena, pod, &err))
         return;
     a->denial = (struct vpa_status){
         .status = "Failure",
