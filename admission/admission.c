@@ -17,7 +17,11 @@
 #define OWNER_PASS (10 * VPA_SECOND)
 /* Every so many of these, freed memory goes back to the system. */
 #define TRIM_PASSES 6
+/* Every so many, the targets of all VPAs are kept, so that they are known when a pod comes. */
+#define KEEP_PASSES 60
 #define IDLE_WAIT VPA_HOUR
+/* How long the start waits for the panic ConfigMap, which we may not be allowed to read. */
+#define PANIC_WAIT (5 * VPA_SECOND)
 
 enum { VPAS, LIMIT_RANGES, PANIC, REFLECTOR_COUNT };
 
@@ -82,13 +86,25 @@ static void follow_target(void *ctx, const struct vpa_object *vpa)
                                  target->name);
 }
 
+static void keep_target(void *ctx, const struct vpa_object *vpa)
+{
+    struct admission *a = ctx;
+    const struct vpa_target_ref *target = &vpa->target_ref;
+
+    if (target->present)
+        vpa_owners_keep_target(a->owners, vpa->meta.ns, target->api_version, target->kind,
+                               target->name);
+}
+
 static void on_owner_pass(void *ctx)
 {
     struct admission *a = ctx;
 
     vpa_owners_begin_pass(a->owners);
-    if (a->owner_passes++ % TRIM_PASSES == 0)
+    if (a->owner_passes % TRIM_PASSES == 0)
         malloc_trim(0); /* lists leave behind a tenth of what we hold */
+    if (++a->owner_passes % KEEP_PASSES == 0)
+        snapshot_builder_each_vpa(a->builder, keep_target, a);
     vpa_timer_start(a->owner_timer, OWNER_PASS);
 }
 
@@ -220,6 +236,13 @@ int admission_sync(struct admission *a, struct vpa_error *err)
     if (vpa_reflector_wait(needed, VPA_COUNT(needed), a->loop, 0, err) < 0 ||
         vpa_owners_wait(a->owners, 0, err) < 0)
         return -1;
+    /* Before the first pod, so that a restart during a panic changes nothing either. */
+    if (vpa_reflector_wait(&a->reflectors[PANIC], 1, a->loop, PANIC_WAIT, err) < 0) {
+        if (vpa_loop_is_stopping(a->loop))
+            return -1;
+        VPA_WARN("Cannot tell whether ConfigMap " SNAPSHOT_PANIC_CONFIG_MAP " exists",
+                 VPA_KERR(err));
+    }
     VPA_INFO("Initial VPA synced successfully",
              VPA_KV("vpas", (int64_t)snapshot_builder_vpa_count(a->builder)));
     publish(a);

@@ -270,6 +270,15 @@ void snapshot_builder_on_vpa(struct snapshot_builder *builder,
     builder->on_vpa_ctx = ctx;
 }
 
+void snapshot_builder_each_vpa(const struct snapshot_builder *builder,
+                               void (*fn)(void *ctx, const struct vpa_object *vpa), void *ctx)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&builder->vpas_by_id, &i, NULL, &value);)
+        fn(ctx, &((const struct vpa_item *)value)->vpa);
+}
+
 void snapshot_builder_on_change(struct snapshot_builder *builder, void (*fn)(void *ctx), void *ctx)
 {
     builder->on_change = fn;

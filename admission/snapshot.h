@@ -73,6 +73,9 @@ void snapshot_builder_end_panic(void *builder);
 /* Called on the loop for each VPA that came or changed; for following scale targets. */
 void snapshot_builder_on_vpa(struct snapshot_builder *builder,
                              void (*fn)(void *ctx, const struct vpa_object *vpa), void *ctx);
+/* Calls fn for each VPA, on the loop. */
+void snapshot_builder_each_vpa(const struct snapshot_builder *builder,
+                               void (*fn)(void *ctx, const struct vpa_object *vpa), void *ctx);
 /* Called whenever something changed that is not published yet. */
 void snapshot_builder_on_change(struct snapshot_builder *builder, void (*fn)(void *ctx), void *ctx);
 

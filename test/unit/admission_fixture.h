@@ -19,6 +19,7 @@ struct fixture {
     const char *vpas; /* items of the list, "" for none */
     const char *limit_ranges;
     const char *config_maps;
+    vpa_duration config_maps_delay;
     const char *stateful_sets;
     int lease_writes;
     struct vpa_memory_stream *stateful_set_watch;
@@ -61,6 +62,8 @@ static inline void fixture_serve(void *ctx, const struct vpa_memory_request *req
         items = vpa_or_empty(f->config_maps);
     else if (vpa_str_ends_with(request->path, "/statefulsets"))
         items = vpa_or_empty(f->stateful_sets);
+    if (vpa_str_ends_with(request->path, "/configmaps"))
+        vpa_memory_reply_delay(reply, f->config_maps_delay);
     vpa_memory_reply_json(
         reply, 200,
         fixture_json(&f->arena,

@@ -41,6 +41,8 @@ static const struct admit_row {
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'db'}}}}",
      "", POD_REVIEW(POD("")), "'allowed':true}", "patch"},
     {"required and matched", VPA(""), "", POD_REVIEW(POD(REQUIRED)), "'patch'", NULL},
+    {"required and matched in mode Off", VPA(",'updatePolicy':{'updateMode':'Off'}"), "",
+     POD_REVIEW(POD(REQUIRED)), "'allowed':true}", "patch"},
     {"required and not matched", "", "", POD_REVIEW(POD(REQUIRED)),
      "'allowed':false,'status':{'metadata':{},'status':'Failure','message':'pod ns/web-% requires "
      "a "
@@ -99,6 +101,37 @@ START_TEST(answers)
 }
 END_TEST
 
+/* The first pod after a start finds the panic known, unless nobody can tell. */
+static const struct {
+    vpa_duration delay; /* of the list of ConfigMaps */
+    bool patched;
+} panic_starts[] = {{2 * VPA_SECOND, false}, {VPA_HOUR, true}};
+
+START_TEST(panic_is_known_at_the_start)
+{
+    struct fixture f = {.vpas = VPA(""),
+                        .config_maps = PANIC,
+                        .config_maps_delay = panic_starts[_i].delay,
+                        .stateful_sets = STATEFUL_SET};
+    struct vpa_server_response response = {0};
+    struct vpa_error err;
+
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    ck_assert_int_le(vpa_loop_monotonic(f.loop), 6 * VPA_SECOND);
+    ck_assert_int_eq(admission_listen(f.admission, &err), 0);
+
+    const char *body = fixture_json(&f.arena, POD_REVIEW(POD("")));
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
+    server_answer(admission_server(f.admission), &request, "application/json", &response);
+    ck_assert(!strstr(response.body, "patch") == !panic_starts[_i].patched);
+    free(response.body);
+    fixture_stop(&f);
+}
+END_TEST
+
 static const struct refusal_row {
     const char *content_type;
     bool too_large;
@@ -141,6 +174,7 @@ int main(void)
     TCase *tc = tcase_create("admit");
 
     tcase_add_loop_test(tc, answers, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, panic_is_known_at_the_start, 0, VPA_COUNT(panic_starts));
     tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
