@@ -28,6 +28,7 @@ struct vpa_status_writer {
     enum step step;
     int tries;
     vpa_duration pause;
+    bool unhealthy; /* at the last tick */
 };
 
 const char *vpa_status_lease_namespace(const char *flag)
@@ -151,11 +152,13 @@ static void on_tick(void *ctx)
         vpa_fail(&err, VPA_RETRY, "no answer within the update interval");
         failed(w, &err);
     }
-    if (w->options.healthy && !w->options.healthy(w->options.ctx)) {
+    bool healthy = !w->options.healthy || w->options.healthy(w->options.ctx);
+    if (!healthy && !w->unhealthy) /* said once, not at every tick */
         VPA_ERROR("Webhook failed its self-test, status lease is not renewed",
                   VPA_KV("holderIdentity", w->options.holder));
+    w->unhealthy = !healthy;
+    if (!healthy)
         return;
-    }
     w->tries = 0;
     w->pause = FIRST_PAUSE;
     call(w, GET, VPA_KUBE_GET, NULL);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/elector.h"
 #include "vpa/kube/status_lease.h"
@@ -297,6 +298,17 @@ END_TEST
 
 /* Status lease */
 
+static size_t lines_of(FILE *log, const char *what)
+{
+    char line[1024];
+    size_t count = 0;
+
+    rewind(log);
+    while (fgets(line, sizeof(line), log))
+        count += strstr(line, what) != NULL;
+    return count;
+}
+
 static bool is_healthy(void *ctx)
 {
     (void)ctx;
@@ -313,7 +325,10 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
                                                       .interval = 10 * VPA_SECOND,
                                                       .healthy = is_healthy};
     struct vpa_status_writer *w = vpa_status_writer_new(&options);
+    FILE *log = tmpfile();
 
+    ck_assert_ptr_nonnull(log);
+    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = fileno(log)}, NULL), 0);
     healthy = false;
     vpa_status_writer_start(w);
     vpa_loop_pump(loop, 35 * VPA_SECOND);
@@ -322,7 +337,12 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
     healthy = true;
     vpa_loop_pump(loop, 10 * VPA_SECOND);
     ck_assert_uint_eq(requests, 2);
+    ck_assert_uint_eq(lines_of(log, "failed its self-test"), 1); /* not at every tick */
+    healthy = false;
+    vpa_loop_pump(loop, 20 * VPA_SECOND);
+    ck_assert_uint_eq(lines_of(log, "failed its self-test"), 2);
     vpa_status_writer_free(w);
+    fclose(log);
 }
 END_TEST
 
