@@ -51,8 +51,8 @@ def scenario_right_size(make):
     cluster.start_all()
     start_workloads(cluster)
     before = {p["metadata"]["uid"] for p in live(cluster, app="web")}
-    mongodb = {p["metadata"]["uid"] for p in until(lambda: len(p := live(cluster, app="mongodb")) == 3 and p, 30,
-                                                   "the replicas of mongodb")}
+    until(lambda: len(live(cluster, app="mongodb")) == 3, 30, "the replicas of mongodb")
+    mongodb = {p["metadata"]["uid"] for p in live(cluster, app="mongodb")}
     until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
     until(lambda: all(map(patched, live(cluster, app="mongodb"))), 120, "all replicas of mongodb are resized")
     assert {p["metadata"]["uid"] for p in live(cluster, app="mongodb")} == mongodb

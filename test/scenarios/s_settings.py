@@ -78,7 +78,7 @@ def scenario_settings_examples(make):
     def refused(rows):
         for policy, update, boost, text in rows:
             try:
-                bed.vpa("bad", "Recreate", policies=[{"containerName": "*", **policy}] if policy else None,
+                bed.vpa("bad", "Recreate", create=True, policies=[{"containerName": "*", **policy}] if policy else None,
                         **({"startupBoost": boost} if boost else {}), **update)
             except ApiError as error:
                 assert error.code in (400, 403, 422) and text in str(error), (policy, update, boost, str(error))

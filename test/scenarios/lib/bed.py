@@ -107,8 +107,8 @@ class Bed:
             until(lambda: len(self.pods(name)) == replicas and all(map(is_ready, self.pods(name))), 60,
                   f"{name} is ready")
 
-    def vpa(self, name, mode, kind="Deployment", policies=None, target=None, **more):
-        """`more` are further members of updatePolicy, or (startupBoost) of the spec."""
+    def vpa(self, name, mode, kind="Deployment", policies=None, target=None, create=False, **more):
+        """`create` sends it as kubectl create does. `more` are further members of updatePolicy, or (startupBoost) of the spec."""
         spec = {"targetRef": {"apiVersion": "apps/v1", "kind": kind, "name": target or name}}
         if mode:
             spec["updatePolicy"] = {"updateMode": mode}
@@ -118,8 +118,9 @@ class Bed:
             spec["resourcePolicy"] = {"containerPolicies": policies}
         if more:
             spec["updatePolicy"].update(more)
-        return self.client.apply({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
-                                  "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
+        send = self.client.create if create else self.client.apply
+        return send({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+                     "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
 
     def recommend(self, vpa, container=None, bounds=0.1, **target):
         """Writes a recommendation as the recommender would; bounds: distance of lower and upper bound."""
