@@ -212,6 +212,11 @@ static int begin_member_value(struct vpa_json_stream *s, const char **p, struct 
         vpa_buf_puts(&s->head, "[]");
         s->state = FIRST_ITEM;
         ++*p;
+    } else if (s->at_items && c != 'n') {
+        return unexpected(c, "an array of items", err);
+    } else if (s->at_items) { /* null is an empty list */
+        s->items_seen = true;
+        s->state = WORD;
     } else if (c == '{' || c == '[' || c == '"') {
         s->state = HEAD_VALUE;
         s->after = AFTER_MEMBER;
@@ -335,6 +340,9 @@ int vpa_json_stream_finish(struct vpa_json_stream *s, struct vpa_error *err)
 {
     if (s->state != VALUES && s->state != LIST_END)
         return vpa_fail(err, VPA_INVALID, "the text ends too early");
+    /* An object of another kind must not be taken for an empty list. */
+    if (s->state == LIST_END && !s->items_seen)
+        return vpa_fail(err, VPA_INVALID, "no list: it has no items");
     if (s->state == LIST_END && s->on_head)
         return s->on_head(s->ctx, s->head.data, s->head.len, err);
     return 0;

@@ -35,7 +35,8 @@ struct vpa_json_stream *vpa_json_stream_new(enum vpa_stream_kind kind, size_t ob
 void vpa_json_stream_free(struct vpa_json_stream *s);
 int vpa_json_stream_feed(struct vpa_json_stream *s, const char *bytes, size_t len,
                          struct vpa_error *err) VPA_MUST_CHECK;
-/* The end of the text: VPA_INVALID when it stops inside a value. */
+/* The end of the text: VPA_INVALID when it stops inside a value, or when a list has no "items": an
+ * object of another kind is no empty list. */
 int vpa_json_stream_finish(struct vpa_json_stream *s, struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif
