@@ -17,7 +17,7 @@
  *     fakelet.plumb/memory-base      bytes added after scaling (0)
  *     fakelet.plumb/replica-scales   "1,1,0.5": factor of both for the replica with that ordinal
  *     fakelet.plumb/cpu, fakelet.plumb/memory    constant usage instead of a recording
- *     fakelet.plumb/after            how long a container with constant usage uses nothing at first (0)
+ *     fakelet.plumb/after            how long a container with constant usage is idle at first (0)
  *     fakelet.plumb/startup-cpu      CPU seconds of work before the container is ready (0); the work
  *                                    goes at the speed of the cpu limit, on at most startup-cores
  *     fakelet.plumb/startup-cores    cores that the work can use at once (4)

@@ -10,6 +10,8 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/table.h"
 
+#define IDLE_BYTES (1 << 20) /* a container that does nothing yet */
+
 #define SAMPLES_MAX ((size_t)1000000)
 
 struct sample {
@@ -131,7 +133,7 @@ void usage_at(const struct usage *usage, vpa_time started, vpa_time now, double 
     if (!usage->trace) {
         bool idle = now - started < usage->after;
         *cpu_millis = idle ? 0 : usage->cpu_millis;
-        *memory_bytes = idle ? 0 : usage->memory_bytes;
+        *memory_bytes = idle ? fmin(IDLE_BYTES, usage->memory_bytes) : usage->memory_bytes;
         return;
     }
     double seconds = (double)(usage->from_start ? now - started : now) / 1e9 / usage->stretch;

@@ -27,7 +27,7 @@ struct usage {
     double cpu_scale, memory_scale;
     double memory_base;
     double cpu_millis, memory_bytes; /* constants */
-    vpa_duration after;              /* how long nothing is used at first; constants only */
+    vpa_duration after;              /* how long next to nothing is used at first; constants only */
     double startup_cpu, startup_cores;
 };
 

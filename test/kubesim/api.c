@@ -77,10 +77,21 @@ const char *query_get(struct ctx *c, const char *name)
     return NULL;
 }
 
+/* The forms that Go reads as true. */
+static bool is_true(const char *text)
+{
+    static const char *const forms[] = {"1", "t", "T", "true", "TRUE", "True"};
+
+    for (size_t i = 0; i < VPA_COUNT(forms); i++)
+        if (!strcmp(text, forms[i]))
+            return true;
+    return false;
+}
+
 bool query_flag(struct ctx *c, const char *name)
 {
     const char *v = query_get(c, name);
-    return v && (!strcmp(v, "true") || !strcmp(v, "1") || !strcmp(v, "t") || !strcmp(v, "True"));
+    return v && is_true(v);
 }
 
 /* ---- the path ---- */
@@ -151,7 +162,7 @@ static void choose_verb(struct ctx *c)
         if (c->verb) /* /watch/ form */
             return;
         const char *watch = named ? NULL : query_get(c, "watch");
-        bool wanted = watch && (!strcmp(watch, "true") || !strcmp(watch, "1") || !*watch);
+        bool wanted = watch && (is_true(watch) || !*watch);
         c->verb = named ? "get" : wanted ? "watch" : "list";
     } else if (!strcmp(m, "POST")) {
         c->verb = "create";

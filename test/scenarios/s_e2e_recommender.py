@@ -88,8 +88,8 @@ def checkpoint(cluster, namespace):
 def restart(cluster, namespace):
     """R4: bounds do not jump after a restart; R5: the checkpoint survives it"""
     hamster = started(cluster, namespace)
-    first = recommended(hamster)["hamster"]
     old = until(lambda: checkpoint(cluster, namespace), 120, "a checkpoint")
+    first = recommended(hamster, check=lambda have: cpu(have["hamster"]["target"]) > 0.1)["hamster"]
     process = cluster.daemons["recommender"]
     process.stop()
     process.start()

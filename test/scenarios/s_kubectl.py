@@ -8,10 +8,9 @@ from cluster import ROOT, until
 from s_recommend import NAMESPACE, start_workloads
 
 
-def kubectl_of(cluster, factory):
-    program = shutil.which("kubectl")
-    if cluster.tier != "sim" and "kubectl" in cluster.plane.assets:
-        program = cluster.plane.assets["kubectl"]
+def kubectl_of(cluster, factory, built=False):
+    """A function that runs kubectl: the machine's own, or the one built with the control plane."""
+    program = cluster.plane.assets.get("kubectl") if built else shutil.which("kubectl")
     if not program:
         raise factory.skip("no kubectl on this machine")
 
@@ -26,9 +25,22 @@ def kubectl_of(cluster, factory):
 
 
 def scenario_kubectl(make):
-    """get, describe, apply, patch, top, get -w, diff, explain, delete, and apply -k of the manifests."""
+    """get, describe, apply (client side, server side, -k of the manifests), patch, top, get -w, diff, explain, delete."""
+    use_kubectl(make, False)
+
+
+def scenario_kubectl_built(make):
+    """The same with the kubectl of the control plane's own version."""
+    use_kubectl(make, True)
+
+
+scenario_kubectl_built.tiers = ["real"]
+scenario_kubectl_built.why = "kubectl is built with a control plane"
+
+
+def use_kubectl(make, built):
     cluster = make(rate=60.0)
-    kubectl = kubectl_of(cluster, make)
+    kubectl = kubectl_of(cluster, make, built)
     out = kubectl("apply", "-k", str(ROOT / "deploy"))
     assert "customresourcedefinition.apiextensions.k8s.io/verticalpodautoscalers.autoscaling.k8s.io created" in out, out
     assert "deployment.apps/vpa-recommender created" in out, out
@@ -67,4 +79,19 @@ def scenario_kubectl(make):
         "spec": {"targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Sometimes"}}}))
     assert 'Unsupported value: "Sometimes"' in refused, refused
     assert "targetRef" in kubectl("explain", "vpa.spec")
+    wide = kubectl("-n", NAMESPACE, "get", "vpa", "-o", "wide").splitlines()[0].split()
+    assert wide == ["NAME", "MODE", "CPU", "MEM", "PROVIDED", "AGE", "MINREPLICAS", "OOMSECONDS"], wide
+    manifest = json.dumps({
+        "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "sides", "namespace": NAMESPACE},
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                 "updatePolicy": {"updateMode": "Initial"}}})
+    assert "serverside-applied" in kubectl("apply", "--server-side", "-f", "-", text=manifest)
+    assert kubectl("diff", "-f", "-", "--server-side", text=manifest) == ""
+    other = kubectl("diff", "-f", "-", "--server-side", text=manifest.replace("Initial", "Off"), fails=True)
+    assert "-    updateMode: Initial" in other and '+    updateMode: "Off"' in other, other
+    conflict = kubectl("apply", "--server-side", "--field-manager=other", "-f", "-", fails=True,
+                       text=manifest.replace("Initial", "Off"))
+    assert 'conflict with "kubectl": .spec.updatePolicy.updateMode' in conflict, conflict
+    assert "serverside-applied" in kubectl("apply", "--server-side", "-k", str(ROOT / "deploy"), "--force-conflicts")
     assert "deleted" in kubectl("-n", NAMESPACE, "delete", "vpa", "web")
