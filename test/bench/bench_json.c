@@ -39,7 +39,7 @@ static void fail(const struct vpa_error *err)
 static void add_container(struct vpa_buf *out, const char *name)
 {
     vpa_buf_printf(out,
-                   "{\"name\":\"%s\",\"image\":\"registry.k8s.io/ubuntu-slim:0.14\",\"command\":"
+                   "{\"name\":\"%s\",\"image\":\"img.example/ubuntu-slim:0.14\",\"command\":"
                    "[\"/bin/sh\"],\"args\":[\"-c\",\"while true; do timeout 0.5s yes; done\"],"
                    "\"env\":[",
                    name);
