@@ -19,6 +19,12 @@ def live(cluster, **labels):
     return [p for p in cluster.pods(NAMESPACE, **labels) if not p["metadata"].get("deletionTimestamp")]
 
 
+def uids_of_pair(cluster, app):
+    """UIDs of the two replicas, once both are there."""
+    return {p["metadata"]["uid"] for p in until(
+        lambda: (lambda pods: pods if len(pods) == 2 else None)(live(cluster, app=app)), 30, f"two pods of {app}")}
+
+
 def requests_of(pod):
     found = pod["spec"]["containers"][0]["resources"].get("requests") or {}
     return {k: parse_quantity(v) for k, v in found.items()}
@@ -50,7 +56,7 @@ def scenario_right_size(make):
     cluster = make(rate=60.0)
     cluster.start_all()
     start_workloads(cluster)
-    before = {p["metadata"]["uid"] for p in live(cluster, app="web")}
+    before = uids_of_pair(cluster, "web")
     until(lambda: len(live(cluster, app="mongodb")) == 3, 30, "the replicas of mongodb")
     mongodb = {p["metadata"]["uid"] for p in live(cluster, app="mongodb")}
     until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
@@ -130,7 +136,7 @@ def scenario_faults(make):
     cluster.start_all()
     start_workloads(cluster)
     until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
-    web = {p["metadata"]["uid"] for p in live(cluster, app="web")}
+    web = uids_of_pair(cluster, "web")
     ours = {"userAgent": "vpa-"}
     faults = {
         "slow answers": [{**ours, "delayMs": 400}],
