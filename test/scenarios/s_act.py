@@ -15,6 +15,12 @@ def patched(pod):
     return bool({"vpaUpdates", "vpaInPlaceUpdated"} & set(pod["metadata"].get("annotations") or {}))
 
 
+def boosted(pod):
+    """Not ready yet, or with the mark of a startup boost."""
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions") or [])
+    return not ready or any(k.startswith("vpaCpuStartupBoost/") for k in pod["metadata"].get("annotations") or {})
+
+
 def live(cluster, **labels):
     return [p for p in cluster.pods(NAMESPACE, **labels) if not p["metadata"].get("deletionTimestamp")]
 
@@ -185,6 +191,9 @@ def scenario_calls(make):
     start_workloads(cluster, mode="Off")
     cluster.client.delete("VerticalPodAutoscaler", "backup", NAMESPACE)
     until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
+    until(lambda: len(live(cluster, app="orders")) == 2 and not any(map(boosted, live(cluster, app="orders"))), 120,
+          "the boost of orders is taken back")
+    time.sleep(2)
     cluster.plane.requests("x", reset=True)
     before = cluster.metrics("recommender")
     time.sleep(10)
