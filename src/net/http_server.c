@@ -5,9 +5,10 @@
  * on their connections, with "Connection: close", and are stopped when the last has gone, at the
  * latest after five minutes. MHD_quiesce_daemon is not used: with epoll it can abort the process.
  *
- * Two ways to run. On the loop: the daemon's epoll descriptor is watched, MHD_run does the work,
- * handlers run on the loop. With threads: libmicrohttpd polls in threads of its own and a small
- * listener thread accepts, so that neither handshakes nor requests ever wait for the loop.
+ * Two ways to run. On the loop, plain HTTP only: the daemon's epoll descriptor is watched, MHD_run
+ * does the work, handlers run on the loop. With threads: libmicrohttpd calls poll(2) in threads of
+ * its own and a small listener thread accepts, so that neither handshakes nor requests ever wait
+ * for the loop. TLS and epoll do not go together: see start_daemon().
  */
 #include "vpa/net/http_server.h"
 
@@ -294,12 +295,16 @@ static void generation_free(struct generation *g)
 static struct MHD_Daemon *start_daemon(struct generation *g, const char *cert, const char *key)
 {
     struct vpa_http_server *s = g->server;
-    unsigned flags = MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG | MHD_USE_EPOLL;
+    unsigned flags = MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem items[16];
     size_t n = 0;
 
+    /* Threads poll(2): with epoll libmicrohttpd holds a TLS connection for readable from the
+     * client's first flight to its next one and turns without waiting until then. */
     if (s->options.threads > 0)
-        flags |= MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC;
+        flags |= MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC | MHD_USE_POLL;
+    else
+        flags |= MHD_USE_EPOLL;
     if (s->options.threads > 1)
         items[n++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, s->options.threads, NULL};
     if (s->tls) {
@@ -530,6 +535,8 @@ static int start(struct vpa_http_server *s, const struct vpa_http_server_options
 {
     const char *cert = o->tls ? o->tls->cert_pem : NULL, *key = o->tls ? o->tls->key_pem : NULL;
 
+    if (o->tls && o->threads == 0)
+        return vpa_fail(err, VPA_INVALID, "a server that speaks TLS needs a thread of its own");
     if (o->tls) {
         if (vpa_tls_check_pair(cert, key, NULL, err) < 0)
             return -1;

@@ -3,10 +3,13 @@
  * --metric-resolution, pods that were running then. With --record each served container sample is also
  * written to a file, for tests that compute recommendations a second time.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fakelet.h"
@@ -301,6 +304,71 @@ static void on_request(void *ctx, const struct vpa_server_request *request,
     answer_usage(f, &arena, parts, count, request->query, t, response);
 }
 
+/*
+ * A server that speaks TLS has a thread of its own, but pods and nodes belong to the loop: the thread
+ * hands its request over and waits. Whoever of the two lets go last frees the errand.
+ */
+#define ERRAND_WAIT_S 5
+
+struct errand {
+    struct fakelet *f;
+    const struct vpa_server_request *request; /* NULL: nobody waits any more */
+    struct vpa_server_response response;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done;
+};
+
+static void errand_free(struct errand *e)
+{
+    pthread_cond_destroy(&e->changed);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+static void run_errand(void *ctx)
+{
+    struct errand *e = ctx;
+
+    pthread_mutex_lock(&e->lock);
+    bool waited_for = e->request != NULL;
+    if (waited_for)
+        on_request(e->f, e->request, &e->response);
+    e->done = true;
+    pthread_cond_signal(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+    if (!waited_for)
+        errand_free(e);
+}
+
+static void on_thread_request(void *ctx, const struct vpa_server_request *request,
+                              struct vpa_server_response *response)
+{
+    struct errand *e = vpa_xcalloc(1, sizeof(*e));
+    struct timespec until;
+
+    e->f = ctx;
+    e->request = request;
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->changed, NULL);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += ERRAND_WAIT_S;
+    vpa_loop_post(e->f->loop, run_errand, e);
+
+    pthread_mutex_lock(&e->lock);
+    while (!e->done && pthread_cond_timedwait(&e->changed, &e->lock, &until) != ETIMEDOUT)
+        ;
+    bool done = e->done;
+    e->request = NULL;
+    pthread_mutex_unlock(&e->lock);
+    if (!done) {
+        vpa_server_reply_text(response, 503, "the loop is busy\n");
+        return;
+    }
+    *response = e->response;
+    errand_free(e);
+}
+
 static int read_pem(const char *path, char **out, struct vpa_error *err)
 {
     vpa_auto_buf text = {0};
@@ -334,6 +402,8 @@ int metrics_start(struct fakelet *f, struct vpa_error *err)
         tls.cert_pem = cert;
         tls.key_pem = key;
         options.tls = &tls;
+        options.threads = 1;
+        options.handler = on_thread_request;
     }
     f->record_fd = -1;
     if (f->options.record[0]) {

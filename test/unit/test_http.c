@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vpa/base/buf.h"
@@ -237,6 +238,79 @@ START_TEST(https)
 
     exchange_some(t);
     vpa_transport_free(t);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+START_TEST(needs_threads_for_tls)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    const struct vpa_http_server_options options = {
+        .address = "127.0.0.1:0", .handler = handle, .tls = &tls};
+
+    ck_assert_ptr_null(vpa_http_server_new(loop, &options, &err));
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert_str_eq(err.text, "a server that speaks TLS needs a thread of its own");
+}
+END_TEST
+
+/* The first flight of a client of TLS 1.2: what any server of ours can answer. */
+static const unsigned char client_hello[] = {
+    0x16, 0x03, 0x01, 0x00, 0x49,       /* record: handshake, 73 bytes */
+    0x01, 0x00, 0x00, 0x45, 0x03, 0x03, /* ClientHello, 69 bytes, version 1.2 */
+    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11, 12, 13, 14, 15, 16,
+    17,   18,   19,   20,   21,   22,   23,   24,   25,   26,   27, 28, 29, 30, 31, 32, /* random */
+    0x00,                                           /* no session */
+    0x00, 0x04, 0xc0, 0x2b, 0xc0, 0x2f,             /* ECDHE with ECDSA or RSA, AES 128 GCM */
+    0x01, 0x00,                                     /* no compression */
+    0x00, 0x18,                                     /* extensions, 24 bytes */
+    0x00, 0x0a, 0x00, 0x04, 0x00, 0x02, 0x00, 0x17, /* group: secp256r1 */
+    0x00, 0x0d, 0x00, 0x06, 0x00, 0x04, 0x04, 0x03, 0x04, 0x01, /* ECDSA or RSA with SHA-256 */
+    0x00, 0x0b, 0x00, 0x02, 0x01, 0x00,                         /* points uncompressed */
+};
+
+static int connect_raw(int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    return fd;
+}
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * VPA_SECOND + t.tv_nsec;
+}
+
+/* The share of a processor that this process uses while nobody sends anything. */
+static double share_of_processor(void)
+{
+    int64_t cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID), real = read_clock(CLOCK_MONOTONIC);
+
+    usleep(300000);
+    cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    return (double)cpu / (double)(read_clock(CLOCK_MONOTONIC) - real);
+}
+
+START_TEST(stalled_handshakes_cost_nothing)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    struct vpa_http_server *server = serve((unsigned)_i, &tls);
+    int fd = connect_raw(vpa_http_server_port(server));
+    unsigned char answer[4096];
+
+    ck_assert_int_eq(write(fd, client_hello, sizeof(client_hello)), sizeof(client_hello));
+    ck_assert_int_gt(read(fd, answer, sizeof(answer)), 5);
+    ck_assert_int_eq(answer[0], 0x16); /* the server's half of the handshake: it waits for ours */
+    double share = share_of_processor();
+    ck_assert_msg(share < 0.2, "%.0f %% of a processor", 100 * share);
+    close(fd);
     vpa_http_server_free(server);
 }
 END_TEST
@@ -616,7 +690,8 @@ START_TEST(cancels_in_callbacks)
     to_cancel = vpa_transport_start(cancelling, &big, &handler);
     vpa_loop_run(loop);
     vpa_loop_resume(loop);
-    to_cancel = vpa_transport_start(cancelling, &big, &handler); /* under way when the client is freed */
+    to_cancel =
+        vpa_transport_start(cancelling, &big, &handler); /* under way when the client is freed */
     vpa_loop_poll(loop);
     vpa_transport_free(cancelling);
     vpa_loop_pump(loop, 10 * VPA_MILLISECOND);
@@ -717,9 +792,11 @@ int main(void)
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(tls, tls_setup, tls_teardown);
     tcase_set_timeout(tls, 30);
-    tcase_add_loop_test(tls, https, 0, 3);
+    tcase_add_loop_test(tls, https, 1, 3);
+    tcase_add_test(tls, needs_threads_for_tls);
+    tcase_add_loop_test(tls, stalled_handshakes_cost_nothing, 1, 3);
     tcase_add_test(tls, refuses_wrong_peers);
-    tcase_add_loop_test(tls, reloads_certificates, 0, 2);
+    tcase_add_loop_test(tls, reloads_certificates, 1, 3);
     tcase_add_test(tls, asks_for_client_certificates);
     tcase_add_loop_test(tls, takes_tls_settings, 0, VPA_COUNT(settings));
     tcase_add_test(tls, checks_certificates);

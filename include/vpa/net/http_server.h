@@ -5,6 +5,9 @@
  *     struct vpa_http_server_options options = {.address = ":8942", .handler = on_request, .ctx =
  * me}; struct vpa_http_server *s = vpa_http_server_new(loop, &options, &err);
  *
+ * TLS is for servers with threads: a handshake costs milliseconds that the loop has not, and a
+ * client that stalls in one would keep libmicrohttpd's epoll, which the loop uses, turning.
+ *
  * Certificates: a pair belongs to a server generation. vpa_http_server_reload() checks a new pair
  * and starts a new generation for new connections; the old one answers what is on its connections
  * with "Connection: close" and is stopped when they are gone. A bad pair changes nothing.
@@ -69,15 +72,15 @@ struct vpa_http_server_options {
     vpa_server_fn handler;
     void *ctx;
     unsigned threads; /* 0: on the loop; else own threads, each with its connections */
-    const struct vpa_server_tls *tls; /* NULL: plain HTTP */
+    const struct vpa_server_tls *tls; /* NULL: plain HTTP; needs threads > 0 */
     size_t body_max;                  /* 0: VPA_SERVER_BODY_MAX */
     unsigned connections_max;         /* 0: VPA_SERVER_CONNECTIONS_MAX */
     vpa_duration idle_timeout; /* 0: VPA_SERVER_IDLE_TIMEOUT; real time, also for slow requests */
 };
 
 struct vpa_http_server;
-/* Binds, listens and serves. VPA_INVALID: address or certificate; VPA_RETRY: the port cannot be
- * bound. */
+/* Binds, listens and serves. VPA_INVALID: address or certificate, or TLS without threads;
+ * VPA_RETRY: the port cannot be bound. */
 struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
                                             const struct vpa_http_server_options *options,
                                             struct vpa_error *err);
