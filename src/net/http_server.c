@@ -47,7 +47,7 @@
 /* A body that was refused is read to its end so that the answer arrives, up to so many times the
  * limit. */
 #define DRAIN_FACTOR 4
-#define PAUSE_AFTER_ACCEPT_ERROR_MS 50
+#define PAUSE_AFTER_ACCEPT_ERROR (50 * VPA_MILLISECOND)
 
 struct generation {
     struct vpa_http_server *server;
@@ -70,7 +70,8 @@ struct vpa_http_server {
     struct generation *current;
     struct generation *retired;
     struct vpa_timer *retire_timer;
-    struct vpa_watch *listen_watch; /* on the loop */
+    struct vpa_watch *listen_watch; /* on the loop; NULL while accepting pauses */
+    struct vpa_timer *accept_again; /* on the loop: ends the pause */
     struct vpa_timer *housekeeping; /* on the loop: idle connections time out */
     pthread_t listener;
     bool has_listener;
@@ -394,7 +395,7 @@ int vpa_http_server_reload(struct vpa_http_server *server, const char *cert_pem,
 
 /* Accepting */
 
-/* False when there is nothing to accept now. */
+/* False when there is nothing to accept now (errno EAGAIN) or accepting does not work. */
 static bool accept_one(struct vpa_http_server *server)
 {
     struct sockaddr_storage address;
@@ -417,10 +418,24 @@ static bool accept_one(struct vpa_http_server *server)
 static void on_acceptable(void *ctx)
 {
     struct vpa_http_server *server = ctx;
+    int accepted = 0;
 
-    for (int i = 0; i < ACCEPT_BURST && accept_one(server); i++)
-        ;
+    while (accepted < ACCEPT_BURST && accept_one(server))
+        accepted++;
+    if (accepted < ACCEPT_BURST && errno != EAGAIN) { /* out of descriptors: do not spin */
+        vpa_watch_free(server->listen_watch);
+        server->listen_watch = NULL;
+        vpa_timer_start(server->accept_again, PAUSE_AFTER_ACCEPT_ERROR);
+    }
     run_mhd(server->current);
+}
+
+static void watch_listener(void *ctx)
+{
+    struct vpa_http_server *server = ctx;
+
+    server->listen_watch =
+        vpa_watch_new(server->loop, server->listen_fd, false, on_acceptable, server);
 }
 
 static void *listen_thread(void *ctx)
@@ -437,7 +452,7 @@ static void *listen_thread(void *ctx)
         if (!(fds[0].revents & POLLIN))
             continue;
         if (!accept_one(server) && errno != EAGAIN) /* out of descriptors: do not spin */
-            poll(fds + 1, 1, PAUSE_AFTER_ACCEPT_ERROR_MS);
+            poll(fds + 1, 1, PAUSE_AFTER_ACCEPT_ERROR / VPA_MILLISECOND);
     }
 }
 
@@ -520,7 +535,7 @@ static int open_listener(struct vpa_http_server *server, const char *address, st
 static int start_accepting(struct vpa_http_server *s, struct vpa_error *err)
 {
     if (s->options.threads == 0) {
-        s->listen_watch = vpa_watch_new(s->loop, s->listen_fd, false, on_acceptable, s);
+        watch_listener(s);
         return 0;
     }
     s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -570,6 +585,7 @@ struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
     pthread_mutex_init(&s->lock, NULL);
     s->retire_timer = vpa_timer_new(loop, on_retire_check, s);
     s->housekeeping = vpa_timer_new(loop, on_housekeeping, s);
+    s->accept_again = vpa_timer_new(loop, watch_listener, s);
     if (start(s, options, err) < 0) {
         vpa_http_server_free(s);
         return NULL;
@@ -628,6 +644,7 @@ void vpa_http_server_free(struct vpa_http_server *s)
     }
     vpa_timer_free(s->retire_timer);
     vpa_timer_free(s->housekeeping);
+    vpa_timer_free(s->accept_again);
     server_tls_free(s->tls);
     pthread_mutex_destroy(&s->lock);
     free(s);

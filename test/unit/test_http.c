@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -197,6 +199,70 @@ START_TEST(plain_http)
 }
 END_TEST
 
+/* Peers that do nothing */
+
+static void connect_raw(int fd, int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+}
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * VPA_SECOND + t.tv_nsec;
+}
+
+/* The share of a processor that this process uses while nobody sends anything. */
+static double share_of_processor(void)
+{
+    int64_t cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID), real = read_clock(CLOCK_MONOTONIC);
+
+    vpa_loop_pump(loop, 300 * VPA_MILLISECOND);
+    cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    return (double)cpu / (double)(read_clock(CLOCK_MONOTONIC) - real);
+}
+
+/* Pumps until something can be read, and reads it. */
+static void read_some(int fd, char *out, size_t size)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    for (int i = 0; i < 2000 && poll(&p, 1, 0) == 0; i++)
+        vpa_loop_pump(loop, 10 * VPA_MILLISECOND);
+    ssize_t n = read(fd, out, size - 1);
+    ck_assert_int_gt(n, 0);
+    out[n] = '\0';
+}
+
+START_TEST(waits_for_descriptors)
+{
+    struct vpa_http_server *server = serve((unsigned)_i, NULL);
+    struct rlimit before, none;
+    char answer[64] = "";
+
+    getrlimit(RLIMIT_NOFILE, &before);
+    int fd = socket(AF_INET, SOCK_STREAM, 0); /* the last one to be had */
+    none = before;
+    none.rlim_cur = (rlim_t)fd + 1;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    connect_raw(fd, vpa_http_server_port(server));
+    double share = share_of_processor();
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_msg(share < 0.2, "%.0f %% of a processor", 100 * share);
+    dprintf(fd, "GET / HTTP/1.0\r\n\r\n");
+    read_some(fd, answer, sizeof(answer));
+    ck_assert_ptr_nonnull(strstr(answer, "200 OK"));
+    close(fd);
+    vpa_http_server_free(server);
+}
+END_TEST
+
 /* TLS */
 
 static struct vpa_tls_pair ca, pair, other_ca, other_pair;
@@ -269,42 +335,14 @@ static const unsigned char client_hello[] = {
     0x00, 0x0b, 0x00, 0x02, 0x01, 0x00,                         /* points uncompressed */
 };
 
-static int connect_raw(int port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons((uint16_t)port),
-                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-    return fd;
-}
-
-static int64_t read_clock(clockid_t id)
-{
-    struct timespec t;
-
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * VPA_SECOND + t.tv_nsec;
-}
-
-/* The share of a processor that this process uses while nobody sends anything. */
-static double share_of_processor(void)
-{
-    int64_t cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID), real = read_clock(CLOCK_MONOTONIC);
-
-    usleep(300000);
-    cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    return (double)cpu / (double)(read_clock(CLOCK_MONOTONIC) - real);
-}
-
 START_TEST(stalled_handshakes_cost_nothing)
 {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     struct vpa_http_server *server = serve((unsigned)_i, &tls);
-    int fd = connect_raw(vpa_http_server_port(server));
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
     unsigned char answer[4096];
 
+    connect_raw(fd, vpa_http_server_port(server));
     ck_assert_int_eq(write(fd, client_hello, sizeof(client_hello)), sizeof(client_hello));
     ck_assert_int_gt(read(fd, answer, sizeof(answer)), 5);
     ck_assert_int_eq(answer[0], 0x16); /* the server's half of the handshake: it waits for ours */
@@ -787,6 +825,7 @@ int main(void)
     tcase_add_test(c, dead_peers_of_streams);
     tcase_add_test(c, cancels_in_callbacks);
     tcase_add_loop_test(c, many_at_once, 0, 3);
+    tcase_add_loop_test(c, waits_for_descriptors, 0, 2);
     tcase_add_test(c, refuses_unusable_files);
     tcase_add_test(c, reads_files_bounded);
     suite_add_tcase(suite, c);
