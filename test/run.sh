@@ -195,6 +195,7 @@ tier_bench() {
         bench_admission) arguments="100" ;;
         bench_model) arguments="1000" ;;
         bench_recommender) arguments="--containers 1000 --passes 2" ;;
+        bench_updater_daemon) arguments="--vpas 50" ;;
         *) arguments="" ;;
         esac
         say "$name $arguments"

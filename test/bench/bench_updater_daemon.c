@@ -1,0 +1,434 @@
+/*
+ * The updater as a whole process against a stub API server: CPU and wall time per eviction and per
+ * resize, resident memory, and how long a thousand evictions take at a given request rate.
+ *
+ *     bench_updater_daemon [--vpas N] [--pods-per-vpa N] [evict] [resize] [rate]
+ *
+ *     evict    mode Recreate, no rate limit, all pods may go at once
+ *     resize   mode InPlaceOrRecreate, no rate limit, all pods may be resized at once
+ *     rate     one eviction per VPA at --kube-api-qps=100 --kube-api-burst=200
+ *
+ * 1,000 VPAs with ten pods unless said otherwise. The stub (stub_server.h) is a process of its own
+ * and does what a server does: an evicted pod goes from the watch and another comes, a resized one
+ * comes through the watch as it is now, after the resize and again after its annotations; events
+ * are taken. A pass begins with the reading of the webhook's status Lease, which starts the clock;
+ * it stops with the answer to the last eviction or resize, and for the CPU time when the last event
+ * has come as well.
+ *
+ * BENCH_LOG=--v=3 in the environment shows the updater's log.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "measured.h"
+#include "stub_server.h"
+#include "vpa/base/mem.h"
+
+#define NAMESPACES 20
+#define PATIENCE_NS (60 * (int64_t)1000000000)
+
+/* ---- what is measured ---- */
+
+enum kind { EVICT, RESIZE, RATE, KINDS };
+
+static const struct {
+    const char *name;
+    const char *mode;
+    const char *interval; /* longer than the pass takes */
+    const char *tolerance;
+    const char *const limits[3];
+} kinds[KINDS] = {
+    {"evict", "Recreate", "--updater-interval=4s", "--eviction-tolerance=1", {"--kube-api-qps=-1"}},
+    {"resize",
+     "InPlaceOrRecreate",
+     "--updater-interval=4s",
+     "--eviction-tolerance=1",
+     {"--kube-api-qps=-1"}},
+    {"rate",
+     "Recreate",
+     "--updater-interval=15s",
+     "--eviction-tolerance=0.1",
+     {"--kube-api-qps=100", "--kube-api-burst=200"}},
+};
+
+struct settings {
+    size_t vpas;
+    size_t pods_per_vpa;
+    enum kind kind;
+};
+
+struct shared { /* with the stub's process */
+    atomic_int port;
+    atomic_uint_fast64_t evictions, resizes, annotations, events;
+    atomic_int_fast64_t begun_ns; /* the Lease was read */
+    atomic_int_fast64_t last_ns;  /* the last eviction or resize */
+};
+
+static struct settings settings = {.vpas = 1000, .pods_per_vpa = 10};
+static struct shared *shared;
+
+static size_t pod_count(void)
+{
+    return settings.vpas * settings.pods_per_vpa;
+}
+
+/* ---- texts ---- */
+
+/* Of the pods and, behind them, of those that replace them. */
+struct pod_state {
+    bool right_size;
+    bool annotated;
+};
+static struct pod_state *states;
+
+static void put_pod(struct vpa_buf *b, size_t i)
+{
+    size_t first = i % pod_count();
+    size_t vpa = first / settings.pods_per_vpa;
+    const char *cpu = states[i].right_size ? "2" : "500m";
+    const char *limit = states[i].right_size ? "4" : "1";
+
+    vpa_buf_printf(
+        b,
+        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"generateName\":\"web-%05zu-"
+        "7d4b9c6f5d-\","
+        "\"namespace\":\"team-%02zu\",\"uid\":\"8c1f5a3e-0000-4000-8000-%012zu\","
+        "\"resourceVersion\":\"%zu\","
+        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"web-%05zu\","
+        "\"app.kubernetes.io/managed-by\":\"Helm\",\"pod-template-hash\":\"7d4b9c6f5d\"},",
+        vpa, i, vpa, vpa % NAMESPACES, i, stub_version(), vpa);
+    if (states[i].annotated)
+        vpa_buf_puts(b, "\"annotations\":{\"vpaInPlaceUpdated\":\"true\"},");
+    vpa_buf_printf(
+        b,
+        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":"
+        "\"web-%05zu-7d4b9c6f5d\",\"uid\":\"1\",\"controller\":true,\"blockOwnerDeletion\":true}]},"
+        "\"spec\":{\"volumes\":[{\"name\":\"kube-api-access-x\",\"projected\":{\"sources\":[{"
+        "\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":\"token\"}}],\"defaultMode\":"
+        "420}}],"
+        "\"containers\":[{\"name\":\"app\",\"image\":\"registry.example.com/team/"
+        "web:1.2.3\",\"ports\":[{"
+        "\"containerPort\":8080,\"protocol\":\"TCP\"}],\"resources\":{\"requests\":{\"cpu\":"
+        "\"%s\","
+        "\"memory\":\"256Mi\"},\"limits\":{\"cpu\":\"%s\",\"memory\":\"512Mi\"}},"
+        "\"terminationMessagePath\":\"/dev/"
+        "termination-log\",\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
+        "\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\",\"nodeName\":\"node-%"
+        "04zu\","
+        "\"tolerations\":[{\"key\":\"node.kubernetes.io/"
+        "not-ready\",\"operator\":\"Exists\",\"effect\":"
+        "\"NoExecute\",\"tolerationSeconds\":300}]},",
+        vpa, cpu, limit, first / 50);
+    vpa_buf_printf(
+        b,
+        "\"status\":{\"phase\":\"Running\",\"startTime\":\"2026-01-01T00:00:01Z\","
+        "\"conditions\":[{"
+        "\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:05Z\"}],"
+        "\"containerStatuses\":[{\"name\":\"app\",\"state\":{\"running\":{\"startedAt\":"
+        "\"2026-01-01T00:00:04Z\"}},\"lastState\":{},\"ready\":true,\"restartCount\":0,\"image\":"
+        "\"registry.example.com/team/web:1.2.3\",\"started\":true,\"resources\":{\"requests\":{"
+        "\"cpu\":\"%s\",\"memory\":\"256Mi\"},\"limits\":{\"cpu\":\"%s\",\"memory\":\"512Mi\"}}}],"
+        "\"qosClass\":\"Burstable\"}}",
+        cpu, limit);
+}
+
+static void put_vpa(struct vpa_buf *b, size_t i)
+{
+    vpa_buf_printf(
+        b,
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+        "\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
+        "\"resourceVersion\":\"%zu\",\"generation\":1,"
+        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
+        "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web-%05zu\"},\"updatePolicy\":{"
+        "\"updateMode\":\"%s\"}},\"status\":{\"conditions\":[{\"type\":\"RecommendationProvided\","
+        "\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}],"
+        "\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\","
+        "\"target\":{\"cpu\":\"2\",\"memory\":\"256Mi\"},\"lowerBound\":{\"cpu\":\"1\","
+        "\"memory\":\"128Mi\"},\"upperBound\":{\"cpu\":\"8\",\"memory\":\"1Gi\"},"
+        "\"uncappedTarget\":{\"cpu\":\"2\",\"memory\":\"256Mi\"}}]}}}",
+        i, i % NAMESPACES, i, stub_version(), i, kinds[settings.kind].mode);
+}
+
+static void put_deployment(struct vpa_buf *b, size_t i)
+{
+    vpa_buf_printf(b,
+                   "{\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\",\"uid\":"
+                   "\"d%zu\",\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":%zu,"
+                   "\"selector\":{\"matchLabels\":{\"app\":\"web-%05zu\"}}}}",
+                   i, i % NAMESPACES, i, i + 1, settings.pods_per_vpa, i);
+}
+
+static void put_replica_set(struct vpa_buf *b, size_t i)
+{
+    vpa_buf_printf(b,
+                   "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d\",\"namespace\":\"team-%02zu\","
+                   "\"uid\":\"r%zu\",\"resourceVersion\":\"%zu\",\"ownerReferences\":[{"
+                   "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web-%05zu\","
+                   "\"uid\":\"d%zu\",\"controller\":true}]},\"spec\":{\"replicas\":%zu,"
+                   "\"selector\":{\"matchLabels\":{\"app\":\"web-%05zu\"}}}}",
+                   i, i % NAMESPACES, i, i + 1, i, i, settings.pods_per_vpa, i);
+}
+
+static void put_nothing(struct vpa_buf *b, size_t i)
+{
+    (void)b;
+    (void)i;
+}
+
+/* ---- the stub ---- */
+
+static void send_pod(const char *type, size_t i)
+{
+    vpa_auto_buf object = {0};
+
+    vpa_buf_init(&object, STUB_TEXT_MAX);
+    stub_next_version();
+    put_pod(&object, i);
+    stub_send_event("/pods", type, vpa_buf_text(&object));
+}
+
+static size_t pod_of(const char *target)
+{
+    const char *name = strstr(target, "-7d4b9c6f5d-");
+    size_t i = name ? (size_t)strtoul(name + strlen("-7d4b9c6f5d-"), NULL, 10) : 0;
+
+    return i < 2 * pod_count() ? i : 0;
+}
+
+static void note_action(atomic_uint_fast64_t *counter)
+{
+    atomic_fetch_add(counter, 1);
+    atomic_store(&shared->last_ns, measured_now_ns());
+}
+
+static void answer_eviction(struct stub_connection *c, size_t i)
+{
+    static const char done[] =
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","
+        "\"code\":201}";
+
+    note_action(&shared->evictions);
+    stub_answer(c, 201, done, strlen(done));
+    send_pod("DELETED", i);
+    if (i < pod_count())
+        send_pod("ADDED", i + pod_count());
+}
+
+static void answer_patched(struct stub_connection *c, size_t i)
+{
+    vpa_auto_buf pod = {0};
+
+    vpa_buf_init(&pod, STUB_TEXT_MAX);
+    send_pod("MODIFIED", i);
+    put_pod(&pod, i);
+    stub_answer(c, 200, vpa_buf_text(&pod), pod.len);
+}
+
+static void answer_lease(struct stub_connection *c)
+{
+    vpa_auto_buf lease = {0};
+    struct timespec now;
+    struct tm tm;
+    int_fast64_t none = 0;
+
+    atomic_compare_exchange_strong(&shared->begun_ns, &none, measured_now_ns());
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &tm);
+    vpa_buf_init(&lease, STUB_TEXT_MAX);
+    vpa_buf_printf(&lease,
+                   "{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"
+                   "\"renewTime\":\"%04d-%02d-%02dT%02d:%02d:%02d.000000Z\"}}",
+                   tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    stub_answer(c, 200, vpa_buf_text(&lease), lease.len);
+}
+
+static void answer_write(struct stub_connection *c, const char *target)
+{
+    size_t i = pod_of(target);
+
+    if (strstr(target, "/events")) {
+        atomic_fetch_add(&shared->events, 1);
+        stub_answer(c, 201, "{}", 2);
+    } else if (strstr(target, "/eviction")) {
+        answer_eviction(c, i);
+    } else if (strstr(target, "/resize")) {
+        note_action(&shared->resizes);
+        states[i].right_size = true;
+        answer_patched(c, i);
+    } else {
+        atomic_fetch_add(&shared->annotations, 1);
+        states[i].annotated = true;
+        answer_patched(c, i);
+    }
+}
+
+static void dispatch(void *ctx, struct stub_connection *c, const struct stub_request *request)
+{
+    const char *target = request->target;
+
+    (void)ctx;
+    if (strcmp(request->method, "GET") != 0)
+        answer_write(c, target);
+    else if (strstr(target, "watch="))
+        stub_start_watch(c, strstr(target, "/pods") ? "/pods" : "/others");
+    else if (strstr(target, "/leases/"))
+        answer_lease(c);
+    else if (strstr(target, "/pods"))
+        stub_answer_list(c, target, pod_count(), put_pod);
+    else if (strstr(target, "/deployments"))
+        stub_answer_list(c, target, settings.vpas, put_deployment);
+    else if (strstr(target, "/replicasets"))
+        stub_answer_list(c, target, settings.vpas, put_replica_set);
+    else if (strstr(target, "/verticalpodautoscalers"))
+        stub_answer_list(c, target, settings.vpas, put_vpa);
+    else
+        stub_answer_list(c, target, 0, put_nothing);
+}
+
+static void run_stub(void)
+{
+    int port;
+    int listener = stub_listen(&port);
+
+    states = vpa_xcalloc(2 * pod_count(), sizeof(*states));
+    for (size_t i = pod_count(); i < 2 * pod_count(); i++)
+        states[i].right_size = true;
+    atomic_store(&shared->port, port);
+    stub_serve(listener, dispatch, NULL);
+}
+
+/* ---- measuring ---- */
+
+static uint_fast64_t actions_done(void)
+{
+    return atomic_load(settings.kind == RESIZE ? &shared->resizes : &shared->evictions);
+}
+
+/* Until `count` stands at `want`; false when that takes too long. */
+static bool wait_for(uint_fast64_t (*count)(void), uint_fast64_t want)
+{
+    int64_t until = measured_now_ns() + PATIENCE_NS;
+
+    while (count() < want) {
+        if (measured_now_ns() > until) {
+            fprintf(stderr, "bench_updater_daemon: %" PRIuFAST64 " of %" PRIuFAST64 " came\n",
+                    count(), want);
+            return false;
+        }
+        usleep(1000);
+    }
+    return true;
+}
+
+static uint_fast64_t pass_begun(void)
+{
+    return atomic_load(&shared->begun_ns) != 0;
+}
+
+/* How many events come is not known before: the recorder drops those that come too fast. */
+static void wait_for_quiet(void)
+{
+    uint_fast64_t before;
+
+    do {
+        before = atomic_load(&shared->events) + atomic_load(&shared->annotations);
+        usleep(300000);
+    } while (before != atomic_load(&shared->events) + atomic_load(&shared->annotations));
+}
+
+static bool measure(pid_t pid)
+{
+    size_t want = settings.kind == RATE ? settings.vpas : pod_count();
+    struct measured_usage before, after;
+
+    usleep(2500000); /* the caches are full, the first pass is still to come */
+    before = measured_usage_of(pid);
+    if (!wait_for(pass_begun, 1) || !wait_for(actions_done, want))
+        return false;
+    wait_for_quiet();
+    after = measured_usage_of(pid);
+
+    double wall = (double)(atomic_load(&shared->last_ns) - atomic_load(&shared->begun_ns)) / 1e9;
+    double cpu = after.cpu_s - before.cpu_s;
+
+    printf("%-6s %6zu of %zu pods, %zu VPAs: each %6.3f ms CPU, %6.3f ms; pass %6.2f s; %5.1f MiB "
+           "resident before, %5.1f after, %5.1f at most; %" PRIuFAST64 " annotation patches, "
+           "%" PRIuFAST64 " events\n",
+           kinds[settings.kind].name, want, pod_count(), settings.vpas, 1e3 * cpu / (double)want,
+           1e3 * wall / (double)want, wall, before.resident_mib, after.resident_mib, after.peak_mib,
+           atomic_load(&shared->annotations), atomic_load(&shared->events));
+    fflush(stdout);
+    return true;
+}
+
+static bool run(enum kind kind)
+{
+    struct measured_kubeconfig kubeconfig;
+    double seconds;
+    bool ok;
+
+    settings.kind = kind;
+    memset(shared, 0, sizeof(*shared));
+
+    pid_t stub = fork();
+
+    if (stub == 0)
+        run_stub();
+    while (atomic_load(&shared->port) == 0)
+        usleep(1000);
+    ok = measured_kubeconfig_write(&kubeconfig, atomic_load(&shared->port));
+    if (ok) {
+        pid_t pid =
+            measured_start("vpa-updater", &kubeconfig,
+                           (const char *const[]){
+                               kinds[kind].interval, kinds[kind].tolerance, "--address=127.0.0.1:0",
+                               "--v=0", kinds[kind].limits[0], kinds[kind].limits[1], NULL});
+
+        ok = measure(pid);
+        if (measured_stop(pid, &seconds) != 0)
+            ok = false;
+        unlink(kubeconfig.path);
+    }
+    kill(stub, SIGKILL);
+    waitpid(stub, NULL, 0);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    bool wanted[KINDS] = {false};
+    bool any = false, ok = true;
+    double load = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--vpas") == 0 && i + 1 < argc)
+            settings.vpas = strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--pods-per-vpa") == 0 && i + 1 < argc)
+            settings.pods_per_vpa = strtoul(argv[++i], NULL, 10);
+        for (size_t k = 0; k < KINDS; k++) {
+            if (strcmp(argv[i], kinds[k].name) == 0)
+                any = wanted[k] = true;
+        }
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || settings.vpas == 0 || settings.pods_per_vpa == 0)
+        return 1;
+    (void)getloadavg(&load, 1);
+    printf("updater: %zu VPAs with %zu pods each, load %.1f\n", settings.vpas,
+           settings.pods_per_vpa, load);
+    fflush(stdout);
+    for (size_t k = 0; k < KINDS; k++) {
+        if ((wanted[k] || !any) && !run((enum kind)k))
+            ok = false;
+    }
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,33 @@
+/*
+ * A daemon under measurement: started against a stub API server, asked of the kernel what it used.
+ */
+#ifndef BENCH_MEASURED_H
+#define BENCH_MEASURED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+int64_t measured_now_ns(void); /* CLOCK_MONOTONIC */
+
+/* A kubeconfig for the stub at that port; its path. */
+struct measured_kubeconfig {
+    char path[64];
+};
+bool measured_kubeconfig_write(struct measured_kubeconfig *file, int port);
+
+/* Starts the program that lies beside this one, with --kubeconfig and the other arguments (NULL at
+ * the end). Its log goes nowhere unless BENCH_LOG is set, which is then one argument more. */
+pid_t measured_start(const char *program, const struct measured_kubeconfig *file,
+                     const char *const *arguments);
+
+struct measured_usage {
+    double cpu_s; /* user and system, in ticks of the kernel's clock */
+    double resident_mib;
+    double peak_mib;
+};
+struct measured_usage measured_usage_of(pid_t pid);
+/* SIGTERM, and what it ended with: exit status, -1 for a signal. *seconds: how long that took. */
+int measured_stop(pid_t pid, double *seconds);
+
+#endif
