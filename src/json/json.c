@@ -63,12 +63,19 @@ bool vpa_json_is_array(const struct vpa_json *node)
     return vpa_json_type(node) == VPA_JSON_ARRAY;
 }
 
+/* Whether two characters can be the same letter; most members are told apart by their first. */
+static bool may_fold(char a, char b)
+{
+    return ((a ^ b) & ~('a' ^ 'A')) == 0;
+}
+
 static const cJSON *find_folded(const cJSON *object, const char *name, size_t len)
 {
     const cJSON *found = NULL;
 
     for (const cJSON *child = object->child; child; child = child->next)
-        if (strncasecmp(child->string, name, len) == 0 && child->string[len] == '\0')
+        if ((len == 0 || may_fold(*child->string, *name)) &&
+            strncasecmp(child->string, name, len) == 0 && child->string[len] == '\0')
             found = child;
     return found;
 }

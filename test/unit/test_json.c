@@ -23,8 +23,7 @@ static const struct {
     {"lone low surrogate", "\"\\ude00\"", "\"\xef\xbf\xbd\""},
     {"two high surrogates", "\"\\ud83d\\ud83d\\ude00\"", "\"\xef\xbf\xbd\xf0\x9f\x98\x80\""},
     {"high surrogate and another escape", "\"\\ud83d\\u0041\"", "\"\xef\xbf\xbd\x41\""},
-    {"high surrogate and a character above", "\"\\ud83d\\ue000\"",
-     "\"\xef\xbf\xbd\xee\x80\x80\""},
+    {"high surrogate and a character above", "\"\\ud83d\\ue000\"", "\"\xef\xbf\xbd\xee\x80\x80\""},
     {"high surrogate and no digits behind", "\"\\ud83d\\n\"", "\"\xef\xbf\xbd\\n\""},
     {"bad UTF-8 is left to the writer", "\"\xff\"", "\"\\ufffd\""},
     {"last of a repeated member", "{\"a\":1,\"b\":2,\"a\":3}", "{\"b\":2,\"a\":3}"},
@@ -183,7 +182,7 @@ END_TEST
 START_TEST(finds_by_any_letter_case)
 {
     const char *text = "{\"Spec\":{\"UPDATEmode\":1,\"updateMode\":2},\"spec\":{\"upDateMode\":3,"
-                       "\"x\":[{\"Y\":4}]},\"spe\":5}";
+                       "\"x\":[{\"Y\":4}]},\"spe\":5,\"\":6,\"@a\":7,\"[b\":8,\"\u00e4c\":9}";
     const struct vpa_json *root;
     struct vpa_error err;
 
@@ -191,6 +190,13 @@ START_TEST(finds_by_any_letter_case)
     ck_assert_str_eq(vpa_json_number_text(vpa_json_at(root, "SPEC.updateMode")), "3");
     ck_assert_str_eq(vpa_json_number_text(vpa_json_find(root, "sPe")), "5");
     ck_assert_ptr_null(vpa_json_find(root, "sp"));
+    ck_assert_str_eq(vpa_json_number_text(vpa_json_find(root, "")), "6");
+    ck_assert_str_eq(vpa_json_number_text(vpa_json_at(root, "")), "6");
+    ck_assert_ptr_null(vpa_json_find(root, "`a")); /* differs from @a like a from A */
+    ck_assert_ptr_null(vpa_json_find(root, "{b"));
+    ck_assert_str_eq(vpa_json_number_text(vpa_json_find(root, "@A")), "7");
+    ck_assert_str_eq(vpa_json_number_text(vpa_json_find(root, "\u00e4C")), "9");
+    ck_assert_ptr_null(vpa_json_find(root, "\u00c4c"));
     ck_assert_str_eq(
         vpa_json_number_text(vpa_json_find(vpa_json_first(vpa_json_at(root, "spec.x")), "y")), "4");
     ck_assert_ptr_null(vpa_json_find(json_of(text), "SPEC"));
