@@ -282,6 +282,31 @@ static void default_secret(struct vpa_arena *a, struct jv *object)
     jv_del(object, "stringData");
 }
 
+/* Members of a status that every answer has, because they are structures without a pointer in the server. */
+void defaults_status(struct ctx *c, const struct restype *t, struct jv *object)
+{
+    static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses",
+                                        "status.ephemeralContainerStatuses"};
+    static const char *const info[] = {"machineID", "systemUUID", "bootID", "kernelVersion",
+                                       "osImage", "containerRuntimeVersion", "kubeletVersion",
+                                       "kubeProxyVersion", "operatingSystem", "architecture"};
+
+    if (*t->group || t->crd)
+        return;
+    if (!strcmp(t->kind, "Pod")) {
+        for (size_t i = 0; i < VPA_COUNT(lists); i++)
+            jv_each (m, jv_at(object, lists[i])) {
+                jv_ensure(c->a, m->value, "state");
+                jv_ensure(c->a, m->value, "lastState");
+            }
+    } else if (!strcmp(t->kind, "Node")) {
+        struct jv *status = jv_ensure(c->a, object, "status");
+        jv_default(c->a, jv_ensure(c->a, status, "daemonEndpoints.kubeletEndpoint"), "Port", "0");
+        for (size_t i = 0; i < VPA_COUNT(info); i++)
+            jv_default(c->a, jv_ensure(c->a, status, "nodeInfo"), info[i], "\"\"");
+    }
+}
+
 void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
 {
     struct vpa_arena *a = c->a;

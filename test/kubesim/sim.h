@@ -277,6 +277,7 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
 
 /* ---- defaults.c, validate*.c ---- */
 void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object);
+void defaults_status(struct ctx *c, const struct restype *t, struct jv *object);
 void defaults_pod_spec(struct vpa_arena *a, struct jv *spec);
 const char *pod_qos(const struct jv *spec);
 void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object,

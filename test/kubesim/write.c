@@ -141,6 +141,7 @@ int create_object(struct ctx *c, struct jv *object, int code)
         jv_set_str(c->a, status, "phase", "Pending");
         jv_set_str(c->a, status, "qosClass", pod_qos(jv_get(object, "spec")));
     }
+    defaults_status(c, c->type, object);
     if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
         crd_prepare(c, object, &errors);
     if (is_kind(c, "", "Pod") && admit_limits(c, object) < 0)
@@ -392,6 +393,8 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
     if (rc == 0) {
         if (strcmp(c->sub, "status") != 0)
             defaults_apply(c, c->type, object);
+        else
+            defaults_status(c, c->type, object);
         rc = admit_builtin(c, "UPDATE", old, object);
     }
     if (rc == 0)
