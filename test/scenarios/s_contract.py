@@ -12,7 +12,7 @@ def minors(make):
 
 
 def scenario_contract(make):
-    """Every pair of apiserver_contract, of each minor: no difference."""
+    """Every pair of apiserver_contract and of test/contract/data, of each minor: no difference."""
     topics = contract.recordings("apiserver_contract", make.folder)
     folder = next(iter(topics.values())).parent
     differences = 0
@@ -25,11 +25,13 @@ def scenario_contract(make):
                 cluster.client.apply(definition)
             for kind in ("VerticalPodAutoscaler", "VerticalPodAutoscalerCheckpoint"):
                 until(lambda: cluster.client.raw("GET", path_of(kind))[0] == 200, 30, f"{kind} is served")
-            lines, pairs, failed = contract.replay(cluster, folder, minor, controllers)
-            for line in lines:
-                make.say(f"1.{minor}: {line}")
-            make.say(f"contract 1.{minor}{' with controllers' if controllers else ''}: {pairs} pairs, {failed} differ")
-            differences += failed
+            for recorded, what in ((folder, ""), *(() if controllers else ((contract.OWN, " of the daemons' own requests"),))):
+                lines, pairs, failed = contract.replay(cluster, recorded, minor, controllers)
+                for line in lines:
+                    make.say(f"1.{minor}: {line}")
+                make.say(f"contract 1.{minor}{' with controllers' if controllers else ''}{what}: {pairs} pairs, "
+                         f"{failed} differ")
+                differences += failed
     assert differences == 0, f"{differences} pairs differ"
 
 

@@ -8,6 +8,7 @@ import threading
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+OWN = ROOT / "test/contract/data"  # pairs of our own, recorded by test/contract/record
 USERS = (("admin-token", "admin", "u-admin", "system:masters"), ("alice-token", "alice", "u-alice", "devs"))
 
 
