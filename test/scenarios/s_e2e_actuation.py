@@ -1,8 +1,9 @@
 """Acceptance cases C1 to C31: updater and webhook together, on seeded recommendations."""
 import time
 
-from cluster import until
+from cluster import ROOT, until
 from fixtures import KINDS, Hamster, amounts, container, recommendation, spec_of
+from sidecar import SidecarWebhook
 
 SMALL = amounts("100m", "100Mi")
 CPU = recommendation(cpu="200m")
@@ -166,7 +167,20 @@ def deferred(cluster, namespace):
 
 def sidecar(cluster, namespace):
     """C31: an injected sidecar is ignored"""
-    raise cluster.skip("the second webhook of this case runs in a container")
+    webhook = SidecarWebhook(cluster.client, ROOT / "deploy/gencerts", cluster.processes.folder / "sidecar-certs",
+                             namespace, container("hamster2", SMALL))
+    try:
+        hamster = Hamster(cluster, namespace)
+        hamster.create([container(requests=SMALL)], 0)
+        hamster.vpa(recommendation(cpu="100m"), recommendation("hamster2", cpu="5000m"))
+        time.sleep(3)  # so that both webhooks are known to the server, and the VPA to ours
+        hamster.change(replicas=3)
+        for pod in hamster.wait_pods(3):
+            assert len(pod["spec"]["containers"]) == 2, pod["spec"]
+            assert pod["metadata"]["annotations"]["vpaObservedContainers"] == "hamster", pod["metadata"]
+        hamster.never_evicted(hamster.uids())
+    finally:
+        webhook.close()
 
 
 HELD = [held_back("C27", "container max holds back", "200m", "Container", "max", amounts("300m", "1T")),
