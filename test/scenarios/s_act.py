@@ -60,10 +60,11 @@ scenario_demo.why = "starts its own cluster"
 def scenario_right_size(make):
     """Resized in place, or evicted and recreated, by the mode; limits follow by the ratio of the template; Off is left alone."""
     cluster = make(rate=60.0)
-    cluster.start_all()
     start_workloads(cluster)
     before = uids_of_pair(cluster, "web")
-    until(lambda: len(live(cluster, app="mongodb")) == 3, 30, "the replicas of mongodb")
+    for app in ("mongodb", "etcd"):  # one after the other: the last would be created with a recommendation already
+        until(lambda: len(live(cluster, app=app)) == 3, 60, f"the replicas of {app}")
+    cluster.start_all()
     mongodb = {p["metadata"]["uid"] for p in live(cluster, app="mongodb")}
     until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
     until(lambda: all(map(patched, live(cluster, app="mongodb"))), 120, "all replicas of mongodb are resized")

@@ -39,7 +39,7 @@ scenario_kubectl_built.why = "kubectl is built with a control plane"
 
 
 def use_kubectl(make, built):
-    cluster = make(rate=60.0)
+    cluster = make(rate=60.0, fresh=True)
     kubectl = kubectl_of(cluster, make, built)
     out = kubectl("apply", "-k", str(ROOT / "deploy"))
     assert "customresourcedefinition.apiextensions.k8s.io/verticalpodautoscalers.autoscaling.k8s.io created" in out, out

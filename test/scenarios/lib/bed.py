@@ -153,8 +153,7 @@ class Bed:
         if self.is_sim:
             return collections.Counter(self.cluster.plane.requests(f"vpa-{daemon}"))
         found = collections.Counter()
-        log = self.cluster.plane.folder / "audit.log"
-        for line in log.read_text().splitlines():
+        for line in self.cluster.plane.audit().splitlines():
             entry = json.loads(line)
             if entry["user"]["username"].endswith(f":vpa-{daemon}") and "objectRef" in entry:
                 ref = entry["objectRef"]

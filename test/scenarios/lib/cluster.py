@@ -87,18 +87,23 @@ class Cluster:
     their intervals divided by it, so that a pass comes as often.
 
     users: further ones, known by bearer token, (secret, name, uid, group); rights are then by RBAC on the simulator too.
-    Without controllers nothing but the API server runs.
+    Without controllers nothing but the API server runs. planes: where a real control plane is taken from that others used
+    before; it has the CRDs and rights of deploy/ already. fresh: not one of these.
     """
 
-    def __init__(self, folder, tier="sim", rate=1.0, preset=None, flags=(), users=(), controllers=True):
+    def __init__(self, folder, tier="sim", rate=1.0, preset=None, flags=(), users=(), controllers=True, planes=None,
+                 fresh=False):
         self.processes, self.tier, self.rate = Processes(folder), tier, rate
         self.programs = ROOT / "build" / (preset or os.environ.get("PLUMB_PRESET", "release")) / "bin"
-        self.daemons, self.addresses = {}, {}
+        self.daemons, self.addresses, self.planes = {}, {}, None
         if tier == "sim":
             self.plane = SimControlPlane(self.processes, self.programs, rate, flags, users, controllers)
             self.env = dict(self.plane.env)
         else:
-            self.plane = RealControlPlane(self.processes, tier, users, controllers)
+            if planes and controllers and not users and not fresh:
+                self.planes, self.plane = planes, planes.lease(tier)
+            else:
+                self.plane = RealControlPlane(self.processes, tier, users, controllers)
             self.env = {}
         self.client = self.plane.client
 
@@ -195,7 +200,12 @@ class Cluster:
 
     def close(self):
         """Ends everything; a list of what did not end well."""
-        return self.processes.stop_all()
+        problems = self.processes.stop_all()
+        if self.planes:
+            (self.processes.folder / "audit.log").write_text(self.plane.audit())
+            self.planes.give_back(self.plane)
+            self.planes = None
+        return problems
 
 
 __all__ = ["ApiError", "Cluster", "Client", "ROOT", "documents", "until"]

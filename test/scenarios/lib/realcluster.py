@@ -4,10 +4,12 @@ import json
 import os
 import pathlib
 import subprocess
+import threading
+import time
 import urllib.request
 
-from kube import ApiError, Client, until
-from processes import free_port
+from kube import Client, path_of, until
+from processes import Processes, free_port
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CONTROLLERS = ",".join(f"{name}-controller" for name in (
@@ -115,7 +117,7 @@ class RealControlPlane:
 
     def __init__(self, processes, minor, users=(), controllers=True):
         self.processes, self.minor, self.assets = processes, minor, find_assets(minor)
-        self.folder = processes.folder
+        self.folder, self.audit_from = processes.folder, 0
         self.pki = Pki(self.folder / "pki")
         etcd, peer, api, manager, scheduler = (free_port() for _ in range(5))
         self.url, self.ca = f"https://127.0.0.1:{api}", self.pki.crt("ca")
@@ -194,14 +196,9 @@ class RealControlPlane:
 
     def serve_metrics(self, port):
         """metrics.k8s.io answered by a local process on `port` (TLS)."""
-        try:
-            self.client.create({"apiVersion": "v1", "kind": "Service",
-                                "metadata": {"name": "metrics-server", "namespace": "kube-system"},
-                                "spec": {"type": "ExternalName", "externalName": "127.0.0.1",
-                                         "ports": [{"port": port}]}})
-        except ApiError as error:
-            if error.code != 409:
-                raise
+        self.client.apply({"apiVersion": "v1", "kind": "Service",
+                           "metadata": {"name": "metrics-server", "namespace": "kube-system"},
+                           "spec": {"type": "ExternalName", "externalName": "127.0.0.1", "ports": [{"port": port}]}})
         ca = base64.b64encode(self.ca.read_bytes()).decode()
         self.client.apply({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
                            "metadata": {"name": "v1beta1.metrics.k8s.io"},
@@ -217,3 +214,93 @@ class RealControlPlane:
             return json.load(urllib.request.urlopen(request, timeout=10))
         revision = post("/v3/kv/range", {"key": base64.b64encode(b"/").decode()})["header"]["revision"]
         post("/v3/kv/compaction", {"revision": revision, "physical": True})
+
+    def audit(self):
+        """The daemons' calls since the last reset: text, one event per line."""
+        log = self.folder / "audit.log"
+        if not log.exists():
+            return ""
+        with open(log, "rb") as file:
+            file.seek(self.audit_from)
+            return file.read().decode()
+
+    def reset(self):
+        """As new, but for the CRDs, the rights of the daemons and what a server has of itself."""
+        client = self.client
+        for kind, names in (("APIService", ["v1beta1.metrics.k8s.io"]),
+                            ("MutatingWebhookConfiguration", self._names("MutatingWebhookConfiguration"))):
+            for name in names:
+                client.raw("DELETE", path_of(kind, name))
+        for kind in ("Service", "ConfigMap", "Lease"):
+            for name in self._names(kind, "kube-system"):
+                if name.startswith(("vpa-", "metrics-server")):
+                    client.raw("DELETE", path_of(kind, name, "kube-system"))
+        used = [n for n in self._names("Namespace") if n != "default" and not n.startswith("kube-")]
+        for namespace in used:  # what makes pods goes first
+            for kind in ("CronJob", "Job", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"):
+                client.raw("DELETE", path_of(kind, namespace=namespace) + "?propagationPolicy=Background")
+
+        def no_pods():
+            """No pod waits for a node that is gone, and no namespace for a pod: it would look again after many seconds."""
+            left = {p["metadata"]["namespace"] for p in client.list("Pod")}
+            for namespace in left:
+                client.raw("DELETE", path_of("Pod", namespace=namespace) + "?gracePeriodSeconds=0")
+            return not left
+        until(no_pods, 60, "all pods are gone", every=0.3)
+        for namespace in used:
+            client.raw("DELETE", path_of("Namespace", namespace))
+        for node in self._names("Node"):
+            client.raw("DELETE", path_of("Node", node))
+        until(lambda: no_pods() and not any(client.find("Namespace", n) for n in used), 60,
+              f"the namespaces {', '.join(used)} are gone", every=0.3)
+        log = self.folder / "audit.log"
+        self.audit_from = log.stat().st_size if log.exists() else 0
+
+    def _names(self, kind, namespace=None):
+        return [o["metadata"]["name"] for o in self.client.list(kind, namespace)]
+
+
+class ControlPlanes:
+    """Control planes that scenarios use one after the other: to start one takes longer than to empty it."""
+
+    def __init__(self, folder):
+        self.folder, self.lock = pathlib.Path(folder), threading.Lock()
+        self.idle, self.resetting, self.made, self.problems = {}, [], [], []
+        self.started = self.reused = 0
+        self.start_seconds = self.reset_seconds = 0.0
+
+    def lease(self, minor):
+        with self.lock:
+            if self.idle.get(minor):
+                self.reused += 1
+                return self.idle[minor].pop()
+            processes = Processes(self.folder / f"{minor}-{len(self.made)}")
+            self.made.append(processes)
+            self.started += 1
+        begin = time.monotonic()
+        plane = RealControlPlane(processes, minor)
+        self.start_seconds += time.monotonic() - begin
+        return plane
+
+    def give_back(self, plane):
+        """Empties it in the background; one that cannot be emptied is not used again."""
+        def empty():
+            begin = time.monotonic()
+            try:
+                plane.reset()
+            except Exception as error:  # whatever it was, the next scenario gets a fresh one
+                self.problems.append(f"{plane.folder}: {error}")
+                plane.processes.stop_all()
+                return
+            self.reset_seconds += time.monotonic() - begin
+            with self.lock:
+                self.idle.setdefault(plane.minor, []).append(plane)
+        thread = threading.Thread(target=empty)
+        thread.start()
+        self.resetting.append(thread)
+
+    def close(self):
+        """Ends all; a list of what did not end well."""
+        for thread in self.resetting:
+            thread.join()
+        return self.problems + [problem for processes in self.made for problem in processes.stop_all()]
