@@ -56,7 +56,9 @@ void snapshot_builder_free(
 struct snapshot_cell *snapshot_builder_cell(struct snapshot_builder *builder);
 
 /* Consumers for reflectors: begin, object, end as reflector.h describes. An object that cannot be
- * decoded is an error; what was held under its name is dropped. */
+ * decoded is an error; what was held under its name is dropped. A LimitRange leaves its error in
+ * the limits of its namespace until it is replaced or deleted: pods there are admitted without a
+ * patch, logged and counted (docs/compatibility.md, U9). */
 void snapshot_builder_begin_vpas(void *builder);
 int snapshot_builder_vpa(void *builder, enum vpa_reflector_event event,
                          const struct vpa_json *object, struct vpa_error *err);

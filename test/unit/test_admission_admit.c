@@ -1,4 +1,5 @@
 #include "admission_fixture.h"
+#include "meters.h"
 
 #define STATEFUL_SET                                                                               \
     "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'web'}}" \
@@ -132,6 +133,46 @@ START_TEST(panic_is_known_at_the_start)
 }
 END_TEST
 
+/* Nobody knows what the namespace allows: the pod comes as it is, and that shows (U9). */
+START_TEST(unreadable_limit_ranges_fail_the_calculation)
+{
+    struct fixture f = {.vpas = VPA(""),
+                        .limit_ranges = "{'metadata':{'name':'l','namespace':'ns'},'spec':{"
+                                        "'limits':[{'type':'Container','max':{'cpu':'1q'}}]}}",
+                        .stateful_sets = STATEFUL_SET};
+    struct vpa_server_response response = {0};
+    FILE *log = tmpfile();
+    const struct vpa_log_options log_options = {.fd = fileno(log)};
+    char text[4096] = "";
+    struct vpa_error err;
+
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    ck_assert_int_eq(admission_listen(f.admission, &err), 0);
+    ck_assert_int_eq(vpa_log_configure(&log_options, &err), 0);
+
+    const char *body = fixture_json(&f.arena, POD_REVIEW(POD("")));
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
+    server_answer(admission_server(f.admission), &request, "application/json", &response);
+    ck_assert_ptr_nonnull(strstr(response.body, "\"allowed\":true"));
+    ck_assert(!strstr(response.body, "patch"));
+    ck_assert_str_eq(admission_metrics[1]->name,
+                     "vpa_admission_controller_pod_calculation_failures_total");
+    ck_assert(vpa_metric_value(admission_metrics[1]) == 1);
+    rewind(log);
+    ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, log), 0);
+    ck_assert_msg(strstr(text, "error obtaining limit range: LimitRange ns/l: ") != NULL,
+                  "%s", text);
+    free(response.body);
+    fixture_stop(&f);
+    fixture_quiet();
+    fclose(log);
+}
+END_TEST
+
 static const struct refusal_row {
     const char *content_type;
     bool too_large;
@@ -175,6 +216,7 @@ int main(void)
 
     tcase_add_loop_test(tc, answers, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, panic_is_known_at_the_start, 0, VPA_COUNT(panic_starts));
+    tcase_add_test(tc, unreadable_limit_ranges_fail_the_calculation);
     tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);

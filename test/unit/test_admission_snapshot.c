@@ -140,6 +140,50 @@ START_TEST(selectors_without_target_are_kept_apart)
 }
 END_TEST
 
+static const char *limits_error(void)
+{
+    struct snapshot *s = snapshot_acquire(snapshot_builder_cell(builder));
+    const struct vpa_namespace_limits *limits = snapshot_limits(s, "ns");
+    const char *text =
+        limits && limits->error ? vpa_arena_strdup(&arena, limits->error) : "no error";
+
+    snapshot_unref(s);
+    return text;
+}
+
+#define UNREADABLE_RANGE(name)                                                                     \
+    "{'metadata':{'name':'" name "','namespace':'ns'},'spec':{'limits':5}}"
+#define UNREADABLE(name) "LimitRange ns/" name ": spec.limits: array expected, got number"
+
+/* Bounds that nobody knows are not taken for none: the reason stays until the object is readable
+ * again, or gone. */
+START_TEST(unreadable_limit_ranges_leave_their_error)
+{
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, RANGE("a", "2")), 0);
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, UNREADABLE_RANGE("c")), -1);
+    snapshot_builder_publish(builder, NULL);
+    ck_assert_str_eq(limits_error(), UNREADABLE("c"));
+    ck_assert_str_eq(max_cpu(), "cpu=2");
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_MODIFIED, UNREADABLE_RANGE("a")), -1);
+    snapshot_builder_publish(builder, NULL);
+    ck_assert_str_eq(limits_error(), UNREADABLE("a"));
+    ck_assert_str_eq(max_cpu(), "-");
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_MODIFIED, RANGE("a", "3")), 0);
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_DELETED, UNREADABLE_RANGE("c")), 0);
+    snapshot_builder_publish(builder, NULL);
+    ck_assert_str_eq(limits_error(), "no error");
+    ck_assert_str_eq(max_cpu(), "cpu=3");
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, UNREADABLE_RANGE("b")), -1);
+    snapshot_builder_begin_limit_ranges(builder);
+    snapshot_builder_end_limit_ranges(builder);
+    snapshot_builder_publish(builder, NULL);
+    ck_assert_str_eq(max_cpu(), "none");
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, "{'metadata':5}"), -1); /* whose? */
+    snapshot_builder_publish(builder, NULL);
+    ck_assert_str_eq(limits_error(), "no error");
+}
+END_TEST
+
 START_TEST(limit_ranges_fold_per_namespace)
 {
     ck_assert_str_eq(max_cpu(), "none");
@@ -157,7 +201,7 @@ START_TEST(limit_ranges_fold_per_namespace)
                                  "{'metadata':{'name':'b','namespace':'ns'},'spec':{'limits':5}}"),
                      -1);
     snapshot_builder_publish(builder, NULL);
-    ck_assert_str_eq(max_cpu(), "none");
+    ck_assert_str_eq(max_cpu(), "-");
     ck_assert_int_eq(range_event(VPA_REFLECTOR_DELETED, RANGE("b", "2")), 0);
     snapshot_builder_begin_limit_ranges(builder);
     ck_assert_int_eq(range_event(VPA_REFLECTOR_LISTED, RANGE("c", "5")), 0);
@@ -216,6 +260,7 @@ int main(void)
     tcase_add_test(tc, undecodable_objects_are_skipped_and_dropped);
     tcase_add_test(tc, selectors_without_target_are_kept_apart);
     tcase_add_test(tc, limit_ranges_fold_per_namespace);
+    tcase_add_test(tc, unreadable_limit_ranges_leave_their_error);
     tcase_add_test(tc, panic_follows_its_config_map);
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
