@@ -295,16 +295,14 @@ static void resize_prepare(struct work *w, size_t pod, struct resize *r)
 /* Attempts that must fail take their token too, as upstream's do. */
 static bool take_token(struct work *w, size_t pod, struct resize *r)
 {
-    struct pass *pass = w->pass;
-    vpa_time before = vpa_loop_now(pass->env->loop);
+    enum pass_token token;
 
     if (!r->resources)
         return true;
-    if (!updater_pass_wait_limiter(pass, &pass->env->in_place_rate))
-        return false;
-    if (vpa_loop_now(pass->env->loop) != before)
+    token = updater_pass_take_token(w->pass, &w->pass->env->in_place_rate);
+    if (token == PASS_TOKEN_TAKEN_LATE)
         resize_prepare(w, pod, r); /* boosts may have expired meanwhile */
-    return true;
+    return token != PASS_TOKEN_REFUSED;
 }
 
 static void start_resize(struct work *w, size_t pod, size_t candidate,

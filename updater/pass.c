@@ -8,9 +8,6 @@
  * waits for them, since a failure gives budget back: the order of requests within a VPA is
  * therefore the same as with one request at a time, and a pass with room for one request is a
  * strictly sequential one.
- *
- * Everything is matched and grouped once: pods find their topmost controller through the owner
- * caches (remembered per immediate owner), the controller finds its VPA through an index.
  */
 #include "pass.h"
 
@@ -21,7 +18,6 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/status_lease.h"
-#include "vpa/policy/match.h"
 
 /* How long requests under way may go on when nothing may be changed any more: shutdown, panic, lost
  * leadership. */
@@ -88,26 +84,46 @@ struct work *updater_pass_add(struct pass *pass, const struct vpa_object *vpa,
     return w;
 }
 
+/* The first LimitRange of the namespace or of one behind it; they are in the order of namespaces.
+ */
+static size_t first_limit_range(const struct pass *pass, const char *ns)
+{
+    size_t low = 0, high = pass->limit_range_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(pass->limit_ranges[middle]->range.meta.ns, ns) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const char *ns)
 {
     struct vpa_namespace_limits *limits = vpa_table_find(&pass->limits, ns);
-    size_t count = 0;
+    size_t first, end, count = 0;
 
     if (limits)
         return limits;
-    for (size_t i = 0; i < pass->limit_range_count; i++)
-        count += vpa_str_eq(pass->limit_ranges[i]->meta.ns, ns);
+    first = end = first_limit_range(pass, ns);
+    while (end < pass->limit_range_count && vpa_str_eq(pass->limit_ranges[end]->range.meta.ns, ns))
+        end++;
 
     const struct vpa_limit_range **ranges =
-        vpa_arena_alloc(&pass->arena, (count + 1) * sizeof(struct vpa_limit_range *));
+        vpa_arena_alloc(&pass->arena, (end - first + 1) * sizeof(struct vpa_limit_range *));
+    const char *error = NULL;
 
-    count = 0;
-    for (size_t i = 0; i < pass->limit_range_count; i++) {
-        if (vpa_str_eq(pass->limit_ranges[i]->meta.ns, ns))
-            ranges[count++] = pass->limit_ranges[i];
+    for (size_t i = first; i < end; i++) {
+        ranges[count++] = &pass->limit_ranges[i]->range;
+        if (!error)
+            error = pass->limit_ranges[i]->error;
     }
     limits = vpa_arena_zalloc(&pass->arena, sizeof(*limits));
     vpa_namespace_limits_fold(&pass->arena, ranges, count, limits);
+    limits->error = error;
     vpa_table_put(&pass->limits, vpa_arena_strdup(&pass->arena, ns), limits);
     return limits;
 }
@@ -145,13 +161,14 @@ void updater_pass_settle(struct pass *pass)
     }
 }
 
-bool updater_pass_wait_limiter(struct pass *pass, struct vpa_rate *rate)
+enum pass_token updater_pass_take_token(struct pass *pass, struct vpa_rate *rate)
 {
     int64_t now = vpa_loop_monotonic(pass->env->loop);
+    enum pass_token token = PASS_TOKEN_TAKEN;
     vpa_duration wait;
 
     if (!vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
-        return false;
+        return PASS_TOKEN_REFUSED;
 
     int64_t until = now + wait;
 
@@ -159,12 +176,13 @@ bool updater_pass_wait_limiter(struct pass *pass, struct vpa_rate *rate)
         struct vpa_error err;
 
         if (updater_pass_is_stopped(pass))
-            return false;
+            return PASS_TOKEN_REFUSED;
+        token = PASS_TOKEN_TAKEN_LATE;
         if (vpa_loop_wait(pass->env->loop, wants_attention, pass, until - now, &err) == 0)
             updater_pass_settle(pass);
         now = vpa_loop_monotonic(pass->env->loop);
     }
-    return !updater_pass_is_stopped(pass);
+    return updater_pass_is_stopped(pass) ? PASS_TOKEN_REFUSED : token;
 }
 
 static bool has_finished(void *ctx)
@@ -238,188 +256,7 @@ void updater_pass_run_works(struct pass *pass)
     updater_pass_drain(pass);
 }
 
-/* ---- selection ---- */
-
-/* A VPA that takes part, with the selector of its target and, later, its pods. */
-struct selected {
-    const struct vpa_object *vpa;
-    struct vpa_selector selector;
-    size_t pod_count;
-    size_t filled;
-    const struct vpa_pod **pods;
-};
-
-struct selection {
-    struct selected *items;
-    size_t count;
-};
-
-/* The topmost controller of one immediate owner, remembered for its other pods. */
-struct walk {
-    bool failed;
-    bool found;
-    struct vpa_controller_key top;
-};
-
-static bool takes_part(const struct pass *pass, const struct vpa_object *vpa)
-{
-    if (vpa_common_flags_ignore(&pass->env->config->common, vpa->meta.ns))
-        return false;
-    return vpa_update_mode_active(vpa_update_mode_of(vpa)) || vpa_object_has_startup_boost(vpa);
-}
-
-static int resolve_selector(struct pass *pass, const struct vpa_object *vpa,
-                            struct vpa_selector *out, struct vpa_error *err)
-{
-    if (vpa->has_selector && !vpa->target_ref.present) {
-        *out = vpa->selector;
-        return 0;
-    }
-    if (!vpa->target_ref.present)
-        return vpa_fail(err, VPA_INVALID, "targetRef not defined");
-    return vpa_owners_selector(pass->env->owners, vpa->meta.ns, vpa->target_ref.api_version,
-                               vpa->target_ref.kind, vpa->target_ref.name, &pass->arena, out, err);
-}
-
-static void select_vpas(struct pass *pass, const struct vpa_object *const *vpas, size_t count,
-                        struct selection *out)
-{
-    out->items = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*out->items));
-    for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
-        const struct vpa_object *vpa = vpas[i];
-        struct selected *s = &out->items[out->count];
-        struct vpa_error err;
-
-        if (!takes_part(pass, vpa)) {
-            VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
-                  VPA_KV("vpa", vpa->meta.name), VPA_KV("mode", vpa_object_mode(vpa)));
-            continue;
-        }
-        if (resolve_selector(pass, vpa, &s->selector, &err) < 0) {
-            VPA_V(3, "Skipping VPA: no selector of its target", VPA_KV("namespace", vpa->meta.ns),
-                  VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
-            continue;
-        }
-        s->vpa = vpa;
-        out->count++;
-    }
-}
-
-static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
-                                  const struct vpa_pod *pod,
-                                  const struct vpa_owner_reference *owner)
-{
-    char *id = vpa_arena_printf(&pass->scratch, "%s/%s/%s/%s", pod->meta.ns, owner->api_version,
-                                owner->kind, owner->name);
-    struct walk *walk = vpa_table_find(walks, id);
-    struct vpa_error err;
-
-    if (walk)
-        return walk;
-
-    struct vpa_controller_key key = {.ns = pod->meta.ns,
-                                     .kind = owner->kind,
-                                     .name = owner->name,
-                                     .api_version = owner->api_version};
-
-    walk = vpa_arena_zalloc(&pass->arena, sizeof(*walk));
-    vpa_table_put(walks, vpa_arena_strdup(&pass->arena, id), walk);
-    if (vpa_owners_topmost(pass->env->owners, &key, &pass->arena, &walk->found, &walk->top, &err) <
-        0) {
-        walk->failed = true;
-        if (!vpa_owner_is_node_error(&err))
-            VPA_ERROR("Failed to find the controller of a pod", VPA_KERR(&err),
-                      VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
-    }
-    return walk;
-}
-
-static const struct vpa_candidate *controlling_vpa(struct pass *pass,
-                                                   const struct vpa_match_index *index,
-                                                   struct vpa_table *walks,
-                                                   const struct vpa_pod *pod)
-{
-    const struct vpa_owner_reference *owner = vpa_meta_controller_last(&pod->meta);
-    const struct walk *walk = owner ? walk_of(pass, walks, pod, owner) : NULL;
-
-    if (walk && !walk->failed && walk->found)
-        return vpa_match_find(index, VPA_MATCH_UPDATER, walk->top.ns, walk->top.kind,
-                              walk->top.name, &pod->meta.labels);
-    return vpa_match_find(index, VPA_MATCH_UPDATER, pod->meta.ns, "", "", &pod->meta.labels);
-}
-
-static int selected_cmp(const void *key, const void *element)
-{
-    const struct vpa_object *vpa = key;
-    const struct selected *s = element;
-    int order = strcmp(vpa->meta.ns, s->vpa->meta.ns);
-
-    return order ? order : strcmp(vpa->meta.name, s->vpa->meta.name);
-}
-
-/* Which of the selected VPAs controls each pod; NULL entries for none. */
-static struct selected **find_controlling(struct pass *pass, const struct selection *selection,
-                                          const struct vpa_pod *const *pods, size_t count)
-{
-    struct vpa_candidate *candidates =
-        vpa_arena_alloc(&pass->arena, selection->count * sizeof(*candidates));
-    struct selected **of_pod = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*of_pod));
-    struct vpa_table walks = {0};
-
-    for (size_t i = 0; i < selection->count; i++)
-        candidates[i] =
-            (struct vpa_candidate){selection->items[i].vpa, &selection->items[i].selector};
-
-    struct vpa_match_index *index = vpa_match_index_new(candidates, selection->count);
-
-    for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
-        vpa_arena_clear(&pass->scratch);
-
-        const struct vpa_candidate *c = controlling_vpa(pass, index, &walks, pods[i]);
-
-        if (!c)
-            continue;
-        of_pod[i] = bsearch(c->vpa, selection->items, selection->count, sizeof(*selection->items),
-                            selected_cmp);
-        if (of_pod[i])
-            of_pod[i]->pod_count++;
-    }
-    vpa_match_index_free(index);
-    vpa_table_release(&walks);
-    return of_pod;
-}
-
-/* Hands out the pods in their order and makes a work for each VPA that controls some. */
-static void group_pods(struct pass *pass, const struct selection *selection,
-                       const struct vpa_pod *const *pods, size_t count)
-{
-    struct selected **of_pod = find_controlling(pass, selection, pods, count);
-
-    for (size_t i = 0; i < selection->count; i++) {
-        struct selected *s = &selection->items[i];
-
-        s->pods = vpa_arena_alloc(&pass->arena, (s->pod_count + 1) * sizeof(struct vpa_pod *));
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (of_pod[i])
-            of_pod[i]->pods[of_pod[i]->filled++] = pods[i];
-    }
-}
-
-static void make_works(struct pass *pass, const struct selection *selection)
-{
-    struct pass_env *env = pass->env;
-
-    for (size_t i = 0; i < selection->count; i++) {
-        struct selected *s = &selection->items[i];
-
-        if (s->pod_count == 0)
-            continue;
-        if (env->on_controlled)
-            env->on_controlled(env->on_controlled_ctx, s->vpa, s->pods, s->pod_count);
-        updater_pass_add(pass, s->vpa, s->pods, s->pod_count);
-    }
-}
+/* ---- the pass ---- */
 
 /* Drops terminating pods; the order stays. */
 static size_t keep_live(const struct vpa_pod **pods, size_t count)
@@ -457,8 +294,6 @@ static void sweep_memory(struct pass_env *env, const struct vpa_pod *const *pods
     vpa_update_memory_sweep(env->memory, uid_is_live, &live);
     vpa_table_release(&live.table);
 }
-
-/* ---- the pass ---- */
 
 struct stopwatch {
     struct vpa_loop *loop;
@@ -500,8 +335,7 @@ static bool webhook_is_alive(struct pass_env *env)
     return valid;
 }
 
-static void run_selected(struct pass *pass, const struct selection *selection,
-                         struct stopwatch *watch)
+static void run_selected(struct pass *pass, struct selection *selection, struct stopwatch *watch)
 {
     struct pass_env *env = pass->env;
     size_t count;
@@ -509,22 +343,32 @@ static void run_selected(struct pass *pass, const struct selection *selection,
 
     lap(watch, "ListPods");
     count = keep_live(pods, count);
-    group_pods(pass, selection, pods, count);
+    updater_select_pods(pass, selection, pods, count);
     sweep_memory(env, pods, count);
     lap(watch, "FilterPods");
     lap(watch, "AdmissionInit");
-    make_works(pass, selection);
+    updater_select_works(pass, selection);
     updater_pass_run_works(pass);
     if (!pass->aborted)
         lap(watch, "EvictPods");
     updater_meter_pass_publish(&pass->gauges);
 }
 
+/* A pass over half of the pods would take healthy groups for small ones, and decide by that. */
+static bool caches_are_filled(const struct pass_env *env)
+{
+    return updater_store_is_synced(env->store) && vpa_owners_is_synced(env->owners);
+}
+
 static void run_pass(struct pass *pass, struct stopwatch *watch)
 {
     struct pass_env *env = pass->env;
-    struct selection selection = {0};
+    struct selection *selection;
 
+    if (!caches_are_filled(env)) {
+        VPA_INFO("Caches are not in step yet. Skipping update loop");
+        return;
+    }
     if (updater_store_panic(env->store)) {
         VPA_INFO("ConfigMap " STORE_PANIC_CONFIG_MAP " exists. Skipping update loop");
         return;
@@ -537,11 +381,12 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
 
     lap(watch, "ListVPAs");
     vpa_owners_begin_pass(env->owners);
-    select_vpas(pass, vpas, count, &selection);
-    if (selection.count > 0)
-        run_selected(pass, &selection, watch);
+    selection = updater_select_vpas(pass, vpas, count);
+    if (updater_select_any(pass, selection))
+        run_selected(pass, selection, watch);
     else
         VPA_INFO("No VPA objects to process");
+    updater_select_release(selection);
 }
 
 void updater_pass_run(struct pass_env *env)

@@ -1,7 +1,8 @@
 /*
  * One pass: who controls which pods, and for each VPA what happens to its pods.
  *
- *     pass.c   selection, grouping, and the scheduler that keeps several requests in flight
+ *     pass.c   the steps of a pass, and the scheduler that keeps several requests in flight
+ *     select.c which VPAs take part, and which pods they control
  *     work.c   one VPA: the steps from "which pods" to "next request", resumable between answers
  *     act.c    one request: eviction, resize, end of a boost; what its answer changes
  *
@@ -46,6 +47,7 @@ struct pass_env {
     struct vpa_rate eviction_rate;
     struct vpa_rate in_place_rate;
     struct resize_support resize;
+    struct vpa_table told_of_auto; /* "namespace/name" of VPAs whose mode the log has complained of */
     size_t requests_max;        /* at least 1 */
     bool (*may_act)(void *ctx); /* false: no longer the leader; NULL: always */
     void *may_act_ctx;
@@ -56,6 +58,8 @@ struct pass_env {
 };
 /* Sets what follows from the flags alone: options, limiters. */
 void updater_env_configure(struct pass_env *env, const struct updater_config *config);
+/* Frees what passes remember in the environment itself. */
+void updater_forget_told(struct pass_env *env);
 
 /* How an attempt to change a pod went. */
 enum act_result {
@@ -81,8 +85,8 @@ struct pass {
     int64_t deadline;         /* monotonic */
     struct work **works;      /* ordered by namespace, then name of the VPA */
     size_t work_count;
-    struct vpa_table limits; /* namespace -> struct vpa_namespace_limits */
-    const struct vpa_limit_range **limit_ranges;
+    struct vpa_table limits;                       /* namespace -> struct vpa_namespace_limits */
+    const struct store_limit_range **limit_ranges; /* ordered by namespace */
     size_t limit_range_count;
     size_t in_flight;
     struct action *under_way; /* sent, not answered */
@@ -104,7 +108,12 @@ const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const 
 /* Room for one more request. */
 bool updater_pass_has_room(const struct pass *pass);
 /* Takes a token, waiting for it when the deadline allows that. */
-bool updater_pass_wait_limiter(struct pass *pass, struct vpa_rate *rate);
+enum pass_token {
+    PASS_TOKEN_REFUSED,
+    PASS_TOKEN_TAKEN,
+    PASS_TOKEN_TAKEN_LATE, /* after a wait: the loop was pumped, answers were dealt with */
+};
+enum pass_token updater_pass_take_token(struct pass *pass, struct vpa_rate *rate);
 /* Deals with the answers that came in. */
 void updater_pass_settle(struct pass *pass);
 /* Waits until nothing is under way; when the pass is stopped, not for long. */
@@ -114,6 +123,21 @@ bool updater_pass_is_stopped(const struct pass *pass);
 
 /* The whole pass: status lease, selection, works, metrics. */
 void updater_pass_run(struct pass_env *env);
+
+/* ---- who controls which pods ---- */
+
+struct selection;
+/* The VPAs that take part, with the selectors of their targets. */
+struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object *const *vpas,
+                                      size_t count);
+void updater_select_release(struct selection *selection);
+/* False: no pod can be controlled by any of them. */
+bool updater_select_any(struct pass *pass, const struct selection *selection);
+/* Hands out the pods, which are in the order of namespace and name. */
+void updater_select_pods(struct pass *pass, struct selection *selection,
+                         const struct vpa_pod *const *pods, size_t count);
+/* A work for each VPA that has something to do, in the order of namespace and name. */
+void updater_select_works(struct pass *pass, struct selection *selection);
 
 /* ---- one VPA ---- */
 

@@ -24,6 +24,8 @@
 /* So many objects freed at once leave holes that are worth giving back to the system. */
 #define TRIM_AFTER 256
 #define LIMIT_RANGE_RESYNC (10 * VPA_MINUTE)
+/* How long the start waits for the panic ConfigMap, which we may not be allowed to read. */
+#define PANIC_WAIT (5 * VPA_SECOND)
 /* Scheduled and not finished: all that can be updated. */
 #define POD_FIELD_SELECTOR "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 
@@ -86,8 +88,8 @@ static void item_drop(struct item *item)
 {
     struct store *store = item->home->store;
 
-    /* What came after the last read is not borrowed by anybody. (What came after the pin may be: a pass waits
-     * for the lease before it reads.) */
+    /* What came after the last read is not borrowed by anybody. (What came after the pin may be: a
+     * pass waits for the lease before it reads.) */
     if (!store->pinned || item->born == store->reads) {
         item_free(item);
         return;
@@ -220,17 +222,35 @@ static void *decode_vpa(struct vpa_arena *scratch, const struct vpa_json *json,
     return NULL;
 }
 
+/* An object that cannot be read still says that there are limits. */
+static void note_unreadable(struct arena_object *o, const struct vpa_json *json,
+                            const struct vpa_error *err)
+{
+    const struct vpa_json *metadata = vpa_json_find(json, "metadata");
+    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "namespace")));
+    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name")));
+    struct store_limit_range *r = o->object;
+
+    *r = (struct store_limit_range){
+        .range.meta = {.ns = vpa_arena_strdup(&o->arena, ns),
+                       .name = vpa_arena_strdup(&o->arena, name)},
+        .error = vpa_arena_printf(&o->arena, "LimitRange %s: %s", name, err->text),
+    };
+    VPA_ERROR("A LimitRange cannot be read: pods of its namespace are left as they are",
+              VPA_KV("namespace", ns), VPA_KV("limitRange", name), VPA_KERR(err));
+}
+
 static void *decode_limit_range(struct vpa_arena *scratch, const struct vpa_json *json,
                                 struct vpa_error *err)
 {
     struct arena_object *o = vpa_xcalloc(1, sizeof(*o));
+    struct store_limit_range *r = vpa_arena_zalloc(&o->arena, sizeof(*r));
 
     (void)scratch;
-    o->object = vpa_arena_zalloc(&o->arena, sizeof(struct vpa_limit_range));
-    if (vpa_limit_range_decode(&o->arena, json, o->object, err) == 0)
-        return o;
-    release_arena_object(o);
-    return NULL;
+    o->object = r;
+    if (vpa_limit_range_decode(&o->arena, json, &r->range, err) < 0)
+        note_unreadable(o, json, err);
+    return o;
 }
 
 /* Of the panic ConfigMap only its being there counts. */
@@ -331,14 +351,25 @@ void updater_store_start(struct store *store)
 int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
                        struct vpa_error *err)
 {
-    struct vpa_reflector *const needed[] = {store->vpas.reflector, store->limit_ranges.reflector};
+    struct vpa_reflector *const needed[] = {store->vpas.reflector, store->limit_ranges.reflector,
+                                            store->pods.reflector};
 
-    return vpa_reflector_wait(needed, VPA_COUNT(needed), loop, timeout, err);
+    if (vpa_reflector_wait(needed, VPA_COUNT(needed), loop, timeout, err) < 0)
+        return -1;
+    /* Before the first pass, so that a restart during a panic changes nothing either. */
+    if (vpa_reflector_wait(&store->panic.reflector, 1, loop, PANIC_WAIT, err) < 0) {
+        if (vpa_loop_is_stopping(loop))
+            return -1;
+        VPA_WARN("Cannot tell whether ConfigMap " STORE_PANIC_CONFIG_MAP " exists", VPA_KERR(err));
+    }
+    return 0;
 }
 
-bool updater_store_pods_synced(const struct store *store)
+bool updater_store_is_synced(const struct store *store)
 {
-    return vpa_reflector_is_synced(store->pods.reflector);
+    return vpa_reflector_is_synced(store->vpas.reflector) &&
+           vpa_reflector_is_synced(store->pods.reflector) &&
+           vpa_reflector_is_synced(store->limit_ranges.reflector);
 }
 
 bool updater_store_panic(const struct store *store)
@@ -385,7 +416,19 @@ const struct vpa_pod **updater_store_pods(struct store *store, size_t *count)
     return (const struct vpa_pod **)(void *)sorted;
 }
 
-const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count)
+const struct store_limit_range **updater_store_limit_ranges(struct store *store, size_t *count)
 {
-    return (const struct vpa_limit_range **)(void *)arena_objects(&store->limit_ranges, count);
+    return (const struct store_limit_range **)(void *)arena_objects(&store->limit_ranges, count);
+}
+
+bool updater_store_any_pod(const struct store *store, bool (*is_such)(const struct vpa_pod *pod))
+{
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&store->pods.items, &i, &key, &value);) {
+        if (is_such(updater_pod_get(((struct item *)value)->object)))
+            return true;
+    }
+    return false;
 }

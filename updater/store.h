@@ -23,18 +23,24 @@
 
 struct store;
 
+/* One that cannot be read is kept as well, so that nothing is calculated without it. */
+struct store_limit_range {
+    struct vpa_limit_range range; /* with an error: nothing but namespace and name */
+    const char *error;            /* NULL, or why it cannot be read */
+};
+
 /* ns: restricts VPAs, pods and LimitRanges; "" for all. panic_ns: where the panic ConfigMap is
  * looked for. */
 struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
                                 const char *panic_ns);
 void updater_store_free(struct store *store); /* NULL is allowed */
 void updater_store_start(struct store *store);
-/* Waits until VPAs and LimitRanges are in step (pods and the panic ConfigMap are not waited for).
- */
+/* Waits until VPAs, pods and LimitRanges are in step, and for a few seconds for the panic
+ * ConfigMap, which we may not be allowed to read. */
 int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration timeout,
                        struct vpa_error *err) VPA_MUST_CHECK;
-/* Pods have been listed at least once. */
-bool updater_store_pods_synced(const struct store *store);
+/* VPAs, pods and LimitRanges have been listed to the end at least once. */
+bool updater_store_is_synced(const struct store *store);
 bool updater_store_panic(const struct store *store);
 
 void updater_store_pin(struct store *store);
@@ -42,6 +48,8 @@ void updater_store_unpin(struct store *store);
 /* Heap arrays of borrowed objects, ordered by namespace, then name; the caller frees the array. */
 const struct vpa_object **updater_store_vpas(struct store *store, size_t *count);
 const struct vpa_pod **updater_store_pods(struct store *store, size_t *count);
-const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
+const struct store_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
+/* Whether some pod is such, without a list of them. */
+bool updater_store_any_pod(const struct store *store, bool (*is_such)(const struct vpa_pod *pod));
 
 #endif

@@ -111,6 +111,7 @@ void updater_free(struct updater *u)
     vpa_owners_free(u->env.owners);
     vpa_events_free(u->env.events);
     vpa_update_memory_free(u->env.memory);
+    updater_forget_told(&u->env);
     vpa_kube_client_free(u->events_client);
     vpa_kube_client_free(u->client);
     free(u);

@@ -79,9 +79,6 @@ void updater_work_begin(struct work *w)
 {
     struct pass_env *env = w->pass->env;
 
-    if (w->mode == VPA_MODE_AUTO)
-        VPA_INFO("VPA uses the deprecated update mode Auto, use Recreate or InPlaceOrRecreate",
-                 VPA_KV("namespace", w->labels.ns), VPA_KV("vpa", w->labels.name));
     updater_meter_sums_add(&w->pass->gauges.controlled, w->mode, w->pod_count,
                            (double)w->pod_count);
     updater_meter_touch(&w->labels);
@@ -99,9 +96,11 @@ static bool group_in_flight(const struct vpa_replica_group *group)
     return group && group->in_flight > 0;
 }
 
+/* A VPA of mode Off or Initial is here for nothing else, even if it boosts no more. */
 static bool boosts_count(const struct work *w)
 {
-    return w->pass->env->update.boost_gate && vpa_object_has_startup_boost(w->vpa);
+    return w->pass->env->update.boost_gate &&
+           (vpa_object_has_startup_boost(w->vpa) || !vpa_update_mode_active(w->mode));
 }
 
 /* ---- boosts that are over ---- */
@@ -327,7 +326,7 @@ static enum work_step step_evict(struct work *w)
         }
         if (!updater_pass_has_room(w->pass))
             return WORK_STEP_BLOCKED;
-        if (!updater_pass_wait_limiter(w->pass, &env->eviction_rate)) {
+        if (updater_pass_take_token(w->pass, &env->eviction_rate) == PASS_TOKEN_REFUSED) {
             updater_meter_eviction_failed(&w->labels, "EvictionRateLimiterWaitFailed");
             return WORK_STEP_ABORT;
         }

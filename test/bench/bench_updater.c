@@ -205,8 +205,6 @@ static void run(const char *what, const char *mode, const char *target, const ch
         fprintf(stderr, "bench_updater: %s\n", err.text);
         exit(1);
     }
-    while (!updater_store_pods_synced(updater_env(u)->store))
-        vpa_loop_poll(loop);
     double filled = cpu_seconds() - start;
     size_t bytes = heap_in_use() - before;
     double cpu = cpu_seconds(), wall = wall_seconds();

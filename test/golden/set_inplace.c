@@ -130,4 +130,9 @@ static void invariant(struct golden_case *c)
 }
 
 const struct golden_set golden_set_inplace = {
-    .name = "inplace", .run = run, .invariant = invariant, .licences = updater_licences};
+    .name = "inplace",
+    .run = run,
+    .invariant = invariant,
+    .licences = updater_licences,
+    .touches = updater_case_left_boosts,
+};

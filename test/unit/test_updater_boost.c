@@ -1,0 +1,184 @@
+/*
+ * The end of CPU startup boosts in passes of the updater.
+ */
+#include "updater_fixture.h"
+
+/* ---- boosts ---- */
+
+#define BOOST "\"startupBoost\":{\"cpu\":{\"durationSeconds\":60}},"
+#define MARKER(cpu)                                                                                \
+    "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu          \
+    "\\\"}}\"},"
+
+START_TEST(a_boost_that_is_over_is_taken_back_in_mode_off)
+{
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+    ck_assert_str_eq(server.calls[0], "p00-00/resize");
+    ck_assert_uint_eq(server.annotated, 5);
+}
+END_TEST
+
+START_TEST(a_failed_unboost_never_evicts)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.refuse = 1;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 10); /* all are tried, the budget comes back */
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert(vpa_str_ends_with(server.calls[i], "/resize"));
+    ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                               (const char *const[]){"3", "UnboostError", "v00", "n", NULL}),
+                        10);
+}
+END_TEST
+
+START_TEST(a_half_finished_unboost_is_finished)
+{
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("1"); /* what the pod has already: only the marker is left */
+    start(0);
+    updater_pass(server.updater);
+    updater_flush(server.updater, VPA_MINUTE);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(server.annotated, 10);
+    ck_assert_uint_eq(server.events, 0);
+    ck_assert_double_eq(metric("vpa_updater_in_place_updated_pods_total",
+                               (const char *const[]){"3", "v00", "n", NULL}),
+                        0);
+}
+END_TEST
+
+/* ---- boosts whose VPA boosts no more ---- */
+
+static void change_vpa(void)
+{
+    server.touch = true;
+    touch_vpa();
+    server.touch = false;
+    while (vpa_loop_poll(server.loop))
+        ;
+}
+
+static const struct {
+    const char *mode;
+    size_t resizes;
+} left_modes[] = {{"Off", 5}, {"Initial", 5}, {"Paused", 0}};
+
+START_TEST(a_boost_taken_out_of_the_vpa_is_taken_back)
+{
+    server.mode = left_modes[_i].mode;
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    start(0);
+    server.boost = "";
+    change_vpa();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, left_modes[_i].resizes);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert(vpa_str_ends_with(server.calls[i], "/resize"));
+    ck_assert_uint_eq(server.annotated, left_modes[_i].resizes);
+}
+END_TEST
+
+START_TEST(a_left_boost_does_not_wait_for_its_old_duration)
+{
+    server.mode = "Off";
+    server.pod = MARKER("500m");
+    server.boost = "\"startupBoost\":{\"cpu\":{\"durationSeconds\":36000}},";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    server.boost = "";
+    change_vpa();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+START_TEST(a_failed_end_of_a_left_boost_never_evicts)
+{
+    server.mode = "Initial";
+    server.pod = MARKER("500m");
+    server.refuse = 1;
+    start(0);
+    updater_pass(server.updater);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 20);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert(vpa_str_ends_with(server.calls[i], "/resize"));
+}
+END_TEST
+
+START_TEST(with_the_gate_off_a_left_boost_stays)
+{
+    server.mode = "Off";
+    server.pod = MARKER("500m");
+    server.config.common.gates.cpu_startup_boost = false;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count + server.annotated, 0);
+}
+END_TEST
+
+START_TEST(pods_without_a_marker_are_left_alone_by_idle_vpas)
+{
+    server.mode = "Off";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count + server.annotated, 0);
+    ck_assert_double_eq(
+        metric("vpa_updater_controlled_pods_total", (const char *const[]){"3", "Off", NULL}), 0);
+}
+END_TEST
+
+/* Gates on by default change nothing for VPAs that do not use them (D1). */
+START_TEST(gates_change_nothing_for_vpas_without_boost)
+{
+    char *with, *without;
+
+    ck_assert(server.config.common.gates.cpu_startup_boost && server.config.common.gates.in_place &&
+              server.config.common.gates.per_vpa_config);
+    start(1);
+    updater_pass(server.updater);
+    with = joined_calls();
+    teardown();
+
+    setup();
+    server.config.common.gates = (struct vpa_gates){0};
+    start(1);
+    updater_pass(server.updater);
+    without = joined_calls();
+    ck_assert_str_ne(with, "");
+    ck_assert_str_eq(with, without);
+    free(with);
+    free(without);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_boost");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_boost_that_is_over_is_taken_back_in_mode_off);
+    tcase_add_test(tc, a_failed_unboost_never_evicts);
+    tcase_add_test(tc, a_half_finished_unboost_is_finished);
+    tcase_add_loop_test(tc, a_boost_taken_out_of_the_vpa_is_taken_back, 0, VPA_COUNT(left_modes));
+    tcase_add_test(tc, a_left_boost_does_not_wait_for_its_old_duration);
+    tcase_add_test(tc, a_failed_end_of_a_left_boost_never_evicts);
+    tcase_add_test(tc, with_the_gate_off_a_left_boost_stays);
+    tcase_add_test(tc, pods_without_a_marker_are_left_alone_by_idle_vpas);
+    tcase_add_test(tc, gates_change_nothing_for_vpas_without_boost);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

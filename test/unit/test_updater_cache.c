@@ -1,0 +1,148 @@
+/*
+ * What the updater knows of the cluster, and what it does while it does not know: late pages,
+ * objects that cannot be read.
+ */
+#include "updater_fixture.h"
+
+/* ---- caches that fill slowly ---- */
+
+START_TEST(no_pass_before_the_last_page_of_pods)
+{
+    struct vpa_error err;
+
+    server.page_delay = 20 * VPA_SECOND;
+    begin(0);
+    vpa_loop_pump(server.loop, VPA_SECOND);
+    ck_assert_int_eq(updater_wait(server.updater, VPA_SECOND, &err), -1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_int_eq(updater_wait(server.updater, 2 * VPA_MINUTE, &err), 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+START_TEST(the_ticker_begins_when_all_is_known)
+{
+    struct vpa_error err;
+
+    server.page_delay = 20 * VPA_SECOND;
+    begin(0);
+    ck_assert_int_eq(updater_wait(server.updater, 0, &err), 0);
+    updater_run(server.updater);
+    vpa_loop_pump(server.loop, 61 * VPA_SECOND);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+START_TEST(a_panic_is_known_before_the_first_pass)
+{
+    server.panic = true;
+    server.panic_delay = 2 * VPA_SECOND;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+/* Upstream's roles do not let the updater read it. */
+START_TEST(a_panic_that_cannot_be_read_does_not_stop_the_start)
+{
+    server.panic_delay = VPA_HOUR;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+/* ---- LimitRanges ---- */
+
+#define LIMIT_RANGE(ns, name, min)                                                                 \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"" ns "\"},\"spec\":{\"limits\":[{"       \
+    "\"type\":\"Container\",\"min\":{\"cpu\":\"" min "\"}}]}}"
+
+static const struct {
+    const char *mode;
+    const char *limits;
+    size_t calls;
+} limit_ranges[] = {
+    {"Recreate", LIMIT_RANGE("n", "l", "1m"), 5},
+    {"Recreate", LIMIT_RANGE("n", "l", "1Zz"), 0},
+    {"InPlaceOrRecreate", LIMIT_RANGE("n", "l", "1Zz"), 0}, /* and no eviction instead */
+    {"Recreate", LIMIT_RANGE("n", "a", "1m") "," LIMIT_RANGE("n", "l", "1Zz"), 0},
+    {"Recreate", LIMIT_RANGE("m", "l", "1Zz") "," LIMIT_RANGE("o", "l", "1Zz"), 5},
+};
+
+START_TEST(nothing_is_done_without_the_limits_of_a_namespace)
+{
+    server.mode = limit_ranges[_i].mode;
+    server.limits = limit_ranges[_i].limits;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, limit_ranges[_i].calls);
+}
+END_TEST
+
+START_TEST(limits_of_many_namespaces_are_found)
+{
+    struct pass_env *env;
+    struct pass pass;
+
+    server.limits = LIMIT_RANGE("a", "l", "1") "," LIMIT_RANGE("c", "k", "2") "," LIMIT_RANGE(
+        "c", "l", "3") "," LIMIT_RANGE("d", "l", "4");
+    start(0);
+    env = updater_env(server.updater);
+    updater_pass_init(&pass, env);
+    ck_assert(updater_pass_limits(&pass, "a")->container.present);
+    ck_assert(!updater_pass_limits(&pass, "b")->container.present);
+    ck_assert(updater_pass_limits(&pass, "c")->container.present);
+    ck_assert_str_eq(updater_pass_limits(&pass, "c")->container.min.items[0].quantity.text, "3");
+    ck_assert(updater_pass_limits(&pass, "d")->container.present);
+    ck_assert(!updater_pass_limits(&pass, "e")->container.present);
+    updater_pass_release(&pass);
+}
+END_TEST
+
+/* ---- mode Auto ---- */
+
+static size_t told(void)
+{
+    return updater_env(server.updater)->told_of_auto.count;
+}
+
+START_TEST(the_log_tells_of_mode_auto_once)
+{
+    server.mode = "Auto";
+    server.vpas = 3;
+    server.request = "2"; /* nothing to do */
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(told(), 3);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(told(), 3);
+    vpa_memory_stream_event(server.vpa_objects, "DELETED",
+                            "{\"metadata\":{\"name\":\"v01\",\"namespace\":\"n\"}}");
+    while (vpa_loop_poll(server.loop))
+        ;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(told(), 2); /* would be told of again when it comes back */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_cache");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, no_pass_before_the_last_page_of_pods);
+    tcase_add_test(tc, the_ticker_begins_when_all_is_known);
+    tcase_add_test(tc, a_panic_is_known_before_the_first_pass);
+    tcase_add_test(tc, a_panic_that_cannot_be_read_does_not_stop_the_start);
+    tcase_add_loop_test(tc, nothing_is_done_without_the_limits_of_a_namespace, 0,
+                        VPA_COUNT(limit_ranges));
+    tcase_add_test(tc, limits_of_many_namespaces_are_found);
+    tcase_add_test(tc, the_log_tells_of_mode_auto_once);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,327 @@
+/*
+ * Which VPAs take part in a pass, and which pods each of them controls.
+ *
+ * Everything is matched and grouped once: pods find their topmost controller through the owner
+ * caches (remembered per immediate owner), the controller finds its VPA through an index.
+ *
+ * Modes Off and Initial leave running pods alone, so their VPAs take part only for the boosts they
+ * ask for, and an idle one never wins a pod from a VPA that acts. But the boost may have been taken
+ * out of the VPA while pods were boosted: their markers are still there, and nobody else will ever
+ * take them back. So a second round looks at pods with a marker that no VPA controls, and only then
+ * at idle VPAs: what they control are left boosts, their duration reads as 0.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/policy/boost.h"
+#include "vpa/policy/match.h"
+
+/* A VPA that takes part, with the selector of its target and, later, its pods. */
+struct selected {
+    const struct vpa_object *vpa;
+    struct vpa_selector selector;
+    size_t pod_count;
+    size_t filled;
+    bool marked; /* one of its pods carries the marker of a boost */
+    const struct vpa_pod **pods;
+};
+
+struct selected_list { /* ordered by namespace, then name */
+    struct selected *items;
+    size_t count;
+};
+
+struct selection {
+    struct selected_list active;
+    struct selected_list idle;
+    const struct vpa_object **idle_vpas; /* those that could have left boosts */
+    size_t idle_count;
+    struct vpa_table walks;
+};
+
+/* The topmost controller of one immediate owner, remembered for its other pods. */
+struct walk {
+    bool failed;
+    bool found;
+    struct vpa_controller_key top;
+};
+
+static bool takes_part(const struct vpa_object *vpa)
+{
+    return vpa_update_mode_active(vpa_update_mode_of(vpa)) || vpa_object_has_startup_boost(vpa);
+}
+
+static bool could_have_left_boosts(const struct pass *pass, const struct vpa_object *vpa)
+{
+    enum vpa_update_mode mode = vpa_update_mode_of(vpa);
+
+    return pass->env->update.boost_gate && (mode == VPA_MODE_OFF || mode == VPA_MODE_INITIAL);
+}
+
+static int resolve_selector(struct pass *pass, const struct vpa_object *vpa,
+                            struct vpa_selector *out, struct vpa_error *err)
+{
+    if (vpa->has_selector && !vpa->target_ref.present) {
+        *out = vpa->selector;
+        return 0;
+    }
+    if (!vpa->target_ref.present)
+        return vpa_fail(err, VPA_INVALID, "targetRef not defined");
+    return vpa_owners_selector(pass->env->owners, vpa->meta.ns, vpa->target_ref.api_version,
+                               vpa->target_ref.kind, vpa->target_ref.name, &pass->arena, out, err);
+}
+
+/* Takes the VPA into the list unless the selector of its target is not known. */
+static void add_selected(struct pass *pass, const struct vpa_object *vpa,
+                         struct selected_list *list)
+{
+    struct selected *s = &list->items[list->count];
+    struct vpa_error err;
+
+    if (resolve_selector(pass, vpa, &s->selector, &err) < 0) {
+        VPA_V(3, "Skipping VPA: no selector of its target", VPA_KV("namespace", vpa->meta.ns),
+              VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
+        return;
+    }
+    s->vpa = vpa;
+    list->count++;
+}
+
+static void list_init(struct pass *pass, struct selected_list *list, size_t room)
+{
+    list->items = vpa_arena_zalloc(&pass->arena, (room + 1) * sizeof(*list->items));
+    list->count = 0;
+}
+
+/* Once per VPA, and again when it comes back to that mode: told are those of the last pass. */
+static void tell_of_auto(struct pass *pass, const struct vpa_object *vpa, struct vpa_table *told)
+{
+    char *key;
+
+    if (vpa_update_mode_of(vpa) != VPA_MODE_AUTO)
+        return;
+    key = vpa_xprintf("%s/%s", vpa->meta.ns, vpa->meta.name);
+    if (!vpa_table_find(&pass->env->told_of_auto, key))
+        VPA_INFO("VPA uses the deprecated update mode Auto, use Recreate or InPlaceOrRecreate",
+                 VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
+    vpa_table_put(told, key, key);
+}
+
+void updater_forget_told(struct pass_env *env)
+{
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&env->told_of_auto, &i, &key, &value);)
+        free(value);
+    vpa_table_release(&env->told_of_auto);
+    env->told_of_auto = (struct vpa_table){0};
+}
+
+struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object *const *vpas,
+                                      size_t count)
+{
+    struct selection *s = vpa_arena_zalloc(&pass->arena, sizeof(*s));
+    struct vpa_table told = {0};
+
+    list_init(pass, &s->active, count);
+    s->idle_vpas = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(const struct vpa_object *));
+    for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
+        const struct vpa_object *vpa = vpas[i];
+
+        if (vpa_common_flags_ignore(&pass->env->config->common, vpa->meta.ns))
+            continue;
+        tell_of_auto(pass, vpa, &told);
+        if (takes_part(vpa)) {
+            add_selected(pass, vpa, &s->active);
+            continue;
+        }
+        VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
+              VPA_KV("vpa", vpa->meta.name), VPA_KV("mode", vpa_object_mode(vpa)));
+        if (could_have_left_boosts(pass, vpa))
+            s->idle_vpas[s->idle_count++] = vpa;
+    }
+    updater_forget_told(pass->env);
+    pass->env->told_of_auto = told;
+    return s;
+}
+
+void updater_select_release(struct selection *selection)
+{
+    vpa_table_release(&selection->walks);
+}
+
+static bool is_marked(const struct vpa_pod *pod)
+{
+    return vpa_boost_marked(&pod->meta.annotations);
+}
+
+bool updater_select_any(struct pass *pass, const struct selection *selection)
+{
+    return selection->active.count > 0 ||
+           (selection->idle_count > 0 && updater_store_any_pod(pass->env->store, is_marked));
+}
+
+static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
+                                  const struct vpa_pod *pod,
+                                  const struct vpa_owner_reference *owner)
+{
+    char *id = vpa_arena_printf(&pass->scratch, "%s/%s/%s/%s", pod->meta.ns, owner->api_version,
+                                owner->kind, owner->name);
+    struct walk *walk = vpa_table_find(walks, id);
+    struct vpa_error err;
+
+    if (walk)
+        return walk;
+
+    struct vpa_controller_key key = {.ns = pod->meta.ns,
+                                     .kind = owner->kind,
+                                     .name = owner->name,
+                                     .api_version = owner->api_version};
+
+    walk = vpa_arena_zalloc(&pass->arena, sizeof(*walk));
+    vpa_table_put(walks, vpa_arena_strdup(&pass->arena, id), walk);
+    if (vpa_owners_topmost(pass->env->owners, &key, &pass->arena, &walk->found, &walk->top, &err) <
+        0) {
+        walk->failed = true;
+        if (!vpa_owner_is_node_error(&err))
+            VPA_ERROR("Failed to find the controller of a pod", VPA_KERR(&err),
+                      VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
+    }
+    return walk;
+}
+
+static const struct vpa_candidate *controlling_vpa(struct pass *pass,
+                                                   const struct vpa_match_index *index,
+                                                   struct vpa_table *walks,
+                                                   const struct vpa_pod *pod)
+{
+    const struct vpa_owner_reference *owner = vpa_meta_controller_last(&pod->meta);
+    const struct walk *walk = owner ? walk_of(pass, walks, pod, owner) : NULL;
+
+    if (walk && !walk->failed && walk->found)
+        return vpa_match_find(index, VPA_MATCH_UPDATER, walk->top.ns, walk->top.kind,
+                              walk->top.name, &pod->meta.labels);
+    return vpa_match_find(index, VPA_MATCH_UPDATER, pod->meta.ns, "", "", &pod->meta.labels);
+}
+
+static int selected_cmp(const void *key, const void *element)
+{
+    const struct vpa_object *vpa = key;
+    const struct selected *s = element;
+    int order = strcmp(vpa->meta.ns, s->vpa->meta.ns);
+
+    return order ? order : strcmp(vpa->meta.name, s->vpa->meta.name);
+}
+
+/* Finds for each pod that has no VPA yet the one of the list that controls it. */
+static void find_controlling(struct pass *pass, struct vpa_table *walks, struct selected_list *list,
+                             const struct vpa_pod *const *pods, size_t count,
+                             struct selected **of_pod)
+{
+    struct vpa_candidate *candidates =
+        vpa_arena_alloc(&pass->arena, (list->count + 1) * sizeof(*candidates));
+
+    for (size_t i = 0; i < list->count; i++)
+        candidates[i] = (struct vpa_candidate){list->items[i].vpa, &list->items[i].selector};
+
+    struct vpa_match_index *index = vpa_match_index_new(candidates, list->count);
+
+    for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
+        if (of_pod[i])
+            continue;
+        vpa_arena_clear(&pass->scratch);
+
+        const struct vpa_candidate *c = controlling_vpa(pass, index, walks, pods[i]);
+
+        if (!c)
+            continue;
+        of_pod[i] = bsearch(c->vpa, list->items, list->count, sizeof(*list->items), selected_cmp);
+        if (!of_pod[i])
+            continue;
+        of_pod[i]->pod_count++;
+        of_pod[i]->marked = of_pod[i]->marked || is_marked(pods[i]);
+    }
+    vpa_match_index_free(index);
+}
+
+/* The idle VPAs of namespaces in which a pod with a marker has no VPA. Both are in the order of
+ * namespaces. */
+static void select_idle(struct pass *pass, struct selection *s, const struct vpa_pod *const *pods,
+                        size_t count, struct selected *const *of_pod)
+{
+    size_t v = 0;
+
+    list_init(pass, &s->idle, s->idle_count);
+    for (size_t i = 0; i < count && v < s->idle_count; i++) {
+        if (of_pod[i] || !is_marked(pods[i]))
+            continue;
+        while (v < s->idle_count && strcmp(s->idle_vpas[v]->meta.ns, pods[i]->meta.ns) < 0)
+            v++;
+        while (v < s->idle_count && strcmp(s->idle_vpas[v]->meta.ns, pods[i]->meta.ns) == 0)
+            add_selected(pass, s->idle_vpas[v++], &s->idle);
+    }
+}
+
+static void make_room(struct pass *pass, struct selected_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct selected *s = &list->items[i];
+
+        s->pods = vpa_arena_alloc(&pass->arena, (s->pod_count + 1) * sizeof(struct vpa_pod *));
+    }
+}
+
+void updater_select_pods(struct pass *pass, struct selection *s, const struct vpa_pod *const *pods,
+                         size_t count)
+{
+    struct selected **of_pod = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*of_pod));
+
+    if (s->active.count > 0)
+        find_controlling(pass, &s->walks, &s->active, pods, count, of_pod);
+    if (s->idle_count > 0)
+        select_idle(pass, s, pods, count, of_pod);
+    if (s->idle.count > 0)
+        find_controlling(pass, &s->walks, &s->idle, pods, count, of_pod);
+    make_room(pass, &s->active);
+    make_room(pass, &s->idle);
+    for (size_t i = 0; i < count; i++) {
+        if (of_pod[i])
+            of_pod[i]->pods[of_pod[i]->filled++] = pods[i];
+    }
+}
+
+/* The next VPA of both lists in the order of namespace and name; NULL at the end. */
+static struct selected *next_selected(struct selection *s, size_t *active, size_t *idle)
+{
+    if (*active == s->active.count && *idle == s->idle.count)
+        return NULL;
+    if (*idle == s->idle.count)
+        return &s->active.items[(*active)++];
+    if (*active == s->active.count ||
+        selected_cmp(s->active.items[*active].vpa, &s->idle.items[*idle]) > 0)
+        return &s->idle.items[(*idle)++];
+    return &s->active.items[(*active)++];
+}
+
+void updater_select_works(struct pass *pass, struct selection *selection)
+{
+    struct pass_env *env = pass->env;
+    size_t active = 0, idle = 0;
+
+    for (;;) {
+        struct selected *s = next_selected(selection, &active, &idle);
+
+        if (!s)
+            return;
+        if (s->pod_count == 0 || (!takes_part(s->vpa) && !s->marked))
+            continue;
+        if (env->on_controlled)
+            env->on_controlled(env->on_controlled_ctx, s->vpa, s->pods, s->pod_count);
+        updater_pass_add(pass, s->vpa, s->pods, s->pod_count);
+    }
+}
