@@ -1,62 +1,5 @@
-/*
- * The cluster: pods, matching, samples, memory saver, garbage; and that the order of events is
- * irrelevant.
- */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "model_fixture.h"
-
-static struct vpa_aggregation global;
-static struct vpa_arena arena;
-static struct vpa_cluster *c;
-static vpa_time now;
-
-static void start(bool memory_saver)
-{
-    struct vpa_cluster_options options = {.aggregation = &global, .memory_saver = memory_saver};
-
-    vpa_aggregation_init(&global);
-    vpa_arena_init(&arena, 0);
-    now = at("2026-01-15T13:00:00Z");
-    c = vpa_cluster_new(&options);
-}
-
-static void setup(void)
-{
-    start(false);
-}
-
-static void setup_saver(void)
-{
-    start(true);
-}
-
-static void teardown(void)
-{
-    vpa_cluster_free(c);
-    vpa_aggregation_release(&global);
-    vpa_arena_release(&arena);
-}
-
-static struct vpa_autoscaler *put_vpa(const char *name, const char *selector)
-{
-    return vpa_cluster_put_vpa(c, simple_vpa(&arena, name),
-                               selector ? selector_of(&arena, selector) : NULL, NULL, now);
-}
-
-static void put_pod(const char *name, const char *labels)
-{
-    vpa_cluster_put_pod(c, simple_pod(&arena, name, labels), NULL, now);
-}
-
-static int sample(const char *pod, enum vpa_kind kind, vpa_time t, vpa_amount amount)
-{
-    struct vpa_error err;
-
-    return vpa_cluster_add_sample(c, "ns", pod, "app", kind, t, amount, now, &err);
-}
+/* The cluster: pods, matching, samples; and that the order of events is irrelevant. */
+#include "cluster_fixture.h"
 
 /* ---- matching ---- */
 
@@ -375,21 +318,6 @@ END_TEST
 
 /* ---- OOM through pods ---- */
 
-static struct vpa_pod *pod_with_status(const char *uid, const char *status)
-{
-    return pod_of(&arena, vpa_arena_printf(
-                              &arena,
-                              "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"uid\":\"%s\"},"
-                              "\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{"
-                              "\"requests\":{\"memory\":\"100Mi\"}}}]},\"status\":{"
-                              "\"containerStatuses\":[{\"name\":\"app\",%s}]}}",
-                              uid, status));
-}
-
-#define KILLED                                                                                     \
-    "\"restartCount\":0,\"state\":{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":"       \
-    "\"2026-01-15T12:00:00Z\"}}"
-
 START_TEST(oom_kills_are_queued)
 {
     struct vpa_oom_queue q;
@@ -418,212 +346,6 @@ START_TEST(oom_kills_are_queued)
     ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_status, 2);
     ck_assert_uint_eq(q.count, 1);
     vpa_oom_queue_release(&q);
-}
-END_TEST
-
-/* ---- memory saver ---- */
-
-START_TEST(unmatched_pods_wait)
-{
-    struct vpa_oom_queue q;
-
-    vpa_oom_queue_init(&q);
-    put_pod("a", "{\"app\":\"web\"}");
-    ck_assert_uint_eq(vpa_cluster_pod_count(c), 0);
-    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
-    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), -1);
-    put_pod("a", "{\"app\":\"web\",\"x\":\"1\"}"); /* still waits, in another group */
-    struct vpa_autoscaler *v = put_vpa("v", "app=web");
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 1);
-    ck_assert_uint_eq(vpa_cluster_pod_count(c), 1);
-    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), 0);
-    put_pod("b", "{\"app\":\"web\"}");
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
-
-    /* stops matching: stays as it was, beside its waiting record */
-    put_pod("b", "{\"app\":\"other\"}");
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
-    put_pod("b", "{\"app\":\"another\"}");
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
-    struct vpa_autoscaler *w = put_vpa("w", "app=another");
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 1);
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(w), 1);
-
-    /* matches again after waiting */
-    put_pod("b", "{\"app\":\"other\"}");
-    put_pod("b", "{\"app\":\"web\"}");
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(w), 0);
-    vpa_oom_queue_release(&q);
-}
-END_TEST
-
-START_TEST(waiting_pods_are_deleted_too)
-{
-    put_vpa("v", "app=web");
-    put_pod("a", "{\"app\":\"web\"}");
-    put_pod("a", "{\"app\":\"other\"}");
-    put_pod("b", "{\"app\":\"other\"}");
-    vpa_cluster_mark_all_pods_deleted(c);
-    vpa_cluster_keep_pod(c, "ns", "b");
-    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 1);
-    ck_assert_uint_eq(vpa_cluster_pod_count(c), 0);
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("w", "app=other")), 1);
-    put_pod("d", "{\"app\":\"more\"}");
-    ck_assert(vpa_cluster_remove_pod(c, "ns", "d"));
-    vpa_cluster_mark_pod_deleted(c, "ns", "b");
-    put_pod("b", "{\"app\":\"none\"}"); /* seen again, and waiting */
-    ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 0);
-}
-END_TEST
-
-START_TEST(waiting_pods_remember_their_status)
-{
-    struct vpa_oom_queue q;
-
-    vpa_oom_queue_init(&q);
-    vpa_cluster_put_pod(c, pod_with_status("u", "\"state\":{\"running\":{}}"), &q, now);
-    put_vpa("v", "");
-    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
-    ck_assert_uint_eq(q.count, 1);
-    vpa_cluster_remove_vpa(c, "ns", "v");
-    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
-    ck_assert_uint_eq(q.count, 1);
-    vpa_oom_queue_release(&q);
-}
-END_TEST
-
-START_TEST(waiting_pods_hand_over_everything)
-{
-    struct vpa_pod *pod = pod_of(
-        &arena,
-        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"labels\":{\"a\":\"1\"}},\"spec\":{"
-        "\"containers\":[{\"name\":\"x\"},{\"name\":\"y\"}],\"initContainers\":[{\"name\":"
-        "\"i\"}]}}");
-
-    vpa_cluster_put_pod(c, pod, NULL, now);
-    vpa_cluster_put_pod(c, pod, NULL, now);
-    put_vpa("v", "a=1");
-    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "i"));
-    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
-}
-END_TEST
-
-START_TEST(waiting_pods_hand_over_the_lack_of_init_containers)
-{
-    struct vpa_pod *with = pod_of(
-        &arena, "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"labels\":{\"a\":\"1\"}},"
-                "\"spec\":{\"containers\":[{\"name\":\"app\"}],\"initContainers\":[{\"name\":\"i\"},"
-                "{\"name\":\"j\"}]}}");
-
-    put_vpa("v", "a=1");
-    vpa_cluster_put_pod(c, with, NULL, now);
-    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "j"));
-    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "app"));
-    put_pod("p", "{\"a\":\"2\"}"); /* waits, and is another pod of the name by now */
-    put_pod("p", "{\"a\":\"1\"}");
-    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "i"));
-}
-END_TEST
-
-/* ---- garbage ---- */
-
-static bool answer;
-static int asked;
-
-static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
-{
-    (void)ctx;
-    ck_assert_ptr_nonnull(v);
-    asked++;
-    return answer;
-}
-
-static size_t collect(void)
-{
-    now += 2 * (vpa_time)VPA_HOUR;
-    return vpa_cluster_collect_garbage(c, now, controller_exists, NULL);
-}
-
-static void put_phase(const char *name, const char *labels, const char *phase)
-{
-    struct vpa_pod *pod = simple_pod(&arena, name, labels);
-
-    pod->phase = phase;
-    vpa_cluster_put_pod(c, pod, NULL, now);
-}
-
-START_TEST(empty_aggregates_live_with_their_pods)
-{
-    put_pod("p", "{\"app\":\"web\"}");
-    ck_assert_uint_eq(collect(), 0);
-    vpa_cluster_remove_pod(c, "ns", "p");
-    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
-    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now + VPA_HOUR - 1, NULL, NULL), 0);
-    ck_assert_uint_eq(collect(), 1);
-    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
-}
-END_TEST
-
-START_TEST(finished_pods_are_gone_where_nobody_can_tell)
-{
-    put_vpa("v", "app=job");
-    put_phase("done", "{\"app\":\"job\"}", "Failed");
-    now += 2 * (vpa_time)VPA_HOUR;
-    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
-}
-END_TEST
-
-START_TEST(finished_pods_need_a_controller)
-{
-    put_phase("done", "{\"app\":\"job\"}", "Succeeded");
-    ck_assert_uint_eq(collect(), 1); /* no VPA */
-    put_vpa("u", "other=1");
-    vpa_cluster_put_vpa(c, simple_vpa(&arena, "t"), selector_of(&arena, "app=job"), NULL, now);
-    vpa_cluster_put_vpa(c, simple_vpa(&arena, "t"), NULL, NULL, now); /* unresolved: not asked */
-    vpa_cluster_remove_pod(c, "ns", "done");
-    put_phase("done", "{\"app\":\"job\"}", "Failed");
-    ck_assert_uint_eq(collect(), 1);
-    ck_assert_int_eq(asked, 0);
-    vpa_cluster_remove_pod(c, "ns", "done");
-    put_vpa("v", "app=job");
-    put_phase("done", "{\"app\":\"job\"}", "Failed");
-    answer = true;
-    ck_assert_uint_eq(collect(), 0);
-    ck_assert_int_eq(asked, 1);
-    answer = false;
-    ck_assert_uint_eq(collect(), 1);
-}
-END_TEST
-
-START_TEST(any_sample_keeps_an_aggregate)
-{
-    put_pod("cpu", "{\"app\":\"a\"}");
-    put_pod("memory", "{\"app\":\"b\"}");
-    ck_assert_int_eq(sample("cpu", VPA_KIND_CPU, now, 100), 0);
-    ck_assert_int_eq(sample("memory", VPA_KIND_MEMORY, now, 100), 0);
-    vpa_cluster_remove_pod(c, "ns", "cpu");
-    vpa_cluster_remove_pod(c, "ns", "memory");
-    ck_assert_uint_eq(collect(), 0);
-    now += 10 * (vpa_time)DAY;
-    ck_assert_uint_eq(collect(), 2);
-}
-END_TEST
-
-START_TEST(expired_under_a_living_pod_starts_anew)
-{
-    struct vpa_autoscaler *v = put_vpa("v", "app=a");
-
-    put_pod("p", "{\"app\":\"a\"}");
-    put_pod("q", "{\"app\":\"a\"}");
-    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
-    now += 8 * (vpa_time)DAY;
-    ck_assert_uint_eq(collect(), 1);
-    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 0);
-    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
-    ck_assert_int_eq(sample("q", VPA_KIND_CPU, now, 100), 0);
-    ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 1);
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
 }
 END_TEST
 
@@ -721,6 +443,7 @@ int main(void)
 {
     Suite *suite = suite_create("cluster");
     TCase *tc = tcase_create("cluster");
+
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, pods_are_counted_by_selector);
     tcase_add_test(tc, vpas_added_later_find_the_pods);
@@ -735,21 +458,8 @@ int main(void)
     tcase_add_test(tc, missing_recommendation_is_reported_every_half_hour);
     tcase_add_test(tc, marked_pods_leave_at_the_end_of_the_pass);
     tcase_add_test(tc, oom_kills_are_queued);
-    tcase_add_test(tc, empty_aggregates_live_with_their_pods);
-    tcase_add_test(tc, finished_pods_need_a_controller);
-    tcase_add_test(tc, finished_pods_are_gone_where_nobody_can_tell);
-    tcase_add_test(tc, any_sample_keeps_an_aggregate);
-    tcase_add_test(tc, expired_under_a_living_pod_starts_anew);
     tcase_add_loop_test(tc, order_of_events_is_irrelevant, 0, 20);
     tcase_add_test(tc, nothing_to_free);
     suite_add_tcase(suite, tc);
-    TCase *saver = tcase_create("memory saver");
-    tcase_add_checked_fixture(saver, setup_saver, teardown);
-    tcase_add_test(saver, unmatched_pods_wait);
-    tcase_add_test(saver, waiting_pods_are_deleted_too);
-    tcase_add_test(saver, waiting_pods_remember_their_status);
-    tcase_add_test(saver, waiting_pods_hand_over_everything);
-    tcase_add_test(saver, waiting_pods_hand_over_the_lack_of_init_containers);
-    suite_add_tcase(suite, saver);
     return run_suite(suite);
 }

@@ -1,0 +1,264 @@
+/* TLS of client and server: certificates, their change, settings, peers that stall. */
+#include "http_fixture.h"
+#include "vpa/net/tls.h"
+
+static struct vpa_tls_pair ca, pair, other_ca, other_pair;
+static const char *const names[] = {"localhost", "127.0.0.1"};
+
+static void make_certificates(void)
+{
+    vpa_time now = vpa_clock_now(clk);
+
+    ck_assert_int_eq(vpa_tls_create_ca("test ca", now, VPA_HOUR, &ca, &err), 0);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 2, true, now, VPA_HOUR, &pair, &err),
+                     0);
+    ck_assert_int_eq(vpa_tls_create_ca("other ca", now, VPA_HOUR, &other_ca, &err), 0);
+    ck_assert_int_eq(
+        vpa_tls_create_certificate(&other_ca, names, 2, true, now, VPA_HOUR, &other_pair, &err), 0);
+}
+
+static void tls_setup(void)
+{
+    setup();
+    make_certificates();
+}
+
+static void tls_teardown(void)
+{
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+    vpa_tls_pair_release(&other_ca);
+    vpa_tls_pair_release(&other_pair);
+    teardown();
+}
+
+START_TEST(https)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    struct vpa_http_server *server = serve((unsigned)_i, &tls);
+    const struct vpa_http_client_options good = {.ca_data = ca.cert_pem};
+    struct vpa_transport *t = connect_to(vpa_http_server_port(server), &good);
+
+    exchange_some(t);
+    vpa_transport_free(t);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+START_TEST(needs_threads_for_tls)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    const struct vpa_http_server_options options = {
+        .address = "127.0.0.1:0", .handler = handle, .tls = &tls};
+
+    ck_assert_ptr_null(vpa_http_server_new(loop, &options, &err));
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert_str_eq(err.text, "a server that speaks TLS needs a thread of its own");
+}
+END_TEST
+
+/* The first flight of a client of TLS 1.2: what any server of ours can answer. */
+static const unsigned char client_hello[] = {
+    0x16, 0x03, 0x01, 0x00, 0x49,       /* record: handshake, 73 bytes */
+    0x01, 0x00, 0x00, 0x45, 0x03, 0x03, /* ClientHello, 69 bytes, version 1.2 */
+    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11, 12, 13, 14, 15, 16,
+    17,   18,   19,   20,   21,   22,   23,   24,   25,   26,   27, 28, 29, 30, 31, 32, /* random */
+    0x00,                                           /* no session */
+    0x00, 0x04, 0xc0, 0x2b, 0xc0, 0x2f,             /* ECDHE with ECDSA or RSA, AES 128 GCM */
+    0x01, 0x00,                                     /* no compression */
+    0x00, 0x18,                                     /* extensions, 24 bytes */
+    0x00, 0x0a, 0x00, 0x04, 0x00, 0x02, 0x00, 0x17, /* group: secp256r1 */
+    0x00, 0x0d, 0x00, 0x06, 0x00, 0x04, 0x04, 0x03, 0x04, 0x01, /* ECDSA or RSA with SHA-256 */
+    0x00, 0x0b, 0x00, 0x02, 0x01, 0x00,                         /* points uncompressed */
+};
+
+START_TEST(stalled_handshakes_cost_nothing)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    struct vpa_http_server *server = serve((unsigned)_i, &tls);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    unsigned char answer[4096];
+
+    connect_raw(fd, vpa_http_server_port(server));
+    ck_assert_int_eq(write(fd, client_hello, sizeof(client_hello)), sizeof(client_hello));
+    ck_assert_int_gt(read(fd, answer, sizeof(answer)), 5);
+    ck_assert_int_eq(answer[0], 0x16); /* the server's half of the handshake: it waits for ours */
+    double share = share_of_processor();
+    ck_assert_msg(share < 0.2, "%.0f %% of a processor", 100 * share);
+    close(fd);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+START_TEST(refuses_wrong_peers)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    struct vpa_http_server *server = serve(1, &tls);
+    const struct {
+        struct vpa_http_client_options options;
+        enum vpa_transport_failure failure;
+    } cases[] = {
+        {{.ca_data = other_ca.cert_pem}, VPA_TRANSPORT_TLS},
+        {{.ca_data = ca.cert_pem, .server_name = "elsewhere"}, VPA_TRANSPORT_TLS},
+        {{.ca_data = ca.cert_pem, .server_name = "localhost"}, VPA_TRANSPORT_OK},
+        {{.ca_data = ca.cert_pem, .no_http2 = true}, VPA_TRANSPORT_OK},
+        {{.ca_data = other_ca.cert_pem, .insecure = true}, VPA_TRANSPORT_OK},
+        {{.ca_data = NULL}, VPA_TRANSPORT_TLS}, /* the system's roots */
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(cases); i++) {
+        struct vpa_transport *t = connect_to(vpa_http_server_port(server), &cases[i].options);
+        fetch(t, "GET", "/", NULL);
+        ck_assert_msg(got.failure == cases[i].failure, "case %zu: %s", i, got.error);
+        vpa_transport_free(t);
+    }
+    vpa_http_server_free(server);
+}
+END_TEST
+
+START_TEST(reloads_certificates)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    struct vpa_http_server *server = serve((unsigned)_i, &tls);
+    const struct vpa_http_client_options first = {.ca_data = ca.cert_pem},
+                                         second = {.ca_data = other_ca.cert_pem};
+    struct vpa_transport *kept = connect_to(vpa_http_server_port(server), &first);
+
+    fetch(kept, "GET", "/", NULL);
+    ck_assert_int_eq(got.status, 200);
+    /* A bad pair changes nothing. */
+    ck_assert_int_eq(vpa_http_server_reload(server, other_pair.cert_pem, pair.key_pem, &err), -1);
+    ck_assert_str_eq(err.text, "the key does not belong to the certificate");
+    ck_assert_int_eq(vpa_http_server_reload(server, "junk", pair.key_pem, &err), -1);
+    ck_assert_int_eq(vpa_http_server_reload(server, "", "", &err), -1);
+    ck_assert_int_eq(vpa_http_server_reload(server, other_pair.cert_pem, other_pair.key_pem, &err),
+                     0);
+    fetch(kept, "GET", "/old", NULL); /* its connection lives on */
+    ck_assert_int_eq(got.status, 200);
+    fetch(kept, "GET", "/gone", NULL); /* closed after that answer: a new one meets the new pair */
+    ck_assert_int_eq(got.failure, VPA_TRANSPORT_TLS);
+    struct vpa_transport *fresh = connect_to(vpa_http_server_port(server), &second);
+    fetch(fresh, "GET", "/new", NULL);
+    ck_assert_int_eq(got.status, 200);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(
+            vpa_http_server_reload(server, other_pair.cert_pem, other_pair.key_pem, &err), 0);
+        fetch(fresh, "GET", "/again", NULL);
+        ck_assert_int_eq(got.status, 200);
+    }
+    vpa_loop_pump(loop, 1200 * VPA_MILLISECOND); /* the retired ones go */
+    vpa_transport_free(kept);
+    vpa_transport_free(fresh);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+START_TEST(asks_for_client_certificates)
+{
+    const struct vpa_server_tls tls = {
+        .cert_pem = pair.cert_pem, .key_pem = pair.key_pem, .client_ca_pem = ca.cert_pem};
+    struct vpa_http_server *server = serve(1, &tls);
+    const struct {
+        struct vpa_http_client_options options;
+        int status;
+    } cases[] = {
+        {{.ca_data = ca.cert_pem}, 401},
+        {{.ca_data = ca.cert_pem, .cert_data = pair.cert_pem, .key_data = pair.key_pem}, 200},
+        {{.ca_data = ca.cert_pem, .cert_data = other_pair.cert_pem, .key_data = other_pair.key_pem},
+         401},
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(cases); i++) {
+        struct vpa_transport *t = connect_to(vpa_http_server_port(server), &cases[i].options);
+        fetch(t, "GET", "/", NULL);
+        ck_assert_msg(got.status == cases[i].status, "case %zu: %d %s", i, got.status, got.error);
+        vpa_transport_free(t);
+    }
+    /* A certificate set later is used. */
+    struct vpa_transport *t = connect_to(vpa_http_server_port(server), &cases[0].options);
+    vpa_http_client_set_certificate(t, pair.cert_pem, pair.key_pem);
+    fetch(t, "GET", "/", NULL);
+    ck_assert_int_eq(got.status, 200);
+    vpa_transport_free(t);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+static const struct {
+    const char *ciphers;
+    enum vpa_tls_version min;
+} settings[] = {
+    {NULL, VPA_TLS_1_2},
+    {NULL, VPA_TLS_1_3},
+    {"", VPA_TLS_1_2},
+    {"nonsense,tls_aes", VPA_TLS_1_2},
+    {"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384:TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", VPA_TLS_1_2},
+    {"TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,TLS_AES_128_GCM_SHA256", VPA_TLS_1_2},
+    {"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", VPA_TLS_1_3},
+};
+
+START_TEST(takes_tls_settings)
+{
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem,
+                                       .key_pem = pair.key_pem,
+                                       .ciphers = settings[_i].ciphers,
+                                       .min_version = settings[_i].min};
+    struct vpa_http_server *server = serve(1, &tls);
+    const struct vpa_http_client_options good = {.ca_data = ca.cert_pem};
+    struct vpa_transport *t = connect_to(vpa_http_server_port(server), &good);
+
+    fetch(t, "GET", "/", NULL);
+    ck_assert_msg(got.status == 200, "%s", got.error);
+    vpa_transport_free(t);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+START_TEST(checks_certificates)
+{
+    struct vpa_tls_info info;
+    static const char *const bad_names[] = {"a,b"};
+    struct vpa_tls_pair none = {0};
+
+    ck_assert_int_eq(vpa_tls_check_pair(pair.cert_pem, pair.key_pem, &info, &err), 0);
+    ck_assert_str_eq(info.common_name, "localhost");
+    ck_assert_uint_eq(strlen(info.fingerprint), 64);
+    ck_assert(info.not_after - info.not_before == VPA_HOUR + 5 * VPA_MINUTE);
+    ck_assert(vpa_tls_matches_name(pair.cert_pem, "localhost"));
+    ck_assert(vpa_tls_matches_name(pair.cert_pem, "127.0.0.1"));
+    ck_assert(!vpa_tls_matches_name(pair.cert_pem, "example.com"));
+    ck_assert(!vpa_tls_matches_name("junk", "example.com"));
+    ck_assert_int_eq(vpa_tls_check_pair(pair.cert_pem, other_pair.key_pem, NULL, &err), -1);
+    ck_assert_int_eq(vpa_tls_check_pair(NULL, pair.key_pem, NULL, &err), -1);
+    ck_assert_int_eq(vpa_tls_check_pair(pair.cert_pem, NULL, NULL, &err), -1);
+    ck_assert_int_eq(vpa_tls_check_pair(pair.key_pem, pair.key_pem, NULL, &err), -1);
+    ck_assert_int_eq(vpa_tls_check_pair(pair.cert_pem, pair.cert_pem, NULL, &err), -1);
+    ck_assert_int_eq(vpa_tls_check_ca(ca.cert_pem, &err), 0);
+    ck_assert_int_eq(vpa_tls_check_ca("", &err), -1);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, bad_names, 1, false, 0, VPA_HOUR, &none, &err),
+                     -1);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 0, false, 0, VPA_HOUR, &none, &err),
+                     -1);
+    ck_assert_int_eq(vpa_tls_create_certificate(&none, names, 2, false, 0, VPA_HOUR, &none, &err),
+                     -1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("http_tls");
+    TCase *c = tcase_create("tls");
+
+    tcase_add_checked_fixture(c, tls_setup, tls_teardown);
+    tcase_set_timeout(c, 30);
+    tcase_add_loop_test(c, https, 1, 3);
+    tcase_add_test(c, needs_threads_for_tls);
+    tcase_add_loop_test(c, stalled_handshakes_cost_nothing, 1, 3);
+    tcase_add_test(c, refuses_wrong_peers);
+    tcase_add_loop_test(c, reloads_certificates, 1, 3);
+    tcase_add_test(c, asks_for_client_certificates);
+    tcase_add_loop_test(c, takes_tls_settings, 0, VPA_COUNT(settings));
+    tcase_add_test(c, checks_certificates);
+    suite_add_tcase(suite, c);
+    return run(suite);
+}
