@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #
-#   test/run.sh                   everything that a change must pass: lint unit golden scenarios fuzz bench
-#   test/run.sh TIER...           only these tiers; also: real coverage
+#   test/run.sh                   everything that a change must pass: lint unit golden scenarios real fuzz bench
+#   test/run.sh TIER...           only these tiers; also: coverage
 #   test/run.sh golden [-v] DIR   the golden vectors of DIR instead of the project's own
 #
 # Each tier ends with "<tier>: N passed, N failed, N skipped", the whole with the sum. A tier that cannot
@@ -14,7 +14,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 . test/lib/prepare.sh
 
-all_tiers=(lint unit golden scenarios fuzz bench)
+all_tiers=(lint unit golden scenarios real fuzz bench)
 total_passed=0 total_failed=0 total_skipped=0
 core_branches='' # what the tier "coverage" found
 

@@ -17,7 +17,7 @@ def kubectl_of(cluster, factory, built=False):
     def run(*arguments, text=None, fails=False):
         done = subprocess.run([program, f"--kubeconfig={cluster.plane.kubeconfig}",
                                f"--cache-dir={cluster.processes.folder / 'kubectl-cache'}", *arguments],
-                              input=text, capture_output=True, text=True, timeout=60,
+                              input=text, capture_output=True, text=True, timeout=180,
                               env={**os.environ, "HOME": str(cluster.processes.folder)})
         assert (done.returncode != 0) == fails, (arguments, done.stdout, done.stderr)
         return done.stdout + (done.stderr if fails else "")

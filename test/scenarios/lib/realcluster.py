@@ -127,7 +127,7 @@ class RealControlPlane:
         self.client = Client(self.url, ca=self.ca, certificate=(self.pki.crt("admin"), self.pki.key("admin")))
         self.kubeconfig = write_kubeconfig(self.folder / "admin.kubeconfig", self.url, self.ca,
                                            certificate=(self.pki.crt("admin"), self.pki.key("admin")))
-        until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 60, "kube-apiserver is ready")
+        until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 120, "kube-apiserver is ready")
         self.manager_ports = manager, scheduler
         if controllers:
             self.start_controllers()
@@ -261,11 +261,15 @@ class RealControlPlane:
 
 
 class ControlPlanes:
-    """Control planes that scenarios use one after the other: to start one takes longer than to empty it."""
+    """Control planes that scenarios use one after the other: to start one takes longer than to empty it.
 
-    def __init__(self, folder):
-        self.folder, self.lock = pathlib.Path(folder), threading.Lock()
+    uses: {minor: how many scenarios there are}; when the last has ended no idle one goes on using processors.
+    """
+
+    def __init__(self, folder, uses):
+        self.folder, self.lock, self.uses = pathlib.Path(folder), threading.Lock(), dict(uses)
         self.idle, self.resetting, self.made, self.problems = {}, [], [], []
+        self.began, self.first_ready = time.monotonic(), None
         self.started = self.reused = 0
         self.start_seconds = self.reset_seconds = 0.0
 
@@ -279,7 +283,9 @@ class ControlPlanes:
             self.started += 1
         begin = time.monotonic()
         plane = RealControlPlane(processes, minor)
-        self.start_seconds += time.monotonic() - begin
+        with self.lock:
+            self.start_seconds += time.monotonic() - begin
+            self.first_ready = self.first_ready or time.monotonic() - self.began
         return plane
 
     def give_back(self, plane):
@@ -295,9 +301,22 @@ class ControlPlanes:
             self.reset_seconds += time.monotonic() - begin
             with self.lock:
                 self.idle.setdefault(plane.minor, []).append(plane)
+            self._end_idle(plane.minor)
         thread = threading.Thread(target=empty)
         thread.start()
         self.resetting.append(thread)
+
+    def used(self, minor):
+        """One scenario of that minor has ended."""
+        with self.lock:
+            self.uses[minor] = self.uses.get(minor, 0) - 1
+        self._end_idle(minor)
+
+    def _end_idle(self, minor):
+        with self.lock:
+            ending = self.idle.pop(minor, []) if self.uses.get(minor, 0) <= 0 else []
+        for plane in ending:
+            self.problems += plane.processes.stop_all()
 
     def close(self):
         """Ends all; a list of what did not end well."""
