@@ -40,7 +40,6 @@ struct daemon {
     struct vpa_elector *elector;
     struct recommender *recommender;
     int exit_status;
-    bool leading;
 };
 
 /* Virtual time shows in the log when the simulator gives it. */
@@ -74,13 +73,6 @@ static void on_signal(void *ctx, int signal_number)
     vpa_loop_stop(d->loop);
 }
 
-static void on_leading(void *ctx)
-{
-    struct daemon *d = ctx;
-
-    d->leading = true;
-}
-
 static void on_lost(void *ctx)
 {
     struct daemon *d = ctx;
@@ -88,11 +80,6 @@ static void on_lost(void *ctx)
     VPA_LOG_(VPA_LOG_FATAL, "lost master");
     d->exit_status = EXIT_FATAL;
     vpa_loop_stop(d->loop);
-}
-
-static bool is_leading(void *ctx)
-{
-    return ((struct daemon *)ctx)->leading;
 }
 
 /* Settings; -1 to go on, else the exit status. */
@@ -171,28 +158,14 @@ static int become_leader(struct daemon *d)
 
     if (!flags->elect)
         return 0;
-    vpa_auto_free char *identity = vpa_elector_identity(&d->random, &err);
-    if (!identity) {
+    d->elector = vpa_elector_new_by_flags(
+        flags, &d->random,
+        &(struct vpa_elector_options){.client = d->leases, .ctx = d, .on_lost = on_lost}, &err);
+    if (!d->elector) {
         fail(d, 1, "Unable to get hostname", &err);
         return -1;
     }
-    d->elector =
-        vpa_elector_new(&(struct vpa_elector_options){.client = d->leases,
-                                                      .ns = flags->resource_namespace,
-                                                      .name = flags->resource_name,
-                                                      .identity = identity,
-                                                      .lease_duration = flags->lease_duration,
-                                                      .renew_deadline = flags->renew_deadline,
-                                                      .retry_period = flags->retry_period,
-                                                      .ctx = d,
-                                                      .on_started = on_leading,
-                                                      .on_lost = on_lost});
-    vpa_elector_start(d->elector);
-    while (!d->leading)
-        if (vpa_loop_wait(d->loop, is_leading, d, VPA_HOUR, NULL) < 0 &&
-            vpa_loop_is_stopping(d->loop))
-            return -1;
-    return 0;
+    return vpa_elector_campaign(d->elector);
 }
 
 static struct vpa_transport *

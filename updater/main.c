@@ -35,7 +35,6 @@ struct daemon {
     struct vpa_kube_client *lease_client;
     struct vpa_elector *elector;
     struct updater *updater;
-    bool leading;
     int exit_status;
 };
 
@@ -61,13 +60,6 @@ static void on_pass(void *ctx)
     vpa_observe_activity(d->observe);
 }
 
-static void on_leading(void *ctx)
-{
-    struct daemon *d = ctx;
-
-    d->leading = true;
-}
-
 static void on_lost(void *ctx)
 {
     struct daemon *d = ctx;
@@ -83,13 +75,6 @@ static bool may_act(void *ctx)
     const struct daemon *d = ctx;
 
     return !d->elector || vpa_elector_is_leader(d->elector);
-}
-
-static bool is_leading(void *ctx)
-{
-    const struct daemon *d = ctx;
-
-    return d->leading;
 }
 
 /* Logs the reason and keeps the exit status; returns -1. */
@@ -138,10 +123,7 @@ static int connect_server(struct daemon *d, struct vpa_error *err)
 static int campaign(struct daemon *d, struct vpa_error *err)
 {
     const struct vpa_leader_flags *flags = &d->config.leader;
-    vpa_auto_free char *identity = vpa_elector_identity(&d->random, err);
 
-    if (!identity)
-        return give_up(d, 1, "Unable to get hostname", err);
     d->lease_client = vpa_kube_client_new(
         &(struct vpa_kube_client_options){.loop = d->loop,
                                           .transport = d->transport,
@@ -154,22 +136,13 @@ static int campaign(struct daemon *d, struct vpa_error *err)
         err);
     if (!d->lease_client)
         return give_up(d, 2, "Unable to create leader election client", err);
-    d->elector = vpa_elector_new(&(struct vpa_elector_options){
-        .client = d->lease_client,
-        .ns = flags->resource_namespace,
-        .name = flags->resource_name,
-        .identity = identity,
-        .lease_duration = flags->lease_duration,
-        .renew_deadline = flags->renew_deadline,
-        .retry_period = flags->retry_period,
-        .ctx = d,
-        .on_started = on_leading,
-        .on_lost = on_lost,
-    });
-    vpa_elector_start(d->elector);
-    while (!d->leading && !vpa_loop_is_stopping(d->loop))
-        (void)vpa_loop_wait(d->loop, is_leading, d, VPA_HOUR, err);
-    return d->leading && !vpa_loop_is_stopping(d->loop) ? 0 : -1;
+    d->elector = vpa_elector_new_by_flags(
+        flags, &d->random,
+        &(struct vpa_elector_options){.client = d->lease_client, .ctx = d, .on_lost = on_lost},
+        err);
+    if (!d->elector)
+        return give_up(d, 1, "Unable to get hostname", err);
+    return vpa_elector_campaign(d->elector);
 }
 
 static int start_updater(struct daemon *d, struct vpa_error *err)

@@ -451,6 +451,25 @@ struct vpa_elector *vpa_elector_new(const struct vpa_elector_options *options)
     return e;
 }
 
+struct vpa_elector *vpa_elector_new_by_flags(const struct vpa_leader_flags *flags,
+                                             struct vpa_random *random,
+                                             const struct vpa_elector_options *options,
+                                             struct vpa_error *err)
+{
+    vpa_auto_free char *identity = vpa_elector_identity(random, err);
+    struct vpa_elector_options all = *options;
+
+    if (!identity)
+        return NULL;
+    all.ns = flags->resource_namespace;
+    all.name = flags->resource_name;
+    all.identity = identity;
+    all.lease_duration = flags->lease_duration;
+    all.renew_deadline = flags->renew_deadline;
+    all.retry_period = flags->retry_period;
+    return vpa_elector_new(&all);
+}
+
 void vpa_elector_start(struct vpa_elector *e)
 {
     if (e->phase != IDLE)
@@ -464,6 +483,18 @@ void vpa_elector_start(struct vpa_elector *e)
 bool vpa_elector_is_leader(const struct vpa_elector *e)
 {
     return e->phase == RENEWING && holds(e, e->observed_holder);
+}
+
+static bool is_renewing(void *ctx)
+{
+    return ((struct vpa_elector *)ctx)->phase == RENEWING;
+}
+
+int vpa_elector_campaign(struct vpa_elector *e)
+{
+    vpa_elector_start(e);
+    /* A candidate waits as long as another one leads. */
+    return vpa_loop_wait(e->loop, is_renewing, e, INT64_MAX, NULL);
 }
 
 static bool is_done(void *ctx)

@@ -163,6 +163,40 @@ START_TEST(one_of_three_leads)
 }
 END_TEST
 
+static void stop_loop(void *ctx)
+{
+    (void)ctx;
+    vpa_loop_stop(loop);
+}
+
+/* As the daemons do it: settings by flags, then wait. The second one waits until it is stopped. */
+START_TEST(campaigns_by_flags)
+{
+    const struct vpa_leader_flags flags = {.lease_duration = 15 * VPA_SECOND,
+                                           .renew_deadline = 10 * VPA_SECOND,
+                                           .retry_period = 2 * VPA_SECOND,
+                                           .resource_name = "l",
+                                           .resource_namespace = "ns"};
+    const struct vpa_elector_options options = {.client = client};
+    struct vpa_error err;
+    struct vpa_elector *first = vpa_elector_new_by_flags(&flags, &rnd, &options, &err);
+    struct vpa_elector *second = vpa_elector_new_by_flags(&flags, &rnd, &options, &err);
+    struct vpa_timer *stop = vpa_timer_new(loop, stop_loop, NULL);
+
+    ck_assert_int_eq(vpa_elector_campaign(first), 0);
+    ck_assert(vpa_elector_is_leader(first));
+    vpa_timer_start(stop, VPA_MINUTE);
+    ck_assert_int_eq(vpa_elector_campaign(second), -1);
+    ck_assert(!vpa_elector_is_leader(second));
+    vpa_loop_resume(loop);
+    vpa_elector_release(first, VPA_SECOND);
+    ck_assert_int_eq(vpa_elector_campaign(second), 0); /* the lease was given back */
+    vpa_timer_free(stop);
+    vpa_elector_free(first);
+    vpa_elector_free(second);
+}
+END_TEST
+
 START_TEST(release_lets_the_next_one_lead_soon)
 {
     struct candidate a, b;
@@ -394,6 +428,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, one_of_three_leads);
+    tcase_add_test(c, campaigns_by_flags);
     tcase_add_test(c, release_lets_the_next_one_lead_soon);
     tcase_add_test(c, a_standby_releases_nothing);
     tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));
