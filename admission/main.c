@@ -10,6 +10,7 @@
 #include "vpa/base/table.h"
 #include "vpa/net/observe.h"
 
+#define EXIT_USAGE 2
 #define EXIT_FATAL 255
 #define HOST_NAME_MAX_LEN 256
 
@@ -137,7 +138,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if (vpa_common_flags_apply(&config.common, log_time, &err) < 0) {
-        status = fail(1, "Cannot set up the log", &err);
+        status = fail(EXIT_USAGE, "Cannot set up the log", &err);
     } else if (admission_config_check(&config, &status, &err) < 0) {
         VPA_ERROR(err.text);
     } else {

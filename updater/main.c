@@ -19,6 +19,7 @@
 #include "vpa/net/observe.h"
 #include "vpa/net/random.h"
 
+#define EXIT_USAGE 2
 #define EXIT_FATAL 255 /* what upstream's fatal log lines end with */
 #define HEALTH_PASSES 5
 #define FLUSH_PATIENCE VPA_SECOND
@@ -212,7 +213,7 @@ static int run(struct daemon *d, const struct vpa_flags *flags)
     log_clock_source = d->clock;
     if (vpa_common_flags_apply(&d->config.common, log_clock, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
-        return 1;
+        return EXIT_USAGE;
     }
     vpa_flags_log(flags);
     VPA_V(1, "Vertical Pod Autoscaler Updater", VPA_KV("version", PLUMB_VERSION));
