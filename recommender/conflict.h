@@ -4,20 +4,24 @@
  * Updater and webhook let the oldest VPA win, silently. The losers get the condition
  * TargetConflict, so that their owners see why nothing happens. Two VPAs are rivals when they match
  * the same pods and both would be asked about them: they have the same target, or one of them
- * selects pods itself.
+ * selects pods itself. Rivals may have different recommenders, since updater and webhook do not
+ * look at these; each recommender tells the losers among its own VPAs.
  */
 #ifndef RECOMMENDER_CONFLICT_H
 #define RECOMMENDER_CONFLICT_H
 
 #include "vpa/base/table.h"
 #include "vpa/model/cluster.h"
+#include "vpa/policy/match.h"
 
 struct conflicts {
-    struct vpa_table winners; /* namespace and name of the loser -> strongest rival */
+    struct vpa_table winners; /* namespace and name of the loser -> strongest rival, a vpa_object */
     struct vpa_arena arena;
 };
-/* Of the model as it is now. */
-void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster);
+/* Of the model as it is now, and of the VPAs of other recommenders, ordered by namespace; a
+ * selector that is not known is NULL. The objects are borrowed until the release. */
+void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
+                    const struct vpa_candidate *foreign, size_t foreign_count);
 void conflicts_release(struct conflicts *conflicts);
 /* Message of the condition in the arena, NULL when the VPA has its pods for itself. */
 const char *conflicts_message(const struct conflicts *conflicts, const struct vpa_autoscaler *v,

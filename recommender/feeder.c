@@ -291,6 +291,37 @@ void feeder_load_vpas(struct feeder *f, vpa_time now)
     f->retired_count = 0;
 }
 
+static const struct vpa_selector *known_selector(struct feeder *f, const struct vpa_object *vpa,
+                                                 struct vpa_arena *arena)
+{
+    struct target *target;
+
+    if (vpa->target_ref.present && !vpa_is_well_known_kind(vpa->target_ref.kind))
+        return NULL;
+    target = vpa_arena_zalloc(arena, sizeof(*target));
+    target_resolve(f->owners, vpa, arena, target);
+    return target->resolved ? &target->selector : NULL;
+}
+
+const struct vpa_candidate *feeder_foreign_vpas(struct feeder *f, struct vpa_arena *arena,
+                                                size_t *count)
+{
+    struct vpa_candidate *foreign = vpa_arena_alloc(arena, (f->vpas.count + 1) * sizeof(*foreign));
+    vpa_auto_free struct observed **sorted = (struct observed **)vpa_table_sorted(&f->vpas);
+
+    *count = 0;
+    for (size_t i = 0; i < f->vpas.count; i++) {
+        const struct observed *o = sorted[i];
+        const struct vpa_object *vpa = &o->vpa.object;
+
+        if (o->unusable || o->gone || is_served(f, o) ||
+            vpa_common_flags_ignore(&f->config->common, vpa->meta.ns))
+            continue;
+        foreign[(*count)++] = (struct vpa_candidate){vpa, known_selector(f, vpa, arena)};
+    }
+    return foreign;
+}
+
 bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name)
 {
     vpa_auto_free char *key = key_of(ns, name);

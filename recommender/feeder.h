@@ -23,6 +23,7 @@
 #include "vpa/kube/owner.h"
 #include "vpa/model/cluster.h"
 #include "vpa/net/loop.h"
+#include "vpa/policy/match.h"
 
 /* Pod events that wait for the next pass; more are applied early unless a pass is running. */
 #define FEEDER_PODS_MAX 1000
@@ -55,6 +56,11 @@ void feeder_record_ooms(struct feeder *f, vpa_time now);
 void feeder_remove_deleted_pods(struct feeder *f);
 /* Any VPA of that name on the API server, also of other recommenders and in ignored namespaces. */
 bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name);
+/* The VPAs of other recommenders as of feeder_load_vpas, ordered by namespace and name, until the
+ * next. A selector is given where it is known without asking the API server; arrays and selectors
+ * are in the arena. */
+const struct vpa_candidate *feeder_foreign_vpas(struct feeder *f, struct vpa_arena *arena,
+                                                size_t *count);
 struct vpa_owners *feeder_owners(struct feeder *f);
 
 #endif

@@ -228,13 +228,13 @@ static int wait_for_room(struct publisher *p, size_t limit)
     return 0;
 }
 
-void publish_all(struct publisher *p)
+void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count)
 {
     size_t count;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->cluster, &count);
     struct metrics_objects *objects = metrics_objects_begin();
 
-    conflicts_find(&p->conflicts, p->cluster);
+    conflicts_find(&p->conflicts, p->cluster, foreign, foreign_count);
     for (size_t i = 0; i < count && p->config->update_workers > 0; i++) {
         if (wait_for_room(p, (size_t)p->config->update_workers) < 0)
             break;

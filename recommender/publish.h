@@ -11,6 +11,7 @@
 #include "vpa/model/cluster.h"
 #include "vpa/model/estimator.h"
 #include "vpa/model/recommend.h"
+#include "vpa/policy/match.h"
 
 #define PUBLISH_TIMEOUT VPA_MINUTE /* of one patch, waiting for the rate limit included */
 
@@ -27,8 +28,9 @@ void publisher_free(struct publisher *p); /* NULL is ignored */
 /*
  * Evaluates every VPA of the model, in order, and patches the statuses that changed; at most
  * --update-worker-count patches are under way, and the next VPA is evaluated when one of them is
- * done, as upstream's workers do. Returns when all are answered, or the loop is stopped.
+ * done, as upstream's workers do. Returns when all are answered, or the loop is stopped. foreign:
+ * the VPAs of other recommenders, which may win pods (conflict.h); borrowed during the call.
  */
-void publish_all(struct publisher *p);
+void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count);
 
 #endif

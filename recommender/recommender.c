@@ -220,6 +220,15 @@ static void count_lookups(struct recommender *r)
     metrics_resource_lookups(&lookups);
 }
 
+static void publish(struct recommender *r)
+{
+    vpa_auto_arena arena = {0};
+    size_t count;
+    const struct vpa_candidate *foreign = feeder_foreign_vpas(r->feeder, &arena, &count);
+
+    publish_all(r->publisher, foreign, count);
+}
+
 static void run_steps(struct recommender *r)
 {
     int64_t begin = vpa_loop_monotonic(r->loop);
@@ -236,7 +245,7 @@ static void run_steps(struct recommender *r)
     feeder_remove_deleted_pods(r->feeder);
     count_lookups(r);
     lap(&watch, "DeleteRemovedPods");
-    publish_all(r->publisher);
+    publish(r);
     lap(&watch, "UpdateVPAs");
     maintain_checkpoints(r);
     lap(&watch, "MaintainCheckpoints");

@@ -539,9 +539,7 @@ int vpa_cluster_set_recommendation(struct vpa_cluster *c, struct vpa_autoscaler 
 
 /* ---- overlaps ---- */
 
-void vpa_cluster_visit_overlaps(struct vpa_cluster *c,
-                                void (*visit)(void *ctx, struct vpa_autoscaler *const *vpas,
-                                              size_t count),
+void vpa_cluster_visit_overlaps(struct vpa_cluster *c, size_t least, vpa_overlap_fn visit,
                                 void *ctx)
 {
     struct vpa_hashed *object;
@@ -551,14 +549,17 @@ void vpa_cluster_visit_overlaps(struct vpa_cluster *c,
         const struct vpa_group *group = (const struct vpa_group *)object;
         size_t count = 0;
 
-        if (group->vpa_count < 2 || group->pod_count == 0)
+        if (group->vpa_count < least || group->pod_count == 0)
             continue;
         vpa_auto_free struct vpa_autoscaler **resolved =
             vpa_xcalloc(group->vpa_count, sizeof(*resolved));
         for (size_t n = 0; n < group->vpa_count; n++)
             if (group->vpas[n]->resolved)
                 resolved[count++] = group->vpas[n];
-        if (count >= 2)
-            visit(ctx, resolved, count);
+        if (count >= least)
+            visit(ctx,
+                  &(struct vpa_labels){
+                      .items = group->labels, .count = group->label_count, .present = true},
+                  resolved, count);
     }
 }

@@ -335,10 +335,12 @@ struct overlap {
     const char *first;
 };
 
-static void see_overlap(void *ctx, struct vpa_autoscaler *const *vpas, size_t count)
+static void see_overlap(void *ctx, const struct vpa_labels *labels,
+                        struct vpa_autoscaler *const *vpas, size_t count)
 {
     struct overlap *overlap = ctx;
 
+    (void)labels;
     *overlap = (struct overlap){overlap->calls + 1, count, vpa_autoscaler_name(vpas[0])};
 }
 
@@ -349,19 +351,19 @@ START_TEST(overlaps_are_shown)
     put("b", "app=web");
     put("a", "app");
     put_pod("p", "{\"app\":\"db\"}");
-    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 0);
     put_pod("q", "{\"app\":\"web\"}");
-    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 1);
     ck_assert_uint_eq(overlap.count, 2);
     ck_assert_str_eq(overlap.first, "a");
     put("a", NULL); /* unresolved: takes no part */
-    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 1);
     put("a", "app");
     vpa_cluster_remove_pod(c, "ns", "q");
-    vpa_cluster_visit_overlaps(c, see_overlap, &overlap);
+    vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 1);
 }
 END_TEST

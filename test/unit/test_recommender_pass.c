@@ -536,6 +536,77 @@ START_TEST(tells_the_loser_of_a_conflict)
 }
 END_TEST
 
+#define OTHERS(name, created, spec)                                                                \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"                        \
+          "\"" name "\",\"namespace\":\"shop\",\"creationTimestamp\":\"" created                   \
+          "\"},\"spec\":{\"recommenders\":[{\"name\":\"other\"}]," spec "}}")
+#define TO_WEB "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}"
+#define TO_OTHER                                                                                   \
+    "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"db\"}"
+#define SELECTS(app) "\"selector\":{\"matchLabels\":{\"app\":\"" app "\"}}"
+
+/* VPAs of another recommender beside "web", which was created at 10:00. */
+static const struct {
+    const char *vpa;
+    const char *winner; /* over web, NULL: web has its pods */
+} foreigners[] = {
+    {OTHERS("older", "2026-01-15T09:00:00Z", TO_WEB), "older"},
+    {OTHERS("younger", "2026-01-15T11:00:00Z", TO_WEB), NULL},
+    {OTHERS("elsewhere", "2026-01-15T09:00:00Z", TO_OTHER), NULL},
+    {OTHERS("older", "2026-01-15T09:00:00Z", SELECTS("web")), "older"},
+    {OTHERS("younger", "2026-01-15T11:00:00Z", SELECTS("web")), NULL},
+    {OTHERS("elsewhere", "2026-01-15T09:00:00Z", SELECTS("db")), NULL},
+};
+
+static const char *conflict_of(const char *name)
+{
+    vpa_json_foreach (condition,
+                      vpa_json_at(stored("verticalpodautoscalers", name), "status.conditions"))
+        if (strcmp(text_at(condition, "type"), "TargetConflict") == 0)
+            return text_at(condition, "message");
+    return "";
+}
+
+START_TEST(tells_the_loser_of_a_conflict_with_another_recommender)
+{
+    const char *winner = foreigners[_i].winner;
+
+    change(foreigners[_i].vpa);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    if (!winner) {
+        ck_assert_str_eq(conflict_of("web"), "");
+        return;
+    }
+    ck_assert_str_eq(conflict_of("web"), "Pods of this VPA are controlled by the older VPA older");
+    /* Its own recommender writes the other one's status. */
+    ck_assert_ptr_null(vpa_json_at(stored("verticalpodautoscalers", winner), "status"));
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
+           "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
+           "\"shop\",\"name\":\"older\"}}");
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_str_eq(conflict_of("web"), "");
+}
+END_TEST
+
+START_TEST(a_selector_of_ours_may_lose_to_a_target_of_others)
+{
+    change(OTHERS("older", "2026-01-15T09:00:00Z", TO_WEB));
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
+           "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
+           "\"shop\",\"name\":\"web\"}}");
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"
+                 "\"web\",\"namespace\":\"shop\",\"creationTimestamp\":\"2026-01-"
+                 "15T10:00:00Z\"},"
+                 "\"spec\":{" SELECTS("web") "}}"));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_str_eq(conflict_of("web"), "Pods of this VPA are controlled by the older VPA older");
+}
+END_TEST
+
 START_TEST(serves_a_vpa_with_its_own_selector)
 {
     change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
@@ -626,6 +697,9 @@ int main(void)
     tcase_add_test(tcase, skips_an_item_that_cannot_be_used);
     tcase_add_test(tcase, forgets_pods_that_a_new_list_lacks);
     tcase_add_test(tcase, tells_the_loser_of_a_conflict);
+    tcase_add_loop_test(tcase, tells_the_loser_of_a_conflict_with_another_recommender, 0,
+                        VPA_COUNT(foreigners));
+    tcase_add_test(tcase, a_selector_of_ours_may_lose_to_a_target_of_others);
     tcase_add_test(tcase, serves_a_vpa_with_its_own_selector);
     tcase_add_loop_test(tcase, stops_in_the_middle_of_a_pass, 0, (int)VPA_COUNT(slow_paths));
     tcase_add_test(tcase, stops_while_it_starts);

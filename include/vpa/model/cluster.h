@@ -91,11 +91,12 @@ const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count);
 vpa_time vpa_autoscaler_checkpoint_written(const struct vpa_autoscaler *v);
 void vpa_autoscaler_set_checkpoint_written(struct vpa_autoscaler *v, vpa_time t);
 
-/* Calls visit for every set of two or more VPAs (targets resolved) that match the same pods, by
- * name; a pair may come several times, in no fixed order. */
-void vpa_cluster_visit_overlaps(struct vpa_cluster *c,
-                                void (*visit)(void *ctx, struct vpa_autoscaler *const *vpas,
-                                              size_t count),
+/* Calls visit for every set of at least `least` (1 or more) VPAs (targets resolved) that match the
+ * same pods, by name, with the labels of these pods; a pair may come several times, in no fixed
+ * order. */
+typedef void (*vpa_overlap_fn)(void *ctx, const struct vpa_labels *labels,
+                               struct vpa_autoscaler *const *vpas, size_t count);
+void vpa_cluster_visit_overlaps(struct vpa_cluster *c, size_t least, vpa_overlap_fn visit,
                                 void *ctx);
 
 /* Stores the post-processed list: last recommendations of the linked aggregates (for the quality
