@@ -206,7 +206,7 @@ def scenario_settings_evict_after_oom(make):
     """evictAfterOOMSeconds: which OOMs count as quick; without it the flag decides, at once; with the gate off too."""
     bed = Bed(make, updater=None)
     for name, settings in (("flag", {}), ("short", {"evictAfterOOMSeconds": 3})):
-        bed.workload(name, {"cpu": "200m", "memory": "256Mi"}, annotations={"oom-after": "8s"})
+        bed.workload(name, {"cpu": "200m", "memory": "256Mi"}, annotations={"oom-after": "12s"})
         bed.vpa(name, "Recreate", **settings)
         bed.recommend(name, bounds=0.5, cpu="230m", memory="256Mi")
     before = bed.uids("short")
