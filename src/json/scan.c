@@ -12,7 +12,10 @@
  * - A number node has its source text in valuestring (cJSON leaves it unused for numbers); a string
  *   node tells in valueint whether its source text held an escape.
  * - All but the last of repeated members are taken out when an object ends, so that no reader
- *   has to think of them.
+ *   has to think of them. In a folded document, where repeated objects become one, that is done
+ *   from the outermost object inwards when the document is complete: each object is looked
+ *   through once, when nothing can be added to it any more. From the inside outwards a nest of
+ *   repetitions would have its innermost objects looked through again at every level.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +56,6 @@ static bool absorb(cJSON *later, cJSON *earlier)
     return true;
 }
 
-static void drop_repeated(cJSON *object);
-
 /* Sorted, repetitions stand side by side. Each run is merged from its end and looked through once,
  * so that many repetitions cost no more than the sorting. */
 static void drop_repeated_by_sorting(cJSON *object, size_t count)
@@ -62,7 +63,7 @@ static void drop_repeated_by_sorting(cJSON *object, size_t count)
     vpa_auto_free cJSON **members = vpa_xreallocarray(NULL, count, sizeof(*members));
     vpa_auto_free int *places = vpa_xreallocarray(NULL, count, sizeof(*places));
     cJSON *survivor = NULL;
-    bool absorbs = false, absorbed = false;
+    bool absorbs = false;
     size_t n = 0;
 
     for (cJSON *child = object->child; child; child = child->next) {
@@ -78,17 +79,11 @@ static void drop_repeated_by_sorting(cJSON *object, size_t count)
         if (survivor && strcmp(member->string, survivor->string) == 0) {
             cJSON_DetachItemViaPointer(object, member);
             absorbs = absorbs && absorb(survivor, member);
-            absorbed |= absorbs;
             continue;
         }
-        if (absorbed)
-            drop_repeated(survivor);
         survivor = member;
         absorbs = true;
-        absorbed = false;
     }
-    if (absorbed)
-        drop_repeated(survivor);
 }
 
 /* Of repeated members only the last one counts. */
@@ -107,12 +102,21 @@ static void drop_repeated(cJSON *object)
         for (cJSON *later = next; later; later = later->next) {
             if (*child->string == *later->string && strcmp(child->string, later->string) == 0) {
                 cJSON_DetachItemViaPointer(object, child);
-                if (absorb(later, child))
-                    drop_repeated(later);
+                absorb(later, child);
                 break;
             }
         }
     }
+}
+
+/* A folded document from the outside inwards. As deep as the scanner allows. */
+static void drop_all_repeated(cJSON *node)
+{
+    if (cJSON_IsObject(node))
+        drop_repeated(node);
+    for (cJSON *child = node->child; child; child = child->next)
+        if (child->child)
+            drop_all_repeated(child);
 }
 
 /* ---- scanning ---- */
@@ -125,6 +129,7 @@ struct scanner {
     char *end;
     int object_type; /* cJSON_Object and perhaps FOLDED */
     bool repeated;   /* repeated members stay */
+    size_t values_left;
     unsigned depth;
     cJSON *open[VPA_JSON_DEPTH_MAX]; /* containers that are not closed */
     cJSON *root;
@@ -449,6 +454,8 @@ static int scan(struct scanner *s)
 
         if (s->p == s->end)
             return fault(s, s->p, "unexpected end of text");
+        if (s->values_left-- == 0)
+            return fault(s, s->p, "too many values");
         if (*s->p != '{' && *s->p != '[') {
             if (scan_scalar(s) < 0)
                 return -1;
@@ -473,13 +480,16 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
     s.copy = s.p = vpa_arena_strndup(arena, len ? text : "", len);
     s.end = s.copy + len;
     s.object_type = cJSON_Object | (folded ? FOLDED : 0);
-    s.repeated = repeated;
+    s.repeated = repeated || folded; /* folded: see below */
+    s.values_left = folded ? VPA_JSON_FOLDED_VALUES_MAX : SIZE_MAX;
     s.depth = 0;
     s.root = NULL;
     s.name = NULL;
     s.err = err;
     if (scan(&s) < 0)
         return -1;
+    if (folded)
+        drop_all_repeated(s.root);
     *root = (const struct vpa_json *)s.root;
     return 0;
 }

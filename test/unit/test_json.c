@@ -2,6 +2,7 @@
 #include "json_helper.h"
 
 #include <math.h>
+#include <time.h>
 
 static const struct {
     const char *name, *text, *same; /* same: as written again; NULL: as text */
@@ -224,6 +225,9 @@ static const struct {
     {"{" TWELVE "\"a\":{\"x\":1},\"a\":5,\"a\":{\"y\":2},\"b\":1,\"b\":2}",
      "{" TWELVE "\"a\":{\"y\":2},\"b\":2}"},
     {"{" TWELVE "\"0\":{\"x\":1},\"0\":{\"x\":2}}", "{" TWELVE "\"0\":{\"x\":2}}"},
+    {"{\"a\":[{\"b\":1,\"b\":2}],\"c\":{\"d\":{\"e\":1,\"e\":2}}}",
+     "{\"a\":[{\"b\":2}],\"c\":{\"d\":{\"e\":2}}}"},
+    {"{\"a\":{\"b\":{\"x\":1}},\"a\":{\"b\":null,\"b\":{\"y\":2}}}", "{\"a\":{\"b\":{\"y\":2}}}"},
 };
 
 START_TEST(merges_repeated_objects)
@@ -263,6 +267,70 @@ START_TEST(many_repetitions_are_cheap)
     ck_assert_int_eq(vpa_json_parse_folded(&arena, vpa_buf_text(&buf), buf.len, &root, &err), 0);
     ck_assert_uint_eq(vpa_json_count(root), 1);
     ck_assert_uint_eq(vpa_json_count(vpa_json_first(root)), (size_t)count);
+    vpa_buf_release(&buf);
+}
+END_TEST
+
+/* Seconds of processor time to read a folded nest: at each level a repeated chain down to the
+ * innermost object, whose members must not be gone through again for each of them. */
+static double nest_seconds(const char *name, int depth, int width)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+    struct vpa_buf buf;
+
+    vpa_buf_init(&buf, 1 << 24);
+    for (int i = 0; i < depth; i++)
+        vpa_buf_puts(&buf, "{\"a\":");
+    for (int i = 0; i < width; i++)
+        vpa_buf_printf(&buf, "%s\"k%d\":1", i ? "," : "{", i);
+    vpa_buf_putc(&buf, '}');
+    for (int i = 0; i < depth; i++) {
+        vpa_buf_printf(&buf, ",\"%s\":", name);
+        for (int k = 0; k < i; k++)
+            vpa_buf_puts(&buf, "{\"a\":");
+        vpa_buf_printf(&buf, "{\"z\":%d}", i);
+        for (int k = 0; k < i; k++)
+            vpa_buf_putc(&buf, '}');
+        vpa_buf_putc(&buf, '}');
+    }
+    clock_t start = clock();
+    ck_assert_int_eq(vpa_json_parse_folded(&arena, vpa_buf_text(&buf), buf.len, &root, &err), 0);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    for (int i = 0; i < depth; i++)
+        root = vpa_json_find(root, "a");
+    ck_assert_uint_eq(vpa_json_count(root), (size_t)width + (strcmp(name, "a") == 0));
+    vpa_buf_release(&buf);
+    return seconds;
+}
+
+START_TEST(nested_repetitions_are_cheap)
+{
+    double harmless = nest_seconds("b", 200, 50000), hostile = nest_seconds("a", 200, 50000);
+
+    ck_assert_msg(hostile < 10 * harmless, "%.3f s, without repetitions %.3f s", hostile, harmless);
+}
+END_TEST
+
+START_TEST(values_are_bounded)
+{
+    const size_t most = VPA_JSON_FOLDED_VALUES_MAX;
+    const struct vpa_json *root;
+    struct vpa_error err;
+    struct vpa_buf buf;
+
+    vpa_buf_init(&buf, 1 << 24);
+    vpa_buf_puts(&buf, "[1");
+    while (buf.len < 2 * most - 2) /* the array is a value as well */
+        vpa_buf_puts(&buf, ",1");
+    vpa_buf_putc(&buf, ']');
+    ck_assert_int_eq(vpa_json_parse_folded(&arena, vpa_buf_text(&buf), buf.len, &root, &err), 0);
+    ck_assert_uint_eq(vpa_json_count(root), most - 1);
+    buf.len--;
+    vpa_buf_puts(&buf, ",1]");
+    ck_assert_int_eq(vpa_json_parse_folded(&arena, vpa_buf_text(&buf), buf.len, &root, &err), -1);
+    ck_assert_str_eq(err.text, "line 1 column 2000000: too many values");
+    ck_assert_int_eq(vpa_json_parse(&arena, vpa_buf_text(&buf), buf.len, &root, &err), 0);
     vpa_buf_release(&buf);
 }
 END_TEST
@@ -427,6 +495,8 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, merges_repeated_objects, 0, VPA_COUNT(merges));
     tcase_add_test(tc, keeps_repetitions_on_demand);
     tcase_add_test(tc, many_repetitions_are_cheap);
+    tcase_add_test(tc, nested_repetitions_are_cheap);
+    tcase_add_test(tc, values_are_bounded);
     tcase_add_test(tc, iterates);
     tcase_add_loop_test(tc, tells_types, 0, VPA_COUNT(types));
     tcase_add_test(tc, tells_escapes);

@@ -25,6 +25,9 @@
 #include "vpa/base/mem.h"
 
 #define VPA_JSON_DEPTH_MAX 1000
+/* Values of a folded document. Those come from anybody who can reach the webhook, and "[1,1,..."
+ * would take forty times its length; what an API server sends has a value in ten bytes or more. */
+#define VPA_JSON_FOLDED_VALUES_MAX ((size_t)1000 * 1000)
 
 struct vpa_json; /* a node; borrowed from the arena */
 
