@@ -336,6 +336,31 @@ def scenario_boost_gate(make):
     assert bed.uids("off") | bed.uids("initial") == before and bed.evictions() == 0
 
 
+def scenario_boost_removed(make):
+    """`startupBoost` taken out of the VPA while pods are boosted: modes Off and Initial take it back, and nobody is evicted."""
+    bed = Bed(make, webhook=True)
+    long = factor(3, durationSeconds=3600)
+    for mode in ("Off", "Initial"):
+        prepare(bed, mode.lower(), {"cpu": "200m"}, None, mode, {"cpu": "300m"}, long)
+    prepare(bed, "container", {"cpu": "200m"}, None, "Off", {"cpu": "300m"}, None,
+            [{"containerName": "container", "startupBoost": long}])
+    names = {"off": "200m", "initial": "300m", "container": "200m"}
+    time.sleep(1)
+    for name in names:
+        scale(bed, name, 2)
+    before = {n: bed.uids(n) for n in names}
+    bed.passes(2)
+    assert all(marked(p) for n in names for p in bed.pods(n)) and bed.resizes() == 0, bed.calls()
+    for name in ("off", "initial"):
+        bed.client.merge("VerticalPodAutoscaler", name, {"spec": {"startupBoost": None}}, NAMESPACE)
+    bed.client.merge("VerticalPodAutoscaler", "container", {"spec": {"resourcePolicy": None}}, NAMESPACE)
+    for name, cpu in names.items():
+        until(lambda: taken_back(bed, name, {"cpu": cpu}), 60, f"{name}: taken back")
+    bed.passes(2)
+    assert {n: bed.uids(n) for n in names} == before and bed.evictions() == 0, bed.calls()
+    assert bed.resizes() == 6, bed.calls()
+
+
 def scenario_boost_start_time(make):
     """60 CPU seconds of start-up work: a minute on one core, twenty seconds on the three of a boost."""
     bed = Bed(make, rate=10.0, webhook=True)

@@ -279,6 +279,40 @@ def scenario_inplace_budget(make):
     assert bed.evictions() == 0, bed.calls()
 
 
+def scenario_inplace_shared_budget(make):
+    """Resizes and evictions of one workload share a budget: two of five at once, whatever is done to them."""
+    bed = Bed(make, updater=None)
+    bed.start_updater("--updater-interval=4s")
+    for kind in ("StatefulSet", "Deployment"):
+        name = kind.lower()
+        bed.workload(name, MIDDLE, replicas=5, kind=kind)
+        for pod in bed.pods(name)[:2]:  # the first two to be resized, and to be evicted for want of it
+            bed.client.merge("Pod", pod["metadata"]["name"],
+                             {"metadata": {"annotations": {"fakelet.plumb/resize": "infeasible"}}}, NAMESPACE)
+        bed.vpa(name, "InPlaceOrRecreate", kind=kind)
+        bed.recommend(name, **SMALL)
+        before, least, totals = bed.uids(name), [5], {}
+
+        def done():
+            passed = bed.metric("vpa_updater_execution_latency_seconds_count", step="total")
+            now = bed.resizes(), bed.evictions()
+            if passed == bed.metric("vpa_updater_execution_latency_seconds_count", step="total"):
+                totals.setdefault(passed, now)  # the first look after a pass: nothing of the next one
+            least[0] = min(least[0], len(bed.pods(name)))
+            return len(bed.pods(name)) == 5 and bed.applied(name, SMALL)
+        until(done, 120, f"all pods of the {kind} have their size")
+        bed.passes(0)
+        done()
+        looks = [totals[p] for p in sorted(totals)]
+        steps = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(looks, looks[1:])]
+        print(f"      {kind}: resizes and evictions of each pass {steps}")
+        assert all(sum(step) <= 2 for step in steps), steps
+        assert any(resizes and evictions for resizes, evictions in steps), steps
+        assert sum(step[1] for step in steps) == 2 and len(before - bed.uids(name)) == 2, steps
+        assert least[0] >= 3, least
+        bed.client.delete("VerticalPodAutoscaler", name, NAMESPACE)
+
+
 def scenario_inplace_unsupported(make):
     """A server without pods/resize (before 1.33): said once; InPlaceOrRecreate evicts, InPlace leaves the pod."""
     bed = Bed(make, sim_flags=("--no-resize",))
