@@ -27,18 +27,16 @@
 #include "vpa/base/table.h"
 #include "vpa/kube/reflector.h"
 
-#define KEY_SEPARATOR "\x01"
 #define RESYNC VPA_HOUR
 
 /* ---- types ---- */
 
 struct observed { /* one version of a VPA */
-    struct slim_vpa vpa;
-    char *key;
+    struct slim_vpa vpa; /* of an unusable one there is only the key */
     uint64_t list; /* number of the list that saw it last */
     bool in_model; /* the model borrows this version or an older one */
     bool gone;     /* deleted on the API server */
-    bool unusable; /* could not be decoded: there is only the key */
+    bool unusable; /* could not be decoded */
 };
 enum op_kind { OP_PUT, OP_DELETE, OP_LISTED };
 struct vpa_op {
@@ -88,7 +86,7 @@ struct feeder {
 
 static char *key_of(const char *ns, const char *name)
 {
-    return vpa_xprintf("%s" KEY_SEPARATOR "%s", ns, name);
+    return vpa_xprintf("%s" SLIM_KEY_SEPARATOR "%s", ns, name);
 }
 
 static void observed_free(struct feeder *f, struct observed *o)
@@ -96,7 +94,6 @@ static void observed_free(struct feeder *f, struct observed *o)
     if (!o)
         return;
     slim_vpa_release(&f->slim, &o->vpa);
-    free(o->key);
     free(o);
 }
 
@@ -128,7 +125,8 @@ static void note_unusable(struct feeder *f, const struct vpa_json *json)
     if (!ns || !name)
         return;
     struct observed *o = vpa_xcalloc(1, sizeof(*o));
-    o->key = key_of(ns, name);
+    vpa_arena_init(&o->vpa.arena, strlen(ns) + strlen(name) + 2);
+    o->vpa.key = vpa_arena_printf(&o->vpa.arena, "%s" SLIM_KEY_SEPARATOR "%s", ns, name);
     o->unusable = true;
     vpa_op_push(f, OP_PUT)->observed = o;
 }
@@ -154,7 +152,6 @@ static int on_vpa(void *ctx, enum vpa_reflector_event event, const struct vpa_js
         note_unusable(f, json);
         return -1;
     }
-    o->key = key_of(o->vpa.object.meta.ns, o->vpa.object.meta.name);
     vpa_op_push(f, OP_PUT)->observed = o;
     return 0;
 }
@@ -174,7 +171,7 @@ static void retire(struct feeder *f, struct observed *o)
 
 static void put_observed(struct feeder *f, struct observed *o, uint64_t list)
 {
-    struct observed *before = vpa_table_find(&f->vpas, o->key);
+    struct observed *before = vpa_table_find(&f->vpas, o->vpa.key);
 
     if (before && o->unusable) {
         before->list = list;
@@ -182,7 +179,7 @@ static void put_observed(struct feeder *f, struct observed *o, uint64_t list)
         observed_free(f, o);
         return;
     }
-    vpa_table_put(&f->vpas, o->key, o);
+    vpa_table_put(&f->vpas, o->vpa.key, o);
     o->list = list;
     if (before) {
         o->in_model = before->in_model;
@@ -282,7 +279,7 @@ void feeder_load_vpas(struct feeder *f, vpa_time now)
         if (!is_served(f, o))
             unload_vpa(f, o);
         if (o->gone) {
-            vpa_table_remove(&f->vpas, o->key);
+            vpa_table_remove(&f->vpas, o->vpa.key);
             observed_free(f, o);
         }
     }
@@ -329,7 +326,7 @@ bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name)
     if (vpa_table_find(&f->vpas, key))
         return true;
     for (size_t i = 0; i < f->vpa_op_count; i++) /* seen since the pass began */
-        if (f->vpa_ops[i].kind == OP_PUT && strcmp(f->vpa_ops[i].observed->key, key) == 0)
+        if (f->vpa_ops[i].kind == OP_PUT && strcmp(f->vpa_ops[i].observed->vpa.key, key) == 0)
             return true;
     return false;
 }

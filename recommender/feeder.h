@@ -26,7 +26,7 @@
 #include "vpa/policy/match.h"
 
 /* Pod events that wait for the next pass; more are applied early unless a pass is running. */
-#define FEEDER_PODS_MAX 1000
+#define FEEDER_PODS_MAX 64
 
 struct feeder_options { /* all borrowed */
     struct vpa_loop *loop;

@@ -123,7 +123,6 @@ static struct vpa_labels copy_annotations(struct vpa_arena *arena, const struct 
 static void copy_meta(struct vpa_arena *arena, struct vpa_meta *meta)
 {
     meta->ns = copy_word(arena, meta->ns);
-    meta->name = vpa_arena_strdup(arena, meta->name);
     meta->uid = vpa_arena_strdup(arena, meta->uid);
     meta->generate_name = "";
     meta->resource_version = "";
@@ -178,11 +177,15 @@ static void copy_conditions(struct vpa_arena *arena, struct vpa_object *o)
     o->conditions = conditions;
 }
 
-/* Everything but the policy. */
-static void copy_object(struct vpa_arena *arena, const struct vpa_object *from,
-                        struct vpa_object *to)
+/* Everything but the policy; the key, whose end is the name. */
+static char *copy_object(struct vpa_arena *arena, const struct vpa_object *from,
+                         struct vpa_object *to)
 {
+    char *key =
+        vpa_arena_printf(arena, "%s" SLIM_KEY_SEPARATOR "%s", from->meta.ns, from->meta.name);
+
     *to = *from;
+    to->meta.name = key + strlen(from->meta.ns) + 1;
     copy_meta(arena, &to->meta);
     copy_target(arena, to);
     copy_recommenders(arena, to);
@@ -192,6 +195,7 @@ static void copy_object(struct vpa_arena *arena, const struct vpa_object *from,
     to->eviction_requirement_count = 0;
     to->startup_boost = (struct vpa_startup_boost){.type = ""};
     to->recommendation = vpa_recommendation_copy(arena, &from->recommendation);
+    return key;
 }
 
 int slim_vpa_decode(struct slim_pool *pool, struct vpa_arena *scratch,
@@ -204,11 +208,12 @@ int slim_vpa_decode(struct slim_pool *pool, struct vpa_arena *scratch,
     if (vpa_object_decode(scratch, source, &whole, err) < 0)
         return -1;
     /* The first copy tells the size, so that the arena of the second one has no room to spare. */
+    vpa_arena_alloc(scratch, 0); /* aligned, as a fresh arena is */
     size_t before = scratch->used;
     copy_object(scratch, &whole, &trial);
     *out = (struct slim_vpa){0};
     vpa_arena_init(&out->arena, scratch->used - before);
-    copy_object(&out->arena, &whole, &out->object);
+    out->key = copy_object(&out->arena, &whole, &out->object);
     out->policy = policy_get(pool, vpa_json_at(source, "spec.resourcePolicy"));
     out->object.resource_policy =
         out->policy ? out->policy->policy : (struct vpa_resource_policy){0};

@@ -21,8 +21,12 @@ struct slim_pool {             /* zeroed means empty */
 };
 void slim_pool_release(struct slim_pool *pool); /* after all copies */
 
+/* Between the parts of a key; sorts below every character of a name. */
+#define SLIM_KEY_SEPARATOR "\x01"
+
 struct slim_vpa {
     struct vpa_arena arena;
+    char *key; /* namespace, separator, name; in the arena */
     struct vpa_object object;
     struct slim_policy *policy; /* NULL: none */
 };

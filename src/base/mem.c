@@ -94,12 +94,13 @@ void vpa_free_indirect(void *pointer_to_pointer)
 #define ARENA_FIRST_CHUNK ((size_t)1024)
 #define ARENA_CHUNK_MAX ((size_t)64 * 1024)
 
+/* Tens of thousands of small arenas live for long, so a chunk's head is kept small. */
 struct vpa_arena_chunk {
     struct vpa_arena_chunk *older;
-    size_t size; /* of the room behind this header */
-    size_t used;
-    size_t pad;  /* keeps the room 16-byte aligned */
+    uint32_t size; /* of the room behind this header, which begins 16-byte aligned */
+    uint32_t used;
 };
+_Static_assert(sizeof(struct vpa_arena_chunk) % ARENA_ALIGN == 0, "the room is aligned");
 
 void vpa_arena_init(struct vpa_arena *arena, size_t first_chunk)
 {
@@ -113,10 +114,11 @@ static struct vpa_arena_chunk *add_chunk(struct vpa_arena *arena, size_t size)
 
     if (own)
         want = size;
-    if (want > SIZE_MAX - sizeof(struct vpa_arena_chunk))
+    if (want > UINT32_MAX)
         out_of_memory();
     struct vpa_arena_chunk *chunk = vpa_xmalloc(sizeof(*chunk) + want);
-    *chunk = (struct vpa_arena_chunk){.older = arena->chunk, .size = want};
+    *chunk = (struct vpa_arena_chunk){.older = arena->chunk,
+                                       .size = (uint32_t)want};
     if (own && arena->chunk) {
         /* A large item gets a chunk of its own behind the current one, whose room is not lost. */
         chunk->older = arena->chunk->older;
@@ -128,19 +130,24 @@ static struct vpa_arena_chunk *add_chunk(struct vpa_arena *arena, size_t size)
     return chunk;
 }
 
+/* align: a power of two up to ARENA_ALIGN. */
+static void *take(struct vpa_arena *arena, size_t size, size_t align)
+{
+    struct vpa_arena_chunk *chunk = arena->chunk;
+    size_t start = chunk ? (chunk->used + align - 1) & ~(align - 1) : 0;
+
+    if (!chunk || start > chunk->size || chunk->size - start < size) {
+        chunk = add_chunk(arena, size);
+        start = 0;
+    }
+    arena->used += start + size - chunk->used;
+    chunk->used = (uint32_t)(start + size);
+    return (char *)(chunk + 1) + start;
+}
+
 void *vpa_arena_alloc(struct vpa_arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - ARENA_ALIGN)
-        out_of_memory();
-    size = (size + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
-
-    struct vpa_arena_chunk *chunk = arena->chunk;
-    if (!chunk || chunk->size - chunk->used < size)
-        chunk = add_chunk(arena, size);
-    void *p = (char *)(chunk + 1) + chunk->used;
-    chunk->used += size;
-    arena->used += size;
-    return p;
+    return take(arena, size, ARENA_ALIGN);
 }
 
 void *vpa_arena_zalloc(struct vpa_arena *arena, size_t size)
@@ -150,7 +157,9 @@ void *vpa_arena_zalloc(struct vpa_arena *arena, size_t size)
 
 char *vpa_arena_strndup(struct vpa_arena *arena, const char *text, size_t len)
 {
-    char *copy = vpa_arena_alloc(arena, len + 1);
+    if (len == SIZE_MAX)
+        out_of_memory();
+    char *copy = take(arena, len + 1, 1);
 
     memcpy(copy, text, len);
     copy[len] = '\0';
@@ -171,7 +180,7 @@ char *vpa_arena_printf(struct vpa_arena *arena, const char *fmt, ...)
     va_end(args);
     if (len < 0)
         out_of_memory();
-    char *text = vpa_arena_alloc(arena, (size_t)len + 1);
+    char *text = take(arena, (size_t)len + 1, 1);
     va_start(args, fmt);
     vsnprintf(text, (size_t)len + 1, fmt, args);
     va_end(args);

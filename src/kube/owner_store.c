@@ -10,8 +10,8 @@ void owner_entry_unref(struct owner_entry *entry)
 {
     if (!entry || atomic_fetch_sub(&entry->refs, 1) != 1)
         return;
-    vpa_arena_release(&entry->arena);
-    free(entry);
+    struct vpa_arena arena = entry->arena; /* the entry itself lives there */
+    vpa_arena_release(&arena);
 }
 
 /* Entries */
@@ -39,12 +39,16 @@ static void fill(struct vpa_arena *arena, const struct vpa_controller *c, struct
 /* Filled twice: the first time to learn the size, so that the entry wastes nothing. */
 static struct owner_entry *entry_new(const struct vpa_controller *c)
 {
-    struct owner_entry *entry = vpa_xcalloc(1, sizeof(*entry));
+    struct owner_entry trial = {.key = NULL};
     vpa_auto_arena scratch = {0};
+    struct vpa_arena arena;
 
-    fill(&scratch, c, entry);
-    vpa_arena_init(&entry->arena, scratch.used + 16);
-    fill(&entry->arena, c, entry);
+    vpa_arena_zalloc(&scratch, sizeof(trial));
+    fill(&scratch, c, &trial);
+    vpa_arena_init(&arena, scratch.used);
+    struct owner_entry *entry = vpa_arena_zalloc(&arena, sizeof(*entry));
+    fill(&arena, c, entry);
+    entry->arena = arena;
     atomic_init(&entry->refs, 1);
     return entry;
 }

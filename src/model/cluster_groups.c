@@ -112,7 +112,10 @@ void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
     group->vpas[at] = v;
     group->vpa_count++;
 
-    VPA_GROW(v->groups, v->group_count, v->group_capacity);
+    if (v->group_count == v->group_capacity) {
+        v->group_capacity = v->group_capacity ? 2 * v->group_capacity : 1; /* usually the only one */
+        v->groups = vpa_xreallocarray(v->groups, v->group_capacity, sizeof(struct vpa_group *));
+    }
     v->groups[v->group_count++] = group;
     v->groups_sorted = v->group_count == 1;
 }

@@ -127,7 +127,8 @@ static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const c
         initial->state = state;
         return;
     }
-    VPA_GROW(v->initial, v->initial_count, v->initial_capacity);
+    /* Most VPAs have one or two containers: no room to spare. */
+    v->initial = vpa_xreallocarray(v->initial, v->initial_count + 1, sizeof(*v->initial));
     v->initial[v->initial_count++] = (struct vpa_initial){vpa_intern(c->names, container), state};
 }
 

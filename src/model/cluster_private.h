@@ -99,11 +99,10 @@ struct vpa_autoscaler {
     struct vpa_selector selector;
     struct vpa_selector_bucket *bucket; /* where cluster->selectors has it; NULL: nowhere */
     struct vpa_group **groups;
-    size_t group_count;
-    size_t group_capacity;
     struct vpa_initial *initial; /* by container */
-    size_t initial_count;
-    size_t initial_capacity;
+    uint32_t group_count;
+    uint32_t group_capacity;
+    uint32_t initial_count;
     vpa_time checkpoint_written;
     vpa_time missing_since; /* unset: has a recommendation */
     bool has_selector;

@@ -210,6 +210,17 @@ void vpa_cluster_settle(struct vpa_cluster *c)
         set_linked(c, value);
 }
 
+/* The first copy tells the size, so that the kept one has no room to spare. */
+static void copy_selector(struct vpa_autoscaler *v, const struct vpa_selector *selector)
+{
+    vpa_auto_arena trial = {0};
+
+    vpa_selector_copy(&trial, selector);
+    vpa_arena_release(&v->arena);
+    vpa_arena_init(&v->arena, trial.used);
+    v->selector = vpa_selector_copy(&v->arena, selector);
+}
+
 /* Loaded histories stay (decision U2). The memory saver links at once: which pods are tracked
  * depends on it. */
 static void set_selector(struct vpa_cluster *c, struct vpa_autoscaler *v,
@@ -219,8 +230,7 @@ static void set_selector(struct vpa_cluster *c, struct vpa_autoscaler *v,
         return;
     unlink_groups(c, v);
     unfile_selector(c, v);
-    vpa_arena_clear(&v->arena);
-    v->selector = vpa_selector_copy(&v->arena, selector);
+    copy_selector(v, selector);
     v->has_selector = true;
     file_selector(c, v);
     c->unlinked_count += !v->unlinked;
@@ -276,7 +286,6 @@ static struct vpa_autoscaler *make_autoscaler(struct vpa_cluster *c,
     v->object = object;
     v->checkpoint_written = VPA_TIME_UNSET;
     v->missing_since = VPA_TIME_UNSET;
-    vpa_arena_init(&v->arena, 128);
     vpa_table_put(&c->vpas, v->key, v);
     c->sorted_valid = false;
     return v;

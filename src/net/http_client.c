@@ -25,7 +25,7 @@
 #include "vpa/net/tls.h"
 
 /* Undelivered bytes of one exchange before the peer is paused. */
-#define PENDING_PAUSE ((size_t)512 << 10)
+#define PENDING_PAUSE ((size_t)128 << 10)
 #define PENDING_MAX ((size_t)64 << 20)
 #define HEADER_TEXT_MAX 512
 /* Dead peers of idle connections: probed after 30 s, gone after 3 unanswered probes 10 s apart. */

@@ -85,25 +85,25 @@ struct vpa_condition {
     vpa_time last_transition; /* unset writes null */
     int64_t observed_generation;
 };
-struct vpa_object { /* one VerticalPodAutoscaler */
+struct vpa_object { /* one VerticalPodAutoscaler; ordered for size, ten thousand are kept */
     struct vpa_meta meta;
     struct vpa_target_ref target_ref;
     bool has_selector; /* S8: spec.selector */
+    bool has_update_policy;
+    bool has_eviction_requirements;
+    bool has_status;
+    struct vpa_opt_int32 min_replicas;
+    struct vpa_opt_int32 evict_after_oom_seconds;
     struct vpa_selector selector;
     const char *selector_error; /* why the selector cannot be used; it is then "nothing"; or NULL */
-    bool has_update_policy;
-    const char *update_mode; /* as stored; NULL when absent */
-    struct vpa_opt_int32 min_replicas;
-    bool has_eviction_requirements;
+    const char *update_mode;    /* as stored; NULL when absent */
     const struct vpa_eviction_requirement *eviction_requirements;
     size_t eviction_requirement_count;
-    struct vpa_opt_int32 evict_after_oom_seconds;
     struct vpa_resource_policy resource_policy;
     const char *const *recommenders; /* names */
     size_t recommender_count;
     struct vpa_startup_boost startup_boost;
 
-    bool has_status;
     struct vpa_recommendation recommendation;
     const struct vpa_condition *conditions; /* as stored, duplicates included */
     size_t condition_count;

@@ -50,14 +50,15 @@ void vpa_free_indirect(void *pointer_to_pointer);
 #define VPA_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * Arena: chunked bump allocator, 16-byte aligned, no free of single items. A zeroed struct is a valid
- * empty arena with the default chunk. Chunks double up to 64 KiB; larger items get a chunk of their own.
+ * Arena: chunked bump allocator, 16-byte aligned but for texts, which are packed; no free of single items. A
+ * zeroed struct is a valid empty arena with the default chunk. Chunks double up to 64 KiB; larger items get a
+ * chunk of their own, up to 4 GiB.
  */
 struct vpa_arena_chunk;
 struct vpa_arena {
     struct vpa_arena_chunk *chunk; /* newest first */
     size_t next_size;              /* size of the next chunk */
-    size_t used;                   /* bytes handed out, for limits and benchmarks */
+    size_t used;                   /* bytes handed out and lost to alignment */
 };
 
 /* first_chunk: bytes of the first chunk, 0 for the default of 1 KiB. Nothing is allocated yet. */
