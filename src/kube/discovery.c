@@ -3,6 +3,9 @@
  * when a kind of the group is asked for: GET /apis/GROUP, then GET /apis/GROUP/VERSION for each
  * (core: GET /api/v1). What is not there is asked again in the next pass, what is there after five
  * minutes.
+ *
+ * A reading is a small state machine, one GET at a time, one reading per group: whoever wants the
+ * group meanwhile waits for the same one. Callbacks never pump the loop.
  */
 #include "vpa/kube/discovery.h"
 
@@ -35,9 +38,22 @@ struct group {
     uint64_t pass;
 };
 
+/* A group that is being read. */
+struct reading {
+    struct vpa_discovery *discovery;
+    struct reading *next;
+    struct reading **link; /* what points to this one */
+    struct group *group;
+    struct vpa_kube_request *request;
+    bool has_versions;
+    size_t version; /* whose resources are read */
+    struct vpa_discovery_wait *waits;
+};
+
 struct vpa_discovery {
     struct vpa_kube_client *client;
     struct vpa_table groups; /* name -> struct group */
+    struct reading *readings;
     uint64_t pass;
     struct vpa_rest_mapping found[MAPPINGS_MAX];
     char *found_group;
@@ -62,6 +78,18 @@ static void group_free(struct group *g)
     free(g);
 }
 
+/* Whoever waits for it is left without an answer. */
+static void reading_free(struct reading *r)
+{
+    while (r->waits)
+        vpa_discovery_unwait(r->waits);
+    *r->link = r->next;
+    if (r->next)
+        r->next->link = r->link;
+    group_free(r->group);
+    free(r);
+}
+
 void vpa_discovery_free(struct vpa_discovery *d)
 {
     const char *key;
@@ -69,6 +97,11 @@ void vpa_discovery_free(struct vpa_discovery *d)
 
     if (!d)
         return;
+    while (d->readings) {
+        if (d->readings->request)
+            vpa_kube_cancel(d->readings->request);
+        reading_free(d->readings);
+    }
     for (size_t i = 0; vpa_table_next(&d->groups, &i, &key, &value);)
         group_free(value);
     vpa_table_release(&d->groups);
@@ -82,22 +115,7 @@ void vpa_discovery_begin_pass(struct vpa_discovery *d)
     d->pass++;
 }
 
-/* Fetching */
-
-static int get(struct vpa_discovery *d, const char *path, struct vpa_arena *arena,
-               const struct vpa_json **root, struct vpa_error *err)
-{
-    const struct vpa_kube_call call = {
-        .verb = VPA_KUBE_GET, .path = path, .timeout = VPA_DISCOVERY_TIMEOUT};
-    struct vpa_kube_result result;
-    vpa_auto_arena text = {0};
-
-    if (vpa_kube_do(d->client, &call, &text, &result, err) < 0)
-        return -1;
-    if (vpa_json_parse(arena, result.body, result.body_len, root, err) < 0)
-        return vpa_wrap(err, "GET %s", path);
-    return 0;
-}
+/* Answers */
 
 static void add_version(struct group *g, const char *version)
 {
@@ -109,24 +127,11 @@ static void add_version(struct group *g, const char *version)
     g->versions[g->version_count++] = vpa_arena_strdup(&g->arena, version);
 }
 
-static int fetch_versions(struct vpa_discovery *d, struct group *g, struct vpa_error *err)
+static void take_versions(struct group *g, const struct vpa_json *root)
 {
-    vpa_auto_arena arena = {0};
-    const struct vpa_json *root;
-    vpa_auto_buf path = {0};
-
-    if (!*g->name) {
-        add_version(g, "v1");
-        return 0;
-    }
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_buf_printf(&path, "/apis/%s", g->name);
-    if (get(d, vpa_buf_text(&path), &arena, &root, err) < 0)
-        return -1;
     add_version(g, vpa_json_string(vpa_json_at(root, "preferredVersion.version")));
     vpa_json_foreach (version, vpa_json_find(root, "versions"))
         add_version(g, vpa_json_string(vpa_json_find(version, "version")));
-    return 0;
 }
 
 static void add_resource(struct group *g, const char *version, const struct vpa_json *item)
@@ -143,52 +148,194 @@ static void add_resource(struct group *g, const char *version, const struct vpa_
         version, vpa_arena_strdup(&g->arena, name), vpa_arena_strdup(&g->arena, kind), namespaced};
 }
 
-static int fetch_resources(struct vpa_discovery *d, struct group *g, const char *version,
-                           struct vpa_error *err)
+static void take_resources(struct group *g, const char *version, const struct vpa_json *root)
 {
-    vpa_auto_arena arena = {0};
-    const struct vpa_json *root;
-    vpa_auto_buf path = {0};
-
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    if (*g->name)
-        vpa_buf_printf(&path, "/apis/%s/%s", g->name, version);
-    else
-        vpa_buf_printf(&path, "/api/%s", version);
-    if (get(d, vpa_buf_text(&path), &arena, &root, err) < 0)
-        return -1;
     vpa_json_foreach (item, vpa_json_find(root, "resources"))
         add_resource(g, version, item);
-    return 0;
+}
+
+/* Reading */
+
+static void ask(struct reading *r);
+
+static void put_path(const struct reading *r, struct vpa_buf *path)
+{
+    const struct group *g = r->group;
+
+    if (!*g->name)
+        vpa_buf_printf(path, "/api/%s", g->versions[r->version]);
+    else if (!r->has_versions)
+        vpa_buf_printf(path, "/apis/%s", g->name);
+    else
+        vpa_buf_printf(path, "/apis/%s/%s", g->name, g->versions[r->version]);
+}
+
+static void make_room(struct vpa_discovery *d)
+{
+    const char *key;
+    void *old;
+
+    for (size_t i = 0; vpa_table_next(&d->groups, &i, &key, &old);) {
+        vpa_table_remove(&d->groups, key);
+        group_free(old);
+    }
+}
+
+/* err NULL: what was read becomes the group. */
+static void finish(struct reading *r, const struct vpa_error *err)
+{
+    struct vpa_discovery *d = r->discovery;
+    struct vpa_discovery_wait *waits = NULL;
+
+    if (!err) {
+        struct group *g = VPA_STEAL(r->group);
+
+        g->fetched = vpa_loop_monotonic(vpa_kube_client_loop(d->client));
+        g->pass = d->pass;
+        if (d->groups.count >= VPA_DISCOVERY_GROUPS_MAX && !vpa_table_find(&d->groups, g->name))
+            make_room(d);
+        group_free(vpa_table_put(&d->groups, g->name, g));
+    }
+    /* They may wait for another reading, or end their waiting for others, when they are told. */
+    if (r->waits) {
+        waits = VPA_STEAL(r->waits);
+        waits->link = &waits;
+    }
+    reading_free(r);
+    while (waits) {
+        struct vpa_discovery_wait *first = waits;
+
+        vpa_discovery_unwait(first);
+        first->fn(first->ctx, err);
+    }
 }
 
 /* A version that cannot be read (its aggregated server is down) is left out, as upstream does. */
-static struct group *fetch_group(struct vpa_discovery *d, const char *name, struct vpa_error *err)
+static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
-    struct group *g = vpa_xcalloc(1, sizeof(*g));
+    struct reading *r = ctx;
+    struct group *g = r->group;
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root = NULL;
     struct vpa_error why;
 
-    g->name = vpa_xstrdup(name);
-    if (fetch_versions(d, g, &why) < 0 && why.code != VPA_NOT_FOUND) {
-        if (err)
-            *err = why;
-        group_free(g);
-        return NULL;
+    r->request = NULL;
+    if (!err && vpa_json_parse(&arena, result->body, result->body_len, &root, &why) < 0) {
+        vpa_wrap(&why, "discovery of group %s", g->name);
+        err = &why;
     }
-    for (size_t i = 0; i < g->version_count; i++)
-        if (fetch_resources(d, g, g->versions[i], &why) < 0) {
-            if (why.code == VPA_CANCELLED) {
-                if (err)
-                    *err = why;
-                group_free(g);
-                return NULL;
-            }
-            VPA_V(2, "Failed to discover resources", VPA_KV("group", name),
-                  VPA_KV("version", g->versions[i]), VPA_KERR(&why));
+    if (!r->has_versions) {
+        if (err && err->code != VPA_NOT_FOUND) {
+            finish(r, err);
+            return;
         }
-    g->fetched = vpa_loop_monotonic(vpa_kube_client_loop(d->client));
-    g->pass = d->pass;
-    return g;
+        take_versions(g, root);
+        r->has_versions = true;
+    } else {
+        if (err)
+            VPA_V(2, "Failed to discover resources", VPA_KV("group", g->name),
+                  VPA_KV("version", g->versions[r->version]), VPA_KERR(err));
+        take_resources(g, g->versions[r->version], root);
+        r->version++;
+    }
+    ask(r);
+}
+
+/* The next GET, or the end. */
+static void ask(struct reading *r)
+{
+    struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .timeout = VPA_DISCOVERY_TIMEOUT};
+    vpa_auto_buf path = {0};
+
+    if (r->has_versions && r->version == r->group->version_count) {
+        finish(r, NULL);
+        return;
+    }
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    put_path(r, &path);
+    call.path = vpa_buf_text(&path);
+    r->request = vpa_kube_start(r->discovery->client, &call, on_answer, r);
+}
+
+static struct reading *start_reading(struct vpa_discovery *d, const char *name)
+{
+    struct reading *r = vpa_xcalloc(1, sizeof(*r));
+
+    r->discovery = d;
+    r->group = vpa_xcalloc(1, sizeof(*r->group));
+    r->group->name = vpa_xstrdup(name);
+    r->next = d->readings;
+    r->link = &d->readings;
+    if (r->next)
+        r->next->link = &r->next;
+    d->readings = r;
+    if (!*name) { /* core has no list of versions */
+        add_version(r->group, "v1");
+        r->has_versions = true;
+    }
+    ask(r);
+    return r;
+}
+
+void vpa_discovery_read(struct vpa_discovery *d, const char *group, struct vpa_discovery_wait *wait)
+{
+    struct reading *r = d->readings;
+
+    while (r && strcmp(r->group->name, group) != 0)
+        r = r->next;
+    if (!r)
+        r = start_reading(d, group);
+    wait->next = r->waits;
+    wait->link = &r->waits;
+    if (wait->next)
+        wait->next->link = &wait->next;
+    r->waits = wait;
+}
+
+void vpa_discovery_unwait(struct vpa_discovery_wait *wait)
+{
+    if (!wait->link)
+        return;
+    *wait->link = wait->next;
+    if (wait->next)
+        wait->next->link = wait->link;
+    wait->next = NULL;
+    wait->link = NULL;
+}
+
+struct pause {
+    struct vpa_error *err;
+    bool done;
+    int rc;
+};
+
+static void on_read(void *ctx, const struct vpa_error *err)
+{
+    struct pause *p = ctx;
+
+    if (err)
+        *p->err = *err;
+    p->rc = err ? -1 : 0;
+    p->done = true;
+}
+
+static bool is_read(void *ctx)
+{
+    return ((struct pause *)ctx)->done;
+}
+
+/* Reads the group, pumping the loop. */
+static int read_now(struct vpa_discovery *d, const char *group, struct vpa_error *err)
+{
+    struct pause p = {.err = err};
+    struct vpa_discovery_wait wait = {.fn = on_read, .ctx = &p};
+
+    vpa_discovery_read(d, group, &wait);
+    if (vpa_loop_wait(vpa_kube_client_loop(d->client), is_read, &p, INT64_MAX, err) < 0) {
+        vpa_discovery_unwait(&wait);
+        return vpa_wrap(err, "discovery of group %s", group);
+    }
+    return p.rc;
 }
 
 /* Names that go into a path: what is no DNS name cannot be a group. */
@@ -197,32 +344,12 @@ static bool usable_group(const char *name)
     return !*name || vpa_is_dns1123_subdomain(name);
 }
 
-static struct group *refresh(struct vpa_discovery *d, const char *name, struct vpa_error *err)
-{
-    struct group *g = fetch_group(d, name, err);
-
-    if (!g)
-        return NULL;
-    if (d->groups.count >= VPA_DISCOVERY_GROUPS_MAX && !vpa_table_find(&d->groups, name)) {
-        const char *key;
-        void *old;
-        for (size_t i = 0; vpa_table_next(&d->groups, &i, &key, &old);) {
-            vpa_table_remove(&d->groups, key);
-            group_free(old);
-        }
-    }
-    group_free(vpa_table_put(&d->groups, g->name, g));
-    return g;
-}
-
-static struct group *fresh_group(struct vpa_discovery *d, const char *name, struct vpa_error *err)
+static struct group *fresh_group(const struct vpa_discovery *d, const char *name)
 {
     struct group *g = vpa_table_find(&d->groups, name);
     int64_t now = vpa_loop_monotonic(vpa_kube_client_loop(d->client));
 
-    if (g && now - g->fetched < VPA_DISCOVERY_AGE)
-        return g;
-    return refresh(d, name, err);
+    return g && now - g->fetched < VPA_DISCOVERY_AGE ? g : NULL;
 }
 
 /* Asking */
@@ -297,7 +424,7 @@ static size_t collect_list_kind(struct vpa_discovery *d, const struct group *g, 
     return 0;
 }
 
-int vpa_discovery_find(struct vpa_discovery *d, const char *group, const char *kind,
+int vpa_discovery_peek(struct vpa_discovery *d, const char *group, const char *kind,
                        const struct vpa_rest_mapping **mappings, size_t *count,
                        struct vpa_error *err)
 {
@@ -305,18 +432,14 @@ int vpa_discovery_find(struct vpa_discovery *d, const char *group, const char *k
     size_t n = 0;
 
     if (usable_group(group)) {
-        g = fresh_group(d, group, err);
+        g = fresh_group(d, group);
         if (!g)
-            return -1;
+            return vpa_fail(err, VPA_RETRY, "group \"%s\" is not known yet", group);
         free(d->found_group);
         d->found_group = vpa_xstrdup(group);
         n = collect(d, g, kind);
-        if (n == 0 && g->pass != d->pass) {
-            g = refresh(d, group, err);
-            if (!g)
-                return -1;
-            n = collect(d, g, kind);
-        }
+        if (n == 0 && g->pass != d->pass)
+            return vpa_fail(err, VPA_RETRY, "group \"%s\" is not known in this pass", group);
     }
     if (n == 0 && g)
         n = collect_list_kind(d, g, kind);
@@ -328,6 +451,21 @@ int vpa_discovery_find(struct vpa_discovery *d, const char *group, const char *k
     return 0;
 }
 
+int vpa_discovery_find(struct vpa_discovery *d, const char *group, const char *kind,
+                       const struct vpa_rest_mapping **mappings, size_t *count,
+                       struct vpa_error *err)
+{
+    struct vpa_error why;
+
+    while (vpa_discovery_peek(d, group, kind, mappings, count, &why) < 0)
+        if (why.code != VPA_RETRY || read_now(d, group, &why) < 0) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    return 0;
+}
+
 bool vpa_discovery_has_subresource(struct vpa_discovery *d, const char *group_version,
                                    const char *resource_and_sub)
 {
@@ -335,8 +473,11 @@ bool vpa_discovery_has_subresource(struct vpa_discovery *d, const char *group_ve
     vpa_auto_free char *group =
         slash ? vpa_xstrndup(group_version, (size_t)(slash - group_version)) : vpa_xstrdup("");
     const char *version = slash ? slash + 1 : group_version;
-    const struct group *g = usable_group(group) ? fresh_group(d, group, NULL) : NULL;
+    const struct group *g = NULL;
+    struct vpa_error why;
 
+    if (usable_group(group) && (fresh_group(d, group) || read_now(d, group, &why) == 0))
+        g = fresh_group(d, group);
     for (size_t i = 0; g && i < g->resource_count; i++)
         if (strcmp(g->resources[i].version, version) == 0 &&
             strcmp(g->resources[i].name, resource_and_sub) == 0)

@@ -196,14 +196,11 @@ int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_ve
     }
     if (owner_bad_api_version(api_version))
         return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
-    struct owner_scale *scale = owner_scale_fetch(o, ns, api_version, kind, name, err);
-    if (!scale)
+    const struct owner_scale *scale = owner_scale_get(o, ns, api_version, kind, name, err);
+    if (!scale || owner_selector_of_scale(scale, ns, name, &selector, err) < 0)
         return -1;
-    int rc = owner_selector_of_scale(scale, ns, name, &selector, err);
-    if (rc == 0)
-        *out = vpa_selector_copy(arena, selector);
-    owner_scale_unref(scale);
-    return rc;
+    *out = vpa_selector_copy(arena, selector);
+    return 0;
 }
 
 /* The caches of the loop as a source */
@@ -319,6 +316,8 @@ void vpa_owners_free(struct vpa_owners *o)
     vpa_loop_unpost(o->loop, owner_scales_wanted, o);
     owner_wanted_unref(o->wanted);
     vpa_timer_free(o->sweep);
+    while (o->fetches)
+        owner_fetch_cancel(o->fetches);
     vpa_owner_view_unref(o->view);
     owner_scales_release(o);
     owner_store_release(&o->store);

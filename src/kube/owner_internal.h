@@ -1,7 +1,8 @@
 /*
  * The parts of owner resolution:
  *   owner_store.c   the seven well-known kinds, kept by reflectors; shards for views
- *   owner_scale.c   answers of scale subresources, asked for and remembered
+ *   owner_fetch.c   asks for one scale
+ *   owner_scale.c   answers of scale subresources, remembered and refreshed
  *   owner_view.c    the immutable form for other threads
  *   owner.c         the walk and the questions
  */
@@ -31,7 +32,7 @@ struct parent {
  */
 struct owner_entry {
     atomic_uint refs;
-    struct vpa_arena arena; /* all texts, exactly sized */
+    struct vpa_arena arena; /* the entry and all its texts, exactly sized */
     const char *key;        /* "ns/name" */
     enum vpa_controller_kind kind;
     struct parent parent;
@@ -126,26 +127,39 @@ struct vpa_owners {
     struct vpa_table scales; /* key -> struct owner_scale */
     struct vpa_timer *sweep;
     struct owner_wanted *wanted;
+    struct owner_fetch *fetches; /* under way */
+    size_t background;           /* of these, those that nobody waits for */
+    size_t sweep_cursor;         /* position in scales */
+    size_t sweep_left;           /* what the sweep may still begin */
+    bool sweep_wrapped;          /* it has reached the end of the table */
     uint64_t pass;
-    bool started, changed, scales_changed, busy, telling;
+    bool started, changed, scales_changed, telling;
     void (*on_change)(void *ctx);
     void *on_change_ctx;
     struct vpa_owner_view *view; /* last one taken */
 };
 void owners_note_change(void *ctx);
 
-/* Asks the server, pumping the loop; a new scale with one reference. NULL with err only when
- * cancelled. */
-struct owner_scale *owner_scale_fetch(struct vpa_owners *owners, const char *ns,
-                                      const char *api_version, const char *kind, const char *name,
-                                      struct vpa_error *err);
+/* Asks the server without waiting; fn gets a new scale with one reference, from the loop, never
+ * from start. The texts of key are copied. */
+typedef void (*owner_fetched_fn)(void *ctx, struct owner_scale *scale);
+struct owner_fetch;
+struct owner_fetch *owner_fetch_start(struct vpa_owners *owners,
+                                      const struct vpa_controller_key *key, owner_fetched_fn fn,
+                                      void *ctx);
+void owner_fetch_cancel(struct owner_fetch *fetch);
+bool owner_fetch_is_under_way(const struct vpa_owners *owners,
+                              const struct vpa_controller_key *key);
+/* Asks and waits, pumping the loop. NULL with err only when the loop was stopped. */
+struct owner_scale *owner_scale_fetch(struct vpa_owners *owners,
+                                      const struct vpa_controller_key *key, struct vpa_error *err);
 /* The remembered one, asked for when unknown, due, or a negative one of an earlier pass. Borrowed
  * until the next fetch. */
 struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
                                     const char *api_version, const char *kind, const char *name,
                                     struct vpa_error *err);
 void owner_scales_release(struct vpa_owners *owners);
-/* Timer and posted call: refreshes what is due or wanted in the background. */
+/* Timer, and posted call: begin to fetch what is due or wanted, in the background. */
 void owner_scales_sweep(void *ctx);
 void owner_scales_wanted(void *ctx);
 

@@ -1,10 +1,12 @@
 /*
- * Scale answers. A GET through each mapping of the kind until one answers; the result, good or bad,
- * is remembered per (namespace, group, kind, name). Good ones are fetched again after 10 to 20
- * minutes, bad ones in the next pass (U19 of docs/compatibility.md); what nobody has read for an
- * hour goes. Targets that views need are followed: fetched again every 30 s in the background.
+ * Scale answers that are remembered, good ones and bad ones, per (namespace, group, kind, name);
+ * owner_fetch.c asks for them. Good ones are fetched again after 10 to 20 minutes, bad ones in the
+ * next pass (U19 of docs/compatibility.md); what nobody has read for an hour goes. Targets that
+ * views need are followed: fetched again every 30 s in the background.
  *
- * Background work pumps the loop inside a callback; `busy` keeps it to one at a time.
+ * The background never waits: a sweep begins a few fetches, each answer makes room for the next one,
+ * and what a sweep may fetch is bounded. A cursor goes round the table, so that everybody has his
+ * turn when more is due than a sweep may fetch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,149 +33,6 @@ void owner_scale_unref(struct owner_scale *scale)
         return;
     vpa_arena_release(&scale->arena);
     free(scale);
-}
-
-/* Group only: the version of the reference does not matter. */
-static size_t group_length(const char *api_version)
-{
-    const char *slash = strchr(api_version, '/');
-
-    return slash ? (size_t)(slash - api_version) : 0;
-}
-
-void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_version, const char *kind,
-                     const char *name)
-{
-    vpa_buf_printf(buf, "%s\n%.*s\n%s\n%s", ns, (int)group_length(api_version), api_version, kind,
-                   name);
-}
-
-/* The kinds that upstream's client can decode here. */
-static int check_kind(const struct vpa_json *object, struct vpa_error *err)
-{
-    static const char *const versions[] = {"autoscaling/v1", "extensions/v1beta1", "apps/v1beta1",
-                                           "apps/v1beta2"};
-    const char *kind = vpa_json_string(vpa_json_find(object, "kind"));
-    const char *version = vpa_json_string(vpa_json_find(object, "apiVersion"));
-
-    for (size_t i = 0; i < VPA_COUNT(versions); i++)
-        if (vpa_str_eq(kind, "Scale") && vpa_str_eq(version, versions[i]))
-            return 0;
-    return vpa_fail(err, VPA_INVALID, "no kind \"%s\" is registered for version \"%s\"",
-                    vpa_or_empty(kind), vpa_or_empty(version));
-}
-
-/* Asking */
-
-static int get_scale(struct vpa_owners *o, const struct vpa_rest_mapping *m, const char *ns,
-                     const char *name, struct vpa_arena *arena, struct vpa_scale *out, bool *absent,
-                     struct vpa_error *err)
-{
-    vpa_auto_free char *group_version =
-        *m->group ? vpa_xprintf("%s/%s", m->group, m->version) : vpa_xstrdup(m->version);
-    const struct vpa_json *root;
-    vpa_auto_buf path = {0};
-
-    *absent = false;
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(&path, group_version, ns, m->resource, name, "scale");
-    if (vpa_buf_failed(&path))
-        return vpa_fail(err, VPA_INVALID, "name too long");
-    if (vpa_kube_get_json(o->client, vpa_buf_text(&path), arena, &root, err) < 0) {
-        *absent = err->code == VPA_NOT_FOUND;
-        return -1;
-    }
-    if (check_kind(root, err) < 0)
-        return -1;
-    return vpa_scale_decode(arena, root, out, err);
-}
-
-static void keep_parent(struct owner_scale *s, const struct vpa_scale *scale)
-{
-    const struct vpa_owner_reference *parent = vpa_meta_controller_first(&scale->meta);
-
-    if (parent)
-        s->parent = (struct parent){vpa_arena_strdup(&s->arena, parent->kind),
-                                    vpa_arena_strdup(&s->arena, parent->name),
-                                    vpa_arena_strdup(&s->arena, parent->api_version)};
-}
-
-static int keep_scale(struct owner_scale *s, const struct vpa_scale *scale, struct vpa_error *err)
-{
-    /* A selector that cannot be converted fails the GET as a whole (api.md 11.4). */
-    if (vpa_selector_parse_scale(&s->arena, scale->selector_text, &s->selector, err) < 0)
-        return -1;
-    s->has_selector = *scale->selector_text != '\0';
-    s->replicas = scale->spec_replicas;
-    keep_parent(s, scale);
-    s->ok = true;
-    s->absent = false;
-    s->error = "";
-    return 0;
-}
-
-static int ask(struct vpa_owners *o, struct owner_scale *s, struct vpa_error *err)
-{
-    vpa_auto_free char *group = vpa_xstrndup(s->api_version, group_length(s->api_version));
-    const struct vpa_rest_mapping *found;
-    vpa_auto_arena arena = {0};
-    size_t count;
-
-    if (vpa_discovery_find(o->discovery, group, s->kind, &found, &count, err) < 0)
-        return -1;
-    /* The answer may take a while, in which somebody else asks discovery: a copy is needed. */
-    struct vpa_rest_mapping *mappings = vpa_arena_alloc(&arena, count * sizeof(*mappings));
-    for (size_t i = 0; i < count; i++)
-        mappings[i] = (struct vpa_rest_mapping){
-            .group = group,
-            .version = vpa_arena_strdup(&arena, found[i].version),
-            .resource = vpa_arena_strdup(&arena, found[i].resource),
-        };
-    for (size_t i = 0; i < count; i++) {
-        struct vpa_scale scale;
-
-        if (get_scale(o, &mappings[i], s->ns, s->name, &arena, &scale, &s->absent, err) == 0 &&
-            keep_scale(s, &scale, err) == 0)
-            return 0;
-        if (err->code == VPA_CANCELLED)
-            return -1;
-    }
-    return -1;
-}
-
-struct owner_scale *owner_scale_fetch(struct vpa_owners *o, const char *ns, const char *api_version,
-                                      const char *kind, const char *name, struct vpa_error *err)
-{
-    struct owner_scale *s = vpa_xcalloc(1, sizeof(*s));
-    struct vpa_error why;
-    vpa_auto_buf key = {0};
-
-    vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
-    owner_scale_key(&key, ns, api_version, kind, name);
-    vpa_arena_init(&s->arena, 512);
-    atomic_init(&s->refs, 1);
-    s->key = vpa_arena_strdup(&s->arena, vpa_buf_text(&key));
-    s->ns = vpa_arena_strdup(&s->arena, ns);
-    s->api_version = vpa_arena_strdup(&s->arena, api_version);
-    s->kind = vpa_arena_strdup(&s->arena, kind);
-    s->name = vpa_arena_strdup(&s->arena, name);
-    s->selector.nothing = true;
-    if (ask(o, s, &why) < 0) {
-        if (why.code == VPA_CANCELLED) {
-            if (err)
-                *err = why;
-            owner_scale_unref(s);
-            return NULL;
-        }
-        s->ok = false;
-        s->code = why.code;
-        s->error = vpa_arena_strdup(&s->arena, why.text);
-    }
-    s->fetched = s->last_read = vpa_loop_monotonic(o->loop);
-    s->refresh_at = s->fetched + vpa_random_jitter(vpa_kube_client_random(o->client),
-                                                   VPA_OWNER_SCALE_REFRESH, 1);
-    s->pass = o->pass;
-    return s;
 }
 
 /* Remembering */
@@ -214,10 +73,12 @@ static void remember(struct vpa_owners *o, struct owner_scale *s)
 {
     struct owner_scale *old = vpa_table_find(&o->scales, s->key);
 
-    if (old)
+    if (old) {
         s->followed_until = old->followed_until;
-    else
+        atomic_store(&s->read, atomic_load(&old->read));
+    } else {
         make_room(o);
+    }
     if (!old || !same_answer(old, s)) {
         o->scales_changed = true;
         owners_note_change(o);
@@ -227,29 +88,34 @@ static void remember(struct vpa_owners *o, struct owner_scale *s)
         vpa_timer_start(o->sweep, SWEEP);
 }
 
-static struct owner_scale *find_scale(const struct vpa_owners *o, const char *ns,
-                                      const char *api_version, const char *kind, const char *name)
+static struct owner_scale *find_scale(const struct vpa_owners *o,
+                                      const struct vpa_controller_key *key)
 {
-    vpa_auto_buf key = {0};
+    vpa_auto_buf text = {0};
 
-    vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
-    owner_scale_key(&key, ns, api_version, kind, name);
-    return vpa_table_find(&o->scales, vpa_buf_text(&key));
+    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
+    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    return vpa_table_find(&o->scales, vpa_buf_text(&text));
+}
+
+static bool is_stale(const struct vpa_owners *o, const struct owner_scale *s, int64_t now)
+{
+    return now >= s->refresh_at || (!s->ok && s->pass != o->pass);
 }
 
 struct owner_scale *owner_scale_get(struct vpa_owners *o, const char *ns, const char *api_version,
                                     const char *kind, const char *name, struct vpa_error *err)
 {
-    struct owner_scale *s = find_scale(o, ns, api_version, kind, name);
-    int64_t now = vpa_loop_monotonic(o->loop);
+    const struct vpa_controller_key k = {ns, kind, name, api_version};
+    struct owner_scale *s = find_scale(o, &k);
 
-    if (!s || now >= s->refresh_at || (!s->ok && s->pass != o->pass)) {
-        s = owner_scale_fetch(o, ns, api_version, kind, name, err);
+    if (!s || is_stale(o, s, vpa_loop_monotonic(o->loop))) {
+        s = owner_scale_fetch(o, &k, err);
         if (!s)
             return NULL;
         remember(o, s);
     }
-    s->last_read = now;
+    s->last_read = vpa_loop_monotonic(o->loop);
     return s;
 }
 
@@ -274,22 +140,7 @@ static bool is_due(const struct owner_scale *s, int64_t now)
     return now >= s->refresh_at;
 }
 
-static void refresh(struct vpa_owners *o, const struct owner_scale *old)
-{
-    int64_t last_read = old->last_read;
-    vpa_auto_arena arena = {0};
-    /* The old one may be replaced by another asker while this one waits. */
-    struct owner_scale *s = owner_scale_fetch(
-        o, vpa_arena_strdup(&arena, old->ns), vpa_arena_strdup(&arena, old->api_version),
-        vpa_arena_strdup(&arena, old->kind), vpa_arena_strdup(&arena, old->name), NULL);
-
-    if (!s)
-        return;
-    s->last_read = last_read;
-    remember(o, s);
-}
-
-static struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
+static void forget_unread(struct vpa_owners *o, int64_t now)
 {
     const char *key;
     void *value;
@@ -299,33 +150,83 @@ static struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
 
         if (atomic_exchange(&s->read, false))
             s->last_read = now;
-        if (now - s->last_read >= VPA_OWNER_SCALE_UNREAD && now >= s->followed_until) {
-            vpa_table_remove(&o->scales, key);
-            owner_scale_unref(s);
-            o->scales_changed = true;
-        } else if (is_due(s, now)) {
-            return s;
-        }
+        if (now - s->last_read < VPA_OWNER_SCALE_UNREAD || now < s->followed_until)
+            continue;
+        vpa_table_remove(&o->scales, key);
+        owner_scale_unref(s);
+        o->scales_changed = true;
     }
+}
+
+/* The next one from the cursor on that is due and not asked for already; NULL at the end of the
+ * table, where the cursor begins anew. */
+static const struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
+{
+    const char *key;
+    void *value;
+
+    while (vpa_table_next(&o->scales, &o->sweep_cursor, &key, &value)) {
+        const struct owner_scale *s = value;
+        const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
+
+        if (is_due(s, now) && !owner_fetch_is_under_way(o, &k))
+            return s;
+    }
+    o->sweep_cursor = 0;
     return NULL;
+}
+
+static void on_refreshed(void *ctx, struct owner_scale *s)
+{
+    struct vpa_owners *o = ctx;
+    const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
+    const struct owner_scale *old = find_scale(o, &k);
+
+    if (old) /* this was no reading */
+        s->last_read = old->last_read;
+    remember(o, s);
+    o->background--;
+    owner_scales_wanted(o);
+}
+
+static void start_in_background(struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    o->background++;
+    owner_fetch_start(o, k, on_refreshed, o);
+}
+
+/* Begins what the bounds allow. */
+static void refresh_due(struct vpa_owners *o)
+{
+    int64_t now = vpa_loop_monotonic(o->loop);
+
+    while (o->sweep_left > 0 && o->background < VPA_OWNER_FETCHES_MAX) {
+        const struct owner_scale *s = next_due(o, now);
+
+        if (!s && o->sweep_wrapped) {
+            o->sweep_left = 0;
+            return;
+        }
+        if (!s) {
+            o->sweep_wrapped = true;
+            continue;
+        }
+        const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
+        o->sweep_left--;
+        start_in_background(o, &k);
+    }
 }
 
 void owner_scales_sweep(void *ctx)
 {
     struct vpa_owners *o = ctx;
-    int64_t now = vpa_loop_monotonic(o->loop);
-    struct owner_scale *s;
 
+    forget_unread(o, vpa_loop_monotonic(o->loop));
     if (o->scales.count > 0)
         vpa_timer_start(o->sweep, SWEEP);
-    if (o->busy)
-        return;
-    o->busy = true;
-    /* Each is fetched at most once per sweep: a fetched one is not due at the same `now`. */
-    while (!vpa_loop_is_stopping(o->loop) && (s = next_due(o, now)) != NULL)
-        refresh(o, s);
-    o->busy = false;
-    owner_scales_wanted(o); /* what was asked for meanwhile */
+    o->sweep_left = VPA_OWNER_SWEEP_MAX;
+    o->sweep_wrapped = o->sweep_cursor == 0;
+    owner_scales_wanted(o);
 }
 
 static bool take_wanted(struct owner_wanted *w, struct vpa_controller_key *out)
@@ -348,19 +249,30 @@ static void key_release(struct vpa_controller_key *k)
     free((char *)(uintptr_t)k->api_version);
 }
 
+/* Known already, or somebody asks for it. */
+static bool is_served(struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    int64_t now = vpa_loop_monotonic(o->loop);
+    struct owner_scale *s = find_scale(o, k);
+
+    if (s)
+        s->last_read = now;
+    return (s && !is_stale(o, s, now)) || owner_fetch_is_under_way(o, k);
+}
+
 void owner_scales_wanted(void *ctx)
 {
     struct vpa_owners *o = ctx;
     struct vpa_controller_key k;
 
-    if (o->busy) /* whoever is busy will see to it */
+    if (vpa_loop_is_stopping(o->loop))
         return;
-    o->busy = true;
-    while (!vpa_loop_is_stopping(o->loop) && take_wanted(o->wanted, &k)) {
-        owner_scale_get(o, k.ns, k.api_version, k.kind, k.name, NULL);
+    while (o->background < VPA_OWNER_FETCHES_MAX && take_wanted(o->wanted, &k)) {
+        if (!is_served(o, &k))
+            start_in_background(o, &k);
         key_release(&k);
     }
-    o->busy = false;
+    refresh_due(o);
 }
 
 void owner_wanted_add(struct owner_wanted *w, const struct vpa_controller_key *key)
@@ -397,7 +309,7 @@ void vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *ap
 
     if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
         return;
-    struct owner_scale *s = find_scale(o, ns, api_version, kind, name);
+    struct owner_scale *s = find_scale(o, &key);
     if (s)
         s->last_read = vpa_loop_monotonic(o->loop);
     else
@@ -407,15 +319,14 @@ void vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *ap
 void vpa_owners_follow_target(struct vpa_owners *o, const char *ns, const char *api_version,
                               const char *kind, const char *name)
 {
+    const struct vpa_controller_key key = {ns, kind, name, api_version};
     int64_t until = vpa_loop_monotonic(o->loop) + FOLLOW_FOR;
 
     if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
         return;
-    struct owner_scale *s = find_scale(o, ns, api_version, kind, name);
-    if (s) {
+    struct owner_scale *s = find_scale(o, &key);
+    if (s)
         s->followed_until = until;
-        return;
-    }
-    const struct vpa_controller_key key = {ns, kind, name, api_version};
-    owner_wanted_add(o->wanted, &key);
+    else
+        owner_wanted_add(o->wanted, &key);
 }

@@ -26,7 +26,7 @@ static const char *scale_body; /* of widgets/w; NULL: 404 */
 static int scale_code;
 static vpa_duration scale_delay;
 static void (*on_scale_get)(void); /* NULL: nothing */
-static bool group_known;
+static bool group_known, every_widget;
 static int widgets_version; /* preferred: 1 or 2 */
 
 static void list(struct vpa_memory_reply *r, const char *items)
@@ -78,7 +78,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
             on_scale_get();
         if (scale_code)
             vpa_memory_reply_status(r, scale_code, NULL, "boom");
-        else if (scale_body && strstr(path, "/widgets/w/"))
+        else if (scale_body && (every_widget || strstr(path, "/widgets/w/")))
             vpa_memory_reply_json(r, 200, scale_body);
         else
             vpa_memory_reply_status(r, 404, NULL, "widgets.example.com \"w\" not found");
@@ -138,6 +138,7 @@ static void setup(void)
     on_scale_get = NULL;
     scale_body = SCALE("app=w", "7");
     group_known = true;
+    every_widget = false;
     widgets_version = 1;
 }
 
@@ -328,6 +329,128 @@ START_TEST(remembers_scales)
     ck_assert_int_eq(scale_gets, before);
     ck_assert_int_eq(walk_widget(), 1);
     ck_assert_int_eq(scale_gets, before + 1);
+}
+END_TEST
+
+START_TEST(steady_passes_ask_nothing_for_selectors)
+{
+    struct vpa_selector selector;
+    vpa_auto_arena arena = {0};
+
+    synced();
+    for (int i = 0; i < 9; i++) {
+        ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena,
+                                             &selector, &err),
+                         0);
+        ck_assert_int_eq(walk_widget(), 1);
+        vpa_owners_begin_pass(owners);
+        vpa_loop_pump(loop, VPA_MINUTE);
+    }
+    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(discovery_gets, 3);
+    /* a changed selector is seen after 10 to 20 minutes */
+    scale_body = SCALE("app=other", "1");
+    vpa_loop_pump(loop, 12 * VPA_MINUTE);
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena,
+                                         &selector, &err),
+                     0);
+    ck_assert_str_eq(selector.items[0].values[0], "other");
+    /* what is missing is asked for once in each pass */
+    scale_gets = 0;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 4; k++)
+            ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "x",
+                                                 &arena, &selector, &err),
+                             -1);
+        vpa_owners_begin_pass(owners);
+    }
+    ck_assert_int_eq(scale_gets, 3);
+}
+END_TEST
+
+static void follow_many(int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "w%d", i);
+        vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", name);
+    }
+}
+
+START_TEST(background_is_bounded)
+{
+    synced();
+    every_widget = true;
+    scale_delay = VPA_SECOND;
+    follow_many(40);
+    for (int i = 1; i <= 5; i++) {
+        vpa_loop_pump(loop, VPA_SECOND - VPA_MILLISECOND);
+        ck_assert_int_eq(scale_gets, i * VPA_OWNER_FETCHES_MAX);
+        vpa_loop_pump(loop, VPA_MILLISECOND);
+    }
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(scale_gets, 40);
+    scale_delay = 0;
+    for (int i = 0; i < 4; i++) {
+        follow_many(400);
+        vpa_loop_pump(loop, VPA_SECOND);
+    }
+    follow_many(400);
+    int most = 0, total = 0;
+    for (int i = 0; i < 9; i++) { /* nine sweeps: each target twice, a little less for the 40 */
+        scale_gets = 0;
+        vpa_loop_pump(loop, 7 * VPA_SECOND);
+        most = scale_gets > most ? scale_gets : most;
+        total += scale_gets;
+    }
+    ck_assert_int_le(most, VPA_OWNER_SWEEP_MAX);
+    ck_assert_int_ge(most, 100);
+    ck_assert_int_ge(total, 400); /* everybody had his turn */
+}
+END_TEST
+
+static void free_owners(void *ctx)
+{
+    (void)ctx;
+    vpa_owners_free(owners);
+    owners = NULL;
+}
+
+/* Callbacks that pumped the loop would come back to what is gone here. */
+START_TEST(owners_can_go_while_answers_are_awaited)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, free_owners, NULL);
+
+    synced();
+    every_widget = true;
+    scale_delay = VPA_SECOND;
+    if (_i > 0) /* known, and on their way to be refreshed */
+        follow_many(20);
+    if (_i > 0)
+        vpa_loop_pump(loop, 36 * VPA_SECOND);
+    follow_many(40);
+    if (_i < 2) /* else: before the first step */
+        vpa_loop_pump(loop, 500 * VPA_MILLISECOND);
+    if (_i == 0)
+        ck_assert_int_gt(scale_gets, 0);
+    vpa_timer_start(timer, 0);
+    int before = scale_gets;
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_ptr_null(owners);
+    ck_assert_int_le(scale_gets - before, VPA_OWNER_FETCHES_MAX);
+    vpa_timer_free(timer);
+}
+END_TEST
+
+START_TEST(discovery_is_read_once_for_all)
+{
+    synced();
+    every_widget = true;
+    follow_many(8);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(scale_gets, 8);
+    ck_assert_int_eq(discovery_gets, 3); /* the group and its two versions */
 }
 END_TEST
 
@@ -585,6 +708,10 @@ int main(void)
     tcase_add_loop_test(c, views_answer_alike, 0, VPA_COUNT(walks));
     tcase_add_loop_test(c, finds_selectors, 0, VPA_COUNT(selectors));
     tcase_add_test(c, remembers_scales);
+    tcase_add_test(c, steady_passes_ask_nothing_for_selectors);
+    tcase_add_test(c, background_is_bounded);
+    tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
+    tcase_add_test(c, discovery_is_read_once_for_all);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
     tcase_add_test(c, negative_answers_last_one_pass);

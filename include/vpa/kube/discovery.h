@@ -35,6 +35,25 @@ void vpa_discovery_begin_pass(struct vpa_discovery *discovery);
 int vpa_discovery_find(struct vpa_discovery *discovery, const char *group, const char *kind,
                        const struct vpa_rest_mapping **mappings, size_t *count,
                        struct vpa_error *err) VPA_MUST_CHECK;
+
+/* The same without waiting, for callbacks: VPA_RETRY when the group has to be read first. */
+int vpa_discovery_peek(struct vpa_discovery *discovery, const char *group, const char *kind,
+                       const struct vpa_rest_mapping **mappings, size_t *count,
+                       struct vpa_error *err) VPA_MUST_CHECK;
+/* Somebody who waits for a group; the struct is the caller's and stays where it is until fn was
+ * called (err NULL: peek knows now) or vpa_discovery_unwait. Zeroed but for fn and ctx. */
+struct vpa_discovery_wait {
+    void (*fn)(void *ctx, const struct vpa_error *err);
+    void *ctx;
+    struct vpa_discovery_wait *next; /* the rest belongs to the discovery */
+    struct vpa_discovery_wait **link;
+};
+/* Reads the group, joining a reading that is under way; fn is called from the loop, never from
+ * here. */
+void vpa_discovery_read(struct vpa_discovery *discovery, const char *group,
+                        struct vpa_discovery_wait *wait);
+void vpa_discovery_unwait(struct vpa_discovery_wait *wait);
+
 /* Whether the server has that subresource ("pods/resize" in "v1"); false when it cannot be said. */
 bool vpa_discovery_has_subresource(struct vpa_discovery *discovery, const char *group_version,
                                    const char *resource_and_sub);

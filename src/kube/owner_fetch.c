@@ -1,0 +1,304 @@
+/*
+ * Asking for one scale: a small state machine, at most one call under way.
+ *
+ *     group known? -> [read the group ->] GET through each mapping of the kind -> first that answers
+ *
+ * It never pumps the loop, so it can run behind timers and posted calls; owner_scale_fetch waits for
+ * it where waiting is allowed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "owner_internal.h"
+#include "vpa/base/str.h"
+
+struct owner_fetch {
+    struct vpa_owners *owners;
+    struct owner_fetch *next;
+    struct owner_fetch **link; /* what points to this one */
+    struct owner_scale *scale; /* being made */
+    struct vpa_arena arena;
+    struct vpa_rest_mapping *mappings;
+    size_t mapping_count;
+    size_t mapping; /* that is asked */
+    struct vpa_discovery_wait group;
+    struct vpa_kube_request *request;
+    owner_fetched_fn fn;
+    void *ctx;
+};
+
+/* Group only: the version of the reference does not matter. */
+static size_t group_length(const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+
+    return slash ? (size_t)(slash - api_version) : 0;
+}
+
+void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_version, const char *kind,
+                     const char *name)
+{
+    vpa_buf_printf(buf, "%s\n%.*s\n%s\n%s", ns, (int)group_length(api_version), api_version, kind,
+                   name);
+}
+
+/* Answers */
+
+/* The kinds that upstream's client can decode here. */
+static int check_kind(const struct vpa_json *object, struct vpa_error *err)
+{
+    static const char *const versions[] = {"autoscaling/v1", "extensions/v1beta1", "apps/v1beta1",
+                                           "apps/v1beta2"};
+    const char *kind = vpa_json_string(vpa_json_find(object, "kind"));
+    const char *version = vpa_json_string(vpa_json_find(object, "apiVersion"));
+
+    for (size_t i = 0; i < VPA_COUNT(versions); i++)
+        if (vpa_str_eq(kind, "Scale") && vpa_str_eq(version, versions[i]))
+            return 0;
+    return vpa_fail(err, VPA_INVALID, "no kind \"%s\" is registered for version \"%s\"",
+                    vpa_or_empty(kind), vpa_or_empty(version));
+}
+
+static void keep_parent(struct owner_scale *s, const struct vpa_scale *scale)
+{
+    const struct vpa_owner_reference *parent = vpa_meta_controller_first(&scale->meta);
+
+    if (parent)
+        s->parent = (struct parent){vpa_arena_strdup(&s->arena, parent->kind),
+                                    vpa_arena_strdup(&s->arena, parent->name),
+                                    vpa_arena_strdup(&s->arena, parent->api_version)};
+}
+
+static int keep_scale(struct owner_scale *s, const struct vpa_scale *scale, struct vpa_error *err)
+{
+    /* A selector that cannot be converted fails the GET as a whole (api.md 11.4). */
+    if (vpa_selector_parse_scale(&s->arena, scale->selector_text, &s->selector, err) < 0)
+        return -1;
+    s->has_selector = *scale->selector_text != '\0';
+    s->replicas = scale->spec_replicas;
+    keep_parent(s, scale);
+    s->ok = true;
+    s->absent = false;
+    s->error = "";
+    return 0;
+}
+
+static int take_answer(struct owner_scale *s, const struct vpa_kube_result *result,
+                       struct vpa_error *err)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root;
+    struct vpa_scale scale;
+
+    if (vpa_json_parse(&arena, result->body, result->body_len, &root, err) < 0)
+        return vpa_wrap(err, "scale of %s %s/%s", s->kind, s->ns, s->name);
+    if (check_kind(root, err) < 0 || vpa_scale_decode(&arena, root, &scale, err) < 0)
+        return -1;
+    return keep_scale(s, &scale, err);
+}
+
+/* Steps */
+
+static void release(struct owner_fetch *f)
+{
+    *f->link = f->next;
+    if (f->next)
+        f->next->link = f->link;
+    vpa_arena_release(&f->arena);
+    owner_scale_unref(f->scale);
+    free(f);
+}
+
+/* err NULL: the scale is good. */
+static void finish(struct owner_fetch *f, const struct vpa_error *err)
+{
+    struct vpa_owners *o = f->owners;
+    struct owner_scale *s = VPA_STEAL(f->scale);
+    owner_fetched_fn fn = f->fn;
+    void *ctx = f->ctx;
+
+    if (err) {
+        s->ok = false;
+        s->code = err->code;
+        s->error = vpa_arena_strdup(&s->arena, err->text);
+    }
+    s->fetched = s->last_read = vpa_loop_monotonic(o->loop);
+    s->refresh_at = s->fetched + vpa_random_jitter(vpa_kube_client_random(o->client),
+                                                   VPA_OWNER_SCALE_REFRESH, 1);
+    s->pass = o->pass;
+    release(f);
+    fn(ctx, s);
+}
+
+static void ask(struct owner_fetch *f);
+
+static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    struct owner_fetch *f = ctx;
+    struct vpa_error why;
+
+    f->request = NULL;
+    f->scale->absent = err && err->code == VPA_NOT_FOUND;
+    if (!err && take_answer(f->scale, result, &why) == 0) {
+        finish(f, NULL);
+        return;
+    }
+    if (!err)
+        err = &why;
+    if (++f->mapping == f->mapping_count)
+        finish(f, err);
+    else
+        ask(f);
+}
+
+static void ask(struct owner_fetch *f)
+{
+    const struct vpa_rest_mapping *m = &f->mappings[f->mapping];
+    vpa_auto_free char *group_version =
+        *m->group ? vpa_xprintf("%s/%s", m->group, m->version) : vpa_xstrdup(m->version);
+    struct vpa_kube_call call = {.verb = VPA_KUBE_GET};
+    struct vpa_error err;
+    vpa_auto_buf path = {0};
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, group_version, f->scale->ns, m->resource, f->scale->name, "scale");
+    if (vpa_buf_failed(&path)) { /* so it is with every mapping */
+        vpa_fail(&err, VPA_INVALID, "name too long");
+        finish(f, &err);
+        return;
+    }
+    call.path = vpa_buf_text(&path);
+    f->request = vpa_kube_start(f->owners->client, &call, on_answer, f);
+}
+
+/* Discovery may be asked by somebody else before the answers are there: a copy is needed. */
+static void keep_mappings(struct owner_fetch *f, const struct vpa_rest_mapping *found, size_t count)
+{
+    f->mappings = vpa_arena_alloc(&f->arena, count * sizeof(*f->mappings));
+    f->mapping_count = count;
+    for (size_t i = 0; i < count; i++)
+        f->mappings[i] = (struct vpa_rest_mapping){
+            .group = vpa_arena_strdup(&f->arena, found[i].group),
+            .version = vpa_arena_strdup(&f->arena, found[i].version),
+            .resource = vpa_arena_strdup(&f->arena, found[i].resource),
+        };
+}
+
+static void begin(void *ctx)
+{
+    struct owner_fetch *f = ctx;
+    struct vpa_discovery *discovery = f->owners->discovery;
+    const char *version = f->scale->api_version;
+    vpa_auto_free char *group = vpa_xstrndup(version, group_length(version));
+    const struct vpa_rest_mapping *found;
+    struct vpa_error err;
+    size_t count;
+
+    if (vpa_discovery_peek(discovery, group, f->scale->kind, &found, &count, &err) == 0) {
+        keep_mappings(f, found, count);
+        ask(f);
+    } else if (err.code == VPA_RETRY) {
+        vpa_discovery_read(discovery, group, &f->group);
+    } else {
+        finish(f, &err);
+    }
+}
+
+static void on_group(void *ctx, const struct vpa_error *err)
+{
+    struct owner_fetch *f = ctx;
+
+    if (err)
+        finish(f, err);
+    else
+        begin(f);
+}
+
+/* Life */
+
+static struct owner_scale *scale_new(const struct vpa_controller_key *key)
+{
+    struct owner_scale *s = vpa_xcalloc(1, sizeof(*s));
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
+    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    vpa_arena_init(&s->arena, 512);
+    atomic_init(&s->refs, 1);
+    s->key = vpa_arena_strdup(&s->arena, vpa_buf_text(&text));
+    s->ns = vpa_arena_strdup(&s->arena, key->ns);
+    s->api_version = vpa_arena_strdup(&s->arena, key->api_version);
+    s->kind = vpa_arena_strdup(&s->arena, key->kind);
+    s->name = vpa_arena_strdup(&s->arena, key->name);
+    s->error = "";
+    s->selector.nothing = true;
+    return s;
+}
+
+struct owner_fetch *owner_fetch_start(struct vpa_owners *o, const struct vpa_controller_key *key,
+                                      owner_fetched_fn fn, void *ctx)
+{
+    struct owner_fetch *f = vpa_xcalloc(1, sizeof(*f));
+
+    f->owners = o;
+    f->scale = scale_new(key);
+    f->fn = fn;
+    f->ctx = ctx;
+    f->group = (struct vpa_discovery_wait){.fn = on_group, .ctx = f};
+    f->next = o->fetches;
+    f->link = &o->fetches;
+    if (f->next)
+        f->next->link = &f->next;
+    o->fetches = f;
+    vpa_loop_post(o->loop, begin, f);
+    return f;
+}
+
+void owner_fetch_cancel(struct owner_fetch *f)
+{
+    vpa_loop_unpost(f->owners->loop, begin, f);
+    vpa_discovery_unwait(&f->group);
+    if (f->request)
+        vpa_kube_cancel(f->request);
+    release(f);
+}
+
+bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_controller_key *key)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
+    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    for (const struct owner_fetch *f = o->fetches; f; f = f->next)
+        if (strcmp(f->scale->key, vpa_buf_text(&text)) == 0)
+            return true;
+    return false;
+}
+
+/* Waiting */
+
+static void on_fetched(void *ctx, struct owner_scale *scale)
+{
+    *(struct owner_scale **)ctx = scale;
+}
+
+static bool is_fetched(void *ctx)
+{
+    return *(struct owner_scale **)ctx != NULL;
+}
+
+struct owner_scale *owner_scale_fetch(struct vpa_owners *o, const struct vpa_controller_key *key,
+                                      struct vpa_error *err)
+{
+    struct owner_scale *scale = NULL;
+    struct owner_fetch *f = owner_fetch_start(o, key, on_fetched, &scale);
+
+    if (vpa_loop_wait(o->loop, is_fetched, &scale, INT64_MAX, err) == 0)
+        return scale;
+    if (scale) /* came with the stop */
+        owner_scale_unref(scale);
+    else
+        owner_fetch_cancel(f);
+    vpa_wrap(err, "scale of %s %s/%s", key->kind, key->ns, key->name);
+    return NULL;
+}
