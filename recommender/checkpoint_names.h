@@ -15,6 +15,8 @@
 #include "vpa/base/time.h"
 #include "vpa/model/cluster.h"
 
+/* Longest name of an object. */
+#define CHECKPOINT_NAME_MAX 253
 /* Behind the name of a checkpoint that was kept aside. */
 #define CHECKPOINT_UNREADABLE_SUFFIX "-unreadable"
 /* On such an object: when it was kept, RFC 3339. Objects with it are never loaded. */
@@ -29,6 +31,7 @@ struct checkpoint_entry { /* of one (VPA, container) */
     int64_t due;          /* Unix seconds: written again then, changed or not */
     bool named;           /* the name was decided on */
     bool written;         /* by this process */
+    bool refused;         /* the name is too long, and that was said */
 };
 struct checkpoint_object {
     uint64_t name;  /* hash of namespace and name */

@@ -13,6 +13,7 @@
  * cluster rewrites about the same number of checkpoints in every pass.
  */
 #include "checkpoints_internal.h"
+#include "failures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,8 @@ struct writer {
     size_t queue_next;
     struct worker *workers;
     size_t worker_count;
+    struct failures unsaved;
+    struct failures unkept;
 };
 
 /* ---- content ---- */
@@ -100,6 +103,20 @@ static bool is_unchanged(const struct worker *worker, const struct checkpoint_en
            vpa_time_unix_nanos(worker->now) / VPA_SECOND < entry->due;
 }
 
+/* The API server takes no longer name, so asking is of no use. The history stays in memory and is
+ * lost with the process; said once. */
+static bool has_usable_name(struct checkpoint_entry *entry, const char *ns, const char *name)
+{
+    if (strlen(name) <= CHECKPOINT_NAME_MAX)
+        return true;
+    if (!entry->refused)
+        VPA_ERROR("Cannot save checkpoint: its name, made of VPA and container, is longer than 253 "
+                  "characters; this history does not outlive a restart",
+                  VPA_KV("namespace", ns), VPA_KV("checkpoint", name));
+    entry->refused = true;
+    return false;
+}
+
 static void on_container(void *ctx, const char *container,
                          const struct vpa_checkpoint_status *status)
 {
@@ -119,12 +136,16 @@ static void on_container(void *ctx, const char *container,
         vpa_buf_release(&text);
         return;
     }
+    char *name = checkpoint_names_assign(&c->names, entry);
+    if (!has_usable_name(entry, vpa_autoscaler_ns(worker->vpa), name)) {
+        vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now); /* others go first */
+        vpa_buf_release(&text);
+        free(name);
+        return;
+    }
     VPA_GROW(worker->jobs, worker->job_count, worker->job_capacity);
-    worker->jobs[worker->job_count++] =
-        (struct job){.entry = entry,
-                     .name = checkpoint_names_assign(&c->names, entry),
-                     .status = vpa_buf_take(&text),
-                     .content = content};
+    worker->jobs[worker->job_count++] = (struct job){
+        .entry = entry, .name = name, .status = vpa_buf_take(&text), .content = content};
 }
 
 /* ---- calls ---- */
@@ -297,6 +318,12 @@ static void on_written(struct worker *worker)
     worker->stage = STAGE_IDLE;
 }
 
+/* The same failure for many: one line per pass. */
+static void note(struct failures *failures, const struct worker *worker)
+{
+    failures_add(failures, vpa_autoscaler_ns(worker->vpa), job_of(worker)->name, &worker->err);
+}
+
 static void on_patch_failed(struct worker *worker)
 {
     vpa_auto_free char *missing = vpa_xprintf("\"%s\" not found", job_of(worker)->name);
@@ -305,7 +332,7 @@ static void on_patch_failed(struct worker *worker)
         send_create(worker);
         return;
     }
-    report(worker, "Cannot save checkpoint for VPA");
+    note(&worker->writer->unsaved, worker);
     worker->stage = STAGE_IDLE;
 }
 
@@ -319,7 +346,7 @@ static void on_keep_failed(struct worker *worker)
         free(VPA_STEAL(worker->jobs[worker->next_job].entry->unreadable));
         send_patch(worker);
     } else {
-        report(worker, "Cannot keep an unreadable checkpoint aside; it is not overwritten");
+        note(&worker->writer->unkept, worker);
         worker->stage = STAGE_IDLE;
     }
 }
@@ -348,7 +375,7 @@ static void handle_answer(struct worker *worker)
         break;
     case STAGE_CREATE:
         if (worker->failed) {
-            report(worker, "Cannot save checkpoint for VPA");
+            note(&worker->writer->unsaved, worker);
             worker->stage = STAGE_IDLE;
         } else {
             on_written(worker);
@@ -483,7 +510,12 @@ static void fill_queue(struct writer *w)
 
 void checkpoints_write(struct checkpoints *c, vpa_time deadline)
 {
-    struct writer w = {.c = c, .deadline = deadline};
+    struct writer w = {
+        .c = c,
+        .deadline = deadline,
+        .unsaved = {.message = "Cannot save checkpoint for VPA"},
+        .unkept = {.message =
+                       "Cannot keep an unreadable checkpoint aside; it is not overwritten"}};
     int64_t wanted = c->options.config->update_workers;
 
     if (wanted <= 0)
@@ -495,6 +527,8 @@ void checkpoints_write(struct checkpoints *c, vpa_time deadline)
         w.workers[i].writer = &w;
 
     run_workers(&w);
+    failures_report(&w.unsaved);
+    failures_report(&w.unkept);
     if (w.queue_count > 0 && vpa_loop_now(c->options.loop) >= deadline)
         VPA_V(0, "Failed to store all checkpoints within the configured `checkpoints-timeout`",
               VPA_KV("err", "context deadline exceeded"));

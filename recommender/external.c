@@ -24,6 +24,7 @@ struct sample_list { /* texts live in the arena */
     struct usage_sample *items;
     size_t count;
     size_t capacity;
+    size_t unaskable; /* pods */
 };
 
 /* selector AND pod=<name>, as text; requirements stay sorted by key. */
@@ -117,8 +118,9 @@ static int read_pod(const struct usage_options *o, const struct vpa_autoscaler *
                       .first = list->count};
 
     if (strlen(pod) > LABEL_VALUE_MAX) {
-        VPA_WARN("Cannot ask for external metrics of a pod: its name is no label value",
-                 VPA_KV("namespace", q.ns), VPA_KV("pod", pod));
+        list->unaskable++;
+        VPA_V(4, "Cannot ask for external metrics of a pod: its name is no label value",
+              VPA_KV("namespace", q.ns), VPA_KV("pod", pod));
         return 0;
     }
     q.selector = query_selector(&list->arena, vpa_autoscaler_selector(v), pod);
@@ -147,6 +149,16 @@ static int read_all(const struct usage_options *o, struct sample_list *list, str
     return 0;
 }
 
+/* One line when their number changes, not one for each in every pass. */
+static void report_unaskable(struct usage_memory *memory, size_t count)
+{
+    if (count > 0 && count != memory->unaskable)
+        VPA_WARN("Cannot ask for external metrics of pods whose names are no label values (longer "
+                 "than 63 characters); --v=4 names them",
+                 VPA_KV("pods", (int64_t)count));
+    memory->unaskable = count;
+}
+
 int usage_collect_external(const struct usage_options *options, vpa_time now, struct vpa_error *err)
 {
     struct sample_list list = {.count = 0};
@@ -154,6 +166,8 @@ int usage_collect_external(const struct usage_options *options, vpa_time now, st
 
     for (size_t i = 0; result == 0 && i < list.count; i++)
         usage_add(options, &list.items[i], now);
+    if (result == 0)
+        report_unaskable(options->memory, list.unaskable);
     free(list.items);
     vpa_arena_release(&list.arena);
     return result;

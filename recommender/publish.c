@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "conflict.h"
+#include "failures.h"
 #include "metrics.h"
 
 #include "vpa/base/log.h"
@@ -33,6 +34,8 @@ struct publisher {
     struct vpa_arena arena;     /* of the VPA in hand */
     struct vpa_buf body;
     struct patch *patches; /* under way */
+    struct failures unpatched;
+    struct failures missing; /* recommendations */
     size_t in_flight;
     size_t limit; /* go on when fewer are in flight */
 };
@@ -42,7 +45,8 @@ struct patch {
     struct vpa_kube_request *request;
     struct patch *next;
     struct patch **link; /* what points to this one */
-    char *name;          /* namespace/name, for the log */
+    const char *ns;      /* of the VPA, for the log; the model keeps it for the pass */
+    const char *name;
 };
 
 static void init_estimator(struct vpa_estimator *e, const struct recommender_config *c)
@@ -88,6 +92,8 @@ struct publisher *publisher_new(const struct publisher_options *options)
     p->rendering.round_memory_bytes = p->config->round_memory_bytes;
     init_global_max(p);
     vpa_buf_init(&p->body, PATCH_MAX);
+    p->unpatched.message = "Cannot update VPA";
+    p->missing.message = "VPA without recommendation";
     return p;
 }
 
@@ -108,7 +114,6 @@ static void patch_free(struct patch *patch)
     if (patch->next)
         patch->next->link = patch->link;
     patch->publisher->in_flight--;
-    free(patch->name);
     free(patch);
 }
 
@@ -126,7 +131,7 @@ static void on_patched(void *ctx, const struct vpa_kube_result *result, const st
 
     (void)result;
     if (err)
-        VPA_ERROR("Cannot update VPA", VPA_KV("vpa", patch->name), VPA_KERR(err));
+        failures_add(&patch->publisher->unpatched, patch->ns, patch->name, err);
     patch_free(patch);
 }
 
@@ -143,13 +148,17 @@ static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
     vpa_json_writer_init(&w, &p->body);
     vpa_object_status_encode_patch(&w, status);
     if (vpa_buf_failed(&p->body)) {
-        VPA_ERROR("Status of VPA is too long", VPA_KV("vpa", vpa_autoscaler_name(v)));
+        struct vpa_error err;
+
+        vpa_fail(&err, VPA_LIMIT, "the status is too long");
+        failures_add(&p->unpatched, vpa_autoscaler_ns(v), vpa_autoscaler_name(v), &err);
         return;
     }
 
     struct patch *patch = vpa_xcalloc(1, sizeof *patch);
     patch->publisher = p;
-    patch->name = vpa_xprintf("%s/%s", vpa_autoscaler_ns(v), vpa_autoscaler_name(v));
+    patch->ns = vpa_autoscaler_ns(v);
+    patch->name = vpa_autoscaler_name(v);
     patch->next = p->patches;
     patch->link = &p->patches;
     if (patch->next)
@@ -194,8 +203,7 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     metrics_objects_add(objects, vpa_object_mode(object), has_recommendation, pods_matched,
                         unsupported != NULL);
     if (vpa_cluster_set_recommendation(p->cluster, v, &rec, now, &err) < 0)
-        VPA_WARN("VPA without recommendation", VPA_KV("vpa", vpa_autoscaler_name(v)),
-                 VPA_KERR(&err));
+        failures_add(&p->missing, vpa_autoscaler_ns(v), vpa_autoscaler_name(v), &err);
 
     struct vpa_object_status_facts facts = {.object = object,
                                             .unsupported = unsupported,
@@ -242,6 +250,8 @@ void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_
     }
     if (wait_for_room(p, 1) < 0)
         cancel_patches(p);
+    failures_report(&p->unpatched);
+    failures_report(&p->missing);
     conflicts_release(&p->conflicts);
     metrics_objects_end(objects);
 }

@@ -29,6 +29,7 @@ struct recommender {
     struct vpa_events *events;
     struct publisher *publisher;
     struct checkpoints *checkpoints;
+    struct usage_memory usage_memory;
     struct usage_options usage;
 };
 
@@ -69,8 +70,10 @@ struct recommender *recommender_new(const struct recommender_options *options)
                                                                    .config = r->config,
                                                                    .cluster = r->cluster,
                                                                    .feeder = r->feeder});
-    r->usage = (struct usage_options){
-        .client = options->metrics, .config = r->config, .cluster = r->cluster};
+    r->usage = (struct usage_options){.client = options->metrics,
+                                      .config = r->config,
+                                      .cluster = r->cluster,
+                                      .memory = &r->usage_memory};
     return r;
 }
 

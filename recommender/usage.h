@@ -13,10 +13,14 @@
 /* Longest wait for one answer of a metrics API. */
 #define USAGE_TIMEOUT (5 * VPA_MINUTE)
 
+struct usage_memory {    /* from pass to pass; zeroed at first */
+    size_t unaskable; /* pods whose names are no label values, in the last reading */
+};
 struct usage_options { /* all borrowed */
     struct vpa_kube_client *client;
     const struct recommender_config *config;
     struct vpa_cluster *cluster;
+    struct usage_memory *memory;
 };
 
 /* Reads the usage once, pumping the loop, and adds the samples. A failure is logged and counted. */

@@ -5,10 +5,13 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "../../recommender/metrics.h"
 #include "../../recommender/recommender.h"
 
+#include "vpa/base/log.h"
 #include "vpa/base/str.h"
 
 /* The server of the golden sets. */
@@ -318,6 +321,119 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
     ck_assert_str_eq(
         text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v3");
     ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+}
+END_TEST
+
+/* ---- the log ---- */
+
+static int log_file;
+
+static void capture_log(void)
+{
+    struct vpa_error err;
+
+    log_file = memfd_create("log", 0);
+    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = log_file}, &err), 0);
+}
+
+/* Lines with that text since the last look. */
+static size_t count_lines(const char *text)
+{
+    static char all[1 << 16];
+    ssize_t len = pread(log_file, all, sizeof all - 1, 0);
+    size_t count = 0;
+
+    ck_assert_int_ge(len, 0);
+    all[len] = '\0';
+    for (const char *at = all; (at = strstr(at, text)); at++)
+        count++;
+    return count;
+}
+
+static void forget_log(void)
+{
+    ck_assert_int_eq(ftruncate(log_file, 0), 0);
+    lseek(log_file, 0, SEEK_SET);
+}
+
+static bool refuse_writes(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "GET") == 0)
+        return false;
+    vpa_memory_reply_status(r, 403, NULL, "forbidden: no right");
+    return true;
+}
+
+START_TEST(says_once_per_pass_that_writes_are_refused)
+{
+    change(VPA("web-b", "2026-01-15T10:00:00Z"));
+    change(VPA("web-c", "2026-01-15T10:00:00Z"));
+    start(NULL);
+    capture_log();
+    hook = refuse_writes;
+    for (int i = 0; i < 2; i++) {
+        forget_log();
+        pass(USAGE("100m", "100Mi"));
+        ck_assert_uint_eq(count_lines("Cannot update VPA"), 1);
+        ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 1);
+        ck_assert_uint_eq(count_lines("failures=3"), 2);
+        ck_assert_uint_eq(count_lines("first=\"shop/web\""), 1);
+        ck_assert_uint_eq(count_lines("no right"), 2);
+    }
+    hook = NULL;
+    forget_log();
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_lines("Cannot"), 0);
+}
+END_TEST
+
+#define LONG_NAME /* 250 characters */                                                             \
+    "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
+    "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
+    "v123456789v123456789v123456789v123456789v123456789v123456789v123456789"
+
+START_TEST(says_once_that_a_checkpoint_name_is_too_long)
+{
+    ck_assert_uint_eq(strlen(LONG_NAME), 250);
+    change(VPA(LONG_NAME, "2026-01-15T10:00:00Z"));
+    start(NULL);
+    capture_log();
+    for (int i = 0; i < 3; i++) {
+        pass(USAGE("100m", "100Mi"));
+        ck_assert_uint_eq(count_lines("is longer than 253 characters"), 1);
+        ck_assert_uint_eq(count_writes("PATCH", LONG_NAME "-app"), 0);
+        ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 0);
+    }
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(vpa_json_first(
+        vpa_json_at(stored("verticalpodautoscalers", LONG_NAME),
+                    "status.recommendation.containerRecommendations")));
+}
+END_TEST
+
+static bool answer_external(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_starts_with(q->path, "/apis/external.metrics.k8s.io/"))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_json(r, 200, "{\"items\":[]}");
+    return true;
+}
+
+START_TEST(says_once_that_pods_cannot_be_asked_for)
+{
+    change(POD("web-"
+               "1234567890123456789012345678901234567890123456789012345678901234567890"));
+    start(NULL);
+    config.use_external_metrics = true;
+    config.external_cpu_metric = "cpu";
+    config.external_memory_metric = "";
+    capture_log();
+    hook = answer_external;
+    for (int i = 0; i < 3; i++)
+        pass("{\"usage\":[]}");
+    ck_assert_uint_eq(hook_calls, 3); /* web-1 only */
+    ck_assert_uint_eq(count_lines("Cannot ask for external metrics"), 1);
 }
 END_TEST
 
@@ -690,6 +806,9 @@ int main(void)
     tcase_add_test(tcase, replaces_an_older_copy);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
     tcase_add_test(tcase, collects_old_copies);
+    tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);
+    tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
+    tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
     tcase_add_test(tcase, waits_until_checkpoints_can_be_read);
     tcase_add_loop_test(tcase, goes_on_after_a_kill, 0, 5);
