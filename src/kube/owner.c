@@ -196,11 +196,15 @@ int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_ve
     }
     if (owner_bad_api_version(api_version))
         return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
-    const struct owner_scale *scale = owner_scale_get(o, ns, api_version, kind, name, err);
-    if (!scale || owner_selector_of_scale(scale, ns, name, &selector, err) < 0)
+    const struct vpa_controller_key key = {ns, kind, name, api_version};
+    struct owner_scale *scale = owner_scale_fetch(o, &key, err);
+    if (!scale)
         return -1;
-    *out = vpa_selector_copy(arena, selector);
-    return 0;
+    int rc = owner_selector_of_scale(scale, ns, name, &selector, err);
+    if (rc == 0)
+        *out = vpa_selector_copy(arena, selector);
+    owner_scale_unref(scale);
+    return rc;
 }
 
 /* The caches of the loop as a source */

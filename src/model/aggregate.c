@@ -9,8 +9,10 @@
 #include "vpa/model/aggregate.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
+#include "vpa/base/math.h"
 #include "vpa/base/str.h"
 
 /* Origin of the numbers: upstream's aggregations_config.go and flag defaults. */
@@ -258,6 +260,36 @@ void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_
     };
     vpa_decay_save(&a->cpu, arena, &out->cpu);
     vpa_decay_save(&a->memory, arena, &out->memory);
+}
+
+static int check_histogram(const struct vpa_histogram_checkpoint *h, const char *resource,
+                           vpa_time latest, struct vpa_error *err)
+{
+    char weight[VPA_DOUBLE_TEXT_MAX], reference[VPA_TIME_TEXT_MAX];
+
+    if (!isfinite(h->total_weight) || h->total_weight > VPA_AGGREGATE_WEIGHT_MAX) {
+        vpa_double_format_go(h->total_weight, weight);
+        return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible total weight %s",
+                        resource, weight);
+    }
+    if (!vpa_time_is_unset(h->reference) && h->reference > latest) {
+        vpa_time_format(h->reference, reference);
+        return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible reference time %s",
+                        resource, reference);
+    }
+    return 0;
+}
+
+int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
+                               const struct vpa_checkpoint_status *status, vpa_time now,
+                               struct vpa_error *err)
+{
+    vpa_time cpu = vpa_time_add(now, global->cpu_half_life * VPA_DECAY_MAX_EXPONENT);
+    vpa_time memory = vpa_time_add(now, global->memory_half_life * VPA_DECAY_MAX_EXPONENT);
+
+    if (check_histogram(&status->memory, vpa_kind_name(VPA_KIND_MEMORY), memory, err) < 0)
+        return -1;
+    return check_histogram(&status->cpu, vpa_kind_name(VPA_KIND_CPU), cpu, err);
 }
 
 int vpa_aggregate_load(struct vpa_aggregate *a, const struct vpa_checkpoint_status *status,

@@ -144,7 +144,8 @@ int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const cha
                         ns, vpa_name);
     state = vpa_xmalloc(sizeof(*state));
     vpa_aggregate_init(state, c->aggregation, now);
-    if (vpa_aggregate_load(state, status, err) < 0) {
+    if (vpa_aggregate_load(state, status, err) < 0 ||
+        vpa_aggregate_check_stored(c->aggregation, status, now, err) < 0) {
         vpa_aggregate_release(state);
         free(state);
         return vpa_wrap(err, "cannot load checkpoint for VPA %s/%s. Reason", ns, vpa_name);

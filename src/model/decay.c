@@ -21,9 +21,6 @@
 
 #include "vpa/base/math.h"
 
-/* How far the reference may lie behind a sample, in half-lives. */
-#define MAX_EXPONENT 100
-
 void vpa_decay_init(struct vpa_decay *d, const struct vpa_histogram_options *options,
                     vpa_duration half_life)
 {
@@ -55,7 +52,7 @@ static void shift(struct vpa_decay *d, vpa_time new_ref)
 /* The weight at time t of what weighs 1 at the reference. */
 static double factor(struct vpa_decay *d, vpa_time t)
 {
-    if (t > vpa_time_add(d->ref, d->half_life * MAX_EXPONENT))
+    if (t > vpa_time_add(d->ref, d->half_life * VPA_DECAY_MAX_EXPONENT))
         shift(d, t);
     return vpa_exp2((double)vpa_time_sub(t, d->ref) / (double)d->half_life);
 }

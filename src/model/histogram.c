@@ -364,7 +364,7 @@ int vpa_histogram_load(struct vpa_histogram *h, const struct vpa_bucket_weight *
 {
     int64_t sum = 0;
 
-    if (total_weight < 0.0) {
+    if (!(total_weight >= 0.0)) { /* NaN too */
         char text[VPA_DOUBLE_TEXT_MAX];
         vpa_double_format_go(total_weight, text);
         return vpa_fail(err, VPA_INVALID, "cannot load checkpoint with negative weight %s", text);

@@ -1,7 +1,9 @@
 /* Histories of VPAs: merging in a fixed order, loaded checkpoints, what is stored. */
 #include <check.h>
+#include <math.h>
 
 #include "model_fixture.h"
+#include "vpa/base/str.h"
 
 static struct vpa_aggregation global;
 static struct vpa_arena arena;
@@ -120,6 +122,68 @@ END_TEST
     "\"bucketWeights\":{\"8\":10000},\"totalWeight\":3},\"firstSampleStart\":\"2026-01-10T00:00:"  \
     "00Z\","                                                                                       \
     "\"lastSampleStart\":\"2026-01-14T00:00:00Z\",\"totalSamplesCount\":30}"
+
+#define STORED(cpu_reference, cpu_total, memory_total)                                             \
+    "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":\"" cpu_reference                 \
+    "\",\"bucketWeights\":{\"8\":10000},\"totalWeight\":" cpu_total                                  \
+    "},\"memoryHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{"    \
+    "\"9\":10000},\"totalWeight\":" memory_total "},\"totalSamplesCount\":30}"
+
+static const struct {
+    const char *status;
+    const char *error; /* end of the text, NULL: loaded */
+} stored_cases[] = {
+    {STORED("2026-01-15T00:00:00Z", "3", "3"), NULL},
+    {STORED("2026-01-15T00:00:00Z", "1e100", "1e100"), NULL},
+    {STORED("2026-04-20T00:00:00Z", "3", "3"), NULL}, /* a clock that went wrong, yet harmless */
+    {STORED("0001-01-01T00:00:01Z", "3", "3"), NULL}, /* decays to nothing */
+    {STORED("2026-01-15T00:00:00Z", "1e101", "3"),
+     "cpu histogram has an impossible total weight 1e+101"},
+    {STORED("2026-01-15T00:00:00Z", "3", "1e308"),
+     "memory histogram has an impossible total weight 1e+308"},
+    {STORED("2026-01-15T00:00:00Z", "-3", "3"), "cannot load checkpoint with negative weight -3"},
+    {STORED("2027-01-15T00:00:00Z", "3", "3"),
+     "cpu histogram has an impossible reference time 2027-01-15T00:00:00Z"},
+    {STORED("9999-12-31T23:59:59Z", "3", "3"),
+     "cpu histogram has an impossible reference time 9999-12-31T23:59:59Z"},
+};
+
+/* Refused or not: what is measured afterwards counts, and nothing becomes infinite. */
+START_TEST(hostile_checkpoints_spoil_nothing)
+{
+    const struct vpa_checkpoint_status *status = checkpoint_of(&arena, stored_cases[_i].status);
+    struct vpa_histories h;
+    struct vpa_error err;
+
+    put("p", "{\"app\":\"web\"}", "app");
+    int rc = vpa_cluster_load_checkpoint(c, "ns", "v", "app", status, now, &err);
+    ck_assert_int_eq(rc, stored_cases[_i].error ? -1 : 0);
+    if (rc < 0)
+        ck_assert_msg(vpa_str_ends_with(err.text, stored_cases[_i].error), "%s", err.text);
+    use("p", "app", VPA_KIND_CPU, "2026-01-15T13:00:00Z", 500);
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.count, 1);
+    const struct vpa_histogram *cpu = &h.items[0].aggregate->cpu.h;
+    ck_assert(cpu->total > 0 && cpu->total < 1e200);
+    ck_assert(vpa_histogram_percentile(cpu, 0.9) > 0 && vpa_histogram_percentile(cpu, 0.9) < 10);
+    vpa_histories_release(&h);
+}
+END_TEST
+
+START_TEST(weights_that_are_no_numbers_are_refused)
+{
+    static const double weights[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, -0.5};
+    struct vpa_checkpoint_status status =
+        *checkpoint_of(&arena, STORED("2026-01-15T00:00:00Z", "3", "3"));
+    struct vpa_error err;
+
+    for (size_t i = 0; i < VPA_COUNT(weights); i++) {
+        status.cpu.total_weight = weights[i];
+        ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "app", &status, now, &err), -1);
+        ck_assert_int_eq(err.code, VPA_INVALID);
+    }
+}
+END_TEST
 
 START_TEST(loaded_histories_are_merged_in)
 {
@@ -271,6 +335,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, names_in_order_and_single_sources_uncopied);
     tcase_add_test(tc, groups_merge_by_the_text_of_their_labels);
+    tcase_add_loop_test(tc, hostile_checkpoints_spoil_nothing, 0, (int)VPA_COUNT(stored_cases));
+    tcase_add_test(tc, weights_that_are_no_numbers_are_refused);
     tcase_add_test(tc, loaded_histories_are_merged_in);
     tcase_add_test(tc, many_containers_can_be_loaded);
     tcase_add_test(tc, unreadable_checkpoints_are_reported);

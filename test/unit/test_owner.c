@@ -332,7 +332,8 @@ START_TEST(remembers_scales)
 }
 END_TEST
 
-START_TEST(steady_passes_ask_nothing_for_selectors)
+/* The walk asks nothing in a steady pass, the selector once. */
+START_TEST(steady_passes_ask_for_selectors_alone)
 {
     struct vpa_selector selector;
     vpa_auto_arena arena = {0};
@@ -342,30 +343,18 @@ START_TEST(steady_passes_ask_nothing_for_selectors)
         ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena,
                                              &selector, &err),
                          0);
-        ck_assert_int_eq(walk_widget(), 1);
+        for (int k = 0; k < 3; k++)
+            ck_assert_int_eq(walk_widget(), 1);
         vpa_owners_begin_pass(owners);
-        vpa_loop_pump(loop, VPA_MINUTE);
+        vpa_loop_pump(loop, VPA_SECOND);
     }
-    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(scale_gets, 10);
     ck_assert_int_eq(discovery_gets, 3);
-    /* a changed selector is seen after 10 to 20 minutes */
     scale_body = SCALE("app=other", "1");
-    vpa_loop_pump(loop, 12 * VPA_MINUTE);
-    vpa_owners_begin_pass(owners);
     ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena,
                                          &selector, &err),
                      0);
     ck_assert_str_eq(selector.items[0].values[0], "other");
-    /* what is missing is asked for once in each pass */
-    scale_gets = 0;
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 4; k++)
-            ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "x",
-                                                 &arena, &selector, &err),
-                             -1);
-        vpa_owners_begin_pass(owners);
-    }
-    ck_assert_int_eq(scale_gets, 3);
 }
 END_TEST
 
@@ -708,7 +697,7 @@ int main(void)
     tcase_add_loop_test(c, views_answer_alike, 0, VPA_COUNT(walks));
     tcase_add_loop_test(c, finds_selectors, 0, VPA_COUNT(selectors));
     tcase_add_test(c, remembers_scales);
-    tcase_add_test(c, steady_passes_ask_nothing_for_selectors);
+    tcase_add_test(c, steady_passes_ask_for_selectors_alone);
     tcase_add_test(c, background_is_bounded);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, discovery_is_read_once_for_all);

@@ -59,8 +59,9 @@ int vpa_owners_wait(struct vpa_owners *owners, vpa_duration timeout, struct vpa_
 void vpa_owners_begin_pass(struct vpa_owners *owners);
 struct vpa_discovery *vpa_owners_discovery(struct vpa_owners *owners);
 
-/* The selector of a target in a namespace; api.md 6.3 has the error texts. That of a scale target
- * comes from the remembered answer, so it may be VPA_OWNER_SCALE_REFRESH times two old. */
+/* The selector of a target in a namespace; api.md 6.3 has the error texts. That of a scale target is
+ * asked for each time, pumping the loop, as upstream does and the golden vectors demand: a target
+ * that breaks shows in the conditions of the next pass. */
 int vpa_owners_selector(struct vpa_owners *owners, const char *ns, const char *api_version,
                         const char *kind, const char *name, struct vpa_arena *arena,
                         struct vpa_selector *out, struct vpa_error *err) VPA_MUST_CHECK;

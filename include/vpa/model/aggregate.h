@@ -97,6 +97,16 @@ bool vpa_aggregate_is_garbage(const struct vpa_aggregate *a, bool fed, vpa_time 
 /* The stored form; its buckets live in the arena. */
 void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_arena *arena,
                         struct vpa_checkpoint_status *out);
+/* Largest total weight of a stored histogram that is believed. A true one stays far below: a sample
+ * weighs up to 2^100 (decay.h), about 1e30. */
+#define VPA_AGGREGATE_WEIGHT_MAX 1e100
+/* Whether the stored form can be loaded without spoiling what comes after: a total weight that is
+ * not finite or above the maximum would make sums infinite and percentiles NaN, and a reference time
+ * more than 100 half-lives ahead of now would make every new sample weigh nothing, for good. The
+ * formats themselves are checked by loading. VPA_INVALID. */
+int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
+                               const struct vpa_checkpoint_status *status, vpa_time now,
+                               struct vpa_error *err) VPA_MUST_CHECK;
 /* Loads into a fresh aggregate: version, count and times, memory, then CPU. What came before the
  * error stays loaded, so a failed aggregate is to be thrown away. VPA_INVALID with upstream's text.
  */

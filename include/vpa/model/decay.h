@@ -15,6 +15,9 @@
  */
 #define VPA_HALF_LIFE_MAX (INT64_MAX / 100)
 
+/* How far the reference may lie behind a sample, in half-lives. */
+#define VPA_DECAY_MAX_EXPONENT 100
+
 struct vpa_decay {
     struct vpa_histogram h;
     vpa_duration half_life; /* 1 .. VPA_HALF_LIFE_MAX */
