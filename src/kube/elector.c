@@ -482,7 +482,8 @@ void vpa_elector_start(struct vpa_elector *e)
 
 bool vpa_elector_is_leader(const struct vpa_elector *e)
 {
-    return e->phase == RENEWING && holds(e, e->observed_holder);
+    return e->phase == RENEWING && holds(e, e->observed_holder) &&
+           record_is_valid(e, vpa_loop_monotonic(e->loop));
 }
 
 static bool is_renewing(void *ctx)

@@ -263,8 +263,9 @@ void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_
 }
 
 static int check_histogram(const struct vpa_histogram_checkpoint *h, const char *resource,
-                           vpa_time latest, struct vpa_error *err)
+                           vpa_duration half_life, vpa_time now, struct vpa_error *err)
 {
+    vpa_time latest = now + (vpa_time)half_life * VPA_DECAY_MAX_EXPONENT;
     char weight[VPA_DOUBLE_TEXT_MAX], reference[VPA_TIME_TEXT_MAX];
 
     if (!isfinite(h->total_weight) || h->total_weight > VPA_AGGREGATE_WEIGHT_MAX) {
@@ -272,7 +273,7 @@ static int check_histogram(const struct vpa_histogram_checkpoint *h, const char 
         return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible total weight %s",
                         resource, weight);
     }
-    if (!vpa_time_is_unset(h->reference) && h->reference > latest) {
+    if (!vpa_time_is_unset(now) && h->reference > latest) {
         vpa_time_format(h->reference, reference);
         return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible reference time %s",
                         resource, reference);
@@ -284,12 +285,11 @@ int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
                                const struct vpa_checkpoint_status *status, vpa_time now,
                                struct vpa_error *err)
 {
-    vpa_time cpu = vpa_time_add(now, global->cpu_half_life * VPA_DECAY_MAX_EXPONENT);
-    vpa_time memory = vpa_time_add(now, global->memory_half_life * VPA_DECAY_MAX_EXPONENT);
-
-    if (check_histogram(&status->memory, vpa_kind_name(VPA_KIND_MEMORY), memory, err) < 0)
+    if (check_histogram(&status->memory, vpa_kind_name(VPA_KIND_MEMORY), global->memory_half_life,
+                        now, err) < 0)
         return -1;
-    return check_histogram(&status->cpu, vpa_kind_name(VPA_KIND_CPU), cpu, err);
+    return check_histogram(&status->cpu, vpa_kind_name(VPA_KIND_CPU), global->cpu_half_life, now,
+                           err);
 }
 
 int vpa_aggregate_load(struct vpa_aggregate *a, const struct vpa_checkpoint_status *status,

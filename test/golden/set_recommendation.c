@@ -188,8 +188,8 @@ static void load_checkpoints(struct bench *b, const char *vpa_name)
 
         if (vpa_checkpoint_decode(b->c->arena, loaded, &checkpoint, &err) < 0 ||
             vpa_cluster_load_checkpoint(b->cluster, b->ns, vpa_name,
-                                        golden_text_of(loaded, "container"), &checkpoint.status, 0,
-                                        &err) < 0)
+                                        golden_text_of(loaded, "container"), &checkpoint.status,
+                                        VPA_TIME_UNSET, &err) < 0)
             golden_unexpected(b->c, "loaded_checkpoints", err.text);
     }
 }

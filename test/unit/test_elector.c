@@ -197,6 +197,38 @@ START_TEST(campaigns_by_flags)
 }
 END_TEST
 
+/* The process stood still for longer than the lease lasts: nobody renewed it, no timer has run yet.
+ */
+START_TEST(an_expired_lease_is_no_leadership)
+{
+    struct candidate a;
+
+    candidate(&a, "a");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert(vpa_elector_is_leader(a.elector));
+    vpa_clock_advance(clk, 12 * VPA_SECOND);
+    ck_assert(vpa_elector_is_leader(a.elector));
+    vpa_clock_advance(clk, 4 * VPA_SECOND);
+    ck_assert(!vpa_elector_is_leader(a.elector));
+    if (_i == 0) { /* nobody took it: renewed, as the same leadership */
+        vpa_loop_pump(loop, VPA_SECOND);
+        ck_assert(vpa_elector_is_leader(a.elector));
+        ck_assert_int_eq(a.started, 1);
+        ck_assert_int_eq(a.lost, 0);
+        ck_assert_ptr_nonnull(strstr(lease, "\"leaseTransitions\":0"));
+    } else { /* somebody did */
+        char *holder = strstr(lease, "\"holderIdentity\":\"a\"");
+        ck_assert_ptr_nonnull(holder);
+        holder[strlen("\"holderIdentity\":\"")] = 'b';
+        vpa_loop_pump(loop, VPA_SECOND);
+        ck_assert(!vpa_elector_is_leader(a.elector));
+        vpa_loop_pump(loop, 12 * VPA_SECOND);
+        ck_assert_int_eq(a.lost, 1);
+    }
+    vpa_elector_free(a.elector);
+}
+END_TEST
+
 START_TEST(release_lets_the_next_one_lead_soon)
 {
     struct candidate a, b;
@@ -429,6 +461,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, one_of_three_leads);
     tcase_add_test(c, campaigns_by_flags);
+    tcase_add_loop_test(c, an_expired_lease_is_no_leadership, 0, 2);
     tcase_add_test(c, release_lets_the_next_one_lead_soon);
     tcase_add_test(c, a_standby_releases_nothing);
     tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));
