@@ -16,6 +16,8 @@
 
 /* The server of the golden sets. */
 #include "../golden/fake_cluster.c"
+#include "../golden/fake_store.c"
+#include "../golden/fake_usage.c"
 
 #define CHECKPOINTS "/apis/autoscaling.k8s.io/v1/namespaces/shop/verticalpodautoscalercheckpoints"
 
@@ -172,8 +174,9 @@ static size_t count_writes(const char *method, const char *path_end)
 
 static const struct vpa_json *stored(const char *plural, const char *name)
 {
-    const struct resource *r = resource_of_plural(server, "autoscaling.k8s.io", "v1", plural);
-    struct object *o = find_object(server, r, "shop", name);
+    const struct fake_resource *r =
+        fake_resource_of_plural(server, "autoscaling.k8s.io", "v1", plural);
+    struct fake_object *o = fake_find_object(server, r, "shop", name);
 
     return o ? o->root : NULL;
 }
@@ -185,7 +188,7 @@ static int64_t target_cpu(void)
         stored("verticalpodautoscalers", "web"), "status.recommendation.containerRecommendations"));
     struct vpa_quantity q;
 
-    ck_assert(vpa_quantity_parse(&arena, text_at(entry, "target.cpu"), &q, NULL) == 0);
+    ck_assert(vpa_quantity_parse(&arena, fake_text_at(entry, "target.cpu"), &q, NULL) == 0);
     return vpa_quantity_milli_value(&q);
 }
 
@@ -236,7 +239,7 @@ START_TEST(gives_the_second_of_two_equal_names_a_suffix)
     /* "a" + "app-x" and "a-app" + "x" both ask for a-app-x. */
     const struct vpa_json *plain = stored("verticalpodautoscalercheckpoints", "a-app-x");
     ck_assert_ptr_nonnull(plain);
-    ck_assert_str_eq(text_at(plain, "spec.vpaObjectName"), "a");
+    ck_assert_str_eq(fake_text_at(plain, "spec.vpaObjectName"), "a");
     size_t count;
     const struct fake_write *writes = fake_cluster_writes(server, &count);
     for (size_t i = 0; i < count; i++)
@@ -265,10 +268,11 @@ START_TEST(keeps_what_it_cannot_read)
     pass(USAGE("100m", "100Mi"));
     const struct vpa_json *kept = stored("verticalpodautoscalercheckpoints", "web-app-unreadable");
     ck_assert_ptr_nonnull(kept);
-    ck_assert_str_eq(text_at(kept, "status.version"), "v9");
-    ck_assert_str_eq(text_at(kept, "spec.containerName"), "app");
+    ck_assert_str_eq(fake_text_at(kept, "status.version"), "v9");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
     ck_assert_str_eq(
-        text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v3");
+        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+        "v3");
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_uint_eq(count_writes("POST", "/events"), 1);
 
@@ -294,9 +298,9 @@ START_TEST(replaces_an_older_copy)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(count_writes("DELETE", "/web-app-unreadable"), 1);
-    ck_assert_str_eq(
-        text_at(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"), "status.version"),
-        "v9");
+    ck_assert_str_eq(fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"),
+                                  "status.version"),
+                     "v9");
 }
 END_TEST
 
@@ -315,11 +319,13 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
     hook = refuse_create;
     pass(USAGE("100m", "100Mi"));
     ck_assert_str_eq(
-        text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v9");
+        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+        "v9");
     hook = NULL;
     pass(USAGE("110m", "100Mi"));
     ck_assert_str_eq(
-        text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"), "v3");
+        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+        "v3");
     ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
 }
 END_TEST
@@ -405,9 +411,9 @@ START_TEST(says_once_that_a_checkpoint_name_is_too_long)
         ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 0);
     }
     ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
-    ck_assert_ptr_nonnull(vpa_json_first(
-        vpa_json_at(stored("verticalpodautoscalers", LONG_NAME),
-                    "status.recommendation.containerRecommendations")));
+    ck_assert_ptr_nonnull(
+        vpa_json_first(vpa_json_at(stored("verticalpodautoscalers", LONG_NAME),
+                                   "status.recommendation.containerRecommendations")));
 }
 END_TEST
 
@@ -601,8 +607,8 @@ START_TEST(forgets_pods_that_a_new_list_lacks)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     /* The watch ends as expired while a pod goes: only a new list can tell. */
-    for (struct watch **link = &server->watches; *link;) {
-        struct watch *w = *link;
+    for (struct fake_watch **link = &server->watches; *link;) {
+        struct fake_watch *w = *link;
 
         if (strcmp(w->resource->plural, "pods") != 0) {
             link = &w->next;
@@ -622,7 +628,7 @@ START_TEST(forgets_pods_that_a_new_list_lacks)
     pass("{\"usage\":[]}");
     const struct vpa_json *conditions =
         vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions");
-    ck_assert_str_eq(text_at(vpa_json_first(conditions), "type"), "NoPodsMatched");
+    ck_assert_str_eq(fake_text_at(vpa_json_first(conditions), "type"), "NoPodsMatched");
 }
 END_TEST
 
@@ -635,8 +641,8 @@ START_TEST(tells_the_loser_of_a_conflict)
     vpa_json_foreach (condition,
                       vpa_json_at(stored("verticalpodautoscalers", "younger"), "status.conditions"))
         last = condition;
-    ck_assert_str_eq(text_at(last, "type"), "TargetConflict");
-    ck_assert_str_eq(text_at(last, "message"),
+    ck_assert_str_eq(fake_text_at(last, "type"), "TargetConflict");
+    ck_assert_str_eq(fake_text_at(last, "message"),
                      "Pods of this VPA are controlled by the older VPA web");
     ck_assert_uint_eq(
         vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions")),
@@ -679,8 +685,8 @@ static const char *conflict_of(const char *name)
 {
     vpa_json_foreach (condition,
                       vpa_json_at(stored("verticalpodautoscalers", name), "status.conditions"))
-        if (strcmp(text_at(condition, "type"), "TargetConflict") == 0)
-            return text_at(condition, "message");
+        if (strcmp(fake_text_at(condition, "type"), "TargetConflict") == 0)
+            return fake_text_at(condition, "message");
     return "";
 }
 
