@@ -47,6 +47,8 @@
 /* A body that was refused is read to its end so that the answer arrives, up to so many times the
  * limit. */
 #define DRAIN_FACTOR 4
+/* Bodies up to here are always taken: with all connections 32 MiB. */
+#define SMALL_BODY ((size_t)64 << 10)
 #define PAUSE_AFTER_ACCEPT_ERROR (50 * VPA_MILLISECOND)
 
 struct generation {
@@ -72,6 +74,7 @@ struct vpa_http_server {
     struct vpa_timer *retire_timer;
     struct vpa_watch *listen_watch; /* on the loop; NULL while accepting pauses */
     struct vpa_timer *accept_again; /* on the loop: ends the pause */
+    atomic_size_t large_bytes;      /* what bodies hold beyond SMALL_BODY */
     struct vpa_timer *housekeeping; /* on the loop: idle connections time out */
     pthread_t listener;
     bool has_listener;
@@ -83,6 +86,7 @@ struct exchange { /* one request */
     char *query;
     struct vpa_buf body;
     size_t received; /* bytes of the body, dropped ones included */
+    size_t charged;  /* of server->large_bytes */
     bool begun, too_large;
     int64_t received_ns;
 };
@@ -133,6 +137,13 @@ static enum MHD_Result send_response(struct exchange *x, struct MHD_Connection *
     return rc;
 }
 
+static void release_body(struct exchange *x)
+{
+    vpa_buf_release(&x->body);
+    atomic_fetch_sub(&x->generation->server->large_bytes, x->charged);
+    x->charged = 0;
+}
+
 static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connection,
                               const char *url, const char *method)
 {
@@ -153,7 +164,19 @@ static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connect
         vpa_server_reply_text(&response, 401, "client certificate required\n");
     else
         server->options.handler(server->options.ctx, &request, &response);
+    release_body(x); /* the peer may take its time with the answer */
     return send_response(x, connection, &response);
+}
+
+/* Whether all bodies together may grow by what this one has grown. */
+static bool charge(struct exchange *x)
+{
+    struct vpa_http_server *server = x->generation->server;
+    size_t large = x->received > SMALL_BODY ? x->received - SMALL_BODY : 0;
+    size_t more = large - x->charged;
+
+    x->charged = large;
+    return atomic_fetch_add(&server->large_bytes, more) + more <= server->options.bodies_max;
 }
 
 static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t *size)
@@ -161,11 +184,11 @@ static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t *
     size_t limit = x->generation->server->options.body_max;
 
     x->received += *size;
-    if (x->received > limit) {
-        x->too_large = true;
-        vpa_buf_release(&x->body);
-    } else {
+    if (!x->too_large && x->received <= limit && charge(x)) {
         vpa_buf_append(&x->body, bytes, *size);
+    } else {
+        x->too_large = true;
+        release_body(x);
     }
     *size = 0;
     return x->received / DRAIN_FACTOR > limit ? MHD_NO : MHD_YES;
@@ -229,7 +252,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     if (x->begun)
         atomic_fetch_sub(&x->generation->requests, 1);
     free(x->query);
-    vpa_buf_release(&x->body);
+    release_body(x);
     free(x);
     *con_cls = NULL;
 }
@@ -576,6 +599,8 @@ struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
     s->options.tls = NULL;
     if (!s->options.body_max)
         s->options.body_max = VPA_SERVER_BODY_MAX;
+    if (!s->options.bodies_max)
+        s->options.bodies_max = VPA_SERVER_BODIES_MAX;
     if (!s->options.connections_max)
         s->options.connections_max = VPA_SERVER_CONNECTIONS_MAX;
     if (s->options.idle_timeout <= 0)

@@ -52,6 +52,88 @@ START_TEST(waits_for_descriptors)
 }
 END_TEST
 
+/* Many large bodies at once: those that fit are taken, small ones always. */
+START_TEST(bounds_all_bodies_together)
+{
+    const struct vpa_http_server_options options = {.address = "127.0.0.1:0",
+                                                    .handler = handle,
+                                                    .threads = (unsigned)_i,
+                                                    .body_max = 200000,
+                                                    .bodies_max = 150000};
+    struct vpa_http_server *server = vpa_http_server_new(loop, &options, &err);
+    vpa_auto_free char *body = vpa_xmalloc(160000);
+    char answer[512];
+    int fds[3];
+
+    memset(body, 'x', 160000);
+    for (int i = 0; i < 3; i++) {
+        size_t size = i < 2 ? 160000 : 60000;
+        fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+        connect_raw(fds[i], vpa_http_server_port(server));
+        dprintf(fds[i], "POST /%d HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", i, size);
+        for (size_t sent = 0; sent < size - 1;) { /* all but the last byte */
+            ssize_t n = write(fds[i], body, size - 1 - sent);
+            ck_assert_int_gt(n, 0);
+            sent += (size_t)n;
+            vpa_loop_pump(loop, 10 * VPA_MILLISECOND);
+        }
+    }
+    vpa_loop_pump(loop, 300 * VPA_MILLISECOND);
+    for (int i = 2; i >= 0; i--) {
+        ck_assert_int_eq(write(fds[i], "x", 1), 1);
+        read_some(fds[i], answer, sizeof(answer));
+        ck_assert_msg(strstr(answer, i == 1 ? " 413 " : " 200 ") != NULL, "%d: %s", i, answer);
+        close(fds[i]);
+    }
+    /* What they held is free again. */
+    struct vpa_transport *t = connect_to(vpa_http_server_port(server), NULL);
+    const struct vpa_http_request large = {
+        .method = "POST", .target = "/", .body = body, .body_len = 160000};
+    fetch_with(t, &large, false);
+    ck_assert_int_eq(got.status, 200);
+    vpa_transport_free(t);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+/* What a peer sends before it falls silent, or goes when `leaves`: costs no time and no memory. */
+static const struct {
+    const char *bytes;
+    bool leaves;
+} silences[] = {
+    {"", false},
+    {"GET / HT", false},
+    {"GET / HTTP/1.1\r\nHost: h\r\nX-A: b", false},
+    {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nabc", false},
+    {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", false},
+    {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", false},    /* and stays for another */
+    {"GET /big HTTP/1.1\r\nHost: h\r\n\r\n", false}, /* and does not read */
+    {"", true},
+    {"GET /?a=b HTTP/1.1\r\n", true},
+    {"POST /?a=b HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nabc", true},
+    {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\nab", true},
+    {"\x16\x03\x01 no TLS here", true},
+};
+
+START_TEST(silent_peers_cost_nothing)
+{
+    struct vpa_http_server *server = serve(_i % 2 ? 1 : 0, NULL);
+    size_t row = (size_t)_i / 2;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    connect_raw(fd, vpa_http_server_port(server));
+    dprintf(fd, "%s", silences[row].bytes);
+    vpa_loop_pump(loop, 50 * VPA_MILLISECOND);
+    if (silences[row].leaves)
+        close(fd);
+    double share = share_of_processor();
+    ck_assert_msg(share < 0.2, "%.0f %% of a processor", 100 * share);
+    if (!silences[row].leaves)
+        close(fd);
+    vpa_http_server_free(server);
+}
+END_TEST
+
 /* Addresses and ports */
 
 static const struct {
@@ -370,6 +452,8 @@ int main(void)
     tcase_add_test(c, dead_peers_of_streams);
     tcase_add_test(c, cancels_in_callbacks);
     tcase_add_loop_test(c, many_at_once, 0, 3);
+    tcase_add_loop_test(c, bounds_all_bodies_together, 0, 2);
+    tcase_add_loop_test(c, silent_peers_cost_nothing, 0, 2 * VPA_COUNT(silences));
     tcase_add_loop_test(c, waits_for_descriptors, 0, 2);
     tcase_add_test(c, refuses_unusable_files);
     tcase_add_test(c, reads_files_bounded);

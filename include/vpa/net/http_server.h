@@ -28,7 +28,8 @@ struct vpa_server_request { /* borrowed for the call */
     const char *query; /* raw text behind '?', "" when absent */
     const char *body;  /* NUL-terminated behind body_len */
     size_t body_len;
-    bool body_too_large; /* longer than body_max: body is empty, the connection will be closed */
+    bool body_too_large; /* longer than body_max, or no room left in bodies_max: body is empty, the
+                            connection will be closed */
     int64_t received_ns; /* CLOCK_MONOTONIC when the headers were complete */
     void *headers_;      /* private */
 };
@@ -64,6 +65,9 @@ struct vpa_server_tls {   /* texts are copied */
 };
 
 #define VPA_SERVER_BODY_MAX ((size_t)5 << 20) /* 5 MiB, as upstream's webhook */
+/* What all bodies that are being read may hold beyond their first 64 KiB each: six of the largest.
+ */
+#define VPA_SERVER_BODIES_MAX ((size_t)32 << 20)
 #define VPA_SERVER_CONNECTIONS_MAX 512
 #define VPA_SERVER_IDLE_TIMEOUT (120 * VPA_SECOND)
 
@@ -74,6 +78,7 @@ struct vpa_http_server_options {
     unsigned threads; /* 0: on the loop; else own threads, each with its connections */
     const struct vpa_server_tls *tls; /* NULL: plain HTTP; needs threads > 0 */
     size_t body_max;                  /* 0: VPA_SERVER_BODY_MAX */
+    size_t bodies_max;                /* 0: VPA_SERVER_BODIES_MAX */
     unsigned connections_max;         /* 0: VPA_SERVER_CONNECTIONS_MAX */
     vpa_duration idle_timeout; /* 0: VPA_SERVER_IDLE_TIMEOUT; real time, also for slow requests */
 };
