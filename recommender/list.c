@@ -1,18 +1,24 @@
 #include "list.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "vpa/base/str.h"
 #include "vpa/json/json_stream.h"
 
 #define LIST_PAGE_TEXT "500"
+#define LIST_PAGES_MAX 100000 /* 50 million items */
+/* Longest continue token; escaped, a byte may become three. */
+#define LIST_TOKEN_MAX ((size_t)64 << 10)
 
 struct listing {
     list_item_fn on_item;
     void *ctx;
     struct vpa_arena arena; /* of the item in hand */
     struct vpa_json_stream *stream;
+    char *token; /* of the page in hand, NULL for the first */
     char *next;  /* continue token of the next page, NULL behind the last one */
+    unsigned pages;
     bool failed; /* the text cannot be used: err says why */
     bool done;
     int result;
@@ -39,9 +45,15 @@ static int on_head(void *ctx, const char *json, size_t len, struct vpa_error *er
     if (vpa_json_parse(&l->arena, json, len, &root, err) < 0)
         return -1;
     const char *next = vpa_json_string(vpa_json_at(root, "metadata.continue"));
-    l->next = next && *next ? vpa_xstrdup(next) : NULL;
+    int result = 0;
+    if (next && strlen(next) > LIST_TOKEN_MAX)
+        result = vpa_fail(err, VPA_LIMIT, "continue token too long");
+    else if (next && *next && (vpa_str_eq(next, l->token) || ++l->pages > LIST_PAGES_MAX))
+        result = vpa_fail(err, VPA_LIMIT, "the list has no end");
+    else
+        l->next = next && *next ? vpa_xstrdup(next) : NULL;
     vpa_arena_clear(&l->arena);
-    return 0;
+    return result;
 }
 
 static int on_data(void *ctx, const char *bytes, size_t len)
@@ -79,14 +91,15 @@ static int list_page(struct vpa_kube_client *client, const struct list_request *
                      struct listing *l, struct vpa_error *err)
 {
     vpa_auto_buf path = {0};
-    vpa_auto_free char *token = VPA_STEAL(l->next);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    free(l->token);
+    l->token = VPA_STEAL(l->next);
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX + 3 * LIST_TOKEN_MAX);
     vpa_buf_puts(&path, request->path);
     if (request->paged)
         vpa_kube_query(&path, "limit", LIST_PAGE_TEXT);
-    if (token)
-        vpa_kube_query(&path, "continue", token);
+    if (l->token)
+        vpa_kube_query(&path, "continue", l->token);
 
     l->failed = l->done = false;
     l->stream = vpa_json_stream_new(VPA_STREAM_LIST, LIST_ITEM_MAX, on_item_text, on_head, l);
@@ -115,6 +128,7 @@ int list_each(struct vpa_kube_client *client, const struct list_request *request
     do
         result = list_page(client, request, &l, err);
     while (result == 0 && l.next);
+    free(l.token);
     free(l.next);
     vpa_arena_release(&l.arena);
     return result;

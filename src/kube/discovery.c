@@ -119,7 +119,8 @@ void vpa_discovery_begin_pass(struct vpa_discovery *d)
 
 static void add_version(struct group *g, const char *version)
 {
-    if (!version || !*version || g->version_count == VERSIONS_MAX)
+    /* It goes into paths. */
+    if (!version || !vpa_is_dns1123_label(version) || g->version_count == VERSIONS_MAX)
         return;
     for (size_t i = 0; i < g->version_count; i++)
         if (strcmp(g->versions[i], version) == 0)

@@ -29,6 +29,8 @@ extern char **environ;
 
 void exec_credential_release(struct exec_credential *c)
 {
+    if (c->token)
+        explicit_bzero(c->token, strlen(c->token));
     free(c->token);
     free(c->cert_pem);
     if (c->key_pem)

@@ -4,9 +4,9 @@
  * next pass (U19 of docs/compatibility.md); what nobody has read for an hour goes. Targets that
  * views need are followed: fetched again every 30 s in the background.
  *
- * The background never waits: a sweep begins a few fetches, each answer makes room for the next one,
- * and what a sweep may fetch is bounded. A cursor goes round the table, so that everybody has his
- * turn when more is due than a sweep may fetch.
+ * The background never waits: a sweep begins a few fetches, each answer makes room for the next
+ * one, and what a sweep may fetch is bounded. A cursor goes round the table, so that everybody has
+ * his turn when more is due than a sweep may fetch.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -35,7 +35,8 @@
 #define SHORT_WATCHES_MAX 3            /* in a row, opened again at once */
 #define EVENTS_PAUSE (10 * VPA_SECOND) /* watch_only, jittered by half (5.6) */
 #define CONTINUE_MAX ((size_t)64 << 10)
-#define PAGES_MAX 100000 /* of one list: 50 million objects */
+#define VERSION_MAX ((size_t)1024) /* versions are a few digits; they go into paths */
+#define PAGES_MAX 100000           /* of one list: 50 million objects */
 #define ARENA_KEEP ((size_t)1 << 20)
 
 enum phase { STOPPED, LIST, WATCH, BACKOFF };
@@ -195,13 +196,17 @@ static int on_list_head(void *ctx, const char *json, size_t len, struct vpa_erro
 
     if (rc == 0) {
         const char *token = vpa_json_string(vpa_json_at(head, "metadata.continue"));
+        const char *version = vpa_json_string(vpa_json_at(head, "metadata.resourceVersion"));
         if (token && strlen(token) > CONTINUE_MAX)
             rc = vpa_fail(err, VPA_LIMIT, "continue token too long");
+        else if (version && strlen(version) > VERSION_MAX)
+            rc = vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
         else if (token && *token && (vpa_str_eq(token, r->continue_) || ++r->pages > PAGES_MAX))
             rc = vpa_fail(err, VPA_LIMIT, "the list has no end");
         else
             set_text(&r->continue_, token && *token ? token : NULL);
-        set_text(&r->list_version, vpa_json_string(vpa_json_at(head, "metadata.resourceVersion")));
+        if (rc == 0)
+            set_text(&r->list_version, version);
     }
     clear_arena(r);
     return rc;
@@ -304,7 +309,7 @@ static void start_list(struct vpa_reflector *r)
     vpa_auto_buf path = {0};
     struct vpa_kube_call call = {.verb = VPA_KUBE_LIST, .on_data = on_data};
 
-    vpa_buf_init(&path, CONTINUE_MAX + VPA_KUBE_PATH_MAX);
+    vpa_buf_init(&path, 3 * CONTINUE_MAX + VPA_KUBE_PATH_MAX); /* escaped */
     list_path(r, &path);
     if (!r->continue_) {
         r->pages = 0;
@@ -387,6 +392,8 @@ static int take_frame(struct vpa_reflector *r, const struct vpa_watch_frame *fra
         give_object(r, events[frame->type], frame->object);
         break;
     }
+    if (strlen(frame->resource_version) > VERSION_MAX)
+        return vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
     if (*frame->resource_version && strcmp(frame->resource_version, r->version) != 0)
         set_text(&r->version, frame->resource_version);
     return 0;

@@ -48,7 +48,10 @@ static void serve_discovery(const char *path, struct vpa_memory_reply *r)
     else if (strcmp(path, "/apis/example.com") == 0 && group_known)
         vpa_memory_reply_json(
             r, 200,
-            widgets_version == 1
+            widgets_version == 3
+                ? "{\"preferredVersion\":{\"version\":\"../../v9?x=\"},\"versions\":[{\"version\":"
+                  "\"v1/x\"},{\"version\":\"\"},{\"version\":\"v1\"}]}"
+            : widgets_version == 1
                 ? "{\"preferredVersion\":{\"version\":\"v1\"},\"versions\":[{\"version\":"
                   "\"v2\"},{\"version\":\"v1\"}]}"
                 : "{\"preferredVersion\":{\"version\":\"v2\"},\"versions\":[{\"version\":"
@@ -351,9 +354,9 @@ START_TEST(steady_passes_ask_for_selectors_alone)
     ck_assert_int_eq(scale_gets, 10);
     ck_assert_int_eq(discovery_gets, 3);
     scale_body = SCALE("app=other", "1");
-    ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena,
-                                         &selector, &err),
-                     0);
+    ck_assert_int_eq(
+        vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena, &selector, &err),
+        0);
     ck_assert_str_eq(selector.items[0].values[0], "other");
 }
 END_TEST
@@ -564,6 +567,20 @@ START_TEST(knows_replicas)
 }
 END_TEST
 
+/* What a server calls a version goes into paths. */
+START_TEST(odd_versions_are_left_out)
+{
+    struct vpa_discovery *d = vpa_owners_discovery(owners);
+    const struct vpa_rest_mapping *m;
+    size_t count;
+
+    widgets_version = 3;
+    ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), 0);
+    ck_assert_str_eq(m[0].version, "v1");
+    ck_assert_int_eq(discovery_gets, 2);
+}
+END_TEST
+
 static int changes;
 
 static void on_change(void *ctx)
@@ -705,6 +722,7 @@ int main(void)
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
     tcase_add_test(c, negative_answers_last_one_pass);
     tcase_add_test(c, discovery_is_asked_again);
+    tcase_add_test(c, odd_versions_are_left_out);
     tcase_add_test(c, knows_replicas);
     tcase_add_test(c, views_follow_changes);
     tcase_add_test(c, views_are_shared_with_threads);

@@ -330,6 +330,25 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
 }
 END_TEST
 
+static bool list_for_ever(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "GET") != 0 || !vpa_str_ends_with(q->path, "checkpoints") ||
+        vpa_loop_now(loop) >= vpa_time_from_unix(1768478405, 0))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_json(r, 200, "{\"metadata\":{\"continue\":\"same\"},\"items\":[]}");
+    return true;
+}
+
+START_TEST(gives_up_a_list_of_checkpoints_without_end)
+{
+    hook = list_for_ever;
+    start(NULL);
+    ck_assert_uint_ge(hook_calls, 2);
+    ck_assert_uint_le(hook_calls, 12); /* two pages, pauses of 0.8 s and more, for 5 s */
+}
+END_TEST
+
 /* ---- the log ---- */
 
 static int log_file;
@@ -812,6 +831,7 @@ int main(void)
     tcase_add_test(tcase, replaces_an_older_copy);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
     tcase_add_test(tcase, collects_old_copies);
+    tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
     tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);
     tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
     tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);

@@ -233,6 +233,34 @@ START_TEST(endless_lists_are_given_up)
 }
 END_TEST
 
+/* A version that fits into no path: the watch ends, and the last good one is used again. */
+START_TEST(absurd_versions_are_refused)
+{
+    char *digits = malloc(5001);
+    memset(digits, '7', 5000);
+    digits[5000] = '\0';
+    vpa_auto_free char *long_list =
+        vpa_xprintf("{\"metadata\":{\"resourceVersion\":\"%s\"},\"items\":[]}", digits);
+    vpa_auto_free char *frame = vpa_xprintf(
+        "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"%s\"}}}", digits);
+    const struct answer answers[] = {
+        {.status = 200, .json = long_list},
+        {.status = 200, .json = LIST("10", OBJECT("a", "1"))},
+        {.want = "resourceVersion=10", .status = 200, .json = frame},
+        {.want = "resourceVersion=10", .avoid = "watch", .status = 200, .json = LIST("11", "")},
+        {.want = "resourceVersion=11", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 0);
+    ck_assert(!vpa_reflector_is_synced(reflector));
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B B La E B E ");
+    ck_assert(vpa_reflector_is_watching(reflector));
+    free(digits);
+}
+END_TEST
+
 START_TEST(starts_over_when_pages_expire)
 {
     static const struct answer answers[] = {
@@ -536,6 +564,7 @@ int main(void)
     tcase_add_test(c, lists_then_watches);
     tcase_add_test(c, fetches_pages);
     tcase_add_test(c, endless_lists_are_given_up);
+    tcase_add_test(c, absurd_versions_are_refused);
     tcase_add_test(c, starts_over_when_pages_expire);
     tcase_add_test(c, lists_again_when_the_version_expired);
     tcase_add_test(c, watch_refused_with_410_lists_again);
