@@ -150,8 +150,6 @@ def held_back(identity, title, target, kind, bound, amount, count=1):
 
 def deferred(cluster, namespace):
     """C4: a deferred resize falls back to eviction after five minutes"""
-    if cluster.tier != "sim":
-        raise cluster.skip("five minutes of the clock; on the simulator they take ten seconds")
     hamster, before = started(cluster, namespace,
                               recommendation(cpu="16", lower={"cpu": "200m"}, upper={"cpu": "200m"}), replicas=2,
                               mode="InPlaceOrRecreate")
@@ -162,7 +160,7 @@ def deferred(cluster, namespace):
     until(lambda: any(map(is_deferred, hamster.pods())), 60, "a resize is deferred")
     cluster.wait_passes("updater", 3)
     assert before <= hamster.uids(), "evicted before its time"
-    hamster.wait_evicted(before, seconds=120)
+    hamster.wait_evicted(before, seconds=120 if cluster.tier == "sim" else 420)
 
 
 def sidecar(cluster, namespace):
@@ -192,15 +190,14 @@ HELD = [held_back("C27", "container max holds back", "200m", "Container", "max",
 def scenario_e2e_actuation(make):
     """Acceptance cases C1 to C31, side by side in namespaces of their own."""
     cluster = make(rate=30.0)
-    cluster.skip = make.skip
     cluster.install()
     # Many small nodes: a pod that asks for a whole one finds others on it.
     cluster.start_fakelet("--nodes=4")
     cluster.start_daemon("admission-controller")
     cluster.start_daemon("updater")
     until(lambda: cluster.client.find("Lease", "vpa-admission-controller", "kube-system"), 60, "the webhook's Lease")
-    make.cases(cluster, [*by_kind(), in_place_at_creation, all_containers, infeasible, deferred, pending, mode_off,
+    make.cases(cluster, [deferred, *by_kind(), in_place_at_creation, all_containers, infeasible, pending, mode_off,
                          mode_initial, budget, *HELD, sidecar], jobs=12)
 
 
-scenario_e2e_actuation.seconds = 120
+scenario_e2e_actuation.seconds = 330  # C4 waits five minutes of the clock, on a real server too
