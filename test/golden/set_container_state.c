@@ -111,20 +111,13 @@ static void compare_histogram(struct bench *b, const char *label, const struct v
                               const struct vpa_decay *d)
 {
     static const double percentiles[] = {0.5, 0.9};
-    const struct vpa_json *p = vpa_json_first(vpa_json_find(want, "p"));
 
     if (!want)
         return;
-    golden_double(b->c, golden_label(b->c, "%s.total", label), vpa_json_find(want, "total"),
-                  d->h.total);
-    golden_int(b->c, golden_label(b->c, "%s.min", label), vpa_json_find(want, "min"), d->h.min);
-    golden_int(b->c, golden_label(b->c, "%s.max", label), vpa_json_find(want, "max"), d->h.max);
-    golden_bool(b->c, golden_label(b->c, "%s.empty", label), vpa_json_find(want, "empty"),
-                vpa_decay_is_empty(d));
-    golden_time(b->c, golden_label(b->c, "%s.ref", label), vpa_json_find(want, "ref"), d->ref);
-    for (size_t i = 0; p && i < VPA_COUNT(percentiles); i++, p = vpa_json_next(p))
-        golden_double(b->c, golden_label(b->c, "%s.p[%zu]", label, i), p,
-                      vpa_decay_percentile(d, percentiles[i]));
+    compare_state(b->c, label, want, d, true);
+    if (vpa_json_find(want, "p"))
+        compare_percentiles(b->c, golden_label(b->c, "%s.p", label), vpa_json_find(want, "p"),
+                            percentiles, VPA_COUNT(percentiles), &d->h);
 }
 
 static void compare_aggregate(struct bench *b, const char *label, const struct vpa_json *want,
@@ -198,15 +191,12 @@ static void compare_settings(struct bench *b, const char *label, const struct vp
                vpa_settings_window(s));
 }
 
-static void compare_percentiles(struct bench *b, const char *label, const struct vpa_json *want,
-                                const struct vpa_decay *d)
+static void compare_final_percentiles(struct bench *b, const char *label,
+                                      const struct vpa_json *want, const struct vpa_decay *d)
 {
     static const double percentiles[] = {0.0, 0.5, 0.9, 0.95, 1.0};
-    const struct vpa_json *p = vpa_json_first(want);
 
-    for (size_t i = 0; i < VPA_COUNT(percentiles); i++, p = p ? vpa_json_next(p) : NULL)
-        golden_double(b->c, golden_label(b->c, "%s[%zu]", label, i), p,
-                      vpa_decay_percentile(d, percentiles[i]));
+    compare_percentiles(b->c, label, want, percentiles, VPA_COUNT(percentiles), &d->h);
 }
 
 static const char *status_text(struct bench *b, const struct vpa_checkpoint_status *status)
@@ -357,10 +347,10 @@ static void run_operations(struct bench *b)
 
         compare_aggregate(b, golden_label(c, "final.%s", name), vpa_json_find(final, "aggregate"),
                           a);
-        compare_percentiles(b, golden_label(c, "final.%s.cpu_p", name),
-                            vpa_json_find(final, "cpu_p"), &a->cpu);
-        compare_percentiles(b, golden_label(c, "final.%s.memory_p", name),
-                            vpa_json_find(final, "memory_p"), &a->memory);
+        compare_final_percentiles(b, golden_label(c, "final.%s.cpu_p", name),
+                                  vpa_json_find(final, "cpu_p"), &a->cpu);
+        compare_final_percentiles(b, golden_label(c, "final.%s.memory_p", name),
+                                  vpa_json_find(final, "memory_p"), &a->memory);
         compare_weights(c, golden_label(c, "final.%s.cpu_weights", name),
                         vpa_json_find(final, "cpu_weights"), &a->cpu.h);
         compare_weights(c, golden_label(c, "final.%s.memory_weights", name),

@@ -30,28 +30,23 @@ static double read_double(const struct vpa_json *node)
 {
     double x = 0.0;
 
-    if (!golden_read_double(node, &x))
-        vpa_json_double(node, &x);
+    golden_read_double(node, &x);
     return x;
-}
-
-static double number(const struct vpa_json *object, const char *name)
-{
-    return read_double(vpa_json_find(object, name));
 }
 
 static int read_options(struct bench *b, const struct vpa_json *node, struct vpa_error *err)
 {
-    const char *kind = vpa_json_string(vpa_json_find(node, "kind"));
+    const char *kind = golden_text_of(node, "kind");
 
     vpa_aggregation_init(&b->defaults);
     if (strcmp(kind, "linear") == 0)
-        return vpa_histogram_options_init_linear(
-            &b->options, number(node, "max"), number(node, "size"), number(node, "epsilon"), err);
+        return vpa_histogram_options_init_linear(&b->options, golden_double_of(node, "max"),
+                                                 golden_double_of(node, "size"),
+                                                 golden_double_of(node, "epsilon"), err);
     if (strcmp(kind, "exponential") == 0)
-        return vpa_histogram_options_init_exponential(&b->options, number(node, "max"),
-                                                      number(node, "first"), number(node, "ratio"),
-                                                      number(node, "epsilon"), err);
+        return vpa_histogram_options_init_exponential(
+            &b->options, golden_double_of(node, "max"), golden_double_of(node, "first"),
+            golden_double_of(node, "ratio"), golden_double_of(node, "epsilon"), err);
     const struct vpa_histogram_options *own =
         strcmp(kind, "cpu") == 0 ? &b->defaults.cpu_options : &b->defaults.memory_options;
     return vpa_histogram_options_init_exponential(&b->options, own->max, own->first, own->ratio,
@@ -80,32 +75,6 @@ static struct vpa_decay *get(struct bench *b, const char *name)
     n->name = name;
     vpa_decay_init(&n->decay, &b->options, b->decaying ? b->half_life : VPA_HOUR);
     return &n->decay;
-}
-
-/* ---- comparison ---- */
-
-static void compare_state(struct bench *b, const char *label, const struct vpa_json *want,
-                          const struct vpa_decay *d)
-{
-    struct golden_case *c = b->c;
-
-    golden_double(c, golden_label(c, "%s.total", label), vpa_json_find(want, "total"), d->h.total);
-    golden_int(c, golden_label(c, "%s.min", label), vpa_json_find(want, "min"), d->h.min);
-    golden_int(c, golden_label(c, "%s.max", label), vpa_json_find(want, "max"), d->h.max);
-    golden_bool(c, golden_label(c, "%s.empty", label), vpa_json_find(want, "empty"),
-                vpa_histogram_is_empty(&d->h));
-    if (b->decaying)
-        golden_time(c, golden_label(c, "%s.ref", label), vpa_json_find(want, "ref"), d->ref);
-}
-
-static void compare_percentiles(struct bench *b, const char *label, const struct vpa_json *want,
-                                const double *p, size_t count, const struct vpa_decay *d)
-{
-    const struct vpa_json *node = vpa_json_first(want);
-
-    for (size_t i = 0; i < count; i++, node = node ? vpa_json_next(node) : NULL)
-        golden_double(b->c, golden_label(b->c, "%s.p[%zu]", label, i), node,
-                      vpa_histogram_percentile(&d->h, p[i]));
 }
 
 /* ---- checkpoints ---- */
@@ -144,14 +113,6 @@ static int load(struct bench *b, struct vpa_decay *d,
 
 /* ---- operations ---- */
 
-static vpa_time read_time(const struct vpa_json *node)
-{
-    vpa_time t = VPA_TIME_UNSET;
-
-    golden_read_time(node, &t);
-    return t;
-}
-
 static void add(struct bench *b, struct vpa_decay *d, double v, double w, vpa_time t)
 {
     if (b->decaying)
@@ -165,36 +126,34 @@ static void series(struct bench *b, struct vpa_decay *d, const struct vpa_json *
     const struct vpa_json *pattern = vpa_json_find(op, "pattern");
     size_t length = vpa_json_count(pattern);
     double *values = vpa_arena_alloc(b->c->arena, (length + 1) * sizeof(double));
-    int64_t n = 0;
-    int64_t step = 0;
+    int64_t n = golden_int_of(op, "n");
+    int64_t step = golden_int_of(op, "step");
     size_t i = 0;
 
-    golden_read_int(vpa_json_find(op, "n"), &n);
-    golden_read_int(vpa_json_find(op, "step"), &step);
     vpa_json_foreach (value, pattern)
         values[i++] = read_double(value);
     for (int64_t k = 0; k < n; k++)
-        add(b, d, values[(size_t)k % length], number(op, "w"),
-            read_time(vpa_json_find(op, "t0")) + (vpa_time)k * step);
+        add(b, d, values[(size_t)k % length], golden_double_of(op, "w"),
+            golden_time_of(vpa_json_find(op, "t0")) + (vpa_time)k * step);
 }
 
 static void merge(struct bench *b, const char *label, struct vpa_decay *d,
                   const struct vpa_json *op, const struct vpa_json *want)
 {
-    struct vpa_decay *from = get(b, vpa_json_string(vpa_json_find(op, "from")));
+    struct vpa_decay *from = get(b, golden_text_of(op, "from"));
 
     if (b->decaying)
         vpa_decay_merge(d, from);
     else
         vpa_histogram_merge(&d->h, &from->h);
-    compare_state(b, golden_label(b->c, "%s.from_after", label), vpa_json_find(want, "from_after"),
-                  from);
+    compare_state(b->c, golden_label(b->c, "%s.from_after", label),
+                  vpa_json_find(want, "from_after"), from, b->decaying);
 }
 
 static void load_step(struct bench *b, const char *label, struct vpa_decay *d,
                       const struct vpa_json *op, const struct vpa_json *want)
 {
-    const char *text = vpa_json_string(vpa_json_find(op, "checkpoint"));
+    const char *text = golden_text_of(op, "checkpoint");
     struct vpa_histogram_checkpoint checkpoint;
     struct vpa_error err = {0};
     const char *error = NULL;
@@ -215,7 +174,7 @@ static const char *without_first_line(const char *text)
 static void dump(struct bench *b, const char *label, const struct vpa_decay *d,
                  const struct vpa_json *want)
 {
-    const char *wanted = vpa_json_string(vpa_json_find(want, "string"));
+    const char *wanted = golden_text_of(want, "string");
     vpa_auto_buf text = {0};
     const char *got;
 
@@ -236,17 +195,17 @@ static void dump(struct bench *b, const char *label, const struct vpa_decay *d,
 static void step(struct bench *b, const char *label, const struct vpa_json *op,
                  const struct vpa_json *want)
 {
-    const char *name = vpa_json_string(vpa_json_find(op, "op"));
-    struct vpa_decay *d = get(b, vpa_json_string(vpa_json_find(op, "h")));
-    vpa_time t = read_time(vpa_json_find(op, "t"));
+    const char *name = golden_text_of(op, "op");
+    struct vpa_decay *d = get(b, golden_text_of(op, "h"));
+    vpa_time t = golden_time_of(vpa_json_find(op, "t"));
 
     if (strcmp(name, "add") == 0) {
-        add(b, d, number(op, "v"), number(op, "w"), t);
+        add(b, d, golden_double_of(op, "v"), golden_double_of(op, "w"), t);
     } else if (strcmp(name, "subtract") == 0) {
         if (b->decaying)
-            vpa_decay_subtract(d, number(op, "v"), number(op, "w"), t);
+            vpa_decay_subtract(d, golden_double_of(op, "v"), golden_double_of(op, "w"), t);
         else
-            vpa_histogram_subtract(&d->h, number(op, "v"), number(op, "w"));
+            vpa_histogram_subtract(&d->h, golden_double_of(op, "v"), golden_double_of(op, "w"));
     } else if (strcmp(name, "series") == 0) {
         series(b, d, op);
     } else if (strcmp(name, "merge") == 0) {
@@ -259,7 +218,7 @@ static void step(struct bench *b, const char *label, const struct vpa_json *op,
     } else if (strcmp(name, "string") == 0) {
         dump(b, label, d, want);
     } else if (strcmp(name, "equals") == 0) {
-        const struct vpa_decay *other = get(b, vpa_json_string(vpa_json_find(op, "other")));
+        const struct vpa_decay *other = get(b, golden_text_of(op, "other"));
         golden_bool(b->c, golden_label(b->c, "%s.equals", label), vpa_json_find(want, "equals"),
                     b->decaying ? vpa_decay_equal(d, other)
                                 : vpa_histogram_equal(&d->h, &other->h));
@@ -283,20 +242,21 @@ static void run_operations(struct bench *b)
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "steps"));
     vpa_json_foreach (op, GOLDEN_IN(c, "ops")) {
         const char *label = golden_label(c, "steps[%zu]", i++);
-        const struct vpa_decay *d = get(b, vpa_json_string(vpa_json_find(op, "h")));
+        const struct vpa_decay *d = get(b, golden_text_of(op, "h"));
 
         step(b, label, op, want);
-        compare_state(b, label, want, d);
-        compare_percentiles(b, label, vpa_json_find(want, "p"), p, p_count, d);
+        compare_state(b->c, label, want, d, b->decaying);
+        compare_percentiles(c, golden_label(c, "%s.p", label), vpa_json_find(want, "p"), p, p_count,
+                            &d->h);
         want = want ? vpa_json_next(want) : NULL;
     }
     vpa_json_foreach (expected, GOLDEN_OUT(c, "final")) {
         const char *label = golden_label(c, "final.%s", vpa_json_name(expected));
         const struct vpa_decay *d = get(b, vpa_json_name(expected));
 
-        compare_state(b, label, expected, d);
-        compare_percentiles(b, label, vpa_json_find(expected, "p"), final_percentiles,
-                            VPA_COUNT(final_percentiles), d);
+        compare_state(b->c, label, expected, d, b->decaying);
+        compare_percentiles(c, golden_label(c, "%s.p", label), vpa_json_find(expected, "p"),
+                            final_percentiles, VPA_COUNT(final_percentiles), &d->h);
         compare_weights(b->c, golden_label(b->c, "%s.weights", label),
                         vpa_json_find(expected, "weights"), &d->h);
     }
@@ -327,8 +287,9 @@ static void run_load(struct bench *b)
     if (load(b, d, &checkpoint, &err) < 0)
         error = err.text;
     golden_text(c, "error", GOLDEN_OUT(c, "error"), error);
-    compare_state(b, "state", c->out, d);
-    compare_percentiles(b, "state", GOLDEN_OUT(c, "p"), percentiles, VPA_COUNT(percentiles), d);
+    compare_state(b->c, "state", c->out, d, b->decaying);
+    compare_percentiles(c, "state.p", GOLDEN_OUT(c, "p"), percentiles, VPA_COUNT(percentiles),
+                        &d->h);
     compare_weights(c, "state.weights", GOLDEN_OUT(c, "weights"), &d->h);
     golden_text(c, "saved_again", GOLDEN_OUT(c, "saved_again"), save(b, d));
 }

@@ -12,397 +12,13 @@
 #include <string.h>
 
 #include "golden.h"
+#include "lease_server.h"
 #include "vpa/api/lease.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/elector.h"
 #include "vpa/kube/status_lease.h"
-#include "vpa/net/memory_transport.h"
-
-#define IDENTITY "host_0b5cc4b8-8bd0-4a62-a0f4-4fd52a3e1d45"
-#define REQUESTS_MAX 400
-
-struct request {
-    int64_t at_ms;
-    const char *method, *path, *body; /* body NULL: none */
-    int code;
-    bool abandoned;
-};
-
-static struct world {
-    struct golden_case *c;
-    struct vpa_clock *clock;
-    struct vpa_loop *loop;
-    struct vpa_transport *transport;
-    struct vpa_kube_client *client;
-    struct vpa_random random;
-    vpa_time start;
-    /* the lease on the server; metadata as JSON without resourceVersion */
-    bool exists;
-    const struct vpa_json *lease;
-    const char *uid;
-    int64_t version, versions;
-    struct request requests[REQUESTS_MAX];
-    size_t count;
-    int method_counts[3]; /* GET, POST, PUT */
-    int fault_counts[8];
-    bool leader; /* which file */
-    bool started, lost;
-} w;
-
-/* The server */
-
-static const char *now_seconds(void)
-{
-    char text[VPA_TIME_TEXT_MAX];
-
-    vpa_time_format(vpa_loop_now(w.loop), text);
-    return vpa_arena_strdup(w.c->arena, text);
-}
-
-/* "now-100": seconds relative to the start. */
-static void put_server_value(struct vpa_json_writer *out, const struct vpa_json *node)
-{
-    const char *text = vpa_json_string(node);
-    char time[VPA_TIME_TEXT_MAX];
-
-    if (text && vpa_str_starts_with(text, "now")) {
-        vpa_time_format_micro(vpa_time_add(w.start, strtoll(text + 3, NULL, 10) * VPA_SECOND),
-                              time);
-        vpa_json_put_string(out, time);
-    } else {
-        vpa_json_put_node(out, node);
-    }
-}
-
-static void put_metadata(struct vpa_json_writer *out, const struct vpa_json *metadata)
-{
-    vpa_json_open_object(out);
-    vpa_json_foreach (member, metadata) {
-        const char *name = vpa_json_name(member);
-        if (strcmp(name, "resourceVersion") == 0 || strcmp(name, "uid") == 0)
-            continue;
-        vpa_json_key(out, name);
-        vpa_json_put_node(out, member);
-    }
-    if (w.uid)
-        vpa_json_member_string(out, "uid", w.uid);
-    vpa_json_key(out, "resourceVersion");
-    vpa_json_put_string(out, vpa_arena_printf(w.c->arena, "%lld", (long long)w.version));
-    vpa_json_close_object(out);
-}
-
-static const char *lease_text(bool heartbeat)
-{
-    struct vpa_json_writer out;
-    char renewed[VPA_TIME_TEXT_MAX];
-    vpa_auto_buf buf = {0};
-
-    vpa_buf_init(&buf, 1 << 20);
-    vpa_json_writer_init(&out, &buf);
-    vpa_time_format_micro(vpa_loop_now(w.loop), renewed);
-    vpa_json_open_object(&out);
-    vpa_json_member_string(&out, "kind", "Lease");
-    vpa_json_member_string(&out, "apiVersion", "coordination.k8s.io/v1");
-    vpa_json_key(&out, "metadata");
-    put_metadata(&out, vpa_json_find(w.lease, "metadata"));
-    vpa_json_key(&out, "spec");
-    vpa_json_open_object(&out);
-    vpa_json_foreach (member, vpa_json_find(w.lease, "spec")) {
-        vpa_json_key(&out, vpa_json_name(member));
-        if (heartbeat && strcmp(vpa_json_name(member), "renewTime") == 0)
-            vpa_json_put_string(&out, renewed);
-        else
-            put_server_value(&out, member);
-    }
-    vpa_json_close_object(&out);
-    vpa_json_close_object(&out);
-    return vpa_arena_strdup(w.c->arena, vpa_buf_text(&buf));
-}
-
-static const struct vpa_json *parse(const char *text)
-{
-    const struct vpa_json *root = NULL;
-    struct vpa_error err;
-
-    if (vpa_json_parse(w.c->arena, text, strlen(text), &root, &err) < 0)
-        golden_difference(w.c, "json", "readable", err.text);
-    return root;
-}
-
-static void store(const char *text)
-{
-    w.lease = parse(text);
-    w.version = ++w.versions;
-    w.exists = true;
-}
-
-static void answer(struct vpa_memory_reply *r, struct request *q, int code, const char *message)
-{
-    q->code = code;
-    if (code < 300)
-        vpa_memory_reply_json(r, code, message);
-    else
-        vpa_memory_reply_status(r, code, NULL, message);
-}
-
-static void create_lease(struct vpa_memory_reply *r, struct request *q)
-{
-    const struct vpa_json *given = parse(q->body);
-    struct vpa_json_writer out;
-    vpa_auto_buf buf = {0};
-
-    vpa_buf_init(&buf, 1 << 20);
-    if (w.exists) {
-        q->code = 409;
-        vpa_memory_reply_status(r, 409, "AlreadyExists",
-                                "leases.coordination.k8s.io already exists");
-        return;
-    }
-    vpa_json_writer_init(&out, &buf);
-    vpa_json_open_object(&out);
-    vpa_json_key(&out, "metadata");
-    vpa_json_open_object(&out);
-    vpa_json_foreach (member, vpa_json_find(given, "metadata")) {
-        vpa_json_key(&out, vpa_json_name(member));
-        vpa_json_put_node(&out, member);
-    }
-    vpa_json_member_string(&out, "creationTimestamp", now_seconds());
-    vpa_json_close_object(&out);
-    vpa_json_key(&out, "spec");
-    vpa_json_put_node(&out, vpa_json_find(given, "spec"));
-    vpa_json_close_object(&out);
-    store(vpa_buf_text(&buf));
-    w.uid = w.leader ? "lease-uid" : vpa_arena_printf(w.c->arena, "uid-%lld", (long long)w.version);
-    answer(r, q, 201, lease_text(false));
-}
-
-static void update_lease(struct vpa_memory_reply *r, struct request *q)
-{
-    const char *version = vpa_json_string(vpa_json_at(parse(q->body), "metadata.resourceVersion"));
-
-    if (!w.exists) {
-        answer(r, q, 404, "not found");
-    } else if (!version || strtoll(version, NULL, 10) != w.version) {
-        answer(r, q, 409, "the object has been modified");
-    } else {
-        store(q->body);
-        answer(r, q, 200, lease_text(false));
-    }
-}
-
-static void get_lease(struct vpa_memory_reply *r, struct request *q)
-{
-    bool heartbeat = false;
-
-    vpa_json_bool(vpa_json_at(w.c->in, "server.heartbeat"), &heartbeat);
-    if (!w.exists) {
-        const char *name = strrchr(q->path, '/') + 1;
-        answer(r, q, 404,
-               vpa_arena_printf(w.c->arena, "leases.coordination.k8s.io \"%s\" not found", name));
-        return;
-    }
-    if (heartbeat)
-        w.version = ++w.versions;
-    answer(r, q, 200, lease_text(heartbeat));
-}
-
-static int method_index(const char *method)
-{
-    return strcmp(method, "GET") == 0 ? 0 : strcmp(method, "POST") == 0 ? 1 : 2;
-}
-
-/* Rules of the leader's server; true: answered. */
-static bool leader_rules(struct vpa_memory_reply *r, struct request *q)
-{
-    int number = w.method_counts[method_index(q->method)];
-
-    vpa_json_foreach (rule, vpa_json_at(w.c->in, "server.rules")) {
-        int64_t from = 1, to = INT64_MAX, code = 0;
-        bool drop = false;
-        const char *thief = vpa_json_string(vpa_json_find(rule, "steal"));
-
-        vpa_json_int64(vpa_json_find(rule, "from"), &from);
-        vpa_json_int64(vpa_json_find(rule, "to"), &to);
-        if (!vpa_str_eq(vpa_json_string(vpa_json_find(rule, "method")), q->method) ||
-            number < from || number > to)
-            continue;
-        vpa_json_bool(vpa_json_find(rule, "delete"), &drop);
-        if (drop)
-            w.exists = false;
-        if (thief)
-            store(vpa_arena_printf(
-                w.c->arena,
-                "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"holderIdentity\":\"%s\","
-                "\"leaseDurationSeconds\":15,\"renewTime\":\"now+1\"}}",
-                thief));
-        if (vpa_json_int64(vpa_json_find(rule, "code"), &code)) {
-            answer(r, q, (int)code, "scripted");
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The rules in force of the status lease's server: the last whose time has come. */
-static const struct vpa_json *status_rules(void)
-{
-    const struct vpa_json *current = NULL;
-    int64_t from;
-
-    vpa_json_foreach (rule, GOLDEN_IN(w.c, "rules"))
-        if (vpa_json_int64(vpa_json_find(rule, "from_ms"), &from) &&
-            from * VPA_MILLISECOND <= vpa_loop_monotonic(w.loop))
-            current = rule;
-    return current;
-}
-
-static const char *fault_message(int code, const char *path)
-{
-    const char *name = strrchr(path, '/') + 1;
-
-    switch (code) {
-    case 403:
-        return vpa_arena_printf(
-            w.c->arena, "leases.coordination.k8s.io \"%s\" is forbidden: denied by test", name);
-    case 404:
-        return vpa_arena_printf(w.c->arena, "leases.coordination.k8s.io \"%s\" not found", name);
-    case 409:
-        return "object was modified";
-    case 503:
-        return "simulated outage";
-    default:
-        return "Internal error occurred: simulated failure";
-    }
-}
-
-static bool status_faults(struct vpa_memory_reply *r, struct request *q)
-{
-    size_t i = 0;
-
-    vpa_json_foreach (latency, vpa_json_find(status_rules(), "latency")) {
-        int64_t ms = 0;
-        if (vpa_str_eq(vpa_json_string(vpa_json_find(latency, "method")), q->method) &&
-            strstr(q->path, vpa_json_string(vpa_json_find(latency, "path"))) &&
-            vpa_json_int64(vpa_json_find(latency, "ms"), &ms)) {
-            vpa_memory_reply_delay(r, ms * VPA_MILLISECOND);
-            if (ms > 10000) { /* the client will be gone before the server has done it */
-                vpa_memory_reply_json(r, 200, "{}");
-                return true;
-            }
-            break;
-        }
-    }
-    vpa_json_foreach (fault, vpa_json_find(status_rules(), "faults")) {
-        int64_t code = 0, times = 0;
-        int *used = &w.fault_counts[i++ % VPA_COUNT(w.fault_counts)];
-
-        vpa_json_int64(vpa_json_find(fault, "code"), &code);
-        vpa_json_int64(vpa_json_find(fault, "times"), &times);
-        if (!vpa_str_eq(vpa_json_string(vpa_json_find(fault, "method")), q->method) ||
-            !vpa_str_ends_with(q->path, vpa_json_string(vpa_json_find(fault, "path"))) ||
-            (times > 0 && *used >= times))
-            continue;
-        ++*used;
-        if (code == 409 && strcmp(q->method, "POST") == 0) {
-            q->code = 409;
-            vpa_memory_reply_status(r, 409, "AlreadyExists", "already exists");
-        } else {
-            answer(r, q, (int)code, fault_message((int)code, q->path));
-        }
-        return true;
-    }
-    return false;
-}
-
-static void on_abandoned(void *ctx)
-{
-    ((struct request *)ctx)->abandoned = true;
-}
-
-static void serve(void *ctx, const struct vpa_memory_request *seen, struct vpa_memory_reply *r)
-{
-    struct request *q = &w.requests[w.count < REQUESTS_MAX - 1 ? w.count++ : w.count];
-
-    (void)ctx;
-    *q = (struct request){
-        .at_ms = vpa_loop_monotonic(w.loop) / VPA_MILLISECOND,
-        .method = vpa_arena_strdup(w.c->arena, seen->method),
-        .path = vpa_arena_strdup(w.c->arena, seen->path),
-        .body = seen->body_len ? vpa_arena_strdup(w.c->arena, seen->body) : NULL,
-    };
-    w.method_counts[method_index(q->method)]++;
-    vpa_memory_reply_on_abandoned(r, on_abandoned, q);
-    if (w.leader) /* answers take time, so that acquiring and renewing happen at different instants
-                   */
-        vpa_memory_reply_delay(r, VPA_MILLISECOND);
-    if (w.leader ? leader_rules(r, q) : status_faults(r, q))
-        return;
-    if (strcmp(q->method, "GET") == 0)
-        get_lease(r, q);
-    else if (strcmp(q->method, "POST") == 0)
-        create_lease(r, q);
-    else
-        update_lease(r, q);
-}
 
 /* Common */
-
-static void open_world(struct golden_case *c, vpa_time start, bool leader,
-                       const struct vpa_json *lease)
-{
-    struct vpa_kube_client_options options = {.qps = -1};
-    bool has_uid;
-
-    memset(&w, 0, sizeof(w));
-    w.c = c;
-    w.leader = leader;
-    w.start = start;
-    w.clock = vpa_clock_new_manual(start);
-    w.loop = vpa_loop_new(w.clock);
-    w.transport = vpa_memory_transport_new(w.loop, serve, NULL);
-    vpa_random_init(&w.random, 1);
-    options.loop = w.loop;
-    options.transport = w.transport;
-    options.random = &w.random;
-    w.client = vpa_kube_client_new(&options, NULL);
-    w.versions = 1000;
-    if (vpa_json_is_null(lease))
-        return;
-    w.exists = true;
-    w.lease = lease;
-    w.version = ++w.versions;
-    has_uid = vpa_json_find(vpa_json_find(lease, "metadata"), "uid") != NULL;
-    w.uid = leader ? (has_uid ? "lease-uid" : NULL) : "uid-1001";
-    if (!leader && !vpa_json_at(lease, "metadata.creationTimestamp")) {
-        struct vpa_json_writer out;
-        vpa_auto_buf buf = {0};
-        vpa_buf_init(&buf, 1 << 20);
-        vpa_json_writer_init(&out, &buf);
-        vpa_json_open_object(&out);
-        vpa_json_key(&out, "metadata");
-        vpa_json_open_object(&out);
-        vpa_json_foreach (member, vpa_json_find(lease, "metadata")) {
-            vpa_json_key(&out, vpa_json_name(member));
-            vpa_json_put_node(&out, member);
-        }
-        vpa_json_member_string(&out, "creationTimestamp", now_seconds());
-        vpa_json_close_object(&out);
-        vpa_json_key(&out, "spec");
-        vpa_json_put_node(&out, vpa_json_find(lease, "spec"));
-        vpa_json_close_object(&out);
-        w.lease = parse(vpa_buf_text(&buf));
-    }
-}
-
-static void close_world(void)
-{
-    vpa_kube_client_free(w.client);
-    vpa_transport_free(w.transport);
-    vpa_loop_free(w.loop);
-    vpa_clock_free(w.clock);
-}
-
-/* leader_election.jsonl */
 
 /* The notation of the vectors: what depends on the run has a placeholder. */
 static void put_normal(struct vpa_json_writer *out, const struct vpa_json *node, const char *name)
@@ -462,12 +78,12 @@ static const char *wanted_text(const struct vpa_json *r)
         vpa_json_writer_init(&out, &buf);
         vpa_json_put_node(&out, vpa_json_find(r, "body"));
     }
-    return vpa_arena_strdup(w.c->arena, vpa_buf_text(&buf));
+    return vpa_arena_strdup(lease_world.c->arena, vpa_buf_text(&buf));
 }
 
 /* The members of metadata come in the server's order: compared as values, written in the wanted
  * order when equal. */
-static const char *got_text(const struct request *q, const struct vpa_json *wanted)
+static const char *got_text(const struct lease_request *q, const struct vpa_json *wanted)
 {
     struct vpa_json_writer out;
     vpa_auto_buf buf = {0}, body = {0};
@@ -476,7 +92,7 @@ static const char *got_text(const struct request *q, const struct vpa_json *want
     vpa_buf_init(&buf, 1 << 16);
     vpa_buf_init(&body, 1 << 16);
     if (q->body) {
-        const struct vpa_json *root = parse(q->body);
+        const struct vpa_json *root = lease_world_parse(q->body);
         acquire = vpa_str_eq(vpa_json_string(vpa_json_at(root, "spec.acquireTime")),
                              vpa_json_string(vpa_json_at(root, "spec.renewTime")));
         vpa_json_writer_init(&out, &body);
@@ -485,21 +101,21 @@ static const char *got_text(const struct request *q, const struct vpa_json *want
     vpa_buf_printf(&buf, "%s %s %d %d ", q->method, q->path, q->code, acquire);
     vpa_json_foreach (r, wanted) {
         const struct vpa_json *want = vpa_json_find(r, "body");
-        if (q->body && want && vpa_json_equal(want, parse(vpa_buf_text(&body)))) {
+        if (q->body && want && vpa_json_equal(want, lease_world_parse(vpa_buf_text(&body)))) {
             vpa_json_writer_init(&out, &buf);
             vpa_json_put_node(&out, want);
-            return vpa_arena_strdup(w.c->arena, vpa_buf_text(&buf));
+            return vpa_arena_strdup(lease_world.c->arena, vpa_buf_text(&buf));
         }
     }
     vpa_buf_puts(&buf, vpa_buf_text(&body));
-    return vpa_arena_strdup(w.c->arena, vpa_buf_text(&buf));
+    return vpa_arena_strdup(lease_world.c->arena, vpa_buf_text(&buf));
 }
 
 static void compare_phases(struct golden_case *c)
 {
     const struct vpa_json *wanted = GOLDEN_OUT(c, "requests");
     struct phase *want = vpa_arena_zalloc(c->arena, (vpa_json_count(wanted) + 1) * sizeof(*want));
-    struct phase *got = vpa_arena_zalloc(c->arena, (w.count + 1) * sizeof(*got));
+    struct phase *got = vpa_arena_zalloc(c->arena, (lease_world.count + 1) * sizeof(*got));
     size_t want_count = 0, got_count = 0;
     vpa_auto_buf a = {0}, b = {0};
 
@@ -507,8 +123,8 @@ static void compare_phases(struct golden_case *c)
     vpa_buf_init(&b, 1 << 20);
     vpa_json_foreach (r, wanted)
         want_count = add_phase(want, want_count, wanted_text(r));
-    for (size_t i = 0; i < w.count; i++)
-        got_count = add_phase(got, got_count, got_text(&w.requests[i], wanted));
+    for (size_t i = 0; i < lease_world.count; i++)
+        got_count = add_phase(got, got_count, got_text(&lease_world.requests[i], wanted));
     size_t same = 0;
     while (same < want_count && same < got_count && strcmp(want[same].text, got[same].text) == 0)
         same++;
@@ -531,14 +147,14 @@ static void compare_phases(struct golden_case *c)
 static void on_started(void *ctx)
 {
     (void)ctx;
-    w.started = true;
+    lease_world.started = true;
 }
 
 static void on_lost(void *ctx)
 {
     (void)ctx;
-    w.lost = true;
-    vpa_loop_stop(w.loop);
+    lease_world.lost = true;
+    vpa_loop_stop(lease_world.loop);
 }
 
 struct flags {
@@ -610,9 +226,10 @@ static int drive_leader(struct golden_case *c, bool *started, const char **text)
     int64_t run_ms = golden_in_int(c, "run_ms"), term_ms = 0;
     int exit_code = -1;
 
-    open_world(c, vpa_time_from_unix(1785585600, 123000), true, vpa_json_at(c->in, "server.lease"));
+    lease_world_open(c, vpa_time_from_unix(1785585600, 123000), true,
+                     vpa_json_at(c->in, "server.lease"));
     read_flags(c, &f);
-    f.options.client = w.client;
+    f.options.client = lease_world.client;
     if (!f.elect) {
         *started = true;
     } else if (vpa_elector_check_lock_type(f.lock, &err) < 0) {
@@ -625,9 +242,9 @@ static int drive_leader(struct golden_case *c, bool *started, const char **text)
         struct vpa_elector *elector = vpa_elector_new(&f.options);
         bool term = vpa_json_int64(GOLDEN_IN(c, "sigterm_after_ms"), &term_ms);
         vpa_elector_start(elector);
-        vpa_loop_pump(w.loop, (term ? term_ms : run_ms) * VPA_MILLISECOND);
-        *started = w.started;
-        if (w.lost)
+        vpa_loop_pump(lease_world.loop, (term ? term_ms : run_ms) * VPA_MILLISECOND);
+        *started = lease_world.started;
+        if (lease_world.lost)
             exit_code = 255;
         if (term) {
             vpa_elector_release(elector, 3 * VPA_SECOND);
@@ -635,7 +252,7 @@ static int drive_leader(struct golden_case *c, bool *started, const char **text)
         }
         vpa_elector_free(elector);
     }
-    close_world();
+    lease_world_close();
     return exit_code;
 }
 
@@ -657,16 +274,18 @@ static void invariant(struct golden_case *c)
     bool started = false;
 
     drive_leader(c, &started, &text);
-    const struct request *last = w.count ? &w.requests[w.count - 1] : NULL;
+    const struct lease_request *last =
+        lease_world.count ? &lease_world.requests[lease_world.count - 1] : NULL;
     if (!last || !last->body || strcmp(last->method, "PUT") != 0 ||
-        !vpa_str_eq(vpa_json_string(vpa_json_at(parse(last->body), "spec.holderIdentity")), ""))
+        !vpa_str_eq(
+            vpa_json_string(vpa_json_at(lease_world_parse(last->body), "spec.holderIdentity")), ""))
         golden_difference(c, "released", "a PUT without holder", last ? last->method : "nothing");
 }
 
 /* status_lease.jsonl */
 
 static void compare_request(struct golden_case *c, size_t i, const struct vpa_json *want,
-                            const struct request *q)
+                            const struct lease_request *q)
 {
     golden_int(c, golden_label(c, "requests[%zu].at_ms", i), vpa_json_find(want, "at_ms"),
                q->at_ms);
@@ -683,22 +302,22 @@ static void check(struct golden_case *c, size_t i, const struct vpa_json *want)
     vpa_duration timeout = golden_in_int(c, "timeout_ms") * VPA_MILLISECOND;
     struct vpa_error err;
     bool valid = false;
-    int rc = vpa_status_lease_check(w.client, golden_in_text(c, "namespace"),
+    int rc = vpa_status_lease_check(lease_world.client, golden_in_text(c, "namespace"),
                                     golden_in_text(c, "name"), timeout, &valid, &err);
 
     golden_bool(c, golden_label(c, "checks[%zu].valid", i), vpa_json_find(want, "valid"), valid);
     golden_text(c, golden_label(c, "checks[%zu].error", i), vpa_json_find(want, "error"),
                 rc < 0 ? err.text : NULL);
     golden_int(c, golden_label(c, "checks[%zu].end_ms", i), vpa_json_find(want, "end_ms"),
-               vpa_loop_monotonic(w.loop) / VPA_MILLISECOND);
+               vpa_loop_monotonic(lease_world.loop) / VPA_MILLISECOND);
 }
 
 static void pump_until(int64_t ms)
 {
-    int64_t left = ms * VPA_MILLISECOND - vpa_loop_monotonic(w.loop);
+    int64_t left = ms * VPA_MILLISECOND - vpa_loop_monotonic(lease_world.loop);
 
     if (left > 0)
-        vpa_loop_pump(w.loop, left);
+        vpa_loop_pump(lease_world.loop, left);
 }
 
 static void run_status(struct golden_case *c)
@@ -712,8 +331,8 @@ static void run_status(struct golden_case *c)
     if (!golden_read_time(GOLDEN_IN(c, "start"), &start) &&
         vpa_time_parse(golden_in_text(c, "start"), &start, NULL) < 0)
         return;
-    open_world(c, start, false, GOLDEN_IN(c, "lease"));
-    const struct vpa_status_writer_options options = {.client = w.client,
+    lease_world_open(c, start, false, GOLDEN_IN(c, "lease"));
+    const struct vpa_status_writer_options options = {.client = lease_world.client,
                                                       .ns = golden_in_text(c, "namespace"),
                                                       .name = golden_in_text(c, "name"),
                                                       .holder = golden_in_text(c, "holder"),
@@ -732,14 +351,14 @@ static void run_status(struct golden_case *c)
     vpa_status_writer_free(writer);
     i = 0;
     vpa_json_foreach (request, GOLDEN_OUT(c, "requests")) {
-        if (i < w.count)
-            compare_request(c, i, request, &w.requests[i]);
+        if (i < lease_world.count)
+            compare_request(c, i, request, &lease_world.requests[i]);
         i++;
     }
-    if (i != w.count)
+    if (i != lease_world.count)
         golden_difference(c, "requests", vpa_arena_printf(c->arena, "%zu", i),
-                          vpa_arena_printf(c->arena, "%zu", w.count));
-    close_world();
+                          vpa_arena_printf(c->arena, "%zu", lease_world.count));
+    lease_world_close();
 }
 
 static void run(struct golden_case *c)
