@@ -176,8 +176,34 @@ static void note_owner_error(struct admission *a, const struct vpa_pod *pod,
     a->result->owner_unknown =
         err->code == VPA_RETRY ||
         (err->code == VPA_NOT_FOUND && vpa_str_ends_with(err->text, " does not exist"));
-    a->result->pod_ns = pod->meta.ns;
-    a->result->pod_name = pod->meta.name;
+    a->result->pod_ns = vpa_arena_printf(a->arena, "%.256s", pod->meta.ns);
+    a->result->pod_name = vpa_arena_printf(a->arena, "%.256s", pod->meta.name);
+}
+
+/* What no API server sends. Whoever can reach the port can make us say so: the caller decides how
+ * often. */
+static void complain(struct admission *a, const char *message, const char *why)
+{
+    a->result->complaint = message;
+    a->result->complaint_why = vpa_arena_strdup(a->arena, why);
+}
+
+static bool has_too_many(const struct vpa_json *pod, const char *path)
+{
+    return vpa_json_count(vpa_json_at(pod, path)) > ADMIT_CONTAINERS_MAX;
+}
+
+static int read_pod(struct admission *a, struct vpa_pod *pod, struct vpa_error *err)
+{
+    const struct vpa_json *object = a->request.object;
+
+    if (!object)
+        return vpa_fail(err, VPA_INVALID, "there is no object");
+    if (has_too_many(object, "spec.containers") || has_too_many(object, "spec.initContainers"))
+        return vpa_fail(err, VPA_LIMIT, "more than %d containers", ADMIT_CONTAINERS_MAX);
+    if (vpa_pod_check_types(a->arena, object, err) < 0)
+        return -1;
+    return vpa_pod_decode(a->arena, object, pod, err);
 }
 
 static void admit_pod(struct admission *a)
@@ -193,14 +219,12 @@ static void admit_pod(struct admission *a)
     a->result->resource = ADMIT_POD;
     a->result->status = ADMIT_SKIPPED;
     if (strcmp(a->request.version, "v1") != 0) {
-        VPA_ERROR("Expected the resource v1 pods", VPA_KV("version", a->request.version));
+        complain(a, "Expected the resource v1 pods", a->request.version);
         return;
     }
-    if (!a->request.object || vpa_pod_check_types(a->arena, a->request.object, &err) < 0 ||
-        vpa_pod_decode(a->arena, a->request.object, &pod, &err) < 0) {
-        VPA_ERROR("Cannot read pod", VPA_KV("namespace", a->request.ns),
-                  VPA_KV("name", a->request.name),
-                  VPA_KV("err", a->request.object ? err.text : "there is no object"));
+    if (read_pod(a, &pod, &err) < 0) {
+        vpa_wrap(&err, "%s/%s", a->request.ns, a->request.name);
+        complain(a, "Cannot read pod", err.text);
         return;
     }
     complete_names(a, &pod);
@@ -279,7 +303,7 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
     *result = (struct admit_result){.resource = ADMIT_UNKNOWN, .status = ADMIT_ERROR};
     vpa_buf_init(&a.patch, PATCH_MAX);
     if (read_review(&a, body, len, &err) < 0) {
-        VPA_ERROR("Cannot read the admission review", VPA_KERR(&err));
+        complain(&a, "Cannot read the admission review", err.text);
     } else {
         const char *group = a.request.group;
         const char *resource = a.request.resource;
@@ -289,8 +313,8 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
         else if (strcmp(group, VPA_GROUP) == 0 && strcmp(resource, "verticalpodautoscalers") == 0)
             admit_vpa(&a);
         else
-            VPA_ERROR("not supported resource type", VPA_KV("group", group),
-                      VPA_KV("resource", resource));
+            complain(&a, "not supported resource type",
+                     vpa_arena_printf(arena, "%.100s/%.100s", group, resource));
     }
     vpa_review_encode(out, &a.response);
     vpa_buf_release(&a.patch);

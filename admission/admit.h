@@ -18,6 +18,9 @@
 #define ADMIT_REQUIRED_ANNOTATION "vpa.autoscaling.k8s.io/required"
 /* Longest answer: the patch of a pod at the size limit of etcd, in base64. */
 #define ADMIT_ANSWER_MAX ((size_t)16 << 20)
+/* A pod with more containers, or init containers, is not read: etcd has no room for it, but a
+ * review of 5 MiB has room for four hundred thousand. */
+#define ADMIT_CONTAINERS_MAX 4096
 
 struct admit_options {
     bool startup_boost;                /* gate CPUStartupBoost */
@@ -33,6 +36,10 @@ struct admit_result {
     enum admit_resource resource;
     enum admit_status status;
     bool calculation_failed;
+    /* The request is none that an API server sends: what to log, NULL otherwise; the reason is in
+     * the arena. */
+    const char *complaint;
+    const char *complaint_why;
     /* The owners of the pod could not be followed: the text is in the arena, NULL otherwise. */
     const char *owner_error;
     bool owner_unknown; /* some owner is not known, or not yet: a newer snapshot may know it */

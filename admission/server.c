@@ -15,6 +15,7 @@
 #include "meters.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/net/rate.h"
 
 #define CONTENT_TYPE "application/json"
 #define ARENA_FIRST_CHUNK ((size_t)64 * 1024)
@@ -32,13 +33,20 @@ struct scratch {
 #define OWNER_WAIT (30 * VPA_MILLISECOND)
 #define OWNER_WAIT_SHARE 5
 
+/* Lines about requests that anybody can send. */
+#define COMPLAINTS_PER_SECOND 10
+#define COMPLAINTS_AT_ONCE 100
+#define SHOWN_MAX 256 /* of a text that the peer has chosen */
+
 struct server {
     int64_t next_wait;            /* guarded by lock: no waiting before (monotonic) */
     struct vpa_http_server *http; /* NULL when unbound */
     struct snapshot_cell *cell;
     struct admit_options admit;
     pthread_mutex_t lock;
-    struct scratch *pool; /* guarded by lock; as many as there were requests at once */
+    struct vpa_rate complaints; /* guarded by lock */
+    int64_t complaints_dropped; /* guarded by lock; since the last one that was logged */
+    struct scratch *pool;       /* guarded by lock; as many as there were requests at once */
 };
 
 static struct scratch *take_scratch(struct server *server)
@@ -86,19 +94,41 @@ static bool is_json(const char *content_type)
     return vpa_slice_eq(vpa_slice_trim(text), CONTENT_TYPE);
 }
 
+/* False when there were too many lines already: whoever can reach the port must not fill the disk.
+ * *dropped: how many were not written since the last one. */
+static bool may_log(struct server *server, int64_t *dropped)
+{
+    pthread_mutex_lock(&server->lock);
+    bool allowed = vpa_rate_allow(&server->complaints, monotonic());
+    *dropped = server->complaints_dropped;
+    server->complaints_dropped = allowed ? 0 : *dropped + 1;
+    pthread_mutex_unlock(&server->lock);
+    return allowed;
+}
+
+static void complain(struct server *server, const char *message, const char *why)
+{
+    vpa_auto_free char *shown = vpa_xstrndup(why, strnlen(why, SHOWN_MAX));
+    int64_t dropped;
+
+    if (may_log(server, &dropped))
+        VPA_ERROR(message, VPA_KV("err", shown), VPA_KV("notLogged", dropped));
+}
+
 /* Requests that are refused before anything is read of them; true when answered. */
-static bool refuse(const struct vpa_server_request *request, const char *content_type,
-                   struct vpa_server_response *response)
+static bool refuse(struct server *server, const struct vpa_server_request *request,
+                   const char *content_type, struct vpa_server_response *response)
 {
     if (request->body_too_large) {
-        VPA_ERROR("Request payload too large", VPA_KV("limit", (int64_t)VPA_SERVER_BODY_MAX));
+        complain(server, "Request payload too large",
+                 "longer than 5 MiB, or too many large ones at once");
         vpa_server_reply_text(response, 413, "request payload too large\n");
         response->nosniff = true;
         return true;
     }
     if (!content_type || !is_json(content_type)) {
-        VPA_ERROR("Unexpected content type", VPA_KV("got", content_type ? content_type : ""),
-                  VPA_KV("expect", CONTENT_TYPE));
+        complain(server, "Unexpected content type, expected " CONTENT_TYPE,
+                 content_type ? content_type : "");
         *response = (struct vpa_server_response){.status = 200};
         return true;
     }
@@ -144,7 +174,7 @@ static void answer(struct server *server, struct vpa_arena *arena,
                    struct admit_result *result)
 {
     struct snapshot *snapshot = snapshot_acquire(server->cell);
-    int64_t until = 0;
+    int64_t until = 0, dropped;
 
     for (;;) {
         admit(snapshot, &server->admit, arena, request->body, request->body_len, out, result);
@@ -159,9 +189,12 @@ static void answer(struct server *server, struct vpa_arena *arena,
         vpa_buf_clear(out);
         vpa_arena_clear(arena);
     }
-    if (result->owner_error)
+    if (result->complaint)
+        complain(server, result->complaint, result->complaint_why);
+    if (result->owner_error && may_log(server, &dropped))
         VPA_ERROR("Failed to get parent controller for pod", VPA_KV("err", result->owner_error),
-                  VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name));
+                  VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
+                  VPA_KV("notLogged", dropped));
     snapshot_unref(snapshot);
 }
 
@@ -173,7 +206,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
     struct admit_result result;
     struct vpa_buf out;
 
-    if (refuse(request, content_type, response)) {
+    if (refuse(server, request, content_type, response)) {
         double total = seconds_between(received, monotonic());
         meter_step("total", total);
         meter_admission("error", "unknown", total);
@@ -209,6 +242,7 @@ struct server *server_new_unbound(const struct server_options *options)
 
     server->cell = options->cell;
     server->admit = options->admit;
+    vpa_rate_init(&server->complaints, COMPLAINTS_PER_SECOND, COMPLAINTS_AT_ONCE);
     pthread_mutex_init(&server->lock, NULL);
     return server;
 }

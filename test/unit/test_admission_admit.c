@@ -164,8 +164,8 @@ START_TEST(unreadable_limit_ranges_fail_the_calculation)
     ck_assert(vpa_metric_value(admission_metrics[1]) == 1);
     rewind(log);
     ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, log), 0);
-    ck_assert_msg(strstr(text, "error obtaining limit range: LimitRange ns/l: ") != NULL,
-                  "%s", text);
+    ck_assert_msg(strstr(text, "error obtaining limit range: LimitRange ns/l: ") != NULL, "%s",
+                  text);
     free(response.body);
     fixture_stop(&f);
     fixture_quiet();
@@ -209,6 +209,85 @@ START_TEST(refusals_before_reading)
 }
 END_TEST
 
+/* Whoever can reach the port can be refused as often as they like; the log stays short, and tells
+ * how much it left out. */
+START_TEST(complaints_are_bounded)
+{
+    static const char *const bodies[] = {
+        "{",
+        "{'request':{'uid':'u','resource':{'group':'','version':'v2','resource':'pods'}}}",
+        "{'request':{'uid':'u','resource':{'group':'x','version':'v1','resource':'pods'}}}",
+        POD_REVIEW("{'spec':5}"),
+        POD_REVIEW("null"),
+    };
+    struct snapshot_builder *builder = snapshot_builder_new();
+    struct server *server =
+        server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
+    FILE *log = tmpfile();
+    const struct vpa_log_options log_options = {.fd = fileno(log)};
+    vpa_auto_arena arena = {0};
+    char line[4096];
+    struct vpa_error err;
+    int lines = 0;
+
+    ck_assert_int_eq(vpa_log_configure(&log_options, &err), 0);
+    for (size_t i = 0; i < 2000; i++) {
+        const char *body = fixture_json(&arena, bodies[i % VPA_COUNT(bodies)]);
+        struct vpa_server_response response = {0};
+        const struct vpa_server_request request = {.method = "POST",
+                                                   .path = "/",
+                                                   .query = "",
+                                                   .body = body,
+                                                   .body_len = strlen(body),
+                                                   .body_too_large = i % 7 == 0};
+        server_answer(server, &request, i % 11 ? "application/json" : "text/plain", &response);
+        free(response.body);
+    }
+    rewind(log);
+    while (fgets(line, sizeof(line), log))
+        lines++;
+    ck_assert_int_ge(lines, 100); /* and ten for each second that this has taken */
+    ck_assert_int_lt(lines, 1000);
+    fixture_quiet();
+    fclose(log);
+    server_free(server);
+    snapshot_builder_free(builder);
+}
+END_TEST
+
+START_TEST(pods_with_absurdly_many_containers_are_not_read)
+{
+    struct fixture f = {.vpas = VPA(""), .stateful_sets = STATEFUL_SET};
+    struct vpa_server_response response = {0};
+    struct vpa_error err;
+    struct vpa_buf body;
+
+    vpa_buf_init(&body, 1 << 20);
+    vpa_buf_puts(&body,
+                 "{'request':{'uid':'u','namespace':'ns','resource':{'group':'','version':'v1',"
+                 "'resource':'pods'},'object':{'metadata':{'name':'web-0','namespace':'ns',"
+                 "'labels':{'app':'web'},'ownerReferences':[{'kind':'StatefulSet','name':'web',"
+                 "'apiVersion':'apps/v1','controller':true}]},'spec':{'containers':[");
+    for (int i = 0; i < ADMIT_CONTAINERS_MAX + _i; i++)
+        vpa_buf_printf(&body, "%s{'name':'c%d'}", i ? "," : "", i);
+    vpa_buf_puts(&body, "]}}}}");
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    ck_assert_int_eq(admission_listen(f.admission, &err), 0);
+    const char *text = fixture_json(&f.arena, vpa_buf_text(&body));
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = text, .body_len = strlen(text)};
+    server_answer(admission_server(f.admission), &request, "application/json", &response);
+    ck_assert_ptr_nonnull(strstr(response.body, "\"allowed\":true"));
+    ck_assert(!strstr(response.body, "patch") == (_i == 1));
+    free(response.body);
+    vpa_buf_release(&body);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_admit");
@@ -217,6 +296,8 @@ int main(void)
     tcase_add_loop_test(tc, answers, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, panic_is_known_at_the_start, 0, VPA_COUNT(panic_starts));
     tcase_add_test(tc, unreadable_limit_ranges_fail_the_calculation);
+    tcase_add_test(tc, complaints_are_bounded);
+    tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
     tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
