@@ -1,0 +1,81 @@
+/*
+ * What the files of updater_world.h share.
+ *
+ *     updater_world.c          objects, life, the updater's memory
+ *     updater_world_server.c   the API server: lists, watches, discovery, patches, faults
+ *     updater_world_record.c   what was sent, as the vectors tell it
+ */
+#ifndef UPDATER_WORLD_PARTS_H
+#define UPDATER_WORLD_PARTS_H
+
+#include "updater_world.h"
+#include "vpa/net/random.h"
+
+#define WORLD_TEXT_MAX ((size_t)64 << 20)
+#define WORLD_COLLECTIONS 12
+
+/* Collections that the updater lists and watches, and those whose objects it gets. */
+struct world_collection {
+    const char *api_version;
+    const char *kind;
+    const char *base;
+    const char *plural;
+};
+extern const struct world_collection world_collections[WORLD_COLLECTIONS];
+
+struct object {
+    size_t collection;
+    const char *ns;
+    const char *name;
+    const char *uid;
+    const char *json;   /* as the caches have it */
+    const char *server; /* as the API server has it: patched */
+};
+
+struct fault {
+    const char *method;
+    const char *path;
+    int64_t status;
+    const char *body;
+    const char *retry_after;
+    int64_t times; /* left; -1: always */
+    const char *transport;
+};
+
+struct world {
+    struct golden_case *c;
+    struct vpa_clock *clock;
+    struct vpa_loop *loop;
+    struct vpa_transport *transport;
+    struct vpa_random random;
+    struct updater_config config;
+    struct updater *updater;
+    struct vpa_table objects; /* "collection/ns/name" */
+    struct vpa_memory_stream *streams[WORLD_COLLECTIONS];
+    const struct vpa_json *scales;
+    struct fault *faults;
+    size_t fault_count;
+    struct vpa_table recorded_events; /* path of an event -> its JSON */
+    struct text_list calls;
+    struct text_list events;
+    struct text_list whole_events;
+    struct text_list scale_reads;
+    int64_t lease_reads;
+    int64_t began;
+    bool plain_events;
+    size_t useless_resizes;
+};
+
+/* Texts live in the arena of the case. */
+const char *world_node_text(struct golden_case *c, const struct vpa_json *node);
+const struct vpa_json *world_parse(struct golden_case *c, const char *text);
+
+/* Answers of the server in memory; ctx is the world. */
+void world_serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply);
+
+void world_record(struct world *world, struct text_list *list, const struct vpa_memory_request *q,
+                  int status, const char *transport);
+void world_record_scale(struct world *world, const char *path, int status);
+void world_record_event(struct world *world, const struct vpa_memory_request *q, int status);
+
+#endif

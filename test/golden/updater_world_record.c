@@ -1,0 +1,168 @@
+/* What was sent to the server of the cluster in memory. */
+#include <string.h>
+
+#include "updater_world_parts.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+
+void world_record(struct world *world, struct text_list *list, const struct vpa_memory_request *q,
+                  int status, const char *transport)
+{
+    int64_t after = vpa_loop_monotonic(world->loop) - world->began;
+    struct vpa_json_writer w;
+    vpa_auto_buf buf = {0};
+
+    vpa_buf_init(&buf, WORLD_TEXT_MAX);
+    vpa_json_writer_init(&w, &buf);
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, "method", q->method);
+    vpa_json_member_string(&w, "path", q->path);
+    if (q->body_len > 0) {
+        vpa_json_member_string(&w, "type", vpa_memory_header(q, "Content-Type"));
+        vpa_json_member_string(&w, "body", q->body);
+    }
+    if (transport)
+        vpa_json_member_string(&w, "transport", transport);
+    else
+        vpa_json_member_int(&w, "status", status);
+    if (after != 0) {
+        char text[VPA_DURATION_TEXT_MAX];
+
+        vpa_duration_format(after, text);
+        vpa_json_member_string(&w, "after", text);
+    }
+    vpa_json_close_object(&w);
+    text_list_add(world->c, list, vpa_arena_strdup(world->c->arena, vpa_buf_text(&buf)));
+}
+
+void world_record_scale(struct world *world, const char *path, int status)
+{
+    text_list_add(
+        world->c, &world->scale_reads,
+        vpa_arena_printf(world->c->arena, "{\"path\":\"%s\",\"status\":%d}", path, status));
+}
+
+/* An event as the vectors tell it: who, what, how often. */
+void world_record_event(struct world *world, const struct vpa_memory_request *q, int status)
+{
+    struct golden_case *c = world->c;
+    const struct vpa_json *body = world_parse(c, q->body);
+    const struct vpa_json *event = body;
+    const char *message = vpa_or_empty(vpa_json_string(vpa_json_find(body, "message")));
+    int64_t count = 1;
+    struct vpa_json_writer w;
+    vpa_auto_buf buf = {0};
+
+    if (vpa_str_eq(q->method, "POST")) {
+        const char *name = vpa_json_string(vpa_json_at(body, "metadata.name"));
+        char *path = vpa_arena_printf(c->arena, "%s/%s", q->path, vpa_or_empty(name));
+        char *text = vpa_arena_strdup(c->arena, q->body);
+
+        /* Events of one object and moment share a name: the message tells them apart. */
+        vpa_table_put(&world->recorded_events, path, text);
+        vpa_table_put(&world->recorded_events, vpa_arena_printf(c->arena, "%s %s", path, message),
+                      text);
+    } else {
+        const char *first = vpa_table_find(&world->recorded_events,
+                                           vpa_arena_printf(c->arena, "%s %s", q->path, message));
+
+        if (!first)
+            first = vpa_table_find(&world->recorded_events, q->path);
+        event = first ? world_parse(c, first) : body;
+    }
+    (void)vpa_json_int64(vpa_json_find(body, "count"), &count);
+
+    const struct vpa_json *object = vpa_json_find(event, "involvedObject");
+
+    vpa_buf_init(&buf, WORLD_TEXT_MAX);
+    vpa_json_writer_init(&w, &buf);
+    vpa_json_open_object(&w);
+    vpa_json_member_string(
+        &w, "object",
+        vpa_arena_printf(c->arena, "%s %s/%s",
+                         vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind"))),
+                         vpa_or_empty(vpa_json_string(vpa_json_find(object, "namespace"))),
+                         vpa_or_empty(vpa_json_string(vpa_json_find(object, "name")))));
+    vpa_json_member_string(&w, "type", vpa_json_string(vpa_json_find(event, "type")));
+    vpa_json_member_string(&w, "reason", vpa_json_string(vpa_json_find(event, "reason")));
+    vpa_json_member_string(&w, "message", message);
+    if (count > 1 && !world->plain_events)
+        vpa_json_member_int(&w, "count", count);
+    if (status >= 300)
+        vpa_json_member_int(&w, "status", status);
+    vpa_json_close_object(&w);
+    text_list_add(c, &world->events, vpa_arena_strdup(c->arena, vpa_buf_text(&buf)));
+    world_record(world, &world->whole_events, q, status, NULL);
+}
+
+void world_begin_step(struct world *world)
+{
+    world->calls = (struct text_list){0};
+    world->events = (struct text_list){0};
+    world->whole_events = (struct text_list){0};
+    world->scale_reads = (struct text_list){0};
+    world->lease_reads = 0;
+    world->began = vpa_loop_monotonic(world->loop);
+}
+
+void world_begin(struct world *world)
+{
+    const char *key;
+    void *value;
+
+    world_begin_step(world);
+    for (size_t i = 0; vpa_table_next(&world->objects, &i, &key, &value);)
+        ((struct object *)value)->server = ((struct object *)value)->json;
+}
+
+void world_plain_events(struct world *world)
+{
+    world->plain_events = true;
+}
+
+static const char *array_of(struct world *world, const struct text_list *list, bool or_null)
+{
+    vpa_auto_buf buf = {0};
+
+    if (or_null && list->count == 0)
+        return NULL;
+    vpa_buf_init(&buf, WORLD_TEXT_MAX);
+    vpa_buf_putc(&buf, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        if (i > 0)
+            vpa_buf_putc(&buf, ',');
+        vpa_buf_puts(&buf, list->items[i]);
+    }
+    vpa_buf_putc(&buf, ']');
+    return vpa_arena_strdup(world->c->arena, vpa_buf_text(&buf));
+}
+
+const char *world_calls(struct world *world, bool or_null)
+{
+    return array_of(world, &world->calls, or_null);
+}
+
+const char *world_events(struct world *world, bool whole, bool or_null)
+{
+    return array_of(world, whole ? &world->whole_events : &world->events, or_null);
+}
+
+const char *world_scale_reads(struct world *world)
+{
+    return array_of(world, &world->scale_reads, true);
+}
+
+int64_t world_lease_reads(const struct world *world)
+{
+    return world->lease_reads;
+}
+
+vpa_duration world_took(const struct world *world)
+{
+    return vpa_loop_monotonic(world->loop) - world->began;
+}
+
+size_t world_useless_resizes(const struct world *world)
+{
+    return world->useless_resizes;
+}
