@@ -1,5 +1,7 @@
 """Bad input at start: one clear message, the right exit status (docs/errors.md lists them)."""
+import http.client
 import os
+import ssl
 import subprocess
 
 from cluster import DAEMONS, until
@@ -56,3 +58,23 @@ def scenario_away(make):
     write_kubeconfig(config, cluster.plane.url, cluster.plane.ca, token=cluster.plane.token("vpa-recommender"))
     away.start()
     until(lambda: cluster.addresses["recommender"].raw("GET", "/health-check")[0] == 200, 30, "the recommender is healthy")
+
+
+def scenario_no_profiling(make):
+    """--profiling=true serves nothing, on no port of any daemon; the log says so once."""
+    cluster = make()
+    cluster.install()
+    for name in DAEMONS:
+        daemon = cluster.start_daemon(name, "--profiling=true")
+        for path in ("/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/heap", "/debug/pprof"):
+            status, _, body = cluster.addresses[name].raw("GET", path)
+            assert status == 404 and b"goroutine" not in body, (name, path, status, body)
+        assert daemon.text().count('"Flag has no effect" flag="profiling"') == 1, daemon.text()
+    loose = ssl.create_default_context()
+    loose.check_hostname, loose.verify_mode = False, ssl.CERT_NONE
+    for path in ("/debug/pprof/", "/debug/pprof/profile"):
+        webhook = http.client.HTTPSConnection("127.0.0.1", cluster.webhook_port, context=loose, timeout=20)
+        webhook.request("GET", path)
+        body = webhook.getresponse().read()  # the webhook answers every path alike
+        assert b"pprof" not in body and b"goroutine" not in body, (path, body)
+        webhook.close()
