@@ -349,8 +349,10 @@ static void run_selected(struct pass *pass, struct selection *selection, struct 
     lap(watch, "AdmissionInit");
     updater_select_works(pass, selection);
     updater_pass_run_works(pass);
-    if (!pass->aborted)
+    if (!pass->aborted) {
+        env->has_passed = true;
         lap(watch, "EvictPods");
+    }
     updater_meter_pass_publish(&pass->gauges);
 }
 

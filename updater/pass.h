@@ -41,13 +41,15 @@ struct pass_env {
     struct vpa_owners *owners;
     struct store *store;
     struct vpa_update_memory *memory;
+    bool has_passed; /* a whole pass was made: the memory has what is to be known of all pods */
     struct vpa_update_options update;
     struct vpa_priority_options priority;
     struct vpa_disruption_options disruption;
     struct vpa_rate eviction_rate;
     struct vpa_rate in_place_rate;
     struct resize_support resize;
-    struct vpa_table told_of_auto; /* "namespace/name" of VPAs whose mode the log has complained of */
+    struct vpa_table
+        told_of_auto;           /* "namespace/name" of VPAs of mode Auto that the log has named */
     size_t requests_max;        /* at least 1 */
     bool (*may_act)(void *ctx); /* false: no longer the leader; NULL: always */
     void *may_act_ctx;

@@ -75,10 +75,29 @@ static enum vpa_replica_source owner_replicas(void *ctx, const char *ns, const c
     return has_replica_count(kind) ? VPA_REPLICAS_MISSING : VPA_REPLICAS_UNKNOWN;
 }
 
+/* A VPA of mode Off or Initial is here for nothing else, even if it boosts no more. */
+static bool boosts_count(const struct work *w)
+{
+    return w->pass->env->update.boost_gate &&
+           (vpa_object_has_startup_boost(w->vpa) || !vpa_update_mode_active(w->mode));
+}
+
+/* Boosts whose end an earlier process has sent and the kubelet not carried out: such pods must not
+ * be evicted (S5), and only that process knew what it had sent. In doubt the pod stays. */
+static void recover_unboosts(struct work *w)
+{
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (vpa_unboost_presumed(w->pods[i]))
+            vpa_update_memory_set_unboost(w->pass->env->memory, w->pods[i]->meta.uid, true);
+    }
+}
+
 void updater_work_begin(struct work *w)
 {
     struct pass_env *env = w->pass->env;
 
+    if (!env->has_passed && boosts_count(w))
+        recover_unboosts(w);
     updater_meter_sums_add(&w->pass->gauges.controlled, w->mode, w->pod_count,
                            (double)w->pod_count);
     updater_meter_touch(&w->labels);
@@ -94,13 +113,6 @@ static vpa_time now_of(const struct work *w)
 static bool group_in_flight(const struct vpa_replica_group *group)
 {
     return group && group->in_flight > 0;
-}
-
-/* A VPA of mode Off or Initial is here for nothing else, even if it boosts no more. */
-static bool boosts_count(const struct work *w)
-{
-    return w->pass->env->update.boost_gate &&
-           (vpa_object_has_startup_boost(w->vpa) || !vpa_update_mode_active(w->mode));
 }
 
 /* ---- boosts that are over ---- */

@@ -250,6 +250,25 @@ bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_m
     return e && e->unboost && (vpa_pod_resizing(pod) || awaits_kubelet(pod));
 }
 
+bool vpa_unboost_presumed(const struct vpa_pod *pod)
+{
+    if (vpa_boost_marked(&pod->meta.annotations))
+        return false;
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_container *c = &pod->containers[i];
+        const struct vpa_container_status *status = vpa_pod_status(pod, c->name);
+        const struct vpa_quantity *wanted = vpa_resource_find(&c->resources.requests, VPA_CPU);
+        const struct vpa_quantity *actual =
+            status && status->resources.present
+                ? vpa_resource_find(&status->resources.requests, VPA_CPU)
+                : NULL;
+
+        if (wanted && actual && vpa_quantity_cmp(wanted, actual) < 0)
+            return true;
+    }
+    return false;
+}
+
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
                                                size_t *count)
 {

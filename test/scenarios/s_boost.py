@@ -198,7 +198,7 @@ def scenario_boost_refused(make):
 
 
 def scenario_boost_stuck(make):
-    """The kubelet fails, refuses, or never acts when a boost is taken back: never evicted, in no mode."""
+    """The kubelet fails, refuses, or never acts when a boost is taken back: never evicted, in no mode, not by a new updater either."""
     bed = Bed(make, node_cpu="64", webhook=True)
     modes, how = ("Recreate", "InPlaceOrRecreate", "InPlace"), ("error", "infeasible", "never")
     names = [f"{mode.lower()}-{fault}" for mode in modes for fault in how]
@@ -211,6 +211,10 @@ def scenario_boost_stuck(make):
         scale(bed, name, 2)
     before = {n: bed.uids(n) for n in names}
     until(lambda: not any(marked(p) for n in names for p in bed.pods(n)), 60, "the markers are gone")
+    bed.passes(5)
+    bed.updater.kill()
+    bed.updater.start()
+    until(lambda: bed.cluster.addresses["updater"].raw("GET", "/health-check")[0] == 200, 30, "the new updater is up")
     bed.passes(5)
     assert {n: bed.uids(n) for n in names} == before, [n for n in names if bed.uids(n) != before[n]]
     assert bed.evictions() == 0, bed.calls()

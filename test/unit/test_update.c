@@ -303,8 +303,8 @@ START_TEST(takes_back_boosts_that_are_over)
 END_TEST
 
 #define RUNS_WITH(cpu, conditions)                                                                 \
-    "{'metadata':{'uid':'u'},'spec':{'containers':[{'name':'b'},{'name':'c','resources':{"           \
-    "'requests':{'cpu':'1'}}}]},'status':{'phase':'Running','conditions':[" conditions "],"          \
+    "{'metadata':{'uid':'u'},'spec':{'containers':[{'name':'b'},{'name':'c','resources':{"         \
+    "'requests':{'cpu':'1'}}}]},'status':{'phase':'Running','conditions':[" conditions "],"        \
     "'containerStatuses':[{'name':'c','resources':{'requests':{'cpu':'" cpu "'}}}]}}"
 
 static const struct {
@@ -345,9 +345,35 @@ START_TEST(a_boost_that_cannot_be_taken_back_never_evicts)
     ck_assert(!vpa_unboost_unfinished(pod, memory));
     ck_assert(vpa_can_evict(pod, &group, memory, now()) == !deferred);
     ck_assert_int_eq(vpa_update_decide(pod, vpa, &group, memory, &options, now()),
-                     !resizing ? VPA_DECIDE_APPROVED
+                     !resizing  ? VPA_DECIDE_APPROVED
                      : deferred ? VPA_DECIDE_DEFERRED
                                 : VPA_DECIDE_EVICT);
+}
+END_TEST
+
+#define MARKED_RUNS_WITH(cpu)                                                                      \
+    "{'metadata':{'uid':'u','annotations':{'vpaCpuStartupBoost/c':'{}'}},'spec':{'containers':[{"  \
+    "'name':'c','resources':{'requests':{'cpu':'1'}}}]},'status':{'phase':'Running',"              \
+    "'containerStatuses':[{'name':'c','resources':{'requests':{'cpu':'" cpu "'}}}]}}"
+
+static const struct {
+    const char *name, *pod;
+    bool presumed;
+} left_behind[] = {
+    {"done", RUNS_WITH("1000m", ""), false},
+    {"nothing known", POD(""), false},
+    {"the kubelet has not acted", RUNS_WITH("3", ""), true},
+    {"refused", RUNS_WITH("3", PENDING("True", "Infeasible")), true},
+    {"gets more", RUNS_WITH("500m", PENDING("True", "Infeasible")), false},
+    {"still marked", MARKED_RUNS_WITH("3"), false}, /* its end is still to be sent */
+};
+
+/* S5 holds for a process that has just begun as well. */
+START_TEST(ends_of_boosts_are_recognised_without_memory)
+{
+    ck_assert_msg(vpa_unboost_presumed(objects_pod(&arena, left_behind[_i].pod)) ==
+                      left_behind[_i].presumed,
+                  "%s", left_behind[_i].name);
 }
 END_TEST
 
@@ -409,6 +435,8 @@ int main(void)
     tcase_add_loop_test(tc, takes_back_boosts_that_are_over, 0, VPA_COUNT(unboosts));
     tcase_add_loop_test(tc, a_boost_that_cannot_be_taken_back_never_evicts, 0,
                         VPA_COUNT(taken_back));
+    tcase_add_loop_test(tc, ends_of_boosts_are_recognised_without_memory, 0,
+                        VPA_COUNT(left_behind));
     tcase_add_test(tc, memory_goes_with_the_pods);
     tcase_add_test(tc, everything_has_a_name);
     suite_add_tcase(suite, tc);

@@ -79,9 +79,13 @@ const struct vpa_recommendation *
 vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char *uid);
 /* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. */
 void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost);
-/* Whether the pod is still to become what the end of its boost made of it: the kubelet waits, refuses,
- * fails, or has not acted. Such a pod is never evicted (DECISIONS S5); resizes go on. */
+/* Whether the pod is still to become what the end of its boost made of it: the kubelet waits,
+ * refuses, fails, or has not acted. Such a pod is never evicted (DECISIONS S5); resizes go on. */
 bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_memory *memory);
+/* Whether the pod looks as the end of a boost leaves it while the kubelet has not acted: no marker,
+ * and less cpu is asked for than a container has. An ordinary resize may look the same, so this is
+ * for a process that has just begun and remembers nothing. */
+bool vpa_unboost_presumed(const struct vpa_pod *pod);
 /* Heap array of the UIDs with an infeasible record, bytewise order; the caller frees the array. */
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
                                                size_t *count);
