@@ -383,3 +383,7 @@ def scenario_boost_start_time(make):
     assert 58 <= took["plain"] <= 70 and 19 <= took["boosted"] <= 30, took
     until(lambda: taken_back(bed, "boosted", {"cpu": "500m"}, {"cpu": "1"}), 60, "the boost is taken back")
     assert bed.evictions() == 0
+
+
+# Rights are taken away on purpose: no part of the report on the rights of deploy/.
+scenario_boost_refused.other_rights = scenario_boost_killed.other_rights = True
