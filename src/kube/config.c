@@ -219,14 +219,24 @@ static vpa_time wall_now(void)
     return vpa_time_from_unix(ts.tv_sec, ts.tv_nsec);
 }
 
-static int refresh_exec(struct vpa_kube_config *config, struct vpa_error *err)
+static int refresh_exec(struct vpa_kube_config *config, int64_t now, struct vpa_error *err)
 {
     struct exec_credential credential = {0};
 
     if (config->exec_valid && !(config->exec_expires && wall_now() >= config->exec_expiry))
         return 0;
-    if (exec_plugin_run(config, &credential, err) < 0)
+    if (!config->exec_ran || now - config->exec_ran_at >= EXEC_PAUSE) {
+        config->exec_failed = exec_plugin_run(config, &credential, &config->exec_error) < 0;
+        config->exec_ran = true;
+        config->exec_ran_at = now;
+    } else if (!config->exec_failed) {
+        return 0; /* refused, but too early to ask again */
+    }
+    if (config->exec_failed) {
+        if (err)
+            *err = config->exec_error;
         return vpa_wrap(err, "getting credentials");
+    }
     set_token(config, VPA_STEAL(credential.token));
     if (credential.cert_pem && config->transport)
         vpa_http_client_set_certificate(config->transport, credential.cert_pem, credential.key_pem);
@@ -252,7 +262,7 @@ int vpa_kube_config_headers(struct vpa_kube_config *config, int64_t monotonic,
     if (!config->plain_http) {
         if (config->token_file && refresh_token_file(config, monotonic, err) < 0)
             return -1;
-        if (config->exec && refresh_exec(config, err) < 0)
+        if (config->exec && refresh_exec(config, monotonic, err) < 0)
             return -1;
         if (config->token) {
             wipe(config->bearer);

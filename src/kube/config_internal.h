@@ -8,6 +8,9 @@
 #include "vpa/kube/config.h"
 
 #define EXEC_TIMEOUT (60 * VPA_SECOND)
+/* Between two runs: while one takes its time the loop stands still, and a server that refuses every
+ * credential would have it run for every request. */
+#define EXEC_PAUSE (10 * VPA_SECOND)
 #define EXEC_OUTPUT_MAX ((size_t)1 << 20)
 #define TOKEN_MAX ((size_t)64 << 10)
 #define TOKEN_REREAD (50 * VPA_SECOND) /* client-go: 60 s minus 10 s of leeway */
@@ -43,6 +46,10 @@ struct vpa_kube_config {
     int64_t token_read;
     bool token_known;
     bool exec_valid;
+    bool exec_ran;
+    bool exec_failed;
+    int64_t exec_ran_at; /* monotonic */
+    struct vpa_error exec_error;
     bool exec_expires;
     vpa_time exec_expiry;
     struct vpa_transport *transport; /* gets certificates of the plugin; borrowed */

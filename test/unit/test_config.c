@@ -333,8 +333,12 @@ START_TEST(exec_plugin)
     ck_assert_str_eq(text, "a|b c|hi|{\"kind\":\"ExecCredential\",\"apiVersion\":"
                            "\"client.authentication.k8s.io/v1\",\"spec\":{\"cluster\":{\"server\":"
                            "\"https://host:6443\"},\"interactive\":false}}\n");
-    vpa_kube_config_unauthorized(config); /* asked anew after a 401 */
-    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    vpa_kube_config_unauthorized(config); /* asked anew after a 401, but not for every request */
+    ck_assert_str_eq(header(config, 9 * VPA_SECOND, "Authorization"), "Bearer plugged");
+    free(VPA_STEAL(text));
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_int_eq(strchr(text, '\n') == strrchr(text, '\n'), 1);
+    ck_assert_str_eq(header(config, 10 * VPA_SECOND, "Authorization"), "Bearer plugged");
     free(VPA_STEAL(text));
     ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
     ck_assert_int_eq(strchr(text, '\n') == strrchr(text, '\n'), 0);
@@ -395,7 +399,8 @@ START_TEST(expired_credentials_are_fetched_again)
     char first[64];
 
     snprintf(first, sizeof(first), "%s", header(config, 0, "Authorization"));
-    ck_assert_str_ne(first, header(config, 0, "Authorization"));
+    ck_assert_str_eq(first, header(config, 9 * VPA_SECOND, "Authorization"));
+    ck_assert_str_ne(first, header(config, 10 * VPA_SECOND, "Authorization"));
     vpa_kube_config_free(config);
 }
 END_TEST
