@@ -13,6 +13,9 @@
 
 #define EXIT_FATAL 255
 #define RELOAD_PERIOD VPA_SECOND
+/* What could not be reloaded is tried again after so many periods: no descriptor was free, or the
+ * API server could not be reached. The files may not change again before the old ones expire. */
+#define RELOAD_RETRY 5
 /* How often owners that were not found may be asked for again. */
 #define OWNER_PASS (10 * VPA_SECOND)
 /* Every so many of these, freed memory goes back to the system. */
@@ -49,6 +52,8 @@ struct admission {
     struct file_watch key_watch;
     struct file_watch ca_watch;
     bool reload_due;
+    unsigned pair_retry; /* periods until the next try, 0: none is due */
+    unsigned ca_retry;
 
     struct vpa_timer *register_timer;
     char *ca; /* read when the listener opens, for the registration */
@@ -332,19 +337,29 @@ int admission_listen(struct admission *a, struct vpa_error *err)
 
 /* ---- work ---- */
 
-static void reload_pair(struct admission *a)
+static int reload_pair(struct admission *a)
 {
     struct vpa_tls_pair pair;
     struct vpa_error err;
 
     VPA_V(2, "New certificate found, reloading");
-    if (read_pair(a->config, &pair, &err) < 0) {
-        VPA_ERROR("Failed to reload certificate", VPA_KERR(&err));
-        return;
-    }
-    if (!a->unbound && server_reload(a->server, pair.cert_pem, pair.key_pem, &err) < 0)
+    int result = read_pair(a->config, &pair, &err);
+    if (result == 0 && !a->unbound)
+        result = server_reload(a->server, pair.cert_pem, pair.key_pem, &err);
+    if (result < 0)
         VPA_ERROR("Failed to reload certificate", VPA_KERR(&err));
     vpa_tls_pair_release(&pair);
+    return result;
+}
+
+/* Whether to load now: the file has changed, or the last try has failed a while ago. */
+static bool load_now(bool changed, unsigned *retry)
+{
+    if (*retry > 0)
+        --*retry;
+    else if (!changed)
+        return false;
+    return changed || *retry == 0;
 }
 
 static void reload(struct admission *a)
@@ -353,10 +368,11 @@ static void reload(struct admission *a)
     bool key_changed = file_watch_changed(&a->key_watch);
 
     a->reload_due = false;
-    if (cert_changed || key_changed)
-        reload_pair(a);
-    if (a->config->register_webhook && file_watch_changed(&a->ca_watch))
-        webhook_reload_ca(a->client, a->config->client_ca_file);
+    if (load_now(cert_changed || key_changed, &a->pair_retry))
+        a->pair_retry = reload_pair(a) < 0 ? RELOAD_RETRY : 0;
+    if (a->config->register_webhook && load_now(file_watch_changed(&a->ca_watch), &a->ca_retry))
+        a->ca_retry =
+            webhook_reload_ca(a->client, a->config->client_ca_file) < 0 ? RELOAD_RETRY : 0;
 }
 
 static void start_lease(struct admission *a)

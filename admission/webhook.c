@@ -351,7 +351,7 @@ static int reload_ca(struct vpa_kube_client *client, const char *ca, size_t len,
     return 0;
 }
 
-void webhook_reload_ca(struct vpa_kube_client *client, const char *path)
+int webhook_reload_ca(struct vpa_kube_client *client, const char *path)
 {
     vpa_auto_free char *ca = NULL;
     struct vpa_error err;
@@ -359,8 +359,10 @@ void webhook_reload_ca(struct vpa_kube_client *client, const char *path)
 
     if (vpa_read_file(path, VPA_PEM_MAX, &ca, &len, &err) < 0 || len == 0) {
         VPA_V(2, "Client CA file is empty, skipping reload");
-        return;
+        return 0;
     }
-    if (reload_ca(client, ca, len, &err) < 0)
-        VPA_ERROR("Failed to reload client CA", VPA_KERR(&err));
+    if (reload_ca(client, ca, len, &err) == 0)
+        return 0;
+    VPA_ERROR("Failed to reload client CA", VPA_KERR(&err));
+    return -1;
 }

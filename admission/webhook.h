@@ -24,7 +24,8 @@ void webhook_encode(const struct admission_config *config, const char *ns, const
 int webhook_register(struct vpa_kube_client *client, const struct admission_config *config,
                      const char *ns, const char *ca, struct vpa_error *err) VPA_MUST_CHECK;
 /* Puts the CA file into the registered object if it differs. Pumps the loop; an empty or unreadable
- * file is passed over. Everything worth knowing is logged, the error as well. */
-void webhook_reload_ca(struct vpa_kube_client *client, const char *path);
+ * file is passed over. Everything worth knowing is logged, the error as well; -1: worth another
+ * try. */
+int webhook_reload_ca(struct vpa_kube_client *client, const char *path);
 
 #endif

@@ -22,6 +22,7 @@ struct fixture {
     vpa_duration config_maps_delay;
     const char *stateful_sets;
     int lease_writes;
+    int webhook_reads; /* of the registration, which is never there as it should be */
     struct vpa_memory_stream *stateful_set_watch;
     struct vpa_clock *clock;
     struct vpa_loop *loop;
@@ -54,6 +55,8 @@ static inline void fixture_serve(void *ctx, const struct vpa_memory_request *req
                 reply, 200, "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{}}");
         return;
     }
+    if (strstr(request->path, "/mutatingwebhookconfigurations/"))
+        f->webhook_reads += strcmp(request->method, "GET") == 0;
     if (vpa_str_ends_with(request->path, "/verticalpodautoscalers"))
         items = vpa_or_empty(f->vpas);
     else if (vpa_str_ends_with(request->path, "/limitranges"))

@@ -1,6 +1,7 @@
 /* The daemon with its real listener: TLS, certificates, self-test, status lease, start-up errors.
  */
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "admission_fixture.h"
@@ -61,7 +62,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    static const char *const names[] = {"cert.pem", "key.pem"};
+    static const char *const names[] = {"cert.pem", "key.pem", "ca.pem"};
 
     for (size_t i = 0; i < VPA_COUNT(names); i++)
         unlink(in_dir(names[i]));
@@ -268,6 +269,53 @@ START_TEST(certificates_are_reloaded_and_the_lease_is_renewed)
 }
 END_TEST
 
+/* No descriptor is free when the pair changes, and the API server answers the change of the CA with
+ * nonsense; nothing changes again. */
+static struct rlimit usual;
+
+static void on_bad_moment(void *ctx)
+{
+    struct script *s = ctx;
+    struct rlimit none = {.rlim_cur = 3};
+
+    switch (s->step++) {
+    case 0:
+        write_text("cert.pem", second.cert_pem);
+        write_text("key.pem", second.key_pem);
+        write_text("ca.pem", first.cert_pem);
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+        none.rlim_max = usual.rlim_max;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+        vpa_timer_start(s->timer, 1300 * VPA_MILLISECOND);
+        return;
+    case 1:
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        ck_assert(!serves(&second));
+        write_text("ca.pem", ca.cert_pem);
+        vpa_timer_start(s->timer, 7 * VPA_SECOND);
+        return;
+    default:
+        ck_assert(serves(&second));
+        ck_assert_int_ge(f.webhook_reads, 2);
+        vpa_loop_stop(f.loop);
+    }
+}
+
+START_TEST(failed_reloads_are_tried_again)
+{
+    struct script script = {0};
+
+    write_text("ca.pem", ca.cert_pem);
+    f.config.client_ca_file = in_dir("ca.pem");
+    f.config.register_webhook = true;
+    script.timer = vpa_timer_new(f.loop, on_bad_moment, &script);
+    vpa_timer_start(script.timer, 500 * VPA_MILLISECOND);
+    ck_assert_int_eq(admission_run(f.admission), 0);
+    vpa_loop_resume(f.loop);
+    vpa_timer_free(script.timer);
+}
+END_TEST
+
 static void stop_loop(void *ctx)
 {
     (void)ctx;
@@ -399,6 +447,7 @@ int main(void)
     tcase_add_test(tc, late_owners_are_waited_for);
     tcase_add_test(tc, bodies_are_bounded);
     tcase_add_test(tc, certificates_are_reloaded_and_the_lease_is_renewed);
+    tcase_add_test(tc, failed_reloads_are_tried_again);
     tcase_add_test(tc, the_new_certificate_is_served);
     tcase_add_loop_test(tc, start_up_errors, 0, (int)VPA_COUNT(starts));
     tcase_add_test(tc, a_taken_port_is_an_error);
