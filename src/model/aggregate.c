@@ -100,8 +100,9 @@ static double thousandths(const struct vpa_quantity *q)
     return millis == INT64_MAX || millis == INT64_MIN ? 0.0 : (double)millis / 1000.0;
 }
 
-/* Seconds win over the duration text; validation refuses both with different values (decision S6). A
- * text that came in while the webhook was away and is not a duration of a second or more says nothing. */
+/* Seconds win over the duration text; validation refuses both with different values (decision S6).
+ * A text that came in while the webhook was away and is not a duration of a second or more says
+ * nothing. */
 static vpa_duration policy_interval(const struct vpa_container_policy *policy,
                                     vpa_duration otherwise)
 {
@@ -183,6 +184,16 @@ void vpa_aggregate_release(struct vpa_aggregate *a)
     vpa_decay_release(&a->memory);
 }
 
+/* Saturated: a loaded checkpoint may say anything. */
+static int64_t add_counts(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return a < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 void vpa_aggregate_add_cpu(struct vpa_aggregate *a, vpa_time t, vpa_amount millis)
 {
     vpa_decay_add(&a->cpu, vpa_amount_to_cores(millis), CPU_SAMPLE_WEIGHT, t);
@@ -190,7 +201,7 @@ void vpa_aggregate_add_cpu(struct vpa_aggregate *a, vpa_time t, vpa_amount milli
         a->last_sample = t;
     if (vpa_time_is_unset(a->first_sample) || t < a->first_sample)
         a->first_sample = t;
-    a->sample_count++;
+    a->sample_count = add_counts(a->sample_count, 1);
 }
 
 void vpa_aggregate_add_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount bytes)
@@ -203,16 +214,6 @@ void vpa_aggregate_add_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount by
 void vpa_aggregate_subtract_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount bytes)
 {
     vpa_decay_subtract(&a->memory, vpa_amount_to_bytes(bytes), MEMORY_PEAK_WEIGHT, t);
-}
-
-/* Saturated: a loaded checkpoint may say anything. */
-static int64_t add_counts(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    if (__builtin_add_overflow(a, b, &sum))
-        return a < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
 }
 
 void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other)

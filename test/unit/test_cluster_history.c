@@ -124,9 +124,9 @@ END_TEST
     "\"lastSampleStart\":\"2026-01-14T00:00:00Z\",\"totalSamplesCount\":30}"
 
 #define STORED(cpu_reference, cpu_total, memory_total)                                             \
-    "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":\"" cpu_reference                 \
-    "\",\"bucketWeights\":{\"8\":10000},\"totalWeight\":" cpu_total                                  \
-    "},\"memoryHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{"    \
+    "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":\"" cpu_reference                \
+    "\",\"bucketWeights\":{\"8\":10000},\"totalWeight\":" cpu_total                                \
+    "},\"memoryHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{"   \
     "\"9\":10000},\"totalWeight\":" memory_total "},\"totalSamplesCount\":30}"
 
 static const struct {
@@ -167,6 +167,22 @@ START_TEST(hostile_checkpoints_spoil_nothing)
     ck_assert(cpu->total > 0 && cpu->total < 1e200);
     ck_assert(vpa_histogram_percentile(cpu, 0.9) > 0 && vpa_histogram_percentile(cpu, 0.9) < 10);
     vpa_histories_release(&h);
+}
+END_TEST
+
+START_TEST(counts_of_stored_samples_do_not_overflow)
+{
+    struct vpa_checkpoint_status status =
+        *checkpoint_of(&arena, STORED("2026-01-15T00:00:00Z", "3", "3"));
+    struct vpa_aggregate a;
+    struct vpa_error err;
+
+    status.total_samples_count = INT64_MAX;
+    vpa_aggregate_init(&a, &global, now);
+    ck_assert_int_eq(vpa_aggregate_load(&a, &status, &err), 0);
+    vpa_aggregate_add_cpu(&a, now, 500);
+    ck_assert_int_eq(a.sample_count, INT64_MAX);
+    vpa_aggregate_release(&a);
 }
 END_TEST
 
@@ -217,7 +233,8 @@ START_TEST(many_containers_can_be_loaded)
     struct vpa_error err;
 
     for (int i = 0; i < 9; i++)
-        ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", vpa_arena_printf(&arena, "c%d", i),
+        ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v",
+                                                     vpa_arena_printf(&arena, "c%d", i),
                                                      checkpoint_of(&arena, LOADED), now, &err),
                          0);
     vpa_cluster_histories(c, v, now, &h);
@@ -337,6 +354,7 @@ int main(void)
     tcase_add_test(tc, groups_merge_by_the_text_of_their_labels);
     tcase_add_loop_test(tc, hostile_checkpoints_spoil_nothing, 0, (int)VPA_COUNT(stored_cases));
     tcase_add_test(tc, weights_that_are_no_numbers_are_refused);
+    tcase_add_test(tc, counts_of_stored_samples_do_not_overflow);
     tcase_add_test(tc, loaded_histories_are_merged_in);
     tcase_add_test(tc, many_containers_can_be_loaded);
     tcase_add_test(tc, unreadable_checkpoints_are_reported);
