@@ -138,18 +138,24 @@ static int check_member(struct vpa_arena *arena, const struct vpa_json *node,
     }
 }
 
+/* By any letter case; most names are told apart by their first character. */
+static bool is_named(const struct field *field, const char *name)
+{
+    return ((*field->name ^ *name) & ~('a' ^ 'A')) == 0 && strcasecmp(field->name, name) == 0;
+}
+
 /* The field of that name, searched from *next on and around; NULL for an unknown name. */
 static const struct field *find_field(const struct field *fields, const struct field **next,
                                       const char *name)
 {
     for (const struct field *f = *next; f->name; f++) {
-        if (strcasecmp(f->name, name) == 0) {
+        if (is_named(f, name)) {
             *next = f + 1;
             return f;
         }
     }
     for (const struct field *f = fields; f != *next; f++) {
-        if (strcasecmp(f->name, name) == 0) {
+        if (is_named(f, name)) {
             *next = f + 1;
             return f;
         }
