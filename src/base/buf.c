@@ -72,7 +72,12 @@ void vpa_buf_puts(struct vpa_buf *buf, const char *text)
 
 void vpa_buf_putc(struct vpa_buf *buf, char c)
 {
-    vpa_buf_append(buf, &c, 1);
+    if (buf->failed || buf->len + 1 >= buf->capacity) {
+        vpa_buf_append(buf, &c, 1);
+        return;
+    }
+    buf->data[buf->len++] = c;
+    buf->data[buf->len] = '\0';
 }
 
 void vpa_buf_vprintf(struct vpa_buf *buf, const char *fmt, va_list args)
