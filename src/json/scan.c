@@ -154,8 +154,8 @@ static int fault(const struct scanner *s, const char *at, const char *what)
 
 static inline void skip_space(struct scanner *s)
 {
-    while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r'))
-        s->p++;
+    while (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r')
+        s->p++; /* a NUL stands behind the copy */
 }
 
 /* ---- strings ---- */
@@ -256,11 +256,11 @@ static int scan_escape(struct scanner *s, char **to)
 /* s->p is at the opening quote. The text is unescaped where it stands: it never grows. */
 static int scan_string(struct scanner *s, char **text, bool *escaped)
 {
-    char *start = ++s->p, *to;
+    char *start = ++s->p, *to = start;
 
-    while (s->p < s->end && plain[(unsigned char)*s->p])
-        s->p++;
-    to = s->p;
+    while (plain[(unsigned char)*to]) /* the NUL behind the copy is not */
+        to++;
+    s->p = to;
     *escaped = false;
     for (;;) {
         if (s->p == s->end)
