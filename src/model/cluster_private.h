@@ -20,9 +20,9 @@
  *     -----------------------------------------------------------------
  *     label set with one container name                          980 bytes, shared by its replicas
  *
- *     VPA         208 + selector 128 + names, indexes 400        740 bytes
+ *     VPA         192 + selector 90 + names, indexes 360         640 bytes
  *
- * so with ten replicas a pod costs about 208 + 98 + 74 = 380 bytes, 36 MiB for 100,000. The figures
+ * so with ten replicas a pod costs about 208 + 98 + 64 = 370 bytes, 35 MiB for 100,000. The figures
  * measured come from test/bench/bench_model.
  */
 #ifndef VPA_MODEL_CLUSTER_PRIVATE_H
