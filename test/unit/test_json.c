@@ -330,7 +330,6 @@ START_TEST(values_are_bounded)
     vpa_buf_puts(&buf, ",1]");
     ck_assert_int_eq(vpa_json_parse_folded(&arena, vpa_buf_text(&buf), buf.len, &root, &err), -1);
     ck_assert_str_eq(err.text, "line 1 column 2000000: too many values");
-    ck_assert_int_eq(vpa_json_parse(&arena, vpa_buf_text(&buf), buf.len, &root, &err), 0);
     vpa_buf_release(&buf);
 }
 END_TEST
@@ -485,6 +484,7 @@ END_TEST
 
 static void add(TCase *tc)
 {
+    tcase_set_timeout(tc, 60); /* for sanitizers on a busy machine */
     tcase_add_loop_test(tc, reads, 0, VPA_COUNT(good));
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
     tcase_add_test(tc, refuses_nul_bytes);
