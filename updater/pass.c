@@ -384,7 +384,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
     lap(watch, "ListVPAs");
     vpa_owners_begin_pass(env->owners);
     selection = updater_select_vpas(pass, vpas, count);
-    if (updater_select_any(pass, selection))
+    if (updater_select_any(selection))
         run_selected(pass, selection, watch);
     else
         VPA_INFO("No VPA objects to process");

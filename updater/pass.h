@@ -133,12 +133,11 @@ struct selection;
 struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object *const *vpas,
                                       size_t count);
 void updater_select_release(struct selection *selection);
-/* False: no pod can be controlled by any of them. */
-bool updater_select_any(struct pass *pass, const struct selection *selection);
+bool updater_select_any(const struct selection *selection);
 /* Hands out the pods, which are in the order of namespace and name. */
 void updater_select_pods(struct pass *pass, struct selection *selection,
                          const struct vpa_pod *const *pods, size_t count);
-/* A work for each VPA that has something to do, in the order of namespace and name. */
+/* A work for each VPA that controls some, in the order of namespace and name. */
 void updater_select_works(struct pass *pass, struct selection *selection);
 
 /* ---- one VPA ---- */

@@ -4,11 +4,7 @@
  * Everything is matched and grouped once: pods find their topmost controller through the owner
  * caches (remembered per immediate owner), the controller finds its VPA through an index.
  *
- * Modes Off and Initial leave running pods alone, so their VPAs take part only for the boosts they
- * ask for, and an idle one never wins a pod from a VPA that acts. But the boost may have been taken
- * out of the VPA while pods were boosted: their markers are still there, and nobody else will ever
- * take them back. So a second round looks at pods with a marker that no VPA controls, and only then
- * at idle VPAs: what they control are left boosts, their duration reads as 0.
+ * Modes Off and Initial leave running pods alone; their VPAs take part for the boosts they ask for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +13,6 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/policy/boost.h"
 #include "vpa/policy/match.h"
 
 /* A VPA that takes part, with the selector of its target and, later, its pods. */
@@ -26,20 +21,12 @@ struct selected {
     struct vpa_selector selector;
     size_t pod_count;
     size_t filled;
-    bool marked; /* one of its pods carries the marker of a boost */
     const struct vpa_pod **pods;
 };
 
-struct selected_list { /* ordered by namespace, then name */
+struct selection { /* ordered by namespace, then name */
     struct selected *items;
     size_t count;
-};
-
-struct selection {
-    struct selected_list active;
-    struct selected_list idle;
-    const struct vpa_object **idle_vpas; /* those that could have left boosts */
-    size_t idle_count;
     struct vpa_table walks;
 };
 
@@ -55,13 +42,6 @@ static bool takes_part(const struct vpa_object *vpa)
     return vpa_update_mode_active(vpa_update_mode_of(vpa)) || vpa_object_has_startup_boost(vpa);
 }
 
-static bool could_have_left_boosts(const struct pass *pass, const struct vpa_object *vpa)
-{
-    enum vpa_update_mode mode = vpa_update_mode_of(vpa);
-
-    return pass->env->update.boost_gate && (mode == VPA_MODE_OFF || mode == VPA_MODE_INITIAL);
-}
-
 static int resolve_selector(struct pass *pass, const struct vpa_object *vpa,
                             struct vpa_selector *out, struct vpa_error *err)
 {
@@ -75,11 +55,11 @@ static int resolve_selector(struct pass *pass, const struct vpa_object *vpa,
                                vpa->target_ref.kind, vpa->target_ref.name, &pass->arena, out, err);
 }
 
-/* Takes the VPA into the list unless the selector of its target is not known. */
+/* Takes the VPA in unless the selector of its target is not known. */
 static void add_selected(struct pass *pass, const struct vpa_object *vpa,
-                         struct selected_list *list)
+                         struct selection *selection)
 {
-    struct selected *s = &list->items[list->count];
+    struct selected *s = &selection->items[selection->count];
     struct vpa_error err;
 
     if (resolve_selector(pass, vpa, &s->selector, &err) < 0) {
@@ -88,13 +68,7 @@ static void add_selected(struct pass *pass, const struct vpa_object *vpa,
         return;
     }
     s->vpa = vpa;
-    list->count++;
-}
-
-static void list_init(struct pass *pass, struct selected_list *list, size_t room)
-{
-    list->items = vpa_arena_zalloc(&pass->arena, (room + 1) * sizeof(*list->items));
-    list->count = 0;
+    selection->count++;
 }
 
 /* Once per VPA, and again when it comes back to that mode: told are those of the last pass. */
@@ -128,22 +102,18 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
     struct selection *s = vpa_arena_zalloc(&pass->arena, sizeof(*s));
     struct vpa_table told = {0};
 
-    list_init(pass, &s->active, count);
-    s->idle_vpas = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(const struct vpa_object *));
+    s->items = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*s->items));
     for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
         const struct vpa_object *vpa = vpas[i];
 
         if (vpa_common_flags_ignore(&pass->env->config->common, vpa->meta.ns))
             continue;
         tell_of_auto(pass, vpa, &told);
-        if (takes_part(vpa)) {
-            add_selected(pass, vpa, &s->active);
-            continue;
-        }
-        VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
-              VPA_KV("vpa", vpa->meta.name), VPA_KV("mode", vpa_object_mode(vpa)));
-        if (could_have_left_boosts(pass, vpa))
-            s->idle_vpas[s->idle_count++] = vpa;
+        if (takes_part(vpa))
+            add_selected(pass, vpa, s);
+        else
+            VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
+                  VPA_KV("vpa", vpa->meta.name), VPA_KV("mode", vpa_object_mode(vpa)));
     }
     updater_forget_told(pass->env);
     pass->env->told_of_auto = told;
@@ -155,15 +125,9 @@ void updater_select_release(struct selection *selection)
     vpa_table_release(&selection->walks);
 }
 
-static bool is_marked(const struct vpa_pod *pod)
+bool updater_select_any(const struct selection *selection)
 {
-    return vpa_boost_marked(&pod->meta.annotations);
-}
-
-bool updater_select_any(struct pass *pass, const struct selection *selection)
-{
-    return selection->active.count > 0 ||
-           (selection->idle_count > 0 && updater_store_any_pod(pass->env->store, is_marked));
+    return selection->count > 0;
 }
 
 static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
@@ -218,107 +182,60 @@ static int selected_cmp(const void *key, const void *element)
     return order ? order : strcmp(vpa->meta.name, s->vpa->meta.name);
 }
 
-/* Finds for each pod that has no VPA yet the one of the list that controls it. */
-static void find_controlling(struct pass *pass, struct vpa_table *walks, struct selected_list *list,
-                             const struct vpa_pod *const *pods, size_t count,
-                             struct selected **of_pod)
+/* The VPA that controls each pod; NULL entries for none. */
+static struct selected **find_controlling(struct pass *pass, struct selection *selection,
+                                          const struct vpa_pod *const *pods, size_t count)
 {
     struct vpa_candidate *candidates =
-        vpa_arena_alloc(&pass->arena, (list->count + 1) * sizeof(*candidates));
+        vpa_arena_alloc(&pass->arena, (selection->count + 1) * sizeof(*candidates));
+    struct selected **of_pod = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*of_pod));
 
-    for (size_t i = 0; i < list->count; i++)
-        candidates[i] = (struct vpa_candidate){list->items[i].vpa, &list->items[i].selector};
+    for (size_t i = 0; i < selection->count; i++)
+        candidates[i] =
+            (struct vpa_candidate){selection->items[i].vpa, &selection->items[i].selector};
 
-    struct vpa_match_index *index = vpa_match_index_new(candidates, list->count);
+    struct vpa_match_index *index = vpa_match_index_new(candidates, selection->count);
 
     for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
-        if (of_pod[i])
-            continue;
         vpa_arena_clear(&pass->scratch);
 
-        const struct vpa_candidate *c = controlling_vpa(pass, index, walks, pods[i]);
+        const struct vpa_candidate *c = controlling_vpa(pass, index, &selection->walks, pods[i]);
 
         if (!c)
             continue;
-        of_pod[i] = bsearch(c->vpa, list->items, list->count, sizeof(*list->items), selected_cmp);
-        if (!of_pod[i])
-            continue;
-        of_pod[i]->pod_count++;
-        of_pod[i]->marked = of_pod[i]->marked || is_marked(pods[i]);
+        of_pod[i] = bsearch(c->vpa, selection->items, selection->count, sizeof(*selection->items),
+                            selected_cmp);
+        if (of_pod[i])
+            of_pod[i]->pod_count++;
     }
     vpa_match_index_free(index);
+    return of_pod;
 }
 
-/* The idle VPAs of namespaces in which a pod with a marker has no VPA. Both are in the order of
- * namespaces. */
-static void select_idle(struct pass *pass, struct selection *s, const struct vpa_pod *const *pods,
-                        size_t count, struct selected *const *of_pod)
+void updater_select_pods(struct pass *pass, struct selection *selection,
+                         const struct vpa_pod *const *pods, size_t count)
 {
-    size_t v = 0;
+    struct selected **of_pod = find_controlling(pass, selection, pods, count);
 
-    list_init(pass, &s->idle, s->idle_count);
-    for (size_t i = 0; i < count && v < s->idle_count; i++) {
-        if (of_pod[i] || !is_marked(pods[i]))
-            continue;
-        while (v < s->idle_count && strcmp(s->idle_vpas[v]->meta.ns, pods[i]->meta.ns) < 0)
-            v++;
-        while (v < s->idle_count && strcmp(s->idle_vpas[v]->meta.ns, pods[i]->meta.ns) == 0)
-            add_selected(pass, s->idle_vpas[v++], &s->idle);
-    }
-}
-
-static void make_room(struct pass *pass, struct selected_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        struct selected *s = &list->items[i];
+    for (size_t i = 0; i < selection->count; i++) {
+        struct selected *s = &selection->items[i];
 
         s->pods = vpa_arena_alloc(&pass->arena, (s->pod_count + 1) * sizeof(struct vpa_pod *));
     }
-}
-
-void updater_select_pods(struct pass *pass, struct selection *s, const struct vpa_pod *const *pods,
-                         size_t count)
-{
-    struct selected **of_pod = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*of_pod));
-
-    if (s->active.count > 0)
-        find_controlling(pass, &s->walks, &s->active, pods, count, of_pod);
-    if (s->idle_count > 0)
-        select_idle(pass, s, pods, count, of_pod);
-    if (s->idle.count > 0)
-        find_controlling(pass, &s->walks, &s->idle, pods, count, of_pod);
-    make_room(pass, &s->active);
-    make_room(pass, &s->idle);
     for (size_t i = 0; i < count; i++) {
         if (of_pod[i])
             of_pod[i]->pods[of_pod[i]->filled++] = pods[i];
     }
 }
 
-/* The next VPA of both lists in the order of namespace and name; NULL at the end. */
-static struct selected *next_selected(struct selection *s, size_t *active, size_t *idle)
-{
-    if (*active == s->active.count && *idle == s->idle.count)
-        return NULL;
-    if (*idle == s->idle.count)
-        return &s->active.items[(*active)++];
-    if (*active == s->active.count ||
-        selected_cmp(s->active.items[*active].vpa, &s->idle.items[*idle]) > 0)
-        return &s->idle.items[(*idle)++];
-    return &s->active.items[(*active)++];
-}
-
 void updater_select_works(struct pass *pass, struct selection *selection)
 {
     struct pass_env *env = pass->env;
-    size_t active = 0, idle = 0;
 
-    for (;;) {
-        struct selected *s = next_selected(selection, &active, &idle);
+    for (size_t i = 0; i < selection->count; i++) {
+        struct selected *s = &selection->items[i];
 
-        if (!s)
-            return;
-        if (s->pod_count == 0 || (!takes_part(s->vpa) && !s->marked))
+        if (s->pod_count == 0)
             continue;
         if (env->on_controlled)
             env->on_controlled(env->on_controlled_ctx, s->vpa, s->pods, s->pod_count);

@@ -420,15 +420,3 @@ const struct store_limit_range **updater_store_limit_ranges(struct store *store,
 {
     return (const struct store_limit_range **)(void *)arena_objects(&store->limit_ranges, count);
 }
-
-bool updater_store_any_pod(const struct store *store, bool (*is_such)(const struct vpa_pod *pod))
-{
-    const char *key;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&store->pods.items, &i, &key, &value);) {
-        if (is_such(updater_pod_get(((struct item *)value)->object)))
-            return true;
-    }
-    return false;
-}

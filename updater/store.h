@@ -49,7 +49,5 @@ void updater_store_unpin(struct store *store);
 const struct vpa_object **updater_store_vpas(struct store *store, size_t *count);
 const struct vpa_pod **updater_store_pods(struct store *store, size_t *count);
 const struct store_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
-/* Whether some pod is such, without a list of them. */
-bool updater_store_any_pod(const struct store *store, bool (*is_such)(const struct vpa_pod *pod));
 
 #endif

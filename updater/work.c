@@ -75,11 +75,9 @@ static enum vpa_replica_source owner_replicas(void *ctx, const char *ns, const c
     return has_replica_count(kind) ? VPA_REPLICAS_MISSING : VPA_REPLICAS_UNKNOWN;
 }
 
-/* A VPA of mode Off or Initial is here for nothing else, even if it boosts no more. */
 static bool boosts_count(const struct work *w)
 {
-    return w->pass->env->update.boost_gate &&
-           (vpa_object_has_startup_boost(w->vpa) || !vpa_update_mode_active(w->mode));
+    return w->pass->env->update.boost_gate && vpa_object_has_startup_boost(w->vpa);
 }
 
 /* Boosts whose end an earlier process has sent and the kubelet not carried out: such pods must not

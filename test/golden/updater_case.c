@@ -6,7 +6,6 @@
 #include "vpa/api/limit_range.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
-#include "vpa/policy/boost.h"
 
 #define ARGUMENTS_MAX 64
 
@@ -161,45 +160,9 @@ const struct golden_licence updater_licences[] = {
     {"U8", {DONE, REMEMBERED, "groups", "steps[*]", "groupsAfter"}},
     {"U19", {DONE, REMEMBERED, "passes[*].controlled", "passes[*].scaleReads"}},
     {"S1", {DONE, PATCH}},
-    {"S7", {DONE, REMEMBERED, "passes[*].controlled", "passes[*].scaleReads"}},
     {"updater.md 8.1", {STEPS, "pods[*"}},
     {"updater.md 15.3", {DONE, PATCH}},
     {"updater.md 16.3", {DONE, PATCH}},
     {"updater.md 10.1", {DONE, PATCH}},
     {NULL, {NULL}},
 };
-
-static bool has_marker(const struct vpa_json *object)
-{
-    const struct vpa_json *metadata = vpa_json_find(object, "metadata");
-
-    vpa_json_foreach (annotation, vpa_json_find(metadata, "annotations")) {
-        if (vpa_str_starts_with(vpa_or_empty(vpa_json_name(annotation)),
-                                VPA_BOOST_ANNOTATION_PREFIX))
-            return true;
-    }
-    return false;
-}
-
-static bool boosts_no_more(const struct vpa_json *object)
-{
-    const struct vpa_json *spec = vpa_json_find(object, "spec");
-    const char *mode =
-        vpa_json_string(vpa_json_find(vpa_json_find(spec, "updatePolicy"), "updateMode"));
-
-    return (vpa_str_eq(mode, "Off") || vpa_str_eq(mode, "Initial")) &&
-           !vpa_json_find(spec, "startupBoost");
-}
-
-const char *updater_case_left_boosts(struct golden_case *c)
-{
-    bool marker = false, idle = false;
-
-    vpa_json_foreach (object, GOLDEN_IN(c, "objects")) {
-        const char *kind = vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind")));
-
-        marker = marker || (vpa_str_eq(kind, "Pod") && has_marker(object));
-        idle = idle || (vpa_str_eq(kind, "VerticalPodAutoscaler") && boosts_no_more(object));
-    }
-    return marker && idle ? "S7" : NULL;
-}

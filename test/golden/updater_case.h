@@ -34,8 +34,5 @@ const char *text_list_json(struct golden_case *c, const struct text_list *list);
 /* What may differ under the decisions that the four sets are tagged with; sets of the updater share
  * it. */
 extern const struct golden_licence updater_licences[];
-/* S7, if the case has boosts whose VPA boosts no more: pods with markers, and a VPA of mode Off or
- * Initial without startupBoost. NULL otherwise. */
-const char *updater_case_left_boosts(struct golden_case *c);
 
 #endif

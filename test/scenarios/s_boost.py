@@ -341,14 +341,15 @@ def scenario_boost_gate(make):
 
 
 def scenario_boost_removed(make):
-    """`startupBoost` taken out of the VPA while pods are boosted: modes Off and Initial take it back, and nobody is evicted."""
+    """`startupBoost` taken out of the VPA while pods are boosted: in the modes Off and Initial they stay as they are, and
+    `durationSeconds: 0` first is how to end their boosts. Nobody is evicted."""
     bed = Bed(make, webhook=True)
     long = factor(3, durationSeconds=3600)
     for mode in ("Off", "Initial"):
         prepare(bed, mode.lower(), {"cpu": "200m"}, None, mode, {"cpu": "300m"}, long)
-    prepare(bed, "container", {"cpu": "200m"}, None, "Off", {"cpu": "300m"}, None,
-            [{"containerName": "container", "startupBoost": long}])
-    names = {"off": "200m", "initial": "300m", "container": "200m"}
+        prepare(bed, "ended-" + mode.lower(), {"cpu": "200m"}, None, mode, {"cpu": "300m"}, long)
+    ended = {"ended-off": "200m", "ended-initial": "300m"}
+    names = ["off", "initial", *ended]
     time.sleep(1)
     for name in names:
         scale(bed, name, 2)
@@ -357,12 +358,14 @@ def scenario_boost_removed(make):
     assert all(marked(p) for n in names for p in bed.pods(n)) and bed.resizes() == 0, bed.calls()
     for name in ("off", "initial"):
         bed.client.merge("VerticalPodAutoscaler", name, {"spec": {"startupBoost": None}}, NAMESPACE)
-    bed.client.merge("VerticalPodAutoscaler", "container", {"spec": {"resourcePolicy": None}}, NAMESPACE)
-    for name, cpu in names.items():
+    for name, cpu in ended.items():
+        bed.client.merge("VerticalPodAutoscaler", name,
+                         {"spec": {"startupBoost": {"cpu": {"durationSeconds": 0}}}}, NAMESPACE)
         until(lambda: taken_back(bed, name, {"cpu": cpu}), 60, f"{name}: taken back")
     bed.passes(2)
     assert {n: bed.uids(n) for n in names} == before and bed.evictions() == 0, bed.calls()
-    assert bed.resizes() == 6, bed.calls()
+    assert all(marked(p) for n in ("off", "initial") for p in bed.pods(n)), "stay boosted"
+    assert bed.resizes() == 4, bed.calls()
 
 
 def scenario_boost_start_time(make):
