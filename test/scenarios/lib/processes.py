@@ -89,6 +89,13 @@ def end_everything(number, _frame):
     os._exit(128 + number)
 
 
+def kill_left_over():
+    """Ends what a cluster that never came up has left behind; everything else was stopped by its owner."""
+    for process in (p for stack in _stacks for p in reversed(stack.all) if p.running()):
+        process.process.kill()
+        process.process.wait()
+
+
 class Processes:
     """A stack of processes: closed last started first."""
 
