@@ -18,8 +18,8 @@
 #define ADMIT_REQUIRED_ANNOTATION "vpa.autoscaling.k8s.io/required"
 /* Longest answer: the patch of a pod at the size limit of etcd, in base64. */
 #define ADMIT_ANSWER_MAX ((size_t)16 << 20)
-/* A pod with more containers, or init containers, is not read: etcd has no room for it, but a
- * review of 5 MiB has room for four hundred thousand. */
+/* A pod with more containers, or init containers, is not read: no node could run it, but a review
+ * of 5 MiB has room for four hundred thousand. */
 #define ADMIT_CONTAINERS_MAX 4096
 
 struct admit_options {
