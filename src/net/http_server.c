@@ -27,9 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 
+#include "http_exchange.h"
 #include "server_tls.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/log.h"
@@ -44,11 +44,6 @@
 #define STOP_WAIT_MS 2000
 #define STOP_POLL_MS 5
 #define HOUSEKEEPING VPA_SECOND
-/* A body that was refused is read to its end so that the answer arrives, up to so many times the
- * limit. */
-#define DRAIN_FACTOR 4
-/* Bodies up to here are always taken: with all connections 32 MiB. */
-#define SMALL_BODY ((size_t)64 << 10)
 #define PAUSE_AFTER_ACCEPT_ERROR (50 * VPA_MILLISECOND)
 
 struct generation {
@@ -57,8 +52,7 @@ struct generation {
     struct MHD_Daemon *daemon;
     struct vpa_watch *watch; /* on the loop: of the epoll descriptor */
     atomic_int connections;
-    atomic_int requests; /* from their headers to the end of their answers */
-    atomic_bool retired;
+    struct exchange_place place;
     int64_t retired_at; /* real, ns */
 };
 
@@ -74,21 +68,11 @@ struct vpa_http_server {
     struct vpa_timer *retire_timer;
     struct vpa_watch *listen_watch; /* on the loop; NULL while accepting pauses */
     struct vpa_timer *accept_again; /* on the loop: ends the pause */
-    atomic_size_t large_bytes;      /* what bodies hold beyond SMALL_BODY */
+    atomic_size_t large_bytes;      /* of all exchanges */
     struct vpa_timer *housekeeping; /* on the loop: idle connections time out */
     pthread_t listener;
     bool has_listener;
     int stop_fd; /* wakes the listener */
-};
-
-struct exchange { /* one request */
-    struct generation *generation;
-    char *query;
-    struct vpa_buf body;
-    size_t received; /* bytes of the body, dropped ones included */
-    size_t charged;  /* of server->large_bytes */
-    bool begun, too_large;
-    int64_t received_ns;
 };
 
 static int64_t real_ns(void)
@@ -97,164 +81,6 @@ static int64_t real_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
-}
-
-/* Requests, on whatever thread libmicrohttpd calls */
-
-const char *vpa_server_header(const struct vpa_server_request *request, const char *name)
-{
-    return MHD_lookup_connection_value(request->headers_, MHD_HEADER_KIND, name);
-}
-
-void vpa_server_reply_text(struct vpa_server_response *response, int status, const char *text)
-{
-    *response = (struct vpa_server_response){.status = status,
-                                             .content_type = "text/plain; charset=utf-8",
-                                             .body = vpa_xstrdup(text),
-                                             .body_len = strlen(text)};
-}
-
-static enum MHD_Result send_response(struct exchange *x, struct MHD_Connection *connection,
-                                     struct vpa_server_response *response)
-{
-    struct MHD_Response *mhd = MHD_create_response_from_buffer(
-        response->body_len, response->body ? response->body : (void *)(uintptr_t) "",
-        response->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-
-    if (!mhd) {
-        free(response->body);
-        return MHD_NO;
-    }
-    if (response->content_type)
-        MHD_add_response_header(mhd, "Content-Type", response->content_type);
-    if (response->nosniff)
-        MHD_add_response_header(mhd, "X-Content-Type-Options", "nosniff");
-    if (x->too_large || atomic_load(&x->generation->retired))
-        MHD_add_response_header(mhd, "Connection", "close");
-    enum MHD_Result rc =
-        MHD_queue_response(connection, response->status ? (unsigned)response->status : 500u, mhd);
-    MHD_destroy_response(mhd);
-    return rc;
-}
-
-static void release_body(struct exchange *x)
-{
-    vpa_buf_release(&x->body);
-    atomic_fetch_sub(&x->generation->server->large_bytes, x->charged);
-    x->charged = 0;
-}
-
-static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connection,
-                              const char *url, const char *method)
-{
-    struct vpa_http_server *server = x->generation->server;
-    struct vpa_server_response response = {0};
-    const struct vpa_server_request request = {
-        .method = method,
-        .path = url,
-        .query = x->query,
-        .body = x->too_large ? "" : vpa_buf_text(&x->body),
-        .body_len = x->too_large ? 0 : x->body.len,
-        .body_too_large = x->too_large,
-        .received_ns = x->received_ns,
-        .headers_ = connection,
-    };
-
-    if (server->tls && !server_tls_client_allowed(server->tls, connection))
-        vpa_server_reply_text(&response, 401, "client certificate required\n");
-    else
-        server->options.handler(server->options.ctx, &request, &response);
-    release_body(x); /* the peer may take its time with the answer */
-    return send_response(x, connection, &response);
-}
-
-/* Whether all bodies together may grow by what this one has grown. */
-static bool charge(struct exchange *x)
-{
-    struct vpa_http_server *server = x->generation->server;
-    size_t large = x->received > SMALL_BODY ? x->received - SMALL_BODY : 0;
-    size_t more = large - x->charged;
-
-    x->charged = large;
-    return atomic_fetch_add(&server->large_bytes, more) + more <= server->options.bodies_max;
-}
-
-static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t *size)
-{
-    size_t limit = x->generation->server->options.body_max;
-
-    x->received += *size;
-    if (!x->too_large && x->received <= limit && charge(x)) {
-        vpa_buf_append(&x->body, bytes, *size);
-    } else {
-        x->too_large = true;
-        release_body(x);
-    }
-    *size = 0;
-    return x->received / DRAIN_FACTOR > limit ? MHD_NO : MHD_YES;
-}
-
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version, const char *upload,
-                                  size_t *upload_size, void **con_cls)
-{
-    struct exchange *x = *con_cls;
-
-    (void)cls;
-    (void)version;
-    if (!x->begun) {
-        const char *length =
-            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-        size_t limit = x->generation->server->options.body_max;
-        uint64_t announced = 0;
-
-        x->begun = true;
-        x->received_ns = real_ns();
-        atomic_fetch_add(&x->generation->requests, 1);
-        if (length && vpa_parse_uint64(length, &announced, NULL) < 0)
-            announced = UINT64_MAX;
-        if (announced / DRAIN_FACTOR > limit) { /* not worth reading: answered at once */
-            x->too_large = true;
-            return answer(x, connection, url, method);
-        }
-        if (announced > 0 && announced <= limit)
-            vpa_buf_reserve(&x->body, (size_t)announced);
-        return MHD_YES;
-    }
-    if (*upload_size > 0)
-        return take_body(x, upload, upload_size);
-    return answer(x, connection, url, method);
-}
-
-/* The one place where libmicrohttpd shows the raw query; what it returns comes back as con_cls. */
-static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
-{
-    struct exchange *x = vpa_xcalloc(1, sizeof(*x));
-    const char *mark = strchr(uri, '?');
-
-    (void)connection;
-    x->generation = cls;
-    x->query = vpa_xstrdup(mark ? mark + 1 : "");
-    vpa_buf_init(&x->body, x->generation->server->options.body_max);
-    return x;
-}
-
-static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
-                         enum MHD_RequestTerminationCode code)
-{
-    struct exchange *x = *con_cls;
-
-    (void)cls;
-    (void)connection;
-    (void)code;
-    if (!x)
-        return;
-    if (x->begun)
-        atomic_fetch_sub(&x->generation->requests, 1);
-    free(x->query);
-    release_body(x);
-    free(x);
-    *con_cls = NULL;
 }
 
 static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_ctx,
@@ -347,12 +173,13 @@ static struct MHD_Daemon *start_daemon(struct generation *g, const char *cert, c
         MHD_OPTION_CONNECTION_TIMEOUT,
         (intptr_t)((s->options.idle_timeout + VPA_SECOND - 1) / VPA_SECOND), NULL};
     items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-    return MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, g,
-        /* first, so that it catches complaints about the others */
-        MHD_OPTION_EXTERNAL_LOGGER, on_log, g, MHD_OPTION_URI_LOG_CALLBACK, on_uri, g,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, g, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        g, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+    return MHD_start_daemon(flags, 0, NULL, NULL, exchange_go_on, NULL,
+                            /* first, so that it catches complaints about the others */
+                            MHD_OPTION_EXTERNAL_LOGGER, on_log, g, MHD_OPTION_URI_LOG_CALLBACK,
+                            exchange_begin, &g->place, MHD_OPTION_NOTIFY_COMPLETED, exchange_end,
+                            NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, g,
+                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, items,
+                            MHD_OPTION_END);
 }
 
 static struct generation *generation_new(struct vpa_http_server *server, const char *cert,
@@ -361,6 +188,8 @@ static struct generation *generation_new(struct vpa_http_server *server, const c
     struct generation *g = vpa_xcalloc(1, sizeof(*g));
 
     g->server = server;
+    g->place = (struct exchange_place){
+        .options = &server->options, .tls = server->tls, .large_bytes = &server->large_bytes};
     g->daemon = start_daemon(g, cert, key);
     if (!g->daemon) {
         vpa_fail(err, VPA_INVALID, "cannot start the HTTP server%s",
@@ -409,7 +238,7 @@ int vpa_http_server_reload(struct vpa_http_server *server, const char *cert_pem,
     server->current = fresh;
     pthread_mutex_unlock(&server->lock);
     old->retired_at = real_ns();
-    atomic_store(&old->retired, true);
+    atomic_store(&old->place.retired, true);
     old->next = server->retired;
     server->retired = old;
     vpa_timer_start(server->retire_timer, RETIRE_CHECK);
@@ -642,10 +471,10 @@ static void stop_accepting(struct vpa_http_server *s)
 
 static int requests_in_hand(const struct vpa_http_server *s)
 {
-    int count = s->current ? atomic_load(&s->current->requests) : 0;
+    int count = s->current ? atomic_load(&s->current->place.requests) : 0;
 
     for (const struct generation *g = s->retired; g; g = g->next)
-        count += atomic_load(&g->requests);
+        count += atomic_load(&g->place.requests);
     return count;
 }
 
@@ -655,7 +484,7 @@ void vpa_http_server_free(struct vpa_http_server *s)
         return;
     stop_accepting(s);
     if (s->current)
-        atomic_store(&s->current->retired, true);
+        atomic_store(&s->current->place.retired, true);
     for (int waited = 0; requests_in_hand(s) > 0 && waited < STOP_WAIT_MS; waited += STOP_POLL_MS) {
         if (s->options.threads == 0)
             run_mhd(s->current);
