@@ -1,0 +1,375 @@
+/*
+ * Checkpoints of the whole recommender (decisions U4, U5, U16), and what its log says of failures.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "recommender_fixture.h"
+
+/* ---- checkpoints ---- */
+
+START_TEST(writes_unchanged_checkpoints_once_per_max_age)
+{
+    size_t writes = 0;
+
+    start("--checkpoint-max-age=10m");
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1);
+    for (int i = 0; i < 60; i++) {
+        pass("{\"usage\":[]}");
+        writes += count_writes("PATCH", "/web-app");
+    }
+    ck_assert_uint_ge(writes, 6);
+    ck_assert_uint_le(writes, 8);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
+}
+END_TEST
+
+START_TEST(writes_every_pass_without_max_age)
+{
+    start("--checkpoint-max-age=0");
+    pass(USAGE("100m", "100Mi"));
+    for (int i = 0; i < 3; i++) {
+        pass("{\"usage\":[]}");
+        ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
+    }
+}
+END_TEST
+
+START_TEST(gives_the_second_of_two_equal_names_a_suffix)
+{
+    size_t with_suffix = 0;
+
+    change(VPA("a", "2026-01-15T10:00:00Z"));
+    change(VPA("a-app", "2026-01-15T10:00:00Z"));
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-2\","
+                 "\"namespace\":\"shop\","
+                 "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"x\"},{"
+                 "\"name\":\"app-x\"}]},"
+                 "\"status\":{\"phase\":\"Running\"}}"));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    /* "a" + "app-x" and "a-app" + "x" both ask for a-app-x. */
+    const struct vpa_json *plain = stored("verticalpodautoscalercheckpoints", "a-app-x");
+    ck_assert_ptr_nonnull(plain);
+    ck_assert_str_eq(fake_text_at(plain, "spec.vpaObjectName"), "a");
+    size_t count;
+    const struct fake_write *writes = fake_cluster_writes(server, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(writes[i].method, "POST") == 0 && strstr(writes[i].body, "\"name\":\"a-app-x-"))
+            with_suffix++;
+    ck_assert_uint_eq(with_suffix, 1);
+    /* Another process finds both by their specs. */
+    stop();
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 0);
+}
+END_TEST
+
+#define FOREIGN                                                                                    \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
+          "\"name\":\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\","      \
+          "\"containerName\":"                                                                     \
+          "\"app\"},\"status\":{\"version\":\"v9\",\"precious\":true}}")
+
+START_TEST(keeps_what_it_cannot_read)
+{
+    change(FOREIGN);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    const struct vpa_json *kept = stored("verticalpodautoscalercheckpoints", "web-app-unreadable");
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_str_eq(fake_text_at(kept, "status.version"), "v9");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
+    ck_assert_str_eq(
+        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+        "v3");
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_eq(count_writes("POST", "/events"), 1);
+
+    /* The next process loads the new one, not the copy, and keeps nothing. */
+    stop();
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 0);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_eq(count_writes("POST", "/events"), 0);
+}
+END_TEST
+
+START_TEST(replaces_an_older_copy)
+{
+    change(FOREIGN);
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
+                 "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
+                 "\"vpa.autoscaling.k8s.io/"
+                 "unreadable-since\":\"2026-01-15T00:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
+                 "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("DELETE", "/web-app-unreadable"), 1);
+    ck_assert_str_eq(fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"),
+                                  "status.version"),
+                     "v9");
+}
+END_TEST
+
+static bool refuse_create(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "POST") != 0 || !vpa_str_ends_with(q->path, "checkpoints"))
+        return false;
+    vpa_memory_reply_status(r, 403, NULL, "no");
+    return true;
+}
+
+START_TEST(does_not_overwrite_what_it_could_not_keep)
+{
+    change(FOREIGN);
+    start(NULL);
+    hook = refuse_create;
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_str_eq(
+        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+        "v9");
+    hook = NULL;
+    pass(USAGE("110m", "100Mi"));
+    ck_assert_str_eq(
+        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+        "v3");
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+}
+END_TEST
+
+static bool list_for_ever(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "GET") != 0 || !vpa_str_ends_with(q->path, "checkpoints") ||
+        vpa_loop_now(loop) >= vpa_time_from_unix(1768478405, 0))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_json(r, 200, "{\"metadata\":{\"continue\":\"same\"},\"items\":[]}");
+    return true;
+}
+
+START_TEST(gives_up_a_list_of_checkpoints_without_end)
+{
+    hook = list_for_ever;
+    start(NULL);
+    ck_assert_uint_ge(hook_calls, 2);
+    ck_assert_uint_le(hook_calls, 12); /* two pages, pauses of 0.8 s and more, for 5 s */
+}
+END_TEST
+
+/* ---- the log ---- */
+
+static int log_file;
+
+static void capture_log(void)
+{
+    struct vpa_error err;
+
+    log_file = memfd_create("log", 0);
+    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = log_file}, &err), 0);
+}
+
+/* Lines with that text since the last look. */
+static size_t count_lines(const char *text)
+{
+    static char all[1 << 16];
+    ssize_t len = pread(log_file, all, sizeof all - 1, 0);
+    size_t count = 0;
+
+    ck_assert_int_ge(len, 0);
+    all[len] = '\0';
+    for (const char *at = all; (at = strstr(at, text)); at++)
+        count++;
+    return count;
+}
+
+static void forget_log(void)
+{
+    ck_assert_int_eq(ftruncate(log_file, 0), 0);
+    lseek(log_file, 0, SEEK_SET);
+}
+
+static bool refuse_writes(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "GET") == 0)
+        return false;
+    vpa_memory_reply_status(r, 403, NULL, "forbidden: no right");
+    return true;
+}
+
+START_TEST(says_once_per_pass_that_writes_are_refused)
+{
+    change(VPA("web-b", "2026-01-15T10:00:00Z"));
+    change(VPA("web-c", "2026-01-15T10:00:00Z"));
+    start(NULL);
+    capture_log();
+    hook = refuse_writes;
+    for (int i = 0; i < 2; i++) {
+        forget_log();
+        pass(USAGE("100m", "100Mi"));
+        ck_assert_uint_eq(count_lines("Cannot update VPA"), 1);
+        ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 1);
+        ck_assert_uint_eq(count_lines("failures=3"), 2);
+        ck_assert_uint_eq(count_lines("first=\"shop/web\""), 1);
+        ck_assert_uint_eq(count_lines("no right"), 2);
+    }
+    hook = NULL;
+    forget_log();
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_lines("Cannot"), 0);
+}
+END_TEST
+
+#define LONG_NAME /* 250 characters */                                                             \
+    "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
+    "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
+    "v123456789v123456789v123456789v123456789v123456789v123456789v123456789"
+
+START_TEST(says_once_that_a_checkpoint_name_is_too_long)
+{
+    ck_assert_uint_eq(strlen(LONG_NAME), 250);
+    change(VPA(LONG_NAME, "2026-01-15T10:00:00Z"));
+    start(NULL);
+    capture_log();
+    for (int i = 0; i < 3; i++) {
+        pass(USAGE("100m", "100Mi"));
+        ck_assert_uint_eq(count_lines("is longer than 253 characters"), 1);
+        ck_assert_uint_eq(count_writes("PATCH", LONG_NAME "-app"), 0);
+        ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 0);
+    }
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(
+        vpa_json_first(vpa_json_at(stored("verticalpodautoscalers", LONG_NAME),
+                                   "status.recommendation.containerRecommendations")));
+}
+END_TEST
+
+static bool answer_external(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_starts_with(q->path, "/apis/external.metrics.k8s.io/"))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_json(r, 200, "{\"items\":[]}");
+    return true;
+}
+
+START_TEST(says_once_that_pods_cannot_be_asked_for)
+{
+    change(POD("web-"
+               "1234567890123456789012345678901234567890123456789012345678901234567890"));
+    start(NULL);
+    config.use_external_metrics = true;
+    config.external_cpu_metric = "cpu";
+    config.external_memory_metric = "";
+    capture_log();
+    hook = answer_external;
+    for (int i = 0; i < 3; i++)
+        pass("{\"usage\":[]}");
+    ck_assert_uint_eq(hook_calls, 3); /* web-1 only */
+    ck_assert_uint_eq(count_lines("Cannot ask for external metrics"), 1);
+}
+END_TEST
+
+START_TEST(collects_old_copies)
+{
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
+                 "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
+                 "\"vpa.autoscaling.k8s.io/"
+                 "unreadable-since\":\"2026-01-07T11:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
+                 "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
+    start("--checkpoints-gc-interval=90s");
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+}
+END_TEST
+
+/* The VPA with a spec that nobody can read. */
+#define UNREADABLE_VPA                                                                             \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":\"web\",\"namespace\":"  \
+          "\"shop\",\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{\"targetRef\":"      \
+          "\"web\"}}")
+
+START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
+{
+    bool restarted = _i == 1;
+
+    start("--checkpoints-gc-interval=90s");
+    pass(USAGE("100m", "100Mi"));
+    change(UNREADABLE_VPA);
+    if (restarted) {
+        stop();
+        start("--checkpoints-gc-interval=90s");
+    }
+    for (int i = 0; i < 5; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app"));
+}
+END_TEST
+
+static bool fail_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_ends_with(q->path, "checkpoints") || strcmp(q->method, "GET") != 0 ||
+        hook_calls >= 3)
+        return false;
+    if (hook_calls++ == 1) {
+        vpa_memory_reply_bytes(r, 200, "application/json", "{\"items\":[{\"metad", 17);
+        return true;
+    }
+    vpa_memory_reply_status(r, 503, NULL, "down");
+    return true;
+}
+
+START_TEST(waits_until_checkpoints_can_be_read)
+{
+    start(NULL);
+    for (int i = 0; i < 30; i++)
+        pass(USAGE("1", "1Gi"));
+    int64_t before = target_cpu();
+    stop();
+    hook = fail_lists;
+    start(NULL);
+    ck_assert_uint_eq(hook_calls, 3);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_int_ge(target_cpu(), before * 95 / 100);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_checkpoints");
+    TCase *tcase = tcase_create("pass");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, writes_unchanged_checkpoints_once_per_max_age);
+    tcase_add_test(tcase, writes_every_pass_without_max_age);
+    tcase_add_test(tcase, gives_the_second_of_two_equal_names_a_suffix);
+    tcase_add_test(tcase, keeps_what_it_cannot_read);
+    tcase_add_test(tcase, replaces_an_older_copy);
+    tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
+    tcase_add_test(tcase, collects_old_copies);
+    tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
+    tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);
+    tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
+    tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
+    tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
+    tcase_add_test(tcase, waits_until_checkpoints_can_be_read);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
