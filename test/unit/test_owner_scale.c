@@ -1,0 +1,209 @@
+/* What is remembered of scales, and the work in the background that keeps it fresh. */
+#include "owner_fixture.h"
+
+static int walk_widget(void)
+{
+    const struct vpa_controller_key key = {"n", "Widget", "w", "example.com/v1"};
+    struct vpa_controller_key top;
+    vpa_auto_arena arena = {0};
+    bool found = false;
+
+    return vpa_owners_topmost(owners, &key, &arena, &found, &top, &err) < 0 ? -1 : found;
+}
+
+START_TEST(remembers_scales)
+{
+    synced();
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(walk_widget(), 1);
+        vpa_owners_begin_pass(owners);
+        vpa_loop_pump(loop, VPA_MINUTE);
+    }
+    ck_assert_int_eq(scale_gets, 1);
+    vpa_loop_pump(loop, 20 * VPA_MINUTE); /* refreshed after 10 to 20 minutes */
+    ck_assert_int_ge(scale_gets, 2);
+    int before = scale_gets;
+    vpa_loop_pump(loop, 3 * VPA_HOUR); /* nobody reads it: forgotten after an hour */
+    ck_assert_int_le(scale_gets, before + 6);
+    before = scale_gets;
+    vpa_loop_pump(loop, 10 * VPA_HOUR);
+    ck_assert_int_eq(scale_gets, before);
+    ck_assert_int_eq(walk_widget(), 1);
+    ck_assert_int_eq(scale_gets, before + 1);
+}
+END_TEST
+
+/* The walk asks nothing in a steady pass, the selector once. */
+START_TEST(steady_passes_ask_for_selectors_alone)
+{
+    struct vpa_selector selector;
+    vpa_auto_arena arena = {0};
+
+    synced();
+    for (int i = 0; i < 9; i++) {
+        ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena,
+                                             &selector, &err),
+                         0);
+        for (int k = 0; k < 3; k++)
+            ck_assert_int_eq(walk_widget(), 1);
+        vpa_owners_begin_pass(owners);
+        vpa_loop_pump(loop, VPA_SECOND);
+    }
+    ck_assert_int_eq(scale_gets, 10);
+    ck_assert_int_eq(discovery_gets, 3);
+    scale_body = SCALE("app=other", "1");
+    ck_assert_int_eq(
+        vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena, &selector, &err),
+        0);
+    ck_assert_str_eq(selector.items[0].values[0], "other");
+}
+END_TEST
+
+START_TEST(background_is_bounded)
+{
+    synced();
+    every_widget = true;
+    scale_delay = VPA_SECOND;
+    follow_many(40);
+    for (int i = 1; i <= 5; i++) {
+        vpa_loop_pump(loop, VPA_SECOND - VPA_MILLISECOND);
+        ck_assert_int_eq(scale_gets, i * VPA_OWNER_FETCHES_MAX);
+        vpa_loop_pump(loop, VPA_MILLISECOND);
+    }
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(scale_gets, 40);
+    scale_delay = 0;
+    for (int i = 0; i < 4; i++) {
+        follow_many(400);
+        vpa_loop_pump(loop, VPA_SECOND);
+    }
+    follow_many(400);
+    int most = 0, total = 0;
+    for (int i = 0; i < 9; i++) { /* nine sweeps: each target twice, a little less for the 40 */
+        scale_gets = 0;
+        vpa_loop_pump(loop, 7 * VPA_SECOND);
+        most = scale_gets > most ? scale_gets : most;
+        total += scale_gets;
+    }
+    ck_assert_int_le(most, VPA_OWNER_SWEEP_MAX);
+    ck_assert_int_ge(most, 100);
+    ck_assert_int_ge(total, 400); /* everybody had his turn */
+}
+END_TEST
+
+static void free_owners(void *ctx)
+{
+    (void)ctx;
+    vpa_owners_free(owners);
+    owners = NULL;
+}
+
+/* Callbacks that pumped the loop would come back to what is gone here. */
+START_TEST(owners_can_go_while_answers_are_awaited)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, free_owners, NULL);
+
+    synced();
+    every_widget = true;
+    scale_delay = VPA_SECOND;
+    if (_i > 0) /* known, and on their way to be refreshed */
+        follow_many(20);
+    if (_i > 0)
+        vpa_loop_pump(loop, 36 * VPA_SECOND);
+    follow_many(40);
+    if (_i < 2) /* else: before the first step */
+        vpa_loop_pump(loop, 500 * VPA_MILLISECOND);
+    if (_i == 0)
+        ck_assert_int_gt(scale_gets, 0);
+    vpa_timer_start(timer, 0);
+    int before = scale_gets;
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_ptr_null(owners);
+    ck_assert_int_le(scale_gets - before, VPA_OWNER_FETCHES_MAX);
+    vpa_timer_free(timer);
+}
+END_TEST
+
+static bool knows_widget(const char *name)
+{
+    const struct vpa_selector *selector;
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+    bool known = vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector,
+                                         &err) == 0 ||
+                 err.code != VPA_RETRY;
+
+    vpa_owner_view_unref(view);
+    return known;
+}
+
+static void ask_for_other(void)
+{
+    on_scale_get = NULL;
+    ck_assert(!knows_widget("other"));
+}
+
+START_TEST(keeps_targets_that_it_is_told_to_keep)
+{
+    synced();
+    ck_assert(!knows_widget("w"));
+    for (int i = 0; i < 12; i++) { /* four hours without a pod */
+        vpa_owners_keep_target(owners, "n", "example.com/v1", "Widget", "w");
+        vpa_loop_pump(loop, 20 * VPA_MINUTE);
+    }
+    ck_assert(knows_widget("w"));
+    vpa_loop_pump(loop, 2 * VPA_HOUR);
+    ck_assert(!knows_widget("w"));
+}
+END_TEST
+
+/* A target that is asked for while the background work waits for the answer about another one. */
+START_TEST(does_not_forget_what_is_wanted_while_it_is_busy)
+{
+    synced();
+    ck_assert(!knows_widget("w"));
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert(knows_widget("w"));
+    scale_delay = VPA_SECOND;
+    on_scale_get = ask_for_other;
+    vpa_loop_pump(loop, 30 * VPA_MINUTE); /* refreshed within 20 */
+    ck_assert(on_scale_get == NULL);
+    ck_assert(knows_widget("other"));
+}
+END_TEST
+
+START_TEST(negative_answers_last_one_pass)
+{
+    scale_body = NULL;
+    synced();
+    ck_assert_int_eq(walk_widget(), 0);
+    ck_assert_int_eq(walk_widget(), 0);
+    ck_assert_int_eq(scale_gets, 1);
+    scale_body = SCALE("a=b", "1");
+    ck_assert_int_eq(walk_widget(), 0); /* the same pass */
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(walk_widget(), 1);
+    scale_code = 500;
+    vpa_loop_pump(loop, 25 * VPA_MINUTE);
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(walk_widget(), -1);
+    ck_assert_str_eq(err.text, "unhandled targetRef example.com/v1 / Widget / w, last error boom");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("owner_scale");
+    TCase *c = tcase_create("owner_scale");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, remembers_scales);
+    tcase_add_test(c, steady_passes_ask_for_selectors_alone);
+    tcase_add_test(c, background_is_bounded);
+    tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
+    tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
+    tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
+    tcase_add_test(c, negative_answers_last_one_pass);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
