@@ -50,12 +50,10 @@ struct limits_item {
     struct vpa_namespace_limits limits;
 };
 /* One LimitRange, and the namespaces that have some; only the loop knows them. One that cannot be
- * decoded stays with its name and the reason: bounds that nobody knows must not be taken for none.
- */
+ * decoded is there with its error. */
 struct range_item {
     struct vpa_arena arena;
     struct vpa_limit_range range;
-    const char *error; /* NULL, or why `range` has no items */
     const char *id;
     struct range_item *next; /* of the same namespace */
     unsigned seen;
@@ -439,14 +437,10 @@ static void fold(struct snapshot_builder *b, struct range_group *group)
 {
     const struct vpa_limit_range **ranges =
         vpa_arena_alloc(&b->scratch, (group->count + 1) * sizeof(*ranges));
-    const struct range_item *unreadable = NULL; /* the first by name */
     size_t count = 0;
 
-    for (struct range_item *r = group->ranges; r; r = r->next) {
+    for (struct range_item *r = group->ranges; r; r = r->next)
         ranges[count++] = &r->range;
-        if (r->error && (!unreadable || strcmp(r->id, unreadable->id) < 0))
-            unreadable = r;
-    }
     unfold(b, group);
 
     struct limits_item *item = vpa_xcalloc(1, sizeof(*item));
@@ -454,9 +448,8 @@ static void fold(struct snapshot_builder *b, struct range_group *group)
     vpa_namespace_limits_fold(&b->scratch, ranges, count, &item->limits);
     own_item(&item->arena, &item->limits.container);
     own_item(&item->arena, &item->limits.pod);
-    if (unreadable)
-        item->limits.error =
-            vpa_arena_printf(&item->arena, "LimitRange %s: %s", unreadable->id, unreadable->error);
+    if (item->limits.error)
+        item->limits.error = vpa_arena_strdup(&item->arena, item->limits.error);
     shared_item_init(&item->shared, ns_hash(group->ns), destroy_limits);
     shared_map_add(&b->limits, &item->shared);
     group->folded = item;
@@ -503,32 +496,12 @@ static void drop_range(struct snapshot_builder *b, const char *id)
     changed(b);
 }
 
-/* What is known of a LimitRange that cannot be decoded. */
-static void fill_unreadable(struct range_item *item, const struct vpa_json *object,
-                            const struct vpa_error *err)
-{
-    const char *ns = vpa_json_string(vpa_json_at(object, "metadata.namespace"));
-    const char *name = vpa_json_string(vpa_json_at(object, "metadata.name"));
-
-    item->range = (struct vpa_limit_range){
-        .meta = {.ns = vpa_arena_strdup(&item->arena, ns ? ns : ""),
-                 .name = vpa_arena_strdup(&item->arena, name ? name : "")},
-    };
-    item->error = vpa_arena_strdup(&item->arena, err->text);
-}
-
 static int put_range(struct snapshot_builder *b, const struct vpa_json *object,
                      struct vpa_error *err)
 {
     struct range_item *item = vpa_xcalloc(1, sizeof(*item));
-    struct vpa_error why;
-    int result = vpa_limit_range_decode(&item->arena, object, &item->range, &why);
+    int result = vpa_limit_range_decode_any(&item->arena, object, &item->range, err);
 
-    if (result < 0) {
-        fill_unreadable(item, object, &why);
-        if (err)
-            *err = why;
-    }
     item->id = object_id(&item->arena, &item->range.meta);
     item->seen = b->range_round;
 

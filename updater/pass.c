@@ -93,7 +93,7 @@ static size_t first_limit_range(const struct pass *pass, const char *ns)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (strcmp(pass->limit_ranges[middle]->range.meta.ns, ns) < 0)
+        if (strcmp(pass->limit_ranges[middle]->meta.ns, ns) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -104,26 +104,15 @@ static size_t first_limit_range(const struct pass *pass, const char *ns)
 const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const char *ns)
 {
     struct vpa_namespace_limits *limits = vpa_table_find(&pass->limits, ns);
-    size_t first, end, count = 0;
+    size_t first, end;
 
     if (limits)
         return limits;
     first = end = first_limit_range(pass, ns);
-    while (end < pass->limit_range_count && vpa_str_eq(pass->limit_ranges[end]->range.meta.ns, ns))
+    while (end < pass->limit_range_count && vpa_str_eq(pass->limit_ranges[end]->meta.ns, ns))
         end++;
-
-    const struct vpa_limit_range **ranges =
-        vpa_arena_alloc(&pass->arena, (end - first + 1) * sizeof(struct vpa_limit_range *));
-    const char *error = NULL;
-
-    for (size_t i = first; i < end; i++) {
-        ranges[count++] = &pass->limit_ranges[i]->range;
-        if (!error)
-            error = pass->limit_ranges[i]->error;
-    }
     limits = vpa_arena_zalloc(&pass->arena, sizeof(*limits));
-    vpa_namespace_limits_fold(&pass->arena, ranges, count, limits);
-    limits->error = error;
+    vpa_namespace_limits_fold(&pass->arena, pass->limit_ranges + first, end - first, limits);
     vpa_table_put(&pass->limits, vpa_arena_strdup(&pass->arena, ns), limits);
     return limits;
 }

@@ -222,34 +222,18 @@ static void *decode_vpa(struct vpa_arena *scratch, const struct vpa_json *json,
     return NULL;
 }
 
-/* An object that cannot be read still says that there are limits. */
-static void note_unreadable(struct arena_object *o, const struct vpa_json *json,
-                            const struct vpa_error *err)
-{
-    const struct vpa_json *metadata = vpa_json_find(json, "metadata");
-    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "namespace")));
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name")));
-    struct store_limit_range *r = o->object;
-
-    *r = (struct store_limit_range){
-        .range.meta = {.ns = vpa_arena_strdup(&o->arena, ns),
-                       .name = vpa_arena_strdup(&o->arena, name)},
-        .error = vpa_arena_printf(&o->arena, "LimitRange %s: %s", name, err->text),
-    };
-    VPA_ERROR("A LimitRange cannot be read: pods of its namespace are left as they are",
-              VPA_KV("namespace", ns), VPA_KV("limitRange", name), VPA_KERR(err));
-}
-
 static void *decode_limit_range(struct vpa_arena *scratch, const struct vpa_json *json,
                                 struct vpa_error *err)
 {
     struct arena_object *o = vpa_xcalloc(1, sizeof(*o));
-    struct store_limit_range *r = vpa_arena_zalloc(&o->arena, sizeof(*r));
+    struct vpa_limit_range *range = vpa_arena_zalloc(&o->arena, sizeof(*range));
 
     (void)scratch;
-    o->object = r;
-    if (vpa_limit_range_decode(&o->arena, json, &r->range, err) < 0)
-        note_unreadable(o, json, err);
+    if (vpa_limit_range_decode_any(&o->arena, json, range, err) < 0)
+        VPA_ERROR("A LimitRange cannot be read: pods of its namespace are left as they are",
+                  VPA_KV("namespace", range->meta.ns), VPA_KV("limitRange", range->meta.name),
+                  VPA_KERR(err));
+    o->object = range;
     return o;
 }
 
@@ -416,7 +400,7 @@ const struct vpa_pod **updater_store_pods(struct store *store, size_t *count)
     return (const struct vpa_pod **)(void *)sorted;
 }
 
-const struct store_limit_range **updater_store_limit_ranges(struct store *store, size_t *count)
+const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count)
 {
-    return (const struct store_limit_range **)(void *)arena_objects(&store->limit_ranges, count);
+    return (const struct vpa_limit_range **)(void *)arena_objects(&store->limit_ranges, count);
 }

@@ -23,12 +23,6 @@
 
 struct store;
 
-/* One that cannot be read is kept as well, so that nothing is calculated without it. */
-struct store_limit_range {
-    struct vpa_limit_range range; /* with an error: nothing but namespace and name */
-    const char *error;            /* NULL, or why it cannot be read */
-};
-
 /* ns: restricts VPAs, pods and LimitRanges; "" for all. panic_ns: where the panic ConfigMap is
  * looked for. */
 struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
@@ -48,6 +42,7 @@ void updater_store_unpin(struct store *store);
 /* Heap arrays of borrowed objects, ordered by namespace, then name; the caller frees the array. */
 const struct vpa_object **updater_store_vpas(struct store *store, size_t *count);
 const struct vpa_pod **updater_store_pods(struct store *store, size_t *count);
-const struct store_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
+/* One that cannot be decoded is there as well, with its error. */
+const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
 
 #endif

@@ -117,8 +117,7 @@ static struct vpa_arena_chunk *add_chunk(struct vpa_arena *arena, size_t size)
     if (want > UINT32_MAX)
         out_of_memory();
     struct vpa_arena_chunk *chunk = vpa_xmalloc(sizeof(*chunk) + want);
-    *chunk = (struct vpa_arena_chunk){.older = arena->chunk,
-                                       .size = (uint32_t)want};
+    *chunk = (struct vpa_arena_chunk){.older = arena->chunk, .size = (uint32_t)want};
     if (own && arena->chunk) {
         /* A large item gets a chunk of its own behind the current one, whose room is not lost. */
         chunk->older = arena->chunk->older;

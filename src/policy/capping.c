@@ -188,6 +188,9 @@ void vpa_namespace_limits_fold(struct vpa_arena *arena, const struct vpa_limit_r
         qsort(sorted, count, sizeof(*sorted), by_name);
     }
     for (size_t i = 0; i < count; i++) {
+        if (sorted[i]->error && !out->error)
+            out->error = vpa_arena_printf(arena, "LimitRange %s/%s: %s", sorted[i]->meta.ns,
+                                          sorted[i]->meta.name, sorted[i]->error);
         for (size_t j = 0; j < sorted[i]->item_count; j++) {
             const struct vpa_limit_range_item *item = &sorted[i]->items[j];
             if (strcmp(item->type, "Container") == 0)

@@ -220,53 +220,48 @@ void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char 
         entry_of(memory, uid)->unboost = unboost;
 }
 
-/* Whether a container runs with another cpu or memory than the spec says; unknown counts as no. */
-static bool awaits_kubelet(const struct vpa_pod *pod)
+/* Whether `wants` holds between what the spec of some container requests and what the kubelet says
+ * that it has, as vpa_quantity_cmp gives it; unknown counts as no. */
+static bool any_request(const struct vpa_pod *pod, const char *resource, bool (*wants)(int order))
 {
-    static const char *const names[] = {VPA_CPU, VPA_MEMORY};
-
     for (size_t i = 0; i < pod->container_count; i++) {
         const struct vpa_container *c = &pod->containers[i];
         const struct vpa_container_status *status = vpa_pod_status(pod, c->name);
 
         if (!status || !status->resources.present)
             continue;
-        for (size_t k = 0; k < VPA_COUNT(names); k++) {
-            const struct vpa_quantity *wanted = vpa_resource_find(&c->resources.requests, names[k]);
-            const struct vpa_quantity *actual =
-                vpa_resource_find(&status->resources.requests, names[k]);
+        const struct vpa_quantity *wanted = vpa_resource_find(&c->resources.requests, resource);
+        const struct vpa_quantity *actual =
+            vpa_resource_find(&status->resources.requests, resource);
 
-            if (wanted && actual && vpa_quantity_cmp(wanted, actual) != 0)
-                return true;
-        }
+        if (wanted && actual && wants(vpa_quantity_cmp(wanted, actual)))
+            return true;
     }
     return false;
+}
+
+static bool is_different(int order)
+{
+    return order != 0;
+}
+
+static bool is_less(int order)
+{
+    return order < 0;
 }
 
 bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_memory *memory)
 {
     const struct entry *e = vpa_table_find(&memory->entries, pod->meta.uid);
 
-    return e && e->unboost && (vpa_pod_resizing(pod) || awaits_kubelet(pod));
+    return e && e->unboost &&
+           (vpa_pod_resizing(pod) || any_request(pod, VPA_CPU, is_different) ||
+            any_request(pod, VPA_MEMORY, is_different));
 }
 
 bool vpa_unboost_presumed(const struct vpa_pod *pod)
 {
-    if (vpa_boost_marked(&pod->meta.annotations))
-        return false;
-    for (size_t i = 0; i < pod->container_count; i++) {
-        const struct vpa_container *c = &pod->containers[i];
-        const struct vpa_container_status *status = vpa_pod_status(pod, c->name);
-        const struct vpa_quantity *wanted = vpa_resource_find(&c->resources.requests, VPA_CPU);
-        const struct vpa_quantity *actual =
-            status && status->resources.present
-                ? vpa_resource_find(&status->resources.requests, VPA_CPU)
-                : NULL;
-
-        if (wanted && actual && vpa_quantity_cmp(wanted, actual) < 0)
-            return true;
-    }
-    return false;
+    return !vpa_boost_marked(&pod->meta.annotations) && any_request(pod, VPA_CPU, is_less);
 }
 
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,

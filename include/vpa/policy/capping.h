@@ -32,7 +32,8 @@ struct vpa_namespace_limits {
 };
 
 /* Folds the LimitRanges of one namespace, in any order (they count in the order of their names).
- * The result borrows the quantities of the ranges. */
+ * The result borrows the quantities of the ranges; one with an error makes it an error, in the
+ * arena. */
 void vpa_namespace_limits_fold(struct vpa_arena *arena, const struct vpa_limit_range *const *ranges,
                                size_t count, struct vpa_namespace_limits *out);
 
