@@ -7,6 +7,7 @@
 #include "file_watch.h"
 #include "self_test.h"
 #include "vpa/base/log.h"
+#include "vpa/kube/panic.h"
 #include "vpa/kube/status_lease.h"
 #include "vpa/net/tls.h"
 #include "webhook.h"
@@ -23,8 +24,6 @@
 /* Every so many, the targets of all VPAs are kept, so that they are known when a pod comes. */
 #define KEEP_PASSES 60
 #define IDLE_WAIT VPA_HOUR
-/* How long the start waits for the panic ConfigMap, which we may not be allowed to read. */
-#define PANIC_WAIT (5 * VPA_SECOND)
 
 enum { VPAS, LIMIT_RANGES, PANIC, REFLECTOR_COUNT };
 
@@ -148,7 +147,7 @@ static void make_reflectors(struct admission *a)
                                                      .end = snapshot_builder_end_limit_ranges});
     a->reflectors[PANIC] =
         new_reflector(a, "v1", vpa_status_lease_namespace(a->ns), "configmaps",
-                      "metadata.name=" SNAPSHOT_PANIC_CONFIG_MAP,
+                      VPA_PANIC_FIELD_SELECTOR,
                       (struct vpa_reflector_handler){.begin = snapshot_builder_begin_panic,
                                                      .object = snapshot_builder_panic,
                                                      .end = snapshot_builder_end_panic});
@@ -241,13 +240,8 @@ int admission_sync(struct admission *a, struct vpa_error *err)
     if (vpa_reflector_wait(needed, VPA_COUNT(needed), a->loop, 0, err) < 0 ||
         vpa_owners_wait(a->owners, 0, err) < 0)
         return -1;
-    /* Before the first pod, so that a restart during a panic changes nothing either. */
-    if (vpa_reflector_wait(&a->reflectors[PANIC], 1, a->loop, PANIC_WAIT, err) < 0) {
-        if (vpa_loop_is_stopping(a->loop))
-            return -1;
-        VPA_WARN("Cannot tell whether ConfigMap " SNAPSHOT_PANIC_CONFIG_MAP " exists",
-                 VPA_KERR(err));
-    }
+    if (vpa_panic_wait(a->reflectors[PANIC], a->loop, err) < 0)
+        return -1;
     VPA_INFO("Initial VPA synced successfully",
              VPA_KV("vpas", (int64_t)snapshot_builder_vpa_count(a->builder)));
     publish(a);

@@ -20,6 +20,7 @@
 #include "shared_map.h"
 #include "vpa/api/limit_range.h"
 #include "vpa/base/table.h"
+#include "vpa/kube/panic.h"
 
 struct snapshot {
     atomic_uint refs;
@@ -570,7 +571,7 @@ int snapshot_builder_panic(void *builder, enum vpa_reflector_event event,
     const char *name = vpa_json_string(vpa_json_at(object, "metadata.name"));
 
     (void)err;
-    if (!name || strcmp(name, SNAPSHOT_PANIC_CONFIG_MAP) != 0)
+    if (!name || strcmp(name, VPA_PANIC_CONFIG_MAP) != 0)
         return 0;
     b->panic_seen = event != VPA_REFLECTOR_DELETED;
     set_panic(b, b->panic_seen);

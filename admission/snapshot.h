@@ -23,10 +23,6 @@
 #include "vpa/policy/capping.h"
 #include "vpa/policy/match.h"
 
-/* While this ConfigMap exists in our namespace, pods pass untouched (docs/compatibility.md, S11).
- */
-#define SNAPSHOT_PANIC_CONFIG_MAP "vpa-panic"
-
 struct snapshot;
 struct snapshot_cell; /* where the newest one is found */
 

@@ -17,6 +17,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/kube/panic.h"
 #include "vpa/kube/status_lease.h"
 
 /* How long requests under way may go on when nothing may be changed any more: shutdown, panic, lost
@@ -361,7 +362,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         return;
     }
     if (updater_store_panic(env->store)) {
-        VPA_INFO("ConfigMap " STORE_PANIC_CONFIG_MAP " exists. Skipping update loop");
+        VPA_INFO("ConfigMap " VPA_PANIC_CONFIG_MAP " exists. Skipping update loop");
         return;
     }
     if (updater_pass_is_stopped(pass) || !webhook_is_alive(env))

@@ -18,14 +18,12 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
-#include "vpa/kube/reflector.h"
+#include "vpa/kube/panic.h"
 
 #define VPA_RESYNC VPA_HOUR
 /* So many objects freed at once leave holes that are worth giving back to the system. */
 #define TRIM_AFTER 256
 #define LIMIT_RANGE_RESYNC (10 * VPA_MINUTE)
-/* How long the start waits for the panic ConfigMap, which we may not be allowed to read. */
-#define PANIC_WAIT (5 * VPA_SECOND)
 /* Scheduled and not finished: all that can be updated. */
 #define POD_FIELD_SELECTOR "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 
@@ -305,8 +303,8 @@ struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
     vpa_buf_clear(&path);
     vpa_kube_path(&path, "v1", panic_ns, "configmaps", NULL, NULL);
     collection_init(store, &store->panic, client, "configmaps", vpa_buf_text(&path),
-                    "metadata.name=" STORE_PANIC_CONFIG_MAP, 0);
-    store->panic_key = make_key(panic_ns, STORE_PANIC_CONFIG_MAP);
+                    VPA_PANIC_FIELD_SELECTOR, 0);
+    store->panic_key = make_key(panic_ns, VPA_PANIC_CONFIG_MAP);
     return store;
 }
 
@@ -340,13 +338,7 @@ int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration 
 
     if (vpa_reflector_wait(needed, VPA_COUNT(needed), loop, timeout, err) < 0)
         return -1;
-    /* Before the first pass, so that a restart during a panic changes nothing either. */
-    if (vpa_reflector_wait(&store->panic.reflector, 1, loop, PANIC_WAIT, err) < 0) {
-        if (vpa_loop_is_stopping(loop))
-            return -1;
-        VPA_WARN("Cannot tell whether ConfigMap " STORE_PANIC_CONFIG_MAP " exists", VPA_KERR(err));
-    }
-    return 0;
+    return vpa_panic_wait(store->panic.reflector, loop, err);
 }
 
 bool updater_store_is_synced(const struct store *store)

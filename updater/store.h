@@ -18,9 +18,6 @@
 #include "vpa/api/vpa.h"
 #include "vpa/kube/client.h"
 
-/* ConfigMap that stops every change while it exists (docs/compatibility.md). */
-#define STORE_PANIC_CONFIG_MAP "vpa-panic"
-
 struct store;
 
 /* ns: restricts VPAs, pods and LimitRanges; "" for all. panic_ns: where the panic ConfigMap is
