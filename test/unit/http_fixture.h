@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "suite.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -226,12 +227,7 @@ static inline double share_of_processor(void)
 
 static inline int run(Suite *suite)
 {
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
 
@@ -43,20 +44,15 @@ static inline void release_arena(void)
 }
 
 /* Runs a suite of one case with the tests that `add` puts in. */
-static inline int run_suite(const char *name, void (*add)(TCase *tc))
+static inline int run_case(const char *name, void (*add)(TCase *tc))
 {
     Suite *suite = suite_create(name);
     TCase *tc = tcase_create(name);
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_checked_fixture(tc, NULL, release_arena);
     add(tc);
     suite_add_tcase(suite, tc);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/model/cluster.h"
 
 #define DAY (24 * VPA_HOUR)
@@ -108,16 +109,6 @@ static inline const char *checkpoint_text(struct vpa_arena *arena,
     vpa_json_writer_init(&w, &text);
     vpa_checkpoint_status_encode(&w, status);
     return vpa_arena_strdup(arena, vpa_buf_text(&text));
-}
-
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
 }
 
 #endif

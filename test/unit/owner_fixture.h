@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/owner.h"
 #include "vpa/net/memory_transport.h"
@@ -173,16 +174,6 @@ static inline void follow_many(int count)
         snprintf(name, sizeof(name), "w%d", i);
         vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", name);
     }
-}
-
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/api/limit_range.h"
 #include "vpa/policy/capping.h"
 
@@ -105,12 +106,7 @@ static inline const char *fixture_list_text(struct vpa_arena *arena,
 
 static inline int fixture_run(Suite *suite)
 {
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "../../recommender/metrics.h"
 #include "../../recommender/recommender.h"
 
@@ -191,16 +192,6 @@ static inline int64_t target_cpu(void)
 
     ck_assert(vpa_quantity_parse(&arena, fake_text_at(entry, "target.cpu"), &q, NULL) == 0);
     return vpa_quantity_milli_value(&q);
-}
-
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

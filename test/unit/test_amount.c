@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/model/amount.h"
 
@@ -64,9 +65,5 @@ int main(void)
     tcase_add_test(tc, keeps_the_order_of_products);
     tcase_add_test(tc, scales);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

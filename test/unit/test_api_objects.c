@@ -501,5 +501,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("api_objects", add);
+    return run_case("api_objects", add);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 
@@ -136,9 +137,5 @@ int main(void)
     tcase_add_loop_test(tc, codes_have_names, 0, 10);
     tcase_add_test(tc, reserved_and_not_used_is_still_a_text);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

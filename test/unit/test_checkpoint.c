@@ -163,5 +163,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("checkpoint", add);
+    return run_case("checkpoint", add);
 }

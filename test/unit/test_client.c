@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/kube/client.h"
 #include "vpa/net/memory_transport.h"
 
@@ -429,9 +430,5 @@ int main(void)
     tcase_add_test(c, parses_json_answers);
     tcase_add_test(c, keeps_causes);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "suite.h"
 #include "../../src/net/client_tls.h"
 #include "vpa/base/mem.h"
 #include "vpa/net/tls.h"
@@ -115,9 +116,5 @@ int main(void)
     tcase_add_test(c, files_are_read_again);
     tcase_add_test(c, data_wins_over_files);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 /* The cluster: pods, matching, samples; and that the order of events is irrelevant. */
+#include "suite.h"
 #include "cluster_fixture.h"
 
 /* ---- matching ---- */

@@ -1,4 +1,5 @@
 /* What the cluster keeps and what goes: waiting pods (memory saver), garbage. */
+#include "suite.h"
 #include "cluster_fixture.h"
 
 /* ---- memory saver ---- */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/config.h"
@@ -434,9 +435,5 @@ int main(void)
     tcase_add_test(c, expired_credentials_are_fetched_again);
     tcase_add_test(c, other_credentials_win_over_plugins);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

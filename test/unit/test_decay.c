@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/model/decay.h"
 
 #define DAY (24 * VPA_HOUR)
@@ -276,9 +277,5 @@ int main(void)
     tcase_add_test(tc, stored_form_keeps_the_reference);
     tcase_add_test(tc, text_starts_with_reference_and_half_life);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "objects.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -306,11 +307,5 @@ int main(void)
     tcase_add_test(tc, truncates_as_doubles_do);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/elector.h"
@@ -473,9 +474,5 @@ int main(void)
     tcase_add_test(c, the_namespace_of_the_status_lease);
     tcase_add_test(c, unreadable_status_leases);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

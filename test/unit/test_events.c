@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/events.h"
 #include "vpa/net/memory_transport.h"
@@ -236,9 +237,5 @@ int main(void)
     tcase_add_test(c, tries_transport_failures_again);
     tcase_add_test(c, odd_objects);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

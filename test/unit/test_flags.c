@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "suite.h"
 #include "vpa/base/flags.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
@@ -548,9 +549,5 @@ int main(void)
     tcase_add_loop_test(tc, reads_rates, 0, VPA_COUNT(rates));
     tcase_add_loop_test(tc, checks_leader_election, 0, VPA_COUNT(elections));
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

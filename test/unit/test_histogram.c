@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/model/histogram.h"
 
 static struct vpa_histogram_options cpu;
@@ -542,9 +543,5 @@ int main(void)
     tcase_add_loop_test(tc, equals_a_naive_reference, 0, 20);
     tcase_add_loop_test(tc, round_trip_keeps_percentiles, 0, 5);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -506,5 +506,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("json", add);
+    return run_case("json", add);
 }

@@ -209,5 +209,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("json_decode", add);
+    return run_case("json_decode", add);
 }

@@ -329,5 +329,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("json_patch", add);
+    return run_case("json_patch", add);
 }

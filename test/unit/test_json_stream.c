@@ -189,5 +189,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("json_stream", add);
+    return run_case("json_stream", add);
 }

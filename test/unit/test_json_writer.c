@@ -212,5 +212,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("json_writer", add);
+    return run_case("json_writer", add);
 }

@@ -318,5 +318,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("labels", add);
+    return run_case("labels", add);
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "suite.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 
@@ -272,9 +273,5 @@ int main(void)
     tcase_add_test(tc, bounds_modules);
     tcase_add_test(tc, verbose_lines_follow_the_level);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

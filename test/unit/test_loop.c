@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/net/loop.h"
 #include "vpa/net/random.h"
@@ -369,9 +370,5 @@ int main(void)
     tcase_add_test(other, client_limits);
     tcase_add_test(other, random_source);
     suite_add_tcase(suite, other);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

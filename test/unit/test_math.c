@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/math.h"
 
 static uint64_t bits(double x)
@@ -272,9 +273,5 @@ int main(void)
     tcase_add_loop_test(tc, parses_as_go, 0, sizeof(parses) / sizeof(parses[0]));
     tcase_add_test(tc, texts_read_back);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/mem.h"
 
 START_TEST(arena_items_are_aligned_and_apart)
@@ -133,9 +134,5 @@ int main(void)
     tcase_add_loop_test_raise_signal(tc, absurd_requests_abort, 6, 0, 2);
     tcase_add_test(tc, nothing_is_something);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

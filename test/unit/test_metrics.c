@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/metrics.h"
 
@@ -222,9 +223,5 @@ int main(void)
     tcase_add_loop_test(tc, names_sizes, 0, VPA_COUNT(sizes));
     tcase_add_test(tc, counts_from_two_threads);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

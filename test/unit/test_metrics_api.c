@@ -110,5 +110,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("metrics_api", add);
+    return run_case("metrics_api", add);
 }

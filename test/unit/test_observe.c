@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/net/observe.h"
 
@@ -138,11 +139,5 @@ int main(void)
     tcase_add_test(tc, reads_the_process);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "../../src/model/pointer_set.h"
 
 struct item {
@@ -114,9 +115,5 @@ int main(void)
     tcase_add_test(tc, removing_while_iterating_visits_all);
     tcase_add_test(tc, replace_follows_a_move);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

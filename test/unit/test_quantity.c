@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/decimal.h"
 #include "vpa/base/quantity.h"
 
@@ -464,9 +465,5 @@ int main(void)
     tcase_add_test(tc, decimals_saturate);
     tcase_add_test(tc, decimals_round_away_from_zero);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "suite.h"
 #include "../../recommender/config.h"
 
 #include "vpa/base/str.h"
@@ -257,7 +258,6 @@ int main(void)
 {
     Suite *suite = suite_create("recommender_config");
     TCase *tcase = tcase_create("config");
-    SRunner *runner = srunner_create(suite);
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, has_upstreams_default, 0, (int)VPA_COUNT(defaults));
@@ -266,8 +266,5 @@ int main(void)
     tcase_add_test(tcase, reads_the_environment);
     tcase_add_test(tcase, knows_where_history_comes_from);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

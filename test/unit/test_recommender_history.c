@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "../../recommender/history.h"
 
 #include "vpa/base/str.h"
@@ -325,7 +326,6 @@ int main(void)
 {
     Suite *suite = suite_create("recommender_history");
     TCase *tcase = tcase_create("history");
-    SRunner *runner = srunner_create(suite);
 
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_loop_test(tcase, splits_addresses, 0, (int)VPA_COUNT(addresses));
@@ -337,8 +337,5 @@ int main(void)
     tcase_add_test(tcase, takes_the_labels_seen_last);
     tcase_add_test(tcase, feeds_the_model);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

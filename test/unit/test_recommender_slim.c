@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "../../recommender/slim.h"
 
 #include "vpa/base/str.h"
@@ -119,15 +120,11 @@ int main(void)
 {
     Suite *suite = suite_create("recommender_slim");
     TCase *tcase = tcase_create("slim");
-    SRunner *runner = srunner_create(suite);
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, keeps_what_is_read);
     tcase_add_test(tcase, shares_equal_policies);
     tcase_add_test(tcase, does_without_everything);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/reflector.h"
 #include "vpa/net/memory_transport.h"
@@ -581,9 +582,5 @@ int main(void)
     tcase_add_test(c, freeing_hangs_up);
     tcase_add_loop_test(c, decodes_frames, 0, VPA_COUNT(frames));
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

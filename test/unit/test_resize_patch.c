@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "objects.h"
 #include "vpa/base/mem.h"
 #include "vpa/policy/resize_patch.h"
@@ -166,11 +167,5 @@ int main(void)
     tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -245,5 +245,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("review", add);
+    return run_case("review", add);
 }

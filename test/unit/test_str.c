@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 
@@ -253,9 +254,5 @@ int main(void)
     tcase_add_test(tc, interned_strings_are_shared_and_counted);
     tcase_add_test(tc, table_follows_a_naive_reference);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

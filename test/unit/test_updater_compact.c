@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "../../updater/compact.h"
 #include "objects.h"
 #include "vpa/base/mem.h"
@@ -123,11 +124,5 @@ int main(void)
     tcase_add_test(tc, tells_absent_from_empty);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "../../updater/config.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -155,11 +156,5 @@ int main(void)
     tcase_add_test(tc, bad_election_is_refused);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -291,5 +291,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("validate", add);
+    return run_case("validate", add);
 }

@@ -188,5 +188,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("vpa", add);
+    return run_case("vpa", add);
 }

@@ -163,5 +163,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("yaml", add);
+    return run_case("yaml", add);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "../../updater/updater.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -312,17 +313,6 @@ static inline double metric(const char *name, const char *const *labels)
             return vpa_metric_value_of(updater_metrics[i], labels);
     }
     ck_abort_msg("no metric %s", name);
-}
-
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif
