@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #include "measured.h"
+#include "stub_pod.h"
 #include "stub_server.h"
 #include "vpa/base/mem.h"
 
-#define NAMESPACES 20
 #define INTERVAL_S 10
 
 /* ---- shared with the stub's process ---- */
@@ -67,42 +67,17 @@ static void put_vpa_name(struct vpa_buf *b, size_t vpa)
     vpa_buf_printf(b, "web-%05zu", vpa);
 }
 
-/* A pod as a cluster has it, with the parts that the recommender does not read. */
 static void put_pod(struct vpa_buf *b, size_t i)
 {
-    size_t vpa = i / settings.pods_per_vpa;
-
-    vpa_buf_printf(
-        b,
-        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"generateName\":\"web-%05zu-"
-        "7d4b9c6f5d-\","
-        "\"namespace\":\"team-%02zu\",\"uid\":\"8c1f5a3e-0000-4000-8000-%012zu\","
-        "\"resourceVersion\":\"%zu\","
-        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"web-%05zu\","
-        "\"app.kubernetes.io/managed-by\":\"Helm\",\"pod-template-hash\":\"7d4b9c6f5d\"},"
-        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":"
-        "\"web-%05zu-7d4b9c6f5d\",\"uid\":\"1\",\"controller\":true,\"blockOwnerDeletion\":true}]},"
-        "\"spec\":{\"volumes\":[{\"name\":\"kube-api-access-x\",\"projected\":{\"sources\":[{"
-        "\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":\"token\"}}],\"defaultMode\":"
-        "420}}],"
-        "\"containers\":[{\"name\":\"app\",\"image\":\"registry.example.com/team/"
-        "web:1.2.3\",\"ports\":[{"
-        "\"containerPort\":8080,\"protocol\":\"TCP\"}],\"resources\":{\"requests\":{\"cpu\":"
-        "\"100m\","
-        "\"memory\":\"256Mi\"},\"limits\":{\"memory\":\"512Mi\"}},\"terminationMessagePath\":"
-        "\"/dev/"
-        "termination-log\",\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
-        "\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\",\"nodeName\":\"node-%"
-        "04zu\","
-        "\"tolerations\":[{\"key\":\"node.kubernetes.io/"
-        "not-ready\",\"operator\":\"Exists\",\"effect\":"
-        "\"NoExecute\",\"tolerationSeconds\":300}]},\"status\":{\"phase\":\"Running\","
-        "\"conditions\":[{"
-        "\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:05Z\"}],"
-        "\"containerStatuses\":[{\"name\":\"app\",\"state\":{\"running\":{\"startedAt\":"
-        "\"2026-01-01T00:00:04Z\"}},\"lastState\":{},\"ready\":true,\"restartCount\":0,\"image\":"
-        "\"registry.example.com/team/web:1.2.3\",\"started\":true}],\"qosClass\":\"Burstable\"}}",
-        vpa, i, vpa, vpa % NAMESPACES, i, i + 1, vpa, vpa, i / 50);
+    stub_put_pod(b, &(struct stub_pod){
+                        .vpa = i / settings.pods_per_vpa,
+                        .number = i,
+                        .place = i,
+                        .version = i + 1,
+                        .annotations = "{}",
+                        .resources = "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"256Mi\"},"
+                                     "\"limits\":{\"memory\":\"512Mi\"}}",
+                    });
 }
 
 static char **statuses;       /* of the VPAs, NULL: none */
@@ -122,7 +97,7 @@ static void put_vpa(struct vpa_buf *b, size_t i)
         "\"updateMode\":\"Auto\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":"
         "\"*\",\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{\"cpu\":\"4\","
         "\"memory\":\"8Gi\"}}]}}",
-        i % NAMESPACES, i, stub_version(), i);
+        i % STUB_NAMESPACES, i, stub_version(), i);
     if (statuses[i])
         vpa_buf_printf(b, ",\"status\":%s", statuses[i]);
     vpa_buf_puts(b, "}");
@@ -137,7 +112,7 @@ static void put_deployment(struct vpa_buf *b, size_t i)
         "\"app\":\"web-%05zu\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"web-%05zu\"}},"
         "\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"x\"}]}}},\"status\":{\"replicas\":"
         "10}}",
-        i, i % NAMESPACES, i, i + 1, i, i);
+        i, i % STUB_NAMESPACES, i, i + 1, i, i);
 }
 
 static void put_checkpoint(struct vpa_buf *b, size_t i)
@@ -148,7 +123,7 @@ static void put_checkpoint(struct vpa_buf *b, size_t i)
         "\"resourceVersion\":\"%zu\"},\"spec\":{\"vpaObjectName\":\"web-%05zu\",\"containerName\":"
         "\"app\"},\"status\":{\"lastUpdateTime\":\"2026-11-20T00:00:00Z\",\"version\":\"v3\","
         "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-11-21T00:00:00Z\",\"bucketWeights\":{",
-        i, i % NAMESPACES, i, i + 1, i);
+        i, i % STUB_NAMESPACES, i, i + 1, i);
     for (size_t k = 0; k < 25; k++)
         vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 3,
                        k == 12 ? (size_t)10000 : 100 + i % 900 + k);
@@ -170,7 +145,7 @@ static void put_metrics(struct vpa_buf *b, size_t i, size_t pass, time_t now)
         b,
         "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"namespace\":\"team-%02zu\","
         "\"creationTimestamp\":\"",
-        vpa, i, vpa % NAMESPACES);
+        vpa, i, vpa % STUB_NAMESPACES);
     put_time(b, settings.idle ? 1794000000 : now);
     vpa_buf_printf(b,
                    "\",\"labels\":{\"app\":\"web-%05zu\",\"pod-template-hash\":\"7d4b9c6f5d\"}},"
@@ -297,7 +272,7 @@ static void dispatch(void *ctx, struct stub_connection *c, const struct stub_req
     else if (vpas)
         stub_answer_list(c, target, settings.vpas, put_vpa);
     else if (strstr(target, "/namespaces"))
-        stub_answer_list(c, target, NAMESPACES, put_namespace);
+        stub_answer_list(c, target, STUB_NAMESPACES, put_namespace);
     else
         stub_answer_list(c, target, 0, put_nothing);
 }

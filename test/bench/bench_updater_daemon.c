@@ -29,10 +29,10 @@
 #include <unistd.h>
 
 #include "measured.h"
+#include "stub_pod.h"
 #include "stub_server.h"
 #include "vpa/base/mem.h"
 
-#define NAMESPACES 20
 #define PATIENCE_NS (60 * (int64_t)1000000000)
 
 /* ---- what is measured ---- */
@@ -91,53 +91,23 @@ static struct pod_state *states;
 
 static void put_pod(struct vpa_buf *b, size_t i)
 {
+    static const char small[] = "{\"requests\":{\"cpu\":\"500m\",\"memory\":\"256Mi\"},"
+                                "\"limits\":{\"cpu\":\"1\",\"memory\":\"512Mi\"}}";
+    static const char right[] = "{\"requests\":{\"cpu\":\"2\",\"memory\":\"256Mi\"},"
+                                "\"limits\":{\"cpu\":\"4\",\"memory\":\"512Mi\"}}";
+    const char *resources = states[i].right_size ? right : small;
     size_t first = i % pod_count();
-    size_t vpa = first / settings.pods_per_vpa;
-    const char *cpu = states[i].right_size ? "2" : "500m";
-    const char *limit = states[i].right_size ? "4" : "1";
 
-    vpa_buf_printf(
-        b,
-        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"generateName\":\"web-%05zu-"
-        "7d4b9c6f5d-\","
-        "\"namespace\":\"team-%02zu\",\"uid\":\"8c1f5a3e-0000-4000-8000-%012zu\","
-        "\"resourceVersion\":\"%zu\","
-        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"web-%05zu\","
-        "\"app.kubernetes.io/managed-by\":\"Helm\",\"pod-template-hash\":\"7d4b9c6f5d\"},",
-        vpa, i, vpa, vpa % NAMESPACES, i, stub_version(), vpa);
-    if (states[i].annotated)
-        vpa_buf_puts(b, "\"annotations\":{\"vpaInPlaceUpdated\":\"true\"},");
-    vpa_buf_printf(
-        b,
-        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":"
-        "\"web-%05zu-7d4b9c6f5d\",\"uid\":\"1\",\"controller\":true,\"blockOwnerDeletion\":true}]},"
-        "\"spec\":{\"volumes\":[{\"name\":\"kube-api-access-x\",\"projected\":{\"sources\":[{"
-        "\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":\"token\"}}],\"defaultMode\":"
-        "420}}],"
-        "\"containers\":[{\"name\":\"app\",\"image\":\"registry.example.com/team/"
-        "web:1.2.3\",\"ports\":[{"
-        "\"containerPort\":8080,\"protocol\":\"TCP\"}],\"resources\":{\"requests\":{\"cpu\":"
-        "\"%s\","
-        "\"memory\":\"256Mi\"},\"limits\":{\"cpu\":\"%s\",\"memory\":\"512Mi\"}},"
-        "\"terminationMessagePath\":\"/dev/"
-        "termination-log\",\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
-        "\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\",\"nodeName\":\"node-%"
-        "04zu\","
-        "\"tolerations\":[{\"key\":\"node.kubernetes.io/"
-        "not-ready\",\"operator\":\"Exists\",\"effect\":"
-        "\"NoExecute\",\"tolerationSeconds\":300}]},",
-        vpa, cpu, limit, first / 50);
-    vpa_buf_printf(
-        b,
-        "\"status\":{\"phase\":\"Running\",\"startTime\":\"2026-01-01T00:00:01Z\","
-        "\"conditions\":[{"
-        "\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:05Z\"}],"
-        "\"containerStatuses\":[{\"name\":\"app\",\"state\":{\"running\":{\"startedAt\":"
-        "\"2026-01-01T00:00:04Z\"}},\"lastState\":{},\"ready\":true,\"restartCount\":0,\"image\":"
-        "\"registry.example.com/team/web:1.2.3\",\"started\":true,\"resources\":{\"requests\":{"
-        "\"cpu\":\"%s\",\"memory\":\"256Mi\"},\"limits\":{\"cpu\":\"%s\",\"memory\":\"512Mi\"}}}],"
-        "\"qosClass\":\"Burstable\"}}",
-        cpu, limit);
+    stub_put_pod(b,
+                 &(struct stub_pod){
+                     .vpa = first / settings.pods_per_vpa,
+                     .number = i,
+                     .place = first,
+                     .version = stub_version(),
+                     .annotations = states[i].annotated ? "{\"vpaInPlaceUpdated\":\"true\"}" : "{}",
+                     .resources = resources,
+                     .status_resources = resources,
+                 });
 }
 
 static void put_vpa(struct vpa_buf *b, size_t i)
@@ -155,7 +125,7 @@ static void put_vpa(struct vpa_buf *b, size_t i)
         "\"target\":{\"cpu\":\"2\",\"memory\":\"256Mi\"},\"lowerBound\":{\"cpu\":\"1\","
         "\"memory\":\"128Mi\"},\"upperBound\":{\"cpu\":\"8\",\"memory\":\"1Gi\"},"
         "\"uncappedTarget\":{\"cpu\":\"2\",\"memory\":\"256Mi\"}}]}}}",
-        i, i % NAMESPACES, i, stub_version(), i, kinds[settings.kind].mode);
+        i, i % STUB_NAMESPACES, i, stub_version(), i, kinds[settings.kind].mode);
 }
 
 static void put_deployment(struct vpa_buf *b, size_t i)
@@ -164,7 +134,7 @@ static void put_deployment(struct vpa_buf *b, size_t i)
                    "{\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\",\"uid\":"
                    "\"d%zu\",\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":%zu,"
                    "\"selector\":{\"matchLabels\":{\"app\":\"web-%05zu\"}}}}",
-                   i, i % NAMESPACES, i, i + 1, settings.pods_per_vpa, i);
+                   i, i % STUB_NAMESPACES, i, i + 1, settings.pods_per_vpa, i);
 }
 
 static void put_replica_set(struct vpa_buf *b, size_t i)
@@ -175,7 +145,7 @@ static void put_replica_set(struct vpa_buf *b, size_t i)
                    "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web-%05zu\","
                    "\"uid\":\"d%zu\",\"controller\":true}]},\"spec\":{\"replicas\":%zu,"
                    "\"selector\":{\"matchLabels\":{\"app\":\"web-%05zu\"}}}}",
-                   i, i % NAMESPACES, i, i + 1, i, i, settings.pods_per_vpa, i);
+                   i, i % STUB_NAMESPACES, i, i + 1, i, i, settings.pods_per_vpa, i);
 }
 
 static void put_nothing(struct vpa_buf *b, size_t i)

@@ -1,0 +1,25 @@
+/*
+ * A pod as a cluster has it, with the parts that no daemon of ours reads: what benchmarks list.
+ */
+#ifndef BENCH_STUB_POD_H
+#define BENCH_STUB_POD_H
+
+#include <stddef.h>
+
+#include "vpa/base/buf.h"
+
+#define STUB_NAMESPACES 20
+
+/* Pod number `number` of the workload "web-<vpa>", on a node shared by fifty. */
+struct stub_pod {
+    size_t vpa;
+    size_t number;
+    size_t place; /* number of the pod that this one stands for: decides about the node */
+    size_t version;
+    const char *annotations;      /* JSON object */
+    const char *resources;        /* JSON object */
+    const char *status_resources; /* JSON object, NULL: the kubelet is too old to tell */
+};
+void stub_put_pod(struct vpa_buf *b, const struct stub_pod *pod);
+
+#endif
