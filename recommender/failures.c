@@ -10,7 +10,7 @@ void failures_add(struct failures *f, const char *ns, const char *name, const st
     VPA_V(4, f->message, VPA_KV("namespace", ns), VPA_KV("name", name), VPA_KERR(err));
     if (f->count++ > 0)
         return;
-    f->first = vpa_xprintf("%s/%s", ns, name);
+    f->first = vpa_xjoin(ns, '/', name);
     f->err = *err;
 }
 

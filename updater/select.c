@@ -78,7 +78,7 @@ static void tell_of_auto(struct pass *pass, const struct vpa_object *vpa, struct
 
     if (vpa_update_mode_of(vpa) != VPA_MODE_AUTO)
         return;
-    key = vpa_xprintf("%s/%s", vpa->meta.ns, vpa->meta.name);
+    key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
     if (!vpa_table_find(&pass->env->told_of_auto, key))
         VPA_INFO("VPA uses the deprecated update mode Auto, use Recreate or InPlaceOrRecreate",
                  VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));

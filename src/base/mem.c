@@ -69,6 +69,17 @@ char *vpa_xstrdup(const char *text)
     return vpa_xstrndup(text, strlen(text));
 }
 
+char *vpa_xjoin(const char *a, char separator, const char *b)
+{
+    size_t a_len = strlen(a), b_len = strlen(b);
+    char *text = vpa_xmalloc(a_len + b_len + 2);
+
+    memcpy(text, a, a_len);
+    text[a_len] = separator;
+    memcpy(text + a_len + 1, b, b_len + 1);
+    return text;
+}
+
 char *vpa_xprintf(const char *fmt, ...)
 {
     char *text = NULL;
@@ -107,7 +118,9 @@ void vpa_arena_init(struct vpa_arena *arena, size_t first_chunk)
     *arena = (struct vpa_arena){.next_size = first_chunk};
 }
 
-static struct vpa_arena_chunk *add_chunk(struct vpa_arena *arena, size_t size)
+/* Rare, and kept out of take(), which documents call once per value. */
+static __attribute__((noinline)) struct vpa_arena_chunk *add_chunk(struct vpa_arena *arena,
+                                                                   size_t size)
 {
     size_t want = arena->next_size ? arena->next_size : ARENA_FIRST_CHUNK;
     bool own = size > want;
@@ -130,7 +143,7 @@ static struct vpa_arena_chunk *add_chunk(struct vpa_arena *arena, size_t size)
 }
 
 /* align: a power of two up to ARENA_ALIGN. */
-static void *take(struct vpa_arena *arena, size_t size, size_t align)
+static inline void *take(struct vpa_arena *arena, size_t size, size_t align)
 {
     struct vpa_arena_chunk *chunk = arena->chunk;
     size_t start = chunk ? (chunk->used + align - 1) & ~(align - 1) : 0;

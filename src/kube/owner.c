@@ -72,7 +72,7 @@ static int parent_of_entry(const struct owner_source *source, enum vpa_controlle
                            const struct vpa_controller_key *k, const struct parent **out,
                            struct vpa_error *err)
 {
-    vpa_auto_free char *key = vpa_xprintf("%s/%s", k->ns, k->name);
+    vpa_auto_free char *key = vpa_xjoin(k->ns, '/', k->name);
     const struct owner_entry *entry = source->entry(source->ctx, kind, key);
 
     if (!entry)
@@ -187,7 +187,7 @@ int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_ve
     const struct vpa_selector *selector;
 
     if (known != VPA_KIND_OTHER) {
-        vpa_auto_free char *key = vpa_xprintf("%s/%s", ns, name);
+        vpa_auto_free char *key = vpa_xjoin(ns, '/', name);
         if (owner_selector_of_entry(owner_store_find(&o->store, known, key), kind, ns, name,
                                     &selector, err) < 0)
             return -1;
@@ -238,7 +238,7 @@ bool vpa_owners_replicas(struct vpa_owners *o, const struct vpa_controller_key *
     enum vpa_controller_kind known = vpa_controller_kind_parse(key->kind);
 
     if (known != VPA_KIND_OTHER) {
-        vpa_auto_free char *text = vpa_xprintf("%s/%s", key->ns, key->name);
+        vpa_auto_free char *text = vpa_xjoin(key->ns, '/', key->name);
         const struct owner_entry *entry = owner_store_find(&o->store, known, text);
         if (!entry || !entry->has_replicas)
             return false;

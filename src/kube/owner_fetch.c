@@ -156,7 +156,7 @@ static void ask(struct owner_fetch *f)
 {
     const struct vpa_rest_mapping *m = &f->mappings[f->mapping];
     vpa_auto_free char *group_version =
-        *m->group ? vpa_xprintf("%s/%s", m->group, m->version) : vpa_xstrdup(m->version);
+        *m->group ? vpa_xjoin(m->group, '/', m->version) : vpa_xstrdup(m->version);
     struct vpa_kube_call call = {.verb = VPA_KUBE_GET};
     struct vpa_error err;
     vpa_auto_buf path = {0};

@@ -110,7 +110,7 @@ int vpa_owner_view_selector(const struct vpa_owner_view *view, const char *ns,
     void *ctx = (void *)(uintptr_t)view;
 
     if (known != VPA_KIND_OTHER) {
-        vpa_auto_free char *text = vpa_xprintf("%s/%s", ns, name);
+        vpa_auto_free char *text = vpa_xjoin(ns, '/', name);
         return owner_selector_of_entry(view_entry(ctx, known, text), kind, ns, name, out, err);
     }
     if (owner_bad_api_version(api_version))

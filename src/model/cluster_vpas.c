@@ -280,7 +280,7 @@ static struct vpa_autoscaler *make_autoscaler(struct vpa_cluster *c,
     struct vpa_autoscaler *v = vpa_xcalloc(1, sizeof(*v));
 
     v->cluster = c;
-    v->key = vpa_xprintf("%s/%s", object->meta.ns, object->meta.name);
+    v->key = vpa_xjoin(object->meta.ns, '/', object->meta.name);
     v->ns = vpa_intern(c->names, object->meta.ns);
     v->name = vpa_intern(c->names, object->meta.name);
     v->object = object;

@@ -52,7 +52,7 @@ pid_t measured_start(const char *program, const struct measured_kubeconfig *file
     self[len] = '\0';
 
     vpa_auto_free char *folder = vpa_xstrndup(self, (size_t)(strrchr(self, '/') - self));
-    vpa_auto_free char *path = vpa_xprintf("%s/%s", folder, program);
+    vpa_auto_free char *path = vpa_xjoin(folder, '/', program);
     vpa_auto_free char *config = vpa_xprintf("--kubeconfig=%s", file->path);
     const char *argv[ARGUMENTS_MAX] = {path, config};
     size_t count = 2;

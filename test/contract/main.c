@@ -109,7 +109,7 @@ static int replay_all(struct runner *r, const struct settings *s, const char *di
         return 2;
     }
     for (int i = 0; i < n; i++) {
-        vpa_auto_free char *path = vpa_xprintf("%s/%s", dir, names[i]->d_name);
+        vpa_auto_free char *path = vpa_xjoin(dir, '/', names[i]->d_name);
         names[i]->d_name[strlen(names[i]->d_name) - 6] = 0;
         if (wanted(s, names[i]->d_name))
             replay_file(r, s, path, names[i]->d_name, &all);

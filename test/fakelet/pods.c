@@ -1,6 +1,7 @@
 /*
- * The pods of our nodes: kept in step with the API server by a reflector, moved by pods_step(). One write per
- * pod is under way at a time; a change meanwhile marks the pod dirty again, so the last word wins.
+ * The pods of our nodes: kept in step with the API server by a reflector, moved by pods_step(). One
+ * write per pod is under way at a time; a change meanwhile marks the pod dirty again, so the last
+ * word wins.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ vpa_duration pod_duration(const struct pod *pod, const char *name, const char *c
     if (!text)
         return preset;
     if (vpa_duration_parse(text, &d, &err) < 0 || d < 0) {
-        VPA_WARN("Annotation is not a duration", VPA_KV("pod", pod->key), VPA_KV("annotation", name),
-                 VPA_KV("value", text));
+        VPA_WARN("Annotation is not a duration", VPA_KV("pod", pod->key),
+                 VPA_KV("annotation", name), VPA_KV("value", text));
         return preset;
     }
     return d;
@@ -51,7 +52,8 @@ static void pod_free(struct pod *pod)
     free(pod);
 }
 
-/* Takes over what the API server says a container did before we saw the pod (a restart of this program). */
+/* Takes over what the API server says a container did before we saw the pod (a restart of this
+ * program). */
 static void adopt(const struct pod *pod, struct run *run)
 {
     const struct vpa_container_status *status = vpa_pod_status(&pod->object, run->name);
@@ -99,8 +101,7 @@ static int decode(struct pod *pod, struct vpa_arena *arena, const struct vpa_jso
         adopt(pod, &runs[i]);
     }
     size_t i = 0;
-    vpa_json_foreach(container, vpa_json_at(json, "spec.containers"))
-    {
+    vpa_json_foreach (container, vpa_json_at(json, "spec.containers")) {
         runs[i++].has_probe = !vpa_json_is_null(vpa_json_find(container, "readinessProbe"));
     }
     return 0;
@@ -111,7 +112,7 @@ static struct pod *pod_new(struct fakelet *f, const struct vpa_pod *object, stru
     struct pod *pod = vpa_xcalloc(1, sizeof(*pod));
 
     pod->fakelet = f;
-    pod->key = vpa_xprintf("%s/%s", object->meta.ns, object->meta.name);
+    pod->key = vpa_xjoin(object->meta.ns, '/', object->meta.name);
     pod->node = node;
     pod->phase = "Pending";
     pod->started_at = pod->ready_since = pod->deleting_since = pod->resize_since = VPA_TIME_UNSET;
@@ -139,7 +140,7 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
         vpa_arena_release(&arena);
         return -1;
     }
-    vpa_auto_free char *key = vpa_xprintf("%s/%s", probe.meta.ns, probe.meta.name);
+    vpa_auto_free char *key = vpa_xjoin(probe.meta.ns, '/', probe.meta.name);
     struct node *node = node_find(f, probe.node_name);
     struct pod *pod = vpa_table_find(&f->pods, key);
     bool other = pod && pod->runs && strcmp(pod->object.meta.uid, probe.meta.uid) != 0;
@@ -161,7 +162,8 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
                    vpa_time_is_unset(pod->deleting_since)) {
             pod->deleting_since = vpa_loop_now(f->loop);
         }
-        if (rc == 0 && created && pod->object.phase[0] && strcmp(pod->object.phase, "Pending") != 0) {
+        if (rc == 0 && created && pod->object.phase[0] &&
+            strcmp(pod->object.phase, "Pending") != 0) {
             pod->phase = strcmp(pod->object.phase, "Running") == 0     ? "Running"
                          : strcmp(pod->object.phase, "Succeeded") == 0 ? "Succeeded"
                                                                        : "Failed";
@@ -240,7 +242,8 @@ static void start_call(struct pod *pod, enum vpa_kube_verb verb, const char *sub
                        const char *body)
 {
     vpa_auto_buf path = {0};
-    struct vpa_kube_call call = {.verb = verb, .body = body, .body_len = strlen(body), .unlimited = true};
+    struct vpa_kube_call call = {
+        .verb = verb, .body = body, .body_len = strlen(body), .unlimited = true};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", pod->object.meta.ns, "pods", pod->object.meta.name, subresource);
@@ -264,8 +267,9 @@ static void delete_pod(struct pod *pod)
     vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, 4096);
-    vpa_buf_puts(&body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0,"
-                        "\"preconditions\":{\"uid\":");
+    vpa_buf_puts(&body,
+                 "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0,"
+                 "\"preconditions\":{\"uid\":");
     vpa_json_escape(&body, pod->object.meta.uid);
     vpa_buf_puts(&body, "}}");
     pod->gone = true;
@@ -313,7 +317,8 @@ static void step_pod(struct pod *pod, vpa_time now, vpa_duration step)
     if (!pod->runs || pod->gone)
         return;
     if (!vpa_time_is_unset(pod->deleting_since)) {
-        if (!pod->writing && now - pod->deleting_since >= pod_duration(pod, "stop", NULL, VPA_SECOND))
+        if (!pod->writing &&
+            now - pod->deleting_since >= pod_duration(pod, "stop", NULL, VPA_SECOND))
             delete_pod(pod);
         return;
     }

@@ -47,7 +47,7 @@ static int run_folder(const char *folder)
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        vpa_auto_free char *path = vpa_xprintf("%s/%s", folder, names[i]->d_name);
+        vpa_auto_free char *path = vpa_xjoin(folder, '/', names[i]->d_name);
         if (run_file(path) < 0)
             failed = 1;
         free(names[i]);

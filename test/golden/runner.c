@@ -274,7 +274,7 @@ static int is_jsonl(const struct dirent *entry)
 static void run_files(struct golden_run *run, const char *dir)
 {
     vpa_auto_free char *single = vpa_xprintf("%s/%s.jsonl", dir, run->set->name);
-    vpa_auto_free char *folder = vpa_xprintf("%s/%s", dir, run->set->name);
+    vpa_auto_free char *folder = vpa_xjoin(dir, '/', run->set->name);
     struct dirent **names;
 
     int count = scandir(folder, &names, is_jsonl, alphasort);
@@ -283,7 +283,7 @@ static void run_files(struct golden_run *run, const char *dir)
         return;
     }
     for (int i = 0; i < count; i++) {
-        vpa_auto_free char *path = vpa_xprintf("%s/%s", folder, names[i]->d_name);
+        vpa_auto_free char *path = vpa_xjoin(folder, '/', names[i]->d_name);
         vpa_auto_free char *name =
             vpa_xstrndup(names[i]->d_name, strlen(names[i]->d_name) - strlen(".jsonl"));
         run_file(run, path, name);
@@ -295,7 +295,7 @@ static void run_files(struct golden_run *run, const char *dir)
 bool golden_set_exists(const char *dir, const char *set)
 {
     vpa_auto_free char *single = vpa_xprintf("%s/%s.jsonl", dir, set);
-    vpa_auto_free char *folder = vpa_xprintf("%s/%s", dir, set);
+    vpa_auto_free char *folder = vpa_xjoin(dir, '/', set);
     struct stat st;
 
     return access(single, R_OK) == 0 || (stat(folder, &st) == 0 && S_ISDIR(st.st_mode));
@@ -319,7 +319,7 @@ static void run_set(const struct golden_set *set, const char *dir, bool ours,
                              .ours = ours,
                              .counts = &shared->counts,
                              .current = shared->current};
-    vpa_auto_free char *folder = vpa_xprintf("%s/%s", dir, set->name);
+    vpa_auto_free char *folder = vpa_xjoin(dir, '/', set->name);
 
     if (set->begin)
         set->begin();

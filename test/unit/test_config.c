@@ -24,7 +24,7 @@ static void setup(void)
 
 static void put_file(const char *name, const char *text)
 {
-    vpa_auto_free char *path = vpa_xprintf("%s/%s", dir, name);
+    vpa_auto_free char *path = vpa_xjoin(dir, '/', name);
     FILE *f = fopen(path, "w");
 
     ck_assert_ptr_nonnull(f);
@@ -37,7 +37,7 @@ static void teardown(void)
     static const char *const names[] = {"token", "ca.crt", "config", "plugin", "log"};
 
     for (size_t i = 0; i < VPA_COUNT(names); i++) {
-        vpa_auto_free char *path = vpa_xprintf("%s/%s", dir, names[i]);
+        vpa_auto_free char *path = vpa_xjoin(dir, '/', names[i]);
         unlink(path);
     }
     rmdir(dir);

@@ -58,11 +58,13 @@ START_TEST(strings_are_copied)
     char text[] = "abcdef";
     char *copy = vpa_arena_strndup(&arena, text, 3);
     vpa_auto_free char *whole = vpa_xstrdup(text);
+    vpa_auto_free char *joined = vpa_xjoin(text, '/', "");
     vpa_auto_free char *printed = vpa_xprintf("%s/%d", text, 3);
 
     text[0] = 'X';
     ck_assert_str_eq(copy, "abc");
     ck_assert_str_eq(whole, "abcdef");
+    ck_assert_str_eq(joined, "abcdef/");
     ck_assert_str_eq(printed, "abcdef/3");
     ck_assert_int_eq(((char *)vpa_arena_zalloc(&arena, 8))[7], 0);
 }

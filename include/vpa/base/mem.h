@@ -1,5 +1,6 @@
 /*
- * Memory with a chosen lifetime. Out of memory aborts with a message, so no allocation returns NULL.
+ * Memory with a chosen lifetime. Out of memory aborts with a message, so no allocation returns
+ * NULL.
  *
  * Local:  vpa_auto_free char *text = vpa_xstrdup("x");  ... return VPA_STEAL(text);
  * Arena:  everything that dies together.
@@ -24,6 +25,8 @@ void *vpa_xreallocarray(void *old, size_t count, size_t size) __attribute__((ret
 char *vpa_xstrdup(const char *text) __attribute__((returns_nonnull));
 /* At most len bytes of the text, in len + 1 bytes of memory. */
 char *vpa_xstrndup(const char *text, size_t len) __attribute__((returns_nonnull));
+/* Both with the separator between them: keys like "namespace/name" without a format to read. */
+char *vpa_xjoin(const char *a, char separator, const char *b) __attribute__((returns_nonnull));
 char *vpa_xprintf(const char *fmt, ...) VPA_PRINTF(1, 2) __attribute__((returns_nonnull));
 
 /* Frees *pointer_to_pointer and sets it to NULL; the cleanup of vpa_auto_free. */
@@ -42,7 +45,7 @@ void vpa_free_indirect(void *pointer_to_pointer);
 #define VPA_GROW(items, count, capacity)                                                           \
     do {                                                                                           \
         if ((count) == (capacity)) {                                                               \
-            (capacity) = (capacity) ? (capacity) * 2 : 4;                                          \
+            (capacity) = (capacity) ? (capacity)*2 : 4;                                            \
             (items) = vpa_xreallocarray((items), (size_t)(capacity), sizeof(*(items)));            \
         }                                                                                          \
     } while (0)
@@ -50,9 +53,9 @@ void vpa_free_indirect(void *pointer_to_pointer);
 #define VPA_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * Arena: chunked bump allocator, 16-byte aligned but for texts, which are packed; no free of single items. A
- * zeroed struct is a valid empty arena with the default chunk. Chunks double up to 64 KiB; larger items get a
- * chunk of their own, up to 4 GiB.
+ * Arena: chunked bump allocator, 16-byte aligned but for texts, which are packed; no free of single
+ * items. A zeroed struct is a valid empty arena with the default chunk. Chunks double up to 64 KiB;
+ * larger items get a chunk of their own, up to 4 GiB.
  */
 struct vpa_arena_chunk;
 struct vpa_arena {
