@@ -18,6 +18,8 @@
 #include "vpa/base/str.h"
 
 #define PATCH_MAX ((size_t)8 << 20)
+/* Of a patch or an answer: what most of them need, taken at once. */
+#define USUAL_LEN 2048
 
 struct admission {
     const struct snapshot *snapshot;
@@ -302,6 +304,8 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
 
     *result = (struct admit_result){.resource = ADMIT_UNKNOWN, .status = ADMIT_ERROR};
     vpa_buf_init(&a.patch, PATCH_MAX);
+    vpa_buf_reserve(&a.patch, USUAL_LEN);
+    vpa_buf_reserve(out, USUAL_LEN);
     if (read_review(&a, body, len, &err) < 0) {
         complain(&a, "Cannot read the admission review", err.text);
     } else {

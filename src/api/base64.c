@@ -12,11 +12,13 @@ void vpa_base64_encode(struct vpa_buf *out, const void *bytes, size_t len)
 
     if (!room)
         return;
-    for (; len >= 3; len -= 3, p += 3) {
-        *to++ = alphabet[p[0] >> 2];
-        *to++ = alphabet[(p[0] & 3) << 4 | p[1] >> 4];
-        *to++ = alphabet[(p[1] & 15) << 2 | p[2] >> 6];
-        *to++ = alphabet[p[2] & 63];
+    for (; len >= 3; len -= 3, p += 3, to += 4) {
+        unsigned group = (unsigned)p[0] << 16 | (unsigned)p[1] << 8 | p[2];
+
+        to[0] = alphabet[group >> 18];
+        to[1] = alphabet[group >> 12 & 63];
+        to[2] = alphabet[group >> 6 & 63];
+        to[3] = alphabet[group & 63];
     }
     if (len) {
         *to++ = alphabet[p[0] >> 2];

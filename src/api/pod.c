@@ -65,23 +65,33 @@ static const struct vpa_json_shape condition_shape =
 
 /* ---- pod ---- */
 
+static const struct vpa_json_field spec_fields[] = {
+    VPA_JSON_ARRAY_OF(struct vpa_pod, containers, container_count, "containers", &container_shape,
+                      0),
+    VPA_JSON_ARRAY_OF(struct vpa_pod, init_containers, init_container_count, "initContainers",
+                      &container_shape, 0),
+    VPA_JSON_RESOURCES(struct vpa_pod, resources, "resources"),
+    VPA_JSON_STRING(struct vpa_pod, node_name, "nodeName", 0),
+};
+static const struct vpa_json_shape spec_shape = VPA_JSON_SHAPE(struct vpa_pod, spec_fields);
+
+static const struct vpa_json_field status_fields[] = {
+    VPA_JSON_STRING(struct vpa_pod, phase, "phase", 0),
+    VPA_JSON_STRING(struct vpa_pod, qos_class, "qosClass", 0),
+    VPA_JSON_TIME(struct vpa_pod, start_time, "startTime", 0),
+    VPA_JSON_INT64(struct vpa_pod, observed_generation, "observedGeneration", 0),
+    VPA_JSON_STRING(struct vpa_pod, resize_status, "resize", 0),
+    VPA_JSON_ARRAY_OF(struct vpa_pod, statuses, status_count, "containerStatuses",
+                      &container_status_shape, 0),
+    VPA_JSON_ARRAY_OF(struct vpa_pod, conditions, condition_count, "conditions", &condition_shape,
+                      0),
+};
+static const struct vpa_json_shape status_shape = VPA_JSON_SHAPE(struct vpa_pod, status_fields);
+
 static const struct vpa_json_field pod_fields[] = {
     VPA_JSON_META(struct vpa_pod, meta),
-    VPA_JSON_ARRAY_OF(struct vpa_pod, containers, container_count, "spec.containers",
-                      &container_shape, 0),
-    VPA_JSON_ARRAY_OF(struct vpa_pod, init_containers, init_container_count, "spec.initContainers",
-                      &container_shape, 0),
-    VPA_JSON_RESOURCES(struct vpa_pod, resources, "spec.resources"),
-    VPA_JSON_STRING(struct vpa_pod, node_name, "spec.nodeName", 0),
-    VPA_JSON_STRING(struct vpa_pod, phase, "status.phase", 0),
-    VPA_JSON_STRING(struct vpa_pod, qos_class, "status.qosClass", 0),
-    VPA_JSON_TIME(struct vpa_pod, start_time, "status.startTime", 0),
-    VPA_JSON_INT64(struct vpa_pod, observed_generation, "status.observedGeneration", 0),
-    VPA_JSON_STRING(struct vpa_pod, resize_status, "status.resize", 0),
-    VPA_JSON_ARRAY_OF(struct vpa_pod, statuses, status_count, "status.containerStatuses",
-                      &container_status_shape, 0),
-    VPA_JSON_ARRAY_OF(struct vpa_pod, conditions, condition_count, "status.conditions",
-                      &condition_shape, 0),
+    VPA_JSON_INSIDE("spec", &spec_shape),
+    VPA_JSON_INSIDE("status", &status_shape),
 };
 static const struct vpa_json_shape pod_shape = VPA_JSON_SHAPE(struct vpa_pod, pod_fields);
 

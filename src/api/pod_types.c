@@ -6,9 +6,9 @@
 #include "vpa/api/pod_types.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "vpa/api/resources.h"
+#include "vpa/base/str.h"
 #include "vpa/base/time.h"
 
 enum type {
@@ -138,24 +138,20 @@ static int check_member(struct vpa_arena *arena, const struct vpa_json *node,
     }
 }
 
-/* By any letter case; most names are told apart by their first character. */
-static bool is_named(const struct field *field, const char *name)
-{
-    return ((*field->name ^ *name) & ~('a' ^ 'A')) == 0 && strcasecmp(field->name, name) == 0;
-}
-
 /* The field of that name, searched from *next on and around; NULL for an unknown name. */
 static const struct field *find_field(const struct field *fields, const struct field **next,
                                       const char *name)
 {
+    size_t len = strlen(name);
+
     for (const struct field *f = *next; f->name; f++) {
-        if (is_named(f, name)) {
+        if (vpa_str_is_folded(f->name, name, len)) {
             *next = f + 1;
             return f;
         }
     }
     for (const struct field *f = fields; f != *next; f++) {
-        if (is_named(f, name)) {
+        if (vpa_str_is_folded(f->name, name, len)) {
             *next = f + 1;
             return f;
         }

@@ -77,35 +77,67 @@ static int check_response(struct vpa_arena *arena, const struct vpa_json *node, 
 
 #define TEXT(MEMBER, PATH) VPA_JSON_STRING(struct review, MEMBER, PATH, VPA_JSON_BORROW)
 
+#define SHAPE_OF(FIELDS) VPA_JSON_SHAPE(struct review, FIELDS)
+
+static const struct vpa_json_field kind_fields[] = {
+    TEXT(kind_group, "group"),
+    TEXT(kind_version, "version"),
+    TEXT(kind_kind, "kind"),
+};
+static const struct vpa_json_shape kind_shape = SHAPE_OF(kind_fields);
+
+static const struct vpa_json_field resource_fields[] = {
+    TEXT(request.group, "group"),
+    TEXT(request.version, "version"),
+    TEXT(request.resource, "resource"),
+};
+static const struct vpa_json_shape resource_shape = SHAPE_OF(resource_fields);
+
+static const struct vpa_json_field request_kind_fields[] = {
+    TEXT(request_kind_group, "group"),
+    TEXT(request_kind_version, "version"),
+    TEXT(request.request_kind, "kind"),
+};
+static const struct vpa_json_shape request_kind_shape = SHAPE_OF(request_kind_fields);
+
+static const struct vpa_json_field request_resource_fields[] = {
+    TEXT(request_group, "group"),
+    TEXT(request_version, "version"),
+    TEXT(request_resource, "resource"),
+};
+static const struct vpa_json_shape request_resource_shape = SHAPE_OF(request_resource_fields);
+
+static const struct vpa_json_field user_fields[] = {
+    TEXT(user_name, "username"),
+    TEXT(user_uid, "uid"),
+    VPA_JSON_CUSTOM(struct review, groups, "groups", check_strings),
+    VPA_JSON_CUSTOM(struct review, extra, "extra", check_extra),
+};
+static const struct vpa_json_shape user_shape = SHAPE_OF(user_fields);
+
+static const struct vpa_json_field request_fields[] = {
+    TEXT(request.uid, "uid"),
+    VPA_JSON_INSIDE("kind", &kind_shape),
+    VPA_JSON_INSIDE("resource", &resource_shape),
+    TEXT(sub_resource, "subResource"),
+    VPA_JSON_INSIDE("requestKind", &request_kind_shape),
+    VPA_JSON_INSIDE("requestResource", &request_resource_shape),
+    TEXT(request_sub_resource, "requestSubResource"),
+    TEXT(request.name, "name"),
+    TEXT(request.ns, "namespace"),
+    TEXT(request.operation, "operation"),
+    VPA_JSON_INSIDE("userInfo", &user_shape),
+    VPA_JSON_FLAG(struct review, dry_run, "dryRun", 0),
+};
+static const struct vpa_json_shape request_shape = SHAPE_OF(request_fields);
+
 static const struct vpa_json_field review_fields[] = {
     TEXT(kind, "kind"),
     TEXT(api_version, "apiVersion"),
-    TEXT(request.uid, "request.uid"),
-    TEXT(kind_group, "request.kind.group"),
-    TEXT(kind_version, "request.kind.version"),
-    TEXT(kind_kind, "request.kind.kind"),
-    TEXT(request.group, "request.resource.group"),
-    TEXT(request.version, "request.resource.version"),
-    TEXT(request.resource, "request.resource.resource"),
-    TEXT(sub_resource, "request.subResource"),
-    TEXT(request_kind_group, "request.requestKind.group"),
-    TEXT(request_kind_version, "request.requestKind.version"),
-    TEXT(request.request_kind, "request.requestKind.kind"),
-    TEXT(request_group, "request.requestResource.group"),
-    TEXT(request_version, "request.requestResource.version"),
-    TEXT(request_resource, "request.requestResource.resource"),
-    TEXT(request_sub_resource, "request.requestSubResource"),
-    TEXT(request.name, "request.name"),
-    TEXT(request.ns, "request.namespace"),
-    TEXT(request.operation, "request.operation"),
-    TEXT(user_name, "request.userInfo.username"),
-    TEXT(user_uid, "request.userInfo.uid"),
-    VPA_JSON_CUSTOM(struct review, groups, "request.userInfo.groups", check_strings),
-    VPA_JSON_CUSTOM(struct review, extra, "request.userInfo.extra", check_extra),
-    VPA_JSON_FLAG(struct review, dry_run, "request.dryRun", 0),
+    VPA_JSON_INSIDE("request", &request_shape),
     VPA_JSON_CUSTOM(struct review, response, "response", check_response),
 };
-static const struct vpa_json_shape review_shape = VPA_JSON_SHAPE(struct review, review_fields);
+static const struct vpa_json_shape review_shape = SHAPE_OF(review_fields);
 
 static const struct vpa_json *present(const struct vpa_json *node)
 {

@@ -80,18 +80,30 @@ void vpa_buf_putc(struct vpa_buf *buf, char c)
     buf->data[buf->len] = '\0';
 }
 
+void vpa_buf_put_uint(struct vpa_buf *buf, uint64_t n)
+{
+    char text[24], *p = text + sizeof(text);
+
+    do
+        *--p = (char)('0' + n % 10);
+    while ((n /= 10) != 0);
+    vpa_buf_append(buf, p, (size_t)(text + sizeof(text) - p));
+}
+
 void vpa_buf_vprintf(struct vpa_buf *buf, const char *fmt, va_list args)
 {
-    char small[256];
+    size_t spare = buf->failed ? 0 : buf->capacity - buf->len;
     va_list again;
 
     va_copy(again, args);
-    int len = vsnprintf(small, sizeof(small), fmt, args);
-    if (len < 0) {
+    int len = vsnprintf(spare ? buf->data + buf->len : NULL, spare, fmt, args);
+    if (len >= 0 && (size_t)len < spare) {
+        vpa_buf_advance(buf, (size_t)len);
+    } else if (len < 0) {
+        vpa_buf_truncate(buf, buf->len);
         buf->failed = true;
-    } else if ((size_t)len < sizeof(small)) {
-        vpa_buf_append(buf, small, (size_t)len);
     } else {
+        vpa_buf_truncate(buf, buf->len); /* without the piece that fitted */
         char *room = vpa_buf_reserve(buf, (size_t)len);
         if (room) {
             vsnprintf(room, (size_t)len + 1, fmt, again);

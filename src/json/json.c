@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "node.h"
+#include "vpa/base/str.h"
 
 /* ---- reading ---- */
 
@@ -63,19 +63,12 @@ bool vpa_json_is_array(const struct vpa_json *node)
     return vpa_json_type(node) == VPA_JSON_ARRAY;
 }
 
-/* Whether two characters can be the same letter; most members are told apart by their first. */
-static bool may_fold(char a, char b)
-{
-    return ((a ^ b) & ~('a' ^ 'A')) == 0;
-}
-
 static const cJSON *find_folded(const cJSON *object, const char *name, size_t len)
 {
     const cJSON *found = NULL;
 
     for (const cJSON *child = object->child; child; child = child->next)
-        if ((len == 0 || may_fold(*child->string, *name)) &&
-            strncasecmp(child->string, name, len) == 0 && child->string[len] == '\0')
+        if (vpa_str_is_folded(child->string, name, len))
             found = child;
     return found;
 }
@@ -102,7 +95,9 @@ const struct vpa_json *vpa_json_walk(const struct vpa_json *object, const char *
 {
     *blocker = NULL;
     while (vpa_json_is_object(object)) {
-        size_t len = strcspn(path, ".");
+        size_t len = 0;
+        while (path[len] && path[len] != '.') /* names are short: quicker than a call */
+            len++;
         object = node_of(find_member(tree_of(object), path, len));
         if (path[len] == '\0')
             return object;
@@ -163,7 +158,7 @@ bool vpa_json_bool(const struct vpa_json *node, bool *out)
 {
     if (vpa_json_type(node) != VPA_JSON_BOOL)
         return false;
-    *out = cJSON_IsTrue(tree_of(node));
+    *out = is_type(tree_of(node), cJSON_True);
     return true;
 }
 

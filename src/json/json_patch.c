@@ -71,13 +71,14 @@ void vpa_json_patch_format(struct vpa_buf *out, const struct vpa_patch_item *ite
 void vpa_json_pointer_add(struct vpa_buf *pointer, const char *name)
 {
     vpa_buf_putc(pointer, '/');
-    for (; *name; name++) {
-        if (*name == '~')
-            vpa_buf_puts(pointer, "~0");
-        else if (*name == '/')
-            vpa_buf_puts(pointer, "~1");
-        else
-            vpa_buf_putc(pointer, *name);
+    for (;;) {
+        size_t run = strcspn(name, "~/");
+
+        vpa_buf_append(pointer, name, run);
+        if (name[run] == '\0')
+            return;
+        vpa_buf_puts(pointer, name[run] == '~' ? "~0" : "~1");
+        name += run + 1;
     }
 }
 

@@ -77,6 +77,20 @@ void vpa_json_escape(struct vpa_buf *buf, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text, *run;
 
+    while (plain[*p])
+        p++;
+    if (*p == '\0') { /* as nearly always */
+        size_t len = (size_t)(p - (const unsigned char *)text);
+        char *room = vpa_buf_reserve(buf, len + 2);
+        if (room) {
+            room[0] = '"';
+            memcpy(room + 1, text, len);
+            room[len + 1] = '"';
+            vpa_buf_advance(buf, len + 2);
+        }
+        return;
+    }
+    p = (const unsigned char *)text;
     vpa_buf_putc(buf, '"');
     for (;;) {
         run = p;
@@ -291,26 +305,20 @@ void vpa_json_put_string(struct vpa_json_writer *w, const char *text)
     w->need_comma = true;
 }
 
-static void put_digits(struct vpa_json_writer *w, uint64_t n, bool negative)
-{
-    char text[24], *p = text + sizeof(text);
-
-    do
-        *--p = (char)('0' + n % 10);
-    while ((n /= 10) != 0);
-    if (negative)
-        *--p = '-';
-    vpa_json_put_raw(w, p, (size_t)(text + sizeof(text) - p));
-}
-
 void vpa_json_put_int(struct vpa_json_writer *w, int64_t n)
 {
-    put_digits(w, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, n < 0);
+    begin_value(w);
+    if (n < 0)
+        vpa_buf_putc(w->buf, '-');
+    vpa_buf_put_uint(w->buf, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+    w->need_comma = true;
 }
 
 void vpa_json_put_uint(struct vpa_json_writer *w, uint64_t n)
 {
-    put_digits(w, n, false);
+    begin_value(w);
+    vpa_buf_put_uint(w->buf, n);
+    w->need_comma = true;
 }
 
 void vpa_json_put_double(struct vpa_json_writer *w, double x)

@@ -15,4 +15,10 @@
 /* In the type of an object: members are found by any letter case. Far from the bits of cJSON. */
 #define FOLDED (1 << 16)
 
+/* What cJSON_IsObject() and its like tell, without a call. */
+static inline bool is_type(const cJSON *node, int type)
+{
+    return (node->type & 0xff) == type;
+}
+
 #endif

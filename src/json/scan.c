@@ -17,6 +17,7 @@
  *   through once, when nothing can be added to it any more. From the inside outwards a nest of
  *   repetitions would have its innermost objects looked through again at every level.
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@
 /* ---- repeated members ---- */
 
 /* Objects of up to this many members are checked for repetitions pair by pair. */
-#define PAIRWISE_MAX 12
+#define PAIRWISE_MAX 32
 
 static int compare_members(const void *a, const void *b)
 {
@@ -42,7 +43,7 @@ static int compare_members(const void *a, const void *b)
  * first. Tells whether the two are such objects. */
 static bool absorb(cJSON *later, cJSON *earlier)
 {
-    if (!(later->type & FOLDED) || !cJSON_IsObject(later) || !cJSON_IsObject(earlier))
+    if (!(later->type & FOLDED) || !is_type(later, cJSON_Object) || !is_type(earlier, cJSON_Object))
         return false;
     if (earlier->child && later->child) {
         cJSON *last = later->child->prev;
@@ -86,33 +87,55 @@ static void drop_repeated_by_sorting(cJSON *object, size_t count)
     }
 }
 
-/* Of repeated members only the last one counts. */
-static void drop_repeated(cJSON *object)
+/* One bit per first character, so that most names are known not to have come before. */
+static uint64_t first_bit(const cJSON *member)
 {
-    size_t count = 0;
+    return (uint64_t)1 << ((unsigned char)*member->string & 63);
+}
 
-    for (cJSON *child = object->child; child; child = child->next)
-        count++;
-    if (count > PAIRWISE_MAX) {
-        drop_repeated_by_sorting(object, count);
-        return;
-    }
-    for (cJSON *child = object->child, *next; child; child = next) {
-        next = child->next;
-        for (cJSON *later = next; later; later = later->next) {
-            if (*child->string == *later->string && strcmp(child->string, later->string) == 0) {
-                cJSON_DetachItemViaPointer(object, child);
-                absorb(later, child);
+static void drop_repeated_by_pairs(cJSON *object)
+{
+    uint64_t seen = 0;
+
+    for (cJSON *child = object->child; child; child = child->next) {
+        uint64_t bit = first_bit(child);
+
+        for (cJSON *earlier = object->child; (seen & bit) && earlier != child;
+             earlier = earlier->next) {
+            if (*child->string == *earlier->string && strcmp(child->string, earlier->string) == 0) {
+                cJSON_DetachItemViaPointer(object, earlier);
+                absorb(child, earlier);
                 break;
             }
         }
+        seen |= bit;
     }
+}
+
+/* Of repeated members only the last one counts. */
+static void drop_repeated(cJSON *object)
+{
+    uint64_t seen = 0;
+    size_t count = 0;
+    bool possible = false;
+
+    for (const cJSON *child = object->child; child; child = child->next) {
+        possible = possible || (seen & first_bit(child));
+        seen |= first_bit(child);
+        count++;
+    }
+    if (!possible)
+        return;
+    if (count > PAIRWISE_MAX)
+        drop_repeated_by_sorting(object, count);
+    else
+        drop_repeated_by_pairs(object);
 }
 
 /* A folded document from the outside inwards. As deep as the scanner allows. */
 static void drop_all_repeated(cJSON *node)
 {
-    if (cJSON_IsObject(node))
+    if (is_type(node, cJSON_Object))
         drop_repeated(node);
     for (cJSON *child = node->child; child; child = child->next)
         if (child->child)
@@ -160,13 +183,29 @@ static inline void skip_space(struct scanner *s)
 
 /* ---- strings ---- */
 
-/* Bytes that may stand in a string as they are: all but controls, '"' and '\'. */
-static const bool plain[256] = {
-    [0x20] = true,
-    [0x21] = true,
-    [0x23 ... 0x5b] = true,
-    [0x5d ... 0xff] = true,
-};
+#define EACH_BYTE(b) (0x0101010101010101U * (b))
+
+/* The high bit of the lowest zero byte of a word; bits of bytes above that one mean nothing. */
+static inline uint64_t zero_bytes(uint64_t word)
+{
+    return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
+}
+
+/* The first byte from p on that may not stand in a string as it is: a control character, '"' or
+ * '\\'. Eight bytes at a time; a NUL and seven more bytes must stand behind the text. */
+static inline char *skip_plain(char *p)
+{
+    for (;; p += 8) {
+        uint64_t word, found;
+
+        memcpy(&word, p, sizeof(word));
+        word = le64toh(word);
+        found = ((word - EACH_BYTE(' ')) & ~word & EACH_BYTE(0x80)) |
+                zero_bytes(word ^ EACH_BYTE('"')) | zero_bytes(word ^ EACH_BYTE('\\'));
+        if (found)
+            return p + __builtin_ctzll(found) / 8;
+    }
+}
 
 /* Four hex digits at p, or -1. */
 static int hex4(const char *p, const char *end)
@@ -256,10 +295,8 @@ static int scan_escape(struct scanner *s, char **to)
 /* s->p is at the opening quote. The text is unescaped where it stands: it never grows. */
 static int scan_string(struct scanner *s, char **text, bool *escaped)
 {
-    char *start = ++s->p, *to = start;
+    char *start = ++s->p, *to = skip_plain(start);
 
-    while (plain[(unsigned char)*to]) /* the NUL behind the copy is not */
-        to++;
     s->p = to;
     *escaped = false;
     for (;;) {
@@ -272,8 +309,10 @@ static int scan_string(struct scanner *s, char **text, bool *escaped)
         *escaped = true;
         if (scan_escape(s, &to) < 0)
             return -1;
-        while (s->p < s->end && plain[(unsigned char)*s->p])
-            *to++ = *s->p++;
+        char *run = s->p;
+        s->p = skip_plain(run);
+        memmove(to, run, (size_t)(s->p - run));
+        to += s->p - run;
     }
     *to = '\0';
     s->p++;
@@ -285,15 +324,15 @@ static int scan_string(struct scanner *s, char **text, bool *escaped)
 
 static cJSON *new_node(struct scanner *s, int type)
 {
-    cJSON *node = vpa_arena_zalloc(s->arena, sizeof(*node)), *parent, *last;
+    cJSON *node = vpa_arena_alloc(s->arena, sizeof(*node)), *parent, *last;
 
-    node->type = type;
+    *node = (cJSON){.type = type};
     if (s->depth == 0) {
         s->root = node;
         return node;
     }
     parent = s->open[s->depth - 1];
-    if (cJSON_IsObject(parent))
+    if (is_type(parent, cJSON_Object))
         node->string = s->name;
     if (!parent->child) {
         parent->child = node->prev = node;
@@ -431,7 +470,7 @@ static int scan_onward(struct scanner *s)
         if (s->p == s->end)
             return fault(s, s->p, "unexpected end of text");
         cJSON *container = s->open[s->depth - 1];
-        bool object = cJSON_IsObject(container);
+        bool object = is_type(container, cJSON_Object);
         if (*s->p == ',') {
             s->p++;
             skip_space(s);
@@ -470,6 +509,17 @@ static int scan(struct scanner *s)
     return 0;
 }
 
+/* With the zeros that skip_plain() wants behind it. */
+static char *copy_text(struct vpa_arena *arena, const char *text, size_t len)
+{
+    char *copy = vpa_arena_alloc(arena, len + sizeof(uint64_t));
+
+    if (len)
+        memcpy(copy, text, len);
+    memset(copy + len, 0, sizeof(uint64_t));
+    return copy;
+}
+
 static int parse(struct vpa_arena *arena, const char *text, size_t len, bool folded, bool repeated,
                  const struct vpa_json **root, struct vpa_error *err)
 {
@@ -477,7 +527,7 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
 
     s.arena = arena;
     s.text = text;
-    s.copy = s.p = vpa_arena_strndup(arena, len ? text : "", len);
+    s.copy = s.p = copy_text(arena, text, len);
     s.end = s.copy + len;
     s.object_type = cJSON_Object | (folded ? FOLDED : 0);
     s.repeated = repeated || folded; /* folded: see below */

@@ -52,7 +52,9 @@ static void add_annotation(struct patch *p, const char *key, const char *value)
 static void resources_path(struct patch *p, size_t container, const char *group)
 {
     vpa_buf_clear(&p->path);
-    vpa_buf_printf(&p->path, "/spec/containers/%zu/resources", container);
+    vpa_buf_puts(&p->path, "/spec/containers/");
+    vpa_buf_put_uint(&p->path, container);
+    vpa_buf_puts(&p->path, "/resources");
     if (group) {
         vpa_buf_putc(&p->path, '/');
         vpa_buf_puts(&p->path, group);
@@ -93,11 +95,16 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
 {
     bool first = true;
 
-    if (p->updates.len)
+    if (p->updates.len) {
         vpa_buf_puts(&p->updates, "; ");
-    else
-        vpa_buf_printf(&p->updates, "Pod resources updated by %s: ", p->vpa->meta.name);
-    vpa_buf_printf(&p->updates, "container %zu: ", container);
+    } else {
+        vpa_buf_puts(&p->updates, "Pod resources updated by ");
+        vpa_buf_puts(&p->updates, p->vpa->meta.name);
+        vpa_buf_puts(&p->updates, ": ");
+    }
+    vpa_buf_puts(&p->updates, "container ");
+    vpa_buf_put_uint(&p->updates, container);
+    vpa_buf_puts(&p->updates, ": ");
     for (size_t i = 0; i < plan->notes.count; i++)
         add_word(p, &first, plan->notes.items[i], "");
     for (size_t i = 0; i < plan->requests.count; i++)

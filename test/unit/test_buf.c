@@ -53,6 +53,43 @@ START_TEST(long_formats_fit)
 }
 END_TEST
 
+/* A piece fits into the room that is there, needs more, or is too long: the text before it stays.
+ */
+START_TEST(formats_at_every_edge_of_the_room)
+{
+    for (size_t before = 0; before < 70; before++) {
+        for (int len = 0; len < 70; len++) {
+            vpa_auto_buf buf = {0};
+
+            vpa_buf_init(&buf, 100);
+            for (size_t i = 0; i < before; i++)
+                vpa_buf_putc(&buf, 'a');
+            vpa_buf_printf(&buf, "%0*d", len, 0);
+            size_t piece = len ? (size_t)len : 1;
+            bool fits = before + piece <= 100;
+            ck_assert_int_eq(vpa_buf_failed(&buf), !fits);
+            ck_assert_uint_eq(buf.len, fits ? before + piece : before);
+            ck_assert_uint_eq(strlen(vpa_buf_text(&buf)), buf.len);
+            ck_assert_uint_eq(strspn(vpa_buf_text(&buf), "a"), before);
+        }
+    }
+}
+END_TEST
+
+START_TEST(prints_numbers)
+{
+    vpa_auto_buf buf = {0};
+
+    vpa_buf_init(&buf, 64);
+    vpa_buf_put_uint(&buf, 0);
+    vpa_buf_putc(&buf, ' ');
+    vpa_buf_put_uint(&buf, 10);
+    vpa_buf_putc(&buf, ' ');
+    vpa_buf_put_uint(&buf, UINT64_MAX);
+    ck_assert_str_eq(vpa_buf_text(&buf), "0 10 18446744073709551615");
+}
+END_TEST
+
 START_TEST(consume_truncate_take)
 {
     vpa_auto_buf buf = {0};
@@ -105,8 +142,9 @@ END_TEST
 
 START_TEST(codes_have_names)
 {
-    static const char *const names[] = {"ok", "invalid", "not found", "conflict", "gone", "retry",
-                                        "denied", "limit exceeded", "cancelled", "unknown"};
+    static const char *const names[] = {"ok",        "invalid", "not found", "conflict",
+                                        "gone",      "retry",   "denied",    "limit exceeded",
+                                        "cancelled", "unknown"};
 
     ck_assert_str_eq(vpa_code_name((enum vpa_code)_i), names[_i]);
 }
@@ -131,6 +169,8 @@ int main(void)
     tcase_add_test(tc, appends_up_to_the_limit);
     tcase_add_test(tc, a_failed_buffer_takes_nothing_until_cleared);
     tcase_add_test(tc, long_formats_fit);
+    tcase_add_test(tc, formats_at_every_edge_of_the_room);
+    tcase_add_test(tc, prints_numbers);
     tcase_add_test(tc, consume_truncate_take);
     tcase_add_test(tc, error_texts_grow_from_the_inside);
     tcase_add_test(tc, long_error_texts_are_cut_visibly);

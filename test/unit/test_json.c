@@ -2,6 +2,7 @@
 #include "json_helper.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <time.h>
 
 static const struct {
@@ -252,6 +253,56 @@ START_TEST(keeps_repetitions_on_demand)
 }
 END_TEST
 
+/* However many members there are, of three of a name the last one stays, and the order of the rest.
+ * Names that share their first letter are compared, others are not. */
+START_TEST(the_last_of_many_stays)
+{
+    static const int counts[] = {3, 12, 13, 32, 33, 34, 80};
+    vpa_auto_buf text = {0}, want = {0};
+    int count = counts[_i];
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_buf_init(&want, 1 << 16);
+    for (int i = 0; i < count; i++) {
+        int twice = i == 0 || i == count / 2 ? count - 1 : i; /* both repeat the last one's name */
+        vpa_buf_printf(&text, "%s\"%c%d\":%d", i ? "," : "{", 'a' + twice % 5, twice, i);
+        if (twice == i)
+            vpa_buf_printf(&want, "%s\"%c%d\":%d", want.len ? "," : "{", 'a' + i % 5, i, i);
+    }
+    vpa_buf_putc(&text, '}');
+    vpa_buf_putc(&want, '}');
+    ck_assert_str_eq(text_of(json_of(vpa_buf_text(&text))), vpa_buf_text(&want));
+}
+END_TEST
+
+/* Strings are scanned eight bytes at a time: what ends a run of plain bytes stands at each place of
+ * a word, before and behind an escape. */
+START_TEST(strings_end_anywhere)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    char text[64], want[64];
+    struct vpa_error err;
+    const struct vpa_json *root;
+
+    for (int before = 0; before <= 17; before++) {
+        for (int behind = 0; behind <= 17; behind++) {
+            snprintf(text, sizeof(text), "\"%.*s\\n%.*s\"", before, letters, behind, letters);
+            snprintf(want, sizeof(want), "%.*s\n%.*s", before, letters, behind, letters);
+            ck_assert_str_eq(vpa_json_string(json_of(text)), want);
+        }
+        snprintf(text, sizeof(text), "\"%.*s\x80\xff\"", before, letters);
+        snprintf(want, sizeof(want), "%.*s\x80\xff", before, letters);
+        ck_assert_str_eq(vpa_json_string(json_of(text)), want);
+        for (char control = 1; control < ' '; control++) {
+            int len =
+                snprintf(text, sizeof(text), "\"%.*s%c%s\"", before, letters, control, letters);
+            ck_assert_int_lt(vpa_json_parse(&arena, text, (size_t)len, &root, &err), 0);
+        }
+        ck_assert_int_lt(vpa_json_parse(&arena, text, (size_t)before + 1, &root, &err), 0);
+    }
+}
+END_TEST
+
 /* Many repetitions must not take a time that grows with their square. */
 START_TEST(many_repetitions_are_cheap)
 {
@@ -494,6 +545,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, finds_by_any_letter_case);
     tcase_add_loop_test(tc, merges_repeated_objects, 0, VPA_COUNT(merges));
     tcase_add_test(tc, keeps_repetitions_on_demand);
+    tcase_add_loop_test(tc, the_last_of_many_stays, 0, 7);
+    tcase_add_test(tc, strings_end_anywhere);
     tcase_add_test(tc, many_repetitions_are_cheap);
     tcase_add_test(tc, nested_repetitions_are_cheap);
     tcase_add_test(tc, values_are_bounded);

@@ -8,6 +8,7 @@ struct part {
     int32_t n;
 };
 struct whole {
+    const char *inner;
     const char *text;
     const char *maybe;
     const char *borrowed;
@@ -54,7 +55,13 @@ static const struct vpa_json_field optional_fields[] = {
 };
 static const struct vpa_json_shape optional_shape = VPA_JSON_SHAPE(struct part, optional_fields);
 
+static const struct vpa_json_field inside_fields[] = {
+    VPA_JSON_STRING(struct whole, inner, "inner", 0),
+};
+static const struct vpa_json_shape inside_shape = VPA_JSON_SHAPE(struct whole, inside_fields);
+
 static const struct vpa_json_field whole_fields[] = {
+    VPA_JSON_INSIDE("inside", &inside_shape),
     VPA_JSON_STRING(struct whole, text, "text", 0),
     VPA_JSON_STRING(struct whole, maybe, "maybe", VPA_JSON_NULLABLE),
     VPA_JSON_STRING(struct whole, borrowed, "borrowed", VPA_JSON_BORROW),
@@ -98,6 +105,7 @@ START_TEST(absent_and_null_give_defaults)
 {
     struct whole w = decoded(empties[_i]);
 
+    ck_assert_str_eq(w.inner, "");
     ck_assert_str_eq(w.text, "");
     ck_assert_ptr_null(w.maybe);
     ck_assert_str_eq(w.borrowed, "");
@@ -117,12 +125,14 @@ END_TEST
 START_TEST(values_are_stored)
 {
     struct whole w = decoded(
-        "{\"text\":\"t\",\"maybe\":\"\",\"borrowed\":\"b\",\"flag\":true,\"i32\":-5,"
+        "{\"inside\":{\"inner\":\"i\"},\"text\":\"t\",\"maybe\":\"\",\"borrowed\":\"b\",\"flag\":"
+        "true,\"i32\":-5,"
         "\"i64\":9223372036854775807,\"x\":1.5,\"time\":\"1970-01-01T00:00:01Z\","
         "\"micro\":\"1970-01-01T00:00:00.000001Z\",\"opt\":0,\"wide\":7,\"a\":{\"b\":[]},"
         "\"part\":{\"n\":3},\"sub\":{\"parts\":[{\"name\":\"p\",\"deep\":{\"n\":4}},"
         "{\"name\":\"q\"}]},\"names\":[\"x\",null,\"z\"],\"custom\":{\"k\":1},\"unknown\":[]}");
 
+    ck_assert_str_eq(w.inner, "i");
     ck_assert_str_eq(w.text, "t");
     ck_assert_str_eq(w.maybe, "");
     ck_assert_str_eq(w.borrowed, "b");
@@ -143,6 +153,8 @@ static const struct {
     const char *text, *error;
 } bad[] = {
     {"[]", "object expected, got array"},
+    {"{\"inside\":5}", "inside: object expected, got number"},
+    {"{\"inside\":{\"inner\":5}}", "inside.inner: string expected, got number"},
     {"{\"text\":5}", "text: string expected, got number"},
     {"{\"maybe\":true}", "maybe: string expected, got boolean"},
     {"{\"flag\":\"true\"}", "flag: boolean expected, got string"},

@@ -90,9 +90,15 @@ static const struct {
     bool plus;
     const char *decoded;
 } escapes[] = {
-    {"", true, ""},        {"a%20b+c", false, "a b+c"}, {"a%20b+c", true, "a b c"},
-    {"%41%5a%7e", true, "AZ~"}, {"%4A%4a", true, "JJ"},  {"100%", true, "100%"},
-    {"%4", true, "%4"},    {"%g1%1g%:0", true, "%g1%1g%:0"}, {"%%41", true, "%A"},
+    {"", true, ""},
+    {"a%20b+c", false, "a b+c"},
+    {"a%20b+c", true, "a b c"},
+    {"%41%5a%7e", true, "AZ~"},
+    {"%4A%4a", true, "JJ"},
+    {"100%", true, "100%"},
+    {"%4", true, "%4"},
+    {"%g1%1g%:0", true, "%g1%1g%:0"},
+    {"%%41", true, "%A"},
 };
 
 START_TEST(decodes_urls)
@@ -108,9 +114,18 @@ static const struct {
     const char *text;
     int label, subdomain;
 } names[] = {
-    {"a", 1, 1},   {"", 0, 0},     {"a-b", 1, 1}, {"-a", 0, 0},
-    {"a-", 0, 0},  {"A", 0, 0},    {"a.b", 0, 1}, {"a..b", 0, 0},
-    {".a", 0, 0},  {"a_b", 0, 0},  {"0", 1, 1},   {"a.b.", 0, 0},
+    {"a", 1, 1},
+    {"", 0, 0},
+    {"a-b", 1, 1},
+    {"-a", 0, 0},
+    {"a-", 0, 0},
+    {"A", 0, 0},
+    {"a.b", 0, 1},
+    {"a..b", 0, 0},
+    {".a", 0, 0},
+    {"a_b", 0, 0},
+    {"0", 1, 1},
+    {"a.b.", 0, 0},
     {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0, 1},
 };
 
@@ -144,6 +159,33 @@ START_TEST(splits_with_empty_pieces)
         ck_assert(vpa_slice_eq(piece, want[n++]));
     ck_assert_uint_eq(n, 4);
     ck_assert(!vpa_str_split(&rest, ',', &piece));
+}
+END_TEST
+
+static const struct {
+    const char *text, *name;
+    bool same;
+} folds[] = {
+    {"", "", true},
+    {"requests", "requests", true},
+    {"Requests", "requests", true},
+    {"rEQUESTs", "requests", true},
+    {"requests", "request", false},
+    {"request", "requests", false},
+    {"", "a", false},
+    {"a", "", false},
+    {"a@z", "a`z", false}, /* 0x40 and 0x60 differ as letters do */
+    {"a[z", "a{z", false},
+    {"@", "`", false},
+    {"a b", "a", false},
+    {"a ", "a", false},
+    {"\xc3\x84", "\xc3\xa4", false}, /* only ASCII folds */
+};
+
+START_TEST(folds_letters)
+{
+    ck_assert_int_eq(vpa_str_is_folded(folds[_i].text, folds[_i].name, strlen(folds[_i].name)),
+                     folds[_i].same);
 }
 END_TEST
 
@@ -250,6 +292,7 @@ int main(void)
     tcase_add_loop_test(tc, checks_names, 0, VPA_COUNT(names));
     tcase_add_test(tc, long_names_are_refused);
     tcase_add_test(tc, splits_with_empty_pieces);
+    tcase_add_loop_test(tc, folds_letters, 0, VPA_COUNT(folds));
     tcase_add_test(tc, small_helpers);
     tcase_add_test(tc, interned_strings_are_shared_and_counted);
     tcase_add_test(tc, table_follows_a_naive_reference);

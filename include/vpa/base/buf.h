@@ -1,6 +1,6 @@
 /*
- * Bounded text builder. Appends never fail at the call; once the limit would be passed the buffer is
- * marked failed and takes nothing more, and vpa_buf_failed() is asked once at the end.
+ * Bounded text builder. Appends never fail at the call; once the limit would be passed the buffer
+ * is marked failed and takes nothing more, and vpa_buf_failed() is asked once at the end.
  *
  *     struct vpa_buf buf;
  *     vpa_buf_init(&buf, 64 * 1024);
@@ -13,14 +13,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "vpa/base/error.h"
 
 struct vpa_buf {
-    char *data;      /* NUL-terminated once something was appended; may hold NULs if bytes did */
-    size_t len;      /* without the terminator */
+    char *data; /* NUL-terminated once something was appended; may hold NULs if bytes did */
+    size_t len; /* without the terminator */
     size_t capacity;
-    size_t limit;    /* longest len */
+    size_t limit; /* longest len */
     bool failed;
 };
 
@@ -31,14 +32,15 @@ void vpa_buf_clear(struct vpa_buf *buf); /* empty, not failed, memory kept */
 void vpa_buf_append(struct vpa_buf *buf, const void *bytes, size_t len);
 void vpa_buf_puts(struct vpa_buf *buf, const char *text);
 void vpa_buf_putc(struct vpa_buf *buf, char c);
+void vpa_buf_put_uint(struct vpa_buf *buf, uint64_t n); /* decimal */
 void vpa_buf_printf(struct vpa_buf *buf, const char *fmt, ...) VPA_PRINTF(2, 3);
 void vpa_buf_vprintf(struct vpa_buf *buf, const char *fmt, va_list args) VPA_PRINTF(2, 0);
 /* Cuts back to len bytes (len <= buf->len). */
 void vpa_buf_truncate(struct vpa_buf *buf, size_t len);
 /* Removes the first len bytes. */
 void vpa_buf_consume(struct vpa_buf *buf, size_t len);
-/* Room for len more bytes behind the content, to be filled by read() and counted in by vpa_buf_advance;
- * NULL (and failed) when that would pass the limit. */
+/* Room for len more bytes behind the content, to be filled by read() and counted in by
+ * vpa_buf_advance; NULL (and failed) when that would pass the limit. */
 char *vpa_buf_reserve(struct vpa_buf *buf, size_t len);
 void vpa_buf_advance(struct vpa_buf *buf, size_t len);
 bool vpa_buf_failed(const struct vpa_buf *buf);

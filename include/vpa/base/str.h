@@ -20,11 +20,26 @@ static inline const char *vpa_or_empty(const char *text)
 bool vpa_str_eq(const char *a, const char *b); /* NULL equals only NULL */
 bool vpa_str_starts_with(const char *text, const char *prefix);
 bool vpa_str_ends_with(const char *text, const char *suffix);
+/* Whether text is the len bytes at name, by any case of ASCII letters. In the header because the
+ * readers of documents ask it for every member. */
+static inline bool vpa_str_is_folded(const char *text, const char *name, size_t len)
+{
+    size_t i = 0;
+
+    if (len && ((text[0] ^ name[0]) & ~0x20)) /* tells most names apart */
+        return false;
+    for (; i < len; i++)
+        if (text[i] != name[i] &&
+            ((text[i] ^ name[i]) != 0x20 || (unsigned char)((text[i] | 0x20) - 'a') > 'z' - 'a'))
+            return false;
+    return text[len] == '\0';
+}
 
 /* One piece of a separated list; empty pieces are given too.
  *     const char *rest = text; struct vpa_slice piece;
  *     while (vpa_str_split(&rest, ',', &piece)) ...
- * "" yields one empty piece, as Go's strings.Split does. *rest becomes NULL behind the last piece. */
+ * "" yields one empty piece, as Go's strings.Split does. *rest becomes NULL behind the last piece.
+ */
 struct vpa_slice {
     const char *ptr;
     size_t len;
@@ -40,7 +55,8 @@ int vpa_parse_uint64(const char *text, uint64_t *out, struct vpa_error *err) VPA
 /* Appends text as Go's strconv.Quote prints it, quotes included. */
 void vpa_quote_go(struct vpa_buf *buf, const char *text);
 
-/* Percent decoding into a heap string; plus: "+" is a blank, as in queries. A bad escape stays as it is. */
+/* Percent decoding into a heap string; plus: "+" is a blank, as in queries. A bad escape stays as
+ * it is. */
 char *vpa_url_decode(const char *text, size_t len, bool plus) __attribute__((returns_nonnull));
 
 /* DNS-1123: label (63) and subdomain (253), as Kubernetes checks names. */
@@ -48,8 +64,8 @@ bool vpa_is_dns1123_label(const char *text);
 bool vpa_is_dns1123_subdomain(const char *text);
 
 /*
- * Interned strings: equal texts share one copy, so that comparison is by pointer and a name repeated in
- * 100,000 pods is stored once. Reference counted; one pool per owner, single-threaded.
+ * Interned strings: equal texts share one copy, so that comparison is by pointer and a name
+ * repeated in 100,000 pods is stored once. Reference counted; one pool per owner, single-threaded.
  */
 struct vpa_intern_pool;
 struct vpa_intern_pool *vpa_intern_pool_new(void);

@@ -132,6 +132,12 @@ int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struc
 #define VPA_JSON_NESTED(S, MEMBER, PATH, SHAPE, FLAGS)                                             \
     VPA_JSON_ROW_(S, MEMBER, __typeof__(((S *)0)->MEMBER), VPA_JSON_KIND_OBJECT, PATH, FLAGS,      \
                   .extra = VPA_JSON_NO_OFFSET, .shape = (SHAPE))
+/* The members of the object at PATH go to the same struct: its SHAPE is one of S as well. */
+#define VPA_JSON_INSIDE(PATH, SHAPE)                                                               \
+    {                                                                                              \
+        .path = (PATH), .kind = VPA_JSON_KIND_OBJECT, .extra = VPA_JSON_NO_OFFSET,                 \
+        .shape = (SHAPE)                                                                           \
+    }
 /* MEMBER is a const struct pointer; SHAPE that of one element. */
 #define VPA_JSON_ARRAY_OF(S, MEMBER, COUNT, PATH, SHAPE, FLAGS)                                    \
     VPA_JSON_ROW_(S, MEMBER, __typeof__(((S *)0)->MEMBER), VPA_JSON_KIND_ARRAY, PATH, FLAGS,       \
