@@ -145,12 +145,11 @@ static void make_reflectors(struct admission *a)
                       (struct vpa_reflector_handler){.begin = snapshot_builder_begin_limit_ranges,
                                                      .object = snapshot_builder_limit_range,
                                                      .end = snapshot_builder_end_limit_ranges});
-    a->reflectors[PANIC] =
-        new_reflector(a, "v1", vpa_status_lease_namespace(a->ns), "configmaps",
-                      VPA_PANIC_FIELD_SELECTOR,
-                      (struct vpa_reflector_handler){.begin = snapshot_builder_begin_panic,
-                                                     .object = snapshot_builder_panic,
-                                                     .end = snapshot_builder_end_panic});
+    a->reflectors[PANIC] = new_reflector(
+        a, "v1", vpa_status_lease_namespace(a->ns), "configmaps", VPA_PANIC_FIELD_SELECTOR,
+        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_panic,
+                                       .object = snapshot_builder_panic,
+                                       .end = snapshot_builder_end_panic});
 }
 
 /* ---- timers: they only say what is due ---- */

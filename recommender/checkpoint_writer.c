@@ -514,8 +514,7 @@ void checkpoints_write(struct checkpoints *c, vpa_time deadline)
         .c = c,
         .deadline = deadline,
         .unsaved = {.message = "Cannot save checkpoint for VPA"},
-        .unkept = {.message =
-                       "Cannot keep an unreadable checkpoint aside; it is not overwritten"}};
+        .unkept = {.message = "Cannot keep an unreadable checkpoint aside; it is not overwritten"}};
     int64_t wanted = c->options.config->update_workers;
 
     if (wanted <= 0)

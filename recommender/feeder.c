@@ -31,12 +31,12 @@
 
 /* ---- types ---- */
 
-struct observed { /* one version of a VPA */
+struct observed {        /* one version of a VPA */
     struct slim_vpa vpa; /* of an unusable one there is only the key */
-    uint64_t list; /* number of the list that saw it last */
-    bool in_model; /* the model borrows this version or an older one */
-    bool gone;     /* deleted on the API server */
-    bool unusable; /* could not be decoded */
+    uint64_t list;       /* number of the list that saw it last */
+    bool in_model;       /* the model borrows this version or an older one */
+    bool gone;           /* deleted on the API server */
+    bool unusable;       /* could not be decoded */
 };
 enum op_kind { OP_PUT, OP_DELETE, OP_LISTED };
 struct vpa_op {

@@ -13,7 +13,7 @@
 /* Longest wait for one answer of a metrics API. */
 #define USAGE_TIMEOUT (5 * VPA_MINUTE)
 
-struct usage_memory {    /* from pass to pass; zeroed at first */
+struct usage_memory { /* from pass to pass; zeroed at first */
     size_t unaskable; /* pods whose names are no label values, in the last reading */
 };
 struct usage_options { /* all borrowed */

@@ -87,7 +87,7 @@ struct pass {
     int64_t deadline;         /* monotonic */
     struct work **works;      /* ordered by namespace, then name of the VPA */
     size_t work_count;
-    struct vpa_table limits;                       /* namespace -> struct vpa_namespace_limits */
+    struct vpa_table limits;                     /* namespace -> struct vpa_namespace_limits */
     const struct vpa_limit_range **limit_ranges; /* ordered by namespace */
     size_t limit_range_count;
     size_t in_flight;

@@ -104,7 +104,11 @@ int vpa_parse_int64(const char *text, int64_t *out, struct vpa_error *err)
 static size_t decode_rune(const unsigned char *p, uint32_t *rune)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
+    size_t len = p[0] < 0x80       ? 1
+                 : p[0] >> 5 == 6  ? 2
+                 : p[0] >> 4 == 14 ? 3
+                 : p[0] >> 3 == 30 ? 4
+                                   : 0;
 
     if (len <= 1) {
         *rune = p[0];
@@ -123,14 +127,16 @@ static size_t decode_rune(const unsigned char *p, uint32_t *rune)
 }
 
 /*
- * Go prints what unicode.IsPrint accepts and escapes the rest. Its tables are large; of the characters
- * that occur in names and texts only controls, separators, surrogates and noncharacters are not printable.
+ * Go prints what unicode.IsPrint accepts and escapes the rest. Its tables are large; of the
+ * characters that occur in names and texts only controls, separators, surrogates and noncharacters
+ * are not printable.
  */
 static bool is_printable(uint32_t r)
 {
     if (r < 0x20 || (r >= 0x7f && r <= 0xa0) || r == 0xad)
         return false;
-    if ((r >= 0x2000 && r <= 0x200f) || (r >= 0x2028 && r <= 0x202f) || (r >= 0x205f && r <= 0x206f))
+    if ((r >= 0x2000 && r <= 0x200f) || (r >= 0x2028 && r <= 0x202f) ||
+        (r >= 0x205f && r <= 0x206f))
         return false;
     if (r == 0x1680 || r == 0x3000 || r == 0xfeff || (r >= 0xfff0 && r <= 0xfffb))
         return false;

@@ -1,7 +1,7 @@
 /*
- * Open addressing with linear probing. A slot keeps the whole hash, so that growing and most misses never
- * touch the keys. Removed slots become tombstones (value NULL, key not NULL) until the next growth; the
- * table grows or cleans itself at 3/4 use.
+ * Open addressing with linear probing. A slot keeps the whole hash, so that growing and most misses
+ * never touch the keys. Removed slots become tombstones (value NULL, key not NULL) until the next
+ * growth; the table grows or cleans itself at 3/4 use.
  */
 #include "vpa/base/table.h"
 

@@ -113,7 +113,8 @@ void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
     group->vpa_count++;
 
     if (v->group_count == v->group_capacity) {
-        v->group_capacity = v->group_capacity ? 2 * v->group_capacity : 1; /* usually the only one */
+        v->group_capacity =
+            v->group_capacity ? 2 * v->group_capacity : 1; /* usually the only one */
         v->groups = vpa_xreallocarray(v->groups, v->group_capacity, sizeof(struct vpa_group *));
     }
     v->groups[v->group_count++] = group;

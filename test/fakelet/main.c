@@ -10,19 +10,24 @@
 #include "vpa/base/log.h"
 #include "vpa/kube/config.h"
 
-#define ROW(KIND, NAME, FIELD, ...) VPA_FLAG_##KIND(NAME, struct fakelet_options, FIELD, __VA_ARGS__)
+#define ROW(KIND, NAME, FIELD, ...)                                                                \
+    VPA_FLAG_##KIND(NAME, struct fakelet_options, FIELD, __VA_ARGS__)
 static const struct vpa_flag rows[] = {
     ROW(STRING, "kubeconfig", kubeconfig, "", "How to reach the API server."),
     ROW(STRING, "traces", traces, "test/traces/data", "Folder of the recordings (NAME.csv)."),
     ROW(INT, "nodes", node_count, 3, "Number of nodes."),
     ROW(STRING, "node-prefix", node_prefix, "node-", "Names of the nodes: this and a number."),
     ROW(QUANTITY, "node-cpu", node_cpu, "Allocatable cpu of each node (16 when not given)."),
-    ROW(QUANTITY, "node-memory", node_memory, "Allocatable memory of each node (64Gi when not given)."),
+    ROW(QUANTITY, "node-memory", node_memory,
+        "Allocatable memory of each node (64Gi when not given)."),
     ROW(INT, "node-pods", node_pods, 1000, "Allocatable pods of each node."),
     ROW(DURATION, "tick", tick, VPA_SECOND,
-        "Shortest step of the pods, in cluster time; with fast time steps are at least 20 ms long."),
-    ROW(DURATION, "metric-resolution", resolution, 15 * VPA_SECOND, "Interval of the served usage."),
-    ROW(STRING, "metrics-address", metrics_address, "127.0.0.1:0", "Where metrics.k8s.io is served."),
+        "Shortest step of the pods, in cluster time; with fast time steps are at least 20 ms "
+        "long."),
+    ROW(DURATION, "metric-resolution", resolution, 15 * VPA_SECOND,
+        "Interval of the served usage."),
+    ROW(STRING, "metrics-address", metrics_address, "127.0.0.1:0",
+        "Where metrics.k8s.io is served."),
     ROW(STRING, "tls-cert-file", tls_cert, "", "Certificate for it; plain HTTP when empty."),
     ROW(STRING, "tls-private-key-file", tls_key, "", "Its key."),
     ROW(STRING, "record", record, "",
@@ -87,9 +92,12 @@ static int connect_and_run(struct fakelet *f, struct vpa_clock *clock, struct vp
     f->loop = vpa_loop_new(clock);
     struct vpa_transport *transport = vpa_kube_connect(f->loop, config, err);
     if (transport) {
-        const struct vpa_kube_client_options options = {
-            .loop = f->loop, .transport = transport, .config = config, .random = &random,
-            .user_agent = "fakelet/" PLUMB_VERSION, .qps = -1};
+        const struct vpa_kube_client_options options = {.loop = f->loop,
+                                                        .transport = transport,
+                                                        .config = config,
+                                                        .random = &random,
+                                                        .user_agent = "fakelet/" PLUMB_VERSION,
+                                                        .qps = -1};
         f->client = vpa_kube_client_new(&options, err);
         if (f->client)
             rc = run(f, err);
@@ -122,7 +130,8 @@ int main(int argc, char **argv)
         f.options.node_memory = vpa_quantity_units((int64_t)64 << 30, VPA_BINARY_SI);
     if (f.options.tick <= 0 || f.options.resolution <= 0 || f.options.node_count < 0 ||
         f.options.node_count > 10000) {
-        fputs("fakelet: --tick and --metric-resolution must be positive, --nodes 0 to 10000\n", stderr);
+        fputs("fakelet: --tick and --metric-resolution must be positive, --nodes 0 to 10000\n",
+              stderr);
         return 2;
     }
     struct vpa_clock *clock = vpa_clock_new_from_env(&err);

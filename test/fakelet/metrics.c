@@ -1,7 +1,8 @@
 /*
- * metrics.k8s.io/v1beta1 for pods and nodes, as metrics-server answers: usage at the last full interval of
- * --metric-resolution, pods that were running then. With --record each served container sample is also
- * written to a file, for tests that compute recommendations a second time.
+ * metrics.k8s.io/v1beta1 for pods and nodes, as metrics-server answers: usage at the last full
+ * interval of
+ * --metric-resolution, pods that were running then. With --record each served container sample is
+ * also written to a file, for tests that compute recommendations a second time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +22,15 @@
 #define ANSWER_MAX ((size_t)256 << 20)
 
 static const char resources[] =
-    "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"metrics.k8s.io/v1beta1\","
-    "\"resources\":[{\"name\":\"nodes\",\"singularName\":\"\",\"namespaced\":false,\"kind\":\"NodeMetrics\","
+    "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"metrics.k8s.io/"
+    "v1beta1\","
+    "\"resources\":[{\"name\":\"nodes\",\"singularName\":\"\",\"namespaced\":false,\"kind\":"
+    "\"NodeMetrics\","
     "\"verbs\":[\"get\",\"list\"]},{\"name\":\"pods\",\"singularName\":\"\",\"namespaced\":true,"
     "\"kind\":\"PodMetrics\",\"verbs\":[\"get\",\"list\"]}]}";
 static const char group[] =
-    "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",\"name\":\"metrics.k8s.io\",\"versions\":[{\"groupVersion\":"
+    "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",\"name\":\"metrics.k8s.io\",\"versions\":[{"
+    "\"groupVersion\":"
     "\"metrics.k8s.io/v1beta1\",\"version\":\"v1beta1\"}],\"preferredVersion\":{\"groupVersion\":"
     "\"metrics.k8s.io/v1beta1\",\"version\":\"v1beta1\"}}";
 
@@ -97,8 +101,8 @@ static void record(struct fakelet *f, const struct pod *pod, const struct run *r
 static void put_pod(struct fakelet *f, struct vpa_json_writer *w, const struct pod *pod, vpa_time t)
 {
     vpa_json_open_object(w);
-    put_head(w, "PodMetrics", pod->object.meta.ns, pod->object.meta.name, &pod->object.meta.labels, t,
-             f->options.resolution);
+    put_head(w, "PodMetrics", pod->object.meta.ns, pod->object.meta.name, &pod->object.meta.labels,
+             t, f->options.resolution);
     vpa_json_key(w, "containers");
     vpa_json_open_array(w);
     for (size_t i = 0; i < pod->run_count; i++) {
@@ -115,7 +119,8 @@ static void put_pod(struct fakelet *f, struct vpa_json_writer *w, const struct p
     vpa_json_close_object(w);
 }
 
-static void put_node(struct fakelet *f, struct vpa_json_writer *w, const struct node *node, vpa_time t)
+static void put_node(struct fakelet *f, struct vpa_json_writer *w, const struct node *node,
+                     vpa_time t)
 {
     double cpu = 0, memory = 0;
     void *value;
@@ -222,8 +227,9 @@ static const char *query_value(struct vpa_arena *arena, const char *query, const
 }
 
 /* parts: what stands behind the prefix, split at '/'. */
-static void answer_usage(struct fakelet *f, struct vpa_arena *arena, const char **parts, size_t count,
-                         const char *query, vpa_time t, struct vpa_server_response *response)
+static void answer_usage(struct fakelet *f, struct vpa_arena *arena, const char **parts,
+                         size_t count, const char *query, vpa_time t,
+                         struct vpa_server_response *response)
 {
     const char *ns = count >= 2 && strcmp(parts[0], "namespaces") == 0 ? parts[1] : NULL;
     const char *kind = ns ? (count > 2 ? parts[2] : "") : parts[0];
@@ -305,8 +311,8 @@ static void on_request(void *ctx, const struct vpa_server_request *request,
 }
 
 /*
- * A server that speaks TLS has a thread of its own, but pods and nodes belong to the loop: the thread
- * hands its request over and waits. Whoever of the two lets go last frees the errand.
+ * A server that speaks TLS has a thread of its own, but pods and nodes belong to the loop: the
+ * thread hands its request over and waits. Whoever of the two lets go last frees the errand.
  */
 #define ERRAND_WAIT_S 5
 
@@ -397,7 +403,8 @@ int metrics_start(struct fakelet *f, struct vpa_error *err)
         .address = f->options.metrics_address, .handler = on_request, .ctx = f};
 
     if (f->options.tls_cert[0]) {
-        if (read_pem(f->options.tls_cert, &cert, err) < 0 || read_pem(f->options.tls_key, &key, err) < 0)
+        if (read_pem(f->options.tls_cert, &cert, err) < 0 ||
+            read_pem(f->options.tls_key, &key, err) < 0)
             return -1;
         tls.cert_pem = cert;
         tls.key_pem = key;

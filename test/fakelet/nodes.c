@@ -68,10 +68,26 @@ static void encode_status(const struct node *node, vpa_time now, struct vpa_buf 
     vpa_json_close_array(&w);
     vpa_json_key(&w, "nodeInfo");
     vpa_json_open_object(&w);
-    static const char *const info[] = {
-        "architecture", "amd64", "operatingSystem", "linux", "osImage", "fakelet", "kubeletVersion",
-        "v1.35.0", "kernelVersion", "6.1", "containerRuntimeVersion", "fakelet://0", "machineID", "0",
-        "systemUUID", "0", "bootID", "0", "kubeProxyVersion", ""};
+    static const char *const info[] = {"architecture",
+                                       "amd64",
+                                       "operatingSystem",
+                                       "linux",
+                                       "osImage",
+                                       "fakelet",
+                                       "kubeletVersion",
+                                       "v1.35.0",
+                                       "kernelVersion",
+                                       "6.1",
+                                       "containerRuntimeVersion",
+                                       "fakelet://0",
+                                       "machineID",
+                                       "0",
+                                       "systemUUID",
+                                       "0",
+                                       "bootID",
+                                       "0",
+                                       "kubeProxyVersion",
+                                       ""};
     for (size_t i = 0; i < VPA_COUNT(info); i += 2)
         vpa_json_member_string(&w, info[i], info[i + 1]);
     vpa_json_close_object(&w);
@@ -102,7 +118,8 @@ static int register_node(struct fakelet *f, struct node *node, struct vpa_error 
     if (send(f, VPA_KUBE_CREATE, NULL, NULL, vpa_buf_text(&body), err) < 0 &&
         err->code != VPA_CONFLICT)
         return vpa_wrap(err, "node %s", node->name);
-    /* A real server taints a new node until its controller sees it ready; we are that controller. */
+    /* A real server taints a new node until its controller sees it ready; we are that controller.
+     */
     if (send(f, VPA_KUBE_PATCH_MERGE, node->name, NULL, "{\"spec\":{\"taints\":null}}", err) < 0 ||
         send(f, VPA_KUBE_PATCH_MERGE, node->name, "status", vpa_buf_text(&status), err) < 0)
         return vpa_wrap(err, "node %s", node->name);

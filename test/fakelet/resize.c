@@ -1,11 +1,11 @@
 /*
- * Resizes in place, as the kubelet of 1.35 does them. Three values per container: desired (the spec),
- * promised (allocatedResources, requests only) and actual (resources of the status).
+ * Resizes in place, as the kubelet of 1.35 does them. Three values per container: desired (the
+ * spec), promised (allocatedResources, requests only) and actual (resources of the status).
  *
- *   desired differs from promised   it must fit: alone on the node, else Infeasible and not tried again;
- *                                   beside the promises to other pods, else Deferred and tried at each step
- *   promised differs from actual    PodResizeInProgress until the node has acted; a changed resource
- *                                   whose resizePolicy says RestartContainer restarts the container
+ *   desired differs from promised   it must fit: alone on the node, else Infeasible and not tried
+ * again; beside the promises to other pods, else Deferred and tried at each step promised differs
+ * from actual    PodResizeInProgress until the node has acted; a changed resource whose
+ * resizePolicy says RestartContainer restarts the container
  */
 #include <stdio.h>
 #include <string.h>
@@ -105,9 +105,10 @@ static void promise(struct pod *pod, vpa_time now)
     for (size_t i = 0; i < pod->run_count; i++)
         pod->runs[i].allocated =
             vpa_resource_list_copy(&pod->arena, &spec_of(pod, i)->resources.requests);
-    pod->resize_done_at = now + (speed && (strcmp(speed, "never") == 0 || strcmp(speed, "error") == 0)
-                                     ? 0
-                                     : pod_duration(pod, "resize", NULL, VPA_SECOND));
+    pod->resize_done_at =
+        now + (speed && (strcmp(speed, "never") == 0 || strcmp(speed, "error") == 0)
+                   ? 0
+                   : pod_duration(pod, "resize", NULL, VPA_SECOND));
 }
 
 /* A memory limit below what is in use cannot be set: the kubelet reports it and tries again. */
@@ -190,7 +191,8 @@ bool resize_step(struct pod *pod, vpa_time now)
         return set_phase(pod, RESIZE_IN_PROGRESS, now, "") || new_spec;
     }
     if (speed && strcmp(speed, "error") == 0)
-        return set_phase(pod, RESIZE_ERROR, now, "the container runtime refused the new size") || new_spec;
+        return set_phase(pod, RESIZE_ERROR, now, "the container runtime refused the new size") ||
+               new_spec;
     if (limit_below_usage(pod, now, message, sizeof(message)))
         return set_phase(pod, RESIZE_ERROR, now, message) || new_spec;
     if (now < pod->resize_done_at)

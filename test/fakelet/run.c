@@ -1,7 +1,7 @@
 /*
- * The life of a container on the node: it starts, works itself ready, uses what its recording says, is
- * throttled at its cpu limit, is killed when its memory passes the limit, and is started again with the
- * kubelet's back-off (at once, then 10 s doubling to 5 min).
+ * The life of a container on the node: it starts, works itself ready, uses what its recording says,
+ * is throttled at its cpu limit, is killed when its memory passes the limit, and is started again
+ * with the kubelet's back-off (at once, then 10 s doubling to 5 min).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -72,7 +72,8 @@ void run_init(struct pod *pod, struct run *run, const struct vpa_container *cont
     double scale = replica_scale(pod, name);
     struct vpa_error err;
 
-    *run = (struct run){.name = vpa_arena_strdup(&pod->arena, name), .reason = "", .last_reason = ""};
+    *run =
+        (struct run){.name = vpa_arena_strdup(&pod->arena, name), .reason = "", .last_reason = ""};
     run->started = run->finished = run->last_started = run->last_finished = VPA_TIME_UNSET;
     run->not_before = VPA_TIME_UNSET;
     run->usage = (struct usage){
@@ -199,7 +200,8 @@ static bool step_running(struct pod *pod, struct run *run, vpa_time now, vpa_dur
     double left = run->usage.startup_cpu - run->startup_done;
     run->startup_done += work;
     /* Steps can be long: ready at the moment when the work was done. */
-    run->ready_at = work > 0 && left > 0 ? now - (vpa_duration)((double)step * (1 - left / work)) : now;
+    run->ready_at =
+        work > 0 && left > 0 ? now - (vpa_duration)((double)step * (1 - left / work)) : now;
     bool ready = (!run->has_probe || run->startup_done >= run->usage.startup_cpu) &&
                  !(fault && strcmp(fault, "never-ready") == 0);
     bool changed = ready != run->ready;

@@ -1,4 +1,5 @@
-/* What the node tells the API server of a pod: the whole status, as a merge patch of the status subresource. */
+/* What the node tells the API server of a pod: the whole status, as a merge patch of the status
+ * subresource. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,8 +7,8 @@
 #include "vpa/json/json_writer.h"
 
 static const char *const own_conditions[] = {"PodReadyToStartContainers", "Initialized",
-                                             "ContainersReady", "Ready", "PodResizePending",
-                                             "PodResizeInProgress"};
+                                             "ContainersReady",           "Ready",
+                                             "PodResizePending",          "PodResizeInProgress"};
 
 static bool is_own(const char *type)
 {
@@ -70,7 +71,8 @@ static void put_conditions(struct vpa_json_writer *w, const struct pod *pod)
     for (size_t i = 0; i < pod->object.condition_count; i++) {
         const struct vpa_pod_condition *c = &pod->object.conditions[i];
         if (!is_own(c->type))
-            put_condition(w, pod, c->type, c->status, c->reason, c->message, c->last_transition, false);
+            put_condition(w, pod, c->type, c->status, c->reason, c->message, c->last_transition,
+                          false);
     }
     put_condition(w, pod, "PodReadyToStartContainers", started, NULL, NULL, pod->started_at, false);
     put_condition(w, pod, "Initialized", "True", NULL, NULL, pod->started_at, false);
@@ -151,7 +153,8 @@ void status_encode(const struct pod *pod, struct vpa_buf *out)
     struct vpa_json_writer w;
     char ip[32];
 
-    snprintf(ip, sizeof(ip), "10.%d.%d.%d", 64 + (pod->ip >> 16) % 64, pod->ip >> 8 & 255, pod->ip & 255);
+    snprintf(ip, sizeof(ip), "10.%d.%d.%d", 64 + (pod->ip >> 16) % 64, pod->ip >> 8 & 255,
+             pod->ip & 255);
     vpa_json_writer_init(&w, out);
     vpa_json_open_object(&w);
     vpa_json_key(&w, "status");

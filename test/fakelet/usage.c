@@ -137,7 +137,8 @@ void usage_at(const struct usage *usage, vpa_time started, vpa_time now, double 
         return;
     }
     double seconds = (double)(usage->from_start ? now - started : now) / 1e9 / usage->stretch;
-    const struct sample *s = find_sample(usage->trace, fmod(fmax(seconds, 0), usage->trace->length));
+    const struct sample *s =
+        find_sample(usage->trace, fmod(fmax(seconds, 0), usage->trace->length));
 
     *cpu_millis = s->cpu_millis * usage->cpu_scale;
     *memory_bytes = s->memory_bytes * usage->memory_scale + usage->memory_base;

@@ -1,6 +1,7 @@
 /*
- * What a container uses: recordings (CSV with the header seconds,cpu_millis,memory_bytes and rising seconds),
- * stretched and scaled, or constants. A pure function of time, so that two runs see the same usage.
+ * What a container uses: recordings (CSV with the header seconds,cpu_millis,memory_bytes and rising
+ * seconds), stretched and scaled, or constants. A pure function of time, so that two runs see the
+ * same usage.
  */
 #ifndef FAKELET_USAGE_H
 #define FAKELET_USAGE_H
@@ -31,8 +32,8 @@ struct usage {
     double startup_cpu, startup_cores;
 };
 
-/* At `now` for a container that started at `started`; between two samples the earlier one holds, behind the
- * last the recording begins again. */
+/* At `now` for a container that started at `started`; between two samples the earlier one holds,
+ * behind the last the recording begins again. */
 void usage_at(const struct usage *usage, vpa_time started, vpa_time now, double *cpu_millis,
               double *memory_bytes);
 

@@ -282,14 +282,17 @@ static void default_secret(struct vpa_arena *a, struct jv *object)
     jv_del(object, "stringData");
 }
 
-/* Members of a status that every answer has, because they are structures without a pointer in the server. */
+/* Members of a status that every answer has, because they are structures without a pointer in the
+ * server. */
 void defaults_status(struct ctx *c, const struct restype *t, struct jv *object)
 {
     static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses",
                                         "status.ephemeralContainerStatuses"};
-    static const char *const info[] = {"machineID", "systemUUID", "bootID", "kernelVersion",
-                                       "osImage", "containerRuntimeVersion", "kubeletVersion",
-                                       "kubeProxyVersion", "operatingSystem", "architecture"};
+    static const char *const info[] = {"machineID",       "systemUUID",
+                                       "bootID",          "kernelVersion",
+                                       "osImage",         "containerRuntimeVersion",
+                                       "kubeletVersion",  "kubeProxyVersion",
+                                       "operatingSystem", "architecture"};
 
     if (*t->group || t->crd)
         return;

@@ -189,8 +189,10 @@ static const struct {
     {"a:/c", "prefix part"},
     {"0123456789012345678901234567890123456789012345678901234567890123",
      "name part must be no more than 63 bytes"},
-    {"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456"
-     "789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012"
+    {"012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012"
+     "3456"
+     "789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+     "012"
      "34567890123456789012345678901234567890123456789012345678901234567890123456789/a",
      "prefix part must be no more than 253 bytes"},
 };
@@ -254,7 +256,8 @@ START_TEST(parses_selector_texts)
     struct vpa_error err;
     int result = vpa_selector_parse(&arena, grammar[_i].text, &selector, &err);
 
-    ck_assert_msg((result == 0) == (grammar[_i].error == NULL), "%s: %s", grammar[_i].text, err.text);
+    ck_assert_msg((result == 0) == (grammar[_i].error == NULL), "%s: %s", grammar[_i].text,
+                  err.text);
     if (grammar[_i].error)
         ck_assert_msg(strstr(err.text, grammar[_i].error) != NULL, "%s: %s", grammar[_i].text,
                       err.text);

@@ -120,15 +120,19 @@ static const struct patch_row {
      "A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
      "A/vpaObservedContainers=app"},
     {"containers of one name share their requests",
-     "{'name':'app','resources':{'requests':{'cpu':'1'}}},{'name':'b','resources':{'requests':{'cpu':"
+     "{'name':'app','resources':{'requests':{'cpu':'1'}}},{'name':'b','resources':{'requests':{'"
+     "cpu':"
      "'1'}}},{'name':'app','resources':{'requests':{'cpu':'1'}}}",
      "{'containerName':'app','target':{'cpu':'1'}}",
      "'resourcePolicy':{'containerPolicies':[{'containerName':'app','mode':'Auto','startupBoost':{"
      "'cpu':{'type':'Factor','factor':2}}},{'containerName':'b','mode':'Off'}]}",
      "", true, NULL, true,
-     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{}}|0/requests/cpu=2|"
-     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{}}|2/requests/cpu=4|"
-     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request; container 2: cpu request|"
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{}}|0/"
+     "requests/cpu=2|"
+     "A/vpaCpuStartupBoost~1app={\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"},\\\"limits\\\":{}}|2/"
+     "requests/cpu=4|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request; container 2: cpu "
+     "request|"
      "A/vpaObservedContainers=app, b, app"},
     {"S2 an unusable boost is none", "{'name':'app','resources':{'requests':{'cpu':'100m'}}}",
      "{'containerName':'app','target':{'cpu':'1'}}", "'startupBoost':{}", "", true, NULL, true,
@@ -242,9 +246,10 @@ START_TEST(nobody_need_hear_of_an_unusable_boost)
     vpa_auto_arena arena = {0};
     const struct patch_row row = {.spec = "'startupBoost':{'cpu':{'type':'Percent'}}"};
     struct vpa_object vpa = the_vpa(&arena, &row);
-    struct vpa_pod pod = fixture_pod(&arena, "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{"
-                                             "'containers':[{'name':'app','resources':{'requests':{"
-                                             "'cpu':'1'}}}]}}");
+    struct vpa_pod pod =
+        fixture_pod(&arena, "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{"
+                            "'containers':[{'name':'app','resources':{'requests':{"
+                            "'cpu':'1'}}}]}}");
     const struct vpa_namespace_limits limits = {0};
     const struct vpa_pod_patch_options options = {.startup_boost = true};
     struct vpa_buf out;

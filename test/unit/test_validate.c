@@ -83,15 +83,18 @@ START_TEST(an_old_interval_unlocks)
 }
 END_TEST
 
-/* Every rule, kept and broken: members of the spec beside the target, the old object's, what is found. */
-#define POLICY(text) "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"a\"" text "}]}"
+/* Every rule, kept and broken: members of the spec beside the target, the old object's, what is
+ * found. */
+#define POLICY(text)                                                                               \
+    "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"a\"" text "}]}"
 #define UPDATE(text) "\"updatePolicy\":{" text "}"
 #define BOOST(text) "\"startupBoost\":{\"cpu\":{" text "}}"
 #define OFF_BOOST                                                                                  \
-    "Forbidden: in order to use startupBoost, you must enable feature gate CPUStartupBoost in the " \
+    "Forbidden: in order to use startupBoost, you must enable feature gate CPUStartupBoost in "    \
+    "the "                                                                                         \
     "admission-controller args"
 #define OFF_IN_PLACE                                                                               \
-    "Forbidden: in order to use UpdateMode InPlace, you must enable feature gate InPlace in the "   \
+    "Forbidden: in order to use UpdateMode InPlace, you must enable feature gate InPlace in the "  \
     "admission-controller args"
 #define OFF_PER_VPA "Forbidden: not supported when feature flag PerVPAConfig is disabled"
 
@@ -102,7 +105,8 @@ static const struct {
 } rules[] = {
     {"modes", UPDATE("\"updateMode\":\"Initial\""), NULL, false, ""},
     {"mode missing", UPDATE(""), NULL, true,
-     "spec.updatePolicy.updateMode: Required value: updateMode is required if UpdatePolicy is used"},
+     "spec.updatePolicy.updateMode: Required value: updateMode is required if UpdatePolicy is "
+     "used"},
     {"mode unknown", UPDATE("\"updateMode\":\"auto\""), NULL, true,
      "spec.updatePolicy.updateMode: Unsupported value: \"auto\": supported values: \"InPlace\", "
      "\"InPlaceOrRecreate\", \"Initial\", \"Off\", \"Recreate\""},
@@ -116,9 +120,10 @@ static const struct {
      "spec.updatePolicy.minReplicas: Invalid value: 0: minReplicas has to be positive"},
     {"OOM time", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":1"), NULL, true, ""},
     {"OOM time of nothing", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":0"), NULL, true,
-     "spec.updatePolicy.evictAfterOOMSeconds: Invalid value: 0: must be greater than or equal to 1"},
-    {"OOM time without the gate", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":9"),
-     NULL, false, "spec.updatePolicy.evictAfterOOMSeconds: " OFF_PER_VPA},
+     "spec.updatePolicy.evictAfterOOMSeconds: Invalid value: 0: must be greater than or equal to "
+     "1"},
+    {"OOM time without the gate", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":9"), NULL,
+     false, "spec.updatePolicy.evictAfterOOMSeconds: " OFF_PER_VPA},
     {"OOM time as before", UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":9"),
      UPDATE("\"updateMode\":\"Off\",\"evictAfterOOMSeconds\":8"), false, ""},
     {"boost", BOOST("\"type\":\"Factor\",\"factor\":1"), NULL, true, ""},
@@ -143,11 +148,12 @@ static const struct {
      "spec.startupBoost.cpu.quantity: Required value: required when type is Quantity"},
     {"quantity too fine", BOOST("\"type\":\"Quantity\",\"quantity\":\"5u\""), NULL, true,
      "spec.startupBoost.cpu.quantity: Invalid value: \"5u\": must be a whole number of milli CPUs"},
-    {"bounds", POLICY(",\"minAllowed\":{\"cpu\":\"1\",\"memory\":\"1\",\"x\":\"1m\"},"
-                      "\"maxAllowed\":{\"cpu\":\"1\",\"memory\":\"2\"}"),
+    {"bounds",
+     POLICY(",\"minAllowed\":{\"cpu\":\"1\",\"memory\":\"1\",\"x\":\"1m\"},"
+            "\"maxAllowed\":{\"cpu\":\"1\",\"memory\":\"2\"}"),
      NULL, false, ""},
-    {"bounds too fine", POLICY(",\"minAllowed\":{\"cpu\":\"1u\"},\"maxAllowed\":{\"memory\":\"1m\"}"),
-     NULL, false,
+    {"bounds too fine",
+     POLICY(",\"minAllowed\":{\"cpu\":\"1u\"},\"maxAllowed\":{\"memory\":\"1m\"}"), NULL, false,
      P0 ".minAllowed[cpu]: Invalid value: \"1u\": must be a whole number of milli CPUs\n" P0
         ".maxAllowed[memory]: Invalid value: \"1m\": must be a whole number of bytes"},
     {"bounds crossed", POLICY(",\"minAllowed\":{\"cpu\":\"2\"},\"maxAllowed\":{\"cpu\":\"1\"}"),
@@ -158,29 +164,34 @@ static const struct {
      false, ""},
     {"container off and controlled",
      POLICY(",\"mode\":\"Off\",\"controlledValues\":\"RequestsAndLimits\""), NULL, false,
-     P0 ".controlledValues: Forbidden: controlledValues shouldn't be specified if container scaling "
-        "mode is off"},
+     P0
+     ".controlledValues: Forbidden: controlledValues shouldn't be specified if container scaling "
+     "mode is off"},
     {"unknown mode of a container", POLICY(",\"mode\":\"On\""), NULL, false,
      P0 ".mode: Unsupported value: \"On\": supported values: \"Auto\", \"Off\""},
-    {"controlled resources", POLICY(",\"controlledResources\":[\"cpu\",\"memory\"]"), NULL, false, ""},
+    {"controlled resources", POLICY(",\"controlledResources\":[\"cpu\",\"memory\"]"), NULL, false,
+     ""},
     {"per VPA settings",
-     POLICY(",\"oomBumpUpRatio\":\"1\",\"oomMinBumpUp\":\"0\",\"memoryAggregationIntervalSeconds\":1,"
-            "\"memoryAggregationIntervalCount\":1"),
+     POLICY(
+         ",\"oomBumpUpRatio\":\"1\",\"oomMinBumpUp\":\"0\",\"memoryAggregationIntervalSeconds\":1,"
+         "\"memoryAggregationIntervalCount\":1"),
      NULL, true, ""},
     {"per VPA settings out of range",
      POLICY(",\"oomBumpUpRatio\":\"999m\",\"oomMinBumpUp\":\"-1\","
             "\"memoryAggregationIntervalSeconds\":0,\"memoryAggregationIntervalCount\":0"),
      NULL, true,
-     P0 ".oomBumpUpRatio: Invalid value: 0.999: must be greater than or equal to 1.0\n" P0
-        ".oomMinBumpUp: Invalid value: -1: must be greater than or equal to 0\n" P0
-        ".memoryAggregationIntervalSeconds: Invalid value: 0: must be greater than or equal to 1\n" P0
-        ".memoryAggregationIntervalCount: Invalid value: 0: must be greater than or equal to 1"},
-    {"per VPA settings without the gate", POLICY(",\"oomBumpUpRatio\":\"1\",\"oomMinBumpUp\":\"0\""),
-     POLICY(""), false, P0 ".oomBumpUpRatio: " OFF_PER_VPA "\n" P0 ".oomMinBumpUp: " OFF_PER_VPA},
+     P0
+     ".oomBumpUpRatio: Invalid value: 0.999: must be greater than or equal to 1.0\n" P0
+     ".oomMinBumpUp: Invalid value: -1: must be greater than or equal to 0\n" P0
+     ".memoryAggregationIntervalSeconds: Invalid value: 0: must be greater than or equal to 1\n" P0
+     ".memoryAggregationIntervalCount: Invalid value: 0: must be greater than or equal to 1"},
+    {"per VPA settings without the gate",
+     POLICY(",\"oomBumpUpRatio\":\"1\",\"oomMinBumpUp\":\"0\""), POLICY(""), false,
+     P0 ".oomBumpUpRatio: " OFF_PER_VPA "\n" P0 ".oomMinBumpUp: " OFF_PER_VPA},
     {"unlocked by an old ratio", POLICY(",\"oomMinBumpUp\":\"0\""),
      POLICY(",\"oomBumpUpRatio\":\"1\""), false, ""},
-    {"unlocked by an old bump", POLICY(",\"oomMinBumpUp\":\"0\""), POLICY(",\"oomMinBumpUp\":\"1\""),
-     false, ""},
+    {"unlocked by an old bump", POLICY(",\"oomMinBumpUp\":\"0\""),
+     POLICY(",\"oomMinBumpUp\":\"1\""), false, ""},
     {"unlocked by an old interval", POLICY(",\"oomMinBumpUp\":\"0\""),
      POLICY(",\"memoryAggregationIntervalSeconds\":5"), false, ""},
     {"unlocked by an old count", POLICY(",\"oomMinBumpUp\":\"0\""),
@@ -191,8 +202,9 @@ START_TEST(rules_of_the_object)
 {
     const struct vpa_validate_options options = {rules[_i].gates, rules[_i].gates, rules[_i].gates};
     const char *object = vpa_arena_printf(&arena, "{\"spec\":{" TARGET ",%s}}", rules[_i].spec);
-    const char *old =
-        rules[_i].old ? vpa_arena_printf(&arena, "{\"spec\":{" TARGET ",%s}}", rules[_i].old) : NULL;
+    const char *old = rules[_i].old
+                          ? vpa_arena_printf(&arena, "{\"spec\":{" TARGET ",%s}}", rules[_i].old)
+                          : NULL;
     const char *found = findings_of(object, old, &options);
 
     ck_assert_msg(strcmp(found, rules[_i].findings) == 0, "%s: %s", rules[_i].name, found);

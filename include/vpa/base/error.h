@@ -5,9 +5,9 @@
  *     if (vpa_quantity_parse_millis(text, &millis, &err) < 0)
  *         return vpa_wrap(&err, "container %s: cpu request", name);
  *
- * The code says what the caller can do; the text grows from the inside out. On failure the outputs of a
- * function are untouched, on success its error is untouched. A function either returns an error or logs
- * it, never both. `err` may be NULL where the caller has no use for the text.
+ * The code says what the caller can do; the text grows from the inside out. On failure the outputs
+ * of a function are untouched, on success its error is untouched. A function either returns an
+ * error or logs it, never both. `err` may be NULL where the caller has no use for the text.
  */
 #ifndef VPA_BASE_ERROR_H
 #define VPA_BASE_ERROR_H

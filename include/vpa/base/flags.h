@@ -180,7 +180,8 @@ struct vpa_gates {
     bool cpu_startup_boost; /* CPUStartupBoost */
     bool in_place;          /* InPlace */
     bool per_vpa_config;    /* PerVPAConfig */
-    /* Private: the default of all three, and what was said explicitly: 0 nothing, 1 false, 2 true. */
+    /* Private: the default of all three, and what was said explicitly: 0 nothing, 1 false, 2 true.
+     */
     bool preset;
     unsigned char said_all_alpha;
     unsigned char said_all_beta;

@@ -1,10 +1,11 @@
 /*
- * Kubernetes resource quantities: exact decimal numbers with a format and, sometimes, a remembered text.
+ * Kubernetes resource quantities: exact decimal numbers with a format and, sometimes, a remembered
+ * text.
  *
- * The reference keeps two internal forms (int64 mantissa times a power of ten, or an arbitrary decimal)
- * whose difference shows in the texts; both are kept here. A quantity is a value: copying the struct
- * copies it, remembered text included. Texts and big numbers live in the arena given to the function
- * that made them.
+ * The reference keeps two internal forms (int64 mantissa times a power of ten, or an arbitrary
+ * decimal) whose difference shows in the texts; both are kept here. A quantity is a value: copying
+ * the struct copies it, remembered text included. Texts and big numbers live in the arena given to
+ * the function that made them.
  */
 #ifndef VPA_BASE_QUANTITY_H
 #define VPA_BASE_QUANTITY_H
@@ -29,7 +30,7 @@ struct vpa_quantity {
     const struct vpa_quantity_big *big; /* big form when not NULL; lives in the arena */
     const char *text;                   /* remembered text or NULL; lives in the arena */
     int32_t scale;
-    uint8_t format;                     /* enum vpa_quantity_format */
+    uint8_t format; /* enum vpa_quantity_format */
 };
 
 /* Longest canonical text, terminator included, of a quantity with at most 64 significant digits. */
@@ -37,12 +38,13 @@ struct vpa_quantity {
 /* Longest text that is parsed; longer ones are VPA_INVALID. */
 #define VPA_QUANTITY_INPUT_MAX 1100
 
-/* Parses text exactly as resource.ParseQuantity does (grammar, rounding, what is remembered; error texts
- * are upstream's). Exponents outside -1000..1000 are refused. */
+/* Parses text exactly as resource.ParseQuantity does (grammar, rounding, what is remembered; error
+ * texts are upstream's). Exponents outside -1000..1000 are refused. */
 int vpa_quantity_parse(struct vpa_arena *arena, const char *text, struct vpa_quantity *out,
                        struct vpa_error *err) VPA_MUST_CHECK;
 
-/* Constructors: n thousandths in decimal format (cpu), n whole units in the given format, n * 10^scale. */
+/* Constructors: n thousandths in decimal format (cpu), n whole units in the given format, n *
+ * 10^scale. */
 struct vpa_quantity vpa_quantity_milli(int64_t n);
 struct vpa_quantity vpa_quantity_units(int64_t n, enum vpa_quantity_format format);
 struct vpa_quantity vpa_quantity_scaled(int64_t n, int32_t scale, enum vpa_quantity_format format);
@@ -59,8 +61,10 @@ int vpa_quantity_cmp(const struct vpa_quantity *a, const struct vpa_quantity *b)
 int vpa_quantity_cmp_int64(const struct vpa_quantity *a, int64_t b);
 
 /* *a += b and so on; forget the remembered text; the format is a's, or b's when a is zero. */
-void vpa_quantity_add(struct vpa_arena *arena, struct vpa_quantity *a, const struct vpa_quantity *b);
-void vpa_quantity_sub(struct vpa_arena *arena, struct vpa_quantity *a, const struct vpa_quantity *b);
+void vpa_quantity_add(struct vpa_arena *arena, struct vpa_quantity *a,
+                      const struct vpa_quantity *b);
+void vpa_quantity_sub(struct vpa_arena *arena, struct vpa_quantity *a,
+                      const struct vpa_quantity *b);
 void vpa_quantity_neg(struct vpa_arena *arena, struct vpa_quantity *a);
 /* True when the product was exact in the fast form, as upstream's Mul reports. */
 bool vpa_quantity_mul(struct vpa_arena *arena, struct vpa_quantity *a, int64_t factor);

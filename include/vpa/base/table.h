@@ -26,7 +26,8 @@ struct vpa_table { /* zeroed means empty */
 
 void vpa_table_release(struct vpa_table *table); /* the slots; neither keys nor values */
 void *vpa_table_find(const struct vpa_table *table, const char *key); /* NULL when absent */
-/* Stores value (not NULL) under key; returns the value replaced or NULL. Replacing also takes the new key. */
+/* Stores value (not NULL) under key; returns the value replaced or NULL. Replacing also takes the
+ * new key. */
 void *vpa_table_put(struct vpa_table *table, const char *key, void *value);
 void *vpa_table_remove(struct vpa_table *table, const char *key); /* the removed value or NULL */
 void vpa_table_clear(struct vpa_table *table);

@@ -2,8 +2,8 @@
  * Instants and durations as Go and Kubernetes have them.
  *
  * vpa_time counts nanoseconds from 1970-01-01T00:00:00Z in 128 bits: years 0 to 9999 with full
- * resolution, compared with < and >. The unset time of Kubernetes objects is 0001-01-01T00:00:00Z, a real
- * instant older than everything. Nothing here reads a clock: "now" is always an argument.
+ * resolution, compared with < and >. The unset time of Kubernetes objects is 0001-01-01T00:00:00Z,
+ * a real instant older than everything. Nothing here reads a clock: "now" is always an argument.
  */
 #ifndef VPA_BASE_TIME_H
 #define VPA_BASE_TIME_H
@@ -51,8 +51,9 @@ vpa_duration vpa_duration_truncate(vpa_duration x, vpa_duration d);
 #define VPA_TIME_TEXT_MAX 40
 int vpa_time_parse(const char *text, vpa_time *out, struct vpa_error *err) VPA_MUST_CHECK;
 int vpa_time_parse_micro(const char *text, vpa_time *out, struct vpa_error *err) VPA_MUST_CHECK;
-void vpa_time_format(vpa_time t, char out[VPA_TIME_TEXT_MAX]);       /* 2026-08-20T10:05:00Z */
-void vpa_time_format_micro(vpa_time t, char out[VPA_TIME_TEXT_MAX]); /* 2026-08-20T10:05:00.000000Z */
+void vpa_time_format(vpa_time t, char out[VPA_TIME_TEXT_MAX]); /* 2026-08-20T10:05:00Z */
+void vpa_time_format_micro(vpa_time t,
+                           char out[VPA_TIME_TEXT_MAX]); /* 2026-08-20T10:05:00.000000Z */
 
 /* Go durations: "1h30m", "1.5s"; error texts are Go's. */
 #define VPA_DURATION_TEXT_MAX 40

@@ -29,8 +29,8 @@
 #define VPA_OWNER_SCALE_MAX 16384                 /* scale answers remembered */
 #define VPA_OWNER_SCALE_REFRESH (10 * VPA_MINUTE) /* times uniform [1, 2) */
 #define VPA_OWNER_SCALE_UNREAD VPA_HOUR
-#define VPA_OWNER_FETCHES_MAX 8   /* scales asked for at a time in the background */
-#define VPA_OWNER_SWEEP_MAX 256   /* and in 7 seconds, besides those that a view was asked for */
+#define VPA_OWNER_FETCHES_MAX 8 /* scales asked for at a time in the background */
+#define VPA_OWNER_SWEEP_MAX 256 /* and in 7 seconds, besides those that a view was asked for */
 
 /* Identity of a controller; texts are borrowed or in the arena given. */
 struct vpa_controller_key {
@@ -59,9 +59,9 @@ int vpa_owners_wait(struct vpa_owners *owners, vpa_duration timeout, struct vpa_
 void vpa_owners_begin_pass(struct vpa_owners *owners);
 struct vpa_discovery *vpa_owners_discovery(struct vpa_owners *owners);
 
-/* The selector of a target in a namespace; api.md 6.3 has the error texts. That of a scale target is
- * asked for each time, pumping the loop, as upstream does and the golden vectors demand: a target
- * that breaks shows in the conditions of the next pass. */
+/* The selector of a target in a namespace; api.md 6.3 has the error texts. That of a scale target
+ * is asked for each time, pumping the loop, as upstream does and the golden vectors demand: a
+ * target that breaks shows in the conditions of the next pass. */
 int vpa_owners_selector(struct vpa_owners *owners, const char *ns, const char *api_version,
                         const char *kind, const char *name, struct vpa_arena *arena,
                         struct vpa_selector *out, struct vpa_error *err) VPA_MUST_CHECK;

@@ -101,9 +101,10 @@ void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_
  * weighs up to 2^100 (decay.h), about 1e30. */
 #define VPA_AGGREGATE_WEIGHT_MAX 1e100
 /* Whether the stored form can be loaded without spoiling what comes after: a total weight that is
- * not finite or above the maximum would make sums infinite and percentiles NaN, and a reference time
- * more than 100 half-lives ahead of now would make every new sample weigh nothing, for good. The
- * formats themselves are checked by loading. now unset: the time is not checked. VPA_INVALID. */
+ * not finite or above the maximum would make sums infinite and percentiles NaN, and a reference
+ * time more than 100 half-lives ahead of now would make every new sample weigh nothing, for good.
+ * The formats themselves are checked by loading. now unset: the time is not checked. VPA_INVALID.
+ */
 int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
                                const struct vpa_checkpoint_status *status, vpa_time now,
                                struct vpa_error *err) VPA_MUST_CHECK;
