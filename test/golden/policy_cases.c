@@ -54,6 +54,14 @@ bool policy_read_limits(struct golden_case *c, const struct vpa_json *ranges, co
     return true;
 }
 
+bool policy_read_subject(struct golden_case *c, const struct vpa_json *ranges,
+                         struct policy_subject *out)
+{
+    return policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &out->vpa) &&
+           policy_read_pod(c, GOLDEN_IN(c, "pod"), &out->pod) &&
+           policy_read_limits(c, ranges, out->pod.meta.ns, &out->limits);
+}
+
 static const char *take_text(struct golden_case *c, struct vpa_buf *buf)
 {
     const char *text = vpa_arena_strdup(c->arena, vpa_buf_text(buf));

@@ -13,6 +13,14 @@ bool policy_read_vpa(struct golden_case *c, const struct vpa_json *node, struct 
 bool policy_read_pod(struct golden_case *c, const struct vpa_json *node, struct vpa_pod *out);
 bool policy_read_list(struct golden_case *c, const struct vpa_json *node,
                       struct vpa_resource_list *out);
+/* The VPA and the pod of a case with the LimitRanges (`ranges`) of the pod's namespace. */
+struct policy_subject {
+    struct vpa_object vpa;
+    struct vpa_pod pod;
+    struct vpa_namespace_limits limits;
+};
+bool policy_read_subject(struct golden_case *c, const struct vpa_json *ranges,
+                         struct policy_subject *out);
 /* The LimitRanges of that namespace in an array (may be absent), folded. */
 bool policy_read_limits(struct golden_case *c, const struct vpa_json *ranges, const char *ns,
                         struct vpa_namespace_limits *out);

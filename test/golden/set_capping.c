@@ -114,19 +114,15 @@ static const struct vpa_notes *notes_of(const struct vpa_capped *capped, const c
 static void run_process(struct golden_case *c)
 {
     const char *list_error = vpa_json_string(GOLDEN_IN(c, "limit_range_list_error"));
-    struct vpa_namespace_limits limits = {0};
-    struct vpa_object vpa;
-    struct vpa_pod pod;
+    struct policy_subject s;
     struct vpa_capped got;
     struct vpa_error err;
 
-    if (!policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &vpa) ||
-        !policy_read_pod(c, GOLDEN_IN(c, "pod"), &pod) ||
-        !policy_read_limits(c, GOLDEN_IN(c, "limit_ranges"), pod.meta.ns, &limits))
+    if (!policy_read_subject(c, GOLDEN_IN(c, "limit_ranges"), &s))
         return;
     if (list_error)
-        limits.error = golden_label(c, "error loading limit ranges: %s", list_error);
-    if (vpa_capping_process(c->arena, &vpa, &pod, &limits, &got, &err) < 0) {
+        s.limits.error = golden_label(c, "error loading limit ranges: %s", list_error);
+    if (vpa_capping_process(c->arena, &s.vpa, &s.pod, &s.limits, &got, &err) < 0) {
         golden_text(c, "error", GOLDEN_OUT(c, "error"), err.text);
         return;
     }
@@ -172,22 +168,18 @@ static const char *touches(struct golden_case *c)
 
 static void invariant(struct golden_case *c)
 {
-    struct vpa_namespace_limits limits = {0};
-    struct vpa_object vpa;
-    struct vpa_pod pod;
+    struct policy_subject s;
     struct vpa_capped got;
     struct vpa_error err;
 
-    if (!policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &vpa) ||
-        !policy_read_pod(c, GOLDEN_IN(c, "pod"), &pod) ||
-        !policy_read_limits(c, GOLDEN_IN(c, "limit_ranges"), pod.meta.ns, &limits))
+    if (!policy_read_subject(c, GOLDEN_IN(c, "limit_ranges"), &s))
         return;
     struct vpa_recommendation reference =
         policy_read_recommendation(c, GOLDEN_OUT(c, "recommendation"));
-    if (vpa_capping_process(c->arena, &vpa, &pod, &limits, &got, &err) < 0)
+    if (vpa_capping_process(c->arena, &s.vpa, &s.pod, &s.limits, &got, &err) < 0)
         golden_unexpected(c, "error", err.text);
     else
-        policy_check_uninvented(c, &vpa, &pod, &reference, &got.recommendation);
+        policy_check_uninvented(c, &s.vpa, &s.pod, &reference, &got.recommendation);
 }
 
 static const struct golden_licence licences[] = {

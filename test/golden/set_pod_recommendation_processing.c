@@ -53,19 +53,15 @@ static void compare_priority(struct golden_case *c, const struct vpa_pod *pod,
 
 static void run(struct golden_case *c)
 {
-    struct vpa_namespace_limits limits;
-    struct vpa_object vpa;
-    struct vpa_pod pod;
+    struct policy_subject s;
     struct vpa_capped capped;
     struct vpa_container_plan *plans;
     struct vpa_error err;
 
-    if (!policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &vpa) ||
-        !policy_read_pod(c, GOLDEN_IN(c, "pod"), &pod) ||
-        !policy_read_limits(c, GOLDEN_IN(c, "limitRanges"), pod.meta.ns, &limits))
+    if (!policy_read_subject(c, GOLDEN_IN(c, "limitRanges"), &s))
         return;
-    if (vpa_capping_process(c->arena, &vpa, &pod, &limits, &capped, &err) < 0 ||
-        vpa_capping_plan(c->arena, &vpa, &pod, &limits, &plans, &err) < 0) {
+    if (vpa_capping_process(c->arena, &s.vpa, &s.pod, &s.limits, &capped, &err) < 0 ||
+        vpa_capping_plan(c->arena, &s.vpa, &s.pod, &s.limits, &plans, &err) < 0) {
         golden_unexpected(c, "error", err.text);
         return;
     }
@@ -77,13 +73,14 @@ static void run(struct golden_case *c)
                     ? policy_recommendation_text(c, &capped.recommendation)
                     : "null");
     compare_notes(c, "annotations", policy_notes_text(c, capped.notes, capped.note_count));
-    compare_priority(c, &pod, &capped.recommendation);
-    golden_json(c, "resources", GOLDEN_OUT(c, "resources"), resources_text(c, &pod, plans));
+    compare_priority(c, &s.pod, &capped.recommendation);
+    golden_json(c, "resources", GOLDEN_OUT(c, "resources"), resources_text(c, &s.pod, plans));
 
-    struct vpa_notes *notes = vpa_arena_alloc(c->arena, (pod.container_count + 1) * sizeof(*notes));
-    for (size_t i = 0; i < pod.container_count; i++)
+    struct vpa_notes *notes =
+        vpa_arena_alloc(c->arena, (s.pod.container_count + 1) * sizeof(*notes));
+    for (size_t i = 0; i < s.pod.container_count; i++)
         notes[i] = plans[i].notes;
-    compare_notes(c, "resourceAnnotations", policy_notes_text(c, notes, pod.container_count));
+    compare_notes(c, "resourceAnnotations", policy_notes_text(c, notes, s.pod.container_count));
 }
 
 /* No resource appears that nobody recommended, and nothing is negative. */
@@ -101,32 +98,28 @@ static void check_invented(struct golden_case *c, const char *container,
 
 static void invariant(struct golden_case *c)
 {
-    struct vpa_namespace_limits limits;
-    struct vpa_object vpa;
-    struct vpa_pod pod;
+    struct policy_subject s;
     struct vpa_container_plan *plans;
     struct vpa_capped capped;
     struct vpa_error err;
 
-    if (!policy_read_vpa(c, GOLDEN_IN(c, "vpa"), &vpa) ||
-        !policy_read_pod(c, GOLDEN_IN(c, "pod"), &pod) ||
-        !policy_read_limits(c, GOLDEN_IN(c, "limitRanges"), pod.meta.ns, &limits))
+    if (!policy_read_subject(c, GOLDEN_IN(c, "limitRanges"), &s))
         return;
-    if (vpa_capping_process(c->arena, &vpa, &pod, &limits, &capped, &err) < 0 ||
-        vpa_capping_plan(c->arena, &vpa, &pod, &limits, &plans, &err) < 0) {
+    if (vpa_capping_process(c->arena, &s.vpa, &s.pod, &s.limits, &capped, &err) < 0 ||
+        vpa_capping_plan(c->arena, &s.vpa, &s.pod, &s.limits, &plans, &err) < 0) {
         golden_unexpected(c, "error", err.text);
         return;
     }
     if (golden_tagged(c, "updater.md 16.3")) {
         struct vpa_recommendation reference =
             policy_read_recommendation(c, GOLDEN_OUT(c, "processed"));
-        policy_check_uninvented(c, &vpa, &pod, &reference, &capped.recommendation);
+        policy_check_uninvented(c, &s.vpa, &s.pod, &reference, &capped.recommendation);
     }
-    for (size_t i = 0; i < pod.container_count; i++) {
-        const char *name = pod.containers[i].name;
+    for (size_t i = 0; i < s.pod.container_count; i++) {
+        const char *name = s.pod.containers[i].name;
         const struct vpa_container_recommendation *r =
-            vpa_recommendation_find(&vpa.recommendation, name);
-        struct vpa_resources now = vpa_pod_effective_resources(&pod, name);
+            vpa_recommendation_find(&s.vpa.recommendation, name);
+        struct vpa_resources now = vpa_pod_effective_resources(&s.pod, name);
         check_invented(c, name, &plans[i].requests, r ? &r->target : &now.requests);
     }
 }

@@ -6,6 +6,7 @@ import subprocess
 
 import yaml
 
+from controlplane import ControlPlane
 from kube import ApiError, Client, path_of, until
 from processes import Processes, free_port, wait_port
 from realcluster import RealControlPlane, write_kubeconfig, write_tokens
@@ -26,7 +27,7 @@ def documents(path):
     return [d for d in yaml.safe_load_all(pathlib.Path(path).read_text()) if d]
 
 
-class SimControlPlane:
+class SimControlPlane(ControlPlane):
     """kubesim, plain HTTP on a free port; its clock file drives every other process."""
 
     def __init__(self, processes, programs, rate=1.0, flags=(), users=(), controllers=True):
@@ -46,23 +47,6 @@ class SimControlPlane:
         self.kubeconfig = write_kubeconfig(processes.folder / "admin.kubeconfig", self.url, token=secret)
         until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 20, "kubesim is ready")
         self.env = {"VPA_SIMULATED_CLOCK": str(self.clock_file)}
-
-    def token(self, account, namespace="kube-system"):
-        answer = self.client.request(
-            "POST", path_of("ServiceAccount", account, namespace, "token"),
-            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 14400}})
-        return answer["status"]["token"]
-
-    def serve_metrics(self, port):
-        self.client.apply({"apiVersion": "v1", "kind": "Service",
-                           "metadata": {"name": "metrics-server", "namespace": "kube-system"},
-                           "spec": {"type": "ExternalName", "externalName": "127.0.0.1", "ports": [{"port": port}]}})
-        self.client.apply({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-                           "metadata": {"name": "v1beta1.metrics.k8s.io"},
-                           "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100,
-                                    "versionPriority": 100, "insecureSkipTLSVerify": True,
-                                    "service": {"name": "metrics-server", "namespace": "kube-system",
-                                                "port": port}}})
 
     def compact(self):
         """Forgets history: old versions answer 410 from now on."""

@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.request
 
+from controlplane import ControlPlane
 from kube import Client, path_of, until
 from processes import Processes, free_port
 
@@ -112,7 +113,7 @@ def write_tokens(folder, users):
     return path
 
 
-class RealControlPlane:
+class RealControlPlane(ControlPlane):
     """Started by the constructor; .client is cluster-admin, .url and .ca are for other kubeconfigs."""
 
     def __init__(self, processes, minor, users=(), controllers=True):
@@ -186,26 +187,6 @@ class RealControlPlane:
                 f"--authorization-kubeconfig={config}", "--leader-elect=false", "--bind-address=127.0.0.1",
                 f"--secure-port={port}", *more])
         until(lambda: self.client.find("ServiceAccount", "default", "default"), 30, "the default service account")
-
-    def token(self, account, namespace="kube-system"):
-        """A token of a service account, as the daemon would find it in its pod."""
-        answer = self.client.request(
-            "POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
-            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 14400}})
-        return answer["status"]["token"]
-
-    def serve_metrics(self, port):
-        """metrics.k8s.io answered by a local process on `port` (TLS)."""
-        self.client.apply({"apiVersion": "v1", "kind": "Service",
-                           "metadata": {"name": "metrics-server", "namespace": "kube-system"},
-                           "spec": {"type": "ExternalName", "externalName": "127.0.0.1", "ports": [{"port": port}]}})
-        ca = base64.b64encode(self.ca.read_bytes()).decode()
-        self.client.apply({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-                           "metadata": {"name": "v1beta1.metrics.k8s.io"},
-                           "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100,
-                                    "versionPriority": 100, "caBundle": ca,
-                                    "service": {"name": "metrics-server", "namespace": "kube-system",
-                                                "port": port}}})
 
     def compact(self):
         """Forgets history: old versions answer 410 from now on."""
