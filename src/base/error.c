@@ -11,32 +11,30 @@ static void mark_cut(char *text, int wanted)
         memcpy(text + VPA_ERROR_TEXT_MAX - 4, "...", 4);
 }
 
-int vpa_vfail(struct vpa_error *err, enum vpa_code code, const char *fmt, va_list args)
+void vpa_error_vset(struct vpa_error *err, enum vpa_code code, const char *fmt, va_list args)
 {
     if (!err)
-        return -1;
+        return;
     err->code = code;
     mark_cut(err->text, vsnprintf(err->text, sizeof(err->text), fmt, args));
-    return -1;
 }
 
-int vpa_fail(struct vpa_error *err, enum vpa_code code, const char *fmt, ...)
+void vpa_error_set(struct vpa_error *err, enum vpa_code code, const char *fmt, ...)
 {
     va_list args;
 
     va_start(args, fmt);
-    vpa_vfail(err, code, fmt, args);
+    vpa_error_vset(err, code, fmt, args);
     va_end(args);
-    return -1;
 }
 
-int vpa_wrap(struct vpa_error *err, const char *fmt, ...)
+void vpa_error_wrap(struct vpa_error *err, const char *fmt, ...)
 {
     char inner[VPA_ERROR_TEXT_MAX];
     va_list args;
 
     if (!err)
-        return -1;
+        return;
     memcpy(inner, err->text, sizeof(inner));
     va_start(args, fmt);
     int len = vsnprintf(err->text, sizeof(err->text), fmt, args);
@@ -47,7 +45,6 @@ int vpa_wrap(struct vpa_error *err, const char *fmt, ...)
         len = more < 0 ? len : len + more;
     }
     mark_cut(err->text, len);
-    return -1;
 }
 
 const char *vpa_code_name(enum vpa_code code)

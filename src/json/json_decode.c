@@ -5,11 +5,6 @@
 
 #include "vpa/base/str.h"
 
-int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struct vpa_error *err)
-{
-    return vpa_fail(err, VPA_INVALID, "%s expected, got %s", expected, vpa_json_type_name(node));
-}
-
 /* Puts a piece of path before the text: "spec" + "." + "name: string expected". */
 static int under(struct vpa_error *err, const char *piece, const char *separator)
 {

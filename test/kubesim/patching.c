@@ -144,7 +144,7 @@ static int apply_once(struct ctx *c, struct version *v, struct jv *config)
 
 int handle_patch(struct ctx *c)
 {
-    enum patch_kind kind;
+    enum patch_kind kind = PATCH_JSON;
     struct jv *patch;
     struct strings duplicates = {0};
 

@@ -529,7 +529,7 @@ static int64_t stale_version(const struct ctx *c)
 int handle_list(struct ctx *c)
 {
     struct list_options o = {0};
-    const char *token;
+    const char *token = NULL;
     struct version **items;
     size_t count, kept = 0, end;
 

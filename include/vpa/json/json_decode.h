@@ -82,7 +82,11 @@ int vpa_json_decode_strings(struct vpa_arena *arena, const struct vpa_json *arra
                             const char *const **items, size_t *count,
                             struct vpa_error *err) VPA_MUST_CHECK;
 /* Sets err to "<expected> expected, got <type>"; returns -1. */
-int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struct vpa_error *err);
+static inline int vpa_json_wrong_type(const struct vpa_json *node, const char *expected,
+                                      struct vpa_error *err)
+{
+    return vpa_fail(err, VPA_INVALID, "%s expected, got %s", expected, vpa_json_type_name(node));
+}
 
 #define VPA_JSON_SHAPE(S, FIELDS)                                                                  \
     {                                                                                              \
