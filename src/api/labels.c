@@ -91,8 +91,10 @@ void vpa_labels_key(const struct vpa_labels *labels, struct vpa_buf *out)
     vpa_auto_free const struct vpa_label **many = NULL;
     const struct vpa_label **sorted = few;
 
-    if (labels->count > VPA_COUNT(few))
-        sorted = many = vpa_xreallocarray(NULL, labels->count, sizeof(*many));
+    if (labels->count > VPA_COUNT(few)) {
+        many = vpa_xreallocarray(NULL, labels->count, sizeof(*many));
+        sorted = many;
+    }
     for (size_t i = 0; i < labels->count; i++)
         sorted[i] = &labels->items[i];
     qsort(sorted, labels->count, sizeof(*sorted), compare_pairs);

@@ -73,10 +73,10 @@ char *vpa_xjoin(const char *a, char separator, const char *b)
 {
     size_t a_len = strlen(a), b_len = strlen(b);
     char *text = vpa_xmalloc(a_len + b_len + 2);
+    char *end = mempcpy(text, a, a_len);
 
-    memcpy(text, a, a_len);
-    text[a_len] = separator;
-    memcpy(text + a_len + 1, b, b_len + 1);
+    *end = separator;
+    memcpy(end + 1, b, b_len + 1);
     return text;
 }
 

@@ -122,7 +122,7 @@ static void to_decimal(double x, int count, struct decimal *out)
         if (*p != '.')
             out->digits[n++] = *p;
     out->digits[n] = '\0';
-    out->exponent = atoi(strchr(text, 'e') + 1);
+    out->exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 }
 
 static double from_decimal(const struct decimal *d)

@@ -395,8 +395,8 @@ static int scan_word(struct scanner *s, const char *word, size_t len, int type)
 
 static int scan_scalar(struct scanner *s)
 {
-    char *text;
-    bool escaped;
+    char *text = NULL;
+    bool escaped = false;
     cJSON *node;
 
     switch (*s->p) {

@@ -25,8 +25,6 @@
 #define INFO_MAX ((size_t)1 << 20)
 #define REAP_PAUSE_NS 5000000
 
-extern char **environ;
-
 void exec_credential_release(struct exec_credential *c)
 {
     if (c->token)

@@ -319,7 +319,8 @@ static void read_exec(struct reader *r, const struct vpa_json *exec, const char 
     if (!mode && plugin->api_version && vpa_str_ends_with(plugin->api_version, "/v1"))
         complain(r, "interactiveMode must be specified for %s to use exec authentication plugin",
                  r->user);
-    else if (mode && strcmp(mode, "Never") && strcmp(mode, "IfAvailable") && strcmp(mode, "Always"))
+    else if (mode && strcmp(mode, "Never") != 0 && strcmp(mode, "IfAvailable") != 0 &&
+             strcmp(mode, "Always") != 0)
         complain(r, "invalid interactiveMode for %s: \"%s\"", r->user, mode);
     plugin->needs_terminal = mode && strcmp(mode, "Always") == 0;
     if (plugin->command && plugin->command[0] != '/' && strchr(plugin->command, '/'))

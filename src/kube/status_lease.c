@@ -125,10 +125,9 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     w->request = NULL;
     if (w->step == GET && err && err->code == VPA_NOT_FOUND)
         create(w);
-    else if (w->step == CREATE && err && vpa_kube_is_already_exists(&result->status))
+    else if (err && ((w->step == CREATE && vpa_kube_is_already_exists(&result->status)) ||
+                     (w->step == PUT && err->code == VPA_CONFLICT)))
         return; /* another replica was faster: as good */
-    else if (w->step == PUT && err && err->code == VPA_CONFLICT)
-        return;
     else if (err)
         try_again(w, result, err);
     else if (w->step == GET && update(w, result, &why) < 0)

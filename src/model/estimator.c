@@ -72,7 +72,9 @@ struct vpa_amounts vpa_estimator_minimum(const struct vpa_estimator *e, size_t c
 
 static double whole_and_fraction_minutes(vpa_duration d)
 {
-    return (double)(d / VPA_MINUTE) + (double)(d % VPA_MINUTE) / (60.0 * 1e9);
+    int64_t whole = d / VPA_MINUTE;
+
+    return (double)whole + (double)(d % VPA_MINUTE) / (60.0 * 1e9);
 }
 
 double vpa_estimator_confidence(const struct vpa_estimator *e, const struct vpa_history *history,

@@ -374,11 +374,15 @@ static int open_listener(struct vpa_http_server *server, const char *address, st
     freeaddrinfo(list);
     if (server->listen_fd < 0)
         return vpa_fail(err, VPA_RETRY, "listen tcp %s: bind: %s", address, strerror(saved));
-    struct sockaddr_storage bound;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {0};
     socklen_t len = sizeof(bound);
-    getsockname(server->listen_fd, (struct sockaddr *)&bound, &len);
-    server->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                     : ((struct sockaddr_in *)&bound)->sin_port);
+    if (getsockname(server->listen_fd, &bound.any, &len) < 0)
+        return vpa_fail(err, VPA_RETRY, "listen tcp %s: %s", address, strerror(errno));
+    server->port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
     return 0;
 }
 

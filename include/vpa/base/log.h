@@ -97,7 +97,7 @@ struct vpa_log_options {
 #define VPA_LOG_VMODULE_TEXT_MAX 4096
 /* Takes effect for all later lines, of all threads: call it before there is a second one.
  * VPA_INVALID with klog's text when vmodule cannot be read. */
-int vpa_log_configure(const struct vpa_log_options *options, struct vpa_error *err);
+int vpa_log_configure(const struct vpa_log_options *wanted, struct vpa_error *err);
 /* Whether vmodule can be read, without any effect. */
 int vpa_log_check_vmodule(const char *vmodule, struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -30,7 +30,7 @@ struct vpa_kube_config;
  * "Failed to create config: ". */
 struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err);
 /* The text of a kubeconfig; relative file names are resolved against dir. */
-struct vpa_kube_config *vpa_kube_config_parse(const char *text, size_t len, const char *dir,
+struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, const char *dir,
                                               struct vpa_error *err);
 /* In-cluster with the two environment values and another directory (tests). */
 struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char *port,

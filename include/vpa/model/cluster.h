@@ -122,7 +122,7 @@ enum vpa_phase vpa_phase_parse(const char *text); /* anything else is VPA_PHASE_
 /* Adds or updates a pod with its containers and init container names; compares its container
  * statuses with those of the version before and queues new OOM kills (ooms may be NULL). Nothing is
  * borrowed. */
-void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *pod,
+void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
                          struct vpa_oom_queue *ooms, vpa_time now);
 /* The same in parts, for histories read from Prometheus: such pods are tracked also by the memory
  * saver. */
