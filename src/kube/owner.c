@@ -68,38 +68,42 @@ static int eligible(const struct owner_source *source, const struct vpa_controll
     return 0;
 }
 
-static int parent_of_entry(const struct owner_source *source, enum vpa_controller_kind kind,
-                           const struct vpa_controller_key *k, const struct parent **out,
-                           struct vpa_error *err)
+static const struct parent *parent_of_entry(const struct owner_source *source,
+                                            enum vpa_controller_kind kind,
+                                            const struct vpa_controller_key *k,
+                                            struct vpa_error *err)
 {
     vpa_auto_free char *key = vpa_xjoin(k->ns, '/', k->name);
     const struct owner_entry *entry = source->entry(source->ctx, kind, key);
 
-    if (!entry)
-        return vpa_fail(err, VPA_NOT_FOUND, "%s %s/%s does not exist", k->kind, k->ns, k->name);
-    *out = &entry->parent;
-    return 0;
+    if (entry)
+        return &entry->parent;
+    vpa_fail(err, VPA_NOT_FOUND, "%s %s/%s does not exist", k->kind, k->ns, k->name);
+    return NULL;
 }
 
-static int parent_of(const struct owner_source *source, const struct vpa_controller_key *k,
-                     const struct parent **out, struct vpa_error *err)
+/* Borrowed; one without a kind when there is none. NULL: err says why it is not known. */
+static const struct parent *parent_of(const struct owner_source *source,
+                                      const struct vpa_controller_key *k, struct vpa_error *err)
 {
     static const struct parent none = {0};
     enum vpa_controller_kind kind = vpa_controller_kind_parse(k->kind);
+    const struct owner_scale *scale;
 
     if (kind != VPA_KIND_OTHER)
-        return parent_of_entry(source, kind, k, out, err);
-    if (owner_bad_api_version(k->api_version))
-        return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", k->api_version);
-    if (is_node(k->kind))
-        return fail_unhandled(k, VPA_INVALID, NODE_OWNER_TEXT, err);
-    const struct owner_scale *scale = source->scale(source->ctx, k, err);
-    if (!scale)
-        return -1;
-    if (!scale->ok && !scale->absent)
-        return fail_unhandled(k, scale->code, scale->error, err);
-    *out = scale->ok ? &scale->parent : &none;
-    return 0;
+        return parent_of_entry(source, kind, k, err);
+    if (owner_bad_api_version(k->api_version)) {
+        vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", k->api_version);
+    } else if (is_node(k->kind)) {
+        fail_unhandled(k, VPA_INVALID, NODE_OWNER_TEXT, err);
+    } else if ((scale = source->scale(source->ctx, k, err)) != NULL) {
+        if (scale->ok)
+            return &scale->parent;
+        if (scale->absent)
+            return &none;
+        fail_unhandled(k, scale->code, scale->error, err);
+    }
+    return NULL;
 }
 
 static struct vpa_controller_key copy_key(struct vpa_arena *arena, const char *ns, const char *kind,
@@ -115,7 +119,6 @@ int owner_walk(const struct owner_source *source, const struct vpa_controller_ke
                struct vpa_error *err)
 {
     struct vpa_controller_key visited[VPA_OWNER_CHAIN_MAX];
-    const struct parent *parent;
     size_t count = 0, best = SIZE_MAX;
     bool good;
 
@@ -125,7 +128,8 @@ int owner_walk(const struct owner_source *source, const struct vpa_controller_ke
     if (good)
         best = 0;
     for (;;) {
-        if (parent_of(source, &visited[count - 1], &parent, err) < 0)
+        const struct parent *parent = parent_of(source, &visited[count - 1], err);
+        if (!parent)
             return -1;
         if (!parent->kind)
             break;
