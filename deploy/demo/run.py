@@ -19,6 +19,7 @@ NAMESPACE = "demo"
 BOOSTED = "orders"
 WORKLOADS = ("mongodb", "etcd", "backup", "orders", "web")
 LIMIT_SECONDS = 240  # of --once, the build not included
+START_HOUR = 12  # of the simulated day: usage follows the hours, whenever somebody runs the demo
 
 
 def cpu(text):
@@ -164,7 +165,7 @@ class Demo:
         return sum(found) / len(found) if found else None
 
     def now(self):
-        return self.cluster.client.request("GET", "/kubesim/clock")["now"][:16].replace("T", " ")
+        return self.cluster.plane.now()[:16].replace("T", " ")
 
     def table(self, works):
         head = ["WORKLOAD", "MODE", "PODS", "REQUESTS", "USAGE", "LOWER", "TARGET", "UPPER", "RIGHT-SIZED"]
@@ -229,7 +230,8 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-demo-"))
     status, cluster = 1, None
     try:
-        cluster = Cluster(folder, "sim", arguments.rate, "release")
+        cluster = Cluster(folder, "sim", arguments.rate, "release",
+                          [f"--start-time={datetime.date.today()}T{START_HOUR:02}:00:00Z"])
         demo = Demo(cluster, arguments.once)
         demo.start()
         demo.farewell()

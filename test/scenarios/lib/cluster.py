@@ -27,6 +27,11 @@ def documents(path):
     return [d for d in yaml.safe_load_all(pathlib.Path(path).read_text()) if d]
 
 
+# When the simulated clock of a scenario begins: the recorded usage follows the hours of the day, and a scenario
+# must not depend on the hour at which somebody runs it.
+START = "2026-03-02T06:00:00Z"
+
+
 class SimControlPlane(ControlPlane):
     """kubesim, plain HTTP on a free port; its clock file drives every other process."""
 
@@ -37,6 +42,8 @@ class SimControlPlane(ControlPlane):
         if not controllers:
             flags = [*flags, "--controllers=-"]
         self.clock_file = processes.folder / "clock"
+        if not any(flag.startswith("--start-time") for flag in flags):
+            flags = [*flags, f"--start-time={START}"]
         port = free_port()
         self.url, self.ca = f"http://127.0.0.1:{port}", None
         processes.start("kubesim", [programs / "kubesim", f"--port={port}", f"--clock-file={self.clock_file}",
@@ -47,6 +54,10 @@ class SimControlPlane(ControlPlane):
         self.kubeconfig = write_kubeconfig(processes.folder / "admin.kubeconfig", self.url, token=secret)
         until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 20, "kubesim is ready")
         self.env = {"VPA_SIMULATED_CLOCK": str(self.clock_file)}
+
+    def now(self):
+        """The time of the cluster, RFC 3339."""
+        return self.client.request("GET", "/kubesim/clock")["now"]
 
     def compact(self):
         """Forgets history: old versions answer 410 from now on."""

@@ -88,6 +88,13 @@ class Container:
         self.windows[pod] = (end, memory_bytes)
         self.memory.add(memory_bytes, 1.0, end)
 
+    def restart(self, t):
+        """A recommender that starts at t from checkpoints: they leave out the peaks of windows that are open."""
+        for end, peak in self.windows.values():
+            if t < end:
+                self.memory.add(peak, -1.0, end)
+        self.windows = {}
+
     def confidence(self):
         if not self.samples:
             return 0.0
