@@ -229,9 +229,10 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-demo-"))
     status, cluster = 1, None
+    today = datetime.datetime.now(datetime.timezone.utc).date()
     try:
         cluster = Cluster(folder, "sim", arguments.rate, "release",
-                          [f"--start-time={datetime.date.today()}T{START_HOUR:02}:00:00Z"])
+                          [f"--start-time={today}T{START_HOUR:02}:00:00Z"])
         demo = Demo(cluster, arguments.once)
         demo.start()
         demo.farewell()

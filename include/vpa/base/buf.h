@@ -33,6 +33,7 @@ void vpa_buf_append(struct vpa_buf *buf, const void *bytes, size_t len);
 void vpa_buf_puts(struct vpa_buf *buf, const char *text);
 void vpa_buf_putc(struct vpa_buf *buf, char c);
 void vpa_buf_put_uint(struct vpa_buf *buf, uint64_t n); /* decimal */
+/* No argument may be text of the buffer itself: it is printed over while it is read. */
 void vpa_buf_printf(struct vpa_buf *buf, const char *fmt, ...) VPA_PRINTF(2, 3);
 void vpa_buf_vprintf(struct vpa_buf *buf, const char *fmt, va_list args) VPA_PRINTF(2, 0);
 /* Cuts back to len bytes (len <= buf->len). */
