@@ -241,6 +241,7 @@ static void admit_pod(struct admission *a)
         return;
     }
     options.ctx = &pod;
+    vpa_buf_reserve(&a->patch, USUAL_LEN);
     int failed = vpa_pod_patch(a->arena, &pod, vpa, snapshot_limits(a->snapshot, pod.meta.ns),
                                &options, &a->patch, &err);
     if (failed == 0 && vpa_buf_failed(&a->patch))
@@ -304,7 +305,6 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
 
     *result = (struct admit_result){.resource = ADMIT_UNKNOWN, .status = ADMIT_ERROR};
     vpa_buf_init(&a.patch, PATCH_MAX);
-    vpa_buf_reserve(&a.patch, USUAL_LEN);
     vpa_buf_reserve(out, USUAL_LEN);
     if (read_review(&a, body, len, &err) < 0) {
         complain(&a, "Cannot read the admission review", err.text);

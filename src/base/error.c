@@ -11,20 +11,15 @@ static void mark_cut(char *text, int wanted)
         memcpy(text + VPA_ERROR_TEXT_MAX - 4, "...", 4);
 }
 
-void vpa_error_vset(struct vpa_error *err, enum vpa_code code, const char *fmt, va_list args)
-{
-    if (!err)
-        return;
-    err->code = code;
-    mark_cut(err->text, vsnprintf(err->text, sizeof(err->text), fmt, args));
-}
-
 void vpa_error_set(struct vpa_error *err, enum vpa_code code, const char *fmt, ...)
 {
     va_list args;
 
+    if (!err)
+        return;
+    err->code = code;
     va_start(args, fmt);
-    vpa_error_vset(err, code, fmt, args);
+    mark_cut(err->text, vsnprintf(err->text, sizeof(err->text), fmt, args));
     va_end(args);
 }
 

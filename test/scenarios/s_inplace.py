@@ -349,7 +349,7 @@ def since(pod, kind):
 
 
 def now(bed):
-    return moment(bed.client.request("GET", "/kubesim/clock")["now"])
+    return moment(bed.cluster.plane.now())
 
 
 def scenario_inplace_timeouts(make):

@@ -11,16 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client_fixture.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/owner.h"
-#include "vpa/net/memory_transport.h"
 
-static struct vpa_clock *clk;
-static struct vpa_loop *loop;
-static struct vpa_random rnd;
-static struct vpa_transport *transport;
-static struct vpa_kube_client *client;
 static struct vpa_owners *owners;
 static struct vpa_error err;
 
@@ -120,15 +115,7 @@ static inline void serve(void *ctx, const struct vpa_memory_request *q, struct v
 
 static inline void setup(void)
 {
-    struct vpa_kube_client_options options = {.qps = -1, .random = &rnd};
-
-    clk = vpa_clock_new_manual(vpa_time_from_unix(1772366400, 0));
-    loop = vpa_loop_new(clk);
-    transport = vpa_memory_transport_new(loop, serve, NULL);
-    vpa_random_init(&rnd, 3);
-    options.loop = loop;
-    options.transport = transport;
-    client = vpa_kube_client_new(&options, NULL);
+    start_client(serve, 1772366400, 3);
     owners = vpa_owners_new(&(struct vpa_owners_options){.client = client});
     deployments =
         FREE("web", APP) "," OWNED("managed", "Widget", "w", "example.com/v1", APP) "," OWNED(
@@ -161,10 +148,7 @@ static inline void synced(void)
 static inline void teardown(void)
 {
     vpa_owners_free(owners);
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    vpa_loop_free(loop);
-    vpa_clock_free(clk);
+    stop_client();
 }
 
 static inline void follow_many(int count)

@@ -5,18 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client_fixture.h"
 #include "suite.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/elector.h"
 #include "vpa/kube/status_lease.h"
-#include "vpa/net/memory_transport.h"
-
-static struct vpa_clock *clk;
-static struct vpa_loop *loop;
-static struct vpa_random rnd;
-static struct vpa_transport *transport;
-static struct vpa_kube_client *client;
 
 /* One lease on a server that several candidates share. */
 static char lease[4096];
@@ -79,15 +73,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    struct vpa_kube_client_options options = {.qps = -1, .random = &rnd};
-
-    clk = vpa_clock_new_manual(vpa_time_from_unix(1772366400, 0));
-    loop = vpa_loop_new(clk);
-    transport = vpa_memory_transport_new(loop, serve, NULL);
-    vpa_random_init(&rnd, 3);
-    options.loop = loop;
-    options.transport = transport;
-    client = vpa_kube_client_new(&options, NULL);
+    start_client(serve, 1772366400, 3);
     lease[0] = '\0';
     version = 0;
     requests = 0;
@@ -98,10 +84,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    vpa_loop_free(loop);
-    vpa_clock_free(clk);
+    stop_client();
 }
 
 struct candidate {

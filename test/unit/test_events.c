@@ -4,16 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client_fixture.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/events.h"
-#include "vpa/net/memory_transport.h"
 
-static struct vpa_clock *clk;
-static struct vpa_loop *loop;
-static struct vpa_random rnd;
-static struct vpa_transport *transport;
-static struct vpa_kube_client *client;
 static struct vpa_events *events;
 
 static struct {
@@ -48,15 +43,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    struct vpa_kube_client_options options = {.qps = -1, .random = &rnd};
-
-    clk = vpa_clock_new_manual(vpa_time_from_unix(1772366400, 0)); /* 2026-03-01T12:00:00Z */
-    loop = vpa_loop_new(clk);
-    transport = vpa_memory_transport_new(loop, serve, NULL);
-    vpa_random_init(&rnd, 3);
-    options.loop = loop;
-    options.transport = transport;
-    client = vpa_kube_client_new(&options, NULL);
+    start_client(serve, 1772366400, 3); /* 2026-03-01T12:00:00Z */
     const struct vpa_events_options event_options = {client, "vpa-updater"};
     events = vpa_events_new(&event_options);
     count = 0;
@@ -67,10 +54,7 @@ static void setup(void)
 static void teardown(void)
 {
     vpa_events_free(events);
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    vpa_loop_free(loop);
-    vpa_clock_free(clk);
+    stop_client();
 }
 
 static const struct vpa_object_ref pod = {"v1", "Pod", "ns", "d-0", "uid-ns-d-0", NULL};

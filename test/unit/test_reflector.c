@@ -5,16 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client_fixture.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/reflector.h"
-#include "vpa/net/memory_transport.h"
 
-static struct vpa_clock *clk;
-static struct vpa_loop *loop;
-static struct vpa_random rnd;
-static struct vpa_transport *transport;
-static struct vpa_kube_client *client;
 static struct vpa_reflector *reflector;
 
 /* What the consumer saw: B begin, E end, L A M D with the name, R resync. */
@@ -112,17 +107,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    struct vpa_kube_client_options options = {0};
-
-    clk = vpa_clock_new_manual(vpa_time_from_unix(1767225600, 0));
-    loop = vpa_loop_new(clk);
-    vpa_random_init(&rnd, 42);
-    transport = vpa_memory_transport_new(loop, serve, NULL);
-    options.loop = loop;
-    options.transport = transport;
-    options.random = &rnd;
-    options.qps = -1;
-    client = vpa_kube_client_new(&options, NULL);
+    start_client(serve, 1767225600, 42);
     trace[0] = '\0';
     requests = 0;
     stream = NULL;
@@ -133,10 +118,7 @@ static void setup(void)
 static void teardown(void)
 {
     vpa_reflector_free(reflector);
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    vpa_loop_free(loop);
-    vpa_clock_free(clk);
+    stop_client();
 }
 
 static void start(const struct answer *answers, size_t count, bool watch_only, vpa_duration resync)

@@ -37,18 +37,15 @@ struct vpa_error {
     char text[VPA_ERROR_TEXT_MAX];
 };
 
-/* Sets code and text; the value is -1 so that it can be returned at once. Macros, so that compilers
- * and analysers see the -1 and know which outputs are set. */
+/* Sets code and text; the value is -1 so that it can be returned at once. Both are macros, so that
+ * compilers and analysers see the -1 and know which outputs are set. */
 #define vpa_fail(err, code, ...) (vpa_error_set(err, code, __VA_ARGS__), vpa_failure_())
-#define vpa_vfail(err, code, fmt, args) (vpa_error_vset(err, code, fmt, args), vpa_failure_())
 /* Puts "<formatted>: " before the text, keeps the code; the value is -1. */
 #define vpa_wrap(err, ...) (vpa_error_wrap(err, __VA_ARGS__), vpa_failure_())
 
 /* What they call. */
 void vpa_error_set(struct vpa_error *err, enum vpa_code code, const char *fmt, ...)
     VPA_PRINTF(3, 4);
-void vpa_error_vset(struct vpa_error *err, enum vpa_code code, const char *fmt, va_list args)
-    VPA_PRINTF(3, 0);
 void vpa_error_wrap(struct vpa_error *err, const char *fmt, ...) VPA_PRINTF(2, 3);
 static inline int vpa_failure_(void)
 {
