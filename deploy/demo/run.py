@@ -57,12 +57,12 @@ class Workload:
         self.name, self.mode = name, mode
         self.pods, self.usage, self.recommendation = [], [], {}
 
+    def newest(self):
+        return max(self.pods, key=lambda p: (p["metadata"]["creationTimestamp"], p["metadata"]["name"]))
+
     def requests(self):
         """Of the newest pod."""
-        if not self.pods:
-            return {}
-        newest = max(self.pods, key=lambda p: (p["metadata"]["creationTimestamp"], p["metadata"]["name"]))
-        return newest["spec"]["containers"][0]["resources"].get("requests") or {}
+        return self.newest()["spec"]["containers"][0]["resources"].get("requests") or {} if self.pods else {}
 
     def row(self):
         rec = self.recommendation
@@ -75,14 +75,14 @@ class Workload:
                 "yes" if self.right_sized() else "not yet"]
 
     def right_sized(self):
-        """Every live pod has requests inside the recommended range; a workload that is only watched has a
-        recommendation and untouched pods."""
+        """Every live pod has requests inside the recommended range, and between two runs of a CronJob the pod of the
+        last one; a workload that is only watched has a recommendation and untouched pods."""
         if not self.recommendation or not self.pods:
             return False
         if self.mode == "Off":
             return not any("vpaUpdates" in (p["metadata"].get("annotations") or {}) for p in self.pods)
         live = [p for p in self.pods if p["status"].get("phase") in ("Running", "Pending")]
-        return bool(live) and all(self.inside(p) for p in live)
+        return all(self.inside(p) for p in live or [self.newest()])
 
     def inside(self, pod):
         requests = pod["spec"]["containers"][0]["resources"].get("requests") or {}
