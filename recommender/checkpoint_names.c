@@ -101,8 +101,16 @@ static void grow(struct checkpoint_names *names)
     names->object_capacity = bigger.object_capacity;
 }
 
+#define ANNOTATED ((uint64_t)1)
+
+/* Its lowest bit is free. */
+static uint64_t owner_hash(const char *key)
+{
+    return vpa_hash_bytes(key, strlen(key)) & ~ANNOTATED;
+}
+
 static void note_owner(struct checkpoint_names *names, const char *ns, const char *object,
-                       const char *key)
+                       const char *key, bool annotated)
 {
     uint64_t name = name_hash(ns, object);
 
@@ -111,26 +119,26 @@ static void note_owner(struct checkpoint_names *names, const char *ns, const cha
     struct checkpoint_object *slot = slot_of(names, name);
     if ((slot->name | slot->owner) != 0)
         return;
-    *slot = (struct checkpoint_object){name, vpa_hash_bytes(key, strlen(key))};
+    *slot = (struct checkpoint_object){name, owner_hash(key) | (annotated ? ANNOTATED : 0)};
     names->object_count++;
 }
 
 void checkpoint_names_found(struct checkpoint_names *names, const char *ns, const char *object,
-                            const char *vpa, const char *container)
+                            const char *vpa, const char *container, bool annotated)
 {
     vpa_auto_free char *key = pair_key(ns, vpa, container);
 
-    note_owner(names, ns, object, key);
+    note_owner(names, ns, object, key, annotated);
 }
 
-/* Whether an object of that name belongs to another pair. */
-static bool is_taken(const struct checkpoint_names *names, const char *ns, const char *object,
-                     const char *key)
+/* The object of that name, NULL when there is none. */
+static const struct checkpoint_object *find_object(const struct checkpoint_names *names,
+                                                   const char *ns, const char *object)
 {
     if (names->object_capacity == 0)
-        return false;
+        return NULL;
     const struct checkpoint_object *slot = slot_of(names, name_hash(ns, object));
-    return (slot->name | slot->owner) != 0 && slot->owner != vpa_hash_bytes(key, strlen(key));
+    return (slot->name | slot->owner) != 0 ? slot : NULL;
 }
 
 /* ---- entries ---- */
@@ -154,14 +162,21 @@ const char *checkpoint_entry_container(const struct checkpoint_entry *entry)
     return strrchr(entry->key, SEPARATOR) + 1;
 }
 
-/* FNV-1a: the suffix has to be the same in every process. */
-static uint32_t suffix_hash(const char *text)
+/* Decides on the name that the entry asks for. */
+static void settle_name(struct checkpoint_names *names, struct checkpoint_entry *entry,
+                        const char *ns, const char *name)
 {
-    uint32_t h = 2166136261u;
+    const struct checkpoint_object *object = find_object(names, ns, name);
 
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
+    if (object && (object->owner & ~ANNOTATED) != owner_hash(entry->key)) {
+        entry->other_name = vpa_xprintf("%s-%08" PRIx32, name, vpa_hash_stable(entry->key));
+        object = find_object(names, ns, entry->other_name);
+    }
+    entry->annotated = object && (object->owner & ANNOTATED);
+    /* The object will exist soon: a second pair that asks for it finds it taken. */
+    note_owner(names, ns, entry->other_name ? entry->other_name : name, entry->key,
+               entry->annotated);
+    entry->named = true;
 }
 
 char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_entry *entry)
@@ -169,16 +184,12 @@ char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_
     struct parts p = split_key(entry->key);
     char *name = vpa_xprintf("%s-%s", p.vpa, p.container);
 
-    if (!entry->named && is_taken(names, p.ns, name, entry->key))
-        entry->other_name = vpa_xprintf("%s-%08" PRIx32, name, suffix_hash(entry->key));
+    if (!entry->named)
+        settle_name(names, entry, p.ns, name);
     if (entry->other_name) {
         free(name);
         name = vpa_xstrdup(entry->other_name);
     }
-    if (!entry->named) /* the object will exist soon: a second pair that asks for it finds it taken
-                        */
-        note_owner(names, p.ns, name, entry->key);
-    entry->named = true;
     free(p.text);
     return name;
 }

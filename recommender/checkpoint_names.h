@@ -27,15 +27,18 @@ struct checkpoint_entry { /* of one (VPA, container) */
     char *other_name;     /* of the object; NULL: <vpa>-<container> */
     char *unreadable;     /* source of the stored object that could not be loaded, until it is kept
                              aside */
-    uint64_t content;     /* hash of what was written last */
+    uint64_t content;     /* hash of the status that was written last */
+    uint64_t intervals;   /* and of the open intervals; 0: none by this process */
     int64_t due;          /* Unix seconds: written again then, changed or not */
     bool named;           /* the name was decided on */
     bool written;         /* by this process */
     bool refused;         /* the name is too long, and that was said */
+    bool annotated;       /* the object has annotations */
+    bool shortened;       /* not all of them, and that was said */
 };
 struct checkpoint_object {
     uint64_t name;  /* hash of namespace and name */
-    uint64_t owner; /* hash of the key */
+    uint64_t owner; /* hash of the key, but for its lowest bit: whether there are annotations */
 };
 struct checkpoint_names {
     struct vpa_table entries;          /* key -> struct checkpoint_entry */
@@ -47,7 +50,7 @@ struct checkpoint_names {
 void checkpoint_names_release(struct checkpoint_names *names);
 /* The object exists and belongs to that pair; the first owner that is told counts. */
 void checkpoint_names_found(struct checkpoint_names *names, const char *ns, const char *object,
-                            const char *vpa, const char *container);
+                            const char *vpa, const char *container, bool annotated);
 /* Takes over from `from` which objects exist: after a whole new list of them. */
 void checkpoint_names_take_objects(struct checkpoint_names *names, struct checkpoint_names *from);
 /* Entry of the pair, made when new. */

@@ -23,7 +23,7 @@
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
-#include "vpa/json/json_writer.h"
+#include "vpa/json/json_patch.h"
 #include "vpa/model/object_status.h"
 
 enum stage {
@@ -40,6 +40,9 @@ struct job { /* one container */
     char *name;   /* of the object */
     char *status; /* JSON */
     uint64_t content;
+    char *intervals; /* text of the annotation; NULL: none */
+    uint64_t intervals_hash;
+    bool without_annotations; /* tried again as if the object had none */
 };
 
 struct worker {
@@ -96,11 +99,17 @@ static int64_t next_due(const struct writer *w, const struct checkpoint_entry *e
     return now_s + period - ((now_s - phase) % period + period) % period;
 }
 
-static bool is_unchanged(const struct worker *worker, const struct checkpoint_entry *entry,
-                         uint64_t content)
+static bool is_due(const struct worker *worker, const struct checkpoint_entry *entry)
 {
-    return entry->written && !entry->unreadable && entry->content == content &&
-           vpa_time_unix_nanos(worker->now) / VPA_SECOND < entry->due;
+    return vpa_time_unix_nanos(worker->now) / VPA_SECOND >= entry->due;
+}
+
+static bool is_unchanged(const struct worker *worker, const struct job *job)
+{
+    const struct checkpoint_entry *entry = job->entry;
+
+    return entry->written && !entry->unreadable && entry->content == job->content &&
+           entry->intervals == job->intervals_hash && !is_due(worker, entry);
 }
 
 /* The API server takes no longer name, so asking is of no use. The history stays in memory and is
@@ -117,8 +126,39 @@ static bool has_usable_name(struct checkpoint_entry *entry, const char *ns, cons
     return false;
 }
 
+/* The text of the annotation, heap; NULL when there is nothing to list, and no list to empty. */
+static char *encode_intervals(const struct worker *worker, struct checkpoint_entry *entry,
+                              const struct vpa_open_intervals *open)
+{
+    struct vpa_buf text;
+
+    if (!worker->writer->c->options.config->checkpoint_open_intervals ||
+        (open->count == 0 && entry->intervals == 0))
+        return NULL;
+    vpa_buf_init(&text, 2 * VPA_OPEN_INTERVALS_TEXT_MAX);
+    size_t written = vpa_open_intervals_encode(&text, open);
+    if (written < open->count && !entry->shortened) {
+        VPA_WARN("A checkpoint has no room for the open memory peaks of all pods; those of the "
+                 "others do not outlive a restart",
+                 VPA_KV("namespace", vpa_autoscaler_ns(worker->vpa)),
+                 VPA_KV("vpa", vpa_autoscaler_name(worker->vpa)),
+                 VPA_KV("container", checkpoint_entry_container(entry)),
+                 VPA_KV("pods", (int64_t)open->count), VPA_KV("written", (int64_t)written));
+        entry->shortened = true;
+    }
+    return vpa_buf_take(&text);
+}
+
+static void job_release(struct job *job)
+{
+    free(job->name);
+    free(job->status);
+    free(job->intervals);
+}
+
 static void on_container(void *ctx, const char *container,
-                         const struct vpa_checkpoint_status *status)
+                         const struct vpa_checkpoint_status *status,
+                         const struct vpa_open_intervals *open)
 {
     struct worker *worker = ctx;
     struct checkpoints *c = worker->writer->c;
@@ -130,22 +170,21 @@ static void on_container(void *ctx, const char *container,
     vpa_buf_init(&text, CHECKPOINT_BODY_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_checkpoint_status_encode(&w, status);
-    uint64_t content = content_hash(vpa_buf_text(&text));
-    if (is_unchanged(worker, entry, content)) {
-        vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now);
-        vpa_buf_release(&text);
-        return;
-    }
-    char *name = checkpoint_names_assign(&c->names, entry);
-    if (!has_usable_name(entry, vpa_autoscaler_ns(worker->vpa), name)) {
+    struct job job = {.entry = entry,
+                      .status = vpa_buf_take(&text),
+                      .intervals = encode_intervals(worker, entry, open)};
+    job.content = content_hash(job.status);
+    if (job.intervals)
+        job.intervals_hash = vpa_hash_bytes(job.intervals, strlen(job.intervals));
+    if (!is_unchanged(worker, &job))
+        job.name = checkpoint_names_assign(&c->names, entry);
+    if (!job.name || !has_usable_name(entry, vpa_autoscaler_ns(worker->vpa), job.name)) {
         vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now); /* others go first */
-        vpa_buf_release(&text);
-        free(name);
+        job_release(&job);
         return;
     }
     VPA_GROW(worker->jobs, worker->job_count, worker->job_capacity);
-    worker->jobs[worker->job_count++] = (struct job){
-        .entry = entry, .name = name, .status = vpa_buf_take(&text), .content = content};
+    worker->jobs[worker->job_count++] = job;
 }
 
 /* ---- calls ---- */
@@ -193,13 +232,45 @@ static void put_head(struct vpa_json_writer *w, const char *name)
     vpa_json_member_string(w, "name", name);
 }
 
+static void put_intervals(struct vpa_json_writer *w, const struct job *job)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, VPA_OPEN_INTERVALS_ANNOTATION, job->intervals);
+    vpa_json_close_object(w);
+}
+
+/* A member can be added only to annotations that are there. */
+static void patch_intervals(struct vpa_json_patch *patch, const struct job *job)
+{
+    vpa_auto_buf path = {0};
+
+    vpa_buf_init(&path, 256);
+    vpa_buf_puts(&path, "/metadata/annotations");
+    if (job->entry->annotated) {
+        vpa_json_pointer_add(&path, VPA_OPEN_INTERVALS_ANNOTATION);
+        vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)),
+                            job->intervals);
+    } else {
+        put_intervals(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)), job);
+    }
+    vpa_json_patch_end_op(patch);
+}
+
 static void send_patch(struct worker *worker)
 {
     const struct job *job = job_of(worker);
+    struct vpa_json_patch patch;
     vpa_auto_buf body = {0};
 
-    vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 100);
-    vpa_buf_printf(&body, "[{\"op\":\"replace\",\"path\":\"/status\",\"value\":%s}]", job->status);
+    vpa_buf_init(&body, CHECKPOINT_BODY_MAX);
+    vpa_json_patch_begin(&patch, &body);
+    vpa_json_put_raw(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/status"), job->status,
+                     strlen(job->status));
+    vpa_json_patch_end_op(&patch);
+    if (job->intervals &&
+        (job->entry->intervals != job->intervals_hash || is_due(worker, job->entry)))
+        patch_intervals(&patch, job);
+    vpa_json_patch_end(&patch);
     worker->stage = STAGE_PATCH;
     send_call(worker, VPA_KUBE_PATCH_JSON, job->name, &body);
 }
@@ -210,9 +281,13 @@ static void send_create(struct worker *worker)
     struct vpa_json_writer w;
     vpa_auto_buf body = {0};
 
-    vpa_buf_init(&body, CHECKPOINT_BODY_MAX + 4096);
+    vpa_buf_init(&body, CHECKPOINT_BODY_MAX);
     vpa_json_writer_init(&w, &body);
     put_head(&w, job->name);
+    if (job->intervals) {
+        vpa_json_key(&w, "annotations");
+        put_intervals(&w, job);
+    }
     vpa_json_close_object(&w);
     vpa_json_key(&w, "spec");
     vpa_json_open_object(&w);
@@ -313,7 +388,9 @@ static void on_written(struct worker *worker)
 
     job->entry->written = true;
     job->entry->content = job->content;
+    job->entry->intervals = job->intervals_hash;
     job->entry->due = next_due(worker->writer, job->entry, worker->now);
+    job->entry->annotated |= job->intervals != NULL;
     vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now);
     worker->stage = STAGE_IDLE;
 }
@@ -332,6 +409,15 @@ static void on_patch_failed(struct worker *worker)
         send_create(worker);
         return;
     }
+    /* Perhaps somebody took the annotations away. If not, they are not to be replaced. */
+    struct job *job = &worker->jobs[worker->next_job];
+    if (worker->err.code == VPA_INVALID && job->entry->annotated) {
+        job->entry->annotated = false;
+        job->without_annotations = true;
+        send_patch(worker);
+        return;
+    }
+    job->entry->annotated |= job->without_annotations;
     note(&worker->writer->unsaved, worker);
     worker->stage = STAGE_IDLE;
 }
@@ -390,10 +476,8 @@ static void handle_answer(struct worker *worker)
 
 static void drop_jobs(struct worker *worker)
 {
-    for (size_t i = 0; i < worker->job_count; i++) {
-        free(worker->jobs[i].name);
-        free(worker->jobs[i].status);
-    }
+    for (size_t i = 0; i < worker->job_count; i++)
+        job_release(&worker->jobs[i]);
     worker->job_count = 0;
     worker->next_job = 0;
 }

@@ -48,20 +48,23 @@ struct identity {
     const char *name;
     const char *vpa;
     const char *container;
+    const struct vpa_json *annotations;
     const char *unreadable_since; /* NULL on ordinary checkpoints */
 };
 
 static struct identity identity_of(const struct vpa_json *item)
 {
     const struct vpa_json *metadata = vpa_json_find(item, "metadata");
+    const struct vpa_json *annotations = vpa_json_find(metadata, "annotations");
 
     return (struct identity){
         .ns = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "namespace"))),
         .name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name"))),
         .vpa = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.vpaObjectName"))),
         .container = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.containerName"))),
-        .unreadable_since = vpa_json_string(vpa_json_find(vpa_json_find(metadata, "annotations"),
-                                                          CHECKPOINT_UNREADABLE_ANNOTATION)),
+        .annotations = annotations,
+        .unreadable_since =
+            vpa_json_string(vpa_json_find(annotations, CHECKPOINT_UNREADABLE_ANNOTATION)),
     };
 }
 
@@ -72,17 +75,48 @@ struct loading {
     struct vpa_arena arena;
     vpa_time now;
     size_t loaded;
+    size_t intervals; /* that go on */
 };
 
 static int load_item(struct loading *l, const struct identity *id, const struct vpa_json *item,
-                     struct vpa_error *err)
+                     uint32_t *history, struct vpa_error *err)
 {
     struct vpa_checkpoint checkpoint;
 
     if (vpa_checkpoint_decode(&l->arena, item, &checkpoint, err) < 0)
         return vpa_wrap(err, "cannot load checkpoint for VPA %s/%s. Reason", id->ns, id->vpa);
+    *history = vpa_histogram_checkpoint_hash(&checkpoint.status.memory);
     return vpa_cluster_load_checkpoint(l->checkpoints->options.cluster, id->ns, id->vpa,
                                        id->container, &checkpoint.status, l->now, err);
+}
+
+static int resume_intervals(struct loading *l, const struct identity *id, const char *text,
+                            uint32_t history, struct vpa_error *err)
+{
+    struct vpa_open_intervals open;
+
+    if (vpa_open_intervals_decode(&l->arena, text, &open, err) < 0)
+        return -1;
+    if (open.history != history) /* another recommender has gone on with it */
+        return 0;
+    for (size_t i = 0; i < open.count; i++)
+        if (vpa_cluster_resume_interval(l->checkpoints->options.cluster, id->ns, id->vpa,
+                                        id->container, &open.items[i], l->now, err) < 0)
+            return -1;
+    l->intervals += open.count;
+    return 0;
+}
+
+static void load_intervals(struct loading *l, const struct identity *id, uint32_t history)
+{
+    const char *text =
+        vpa_json_string(vpa_json_find(id->annotations, VPA_OPEN_INTERVALS_ANNOTATION));
+    struct vpa_error err;
+
+    if (text && l->checkpoints->options.config->checkpoint_open_intervals &&
+        resume_intervals(l, id, text, history, &err) < 0)
+        VPA_ERROR("Cannot read the open intervals of a checkpoint; their memory peaks are lost",
+                  VPA_KV("namespace", id->ns), VPA_KV("checkpoint", id->name), VPA_KERR(&err));
 }
 
 static void on_stored(void *ctx, const struct vpa_json *item, const char *text, size_t len)
@@ -90,12 +124,15 @@ static void on_stored(void *ctx, const struct vpa_json *item, const char *text, 
     struct loading *l = ctx;
     struct checkpoints *c = l->checkpoints;
     struct identity id = identity_of(item);
+    uint32_t history;
     struct vpa_error err;
 
     if (vpa_common_flags_ignore(&c->options.config->common, id.ns) || id.unreadable_since)
         return;
-    checkpoint_names_found(&c->names, id.ns, id.name, id.vpa, id.container);
-    if (load_item(l, &id, item, &err) == 0) {
+    checkpoint_names_found(&c->names, id.ns, id.name, id.vpa, id.container,
+                           vpa_json_first(id.annotations));
+    if (load_item(l, &id, item, &history, &err) == 0) {
+        load_intervals(l, &id, history);
         l->loaded++;
     } else if (!vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa)) {
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name), VPA_KERR(&err));
@@ -122,7 +159,8 @@ int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
     int result = list_each(c->options.reader, &request, on_stored, &loading, err);
     vpa_arena_release(&loading.arena);
     if (result == 0)
-        VPA_V(3, "Loaded checkpoints", VPA_KV("count", (int64_t)loading.loaded));
+        VPA_V(3, "Loaded checkpoints", VPA_KV("count", (int64_t)loading.loaded),
+              VPA_KV("openIntervals", (int64_t)loading.intervals));
     return result;
 }
 
@@ -178,7 +216,8 @@ static void on_collected(void *ctx, const struct vpa_json *item, const char *tex
     (void)text;
     (void)len;
     if (!id.unreadable_since)
-        checkpoint_names_found(&g->stored, id.ns, id.name, id.vpa, id.container);
+        checkpoint_names_found(&g->stored, id.ns, id.name, id.vpa, id.container,
+                               vpa_json_first(id.annotations));
     if (!vpa_table_find(&g->namespaces, id.ns))
         return;
     if (feeder_has_vpa(c->options.feeder, id.ns, id.vpa) &&

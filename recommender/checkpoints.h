@@ -4,7 +4,8 @@
  *
  * Differences from upstream (docs/compatibility.md): unchanged content is written only once per
  * --checkpoint-max-age (U5); two containers whose objects would have the same name do not share one
- * (U4); what cannot be read is kept aside before it is overwritten (U16).
+ * (U4); what cannot be read is kept aside before it is overwritten (U16); the memory peaks of open
+ * intervals outlive a restart (VPA_OPEN_INTERVALS_ANNOTATION).
  */
 #ifndef RECOMMENDER_CHECKPOINTS_H
 #define RECOMMENDER_CHECKPOINTS_H
@@ -32,8 +33,9 @@ struct checkpoints;
 struct checkpoints *checkpoints_new(const struct checkpoints_options *options);
 void checkpoints_free(struct checkpoints *c); /* NULL is ignored */
 
-/* Reads all checkpoints into the VPAs of the model, pumping the loop. VPA_CANCELLED when the loop
- * was stopped; other failures leave some unread: the caller tries again, because writing before
+/* Reads all checkpoints into the VPAs of the model, pumping the loop; the pods must be in the
+ * model, so that those with an open interval go on with it. VPA_CANCELLED when the loop was
+ * stopped; other failures leave some unread: the caller tries again, because writing before
  * everything was read would lose histories. */
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err) VPA_MUST_CHECK;
 

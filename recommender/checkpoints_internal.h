@@ -9,8 +9,8 @@
 #include "checkpoints.h"
 
 #define CHECKPOINT_RESOURCE "verticalpodautoscalercheckpoints"
-/* Longest body: two histograms of 4096 buckets. */
-#define CHECKPOINT_BODY_MAX ((size_t)1 << 20)
+/* Longest body: two histograms of 4096 buckets, and the open intervals. */
+#define CHECKPOINT_BODY_MAX ((size_t)2 << 20)
 
 struct checkpoints {
     struct checkpoints_options options;

@@ -26,6 +26,10 @@ static const struct vpa_flag rows[] = {
         "Time for writing checkpoints in one pass, from the start of that step"),
     ROW(DURATION, "checkpoint-max-age", checkpoint_max_age, VPA_HOUR,
         "A checkpoint that did not change is written again after this time (not known upstream)"),
+    ROW(BOOL, "checkpoint-open-intervals", checkpoint_open_intervals, true,
+        "Keep the memory peaks of aggregation intervals that are not over in an annotation of the "
+        "checkpoint, so that they outlive a restart; false: a restart forgets them, as upstream's "
+        "does (not known upstream)"),
     ROW(STRING, "storage", storage, "",
         "Where history comes from: prometheus, anything else means checkpoints"),
     ROW(BOOL, "memory-saver", memory_saver, false, "Track only pods that some VPA matches"),

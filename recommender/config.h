@@ -17,6 +17,7 @@ struct recommender_config { /* texts are borrowed from argv or the arena of pars
     vpa_duration checkpoints_gc_interval;
     vpa_duration checkpoints_timeout;
     vpa_duration checkpoint_max_age; /* ours */
+    bool checkpoint_open_intervals;  /* ours */
     const char *storage;
     bool memory_saver;
     int64_t update_workers;

@@ -107,7 +107,7 @@ int recommender_start(struct recommender *r, struct vpa_error *err)
     feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
     feeder_end_pass(r->feeder);
     VPA_V(3, "VPAs and controllers are in step");
-    feeder_start_pods(r->feeder); /* they come while the checkpoints are read */
+    feeder_start_pods(r->feeder);
     return 0;
 }
 
@@ -169,9 +169,11 @@ static int load_stored(struct recommender *r, struct vpa_error *err)
     feeder_begin_pass(r->feeder);
     feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
     feeder_end_pass(r->feeder);
-    if (load_checkpoints(r, err) < 0)
+    /* The pods go on with the intervals that the checkpoints name. */
+    if (feeder_wait(r->feeder, err) < 0)
         return -1;
-    return feeder_wait(r->feeder, err);
+    feeder_load_pods(r->feeder, vpa_loop_now(r->loop));
+    return load_checkpoints(r, err);
 }
 
 int recommender_load_history(struct recommender *r, struct vpa_error *err)

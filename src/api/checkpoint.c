@@ -8,6 +8,7 @@
 
 #include "decoders.h"
 #include "vpa/api/vpa.h"
+#include "vpa/base/table.h"
 
 /* ---- histogram ---- */
 
@@ -157,6 +158,20 @@ void vpa_histogram_checkpoint_encode(struct vpa_json_writer *w,
     vpa_json_close_object(w);
 }
 
+/* Longest text: every bucket that may be stored. */
+#define HISTOGRAM_TEXT_MAX ((size_t)256 << 10)
+
+uint32_t vpa_histogram_checkpoint_hash(const struct vpa_histogram_checkpoint *histogram)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, HISTOGRAM_TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_histogram_checkpoint_encode(&w, histogram);
+    return vpa_hash_stable(vpa_buf_text(&text));
+}
+
 /* ---- object ---- */
 
 static int decode_histogram(struct vpa_arena *arena, const struct vpa_json *node, void *out,
@@ -239,4 +254,103 @@ void vpa_checkpoint_encode(struct vpa_json_writer *w, const struct vpa_checkpoin
     vpa_json_key(w, "status");
     vpa_checkpoint_status_encode(w, &checkpoint->status);
     vpa_json_close_object(w);
+}
+
+/* ---- open intervals ---- */
+
+/* Longest item but for the pod's name. */
+#define OPEN_INTERVAL_TEXT_MAX 160
+
+static void put_hash(struct vpa_json_writer *w, const char *name, uint32_t hash)
+{
+    char text[9];
+
+    snprintf(text, sizeof(text), "%08" PRIx32, hash);
+    vpa_json_member_string(w, name, text);
+}
+
+size_t vpa_open_intervals_encode(struct vpa_buf *out, const struct vpa_open_intervals *intervals)
+{
+    struct vpa_json_writer w;
+    size_t before = out->len, i = 0;
+
+    vpa_json_writer_init(&w, out);
+    vpa_json_open_object(&w);
+    put_hash(&w, "history", intervals->history);
+    vpa_json_key(&w, "intervals");
+    vpa_json_open_array(&w);
+    for (; i < intervals->count; i++) {
+        const struct vpa_open_interval *item = &intervals->items[i];
+
+        if (out->len - before + strlen(item->pod) + OPEN_INTERVAL_TEXT_MAX >
+            VPA_OPEN_INTERVALS_TEXT_MAX)
+            break;
+        vpa_json_open_object(&w);
+        vpa_json_member_string(&w, "pod", item->pod);
+        put_hash(&w, "uid", item->pod_uid);
+        encode_time(&w, "end", item->end);
+        vpa_json_member_int(&w, "usage", item->usage);
+        vpa_json_member_int_opt(&w, "oom", item->oom);
+        vpa_json_close_object(&w);
+    }
+    vpa_json_close_array(&w);
+    vpa_json_close_object(&w);
+    return i;
+}
+
+static int decode_hash(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                       struct vpa_error *err)
+{
+    const char *text = vpa_json_string(node);
+
+    (void)arena;
+    if (!text || strlen(text) != 8 || strspn(text, "0123456789abcdef") != 8)
+        return vpa_fail(err, VPA_INVALID, "eight hex digits expected");
+    *(uint32_t *)out = (uint32_t)strtoul(text, NULL, 16);
+    return 0;
+}
+
+static int decode_peak(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                       struct vpa_error *err)
+{
+    int64_t *peak = out;
+
+    (void)arena;
+    *peak = 0;
+    if (vpa_json_is_null(node) || (vpa_json_int64(node, peak) && *peak >= 0))
+        return 0;
+    return vpa_fail(err, VPA_INVALID, "a number of bytes expected");
+}
+
+static const struct vpa_json_field interval_fields[] = {
+    VPA_JSON_STRING(struct vpa_open_interval, pod, "pod", VPA_JSON_REQUIRED),
+    VPA_JSON_CUSTOM(struct vpa_open_interval, pod_uid, "uid", decode_hash),
+    VPA_JSON_TIME(struct vpa_open_interval, end, "end", VPA_JSON_REQUIRED),
+    VPA_JSON_CUSTOM(struct vpa_open_interval, usage, "usage", decode_peak),
+    VPA_JSON_CUSTOM(struct vpa_open_interval, oom, "oom", decode_peak),
+};
+static const struct vpa_json_shape interval_shape =
+    VPA_JSON_SHAPE(struct vpa_open_interval, interval_fields);
+static const struct vpa_json_field intervals_fields[] = {
+    VPA_JSON_CUSTOM(struct vpa_open_intervals, history, "history", decode_hash),
+    VPA_JSON_ARRAY_OF(struct vpa_open_intervals, items, count, "intervals", &interval_shape, 0),
+};
+static const struct vpa_json_shape intervals_shape =
+    VPA_JSON_SHAPE(struct vpa_open_intervals, intervals_fields);
+
+int vpa_open_intervals_decode(struct vpa_arena *arena, const char *text,
+                              struct vpa_open_intervals *out, struct vpa_error *err)
+{
+    const struct vpa_json *root;
+
+    if (vpa_json_parse(arena, text, strlen(text), &root, err) < 0)
+        return -1;
+    if (!vpa_json_is_object(root))
+        return vpa_json_wrong_type(root, "object", err);
+    if (vpa_json_decode(arena, root, &intervals_shape, out, err) < 0)
+        return -1;
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i].end <= VPA_TIME_UNSET)
+            return vpa_fail(err, VPA_INVALID, "intervals[%zu].end: not a time that can be", i);
+    return 0;
 }

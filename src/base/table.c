@@ -31,6 +31,15 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+uint32_t vpa_hash_stable(const char *text)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
 /* The multiply-and-fold construction of wyhash: 8 bytes a step, seeded. */
 uint64_t vpa_hash_bytes(const void *bytes, size_t len)
 {

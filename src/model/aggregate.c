@@ -263,10 +263,15 @@ void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_
     vpa_decay_save(&a->memory, arena, &out->memory);
 }
 
+/* Far enough ahead that a sample of now would weigh nothing beside one of t. */
+static bool is_too_late(vpa_time t, vpa_duration half_life, vpa_time now)
+{
+    return t > now + (vpa_time)half_life * VPA_DECAY_MAX_EXPONENT;
+}
+
 static int check_histogram(const struct vpa_histogram_checkpoint *h, const char *resource,
                            vpa_duration half_life, vpa_time now, struct vpa_error *err)
 {
-    vpa_time latest = now + (vpa_time)half_life * VPA_DECAY_MAX_EXPONENT;
     char weight[VPA_DOUBLE_TEXT_MAX], reference[VPA_TIME_TEXT_MAX];
 
     if (!isfinite(h->total_weight) || h->total_weight > VPA_AGGREGATE_WEIGHT_MAX) {
@@ -274,7 +279,7 @@ static int check_histogram(const struct vpa_histogram_checkpoint *h, const char 
         return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible total weight %s",
                         resource, weight);
     }
-    if (!vpa_time_is_unset(now) && h->reference > latest) {
+    if (!vpa_time_is_unset(now) && is_too_late(h->reference, half_life, now)) {
         vpa_time_format(h->reference, reference);
         return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible reference time %s",
                         resource, reference);
@@ -291,6 +296,19 @@ int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
         return -1;
     return check_histogram(&status->cpu, vpa_kind_name(VPA_KIND_CPU), global->cpu_half_life, now,
                            err);
+}
+
+int vpa_aggregate_check_interval(const struct vpa_aggregation *global,
+                                 const struct vpa_open_interval *interval, vpa_time now,
+                                 struct vpa_error *err)
+{
+    char end[VPA_TIME_TEXT_MAX];
+
+    if (!is_too_late(interval->end, global->memory_half_life, now))
+        return 0;
+    vpa_time_format(interval->end, end);
+    return vpa_fail(err, VPA_INVALID, "the open interval of pod %s has an impossible end %s",
+                    interval->pod, end);
 }
 
 int vpa_aggregate_load(struct vpa_aggregate *a, const struct vpa_checkpoint_status *status,

@@ -181,35 +181,115 @@ static struct vpa_tracked_pod **list_pods(const struct vpa_autoscaler *v, size_t
     return pods;
 }
 
-static struct vpa_aggregate *find_history(const struct vpa_histories *h, const char *container)
+static bool is_linked(const struct vpa_group *group, const struct vpa_autoscaler *v)
 {
-    for (size_t i = 0; i < h->count; i++) {
-        if (strcmp(h->items[i].container, container) == 0)
-            return h->items[i].aggregate;
+    for (uint32_t i = 0; i < group->vpa_count; i++) {
+        if (group->vpas[i] == v)
+            return true;
     }
-    return NULL;
+    return false;
+}
+
+/* The container that the interval belongs to, if it is still there and feeds the VPA. */
+static struct vpa_tracked_container *find_owner(const struct vpa_cluster *c,
+                                                const struct vpa_autoscaler *v,
+                                                const char *container,
+                                                const struct vpa_open_interval *interval)
+{
+    struct vpa_tracked_pod *pod = vpa_pods_find(c, v->ns, interval->pod);
+
+    if (!pod || pod->uid_hash != interval->pod_uid || !is_linked(pod->group, v))
+        return NULL;
+    struct vpa_tracked_container *found = vpa_pod_find_container(pod, container);
+    return found && found->member ? found : NULL;
+}
+
+int vpa_cluster_resume_interval(struct vpa_cluster *c, const char *ns, const char *vpa_name,
+                                const char *container, const struct vpa_open_interval *interval,
+                                vpa_time now, struct vpa_error *err)
+{
+    struct vpa_autoscaler *v = vpa_cluster_find_vpa(c, ns, vpa_name);
+    struct vpa_initial *initial = v ? find_initial(v, container) : NULL;
+
+    if (!initial)
+        return vpa_fail(err, VPA_NOT_FOUND, "no checkpoint of VPA %s/%s, container %s, is loaded",
+                        ns, vpa_name, container);
+    if (vpa_aggregate_check_interval(c->aggregation, interval, now, err) < 0)
+        return -1;
+    vpa_cluster_settle(c);
+    struct vpa_tracked_container *owner = find_owner(c, v, container, interval);
+    /* One that has an interval got it from the checkpoint of another VPA of the same pods. */
+    if (owner)
+        vpa_container_resume(&owner->state, &owner->member->state, interval);
+    else
+        vpa_aggregate_add_memory(initial->state, interval->end,
+                                 vpa_amount_max(interval->usage, interval->oom));
+    return 0;
+}
+
+/* An open interval and the history that holds its peak. */
+struct open_peak {
+    size_t history;
+    size_t order;
+    struct vpa_open_interval interval;
+};
+
+static int compare_open_peaks(const void *a, const void *b)
+{
+    const struct open_peak *x = a;
+    const struct open_peak *y = b;
+
+    if (x->history != y->history)
+        return x->history < y->history ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+/* The history of that container name; h->count when there is none. */
+static size_t find_history(const struct vpa_histories *h, const char *container)
+{
+    size_t i = 0;
+
+    while (i < h->count && strcmp(h->items[i].container, container) != 0)
+        i++;
+    return i;
 }
 
 /* Takes the unfinished peak of every container out of the copies, so that a restart does not count
- * two peaks for one interval. Order: pods by name; containers of one pod go to different copies. */
-static void subtract_open_peaks(const struct vpa_autoscaler *v, const struct vpa_histories *h,
-                                vpa_time now)
+ * two peaks for one interval. Order: pods by name; containers of one pod go to different copies.
+ * Heap array of what was taken out, by history; the number in *count. */
+static struct open_peak *take_open_peaks(const struct vpa_autoscaler *v,
+                                         const struct vpa_histories *h, vpa_time now, size_t *count)
 {
-    size_t count;
-    vpa_auto_free struct vpa_tracked_pod **pods = list_pods(v, &count);
+    size_t pod_count, n = 0, capacity = 0;
+    vpa_auto_free struct vpa_tracked_pod **pods = list_pods(v, &pod_count);
+    struct open_peak *peaks = NULL;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < pod_count; i++) {
         for (size_t k = 0; k < pods[i]->container_count; k++) {
             const struct vpa_tracked_container *container = &pods[i]->containers[k];
-            struct vpa_aggregate *history =
-                container->member ? find_history(h, container->name) : NULL;
+            size_t history = container->member ? find_history(h, container->name) : h->count;
             vpa_time end;
             vpa_amount peak;
 
-            if (history && vpa_container_open_peak(&container->state, now, &end, &peak))
-                vpa_aggregate_subtract_memory(history, end, peak);
+            if (history == h->count ||
+                !vpa_container_open_peak(&container->state, now, &end, &peak))
+                continue;
+            vpa_aggregate_subtract_memory(h->items[history].aggregate, end, peak);
+            VPA_GROW(peaks, n, capacity);
+            peaks[n] = (struct open_peak){history,
+                                          n,
+                                          {.pod = vpa_tracked_pod_name(pods[i]),
+                                           .pod_uid = pods[i]->uid_hash,
+                                           .end = end,
+                                           .usage = container->state.memory_peak,
+                                           .oom = container->state.oom_peak}};
+            n++;
         }
     }
+    if (n > 1)
+        qsort(peaks, n, sizeof(*peaks), compare_open_peaks);
+    *count = n;
+    return peaks;
 }
 
 void vpa_cluster_checkpoints(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now,
@@ -217,16 +297,23 @@ void vpa_cluster_checkpoints(struct vpa_cluster *c, struct vpa_autoscaler *v, vp
 {
     struct vpa_histories histories;
     vpa_auto_arena arena = {0};
+    size_t count, next = 0;
 
     (void)c;
     build_histories(v, true, now, &histories);
-    subtract_open_peaks(v, &histories, now);
+    vpa_auto_free struct open_peak *peaks = take_open_peaks(v, &histories, now, &count);
     for (size_t i = 0; i < histories.count; i++) {
+        struct vpa_open_intervals open = {0};
         struct vpa_checkpoint_status status;
 
         vpa_arena_clear(&arena);
         vpa_aggregate_save(histories.items[i].aggregate, now, &arena, &status);
-        write(ctx, histories.items[i].container, &status);
+        struct vpa_open_interval *items = vpa_arena_alloc(&arena, count * sizeof(*items));
+        for (; next < count && peaks[next].history == i; next++)
+            items[open.count++] = peaks[next].interval;
+        open.items = items;
+        open.history = vpa_histogram_checkpoint_hash(&status.memory);
+        write(ctx, histories.items[i].container, &status, &open);
     }
     vpa_histories_release(&histories);
 }

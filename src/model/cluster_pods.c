@@ -315,7 +315,7 @@ static void unmark(struct vpa_cluster *c, struct vpa_tracked_pod *pod)
 static void observe_ooms(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
                          const struct vpa_pod *source, struct vpa_oom_queue *ooms)
 {
-    uint64_t uid_hash = vpa_hash_bytes(source->meta.uid, strlen(source->meta.uid));
+    uint32_t uid_hash = vpa_hash_stable(source->meta.uid);
     bool new_uid = uid_hash != pod->uid_hash;
 
     pod->uid_hash = uid_hash;

@@ -60,7 +60,7 @@ struct vpa_tracked_pod {
     struct vpa_tracked_pod *next; /* in the group's list */
     struct vpa_tracked_pod *prev;
     const char *init_names; /* interned, one per line; NULL: none */
-    uint64_t uid_hash;
+    uint32_t uid_hash;      /* vpa_hash_stable */
     struct vpa_tracked_container containers[];
 };
 static inline char *vpa_tracked_pod_name(const struct vpa_tracked_pod *pod)

@@ -168,3 +168,15 @@ bool vpa_container_open_peak(const struct vpa_container_state *c, vpa_time now, 
     *peak = vpa_amount_max(c->memory_peak, c->oom_peak);
     return now < *end;
 }
+
+bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a,
+                          const struct vpa_open_interval *interval)
+{
+    if (!vpa_time_is_unset(vpa_container_time(c, VPA_WINDOW_END)))
+        return false;
+    set_time(c, VPA_WINDOW_END, interval->end);
+    c->memory_peak = interval->usage;
+    c->oom_peak = interval->oom;
+    vpa_aggregate_add_memory(a, interval->end, vpa_amount_max(interval->usage, interval->oom));
+    return true;
+}

@@ -149,11 +149,13 @@ static void recommend(struct bench *b, vpa_time now)
 }
 
 static void count_checkpoint(void *ctx, const char *container,
-                             const struct vpa_checkpoint_status *status)
+                             const struct vpa_checkpoint_status *status,
+                             const struct vpa_open_intervals *open)
 {
     size_t *buckets = ctx;
 
     (void)container;
+    (void)open;
     *buckets += status->cpu.bucket_count + status->memory.bucket_count;
 }
 

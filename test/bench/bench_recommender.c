@@ -24,7 +24,9 @@
 #include "measured.h"
 #include "stub_pod.h"
 #include "stub_server.h"
+#include "vpa/api/checkpoint.h"
 #include "vpa/base/mem.h"
+#include "vpa/base/table.h"
 
 #define INTERVAL_S 10
 
@@ -36,7 +38,8 @@ struct shared {
     atomic_uint_fast64_t metrics_lists;
     atomic_uint_fast64_t statuses;
     atomic_uint_fast64_t checkpoints;
-    atomic_int_fast64_t first_status_ns; /* CLOCK_MONOTONIC */
+    atomic_uint_fast64_t checkpoint_bytes; /* of the bodies */
+    atomic_int_fast64_t first_status_ns;   /* CLOCK_MONOTONIC */
 };
 
 struct settings {
@@ -115,25 +118,66 @@ static void put_deployment(struct vpa_buf *b, size_t i)
         i, i % STUB_NAMESPACES, i, i + 1, i, i);
 }
 
-static void put_checkpoint(struct vpa_buf *b, size_t i)
+/* The text of the annotation, for all pods of the VPA. */
+static void put_open_intervals(struct vpa_buf *b, size_t vpa, uint32_t history)
 {
-    vpa_buf_printf(
-        b,
-        "{\"metadata\":{\"name\":\"web-%05zu-app\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
-        "\"resourceVersion\":\"%zu\"},\"spec\":{\"vpaObjectName\":\"web-%05zu\",\"containerName\":"
-        "\"app\"},\"status\":{\"lastUpdateTime\":\"2026-11-20T00:00:00Z\",\"version\":\"v3\","
-        "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-11-21T00:00:00Z\",\"bucketWeights\":{",
-        i, i % STUB_NAMESPACES, i, i + 1, i);
-    for (size_t k = 0; k < 25; k++)
-        vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 3,
-                       k == 12 ? (size_t)10000 : 100 + i % 900 + k);
-    vpa_buf_puts(b, "},\"totalWeight\":812.25},\"memoryHistogram\":{\"referenceTimestamp\":"
-                    "\"2026-11-21T00:00:00Z\",\"bucketWeights\":{");
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf text = {0};
+    vpa_time now = vpa_time_from_unix(time(NULL), 0);
+    struct vpa_open_interval *items =
+        vpa_arena_alloc(&arena, settings.pods_per_vpa * sizeof(*items));
+    struct vpa_open_intervals open = {
+        .history = history, .items = items, .count = settings.pods_per_vpa};
+
+    for (size_t k = 0; k < open.count; k++) {
+        size_t pod = vpa * settings.pods_per_vpa + k;
+
+        items[k] = (struct vpa_open_interval){
+            .pod = vpa_arena_printf(&arena, STUB_POD_NAME, vpa, pod),
+            .pod_uid = vpa_hash_stable(vpa_arena_printf(&arena, STUB_POD_UID, pod)),
+            .end = now + 12 * (vpa_time)VPA_HOUR,
+            .usage = (int64_t)(200 + pod % 200) << 20};
+    }
+    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
+    vpa_open_intervals_encode(&text, &open);
+    vpa_json_escape(b, vpa_buf_text(&text));
+}
+
+static void put_memory_histogram(struct vpa_buf *b, size_t i)
+{
+    vpa_buf_puts(b, "{\"referenceTimestamp\":\"2026-11-21T00:00:00Z\",\"bucketWeights\":{");
     for (size_t k = 0; k < 7; k++)
         vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 20,
                        k == 3 ? (size_t)10000 : 200 + i % 900 + k);
-    vpa_buf_puts(b, "},\"totalWeight\":61.5},\"firstSampleStart\":\"2026-11-12T00:00:00Z\","
-                    "\"lastSampleStart\":\"2026-11-20T00:00:00Z\",\"totalSamplesCount\":115200}}");
+    vpa_buf_puts(b, "},\"totalWeight\":61.5}");
+}
+
+static void put_checkpoint(struct vpa_buf *b, size_t i)
+{
+    vpa_auto_buf memory = {0};
+
+    vpa_buf_init(&memory, 4096);
+    put_memory_histogram(&memory, i);
+    vpa_buf_printf(
+        b,
+        "{\"metadata\":{\"name\":\"web-%05zu-app\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
+        "\"resourceVersion\":\"%zu\",\"annotations\":{\"" VPA_OPEN_INTERVALS_ANNOTATION "\":",
+        i, i % STUB_NAMESPACES, i, i + 1);
+    put_open_intervals(b, i, vpa_hash_stable(vpa_buf_text(&memory)));
+    vpa_buf_printf(
+        b,
+        "}},\"spec\":{\"vpaObjectName\":\"web-%05zu\",\"containerName\":"
+        "\"app\"},\"status\":{\"lastUpdateTime\":\"2026-11-20T00:00:00Z\",\"version\":\"v3\","
+        "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-11-21T00:00:00Z\",\"bucketWeights\":{",
+        i);
+    for (size_t k = 0; k < 25; k++)
+        vpa_buf_printf(b, "%s\"%zu\":%zu", k > 0 ? "," : "", k + 3,
+                       k == 12 ? (size_t)10000 : 100 + i % 900 + k);
+    vpa_buf_printf(b,
+                   "},\"totalWeight\":812.25},\"memoryHistogram\":%s,\"firstSampleStart\":"
+                   "\"2026-11-12T00:00:00Z\",\"lastSampleStart\":\"2026-11-20T00:00:00Z\","
+                   "\"totalSamplesCount\":115200}}",
+                   vpa_buf_text(&memory));
 }
 
 static void put_metrics(struct vpa_buf *b, size_t i, size_t pass, time_t now)
@@ -141,11 +185,10 @@ static void put_metrics(struct vpa_buf *b, size_t i, size_t pass, time_t now)
     size_t vpa = i / settings.pods_per_vpa;
     size_t noise = settings.idle ? i * 7919 : i * 7919 + pass * 104729;
 
-    vpa_buf_printf(
-        b,
-        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"namespace\":\"team-%02zu\","
-        "\"creationTimestamp\":\"",
-        vpa, i, vpa % STUB_NAMESPACES);
+    vpa_buf_printf(b,
+                   "{\"metadata\":{\"name\":\"" STUB_POD_NAME "\",\"namespace\":\"team-%02zu\","
+                   "\"creationTimestamp\":\"",
+                   vpa, i, vpa % STUB_NAMESPACES);
     put_time(b, settings.idle ? 1794000000 : now);
     vpa_buf_printf(b,
                    "\",\"labels\":{\"app\":\"web-%05zu\",\"pod-template-hash\":\"7d4b9c6f5d\"}},"
@@ -206,12 +249,18 @@ static size_t vpa_of(const char *target)
     return name ? (size_t)strtoul(name + 5, NULL, 10) : 0;
 }
 
+static void count_checkpoint(const char *body)
+{
+    atomic_fetch_add(&shared->checkpoints, 1);
+    atomic_fetch_add(&shared->checkpoint_bytes, strlen(body));
+}
+
 static void answer_patch(struct stub_connection *c, const char *target, const char *body)
 {
     size_t i = vpa_of(target);
 
     if (strstr(target, "checkpoints/")) {
-        atomic_fetch_add(&shared->checkpoints, 1);
+        count_checkpoint(body);
         if (stored[i]) {
             stub_answer(c, 200, "{}", 2);
             return;
@@ -240,7 +289,7 @@ static void answer_create(struct stub_connection *c, const char *body)
 {
     const char *name = strstr(body, "\"name\":\"web-");
 
-    atomic_fetch_add(&shared->checkpoints, 1);
+    count_checkpoint(body);
     if (name)
         stored[(size_t)strtoul(name + 12, NULL, 10)] = 1;
     stub_answer(c, 201, "{}", 2);
@@ -320,16 +369,20 @@ static void measure_passes(pid_t pid)
         uint_fast64_t calls = atomic_load(&shared->calls);
         uint_fast64_t statuses_before = atomic_load(&shared->statuses);
         uint_fast64_t checkpoints_before = atomic_load(&shared->checkpoints);
+        uint_fast64_t bytes_before = atomic_load(&shared->checkpoint_bytes);
 
         sleep_until_pass(3 + (uint_fast64_t)i);
         usleep((useconds_t)(INTERVAL_S * 800000));
         struct measured_usage after = measured_usage_of(pid);
         printf("pass %d: %6.3f CPU s, %6.1f MiB resident (peak %.1f), %" PRIuFAST64
-               " calls (%" PRIuFAST64 " statuses, %" PRIuFAST64 " checkpoints)\n",
+               " calls (%" PRIuFAST64 " statuses, %" PRIuFAST64 " checkpoints of %" PRIuFAST64
+               " bytes)\n",
                i + 1, after.cpu_s - before.cpu_s, after.resident_mib, after.peak_mib,
                atomic_load(&shared->calls) - calls,
                atomic_load(&shared->statuses) - statuses_before,
-               atomic_load(&shared->checkpoints) - checkpoints_before);
+               atomic_load(&shared->checkpoints) - checkpoints_before,
+               (atomic_load(&shared->checkpoint_bytes) - bytes_before) /
+                   (atomic_load(&shared->checkpoints) - checkpoints_before + 1));
         fflush(stdout);
     }
 }

@@ -4,8 +4,8 @@ static void put_meta(struct vpa_buf *b, const struct stub_pod *p)
 {
     vpa_buf_printf(
         b,
-        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d-%05zu\",\"generateName\":\"web-%05zu-"
-        "7d4b9c6f5d-\",\"namespace\":\"team-%02zu\",\"uid\":\"8c1f5a3e-0000-4000-8000-%012zu\","
+        "{\"metadata\":{\"name\":\"" STUB_POD_NAME "\",\"generateName\":\"web-%05zu-"
+        "7d4b9c6f5d-\",\"namespace\":\"team-%02zu\",\"uid\":\"" STUB_POD_UID "\","
         "\"resourceVersion\":\"%zu\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
         "\"labels\":{\"app\":\"web-%05zu\",\"app.kubernetes.io/managed-by\":\"Helm\","
         "\"pod-template-hash\":\"7d4b9c6f5d\"},\"annotations\":%s,"

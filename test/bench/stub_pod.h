@@ -9,6 +9,8 @@
 #include "vpa/base/buf.h"
 
 #define STUB_NAMESPACES 20
+#define STUB_POD_NAME "web-%05zu-7d4b9c6f5d-%05zu"    /* VPA, number */
+#define STUB_POD_UID "8c1f5a3e-0000-4000-8000-%012zu" /* number */
 
 /* Pod number `number` of the workload "web-<vpa>", on a node shared by fifty. */
 struct stub_pod {

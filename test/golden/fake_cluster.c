@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fake_cluster_internal.h"
+#include "vpa/json/json_patch.h"
 
 /* ---- replies ---- */
 
@@ -102,15 +103,17 @@ static int serve_patch(struct fake_exchange *x)
         return reply_not_found(x);
     if (vpa_json_parse(&arena, x->q->body, x->q->body_len, &ops, NULL) < 0)
         return fake_reply_json(x, 400, "{}");
-    const struct vpa_json *op = vpa_json_first(ops);
-    if (strcmp(fake_text_at(op, "op"), "replace") == 0 && !vpa_json_find(o->root, "status")) {
+    const struct vpa_json *patched;
+    vpa_auto_buf text = {0};
+    vpa_buf_init(&text, FAKE_TEXT_MAX);
+    if (vpa_json_patch_apply(o->root, ops, &text, NULL) < 0 ||
+        vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &patched, NULL) < 0) {
         vpa_memory_reply_status(x->r, 422, "Invalid",
                                 "the server rejected our request due to an error "
                                 "in our request");
         return 422;
     }
-    struct fake_object *after =
-        fake_make_object(f, x->resource, o->root, o, vpa_json_find(op, "value"), NULL);
+    struct fake_object *after = fake_make_object(f, x->resource, patched, o, NULL, NULL);
     int code = fake_reply_json(x, 200, after->text);
     fake_replace(f, o, after);
     return code;

@@ -189,9 +189,11 @@ static int read_config(struct process *p, struct vpa_error *err)
     struct golden_case *c = p->world->c;
     char *argv[ARGUMENTS_MAX + 2] = {
         (char *)"recommender",
-        /* Upstream's defaults of the gates; the case's own flags come later and count. */
-        (char *)"--feature-gates=CPUStartupBoost=false,InPlace=false,PerVPAConfig=false"};
-    int argc = 2;
+        /* Upstream's defaults of the gates, and what it forgets at a restart; the case's own flags
+         * come later and count. */
+        (char *)"--feature-gates=CPUStartupBoost=false,InPlace=false,PerVPAConfig=false",
+        (char *)"--checkpoint-open-intervals=false"};
+    int argc = 3;
     int status;
     struct vpa_flags flags = recommender_flags(&p->config);
 

@@ -437,11 +437,13 @@ struct store_check {
     size_t written;
 };
 
-static void check_stored(void *ctx, const char *name, const struct vpa_checkpoint_status *status)
+static void check_stored(void *ctx, const char *name, const struct vpa_checkpoint_status *status,
+                         const struct vpa_open_intervals *open)
 {
     struct store_check *check = ctx;
     struct golden_case *c = check->b->c;
 
+    (void)open;
     check->written++;
     golden_text(c, golden_label(c, "checkpoints.%s", name),
                 vpa_json_find(GOLDEN_OUT(c, "checkpoints"), name), status_text(check->b, status));

@@ -1,4 +1,6 @@
 """Acceptance cases R1 to R10 and I1 to I4: the recommender on usage that the fakelet serves."""
+import re
+
 from cluster import until
 from fixtures import Hamster, amounts, container, numbers
 from formulas import parse_quantity
@@ -86,13 +88,15 @@ def checkpoint(cluster, namespace):
 
 
 def restart(cluster, namespace):
-    """R4: bounds do not jump after a restart; R5: the checkpoint survives it"""
+    """R4: bounds do not jump after a restart; R5: the checkpoint survives it, and the open memory intervals go on"""
     hamster = started(cluster, namespace)
     old = until(lambda: checkpoint(cluster, namespace), 120, "a checkpoint")
     first = recommended(hamster, check=lambda have: cpu(have["hamster"]["target"]) > 0.1)["hamster"]
     process = cluster.daemons["recommender"]
     process.stop()
     process.start()
+    until(lambda: re.search(r'"Loaded checkpoints" count=[1-9].* openIntervals=[1-9]', process.text()), 60,
+          "checkpoints with open intervals")
     new = until(lambda: (checkpoint(cluster, namespace) or {}).get("lastUpdateTime") != old["lastUpdateTime"]
                 and checkpoint(cluster, namespace), 120, "a newer checkpoint")
     assert new["firstSampleStart"] == old["firstSampleStart"], (old, new)

@@ -152,6 +152,87 @@ START_TEST(refuses)
 }
 END_TEST
 
+/* ---- open intervals ---- */
+
+#define INTERVALS                                                                                  \
+    "{\"history\":\"0badcafe\",\"intervals\":[{\"pod\":\"web-0\",\"uid\":\"1a2b3c4d\","            \
+    "\"end\":\"2026-03-03T06:00:00Z\",\"usage\":104857600},{\"pod\":\"web-1\",\"uid\":"            \
+    "\"00000007\",\"end\":\"2026-03-03T06:00:01Z\",\"usage\":0,\"oom\":209715200}]}"
+
+START_TEST(open_intervals_round_trip)
+{
+    struct vpa_open_intervals open;
+    vpa_auto_buf text = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
+    ck_assert_int_eq(vpa_open_intervals_decode(&arena, INTERVALS, &open, &err), 0);
+    ck_assert_uint_eq(open.count, 2);
+    ck_assert_str_eq(open.items[0].pod, "web-0");
+    ck_assert_uint_eq(open.items[0].pod_uid, 0x1a2b3c4d);
+    ck_assert_int_eq(open.items[0].usage, 104857600);
+    ck_assert_int_eq(open.items[0].oom, 0);
+    ck_assert_int_eq(open.items[1].oom, 209715200);
+    ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 2);
+    ck_assert_str_eq(vpa_buf_text(&text), INTERVALS);
+}
+END_TEST
+
+START_TEST(open_intervals_beyond_the_room_are_left_out)
+{
+    char name[254];
+    struct vpa_open_interval items[2000];
+    struct vpa_open_intervals open = {.items = items, .count = VPA_COUNT(items)}, again;
+    vpa_auto_buf text = {0};
+    struct vpa_error err;
+
+    memset(name, 'p', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    for (size_t i = 0; i < VPA_COUNT(items); i++)
+        items[i] = (struct vpa_open_interval){.pod = name,
+                                              .end = vpa_time_from_unix(1768478400, 0),
+                                              .usage = INT64_MAX,
+                                              .oom = INT64_MAX};
+    vpa_buf_init(&text, 2 * VPA_OPEN_INTERVALS_TEXT_MAX);
+    size_t written = vpa_open_intervals_encode(&text, &open);
+    ck_assert_uint_gt(written, 400);
+    ck_assert_uint_lt(written, 700);
+    ck_assert_uint_le(text.len, VPA_OPEN_INTERVALS_TEXT_MAX);
+    ck_assert_int_eq(vpa_open_intervals_decode(&arena, vpa_buf_text(&text), &again, &err), 0);
+    ck_assert_uint_eq(again.count, written);
+}
+END_TEST
+
+#define INTERVAL(members)                                                                          \
+    "{\"history\":\"0badcafe\",\"intervals\":[{\"pod\":\"p\",\"uid\":\"1a2b3c4d\","                \
+    "\"end\":\"2026-03-03T06:00:00Z\"" members "}]}"
+
+static const struct {
+    const char *text;
+    const char *error;
+} bad_intervals[] = {
+    {"", "line 1 column 1: unexpected end of text"},
+    {"[]", "object expected, got array"},
+    {"{}", "history: eight hex digits expected"},
+    {"{\"history\":\"0badcafe\",\"intervals\":{}}", "intervals: array expected, got object"},
+    {"{\"history\":\"0badcafe\",\"intervals\":[{}]}", "intervals[0].pod: required, but absent"},
+    {INTERVAL(",\"uid\":\"1A2B3C4D\""), "intervals[0].uid: eight hex digits expected"},
+    {INTERVAL(",\"uid\":\"1a2b3c4\""), "intervals[0].uid: eight hex digits expected"},
+    {INTERVAL(",\"end\":\"0001-01-01T00:00:00Z\""), "intervals[0].end: not a time that can be"},
+    {INTERVAL(",\"usage\":-1"), "intervals[0].usage: a number of bytes expected"},
+    {INTERVAL(",\"oom\":\"1Gi\""), "intervals[0].oom: a number of bytes expected"},
+};
+
+START_TEST(refuses_open_intervals)
+{
+    struct vpa_open_intervals open;
+    struct vpa_error err;
+
+    ck_assert_int_lt(vpa_open_intervals_decode(&arena, bad_intervals[_i].text, &open, &err), 0);
+    ck_assert_str_eq(err.text, bad_intervals[_i].error);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, round_trips);
@@ -159,6 +240,9 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, reads_weights, 0, VPA_COUNT(weights));
     tcase_add_test(tc, bounds_buckets);
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
+    tcase_add_test(tc, open_intervals_round_trip);
+    tcase_add_test(tc, open_intervals_beyond_the_room_are_left_out);
+    tcase_add_loop_test(tc, refuses_open_intervals, 0, VPA_COUNT(bad_intervals));
 }
 
 int main(void)

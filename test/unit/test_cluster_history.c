@@ -52,12 +52,29 @@ struct stored {
     int count;
     const char *name[8];
     const char *text[8];
+    struct vpa_open_intervals open[8];
 };
 
-static void keep(void *ctx, const char *container, const struct vpa_checkpoint_status *status)
+/* Through their texts, as a restart does. */
+static struct vpa_open_intervals copy_intervals(const struct vpa_open_intervals *open)
+{
+    struct vpa_open_intervals copy;
+    vpa_auto_buf text = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
+    ck_assert_uint_eq(vpa_open_intervals_encode(&text, open), open->count);
+    ck_assert_msg(vpa_open_intervals_decode(&arena, vpa_buf_text(&text), &copy, &err) == 0, "%s",
+                  err.text);
+    return copy;
+}
+
+static void keep(void *ctx, const char *container, const struct vpa_checkpoint_status *status,
+                 const struct vpa_open_intervals *open)
 {
     struct stored *stored = ctx;
 
+    stored->open[stored->count] = copy_intervals(open);
     stored->name[stored->count] = vpa_arena_strdup(&arena, container);
     stored->text[stored->count++] = checkpoint_text(&arena, status);
 }
@@ -313,6 +330,156 @@ START_TEST(collected_aggregates_have_no_open_peaks)
 }
 END_TEST
 
+/* ---- open intervals ---- */
+
+static void put_with_uid(struct vpa_cluster *cluster, const char *name, const char *labels,
+                         const char *uid)
+{
+    struct vpa_container containers[] = {{.name = "app"}};
+    struct vpa_pod pod = {.meta = {.ns = "ns", .name = name, .uid = uid},
+                          .phase = "Running",
+                          .containers = containers,
+                          .container_count = 1};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_labels_decode(&arena, json(&arena, labels), &pod.meta.labels, &err), 0);
+    vpa_cluster_put_pod(cluster, &pod, NULL, now);
+}
+
+/* A second process: the VPAs v and w select app=web, and their checkpoints are those of `stored`.
+ */
+static struct vpa_cluster *restarted(const struct stored *stored)
+{
+    static const char *const vpas[] = {"v", "w"};
+    struct vpa_cluster_options options = {.aggregation = &global};
+    struct vpa_cluster *again = vpa_cluster_new(&options);
+
+    for (size_t i = 0; i < VPA_COUNT(vpas); i++)
+        vpa_cluster_put_vpa(again, simple_vpa(&arena, vpas[i]), selector_of(&arena, "app=web"),
+                            NULL, now);
+    put_with_uid(again, "same", "{\"app\":\"web\"}", "u1");
+    put_with_uid(again, "recreated", "{\"app\":\"web\"}", "u3");
+    put_with_uid(again, "relabelled", "{\"app\":\"db\"}", "u4");
+    for (size_t i = 0; i < VPA_COUNT(vpas); i++) {
+        struct vpa_error err;
+
+        ck_assert_int_eq(vpa_cluster_load_checkpoint(again, "ns", vpas[i], "app",
+                                                     checkpoint_of(&arena, stored->text[0]), now,
+                                                     &err),
+                         0);
+        for (size_t k = 0; k < stored->open[0].count; k++)
+            ck_assert_int_eq(vpa_cluster_resume_interval(again, "ns", vpas[i], "app",
+                                                         &stored->open[0].items[k], now, &err),
+                             0);
+    }
+    return again;
+}
+
+/* Weight of memory samples of that size, in samples of now. */
+static double memory_weight(struct vpa_cluster *cluster, const char *vpa, vpa_amount bytes)
+{
+    struct vpa_histories h;
+    double weight = 0;
+
+    vpa_cluster_histories(cluster, vpa_cluster_find_vpa(cluster, "ns", vpa), now, &h);
+    const struct vpa_decay *memory = &h.items[0].aggregate->memory;
+    uint32_t bucket = vpa_histogram_find_bucket(&global.memory_options, (double)bytes);
+    if (!vpa_time_is_unset(memory->ref))
+        weight = vpa_histogram_weight(&memory->h, bucket) *
+                 exp2((double)(memory->ref - now) / (double)global.memory_half_life);
+    vpa_histories_release(&h);
+    return weight;
+}
+
+START_TEST(open_intervals_outlive_a_restart)
+{
+    static const struct {
+        const char *pod, *uid;
+        vpa_amount bytes;
+    } pods[] = {{"same", "u1", 300 * MI},
+                {"gone", "u2", 500 * MI},
+                {"recreated", "u3 of old", 900 * MI},
+                {"relabelled", "u4", 1500 * MI}};
+    struct stored stored = {0};
+    struct vpa_error err;
+
+    for (size_t i = 0; i < VPA_COUNT(pods); i++) {
+        put_with_uid(c, pods[i].pod, "{\"app\":\"web\"}", pods[i].uid);
+        use(pods[i].pod, "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", pods[i].bytes);
+        use(pods[i].pod, "app", VPA_KIND_MEMORY, "2026-01-15T13:31:00Z", 50 * MI);
+    }
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+    ck_assert_uint_eq(stored.open[0].count, VPA_COUNT(pods));
+    ck_assert_str_eq(stored.open[0].items[0].pod, "gone");
+
+    struct vpa_cluster *again = restarted(&stored);
+    for (size_t i = 0; i < VPA_COUNT(pods); i++) {
+        ck_assert_double_eq_tol(memory_weight(again, "v", pods[i].bytes),
+                                memory_weight(c, "v", pods[i].bytes), 1e-6);
+        ck_assert_double_eq_tol(memory_weight(again, "w", pods[i].bytes),
+                                memory_weight(c, "v", pods[i].bytes), 1e-6);
+    }
+
+    /* What is stored next is what was stored before: nothing is counted twice. */
+    struct stored next = {0};
+    vpa_cluster_checkpoints(again, vpa_cluster_find_vpa(again, "ns", "v"), now, keep, &next);
+    ck_assert_uint_eq(next.open[0].count, 1);
+    ck_assert_str_eq(next.open[0].items[0].pod, "same");
+    ck_assert_int_eq(next.open[0].items[0].usage, 300 * MI);
+    ck_assert(next.open[0].items[0].end == at("2026-01-16T13:30:00Z"));
+
+    /* The interval goes on: a lower value is nothing new, a higher one takes the peak's place. */
+    ck_assert_int_eq(vpa_cluster_add_sample(again, "ns", "same", "app", VPA_KIND_MEMORY,
+                                            at("2026-01-15T14:00:00Z"), 100 * MI, now, &err),
+                     0);
+    ck_assert_double_eq_tol(memory_weight(again, "v", 100 * MI), 0, 1e-9);
+    ck_assert_int_eq(vpa_cluster_add_sample(again, "ns", "same", "app", VPA_KIND_MEMORY,
+                                            at("2026-01-15T14:01:00Z"), 3000 * MI, now, &err),
+                     0);
+    ck_assert_double_eq_tol(memory_weight(again, "v", 300 * MI), 0, 1e-9);
+    ck_assert_double_gt(memory_weight(again, "v", 3000 * MI), 0.5);
+    vpa_cluster_free(again);
+}
+END_TEST
+
+START_TEST(an_interval_that_ended_meanwhile_stays)
+{
+    struct stored stored = {0};
+
+    put_with_uid(c, "same", "{\"app\":\"web\"}", "u1");
+    use("same", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 300 * MI);
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+    now += 2 * DAY;
+    struct vpa_cluster *again = restarted(&stored);
+    ck_assert_double_eq_tol(memory_weight(again, "v", 300 * MI), memory_weight(c, "v", 300 * MI),
+                            1e-6);
+    stored.count = 0;
+    vpa_cluster_checkpoints(again, vpa_cluster_find_vpa(again, "ns", "v"), now, keep, &stored);
+    ck_assert_int_eq(stored.count, 1);
+    ck_assert_uint_eq(stored.open[0].count, 0);
+    ck_assert_ptr_nonnull(strstr(stored.text[0], "\"19\":10000"));
+    vpa_cluster_free(again);
+}
+END_TEST
+
+START_TEST(refuses_intervals_that_would_spoil_the_history)
+{
+    struct vpa_open_interval interval = {
+        .pod = "p", .end = at("2027-01-15T14:00:00Z"), .usage = 300 * MI};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_cluster_resume_interval(c, "ns", "v", "app", &interval, now, &err), -1);
+    ck_assert_str_eq(err.text, "no checkpoint of VPA ns/v, container app, is loaded");
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
+        0);
+    ck_assert_int_eq(vpa_cluster_resume_interval(c, "ns", "v", "app", &interval, now, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "the open interval of pod p has an impossible end 2027-01-15T14:00:00Z");
+    ck_assert_double_eq(memory_weight(c, "v", 300 * MI), 0);
+}
+END_TEST
+
 /* Save, load into another cluster, save again: weights stay within the documented 1/20000. */
 START_TEST(restart_keeps_the_history)
 {
@@ -360,6 +527,9 @@ int main(void)
     tcase_add_test(tc, unreadable_checkpoints_are_reported);
     tcase_add_test(tc, open_peaks_are_not_stored);
     tcase_add_test(tc, collected_aggregates_have_no_open_peaks);
+    tcase_add_test(tc, open_intervals_outlive_a_restart);
+    tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
+    tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
     tcase_add_test(tc, restart_keeps_the_history);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

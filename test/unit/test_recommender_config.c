@@ -76,6 +76,7 @@ static const struct {
     {"checkpoints-gc-interval", "10m0s"},
     {"checkpoints-timeout", "1m0s"},
     {"checkpoint-max-age", "1h0m0s"},
+    {"checkpoint-open-intervals", "true"},
     {"storage", ""},
     {"memory-saver", "false"},
     {"update-worker-count", "10"},

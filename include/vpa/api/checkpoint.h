@@ -44,6 +44,30 @@ struct vpa_checkpoint {
     struct vpa_checkpoint_status status;
 };
 
+/*
+ * The memory peak of a container in an interval that was not over when the checkpoint was written.
+ * Upstream's status leaves these peaks out, because a container that begins its interval anew after
+ * a restart would count twice; so a restart forgets them. Plumb stores them beside the status, in
+ * an annotation that upstream does not look at, and continues the intervals. It is written when it
+ * changes, and counts as long as the memory histogram is the one that it was written for: when
+ * upstream has closed an interval meanwhile, its peak is in there.
+ */
+#define VPA_OPEN_INTERVALS_ANNOTATION "vpa.autoscaling.k8s.io/open-memory-intervals"
+/* Longest text: the API server takes 256 KiB of annotations. About 1,800 pods of one VPA. */
+#define VPA_OPEN_INTERVALS_TEXT_MAX ((size_t)192 << 10)
+struct vpa_open_interval {
+    const char *pod;
+    uint32_t pod_uid; /* vpa_hash_stable of the UID: a later pod may have the same name */
+    vpa_time end;     /* of the interval; stored in whole seconds */
+    int64_t usage;    /* bytes, the peak of the samples */
+    int64_t oom;      /* bytes, the peak that an OOM kill stands for; 0: none */
+};
+struct vpa_open_intervals {
+    uint32_t history; /* vpa_histogram_checkpoint_hash of the memory histogram beside it */
+    const struct vpa_open_interval *items;
+    size_t count;
+};
+
 /* HistogramCheckpoint alone; absent and null give {present=false}. Of two texts for the same bucket
  * ("1", "01") the last one counts. */
 int vpa_histogram_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *node,
@@ -52,12 +76,25 @@ int vpa_histogram_checkpoint_decode(struct vpa_arena *arena, const struct vpa_js
 /* Members in upstream's order, bucket keys sorted as strings, empty members left out. */
 void vpa_histogram_checkpoint_encode(struct vpa_json_writer *w,
                                      const struct vpa_histogram_checkpoint *histogram);
+/* vpa_hash_stable of that text: tells whether another recommender has changed the history since. */
+uint32_t vpa_histogram_checkpoint_hash(const struct vpa_histogram_checkpoint *histogram);
 
 int vpa_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *object,
                           struct vpa_checkpoint *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* The value of "status" in upstream's member order. */
 void vpa_checkpoint_status_encode(struct vpa_json_writer *w,
                                   const struct vpa_checkpoint_status *status);
+/* The text of the annotation:
+ *
+ *     {"history":"0badcafe","intervals":[
+ *       {"pod":"web-0","uid":"1a2b3c4d","end":"2026-03-03T06:00:00Z","usage":104857600}]}
+ *
+ * Items that would make it longer than VPA_OPEN_INTERVALS_TEXT_MAX are left out; returns the number
+ * written. */
+size_t vpa_open_intervals_encode(struct vpa_buf *out, const struct vpa_open_intervals *intervals);
+/* Copied into the arena. VPA_INVALID says what is wrong and where. */
+int vpa_open_intervals_decode(struct vpa_arena *arena, const char *text,
+                              struct vpa_open_intervals *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* The object as upstream creates it: kind, apiVersion, metadata with the name, spec, status. */
 void vpa_checkpoint_encode(struct vpa_json_writer *w, const struct vpa_checkpoint *checkpoint);
 

@@ -36,6 +36,9 @@ bool vpa_table_next(const struct vpa_table *table, size_t *i, const char **key, 
 /* Values ordered bytewise by key, in a heap array of table->count that the caller frees. */
 void **vpa_table_sorted(const struct vpa_table *table);
 
+/* FNV-1a, the same in every process: for what is stored. Not for tables, because anybody can make
+ * texts that collide. */
+uint32_t vpa_hash_stable(const char *text);
 /* 64-bit hash of bytes with the process seed (set once from vpa_hash_seed; default 0). */
 uint64_t vpa_hash_bytes(const void *bytes, size_t len);
 void vpa_hash_seed(uint64_t seed);

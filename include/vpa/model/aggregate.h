@@ -108,6 +108,10 @@ void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_
 int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
                                const struct vpa_checkpoint_status *status, vpa_time now,
                                struct vpa_error *err) VPA_MUST_CHECK;
+/* The same of an interval stored with it: its end is what its peak is stamped with. */
+int vpa_aggregate_check_interval(const struct vpa_aggregation *global,
+                                 const struct vpa_open_interval *interval, vpa_time now,
+                                 struct vpa_error *err) VPA_MUST_CHECK;
 /* Loads into a fresh aggregate: version, count and times, memory, then CPU. What came before the
  * error stays loaded, so a failed aggregate is to be thrown away. VPA_INVALID with upstream's text.
  */

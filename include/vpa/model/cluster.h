@@ -190,10 +190,19 @@ void vpa_histories_release(struct vpa_histories *h);
 int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
                                 const char *container, const struct vpa_checkpoint_status *status,
                                 vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
+/* After the checkpoint of that container: one memory peak of an interval that was open when it was
+ * written. The container goes on with its interval, and needs to be in the model; a peak of one
+ * that is gone, or that the VPA no longer matches, becomes part of the loaded history. VPA_INVALID:
+ * the end is impossible; nothing is done. */
+int vpa_cluster_resume_interval(struct vpa_cluster *c, const char *ns, const char *vpa_name,
+                                const char *container, const struct vpa_open_interval *interval,
+                                vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
 /* Calls write for every container of the VPA, by name, with what is to be stored: merged histories
- * without the memory peaks of intervals that are still open. status is valid during the call. */
+ * without the memory peaks of intervals that are still open, and these, by pod. Valid during the
+ * call. */
 typedef void (*vpa_checkpoint_fn)(void *ctx, const char *container,
-                                  const struct vpa_checkpoint_status *status);
+                                  const struct vpa_checkpoint_status *status,
+                                  const struct vpa_open_intervals *open);
 void vpa_cluster_checkpoints(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now,
                              vpa_checkpoint_fn write, void *ctx);
 
