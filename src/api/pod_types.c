@@ -1,7 +1,8 @@
 /*
  * A walk over a document beside a table of types. Members mostly come in the order of the table
  * (API servers write Go structures), so the search for a name starts behind the last one found and
- * usually ends there.
+ * usually ends there. No two names of a table differ in letter case alone, so a name that is there
+ * as it is written needs no look at the others.
  */
 #include "vpa/api/pod_types.h"
 
@@ -30,9 +31,18 @@ enum type {
 };
 struct field {
     const char *name; /* NULL behind the last */
+    size_t len;
     enum type type;
     const struct field *fields; /* of OBJECT and LIST */
 };
+#define FIELD(NAME, TYPE, FIELDS)                                                                  \
+    {                                                                                              \
+        NAME, sizeof(NAME) - 1, TYPE, FIELDS                                                       \
+    }
+#define FIELDS_END                                                                                 \
+    {                                                                                              \
+        NULL, 0, ANY, NULL                                                                         \
+    }
 
 #include "pod_type_tables.h"
 
@@ -138,25 +148,37 @@ static int check_member(struct vpa_arena *arena, const struct vpa_json *node,
     }
 }
 
+/* In the fields from the first one up to `end`, or to the last. */
+static const struct field *find_exact(const struct field *first, const struct field *end,
+                                      const char *name, size_t len)
+{
+    for (const struct field *f = first; f != end && f->name; f++)
+        if (f->len == len && memcmp(f->name, name, len) == 0)
+            return f;
+    return NULL;
+}
+
+static const struct field *find_folded(const struct field *fields, const char *name, size_t len)
+{
+    for (const struct field *f = fields; f->name; f++)
+        if (f->len == len && vpa_str_is_folded(f->name, name, len))
+            return f;
+    return NULL;
+}
+
 /* The field of that name, searched from *next on and around; NULL for an unknown name. */
 static const struct field *find_field(const struct field *fields, const struct field **next,
-                                      const char *name)
+                                      const char *name, size_t len)
 {
-    size_t len = strlen(name);
+    const struct field *found = find_exact(*next, NULL, name, len);
 
-    for (const struct field *f = *next; f->name; f++) {
-        if (vpa_str_is_folded(f->name, name, len)) {
-            *next = f + 1;
-            return f;
-        }
-    }
-    for (const struct field *f = fields; f != *next; f++) {
-        if (vpa_str_is_folded(f->name, name, len)) {
-            *next = f + 1;
-            return f;
-        }
-    }
-    return NULL;
+    if (!found)
+        found = find_exact(fields, *next, name, len);
+    if (!found)
+        found = find_folded(fields, name, len);
+    if (found)
+        *next = found + 1;
+    return found;
 }
 
 /* The depth of the walk is that of the table. */
@@ -168,7 +190,8 @@ static int check_object(struct vpa_arena *arena, const struct vpa_json *node,
     if (!vpa_json_is_object(node))
         return wrong(node, "object", err);
     vpa_json_foreach (member, node) {
-        const struct field *field = find_field(fields, &next, vpa_json_name(member));
+        const struct field *field =
+            find_field(fields, &next, vpa_json_name(member), vpa_json_name_length(member));
         if (field && check_member(arena, member, field, err) < 0)
             return vpa_wrap(err, "%s", field->name);
     }

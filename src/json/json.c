@@ -68,7 +68,7 @@ static const cJSON *find_folded(const cJSON *object, const char *name, size_t le
     const cJSON *found = NULL;
 
     for (const cJSON *child = object->child; child; child = child->next)
-        if (vpa_str_is_folded(child->string, name, len))
+        if ((size_t)child->valueint == len && vpa_str_is_folded(child->string, name, len))
             found = child;
     return found;
 }
@@ -78,7 +78,7 @@ static const cJSON *find_member(const cJSON *object, const char *name, size_t le
     if (object->type & FOLDED)
         return find_folded(object, name, len);
     for (const cJSON *child = object->child; child; child = child->next)
-        if (strncmp(child->string, name, len) == 0 && child->string[len] == '\0')
+        if ((size_t)child->valueint == len && memcmp(child->string, name, len) == 0)
             return child;
     return NULL;
 }
@@ -130,6 +130,11 @@ const char *vpa_json_name(const struct vpa_json *child)
     return child ? tree_of(child)->string : NULL;
 }
 
+size_t vpa_json_name_length(const struct vpa_json *child)
+{
+    return child ? (size_t)tree_of(child)->valueint : 0;
+}
+
 size_t vpa_json_count(const struct vpa_json *node)
 {
     size_t count = 0;
@@ -146,7 +151,7 @@ const char *vpa_json_string(const struct vpa_json *node)
 
 bool vpa_json_string_escaped(const struct vpa_json *node)
 {
-    return vpa_json_type(node) == VPA_JSON_STRING && tree_of(node)->valueint != 0;
+    return vpa_json_type(node) == VPA_JSON_STRING && (tree_of(node)->type & ESCAPED);
 }
 
 const char *vpa_json_number_text(const struct vpa_json *node)

@@ -9,15 +9,17 @@
  *
  * - The text is copied into the arena once. Strings are unescaped and terminated where they stand
  *   in that copy; only numbers, whose end is the next character, are copied out.
- * - A number node has its source text in valuestring (cJSON leaves it unused for numbers); a string
- *   node tells in valueint whether its source text held an escape.
- * - All but the last of repeated members are taken out when an object ends, so that no reader
- *   has to think of them. In a folded document, where repeated objects become one, that is done
- *   from the outermost object inwards when the document is complete: each object is looked
- *   through once, when nothing can be added to it any more. From the inside outwards a nest of
- *   repetitions would have its innermost objects looked through again at every level.
+ * - A number node has its source text in valuestring (cJSON leaves it unused for numbers).
+ * - Whether a name has come before is looked at while an object is read: a bit per kind of name
+ *   tells nearly all apart. All but the last of repeated members are taken out when the object
+ *   ends, so that no reader has to think of them. In a folded document, where repeated objects
+ *   become one, that is done from the outermost object inwards when the document is complete: each
+ *   object is looked through once, when nothing can be added to it any more. From the inside
+ *   outwards a nest of repetitions would have its innermost objects looked through again at every
+ *   level.
  */
 #include <endian.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,45 +89,39 @@ static void drop_repeated_by_sorting(cJSON *object, size_t count)
     }
 }
 
-/* One bit per first character, so that most names are known not to have come before. */
-static uint64_t first_bit(const cJSON *member)
+static bool same_name(const cJSON *a, const cJSON *b)
 {
-    return (uint64_t)1 << ((unsigned char)*member->string & 63);
+    return a->valueint == b->valueint && memcmp(a->string, b->string, (size_t)a->valueint) == 0;
+}
+
+/* The member before `member` with its name, NULL when there is none. */
+static cJSON *find_earlier(const cJSON *object, const cJSON *member)
+{
+    for (cJSON *child = object->child; child != member; child = child->next)
+        if (same_name(child, member))
+            return child;
+    return NULL;
 }
 
 static void drop_repeated_by_pairs(cJSON *object)
 {
-    uint64_t seen = 0;
-
     for (cJSON *child = object->child; child; child = child->next) {
-        uint64_t bit = first_bit(child);
+        cJSON *earlier = find_earlier(object, child);
 
-        for (cJSON *earlier = object->child; (seen & bit) && earlier != child;
-             earlier = earlier->next) {
-            if (*child->string == *earlier->string && strcmp(child->string, earlier->string) == 0) {
-                cJSON_DetachItemViaPointer(object, earlier);
-                absorb(child, earlier);
-                break;
-            }
+        if (earlier) {
+            cJSON_DetachItemViaPointer(object, earlier);
+            absorb(child, earlier);
         }
-        seen |= bit;
     }
 }
 
 /* Of repeated members only the last one counts. */
 static void drop_repeated(cJSON *object)
 {
-    uint64_t seen = 0;
     size_t count = 0;
-    bool possible = false;
 
-    for (const cJSON *child = object->child; child; child = child->next) {
-        possible = possible || (seen & first_bit(child));
-        seen |= first_bit(child);
+    for (const cJSON *child = object->child; child; child = child->next)
         count++;
-    }
-    if (!possible)
-        return;
     if (count > PAIRWISE_MAX)
         drop_repeated_by_sorting(object, count);
     else
@@ -144,6 +140,13 @@ static void drop_all_repeated(cJSON *node)
 
 /* ---- scanning ---- */
 
+/* A container that is not closed. */
+struct open_container {
+    cJSON *node;
+    uint64_t kinds; /* of the names so far, a bit each */
+    size_t count;   /* of names */
+};
+
 struct scanner {
     struct vpa_arena *arena;
     const char *text; /* as given, for the place of a fault */
@@ -152,11 +155,13 @@ struct scanner {
     char *end;
     int object_type; /* cJSON_Object and perhaps FOLDED */
     bool repeated;   /* repeated members stay */
+    bool any_repeated;
     size_t values_left;
     unsigned depth;
-    cJSON *open[VPA_JSON_DEPTH_MAX]; /* containers that are not closed */
+    struct open_container open[VPA_JSON_DEPTH_MAX];
     cJSON *root;
     char *name; /* of the member whose value comes next */
+    size_t name_length;
     struct vpa_error *err;
 };
 
@@ -292,13 +297,13 @@ static int scan_escape(struct scanner *s, char **to)
     return 0;
 }
 
-/* s->p is at the opening quote. The text is unescaped where it stands: it never grows. */
-static int scan_string(struct scanner *s, char **text, bool *escaped)
+/* The same for a string that is more than plain text up to its closing quote; `to` is where the
+ * plain text ends. */
+static int scan_escaped(struct scanner *s, char *to, size_t *len)
 {
-    char *start = ++s->p, *to = skip_plain(start);
+    char *start = s->p;
 
     s->p = to;
-    *escaped = false;
     for (;;) {
         if (s->p == s->end)
             return fault(s, s->p, "unexpected end of text in a string");
@@ -306,7 +311,6 @@ static int scan_string(struct scanner *s, char **text, bool *escaped)
             break;
         if (*s->p != '\\')
             return fault(s, s->p, "control character in a string");
-        *escaped = true;
         if (scan_escape(s, &to) < 0)
             return -1;
         char *run = s->p;
@@ -316,32 +320,68 @@ static int scan_string(struct scanner *s, char **text, bool *escaped)
     }
     *to = '\0';
     s->p++;
+    *len = (size_t)(to - start);
+    return 0;
+}
+
+/* s->p is at the opening quote. The text is unescaped where it stands: it never grows. */
+static int scan_string(struct scanner *s, char **text, size_t *len, bool *escaped)
+{
+    char *start = s->p + 1, *end = skip_plain(start);
+
     *text = start;
+    *escaped = *end != '"';
+    if (*escaped) {
+        s->p = start;
+        return scan_escaped(s, end, len);
+    }
+    *end = '\0';
+    *len = (size_t)(end - start);
+    s->p = end + 1;
     return 0;
 }
 
 /* ---- scalars ---- */
 
+/* Notes the name of a member that is the last of the object now. */
+static void note_name(struct scanner *s, struct open_container *open, const cJSON *member)
+{
+    const unsigned char *name = (const unsigned char *)member->string;
+    size_t len = s->name_length;
+    uint64_t kind = (uint64_t)1 << ((len * 5 + name[0] + (len ? name[len - 1] : 0u) * 3u) % 64);
+
+    /* The names of larger objects are compared when they are sorted. */
+    if ((open->kinds & kind) && (open->count >= PAIRWISE_MAX || find_earlier(open->node, member))) {
+        open->node->type |= REPEATED;
+        s->any_repeated = true;
+    }
+    open->kinds |= kind;
+    open->count++;
+}
+
 static cJSON *new_node(struct scanner *s, int type)
 {
-    cJSON *node = vpa_arena_alloc(s->arena, sizeof(*node)), *parent, *last;
+    cJSON *node = vpa_arena_alloc(s->arena, sizeof(*node));
 
     *node = (cJSON){.type = type};
     if (s->depth == 0) {
         s->root = node;
         return node;
     }
-    parent = s->open[s->depth - 1];
-    if (is_type(parent, cJSON_Object))
-        node->string = s->name;
-    if (!parent->child) {
-        parent->child = node->prev = node;
-        return node;
+    struct open_container *open = &s->open[s->depth - 1];
+    cJSON *first = open->node->child;
+    if (first) { /* cJSON's lists: the first one's prev is the last */
+        first->prev->next = node;
+        node->prev = first->prev;
+        first->prev = node;
+    } else {
+        open->node->child = node->prev = node;
     }
-    last = parent->child->prev; /* cJSON's lists: the first one's prev is the last */
-    last->next = node;
-    node->prev = last;
-    parent->child->prev = node;
+    if (is_type(open->node, cJSON_Object)) {
+        node->string = s->name;
+        node->valueint = (int)s->name_length;
+        note_name(s, open, node);
+    }
     return node;
 }
 
@@ -396,16 +436,14 @@ static int scan_word(struct scanner *s, const char *word, size_t len, int type)
 static int scan_scalar(struct scanner *s)
 {
     char *text = NULL;
+    size_t len = 0;
     bool escaped = false;
-    cJSON *node;
 
     switch (*s->p) {
     case '"':
-        if (scan_string(s, &text, &escaped) < 0)
+        if (scan_string(s, &text, &len, &escaped) < 0)
             return -1;
-        node = new_node(s, cJSON_String);
-        node->valuestring = text;
-        node->valueint = escaped;
+        new_node(s, cJSON_String | (escaped ? ESCAPED : 0))->valuestring = text;
         return 0;
     case 't':
         return scan_word(s, "true", 4, cJSON_True);
@@ -429,7 +467,7 @@ static int scan_name(struct scanner *s)
         return fault(s, s->p, "unexpected end of text");
     if (*s->p != '"')
         return fault(s, s->p, "member name expected");
-    if (scan_string(s, &s->name, &escaped) < 0)
+    if (scan_string(s, &s->name, &s->name_length, &escaped) < 0)
         return -1;
     skip_space(s);
     if (s->p == s->end || *s->p != ':')
@@ -455,7 +493,7 @@ static int open_container(struct scanner *s, bool *empty)
         s->p++;
         return 0;
     }
-    s->open[s->depth++] = node;
+    s->open[s->depth++] = (struct open_container){.node = node};
     return object ? scan_name(s) : 0;
 }
 
@@ -469,7 +507,7 @@ static int scan_onward(struct scanner *s)
             return 0;
         if (s->p == s->end)
             return fault(s, s->p, "unexpected end of text");
-        cJSON *container = s->open[s->depth - 1];
+        cJSON *container = s->open[s->depth - 1].node;
         bool object = is_type(container, cJSON_Object);
         if (*s->p == ',') {
             s->p++;
@@ -480,7 +518,7 @@ static int scan_onward(struct scanner *s)
             return fault(s, s->p, object ? "',' or '}' expected" : "',' or ']' expected");
         s->p++;
         s->depth--;
-        if (object && !s->repeated)
+        if ((container->type & REPEATED) && !s->repeated)
             drop_repeated(container);
     }
 }
@@ -525,6 +563,8 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
 {
     struct scanner s;
 
+    if (len > INT_MAX)
+        return vpa_fail(err, VPA_LIMIT, "more than 2 GiB of text");
     s.arena = arena;
     s.text = text;
     s.copy = s.p = copy_text(arena, text, len);
@@ -535,10 +575,12 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
     s.depth = 0;
     s.root = NULL;
     s.name = NULL;
+    s.name_length = 0;
+    s.any_repeated = false;
     s.err = err;
     if (scan(&s) < 0)
         return -1;
-    if (folded)
+    if (folded && s.any_repeated)
         drop_all_repeated(s.root);
     *root = (const struct vpa_json *)s.root;
     return 0;

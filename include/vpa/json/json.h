@@ -77,7 +77,8 @@ const struct vpa_json *vpa_json_next(const struct vpa_json *child);
 #define vpa_json_foreach(child, parent)                                                            \
     for (const struct vpa_json *child = vpa_json_first(parent); child; child = vpa_json_next(child))
 const char *vpa_json_name(const struct vpa_json *child); /* member name; NULL for array elements */
-size_t vpa_json_count(const struct vpa_json *node);      /* children; 0 for others */
+size_t vpa_json_name_length(const struct vpa_json *child); /* of it; 0 for array elements */
+size_t vpa_json_count(const struct vpa_json *node);        /* children; 0 for others */
 
 /* NULL unless it is a string. */
 const char *vpa_json_string(const struct vpa_json *node);
