@@ -22,6 +22,7 @@
 
 #define VALUE_MAX 8192
 #define LINE_MAX_BYTES (1 << 20)
+#define USUAL_LINE 256 /* what most lines need, taken at once */
 
 struct module {
     const char *pattern; /* into modules_text */
@@ -33,6 +34,7 @@ static struct vpa_log_options options = {.fd = STDERR_FILENO};
 static char modules_text[VPA_LOG_VMODULE_TEXT_MAX];
 static struct module modules[VPA_LOG_VMODULE_MAX];
 static size_t module_count;
+static pid_t process_id; /* of the process that configured the log; 0 before that */
 
 /* ---- source files ---- */
 
@@ -121,6 +123,7 @@ int vpa_log_configure(const struct vpa_log_options *wanted, struct vpa_error *er
         return -1; /* not reached: just checked */
     options = *wanted;
     options.vmodule = NULL;
+    process_id = getpid();
     vpa_log_level = wanted->level;
     return 0;
 }
@@ -145,20 +148,48 @@ bool vpa_log_enabled(int level, const char *file)
 
 /* ---- text ---- */
 
+/* A non-negative number, filled up to that width on its left. */
+static void put_padded(struct vpa_buf *out, int64_t number, char fill, int width)
+{
+    for (int64_t limit = 10; --width > 0; limit *= 10)
+        if (number < limit)
+            vpa_buf_putc(out, fill);
+    vpa_buf_put_uint(out, (uint64_t)number);
+}
+
+static void put_time(struct vpa_buf *out, int64_t now)
+{
+    time_t seconds = (time_t)(now / 1000000000);
+    struct tm tm;
+
+    localtime_r(&seconds, &tm);
+    put_padded(out, tm.tm_mon + 1, '0', 2);
+    put_padded(out, tm.tm_mday, '0', 2);
+    vpa_buf_putc(out, ' ');
+    put_padded(out, tm.tm_hour, '0', 2);
+    vpa_buf_putc(out, ':');
+    put_padded(out, tm.tm_min, '0', 2);
+    vpa_buf_putc(out, ':');
+    put_padded(out, tm.tm_sec, '0', 2);
+    vpa_buf_putc(out, '.');
+    put_padded(out, now % 1000000000 / 1000, '0', 6);
+}
+
+/* Every request of the webhook has its line, so no format is read here. */
 static void put_header(struct vpa_buf *out, enum vpa_severity severity, const char *file, int line)
 {
     if (options.skip_headers)
         return;
     vpa_buf_putc(out, "IWEF"[severity]);
-    if (options.clock) {
-        int64_t now = options.clock();
-        time_t seconds = (time_t)(now / 1000000000);
-        struct tm tm;
-        localtime_r(&seconds, &tm);
-        vpa_buf_printf(out, "%02d%02d %02d:%02d:%02d.%06d", tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-                       tm.tm_min, tm.tm_sec, (int)(now % 1000000000 / 1000));
-    }
-    vpa_buf_printf(out, " %7d %s:%d] ", (int)getpid(), shown_name(file), line);
+    if (options.clock)
+        put_time(out, options.clock());
+    vpa_buf_putc(out, ' ');
+    put_padded(out, process_id ? process_id : getpid(), ' ', 7);
+    vpa_buf_putc(out, ' ');
+    vpa_buf_puts(out, shown_name(file));
+    vpa_buf_putc(out, ':');
+    vpa_buf_put_uint(out, (uint64_t)line);
+    vpa_buf_puts(out, "] ");
 }
 
 /* A copy of at most VALUE_MAX bytes when the value is longer; NULL otherwise. */
@@ -220,7 +251,8 @@ static void put_scalar(struct vpa_buf *out, const struct vpa_log_field *f)
 
 static void put_text_field(struct vpa_buf *out, const struct vpa_log_field *f)
 {
-    vpa_buf_printf(out, " %s", f->key);
+    vpa_buf_putc(out, ' ');
+    vpa_buf_puts(out, f->key);
     if (f->kind == VPA_FIELD_STRING) {
         put_string(out, f->value.string);
     } else {
@@ -305,6 +337,7 @@ void vpa_log_write(enum vpa_severity severity, const char *file, int line, const
     if (severity < options.least)
         return;
     vpa_buf_init(&out, LINE_MAX_BYTES);
+    vpa_buf_reserve(&out, USUAL_LINE);
     if (options.json) {
         put_json_head(&out, severity, file, line, message);
     } else {
@@ -329,6 +362,7 @@ void vpa_log_text(enum vpa_severity severity, const char *file, int line, const 
     if (severity < options.least)
         return;
     vpa_buf_init(&out, LINE_MAX_BYTES);
+    vpa_buf_reserve(&out, USUAL_LINE);
     if (options.json) {
         put_json_head(&out, severity, file, line, text);
         vpa_buf_putc(&out, '}');

@@ -151,7 +151,14 @@ void vpa_quote_go(struct vpa_buf *buf, const char *text)
 
     vpa_buf_putc(buf, '"');
     while (*p) {
+        const unsigned char *run = p;
         uint32_t rune;
+
+        while (*p >= ' ' && *p < 0x7f && *p != '"' && *p != '\\')
+            p++;
+        vpa_buf_append(buf, run, (size_t)(p - run));
+        if (!*p)
+            break;
         size_t len = decode_rune(p, &rune);
         if (!len) {
             vpa_buf_printf(buf, "\\x%02x", *p++);
