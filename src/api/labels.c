@@ -55,8 +55,8 @@ int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, stru
             vpa_json_wrong_type(member, "string", err);
             return vpa_wrap(err, "%s", key);
         }
-        items[n].key = vpa_arena_strdup(arena, key);
-        items[n].value = vpa_arena_strdup(arena, vpa_or_empty(value));
+        items[n].key = vpa_arena_keep(arena, key);
+        items[n].value = vpa_arena_keep(arena, vpa_or_empty(value));
         n++;
     }
     if (n > 1)

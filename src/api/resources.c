@@ -155,7 +155,7 @@ int vpa_resource_list_decode(struct vpa_arena *arena, const struct vpa_json *nod
 
         if (vpa_quantity_decode(arena, member, &item->quantity, err) < 0)
             return -1; /* upstream's text has no path */
-        item->name = vpa_arena_strdup(arena, name);
+        item->name = vpa_arena_keep(arena, name);
         list.count++;
     }
     if (list.count > 1)

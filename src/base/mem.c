@@ -167,6 +167,17 @@ void *vpa_arena_zalloc(struct vpa_arena *arena, size_t size)
     return memset(vpa_arena_alloc(arena, size), 0, size);
 }
 
+/* Two chunks: the current one, and the one of a large item behind it. */
+const char *vpa_arena_keep(struct vpa_arena *arena, const char *text)
+{
+    const struct vpa_arena_chunk *chunk = arena->chunk;
+
+    for (int i = 0; chunk && i < 2; i++, chunk = chunk->older)
+        if ((uintptr_t)text - (uintptr_t)(chunk + 1) < chunk->used)
+            return text;
+    return vpa_arena_strdup(arena, text);
+}
+
 char *vpa_arena_strndup(struct vpa_arena *arena, const char *text, size_t len)
 {
     if (len == SIZE_MAX)

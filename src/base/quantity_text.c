@@ -221,7 +221,7 @@ int vpa_quantity_parse(struct vpa_arena *arena, const char *text, struct vpa_qua
         if (s.negative)
             q.mantissa = -q.mantissa;
         if (remember)
-            q.text = vpa_arena_strndup(arena, text, len);
+            q.text = vpa_arena_keep(arena, text);
     } else {
         if (!s.any_digit)
             return vpa_fail(err, VPA_INVALID, "%s", WRONG_NUMBER);

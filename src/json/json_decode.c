@@ -66,7 +66,7 @@ int vpa_json_decode_strings(struct vpa_arena *arena, const struct vpa_json *arra
             vpa_json_wrong_type(child, "string", err);
             return under_index(err, i, ": ");
         }
-        all[i++] = vpa_arena_strdup(arena, vpa_or_empty(vpa_json_string(child)));
+        all[i++] = vpa_arena_keep(arena, vpa_or_empty(vpa_json_string(child)));
     }
     *items = all;
     *count = n;
@@ -87,7 +87,7 @@ static int decode_string(struct vpa_arena *arena, const struct vpa_json *node, u
     else if (flags & VPA_JSON_BORROW)
         *out = text;
     else
-        *out = *text ? vpa_arena_strdup(arena, text) : "";
+        *out = *text ? vpa_arena_keep(arena, text) : "";
     return 0;
 }
 

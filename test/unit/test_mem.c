@@ -70,6 +70,25 @@ START_TEST(strings_are_copied)
 }
 END_TEST
 
+START_TEST(texts_of_the_arena_are_kept)
+{
+    struct vpa_arena arena;
+    char foreign[] = "foreign";
+
+    vpa_arena_init(&arena, 64);
+    ck_assert_str_eq(vpa_arena_keep(&arena, foreign), "foreign");
+    ck_assert_ptr_ne(vpa_arena_keep(&arena, foreign), foreign);
+    char *text = vpa_arena_strdup(&arena, "a longer text, part of which is kept");
+    ck_assert_ptr_eq(vpa_arena_keep(&arena, text), text);
+    ck_assert_ptr_eq(vpa_arena_keep(&arena, text + 9), text + 9);
+    char *large = vpa_arena_alloc(&arena, 100000); /* a chunk of its own */
+    strcpy(large + 99990, "end");
+    ck_assert_ptr_eq(vpa_arena_keep(&arena, large + 99990), large + 99990);
+    ck_assert_ptr_eq(vpa_arena_keep(&arena, text), text);
+    vpa_arena_release(&arena);
+}
+END_TEST
+
 START_TEST(steal_moves_ownership)
 {
     char *a = vpa_xstrdup("x");
@@ -130,6 +149,7 @@ int main(void)
     tcase_add_test(tc, large_item_keeps_the_room_of_the_current_chunk);
     tcase_add_test(tc, clear_keeps_one_chunk_and_counts_from_zero);
     tcase_add_test(tc, strings_are_copied);
+    tcase_add_test(tc, texts_of_the_arena_are_kept);
     tcase_add_test(tc, steal_moves_ownership);
     tcase_add_test(tc, grow_doubles);
     tcase_add_test_raise_signal(tc, absurd_sizes_abort, 6);

@@ -71,6 +71,10 @@ void *vpa_arena_zalloc(struct vpa_arena *arena, size_t size) __attribute__((retu
 char *vpa_arena_strdup(struct vpa_arena *arena, const char *text) __attribute__((returns_nonnull));
 char *vpa_arena_strndup(struct vpa_arena *arena, const char *text, size_t len)
     __attribute__((returns_nonnull));
+/* The text itself when it is in the arena already, as the texts of a document parsed into it are,
+ * otherwise a copy. Looks at the newest chunks only: a copy too many does no harm. */
+const char *vpa_arena_keep(struct vpa_arena *arena, const char *text)
+    __attribute__((returns_nonnull));
 char *vpa_arena_printf(struct vpa_arena *arena, const char *fmt, ...) VPA_PRINTF(2, 3)
     __attribute__((returns_nonnull));
 /* Drops all items and keeps the largest chunk, ready for the next request. */

@@ -13,7 +13,8 @@
  * Three cases are told apart: a value of the right type is stored; absent and null store the kind's
  * default (or are an error for VPA_JSON_REQUIRED); a wrong type is VPA_INVALID with the path in
  * front, for example `spec.containers[2].name: string expected, got number`. Unknown members are
- * ignored. All texts are copied into the arena unless VPA_JSON_BORROW keeps those of the document.
+ * ignored. All texts are copied into the arena, unless the document is in it too or VPA_JSON_BORROW
+ * says that the document outlives the struct.
  */
 #ifndef VPA_JSON_JSON_DECODE_H
 #define VPA_JSON_JSON_DECODE_H
