@@ -256,6 +256,13 @@ static void patch_intervals(struct vpa_json_patch *patch, const struct job *job)
     vpa_json_patch_end_op(patch);
 }
 
+/* With what else is written when it is due, should somebody have changed it. */
+static bool patches_intervals(const struct worker *worker, const struct job *job)
+{
+    return job->intervals &&
+           (job->entry->intervals != job->intervals_hash || is_due(worker, job->entry));
+}
+
 static void send_patch(struct worker *worker)
 {
     const struct job *job = job_of(worker);
@@ -267,8 +274,7 @@ static void send_patch(struct worker *worker)
     vpa_json_put_raw(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/status"), job->status,
                      strlen(job->status));
     vpa_json_patch_end_op(&patch);
-    if (job->intervals &&
-        (job->entry->intervals != job->intervals_hash || is_due(worker, job->entry)))
+    if (patches_intervals(worker, job))
         patch_intervals(&patch, job);
     vpa_json_patch_end(&patch);
     worker->stage = STAGE_PATCH;
@@ -411,7 +417,8 @@ static void on_patch_failed(struct worker *worker)
     }
     /* Perhaps somebody took the annotations away. If not, they are not to be replaced. */
     struct job *job = &worker->jobs[worker->next_job];
-    if (worker->err.code == VPA_INVALID && job->entry->annotated) {
+    if (worker->err.code == VPA_INVALID && job->entry->annotated &&
+        patches_intervals(worker, job)) {
         job->entry->annotated = false;
         job->without_annotations = true;
         send_patch(worker);
