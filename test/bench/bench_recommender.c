@@ -374,15 +374,15 @@ static void measure_passes(pid_t pid)
         sleep_until_pass(3 + (uint_fast64_t)i);
         usleep((useconds_t)(INTERVAL_S * 800000));
         struct measured_usage after = measured_usage_of(pid);
+        uint_fast64_t checkpoints = atomic_load(&shared->checkpoints) - checkpoints_before;
         printf("pass %d: %6.3f CPU s, %6.1f MiB resident (peak %.1f), %" PRIuFAST64
                " calls (%" PRIuFAST64 " statuses, %" PRIuFAST64 " checkpoints of %" PRIuFAST64
                " bytes)\n",
                i + 1, after.cpu_s - before.cpu_s, after.resident_mib, after.peak_mib,
                atomic_load(&shared->calls) - calls,
-               atomic_load(&shared->statuses) - statuses_before,
-               atomic_load(&shared->checkpoints) - checkpoints_before,
-               (atomic_load(&shared->checkpoint_bytes) - bytes_before) /
-                   (atomic_load(&shared->checkpoints) - checkpoints_before + 1));
+               atomic_load(&shared->statuses) - statuses_before, checkpoints,
+               checkpoints ? (atomic_load(&shared->checkpoint_bytes) - bytes_before) / checkpoints
+                           : 0);
         fflush(stdout);
     }
 }

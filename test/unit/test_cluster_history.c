@@ -291,7 +291,15 @@ START_TEST(open_peaks_are_not_stored)
     use("p", "app", VPA_KIND_MEMORY, "2026-01-14T13:00:00Z", 100 * MI); /* closed at 13:00 */
     use("p", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 300 * MI); /* open */
     use("q", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 900 * MI); /* open */
+    use("q", "side", VPA_KIND_MEMORY, "2026-01-15T13:31:00Z", 70 * MI); /* open */
     vpa_cluster_checkpoints(c, v, now, keep, &stored);
+    ck_assert_uint_eq(stored.open[0].count, 2);
+    ck_assert_str_eq(stored.open[0].items[0].pod, "p");
+    ck_assert_int_eq(stored.open[0].items[0].usage, 300 * MI);
+    ck_assert_str_eq(stored.open[0].items[1].pod, "q");
+    ck_assert_int_eq(stored.open[0].items[1].usage, 900 * MI);
+    ck_assert_uint_eq(stored.open[1].count, 1);
+    ck_assert_int_eq(stored.open[1].items[0].usage, 70 * MI);
     ck_assert_int_eq(stored.count, 2);
     ck_assert_str_eq(stored.name[0], "app");
     ck_assert_str_eq(stored.name[1], "side");
@@ -470,6 +478,8 @@ START_TEST(refuses_intervals_that_would_spoil_the_history)
 
     ck_assert_int_eq(vpa_cluster_resume_interval(c, "ns", "v", "app", &interval, now, &err), -1);
     ck_assert_str_eq(err.text, "no checkpoint of VPA ns/v, container app, is loaded");
+    ck_assert_int_eq(vpa_cluster_resume_interval(c, "ns", "x", "app", &interval, now, &err), -1);
+    ck_assert_str_eq(err.text, "no checkpoint of VPA ns/x, container app, is loaded");
     ck_assert_int_eq(
         vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
         0);
