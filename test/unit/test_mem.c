@@ -82,7 +82,7 @@ START_TEST(texts_of_the_arena_are_kept)
     ck_assert_ptr_eq(vpa_arena_keep(&arena, text), text);
     ck_assert_ptr_eq(vpa_arena_keep(&arena, text + 9), text + 9);
     char *large = vpa_arena_alloc(&arena, 100000); /* a chunk of its own */
-    strcpy(large + 99990, "end");
+    memcpy(large + 99990, "end", 4);
     ck_assert_ptr_eq(vpa_arena_keep(&arena, large + 99990), large + 99990);
     ck_assert_ptr_eq(vpa_arena_keep(&arena, text), text);
     vpa_arena_release(&arena);
