@@ -97,6 +97,20 @@ def restart(cluster, recommender, undisturbed):
     undisturbed.process.send_signal(signal.SIGCONT)
 
 
+def stop_in_step(cluster, names, recommender, undisturbed):
+    """Both stop after a pass with samples of after this call; the one that stood still needs a moment to go on."""
+    moment = cluster.plane.now()
+
+    def samples():
+        return {c["spec"]["vpaObjectName"]: c["status"].get("lastSampleStart") or ""
+                for c in cluster.client.list("VerticalPodAutoscalerCheckpoint", NAMESPACE)}
+
+    wanted = {n + suffix for n in names for suffix in ("", "-undisturbed")}
+    until(lambda: all(samples().get(name, "") > moment for name in wanted), 60, f"checkpoints of {wanted} after {moment}")
+    for process in (recommender, undisturbed):
+        process.stop()
+
+
 def scenario_restart(make):
     """kill -9 of the recommender at a random moment: afterwards the same as an undisturbed run, no checkpoint lost."""
     cluster = make(rate=240.0)
@@ -111,9 +125,7 @@ def scenario_restart(make):
         before = checkpoint_names(cluster)
         restart(cluster, recommender, undisturbed)
         assert before <= checkpoint_names(cluster), before
-    time.sleep(3)
-    for process in (recommender, undisturbed):
-        process.stop()
+    stop_in_step(cluster, names, recommender, undisturbed)
     for name in names:
         one = cluster.recommendation(NAMESPACE, name)[name]
         other = cluster.recommendation(NAMESPACE, name + "-undisturbed")[name]
@@ -139,9 +151,7 @@ def scenario_restart_open_interval(make):
     until(lambda: cluster.plane.now() >= "2026-03-03T00:20:00Z", 90, "twenty past midnight")
     moment = datetime.datetime.fromisoformat(cluster.plane.now().replace("Z", "+00:00")).timestamp()
     restart(cluster, recommender, undisturbed)
-    time.sleep(5)
-    for process in (recommender, undisturbed):
-        process.stop()
+    stop_in_step(cluster, ["etcd"], recommender, undisturbed)
     one, other = (amounts(cluster.recommendation(NAMESPACE, name)["etcd"], "target")[1]
                   for name in ("etcd", "etcd-undisturbed"))
     assert abs(bucket_of(1e7, one) - bucket_of(1e7, other)) <= 1, (one, other)
