@@ -158,18 +158,20 @@ void vpa_histogram_checkpoint_encode(struct vpa_json_writer *w,
     vpa_json_close_object(w);
 }
 
-/* Longest text: every bucket that may be stored. */
-#define HISTOGRAM_TEXT_MAX ((size_t)256 << 10)
-
 uint32_t vpa_histogram_checkpoint_hash(const struct vpa_histogram_checkpoint *histogram)
 {
-    struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    double total = histogram->total_weight + 0.0; /* no negative zero */
+    uint32_t hash = vpa_hash_stable("");
+    uint64_t bits;
 
-    vpa_buf_init(&text, HISTOGRAM_TEXT_MAX);
-    vpa_json_writer_init(&w, &text);
-    vpa_histogram_checkpoint_encode(&w, histogram);
-    return vpa_hash_stable(vpa_buf_text(&text));
+    memcpy(&bits, &total, sizeof(bits));
+    hash = vpa_hash_stable_add(hash, bits);
+    hash = vpa_hash_stable_add(hash, (uint64_t)(histogram->reference / VPA_SECOND));
+    for (size_t i = 0; i < histogram->bucket_count; i++) {
+        hash = vpa_hash_stable_add(hash, (uint64_t)histogram->buckets[i].bucket);
+        hash = vpa_hash_stable_add(hash, histogram->buckets[i].weight);
+    }
+    return hash;
 }
 
 /* ---- object ---- */

@@ -40,6 +40,13 @@ uint32_t vpa_hash_stable(const char *text)
     return h;
 }
 
+uint32_t vpa_hash_stable_add(uint32_t hash, uint64_t number)
+{
+    for (int i = 0; i < 8; i++, number >>= 8)
+        hash = (hash ^ (uint32_t)(number & 0xff)) * 16777619u;
+    return hash;
+}
+
 /* The multiply-and-fold construction of wyhash: 8 bytes a step, seeded. */
 uint64_t vpa_hash_bytes(const void *bytes, size_t len)
 {

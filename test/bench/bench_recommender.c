@@ -152,6 +152,19 @@ static void put_memory_histogram(struct vpa_buf *b, size_t i)
     vpa_buf_puts(b, "},\"totalWeight\":61.5}");
 }
 
+/* As the recommender computes it when it reads the checkpoint. */
+static uint32_t hash_of(const struct vpa_buf *histogram)
+{
+    struct vpa_histogram_checkpoint read = {0};
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root;
+
+    if (vpa_json_parse(&arena, vpa_buf_text(histogram), histogram->len, &root, NULL) < 0 ||
+        vpa_histogram_checkpoint_decode(&arena, root, &read, NULL) < 0)
+        abort();
+    return vpa_histogram_checkpoint_hash(&read);
+}
+
 static void put_checkpoint(struct vpa_buf *b, size_t i)
 {
     vpa_auto_buf memory = {0};
@@ -163,7 +176,7 @@ static void put_checkpoint(struct vpa_buf *b, size_t i)
         "{\"metadata\":{\"name\":\"web-%05zu-app\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
         "\"resourceVersion\":\"%zu\",\"annotations\":{\"" VPA_OPEN_INTERVALS_ANNOTATION "\":",
         i, i % STUB_NAMESPACES, i, i + 1);
-    put_open_intervals(b, i, vpa_hash_stable(vpa_buf_text(&memory)));
+    put_open_intervals(b, i, hash_of(&memory));
     vpa_buf_printf(
         b,
         "}},\"spec\":{\"vpaObjectName\":\"web-%05zu\",\"containerName\":"

@@ -183,14 +183,24 @@ static inline const struct vpa_json *stored(const char *plural, const char *name
     return o ? o->root : NULL;
 }
 
-/* Millicores of the stored target. */
-static inline int64_t target_cpu(void)
+/* The stored target of "cpu" or "memory". */
+static inline struct vpa_quantity target(const char *resource)
 {
     const struct vpa_json *entry = vpa_json_first(vpa_json_at(
         stored("verticalpodautoscalers", "web"), "status.recommendation.containerRecommendations"));
+    const char *text = vpa_json_string(vpa_json_find(vpa_json_find(entry, "target"), resource));
     struct vpa_quantity q;
 
-    ck_assert(vpa_quantity_parse(&arena, fake_text_at(entry, "target.cpu"), &q, NULL) == 0);
+    ck_assert_ptr_nonnull(text);
+    ck_assert(vpa_quantity_parse(&arena, text, &q, NULL) == 0);
+    return q;
+}
+
+/* In millicores. */
+static inline int64_t target_cpu(void)
+{
+    struct vpa_quantity q = target("cpu");
+
     return vpa_quantity_milli_value(&q);
 }
 

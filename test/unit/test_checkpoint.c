@@ -159,6 +159,37 @@ END_TEST
     "\"end\":\"2026-03-03T06:00:00Z\",\"usage\":104857600},{\"pod\":\"web-1\",\"uid\":"            \
     "\"00000007\",\"end\":\"2026-03-03T06:00:01Z\",\"usage\":0,\"oom\":209715200}]}"
 
+/* What is hashed before it is written has the same hash when it was read. */
+START_TEST(the_hash_of_a_histogram_outlives_its_text)
+{
+    static const struct vpa_bucket_weight buckets[] = {{0, 10000}, {3, 1}, {40, 0}, {175, 77}};
+    struct vpa_histogram_checkpoint h = {.present = true,
+                                         .reference = vpa_time_from_unix(1768478400, 0),
+                                         .buckets = buckets,
+                                         .bucket_count = VPA_COUNT(buckets),
+                                         .total_weight = 0.1 + 0.2};
+    struct vpa_histogram_checkpoint read, other;
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 4096);
+    vpa_json_writer_init(&w, &text);
+    vpa_histogram_checkpoint_encode(&w, &h);
+    ck_assert_int_eq(
+        vpa_histogram_checkpoint_decode(&arena, json_of(vpa_buf_text(&text)), &read, NULL), 0);
+    ck_assert_uint_eq(vpa_histogram_checkpoint_hash(&read), vpa_histogram_checkpoint_hash(&h));
+    other = h;
+    other.total_weight = 0.3;
+    ck_assert_uint_ne(vpa_histogram_checkpoint_hash(&other), vpa_histogram_checkpoint_hash(&h));
+    other = h;
+    other.bucket_count--;
+    ck_assert_uint_ne(vpa_histogram_checkpoint_hash(&other), vpa_histogram_checkpoint_hash(&h));
+    other = h;
+    other.reference += VPA_SECOND;
+    ck_assert_uint_ne(vpa_histogram_checkpoint_hash(&other), vpa_histogram_checkpoint_hash(&h));
+}
+END_TEST
+
 START_TEST(open_intervals_round_trip)
 {
     struct vpa_open_intervals open;
@@ -240,6 +271,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, reads_weights, 0, VPA_COUNT(weights));
     tcase_add_test(tc, bounds_buckets);
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
+    tcase_add_test(tc, the_hash_of_a_histogram_outlives_its_text);
     tcase_add_test(tc, open_intervals_round_trip);
     tcase_add_test(tc, open_intervals_beyond_the_room_are_left_out);
     tcase_add_loop_test(tc, refuses_open_intervals, 0, VPA_COUNT(bad_intervals));

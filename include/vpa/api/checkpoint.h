@@ -76,7 +76,8 @@ int vpa_histogram_checkpoint_decode(struct vpa_arena *arena, const struct vpa_js
 /* Members in upstream's order, bucket keys sorted as strings, empty members left out. */
 void vpa_histogram_checkpoint_encode(struct vpa_json_writer *w,
                                      const struct vpa_histogram_checkpoint *histogram);
-/* vpa_hash_stable of that text: tells whether another recommender has changed the history since. */
+/* vpa_hash_stable_add of what that text says: tells whether another recommender has changed the
+ * history since. The same before it is written and after it was read. */
 uint32_t vpa_histogram_checkpoint_hash(const struct vpa_histogram_checkpoint *histogram);
 
 int vpa_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *object,

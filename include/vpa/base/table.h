@@ -39,6 +39,8 @@ void **vpa_table_sorted(const struct vpa_table *table);
 /* FNV-1a, the same in every process: for what is stored. Not for tables, because anybody can make
  * texts that collide. */
 uint32_t vpa_hash_stable(const char *text);
+/* That hash continued with the eight bytes of a number, the lowest first. */
+uint32_t vpa_hash_stable_add(uint32_t hash, uint64_t number);
 /* 64-bit hash of bytes with the process seed (set once from vpa_hash_seed; default 0). */
 uint64_t vpa_hash_bytes(const void *bytes, size_t len);
 void vpa_hash_seed(uint64_t seed);
