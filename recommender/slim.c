@@ -144,6 +144,7 @@ static void copy_target(struct vpa_arena *arena, struct vpa_object *o)
                                                          : vpa_arena_strdup(arena, ref->name);
     if (o->has_selector)
         o->selector = vpa_selector_copy(arena, &o->selector);
+    o->selector_error = copy_word(arena, o->selector_error);
 }
 
 static void copy_recommenders(struct vpa_arena *arena, struct vpa_object *o)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "borrowed.h"
 #include "suite.h"
 #include "../../recommender/slim.h"
 
@@ -116,6 +117,73 @@ START_TEST(does_without_everything)
 }
 END_TEST
 
+/* Of every text that an object can have: whatever a pass reads later must be the copy's own. */
+static const struct {
+    const char *name;
+    const char *spec;
+} sources[] = {
+    {"target", "\"targetRef\":{\"apiVersion\":\"x/v9\",\"kind\":\"Odd\",\"name\":\"t\"}"},
+    {"selector", "\"selector\":{\"matchLabels\":{\"a\":\"b\"},\"matchExpressions\":[{\"key\":\"k\","
+                 "\"operator\":\"In\",\"values\":[\"v\",\"w\"]}]}"},
+    {"selector that cannot be used", "\"selector\":{\"matchExpressions\":[{\"key\":\"k\","
+                                     "\"operator\":\"Odd\"}]}"},
+    {"policies",
+     "\"updatePolicy\":{\"updateMode\":\"Odd\",\"evictionRequirements\":[{\"resources\":["
+     "\"cpu\"],\"changeRequirement\":\"Odd\"}]},\"recommenders\":[{\"name\":\"odd\"}],"
+     "\"startupBoost\":{\"cpu\":{\"type\":\"Odd\",\"quantity\":\"123456789012345678901\"}},"
+     "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"c\",\"mode\":\"Odd\","
+     "\"minAllowed\":{\"x/y\":\"123456789012345678901\"},\"controlledValues\":\"Odd\","
+     "\"controlledResources\":[\"odd\"],\"memoryAggregationInterval\":\"1h\"}]}"},
+};
+
+/* All but the padding behind meta, in which a struct assignment leaves anything. */
+static bool object_borrows(const struct vpa_object *o, const struct lender *from)
+{
+    size_t meta = offsetof(struct vpa_object, meta.owner_count) + sizeof(o->meta.owner_count);
+    size_t rest = offsetof(struct vpa_object, target_ref);
+
+    return borrows(o, meta, from) || borrows((const char *)o + rest, sizeof(*o) - rest, from);
+}
+
+START_TEST(borrows_nothing)
+{
+    struct lender whole_object, document;
+    const struct vpa_json *root;
+    struct vpa_error err;
+    struct slim_vpa v;
+
+    lender_init(&whole_object);
+    lender_init(&document);
+    const char *text = vpa_arena_printf(
+        &document.arena,
+        "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"u-1\",\"generateName\":"
+        "\"g\","
+        "\"resourceVersion\":\"7\",\"labels\":{\"a\":\"b\"},\"annotations\":{"
+        "\"vpa-post-processor.kubernetes.io/app_integerCPU\":\"odd\"},\"ownerReferences\":[{"
+        "\"apiVersion\":\"v\",\"kind\":\"k\",\"name\":\"n\",\"uid\":\"u\"}]},\"spec\":{%s},"
+        "\"status\":{\"conditions\":[{\"type\":\"Odd\",\"status\":\"odd\",\"reason\":\"odd\","
+        "\"message\":"
+        "\"odd\"}],\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\","
+        "\"target\":{\"cpu\":\"25m\",\"x/"
+        "y\":\"123456789012345678901\"},\"upperBound\":{\"cpu\":\"1\"}"
+        "}]}}}",
+        sources[_i].spec);
+    ck_assert_int_eq(vpa_json_parse(&document.arena, text, strlen(text), &root, &err), 0);
+
+    ck_assert_int_eq(slim_vpa_decode(&pool, &whole_object.arena, root, &v, &err), 0);
+    const struct lender *const sources_of[] = {&whole_object, &document};
+    for (size_t i = 0; i < VPA_COUNT(sources_of); i++) {
+        ck_assert_msg(!object_borrows(&v.object, sources_of[i]), "%s: the object",
+                      sources[_i].name);
+        ck_assert_msg(!borrows(v.key, v.arena.used, sources_of[i]), "%s: below the object",
+                      sources[_i].name);
+    }
+    slim_vpa_release(&pool, &v);
+    vpa_arena_release(&document.arena);
+    vpa_arena_release(&whole_object.arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_slim");
@@ -125,6 +193,7 @@ int main(void)
     tcase_add_test(tcase, keeps_what_is_read);
     tcase_add_test(tcase, shares_equal_policies);
     tcase_add_test(tcase, does_without_everything);
+    tcase_add_loop_test(tcase, borrows_nothing, 0, VPA_COUNT(sources));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -1,7 +1,9 @@
 /* Compact pods keep what decisions read, and only that. */
 #include <check.h>
+#include <malloc.h>
 #include <stdlib.h>
 
+#include "borrowed.h"
 #include "suite.h"
 #include "../../updater/compact.h"
 #include "objects.h"
@@ -112,6 +114,19 @@ START_TEST(tells_absent_from_empty)
 }
 END_TEST
 
+START_TEST(borrows_nothing)
+{
+    struct lender whole;
+
+    lender_init(&whole);
+    struct compact_pod *compact = updater_pod_new(objects_pod(&whole.arena, FULL));
+
+    ck_assert(!borrows(compact, malloc_usable_size(compact), &whole));
+    updater_pod_free(compact);
+    vpa_arena_release(&whole.arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("updater_compact");
@@ -122,6 +137,7 @@ int main(void)
     tcase_add_test(tc, drops_the_rest);
     tcase_add_test(tc, keeps_big_numbers);
     tcase_add_test(tc, tells_absent_from_empty);
+    tcase_add_test(tc, borrows_nothing);
     suite_add_tcase(suite, tc);
 
     return run_suite(suite);

@@ -1,4 +1,5 @@
 /* VerticalPodAutoscaler objects and what follows from them alone. */
+#include "borrowed.h"
 #include "json_helper.h"
 
 #include "vpa/api/vpa.h"
@@ -176,6 +177,43 @@ START_TEST(refuses)
 }
 END_TEST
 
+/* Every text is odd and every number too large for 64 bits, so that nothing has a constant for it.
+ */
+#define ODD_LIST "{\"x/y\":\"123456789012345678901234567890\",\"cpu\":\"1500e-3\"}"
+#define ODD_VPA                                                                                    \
+    "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"selector\":{\"matchLabels\":{\"k\":"     \
+    "\"v\"},"                                                                                      \
+    "\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"In\",\"values\":[\"v\",\"w\"]}]}},"       \
+    "\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"odd\","    \
+    "\"target\":" ODD_LIST ",\"lowerBound\":" ODD_LIST ",\"upperBound\":" ODD_LIST                 \
+    ",\"uncappedTarget\":" ODD_LIST "}]}}}"
+
+START_TEST(copies_borrow_nothing)
+{
+    struct lender from, copy;
+    struct vpa_object vpa;
+    struct vpa_error err;
+    const struct vpa_json *root;
+
+    lender_init(&from);
+    lender_init(&copy);
+    ck_assert_int_eq(vpa_json_parse(&from.arena, ODD_VPA, strlen(ODD_VPA), &root, &err), 0);
+    ck_assert_int_eq(vpa_object_decode(&from.arena, root, &vpa, &err), 0);
+
+    struct vpa_recommendation rec = vpa_recommendation_copy(&copy.arena, &vpa.recommendation);
+    struct vpa_selector selector = vpa_selector_copy(&copy.arena, &vpa.selector);
+    struct vpa_labels labels = vpa_labels_copy(&copy.arena, &vpa.meta.labels);
+    ck_assert(!borrows(&rec, sizeof(rec), &from) && !borrows(&selector, sizeof(selector), &from) &&
+              !borrows(&labels, sizeof(labels), &from));
+    ck_assert(!lender_borrows(&copy, &from));
+
+    rec.containers[0].container_name = vpa.recommendation.containers[0].container_name;
+    ck_assert(lender_borrows(&copy, &from)); /* it would be seen */
+    vpa_arena_release(&copy.arena);
+    vpa_arena_release(&from.arena);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, decodes_spec);
@@ -183,6 +221,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, defaults);
     tcase_add_test(tc, knows_startup_boosts);
     tcase_add_test(tc, finds_policies);
+    tcase_add_test(tc, copies_borrow_nothing);
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
 }
 
