@@ -9,8 +9,10 @@
  * rounds: attempts every retry period until one succeeds; a round longer than the renew deadline
  *             means the lease is lost
  *
- * What differs: before blanking the holder on release, the record just fetched is looked at, not
- * the remembered one, so that a successor is never disturbed.
+ * What differs: whether the lease is ours is a question of the clock alone (vpa_elector_is_leader):
+ * it lasts from when its renewal was sent, because an answer may be read long after it came, by a
+ * process that was stopped in between. And before blanking the holder on release, the record just
+ * fetched is looked at, not the remembered one, so that a successor is never disturbed.
  */
 #include "vpa/kube/elector.h"
 
@@ -54,6 +56,8 @@ struct vpa_elector {
     vpa_time attempt_now;
     struct vpa_lease_spec record;  /* prepared by the attempt; its holder is ours */
     struct vpa_lease_spec written; /* record of the write under way; its holder is ours or "" */
+    int64_t written_at;            /* monotonic time of that write */
+    int64_t held_until;            /* monotonic; others may take the lease then */
     bool lost;
 };
 
@@ -179,6 +183,7 @@ static void write_lease(struct vpa_elector *e, enum step step, const struct vpa_
         lease = e->cached;
     lease.spec = *spec;
     e->written = *spec;
+    e->written_at = vpa_loop_monotonic(e->loop);
     vpa_buf_init(&body, LEASE_MAX);
     vpa_json_writer_init(&w, &body);
     vpa_lease_encode(&w, &lease);
@@ -359,6 +364,7 @@ static void written(struct vpa_elector *e, const struct vpa_kube_result *result)
     if (cache_answer(e, result, &err) < 0)
         e->has_cached = false;
     observe(e, &e->written);
+    e->held_until = e->written_at + e->options.lease_duration;
     attempt_succeeded(e);
 }
 
@@ -483,7 +489,7 @@ void vpa_elector_start(struct vpa_elector *e)
 bool vpa_elector_is_leader(const struct vpa_elector *e)
 {
     return e->phase == RENEWING && holds(e, e->observed_holder) &&
-           record_is_valid(e, vpa_loop_monotonic(e->loop));
+           vpa_loop_monotonic(e->loop) < e->held_until;
 }
 
 static bool is_renewing(void *ctx)

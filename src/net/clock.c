@@ -160,7 +160,7 @@ int64_t vpa_clock_monotonic(const struct vpa_clock *clock)
     case CLOCK_REAL:
         break;
     }
-    return read_clock(CLOCK_MONOTONIC);
+    return read_clock(CLOCK_BOOTTIME); /* the lease expires while the machine sleeps, too */
 }
 
 int64_t vpa_clock_real_wait(const struct vpa_clock *clock, vpa_duration duration)

@@ -18,6 +18,7 @@ static int version;
 static size_t requests;
 static enum vpa_transport_failure cut; /* every request fails so */
 static bool silent;                    /* requests are not answered */
+static vpa_duration latency;           /* of answers */
 static const char *garbage;            /* answers to GET */
 static int healthy_asked;
 static bool healthy;
@@ -43,7 +44,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
     (void)ctx;
     requests++;
-    vpa_memory_reply_delay(r, VPA_MILLISECOND);
+    vpa_memory_reply_delay(r, latency);
     snprintf(current, sizeof(current), "\"resourceVersion\":\"%d\"", version);
     if (cut) {
         vpa_memory_reply_fail(r, cut);
@@ -79,6 +80,7 @@ static void setup(void)
     requests = 0;
     cut = VPA_TRANSPORT_OK;
     silent = false;
+    latency = VPA_MILLISECOND;
     garbage = NULL;
 }
 
@@ -209,6 +211,29 @@ START_TEST(an_expired_lease_is_no_leadership)
         vpa_loop_pump(loop, 12 * VPA_SECOND);
         ck_assert_int_eq(a.lost, 1);
     }
+    vpa_elector_free(a.elector);
+}
+END_TEST
+
+/* Others count from when they saw the renewal, which is before its answer is read: a process that
+ * stood still while the answer waited in a socket must not take it for a fresh one. */
+START_TEST(a_lease_lasts_from_when_its_renewal_was_sent)
+{
+    struct candidate a;
+
+    candidate(&a, "a");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    int renewed = version;
+    latency = 9 * VPA_SECOND;
+    while (version == renewed)
+        vpa_loop_pump(loop, 10 * VPA_MILLISECOND);
+    int64_t sent = vpa_loop_monotonic(loop);
+    vpa_loop_pump(loop, 9 * VPA_SECOND);
+    silent = true;
+    vpa_clock_advance(clk, sent + 14 * VPA_SECOND - vpa_loop_monotonic(loop));
+    ck_assert(vpa_elector_is_leader(a.elector));
+    vpa_clock_advance(clk, VPA_SECOND);
+    ck_assert(!vpa_elector_is_leader(a.elector));
     vpa_elector_free(a.elector);
 }
 END_TEST
@@ -446,6 +471,7 @@ int main(void)
     tcase_add_test(c, one_of_three_leads);
     tcase_add_test(c, campaigns_by_flags);
     tcase_add_loop_test(c, an_expired_lease_is_no_leadership, 0, 2);
+    tcase_add_test(c, a_lease_lasts_from_when_its_renewal_was_sent);
     tcase_add_test(c, release_lets_the_next_one_lead_soon);
     tcase_add_test(c, a_standby_releases_nothing);
     tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));

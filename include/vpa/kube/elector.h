@@ -51,9 +51,10 @@ struct vpa_elector *vpa_elector_new_by_flags(const struct vpa_leader_flags *flag
 void vpa_elector_start(struct vpa_elector *elector);
 /* Starts, and pumps the loop until this process leads: 0; -1 when the loop was stopped first. */
 int vpa_elector_campaign(struct vpa_elector *elector) VPA_MUST_CHECK;
-/* Whether the lease is ours at this moment. Not while it is expired, which a process that was
- * stopped for a while finds before its timers run: another one may lead. Leadership as a state ends
- * with on_lost alone. */
+/* Whether the lease is ours at this moment, to be asked before each write: its duration has not
+ * passed since its last successful renewal was sent. Needs no answer of the server, so a process
+ * that was stopped for a while is told at once that another one may lead. Leadership as a state
+ * ends with on_lost alone. */
 bool vpa_elector_is_leader(const struct vpa_elector *elector);
 /* Stops renewing and, when leading, gives the lease back; pumps the loop at most so long. No
  * callback comes afterwards. */
