@@ -34,6 +34,8 @@ struct admission {
     const char *ns;
     const char *host_name;
     bool unbound;
+    struct vpa_observe *observe;
+    bool synced;
 
     struct snapshot_builder *builder;
     struct vpa_owners *owners;
@@ -174,6 +176,34 @@ static bool is_due(void *ctx)
     return a->reload_due || a->register_due;
 }
 
+/* ---- health ---- */
+
+static bool is_ready(void *ctx, struct vpa_buf *why)
+{
+    struct admission *a = ctx;
+
+    if (a->self_test)
+        return self_test_is_ready(a->self_test, why);
+    vpa_buf_puts(why, a->synced ? "the webhook's port is not open yet"
+                                : "the caches are not filled yet");
+    return false;
+}
+
+static bool is_alive(void *ctx, struct vpa_buf *why)
+{
+    struct admission *a = ctx;
+
+    return !a->self_test || self_test_is_alive(a->self_test, why);
+}
+
+static void observe(struct admission *a, bool on)
+{
+    if (!a->observe)
+        return;
+    vpa_observe_on_ready(a->observe, on ? is_ready : NULL, a);
+    vpa_observe_on_alive(a->observe, on ? is_alive : NULL, a);
+}
+
 struct admission *admission_new(const struct admission_options *options)
 {
     struct admission *a = vpa_xcalloc(1, sizeof(*a));
@@ -184,6 +214,7 @@ struct admission *admission_new(const struct admission_options *options)
     a->ns = options->ns;
     a->host_name = options->host_name;
     a->unbound = options->unbound;
+    a->observe = options->observe;
     a->builder = snapshot_builder_new();
     a->owners = vpa_owners_new(&(struct vpa_owners_options){
         .client = a->client, .ns = a->config->common.vpa_object_namespace});
@@ -194,6 +225,7 @@ struct admission *admission_new(const struct admission_options *options)
     a->owner_timer = vpa_timer_new(a->loop, on_owner_pass, a);
     a->reload_timer = vpa_timer_new(a->loop, on_reload_timer, a);
     a->register_timer = vpa_timer_new(a->loop, on_register_timer, a);
+    observe(a, true);
     return a;
 }
 
@@ -201,6 +233,7 @@ void admission_free(struct admission *a)
 {
     if (!a)
         return;
+    observe(a, false);
     self_test_free(a->self_test);
     vpa_status_writer_free(a->lease);
     server_free(a->server);
@@ -244,6 +277,7 @@ int admission_sync(struct admission *a, struct vpa_error *err)
     VPA_INFO("Initial VPA synced successfully",
              VPA_KV("vpas", (int64_t)snapshot_builder_vpa_count(a->builder)));
     publish(a);
+    a->synced = true;
     return 0;
 }
 

@@ -15,14 +15,16 @@
 #include "config.h"
 #include "server.h"
 #include "vpa/kube/client.h"
+#include "vpa/net/observe.h"
 
 struct admission_options {
     const struct admission_config *config; /* borrowed */
     struct vpa_loop *loop;                 /* borrowed */
     struct vpa_kube_client *client;        /* borrowed */
-    const char *ns;        /* our namespace: $NAMESPACE, "" when not set; borrowed */
-    const char *host_name; /* holder of the status lease; borrowed */
-    bool unbound;          /* no listener: answers only through server_answer */
+    const char *ns;              /* our namespace: $NAMESPACE, "" when not set; borrowed */
+    const char *host_name;       /* holder of the status lease; borrowed */
+    bool unbound;                /* no listener: answers only through server_answer */
+    struct vpa_observe *observe; /* told how to ask for health; borrowed, NULL: nobody asks */
 };
 
 struct admission;

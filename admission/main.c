@@ -35,7 +35,7 @@ static int fail(int status, const char *message, const struct vpa_error *err)
 
 /* With a client that works: the daemon itself. */
 static int run_with_client(const struct admission_config *config, struct vpa_loop *loop,
-                           struct vpa_kube_client *client)
+                           struct vpa_observe *observe, struct vpa_kube_client *client)
 {
     const char *ns = getenv("NAMESPACE");
     char host_name[HOST_NAME_MAX_LEN] = "";
@@ -50,6 +50,7 @@ static int run_with_client(const struct admission_config *config, struct vpa_loo
         .client = client,
         .ns = ns ? ns : "",
         .host_name = host_name,
+        .observe = observe,
     });
     int status = admission_run(admission);
     admission_free(admission);
@@ -57,7 +58,8 @@ static int run_with_client(const struct admission_config *config, struct vpa_loo
 }
 
 static int run_connected(const struct admission_config *config, struct vpa_loop *loop,
-                         struct vpa_kube_config *kube_config, struct vpa_error *err)
+                         struct vpa_observe *observe, struct vpa_kube_config *kube_config,
+                         struct vpa_error *err)
 {
     struct vpa_transport *transport = vpa_kube_connect(loop, kube_config, err);
     struct vpa_random random;
@@ -77,7 +79,7 @@ static int run_connected(const struct admission_config *config, struct vpa_loop 
             .burst = (int64_t)config->common.kube_api_burst,
         },
         err);
-    int status = client ? run_with_client(config, loop, client)
+    int status = client ? run_with_client(config, loop, observe, client)
                         : fail(EXIT_FATAL, "Failed to create the API client", err);
     vpa_kube_client_free(client);
     vpa_transport_free(transport);
@@ -105,7 +107,7 @@ static int run(const struct admission_config *config, struct vpa_loop *loop)
 
     struct vpa_kube_config *kube_config = vpa_kube_config_load(config->common.kubeconfig, &err);
     int status = kube_config
-                     ? run_connected(config, loop, kube_config, &err)
+                     ? run_connected(config, loop, observe, kube_config, &err)
                      : fail(EXIT_FATAL,
                             config->common.kubeconfig[0] ? "Failed to build kubeconfig from file"
                                                          : "Failed to create config",

@@ -8,6 +8,7 @@
 #include "vpa/net/http_client.h"
 
 #define TIMEOUT (5 * VPA_SECOND)
+#define PERIOD_MAX (5 * VPA_SECOND)
 #define UID "plumb-self-test"
 
 struct self_test {
@@ -17,7 +18,7 @@ struct self_test {
     struct vpa_exchange *exchange; /* under way, or NULL */
     vpa_duration interval;
     bool succeeded;
-    bool failing; /* the last one failed; said once */
+    unsigned failures; /* in a row; the first is said */
     int64_t last_success;
 };
 
@@ -35,16 +36,22 @@ static void on_done(void *ctx, const struct vpa_http_result *result)
                 strstr(result->body, "\"uid\":\"" UID "\"") != NULL;
 
     test->exchange = NULL;
-    if (good) {
-        if (test->failing)
-            VPA_INFO("The webhook answers its own test again");
-        test->succeeded = true;
-        test->last_success = vpa_loop_monotonic(test->loop);
-    } else if (!test->failing) {
-        VPA_ERROR("The webhook does not answer its own test, its status lease is not renewed",
-                  VPA_KV("err", result->error), VPA_KV("status", result->status));
+    if (!good) {
+        if (test->failures++ == 0)
+            VPA_ERROR("The webhook does not answer its own test, its status lease is not renewed",
+                      VPA_KV("err", result->error), VPA_KV("status", result->status));
+        return;
     }
-    test->failing = !good;
+    if (test->failures > 0)
+        VPA_INFO("The webhook answers its own test again");
+    test->failures = 0;
+    test->succeeded = true;
+    test->last_success = vpa_loop_monotonic(test->loop);
+}
+
+static vpa_duration period(const struct self_test *test)
+{
+    return test->interval / 2 < PERIOD_MAX ? test->interval / 2 : PERIOD_MAX;
 }
 
 static void on_timer(void *ctx)
@@ -68,7 +75,7 @@ static void on_timer(void *ctx)
 
     if (!test->exchange)
         test->exchange = vpa_transport_start(test->transport, &request, &handler);
-    vpa_timer_start(test->timer, test->interval / 2);
+    vpa_timer_start(test->timer, period(test));
 }
 
 struct self_test *self_test_new(struct vpa_loop *loop, int port, vpa_duration interval,
@@ -118,4 +125,27 @@ bool self_test_is_healthy(void *ctx)
     const struct self_test *test = ctx;
 
     return test->succeeded && vpa_loop_monotonic(test->loop) - test->last_success <= test->interval;
+}
+
+bool self_test_is_ready(void *ctx, struct vpa_buf *why)
+{
+    const struct self_test *test = ctx;
+    char text[VPA_DURATION_TEXT_MAX];
+
+    if (self_test_is_healthy(ctx))
+        return true;
+    vpa_duration_format(test->interval, text);
+    vpa_buf_printf(why, "the webhook has not answered its own test in the last %s", text);
+    return false;
+}
+
+bool self_test_is_alive(void *ctx, struct vpa_buf *why)
+{
+    const struct self_test *test = ctx;
+
+    if (test->failures < SELF_TEST_FAILURES_MAX)
+        return true;
+    vpa_buf_printf(why, "the webhook's own listener did not answer %u tests in a row",
+                   test->failures);
+    return false;
 }

@@ -1,4 +1,4 @@
-/* The plain listener of a daemon: metrics and health. */
+/* The plain listener of a daemon: metrics, health, readiness. */
 #include "vpa/net/observe.h"
 
 #include <dirent.h>
@@ -16,6 +16,12 @@
 #define EXPOSITION_MAX ((size_t)256 << 20)
 #define NAMES_MAX 256
 #define PROC_TEXT_MAX 4096
+#define WHY_MAX 1024
+
+struct check {
+    vpa_observe_fn fn; /* NULL: nothing to ask */
+    void *ctx;
+};
 
 struct vpa_observe {
     struct vpa_loop *loop;
@@ -24,6 +30,7 @@ struct vpa_observe {
     vpa_duration health_timeout;
     int64_t last_activity; /* monotonic */
     bool armed;
+    struct check alive, ready;
 };
 
 /* ---- process ---- */
@@ -155,20 +162,47 @@ static void answer_metrics(struct vpa_observe *o, const char *query,
     atomic_fetch_sub(&o->metrics.requests_in_flight, 1);
 }
 
-static void answer_health(struct vpa_observe *o, struct vpa_server_response *response)
+static bool holds(const struct check *check, struct vpa_buf *why)
+{
+    return !check->fn || check->fn(check->ctx, why);
+}
+
+static bool is_active(const struct vpa_observe *o, struct vpa_buf *why)
 {
     vpa_duration idle = vpa_loop_monotonic(o->loop) - o->last_activity;
     char text[VPA_DURATION_TEXT_MAX];
 
-    if (!o->armed || idle <= o->health_timeout) {
+    if (!o->armed || idle <= o->health_timeout)
+        return true;
+    vpa_duration_format(idle, text);
+    vpa_buf_printf(why, "last activity more than %s ago", text);
+    return false;
+}
+
+static bool is_alive(const struct vpa_observe *o, struct vpa_buf *why)
+{
+    return is_active(o, why) && holds(&o->alive, why);
+}
+
+static bool is_ready(const struct vpa_observe *o, struct vpa_buf *why)
+{
+    return is_alive(o, why) && holds(&o->ready, why);
+}
+
+static void answer_check(const struct vpa_observe *o,
+                         bool (*check)(const struct vpa_observe *, struct vpa_buf *why), int status,
+                         const char *prefix, struct vpa_server_response *response)
+{
+    vpa_auto_buf why = {0};
+
+    vpa_buf_init(&why, WHY_MAX);
+    if (check(o, &why)) {
         vpa_server_reply_text(response, 200, "OK");
         return;
     }
-    vpa_duration_format(idle, text);
+    vpa_auto_free char *body = vpa_xprintf("%s: %s\n", prefix, vpa_buf_text(&why));
 
-    vpa_auto_free char *body = vpa_xprintf("Error: last activity more than %s ago\n", text);
-
-    vpa_server_reply_text(response, 500, body);
+    vpa_server_reply_text(response, status, body);
     response->nosniff = true;
 }
 
@@ -178,7 +212,9 @@ void vpa_observe_answer(struct vpa_observe *o, const struct vpa_server_request *
     if (vpa_str_eq(request->path, "/metrics")) {
         answer_metrics(o, request->query, response);
     } else if (vpa_str_eq(request->path, "/health-check")) {
-        answer_health(o, response);
+        answer_check(o, is_alive, 500, "Error", response);
+    } else if (vpa_str_eq(request->path, "/readyz")) {
+        answer_check(o, is_ready, 503, "Not ready", response);
     } else {
         vpa_server_reply_text(response, 404, "404 page not found\n");
         response->nosniff = true;
@@ -227,6 +263,16 @@ void vpa_observe_free(struct vpa_observe *o)
 int vpa_observe_port(const struct vpa_observe *o)
 {
     return vpa_http_server_port(o->server);
+}
+
+void vpa_observe_on_alive(struct vpa_observe *o, vpa_observe_fn fn, void *ctx)
+{
+    o->alive = (struct check){fn, ctx};
+}
+
+void vpa_observe_on_ready(struct vpa_observe *o, vpa_observe_fn fn, void *ctx)
+{
+    o->ready = (struct check){fn, ctx};
 }
 
 void vpa_observe_arm(struct vpa_observe *o)

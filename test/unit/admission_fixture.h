@@ -30,6 +30,7 @@ struct fixture {
     struct vpa_random random;
     struct vpa_kube_client *client;
     struct admission_config config;
+    struct vpa_observe *observe; /* NULL: nobody asks for health */
     struct admission *admission;
 };
 
@@ -114,7 +115,8 @@ static inline void fixture_daemon(struct fixture *f, bool unbound)
                                                              .client = f->client,
                                                              .ns = "kube-system",
                                                              .host_name = "test",
-                                                             .unbound = unbound});
+                                                             .unbound = unbound,
+                                                             .observe = f->observe});
 }
 
 static inline void fixture_stop(struct fixture *f)

@@ -355,6 +355,80 @@ START_TEST(the_new_certificate_is_served)
 }
 END_TEST
 
+/* What a probe is answered. */
+static int probe(struct vpa_observe *observe, const char *path, char text[256])
+{
+    const struct vpa_server_request request = {.method = "GET", .path = path, .query = ""};
+    struct vpa_server_response response = {0};
+
+    vpa_observe_answer(observe, &request, &response);
+    snprintf(text, 256, "%s", response.body);
+    free(response.body);
+    return response.status;
+}
+
+struct health {
+    struct vpa_observe *observe;
+    const char *path;
+    int status;
+};
+
+static bool has_status(void *ctx)
+{
+    const struct health *h = ctx;
+    char text[256];
+
+    return probe(h->observe, h->path, text) == h->status;
+}
+
+static void until(struct vpa_observe *observe, const char *path, int status)
+{
+    struct health h = {observe, path, status};
+    struct vpa_error err;
+    char text[256];
+
+    if (vpa_loop_wait(f.loop, has_status, &h, 30 * VPA_SECOND, &err) < 0)
+        ck_abort_msg("%s stays %d: %s", path, probe(observe, path, text), text);
+}
+
+/* Ready when the listener has answered; not alive when it does not answer any more. */
+START_TEST(health_tells_the_truth)
+{
+    const struct vpa_observe_options options = {.address = "127.0.0.1:0"};
+    struct rlimit none = {.rlim_cur = 3};
+    struct vpa_error err;
+    char text[256];
+
+    f.observe = vpa_observe_new(f.loop, &options, &err);
+    admission_free(f.admission);
+    fixture_daemon(&f, false);
+    ck_assert_int_eq(probe(f.observe, "/readyz", text), 503);
+    ck_assert_str_eq(text, "Not ready: the caches are not filled yet\n");
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    ck_assert_int_eq(probe(f.observe, "/readyz", text), 503);
+    ck_assert_str_eq(text, "Not ready: the webhook's port is not open yet\n");
+    ck_assert_int_eq(admission_listen(f.admission, &err), 0);
+    ck_assert_int_eq(probe(f.observe, "/readyz", text), 503);
+    ck_assert_str_eq(text, "Not ready: the webhook has not answered its own test in the last 1s\n");
+    ck_assert_int_eq(probe(f.observe, "/health-check", text), 200);
+    until(f.observe, "/readyz", 200);
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none.rlim_max = usual.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    until(f.observe, "/health-check", 500);
+    ck_assert_int_eq(probe(f.observe, "/health-check", text), 500);
+    ck_assert_str_eq(text, "Error: the webhook's own listener did not answer 6 tests in a row\n");
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    until(f.observe, "/readyz", 200);
+
+    admission_free(f.admission);
+    f.admission = NULL;
+    ck_assert_int_eq(probe(f.observe, "/readyz", text), 200); /* asks nobody who is gone */
+    vpa_observe_free(f.observe);
+}
+END_TEST
+
 static const struct start_row {
     const char *name;
     const char *cert, *key; /* contents; NULL: no such file */
@@ -449,6 +523,7 @@ int main(void)
     tcase_add_test(tc, certificates_are_reloaded_and_the_lease_is_renewed);
     tcase_add_test(tc, failed_reloads_are_tried_again);
     tcase_add_test(tc, the_new_certificate_is_served);
+    tcase_add_test(tc, health_tells_the_truth);
     tcase_add_loop_test(tc, start_up_errors, 0, (int)VPA_COUNT(starts));
     tcase_add_test(tc, a_taken_port_is_an_error);
     tcase_add_test(tc, files_are_watched);

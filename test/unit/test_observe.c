@@ -92,6 +92,50 @@ START_TEST(is_healthy_until_armed_and_idle)
 }
 END_TEST
 
+static bool says_no(void *ctx, struct vpa_buf *why)
+{
+    vpa_buf_puts(why, ctx);
+    return false;
+}
+
+static bool says_yes(void *ctx, struct vpa_buf *why)
+{
+    (void)ctx;
+    (void)why;
+    return true;
+}
+
+static void expect(const char *path, int status, const char *text)
+{
+    vpa_auto_free char *body = ask(path, "", status);
+
+    ck_assert_str_eq(body, text);
+}
+
+/* What is not ready is alive, what is not alive is not ready. */
+START_TEST(tells_ready_from_alive)
+{
+    char no_list[] = "pods: no list yet", deaf[] = "the listener is deaf";
+
+    expect("/readyz", 200, "OK");
+    vpa_observe_on_ready(observe, says_no, no_list);
+    expect("/readyz", 503, "Not ready: pods: no list yet\n");
+    expect("/health-check", 200, "OK");
+    vpa_observe_on_ready(observe, says_yes, NULL);
+    expect("/readyz", 200, "OK");
+
+    vpa_observe_on_alive(observe, says_no, deaf);
+    expect("/health-check", 500, "Error: the listener is deaf\n");
+    expect("/readyz", 503, "Not ready: the listener is deaf\n");
+    vpa_observe_on_alive(observe, NULL, NULL);
+    expect("/health-check", 200, "OK");
+
+    vpa_observe_arm(observe);
+    vpa_clock_advance(clock_, 6 * VPA_MINUTE);
+    expect("/readyz", 503, "Not ready: last activity more than 6m0s ago\n");
+}
+END_TEST
+
 START_TEST(knows_no_other_path)
 {
     static const char *const paths[] = {"/", "/metrics/", "/debug/pprof/", "/healthz"};
@@ -134,6 +178,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, shows_metrics, 0, VPA_COUNT(exposures));
     tcase_add_test(tc, is_healthy_until_armed_and_idle);
+    tcase_add_test(tc, tells_ready_from_alive);
     tcase_add_test(tc, knows_no_other_path);
     tcase_add_test(tc, a_taken_port_is_an_error);
     tcase_add_test(tc, reads_the_process);

@@ -224,7 +224,7 @@ struct vpa_common_flags {
     bool profiling;
     const char *vpa_object_namespace;          /* empty: all */
     const char *ignored_vpa_object_namespaces; /* comma list */
-    const char *address;                       /* host:port of /metrics and /health-check */
+    const char *address;                       /* host:port of /metrics, /health-check, /readyz */
     struct vpa_gates gates;
     struct vpa_log_flags log;
 };
@@ -277,7 +277,7 @@ int vpa_common_flags_rate(const struct vpa_common_flags *common, double *qps, in
                         MEMBER.ignored_vpa_object_namespaces, "",                                  \
                         "Comma list of namespaces whose VPA objects are left alone"),              \
         VPA_FLAG_STRING("address", STRUCT, MEMBER.address, ADDRESS,                                \
-                        "host:port of the plain HTTP listener for /metrics and /health-check"),    \
+                        "host:port of the plain HTTP listener: /metrics, /health-check, /readyz"),    \
         VPA_FLAG_GATES("feature-gates", STRUCT, MEMBER.gates,                                      \
                        "Comma list Name=true|false of feature gates: "                             \
                        "AllAlpha=true|false (ALPHA - default=false), "                             \

@@ -1,17 +1,25 @@
 /*
- * The plain listener of a daemon: /metrics and /health-check (metrics.md 1, 2 and 7 of the
- * specification), served on the loop; anything else is 404.
+ * The plain listener of a daemon: /metrics, /health-check and /readyz, served on the loop; anything
+ * else is 404.
  *
  *     struct vpa_observe *o = vpa_observe_new(loop, &options, &err);   // before anything can block
- *     vpa_observe_arm(o);        // from here on the health check wants activity
- *     vpa_observe_activity(o);   // after each pass
+ *     vpa_observe_on_ready(o, is_ready, daemon);
+ *     vpa_observe_arm(o);        // from here on both checks want activity
+ *     vpa_observe_activity(o);   // after each pass, and whenever a pass got on
  *
- * Healthy until armed; after that as long as the last activity is at most health_timeout of virtual
- * time ago.
+ * /health-check is for liveness: a loop that does not turn does not answer it; once armed it fails
+ * when the last activity is more than health_timeout of virtual time ago; and a daemon may add a
+ * check of its own. It must never fail because the API server is away: a restart does not bring
+ * that back, and loses what the daemon has learnt. So a request of a pass that ends is activity,
+ * whichever way it ends.
+ *
+ * /readyz says whether the daemon does its work now, and if not, why (503): the same, and what
+ * vpa_observe_on_ready() was told. How old the caches are belongs there.
  */
 #ifndef VPA_NET_OBSERVE_H
 #define VPA_NET_OBSERVE_H
 
+#include "vpa/base/buf.h"
 #include "vpa/base/metrics.h"
 #include "vpa/net/http_server.h"
 
@@ -27,6 +35,14 @@ struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
                                     struct vpa_error *err);
 void vpa_observe_free(struct vpa_observe *observe); /* NULL is allowed */
 int vpa_observe_port(const struct vpa_observe *observe);
+
+/* False when something does not hold; then why says what and for how long, as in "pods: no list
+ * yet". Asked on the loop, once per request. */
+typedef bool (*vpa_observe_fn)(void *ctx, struct vpa_buf *why);
+/* One check each; fn NULL takes it back. */
+void vpa_observe_on_alive(struct vpa_observe *observe, vpa_observe_fn fn, void *ctx);
+void vpa_observe_on_ready(struct vpa_observe *observe, vpa_observe_fn fn, void *ctx);
+
 void vpa_observe_arm(struct vpa_observe *observe);
 void vpa_observe_activity(struct vpa_observe *observe);
 /* What the listener answers; exposed for tests. */
