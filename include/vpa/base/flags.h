@@ -277,7 +277,7 @@ int vpa_common_flags_rate(const struct vpa_common_flags *common, double *qps, in
                         MEMBER.ignored_vpa_object_namespaces, "",                                  \
                         "Comma list of namespaces whose VPA objects are left alone"),              \
         VPA_FLAG_STRING("address", STRUCT, MEMBER.address, ADDRESS,                                \
-                        "host:port of the plain HTTP listener: /metrics, /health-check, /readyz"),    \
+                        "host:port of the plain HTTP listener: /metrics, /health-check, /readyz"), \
         VPA_FLAG_GATES("feature-gates", STRUCT, MEMBER.gates,                                      \
                        "Comma list Name=true|false of feature gates: "                             \
                        "AllAlpha=true|false (ALPHA - default=false), "                             \
