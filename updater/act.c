@@ -9,16 +9,19 @@
  * the loop; there they are only noted, and dealt with by the pass: budget, metrics, events, and the
  * decision between "evict instead" and "leave it".
  */
+#include "act.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pass.h"
+#include "flight.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/resize_patch.h"
+#include "vpa/policy/resize_state.h"
 
 /* One request with its repetitions: ten times a Retry-After of a minute. */
 #define ACT_TIMEOUT (10 * VPA_MINUTE)
@@ -27,9 +30,7 @@
 #define RESIZE_SUPPORT_AGE (10 * VPA_MINUTE)
 
 struct action {
-    struct action *next; /* in the list of the pass: under way, later finished */
-    struct action *previous;
-    struct vpa_kube_request *request;
+    struct flight flight; /* first: the list of the pass gives it back */
     struct work *work;
     const struct vpa_pod *pod;
     struct vpa_replica_group *group;
@@ -43,15 +44,23 @@ struct action {
     int status_code;
 };
 
-struct action *updater_act_next(const struct action *action)
+static void action_free(struct flight *flight)
 {
-    return action->next;
+    struct action *a = (struct action *)flight;
+
+    a->work->in_flight--;
+    free(a->annotations);
+    free(a);
 }
+
+static void finish(struct flight *flight);
 
 static struct action *action_new(struct work *w, size_t pod)
 {
     struct action *a = vpa_xcalloc(1, sizeof(*a));
 
+    a->flight.finish = finish;
+    a->flight.drop = action_free;
     a->work = w;
     a->pod = w->pods[pod];
     a->group = vpa_disruption_group(w->budget, pod);
@@ -61,55 +70,14 @@ static struct action *action_new(struct work *w, size_t pod)
 
 static void action_started(struct action *a)
 {
-    struct pass *pass = a->work->pass;
-
     a->work->in_flight++;
-    pass->in_flight++;
-    a->next = pass->under_way;
-    if (a->next)
-        a->next->previous = a;
-    pass->under_way = a;
-}
-
-static void leave_under_way(struct action *a)
-{
-    if (a->next)
-        a->next->previous = a->previous;
-    if (a->previous)
-        a->previous->next = a->next;
-    else
-        a->work->pass->under_way = a->next;
-    a->next = NULL;
-    a->previous = NULL;
+    updater_flight_begin(a->work->pass, &a->flight);
 }
 
 static void action_answered(struct action *a, enum act_result result)
 {
-    struct pass *pass = a->work->pass;
-
-    leave_under_way(a);
     a->result = result;
-    *pass->finished_tail = a;
-    pass->finished_tail = &a->next;
-}
-
-static void action_free(struct action *a)
-{
-    a->work->in_flight--;
-    a->work->pass->in_flight--;
-    free(a->annotations);
-    free(a);
-}
-
-void updater_act_cancel_all(struct pass *pass)
-{
-    while (pass->under_way) {
-        struct action *a = pass->under_way;
-
-        leave_under_way(a);
-        vpa_kube_cancel(a->request);
-        action_free(a);
-    }
+    updater_flight_answered(a->work->pass, &a->flight);
 }
 
 static void send_request(struct action *a, enum vpa_kube_verb verb, const char *subresource,
@@ -119,13 +87,13 @@ static void send_request(struct action *a, enum vpa_kube_verb verb, const char *
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", a->pod->meta.ns, "pods", a->pod->meta.name, subresource);
-    a->request = vpa_kube_start(a->work->pass->env->client,
-                                &(struct vpa_kube_call){.verb = verb,
-                                                        .path = vpa_buf_text(&path),
-                                                        .body = body,
-                                                        .body_len = len,
-                                                        .timeout = ACT_TIMEOUT},
-                                done, a);
+    a->flight.request = vpa_kube_start(a->work->pass->env->client,
+                                       &(struct vpa_kube_call){.verb = verb,
+                                                               .path = vpa_buf_text(&path),
+                                                               .body = body,
+                                                               .body_len = len,
+                                                               .timeout = ACT_TIMEOUT},
+                                       done, a);
 }
 
 static void log_failure(const struct action *a, const char *message, const struct vpa_error *err)
@@ -344,18 +312,6 @@ enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)
 
 /* ---- answers ---- */
 
-struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod)
-{
-    return (struct vpa_object_ref){
-        .api_version = "v1",
-        .kind = "Pod",
-        .ns = pod->meta.ns,
-        .name = pod->meta.name,
-        .uid = pod->meta.uid,
-        .resource_version = pod->meta.resource_version,
-    };
-}
-
 static void announce_eviction(const struct action *a)
 {
     struct vpa_events *events = a->work->pass->env->events;
@@ -434,8 +390,9 @@ static void finish_resize(struct action *a)
                       "Pod was resized in place by VPA Updater.");
 }
 
-void updater_act_finish(struct action *action)
+static void finish(struct flight *flight)
 {
+    struct action *action = (struct action *)flight;
     struct work *w = action->work;
 
     switch (action->kind) {
@@ -452,5 +409,5 @@ void updater_act_finish(struct action *action)
         break;
     }
     w->last = action->result;
-    action_free(action);
+    action_free(flight);
 }

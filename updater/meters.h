@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "vpa/base/metrics.h"
-#include "vpa/policy/update.h"
+#include "vpa/policy/update_mode.h"
 
 extern struct vpa_metric *const updater_metrics[];
 extern const size_t updater_metric_count;

@@ -6,29 +6,15 @@
  *
  * Modes Off and Initial leave running pods alone; their VPAs take part for the boosts they ask for.
  */
+#include "select.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "pass.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/match.h"
-
-/* A VPA that takes part, with the selector of its target and, later, its pods. */
-struct selected {
-    const struct vpa_object *vpa;
-    struct vpa_selector selector;
-    size_t pod_count;
-    size_t filled;
-    const struct vpa_pod **pods;
-};
-
-struct selection { /* ordered by namespace, then name */
-    struct selected *items;
-    size_t count;
-    struct vpa_table walks;
-};
 
 /* The topmost controller of one immediate owner, remembered for its other pods. */
 struct walk {
@@ -85,7 +71,7 @@ static void tell_of_auto(struct pass *pass, const struct vpa_object *vpa, struct
     vpa_table_put(told, key, key);
 }
 
-void updater_forget_told(struct pass_env *env)
+void updater_select_forget(struct pass_env *env)
 {
     const char *key;
     void *value;
@@ -115,7 +101,7 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
             VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
                   VPA_KV("vpa", vpa->meta.name), VPA_KV("mode", vpa_object_mode(vpa)));
     }
-    updater_forget_told(pass->env);
+    updater_select_forget(pass->env);
     pass->env->told_of_auto = told;
     return s;
 }
@@ -123,11 +109,6 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
 void updater_select_release(struct selection *selection)
 {
     vpa_table_release(&selection->walks);
-}
-
-bool updater_select_any(const struct selection *selection)
-{
-    return selection->count > 0;
 }
 
 static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
@@ -225,20 +206,5 @@ void updater_select_pods(struct pass *pass, struct selection *selection,
     for (size_t i = 0; i < count; i++) {
         if (of_pod[i])
             of_pod[i]->pods[of_pod[i]->filled++] = pods[i];
-    }
-}
-
-void updater_select_works(struct pass *pass, struct selection *selection)
-{
-    struct pass_env *env = pass->env;
-
-    for (size_t i = 0; i < selection->count; i++) {
-        struct selected *s = &selection->items[i];
-
-        if (s->pod_count == 0)
-            continue;
-        if (env->on_controlled)
-            env->on_controlled(env->on_controlled_ctx, s->vpa, s->pods, s->pod_count);
-        updater_pass_add(pass, s->vpa, s->pods, s->pod_count);
     }
 }

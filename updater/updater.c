@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run.h"
+#include "select.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -111,7 +113,7 @@ void updater_free(struct updater *u)
     vpa_owners_free(u->env.owners);
     vpa_events_free(u->env.events);
     vpa_update_memory_free(u->env.memory);
-    updater_forget_told(&u->env);
+    updater_select_forget(&u->env);
     vpa_kube_client_free(u->events_client);
     vpa_kube_client_free(u->client);
     free(u);

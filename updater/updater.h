@@ -15,7 +15,8 @@
 #define UPDATER_UPDATER_H
 
 #include "config.h"
-#include "pass.h"
+#include "env.h"
+#include "meters.h"
 #include "vpa/kube/client.h"
 #include "vpa/net/loop.h"
 #include "vpa/net/transport.h"

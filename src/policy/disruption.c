@@ -20,7 +20,8 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/policy/boost.h"
-#include "vpa/policy/update.h"
+#include "vpa/policy/resize_state.h"
+#include "vpa/policy/update_mode.h"
 
 /* Counts beyond this are nonsense of flags (a tolerance of 1e300); keeps sums inside 64 bits. */
 #define COUNT_MAX ((double)(INT64_C(1) << 52))

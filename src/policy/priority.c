@@ -20,7 +20,8 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/policy/update.h"
+#include "vpa/policy/update_memory.h"
+#include "vpa/policy/update_mode.h"
 
 #define OBSERVED_SEPARATOR ", "
 #define OOM_KILLED "OOMKilled"

@@ -17,7 +17,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost.h"
-#include "vpa/policy/update.h"
+#include "vpa/policy/update_mode.h"
 
 struct builder {
     const struct vpa_pod *pod;

@@ -159,6 +159,7 @@ const struct golden_licence updater_licences[] = {
     {"U7", {DONE, REMEMBERED, "steps[*]", "groupsAfter"}},
     {"U8", {DONE, REMEMBERED, "groups", "steps[*]", "groupsAfter"}},
     {"U19", {DONE, REMEMBERED, "passes[*].controlled", "passes[*].scaleReads"}},
+    {"U22", {DONE, REMEMBERED}},
     {"S1", {DONE, PATCH}},
     {"updater.md 8.1", {STEPS, "pods[*"}},
     {"updater.md 15.3", {DONE, PATCH}},

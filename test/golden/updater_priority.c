@@ -9,7 +9,7 @@
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/priority.h"
-#include "vpa/policy/update.h"
+#include "vpa/policy/update_memory.h"
 
 /* What the case that ran last did against a decision; NULL: nothing. */
 static const char *violation;

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../updater/act.h"
+#include "../../updater/flight.h"
 #include "updater_world.h"
+#include "vpa/policy/resize_state.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/json/json_writer.h"
@@ -23,7 +26,7 @@ struct bench {
     const struct vpa_object **vpas;
     const struct vpa_pod **pods; /* live */
     size_t pod_count;
-    struct work *work;
+    struct work work;
 };
 
 static void begin_pass(struct bench *b)
@@ -40,12 +43,13 @@ static void begin_pass(struct bench *b)
             b->pods[live++] = b->pods[i];
     }
     b->pod_count = live;
-    b->work = updater_pass_add(&b->pass, b->vpas[0], b->pods, b->pod_count);
-    updater_work_begin(b->work);
+    updater_work_init(&b->work, &b->pass, b->vpas[0], b->pods, b->pod_count);
+    updater_work_begin(&b->work);
 }
 
 static void end_pass(struct bench *b)
 {
+    updater_work_clear(&b->work);
     updater_pass_release(&b->pass);
     free(b->vpas);
     free(b->pods);
@@ -92,7 +96,7 @@ static void put_group(struct vpa_json_writer *w, const struct vpa_replica_group 
 /* The vectors list the groups by kind and name. */
 static const char *groups_json(struct bench *b)
 {
-    struct vpa_disruption *d = b->work->budget;
+    struct vpa_disruption *d = b->work.budget;
     struct vpa_table by_name = {0};
     struct vpa_json_writer w;
     vpa_auto_buf buf = {0};
@@ -124,7 +128,7 @@ static const char *pod_groups_json(struct bench *b)
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     for (size_t i = 0; i < b->pod_count; i++) {
-        const struct vpa_replica_group *g = vpa_disruption_group(b->work->budget, i);
+        const struct vpa_replica_group *g = vpa_disruption_group(b->work.budget, i);
 
         if (g)
             vpa_json_member_string(
@@ -197,12 +201,12 @@ static void put_sent(struct bench *b, struct vpa_json_writer *w)
 
 static void step_act(struct bench *b, struct vpa_json_writer *w, const char *op, size_t i)
 {
-    enum act_result result = vpa_str_eq(op, "evict") ? updater_act_evict(b->work, i)
-                                                     : updater_act_resize(b->work, i, SIZE_MAX);
+    enum act_result result = vpa_str_eq(op, "evict") ? updater_act_evict(&b->work, i)
+                                                     : updater_act_resize(&b->work, i, SIZE_MAX);
 
     if (result == ACT_SENT) {
         updater_pass_drain(&b->pass);
-        result = b->work->last;
+        result = b->work.last;
     }
     put_outcome(w, result);
     put_sent(b, w);
@@ -212,18 +216,21 @@ static void step_pod(struct bench *b, struct vpa_json_writer *w, const char *op,
 {
     struct pass_env *env = world_env(b->world);
     const struct vpa_pod *pod = b->pods[i];
-    struct vpa_replica_group *group = vpa_disruption_group(b->work->budget, i);
+    struct vpa_replica_group *group = vpa_disruption_group(b->work.budget, i);
     vpa_time now = vpa_loop_now(env->loop);
 
+    /* A pass looks at its pods once; the reference whenever it thinks of evicting one. */
+    if (vpa_str_eq(op, "canEvict") || vpa_str_eq(op, "decide") || vpa_str_eq(op, "evict"))
+        vpa_update_memory_observe(env->memory, pod, now);
     if (vpa_str_eq(op, "canEvict"))
         vpa_json_member_bool(w, "result", vpa_can_evict(pod, group, env->memory, now));
     else if (vpa_str_eq(op, "canUnboost"))
         vpa_json_member_bool(w, "result",
-                             vpa_can_unboost(pod, b->work->vpa, group, &env->update, now));
+                             vpa_can_unboost(pod, b->work.vpa, group, &env->update, now));
     else if (vpa_str_eq(op, "decide"))
         vpa_json_member_string(w, "decision",
                                vpa_update_decision_name(vpa_update_decide(
-                                   pod, b->work->vpa, group, env->memory, &env->update, now)));
+                                   pod, b->work.vpa, group, env->memory, &env->update, now)));
     else
         step_act(b, w, op, i);
 }
@@ -274,7 +281,7 @@ static const char *run_step(struct bench *b, const struct vpa_json *step)
 /* U7: no resize that changes nothing; U8: a group keeps what it must. */
 static void check_decisions(struct bench *b)
 {
-    struct vpa_disruption *d = b->work->budget;
+    struct vpa_disruption *d = b->work.budget;
 
     if (world_useless_resizes(b->world) > 0)
         violation = "a resize that changes nothing was sent";
@@ -319,12 +326,14 @@ static void compare_decision(struct bench *b, size_t i, const struct vpa_json *w
     struct golden_case *c = b->c;
     struct pass_env *env = world_env(b->world);
     const struct vpa_pod *pod = b->pods[i];
-    const struct vpa_object *vpa = b->work->vpa;
-    struct vpa_replica_group *group = vpa_disruption_group(b->work->budget, i);
+    const struct vpa_object *vpa = b->work.vpa;
+    struct vpa_replica_group *group = vpa_disruption_group(b->work.budget, i);
     vpa_time now = vpa_loop_now(env->loop);
-    enum vpa_update_decision decision =
-        vpa_update_decide(pod, vpa, group, env->memory, &env->update, now);
+    enum vpa_update_decision decision;
     struct text_list expired = {0};
+
+    vpa_update_memory_observe(env->memory, pod, now);
+    decision = vpa_update_decide(pod, vpa, group, env->memory, &env->update, now);
 #define LABEL(what) golden_label(c, "pods[%s]." what, pod->meta.name)
 
     golden_bool(c, LABEL("resizing"), vpa_json_find(want, "resizing"), vpa_pod_resizing(pod));
@@ -346,11 +355,15 @@ static void compare_decision(struct bench *b, size_t i, const struct vpa_json *w
     golden_json(c, LABEL("expiredBoosts"), vpa_json_find(want, "expiredBoosts"),
                 expired.count > 0 ? text_list_json(c, &expired) : NULL);
     if (vpa_json_find(want, "keptByFilter")) {
+        struct work_filter filter = updater_work_filter(&b->work, i);
+
         world_begin_step(b->world);
+        if (filter.infeasible)
+            updater_work_skip_infeasible(&b->work, i);
         golden_bool(c, LABEL("keptByFilter"), vpa_json_find(want, "keptByFilter"),
-                    vpa_update_mode_in_place(b->work->mode)
-                        ? updater_work_keeps(b->work, i)
-                        : vpa_update_kept_by_filter(b->work->mode, decision));
+                    vpa_update_mode_in_place(b->work.mode)
+                        ? filter.kept
+                        : vpa_update_kept_by_filter(b->work.mode, decision));
         updater_flush(world_updater(b->world), VPA_MINUTE);
         golden_json(c, LABEL("events"), vpa_json_find(want, "events"),
                     world_events(b->world, false, true));

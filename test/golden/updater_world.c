@@ -6,6 +6,7 @@
 
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/policy/resize_state.h"
 
 const struct world_collection world_collections[WORLD_COLLECTIONS] = {
     {"v1", "Pod", "/api/v1", "pods"},
@@ -200,6 +201,27 @@ struct vpa_clock *world_clock(struct world *world)
 
 /* ---- memory of the updater ---- */
 
+/* A timer runs while the kubelet reports a resize (U22), for every pod of the pass: the reference
+ * keeps it for ever, and starts it only for pods that it thinks of evicting. */
+static void compare_timer(struct world *world, const char *label, const struct object *o,
+                          vpa_time wanted)
+{
+    struct golden_case *c = world->c;
+    const struct vpa_pod *pod = updater_case_pod(c, world_parse(c, o->json));
+    vpa_time got = VPA_TIME_UNSET;
+
+    if (!vpa_update_memory_resize_since(world_env(world)->memory, o->uid, &got))
+        got = VPA_TIME_UNSET;
+    if (!vpa_pod_resizing(pod))
+        wanted = VPA_TIME_UNSET;
+    else if (vpa_time_is_unset(wanted))
+        return;
+    if (wanted != got)
+        golden_difference(c, golden_label(c, "%s[%s/%s]", label, o->ns, o->name),
+                          golden_label(c, "%lld", (long long)vpa_time_unix_nanos(wanted)),
+                          golden_label(c, "%lld", (long long)vpa_time_unix_nanos(got)));
+}
+
 void world_compare_first_seen(struct world *world, const char *label, const struct vpa_json *want)
 {
     struct golden_case *c = world->c;
@@ -207,20 +229,12 @@ void world_compare_first_seen(struct world *world, const char *label, const stru
 
     for (size_t i = 0; i < world->objects.count; i++) {
         const struct object *o = sorted[i];
-        const char *name = golden_label(c, "%s/%s", o->ns, o->name);
-        const struct vpa_json *timer = vpa_json_find(want, name);
-        vpa_time got = VPA_TIME_UNSET;
+        const struct vpa_json *timer =
+            vpa_json_find(want, golden_label(c, "%s/%s", o->ns, o->name));
 
-        if (!vpa_str_eq(world_collections[o->collection].kind, "Pod"))
-            continue;
-        if (!vpa_update_memory_find_first_seen(world_env(world)->memory, o->uid, &got))
-            got = VPA_TIME_UNSET;
-        vpa_time wanted = timer ? updater_case_time(c, timer, label) : VPA_TIME_UNSET;
-
-        if (wanted != got)
-            golden_difference(c, golden_label(c, "%s[%s]", label, name),
-                              golden_label(c, "%lld", (long long)vpa_time_unix_nanos(wanted)),
-                              golden_label(c, "%lld", (long long)vpa_time_unix_nanos(got)));
+        if (vpa_str_eq(world_collections[o->collection].kind, "Pod"))
+            compare_timer(world, label, o,
+                          timer ? updater_case_time(c, timer, label) : VPA_TIME_UNSET);
     }
 }
 
@@ -234,8 +248,9 @@ void world_set_memory(struct world *world, const struct vpa_json *first_seen,
             &world->objects, vpa_arena_printf(world->c->arena, "pods/%s", vpa_json_name(timer)));
 
         if (o)
-            vpa_update_memory_set_first_seen(memory, o->uid,
-                                             updater_case_time(world->c, timer, "firstSeen"));
+            vpa_update_memory_observe(memory,
+                                      updater_case_pod(world->c, world_parse(world->c, o->json)),
+                                      updater_case_time(world->c, timer, "firstSeen"));
     }
     vpa_json_foreach (node, infeasible) {
         struct vpa_recommendation rec = updater_case_recommendation(world->c, node);

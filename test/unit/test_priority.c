@@ -6,7 +6,7 @@
 #include "objects.h"
 #include "vpa/base/mem.h"
 #include "vpa/policy/priority.h"
-#include "vpa/policy/update.h"
+#include "vpa/policy/update_memory.h"
 
 #define NOW "2026-03-01T12:00:00Z"
 

@@ -7,6 +7,7 @@
 #include "objects.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/policy/resize_state.h"
 #include "vpa/policy/update.h"
 
 static struct vpa_arena arena;
@@ -162,7 +163,7 @@ START_TEST(decides_by_the_table)
     struct vpa_replica_group group;
     enum vpa_update_decision got;
 
-    vpa_update_memory_set_first_seen(memory, "u", now() - decisions[_i].waited);
+    vpa_update_memory_observe(memory, pod, now() - decisions[_i].waited);
     got =
         vpa_update_decide(pod, vpa, group_of(decisions[_i].group, &group), memory, &options, now());
     ck_assert_msg(got == decisions[_i].want, "%s: %s", decisions[_i].name,
@@ -387,12 +388,14 @@ static bool only_u(void *ctx, const char *uid)
 START_TEST(memory_goes_with_the_pods)
 {
     struct vpa_object *vpa = vpa_of_mode("InPlace", "{'cpu':'2'}");
+    struct vpa_pod *pod = objects_pod(&arena, POD(PENDING("True", "Deferred")));
+    struct vpa_pod *gone = objects_pod(&arena, POD(PENDING("True", "Deferred")));
     vpa_time t;
     size_t count;
 
-    ck_assert(vpa_update_memory_first_seen(memory, "u", now()) == now());
-    ck_assert(vpa_update_memory_first_seen(memory, "u", now() + 5) == now());
-    vpa_update_memory_first_seen(memory, "gone", now());
+    gone->meta.uid = "gone";
+    vpa_update_memory_observe(memory, pod, now());
+    vpa_update_memory_observe(memory, gone, now());
     vpa_update_memory_record_infeasible(memory, "gone", &vpa->recommendation);
     vpa_update_memory_record_infeasible(memory, "b", &vpa->recommendation);
 
@@ -402,10 +405,91 @@ START_TEST(memory_goes_with_the_pods)
     ck_assert_str_eq(uids[0], "b");
     ck_assert_str_eq(uids[1], "gone");
     vpa_update_memory_sweep(memory, only_u, NULL);
-    ck_assert(!vpa_update_memory_find_first_seen(memory, "gone", &t));
+    ck_assert(!vpa_update_memory_resize_since(memory, "gone", &t));
     ck_assert_ptr_null(vpa_update_memory_infeasible(memory, "gone"));
-    ck_assert(vpa_update_memory_find_first_seen(memory, "u", &t) && t == now());
+    ck_assert(vpa_update_memory_resize_since(memory, "u", &t) && t == now());
     ck_assert_ptr_null(vpa_update_memory_infeasible(memory, "u"));
+}
+END_TEST
+
+/* ---- timers (U22) ---- */
+
+#define DEFERRED_AT(time)                                                                          \
+    "{'type':'PodResizePending','status':'True','reason':'Deferred','lastTransitionTime':'" time   \
+    "'}"
+
+/* What a pod shows in successive passes a minute apart, and how long the last status had been seen
+ * at the last of them; -1: no timer. */
+static const struct {
+    const char *name;
+    const char *pods[4];
+    vpa_duration waited;
+} timers[] = {
+    {"seen first now", {POD(PENDING("True", "Deferred"))}, 0},
+    {"seen before",
+     {POD(PENDING("True", "Deferred")), POD(PENDING("True", "Deferred")),
+      POD(PENDING("True", "Deferred"))},
+     2 * VPA_MINUTE},
+    {"over", {POD(PENDING("True", "Deferred")), POD("")}, -1},
+    {"a second Deferred",
+     {POD(PENDING("True", "Deferred")), POD(""), POD(PENDING("True", "Deferred")),
+      POD(PENDING("True", "Deferred"))},
+     VPA_MINUTE},
+    {"a second InProgress", {POD(PROGRESS("", "")), POD(""), POD(PROGRESS("", ""))}, 0},
+    {"another status", {POD(PENDING("True", "Deferred")), POD(PROGRESS("", ""))}, 0},
+    {"a second one between two looks",
+     {POD(DEFERRED_AT("2026-03-01T11:00:00Z")), POD(DEFERRED_AT("2026-03-01T12:00:30Z"))},
+     0},
+    {"the same one with its transition",
+     {POD(DEFERRED_AT("2026-03-01T11:00:00Z")), POD(DEFERRED_AT("2026-03-01T11:00:00Z"))},
+     VPA_MINUTE},
+};
+
+START_TEST(timers_begin_anew_when_the_status_had_ended)
+{
+    vpa_time t = now(), since;
+    int i = 0;
+
+    for (; i < 4 && timers[_i].pods[i]; i++)
+        vpa_update_memory_observe(memory, objects_pod(&arena, timers[_i].pods[i]),
+                                  now() + i * VPA_MINUTE);
+    t = now() + (i - 1) * VPA_MINUTE;
+    ck_assert_msg(vpa_update_memory_resize_since(memory, "u", &since) == (timers[_i].waited >= 0),
+                  "%s", timers[_i].name);
+    if (timers[_i].waited >= 0)
+        ck_assert_msg(t - since == timers[_i].waited, "%s", timers[_i].name);
+}
+END_TEST
+
+/* A StatefulSet's next pod has the name of the one before. */
+START_TEST(timers_belong_to_a_pod_not_to_its_name)
+{
+    struct vpa_pod *pod = objects_pod(&arena, POD(PENDING("True", "Deferred")));
+    vpa_time since;
+
+    vpa_update_memory_observe(memory, pod, now());
+    pod->meta.uid = "next";
+    vpa_update_memory_observe(memory, pod, now() + VPA_HOUR);
+    ck_assert(vpa_update_memory_resize_since(memory, "next", &since));
+    ck_assert(since == now() + VPA_HOUR);
+}
+END_TEST
+
+/* Asking starts nothing: a pod that nobody looked at has not waited. */
+START_TEST(decisions_start_no_timer)
+{
+    struct vpa_pod *pod = objects_pod(&arena, POD(PENDING("True", "Deferred")));
+    struct vpa_update_options options = {.in_place_gate = true};
+    struct vpa_object *vpa = vpa_of_mode("InPlaceOrRecreate", "{'cpu':'2'}");
+    struct vpa_replica_group group;
+    vpa_time since;
+
+    group_of(FREE, &group);
+    ck_assert(!vpa_can_evict(pod, &group, memory, now()));
+    ck_assert_int_eq(vpa_update_decide(pod, vpa, &group, memory, &options, now()),
+                     VPA_DECIDE_DEFERRED);
+    ck_assert(!vpa_update_memory_resize_since(memory, "u", &since));
+    ck_assert(!vpa_can_evict(pod, &group, memory, now() + VPA_HOUR));
 }
 END_TEST
 
@@ -439,6 +523,9 @@ int main(void)
     tcase_add_loop_test(tc, ends_of_boosts_are_recognised_without_memory, 0,
                         VPA_COUNT(left_behind));
     tcase_add_test(tc, memory_goes_with_the_pods);
+    tcase_add_loop_test(tc, timers_begin_anew_when_the_status_had_ended, 0, VPA_COUNT(timers));
+    tcase_add_test(tc, timers_belong_to_a_pod_not_to_its_name);
+    tcase_add_test(tc, decisions_start_no_timer);
     tcase_add_test(tc, everything_has_a_name);
     suite_add_tcase(suite, tc);
 

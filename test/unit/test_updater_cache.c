@@ -4,6 +4,8 @@
  */
 #include "updater_fixture.h"
 
+#include "../../updater/pass.h"
+
 /* ---- caches that fill slowly ---- */
 
 START_TEST(no_pass_before_the_last_page_of_pods)

@@ -1,0 +1,63 @@
+/*
+ * What must be remembered of pods between passes, by UID: since when the kubelet has kept a resize
+ * waiting, which recommendation the node cannot hold, and whether the last resize ended a boost.
+ * Source: specification updater.md 13.5, 13.6; docs/compatibility.md U6, U22, S5.
+ *
+ *     vpa_update_memory_sweep(memory, live, ctx);          // once per pass
+ *     vpa_update_memory_observe(memory, pod, now);         // for each pod of the pass
+ *     vpa_update_memory_resize_since(memory, uid, &since)  // as often as one likes
+ *
+ * Bounded by the live pods: one entry for each of which there is something to remember.
+ */
+#ifndef VPA_POLICY_UPDATE_MEMORY_H
+#define VPA_POLICY_UPDATE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vpa/api/pod.h"
+#include "vpa/api/vpa.h"
+#include "vpa/base/time.h"
+
+struct vpa_update_memory;
+struct vpa_update_memory *vpa_update_memory_new(void);
+void vpa_update_memory_free(struct vpa_update_memory *memory); /* NULL is allowed */
+/* Drops what belongs to no live pod: live(ctx, uid) tells. */
+void vpa_update_memory_sweep(struct vpa_update_memory *memory,
+                             bool (*live)(void *ctx, const char *uid), void *ctx);
+
+/* Looks at the resize of a pod: a status that was not there before starts the timer, its end clears
+ * it (U22). A status that ended and came again between two looks is known by its transition time.
+ */
+void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                               vpa_time now);
+/* When the status of the resize that was observed last had been seen first. False: no resize. */
+bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
+                                    vpa_time *out);
+
+/* Records (replacing) a copy of the recommendation / finds the record, borrowed until the next
+ * change. */
+void vpa_update_memory_record_infeasible(struct vpa_update_memory *memory, const char *uid,
+                                         const struct vpa_recommendation *recommendation);
+const struct vpa_recommendation *
+vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char *uid);
+/* Whether some container has in both lists a resource whose target in `now_wanted` is below the one
+ * in `recorded` (updater.md 13.6). last_only: of several records with one name only the last
+ * counts. */
+bool vpa_recommendation_lower(const struct vpa_recommendation *now_wanted,
+                              const struct vpa_recommendation *recorded, bool last_only);
+/* Heap array of the UIDs with an infeasible record, bytewise order; the caller frees the array. */
+const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
+                                               size_t *count);
+
+/* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. */
+void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost);
+/* Whether the pod is still to become what the end of its boost made of it: the kubelet waits,
+ * refuses, fails, or has not acted. Such a pod is never evicted (S5); resizes go on. */
+bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_memory *memory);
+/* Whether the pod looks as the end of a boost leaves it while the kubelet has not acted: no marker,
+ * and less cpu is asked for than a container has. An ordinary resize may look the same, so this is
+ * for a process that has just begun and remembers nothing. */
+bool vpa_unboost_presumed(const struct vpa_pod *pod);
+
+#endif

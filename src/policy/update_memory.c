@@ -1,0 +1,213 @@
+/*
+ * Memory of updates.
+ *
+ * Everything belongs to a pod, not to its name: a StatefulSet's next pod has the same name but
+ * starts with a clean slate. So the memory is keyed by UID and swept with the pods.
+ *
+ * The timer of a resize runs while the kubelet reports one and the same status. Times are those of
+ * the looks: the kubelet's transition time only tells one waiting from the next, since the clocks
+ * of nodes are not ours.
+ */
+#include "vpa/policy/update_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/base/table.h"
+#include "vpa/policy/boost.h"
+#include "vpa/policy/resize_state.h"
+
+struct entry {
+    bool unboost;                         /* the last resize sent took a boost back */
+    enum vpa_resize_status status;        /* as observed last */
+    vpa_time since;                       /* that status was seen first */
+    vpa_time transition;                  /* of that status, by the kubelet's clock */
+    struct vpa_recommendation infeasible; /* in the arena; .present false: none */
+    struct vpa_arena arena;
+    char uid[];
+};
+
+struct vpa_update_memory {
+    struct vpa_table entries; /* by UID */
+};
+
+struct vpa_update_memory *vpa_update_memory_new(void)
+{
+    return vpa_xcalloc(1, sizeof(struct vpa_update_memory));
+}
+
+static void entry_free(struct entry *e)
+{
+    vpa_arena_release(&e->arena);
+    free(e);
+}
+
+void vpa_update_memory_free(struct vpa_update_memory *memory)
+{
+    const char *uid;
+    void *value;
+
+    if (!memory)
+        return;
+    for (size_t i = 0; vpa_table_next(&memory->entries, &i, &uid, &value);)
+        entry_free(value);
+    vpa_table_release(&memory->entries);
+    free(memory);
+}
+
+static struct entry *entry_of(struct vpa_update_memory *memory, const char *uid)
+{
+    struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    if (!e) {
+        size_t size = strlen(uid) + 1;
+
+        e = vpa_xcalloc(1, sizeof(*e) + size);
+        memcpy(e->uid, uid, size);
+        vpa_table_put(&memory->entries, e->uid, e);
+    }
+    return e;
+}
+
+void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                               vpa_time now)
+{
+    enum vpa_resize_status status = vpa_pod_resize_status(pod);
+    vpa_time transition = vpa_pod_resize_transition(pod);
+    struct entry *e = vpa_table_find(&memory->entries, pod->meta.uid);
+
+    if (status == VPA_RESIZE_NONE) {
+        if (e)
+            e->status = VPA_RESIZE_NONE;
+        return;
+    }
+    if (e && e->status == status && e->transition == transition)
+        return;
+    e = entry_of(memory, pod->meta.uid);
+    e->status = status;
+    e->transition = transition;
+    e->since = now;
+}
+
+bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
+                                    vpa_time *out)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    if (!e || e->status == VPA_RESIZE_NONE)
+        return false;
+    *out = e->since;
+    return true;
+}
+
+void vpa_update_memory_record_infeasible(struct vpa_update_memory *memory, const char *uid,
+                                         const struct vpa_recommendation *recommendation)
+{
+    struct entry *e = entry_of(memory, uid);
+    struct vpa_arena old = e->arena;
+
+    e->arena = (struct vpa_arena){0};
+    e->infeasible = vpa_recommendation_copy(&e->arena, recommendation);
+    e->infeasible.present = true;
+    vpa_arena_release(&old); /* last: the recommendation may be the old record itself */
+}
+
+const struct vpa_recommendation *
+vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char *uid)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    return e && e->infeasible.present ? &e->infeasible : NULL;
+}
+
+void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost)
+{
+    if (unboost || vpa_table_find(&memory->entries, uid))
+        entry_of(memory, uid)->unboost = unboost;
+}
+
+bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_memory *memory)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, pod->meta.uid);
+
+    return e && e->unboost && (vpa_pod_resizing(pod) || vpa_pod_requests_differ(pod));
+}
+
+bool vpa_unboost_presumed(const struct vpa_pod *pod)
+{
+    return !vpa_boost_marked(&pod->meta.annotations) && vpa_pod_requests_less_cpu(pod);
+}
+
+const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
+                                               size_t *count)
+{
+    vpa_auto_free void **sorted = vpa_table_sorted(&memory->entries);
+    const char **uids = vpa_xcalloc(memory->entries.count + 1, sizeof(*uids));
+    size_t n = 0;
+
+    for (size_t i = 0; i < memory->entries.count; i++) {
+        const struct entry *e = sorted[i];
+
+        if (e->infeasible.present)
+            uids[n++] = e->uid;
+    }
+    *count = n;
+    return uids;
+}
+
+void vpa_update_memory_sweep(struct vpa_update_memory *memory,
+                             bool (*live)(void *ctx, const char *uid), void *ctx)
+{
+    const char *uid;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&memory->entries, &i, &uid, &value);) {
+        if (live(ctx, uid))
+            continue;
+        vpa_table_remove(&memory->entries, uid);
+        entry_free(value);
+    }
+}
+
+static bool any_lower(const struct vpa_resource_list *wanted,
+                      const struct vpa_resource_list *recorded)
+{
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct vpa_quantity *old = vpa_resource_find(recorded, wanted->items[i].name);
+
+        if (old && vpa_quantity_cmp(&wanted->items[i].quantity, old) < 0)
+            return true;
+    }
+    return false;
+}
+
+static bool lower_than_record(const struct vpa_container_recommendation *wanted,
+                              const struct vpa_recommendation *recorded, bool last_only)
+{
+    const struct vpa_container_recommendation *last = NULL;
+
+    for (size_t i = 0; i < recorded->container_count; i++) {
+        const struct vpa_container_recommendation *old = &recorded->containers[i];
+
+        if (!vpa_str_eq(old->container_name, wanted->container_name))
+            continue;
+        if (!last_only && any_lower(&wanted->target, &old->target))
+            return true;
+        last = old;
+    }
+    return last_only && last && any_lower(&wanted->target, &last->target);
+}
+
+bool vpa_recommendation_lower(const struct vpa_recommendation *now_wanted,
+                              const struct vpa_recommendation *recorded, bool last_only)
+{
+    if (!now_wanted || !recorded)
+        return false;
+    for (size_t i = 0; i < now_wanted->container_count; i++) {
+        if (lower_than_record(&now_wanted->containers[i], recorded, last_only))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,35 @@
+/* The environment of passes. */
+#include "env.h"
+
+void updater_env_configure(struct pass_env *env, const struct updater_config *config)
+{
+    const struct vpa_gates *gates = &config->common.gates;
+
+    env->config = config;
+    env->update = (struct vpa_update_options){
+        .in_place_gate = gates->in_place,
+        .boost_gate = gates->cpu_startup_boost,
+        .in_place_skip_budget = config->in_place_skip_budget,
+    };
+    env->priority = (struct vpa_priority_options){
+        .update_threshold = config->pod_update_threshold,
+        .lifetime_threshold = config->lifetime_threshold,
+        .oom_threshold = config->oom_threshold,
+        .per_vpa_config = gates->per_vpa_config,
+    };
+    env->disruption = (struct vpa_disruption_options){
+        .min_replicas = config->min_replicas,
+        .tolerance = config->eviction_tolerance,
+        .in_place_skip_budget = config->in_place_skip_budget,
+    };
+    vpa_rate_init(&env->eviction_rate, config->eviction_rate_limit, config->eviction_rate_burst);
+    vpa_rate_init(&env->in_place_rate, config->eviction_rate_limit, config->eviction_rate_burst);
+    if (env->requests_max == 0)
+        env->requests_max = PASS_REQUESTS_MAX;
+}
+
+bool updater_env_is_stopped(const struct pass_env *env)
+{
+    return vpa_loop_is_stopping(env->loop) || updater_store_panic(env->store) ||
+           (env->may_act && !env->may_act(env->may_act_ctx));
+}

@@ -1,0 +1,59 @@
+/*
+ * What passes work with and what outlives them: settings, caches, the way to the API server,
+ * limiters, memory. A pass borrows all of it.
+ */
+#ifndef UPDATER_ENV_H
+#define UPDATER_ENV_H
+
+#include "config.h"
+#include "store.h"
+#include "vpa/base/table.h"
+#include "vpa/kube/client.h"
+#include "vpa/kube/events.h"
+#include "vpa/kube/owner.h"
+#include "vpa/net/rate.h"
+#include "vpa/policy/disruption.h"
+#include "vpa/policy/priority.h"
+#include "vpa/policy/update.h"
+
+/* Requests under way at once. */
+#define PASS_REQUESTS_MAX 32
+
+/* Whether the server has pods/resize (Kubernetes 1.33): asked after the first 404. */
+struct resize_support {
+    bool missing;
+    bool said;          /* the log line was written */
+    int64_t checked_at; /* monotonic */
+};
+
+struct pass_env {
+    const struct updater_config *config;
+    struct vpa_loop *loop;
+    struct vpa_kube_client *client;
+    struct vpa_events *events;
+    struct vpa_owners *owners;
+    struct store *store;
+    struct vpa_update_memory *memory;
+    bool has_passed; /* a whole pass was made: the memory has what is to be known of all pods */
+    struct vpa_update_options update;
+    struct vpa_priority_options priority;
+    struct vpa_disruption_options disruption;
+    struct vpa_rate eviction_rate;
+    struct vpa_rate in_place_rate;
+    struct resize_support resize;
+    struct vpa_table
+        told_of_auto;           /* "namespace/name" of VPAs of mode Auto that the log has named */
+    size_t requests_max;        /* at least 1 */
+    bool (*may_act)(void *ctx); /* false: no longer the leader; NULL: always */
+    void *may_act_ctx;
+    /* What happened in the pass, for logs and tests. */
+    void (*on_controlled)(void *ctx, const struct vpa_object *vpa,
+                          const struct vpa_pod *const *pods, size_t count); /* may be NULL */
+    void *on_controlled_ctx;
+};
+/* Sets what follows from the flags alone: options, limiters. */
+void updater_env_configure(struct pass_env *env, const struct updater_config *config);
+/* Nothing may be changed any more: panic, shutdown, leadership in doubt. */
+bool updater_env_is_stopped(const struct pass_env *env);
+
+#endif

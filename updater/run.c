@@ -1,0 +1,234 @@
+/*
+ * One pass over the cluster.
+ *
+ * Decisions are sequential by nature: whether a pod may be evicted depends on what happened to the
+ * pods before it. Requests are slow. So each VPA is a small state machine (steps.c) that runs until
+ * it needs an answer, and the scheduler below runs as many of them as there is room for requests. A
+ * work that is refused by its disruption budget while requests of the same group are under way
+ * waits for them, since a failure gives budget back: the order of requests within a VPA is
+ * therefore the same as with one request at a time, and a pass with room for one request is a
+ * strictly sequential one.
+ */
+#include "run.h"
+
+#include <stdlib.h>
+
+#include "flight.h"
+#include "select.h"
+#include "steps.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/kube/panic.h"
+#include "vpa/kube/status_lease.h"
+
+/* The works of a pass, ordered by namespace, then name of the VPA. */
+struct works {
+    struct pass *pass;
+    struct work *items;
+    size_t count;
+    size_t first; /* not done */
+    size_t begun;
+    bool aborted;
+};
+
+static void make_works(struct works *works, struct pass *pass, const struct selection *selection)
+{
+    const struct pass_env *env = pass->env;
+
+    *works = (struct works){.pass = pass};
+    works->items = vpa_xcalloc(selection->count, sizeof(*works->items));
+    for (size_t i = 0; i < selection->count; i++) {
+        const struct selected *s = &selection->items[i];
+
+        if (s->pod_count == 0)
+            continue;
+        if (env->on_controlled)
+            env->on_controlled(env->on_controlled_ctx, s->vpa, s->pods, s->pod_count);
+        updater_work_init(&works->items[works->count++], pass, s->vpa, s->pods, s->pod_count);
+    }
+}
+
+static void works_release(struct works *works)
+{
+    for (size_t i = 0; i < works->count; i++)
+        updater_work_clear(&works->items[i]);
+    free(works->items);
+}
+
+/* Steps the works that have begun, begins new ones while there is room; true when all are done. */
+static bool schedule(struct works *works)
+{
+    while (works->first < works->count && !works->aborted) {
+        for (size_t i = works->first; i < works->begun && !works->aborted; i++) {
+            struct work *w = &works->items[i];
+
+            if (w->phase != WORK_DONE && updater_work_step(w) == WORK_STEP_ABORT)
+                works->aborted = true;
+        }
+        while (works->first < works->begun && works->items[works->first].phase == WORK_DONE)
+            works->first++;
+        if (works->begun == works->count || !updater_pass_has_room(works->pass))
+            return works->aborted || works->first == works->count;
+        works->begun++;
+    }
+    return true;
+}
+
+/* Runs all works to their end, or until a limiter gives up. */
+static void run_works(struct works *works)
+{
+    while (!updater_pass_is_stopped(works->pass) && !schedule(works))
+        updater_pass_wait(works->pass);
+    if (updater_pass_is_stopped(works->pass))
+        works->aborted = true;
+    updater_pass_drain(works->pass);
+}
+
+/* ---- the pass ---- */
+
+/* Drops terminating pods; the order stays. */
+static size_t keep_live(const struct vpa_pod **pods, size_t count)
+{
+    size_t live = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (vpa_time_is_unset(pods[i]->meta.deletion))
+            pods[live++] = pods[i];
+    }
+    return live;
+}
+
+struct live_uids {
+    const struct vpa_pod *const *pods;
+    size_t count;
+    struct vpa_table table;
+};
+
+static bool uid_is_live(void *ctx, const char *uid)
+{
+    struct live_uids *live = ctx;
+
+    if (live->table.count == 0) { /* built for the first question: mostly there is none */
+        for (size_t i = 0; i < live->count; i++)
+            vpa_table_put(&live->table, live->pods[i]->meta.uid, (void *)live->pods[i]);
+    }
+    return vpa_table_find(&live->table, uid) != NULL;
+}
+
+static void sweep_memory(struct pass_env *env, const struct vpa_pod *const *pods, size_t count)
+{
+    struct live_uids live = {.pods = pods, .count = count};
+
+    vpa_update_memory_sweep(env->memory, uid_is_live, &live);
+    vpa_table_release(&live.table);
+}
+
+struct stopwatch {
+    struct vpa_loop *loop;
+    int64_t start;
+    int64_t last;
+};
+
+static double seconds_between(int64_t from, int64_t to)
+{
+    return (double)(to - from) / (double)VPA_SECOND;
+}
+
+static void lap(struct stopwatch *watch, const char *step)
+{
+    int64_t now = vpa_loop_monotonic(watch->loop);
+
+    updater_meter_step(step, seconds_between(watch->last, now));
+    watch->last = now;
+}
+
+/* Whether the webhook is there to give evicted pods their new resources. */
+static bool webhook_is_alive(struct pass_env *env)
+{
+    const struct updater_config *config = env->config;
+    struct vpa_error err;
+    bool valid;
+
+    if (!config->use_admission_status)
+        return true;
+    if (vpa_status_lease_check(
+            env->client, vpa_status_lease_namespace(config->status_lease_namespace),
+            config->status_lease_name, config->status_lease_timeout, &valid, &err) < 0) {
+        VPA_ERROR("Error getting Admission Controller status. Skipping update loop",
+                  VPA_KERR(&err));
+        return false;
+    }
+    if (!valid)
+        VPA_INFO("Admission Controller status is not valid. Skipping update loop");
+    return valid;
+}
+
+static void run_selected(struct pass *pass, struct selection *selection, struct stopwatch *watch)
+{
+    struct pass_env *env = pass->env;
+    struct works works;
+    size_t count;
+    vpa_auto_free const struct vpa_pod **pods = updater_store_pods(env->store, &count);
+
+    lap(watch, "ListPods");
+    count = keep_live(pods, count);
+    updater_select_pods(pass, selection, pods, count);
+    sweep_memory(env, pods, count);
+    lap(watch, "FilterPods");
+    lap(watch, "AdmissionInit");
+    make_works(&works, pass, selection);
+    run_works(&works);
+    if (!works.aborted) {
+        env->has_passed = true;
+        lap(watch, "EvictPods");
+    }
+    works_release(&works);
+    updater_meter_pass_publish(&pass->gauges);
+}
+
+/* A pass over half of the pods would take healthy groups for small ones, and decide by that. */
+static bool caches_are_filled(const struct pass_env *env)
+{
+    return updater_store_is_synced(env->store) && vpa_owners_is_synced(env->owners);
+}
+
+static void run_pass(struct pass *pass, struct stopwatch *watch)
+{
+    struct pass_env *env = pass->env;
+    struct selection *selection;
+
+    if (!caches_are_filled(env)) {
+        VPA_INFO("Caches are not in step yet. Skipping update loop");
+        return;
+    }
+    if (updater_store_panic(env->store)) {
+        VPA_INFO("ConfigMap " VPA_PANIC_CONFIG_MAP " exists. Skipping update loop");
+        return;
+    }
+    if (updater_pass_is_stopped(pass) || !webhook_is_alive(env))
+        return;
+
+    size_t count;
+    vpa_auto_free const struct vpa_object **vpas = updater_store_vpas(env->store, &count);
+
+    lap(watch, "ListVPAs");
+    vpa_owners_begin_pass(env->owners);
+    selection = updater_select_vpas(pass, vpas, count);
+    if (selection->count > 0)
+        run_selected(pass, selection, watch);
+    else
+        VPA_INFO("No VPA objects to process");
+    updater_select_release(selection);
+}
+
+void updater_pass_run(struct pass_env *env)
+{
+    struct stopwatch watch = {.loop = env->loop, .start = vpa_loop_monotonic(env->loop)};
+    struct pass pass;
+
+    watch.last = watch.start;
+    updater_pass_init(&pass, env);
+    run_pass(&pass, &watch);
+    updater_pass_release(&pass);
+    updater_meter_step("total", seconds_between(watch.start, vpa_loop_monotonic(env->loop)));
+}

@@ -1,0 +1,77 @@
+/*
+ * One VPA in a pass: its pods, their groups and budgets, and the list of pods to change.
+ */
+#ifndef UPDATER_WORK_H
+#define UPDATER_WORK_H
+
+#include "pass.h"
+
+/* How an attempt to change a pod went. */
+enum act_result {
+    ACT_OK,
+    ACT_SENT,       /* under way */
+    ACT_NOT_NEEDED, /* the pod has what it should have: nothing was sent */
+    ACT_LIMITED,    /* the limiter gave up: the pass ends */
+    ACT_NO_GROUP,
+    ACT_BUDGET,
+    ACT_NOTHING_TO_PATCH,
+    ACT_COMPUTATION,    /* LimitRanges unknown, unusable boost marker */
+    ACT_API,            /* the server refused, or could not be reached */
+    ACT_API_INFEASIBLE, /* the server says that the node cannot hold it */
+};
+
+enum work_phase {
+    WORK_BEGIN,    /* groups and budgets are built */
+    WORK_UNBOOST,  /* boosts that are over are taken back */
+    WORK_FILTER,   /* the list of pods to change is made */
+    WORK_IN_PLACE, /* resizes */
+    WORK_EVICT,    /* evictions, also of pods that could not be resized */
+    WORK_DRAIN,    /* the last answers */
+    WORK_DONE,
+};
+
+struct work {
+    struct pass *pass;
+    const struct vpa_object *vpa;
+    enum vpa_update_mode mode;
+    struct meter_vpa labels;
+    const struct vpa_pod *const *pods;
+    size_t pod_count;
+    struct vpa_disruption *budget;
+    enum work_phase phase;
+    size_t next;                       /* position within the phase */
+    struct vpa_update_candidate *list; /* prioritised; index is that of the pod */
+    bool *evict;                       /* beside list: to be evicted in the last phase */
+    size_t list_count;
+    size_t in_flight;
+    bool evictable, evicted, updatable, updated; /* what happened, for the gauges */
+    enum act_result last;                        /* of the action that was dealt with last */
+};
+
+void updater_work_init(struct work *w, struct pass *pass, const struct vpa_object *vpa,
+                       const struct vpa_pod *const *pods, size_t count);
+/* Frees what the work holds; may be called twice. */
+void updater_work_clear(struct work *w);
+/* Groups, budgets, the counters that always exist. */
+void updater_work_begin(struct work *w);
+/* Looks at the resizes of the pods, once per pass: their timers start and end here. */
+void updater_work_observe(struct work *w);
+/* Whether the VPA's boosts are looked after: gate on, and it has some. */
+bool updater_work_boosts(const struct work *w);
+vpa_time updater_work_now(const struct work *w);
+
+/* Whether the state of a pod and its group lets it into the list of pods to change. */
+struct work_filter {
+    bool kept;
+    bool infeasible; /* passed over for a resize that its node could not hold: to be announced */
+};
+struct work_filter updater_work_filter(const struct work *w, size_t pod);
+/* Counts and announces an infeasible resize that is passed over. */
+void updater_work_skip_infeasible(struct work *w, size_t pod);
+/* Fills w->list: the pods to change, most urgent first. Nothing may be in flight. */
+void updater_work_make_list(struct work *w);
+
+/* The pod as events name it; borrows from the pod. */
+struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod);
+
+#endif
