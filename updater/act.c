@@ -102,16 +102,52 @@ static void log_failure(const struct action *a, const char *message, const struc
               VPA_KV("pod", a->pod->meta.name));
 }
 
+/* The answer to a precondition that does not hold any more: a UID that is another one, or a `test`
+ * that failed. A patch that was refused for its values names the pod and the causes. */
+static bool is_stale(const struct vpa_kube_result *result)
+{
+    const struct vpa_kube_status *status = &result->status;
+
+    if (result->status_code == 409)
+        return vpa_str_eq(status->reason, "Conflict") && *status->name;
+    return result->status_code == 422 && status->has_details && status->cause_count == 0 &&
+           !*status->name;
+}
+
+/* What became of a request that failed, which is told. */
+static enum act_result failed(const struct action *a, const char *message,
+                              const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    if (!is_stale(result)) {
+        log_failure(a, message, err);
+        return ACT_API;
+    }
+    VPA_V(1, "The pod has changed since the decision, which is dropped", VPA_KERR(err),
+          VPA_KV("namespace", a->pod->meta.ns), VPA_KV("pod", a->pod->meta.name));
+    return ACT_STALE;
+}
+
 /* ---- eviction ---- */
 
 static void on_evicted(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct action *a = ctx;
 
-    (void)result;
-    if (err)
-        log_failure(a, "Failed to evict pod", err);
-    action_answered(a, err ? ACT_API : ACT_OK);
+    action_answered(a, err ? failed(a, "Failed to evict pod", result, err) : ACT_OK);
+}
+
+/* Not the next pod of the same name. */
+static void put_precondition(struct vpa_json_writer *w, const char *uid)
+{
+    if (!*vpa_or_empty(uid))
+        return;
+    vpa_json_key(w, "deleteOptions");
+    vpa_json_open_object(w);
+    vpa_json_key(w, "preconditions");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "uid", uid);
+    vpa_json_close_object(w);
+    vpa_json_close_object(w);
 }
 
 enum act_result updater_act_evict(struct work *w, size_t pod)
@@ -136,6 +172,7 @@ enum act_result updater_act_evict(struct work *w, size_t pod)
     vpa_json_member_string(&writer, "name", meta->name);
     vpa_json_member_string(&writer, "namespace", meta->ns);
     vpa_json_close_object(&writer);
+    put_precondition(&writer, meta->uid);
     vpa_json_close_object(&writer);
 
     struct action *a = action_new(w, pod);
@@ -177,12 +214,12 @@ static void on_annotated(void *ctx, const struct vpa_kube_result *result,
                          const struct vpa_error *err)
 {
     struct action *a = ctx;
+    enum act_result outcome = ACT_OK;
 
-    (void)result;
     if (err)
-        log_failure(a, "Failed to patch the annotations of a resized pod", err);
+        outcome = failed(a, "Failed to patch the annotations of a resized pod", result, err);
     /* A resize has succeeded whatever became of its annotations. */
-    action_answered(a, err && a->kind == ACTION_ANNOTATE ? ACT_API : ACT_OK);
+    action_answered(a, a->kind == ACTION_ANNOTATE ? outcome : ACT_OK);
 }
 
 static void send_annotations(struct action *a)
@@ -204,9 +241,11 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
         send_annotations(a);
         return;
     }
-    log_failure(a, "Failed to resize pod in place", err);
     a->status_code = result->status_code;
-    action_answered(a, is_node_capacity(result) ? ACT_API_INFEASIBLE : ACT_API);
+
+    enum act_result why = failed(a, "Failed to resize pod in place", result, err);
+
+    action_answered(a, is_node_capacity(result) ? ACT_API_INFEASIBLE : why);
 }
 
 /* The two patches for a pod as it is now. */
@@ -242,7 +281,15 @@ struct resize {
     struct vpa_resize_patch patch;
 };
 
-static void resize_prepare(struct work *w, size_t pod, struct resize *r)
+/* A restart of a container is a disruption in every mode (U20). The end of a boost was asked for
+ * before (vpa_can_unboost). */
+static bool exceeds_budget(struct work *w, size_t pod, const struct resize *r)
+{
+    return r->patch.restarts && !vpa_pod_pending(w->pods[pod]) &&
+           !vpa_group_disruptable(vpa_disruption_group(w->budget, pod));
+}
+
+static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct resize *r)
 {
     r->resources = true;
     if (!vpa_disruption_group(w->budget, pod)) {
@@ -258,18 +305,20 @@ static void resize_prepare(struct work *w, size_t pod, struct resize *r)
         return;
     r->resources = worth_sending(&r->patch, w->pods[pod]);
     r->result = r->resources || r->patch.takes_back ? ACT_SENT : ACT_NOT_NEEDED;
+    if (r->resources && candidate != SIZE_MAX && exceeds_budget(w, pod, r))
+        r->result = ACT_BUDGET;
 }
 
 /* Attempts that must fail take their token too, as upstream's do. */
-static bool take_token(struct work *w, size_t pod, struct resize *r)
+static bool take_token(struct work *w, size_t pod, size_t candidate, struct resize *r)
 {
     enum pass_token token;
 
-    if (!r->resources)
+    if (!r->resources || r->result == ACT_BUDGET)
         return true;
     token = updater_pass_take_token(w->pass, &w->pass->env->in_place_rate);
     if (token == PASS_TOKEN_TAKEN_LATE)
-        resize_prepare(w, pod, r); /* boosts may have expired meanwhile */
+        resize_prepare(w, pod, candidate, r); /* boosts may have expired meanwhile */
     return token != PASS_TOKEN_REFUSED;
 }
 
@@ -301,8 +350,8 @@ enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)
     struct resize r;
 
     vpa_resize_patch_init(&r.patch);
-    resize_prepare(w, pod, &r);
-    if (!take_token(w, pod, &r))
+    resize_prepare(w, pod, candidate, &r);
+    if (!take_token(w, pod, candidate, &r))
         r.result = ACT_LIMITED;
     else if (r.result == ACT_SENT)
         start_resize(w, pod, candidate, &r.patch, r.resources);
@@ -339,7 +388,8 @@ static void finish_eviction(struct action *a)
 
     if (a->result != ACT_OK) {
         vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
-        updater_meter_eviction_failed(&w->labels, "EvictionError");
+        if (a->result != ACT_STALE)
+            updater_meter_eviction_failed(&w->labels, "EvictionError");
         return;
     }
     vpa_group_settle(a->group);
@@ -356,6 +406,8 @@ static void resize_refused(struct action *a)
     struct pass_env *env = w->pass->env;
 
     vpa_group_give_back_resize(a->group);
+    if (a->result == ACT_STALE)
+        return;
     if (a->status_code == 404)
         check_resize_support(env);
     if (a->kind == ACTION_UNBOOST) {

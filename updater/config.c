@@ -10,7 +10,8 @@ const struct vpa_flag updater_flag_rows[] = {
     ROW(DURATION, "updater-interval", interval, VPA_MINUTE,
         "Time between passes, deadline of a pass, and a fifth of the health check's patience"),
     ROW(INT, "min-replicas", min_replicas, 2,
-        "Live pods that a controller needs before any of them may be disturbed"),
+        "Live pods that a controller needs before any of them may be evicted; with fewer, pods are "
+        "resized only beside a boosted one"),
     ROW(FLOAT, "eviction-tolerance", eviction_tolerance, 0.5,
         "Share of a controller's replicas that may be disturbed at once"),
     ROW(FLOAT, "eviction-rate-limit", eviction_rate_limit, -1,

@@ -115,6 +115,8 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateRateLimiterWaitFailed");
         return WORK_STEP_ABORT;
     }
+    if (result == ACT_BUDGET)
+        return group_in_flight(group) ? WORK_STEP_BLOCKED : WORK_STEP_FINISHED;
     if (result != ACT_SENT && result != ACT_NOT_NEEDED) {
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
         w->evict[k] = w->mode == VPA_MODE_IN_PLACE_OR_RECREATE;

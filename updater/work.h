@@ -13,9 +13,10 @@ enum act_result {
     ACT_NOT_NEEDED, /* the pod has what it should have: nothing was sent */
     ACT_LIMITED,    /* the limiter gave up: the pass ends */
     ACT_NO_GROUP,
-    ACT_BUDGET,
+    ACT_BUDGET, /* not now: the group cannot spare the pod */
     ACT_NOTHING_TO_PATCH,
     ACT_COMPUTATION,    /* LimitRanges unknown, unusable boost marker */
+    ACT_STALE,          /* the pod is another one, or has other resources: decided anew next time */
     ACT_API,            /* the server refused, or could not be reached */
     ACT_API_INFEASIBLE, /* the server says that the node cannot hold it */
 };

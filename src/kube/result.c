@@ -158,6 +158,7 @@ void vpa_kube_status_decode(struct vpa_arena *arena, enum vpa_kube_verb verb, co
     out->group = status.details_group;
     out->kind = status.details_kind;
     out->uid = status.details_uid;
+    out->has_details = vpa_json_is_object(vpa_json_find(root, "details"));
     out->retry_after_seconds = status.retry_after_seconds;
     if (status.cause_count == 0)
         return;

@@ -123,9 +123,10 @@ static void size_group(struct owned_group *g, int64_t required, bool skip_check,
                        const struct vpa_disruption_options *options)
 {
     if (g->actual < required) {
-        /* A boosted pod keeps its group: single replicas must get their boost taken back. */
+        /* A boosted pod keeps its group, since single replicas must get their boost taken back;
+         * nobody is evicted from it (U26). */
         g->discarded = !g->boosted && !skip_check;
-        g->group.below_min = skip_check;
+        g->group.below_min = true;
     }
     if (!g->discarded && !configured_replicas(g, replicas, ctx))
         g->discarded = true;

@@ -19,11 +19,19 @@
 #include "vpa/policy/boost.h"
 #include "vpa/policy/update_mode.h"
 
+/* What a container shall have; nothing is done to one without `chosen`. */
+struct wanted {
+    bool chosen;
+    struct vpa_resource_list requests;
+    struct vpa_resource_list limits;
+};
+
 struct builder {
     const struct vpa_pod *pod;
     const struct vpa_object *vpa;
     vpa_time now;
     struct vpa_arena *arena;
+    struct wanted *wanted; /* per container */
     struct vpa_resize_patch *out;
     struct vpa_json_patch resize;
     struct vpa_json_patch annotations;
@@ -64,11 +72,70 @@ static void add_empty_object(struct vpa_json_patch *patch, const char *path)
     vpa_json_patch_end_op(patch);
 }
 
+static const char *list_path(struct builder *b, size_t index, const char *member)
+{
+    return vpa_arena_printf(b->arena, "/spec/containers/%zu/resources/%s", index, member);
+}
+
+/* The pod that the patch was made for. */
+static void test_uid(const struct builder *b, struct vpa_json_patch *patch)
+{
+    if (!*vpa_or_empty(b->pod->meta.uid))
+        return;
+    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_TEST, "/metadata/uid"),
+                        b->pod->meta.uid);
+    vpa_json_patch_end_op(patch);
+}
+
+/* The values that the operations of put_list replace. */
+static void test_list(struct builder *b, size_t index, const char *member,
+                      const struct vpa_resource_list *spec, const struct vpa_resource_list *wanted)
+{
+    for (size_t i = 0; i < wanted->count; i++) {
+        const char *name = wanted->items[i].name;
+        const struct vpa_quantity *there = vpa_resource_find(spec, name);
+
+        if (!there)
+            continue;
+        vpa_json_put_quantity(
+            open_op(&b->resize, VPA_PATCH_TEST, list_path(b, index, member), name), there);
+        vpa_json_patch_end_op(&b->resize);
+    }
+}
+
+/* Whether a change of the resource restarts the container. */
+static bool restarts_container(const struct vpa_container *container, const char *resource)
+{
+    for (size_t k = 0; k < container->resize_policy_count; k++) {
+        const struct vpa_resize_policy *policy = &container->resize_policy[k];
+
+        if (vpa_str_eq(policy->resource_name, resource))
+            return vpa_str_eq(policy->restart_policy, "RestartContainer");
+    }
+    return false;
+}
+
+/* Whether the kubelet says that the container has something else. */
+static bool has_other(const struct vpa_pod *pod, const char *container, const char *member,
+                      const struct vpa_resource *wanted)
+{
+    const struct vpa_container_status *status = vpa_pod_status(pod, container);
+    const struct vpa_quantity *actual;
+
+    if (!status || !status->resources.present)
+        return false;
+    actual = vpa_resource_find(vpa_str_eq(member, "limits") ? &status->resources.limits
+                                                            : &status->resources.requests,
+                               wanted->name);
+    return actual && vpa_quantity_cmp(actual, &wanted->quantity) != 0;
+}
+
 /* Operations for one of requests and limits of container `index`. */
 static void put_list(struct builder *b, size_t index, const char *member,
                      const struct vpa_resource_list *spec, const struct vpa_resource_list *wanted)
 {
-    char *path = vpa_arena_printf(b->arena, "/spec/containers/%zu/resources/%s", index, member);
+    const struct vpa_container *container = &b->pod->containers[index];
+    const char *path = list_path(b, index, member);
 
     if (wanted->count == 0)
         return;
@@ -80,21 +147,53 @@ static void put_list(struct builder *b, size_t index, const char *member,
 
         vpa_json_put_quantity(open_op(&b->resize, VPA_PATCH_ADD, path, r->name), &r->quantity);
         vpa_json_patch_end_op(&b->resize);
-        if (!there || vpa_quantity_cmp(there, &r->quantity) != 0)
-            b->out->changes = true;
+
+        bool changes = !there || vpa_quantity_cmp(there, &r->quantity) != 0;
+
+        b->out->changes |= changes;
+        if ((changes || has_other(b->pod, container->name, member, r)) &&
+            restarts_container(container, r->name))
+            b->out->restarts = true;
     }
 }
 
-static void put_container(struct builder *b, size_t index, const struct vpa_resource_list *requests,
-                          const struct vpa_resource_list *limits)
+static void put_container(struct builder *b, size_t index)
 {
     const struct vpa_resources *spec = &b->pod->containers[index].resources;
+    const struct wanted *wanted = &b->wanted[index];
 
     if (!spec->requests.present && !spec->limits.present)
         add_empty_object(&b->resize,
                          vpa_arena_printf(b->arena, "/spec/containers/%zu/resources", index));
-    put_list(b, index, "requests", &spec->requests, requests);
-    put_list(b, index, "limits", &spec->limits, limits);
+    put_list(b, index, "requests", &spec->requests, &wanted->requests);
+    put_list(b, index, "limits", &spec->limits, &wanted->limits);
+}
+
+static void test_container(struct builder *b, size_t index)
+{
+    const struct vpa_resources *spec = &b->pod->containers[index].resources;
+    const struct wanted *wanted = &b->wanted[index];
+
+    test_list(b, index, "requests", &spec->requests, &wanted->requests);
+    test_list(b, index, "limits", &spec->limits, &wanted->limits);
+}
+
+/* False when nothing is to be done about resources at all. */
+static bool put_resources(struct builder *b)
+{
+    size_t before;
+
+    test_uid(b, &b->resize);
+    for (size_t i = 0; i < b->pod->container_count; i++) {
+        if (b->wanted[i].chosen)
+            test_container(b, i);
+    }
+    before = b->resize.count;
+    for (size_t i = 0; i < b->pod->container_count; i++) {
+        if (b->wanted[i].chosen)
+            put_container(b, i);
+    }
+    return b->resize.count > before;
 }
 
 static bool policy_is_off(const struct vpa_object *vpa, const char *container)
@@ -121,8 +220,8 @@ static void restore_cpu(struct builder *b, const struct vpa_resources *original,
         vpa_resource_set(b->arena, limits, VPA_CPU, *limit);
 }
 
-static int put_unboosted(struct builder *b, size_t index, const char *marker,
-                         const struct vpa_container_plan *plan, struct vpa_error *err)
+static int choose_unboosted(struct builder *b, size_t index, const char *marker,
+                            const struct vpa_container_plan *plan, struct vpa_error *err)
 {
     const char *name = b->pod->containers[index].name;
     struct vpa_resources original;
@@ -137,7 +236,7 @@ static int put_unboosted(struct builder *b, size_t index, const char *marker,
     } else {
         restore_cpu(b, &original, &requests, &limits);
     }
-    put_container(b, index, &requests, &limits);
+    b->wanted[index] = (struct wanted){true, requests, limits};
     return 0;
 }
 
@@ -153,22 +252,23 @@ static const char *boost_marker(const struct vpa_pod *pod, const char *container
     return NULL;
 }
 
-static int put_resources(struct builder *b, const struct vpa_container_plan *plans,
-                         struct vpa_error *err)
+static int choose_resources(struct builder *b, const struct vpa_container_plan *plans,
+                            struct vpa_error *err)
 {
+    b->wanted = vpa_arena_zalloc(b->arena, (b->pod->container_count + 1) * sizeof(*b->wanted));
     for (size_t i = 0; i < b->pod->container_count; i++) {
         const char *name = b->pod->containers[i].name;
         const char *marker = boost_marker(b->pod, name);
 
         if (marker) {
             if (vpa_boost_expired(b->pod, b->vpa, name, b->now) &&
-                put_unboosted(b, i, marker, &plans[i], err) < 0)
+                choose_unboosted(b, i, marker, &plans[i], err) < 0)
                 return -1;
             continue;
         }
         if (vpa_update_mode_of(b->vpa) == VPA_MODE_OFF)
             continue;
-        put_container(b, i, &plans[i].requests, &plans[i].limits);
+        b->wanted[i] = (struct wanted){true, plans[i].requests, plans[i].limits};
     }
     return 0;
 }
@@ -178,6 +278,7 @@ static void put_annotations(struct builder *b)
     const struct vpa_labels *annotations = &b->pod->meta.annotations;
     struct vpa_json_patch *patch = &b->annotations;
 
+    test_uid(b, patch);
     if (!annotations->present)
         add_empty_object(patch, "/metadata/annotations");
     vpa_json_put_string(
@@ -201,21 +302,24 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
                            struct vpa_error *err)
 {
     struct builder b = {.pod = pod, .vpa = vpa, .now = now, .arena = arena, .out = out};
+    bool any;
 
     vpa_buf_clear(&out->resize);
     vpa_buf_clear(&out->annotations);
     out->changes = false;
+    out->restarts = false;
     out->takes_back = false;
 
-    vpa_json_patch_begin(&b.resize, &out->resize);
-    if (put_resources(&b, plans, err) < 0)
+    if (choose_resources(&b, plans, err) < 0)
         return -1;
+    vpa_json_patch_begin(&b.resize, &out->resize);
+    any = put_resources(&b);
     vpa_json_patch_end(&b.resize);
     vpa_json_patch_begin(&b.annotations, &out->annotations);
     put_annotations(&b);
     vpa_json_patch_end(&b.annotations);
 
-    if (b.resize.count == 0)
+    if (!any)
         return vpa_fail(err, VPA_NOT_FOUND, "no resource of the pod is to be patched");
     if (vpa_buf_failed(&out->resize) || vpa_buf_failed(&out->annotations))
         return vpa_fail(err, VPA_LIMIT, "patch is longer than %d bytes", VPA_RESIZE_PATCH_MAX);

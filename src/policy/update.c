@@ -123,11 +123,11 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
 bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                    const struct vpa_update_memory *memory, vpa_time now)
 {
-    if (!group)
+    if (!group || group->below_min)
         return false;
     if (vpa_pod_pending(pod))
         return true;
-    if (group->below_min || vpa_unboost_unfinished(pod, memory))
+    if (vpa_unboost_unfinished(pod, memory))
         return false;
     if (vpa_pod_resizing(pod))
         return vpa_resize_stalled(pod, group, memory, now);

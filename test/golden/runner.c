@@ -182,7 +182,7 @@ static void judge(struct golden_run *run, struct golden_case *c)
         return;
     if (run->options->propose)
         propose(run, c);
-    const char *touched = !c->differs && run->set->touches ? run->set->touches(c) : NULL;
+    const char *touched = run->set->touches ? run->set->touches(c) : NULL;
     if (run->ours || !run->set->invariant || !(c->differs || touched)) {
         report(run, c, c->differs ? "tagged, not listed" : "");
         return;

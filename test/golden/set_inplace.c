@@ -58,14 +58,14 @@ static void check_restored(struct golden_case *c, const struct vpa_pod *pod, siz
 
 static void check_patch(struct golden_case *c, const struct vpa_pod *pod,
                         const struct vpa_object *vpa, const struct vpa_container_plan *plans,
-                        const struct vpa_resize_patch *patch)
+                        const struct vpa_resize_patch *patch, const char *resize)
 {
     const struct vpa_json *ops, *patched;
     vpa_auto_buf out = {0};
     struct vpa_error err;
 
     vpa_buf_init(&out, (size_t)1 << 20);
-    if (vpa_json_parse(c->arena, vpa_buf_text(&patch->resize), patch->resize.len, &ops, &err) < 0 ||
+    if (vpa_json_parse(c->arena, resize, strlen(resize), &ops, &err) < 0 ||
         vpa_json_patch_apply(GOLDEN_IN(c, "pod"), ops, &out, &err) < 0 ||
         vpa_json_parse(c->arena, vpa_buf_text(&out), out.len, &patched, &err) < 0) {
         violation = "the patch does not fit the pod";
@@ -98,10 +98,13 @@ static void run_patch(struct golden_case *c)
         golden_bool(c, "error", GOLDEN_OUT(c, "error"), true);
         golden_text(c, "why", GOLDEN_OUT(c, "why"), why);
     } else {
-        golden_text(c, "resize", GOLDEN_OUT(c, "resize"), vpa_buf_text(&patch.resize));
+        const struct vpa_json *object = GOLDEN_IN(c, "pod");
+        const char *resize = updater_case_unguarded(c, object, vpa_buf_text(&patch.resize));
+
+        golden_text(c, "resize", GOLDEN_OUT(c, "resize"), resize);
         golden_text(c, "annotations", GOLDEN_OUT(c, "annotations"),
-                    vpa_buf_text(&patch.annotations));
-        check_patch(c, pod, vpa, plans, &patch);
+                    updater_case_unguarded(c, object, vpa_buf_text(&patch.annotations)));
+        check_patch(c, pod, vpa, plans, &patch, resize);
     }
     /* The decision is kept even where the text equals the reference's. */
     if (violation)
@@ -129,5 +132,8 @@ static void invariant(struct golden_case *c)
         golden_difference(c, "decision", "kept", violation);
 }
 
-const struct golden_set golden_set_inplace = {
-    .name = "inplace", .run = run, .invariant = invariant, .licences = updater_licences};
+const struct golden_set golden_set_inplace = {.name = "inplace",
+                                              .run = run,
+                                              .invariant = invariant,
+                                              .licences = updater_licences,
+                                              .touches = updater_case_touches};

@@ -24,5 +24,8 @@ static void invariant(struct golden_case *c)
         updater_steps_invariant(c);
 }
 
-const struct golden_set golden_set_restriction = {
-    .name = "restriction", .run = run, .invariant = invariant, .licences = updater_licences};
+const struct golden_set golden_set_restriction = {.name = "restriction",
+                                                  .run = run,
+                                                  .invariant = invariant,
+                                                  .licences = updater_licences,
+                                                  .touches = updater_case_touches};

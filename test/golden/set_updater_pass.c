@@ -27,7 +27,7 @@ static const char *touches(struct golden_case *c)
                                   "/scale"))
                 return "U19";
     }
-    return NULL;
+    return updater_case_touches(c);
 }
 
 const struct golden_set golden_set_updater_pass = {.name = "updater_pass",

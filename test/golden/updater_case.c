@@ -5,7 +5,9 @@
 
 #include "vpa/api/limit_range.h"
 #include "vpa/base/str.h"
+#include "vpa/json/json_patch.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/policy/update_mode.h"
 
 #define ARGUMENTS_MAX 64
 
@@ -147,6 +149,169 @@ const char *text_list_json(struct golden_case *c, const struct text_list *list)
     return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
 }
 
+/* ---- decisions that came after the tags ---- */
+
+static const char *met;
+
+void updater_case_begin(void)
+{
+    met = NULL;
+}
+
+void updater_case_met(const char *decision)
+{
+    if (!met)
+        met = decision;
+}
+
+const char *updater_case_touches(struct golden_case *c)
+{
+    (void)c;
+    return met;
+}
+
+static bool has_restart_policy(const struct vpa_pod *pod)
+{
+    for (size_t i = 0; i < pod->container_count; i++) {
+        for (size_t k = 0; k < pod->containers[i].resize_policy_count; k++) {
+            if (vpa_str_eq(pod->containers[i].resize_policy[k].restart_policy, "RestartContainer"))
+                return true;
+        }
+    }
+    return false;
+}
+
+static enum vpa_replica_source any_replicas(void *ctx, const char *ns, const char *kind,
+                                            const char *api_version, const char *name,
+                                            int64_t *count)
+{
+    (void)ctx, (void)ns, (void)kind, (void)api_version, (void)name;
+    *count = 1;
+    return VPA_REPLICAS_KNOWN;
+}
+
+void updater_case_look(const struct vpa_object *vpa, const struct vpa_pod *const *pods,
+                       size_t count, const struct vpa_disruption_options *options)
+{
+    struct vpa_disruption *d = vpa_disruption_new(vpa, pods, count, any_replicas, NULL, options);
+
+    for (size_t g = 0; g < vpa_disruption_group_count(d); g++) {
+        if (vpa_disruption_group_at(d, g)->below_min)
+            updater_case_met("U26");
+    }
+    vpa_disruption_free(d);
+    for (size_t i = 0; i < count; i++) {
+        if (vpa_update_mode_of(vpa) == VPA_MODE_IN_PLACE && has_restart_policy(pods[i]))
+            updater_case_met("U20");
+    }
+}
+
+/* ---- preconditions ---- */
+
+#define TEST_OP "{\"op\":\"test\","
+
+static bool same_quantity(struct golden_case *c, const struct vpa_json *a, const struct vpa_json *b)
+{
+    struct vpa_quantity x, y;
+    struct vpa_error err;
+
+    return a && b && vpa_quantity_decode(c->arena, a, &x, &err) == 0 &&
+           vpa_quantity_decode(c->arena, b, &y, &err) == 0 && vpa_quantity_cmp(&x, &y) == 0;
+}
+
+/* Whether one of the operations of that kind has the path. */
+static bool has_op(const struct vpa_json *ops, const char *kind, const char *path)
+{
+    vpa_json_foreach (op, ops) {
+        if (vpa_str_eq(vpa_json_string(vpa_json_find(op, "op")), kind) &&
+            vpa_str_eq(vpa_json_string(vpa_json_find(op, "path")), path))
+            return true;
+    }
+    return false;
+}
+
+/* The operations but the first: each test names a value of the pod that is replaced below, and each
+ * value of the pod that is replaced has its test. */
+static const char *check_values(struct golden_case *c, const struct vpa_json *pod,
+                                const struct vpa_json *ops)
+{
+    vpa_json_foreach (op, ops) {
+        const char *path = vpa_or_empty(vpa_json_string(vpa_json_find(op, "path")));
+        bool test = vpa_str_eq(vpa_json_string(vpa_json_find(op, "op")), "test");
+        const struct vpa_json *there = vpa_json_pointer_find(pod, path);
+
+        if (vpa_str_eq(path, "/metadata/uid") || !vpa_str_starts_with(path, "/spec/"))
+            continue;
+        if (test && !same_quantity(c, vpa_json_find(op, "value"), there))
+            return "a test names another value than the pod has";
+        if (test && !has_op(ops, "add", path))
+            return "a test of a value that is not replaced";
+        if (!test && there && !vpa_json_is_null(there) && !vpa_json_is_object(there) &&
+            !has_op(ops, "test", path))
+            return "a value is replaced without a test";
+    }
+    return NULL;
+}
+
+static const char *check_uid(struct golden_case *c, const struct vpa_json *pod,
+                             const struct vpa_json *ops)
+{
+    const char *uid = vpa_json_string(vpa_json_pointer_find(pod, "/metadata/uid"));
+    const struct vpa_json *first = vpa_json_first(ops);
+
+    (void)c;
+    if (!uid || !*uid)
+        return NULL;
+    if (!vpa_str_eq(vpa_json_string(vpa_json_find(first, "op")), "test") ||
+        !vpa_str_eq(vpa_json_string(vpa_json_find(first, "path")), "/metadata/uid") ||
+        !vpa_str_eq(vpa_json_string(vpa_json_find(first, "value")), uid))
+        return "the patch does not begin with a test of the pod's UID";
+    return NULL;
+}
+
+static const char *unguarded_patch(struct golden_case *c, const struct vpa_json *pod,
+                                   const struct vpa_json *ops, const char *body)
+{
+    const char *rest = body + 1, *wrong = check_uid(c, pod, ops);
+
+    if (!wrong)
+        wrong = check_values(c, pod, ops);
+    if (wrong)
+        golden_difference(c, "precondition", wrong, body);
+    while (vpa_str_starts_with(rest, TEST_OP)) {
+        rest += strcspn(rest, "}") + 1;
+        rest += *rest == ',';
+    }
+    return golden_label(c, "[%s", rest);
+}
+
+static const char *unguarded_eviction(struct golden_case *c, const struct vpa_json *pod,
+                                      const char *body)
+{
+    const char *uid = vpa_json_string(vpa_json_pointer_find(pod, "/metadata/uid"));
+    const char *options = golden_label(
+        c, ",\"deleteOptions\":{\"preconditions\":{\"uid\":\"%s\"}}}", vpa_or_empty(uid));
+
+    if (!uid || !*uid)
+        return body;
+    if (vpa_str_ends_with(body, options))
+        return golden_label(c, "%.*s}", (int)(strlen(body) - strlen(options)), body);
+    golden_difference(c, "precondition", options, body);
+    return body;
+}
+
+const char *updater_case_unguarded(struct golden_case *c, const struct vpa_json *pod,
+                                   const char *body)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    if (vpa_json_parse(c->arena, body, strlen(body), &root, &err) < 0)
+        return body;
+    return vpa_json_is_array(root) ? unguarded_patch(c, pod, root, body)
+                                   : unguarded_eviction(c, pod, body);
+}
+
 /* Passes differ in what is done to pods, not in who controls them. */
 #define DONE "passes[*].calls", "passes[*].events", "passes[*].metrics", "passes[*].took"
 #define REMEMBERED "passes[*].firstSeen*", "passes[*].infeasibleRecords"
@@ -159,7 +324,9 @@ const struct golden_licence updater_licences[] = {
     {"U7", {DONE, REMEMBERED, "steps[*]", "groupsAfter"}},
     {"U8", {DONE, REMEMBERED, "groups", "steps[*]", "groupsAfter"}},
     {"U19", {DONE, REMEMBERED, "passes[*].controlled", "passes[*].scaleReads"}},
+    {"U20", {DONE, REMEMBERED}},
     {"U22", {DONE, REMEMBERED}},
+    {"U26", {DONE, REMEMBERED, STEPS}},
     {"S1", {DONE, PATCH}},
     {"updater.md 8.1", {STEPS, "pods[*"}},
     {"updater.md 15.3", {DONE, PATCH}},

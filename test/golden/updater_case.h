@@ -9,6 +9,7 @@
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
 #include "vpa/policy/capping.h"
+#include "vpa/policy/disruption.h"
 
 /* Settings of the case, read by the product's own parser; gates that are not named are off. */
 struct updater_config updater_case_config(struct golden_case *c);
@@ -34,5 +35,22 @@ const char *text_list_json(struct golden_case *c, const struct text_list *list);
 /* What may differ under the decisions that the four sets are tagged with; sets of the updater share
  * it. */
 extern const struct golden_licence updater_licences[];
+
+/* Decisions that came after the tags: what the case that runs now met. The first one counts. */
+void updater_case_begin(void);
+void updater_case_met(const char *decision);
+const char *updater_case_touches(struct golden_case *c);
+/* Notes U20 and U26 for a VPA with its live pods. */
+void updater_case_look(const struct vpa_object *vpa, const struct vpa_pod *const *pods,
+                       size_t count, const struct vpa_disruption_options *options);
+
+/*
+ * Checks the precondition of an eviction, or the `test` operations at the head of a patch, and
+ * returns the body without them, as the reference writes it. pod: the object that was decided on;
+ * the operations must name its UID, then exactly the resource values that the rest replaces. A
+ * difference is recorded otherwise.
+ */
+const char *updater_case_unguarded(struct golden_case *c, const struct vpa_json *pod,
+                                   const char *body);
 
 #endif

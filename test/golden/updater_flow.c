@@ -34,6 +34,7 @@ static void on_controlled(void *ctx, const struct vpa_object *vpa,
 {
     struct flow *f = ctx;
 
+    updater_case_look(vpa, pods, count, &world_env(f->world)->disruption);
     f->controlled_count++;
     f->controlled_pods += count;
     vpa_json_key(&f->controlled, golden_label(f->c, "%s/%s", vpa->meta.ns, vpa->meta.name));
@@ -200,6 +201,7 @@ void updater_flow_case(struct golden_case *c)
     else
         unsetenv("NAMESPACE");
     violation = NULL;
+    updater_case_begin();
     f.world = world_new(c, f.start);
     world_put_all(f.world, GOLDEN_IN(c, "objects"));
     world_set_scales(f.world, GOLDEN_IN(c, "scales"));

@@ -45,6 +45,7 @@ static void begin_pass(struct bench *b)
     b->pod_count = live;
     updater_work_init(&b->work, &b->pass, b->vpas[0], b->pods, b->pod_count);
     updater_work_begin(&b->work);
+    updater_case_look(b->vpas[0], b->pods, b->pod_count, &env->disruption);
 }
 
 static void end_pass(struct bench *b)
@@ -58,6 +59,8 @@ static void end_pass(struct bench *b)
 static void bench_begin(struct bench *b)
 {
     struct golden_case *c = b->c;
+
+    updater_case_begin();
 
     b->world = world_new(c, updater_case_time(c, GOLDEN_IN(c, "now"), "now"));
     world_plain_events(b->world); /* the vectors have them as they were recorded, not as sent */

@@ -216,6 +216,8 @@ static void compare_timer(struct world *world, const char *label, const struct o
         wanted = VPA_TIME_UNSET;
     else if (vpa_time_is_unset(wanted))
         return;
+    if (!vpa_time_is_unset(wanted) && got > wanted)
+        updater_case_met("U22");
     if (wanted != got)
         golden_difference(c, golden_label(c, "%s[%s/%s]", label, o->ns, o->name),
                           golden_label(c, "%lld", (long long)vpa_time_unix_nanos(wanted)),

@@ -173,8 +173,8 @@ int handle_eviction(struct ctx *c)
         if (budget && !unhealthy_allowed && use_budget(c, budget, c->name, o.dry_run) < 0)
             return -1;
     }
-    if (!o.dry_run && !*o.uid && !*o.rv && !jv_at(pod, "metadata.deletionTimestamp") &&
-        *jv_text_at(pod, "spec.nodeName")) {
+    if (!o.dry_run && (!*o.uid || !strcmp(o.uid, v->uid)) && !*o.rv &&
+        !jv_at(pod, "metadata.deletionTimestamp") && *jv_text_at(pod, "spec.nodeName")) {
         mark_disrupted(c, pod);
         v = store_put(&c->sim->store, c->type->store, c->a, pod);
     }

@@ -31,6 +31,8 @@ static void teardown(void)
 #define BOOSTED "'resources':{'requests':{'cpu':'3','memory':'1Gi'},'limits':{'cpu':'6'}}"
 #define ADD(path, value)                                                                           \
     "{'op':'add','path':'/spec/containers/0/resources" path "','value':" value "}"
+#define TEST(path, value)                                                                          \
+    "{'op':'test','path':'/spec/containers/0/resources" path "','value':" value "},"
 #define POLICY_OFF "'resourcePolicy':{'containerPolicies':[{'containerName':'c','mode':'Off'}]},"
 #define VPA(mode, more, target)                                                                    \
     "{'spec':{" more "'updatePolicy':{'updateMode':'" mode "'},'startupBoost':{'cpu':{"            \
@@ -42,41 +44,52 @@ static const struct {
     bool changes, takes_back;
 } patches[] = {
     {"requests", POD("", "'resources':{'requests':{'cpu':'1'}}"),
-     VPA("Recreate", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'2'") "]", true, false},
+     VPA("Recreate", "", "{'cpu':'2'}"),
+     "[" TEST("/requests/cpu", "'1'") ADD("/requests/cpu", "'2'") "]", true, false},
     {"limits in proportion", POD("", "'resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}}"),
      VPA("Recreate", "", "{'cpu':'2'}"),
-     "[" ADD("/requests/cpu", "'2'") "," ADD("/limits/cpu", "'4'") "]", true, false},
+     "[" TEST("/requests/cpu", "'1'") TEST("/limits/cpu", "'2'")
+         ADD("/requests/cpu", "'2'") "," ADD("/limits/cpu", "'4'") "]",
+     true, false},
     {"parents are made", POD("", "'x':1"), VPA("Recreate", "", "{'cpu':'2','memory':'1Gi'}"),
      "[" ADD("", "{}") "," ADD("/requests", "{}") "," ADD("/requests/cpu", "'2'") "," ADD(
          "/requests/memory", "'1Gi'") "]",
      true, false},
     {"the same values", POD("", "'resources':{'requests':{'cpu':'2000m'}}"),
-     VPA("Recreate", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'2'") "]", false, false},
+     VPA("Recreate", "", "{'cpu':'2'}"),
+     "[" TEST("/requests/cpu", "'2'") ADD("/requests/cpu", "'2'") "]", false, false},
     {"mode Off", POD("", "'resources':{'requests':{'cpu':'1'}}"), VPA("Off", "", "{'cpu':'2'}"),
      NULL, false, false},
     {"a boost that is over", POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
      VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}"),
-     "[" ADD("/requests/cpu", "'2'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
+     "[" TEST("/requests/cpu", "'3'") TEST("/requests/memory", "'1Gi'") TEST("/limits/cpu", "'6'")
+         ADD("/requests/cpu", "'2'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
                                                                                   "'4'") "]",
      true, true},
     {"taken back to the originals in mode Off",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
      VPA("Off", "", "{'cpu':'2'}"),
-     "[" ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]", true, true},
+     "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'")
+         ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]",
+     true, true},
     {"taken back to the originals where the container is off",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
-     VPA("Recreate", POLICY_OFF, "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'1'") "]", true, true},
+     VPA("Recreate", POLICY_OFF, "{'cpu':'2'}"),
+     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'1'") "]", true, true},
     {"taken back although only memory is recommended",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
      VPA("Recreate", "", "{'memory':'2Gi'}"),
-     "[" ADD("/requests/cpu", "'1'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
+     "[" TEST("/requests/cpu", "'3'") TEST("/requests/memory", "'1Gi'") TEST("/limits/cpu", "'6'")
+         ADD("/requests/cpu", "'1'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
                                                                                   "'2'") "]",
      true, true},
     {"taken back, and the original had no cpu",
      POD(MARK("{\\'requests\\':{\\'memory\\':\\'1Gi\\'}}"), BOOSTED),
-     VPA("Recreate", "", "{'memory':'2Gi'}"), "[" ADD("/requests/memory", "'2Gi'") "]", true, true},
+     VPA("Recreate", "", "{'memory':'2Gi'}"),
+     "[" TEST("/requests/memory", "'1Gi'") ADD("/requests/memory", "'2Gi'") "]", true, true},
     {"resources are back already", POD(MARK("{\\'requests\\':{\\'cpu\\':\\'3\\'}}"), BOOSTED),
-     VPA("Off", "", "{'cpu':'2'}"), "[" ADD("/requests/cpu", "'3'") "]", false, true},
+     VPA("Off", "", "{'cpu':'2'}"),
+     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'3'") "]", false, true},
     {"unusable marker", POD(MARK("x"), BOOSTED), VPA("Recreate", "", "{'cpu':'2'}"), "!", false,
      false},
 };

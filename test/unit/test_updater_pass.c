@@ -173,6 +173,126 @@ START_TEST(an_old_server_is_asked_again_after_a_while)
 }
 END_TEST
 
+/* ---- preconditions (U23) ---- */
+
+START_TEST(evictions_name_the_pod_that_was_decided_on)
+{
+    start(1);
+    updater_pass(server.updater);
+    ck_assert_str_eq(server.last_body,
+                     "{\"kind\":\"Eviction\",\"apiVersion\":\"policy/v1\",\"metadata\":{\"name\":"
+                     "\"p00-04\",\"namespace\":\"n\"},\"deleteOptions\":{\"preconditions\":{"
+                     "\"uid\":\"0-4\"}}}");
+}
+END_TEST
+
+START_TEST(resizes_test_what_was_decided_on)
+{
+    server.mode = "InPlaceOrRecreate";
+    start(1);
+    updater_pass(server.updater);
+    ck_assert_str_eq(
+        server.last_body,
+        "[{\"op\":\"test\",\"path\":\"/metadata/uid\",\"value\":\"0-4\"},{\"op\":\"test\","
+        "\"path\":\"/spec/containers/0/resources/requests/cpu\",\"value\":\"1\"},{\"op\":\"add\","
+        "\"path\":\"/spec/containers/0/resources/requests/cpu\",\"value\":\"2\"}]");
+}
+END_TEST
+
+static const char *const stale_modes[] = {"Recreate", "InPlaceOrRecreate", "InPlace"};
+
+/* A decision about a pod that has changed is dropped: no eviction instead, no event, no failure. */
+START_TEST(what_does_not_fit_any_more_is_dropped)
+{
+    server.mode = stale_modes[_i];
+    server.pods_per_vpa = 4;
+    server.stale = true;
+    start(1);
+    updater_pass(server.updater);
+    updater_flush(server.updater, VPA_MINUTE);
+    ck_assert_uint_eq(server.call_count, 4); /* the budget comes back */
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert(vpa_str_ends_with(server.calls[i], _i == 0 ? "/eviction" : "/resize"));
+    ck_assert_uint_eq(server.events, 0);
+    ck_assert_double_eq(
+        metric("vpa_updater_failed_eviction_attempts_total",
+               (const char *const[]){"2", stale_modes[_i], "EvictionError", "v00", "n", NULL}),
+        0);
+    ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                               (const char *const[]){"2", "InPlaceUpdateError", "v00", "n", NULL}),
+                        0);
+}
+END_TEST
+
+/* ---- budgets of every kind of disruption (U20, U26) ---- */
+
+#define RESTARTS(resource)                                                                         \
+    "\"resizePolicy\":[{\"resourceName\":\"" resource "\",\"restartPolicy\":\"RestartContainer\"}" \
+    "],"
+
+static const struct {
+    const char *container;
+    size_t resizes;
+} restarts[] = {
+    {RESTARTS("cpu"), 1},    /* a fifth of six pods is one */
+    {RESTARTS("memory"), 6}, /* memory stays as it is */
+    {"", 6},
+};
+
+START_TEST(restarts_in_mode_in_place_keep_the_budget)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 6;
+    server.container = restarts[_i].container;
+    server.config.eviction_tolerance = 0.2;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, restarts[_i].resizes);
+    ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                               (const char *const[]){"2", "InPlaceUpdateError", "v00", "n", NULL}),
+                        0);
+}
+END_TEST
+
+/* A refused restart gives its share to the next pod. */
+START_TEST(refused_restarts_give_the_budget_back)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 6;
+    server.container = RESTARTS("cpu");
+    server.config.eviction_tolerance = 0.2;
+    server.refuse = 1;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 6);
+    ck_assert_uint_eq(server.most_open, 1);
+}
+END_TEST
+
+#define BOOSTED                                                                                    \
+    "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"}}\"},"
+
+static const char *const evicting_modes[] = {"Recreate", "InPlaceOrRecreate", "Off", "Initial"};
+
+/* minReplicas 3, two replicas, one of them boosted: four evictions in three passes once. */
+START_TEST(the_minimum_holds_beside_a_boosted_pod)
+{
+    server.mode = evicting_modes[_i];
+    server.pods_per_vpa = 2;
+    server.replicas = 3;
+    server.policy = ",\"minReplicas\":3";
+    server.first_pod = BOOSTED;
+    server.boost = "\"startupBoost\":{\"cpu\":{\"durationSeconds\":36000}},";
+    server.refuse = 1; /* resizes: what else would be done? */
+    server.config.eviction_tolerance = 1;
+    start(0);
+    for (int pass = 0; pass < 3; pass++)
+        updater_pass(server.updater);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert(!vpa_str_ends_with(server.calls[i], "/eviction"));
+}
+END_TEST
+
 /* ---- the ticker ---- */
 
 START_TEST(passes_come_at_the_interval)
@@ -240,6 +360,12 @@ int main(void)
     tcase_add_test(tc, an_old_server_is_asked_only_once);
     tcase_add_test(tc, an_old_server_leaves_mode_in_place_alone);
     tcase_add_test(tc, an_old_server_is_asked_again_after_a_while);
+    tcase_add_test(tc, evictions_name_the_pod_that_was_decided_on);
+    tcase_add_test(tc, resizes_test_what_was_decided_on);
+    tcase_add_loop_test(tc, what_does_not_fit_any_more_is_dropped, 0, VPA_COUNT(stale_modes));
+    tcase_add_loop_test(tc, restarts_in_mode_in_place_keep_the_budget, 0, VPA_COUNT(restarts));
+    tcase_add_test(tc, refused_restarts_give_the_budget_back);
+    tcase_add_loop_test(tc, the_minimum_holds_beside_a_boosted_pod, 0, VPA_COUNT(evicting_modes));
     tcase_add_test(tc, passes_come_at_the_interval);
     tcase_add_test(tc, ticks_are_not_queued);
     tcase_add_test(tc, without_an_interval_there_is_no_pass);

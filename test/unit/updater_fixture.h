@@ -23,11 +23,15 @@
 struct server {
     /* objects */
     int vpas, pods_per_vpa;
-    const char *mode;    /* of the VPAs */
-    const char *pod;     /* more members of each pod's metadata */
-    const char *boost;   /* more members of each VPA's spec */
-    const char *request; /* cpu of each pod */
-    const char *limits;  /* items of the list of LimitRanges */
+    const char *mode;      /* of the VPAs */
+    const char *pod;       /* more members of each pod's metadata */
+    const char *boost;     /* more members of each VPA's spec */
+    const char *request;   /* cpu of each pod */
+    const char *container; /* more members of each pod's container */
+    const char *policy;    /* more members of each VPA's updatePolicy */
+    const char *first_pod; /* more members of the first pod's metadata, NULL: as all */
+    int replicas;          /* of each ReplicaSet; 0: as there are pods */
+    const char *limits;    /* items of the list of LimitRanges */
     bool panic;
     bool old;            /* no pods/resize */
     const char *renewed; /* of the status lease, NULL: there is none */
@@ -37,10 +41,12 @@ struct server {
     vpa_duration panic_delay; /* of the list of the panic ConfigMap */
     int refuse;               /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
+    bool stale;   /* evictions and resizes find another pod than was decided on */
     int stop_at;  /* the loop is stopped at that write, 0: never */
     int panic_at; /* the panic ConfigMap appears at that write */
     /* what happened */
     char *calls[CALLS_MAX];
+    char *last_body; /* of the last eviction or resize */
     size_t call_count;
     size_t events, annotated, lease_reads, streams, most_open;
     struct vpa_memory_stream *config_maps, *vpa_objects;
@@ -56,6 +62,13 @@ struct server {
 
 static struct server server;
 
+/* A real server's answer to a precondition that does not hold. */
+#define CONFLICT                                                                                   \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Conflict\",\"message\":\"the UID "   \
+    "in "                                                                                          \
+    "the precondition does not "                                                                   \
+    "match\",\"details\":{\"name\":\"p\",\"kind\":\"Pod\"},\"code\":409}"
+
 /* ---- objects ---- */
 
 static inline void list_vpas(struct vpa_buf *buf)
@@ -68,10 +81,10 @@ static inline void list_vpas(struct vpa_buf *buf)
             "\"apiVersion\":"
             "\"apps/"
             "v1\",\"kind\":\"ReplicaSet\",\"name\":\"rs%02d\"},\"updatePolicy\":{\"updateMode\":"
-            "\"%s\"}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
+            "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
             "\"containerName\":"
             "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}}}",
-            v ? "," : "", v, v, server.boost, v, server.mode);
+            v ? "," : "", v, v, server.boost, v, server.mode, server.policy);
 }
 
 static inline void list_replica_sets(struct vpa_buf *buf)
@@ -80,7 +93,7 @@ static inline void list_replica_sets(struct vpa_buf *buf)
         vpa_buf_printf(buf,
                        "%s{\"metadata\":{\"name\":\"rs%02d\",\"namespace\":\"n\"},\"spec\":{"
                        "\"replicas\":%d,\"selector\":{\"matchLabels\":{\"app\":\"a%d\"}}}}",
-                       v ? "," : "", v, server.pods_per_vpa, v);
+                       v ? "," : "", v, server.replicas ? server.replicas : server.pods_per_vpa, v);
 }
 
 static inline void list_pods(struct vpa_buf *buf, int from, int to)
@@ -94,12 +107,14 @@ static inline void list_pods(struct vpa_buf *buf, int from, int to)
                 "v1\",\"kind\":"
                 "\"ReplicaSet\",\"name\":\"rs%02d\",\"controller\":true}]},\"spec\":{"
                 "\"containers\":[{"
-                "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{"
+                "\"name\":\"c\",%s\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{"
                 "\"phase\":"
                 "\"Running\",\"startTime\":\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":"
                 "\"Ready\","
                 "\"status\":\"True\",\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]}}",
-                v || p > from ? "," : "", v, p, v, p, server.pod, v, v, server.request);
+                v || p > from ? "," : "", v, p, v, p,
+                p == 0 && server.first_pod ? server.first_pod : server.pod, v, v, server.container,
+                server.request);
     }
 }
 
@@ -192,6 +207,8 @@ static inline void answer_change(const struct vpa_memory_request *q, struct vpa_
     ck_assert(server.call_count < CALLS_MAX);
     server.calls[server.call_count++] = vpa_xstrdup(q->path + strlen("/api/v1/namespaces/n/pods/"));
     n = (int)server.call_count;
+    free(server.last_body);
+    server.last_body = vpa_xstrdup(q->body);
     if (open > server.most_open)
         server.most_open = open;
     touch_vpa();
@@ -201,6 +218,13 @@ static inline void answer_change(const struct vpa_memory_request *q, struct vpa_
         show_panic();
     if (resize && server.old)
         vpa_memory_reply_status(reply, 404, NULL, "the server could not find the resource");
+    else if (server.stale && resize)
+        vpa_memory_reply_json(reply, 422,
+                              "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\","
+                              "\"message\":\"the server rejected our request due to an error in "
+                              "our request\",\"details\":{},\"code\":422}");
+    else if (server.stale)
+        vpa_memory_reply_json(reply, 409, CONFLICT);
     else if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
         vpa_memory_reply_status(reply, 429, NULL, "disruption budget");
     else
@@ -240,6 +264,8 @@ static inline void setup(void)
                              .pod = "",
                              .boost = "",
                              .request = "1",
+                             .container = "",
+                             .policy = "",
                              .limits = "",
                              .delay = 10 * VPA_MILLISECOND};
     vpa_flags_preset(&flags);
@@ -280,6 +306,8 @@ static inline void forget_calls(void)
     for (size_t i = 0; i < server.call_count; i++)
         free(server.calls[i]);
     server.call_count = 0;
+    free(server.last_body);
+    server.last_body = NULL;
 }
 
 /* All calls of the test so far, on the heap. */

@@ -71,6 +71,9 @@ struct vpa_kube_status { /* of a failure; texts never NULL */
     const struct vpa_kube_cause *causes;
     size_t cause_count;
     int32_t retry_after_seconds;
+    /* The answer had details, be they empty. A JSON Patch that does not fit the object (a `test`
+     * that failed) is refused with 422 and empty ones, unlike an object that is not valid. */
+    bool has_details;
 };
 
 /* Everything is copied by start. */

@@ -40,7 +40,7 @@ struct vpa_replica_group {
     int64_t evicted;   /* of this pass, requests in flight included; pending pods do not count */
     int64_t in_place_started;
     int64_t in_flight; /* reserved, not yet answered: a refusal now may turn into consent later */
-    bool below_min;
+    bool below_min;    /* too few live pods: nobody may be evicted, not even a pending pod (U26) */
 };
 
 enum vpa_replica_source {

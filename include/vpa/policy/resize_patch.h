@@ -1,6 +1,11 @@
 /*
  * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the
- * pod). Source: specification updater.md 14 and 15.3; DECISIONS S1, U7, U14.
+ * pod). Source: specification updater.md 14 and 15.3; docs/compatibility.md S1, U7, U14, U20, U23.
+ *
+ * Both begin with `test` operations that tie them to what was decided on: the pod's UID, and for
+ * the resources every request and limit that the operations replace. A pod that is another one, or
+ * has other resources by the time the patch arrives, refuses it. There is no test of the
+ * resourceVersion, which the kubelet changes all the time. What is absent cannot be tested for.
  */
 #ifndef VPA_POLICY_RESIZE_PATCH_H
 #define VPA_POLICY_RESIZE_PATCH_H
@@ -22,6 +27,8 @@ struct vpa_resize_patch {
     struct vpa_buf annotations; /* JSON Patch for the pod; never empty */
     bool changes; /* false: every value equals the pod's spec already, nothing needs to be sent (U7)
                    */
+    bool
+        restarts; /* a container is restarted by it: a resource that changes has RestartContainer */
     bool takes_back; /* some expired boost marker is removed by `annotations` */
 };
 void vpa_resize_patch_init(struct vpa_resize_patch *patch);
