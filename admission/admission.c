@@ -6,9 +6,10 @@
 
 #include "file_watch.h"
 #include "self_test.h"
+#include "vpa/base/file.h"
 #include "vpa/base/log.h"
-#include "vpa/kube/panic.h"
-#include "vpa/kube/status_lease.h"
+#include "vpa/daemon/panic.h"
+#include "vpa/daemon/status_lease.h"
 #include "vpa/net/tls.h"
 #include "webhook.h"
 

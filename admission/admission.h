@@ -15,7 +15,7 @@
 #include "config.h"
 #include "server.h"
 #include "vpa/kube/client.h"
-#include "vpa/net/observe.h"
+#include "vpa/daemon/observe.h"
 
 struct admission_options {
     const struct admission_config *config; /* borrowed */

@@ -4,7 +4,7 @@
 #ifndef ADMISSION_CONFIG_H
 #define ADMISSION_CONFIG_H
 
-#include "vpa/base/flags.h"
+#include "vpa/daemon/common_flags.h"
 #include "vpa/net/http_server.h"
 
 struct admission_config {

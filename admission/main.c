@@ -8,7 +8,9 @@
 #include "meters.h"
 #include "vpa/base/log.h"
 #include "vpa/base/table.h"
-#include "vpa/net/observe.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/daemon/observe.h"
+#include "vpa/daemon/seed.h"
 
 #define EXIT_USAGE 2
 #define EXIT_FATAL 255
@@ -66,7 +68,7 @@ static int run_connected(const struct admission_config *config, struct vpa_loop 
 
     if (!transport)
         return fail(EXIT_FATAL, "Failed to create the API client", err);
-    vpa_random_init_from_kernel(&random);
+    vpa_random_init(&random, vpa_seed_from_kernel());
     vpa_hash_seed(vpa_random_next(&random));
     struct vpa_kube_client *client = vpa_kube_client_new(
         &(struct vpa_kube_client_options){

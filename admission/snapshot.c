@@ -20,7 +20,7 @@
 #include "shared_map.h"
 #include "vpa/api/limit_range.h"
 #include "vpa/base/table.h"
-#include "vpa/kube/panic.h"
+#include "vpa/daemon/panic.h"
 
 struct snapshot {
     atomic_uint refs;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "vpa/api/review.h"
+#include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
-#include "vpa/net/tls.h" /* vpa_read_file */
 
 #define TOKEN_FILE_MAX ((size_t)1 << 20)
 

@@ -6,7 +6,8 @@
 
 #include "prometheus.h"
 
-#include "vpa/base/flags.h"
+#include "vpa/daemon/common_flags.h"
+#include "vpa/daemon/leader.h"
 
 struct recommender_config { /* texts are borrowed from argv or the arena of parsing */
     struct vpa_common_flags common;

@@ -17,6 +17,8 @@
 
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/daemon/seed.h"
 #include "vpa/kube/elector.h"
 
 #define EXIT_FATAL 255
@@ -158,7 +160,7 @@ static int become_leader(struct daemon *d)
 
     if (!flags->elect)
         return 0;
-    d->elector = vpa_elector_new_by_flags(
+    d->elector = vpa_leader_elector_new(
         flags, &d->random,
         &(struct vpa_elector_options){.client = d->leases, .ctx = d, .on_lost = on_lost}, &err);
     if (!d->elector) {
@@ -259,7 +261,7 @@ int main(int argc, char **argv)
         release(&d);
         return status;
     }
-    vpa_random_init_from_kernel(&d.random);
+    vpa_random_init(&d.random, vpa_seed_from_kernel());
     vpa_hash_seed(vpa_random_next(&d.random));
     VPA_V(1, "Vertical Pod Autoscaler Recommender", VPA_KV("version", PLUMB_VERSION),
           VPA_KV("recommenderName", d.config.name));

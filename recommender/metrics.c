@@ -8,6 +8,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
+#include "vpa/daemon/size_label.h"
 
 /* ---- tables ---- */
 

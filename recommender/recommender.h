@@ -17,7 +17,7 @@
 
 #include "vpa/kube/client.h"
 #include "vpa/net/http_client.h"
-#include "vpa/net/observe.h"
+#include "vpa/daemon/observe.h"
 
 /* Makes a transport to Prometheus; NULL with err when that is not possible. */
 typedef struct vpa_transport *(*recommender_connect_fn)(

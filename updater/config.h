@@ -4,7 +4,8 @@
 #ifndef UPDATER_CONFIG_H
 #define UPDATER_CONFIG_H
 
-#include "vpa/base/flags.h"
+#include "vpa/daemon/common_flags.h"
+#include "vpa/daemon/leader.h"
 
 struct updater_config {
     struct vpa_common_flags common;

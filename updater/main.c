@@ -14,10 +14,12 @@
 #include "updater.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/daemon/seed.h"
 #include "vpa/kube/config.h"
 #include "vpa/kube/elector.h"
-#include "vpa/net/observe.h"
-#include "vpa/net/random.h"
+#include "vpa/daemon/observe.h"
+#include "vpa/base/random.h"
 
 #define EXIT_USAGE 2
 #define EXIT_FATAL 255 /* what upstream's fatal log lines end with */
@@ -137,7 +139,7 @@ static int campaign(struct daemon *d, struct vpa_error *err)
         err);
     if (!d->lease_client)
         return give_up(d, 2, "Unable to create leader election client", err);
-    d->elector = vpa_elector_new_by_flags(
+    d->elector = vpa_leader_elector_new(
         flags, &d->random,
         &(struct vpa_elector_options){.client = d->lease_client, .ctx = d, .on_lost = on_lost},
         err);
@@ -218,7 +220,7 @@ static int run(struct daemon *d, const struct vpa_flags *flags)
     vpa_flags_log(flags);
     VPA_V(1, "Vertical Pod Autoscaler Updater", VPA_KV("version", PLUMB_VERSION));
     d->loop = vpa_loop_new(d->clock);
-    vpa_random_init_from_kernel(&d->random);
+    vpa_random_init(&d->random, vpa_seed_from_kernel());
     vpa_hash_seed(vpa_random_next(&d->random));
     if (start(d, &err) == 0)
         vpa_loop_run(d->loop);

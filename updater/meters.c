@@ -2,6 +2,7 @@
 #include "meters.h"
 
 #include "vpa/base/mem.h"
+#include "vpa/daemon/size_label.h"
 
 static struct vpa_metric controlled = VPA_GAUGE(
     "vpa_updater_controlled_pods_total", "Live pods under a VPA", "vpa_size_log2", "update_mode");

@@ -18,8 +18,8 @@
 #include "steps.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
-#include "vpa/kube/panic.h"
-#include "vpa/kube/status_lease.h"
+#include "vpa/daemon/panic.h"
+#include "vpa/daemon/status_lease.h"
 
 /* The works of a pass, ordered by namespace, then name of the VPA. */
 struct works {

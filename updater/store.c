@@ -18,7 +18,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
-#include "vpa/kube/panic.h"
+#include "vpa/daemon/panic.h"
 
 #define VPA_RESYNC VPA_HOUR
 /* So many objects freed at once leave holes that are worth giving back to the system. */

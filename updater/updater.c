@@ -15,7 +15,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/kube/status_lease.h"
+#include "vpa/daemon/status_lease.h"
 
 #define USER_AGENT "vpa-updater/" PLUMB_VERSION " (linux/amd64)"
 #define COMPONENT "vpa-updater"

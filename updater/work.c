@@ -8,6 +8,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/size_label.h"
 #include "vpa/policy/boost.h"
 
 #define SKIPPED_REASON "InPlaceResizeSkipped"

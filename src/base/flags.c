@@ -1,7 +1,7 @@
 /*
  * The flag parser: upstream's grammar (spf13/pflag with Go's flag values inside), its error texts
  * and its usage page, driven by a table of rows. What a value may look like depends on the kind of
- * the row; the shared rows and the feature gates are in flags_common.c.
+ * the row; a row with a type of its own brings its parser along.
  */
 #include "vpa/base/flags.h"
 
@@ -49,8 +49,8 @@ static void preset_row(const struct vpa_flag *row, void *field)
     case VPA_FLAG_KIND_QUANTITY:
         *(struct vpa_quantity *)field = vpa_quantity_units(0, VPA_DECIMAL_SI);
         break;
-    case VPA_FLAG_KIND_GATES:
-        vpa_gates_preset(field);
+    case VPA_FLAG_KIND_TYPED:
+        row->type->preset(field);
         break;
     }
 }
@@ -246,8 +246,8 @@ static int set_value(const struct vpa_flag *row, void *field, struct vpa_arena *
         return set_severity(text, field, err);
     case VPA_FLAG_KIND_TRACE:
         return set_trace(text, field, err);
-    case VPA_FLAG_KIND_GATES:
-        return vpa_gates_parse(field, text, err);
+    case VPA_FLAG_KIND_TYPED:
+        return row->type->parse(field, text, err);
     case VPA_FLAG_KIND_MODULES:
         if (vpa_log_check_vmodule(text, err) < 0)
             return -1;

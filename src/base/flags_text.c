@@ -38,35 +38,10 @@ static const char *type_name(const struct vpa_flag *row)
         return "moduleSpec";
     case VPA_FLAG_KIND_TRACE:
         return "traceLocation";
-    case VPA_FLAG_KIND_GATES:
-        return "mapStringBool";
+    case VPA_FLAG_KIND_TYPED:
+        return row->type->name;
     }
     return "";
-}
-
-/* The gates that were decided by the command line, in name order, as upstream prints them. */
-static void format_gates(const struct vpa_gates *g, struct vpa_buf *out)
-{
-    const struct {
-        const char *name;
-        unsigned char said;
-        bool by_all;
-        bool on;
-    } gates[] = {
-        {"AllAlpha", g->said_all_alpha, false, g->said_all_alpha == 2},
-        {"AllBeta", g->said_all_beta, false, g->said_all_beta == 2},
-        {"CPUStartupBoost", g->said_cpu_startup_boost, g->said_all_alpha, g->cpu_startup_boost},
-        {"InPlace", g->said_in_place, g->said_all_alpha, g->in_place},
-        {"PerVPAConfig", g->said_per_vpa_config, g->said_all_alpha, g->per_vpa_config},
-    };
-    const char *separator = "";
-
-    for (size_t i = 0; i < VPA_COUNT(gates); i++)
-        if (gates[i].said || gates[i].by_all) {
-            vpa_buf_printf(out, "%s%s=%s", separator, gates[i].name,
-                           gates[i].on ? "true" : "false");
-            separator = ",";
-        }
 }
 
 static void format_preset(const struct vpa_flag *row, struct vpa_buf *out)
@@ -97,7 +72,7 @@ static void format_preset(const struct vpa_flag *row, struct vpa_buf *out)
         vpa_buf_puts(out, vpa_or_empty(row->text_preset));
         break;
     case VPA_FLAG_KIND_QUANTITY: /* unset */
-    case VPA_FLAG_KIND_GATES:
+    case VPA_FLAG_KIND_TYPED:
         break;
     }
 }
@@ -134,8 +109,8 @@ static void format_value(const struct vpa_flag *row, const void *field, struct v
     case VPA_FLAG_KIND_QUANTITY:
         vpa_quantity_format_text(field, out);
         break;
-    case VPA_FLAG_KIND_GATES:
-        format_gates(field, out);
+    case VPA_FLAG_KIND_TYPED:
+        row->type->format(field, out);
         break;
     }
 }

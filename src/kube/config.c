@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/net/tls.h"

@@ -17,6 +17,7 @@
 #include "vpa/kube/elector.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,7 +66,8 @@ int vpa_elector_check(const struct vpa_elector_options *o, struct vpa_error *err
 {
     if (o->lease_duration <= o->renew_deadline)
         return vpa_fail(err, VPA_INVALID, "leaseDuration must be greater than renewDeadline");
-    if (o->renew_deadline <= (vpa_duration)(ACQUIRE_JITTER * (double)o->retry_period))
+    /* Go multiplies the duration by the factor in doubles and converts back. */
+    if ((double)o->renew_deadline <= trunc(ACQUIRE_JITTER * (double)o->retry_period))
         return vpa_fail(err, VPA_INVALID,
                         "renewDeadline must be greater than retryPeriod*JitterFactor");
     if (o->lease_duration < 1)
@@ -455,25 +457,6 @@ struct vpa_elector *vpa_elector_new(const struct vpa_elector_options *options)
     e->pause = vpa_timer_new(e->loop, on_pause, e);
     e->deadline = vpa_timer_new(e->loop, on_deadline, e);
     return e;
-}
-
-struct vpa_elector *vpa_elector_new_by_flags(const struct vpa_leader_flags *flags,
-                                             struct vpa_random *random,
-                                             const struct vpa_elector_options *options,
-                                             struct vpa_error *err)
-{
-    vpa_auto_free char *identity = vpa_elector_identity(random, err);
-    struct vpa_elector_options all = *options;
-
-    if (!identity)
-        return NULL;
-    all.ns = flags->resource_namespace;
-    all.name = flags->resource_name;
-    all.identity = identity;
-    all.lease_duration = flags->lease_duration;
-    all.renew_deadline = flags->renew_deadline;
-    all.retry_period = flags->retry_period;
-    return vpa_elector_new(&all);
 }
 
 void vpa_elector_start(struct vpa_elector *e)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/net/tls.h"

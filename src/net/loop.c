@@ -115,12 +115,12 @@ struct vpa_clock *vpa_loop_clock(const struct vpa_loop *loop)
 
 vpa_time vpa_loop_now(const struct vpa_loop *loop)
 {
-    return vpa_clock_now(loop->clock);
+    return loop->clock->now(loop->clock);
 }
 
 int64_t vpa_loop_monotonic(const struct vpa_loop *loop)
 {
-    return vpa_clock_monotonic(loop->clock);
+    return loop->clock->monotonic(loop->clock);
 }
 
 CURLM *vpa_loop_multi(struct vpa_loop *loop)
@@ -403,7 +403,7 @@ static bool dispatch_one(struct vpa_loop *loop)
 
 static int wait_ms(struct vpa_loop *loop, int64_t until)
 {
-    int64_t wait = vpa_clock_real_wait(loop->clock, until - vpa_loop_monotonic(loop));
+    int64_t wait = loop->clock->real_wait(loop->clock, until - vpa_loop_monotonic(loop));
     int64_t ms = (wait + VPA_MILLISECOND - 1) / VPA_MILLISECOND;
 
     return (int)ms;
@@ -416,7 +416,7 @@ static void idle(struct vpa_loop *loop, int64_t deadline)
 
     if (loop->timer_count > 0 && loop->heap[0]->deadline < until)
         until = loop->heap[0]->deadline;
-    if (!vpa_clock_is_manual(loop->clock)) {
+    if (!loop->clock->advance) {
         gather(loop, until == INT64_MAX ? 60 * 1000 : wait_ms(loop, until));
         return;
     }
@@ -425,7 +425,7 @@ static void idle(struct vpa_loop *loop, int64_t deadline)
     for (size_t i = 0; i < loop->watch_count; i++)
         ready = ready || loop->watches[i]->ready;
     if (!ready && until != INT64_MAX)
-        vpa_clock_advance(loop->clock, until - vpa_loop_monotonic(loop));
+        loop->clock->advance(loop->clock, until - vpa_loop_monotonic(loop));
 }
 
 void vpa_loop_run(struct vpa_loop *loop)

@@ -31,6 +31,7 @@
 #include "admission.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/http_client.h"
 #include "vpa/net/memory_transport.h"
 

@@ -15,8 +15,9 @@
 #include "../../updater/updater.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/memory_transport.h"
-#include "vpa/net/random.h"
+#include "vpa/base/random.h"
 
 #define VPAS 1000
 #define PODS_PER_VPA 10

@@ -8,6 +8,8 @@
 #include "fakelet.h"
 #include "vpa/base/flags.h"
 #include "vpa/base/log.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/daemon/seed.h"
 #include "vpa/kube/config.h"
 
 #define ROW(KIND, NAME, FIELD, ...)                                                                \
@@ -88,7 +90,7 @@ static int connect_and_run(struct fakelet *f, struct vpa_clock *clock, struct vp
 
     if (!config)
         return vpa_wrap(err, "kubeconfig");
-    vpa_random_init_from_kernel(&random);
+    vpa_random_init(&random, vpa_seed_from_kernel());
     f->loop = vpa_loop_new(clock);
     struct vpa_transport *transport = vpa_kube_connect(f->loop, config, err);
     if (transport) {

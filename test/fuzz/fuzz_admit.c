@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "vpa/api/review.h"
 #include "vpa/base/log.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/memory_transport.h"
 
 #define TEXT_MAX ((size_t)64 << 20)

@@ -1,6 +1,7 @@
 /* Command lines: one argument per line of the input, against a table with a row of every kind. */
 #include "fuzz.h"
-#include "vpa/base/flags.h"
+#include "vpa/daemon/common_flags.h"
+#include "vpa/daemon/leader.h"
 
 #define ARGS_MAX 64
 

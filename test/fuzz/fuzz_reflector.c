@@ -9,6 +9,7 @@
 #include "fuzz.h"
 #include "vpa/api/pod.h"
 #include "vpa/base/log.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/kube/reflector.h"
 #include "vpa/net/memory_transport.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 
 struct lease_world lease_world;

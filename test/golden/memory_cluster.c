@@ -6,6 +6,7 @@
 #include "vpa/base/log.h"
 
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 
 #define TEXT_MAX ((size_t)16 << 20)

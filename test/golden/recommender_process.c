@@ -10,6 +10,7 @@
 #include "recommender_compare.h"
 
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 
 #define ARGUMENTS_MAX 64

@@ -13,7 +13,7 @@
 #include "../../recommender/recommender.h"
 
 #include "vpa/kube/client.h"
-#include "vpa/net/clock.h"
+#include "vpa/daemon/clock.h"
 
 struct prometheus_request {
     const char *which; /* cpu, memory, labels */

@@ -7,7 +7,7 @@
 #include "admit.h"
 #include "snapshot.h"
 #include "vpa/api/review.h"
-#include "vpa/base/flags.h"
+#include "vpa/daemon/common_flags.h"
 #include "vpa/json/json_writer.h"
 
 #define BODY_MAX (8 << 20)

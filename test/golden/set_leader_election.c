@@ -16,7 +16,7 @@
 #include "vpa/api/lease.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/elector.h"
-#include "vpa/kube/status_lease.h"
+#include "vpa/daemon/status_lease.h"
 
 /* Common */
 

@@ -9,6 +9,7 @@
 #include "../../recommender/prom_client.h"
 
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/net/memory_transport.h"
 

@@ -13,6 +13,7 @@
 #include "golden.h"
 #include "memory_cluster.h"
 #include "policy_cases.h"
+#include "vpa/base/file.h"
 #include "vpa/net/tls.h"
 
 #define NOW 1780000000

@@ -11,6 +11,7 @@
 #include "vpa/policy/resize_state.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/boost.h"
 

@@ -9,7 +9,7 @@
 #define UPDATER_WORLD_PARTS_H
 
 #include "updater_world.h"
-#include "vpa/net/random.h"
+#include "vpa/base/random.h"
 
 #define WORLD_TEXT_MAX ((size_t)64 << 20)
 #define WORLD_COLLECTIONS 12

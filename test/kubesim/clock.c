@@ -1,6 +1,6 @@
 /*
  * Where time comes from. With --clock-file the parameters of virtual time live in a file that
- * everybody who takes part maps (layout: vpa/net/clock.h); without, virtual time is real time.
+ * everybody who takes part maps (layout: vpa/daemon/clock.h); without, virtual time is real time.
  */
 #include "sim.h"
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "vpa/net/clock.h"
+#include "vpa/daemon/clock.h"
 
 struct clock_file {
     struct vpa_clock_file *map;

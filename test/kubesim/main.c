@@ -39,7 +39,7 @@ static const char help[] =
     "410\n"
     "  --bookmark-seconds N        interval of bookmarks (60)\n"
     "  --time-rate R               virtual seconds per real second (1)\n"
-    "  --clock-file PATH           publish virtual time for others (include/vpa/net/clock.h)\n"
+    "  --clock-file PATH           publish virtual time for others (include/vpa/daemon/clock.h)\n"
     "  --start-time T              virtual time at start, RFC 3339 (now)\n"
     "  --generate SPEC             fill with objects for benchmarks: "
     "vpas=1000,pods-per-vpa=10,containers=1,\n"

@@ -12,6 +12,7 @@
 #include "policy_fixtures.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/memory_transport.h"
 
 struct fixture {

@@ -3,6 +3,7 @@
 #ifndef TEST_CLIENT_FIXTURE_H
 #define TEST_CLIENT_FIXTURE_H
 
+#include "vpa/daemon/clock.h"
 #include "vpa/kube/client.h"
 #include "vpa/net/memory_transport.h"
 

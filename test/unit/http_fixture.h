@@ -22,6 +22,7 @@
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/http_client.h"
 #include "vpa/net/http_server.h"
 

@@ -15,6 +15,7 @@
 
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 
 /* The server of the golden sets. */
 #include "../golden/fake_cluster.c"

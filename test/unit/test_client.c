@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/kube/client.h"
 #include "vpa/net/memory_transport.h"
 

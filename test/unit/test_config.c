@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "suite.h"
+#include "vpa/base/file.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/config.h"

@@ -9,8 +9,9 @@
 #include "suite.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/leader.h"
 #include "vpa/kube/elector.h"
-#include "vpa/kube/status_lease.h"
+#include "vpa/daemon/status_lease.h"
 
 /* One lease on a server that several candidates share. */
 static char lease[4096];
@@ -165,8 +166,8 @@ START_TEST(campaigns_by_flags)
                                            .resource_namespace = "ns"};
     const struct vpa_elector_options options = {.client = client};
     struct vpa_error err;
-    struct vpa_elector *first = vpa_elector_new_by_flags(&flags, &rnd, &options, &err);
-    struct vpa_elector *second = vpa_elector_new_by_flags(&flags, &rnd, &options, &err);
+    struct vpa_elector *first = vpa_leader_elector_new(&flags, &rnd, &options, &err);
+    struct vpa_elector *second = vpa_leader_elector_new(&flags, &rnd, &options, &err);
     struct vpa_timer *stop = vpa_timer_new(loop, stop_loop, NULL);
 
     ck_assert_int_eq(vpa_elector_campaign(first), 0);

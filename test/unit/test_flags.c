@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "suite.h"
-#include "vpa/base/flags.h"
+#include "vpa/daemon/common_flags.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/leader.h"
 
 struct config {
     struct vpa_common_flags common;

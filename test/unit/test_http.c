@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include "http_fixture.h"
+#include "vpa/base/file.h"
 #include "vpa/net/tls.h"
 
 START_TEST(plain_http)

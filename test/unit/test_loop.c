@@ -11,8 +11,10 @@
 
 #include "suite.h"
 #include "vpa/base/mem.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/daemon/seed.h"
 #include "vpa/net/loop.h"
-#include "vpa/net/random.h"
+#include "vpa/base/random.h"
 #include "vpa/net/rate.h"
 
 #define START vpa_time_from_unix(1767225600, 0)
@@ -343,8 +345,8 @@ START_TEST(random_source)
     vpa_random_uuid(&a, uuid);
     ck_assert_uint_eq(strlen(uuid), 36);
     ck_assert_int_eq(uuid[14], '4');
-    vpa_random_init_from_kernel(&a);
-    vpa_random_init_from_kernel(&b);
+    vpa_random_init(&a, vpa_seed_from_kernel());
+    vpa_random_init(&b, vpa_seed_from_kernel());
     ck_assert(a.state != b.state);
 }
 END_TEST

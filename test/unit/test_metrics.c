@@ -8,6 +8,7 @@
 #include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/metrics.h"
+#include "vpa/daemon/size_label.h"
 
 static struct vpa_metric plain = VPA_GAUGE("vpa_plain", "Plain \"help\"\nwith \\ line");
 static struct vpa_metric pods = VPA_COUNTER("vpa_pods_total", "Pods", "size", "mode");

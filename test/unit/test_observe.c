@@ -5,7 +5,8 @@
 
 #include "suite.h"
 #include "vpa/base/mem.h"
-#include "vpa/net/observe.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/daemon/observe.h"
 
 static struct vpa_metric apples = VPA_COUNTER("apples_total", "Apples", "colour");
 static struct vpa_metric pears = VPA_GAUGE("pears", "Pears");

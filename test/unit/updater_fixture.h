@@ -13,8 +13,9 @@
 #include "../../updater/updater.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/memory_transport.h"
-#include "vpa/net/random.h"
+#include "vpa/base/random.h"
 
 #define TEXT_MAX ((size_t)4 << 20)
 #define CALLS_MAX 512

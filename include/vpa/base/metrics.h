@@ -126,7 +126,4 @@ void vpa_metrics_write(struct vpa_metrics *metrics, const char *const *names, si
 /* Resets every metric of the table. */
 void vpa_metrics_release(struct vpa_metrics *metrics);
 
-/* The label vpa_size_log2 for a VPA with that many pods: "0" to "20". */
-const char *vpa_metric_size_log2(int64_t pods);
-
 #endif

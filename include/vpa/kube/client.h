@@ -25,7 +25,7 @@
 #include "vpa/json/json.h"
 #include "vpa/kube/config.h"
 #include "vpa/net/loop.h"
-#include "vpa/net/random.h"
+#include "vpa/base/random.h"
 #include "vpa/net/transport.h"
 
 #define VPA_KUBE_RETRIES_MAX 10 /* repeats of one request on Retry-After */

@@ -16,7 +16,6 @@
 
 #include <stdbool.h>
 
-#include "vpa/base/flags.h"
 #include "vpa/kube/client.h"
 
 struct vpa_elector_options {        /* texts are copied */
@@ -42,12 +41,6 @@ char *vpa_elector_identity(struct vpa_random *random, struct vpa_error *err);
 
 struct vpa_elector;
 struct vpa_elector *vpa_elector_new(const struct vpa_elector_options *options);
-/* With the lease and the times of a daemon's flags and an identity of this process; of the options
- * only client, ctx and callbacks count. NULL with err when the host has no name. */
-struct vpa_elector *vpa_elector_new_by_flags(const struct vpa_leader_flags *flags,
-                                             struct vpa_random *random,
-                                             const struct vpa_elector_options *options,
-                                             struct vpa_error *err);
 void vpa_elector_start(struct vpa_elector *elector);
 /* Starts, and pumps the loop until this process leads: 0; -1 when the loop was stopped first. */
 int vpa_elector_campaign(struct vpa_elector *elector) VPA_MUST_CHECK;

@@ -24,9 +24,19 @@
 
 #include "vpa/base/error.h"
 #include "vpa/base/time.h"
-#include "vpa/net/clock.h"
 
 typedef void (*vpa_loop_fn)(void *ctx);
+
+/* Where time comes from; daemon/clock.h has a real one, the simulator's and one that stands still.
+ */
+struct vpa_clock {
+    vpa_time (*now)(const struct vpa_clock *clock);      /* wall clock */
+    int64_t (*monotonic)(const struct vpa_clock *clock); /* nanoseconds, never backwards */
+    /* Real nanoseconds to sleep for the duration to pass; bounded where the rate may change. */
+    int64_t (*real_wait)(const struct vpa_clock *clock, vpa_duration duration);
+    /* A clock that stands still: forward by d. NULL: it runs by itself. */
+    void (*advance)(struct vpa_clock *clock, vpa_duration d);
+};
 
 struct vpa_loop;
 /* The clock is borrowed and outlives the loop. SIGPIPE is ignored process-wide from here on. */

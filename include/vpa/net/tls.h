@@ -42,8 +42,4 @@ bool vpa_tls_matches_name(const char *cert_pem, const char *name);
 /* At least one certificate in the PEM text. */
 int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err) VPA_MUST_CHECK;
 
-/* A whole file of at most VPA_PEM_MAX bytes as a heap string; the error names the file. */
-int vpa_read_file(const char *path, size_t max, char **out, size_t *len,
-                  struct vpa_error *err) VPA_MUST_CHECK;
-
 #endif

@@ -3,7 +3,7 @@
  * 300 ms; a tick that finds the last one still at work gives that one up, which is its time limit
  * of one interval. Reader: the same three tries around one GET.
  */
-#include "vpa/kube/status_lease.h"
+#include "vpa/daemon/status_lease.h"
 
 #include <stdlib.h>
 #include <string.h>

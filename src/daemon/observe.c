@@ -1,5 +1,5 @@
 /* The plain listener of a daemon: metrics, health, readiness. */
-#include "vpa/net/observe.h"
+#include "vpa/daemon/observe.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,24 +1,9 @@
-#include "vpa/net/random.h"
+#include "vpa/base/random.h"
 
 #include <stdio.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
 void vpa_random_init(struct vpa_random *random, uint64_t seed)
 {
-    random->state = seed;
-}
-
-void vpa_random_init_from_kernel(struct vpa_random *random)
-{
-    uint64_t seed;
-
-    if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed)) {
-        struct timespec ts; /* only jitter and names depend on it */
-        clock_gettime(CLOCK_REALTIME, &ts);
-        seed = (uint64_t)ts.tv_nsec * 1000003u + (uint64_t)ts.tv_sec + (uint64_t)getpid();
-    }
     random->state = seed;
 }
 

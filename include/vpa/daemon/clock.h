@@ -1,24 +1,24 @@
 /*
- * Clocks. Everything above the network layer takes "now" as an argument; this is where it comes
- * from.
+ * Clocks. Everything else takes "now" as an argument or from the loop; this is where it comes from.
  *
- *   real       CLOCK_REALTIME and CLOCK_MONOTONIC
- *   simulated  virtual time shared with the simulator: a small file, mapped read-only, says how
- * virtual time follows CLOCK_MONOTONIC. A day of virtual time may so pass in minutes. manual stands
- * still while code runs; the loop moves it to the next timer when nothing else is ready, so a whole
- * daemon runs in virtual time without waiting (tests)
+ *     real       CLOCK_REALTIME and CLOCK_BOOTTIME
+ *     simulated  virtual time shared with the simulator: a small file, mapped read-only, says how
+ *                virtual time follows CLOCK_MONOTONIC. A day of virtual time may so pass in minutes
+ *     manual     stands still while code runs; the loop moves it to the next timer when nothing
+ *                else is ready, so a whole daemon runs in virtual time without waiting (tests)
  *
  * Durations of timers are virtual. Transport time-outs (connect, TLS, idle) are real time, except
  * in the in-memory transport.
  */
-#ifndef VPA_NET_CLOCK_H
-#define VPA_NET_CLOCK_H
+#ifndef VPA_DAEMON_CLOCK_H
+#define VPA_DAEMON_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "vpa/base/error.h"
 #include "vpa/base/time.h"
+#include "vpa/net/loop.h"
 
 /* Environment variable that names the file of the simulated clock. */
 #define VPA_SIMULATED_CLOCK_ENV "VPA_SIMULATED_CLOCK"
@@ -50,8 +50,6 @@ static inline void vpa_clock_file_write(struct vpa_clock_file *file, int64_t vir
     __atomic_fetch_add(&file->generation, 1, __ATOMIC_ACQ_REL);
 }
 
-struct vpa_clock;
-
 struct vpa_clock *vpa_clock_new_real(void);
 /* VPA_INVALID when the file cannot be mapped or is not a clock file. */
 struct vpa_clock *vpa_clock_new_simulated(const char *path, struct vpa_error *err);
@@ -64,9 +62,7 @@ vpa_time vpa_clock_now(const struct vpa_clock *clock);      /* wall clock */
 int64_t vpa_clock_monotonic(const struct vpa_clock *clock); /* nanoseconds, never backwards */
 /* Real nanoseconds to sleep for the virtual duration to pass; bounded where the rate may change. */
 int64_t vpa_clock_real_wait(const struct vpa_clock *clock, vpa_duration duration);
-bool vpa_clock_is_manual(const struct vpa_clock *clock);
-/* Manual clock only: forward by d (>= 0), or to a later instant. */
+/* Manual clock only: forward by d. */
 void vpa_clock_advance(struct vpa_clock *clock, vpa_duration d);
-void vpa_clock_set(struct vpa_clock *clock, vpa_time now);
 
 #endif

@@ -1,4 +1,4 @@
-#include "vpa/kube/panic.h"
+#include "vpa/daemon/panic.h"
 
 #include "vpa/base/log.h"
 

@@ -2,8 +2,8 @@
  * The panic button (docs/compatibility.md, S11): while a ConfigMap of this name exists
  * in the suite's namespace, nothing is changed anywhere.
  */
-#ifndef VPA_KUBE_PANIC_H
-#define VPA_KUBE_PANIC_H
+#ifndef VPA_DAEMON_PANIC_H
+#define VPA_DAEMON_PANIC_H
 
 #include "vpa/kube/reflector.h"
 

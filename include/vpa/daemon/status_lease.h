@@ -3,8 +3,8 @@
  * acts (leader-election-and-clients.md 2 of the specification). A wall-clock liveness mark, no
  * leadership.
  */
-#ifndef VPA_KUBE_STATUS_LEASE_H
-#define VPA_KUBE_STATUS_LEASE_H
+#ifndef VPA_DAEMON_STATUS_LEASE_H
+#define VPA_DAEMON_STATUS_LEASE_H
 
 #include <stdbool.h>
 

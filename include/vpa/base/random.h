@@ -1,9 +1,9 @@
 /*
  * Random numbers for jitter and identities, as an injected source: tests seed it, daemons seed it
- * from the kernel once. Not for secrets.
+ * from the kernel once (daemon/seed.h). Not for secrets.
  */
-#ifndef VPA_NET_RANDOM_H
-#define VPA_NET_RANDOM_H
+#ifndef VPA_BASE_RANDOM_H
+#define VPA_BASE_RANDOM_H
 
 #include <stdint.h>
 
@@ -14,7 +14,6 @@ struct vpa_random { /* splitmix64; a zeroed struct is seed 0 */
 };
 
 void vpa_random_init(struct vpa_random *random, uint64_t seed);
-void vpa_random_init_from_kernel(struct vpa_random *random);
 uint64_t vpa_random_next(struct vpa_random *random);
 /* Uniform in [0, 1). */
 double vpa_random_double(struct vpa_random *random);

@@ -16,8 +16,8 @@
  * /readyz says whether the daemon does its work now, and if not, why (503): the same, and what
  * vpa_observe_on_ready() was told. How old the caches are belongs there.
  */
-#ifndef VPA_NET_OBSERVE_H
-#define VPA_NET_OBSERVE_H
+#ifndef VPA_DAEMON_OBSERVE_H
+#define VPA_DAEMON_OBSERVE_H
 
 #include "vpa/base/buf.h"
 #include "vpa/base/metrics.h"

@@ -1,0 +1,236 @@
+#include "vpa/daemon/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vpa/base/mem.h"
+
+/* A simulated clock may change its rate at any moment: no sleep trusts the old one for longer. */
+#define SIMULATED_WAIT_MAX (50 * VPA_MILLISECOND)
+/* A real sleep is never longer, whatever is asked: curl_multi_poll takes an int of milliseconds. */
+#define REAL_WAIT_MAX (24 * VPA_HOUR)
+/* A reader that keeps meeting a writer gives up and takes what it has: the writer died in between.
+ */
+#define SEQUENCE_TRIES 100000
+
+struct simulated_clock {
+    struct vpa_clock base;
+    const struct vpa_clock_file *file; /* mapped */
+};
+
+struct manual_clock {
+    struct vpa_clock base;
+    vpa_time start;
+    int64_t elapsed;
+};
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec ts;
+
+    clock_gettime(id, &ts);
+    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
+}
+
+/* ---- real ---- */
+
+static vpa_time real_now(const struct vpa_clock *clock)
+{
+    (void)clock;
+    return (vpa_time)read_clock(CLOCK_REALTIME);
+}
+
+static int64_t real_monotonic(const struct vpa_clock *clock)
+{
+    (void)clock;
+    return read_clock(CLOCK_BOOTTIME); /* a lease expires while the machine sleeps, too */
+}
+
+static int64_t real_wait(const struct vpa_clock *clock, vpa_duration duration)
+{
+    (void)clock;
+    if (duration <= 0)
+        return 0;
+    return duration < REAL_WAIT_MAX ? duration : REAL_WAIT_MAX;
+}
+
+struct vpa_clock *vpa_clock_new_real(void)
+{
+    struct vpa_clock *clock = vpa_xcalloc(1, sizeof(*clock));
+
+    *clock =
+        (struct vpa_clock){.now = real_now, .monotonic = real_monotonic, .real_wait = real_wait};
+    return clock;
+}
+
+/* ---- manual ---- */
+
+static vpa_time manual_now(const struct vpa_clock *clock)
+{
+    const struct manual_clock *manual = (const struct manual_clock *)clock;
+
+    return vpa_time_add(manual->start, manual->elapsed);
+}
+
+static int64_t manual_monotonic(const struct vpa_clock *clock)
+{
+    return ((const struct manual_clock *)clock)->elapsed;
+}
+
+static int64_t manual_wait(const struct vpa_clock *clock, vpa_duration duration)
+{
+    (void)clock;
+    (void)duration;
+    return 0;
+}
+
+static void manual_advance(struct vpa_clock *clock, vpa_duration d)
+{
+    struct manual_clock *manual = (struct manual_clock *)clock;
+
+    if (d > 0 && __builtin_add_overflow(manual->elapsed, d, &manual->elapsed))
+        manual->elapsed = INT64_MAX;
+}
+
+struct vpa_clock *vpa_clock_new_manual(vpa_time start)
+{
+    struct manual_clock *manual = vpa_xcalloc(1, sizeof(*manual));
+
+    manual->base = (struct vpa_clock){.now = manual_now,
+                                      .monotonic = manual_monotonic,
+                                      .real_wait = manual_wait,
+                                      .advance = manual_advance};
+    manual->start = start;
+    return &manual->base;
+}
+
+/* ---- simulated ---- */
+
+/* One consistent set of parameters: a sequence lock whose writer is another process. */
+static void read_file(const struct vpa_clock_file *file, struct vpa_clock_file *out)
+{
+    for (int i = 0; i < SEQUENCE_TRIES; i++) {
+        int64_t before = __atomic_load_n(&file->generation, __ATOMIC_ACQUIRE);
+
+        out->virtual_base_ns = __atomic_load_n(&file->virtual_base_ns, __ATOMIC_ACQUIRE);
+        out->monotonic_base_ns = __atomic_load_n(&file->monotonic_base_ns, __ATOMIC_ACQUIRE);
+        __atomic_load(&file->rate, &out->rate, __ATOMIC_ACQUIRE);
+        if (before % 2 == 0 && before == __atomic_load_n(&file->generation, __ATOMIC_ACQUIRE))
+            break;
+    }
+    if (!(out->rate >= 0) || !isfinite(out->rate))
+        out->rate = 0;
+}
+
+static int64_t simulated_now(const struct vpa_clock *clock)
+{
+    struct vpa_clock_file f;
+
+    read_file(((const struct simulated_clock *)clock)->file, &f);
+    double passed = (double)(read_clock(CLOCK_MONOTONIC) - f.monotonic_base_ns) * f.rate;
+    if (passed > 9e18)
+        passed = 9e18;
+    int64_t now;
+    if (__builtin_add_overflow(f.virtual_base_ns, (int64_t)passed, &now))
+        now = INT64_MAX;
+    return now;
+}
+
+static vpa_time simulated_wall(const struct vpa_clock *clock)
+{
+    return (vpa_time)simulated_now(clock);
+}
+
+static int64_t simulated_wait(const struct vpa_clock *clock, vpa_duration duration)
+{
+    struct vpa_clock_file f;
+
+    if (duration <= 0)
+        return 0;
+    read_file(((const struct simulated_clock *)clock)->file, &f);
+    double wait = f.rate > 0 ? (double)duration / f.rate : (double)SIMULATED_WAIT_MAX;
+    return wait < (double)SIMULATED_WAIT_MAX ? (int64_t)wait : SIMULATED_WAIT_MAX;
+}
+
+struct vpa_clock *vpa_clock_new_simulated(const char *path, struct vpa_error *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct vpa_clock_file)) {
+        close(fd);
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: too short", path);
+        return NULL;
+    }
+    void *map = mmap(NULL, sizeof(struct vpa_clock_file), PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    if (map == MAP_FAILED) {
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    const struct vpa_clock_file *file = map;
+    if (file->magic != VPA_CLOCK_FILE_MAGIC) {
+        munmap(map, sizeof(*file));
+        vpa_fail(err, VPA_INVALID, "simulated clock %s: not a clock file", path);
+        return NULL;
+    }
+    struct simulated_clock *simulated = vpa_xcalloc(1, sizeof(*simulated));
+    simulated->base = (struct vpa_clock){
+        .now = simulated_wall, .monotonic = simulated_now, .real_wait = simulated_wait};
+    simulated->file = file;
+    return &simulated->base;
+}
+
+struct vpa_clock *vpa_clock_new_from_env(struct vpa_error *err)
+{
+    const char *path = getenv(VPA_SIMULATED_CLOCK_ENV);
+
+    if (path && *path)
+        return vpa_clock_new_simulated(path, err);
+    return vpa_clock_new_real();
+}
+
+void vpa_clock_free(struct vpa_clock *clock)
+{
+    if (!clock)
+        return;
+    if (clock->now == simulated_wall) {
+        const struct vpa_clock_file *file = ((struct simulated_clock *)clock)->file;
+        munmap((void *)(uintptr_t)file, sizeof(*file));
+    }
+    free(clock);
+}
+
+/* ---- any ---- */
+
+vpa_time vpa_clock_now(const struct vpa_clock *clock)
+{
+    return clock->now(clock);
+}
+
+int64_t vpa_clock_monotonic(const struct vpa_clock *clock)
+{
+    return clock->monotonic(clock);
+}
+
+int64_t vpa_clock_real_wait(const struct vpa_clock *clock, vpa_duration duration)
+{
+    return clock->real_wait(clock, duration);
+}
+
+void vpa_clock_advance(struct vpa_clock *clock, vpa_duration d)
+{
+    if (clock->advance)
+        clock->advance(clock, d);
+}
