@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "vpa/daemon/daemon.h"
+
 #define ROW(KIND, NAME, FIELD, PRESET, HELP)                                                       \
     VPA_FLAG_##KIND(NAME, struct admission_config, FIELD, PRESET, HELP)
 
@@ -48,18 +50,14 @@ const size_t admission_flag_count = sizeof(admission_flag_rows) / sizeof(admissi
 int admission_config_check(const struct admission_config *config, int *exit_status,
                            struct vpa_error *err)
 {
-    double qps;
-    int burst;
-
-    *exit_status = 1;
-    if (vpa_common_flags_check(&config->common, err) < 0)
+    if (vpa_daemon_check(&config->common, NULL, exit_status, err) < 0)
         return -1;
+    *exit_status = 1;
     if (config->status_lease_update_interval <= 0)
         return vpa_fail(err, VPA_INVALID, "--status-lease-update-interval must be positive.");
     if (config->port < 0 || config->port > 65535)
         return vpa_fail(err, VPA_INVALID, "--port must be between 0 and 65535.");
-    *exit_status = 2;
-    return vpa_common_flags_rate(&config->common, &qps, &burst, err);
+    return 0;
 }
 
 int admission_config_tls_version(const struct admission_config *config, enum vpa_tls_version *out,

@@ -6,6 +6,7 @@
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/daemon.h"
 
 #define TOKEN_FILE_MAX ((size_t)1 << 20)
 
@@ -187,9 +188,9 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
 {
     struct prom_options *prometheus = &config->prometheus;
 
-    *exit_status = 1;
-    if (vpa_common_flags_check(&config->common, err) < 0)
+    if (vpa_daemon_check(&config->common, &config->leader, exit_status, err) < 0)
         return -1;
+    *exit_status = 1;
     if (*prometheus->bearer_token && *config->prometheus_token_file && *prometheus->username)
         return vpa_fail(
             err, VPA_INVALID,
@@ -197,9 +198,6 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
             "can't be set together.");
     if (*config->prometheus_token_file && read_token(config, arena, err) < 0)
         return -1;
-    if (vpa_leader_flags_check(&config->leader, exit_status, err) < 0)
-        return -1;
-    *exit_status = 1;
     if (check_durations(config, err) < 0)
         return -1;
 

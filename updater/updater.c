@@ -1,9 +1,8 @@
 /*
  * The updater's parts and its ticker.
  *
- * Two clients share one transport: the one for objects and changes, and one for events, whose rate
- * limit must not slow down evictions. The ticker behaves as upstream's: passes start at multiples
- * of the interval; while one runs at most one start is remembered, the others are dropped.
+ * The ticker behaves as upstream's: passes start at multiples of the interval; while one runs at
+ * most one start is remembered, the others are dropped.
  */
 #include "updater.h"
 
@@ -17,14 +16,11 @@
 #include "vpa/base/str.h"
 #include "vpa/daemon/status_lease.h"
 
-#define USER_AGENT "vpa-updater/" PLUMB_VERSION " (linux/amd64)"
 #define COMPONENT "vpa-updater"
 
 struct updater {
     struct vpa_loop *loop;
     const struct updater_config *config;
-    struct vpa_kube_client *client;
-    struct vpa_kube_client *events_client;
     struct pass_env env;
     struct vpa_timer *ticker;
     int64_t next_tick; /* monotonic */
@@ -51,54 +47,27 @@ static void on_tick(void *ctx)
         u->next_tick += (now - u->next_tick) / interval * interval;
 }
 
-static struct vpa_kube_client *make_client(const struct updater_options *options,
-                                           struct vpa_error *err)
-{
-    double qps;
-    int burst;
-
-    if (vpa_common_flags_rate(&options->config->common, &qps, &burst, err) < 0)
-        return NULL;
-    return vpa_kube_client_new(
-        &(struct vpa_kube_client_options){
-            .loop = options->loop,
-            .transport = options->transport,
-            .config = options->kube_config,
-            .random = options->random,
-            .user_agent = USER_AGENT,
-            .qps = qps > 0 ? qps : -1,
-            .burst = burst,
-        },
-        err);
-}
-
-struct updater *updater_new(const struct updater_options *options, struct vpa_error *err)
+struct updater *updater_new(const struct updater_options *options)
 {
     struct updater *u = vpa_xcalloc(1, sizeof(*u));
+    struct vpa_kube_client *client = options->client;
     const char *ns = options->config->common.vpa_object_namespace;
 
     u->loop = options->loop;
     u->config = options->config;
     u->on_pass = options->on_pass;
     u->ctx = options->ctx;
-    u->client = make_client(options, err);
-    u->events_client = u->client ? make_client(options, err) : NULL;
-    if (!u->events_client) {
-        vpa_kube_client_free(u->client);
-        free(u);
-        return NULL;
-    }
-
     u->env.requests_max = options->requests_max;
     u->env.may_act = options->may_act;
     u->env.may_act_ctx = options->ctx;
     updater_env_configure(&u->env, options->config);
     u->env.loop = u->loop;
-    u->env.client = u->client;
-    u->env.events = vpa_events_new(
-        &(struct vpa_events_options){.client = u->events_client, .component = COMPONENT});
-    u->env.owners = vpa_owners_new(&(struct vpa_owners_options){.client = u->client, .ns = ns});
-    u->env.store = updater_store_new(u->client, ns, vpa_status_lease_namespace(""));
+    u->env.client = client;
+    u->env.events = vpa_events_new(&(struct vpa_events_options){
+        .client = options->events_client ? options->events_client : client,
+        .component = COMPONENT});
+    u->env.owners = vpa_owners_new(&(struct vpa_owners_options){.client = client, .ns = ns});
+    u->env.store = updater_store_new(client, ns, vpa_status_lease_namespace(""));
     u->env.memory = vpa_update_memory_new();
     u->ticker = vpa_timer_new(u->loop, on_tick, u);
     return u;
@@ -114,8 +83,6 @@ void updater_free(struct updater *u)
     vpa_events_free(u->env.events);
     vpa_update_memory_free(u->env.memory);
     updater_select_forget(&u->env);
-    vpa_kube_client_free(u->events_client);
-    vpa_kube_client_free(u->client);
     free(u);
 }
 

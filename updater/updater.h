@@ -2,7 +2,7 @@
  * The updater: caches, owners, events and memory put together, and the ticker that starts a pass
  * per interval.
  *
- *     struct updater *u = updater_new(&options, &err);
+ *     struct updater *u = updater_new(&options);
  *     updater_start(u);                          // caches begin to fill
  *     if (updater_wait(u, 0, &err) < 0) ...      // VPAs, owners, LimitRanges are in step
  *     updater_run(u);                            // passes from now on, by timer
@@ -19,13 +19,11 @@
 #include "meters.h"
 #include "vpa/kube/client.h"
 #include "vpa/net/loop.h"
-#include "vpa/net/transport.h"
 
 struct updater_options {
-    struct vpa_loop *loop; /* borrowed, like the rest */
-    struct vpa_transport *transport;
-    struct vpa_kube_config *kube_config; /* NULL: no authentication */
-    struct vpa_random *random;
+    struct vpa_loop *loop;                 /* borrowed, like the rest */
+    struct vpa_kube_client *client;        /* of objects and changes */
+    struct vpa_kube_client *events_client; /* NULL: the same; its limit must not slow evictions */
     const struct updater_config *config;
     size_t
         requests_max; /* under way at once; 0: PASS_REQUESTS_MAX; 1: strictly one after the other */
@@ -35,8 +33,7 @@ struct updater_options {
 };
 
 struct updater;
-/* VPA_INVALID for an unusable request rate. */
-struct updater *updater_new(const struct updater_options *options, struct vpa_error *err);
+struct updater *updater_new(const struct updater_options *options);
 void updater_free(struct updater *u); /* NULL is allowed */
 void updater_start(struct updater *u);
 /* Pumps the loop; the error names what is not in step. timeout 0: no limit. */

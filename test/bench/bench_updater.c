@@ -189,18 +189,18 @@ static void run(const char *what, const char *mode, const char *target, const ch
     make_objects(&b);
     vpa_flags_preset(&flags);
     config.use_admission_status = false;
-    config.common.kube_api_qps = -1;
     size_t before = heap_in_use();
-    struct updater *u = updater_new(
-        &(struct updater_options){
-            .loop = loop, .transport = transport, .random = &random, .config = &config},
-        &err);
+    struct vpa_kube_client *client =
+        vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
+                                                              .transport = transport,
+                                                              .random = &random,
+                                                              .user_agent = "bench",
+                                                              .qps = -1},
+                            NULL);
+    struct updater *u =
+        updater_new(&(struct updater_options){.loop = loop, .client = client, .config = &config});
     double start = cpu_seconds();
 
-    if (!u) {
-        fprintf(stderr, "bench_updater: %s\n", err.text);
-        exit(1);
-    }
     updater_start(u);
     if (updater_wait(u, VPA_MINUTE, &err) < 0) {
         fprintf(stderr, "bench_updater: %s\n", err.text);
@@ -228,6 +228,7 @@ static void run(const char *what, const char *mode, const char *target, const ch
                wall * 1e6 / (double)changed);
     putchar('\n');
     updater_free(u);
+    vpa_kube_client_free(client);
     vpa_transport_free(transport);
     vpa_loop_free(loop);
     vpa_clock_free(clock);

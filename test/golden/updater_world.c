@@ -119,7 +119,6 @@ void world_set_scales(struct world *world, const struct vpa_json *scales)
 struct world *world_new(struct golden_case *c, vpa_time start)
 {
     struct world *world = vpa_xcalloc(1, sizeof(*world));
-    struct vpa_error err;
 
     world->c = c;
     world->clock = vpa_clock_new_manual(start);
@@ -127,18 +126,19 @@ struct world *world_new(struct golden_case *c, vpa_time start)
     world->transport = vpa_memory_transport_new(world->loop, world_serve, world);
     world->config = updater_case_config(c);
     /* The vectors were recorded without a limit on the client's requests. */
-    world->config.common.kube_api_qps = -1;
-    world->updater = updater_new(
-        &(struct updater_options){
-            .loop = world->loop,
-            .transport = world->transport,
-            .random = &world->random,
-            .config = &world->config,
-            .requests_max = 1,
-        },
-        &err);
-    if (!world->updater)
-        golden_difference(c, "updater", "started", err.text);
+    world->client =
+        vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = world->loop,
+                                                              .transport = world->transport,
+                                                              .random = &world->random,
+                                                              .user_agent = "golden",
+                                                              .qps = -1},
+                            NULL);
+    world->updater = updater_new(&(struct updater_options){
+        .loop = world->loop,
+        .client = world->client,
+        .config = &world->config,
+        .requests_max = 1,
+    });
     return world;
 }
 
@@ -147,6 +147,7 @@ void world_free(struct world *world)
     struct vpa_metrics metrics = {.table = updater_metrics, .count = updater_metric_count};
 
     updater_free(world->updater);
+    vpa_kube_client_free(world->client);
     vpa_transport_free(world->transport);
     vpa_loop_free(world->loop);
     vpa_clock_free(world->clock);

@@ -48,6 +48,7 @@ struct world {
     struct vpa_loop *loop;
     struct vpa_transport *transport;
     struct vpa_random random;
+    struct vpa_kube_client *client;
     struct updater_config config;
     struct updater *updater;
     struct vpa_table objects; /* "collection/ns/name" */

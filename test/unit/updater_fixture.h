@@ -57,6 +57,7 @@ struct server {
     struct vpa_loop *loop;
     struct vpa_transport *transport;
     struct vpa_random random;
+    struct vpa_kube_client *client;
     struct updater_config config;
     struct updater *updater;
 };
@@ -277,18 +278,29 @@ static inline void setup(void)
     server.transport = vpa_memory_transport_new(server.loop, serve, NULL);
 }
 
+static inline void make_client(void)
+{
+    struct vpa_kube_client_options options = {.loop = server.loop,
+                                              .transport = server.transport,
+                                              .random = &server.random,
+                                              .user_agent = "test"};
+    struct vpa_error err;
+    int burst;
+
+    ck_assert_int_eq(vpa_common_flags_rate(&server.config.common, &options.qps, &burst, &err), 0);
+    options.burst = burst;
+    server.client = vpa_kube_client_new(&options, &err);
+    ck_assert_ptr_nonnull(server.client);
+}
+
 /* Caches begin to fill. */
 static inline void begin(size_t requests_max)
 {
-    struct vpa_error err;
-
+    make_client();
     server.updater = updater_new(&(struct updater_options){.loop = server.loop,
-                                                           .transport = server.transport,
-                                                           .random = &server.random,
+                                                           .client = server.client,
                                                            .config = &server.config,
-                                                           .requests_max = requests_max},
-                                 &err);
-    ck_assert_ptr_nonnull(server.updater);
+                                                           .requests_max = requests_max});
     updater_start(server.updater);
 }
 
@@ -328,6 +340,7 @@ static inline void teardown(void)
     struct vpa_metrics metrics = {.table = updater_metrics, .count = updater_metric_count};
 
     updater_free(server.updater);
+    vpa_kube_client_free(server.client);
     vpa_transport_free(server.transport);
     vpa_loop_free(server.loop);
     vpa_clock_free(server.clock);

@@ -1,0 +1,93 @@
+/*
+ * The frame of a daemon, from the command line to the exit status. A daemon is a table: its flags,
+ * its metrics, a check of its own settings, and its work.
+ *
+ *     static struct updater_config config;
+ *
+ *     static int run(struct vpa_process *process) { ... until the loop is stopped ... }
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         const struct vpa_daemon daemon = {
+ *             .program = "vpa-updater",
+ *             .title = "Vertical Pod Autoscaler Updater",
+ *             .flags = {.rows = updater_flag_rows, ...},
+ *             .common = &config.common,
+ *             .leader = &config.leader,
+ *             .run = run,
+ *         };
+ *         return vpa_daemon_main(&daemon, argc, argv);
+ *     }
+ *
+ * Order of start: flags, log, checks, signals, the plain listener (probes pass while the rest
+ * waits), the API server's address and credentials, clients, the Lease when electing, the work. One
+ * line tells why a start ended:
+ *
+ *     exit status  why
+ *               0  stopped by SIGTERM or SIGINT, or --help
+ *               1  settings that contradict each other, the listener, the work
+ *               2  wrong usage: --logging-format, request rate, times of the Lease, a CA that is none
+ *             255  the API server's address or credentials cannot be read, leadership was lost
+ *                  (upstream's fatal log lines)
+ */
+#ifndef VPA_DAEMON_DAEMON_H
+#define VPA_DAEMON_DAEMON_H
+
+#include "vpa/base/metrics.h"
+#include "vpa/daemon/common_flags.h"
+#include "vpa/daemon/leader.h"
+#include "vpa/daemon/observe.h"
+#include "vpa/kube/client.h"
+
+#define VPA_EXIT_USAGE 2
+#define VPA_EXIT_FATAL 255
+#define VPA_DAEMON_CLIENTS_MAX 4
+
+/* What a daemon's work finds made; borrowed for its time. */
+struct vpa_process {
+    struct vpa_loop *loop; /* stopped by signals and by the end of leadership */
+    struct vpa_observe *observe;
+    struct vpa_kube_client *clients[VPA_DAEMON_CLIENTS_MAX]; /* as many as the daemon asks for */
+    struct vpa_elector *elector;                             /* NULL: not electing */
+    const char *host_name;
+};
+
+struct vpa_daemon {
+    const char *program; /* "vpa-updater": the User-Agent */
+    const char *title;   /* of the first log line */
+    struct {             /* what else it shows, for example the flag that names this instance */
+        const char *key; /* NULL: nothing */
+        const char *const *value;
+    } instance;
+    struct vpa_flags flags;
+    const struct vpa_common_flags *common; /* inside the values of the flags */
+    const struct vpa_leader_flags *leader; /* likewise; NULL: never elects */
+    struct vpa_metric *const *metrics;
+    size_t metric_count;
+    /* Clients of the API server, each with the rate limit of the flags for itself. */
+    size_t client_count;
+    /* Of passes: healthy while one ended within the last five. NULL: nobody arms the check. */
+    const vpa_duration *interval;
+    /* Of all settings, vpa_daemon_check included; the error is the line to log. Texts that are read
+     * live in the arena. */
+    int (*check)(struct vpa_arena *arena, int *exit_status, struct vpa_error *err);
+    /* The work, until the loop is stopped; the exit status. It logs its failures itself. */
+    int (*run)(struct vpa_process *process);
+};
+
+/* The whole life of the process; main returns what it returns. */
+int vpa_daemon_main(const struct vpa_daemon *daemon, int argc, char *const *argv);
+
+/* The checks after parsing that daemons share; leader NULL: never elects. On failure *exit_status is
+ * that of the process. */
+int vpa_daemon_check(const struct vpa_common_flags *common, const struct vpa_leader_flags *leader,
+                     int *exit_status, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* Whether this process may change anything now: it leads, or nobody is elected. While the Lease is
+ * in doubt it may not, although the end of leadership comes later. ctx is the struct vpa_process. */
+bool vpa_process_leads(void *ctx);
+
+/* Go's name of the machine that uname names: x86_64 is amd64. */
+const char *vpa_daemon_architecture(const char *machine);
+
+#endif

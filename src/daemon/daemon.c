@@ -1,0 +1,334 @@
+/*
+ * Everything that a daemon has in common with the others, in the order in which it happens. Each
+ * step logs why it failed and leaves the exit status; what was made is released in one place, in
+ * the opposite order, whatever the step that failed.
+ *
+ * The Lease is given back last, when the work has ended, so that a successor never acts beside us.
+ */
+#include "vpa/daemon/daemon.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/table.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/daemon/seed.h"
+
+#define USAGE_MAX ((size_t)1 << 20)
+#define HOST_NAME_SIZE 256
+#define USER_AGENT_MAX 256
+/* An unhealthy daemon missed so many passes. */
+#define HEALTH_PASSES 5
+#define HEALTH_TIMEOUT VPA_MINUTE
+/* SIGTERM: the Lease is given back within this time, so that the whole ends within 5 s. */
+#define RELEASE_TIMEOUT (3 * VPA_SECOND)
+
+struct frame {
+    const struct vpa_daemon *daemon;
+    struct vpa_process process;
+    struct vpa_arena arena;
+    struct vpa_random random;
+    struct vpa_kube_config *config;
+    struct vpa_transport *transport;
+    struct vpa_kube_client *lease_client; /* a rate limit of its own, so that renewals never wait */
+    char host_name[HOST_NAME_SIZE];
+    char user_agent[USER_AGENT_MAX];
+    int exit_status;
+};
+
+/* The log asks for the time without a context. Virtual time shows in it when the simulator gives
+ * it. */
+static struct vpa_clock *process_clock;
+
+static int64_t log_now(void)
+{
+    return process_clock ? vpa_time_unix_nanos(vpa_clock_now(process_clock)) : 0;
+}
+
+static int give_up(struct frame *f, int exit_status, const char *message,
+                   const struct vpa_error *err)
+{
+    VPA_ERROR(message, VPA_KERR(err));
+    f->exit_status = exit_status;
+    return -1;
+}
+
+/* The message is the error itself, as upstream words it. */
+static int refuse(struct frame *f, int exit_status, const struct vpa_error *err)
+{
+    VPA_ERROR(err->text);
+    f->exit_status = exit_status;
+    return -1;
+}
+
+static int fatal(struct frame *f, const char *message)
+{
+    vpa_log_text(VPA_LOG_FATAL, __FILE__, __LINE__, message);
+    f->exit_status = VPA_EXIT_FATAL;
+    return -1;
+}
+
+/* ---- settings ---- */
+
+int vpa_daemon_check(const struct vpa_common_flags *common, const struct vpa_leader_flags *leader,
+                     int *exit_status, struct vpa_error *err)
+{
+    double qps;
+    int burst;
+
+    *exit_status = EXIT_FAILURE;
+    if (vpa_common_flags_check(common, err) < 0)
+        return -1;
+    if (leader && vpa_leader_flags_check(leader, exit_status, err) < 0)
+        return -1;
+    *exit_status = VPA_EXIT_USAGE;
+    return vpa_common_flags_rate(common, &qps, &burst, err);
+}
+
+static int check_settings(struct frame *f)
+{
+    struct vpa_error err;
+    int status;
+
+    return f->daemon->check(&f->arena, &status, &err) < 0 ? refuse(f, status, &err) : 0;
+}
+
+static void announce(const struct vpa_daemon *d)
+{
+    if (d->instance.key)
+        VPA_V(1, d->title, VPA_KV("version", PLUMB_VERSION),
+              VPA_KV(d->instance.key, *d->instance.value));
+    else
+        VPA_V(1, d->title, VPA_KV("version", PLUMB_VERSION));
+}
+
+static int set_up_log(struct frame *f)
+{
+    struct vpa_error err;
+
+    process_clock = vpa_clock_new_from_env(&err);
+    if (!process_clock)
+        return refuse(f, EXIT_FAILURE, &err);
+    if (vpa_common_flags_apply(f->daemon->common, log_now, &err) < 0)
+        return refuse(f, VPA_EXIT_USAGE, &err);
+    vpa_flags_log(&f->daemon->flags);
+    announce(f->daemon);
+    return 0;
+}
+
+static int read_flags(struct frame *f, int argc, char *const *argv)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, USAGE_MAX);
+    int status = vpa_flags_start(&f->daemon->flags, &f->arena, argc, argv, &text);
+    if (status < 0)
+        return 0;
+    fputs(vpa_buf_text(&text), stderr);
+    f->exit_status = status;
+    return -1;
+}
+
+/* ---- identity ---- */
+
+const char *vpa_daemon_architecture(const char *machine)
+{
+    static const struct {
+        const char *prefix, *name;
+    } known[] = {
+        {"x86_64", "amd64"}, {"aarch64", "arm64"}, {"arm", "arm"},
+        {"i386", "386"},     {"i686", "386"},      {"loongarch64", "loong64"},
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(known); i++)
+        if (strncmp(machine, known[i].prefix, strlen(known[i].prefix)) == 0)
+            return known[i].name;
+    return machine;
+}
+
+static int find_identity(struct frame *f)
+{
+    struct utsname system = {0};
+
+    vpa_random_init(&f->random, vpa_seed_from_kernel());
+    vpa_hash_seed(vpa_random_next(&f->random));
+    if (uname(&system) < 0 || gethostname(f->host_name, sizeof(f->host_name) - 1) < 0) {
+        VPA_ERROR("Unable to get hostname");
+        f->exit_status = EXIT_FAILURE;
+        return -1;
+    }
+    snprintf(f->user_agent, sizeof(f->user_agent), "%s/%s (linux/%s)", f->daemon->program,
+             PLUMB_VERSION, vpa_daemon_architecture(system.machine));
+    f->process.host_name = f->host_name;
+    return 0;
+}
+
+/* ---- loop ---- */
+
+static void on_signal(void *ctx, int signal_number)
+{
+    VPA_INFO("Stopping", VPA_KV("signal", signal_number == SIGTERM ? "SIGTERM" : "SIGINT"));
+    vpa_loop_stop(ctx);
+}
+
+static vpa_duration health_timeout(const struct vpa_daemon *d)
+{
+    vpa_duration timeout;
+
+    if (!d->interval)
+        return HEALTH_TIMEOUT;
+    return __builtin_mul_overflow(*d->interval, HEALTH_PASSES, &timeout) ? INT64_MAX : timeout;
+}
+
+static int start_loop(struct frame *f)
+{
+    static const int signals[] = {SIGTERM, SIGINT};
+    const struct vpa_daemon *d = f->daemon;
+    const struct vpa_observe_options options = {
+        .address = d->common->address,
+        .metrics = d->metrics,
+        .metric_count = d->metric_count,
+        .health_timeout = health_timeout(d),
+    };
+    struct vpa_loop *loop = vpa_loop_new(process_clock);
+    struct vpa_error err;
+
+    f->process.loop = loop;
+    if (vpa_loop_on_signals(loop, signals, VPA_COUNT(signals), on_signal, loop, &err) < 0)
+        return give_up(f, EXIT_FAILURE, "Cannot watch signals", &err);
+    f->process.observe = vpa_observe_new(loop, &options, &err);
+    return f->process.observe ? 0 : give_up(f, EXIT_FAILURE, "Failed to start metrics", &err);
+}
+
+/* ---- API server ---- */
+
+static struct vpa_kube_client *new_client(struct frame *f, struct vpa_error *err)
+{
+    double qps;
+    int burst;
+
+    if (vpa_common_flags_rate(f->daemon->common, &qps, &burst, err) < 0)
+        return NULL;
+    return vpa_kube_client_new(
+        &(struct vpa_kube_client_options){
+            .loop = f->process.loop,
+            .transport = f->transport,
+            .config = f->config,
+            .random = &f->random,
+            .user_agent = f->user_agent,
+            .qps = qps > 0 ? qps : -1,
+            .burst = burst,
+        },
+        err);
+}
+
+static int make_clients(struct frame *f, struct vpa_error *err)
+{
+    for (size_t i = 0; i < f->daemon->client_count; i++) {
+        f->process.clients[i] = new_client(f, err);
+        if (!f->process.clients[i])
+            return -1;
+    }
+    f->lease_client = new_client(f, err);
+    return f->lease_client ? 0 : -1;
+}
+
+static int connect_server(struct frame *f)
+{
+    const char *path = f->daemon->common->kubeconfig;
+    struct vpa_error err;
+
+    f->config = vpa_kube_config_load(path, &err);
+    if (!f->config) {
+        (void)vpa_wrap(&err, "%s",
+                       *path ? "Failed to build kubeconfig from file" : "Failed to create config");
+        return fatal(f, err.text);
+    }
+    f->transport = vpa_kube_connect(f->process.loop, f->config, &err);
+    if (!f->transport || make_clients(f, &err) < 0)
+        return give_up(f, VPA_EXIT_USAGE, "Cannot make a client of the API server", &err);
+    return 0;
+}
+
+/* ---- leadership ---- */
+
+static void on_lost(void *ctx)
+{
+    struct frame *f = ctx;
+
+    fatal(f, "lost master");
+    vpa_loop_stop(f->process.loop);
+}
+
+bool vpa_process_leads(void *ctx)
+{
+    const struct vpa_process *process = ctx;
+
+    return !process->elector || vpa_elector_is_leader(process->elector);
+}
+
+/* Waits until this process leads. */
+static int become_leader(struct frame *f)
+{
+    const struct vpa_leader_flags *leader = f->daemon->leader;
+    struct vpa_error err;
+
+    if (!leader || !leader->elect)
+        return 0;
+    f->process.elector = vpa_leader_elector_new(
+        leader, &f->random,
+        &(struct vpa_elector_options){.client = f->lease_client, .ctx = f, .on_lost = on_lost},
+        &err);
+    if (!f->process.elector)
+        return give_up(f, EXIT_FAILURE, "Unable to get hostname", &err);
+    return vpa_elector_campaign(f->process.elector);
+}
+
+/* ---- life ---- */
+
+static void work(struct frame *f)
+{
+    int status = f->daemon->run(&f->process);
+
+    if (f->exit_status == 0) /* leadership that was lost meanwhile says more */
+        f->exit_status = status;
+}
+
+static void release(struct frame *f)
+{
+    struct vpa_metrics metrics = {.table = f->daemon->metrics, .count = f->daemon->metric_count};
+
+    if (f->process.elector) {
+        vpa_loop_resume(f->process.loop);
+        vpa_elector_release(f->process.elector, RELEASE_TIMEOUT);
+        vpa_elector_free(f->process.elector);
+    }
+    vpa_kube_client_free(f->lease_client);
+    for (size_t i = 0; i < f->daemon->client_count; i++)
+        vpa_kube_client_free(f->process.clients[i]);
+    vpa_transport_free(f->transport);
+    vpa_kube_config_free(f->config);
+    vpa_observe_free(f->process.observe);
+    vpa_loop_free(f->process.loop);
+    vpa_clock_free(VPA_STEAL(process_clock));
+    vpa_metrics_release(&metrics);
+    vpa_arena_release(&f->arena);
+}
+
+int vpa_daemon_main(const struct vpa_daemon *daemon, int argc, char *const *argv)
+{
+    struct frame f = {.daemon = daemon};
+
+    if (read_flags(&f, argc, argv) == 0 && set_up_log(&f) == 0 && check_settings(&f) == 0 &&
+        find_identity(&f) == 0 && start_loop(&f) == 0 && connect_server(&f) == 0 &&
+        become_leader(&f) == 0)
+        work(&f);
+    release(&f);
+    return f.exit_status;
+}
