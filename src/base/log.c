@@ -204,16 +204,19 @@ static char *cut(const char *text)
     return copy;
 }
 
-/* A text of several lines is shown as it is, indented, between =< and >. */
+/* A text of several lines is shown as such, indented, between =< and >. Strangers write texts: what
+ * a terminal would act upon is escaped, and no line of theirs begins as one of ours does. */
 static void put_lines(struct vpa_buf *out, const char *text)
 {
     vpa_buf_puts(out, "=<\n");
-    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+
         vpa_buf_putc(out, '\t');
-        vpa_buf_append(out, text, (size_t)(end - text) + 1);
+        vpa_escape_go(out, text, len);
+        vpa_buf_putc(out, '\n');
+        text += len + (text[len] == '\n');
     }
-    if (*text)
-        vpa_buf_printf(out, "\t%s\n", text);
     vpa_buf_puts(out, " >");
 }
 
@@ -263,19 +266,36 @@ static void put_text_field(struct vpa_buf *out, const struct vpa_log_field *f)
 
 /* ---- JSON ---- */
 
+/* One character that is not plain ASCII, or one byte that is none; its length. */
+static size_t put_json_rune(struct vpa_buf *out, const char *p)
+{
+    uint32_t rune;
+    size_t len = vpa_utf8_decode(p, &rune);
+
+    if (!len) {
+        vpa_buf_puts(out,
+                     "\xef\xbf\xbd"); /* U+FFFD: a line is valid UTF-8, whatever is told in it */
+        return 1;
+    }
+    if (rune < ' ' || (rune >= 0x7f && rune < 0xa0)) /* controls, which terminals act upon */
+        vpa_buf_printf(out, "\\u%04x", (unsigned)rune);
+    else
+        vpa_buf_append(out, p, len);
+    return len;
+}
+
 static void put_json_string(struct vpa_buf *out, const char *text)
 {
     vpa_auto_free char *copy = cut(text);
 
     vpa_buf_putc(out, '"');
-    for (const char *p = copy ? copy : text; *p; p++) {
-        unsigned char c = (unsigned char)*p;
-        if (c == '"' || c == '\\')
-            vpa_buf_printf(out, "\\%c", c);
-        else if (c < ' ')
-            vpa_buf_printf(out, "\\u%04x", c);
+    for (const char *p = copy ? copy : text; *p;) {
+        if (*p == '"' || *p == '\\')
+            vpa_buf_putc(out, '\\');
+        if (*p >= ' ' && *p < 0x7f)
+            vpa_buf_putc(out, *p++);
         else
-            vpa_buf_putc(out, (char)c);
+            p += put_json_rune(out, p);
     }
     vpa_buf_putc(out, '"');
 }
@@ -368,7 +388,7 @@ void vpa_log_text(enum vpa_severity severity, const char *file, int line, const 
         vpa_buf_putc(&out, '}');
     } else {
         put_header(&out, severity, file, line);
-        vpa_buf_puts(&out, text);
+        vpa_escape_go(&out, text, strlen(text));
     }
     write_line(&out);
 }

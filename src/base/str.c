@@ -100,9 +100,9 @@ int vpa_parse_int64(const char *text, int64_t *out, struct vpa_error *err)
     return 0;
 }
 
-/* Length of the valid UTF-8 sequence at p, 0 when there is none; *rune is the code point. */
-static size_t decode_rune(const unsigned char *p, uint32_t *rune)
+size_t vpa_utf8_decode(const char *text, uint32_t *rune)
 {
+    const unsigned char *p = (const unsigned char *)text;
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t len = p[0] < 0x80       ? 1
                  : p[0] >> 5 == 6  ? 2
@@ -145,43 +145,60 @@ static bool is_printable(uint32_t r)
     return true;
 }
 
-void vpa_quote_go(struct vpa_buf *buf, const char *text)
+/* One code point that is not plain ASCII, or one byte that is none; its length. */
+static size_t put_rune(struct vpa_buf *buf, const char *p)
 {
-    const unsigned char *p = (const unsigned char *)text;
+    uint32_t rune;
+    size_t len = vpa_utf8_decode(p, &rune);
 
-    vpa_buf_putc(buf, '"');
-    while (*p) {
-        const unsigned char *run = p;
-        uint32_t rune;
+    if (!len) {
+        vpa_buf_printf(buf, "\\x%02x", (unsigned char)*p);
+        return 1;
+    }
+    if (rune >= 7 && rune <= 13) {
+        vpa_buf_putc(buf, '\\');
+        vpa_buf_putc(buf, "abtnvfr"[rune - 7]); /* \\a is 7, \\r is 13 */
+    } else if (is_printable(rune)) {
+        vpa_buf_append(buf, p, len);
+    } else if (rune < 0x20 || rune == 0x7f) {
+        vpa_buf_printf(buf, "\\x%02x", (unsigned)rune);
+    } else if (rune < 0x10000) {
+        vpa_buf_printf(buf, "\\u%04x", (unsigned)rune);
+    } else {
+        vpa_buf_printf(buf, "\\U%08x", (unsigned)rune);
+    }
+    return len;
+}
 
-        while (*p >= ' ' && *p < 0x7f && *p != '"' && *p != '\\')
+static void escape(struct vpa_buf *buf, const char *text, const char *end, bool quoted)
+{
+    for (const char *p = text; p < end;) {
+        const char *run = p;
+
+        while (p < end && *p >= ' ' && *p < 0x7f && !(quoted && (*p == '"' || *p == '\\')))
             p++;
         vpa_buf_append(buf, run, (size_t)(p - run));
-        if (!*p)
-            break;
-        size_t len = decode_rune(p, &rune);
-        if (!len) {
-            vpa_buf_printf(buf, "\\x%02x", *p++);
-            continue;
-        }
-        if (rune == '"' || rune == '\\') {
+        if (p == end)
+            return;
+        if (*p == '"' || *p == '\\') {
             vpa_buf_putc(buf, '\\');
-            vpa_buf_putc(buf, (char)rune);
-        } else if (rune >= 7 && rune <= 13) {
-            vpa_buf_putc(buf, '\\');
-            vpa_buf_putc(buf, "abtnvfr"[rune - 7]); /* \\a is 7, \\r is 13 */
-        } else if (is_printable(rune)) {
-            vpa_buf_append(buf, p, len);
-        } else if (rune < 0x20 || rune == 0x7f) {
-            vpa_buf_printf(buf, "\\x%02x", (unsigned)rune);
-        } else if (rune < 0x10000) {
-            vpa_buf_printf(buf, "\\u%04x", (unsigned)rune);
+            vpa_buf_putc(buf, *p++);
         } else {
-            vpa_buf_printf(buf, "\\U%08x", (unsigned)rune);
+            p += put_rune(buf, p);
         }
-        p += len;
     }
+}
+
+void vpa_quote_go(struct vpa_buf *buf, const char *text)
+{
     vpa_buf_putc(buf, '"');
+    escape(buf, text, text + strlen(text), true);
+    vpa_buf_putc(buf, '"');
+}
+
+void vpa_escape_go(struct vpa_buf *buf, const char *text, size_t len)
+{
+    escape(buf, text, text + len, false);
 }
 
 static int hex_digit(char c)

@@ -105,6 +105,49 @@ static const struct {
     {"\n\nx", "\"m\" k=<\n\t\n\t\n\tx\n >"},
 };
 
+/* What strangers may put into names and messages: nothing of it reaches a terminal, or an index of
+ * logs, as it is. */
+static const struct {
+    const char *value, *text, *json;
+} hostile[] = {
+    {"a\x1b[2Jb", "=\"a\\x1b[2Jb\"", "\"a\\u001b[2Jb\""},
+    {"a\nE1122 forged\x1b]0;x\a\r", "=<\n\ta\n\tE1122 forged\\x1b]0;x\\a\\r\n >",
+     "\"a\\u000aE1122 forged\\u001b]0;x\\u0007\\u000d\""},
+    {"\xc2\x9b"
+     "31m",
+     "=\"\\u009b31m\"", "\"\\u009b31m\""}, /* CSI in one character */
+    {"\x7f", "=\"\\x7f\"", "\"\\u007f\""},
+    {"a\xff\xfe", "=\"a\\xff\\xfe\"", "\"a\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\n\xe2\x82", "=<\n\t\n\t\\xe2\\x82\n >", "\"\\u000a\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\xed\xa0\x80", "=\"\\xed\\xa0\\x80\"", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\xe2\x82\xac\"", "=\"\xe2\x82\xac\\\"\"", "\"\xe2\x82\xac\\\"\""},
+    {"x\n\"\\", "=<\n\tx\n\t\"\\\n >", "\"x\\u000a\\\"\\\\\""},
+};
+
+START_TEST(defuses_hostile_values)
+{
+    const struct vpa_log_field field = VPA_KV("k", hostile[_i].value);
+    char wanted[256];
+
+    configure((struct vpa_log_options){.skip_headers = true});
+    vpa_log_write(VPA_LOG_INFO, "a.c", 1, "m", &field, 1);
+    snprintf(wanted, sizeof(wanted), "\"m\" k%s", hostile[_i].text);
+    ck_assert_str_eq(written(), wanted);
+    configure((struct vpa_log_options){.skip_headers = true, .json = true});
+    vpa_log_write(VPA_LOG_INFO, "a.c", 1, "m", &field, 1);
+    snprintf(wanted, sizeof(wanted), ",\"k\":%s}", hostile[_i].json);
+    ck_assert_msg(vpa_str_ends_with(written(), wanted), "%s", line);
+}
+END_TEST
+
+START_TEST(defuses_plain_texts)
+{
+    configure((struct vpa_log_options){.skip_headers = true});
+    vpa_log_text(VPA_LOG_INFO, "a.c", 8, "FLAG: --x=\"a\x1b[1m\nE\"");
+    ck_assert_str_eq(written(), "FLAG: --x=\"a\\x1b[1m\\nE\"");
+}
+END_TEST
+
 START_TEST(shows_values)
 {
     configure((struct vpa_log_options){.skip_headers = true});
@@ -263,6 +306,8 @@ int main(void)
     tcase_add_test(tc, shows_the_folder_when_asked);
     tcase_add_test(tc, puts_the_error_first_in_error_lines);
     tcase_add_loop_test(tc, shows_values, 0, VPA_COUNT(values));
+    tcase_add_loop_test(tc, defuses_hostile_values, 0, VPA_COUNT(hostile));
+    tcase_add_test(tc, defuses_plain_texts);
     tcase_add_test(tc, cuts_long_values);
     tcase_add_test(tc, writes_json);
     tcase_add_test(tc, survives_a_closed_descriptor);

@@ -7,6 +7,10 @@
  *
  * The number behind the time is the process id. The level is the one global of the core. Lines are
  * written with one write(2). Never log a token, a body or a key.
+ *
+ * Texts of fields may come from strangers: a value is cut at 8 KiB; a line of text holds no control
+ * character but the line ends and tabs of a value of several lines, a line of JSON is valid UTF-8
+ * (U+FFFD for what is not).
  */
 #ifndef VPA_BASE_LOG_H
 #define VPA_BASE_LOG_H
@@ -74,7 +78,7 @@ void vpa_log_write(enum vpa_severity severity, const char *file, int line, const
             VPA_LOG_(VPA_LOG_INFO, message, ##__VA_ARGS__);                                        \
     } while (0)
 
-/* One line whose text is written as it is, without quotes (upstream's few unstructured lines). */
+/* One line whose text has no quotes (upstream's few unstructured lines). */
 void vpa_log_text(enum vpa_severity severity, const char *file, int line, const char *text);
 
 /*

@@ -54,6 +54,11 @@ int vpa_parse_uint64(const char *text, uint64_t *out, struct vpa_error *err) VPA
 
 /* Appends text as Go's strconv.Quote prints it, quotes included. */
 void vpa_quote_go(struct vpa_buf *buf, const char *text);
+/* The same of len bytes without quotes, and without escapes for " and \: nothing that a terminal
+ * acts upon is left. */
+void vpa_escape_go(struct vpa_buf *buf, const char *text, size_t len);
+/* Length of the valid UTF-8 sequence at text, 0 when there is none; *rune is the code point. */
+size_t vpa_utf8_decode(const char *text, uint32_t *rune);
 
 /* Percent decoding into a heap string; plus: "+" is a blank, as in queries. A bad escape stays as
  * it is. */
