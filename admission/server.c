@@ -27,11 +27,17 @@ struct scratch {
 
 /*
  * A pod can arrive before its ReplicaSet has come over our watch; then the request waits a little
- * for the next snapshot. So that nobody can keep the thread waiting, at most a fifth of the time
+ * for the next snapshot. So that nobody can keep the threads waiting, at most a fifth of the time
  * goes there.
  */
 #define OWNER_WAIT (30 * VPA_MILLISECOND)
 #define OWNER_WAIT_SHARE 5
+
+/* Two threads share the handshakes and the ordinary requests, two more take those with large
+ * bodies, so that a hostile one keeps no other waiting. More would only share the half processor
+ * that the manifest grants. */
+#define THREADS 2
+#define WORKERS 2
 
 /* Lines about requests that anybody can send. */
 #define COMPLAINTS_PER_SECOND 10
@@ -255,7 +261,8 @@ struct server *server_new(const struct server_options *options, struct vpa_error
         .address = address,
         .handler = on_request,
         .ctx = server,
-        .threads = 1,
+        .threads = THREADS,
+        .workers = WORKERS,
         .tls = options->tls,
         .body_max = VPA_SERVER_BODY_MAX,
     };

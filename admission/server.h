@@ -2,8 +2,9 @@
  * The webhook's HTTPS listener: reads reviews, answers them from the newest snapshot, counts, and
  * can test itself through its own port (specification admission.md 4; docs/compatibility.md, U13).
  *
- * Requests run on the server's own thread. What they share with the loop is the snapshot cell, the
- * options (constant) and the metrics.
+ * Requests run on the server's own threads, several at a time. What they share with the loop and
+ * with each other is the snapshot cell, the options (constant), the metrics, and what is guarded by
+ * a lock.
  */
 #ifndef ADMISSION_SERVER_H
 #define ADMISSION_SERVER_H

@@ -5,6 +5,11 @@
  * What a body may hold is bounded twice: each by body_max, and all together by bodies_max beyond
  * the first 64 KiB of each. A refused body is still read, up to a few times the limit, since a peer
  * that is writing does not look for an answer.
+ *
+ * Whoever sends much makes much work. A request with a body above 64 KiB is handed over to the
+ * workers, its connection suspended, so that the thread goes on with its other connections;
+ * libmicrohttpd asks again when it is resumed. Smaller ones are answered on the spot: handing over
+ * costs more than most of them do.
  */
 #include "http_exchange.h"
 
@@ -21,12 +26,18 @@
 #define SMALL_BODY ((size_t)64 << 10)
 
 struct exchange {
+    struct work work; /* first: the workers give it back */
     struct exchange_place *place;
+    struct MHD_Connection *connection;
+    int fd;                   /* of the connection */
+    const char *method, *url; /* libmicrohttpd's, as long as the request */
     char *query;
     struct vpa_buf body;
     size_t received; /* bytes of the body, dropped ones included */
     size_t charged;  /* of place->large_bytes */
     bool begun, too_large;
+    bool answered, cancelled; /* by a worker */
+    struct vpa_server_response response;
     int64_t received_ns;
 };
 
@@ -51,25 +62,30 @@ void vpa_server_reply_text(struct vpa_server_response *response, int status, con
                                              .body_len = strlen(text)};
 }
 
-static enum MHD_Result send_response(struct exchange *x, struct MHD_Connection *connection,
-                                     struct vpa_server_response *response)
+static void turn(const struct exchange *x, enum connection_phase phase, size_t bytes)
 {
+    connections_turn(x->place->connections, x->fd, phase, bytes, monotonic_ns());
+}
+
+static enum MHD_Result send_response(struct exchange *x)
+{
+    struct vpa_server_response *response = &x->response;
     struct MHD_Response *mhd = MHD_create_response_from_buffer(
         response->body_len, response->body ? response->body : (void *)(uintptr_t) "",
         response->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 
-    if (!mhd) {
-        free(response->body);
+    if (!mhd)
         return MHD_NO;
-    }
+    response->body = NULL; /* is in mhd's hands */
     if (response->content_type)
         MHD_add_response_header(mhd, "Content-Type", response->content_type);
     if (response->nosniff)
         MHD_add_response_header(mhd, "X-Content-Type-Options", "nosniff");
     if (x->too_large || atomic_load(&x->place->retired))
         MHD_add_response_header(mhd, "Connection", "close");
-    enum MHD_Result rc =
-        MHD_queue_response(connection, response->status ? (unsigned)response->status : 500u, mhd);
+    turn(x, CONNECTION_ANSWER, response->body_len);
+    enum MHD_Result rc = MHD_queue_response(
+        x->connection, response->status ? (unsigned)response->status : 500u, mhd);
     MHD_destroy_response(mhd);
     return rc;
 }
@@ -81,28 +97,58 @@ static void release_body(struct exchange *x)
     x->charged = 0;
 }
 
-static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connection,
-                              const char *url, const char *method)
+static void handle(struct exchange *x)
 {
-    const struct exchange_place *place = x->place;
-    struct vpa_server_response response = {0};
+    const struct vpa_http_server_options *options = x->place->options;
     const struct vpa_server_request request = {
-        .method = method,
-        .path = url,
+        .method = x->method,
+        .path = x->url,
         .query = x->query,
         .body = x->too_large ? "" : vpa_buf_text(&x->body),
         .body_len = x->too_large ? 0 : x->body.len,
         .body_too_large = x->too_large,
         .received_ns = x->received_ns,
-        .headers_ = connection,
+        .headers_ = x->connection,
     };
 
-    if (place->tls && !server_tls_client_allowed(place->tls, connection))
-        vpa_server_reply_text(&response, 401, "client certificate required\n");
-    else
-        place->options->handler(place->options->ctx, &request, &response);
+    options->handler(options->ctx, &request, &x->response);
     release_body(x); /* the peer may take its time with the answer */
-    return send_response(x, connection, &response);
+}
+
+/* On a worker. */
+static void on_work(struct work *work, bool cancelled)
+{
+    struct exchange *x = (struct exchange *)work;
+
+    if (!cancelled)
+        handle(x);
+    x->cancelled = cancelled;
+    x->answered = true;
+    atomic_fetch_sub(&x->place->handed_over, 1);
+    MHD_resume_connection(x->connection);
+}
+
+static enum MHD_Result hand_over(struct exchange *x)
+{
+    x->work.run = on_work;
+    atomic_fetch_add(&x->place->handed_over, 1);
+    MHD_suspend_connection(x->connection);
+    workers_give(x->place->workers, &x->work);
+    return MHD_YES;
+}
+
+static enum MHD_Result answer(struct exchange *x)
+{
+    const struct exchange_place *place = x->place;
+
+    turn(x, CONNECTION_WORK, 0);
+    if (place->tls && !server_tls_client_allowed(place->tls, x->connection))
+        vpa_server_reply_text(&x->response, 401, "client certificate required\n");
+    else if (place->workers && x->body.len > SMALL_BODY)
+        return hand_over(x);
+    else
+        handle(x);
+    return send_response(x);
 }
 
 /* Whether all bodies together may grow by what this one has grown. */
@@ -120,6 +166,7 @@ static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t *
     size_t limit = x->place->options->body_max;
 
     x->received += *size;
+    connections_count(x->place->connections, x->fd, *size);
     if (!x->too_large && x->received <= limit && charge(x)) {
         vpa_buf_append(&x->body, bytes, *size);
     } else {
@@ -130,6 +177,28 @@ static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t *
     return x->received / DRAIN_FACTOR > limit ? MHD_NO : MHD_YES;
 }
 
+static enum MHD_Result begin_body(struct exchange *x)
+{
+    const char *length =
+        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+    size_t limit = x->place->options->body_max;
+    uint64_t announced = 0;
+
+    x->begun = true;
+    x->received_ns = monotonic_ns();
+    atomic_fetch_add(&x->place->requests, 1);
+    turn(x, CONNECTION_BODY, 0);
+    if (length && vpa_parse_uint64(length, &announced, NULL) < 0)
+        announced = UINT64_MAX;
+    if (announced / DRAIN_FACTOR > limit) { /* not worth reading: answered at once */
+        x->too_large = true;
+        return answer(x);
+    }
+    if (announced > 0 && announced <= limit) /* room that is charged comes with the bytes */
+        vpa_buf_reserve(&x->body, announced < SMALL_BODY ? (size_t)announced : SMALL_BODY);
+    return MHD_YES;
+}
+
 enum MHD_Result exchange_go_on(void *cls, struct MHD_Connection *connection, const char *url,
                                const char *method, const char *version, const char *upload,
                                size_t *upload_size, void **con_cls)
@@ -137,29 +206,22 @@ enum MHD_Result exchange_go_on(void *cls, struct MHD_Connection *connection, con
     struct exchange *x = *con_cls;
 
     (void)cls;
+    (void)connection;
     (void)version;
-    if (!x->begun) {
-        const char *length =
-            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-        size_t limit = x->place->options->body_max;
-        uint64_t announced = 0;
-
-        x->begun = true;
-        x->received_ns = monotonic_ns();
-        atomic_fetch_add(&x->place->requests, 1);
-        if (length && vpa_parse_uint64(length, &announced, NULL) < 0)
-            announced = UINT64_MAX;
-        if (announced / DRAIN_FACTOR > limit) { /* not worth reading: answered at once */
-            x->too_large = true;
-            return answer(x, connection, url, method);
-        }
-        if (announced > 0 && announced <= limit) /* room that is charged comes with the bytes */
-            vpa_buf_reserve(&x->body, announced < SMALL_BODY ? (size_t)announced : SMALL_BODY);
-        return MHD_YES;
-    }
+    x->url = url;
+    x->method = method;
+    if (!x->begun)
+        return begin_body(x);
+    if (x->answered)
+        return x->cancelled ? MHD_NO : send_response(x);
     if (*upload_size > 0)
         return take_body(x, upload, upload_size);
-    return answer(x, connection, url, method);
+    return answer(x);
+}
+
+int exchange_socket(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
 void *exchange_begin(void *place, const char *uri, struct MHD_Connection *connection)
@@ -167,8 +229,10 @@ void *exchange_begin(void *place, const char *uri, struct MHD_Connection *connec
     struct exchange *x = vpa_xcalloc(1, sizeof(*x));
     const char *mark = strchr(uri, '?');
 
-    (void)connection;
     x->place = place;
+    x->connection = connection;
+    x->fd = exchange_socket(connection);
+    turn(x, CONNECTION_HEAD, 0);
     x->query = vpa_xstrdup(mark ? mark + 1 : "");
     vpa_buf_init(&x->body, x->place->options->body_max);
     return x;
@@ -184,9 +248,11 @@ void exchange_end(void *cls, struct MHD_Connection *connection, void **con_cls,
     (void)code;
     if (!x)
         return;
+    turn(x, CONNECTION_IDLE, 0);
     if (x->begun)
         atomic_fetch_sub(&x->place->requests, 1);
     free(x->query);
+    free(x->response.body);
     release_body(x);
     free(x);
     *con_cls = NULL;

@@ -10,17 +10,25 @@
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
 
+#include "connections.h"
 #include "server_tls.h"
 #include "vpa/net/http_server.h"
+#include "workers.h"
 
 /* Where requests come in; outlives them. */
 struct exchange_place {
     const struct vpa_http_server_options *options; /* handler, ctx, body_max, bodies_max */
     const struct server_tls *tls;                  /* NULL: plain */
+    struct connections *connections;               /* told what each waits for */
+    struct workers *workers;    /* answer requests with large bodies; NULL: as all others */
+    atomic_int handed_over;     /* requests that are with them: their connections are suspended */
     atomic_size_t *large_bytes; /* what bodies hold beyond 64 KiB each; of all places of a server */
     atomic_int requests;        /* from their headers to the end of their answers */
     atomic_bool retired;        /* answers close their connections */
 };
+
+/* The descriptor of a connection. */
+int exchange_socket(struct MHD_Connection *connection);
 
 /* MHD_OPTION_URI_LOG_CALLBACK with the place: the one point where libmicrohttpd shows the raw
  * query; what it returns is the exchange, which comes back as *con_cls. */

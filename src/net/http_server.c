@@ -29,6 +29,7 @@
 
 #include <microhttpd.h>
 
+#include "connections.h"
 #include "http_exchange.h"
 #include "server_tls.h"
 #include "vpa/base/buf.h"
@@ -36,6 +37,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/net/tls.h"
+#include "workers.h"
 
 #define BACKLOG 512
 #define ACCEPT_BURST 32
@@ -43,7 +45,11 @@
 #define RETIRED_MAX_S 300
 #define STOP_WAIT_MS 2000
 #define STOP_POLL_MS 5
-#define HOUSEKEEPING VPA_SECOND
+#define SWEEP VPA_SECOND
+/* libmicrohttpd 0.9.75 locks itself for good when a connection exceeds its limit, so it never gets
+ * as many: each of its threads may have twice what we let in. */
+#define MHD_LIMIT_FACTOR 2
+#define MHD_LIMIT_SLACK 64
 #define PAUSE_AFTER_ACCEPT_ERROR (50 * VPA_MILLISECOND)
 
 struct generation {
@@ -60,6 +66,8 @@ struct vpa_http_server {
     struct vpa_http_server_options options; /* address and tls not kept */
     struct vpa_loop *loop;
     struct server_tls *tls; /* NULL: plain */
+    struct connections *connections;
+    struct workers *workers; /* NULL: none */
     int listen_fd;
     int port;
     pthread_mutex_t lock; /* of `current` against the listener thread */
@@ -69,7 +77,7 @@ struct vpa_http_server {
     struct vpa_watch *listen_watch; /* on the loop; NULL while accepting pauses */
     struct vpa_timer *accept_again; /* on the loop: ends the pause */
     atomic_size_t large_bytes;      /* of all exchanges */
-    struct vpa_timer *housekeeping; /* on the loop: idle connections time out */
+    struct vpa_timer *sweep_timer;  /* on the loop: who is overdue is dropped */
     pthread_t listener;
     bool has_listener;
     int stop_fd; /* wakes the listener */
@@ -83,14 +91,54 @@ static int64_t real_ns(void)
     return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
 }
 
+static void shut_down(void *ctx, int fd)
+{
+    (void)ctx;
+    shutdown(fd, SHUT_RDWR);
+}
+
+/* Our half of a handshake ends when the client's last message is there. */
+static int on_handshake(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
+                        const gnutls_datum_t *message)
+{
+    struct connections *connections = gnutls_session_get_ptr(session);
+
+    (void)type;
+    (void)when;
+    (void)message;
+    if (incoming)
+        connections_turn(connections, gnutls_transport_get_int(session), CONNECTION_HEAD, 0,
+                         real_ns());
+    return 0;
+}
+
+static void watch_handshake(struct vpa_http_server *server, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+    gnutls_session_set_ptr(info->tls_session, server->connections);
+    gnutls_handshake_set_hook_function(info->tls_session, GNUTLS_HANDSHAKE_FINISHED,
+                                       GNUTLS_HOOK_POST, on_handshake);
+}
+
 static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_ctx,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct generation *g = cls;
+    struct vpa_http_server *server = g->server;
+    int fd = exchange_socket(connection);
 
-    (void)connection;
     (void)socket_ctx;
-    atomic_fetch_add(&g->connections, code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        atomic_fetch_add(&g->connections, 1);
+        if (server->tls)
+            watch_handshake(server, connection);
+        connections_start(server->connections, fd, real_ns());
+    } else {
+        connections_remove(server->connections, fd);
+        atomic_fetch_sub(&g->connections, 1);
+    }
 }
 
 static void on_log(void *cls, const char *format, va_list args) VPA_PRINTF(2, 0);
@@ -118,14 +166,15 @@ static void run_mhd(void *ctx)
         if (MHD_get_timeout(g->daemon, &timeout) != MHD_YES || timeout > 0)
             break;
     }
-    if (atomic_load(&g->connections) > 0 && !vpa_timer_is_running(g->server->housekeeping))
-        vpa_timer_start(g->server->housekeeping, HOUSEKEEPING);
+    if (atomic_load(&g->connections) > 0 && !vpa_timer_is_running(g->server->sweep_timer))
+        vpa_timer_start(g->server->sweep_timer, SWEEP);
 }
 
-static void on_housekeeping(void *ctx)
+static void on_sweep(void *ctx)
 {
     struct vpa_http_server *server = ctx;
 
+    connections_sweep(server->connections, real_ns());
     if (server->current)
         run_mhd(server->current);
 }
@@ -155,6 +204,8 @@ static struct MHD_Daemon *start_daemon(struct generation *g, const char *cert, c
         flags |= MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC | MHD_USE_POLL;
     else
         flags |= MHD_USE_EPOLL;
+    if (s->workers)
+        flags |= MHD_ALLOW_SUSPEND_RESUME;
     if (s->options.threads > 1)
         items[n++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, s->options.threads, NULL};
     if (s->tls) {
@@ -167,11 +218,11 @@ static struct MHD_Daemon *start_daemon(struct generation *g, const char *cert, c
             items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
                                                  (void *)(uintptr_t)server_tls_client_ca(s->tls)};
     }
-    items[n++] =
-        (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, s->options.connections_max, NULL};
     items[n++] = (struct MHD_OptionItem){
-        MHD_OPTION_CONNECTION_TIMEOUT,
-        (intptr_t)((s->options.idle_timeout + VPA_SECOND - 1) / VPA_SECOND), NULL};
+        MHD_OPTION_CONNECTION_LIMIT,
+        (intptr_t)(s->options.threads > 1 ? s->options.threads : 1) *
+            (MHD_LIMIT_FACTOR * (intptr_t)s->options.connections_max + MHD_LIMIT_SLACK),
+        NULL};
     items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     return MHD_start_daemon(flags, 0, NULL, NULL, exchange_go_on, NULL,
                             /* first, so that it catches complaints about the others */
@@ -188,8 +239,11 @@ static struct generation *generation_new(struct vpa_http_server *server, const c
     struct generation *g = vpa_xcalloc(1, sizeof(*g));
 
     g->server = server;
-    g->place = (struct exchange_place){
-        .options = &server->options, .tls = server->tls, .large_bytes = &server->large_bytes};
+    g->place = (struct exchange_place){.options = &server->options,
+                                       .tls = server->tls,
+                                       .connections = server->connections,
+                                       .workers = server->workers,
+                                       .large_bytes = &server->large_bytes};
     g->daemon = start_daemon(g, cert, key);
     if (!g->daemon) {
         vpa_fail(err, VPA_INVALID, "cannot start the HTTP server%s",
@@ -210,7 +264,8 @@ static void on_retire_check(void *ctx)
     struct generation **link = &server->retired, *g;
 
     while ((g = *link) != NULL) {
-        bool late = real_ns() - g->retired_at > RETIRED_MAX_S * VPA_SECOND;
+        bool late = real_ns() - g->retired_at > RETIRED_MAX_S * VPA_SECOND &&
+                    atomic_load(&g->place.handed_over) == 0;
 
         if (atomic_load(&g->connections) > 0 && !late) {
             link = &g->next;
@@ -247,24 +302,43 @@ int vpa_http_server_reload(struct vpa_http_server *server, const char *cert_pem,
 
 /* Accepting */
 
+/* Takes a new connection in, or closes it. */
+static void take_in(struct vpa_http_server *server, int fd, const struct sockaddr *peer,
+                    socklen_t len)
+{
+    enum connection_phase phase = server->tls ? CONNECTION_HANDSHAKE : CONNECTION_HEAD;
+    int on = 1;
+
+    if (!connections_add(server->connections, fd, peer, phase, real_ns())) {
+        close(fd);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    pthread_mutex_lock(&server->lock);
+    /* On failure libmicrohttpd closes the socket, which may be another's by now: its entry goes
+     * when the descriptor comes again. */
+    MHD_add_connection(server->current->daemon, fd, peer, len);
+    pthread_mutex_unlock(&server->lock);
+}
+
 /* False when there is nothing to accept now (errno EAGAIN) or accepting does not work. */
 static bool accept_one(struct vpa_http_server *server)
 {
     struct sockaddr_storage address;
     socklen_t len = sizeof(address);
-    int on = 1;
     int fd =
         accept4(server->listen_fd, (struct sockaddr *)&address, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-    if (fd < 0)
-        return errno == EINTR || errno == ECONNABORTED;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    pthread_mutex_lock(&server->lock);
-    /* The socket is closed by libmicrohttpd also when it refuses it (too many connections). */
-    MHD_add_connection(server->current->daemon, fd, (struct sockaddr *)&address, len);
-    pthread_mutex_unlock(&server->lock);
-    return true;
+    if (fd >= 0) {
+        take_in(server, fd, (struct sockaddr *)&address, len);
+        return true;
+    }
+    int why = errno;
+    if (why == EMFILE || why == ENFILE)
+        connections_make_room(server->connections, real_ns());
+    errno = why;
+    return why == EINTR || why == ECONNABORTED;
 }
 
 static void on_acceptable(void *ctx)
@@ -290,22 +364,28 @@ static void watch_listener(void *ctx)
         vpa_watch_new(server->loop, server->listen_fd, false, on_acceptable, server);
 }
 
+static void accept_and_sweep(struct vpa_http_server *server, struct pollfd fds[2])
+{
+    bool any = false;
+
+    while (!fds[1].revents) {
+        /* Also with nobody there: a connection may come and fall silent. */
+        if (poll(fds, 2, any ? SWEEP / VPA_MILLISECOND : -1) < 0 && errno != EINTR)
+            return;
+        if ((fds[0].revents & POLLIN) && !accept_one(server) && errno != EAGAIN)
+            poll(fds + 1, 1, PAUSE_AFTER_ACCEPT_ERROR / VPA_MILLISECOND); /* do not spin */
+        any = connections_sweep(server->connections, real_ns());
+    }
+}
+
 static void *listen_thread(void *ctx)
 {
     struct vpa_http_server *server = ctx;
     struct pollfd fds[2] = {{.fd = server->listen_fd, .events = POLLIN},
                             {.fd = server->stop_fd, .events = POLLIN}};
 
-    for (;;) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return NULL;
-        if (fds[1].revents)
-            return NULL;
-        if (!(fds[0].revents & POLLIN))
-            continue;
-        if (!accept_one(server) && errno != EAGAIN) /* out of descriptors: do not spin */
-            poll(fds + 1, 1, PAUSE_AFTER_ACCEPT_ERROR / VPA_MILLISECOND);
-    }
+    accept_and_sweep(server, fds);
+    return NULL;
 }
 
 /* Listening */
@@ -401,12 +481,30 @@ static int start_accepting(struct vpa_http_server *s, struct vpa_error *err)
     return 0;
 }
 
+static int start_serving(struct vpa_http_server *s, const char *cert, const char *key,
+                         struct vpa_error *err)
+{
+    const struct vpa_http_server_options *o = &s->options;
+
+    s->connections = connections_new(&(struct connection_limits){.max = o->connections_max,
+                                                                 .handshake = o->handshake_timeout,
+                                                                 .head = o->head_timeout,
+                                                                 .idle = o->idle_timeout,
+                                                                 .transfer = o->transfer_timeout,
+                                                                 .rate = VPA_SERVER_RATE_MIN},
+                                     shut_down, NULL);
+    if (o->workers > 0 && !(s->workers = workers_new(o->workers)))
+        return vpa_fail(err, VPA_RETRY, "cannot start the worker threads");
+    s->current = generation_new(s, cert, key, err);
+    return s->current ? start_accepting(s, err) : -1;
+}
+
 static int start(struct vpa_http_server *s, const struct vpa_http_server_options *o,
                  struct vpa_error *err)
 {
     const char *cert = o->tls ? o->tls->cert_pem : NULL, *key = o->tls ? o->tls->key_pem : NULL;
 
-    if (o->tls && o->threads == 0)
+    if ((o->tls || o->workers) && o->threads == 0)
         return vpa_fail(err, VPA_INVALID, "a server that speaks TLS needs a thread of its own");
     if (o->tls) {
         if (vpa_tls_check_pair(cert, key, NULL, err) < 0)
@@ -417,8 +515,29 @@ static int start(struct vpa_http_server *s, const struct vpa_http_server_options
     }
     if (open_listener(s, o->address, err) < 0)
         return -1;
-    s->current = generation_new(s, cert, key, err);
-    return s->current ? start_accepting(s, err) : -1;
+    return start_serving(s, cert, key, err);
+}
+
+static void set_options(struct vpa_http_server_options *o,
+                        const struct vpa_http_server_options *wanted)
+{
+    *o = *wanted;
+    o->address = NULL;
+    o->tls = NULL;
+    if (!o->body_max)
+        o->body_max = VPA_SERVER_BODY_MAX;
+    if (!o->bodies_max)
+        o->bodies_max = VPA_SERVER_BODIES_MAX;
+    if (!o->connections_max)
+        o->connections_max = VPA_SERVER_CONNECTIONS_MAX;
+    if (o->handshake_timeout <= 0)
+        o->handshake_timeout = VPA_SERVER_HANDSHAKE_TIMEOUT;
+    if (o->head_timeout <= 0)
+        o->head_timeout = VPA_SERVER_HEAD_TIMEOUT;
+    if (o->idle_timeout <= 0)
+        o->idle_timeout = VPA_SERVER_IDLE_TIMEOUT;
+    if (o->transfer_timeout <= 0)
+        o->transfer_timeout = VPA_SERVER_TRANSFER_TIMEOUT;
 }
 
 struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
@@ -427,22 +546,12 @@ struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
 {
     struct vpa_http_server *s = vpa_xcalloc(1, sizeof(*s));
 
-    s->options = *options;
-    s->options.address = NULL;
-    s->options.tls = NULL;
-    if (!s->options.body_max)
-        s->options.body_max = VPA_SERVER_BODY_MAX;
-    if (!s->options.bodies_max)
-        s->options.bodies_max = VPA_SERVER_BODIES_MAX;
-    if (!s->options.connections_max)
-        s->options.connections_max = VPA_SERVER_CONNECTIONS_MAX;
-    if (s->options.idle_timeout <= 0)
-        s->options.idle_timeout = VPA_SERVER_IDLE_TIMEOUT;
+    set_options(&s->options, options);
     s->loop = loop;
     s->listen_fd = s->stop_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     s->retire_timer = vpa_timer_new(loop, on_retire_check, s);
-    s->housekeeping = vpa_timer_new(loop, on_housekeeping, s);
+    s->sweep_timer = vpa_timer_new(loop, on_sweep, s);
     s->accept_again = vpa_timer_new(loop, watch_listener, s);
     if (start(s, options, err) < 0) {
         vpa_http_server_free(s);
@@ -482,6 +591,17 @@ static int requests_in_hand(const struct vpa_http_server *s)
     return count;
 }
 
+/* Lets requests in hand finish. Whoever dawdles is not waited for. */
+static void finish_requests(struct vpa_http_server *s)
+{
+    for (int waited = 0; requests_in_hand(s) > 0 && waited < STOP_WAIT_MS; waited += STOP_POLL_MS) {
+        connections_hurry(s->connections, real_ns());
+        if (s->options.threads == 0)
+            run_mhd(s->current);
+        poll(NULL, 0, STOP_POLL_MS);
+    }
+}
+
 void vpa_http_server_free(struct vpa_http_server *s)
 {
     if (!s)
@@ -489,11 +609,9 @@ void vpa_http_server_free(struct vpa_http_server *s)
     stop_accepting(s);
     if (s->current)
         atomic_store(&s->current->place.retired, true);
-    for (int waited = 0; requests_in_hand(s) > 0 && waited < STOP_WAIT_MS; waited += STOP_POLL_MS) {
-        if (s->options.threads == 0)
-            run_mhd(s->current);
-        poll(NULL, 0, STOP_POLL_MS);
-    }
+    finish_requests(s);
+    workers_free(
+        s->workers); /* before: libmicrohttpd cannot stop while connections are suspended */
     generation_free(s->current);
     while (s->retired) {
         struct generation *next = s->retired->next;
@@ -501,8 +619,9 @@ void vpa_http_server_free(struct vpa_http_server *s)
         s->retired = next;
     }
     vpa_timer_free(s->retire_timer);
-    vpa_timer_free(s->housekeeping);
+    vpa_timer_free(s->sweep_timer);
     vpa_timer_free(s->accept_again);
+    connections_free(s->connections);
     server_tls_free(s->tls);
     pthread_mutex_destroy(&s->lock);
     free(s);

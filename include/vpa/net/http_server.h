@@ -1,12 +1,18 @@
 /*
  * Small HTTP(S) server on libmicrohttpd: /metrics and /health-check on the loop, the admission
- * webhook on a thread of its own.
+ * webhook on threads of its own.
  *
  *     struct vpa_http_server_options options = {.address = ":8942", .handler = on_request, .ctx =
  * me}; struct vpa_http_server *s = vpa_http_server_new(loop, &options, &err);
  *
  * TLS is for servers with threads: a handshake costs milliseconds that the loop has not, and a
  * client that stalls in one would keep libmicrohttpd's epoll, which the loop uses, turning.
+ *
+ * Anybody may connect. A server holds at most connections_max connections, and when there is no
+ * room those that are half-open or idle make way, so that whoever asks a question is answered (the
+ * order: src/net/connections.c). Peers that dawdle are dropped: a handshake, a head, a connection
+ * kept idle have a time each; a body or an answer has transfer_timeout and a second for every
+ * VPA_SERVER_RATE_MIN bytes.
  *
  * Certificates: a pair belongs to a server generation. vpa_http_server_reload() checks a new pair
  * and starts a new generation for new connections; the old one answers what is on its connections
@@ -47,8 +53,8 @@ struct vpa_server_response {
 /* Status with a copy of a text as text/plain; charset=utf-8. */
 void vpa_server_reply_text(struct vpa_server_response *response, int status, const char *text);
 
-/* On the loop, or on the server's thread(s) when threads > 0: then it may only touch what is
- * shared. */
+/* On the loop, or on one of the server's threads or workers when threads > 0: then it runs several
+ * times at once and may only touch what is shared. */
 typedef void (*vpa_server_fn)(void *ctx, const struct vpa_server_request *request,
                               struct vpa_server_response *response);
 
@@ -69,18 +75,26 @@ struct vpa_server_tls {   /* texts are copied */
  */
 #define VPA_SERVER_BODIES_MAX ((size_t)32 << 20)
 #define VPA_SERVER_CONNECTIONS_MAX 512
-#define VPA_SERVER_IDLE_TIMEOUT (120 * VPA_SECOND)
+#define VPA_SERVER_HANDSHAKE_TIMEOUT (10 * VPA_SECOND)
+#define VPA_SERVER_HEAD_TIMEOUT (30 * VPA_SECOND)  /* of the first one from the connection on */
+#define VPA_SERVER_IDLE_TIMEOUT (120 * VPA_SECOND) /* an API server itself waits for 90 s */
+#define VPA_SERVER_TRANSFER_TIMEOUT (10 * VPA_SECOND)
+#define VPA_SERVER_RATE_MIN (256 << 10) /* bytes per second; 5 MiB take 30 s at most */
 
 struct vpa_http_server_options {
     const char *address; /* "host:port", ":port" (all interfaces, IPv6 and IPv4), "[::1]:0" */
     vpa_server_fn handler;
     void *ctx;
     unsigned threads; /* 0: on the loop; else own threads, each with its connections */
+    /* Threads of their own for requests with bodies above 64 KiB, so that those keep no other
+     * request waiting; 0: none. Needs threads > 0. */
+    unsigned workers;
     const struct vpa_server_tls *tls; /* NULL: plain HTTP; needs threads > 0 */
     size_t body_max;                  /* 0: VPA_SERVER_BODY_MAX */
     size_t bodies_max;                /* 0: VPA_SERVER_BODIES_MAX */
     unsigned connections_max;         /* 0: VPA_SERVER_CONNECTIONS_MAX */
-    vpa_duration idle_timeout; /* 0: VPA_SERVER_IDLE_TIMEOUT; real time, also for slow requests */
+    /* Real time; 0: the constants above. */
+    vpa_duration handshake_timeout, head_timeout, idle_timeout, transfer_timeout;
 };
 
 struct vpa_http_server;

@@ -1,0 +1,323 @@
+/* Who may hold a connection, for how long, and who goes when there is no room. In virtual time. */
+#include <check.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/net/connections.h"
+#include "suite.h"
+#include "vpa/base/mem.h"
+
+#define MS VPA_MILLISECOND
+#define MAX 8
+
+static struct connections *all;
+static int64_t now;
+static char dropped[256]; /* "3 4 " */
+
+static void on_drop(void *ctx, int fd)
+{
+    size_t len = strlen(dropped);
+
+    (void)ctx;
+    snprintf(dropped + len, sizeof(dropped) - len, "%d ", fd);
+}
+
+static void setup(void)
+{
+    const struct connection_limits limits = {.max = MAX,
+                                             .handshake = 10 * VPA_SECOND,
+                                             .head = 30 * VPA_SECOND,
+                                             .idle = 120 * VPA_SECOND,
+                                             .transfer = 5 * VPA_SECOND,
+                                             .rate = 1000};
+
+    now = 1000 * VPA_SECOND;
+    dropped[0] = '\0';
+    all = connections_new(&limits, on_drop, NULL);
+}
+
+static void teardown(void)
+{
+    connections_free(all);
+    connections_free(NULL);
+}
+
+/* From 10.0.0.HOST. */
+static bool come(int fd, int host)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(0x0a000000u + (uint32_t)host)};
+    bool room = connections_add(all, fd, (const struct sockaddr *)&a, CONNECTION_HANDSHAKE, now);
+
+    if (room)
+        connections_start(all, fd, now);
+    return room;
+}
+
+/* One that is served in that phase. */
+static void hold(int fd, int host, enum connection_phase phase)
+{
+    ck_assert(come(fd, host));
+    connections_turn(all, fd, phase, 0, now);
+}
+
+static void expect_dropped(const char *fds)
+{
+    ck_assert_str_eq(dropped, fds);
+    dropped[0] = '\0';
+}
+
+static const struct {
+    enum connection_phase phase;
+    size_t bytes;
+    vpa_duration time; /* the longest */
+} times[] = {
+    {CONNECTION_HANDSHAKE, 0, 10 * VPA_SECOND},
+    {CONNECTION_HEAD, 0, 30 * VPA_SECOND},
+    {CONNECTION_IDLE, 0, 120 * VPA_SECOND},
+    {CONNECTION_BODY, 0, 5 * VPA_SECOND},
+    {CONNECTION_BODY, 2000, 7 * VPA_SECOND},
+    {CONNECTION_ANSWER, 500, 5500 * MS},
+    {CONNECTION_WORK, 0, 0}, /* for ever */
+};
+
+START_TEST(each_phase_has_its_time)
+{
+    hold(3, 1, CONNECTION_HEAD);
+    now += VPA_SECOND; /* the clock of a phase begins with the phase */
+    connections_turn(all, 3, times[_i].phase, times[_i].bytes, now);
+    now += times[_i].time;
+    ck_assert(connections_sweep(all, now));
+    expect_dropped("");
+    now += times[_i].time > 0 ? 1 : 24 * VPA_HOUR;
+    ck_assert(connections_sweep(all, now));
+    expect_dropped(times[_i].time > 0 ? "3 " : "");
+    ck_assert(connections_sweep(all, now + 24 * VPA_HOUR));
+    expect_dropped(""); /* once */
+    connections_remove(all, 3);
+    ck_assert(!connections_sweep(all, now));
+}
+END_TEST
+
+START_TEST(bytes_that_come_give_time)
+{
+    hold(3, 1, CONNECTION_BODY);
+    for (int i = 0; i < 60; i++) { /* 900 bytes a second: behind by a tenth of a second in each */
+        now += VPA_SECOND;
+        connections_sweep(all, now);
+        connections_count(all, 3, 900);
+    }
+    expect_dropped("3 ");
+    hold(4, 1, CONNECTION_BODY);
+    for (int i = 0; i < 60; i++) {
+        now += VPA_SECOND;
+        connections_sweep(all, now);
+        connections_count(all, 4, 1000);
+    }
+    expect_dropped("");
+}
+END_TEST
+
+static void fill(int host, enum connection_phase phase)
+{
+    for (int fd = 10; fd < 10 + MAX; fd++)
+        hold(fd, host, phase);
+}
+
+START_TEST(the_half_open_go_first_and_the_oldest_of_them)
+{
+    hold(3, 1, CONNECTION_IDLE);
+    now += VPA_SECOND;
+    hold(4, 1, CONNECTION_HEAD);
+    now += 1;
+    for (int fd = 5; fd < 3 + MAX; fd++)
+        hold(fd, fd, fd % 2 ? CONNECTION_HANDSHAKE : CONNECTION_HEAD);
+    now += VPA_SECOND + 1;
+    ck_assert(come(20, 100));
+    expect_dropped("4 ");
+    ck_assert(come(21, 100));
+    ck_assert(come(22, 100));
+    connections_remove(all, 4);
+    ck_assert(strchr(dropped, '3') == NULL);
+}
+END_TEST
+
+/* While others are young, those of the address that holds more than a quarter of all places. */
+START_TEST(the_greedy_go_before_the_idle)
+{
+    hold(3, 1, CONNECTION_IDLE);
+    hold(4, 2, CONNECTION_HEAD);
+    hold(5, 2, CONNECTION_HEAD); /* a quarter of 8 */
+    hold(6, 3, CONNECTION_HEAD);
+    hold(7, 3, CONNECTION_HEAD);
+    now += 1;
+    hold(8, 3, CONNECTION_HANDSHAKE);
+    hold(9, 1, CONNECTION_IDLE);
+    hold(10, 1, CONNECTION_IDLE);
+    ck_assert(come(20, 9));
+    expect_dropped("6 ");
+}
+END_TEST
+
+START_TEST(the_idle_go_longest_idle_of_the_largest_first)
+{
+    hold(3, 1, CONNECTION_IDLE);
+    now += 1;
+    for (int fd = 4; fd < 8; fd++)
+        hold(fd, 2, CONNECTION_IDLE);
+    now += 1;
+    connections_turn(all, 4, CONNECTION_IDLE, 0, now); /* asked once more */
+    hold(8, 3, CONNECTION_WORK);
+    hold(9, 3, CONNECTION_HEAD);
+    hold(10, 4, CONNECTION_HEAD);
+    ck_assert(come(20, 9));
+    expect_dropped("5 ");
+}
+END_TEST
+
+START_TEST(who_transfers_at_the_rate_stays)
+{
+    fill(1, CONNECTION_BODY);
+    now += 1;
+    connections_turn(all, 11, CONNECTION_ANSWER, 100000, now); /* sent is not taken */
+    for (int fd = 12; fd < 10 + MAX; fd++)
+        connections_count(all, fd, 2000); /* two seconds' worth */
+    now += VPA_SECOND + 100 * MS;
+    ck_assert(come(20, 2));
+    ck_assert(come(21, 2));
+    expect_dropped("10 11 ");
+    now += 1;
+    ck_assert(come(22, 2));
+    expect_dropped("20 "); /* has waited longest */
+    now += VPA_SECOND;
+    ck_assert(come(23, 2));
+    expect_dropped("21 ");
+    connections_remove(all, 10);
+    connections_remove(all, 11);
+    connections_remove(all, 20);
+    ck_assert(come(24, 2));
+    expect_dropped("22 "); /* a second against a tenth of one */
+}
+END_TEST
+
+/* Bodies that have only just begun do not keep others out. */
+START_TEST(young_bodies_make_way)
+{
+    fill(1, CONNECTION_BODY);
+    ck_assert(come(20, 20));
+    now += MS;
+    connections_count(all, 11, 10000);
+    for (int fd = 21; fd < 26; fd++)
+        ck_assert(come(fd, fd));
+    expect_dropped("10 12 13 14 15 16 ");
+    connections_turn(all, 17, CONNECTION_WORK, 0, now);
+    ck_assert(come(30, 30));
+    expect_dropped("20 ");
+}
+END_TEST
+
+START_TEST(work_is_never_dropped)
+{
+    fill(1, CONNECTION_WORK);
+    now += VPA_HOUR;
+    ck_assert(!come(20, 2));
+    ck_assert(!connections_make_room(all, now));
+    expect_dropped("");
+    connections_turn(all, 12, CONNECTION_IDLE, 0, now);
+    ck_assert(connections_make_room(all, now));
+    expect_dropped("12 ");
+    ck_assert(come(20, 2)); /* into the place of 12, whose end comes later */
+    expect_dropped("");
+}
+END_TEST
+
+/* Fresh ones from many addresses: the newest always finds a place. */
+START_TEST(a_flood_displaces_itself)
+{
+    for (int i = 0; i < 1000; i++) {
+        now += MS;
+        ck_assert(come(10 + i, i));
+        if (i >= MAX)
+            connections_remove(all, 10 + i - MAX); /* has closed meanwhile */
+    }
+    ck_assert(strncmp(dropped, "10 11 12 ", 9) == 0);
+}
+END_TEST
+
+/* What is dropped and not closed yet counts, up to as many again. */
+START_TEST(the_total_is_bounded)
+{
+    fill(1, CONNECTION_IDLE);
+    for (int i = 0; i < MAX; i++)
+        ck_assert(come(30 + i, 2 + i));
+    ck_assert(!come(50, 2));
+    connections_remove(all, 10);
+    ck_assert(come(50, 2));
+}
+END_TEST
+
+START_TEST(whoever_stops_waits_for_work_only)
+{
+    hold(3, 1, CONNECTION_WORK);
+    hold(4, 1, CONNECTION_BODY);
+    hold(5, 1, CONNECTION_IDLE);
+    hold(6, 1, CONNECTION_HEAD);
+    hold(7, 1, CONNECTION_BODY);
+    connections_count(all, 7, 2000);
+    connections_hurry(all, now);
+    expect_dropped("5 6 ");
+    now += VPA_SECOND + 1;
+    connections_hurry(all, now);
+    expect_dropped("4 ");
+    now += 2 * VPA_SECOND;
+    connections_hurry(all, now);
+    expect_dropped("7 ");
+}
+END_TEST
+
+/* Not served yet: libmicrohttpd may have closed it, its descriptor may be another's. */
+START_TEST(what_is_not_served_yet_is_not_dropped)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+
+    for (int fd = 10; fd < 10 + MAX; fd++)
+        ck_assert(connections_add(all, fd, (struct sockaddr *)&a, CONNECTION_HANDSHAKE, now));
+    now += VPA_HOUR;
+    connections_sweep(all, now);
+    ck_assert(!come(50, 2));
+    expect_dropped("");
+    ck_assert(come(12, 2));          /* the descriptor came again: the other one is gone */
+    connections_start(all, 10, now); /* late; its time begins now */
+    connections_sweep(all, now);
+    expect_dropped("");
+    connections_remove(all, 99);
+    connections_turn(all, 99, CONNECTION_BODY, 0, now);
+    connections_count(all, 1 << 20, 1);
+    connections_start(all, 99, now);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("connections");
+    TCase *c = tcase_create("connections");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, each_phase_has_its_time, 0, (int)VPA_COUNT(times));
+    tcase_add_test(c, bytes_that_come_give_time);
+    tcase_add_test(c, the_half_open_go_first_and_the_oldest_of_them);
+    tcase_add_test(c, the_greedy_go_before_the_idle);
+    tcase_add_test(c, the_idle_go_longest_idle_of_the_largest_first);
+    tcase_add_test(c, who_transfers_at_the_rate_stays);
+    tcase_add_test(c, young_bodies_make_way);
+    tcase_add_test(c, work_is_never_dropped);
+    tcase_add_test(c, a_flood_displaces_itself);
+    tcase_add_test(c, the_total_is_bounded);
+    tcase_add_test(c, whoever_stops_waits_for_work_only);
+    tcase_add_test(c, what_is_not_served_yet_is_not_dropped);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

@@ -1,0 +1,477 @@
+/*
+ * Strangers at the listeners: many who say nothing, some who say it slowly, some who say nonsense.
+ * Whoever asks a question is answered meanwhile, and the server stops when it is told to.
+ */
+#include <fcntl.h>
+
+#include "http_fixture.h"
+#include "vpa/net/tls.h"
+
+#define MANY (VPA_SERVER_CONNECTIONS_MAX + 100)
+#define STOP_MAX (5 * VPA_SECOND)
+
+static struct vpa_tls_pair ca, pair;
+static struct vpa_http_server *server;
+static int fds[MANY];
+static size_t fd_count;
+
+static void hostile_setup(void)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1"};
+
+    setup();
+    ck_assert_int_eq(vpa_tls_create_ca("test ca", vpa_clock_now(clk), VPA_HOUR, &ca, &err), 0);
+    ck_assert_int_eq(
+        vpa_tls_create_certificate(&ca, names, 2, true, vpa_clock_now(clk), VPA_HOUR, &pair, &err),
+        0);
+    fd_count = 0;
+}
+
+static void hang_up(void)
+{
+    while (fd_count > 0)
+        close(fds[--fd_count]);
+}
+
+static void stop(void)
+{
+    int64_t begin = read_clock(CLOCK_MONOTONIC);
+
+    vpa_http_server_free(server);
+    ck_assert_int_lt(read_clock(CLOCK_MONOTONIC) - begin, STOP_MAX);
+    server = NULL;
+}
+
+static void hostile_teardown(void)
+{
+    if (server)
+        stop();
+    hang_up();
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+    teardown();
+}
+
+/* The two kinds of listeners: on the loop without TLS, with threads and TLS. */
+static void start(bool tls, struct vpa_http_server_options options)
+{
+    const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+
+    options.address = "0.0.0.0:0";
+    options.handler = options.handler ? options.handler : handle;
+    options.threads = tls ? 2 : 0;
+    options.tls = tls ? &settings : NULL;
+    server = vpa_http_server_new(loop, &options, &err);
+    ck_assert_msg(server != NULL, "%s", err.text);
+}
+
+/* A connection from 127.0.0.HOST. */
+static int connect_from(int host)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + (uint32_t)host)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    connect_raw(fd, vpa_http_server_port(server));
+    ck_assert_uint_lt(fd_count, MANY);
+    return fds[fd_count++] = fd;
+}
+
+/* The server gets some time to take in what came. */
+static void settle(void)
+{
+    vpa_loop_pump(loop, 20 * VPA_MILLISECOND);
+}
+
+static void expect_answer(bool tls)
+{
+    const struct vpa_http_client_options good = {.ca_data = ca.cert_pem};
+    struct vpa_transport *t = connect_to(vpa_http_server_port(server), tls ? &good : NULL);
+
+    fetch(t, "GET", "/x", NULL);
+    ck_assert_msg(got.status == 200, "%d %s", got.status, got.error);
+    vpa_transport_free(t);
+}
+
+struct end {
+    int fd;
+    char text[1024];
+    size_t len;
+};
+
+static bool has_ended(void *ctx)
+{
+    struct end *e = ctx;
+    char rest[256];
+    ssize_t n;
+
+    while ((n = recv(e->fd, rest, sizeof(rest), MSG_DONTWAIT)) > 0)
+        for (ssize_t i = 0; i < n && e->len < sizeof(e->text) - 1; i++)
+            e->text[e->len++] = rest[i];
+    return n == 0 || errno != EAGAIN;
+}
+
+/* What the server's threads do wakes no loop of ours: it is asked again and again. */
+static bool comes_true(vpa_done_fn fn, void *ctx)
+{
+    for (int i = 0; i < 500; i++) {
+        if (fn(ctx))
+            return true;
+        settle();
+    }
+    return false;
+}
+
+/* Waits until the server has closed it; what came before. */
+static const char *read_to_end(int fd)
+{
+    static struct end e;
+
+    e = (struct end){.fd = fd};
+    ck_assert_msg(comes_true(has_ended, &e), "still open");
+    return e.text;
+}
+
+static bool is_open(int fd)
+{
+    struct end e = {.fd = fd};
+
+    return !has_ended(&e);
+}
+
+/* More than it can hold, who say nothing, go, and leave it as it was. */
+START_TEST(many_silent_connections)
+{
+    bool tls = _i == 1;
+
+    start(tls, (struct vpa_http_server_options){0});
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            connect_from(2);
+            if (i % 64 == 0)
+                settle();
+        }
+        settle();
+        expect_answer(tls);
+        hang_up();
+        expect_answer(tls);
+    }
+}
+END_TEST
+
+START_TEST(stops_while_connections_hang)
+{
+    static const char *const half[] = {"", "GET / HT", "POST / HTTP/1.1\r\nHost: h\r\n",
+                                       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab"};
+    bool tls = _i == 1;
+
+    start(tls, (struct vpa_http_server_options){0});
+    for (int i = 0; i < MANY; i++) {
+        dprintf(connect_from(2), "%s", tls ? "" : half[i % 4]);
+        if (i % 64 == 0)
+            settle();
+    }
+    expect_answer(tls);
+    stop();
+}
+END_TEST
+
+/* One address with all its connections does not take the place of another's. */
+START_TEST(a_greedy_address_displaces_itself)
+{
+    int other;
+
+    start(false, (struct vpa_http_server_options){.connections_max = 16});
+    other = connect_from(1);
+    dprintf(other, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    settle();
+    for (int i = 0; i < 100; i++) {
+        connect_from(2);
+        if (i % 8 == 0)
+            settle();
+    }
+    settle();
+    ck_assert(is_open(other));
+    dprintf(other, "GET /again HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    ck_assert_ptr_nonnull(strstr(read_to_end(other), "GET /again"));
+}
+END_TEST
+
+static const struct {
+    const char *bytes;
+    struct vpa_http_server_options options;
+} dawdlers[] = {
+    {"", {.head_timeout = 300 * VPA_MILLISECOND}},
+    {"GET / HT", {.head_timeout = 300 * VPA_MILLISECOND}},
+    {"GET / HTTP/1.1\r\nHost: h\r\n", {.head_timeout = 300 * VPA_MILLISECOND}},
+    {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab",
+     {.transfer_timeout = 300 * VPA_MILLISECOND}},
+    {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+     {.transfer_timeout = 300 * VPA_MILLISECOND}},
+    {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", {.idle_timeout = 300 * VPA_MILLISECOND}},
+};
+
+static const char *repeated; /* a byte that a dawdler goes on sending */
+static int repeat_to;
+
+static bool dawdled(void *ctx)
+{
+    if (repeated)
+        send(repeat_to, repeated, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return has_ended(ctx);
+}
+
+START_TEST(dawdlers_are_dropped)
+{
+    struct end e = {0};
+
+    start(false, dawdlers[_i].options);
+    e.fd = repeat_to = connect_from(1);
+    dprintf(e.fd, "%s", dawdlers[_i].bytes);
+    ck_assert(comes_true(has_ended, &e));
+    expect_answer(false);
+}
+END_TEST
+
+/* A byte now and then does not help. */
+START_TEST(slow_heads_are_dropped)
+{
+    struct end e = {0};
+
+    start(false, (struct vpa_http_server_options){.head_timeout = 500 * VPA_MILLISECOND});
+    e.fd = repeat_to = connect_from(1);
+    dprintf(e.fd, "GET / HTTP/1.1\r\nX-Long: ");
+    repeated = "x";
+    ck_assert(comes_true(dawdled, &e));
+    repeated = NULL;
+    ck_assert_ptr_null(strstr(e.text, " 200 "));
+    expect_answer(false);
+}
+END_TEST
+
+/* The first flight of a client of TLS 1.2, byte by byte, and then nothing. */
+START_TEST(slow_handshakes_are_dropped)
+{
+    static const unsigned char hello[] = {0x16, 0x03, 0x01, 0x00, 0x49, 0x01, 0x00, 0x00};
+    int fd;
+
+    start(true, (struct vpa_http_server_options){.handshake_timeout = 500 * VPA_MILLISECOND});
+    fd = connect_from(1);
+    for (size_t i = 0; i < sizeof(hello); i++) {
+        ck_assert_int_eq(send(fd, hello + i, 1, MSG_NOSIGNAL), 1);
+        settle();
+    }
+    expect_answer(true);
+    ck_assert_str_eq(read_to_end(fd), "");
+    expect_answer(true);
+}
+END_TEST
+
+/* Whoever has finished it has the time of a head. */
+START_TEST(a_finished_handshake_has_time)
+{
+    const struct vpa_http_client_options good = {.ca_data = ca.cert_pem};
+
+    start(true, (struct vpa_http_server_options){.handshake_timeout = VPA_SECOND,
+                                                 .idle_timeout = 20 * VPA_SECOND});
+    struct vpa_transport *t = connect_to(vpa_http_server_port(server), &good);
+    fetch(t, "GET", "/x", NULL);
+    int port = vpa_http_server_port(server);
+    vpa_auto_free char *command = vpa_xprintf(
+        "(sleep 3; printf 'GET /late HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'; "
+        "sleep 1) | openssl s_client -quiet -connect 127.0.0.1:%d 2>/dev/null",
+        port);
+    FILE *out = popen(command, "r");
+    char answer[1024] = "";
+    ck_assert_ptr_nonnull(out);
+    size_t n = fread(answer, 1, sizeof(answer) - 1, out);
+    pclose(out);
+    answer[n] = '\0';
+    ck_assert_msg(strstr(answer, "GET /late") != NULL, "%s", answer);
+    vpa_transport_free(t);
+}
+END_TEST
+
+/* Large bodies that drip do not keep others from being answered. */
+START_TEST(dripping_bodies)
+{
+    start(_i == 1, (struct vpa_http_server_options){.connections_max = 128});
+    for (int i = 0; i < 100; i++)
+        dprintf(connect_from(2), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5242880\r\n\r\nx");
+    settle();
+    for (int round = 0; round < 5; round++) {
+        for (size_t i = 0; i < fd_count; i++)
+            send(fds[i], "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        expect_answer(_i == 1);
+    }
+    stop();
+}
+END_TEST
+
+/* A handler that a hostile body keeps busy: until somebody says so. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+static int at_gate;
+
+static void handle_slowly(void *ctx, const struct vpa_server_request *q,
+                          struct vpa_server_response *r)
+{
+    if (q->body_len > 0) {
+        pthread_mutex_lock(&gate);
+        at_gate++;
+        while (!gate_open)
+            pthread_cond_wait(&gate_changed, &gate);
+        pthread_mutex_unlock(&gate);
+    }
+    handle(ctx, q, r);
+}
+
+static void *open_gate(void *ctx)
+{
+    poll(NULL, 0, *(int *)ctx);
+    pthread_mutex_lock(&gate);
+    gate_open = true;
+    pthread_cond_broadcast(&gate_changed);
+    pthread_mutex_unlock(&gate);
+    return NULL;
+}
+
+static bool is_at_gate(void *ctx)
+{
+    (void)ctx;
+    pthread_mutex_lock(&gate);
+    bool there = at_gate > 0;
+    pthread_mutex_unlock(&gate);
+    return there;
+}
+
+#define LARGE 100000
+
+static int post_large(void)
+{
+    vpa_auto_free char *body = vpa_xmalloc(LARGE);
+    int fd = connect_from(1);
+    size_t sent = 0;
+
+    memset(body, 'x', LARGE);
+    dprintf(fd,
+            "POST /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+            "Content-Length: %d\r\n\r\n",
+            LARGE);
+    while (sent < LARGE) {
+        ssize_t n = write(fd, body + sent, LARGE - sent);
+
+        ck_assert_int_gt(n, 0);
+        sent += (size_t)n;
+    }
+    return fd;
+}
+
+/* One thread and one worker: what keeps the worker busy keeps nobody else waiting. */
+static void start_with_worker(void)
+{
+    const struct vpa_http_server_options options = {
+        .address = "127.0.0.1:0", .handler = handle_slowly, .threads = 1, .workers = 1};
+
+    gate_open = false;
+    at_gate = 0;
+    server = vpa_http_server_new(loop, &options, &err);
+    ck_assert_msg(server != NULL, "%s", err.text);
+}
+
+START_TEST(large_bodies_keep_nobody_waiting)
+{
+    int no_time = 0, first, second;
+
+    start_with_worker();
+    first = post_large();
+    ck_assert(comes_true(is_at_gate, NULL));
+    second = post_large();
+    for (int i = 0; i < 10; i++)
+        expect_answer(false);
+    ck_assert(is_open(first) && is_open(second));
+    open_gate(&no_time);
+    ck_assert_ptr_nonnull(strstr(read_to_end(first), "POST /large [] 100000"));
+    ck_assert_ptr_nonnull(strstr(read_to_end(second), "POST /large [] 100000"));
+}
+END_TEST
+
+/* What has not begun when the server stops is not answered; what has begun is. */
+START_TEST(stops_with_large_bodies_waiting)
+{
+    int later = 2500, first, second;
+    pthread_t thread;
+
+    start_with_worker();
+    first = post_large();
+    ck_assert(comes_true(is_at_gate, NULL));
+    second = post_large();
+    settle();
+    ck_assert_int_eq(pthread_create(&thread, NULL, open_gate, &later), 0);
+    stop();
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(at_gate, 1);
+    read_to_end(first);
+    ck_assert_str_eq(read_to_end(second), "");
+}
+END_TEST
+
+static const char *const nonsense[] = {
+    "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+    "\x16\x03\x01 no TLS here at all",
+    "\x16\x03\x03\xff\xff",
+    "\x80\x2e\x01\x03\x01",
+    "\r\n\r\n\r\n",
+    "SSH-2.0-OpenSSH_9.2\r\n",
+};
+
+START_TEST(nonsense_before_tls)
+{
+    int fd;
+
+    start(true, (struct vpa_http_server_options){.handshake_timeout = 500 * VPA_MILLISECOND});
+    fd = connect_from(1);
+    dprintf(fd, "%s", nonsense[_i]);
+    const char *answer = read_to_end(fd);
+    ck_assert_ptr_null(strstr(answer, "200"));
+    expect_answer(true);
+}
+END_TEST
+
+/* A client of TLS 1.2 that wants a new handshake gets none, and nobody else notices. */
+START_TEST(renegotiation)
+{
+    start(true, (struct vpa_http_server_options){0});
+    vpa_auto_free char *command = vpa_xprintf(
+        "(sleep 0.3; echo R; sleep 0.3; echo R 2>/dev/null; sleep 0.3) | openssl s_client -tls1_2 "
+        "-connect 127.0.0.1:%d >/dev/null 2>&1",
+        vpa_http_server_port(server));
+    ck_assert_int_ne(system(command), -1);
+    expect_answer(true);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("hostile_server");
+    TCase *c = tcase_create("hostile");
+
+    tcase_add_checked_fixture(c, hostile_setup, hostile_teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, many_silent_connections, 0, 2);
+    tcase_add_loop_test(c, stops_while_connections_hang, 0, 2);
+    tcase_add_test(c, a_greedy_address_displaces_itself);
+    tcase_add_loop_test(c, dawdlers_are_dropped, 0, (int)VPA_COUNT(dawdlers));
+    tcase_add_test(c, slow_heads_are_dropped);
+    tcase_add_test(c, slow_handshakes_are_dropped);
+    tcase_add_test(c, a_finished_handshake_has_time);
+    tcase_add_loop_test(c, dripping_bodies, 0, 2);
+    tcase_add_test(c, large_bodies_keep_nobody_waiting);
+    tcase_add_test(c, stops_with_large_bodies_waiting);
+    tcase_add_loop_test(c, nonsense_before_tls, 0, (int)VPA_COUNT(nonsense));
+    tcase_add_test(c, renegotiation);
+    suite_add_tcase(suite, c);
+    return run(suite);
+}
