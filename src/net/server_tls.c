@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 
 #include "vpa/base/buf.h"
@@ -149,6 +150,8 @@ const char *server_tls_client_ca(const struct server_tls *tls)
 
 bool server_tls_client_allowed(const struct server_tls *tls, struct MHD_Connection *connection)
 {
+    gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
+                                     .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
     const union MHD_ConnectionInfo *info;
     unsigned status = 0;
 
@@ -156,6 +159,7 @@ bool server_tls_client_allowed(const struct server_tls *tls, struct MHD_Connecti
         return true;
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     return info && info->tls_session &&
-           gnutls_certificate_verify_peers2(info->tls_session, &status) == GNUTLS_E_SUCCESS &&
+           gnutls_certificate_verify_peers(info->tls_session, &purpose, 1, &status) ==
+               GNUTLS_E_SUCCESS &&
            status == 0;
 }

@@ -2,7 +2,7 @@
 #include "http_fixture.h"
 #include "vpa/net/tls.h"
 
-static struct vpa_tls_pair ca, pair, other_ca, other_pair;
+static struct vpa_tls_pair ca, pair, other_ca, other_pair, server_only;
 static const char *const names[] = {"localhost", "127.0.0.1"};
 
 static void make_certificates(void)
@@ -12,6 +12,8 @@ static void make_certificates(void)
     ck_assert_int_eq(vpa_tls_create_ca("test ca", now, VPA_HOUR, &ca, &err), 0);
     ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 2, true, now, VPA_HOUR, &pair, &err),
                      0);
+    ck_assert_int_eq(
+        vpa_tls_create_certificate(&ca, names, 2, false, now, VPA_HOUR, &server_only, &err), 0);
     ck_assert_int_eq(vpa_tls_create_ca("other ca", now, VPA_HOUR, &other_ca, &err), 0);
     ck_assert_int_eq(
         vpa_tls_create_certificate(&other_ca, names, 2, true, now, VPA_HOUR, &other_pair, &err), 0);
@@ -29,6 +31,7 @@ static void tls_teardown(void)
     vpa_tls_pair_release(&pair);
     vpa_tls_pair_release(&other_ca);
     vpa_tls_pair_release(&other_pair);
+    vpa_tls_pair_release(&server_only);
     teardown();
 }
 
@@ -165,6 +168,10 @@ START_TEST(asks_for_client_certificates)
         {{.ca_data = ca.cert_pem}, 401},
         {{.ca_data = ca.cert_pem, .cert_data = pair.cert_pem, .key_data = pair.key_pem}, 200},
         {{.ca_data = ca.cert_pem, .cert_data = other_pair.cert_pem, .key_data = other_pair.key_pem},
+         401},
+        {{.ca_data = ca.cert_pem,
+          .cert_data = server_only.cert_pem,
+          .key_data = server_only.key_pem},
          401},
     };
 
