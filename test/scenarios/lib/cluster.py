@@ -159,7 +159,8 @@ class Cluster:
     def rotate_webhook_certificates(self):
         """A new CA and a new pair over the old files."""
         fresh, current = self.processes.folder / "webhook-certs-new", self.processes.folder / "webhook-certs"
-        subprocess.run([ROOT / "deploy/gencerts", "--dir", fresh, "--host", "127.0.0.1"], check=True, capture_output=True)
+        subprocess.run([ROOT / "deploy/gencerts", "--force", "--dir", fresh, "--host", "127.0.0.1"], check=True,
+                       capture_output=True)
         for name in ("serverKey.pem", "serverCert.pem", "caCert.pem"):
             os.replace(fresh / name, current / name)
 
