@@ -175,9 +175,7 @@ static void note_owner_error(struct admission *a, const struct vpa_pod *pod,
     if (err->code == VPA_OK)
         return;
     a->result->owner_error = vpa_arena_strdup(a->arena, err->text);
-    a->result->owner_unknown =
-        err->code == VPA_RETRY ||
-        (err->code == VPA_NOT_FOUND && vpa_str_ends_with(err->text, " does not exist"));
+    a->result->owner_unknown = err->code == VPA_RETRY || err->code == VPA_NOT_FOUND;
     a->result->pod_ns = vpa_arena_printf(a->arena, "%.256s", pod->meta.ns);
     a->result->pod_name = vpa_arena_printf(a->arena, "%.256s", pod->meta.name);
 }

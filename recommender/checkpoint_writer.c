@@ -57,6 +57,7 @@ struct worker {
     struct vpa_kube_request *request; /* under way */
     bool ready;                       /* the answer is there */
     bool failed;
+    bool missing; /* the object, not the kind or the namespace */
     struct vpa_error err;
     bool took_one; /* has finished a VPA */
 };
@@ -189,16 +190,22 @@ static void on_container(void *ctx, const char *container,
 
 /* ---- calls ---- */
 
+static const struct job *job_of(const struct worker *worker)
+{
+    return &worker->jobs[worker->next_job];
+}
+
 static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct worker *worker = ctx;
 
-    (void)result;
     worker->request = NULL;
     worker->ready = true;
     worker->failed = err != NULL;
     if (err)
         worker->err = *err;
+    worker->missing =
+        err && err->code == VPA_NOT_FOUND && vpa_str_eq(result->status.name, job_of(worker)->name);
 }
 
 static void send_call(struct worker *worker, enum vpa_kube_verb verb, const char *name,
@@ -215,11 +222,6 @@ static void send_call(struct worker *worker, enum vpa_kube_verb verb, const char
                                                              .body_len = body->len,
                                                              .timeout = CHECKPOINT_TIMEOUT},
                                      on_answer, worker);
-}
-
-static const struct job *job_of(const struct worker *worker)
-{
-    return &worker->jobs[worker->next_job];
 }
 
 static void put_head(struct vpa_json_writer *w, const char *name)
@@ -409,9 +411,7 @@ static void note(struct failures *failures, const struct worker *worker)
 
 static void on_patch_failed(struct worker *worker)
 {
-    vpa_auto_free char *missing = vpa_xprintf("\"%s\" not found", job_of(worker)->name);
-
-    if (strstr(worker->err.text, missing)) {
+    if (worker->missing) {
         send_create(worker);
         return;
     }

@@ -453,9 +453,9 @@ static int on_event(void *ctx, enum vpa_reflector_event event, const struct vpa_
         return 0;
     if (vpa_event_decode(&arena, json, &eviction, err) < 0)
         return -1;
-    err->text[0] = '\0';
+    err->code = VPA_OK;
     vpa_oom_observe_event(&f->ooms, &eviction, err);
-    return err->text[0] == '\0' ? 0 : -1;
+    return err->code == VPA_OK ? 0 : -1;
 }
 
 void feeder_record_ooms(struct feeder *f, vpa_time now)

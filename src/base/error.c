@@ -42,6 +42,11 @@ void vpa_error_wrap(struct vpa_error *err, const char *fmt, ...)
     mark_cut(err->text, len);
 }
 
+bool vpa_error_says(const struct vpa_error *err, const char *text)
+{
+    return text && strcmp(err->text, text) == 0;
+}
+
 const char *vpa_code_name(enum vpa_code code)
 {
     switch (code) {
@@ -63,6 +68,8 @@ const char *vpa_code_name(enum vpa_code code)
         return "limit exceeded";
     case VPA_CANCELLED:
         return "cancelled";
+    case VPA_NOT_OURS:
+        return "not ours";
     }
     return "unknown";
 }

@@ -33,14 +33,16 @@ bool owner_bad_api_version(const char *api_version)
 
 bool vpa_owner_is_node_error(const struct vpa_error *err)
 {
-    return vpa_str_ends_with(err->text, "last error " NODE_OWNER_TEXT);
+    return err->code == VPA_NOT_OURS;
 }
 
+/* NOT_FOUND is kept for an owner of a known kind that the caches do not have, perhaps not yet. */
 static int fail_unhandled(const struct vpa_controller_key *k, enum vpa_code code,
                           const char *last_error, struct vpa_error *err)
 {
-    return vpa_fail(err, code, "unhandled targetRef %s / %s / %s, last error %s", k->api_version,
-                    k->kind, k->name, last_error);
+    return vpa_fail(err, code == VPA_NOT_FOUND ? VPA_INVALID : code,
+                    "unhandled targetRef %s / %s / %s, last error %s", k->api_version, k->kind,
+                    k->name, last_error);
 }
 
 static bool is_node(const char *kind)
@@ -95,7 +97,7 @@ static const struct parent *parent_of(const struct owner_source *source,
     if (owner_bad_api_version(k->api_version)) {
         vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", k->api_version);
     } else if (is_node(k->kind)) {
-        fail_unhandled(k, VPA_INVALID, NODE_OWNER_TEXT, err);
+        fail_unhandled(k, VPA_NOT_OURS, NODE_OWNER_TEXT, err);
     } else if ((scale = source->scale(source->ctx, k, err)) != NULL) {
         if (scale->ok)
             return &scale->parent;

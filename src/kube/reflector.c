@@ -120,7 +120,7 @@ static void on_backoff(void *ctx)
 static void report(struct vpa_reflector *r, const char *what, const struct vpa_error *err)
 {
     r->stats.errors++;
-    if (r->last_error && strcmp(r->last_error, err->text) == 0) {
+    if (vpa_error_says(err, r->last_error)) {
         VPA_V(4, "Still failing", VPA_KV("operation", what), VPA_KV("resource", r->options.name),
               VPA_KERR(err));
         return;

@@ -15,11 +15,13 @@ int fake_reply_json(struct fake_exchange *x, int code, const char *json)
 
 static int reply_not_found(struct fake_exchange *x)
 {
-    vpa_auto_free char *message =
-        vpa_xprintf("%s%s%s \"%s\" not found", x->plural, *x->group ? "." : "", x->group, x->name);
+    vpa_auto_free char *status = vpa_xprintf(
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+        "\"message\":\"%s%s%s \\\"%s\\\" not found\",\"reason\":\"NotFound\","
+        "\"details\":{\"name\":\"%s\",\"group\":\"%s\",\"kind\":\"%s\"},\"code\":404}",
+        x->plural, *x->group ? "." : "", x->group, x->name, x->name, x->group, x->plural);
 
-    vpa_memory_reply_status(x->r, 404, NULL, message);
-    return 404;
+    return fake_reply_json(x, 404, status);
 }
 
 static int serve_list(struct fake_exchange *x)

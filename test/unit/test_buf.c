@@ -142,9 +142,9 @@ END_TEST
 
 START_TEST(codes_have_names)
 {
-    static const char *const names[] = {"ok",        "invalid", "not found", "conflict",
-                                        "gone",      "retry",   "denied",    "limit exceeded",
-                                        "cancelled", "unknown"};
+    static const char *const names[] = {"ok",        "invalid",  "not found", "conflict",
+                                        "gone",      "retry",    "denied",    "limit exceeded",
+                                        "cancelled", "not ours", "unknown"};
 
     ck_assert_str_eq(vpa_code_name((enum vpa_code)_i), names[_i]);
 }

@@ -144,6 +144,27 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
 }
 END_TEST
 
+/* Not found is something else that has the checkpoint's name in its message. */
+static bool miss_the_namespace(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "PATCH") != 0 || !strstr(q->path, "checkpoints/"))
+        return false;
+    vpa_memory_reply_status(r, 404, NULL, "namespaces \"web-app\" not found");
+    return true;
+}
+
+START_TEST(creates_only_what_is_missing_itself)
+{
+    start(NULL);
+    hook = miss_the_namespace;
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 0);
+    hook = NULL;
+    pass(USAGE("110m", "100Mi"));
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1);
+}
+END_TEST
+
 static bool list_for_ever(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (strcmp(q->method, "GET") != 0 || !vpa_str_ends_with(q->path, "checkpoints") ||
@@ -363,6 +384,7 @@ int main(void)
     tcase_add_test(tcase, keeps_what_it_cannot_read);
     tcase_add_test(tcase, replaces_an_older_copy);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
+    tcase_add_test(tcase, creates_only_what_is_missing_itself);
     tcase_add_test(tcase, collects_old_copies);
     tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
     tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);

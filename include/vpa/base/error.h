@@ -13,6 +13,7 @@
 #define VPA_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #define VPA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define VPA_MUST_CHECK __attribute__((warn_unused_result))
@@ -30,6 +31,7 @@ enum vpa_code {
     VPA_DENIED,    /* not allowed (HTTP 401, 403) */
     VPA_LIMIT,     /* a stated bound was exceeded */
     VPA_CANCELLED, /* given up on purpose, deadline or shutdown */
+    VPA_NOT_OURS,  /* rightly left to somebody else: pass over in silence */
 };
 
 struct vpa_error {
@@ -51,6 +53,10 @@ static inline int vpa_failure_(void)
 {
     return -1;
 }
+
+/* Whether the error says what was said before, so that a line is printed once. The one look at a
+ * text: a decision rests on the code (test/lint/check-errors). */
+bool vpa_error_says(const struct vpa_error *err, const char *text);
 
 /* Name of the code for messages and metrics, for example "not found". Never NULL. */
 const char *vpa_code_name(enum vpa_code code);

@@ -66,8 +66,9 @@ int vpa_owners_selector(struct vpa_owners *owners, const char *ns, const char *a
                         const char *kind, const char *name, struct vpa_arena *arena,
                         struct vpa_selector *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* Walks from key to the topmost well-known or scalable controller. 0: *found tells whether there is
- * one and *top is it, its texts in the arena. -1: error texts of api.md 6.3; VPA_NODE_OWNER below
- * tells the special one. */
+ * one and *top is it, its texts in the arena. -1: error texts of api.md 6.3. VPA_NOT_FOUND: the
+ * caches do not have a controller of a well-known kind, perhaps not yet; VPA_RETRY: a scale is not
+ * known yet; VPA_NOT_OURS: the walk ended at a Node. */
 int vpa_owners_topmost(struct vpa_owners *owners, const struct vpa_controller_key *key,
                        struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
                        struct vpa_error *err) VPA_MUST_CHECK;
