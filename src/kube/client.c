@@ -6,7 +6,12 @@
  * transport was reached (timer with delay 0)
  *
  * Repetition follows client-go: any 429 or 5xx that carries Retry-After, and for reads a lost
- * connection; at most ten times. A call whose data was already handed on is never repeated.
+ * connection; at most ten times and with pauses of a minute together. A call whose data was already
+ * handed on is never repeated.
+ *
+ * The last word is may_send(): the transport asks it when the bytes could go out at once. Whatever
+ * held the call up, a limiter, a pause, a connection that took its time, or a process that was
+ * stopped, an old decision and a write of a daemon that no longer leads end there.
  */
 #include "vpa/kube/client.h"
 
@@ -44,7 +49,9 @@ struct vpa_kube_request {
     void *ctx;
     struct vpa_exchange *exchange; /* running */
     struct vpa_timer *timer;       /* waiting */
+    int64_t started;
     int repeats;
+    vpa_duration paused; /* on Retry-After, together */
     bool gave_data;
     bool opened;
     struct vpa_error early; /* failure before the transport */
@@ -152,6 +159,19 @@ static int64_t real_monotonic(void)
 
 static void schedule(struct vpa_kube_request *r);
 
+/* What is left of the time in which the call may still be sent. */
+static vpa_duration time_left(const struct vpa_kube_request *r)
+{
+    if (r->call.max_age <= 0)
+        return INT64_MAX;
+    return r->call.max_age - (vpa_loop_monotonic(r->client->options.loop) - r->started);
+}
+
+static bool is_write(enum vpa_kube_verb verb)
+{
+    return verb > VPA_KUBE_WATCH;
+}
+
 static bool streams(const struct vpa_kube_request *r)
 {
     return r->call.on_data != NULL;
@@ -169,26 +189,37 @@ static void finish(struct vpa_kube_request *r, const struct vpa_kube_result *res
     done(ctx, result, err);
 }
 
-/* Whether to send it again, and after how many seconds (4.3). */
-static bool wants_repeat(const struct vpa_kube_request *r, const struct vpa_http_result *http,
-                         int *seconds)
+/* Whether the answer asks for another attempt, and after how many seconds (4.3). */
+static bool invites_repeat(const struct vpa_kube_request *r, const struct vpa_http_result *http,
+                           int *seconds)
 {
     enum vpa_kube_verb verb = r->call.verb;
 
-    if (r->call.no_retry || r->repeats >= VPA_KUBE_RETRIES_MAX || r->gave_data || r->opened)
-        return false;
     if (http->failure == VPA_TRANSPORT_OK) {
         if ((http->status != 429 && http->status < 500) || http->retry_after < 0)
             return false;
         *seconds = http->retry_after < RETRY_AFTER_MAX ? http->retry_after : RETRY_AFTER_MAX;
         return true;
     }
-    if (verb > VPA_KUBE_WATCH)
-        return false; /* the write may have happened */
+    if (is_write(verb))
+        return false; /* it may have happened */
     *seconds = 1;
     if (http->failure == VPA_TRANSPORT_RESET || http->failure == VPA_TRANSPORT_EOF)
         return true;
     return verb == VPA_KUBE_WATCH && http->failure == VPA_TRANSPORT_TIMEOUT;
+}
+
+/* Whether to send it again, and after which pause. */
+static bool wants_repeat(const struct vpa_kube_request *r, const struct vpa_http_result *http,
+                         vpa_duration *pause)
+{
+    int seconds;
+
+    if (r->call.no_retry || r->repeats >= VPA_KUBE_RETRIES_MAX || r->gave_data || r->opened ||
+        !invites_repeat(r, http, &seconds))
+        return false;
+    *pause = seconds * VPA_SECOND;
+    return *pause <= VPA_KUBE_PAUSES_MAX - r->paused && *pause < time_left(r);
 }
 
 static void log_warning(struct vpa_kube_client *client, const char *warning)
@@ -204,6 +235,12 @@ static void fail_transport(const struct vpa_kube_request *r, const struct vpa_ht
                            struct vpa_error *err)
 {
     int path_len = (int)strcspn(r->call.path, "?");
+
+    if (http->failure == VPA_TRANSPORT_UNSENT) {
+        *err = r->early; /* may_send() said why */
+        vpa_wrap(err, "%s %.*s", verbs[r->call.verb].method, path_len, r->call.path);
+        return;
+    }
     enum vpa_code code = http->failure == VPA_TRANSPORT_LIMIT     ? VPA_LIMIT
                          : http->failure == VPA_TRANSPORT_STOPPED ? VPA_CANCELLED
                                                                   : VPA_RETRY;
@@ -224,18 +261,19 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
         .status = {.reason = "", .message = "", .name = "", .group = "", .kind = "", .uid = ""}};
     vpa_auto_arena arena = {0};
     struct vpa_error err;
-    int seconds;
+    vpa_duration pause;
 
     r->exchange = NULL;
     client->counters.bytes_in += http->bytes_in;
     log_warning(client, http->warning);
     if (http->status == 401 && client->options.config)
         vpa_kube_config_unauthorized(client->options.config);
-    if (wants_repeat(r, http, &seconds)) {
+    if (wants_repeat(r, http, &pause)) {
         r->repeats++;
+        r->paused += pause;
         client->counters.retries++;
         r->pausing = true;
-        vpa_timer_start(r->timer, seconds * VPA_SECOND);
+        vpa_timer_start(r->timer, pause);
         return;
     }
     if (http->failure != VPA_TRANSPORT_OK) {
@@ -273,6 +311,43 @@ static void on_exchange_head(void *ctx, int status)
         r->call.on_open(r->ctx);
 }
 
+static int check_age(struct vpa_kube_request *r)
+{
+    char age[VPA_DURATION_TEXT_MAX];
+
+    if (time_left(r) > 0)
+        return 0;
+    vpa_duration_format(r->call.max_age, age);
+    return vpa_fail(&r->early, VPA_CANCELLED, "not sent: what it rests on is older than %s", age);
+}
+
+static int check_fence(struct vpa_kube_request *r)
+{
+    const struct vpa_kube_client_options *options = &r->client->options;
+
+    if (!is_write(r->call.verb) || !options->may_write ||
+        options->may_write(options->may_write_ctx))
+        return 0;
+    return vpa_fail(&r->early, VPA_CANCELLED, "not sent: no longer the leader");
+}
+
+static bool may_send(void *ctx)
+{
+    struct vpa_kube_request *r = ctx;
+
+    return check_age(r) == 0 && check_fence(r) == 0;
+}
+
+/* Of one attempt; an old call that goes on is stopped by may_send(), not by the clock of the
+ * transport. */
+static vpa_duration attempt_timeout(const struct vpa_kube_request *r)
+{
+    vpa_duration timeout = r->call.timeout ? r->call.timeout : streams(r) ? 0 : CALL_TIMEOUT;
+    vpa_duration left = time_left(r);
+
+    return left > 0 && left < INT64_MAX && (timeout == 0 || left < timeout) ? left : timeout;
+}
+
 static int start_exchange(struct vpa_kube_request *r)
 {
     struct vpa_kube_client *client = r->client;
@@ -300,14 +375,13 @@ static int start_exchange(struct vpa_kube_request *r)
         .body = call->body,
         .body_len = call->body_len,
         .response_max = call->response_max,
-        .timeout = call->timeout ? call->timeout
-                   : streams(r)  ? 0
-                                 : CALL_TIMEOUT,
+        .timeout = attempt_timeout(r),
         .idle_timeout = streams(r) && !call->timeout ? STREAM_IDLE_TIMEOUT : 0,
         .watch = call->verb == VPA_KUBE_WATCH,
     };
     const struct vpa_http_handler handler = {
         .ctx = r,
+        .may_send = may_send,
         .on_head = on_exchange_head,
         .on_data = streams(r) ? on_exchange_data : NULL,
         .on_done = on_exchange_done,
@@ -344,18 +418,26 @@ static bool is_limited(const struct vpa_kube_request *r)
     return !r->call.unlimited && (r->call.verb != VPA_KUBE_WATCH || r->repeats > 0);
 }
 
+/* A token that would come too late is not taken: others can use it. */
+static int take_token(struct vpa_kube_request *r, vpa_duration *wait)
+{
+    int64_t now = vpa_loop_monotonic(r->client->options.loop);
+    vpa_duration left = time_left(r);
+
+    if (vpa_rate_reserve(&r->client->rate, now, left < WAIT_MAX ? left - 1 : WAIT_MAX, wait))
+        return 0;
+    if (left < WAIT_MAX)
+        return vpa_fail(&r->early, VPA_CANCELLED, "%s %.*s: not sent: %s",
+                        verbs[r->call.verb].method, (int)strcspn(r->call.path, "?"), r->call.path,
+                        "the rate limit would hold it longer than it may wait");
+    return vpa_fail(&r->early, VPA_RETRY, "client rate limit: more than an hour behind");
+}
+
 static void schedule(struct vpa_kube_request *r)
 {
-    struct vpa_kube_client *client = r->client;
     vpa_duration wait = 0;
 
-    if (is_limited(r)) {
-        int64_t now = vpa_loop_monotonic(client->options.loop);
-        if (!vpa_rate_reserve(&client->rate, now, WAIT_MAX, &wait)) {
-            vpa_fail(&r->early, VPA_RETRY, "client rate limit: more than an hour behind");
-            r->failed_early = true;
-        }
-    }
+    r->failed_early = is_limited(r) && take_token(r, &wait) < 0;
     if (wait > WAIT_LOG)
         VPA_INFO("Waited before sending request", VPA_KV("delay_ms", wait / VPA_MILLISECOND),
                  VPA_KV("reason", "client-side throttling"));
@@ -391,6 +473,7 @@ struct vpa_kube_request *vpa_kube_start(struct vpa_kube_client *client,
     r->call.accept = call->accept ? vpa_xstrdup(call->accept) : NULL;
     r->done = done;
     r->ctx = ctx;
+    r->started = vpa_loop_monotonic(client->options.loop);
     r->timer = vpa_timer_new(client->options.loop, on_turn, r);
     r->next = client->requests;
     r->link = &client->requests;

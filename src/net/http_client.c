@@ -63,6 +63,7 @@ struct vpa_exchange {
     bool posted;
     CURLcode code;
     bool stopped; /* on_data refused */
+    bool unsent;  /* may_send refused */
     size_t bytes_in;
     struct vpa_buf pending; /* for on_data */
     struct vpa_buf body;
@@ -92,6 +93,8 @@ static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
 {
     long os_errno = 0;
 
+    if (x->unsent)
+        return VPA_TRANSPORT_UNSENT;
     if (x->stopped)
         return VPA_TRANSPORT_STOPPED;
     if (x->too_long)
@@ -144,10 +147,11 @@ static void give_done(struct vpa_exchange *x)
 
     if (result.failure == VPA_TRANSPORT_OK)
         result.error = "";
-    else if (x->error[0] && !x->stopped && !x->too_long)
+    else if (x->error[0] && !x->stopped && !x->too_long && !x->unsent)
         result.error = x->error;
     else
-        result.error = x->stopped    ? "stopped by the reader"
+        result.error = x->unsent     ? "not sent"
+                       : x->stopped  ? "stopped by the reader"
                        : x->too_long ? "answer too long"
                                      : curl_easy_strerror(x->code);
     x->handler.on_done(x->handler.ctx, &result);
@@ -293,6 +297,19 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
         }
     }
     return len;
+}
+
+/* curl asks when the connection is ready, before each time that it writes the request. */
+static int before_send(void *ctx, char *peer, char *local, int peer_port, int local_port)
+{
+    struct vpa_exchange *x = ctx;
+
+    (void)peer;
+    (void)local;
+    (void)peer_port;
+    (void)local_port;
+    x->unsent = x->handler.may_send && !x->handler.may_send(x->handler.ctx);
+    return x->unsent ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 /* Sockets */
@@ -449,6 +466,8 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     curl_easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
     curl_easy_setopt(x->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(x->easy, CURLOPT_PREREQFUNCTION, before_send);
+    curl_easy_setopt(x->easy, CURLOPT_PREREQDATA, x);
     if (!c->no_compression && !request->watch)
         curl_easy_setopt(x->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
     set_tls(c, x->easy);
@@ -574,6 +593,7 @@ const char *vpa_transport_failure_name(enum vpa_transport_failure failure)
         [VPA_TRANSPORT_TLS] = "TLS failure",
         [VPA_TRANSPORT_LIMIT] = "answer too long",
         [VPA_TRANSPORT_STOPPED] = "stopped by the reader",
+        [VPA_TRANSPORT_UNSENT] = "not sent",
         [VPA_TRANSPORT_OTHER] = "network failure",
     };
 

@@ -287,7 +287,10 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
     struct vpa_exchange *x = exchange_new(t, request, handler);
     struct vpa_memory_reply reply = {.exchange = x};
 
-    ask_server(t, request, &reply);
+    if (handler->may_send && !handler->may_send(handler->ctx))
+        fail_exchange(x, VPA_TRANSPORT_UNSENT);
+    else
+        ask_server(t, request, &reply);
     if (!x->status && !x->failure && !x->stream)
         x->status = 404;
     if (!x->stream)

@@ -243,12 +243,16 @@ static const struct {
     int want_requests; /* 0 with rc 0: just one more than until */
     int64_t want_seconds;
     int rc;
+    int max_age; /* seconds */
 } repeats[] = {
     {"429 with Retry-After", VPA_KUBE_CREATE, 429, 3, 0, 2, 3, 6, 0},
     {"503 with Retry-After", VPA_KUBE_GET, 503, 1, 0, 1, 2, 1, 0},
     {"500 with Retry-After 0", VPA_KUBE_UPDATE, 500, 0, 0, 1, 2, 0, 0},
     {"503 without", VPA_KUBE_GET, 503, -1, 0, 100, 1, 0, -1},
     {"a longer pause is cut to a minute", VPA_KUBE_GET, 503, 86400, 0, 1, 2, 60, 0},
+    {"a minute of pauses altogether", VPA_KUBE_GET, 503, 40, 0, 100, 2, 40, -1},
+    {"no pause beyond the call's time", VPA_KUBE_CREATE, 429, 3, 0, 100, 1, 0, -1, 3},
+    {"pauses within the call's time", VPA_KUBE_CREATE, 429, 3, 0, 100, 4, 9, -1, 10},
     {"404 with Retry-After is final", VPA_KUBE_GET, 404, 1, 0, 100, 1, 0, -1},
     {"ten repeats at most", VPA_KUBE_GET, 429, 2, 0, 100, 11, 20, -1},
     {"reset on a read", VPA_KUBE_GET, 0, -1, VPA_TRANSPORT_RESET, 2, 3, 2, 0},
@@ -259,7 +263,8 @@ static const struct {
 
 START_TEST(repeats_requests)
 {
-    const struct vpa_kube_call call = {.verb = repeats[_i].verb, .path = "/api/v1/x"};
+    const struct vpa_kube_call call = {
+        .verb = repeats[_i].verb, .path = "/api/v1/x", .max_age = repeats[_i].max_age * VPA_SECOND};
     struct vpa_error err;
 
     script.status = repeats[_i].status;
@@ -272,7 +277,7 @@ START_TEST(repeats_requests)
     ck_assert_msg(seen == repeats[_i].want_requests, "%s: %d requests", repeats[_i].name, seen);
     ck_assert_msg(vpa_loop_monotonic(loop) == repeats[_i].want_seconds * VPA_SECOND, "%s: %f s",
                   repeats[_i].name, (double)vpa_loop_monotonic(loop) / 1e9);
-    if (repeats[_i].rc < 0 && repeats[_i].failure)
+    if (repeats[_i].rc < 0 && (repeats[_i].failure || repeats[_i].max_age))
         ck_assert_int_eq(err.code, VPA_RETRY);
 }
 END_TEST
@@ -292,6 +297,124 @@ START_TEST(times_out)
     ck_assert(vpa_kube_is_retryable(&result));
     ck_assert_ptr_nonnull(strstr(err.text, "PUT /x: timeout"));
     ck_assert(vpa_loop_monotonic(loop) == 10 * VPA_SECOND);
+}
+END_TEST
+
+START_TEST(an_attempt_ends_with_the_calls_time)
+{
+    const struct vpa_kube_call call = {
+        .verb = VPA_KUBE_UPDATE, .path = "/x", .max_age = 5 * VPA_SECOND};
+    struct vpa_error err;
+
+    script.delay = 12 * VPA_SECOND;
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "PUT /x: timeout"));
+    ck_assert(vpa_loop_monotonic(loop) == 5 * VPA_SECOND);
+}
+END_TEST
+
+static struct vpa_error last_err;
+
+static void keep_err(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    (void)result;
+    last_err = err ? *err : (struct vpa_error){0};
+    ++*(int *)ctx;
+}
+
+START_TEST(a_call_that_would_wait_too_long_takes_no_token)
+{
+    const struct vpa_kube_call call = {
+        .verb = VPA_KUBE_CREATE, .path = "/x?y", .max_age = 1500 * VPA_MILLISECOND};
+    int done = 0;
+
+    make_client(1, 1);
+    for (int i = 0; i < 10; i++)
+        vpa_kube_start(client, &call, keep_err, &done);
+    vpa_loop_poll(loop);
+    ck_assert_int_eq(done, 9); /* one was sent, one waits */
+    ck_assert_int_eq(last_err.code, VPA_CANCELLED);
+    ck_assert_str_eq(last_err.text,
+                     "POST /x: not sent: the rate limit would hold it longer than it may wait");
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(done, 10);
+    ck_assert_int_eq(seen, 2);
+    vpa_loop_pump(loop, VPA_SECOND); /* the tokens of those that were dropped are there */
+    vpa_kube_start(client, &call, keep_err, &done);
+    ck_assert_int_eq(seen, 3);
+}
+END_TEST
+
+/* The process stands still and wakes: timers run late. */
+static void stand_still(void *ctx)
+{
+    (void)ctx;
+    vpa_clock_advance(clk, 40 * VPA_SECOND);
+}
+
+START_TEST(an_old_decision_is_never_sent)
+{
+    const struct vpa_kube_call call = {
+        .verb = _i ? VPA_KUBE_CREATE : VPA_KUBE_GET, .path = "/x?y", .max_age = 30 * VPA_SECOND};
+    int done = 0;
+
+    make_client(1, 1);
+    vpa_kube_start(client, &call, keep_err, &done);
+    vpa_kube_start(client, &call, keep_err, &done);
+    vpa_loop_post(loop, stand_still, NULL);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(done, 2);
+    ck_assert_int_eq(seen, 1);
+    ck_assert_int_eq(last_err.code, VPA_CANCELLED);
+    ck_assert_str_eq(last_err.text, _i ? "POST /x: not sent: what it rests on is older than 30s"
+                                       : "GET /x: not sent: what it rests on is older than 30s");
+}
+END_TEST
+
+static bool leading;
+static int asked;
+
+static bool leads(void *ctx)
+{
+    ck_assert_ptr_eq(ctx, &leading);
+    asked++;
+    return leading;
+}
+
+static void lose_the_lease(void *ctx)
+{
+    (void)ctx;
+    leading = false;
+}
+
+START_TEST(writes_are_fenced)
+{
+    const struct vpa_kube_call call = {.verb = verbs[_i].verb, .path = "/x"};
+    bool write = verbs[_i].verb > VPA_KUBE_WATCH;
+    struct vpa_kube_client_options options = {.loop = loop,
+                                              .transport = transport,
+                                              .random = &rnd,
+                                              .qps = 1,
+                                              .burst = 1,
+                                              .may_write = leads,
+                                              .may_write_ctx = &leading};
+    int done = 0;
+
+    vpa_kube_client_free(client);
+    client = vpa_kube_client_new(&options, NULL);
+    leading = true;
+    asked = 0;
+    vpa_kube_start(client, &call, keep_err, &done);
+    vpa_kube_start(client, &call, keep_err, &done);
+    ck_assert_int_eq(asked, write);
+    vpa_loop_post(loop, lose_the_lease, NULL);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(done, 2);
+    ck_assert_int_eq(asked, 2 * write); /* after the wait for the limiter */
+    ck_assert_int_eq(seen, write ? 1 : 2);
+    ck_assert_int_eq(last_err.code, write ? VPA_CANCELLED : VPA_OK);
+    if (write)
+        ck_assert_ptr_nonnull(strstr(last_err.text, " /x: not sent: no longer the leader"));
 }
 END_TEST
 
@@ -425,6 +548,10 @@ int main(void)
     tcase_add_loop_test(c, classifies_failures, 0, VPA_COUNT(failures));
     tcase_add_loop_test(c, repeats_requests, 0, VPA_COUNT(repeats));
     tcase_add_test(c, times_out);
+    tcase_add_test(c, an_attempt_ends_with_the_calls_time);
+    tcase_add_test(c, a_call_that_would_wait_too_long_takes_no_token);
+    tcase_add_loop_test(c, an_old_decision_is_never_sent, 0, 2);
+    tcase_add_loop_test(c, writes_are_fenced, 0, VPA_COUNT(verbs));
     tcase_add_test(c, limits_the_rate);
     tcase_add_test(c, cancels);
     tcase_add_test(c, a_stopped_loop_ends_waiting);

@@ -10,7 +10,11 @@
  *
  * Errors carry what the caller can do: NOT_FOUND, CONFLICT (409 of either reason), GONE (410),
  * DENIED (401, 403), RETRY (429, 5xx, network), INVALID (the rest), LIMIT (answer too long),
- * CANCELLED.
+ * CANCELLED (stopped, or not sent: too old, or fenced).
+ *
+ * A write is fenced: may_write is asked when its connection is ready, right before its bytes go
+ * out, after every wait. A daemon with a Lease says there whether it still leads, once for all
+ * writes of the client.
  */
 #ifndef VPA_KUBE_CLIENT_H
 #define VPA_KUBE_CLIENT_H
@@ -28,7 +32,8 @@
 #include "vpa/base/random.h"
 #include "vpa/net/transport.h"
 
-#define VPA_KUBE_RETRIES_MAX 10 /* repeats of one request on Retry-After */
+#define VPA_KUBE_RETRIES_MAX 10        /* repeats of one request on Retry-After */
+#define VPA_KUBE_PAUSES_MAX VPA_MINUTE /* of one request together, whatever Retry-After says */
 #define VPA_KUBE_PATH_MAX ((size_t)8192)
 
 enum vpa_kube_verb {
@@ -86,6 +91,10 @@ struct vpa_kube_call {
     /* Of each attempt, as transports count it (real time over the network); 0: 1 minute, or none
      * but an idle limit of 1 minute for streaming answers. */
     vpa_duration timeout;
+    /* How old the decision behind the call may grow (virtual time since start; 0: no limit). A call
+     * that would wait beyond it, for the rate limit, or did, ends with VPA_CANCELLED and nothing of
+     * it is sent; no pause of Retry-After lasts longer, and no attempt. */
+    vpa_duration max_age;
     size_t response_max; /* 0: VPA_HTTP_RESPONSE_MAX */
     bool unlimited;      /* not counted by the rate limit (leases have their own, watches none) */
     bool no_retry;       /* no repetition inside */
@@ -112,6 +121,10 @@ struct vpa_kube_client_options {
     const char *user_agent;          /* "vpa-updater/0.1.0 (linux/amd64)" */
     double qps;                      /* as the flags: negative no limit, 0 the default of 5 */
     int64_t burst;
+    /* Asked right before each call that is no read goes out; false: it ends with VPA_CANCELLED and
+     * "no longer the leader". It only looks. NULL: always. */
+    bool (*may_write)(void *ctx);
+    void *may_write_ctx;
 };
 struct vpa_kube_client;
 /* VPA_INVALID on an unusable qps/burst pair, with upstream's text. */

@@ -52,6 +52,7 @@ enum vpa_transport_failure {
     VPA_TRANSPORT_TLS,     /* handshake or certificate */
     VPA_TRANSPORT_LIMIT,   /* longer than response_max */
     VPA_TRANSPORT_STOPPED, /* on_data returned -1 */
+    VPA_TRANSPORT_UNSENT,  /* may_send refused: nothing of the request went out */
     VPA_TRANSPORT_OTHER,   /* name resolution and the rest */
 };
 
@@ -69,6 +70,10 @@ struct vpa_http_result {
 
 struct vpa_http_handler {
     void *ctx;
+    /* Asked on a connection that is ready, right before the bytes go out, and again when a request
+     * goes out a second time; false ends the exchange with VPA_TRANSPORT_UNSENT. NULL: always. It
+     * runs inside the transport: it only looks, and starts, cancels and waits for nothing. */
+    bool (*may_send)(void *ctx);
     /* The status line and headers are there (the last ones, after redirects); may be NULL. */
     void (*on_head)(void *ctx, int status);
     /* A piece of the body of a 2xx answer; -1 ends the exchange with VPA_TRANSPORT_STOPPED. NULL:
