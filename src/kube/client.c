@@ -6,8 +6,8 @@
  * transport was reached (timer with delay 0)
  *
  * Repetition follows client-go: any 429 or 5xx that carries Retry-After, and for reads a lost
- * connection; at most ten times and with pauses of a minute together. A call whose data was already
- * handed on is never repeated.
+ * connection; at most ten times and with pauses of two minutes together. A call whose data was
+ * already handed on is never repeated.
  *
  * The last word is may_send(): the transport asks it when the bytes could go out at once. Whatever
  * held the call up, a limiter, a pause, a connection that took its time, or a process that was

@@ -250,7 +250,7 @@ static const struct {
     {"500 with Retry-After 0", VPA_KUBE_UPDATE, 500, 0, 0, 1, 2, 0, 0},
     {"503 without", VPA_KUBE_GET, 503, -1, 0, 100, 1, 0, -1},
     {"a longer pause is cut to a minute", VPA_KUBE_GET, 503, 86400, 0, 1, 2, 60, 0},
-    {"a minute of pauses altogether", VPA_KUBE_GET, 503, 40, 0, 100, 2, 40, -1},
+    {"two minutes of pauses altogether", VPA_KUBE_GET, 503, 50, 0, 100, 3, 100, -1},
     {"no pause beyond the call's time", VPA_KUBE_CREATE, 429, 3, 0, 100, 1, 0, -1, 3},
     {"pauses within the call's time", VPA_KUBE_CREATE, 429, 3, 0, 100, 4, 9, -1, 10},
     {"404 with Retry-After is final", VPA_KUBE_GET, 404, 1, 0, 100, 1, 0, -1},

@@ -32,8 +32,8 @@
 #include "vpa/base/random.h"
 #include "vpa/net/transport.h"
 
-#define VPA_KUBE_RETRIES_MAX 10        /* repeats of one request on Retry-After */
-#define VPA_KUBE_PAUSES_MAX VPA_MINUTE /* of one request together, whatever Retry-After says */
+#define VPA_KUBE_RETRIES_MAX 10              /* repeats of one request on Retry-After */
+#define VPA_KUBE_PAUSES_MAX (2 * VPA_MINUTE) /* of one request, together */
 #define VPA_KUBE_PATH_MAX ((size_t)8192)
 
 enum vpa_kube_verb {
