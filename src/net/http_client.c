@@ -3,20 +3,27 @@
  * one ended. So the curl callbacks only collect: status, headers, bytes. deliver(), posted to the
  * loop, hands them on, in order: head, data, done. A peer that sends faster than the consumer takes
  * is paused.
+ *
+ * Which requests share a connection, and when one is given up, stands in client_connections.c. This is
+ * what happens to the requests of a connection that was lost: by GOAWAY, a refused stream, a reset,
+ * or because it was given up. One that got nothing of an answer is sent again at once, at most
+ * four times, when that can do no harm: a read; a write that never went out; a write that its
+ * caller calls repeatable. libcurl does not tell whether a GOAWAY or a refused stream said that
+ * nothing was done, so all other writes end with VPA_TRANSPORT_RESET and their callers decide anew.
+ *
+ * libcurl repeats by itself what it lost on a connection that was used before, without regard to
+ * the method. before_send(), asked each time that a request is about to be written, stops that.
  */
 #include "vpa/net/http_client.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "client_tls.h"
+#include "client_connections.h"
 #include "loop_internal.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/log.h"
@@ -28,10 +35,7 @@
 #define PENDING_PAUSE ((size_t)128 << 10)
 #define PENDING_MAX ((size_t)64 << 20)
 #define HEADER_TEXT_MAX 512
-/* Dead peers of idle connections: probed after 30 s, gone after 3 unanswered probes 10 s apart. */
-#define KEEPALIVE_IDLE_S 30
-#define KEEPALIVE_INTERVAL_S 10
-#define KEEPALIVE_PROBES 3
+#define STARTS_MAX 5 /* of one exchange: at first, and on other connections */
 
 struct http_client {
     struct vpa_transport base;
@@ -43,6 +47,7 @@ struct http_client {
     struct client_tls tls;
     bool insecure, no_http2, no_compression;
     long connect_timeout_ms;
+    struct client_connections *connections;
     struct vpa_exchange *exchanges;
 };
 
@@ -63,7 +68,16 @@ struct vpa_exchange {
     bool posted;
     CURLcode code;
     bool stopped; /* on_data refused */
-    bool unsent;  /* may_send refused */
+
+    struct client_connection *connection; /* that its bytes went out on */
+    vpa_duration timeout, idle_timeout;
+    int64_t started, sent_at; /* real monotonic */
+    int starts;
+    bool harmless;                          /* may be sent again, whatever became of it */
+    bool sent;                              /* its bytes went out, at least once */
+    bool unsent;                            /* may_send refused */
+    bool lost;                              /* not sent again */
+    enum client_connection_fit refused_fit; /* why before_send asked for another connection */
     size_t bytes_in;
     struct vpa_buf pending; /* for on_data */
     struct vpa_buf body;
@@ -80,6 +94,7 @@ static void exchange_free(struct vpa_exchange *x)
     if (x->next)
         x->next->link = x->link;
     curl_multi_remove_handle(vpa_loop_multi(x->client->loop), x->easy);
+    client_connections_leave(x->connection);
     curl_easy_cleanup(x->easy);
     curl_slist_free_all(x->headers);
     curl_slist_free_all(x->connect_to);
@@ -95,6 +110,8 @@ static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
 
     if (x->unsent)
         return VPA_TRANSPORT_UNSENT;
+    if (x->lost)
+        return VPA_TRANSPORT_RESET;
     if (x->stopped)
         return VPA_TRANSPORT_STOPPED;
     if (x->too_long)
@@ -147,10 +164,11 @@ static void give_done(struct vpa_exchange *x)
 
     if (result.failure == VPA_TRANSPORT_OK)
         result.error = "";
-    else if (x->error[0] && !x->stopped && !x->too_long && !x->unsent)
+    else if (x->error[0] && !x->stopped && !x->too_long && !x->unsent && !x->lost)
         result.error = x->error;
     else
         result.error = x->unsent     ? "not sent"
+                       : x->lost     ? "the connection was lost, the request is not sent again"
                        : x->stopped  ? "stopped by the reader"
                        : x->too_long ? "answer too long"
                                      : curl_easy_strerror(x->code);
@@ -203,11 +221,80 @@ static void post_delivery(struct vpa_exchange *x)
     vpa_loop_post(x->client->loop, deliver, x);
 }
 
+/* Another start */
+
+static int64_t real_monotonic(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
+}
+
+static long milliseconds(vpa_duration d)
+{
+    return (long)((d + VPA_MILLISECOND - 1) / VPA_MILLISECOND);
+}
+
+static bool is_lost_connection(CURLcode code)
+{
+    return code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING ||
+           code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE;
+}
+
+static bool wants_start(const struct vpa_exchange *x, CURLcode code)
+{
+    if (x->starts >= STARTS_MAX || x->status != 0 || x->bytes_in > 0 || x->unsent || x->lost)
+        return false;
+    if (x->refused_fit != CONNECTION_FITS)
+        return true;
+    return is_lost_connection(code) && (x->harmless || !x->sent);
+}
+
+static void leave_connection(struct vpa_exchange *x)
+{
+    client_connections_leave(x->connection);
+    x->connection = NULL;
+}
+
+/* For the byte that did not come. */
+static vpa_duration waited(const struct vpa_exchange *x)
+{
+    vpa_duration since = real_monotonic() - x->sent_at;
+
+    return x->idle_timeout > 0 && x->idle_timeout < since ? x->idle_timeout : since;
+}
+
+/* False when there is no time left. */
+static bool start_again(struct vpa_exchange *x)
+{
+    CURLM *multi = vpa_loop_multi(x->client->loop);
+    vpa_duration left = x->timeout - (real_monotonic() - x->started);
+
+    if (x->timeout > 0 && left <= 0)
+        return false;
+    curl_multi_remove_handle(multi, x->easy);
+    if (x->timeout > 0)
+        curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, milliseconds(left));
+    if (x->refused_fit == CONNECTION_BUSY)
+        curl_easy_setopt(x->easy, CURLOPT_FRESH_CONNECT, 1L);
+    x->refused_fit = CONNECTION_FITS;
+    x->error[0] = '\0';
+    x->starts++;
+    curl_multi_add_handle(multi, x->easy);
+    return true;
+}
+
 static void transfer_done(struct vpa_loop_transfer *transfer, CURLcode code)
 {
     struct vpa_exchange *x = (struct vpa_exchange *)transfer;
 
     if (x->done)
+        return;
+    if (code == CURLE_OPERATION_TIMEDOUT && client_connections_judge(x->connection, waited(x)))
+        VPA_V(2, "Connection gave no sign of life, closed", VPA_KV("server", x->client->url));
+    leave_connection(x);
+    if (wants_start(x, code) && start_again(x))
         return;
     x->code = code;
     x->done = true;
@@ -307,38 +394,25 @@ static int before_send(void *ctx, char *peer, char *local, int peer_port, int lo
     (void)peer;
     (void)local;
     (void)peer_port;
-    (void)local_port;
-    x->unsent = x->handler.may_send && !x->handler.may_send(x->handler.ctx);
-    return x->unsent ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
-}
-
-/* Sockets */
-
-static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
-{
-    int probes = KEEPALIVE_PROBES;
-    unsigned unacknowledged_ms =
-        (KEEPALIVE_IDLE_S + KEEPALIVE_INTERVAL_S * KEEPALIVE_PROBES) * 1000;
-    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-
-    (void)ctx;
-    (void)purpose;
-    if (fd < 0)
-        return CURL_SOCKET_BAD;
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
-    return fd;
+    leave_connection(x); /* of a try that libcurl repeats by itself */
+    x->lost = x->sent && !x->harmless;
+    if (x->lost)
+        return CURL_PREREQFUNC_ABORT;
+    x->refused_fit =
+        client_connections_take(x->client->connections, x->easy, local_port, &x->connection);
+    if (x->refused_fit != CONNECTION_FITS)
+        return CURL_PREREQFUNC_ABORT;
+    if (x->handler.may_send && !x->handler.may_send(x->handler.ctx)) {
+        x->unsent = !x->sent;
+        x->lost = x->sent;
+        return CURL_PREREQFUNC_ABORT;
+    }
+    x->sent = true;
+    x->sent_at = real_monotonic();
+    return CURL_PREREQFUNC_OK;
 }
 
 /* Starting */
-
-static int64_t real_monotonic(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
-}
 
 static struct curl_blob blob(const struct pem_file *f)
 {
@@ -372,15 +446,7 @@ static void set_connection(const struct http_client *c, CURL *easy, bool watch)
         if (strncmp(c->url, "https:", 6) == 0)
             curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     }
-    if (watch) { /* never on a connection that others share */
-        curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
-        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-    }
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S);
-    curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    client_connections_set_up(c->connections, easy, watch);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, c->connect_timeout_ms);
     if (c->proxy)
         curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy);
@@ -424,12 +490,15 @@ static void set_headers(struct vpa_exchange *x, const struct vpa_http_request *r
     curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
 }
 
+static bool is_read(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
 static void set_timeouts(CURL *easy, const struct vpa_http_request *request)
 {
-    if (request->timeout > 0) {
-        long ms = (long)((request->timeout + VPA_MILLISECOND - 1) / VPA_MILLISECOND);
-        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ms);
-    }
+    if (request->timeout > 0)
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds(request->timeout));
     if (request->idle_timeout > 0) {
         long s = (long)((request->idle_timeout + VPA_SECOND - 1) / VPA_SECOND);
         curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -450,6 +519,11 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->client = c;
     x->handler = *handler;
     x->retry_after = -1;
+    x->timeout = request->timeout;
+    x->idle_timeout = request->idle_timeout;
+    x->started = real_monotonic();
+    x->starts = 1;
+    x->harmless = request->repeatable || is_read(request->method);
     vpa_buf_init(&x->pending, PENDING_MAX);
     vpa_buf_init(&x->body, handler->on_data        ? VPA_HTTP_ERROR_MAX
                            : request->response_max ? request->response_max
@@ -504,6 +578,7 @@ static void client_free(struct vpa_transport *transport)
 
     while (c->exchanges)
         client_cancel(transport, c->exchanges);
+    client_connections_free(c->connections);
     free(c->url);
     free(c->host);
     free(c->connect_to);
@@ -557,6 +632,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
 
     c->base.ops = &client_ops;
     c->loop = loop;
+    c->connections = client_connections_new();
     c->url = vpa_xstrdup(o->base_url);
     c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : NULL;
     c->insecure = o->insecure;

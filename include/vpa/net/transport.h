@@ -40,6 +40,9 @@ struct vpa_http_request {
     vpa_duration timeout;      /* of the whole exchange, 0: none */
     vpa_duration idle_timeout; /* no byte for that long means a dead peer, 0: none */
     bool watch;                /* long-lived: HTTP/1.1 on a connection of its own */
+    /* May be sent again after a connection was lost, though the server may have carried it out: it
+     * says what it rests on, or does the same however often. Reads always may. */
+    bool repeatable;
 };
 
 /* Why there is no (complete) answer. */

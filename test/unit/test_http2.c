@@ -1,0 +1,408 @@
+/* The HTTP client against a server with bad manners: GOAWAY, lost streams, frozen connections, and
+ * what may share a connection with what. */
+#include "http_fixture.h"
+#include "rough_server.h"
+
+static struct vpa_tls_pair ca, pair;
+static struct rough_server *server;
+static struct vpa_transport *client;
+
+static struct vpa_transport *client_new(vpa_duration connect_timeout)
+{
+    const struct vpa_http_client_options options = {.ca_data = ca.cert_pem,
+                                                    .connect_timeout = connect_timeout};
+
+    return connect_to(rough_server_port(server), &options);
+}
+
+static void rough_setup(void)
+{
+    static const char *const names[] = {"127.0.0.1"};
+
+    setup();
+    vpa_time now = vpa_clock_now(clk);
+    ck_assert_int_eq(vpa_tls_create_ca("test ca", now, VPA_HOUR, &ca, &err), 0);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 1, true, now, VPA_HOUR, &pair, &err),
+                     0);
+    server = rough_server_new(&pair);
+    client = client_new(0);
+}
+
+static void rough_teardown(void)
+{
+    vpa_transport_free(client);
+    rough_server_free(server);
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+    teardown();
+}
+
+/* Many requests at once */
+
+struct request {
+    bool headed, done, refuse;
+    int status;
+    enum vpa_transport_failure failure;
+    size_t streamed;
+};
+
+static bool asked_to_send(void *ctx)
+{
+    return !((struct request *)ctx)->refuse;
+}
+
+static void request_head(void *ctx, int status)
+{
+    ((struct request *)ctx)->headed = status == 200;
+}
+
+static int request_data(void *ctx, const char *bytes, size_t len)
+{
+    (void)bytes;
+    ((struct request *)ctx)->streamed += len;
+    return 0;
+}
+
+static void request_done(void *ctx, const struct vpa_http_result *result)
+{
+    struct request *r = ctx;
+
+    ck_assert(!r->done);
+    r->done = true;
+    r->status = result->status;
+    r->failure = result->failure;
+}
+
+static struct vpa_exchange *start(struct request *r, const struct vpa_http_request *request)
+{
+    const struct vpa_http_handler handler = {
+        .ctx = r,
+        .may_send = asked_to_send,
+        .on_head = request_head,
+        .on_data = request->watch || request->idle_timeout ? request_data : NULL,
+        .on_done = request_done};
+
+    return vpa_transport_start(client, request, &handler);
+}
+
+static struct vpa_exchange *get(struct request *r, const char *target, vpa_duration timeout)
+{
+    return start(r,
+                 &(struct vpa_http_request){.method = "GET", .target = target, .timeout = timeout});
+}
+
+static struct vpa_exchange *post(struct request *r, const char *target, bool repeatable)
+{
+    return start(r, &(struct vpa_http_request){.method = "POST",
+                                               .target = target,
+                                               .body = "{}",
+                                               .body_len = 2,
+                                               .repeatable = repeatable});
+}
+
+static bool is_headed(void *ctx)
+{
+    return ((struct request *)ctx)->headed;
+}
+
+static bool request_is_done(void *ctx)
+{
+    return ((struct request *)ctx)->done;
+}
+
+static void wait_for(vpa_done_fn done, struct request *r)
+{
+    ck_assert_int_eq(vpa_loop_wait(loop, done, r, 20 * VPA_SECOND, &err), 0);
+}
+
+static void expect_ok(struct request *r)
+{
+    wait_for(request_is_done, r);
+    ck_assert_msg(r->failure == VPA_TRANSPORT_OK, "%s", vpa_transport_failure_name(r->failure));
+    ck_assert_int_eq(r->status, 200);
+}
+
+static struct vpa_exchange *open_watch(struct request *r)
+{
+    struct vpa_exchange *x =
+        start(r, &(struct vpa_http_request){.method = "GET", .target = "/w?watch", .watch = true});
+
+    wait_for(is_headed, r);
+    return x;
+}
+
+/* What may share a connection */
+
+START_TEST(watches_keep_their_connections_to_themselves)
+{
+    static const char *const goodbyes[] = {"/a?goaway", "/a?last"};
+    struct request watches[3] = {0}, first = {0}, bye = {0}, later[20] = {0};
+    struct vpa_exchange *open[3];
+
+    for (int i = 0; i < 3; i++)
+        open[i] = open_watch(&watches[i]);
+    get(&first, "/first", 0);
+    expect_ok(&first);
+    get(&bye, goodbyes[_i], 0);
+    expect_ok(&bye);
+    for (int i = 0; i < 20; i++)
+        post(&later[i], "/later", false);
+    for (int i = 0; i < 20; i++)
+        expect_ok(&later[i]);
+    ck_assert_uint_eq(rough_server_strays(server), 0);
+    ck_assert_uint_eq(rough_server_seen(server, "POST /later"), 20);
+    ck_assert_uint_eq(rough_server_connections(server), 3 + 2); /* nobody looked at the watches' */
+    for (int i = 0; i < 3; i++) {
+        ck_assert(!watches[i].done);
+        vpa_transport_cancel(client, open[i]);
+    }
+}
+END_TEST
+
+START_TEST(http1_carries_one_request_at_a_time)
+{
+    struct request alone = {0}, bye = {0}, other[5] = {0};
+    struct vpa_exchange *busy;
+
+    rough_server_downgrade(server, 1);
+    busy = start(&alone, &(struct vpa_http_request){
+                             .method = "GET", .target = "/busy?drip", .idle_timeout = VPA_MINUTE});
+    wait_for(is_headed, &alone);
+    get(&bye, "/a?goaway", 0); /* from here on libcurl believes that all can carry many */
+    expect_ok(&bye);
+    for (int i = 0; i < 5; i++)
+        post(&other[i], "/other", false);
+    for (int i = 0; i < 5; i++)
+        expect_ok(&other[i]);
+    ck_assert_uint_eq(rough_server_strays(server), 0);
+    ck_assert_uint_eq(rough_server_seen(server, "POST /other"), 5);
+    vpa_transport_cancel(client, busy);
+}
+END_TEST
+
+START_TEST(ordinary_requests_share_one_connection)
+{
+    struct request r[50] = {0};
+
+    for (int i = 0; i < 50; i++)
+        get(&r[i], "/x", 0);
+    for (int i = 0; i < 50; i++)
+        expect_ok(&r[i]);
+    ck_assert_uint_eq(rough_server_connections(server), 1);
+}
+END_TEST
+
+/* Sent again, or not */
+
+enum kind { READ, WRITE, REPEATABLE };
+static const struct {
+    enum kind kind;
+    const char *target;
+    enum vpa_transport_failure failure;
+    unsigned seen;
+} losses[] = {
+    {READ, "/x?refuse", VPA_TRANSPORT_OK, 2},       {READ, "/x?reset", VPA_TRANSPORT_OK, 2},
+    {READ, "/x?close", VPA_TRANSPORT_OK, 2},        {READ, "/x?disown", VPA_TRANSPORT_OK, 2},
+    {READ, "/x?goaway", VPA_TRANSPORT_OK, 1},       {WRITE, "/x?refuse", VPA_TRANSPORT_RESET, 1},
+    {WRITE, "/x?reset", VPA_TRANSPORT_RESET, 1},    {WRITE, "/x?close", VPA_TRANSPORT_RESET, 1},
+    {WRITE, "/x?disown", VPA_TRANSPORT_RESET, 1},   {WRITE, "/x?goaway", VPA_TRANSPORT_OK, 1},
+    {REPEATABLE, "/x?refuse", VPA_TRANSPORT_OK, 2}, {REPEATABLE, "/x?reset", VPA_TRANSPORT_OK, 2},
+    {REPEATABLE, "/x?close", VPA_TRANSPORT_OK, 2},  {REPEATABLE, "/x?disown", VPA_TRANSPORT_OK, 2},
+    {REPEATABLE, "/x?goaway", VPA_TRANSPORT_OK, 1}, {READ, "/x?reset=99", VPA_TRANSPORT_RESET, 5},
+};
+
+static bool is_loss(enum vpa_transport_failure failure)
+{
+    return failure == VPA_TRANSPORT_RESET || failure == VPA_TRANSPORT_EOF;
+}
+
+static unsigned seen_loss(size_t row)
+{
+    vpa_auto_free char *text =
+        vpa_xprintf("%s %s", losses[row].kind == READ ? "GET" : "POST", losses[row].target);
+
+    return rough_server_seen(server, text);
+}
+
+/* On a connection that was used before, which is where libcurl repeats by itself, and on a new one
+ * (odd). */
+START_TEST(lost_requests)
+{
+    size_t row = (size_t)_i / 2;
+    struct request before = {0}, r = {0};
+
+    if (_i % 2 == 0) {
+        get(&before, "/before", 0);
+        expect_ok(&before);
+    }
+    if (losses[row].kind == READ)
+        get(&r, losses[row].target, 0);
+    else
+        post(&r, losses[row].target, losses[row].kind == REPEATABLE);
+    wait_for(request_is_done, &r);
+    ck_assert_msg(r.failure == losses[row].failure || (losses[row].failure == VPA_TRANSPORT_RESET &&
+                                                       r.failure == VPA_TRANSPORT_EOF),
+                  "%s", vpa_transport_failure_name(r.failure));
+    ck_assert_uint_eq(seen_loss(row), losses[row].seen);
+}
+END_TEST
+
+/* Every 15th answer comes with a GOAWAY, ten requests are under way at any time. */
+struct crowd {
+    struct request r[10];
+    unsigned started, ok, wanted;
+};
+
+static bool crowd_turns(void *ctx)
+{
+    struct crowd *c = ctx;
+
+    for (int i = 0; i < 10; i++) {
+        if (c->r[i].done) {
+            ck_assert_msg(c->r[i].failure == VPA_TRANSPORT_OK, "request %u: %s", c->started,
+                          vpa_transport_failure_name(c->r[i].failure));
+            c->ok++;
+        }
+        if ((c->r[i].done || c->started < 10) && c->started < c->wanted) {
+            c->started++;
+            c->r[i] = (struct request){0};
+            if (c->started % 15 == 0)
+                get(&c->r[i], "/x?goaway", 0);
+            else
+                post(&c->r[i], "/x", true);
+        } else {
+            c->r[i].done = false;
+        }
+    }
+    return c->ok == c->wanted;
+}
+
+START_TEST(a_crowd_through_goaways)
+{
+    struct crowd c = {.wanted = 300};
+
+    ck_assert_int_eq(vpa_loop_wait(loop, crowd_turns, &c, 60 * VPA_SECOND, &err), 0);
+    ck_assert_uint_ge(rough_server_connections(server), 20);
+    ck_assert_uint_eq(rough_server_strays(server), 0);
+}
+END_TEST
+
+/* The last word before the bytes go out */
+
+START_TEST(refused_before_the_bytes_go_out)
+{
+    struct request first = {0}, kept = {0}, refused = {.refuse = true}, after = {0};
+    struct vpa_exchange *open;
+
+    if (_i) {
+        get(&first, "/first", 0);
+        expect_ok(&first);
+    }
+    open = start(&kept, &(struct vpa_http_request){
+                            .method = "GET", .target = "/kept?drip", .idle_timeout = VPA_MINUTE});
+    wait_for(is_headed, &kept);
+    post(&refused, "/refused", true);
+    wait_for(request_is_done, &refused);
+    ck_assert_int_eq(refused.failure, VPA_TRANSPORT_UNSENT);
+    post(&after, "/after", false);
+    expect_ok(&after);
+    ck_assert(!kept.done);
+    ck_assert_uint_eq(rough_server_seen(server, "POST /refused"), 0);
+    ck_assert_uint_eq(rough_server_connections(server), 1);
+    vpa_transport_cancel(client, open);
+}
+END_TEST
+
+/* Silence */
+
+START_TEST(a_frozen_connection_is_given_up)
+{
+    struct request frozen = {0}, beside = {0}, write = {0}, next = {0};
+
+    get(&frozen, "/f?freeze", VPA_SECOND / 2);
+    get(&beside, "/beside", 0);
+    post(&write, "/write", false);
+    wait_for(request_is_done, &frozen);
+    ck_assert_int_eq(frozen.failure, VPA_TRANSPORT_TIMEOUT);
+    wait_for(request_is_done, &write);
+    ck_assert(write.failure == VPA_TRANSPORT_OK || is_loss(write.failure));
+    expect_ok(&beside); /* on a connection of its own, or on the new one */
+    get(&next, "/next", 5 * VPA_SECOND);
+    expect_ok(&next);
+    ck_assert_uint_ge(rough_server_connections(server), 2);
+}
+END_TEST
+
+static bool three_answers(void *ctx)
+{
+    struct request *r = ctx;
+
+    if (r->done) {
+        expect_ok(r);
+        *r = (struct request){.streamed = r->streamed + 1};
+        get(r, "/alive", 0);
+    }
+    return r->streamed >= 3;
+}
+
+START_TEST(one_silent_stream_leaves_the_others_alone)
+{
+    struct request silent = {0}, drip = {0}, alive = {0}, next = {0};
+    struct vpa_exchange *open;
+
+    open = start(&drip, &(struct vpa_http_request){
+                            .method = "GET", .target = "/d?drip", .idle_timeout = VPA_MINUTE});
+    wait_for(is_headed, &drip);
+    get(&silent, "/s?silent", VPA_SECOND / 2);
+    get(&alive, "/alive", 0);
+    ck_assert_int_eq(vpa_loop_wait(loop, three_answers, &alive, 20 * VPA_SECOND, &err), 0);
+    wait_for(request_is_done, &silent);
+    ck_assert_int_eq(silent.failure, VPA_TRANSPORT_TIMEOUT);
+    size_t before = drip.streamed;
+    get(&next, "/next", 0);
+    expect_ok(&next);
+    ck_assert(!drip.done);
+    ck_assert_uint_gt(before, 0);
+    ck_assert_uint_eq(rough_server_connections(server), 1);
+    vpa_transport_cancel(client, open);
+}
+END_TEST
+
+START_TEST(a_server_that_accepts_and_says_nothing)
+{
+    struct request r[5] = {0}, next = {0};
+
+    vpa_transport_free(client);
+    client = client_new(VPA_SECOND / 2);
+    rough_server_freeze(server, true);
+    for (int i = 0; i < 5; i++)
+        get(&r[i], "/x", 0);
+    for (int i = 0; i < 5; i++) {
+        wait_for(request_is_done, &r[i]);
+        ck_assert_int_eq(r[i].failure, VPA_TRANSPORT_TIMEOUT);
+    }
+    rough_server_freeze(server, false);
+    get(&next, "/next", 0);
+    expect_ok(&next);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("http2");
+    TCase *c = tcase_create("http2");
+
+    tcase_add_checked_fixture(c, rough_setup, rough_teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, watches_keep_their_connections_to_themselves, 0, 2);
+    tcase_add_test(c, http1_carries_one_request_at_a_time);
+    tcase_add_test(c, ordinary_requests_share_one_connection);
+    tcase_add_loop_test(c, lost_requests, 0, 2 * VPA_COUNT(losses));
+    tcase_add_test(c, a_crowd_through_goaways);
+    tcase_add_loop_test(c, refused_before_the_bytes_go_out, 0, 2);
+    tcase_add_test(c, a_frozen_connection_is_given_up);
+    tcase_add_test(c, one_silent_stream_leaves_the_others_alone);
+    tcase_add_test(c, a_server_that_accepts_and_says_nothing);
+    suite_add_tcase(suite, c);
+    return run(suite);
+}
