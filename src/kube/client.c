@@ -25,6 +25,7 @@
 
 #define CALL_TIMEOUT VPA_MINUTE
 #define STREAM_IDLE_TIMEOUT VPA_MINUTE
+#define STREAM_RATE_MIN ((size_t)16 << 10) /* a page of 500 pods, 4 MB, may take five minutes */
 #define FIXED_HEADERS 4
 #define WAIT_LOG_VERBOSE (50 * VPA_MILLISECOND)
 #define WAIT_LOG VPA_SECOND
@@ -377,7 +378,9 @@ static int start_exchange(struct vpa_kube_request *r)
         .response_max = call->response_max,
         .timeout = attempt_timeout(r),
         .idle_timeout = streams(r) && !call->timeout ? STREAM_IDLE_TIMEOUT : 0,
+        .rate_min = streams(r) && !call->timeout ? STREAM_RATE_MIN : 0,
         .watch = call->verb == VPA_KUBE_WATCH,
+        .repeatable = call->repeatable,
     };
     const struct vpa_http_handler handler = {
         .ctx = r,

@@ -71,6 +71,8 @@ struct vpa_exchange {
 
     struct client_connection *connection; /* that its bytes went out on */
     vpa_duration timeout, idle_timeout;
+    size_t rate_min;
+    bool too_slow;
     int64_t started, sent_at; /* real monotonic */
     int starts;
     bool harmless;                          /* may be sent again, whatever became of it */
@@ -112,6 +114,8 @@ static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
         return VPA_TRANSPORT_UNSENT;
     if (x->lost)
         return VPA_TRANSPORT_RESET;
+    if (x->too_slow)
+        return VPA_TRANSPORT_TIMEOUT;
     if (x->stopped)
         return VPA_TRANSPORT_STOPPED;
     if (x->too_long)
@@ -164,12 +168,13 @@ static void give_done(struct vpa_exchange *x)
 
     if (result.failure == VPA_TRANSPORT_OK)
         result.error = "";
-    else if (x->error[0] && !x->stopped && !x->too_long && !x->unsent && !x->lost)
+    else if (x->error[0] && !x->stopped && !x->too_long && !x->unsent && !x->lost && !x->too_slow)
         result.error = x->error;
     else
         result.error = x->unsent     ? "not sent"
                        : x->lost     ? "the connection was lost, the request is not sent again"
                        : x->stopped  ? "stopped by the reader"
+                       : x->too_slow ? "the answer comes in drips"
                        : x->too_long ? "answer too long"
                                      : curl_easy_strerror(x->code);
     x->handler.on_done(x->handler.ctx, &result);
@@ -323,6 +328,21 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     if (stream)
         post_delivery(x);
     return len;
+}
+
+/* curl asks with every piece and about every second. */
+static int on_progress(void *ctx, curl_off_t total, curl_off_t now, curl_off_t up_total,
+                       curl_off_t up_now)
+{
+    struct vpa_exchange *x = ctx;
+
+    (void)total;
+    (void)now;
+    (void)up_total;
+    (void)up_now;
+    vpa_duration given = (vpa_duration)(x->bytes_in / x->rate_min) * VPA_SECOND;
+    x->too_slow = !x->done && real_monotonic() - x->started > x->idle_timeout + given;
+    return x->too_slow;
 }
 
 /* Whole seconds; dates are not understood and count as absent (4.3). */
@@ -495,8 +515,15 @@ static bool is_read(const char *method)
     return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
-static void set_timeouts(CURL *easy, const struct vpa_http_request *request)
+static void set_timeouts(struct vpa_exchange *x, const struct vpa_http_request *request)
 {
+    CURL *easy = x->easy;
+
+    if (request->rate_min > 0) {
+        curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+        curl_easy_setopt(easy, CURLOPT_XFERINFODATA, x);
+    }
     if (request->timeout > 0)
         curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds(request->timeout));
     if (request->idle_timeout > 0) {
@@ -521,6 +548,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->retry_after = -1;
     x->timeout = request->timeout;
     x->idle_timeout = request->idle_timeout;
+    x->rate_min = request->rate_min;
     x->started = real_monotonic();
     x->starts = 1;
     x->harmless = request->repeatable || is_read(request->method);
@@ -548,7 +576,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     set_connection(c, x->easy, request->watch);
     set_method(x, request);
     set_headers(x, request);
-    set_timeouts(x->easy, request);
+    set_timeouts(x, request);
     if (c->connect_to) {
         x->connect_to = curl_slist_append(NULL, c->connect_to);
         curl_easy_setopt(x->easy, CURLOPT_CONNECT_TO, x->connect_to);

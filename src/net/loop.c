@@ -7,6 +7,11 @@
  * curl's own callbacks run inside curl_multi_perform and therefore only collect; the HTTP client
  * posts the delivery.
  *
+ * Posted calls come first, and there may always be one more: an answer that streams posts its next
+ * piece while the last one is handled. So that nothing starves, signals are read between any two
+ * pieces of work, whatever waits, and every 64 pieces the kernel is asked and one ready descriptor
+ * and one due timer get their turn before posted calls do.
+ *
  * With a manual clock nothing waits: when gather() finds nothing, the clock is set to the next
  * timer.
  */
@@ -23,7 +28,7 @@
 
 #include "vpa/base/mem.h"
 
-/* Descriptors are asked at least after so many pieces of work, so that none starves. */
+/* Descriptors and timers get a turn at least after so many pieces of work. */
 #define FAIRNESS 64
 #define WATCHES_MAX 64
 /* Real transfers under a manual clock (tests with a real server) get so long before the clock
@@ -70,6 +75,7 @@ struct vpa_loop {
     struct vpa_watch *watches[WATCHES_MAX];
     size_t watch_count;
     unsigned since_gather;
+    bool owed_watch, owed_timer; /* their turn before posted calls */
     int transfers;
 
     int signal_fd;
@@ -316,13 +322,20 @@ static bool run_watch(struct vpa_loop *loop)
 
 /* Signals */
 
-static void read_signals(void *ctx)
+static bool run_signal(struct vpa_loop *loop)
 {
-    struct vpa_loop *loop = ctx;
     struct signalfd_siginfo info;
 
-    while (read(loop->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        loop->on_signal(loop->signal_ctx, (int)info.ssi_signo);
+    if (loop->signal_fd < 0 || read(loop->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return false;
+    loop->on_signal(loop->signal_ctx, (int)info.ssi_signo);
+    return true;
+}
+
+/* Only to be woken: run_signal() looks before anything else. */
+static void on_signal_fd(void *ctx)
+{
+    run_signal(ctx);
 }
 
 int vpa_loop_on_signals(struct vpa_loop *loop, const int *signals, size_t count, vpa_signal_fn fn,
@@ -341,7 +354,7 @@ int vpa_loop_on_signals(struct vpa_loop *loop, const int *signals, size_t count,
         return vpa_fail(err, VPA_INVALID, "signalfd: %s", strerror(errno));
     loop->on_signal = fn;
     loop->signal_ctx = ctx;
-    loop->signal_watch = vpa_watch_new(loop, loop->signal_fd, false, read_signals, loop);
+    loop->signal_watch = vpa_watch_new(loop, loop->signal_fd, false, on_signal_fd, loop);
     return 0;
 }
 
@@ -394,11 +407,26 @@ static void gather(struct vpa_loop *loop, int timeout_ms)
     perform(loop);
 }
 
+static bool run_owed(struct vpa_loop *loop)
+{
+    bool watch = loop->owed_watch, timer = loop->owed_timer;
+
+    loop->owed_watch = false;
+    if (watch && run_watch(loop))
+        return true;
+    loop->owed_timer = false;
+    return timer && run_timer(loop);
+}
+
 static bool dispatch_one(struct vpa_loop *loop)
 {
-    if (++loop->since_gather > FAIRNESS)
+    if (run_signal(loop))
+        return true;
+    if (++loop->since_gather > FAIRNESS) {
         gather(loop, 0);
-    return run_posted(loop) || run_timer(loop) || run_watch(loop);
+        loop->owed_watch = loop->owed_timer = true;
+    }
+    return run_owed(loop) || run_posted(loop) || run_timer(loop) || run_watch(loop);
 }
 
 static int wait_ms(struct vpa_loop *loop, int64_t until)

@@ -41,7 +41,10 @@ struct vpa_exchange {
     struct vpa_timer *delay;   /* until the answer may go out */
     struct vpa_timer *timeout; /* of the whole exchange */
     struct vpa_timer *idle;    /* between bytes */
+    struct vpa_timer *slow;    /* for the bytes so far */
     vpa_duration idle_timeout;
+    size_t rate_min;
+    int64_t started;
     bool held; /* the delay has not passed */
     bool posted, in_callback, dead;
     bool head_given;
@@ -74,6 +77,7 @@ static void exchange_free(struct vpa_exchange *x)
     vpa_timer_free(x->delay);
     vpa_timer_free(x->timeout);
     vpa_timer_free(x->idle);
+    vpa_timer_free(x->slow);
     vpa_buf_release(&x->out);
     vpa_buf_release(&x->body);
     free(x->content_type);
@@ -147,6 +151,16 @@ static void give_piece(struct vpa_exchange *x)
         fail_exchange(x, VPA_TRANSPORT_LIMIT);
 }
 
+static void start_idle(struct vpa_exchange *x)
+{
+    if (x->idle_timeout <= 0)
+        return;
+    vpa_timer_start(x->idle, x->idle_timeout);
+    if (x->rate_min > 0)
+        vpa_timer_start_at(x->slow, x->started + x->idle_timeout +
+                                        (vpa_duration)(x->bytes_in / x->rate_min) * VPA_SECOND);
+}
+
 static void deliver(void *ctx)
 {
     struct vpa_exchange *x = ctx;
@@ -172,8 +186,8 @@ static void deliver(void *ctx)
     if (x->dead) {
         vpa_loop_unpost(x->transport->loop, deliver, x);
         exchange_free(x);
-    } else if (x->idle_timeout > 0) {
-        vpa_timer_start(x->idle, x->idle_timeout);
+    } else {
+        start_idle(x);
     }
 }
 
@@ -236,6 +250,8 @@ static struct vpa_exchange *exchange_new(struct memory_transport *t,
     x->handler = *handler;
     x->retry_after = -1;
     x->idle_timeout = request->idle_timeout;
+    x->rate_min = request->rate_min;
+    x->started = vpa_loop_monotonic(t->loop);
     vpa_buf_init(&x->out, STREAM_MAX);
     vpa_buf_init(&x->body, handler->on_data        ? VPA_HTTP_ERROR_MAX
                            : request->response_max ? request->response_max
@@ -243,6 +259,7 @@ static struct vpa_exchange *exchange_new(struct memory_transport *t,
     x->delay = vpa_timer_new(t->loop, on_delay, x);
     x->timeout = vpa_timer_new(t->loop, on_timeout, x);
     x->idle = vpa_timer_new(t->loop, on_timeout, x);
+    x->slow = vpa_timer_new(t->loop, on_timeout, x);
     x->next = t->exchanges;
     x->link = &t->exchanges;
     if (x->next)
@@ -275,6 +292,7 @@ static void ask_server(struct memory_transport *t, const struct vpa_http_request
         .body = body,
         .body_len = request->body ? request->body_len : 0,
         .watch = request->watch,
+        .repeatable = request->repeatable,
     };
     t->serve(t->ctx, &seen, reply);
 }
@@ -299,8 +317,7 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
      * client-go. */
     if (request->timeout > 0)
         vpa_timer_start(x->timeout, request->timeout);
-    if (x->idle_timeout > 0)
-        vpa_timer_start(x->idle, x->idle_timeout);
+    start_idle(x);
     if (reply.delay > 0) {
         x->held = true;
         vpa_timer_start(x->delay, reply.delay);

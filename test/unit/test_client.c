@@ -28,6 +28,7 @@ static struct {
 } script;
 static int seen;
 static int64_t seen_at[32];
+static bool last_repeatable;
 static char last_method[16], last_target[512], last_type[64], last_body[512], last_agent[64];
 
 static const char *or_dash(const char *text)
@@ -46,6 +47,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     snprintf(last_type, sizeof(last_type), "%s", or_dash(vpa_memory_header(q, "content-type")));
     snprintf(last_agent, sizeof(last_agent), "%s", or_dash(vpa_memory_header(q, "User-Agent")));
     snprintf(last_body, sizeof(last_body), "%s", q->body);
+    last_repeatable = q->repeatable;
     if (script.chunk)
         vpa_memory_reply_chunk(r, script.chunk);
     if (script.delay)
@@ -371,6 +373,16 @@ START_TEST(an_old_decision_is_never_sent)
 }
 END_TEST
 
+START_TEST(says_what_may_be_sent_again)
+{
+    const struct vpa_kube_call call = {
+        .verb = VPA_KUBE_PATCH_JSON, .path = "/x", .repeatable = _i == 1};
+
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, NULL), 0);
+    ck_assert_int_eq(last_repeatable, _i == 1);
+}
+END_TEST
+
 static bool leading;
 static int asked;
 
@@ -415,6 +427,76 @@ START_TEST(writes_are_fenced)
     ck_assert_int_eq(last_err.code, write ? VPA_CANCELLED : VPA_OK);
     if (write)
         ck_assert_ptr_nonnull(strstr(last_err.text, " /x: not sent: no longer the leader"));
+}
+END_TEST
+
+/* An answer that never ends, so many bytes a second. */
+static struct {
+    struct vpa_memory_stream *stream;
+    struct vpa_timer *timer;
+    size_t rate, taken;
+} drip;
+
+static void next_drip(void *ctx)
+{
+    (void)ctx;
+    vpa_auto_free char *bytes = vpa_xcalloc(1, drip.rate);
+    vpa_memory_stream_push(drip.stream, bytes, drip.rate);
+    vpa_timer_start(drip.timer, VPA_SECOND);
+}
+
+static void drip_closed(void *ctx)
+{
+    (void)ctx;
+    vpa_timer_stop(drip.timer);
+}
+
+static void serve_drips(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    (void)q;
+    drip.stream = vpa_memory_reply_stream(r, 200, drip_closed, NULL);
+    vpa_timer_start(drip.timer, VPA_SECOND);
+}
+
+static int take_drip(void *ctx, const char *bytes, size_t len)
+{
+    (void)ctx;
+    (void)bytes;
+    drip.taken += len;
+    return 0;
+}
+
+static const struct {
+    size_t rate;
+    int64_t ends_after; /* seconds; 0: not within an hour */
+} drips[] = {{1, 60}, {15 << 10, 960}, {16 << 10, 0}, {20 << 10, 0}};
+
+START_TEST(lists_that_drip_end)
+{
+    const struct vpa_kube_call call = {
+        .verb = VPA_KUBE_LIST, .path = "/api/v1/x", .on_data = take_drip};
+    struct vpa_transport *plain = transport;
+    int done = 0;
+
+    transport = vpa_memory_transport_new(loop, serve_drips, NULL);
+    make_client(-1, 0);
+    drip.timer = vpa_timer_new(loop, next_drip, NULL);
+    drip.rate = drips[_i].rate;
+    vpa_kube_start(client, &call, keep_err, &done);
+    vpa_loop_pump(loop, VPA_HOUR);
+    ck_assert_int_eq(done, drips[_i].ends_after > 0);
+    if (done) {
+        ck_assert_int_eq(last_err.code, VPA_RETRY);
+        ck_assert_ptr_nonnull(strstr(last_err.text, "GET /api/v1/x: timeout"));
+        ck_assert_uint_le(drip.taken, (size_t)drips[_i].ends_after * drip.rate);
+        ck_assert_uint_ge(drip.taken, (size_t)(drips[_i].ends_after - 60) * drip.rate);
+    }
+    vpa_kube_client_free(client);
+    client = NULL;
+    vpa_timer_free(drip.timer);
+    vpa_transport_free(transport);
+    transport = plain;
 }
 END_TEST
 
@@ -552,6 +634,8 @@ int main(void)
     tcase_add_test(c, a_call_that_would_wait_too_long_takes_no_token);
     tcase_add_loop_test(c, an_old_decision_is_never_sent, 0, 2);
     tcase_add_loop_test(c, writes_are_fenced, 0, VPA_COUNT(verbs));
+    tcase_add_loop_test(c, lists_that_drip_end, 0, VPA_COUNT(drips));
+    tcase_add_loop_test(c, says_what_may_be_sent_again, 0, 2);
     tcase_add_test(c, limits_the_rate);
     tcase_add_test(c, cancels);
     tcase_add_test(c, a_stopped_loop_ends_waiting);

@@ -368,6 +368,31 @@ START_TEST(one_silent_stream_leaves_the_others_alone)
 }
 END_TEST
 
+static bool has_streamed_much(void *ctx)
+{
+    return ((struct request *)ctx)->streamed > 300 || ((struct request *)ctx)->done;
+}
+
+/* 200 bytes a second: fine where 20 are asked for, as good as nothing where 100,000 are. */
+START_TEST(answers_in_drips)
+{
+    struct request slow = {0}, patient = {0};
+    struct vpa_http_request request = {
+        .method = "GET", .target = "/d?drip", .idle_timeout = VPA_SECOND, .rate_min = 20};
+    struct vpa_exchange *open = start(&patient, &request);
+
+    request.rate_min = 100000;
+    start(&slow, &request);
+    wait_for(request_is_done, &slow);
+    ck_assert_int_eq(slow.failure, VPA_TRANSPORT_TIMEOUT);
+    ck_assert_uint_gt(slow.streamed, 0);
+    wait_for(has_streamed_much, &patient);
+    ck_assert(!patient.done);
+    ck_assert_uint_eq(rough_server_connections(server), 1);
+    vpa_transport_cancel(client, open);
+}
+END_TEST
+
 START_TEST(a_server_that_accepts_and_says_nothing)
 {
     struct request r[5] = {0}, next = {0};
@@ -402,6 +427,7 @@ int main(void)
     tcase_add_loop_test(c, refused_before_the_bytes_go_out, 0, 2);
     tcase_add_test(c, a_frozen_connection_is_given_up);
     tcase_add_test(c, one_silent_stream_leaves_the_others_alone);
+    tcase_add_test(c, answers_in_drips);
     tcase_add_test(c, a_server_that_accepts_and_says_nothing);
     suite_add_tcase(suite, c);
     return run(suite);

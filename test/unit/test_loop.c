@@ -208,6 +208,77 @@ START_TEST(signals_arrive_on_the_loop)
 }
 END_TEST
 
+/* Work without end: every callback posts the next. */
+
+static struct {
+    int pieces, raise_at, signal_at, timer_at, watch_at;
+} busy;
+
+static void one_more(void *ctx)
+{
+    busy.pieces++;
+    if (busy.pieces == busy.raise_at)
+        raise(SIGTERM);
+    if (busy.pieces == 100000)
+        vpa_loop_stop(loop);
+    vpa_loop_post(loop, one_more, ctx);
+}
+
+static void on_busy_signal(void *ctx, int number)
+{
+    (void)ctx;
+    ck_assert_int_eq(number, SIGTERM);
+    busy.signal_at = busy.pieces;
+    vpa_loop_stop(loop);
+}
+
+START_TEST(signals_come_before_any_other_work)
+{
+    const int signals[] = {SIGTERM};
+    struct vpa_error err;
+
+    memset(&busy, 0, sizeof(busy));
+    busy.raise_at = _i;
+    ck_assert_int_eq(vpa_loop_on_signals(loop, signals, 1, on_busy_signal, NULL, &err), 0);
+    for (int i = 0; i < 1000; i++)
+        vpa_loop_post(loop, one_more, NULL);
+    vpa_loop_run(loop);
+    ck_assert_int_eq(busy.signal_at, busy.raise_at); /* not one piece in between */
+}
+END_TEST
+
+static void on_busy_timer(void *ctx)
+{
+    (void)ctx;
+    busy.timer_at = busy.timer_at ? busy.timer_at : busy.pieces;
+}
+
+static void on_busy_watch(void *ctx)
+{
+    (void)ctx;
+    busy.watch_at = busy.watch_at ? busy.watch_at : busy.pieces;
+}
+
+START_TEST(posted_work_starves_nothing)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, on_busy_timer, NULL);
+
+    memset(&busy, 0, sizeof(busy));
+    ck_assert_int_eq(pipe(pipe_fds), 0);
+    struct vpa_watch *watch = vpa_watch_new(loop, pipe_fds[0], false, on_busy_watch, NULL);
+    ck_assert_int_eq(write(pipe_fds[1], "x", 1), 1);
+    vpa_timer_start(timer, 0);
+    vpa_loop_post(loop, one_more, NULL);
+    vpa_loop_run(loop);
+    ck_assert_int_gt(busy.timer_at, 0);
+    ck_assert_int_le(busy.timer_at, 100);
+    ck_assert_int_gt(busy.watch_at, 0);
+    ck_assert_int_le(busy.watch_at, 100);
+    vpa_timer_free(timer);
+    vpa_watch_free(watch);
+}
+END_TEST
+
 START_TEST(real_clock_waits)
 {
     struct vpa_clock *real = vpa_clock_new_real();
@@ -364,6 +435,8 @@ int main(void)
     tcase_add_test(c, callbacks_may_pump);
     tcase_add_test(c, watches_and_foreign_posts);
     tcase_add_test(c, signals_arrive_on_the_loop);
+    tcase_add_loop_test(c, signals_come_before_any_other_work, 1, 70);
+    tcase_add_test(c, posted_work_starves_nothing);
     suite_add_tcase(suite, c);
     TCase *other = tcase_create("clocks and rates");
     tcase_add_test(other, real_clock_waits);

@@ -88,8 +88,8 @@ struct vpa_kube_call {
     const char *body; /* JSON; NULL: none */
     size_t body_len;
     const char *accept; /* NULL: application/json */
-    /* Of each attempt, as transports count it (real time over the network); 0: 1 minute, or none
-     * but an idle limit of 1 minute for streaming answers. */
+    /* Of each attempt, as transports count it (real time over the network); 0: 1 minute, or for
+     * streaming answers an idle limit of 1 minute and, from then on, 16 KiB a second on average. */
     vpa_duration timeout;
     /* How old the decision behind the call may grow (virtual time since start; 0: no limit). A call
      * that would wait beyond it, for the rate limit, or did, ends with VPA_CANCELLED and nothing of
@@ -98,6 +98,10 @@ struct vpa_kube_call {
     size_t response_max; /* 0: VPA_HTTP_RESPONSE_MAX */
     bool unlimited;      /* not counted by the rate limit (leases have their own, watches none) */
     bool no_retry;       /* no repetition inside */
+    /* A write that may be sent again after a connection was lost, though it may have been carried
+     * out: it names what it rests on (resourceVersion, UID, test operations) or says the same
+     * however often. */
+    bool repeatable;
     /* Streaming answers (LIST pages, WATCH): pieces of a 2xx body; -1 ends the call. NULL:
      * collected. A call that gave data is not repeated. */
     int (*on_data)(void *ctx, const char *bytes, size_t len);

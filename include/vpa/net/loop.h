@@ -13,7 +13,9 @@
  * enqueue, set a flag, or renew their own lease.
  *
  * Order is deterministic: posted callbacks first come first served, timers by deadline and then by
- * start. With a manual clock the loop jumps to the next timer when nothing is ready.
+ * start. Signals are looked at between any two callbacks; descriptors and timers get their turn
+ * however many posted callbacks wait. With a manual clock the loop jumps to the next timer when
+ * nothing is ready.
  */
 #ifndef VPA_NET_LOOP_H
 #define VPA_NET_LOOP_H

@@ -30,7 +30,8 @@ struct vpa_memory_request { /* borrowed for the call */
     size_t header_count;
     const char *body; /* NUL-terminated; "" when none */
     size_t body_len;
-    bool watch; /* the request was marked as long-lived */
+    bool watch;      /* the request was marked as long-lived */
+    bool repeatable; /* and as one that may be sent again */
 };
 /* Decoded value of a query parameter, NULL when absent; valid for the call of the server callback.
  */

@@ -39,7 +39,10 @@ struct vpa_http_request {
     size_t response_max;       /* of a collected body, decoded; 0: VPA_HTTP_RESPONSE_MAX */
     vpa_duration timeout;      /* of the whole exchange, 0: none */
     vpa_duration idle_timeout; /* no byte for that long means a dead peer, 0: none */
-    bool watch;                /* long-lived: HTTP/1.1 on a connection of its own */
+    /* With idle_timeout: bytes of body per second on average, once that time has passed; an answer
+     * that comes in drips is as good as none. 0: none */
+    size_t rate_min;
+    bool watch; /* long-lived: HTTP/1.1 on a connection of its own */
     /* May be sent again after a connection was lost, though the server may have carried it out: it
      * says what it rests on, or does the same however often. Reads always may. */
     bool repeatable;
@@ -51,7 +54,7 @@ enum vpa_transport_failure {
     VPA_TRANSPORT_REFUSED, /* nobody listens */
     VPA_TRANSPORT_RESET,   /* connection reset, HTTP/2 connection lost */
     VPA_TRANSPORT_EOF,     /* the answer ended too early */
-    VPA_TRANSPORT_TIMEOUT,
+    VPA_TRANSPORT_TIMEOUT, /* none in time, or in drips */
     VPA_TRANSPORT_TLS,     /* handshake or certificate */
     VPA_TRANSPORT_LIMIT,   /* longer than response_max */
     VPA_TRANSPORT_STOPPED, /* on_data returned -1 */
