@@ -366,9 +366,10 @@ static void report(const struct worker *worker, const char *message)
 {
     const struct job *job = job_of(worker);
 
-    VPA_ERROR(message, VPA_KV("namespace", vpa_autoscaler_ns(worker->vpa)),
-              VPA_KV("checkpoint", job->name),
-              VPA_KV("container", checkpoint_entry_container(job->entry)), VPA_KERR(&worker->err));
+    VPA_ERROR_UNLESS_TOLD(
+        &worker->err, message, VPA_KV("namespace", vpa_autoscaler_ns(worker->vpa)),
+        VPA_KV("checkpoint", job->name),
+        VPA_KV("container", checkpoint_entry_container(job->entry)), VPA_KERR(&worker->err));
 }
 
 static void on_kept(struct worker *worker)

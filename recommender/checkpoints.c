@@ -294,7 +294,7 @@ static void collect(struct collection *g)
 
     if (list_each(c->options.reader, &namespaces, on_namespace, g, &err) < 0) {
         if (!vpa_loop_is_stopping(c->options.loop))
-            VPA_ERROR("Cannot list namespaces", VPA_KERR(&err));
+            VPA_ERROR_UNLESS_TOLD(&err, "Cannot list namespaces", VPA_KERR(&err));
         return;
     }
     checkpoint_path(&path, c->options.config->common.vpa_object_namespace, NULL);
@@ -302,7 +302,7 @@ static void collect(struct collection *g)
         .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
     if (list_each(c->options.reader, &stored, on_collected, g, &err) < 0) {
         if (!vpa_loop_is_stopping(c->options.loop))
-            VPA_ERROR("Cannot list VPA checkpoints", VPA_KERR(&err));
+            VPA_ERROR_UNLESS_TOLD(&err, "Cannot list VPA checkpoints", VPA_KERR(&err));
         return;
     }
     checkpoint_names_take_objects(&c->names, &g->stored);

@@ -18,8 +18,8 @@ void failures_report(struct failures *f)
 {
     if (f->count == 0)
         return;
-    VPA_ERROR(f->message, VPA_KV("failures", (int64_t)f->count), VPA_KV("first", f->first),
-              VPA_KERR(&f->err));
+    VPA_ERROR_UNLESS_TOLD(&f->err, f->message, VPA_KV("failures", (int64_t)f->count),
+                          VPA_KV("first", f->first), VPA_KERR(&f->err));
     free(VPA_STEAL(f->first));
     f->count = 0;
 }

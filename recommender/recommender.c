@@ -157,7 +157,7 @@ static int load_checkpoints(struct recommender *r, struct vpa_error *err)
     while (checkpoints_load(r->checkpoints, err) < 0) {
         if (vpa_loop_is_stopping(r->loop))
             return vpa_fail(err, VPA_CANCELLED, "stopped");
-        VPA_ERROR("Cannot list VPA checkpoints", VPA_KERR(err));
+        VPA_ERROR_UNLESS_TOLD(err, "Cannot list VPA checkpoints", VPA_KERR(err));
         vpa_loop_pump(r->loop, wait);
         wait = wait < LOAD_BACKOFF_MAX / 2 ? wait * 2 : LOAD_BACKOFF_MAX;
     }

@@ -91,5 +91,6 @@ void usage_collect(const struct usage_options *options, vpa_time now)
         return;
     metrics_usage_response(result < 0);
     if (result < 0)
-        VPA_ERROR("Cannot get ContainerMetricsSnapshot from MetricsClient", VPA_KERR(&err));
+        VPA_ERROR_UNLESS_TOLD(&err, "Cannot get ContainerMetricsSnapshot from MetricsClient",
+                              VPA_KERR(&err));
 }

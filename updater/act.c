@@ -98,8 +98,8 @@ static void send_request(struct action *a, enum vpa_kube_verb verb, const char *
 
 static void log_failure(const struct action *a, const char *message, const struct vpa_error *err)
 {
-    VPA_ERROR(message, VPA_KERR(err), VPA_KV("namespace", a->pod->meta.ns),
-              VPA_KV("pod", a->pod->meta.name));
+    VPA_ERROR_UNLESS_TOLD(err, message, VPA_KERR(err), VPA_KV("namespace", a->pod->meta.ns),
+                          VPA_KV("pod", a->pod->meta.name));
 }
 
 /* The answer to a precondition that does not hold any more: a UID that is another one, or a `test`

@@ -154,8 +154,9 @@ static bool webhook_is_alive(struct pass_env *env)
     if (vpa_status_lease_check(
             env->client, vpa_status_lease_namespace(config->status_lease_namespace),
             config->status_lease_name, config->status_lease_timeout, &valid, &err) < 0) {
-        VPA_ERROR("Error getting Admission Controller status. Skipping update loop",
-                  VPA_KERR(&err));
+        VPA_ERROR_UNLESS_TOLD(&err,
+                              "Error getting Admission Controller status. Skipping update loop",
+                              VPA_KERR(&err));
         return false;
     }
     if (!valid)

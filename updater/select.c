@@ -134,8 +134,8 @@ static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
         0) {
         walk->failed = true;
         if (!vpa_owner_is_node_error(&err))
-            VPA_ERROR("Failed to find the controller of a pod", VPA_KERR(&err),
-                      VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
+            VPA_ERROR_UNLESS_TOLD(&err, "Failed to find the controller of a pod", VPA_KERR(&err),
+                                  VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
     }
     return walk;
 }

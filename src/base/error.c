@@ -18,6 +18,7 @@ void vpa_error_set(struct vpa_error *err, enum vpa_code code, const char *fmt, .
     if (!err)
         return;
     err->code = code;
+    err->told = false;
     va_start(args, fmt);
     mark_cut(err->text, vsnprintf(err->text, sizeof(err->text), fmt, args));
     va_end(args);

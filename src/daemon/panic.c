@@ -15,6 +15,7 @@ int vpa_panic_wait(struct vpa_reflector *reflector, struct vpa_loop *loop, struc
             *err = why;
         return -1;
     }
-    VPA_WARN("Cannot tell whether ConfigMap " VPA_PANIC_CONFIG_MAP " exists", VPA_KERR(&why));
+    VPA_WARN_UNLESS_TOLD(&why, "Cannot tell whether ConfigMap " VPA_PANIC_CONFIG_MAP " exists",
+                         VPA_KERR(&why));
     return 0;
 }

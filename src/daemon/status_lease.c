@@ -66,7 +66,8 @@ static void call(struct vpa_status_writer *w, enum step step, enum vpa_kube_verb
 
 static void failed(struct vpa_status_writer *w, const struct vpa_error *err)
 {
-    VPA_ERROR("Status update failed", VPA_KV("holderIdentity", w->options.holder), VPA_KERR(err));
+    VPA_ERROR_UNLESS_TOLD(err, "Status update failed", VPA_KV("holderIdentity", w->options.holder),
+                          VPA_KERR(err));
 }
 
 static void create(struct vpa_status_writer *w)

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "reach.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/net/rate.h"
@@ -51,6 +52,7 @@ struct vpa_kube_request {
     struct vpa_exchange *exchange; /* running */
     struct vpa_timer *timer;       /* waiting */
     int64_t started;
+    uint64_t answers_before; /* of anybody, when this attempt began */
     int repeats;
     vpa_duration paused; /* on Retry-After, together */
     bool gave_data;
@@ -250,6 +252,40 @@ static void fail_transport(const struct vpa_kube_request *r, const struct vpa_ht
              vpa_transport_failure_name(http->failure), http->error);
 }
 
+/* Whether a failure says something about the server. A watch that was open and ends says nothing:
+ * it is opened anew, and that will tell. */
+static bool is_about_server(const struct vpa_kube_request *r, const struct vpa_http_result *http)
+{
+    switch (http->failure) {
+    case VPA_TRANSPORT_REFUSED:
+    case VPA_TRANSPORT_TIMEOUT:
+    case VPA_TRANSPORT_TLS:
+    case VPA_TRANSPORT_OTHER:
+        return !r->opened;
+    case VPA_TRANSPORT_RESET:
+    case VPA_TRANSPORT_EOF:
+        return !r->opened && (!is_write(r->call.verb) || r->call.repeatable);
+    case VPA_TRANSPORT_OK:
+    case VPA_TRANSPORT_LIMIT:
+    case VPA_TRANSPORT_STOPPED:
+    case VPA_TRANSPORT_UNSENT:
+        break;
+    }
+    return false;
+}
+
+static void note_failure(struct vpa_kube_request *r, const struct vpa_http_result *http,
+                         struct vpa_error *err)
+{
+    struct vpa_reach *reach = &r->client->options.transport->reach;
+
+    if (is_about_server(r, http))
+        reach_failed(reach, r->answers_before, vpa_loop_monotonic(r->client->options.loop), err);
+    else
+        err->told = reach->away || (r->opened && r->call.verb == VPA_KUBE_WATCH &&
+                                    http->failure != VPA_TRANSPORT_STOPPED);
+}
+
 static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
 {
     struct vpa_kube_request *r = ctx;
@@ -269,6 +305,10 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
     log_warning(client, http->warning);
     if (http->status == 401 && client->options.config)
         vpa_kube_config_unauthorized(client->options.config);
+    if (http->failure != VPA_TRANSPORT_OK) {
+        fail_transport(r, http, &err);
+        note_failure(r, http, &err);
+    }
     if (wants_repeat(r, http, &pause)) {
         r->repeats++;
         r->paused += pause;
@@ -278,7 +318,6 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
         return;
     }
     if (http->failure != VPA_TRANSPORT_OK) {
-        fail_transport(r, http, &err);
         finish(r, &result, &err);
     } else if (http->status >= 200 && http->status <= 206) {
         result.body = http->body;
@@ -305,6 +344,8 @@ static void on_exchange_head(void *ctx, int status)
 {
     struct vpa_kube_request *r = ctx;
 
+    reach_answered(&r->client->options.transport->reach,
+                   vpa_loop_monotonic(r->client->options.loop));
     if (status < 200 || status > 206)
         return;
     r->opened = streams(r);
@@ -389,6 +430,7 @@ static int start_exchange(struct vpa_kube_request *r)
         .on_data = streams(r) ? on_exchange_data : NULL,
         .on_done = on_exchange_done,
     };
+    r->answers_before = client->options.transport->reach.answers;
     client->counters.calls[call->verb]++;
     client->counters.bytes_out += call->body_len;
     r->exchange = vpa_transport_start(client->options.transport, &request, &handler);

@@ -436,10 +436,11 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
         written(e, result);
         return;
     }
-    VPA_ERROR(step == GET      ? "Error retrieving lease"
-              : step == CREATE ? "Error initially creating lease"
-                               : "Failed to update lease",
-              VPA_KV("lock", e->options.name), VPA_KERR(err));
+    VPA_ERROR_UNLESS_TOLD(err,
+                          step == GET      ? "Error retrieving lease"
+                          : step == CREATE ? "Error initially creating lease"
+                                           : "Failed to update lease",
+                          VPA_KV("lock", e->options.name), VPA_KERR(err));
     attempt_failed(e);
 }
 

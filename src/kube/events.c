@@ -298,7 +298,7 @@ static int handle_failure(struct vpa_events *events, const struct vpa_kube_resul
     if (result->failure == VPA_TRANSPORT_OK || ++events->tries >= TRIES_MAX) {
         if (!vpa_kube_is_already_exists(&result->status) &&
             !vpa_kube_has_cause(&result->status, "NamespaceTerminating"))
-            VPA_ERROR("Server rejected event (will not retry!)", VPA_KERR(err));
+            VPA_ERROR_UNLESS_TOLD(err, "Server rejected event (will not retry!)", VPA_KERR(err));
         return -1;
     }
     double part =

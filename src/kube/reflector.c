@@ -126,7 +126,7 @@ static void report(struct vpa_reflector *r, const char *what, const struct vpa_e
         return;
     }
     set_text(&r->last_error, err->text);
-    VPA_WARN(what, VPA_KV("resource", r->options.name), VPA_KERR(err));
+    VPA_WARN_UNLESS_TOLD(err, what, VPA_KV("resource", r->options.name), VPA_KERR(err));
 }
 
 /* Objects */

@@ -12,6 +12,10 @@
  * DENIED (401, 403), RETRY (429, 5xx, network), INVALID (the rest), LIMIT (answer too long),
  * CANCELLED (stopped, or not sent: too old, or fenced).
  *
+ * When the server goes away, one line says so, and one when it answers again. Errors in between are
+ * marked as told, those of watches that were open and ended as well: a caller reports with
+ * VPA_WARN_UNLESS_TOLD or VPA_ERROR_UNLESS_TOLD.
+ *
  * A write is fenced: may_write is asked when its connection is ready, right before its bytes go
  * out, after every wait. A daemon with a Lease says there whether it still leads, once for all
  * writes of the client.

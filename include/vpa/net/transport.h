@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "vpa/base/error.h"
 #include "vpa/base/time.h"
@@ -98,8 +99,15 @@ struct vpa_transport_ops {
     void (*cancel)(struct vpa_transport *transport, struct vpa_exchange *exchange);
     void (*free)(struct vpa_transport *transport);
 };
+struct vpa_reach { /* whether the server answers; kept by all clients of a transport together */
+    uint64_t answers;
+    bool away;
+    uint64_t failures; /* since it is away */
+    int64_t since;
+};
 struct vpa_transport { /* first member of an implementation */
     const struct vpa_transport_ops *ops;
+    struct vpa_reach reach;
 };
 
 static inline struct vpa_exchange *vpa_transport_start(struct vpa_transport *transport,

@@ -1,0 +1,14 @@
+/* Whether the API server answers: one log line when it goes away, one when it is back. */
+#ifndef VPA_KUBE_REACH_H
+#define VPA_KUBE_REACH_H
+
+#include "vpa/net/transport.h"
+
+/* A status line came. */
+void reach_answered(struct vpa_reach *reach, int64_t monotonic_now);
+/* An attempt, begun when there had been so many answers, failed without one. A server that did not
+ * answer anybody since is away. True when it is: err is told then. */
+bool reach_failed(struct vpa_reach *reach, uint64_t answers_before, int64_t monotonic_now,
+                  struct vpa_error *err);
+
+#endif
