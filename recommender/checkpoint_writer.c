@@ -220,7 +220,8 @@ static void send_call(struct worker *worker, enum vpa_kube_verb verb, const char
                                                              .path = vpa_buf_text(&path),
                                                              .body = vpa_buf_text(body),
                                                              .body_len = body->len,
-                                                             .timeout = CHECKPOINT_TIMEOUT},
+                                                             .timeout = CHECKPOINT_TIMEOUT,
+                                                             .repeatable = verb != VPA_KUBE_CREATE},
                                      on_answer, worker);
 }
 

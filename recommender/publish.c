@@ -170,7 +170,8 @@ static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
                                                             .path = vpa_buf_text(&path),
                                                             .body = vpa_buf_text(&p->body),
                                                             .body_len = p->body.len,
-                                                            .timeout = PUBLISH_TIMEOUT},
+                                                            .timeout = PUBLISH_TIMEOUT,
+                                                            .repeatable = true},
                                     on_patched, patch);
 }
 

@@ -45,7 +45,8 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
 static void call(struct vpa_status_writer *w, enum step step, enum vpa_kube_verb verb,
                  const struct vpa_lease *lease)
 {
-    struct vpa_kube_call c = {.verb = verb, .timeout = w->options.interval};
+    struct vpa_kube_call c = {
+        .verb = verb, .timeout = w->options.interval, .repeatable = verb == VPA_KUBE_UPDATE};
     struct vpa_json_writer json;
     vpa_auto_buf path = {0}, body = {0};
 

@@ -165,8 +165,11 @@ static void call(struct vpa_elector *e, enum step step, enum vpa_kube_verb verb,
                  size_t len)
 {
     vpa_auto_buf path = {0};
-    struct vpa_kube_call c = {
-        .verb = verb, .body = body, .body_len = len, .timeout = e->options.renew_deadline};
+    struct vpa_kube_call c = {.verb = verb,
+                              .body = body,
+                              .body_len = len,
+                              .timeout = e->options.renew_deadline,
+                              .repeatable = verb == VPA_KUBE_UPDATE}; /* of one version */
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     lease_path(e, verb == VPA_KUBE_CREATE ? NULL : e->options.name, &path);

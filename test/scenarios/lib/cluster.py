@@ -83,11 +83,12 @@ class Cluster:
 
     users: further ones, known by bearer token, (secret, name, uid, group); rights are then by RBAC on the simulator too.
     Without controllers nothing but the API server runs. planes: where a real control plane is taken from that others used
-    before; it has the CRDs and rights of deploy/ already. fresh: not one of these.
+    before; it has the CRDs and rights of deploy/ already. fresh: not one of these. api_flags: further ones of a real
+    kube-apiserver.
     """
 
     def __init__(self, folder, tier="sim", rate=1.0, preset=None, flags=(), users=(), controllers=True, planes=None,
-                 fresh=False):
+                 fresh=False, api_flags=()):
         self.processes, self.tier, self.rate = Processes(folder), tier, rate
         self.programs = ROOT / "build" / (preset or os.environ.get("PLUMB_PRESET", "release")) / "bin"
         self.daemons, self.addresses, self.planes = {}, {}, None
@@ -95,10 +96,10 @@ class Cluster:
             self.plane = SimControlPlane(self.processes, self.programs, rate, flags, users, controllers)
             self.env = dict(self.plane.env)
         else:
-            if planes and controllers and not users and not fresh:
+            if planes and controllers and not users and not fresh and not api_flags:
                 self.planes, self.plane = planes, planes.lease(tier)
             else:
-                self.plane = RealControlPlane(self.processes, tier, users, controllers)
+                self.plane = RealControlPlane(self.processes, tier, users, controllers, api_flags)
             self.env = {}
         self.client = self.plane.client
 

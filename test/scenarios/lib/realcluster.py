@@ -116,7 +116,7 @@ def write_tokens(folder, users):
 class RealControlPlane(ControlPlane):
     """Started by the constructor; .client is cluster-admin, .url and .ca are for other kubeconfigs."""
 
-    def __init__(self, processes, minor, users=(), controllers=True):
+    def __init__(self, processes, minor, users=(), controllers=True, flags=()):
         self.processes, self.minor, self.assets = processes, minor, find_assets(minor)
         self.folder, self.audit_from = processes.folder, 0
         self.pki = Pki(self.folder / "pki")
@@ -124,7 +124,7 @@ class RealControlPlane(ControlPlane):
         self.url, self.ca = f"https://127.0.0.1:{api}", self.pki.crt("ca")
         self._etcd(etcd, peer)
         more = [f"--token-auth-file={write_tokens(self.folder, users)}"] if users else []
-        self._apiserver(etcd, api, more)
+        self._apiserver(etcd, api, [*more, *flags])
         self.client = Client(self.url, ca=self.ca, certificate=(self.pki.crt("admin"), self.pki.key("admin")))
         self.kubeconfig = write_kubeconfig(self.folder / "admin.kubeconfig", self.url, self.ca,
                                            certificate=(self.pki.crt("admin"), self.pki.key("admin")))
@@ -143,7 +143,7 @@ class RealControlPlane(ControlPlane):
 
     def _apiserver(self, etcd, port, more):
         p = self.pki
-        self.processes.start("kube-apiserver", [
+        self.api_server = self.processes.start("kube-apiserver", [
             self.assets["kube-apiserver"], f"--etcd-servers=http://127.0.0.1:{etcd}", "--bind-address=127.0.0.1",
             f"--secure-port={port}", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
             f"--tls-cert-file={p.crt('apiserver')}", f"--tls-private-key-file={p.key('apiserver')}",
