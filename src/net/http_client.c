@@ -6,8 +6,9 @@
  *
  * Which requests share a connection, and when one is given up, stands in client_connections.c. This is
  * what happens to the requests of a connection that was lost: by GOAWAY, a refused stream, a reset,
- * or because it was given up. One that got nothing of an answer is sent again at once, at most
- * four times, when that can do no harm: a read; a write that never went out; a write that its
+ * or because it was given up. One of whose answer nothing was handed on (a collected answer may have
+ * begun: libcurl drops what it has read when it cannot write) is sent again at once, at most four
+ * times, when that can do no harm: a read; a write that never went out; a write that its
  * caller calls repeatable. libcurl does not tell whether a GOAWAY or a refused stream said that
  * nothing was done, so all other writes end with VPA_TRANSPORT_RESET and their callers decide anew.
  *
@@ -249,7 +250,9 @@ static bool is_lost_connection(CURLcode code)
 
 static bool wants_start(const struct vpa_exchange *x, CURLcode code)
 {
-    if (x->starts >= STARTS_MAX || x->status != 0 || x->bytes_in > 0 || x->unsent || x->lost)
+    bool handed_on = x->handler.on_data && (x->status != 0 || x->bytes_in > 0);
+
+    if (x->starts >= STARTS_MAX || handed_on || x->unsent || x->lost)
         return false;
     if (x->refused_fit != CONNECTION_FITS)
         return true;
@@ -285,6 +288,10 @@ static bool start_again(struct vpa_exchange *x)
         curl_easy_setopt(x->easy, CURLOPT_FRESH_CONNECT, 1L);
     x->refused_fit = CONNECTION_FITS;
     x->error[0] = '\0';
+    x->status = 0;
+    x->head_ready = false;
+    x->bytes_in = 0;
+    vpa_buf_clear(&x->body);
     x->starts++;
     curl_multi_add_handle(multi, x->easy);
     return true;

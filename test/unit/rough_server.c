@@ -61,6 +61,7 @@ enum manner {
     STREAM_RESET,
     CLOSE,
     DISOWN,
+    CUT,
     SILENT,
     FREEZE,
     DRIP,
@@ -112,11 +113,11 @@ static enum manner manner_of(struct rough_server *s, const char *method, const c
         const char *name;
         enum manner manner;
         bool limited;
-    } manners[] = {{"goaway", GOAWAY, false},     {"refuse", REFUSE, true},
-                   {"reset", STREAM_RESET, true}, {"close", CLOSE, true},
-                   {"disown", DISOWN, true},      {"silent", SILENT, false},
-                   {"freeze", FREEZE, false},     {"drip", DRIP, false},
-                   {"watch", WATCH, false},       {"last", LAST, false}};
+    } manners[] = {
+        {"goaway", GOAWAY, false}, {"refuse", REFUSE, true},  {"reset", STREAM_RESET, true},
+        {"close", CLOSE, true},    {"disown", DISOWN, true},  {"cut", CUT, true},
+        {"silent", SILENT, false}, {"freeze", FREEZE, false}, {"drip", DRIP, false},
+        {"watch", WATCH, false},   {"last", LAST, false}};
     const char *query = strchr(path, '?');
     unsigned count = count_request(s, method, path);
 
@@ -151,7 +152,7 @@ static ssize_t give_body(nghttp2_session *h2, int32_t id, uint8_t *out, size_t m
         out[0] = ' ';
         return 1;
     }
-    if (stream->manner == WATCH) {
+    if (stream->manner == WATCH || stream->manner == CUT) {
         if (stream->written)
             return NGHTTP2_ERR_DEFERRED;
         stream->written = true;
@@ -186,6 +187,10 @@ static void serve_stream(struct rough_connection *c, struct stream *stream)
         return;
     case DISOWN:
         nghttp2_submit_goaway(c->h2, 0, 0, NGHTTP2_NO_ERROR, NULL, 0);
+        return;
+    case CUT:
+        respond(c->h2, stream);
+        c->closing = true;
         return;
     case FREEZE:
         c->frozen = true;

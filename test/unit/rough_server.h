@@ -5,10 +5,11 @@
  *     GET /x              200 "ok"
  *     GET /x?goaway       answered; GOAWAY names this stream as the last, the connection is closed
  *                         when all is answered
- *     GET /x?refuse       RST_STREAM REFUSED_STREAM     (these five only so often, then answered:
+ *     GET /x?refuse       RST_STREAM REFUSED_STREAM     (these six only so often, then answered:
  *     GET /x?reset        RST_STREAM INTERNAL_ERROR      once, or n times: /x?close=2)
  *     GET /x?close        the connection is closed without an answer
  *     GET /x?disown       GOAWAY that names no stream, the connection is closed
+ *     GET /x?cut          200 and "{}\n", then the connection is closed in the middle of the body
  *     GET /x?silent       never answered; others on the connection are
  *     GET /x?freeze       nothing is read or sent on this connection any more
  *     GET /x?drip         200, then a byte of body every 5 ms, without end

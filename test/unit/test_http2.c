@@ -209,6 +209,8 @@ static const struct {
     {REPEATABLE, "/x?refuse", VPA_TRANSPORT_OK, 2}, {REPEATABLE, "/x?reset", VPA_TRANSPORT_OK, 2},
     {REPEATABLE, "/x?close", VPA_TRANSPORT_OK, 2},  {REPEATABLE, "/x?disown", VPA_TRANSPORT_OK, 2},
     {REPEATABLE, "/x?goaway", VPA_TRANSPORT_OK, 1}, {READ, "/x?reset=99", VPA_TRANSPORT_RESET, 5},
+    {READ, "/x?cut", VPA_TRANSPORT_OK, 2},          {WRITE, "/x?cut", VPA_TRANSPORT_EOF, 1},
+    {REPEATABLE, "/x?cut", VPA_TRANSPORT_OK, 2},
 };
 
 static bool is_loss(enum vpa_transport_failure failure)
