@@ -16,6 +16,7 @@
 #include "vpa/api/review.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/json/json_peek.h"
 
 #define PATCH_MAX ((size_t)8 << 20)
 /* Of a patch or an answer: what most of them need, taken at once. */
@@ -305,6 +306,8 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
     vpa_buf_init(&a.patch, PATCH_MAX);
     vpa_buf_reserve(out, USUAL_LEN);
     if (read_review(&a, body, len, &err) < 0) {
+        /* An answer with another uid is none, whatever could not be read. */
+        a.response.uid = vpa_json_peek(arena, body, len, "request.uid");
         complain(&a, "Cannot read the admission review", err.text);
     } else {
         const char *group = a.request.group;

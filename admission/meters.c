@@ -2,6 +2,7 @@
 #include "meters.h"
 
 #include "vpa/base/mem.h"
+#include "vpa/kube/reflector.h"
 
 static struct vpa_metric pods =
     VPA_COUNTER("vpa_admission_controller_admission_pods_total",
@@ -23,10 +24,7 @@ static struct vpa_metric step_latency =
                   "Time spent in various parts of VPA admission controller", step_seconds, "step");
 
 struct vpa_metric *const admission_metrics[] = {
-    &pods,
-    &failures,
-    &admission_latency,
-    &step_latency,
+    &pods, &failures, &admission_latency, &step_latency, &vpa_unusable_objects,
 };
 const size_t admission_metric_count = VPA_COUNT(admission_metrics);
 

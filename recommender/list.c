@@ -102,7 +102,9 @@ static int list_page(struct vpa_kube_client *client, const struct list_request *
         vpa_kube_query(&path, "continue", l->token);
 
     l->failed = l->done = false;
-    l->stream = vpa_json_stream_new(VPA_STREAM_LIST, LIST_ITEM_MAX, on_item_text, on_head, l);
+    l->stream = vpa_json_stream_new(
+        VPA_STREAM_LIST, LIST_ITEM_MAX,
+        &(struct vpa_json_stream_handler){.ctx = l, .on_object = on_item_text, .on_head = on_head});
     struct vpa_kube_call call = {.verb = VPA_KUBE_LIST,
                                  .path = vpa_buf_text(&path),
                                  .timeout = request->timeout,

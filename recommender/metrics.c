@@ -9,6 +9,7 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/daemon/size_label.h"
+#include "vpa/kube/reflector.h"
 
 /* ---- tables ---- */
 
@@ -103,6 +104,7 @@ static struct vpa_metric *const table[] = {
     &memory_recommendations,
     &relative_changes,
     &resource_lookups,
+    &vpa_unusable_objects,
 };
 
 struct vpa_metric *const *recommender_metrics_table(size_t *count)

@@ -3,6 +3,7 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/daemon/size_label.h"
+#include "vpa/kube/reflector.h"
 
 static struct vpa_metric controlled = VPA_GAUGE(
     "vpa_updater_controlled_pods_total", "Live pods under a VPA", "vpa_size_log2", "update_mode");
@@ -46,9 +47,9 @@ static struct vpa_metric latency = VPA_HISTOGRAM(
     "vpa_updater_execution_latency_seconds", "Time of each part of a pass", step_seconds, "step");
 
 struct vpa_metric *const updater_metrics[] = {
-    &controlled,        &evictable,          &evicted, &vpas_with_evictable, &vpas_with_evicted,
-    &eviction_failures, &updatable,          &updated, &vpas_with_updatable, &vpas_with_updated,
-    &in_place_failures, &infeasible_skipped, &latency,
+    &controlled,        &evictable,          &evicted, &vpas_with_evictable,  &vpas_with_evicted,
+    &eviction_failures, &updatable,          &updated, &vpas_with_updatable,  &vpas_with_updated,
+    &in_place_failures, &infeasible_skipped, &latency, &vpa_unusable_objects,
 };
 const size_t updater_metric_count = VPA_COUNT(updater_metrics);
 

@@ -2,7 +2,8 @@
  * A splitter needs to know only where values begin and end: strings (a bracket inside one does not
  * count) and the balance of brackets. What is between is checked when the object is parsed. An
  * object that lies in one chunk is handed on without a copy; only what crosses a chunk's border is
- * gathered.
+ * gathered. So the end of an object is found whatever stands in it, and one that is too long or no
+ * JSON inside is one object: the stream goes on behind it.
  *
  * List mode reads the outermost object member by member. Everything but the elements of "items"
  * goes into the head text, which is a complete object of its own at the end.
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "skip.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 
@@ -33,32 +35,26 @@ enum state {
 
 struct vpa_json_stream {
     enum state state;
-    enum state after; /* OBJECT, HEAD_VALUE: the state behind the value */
-    unsigned depth;   /* open brackets of the current value */
-    bool in_string;
-    bool escaped;
-    bool at_items; /* the member being read is "items" */
+    enum state after;      /* OBJECT, HEAD_VALUE: the state behind the value */
+    struct json_skip skip; /* OBJECT, HEAD_VALUE: how far into the value */
+    bool skipping;         /* OBJECT: it is too long, the rest is passed over */
+    bool at_items;         /* the member being read is "items" */
     bool items_seen;
     size_t name_start;     /* of the member name in the head */
     struct vpa_buf object; /* the part of an object that came in earlier chunks */
     struct vpa_buf head;
     size_t object_max;
-    vpa_stream_object_fn on_object;
-    vpa_stream_object_fn on_head;
-    void *ctx;
+    struct vpa_json_stream_handler handler;
 };
 
 struct vpa_json_stream *vpa_json_stream_new(enum vpa_stream_kind kind, size_t object_max,
-                                            vpa_stream_object_fn on_object,
-                                            vpa_stream_object_fn on_head, void *ctx)
+                                            const struct vpa_json_stream_handler *handler)
 {
     struct vpa_json_stream *s = vpa_xcalloc(1, sizeof(*s));
 
     s->state = kind == VPA_STREAM_LIST ? LIST_START : VALUES;
     s->object_max = object_max;
-    s->on_object = on_object;
-    s->on_head = on_head;
-    s->ctx = ctx;
+    s->handler = *handler;
     vpa_buf_init(&s->object, object_max);
     vpa_buf_init(&s->head, object_max);
     return s;
@@ -71,60 +67,6 @@ void vpa_json_stream_free(struct vpa_json_stream *s)
     vpa_buf_release(&s->object);
     vpa_buf_release(&s->head);
     vpa_free_indirect(&s);
-}
-
-/* Moves past the rest of a string, array or object; returns where it ends or `end`. A value is
- * complete when depth is 0 and in_string is false. */
-static const char *skip_value(struct vpa_json_stream *s, const char *p, const char *end)
-{
-    /* 1: string, 2: opens, 3: closes; 4: backslash (matters in strings only) */
-    static const unsigned char kinds[256] = {
-        ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3, ['\\'] = 4,
-    };
-
-    while (p < end) {
-        if (s->in_string) {
-            if (s->escaped) {
-                s->escaped = false;
-                p++;
-                continue;
-            }
-            while (p < end && *p != '"' && *p != '\\')
-                p++;
-            if (p == end)
-                return p;
-            s->escaped = *p == '\\';
-            s->in_string = s->escaped;
-            p++;
-            if (!s->in_string && s->depth == 0)
-                return p;
-            continue;
-        }
-        while (p < end && !kinds[(unsigned char)*p])
-            p++;
-        if (p == end)
-            return p;
-        switch (kinds[(unsigned char)*p++]) {
-        case 1:
-            s->in_string = true;
-            break;
-        case 2:
-            s->depth++;
-            break;
-        case 3:
-            if (--s->depth == 0)
-                return p;
-            break;
-        default:
-            break;
-        }
-    }
-    return p;
-}
-
-static bool value_complete(const struct vpa_json_stream *s)
-{
-    return s->depth == 0 && !s->in_string;
 }
 
 static int too_long(const struct vpa_json_stream *s, struct vpa_error *err)
@@ -140,26 +82,48 @@ static int unexpected(char c, const char *expected, struct vpa_error *err)
     return vpa_fail(err, VPA_INVALID, "'%c' where %s was expected", c, expected);
 }
 
+/* The object has become longer than the maximum: its first part is told, the rest passed over. */
+static int begin_skipping(struct vpa_json_stream *s, const char *piece, struct vpa_error *err)
+{
+    if (!s->handler.on_long)
+        return too_long(s, err);
+    vpa_buf_append(&s->object, piece, s->object_max - s->object.len);
+    int result = s->handler.on_long(s->handler.ctx, s->object.data, s->object.len, err);
+    vpa_buf_release(&s->object);
+    vpa_buf_init(&s->object, s->object_max);
+    s->skipping = true;
+    return result;
+}
+
+/* Behind an object. */
+static void end_object(struct vpa_json_stream *s)
+{
+    vpa_buf_clear(&s->object);
+    s->skipping = false;
+    s->state = s->after;
+}
+
 /* In an object that will be given: takes what this chunk has of it. */
 static int feed_object(struct vpa_json_stream *s, const char **p, const char *end,
                        struct vpa_error *err)
 {
-    const char *start = *p, *stop = skip_value(s, start, end);
+    const char *start = *p, *stop = json_skip_value(&s->skip, start, end);
     size_t len = (size_t)(stop - start);
+    bool complete = json_skip_complete(&s->skip);
+    int result = 0;
 
     *p = stop;
-    if (len > s->object_max - s->object.len)
-        return too_long(s, err);
-    if (value_complete(s) && s->object.len == 0) {
-        s->state = s->after;
-        return s->on_object(s->ctx, start, len, err);
+    if (!s->skipping && len > s->object_max - s->object.len) {
+        result = begin_skipping(s, start, err);
+    } else if (!s->skipping && complete && s->object.len == 0) {
+        result = s->handler.on_object(s->handler.ctx, start, len, err);
+    } else if (!s->skipping) {
+        vpa_buf_append(&s->object, start, len);
+        if (complete)
+            result = s->handler.on_object(s->handler.ctx, s->object.data, s->object.len, err);
     }
-    vpa_buf_append(&s->object, start, len);
-    if (!value_complete(s))
-        return 0;
-    s->state = s->after;
-    int result = s->on_object(s->ctx, s->object.data, s->object.len, err);
-    vpa_buf_clear(&s->object);
+    if (complete)
+        end_object(s);
     return result;
 }
 
@@ -170,6 +134,7 @@ static int begin_object(struct vpa_json_stream *s, char c, enum state after, con
         return unexpected(c, expected, err);
     s->state = OBJECT;
     s->after = after;
+    s->skip = (struct json_skip){0};
     return 0;
 }
 
@@ -185,13 +150,13 @@ static bool name_is_items(const struct vpa_json_stream *s)
 static int feed_head(struct vpa_json_stream *s, const char **p, const char *end,
                      struct vpa_error *err)
 {
-    const char *start = *p, *stop = skip_value(s, start, end);
+    const char *start = *p, *stop = json_skip_value(&s->skip, start, end);
 
     *p = stop;
     vpa_buf_append(&s->head, start, (size_t)(stop - start));
     if (vpa_buf_failed(&s->head))
         return too_long(s, err);
-    if (value_complete(s)) {
+    if (json_skip_complete(&s->skip)) {
         if (s->after == COLON)
             s->at_items = name_is_items(s);
         s->state = s->after;
@@ -220,6 +185,7 @@ static int begin_member_value(struct vpa_json_stream *s, const char **p, struct 
     } else if (c == '{' || c == '[' || c == '"') {
         s->state = HEAD_VALUE;
         s->after = AFTER_MEMBER;
+        s->skip = (struct json_skip){0};
     } else if (c == ',' || c == ':' || c == '}' || c == ']') {
         return unexpected(c, "a value", err);
     } else {
@@ -267,6 +233,7 @@ static int step(struct vpa_json_stream *s, const char **p, struct vpa_error *err
             s->name_start = s->head.len;
             s->state = HEAD_VALUE;
             s->after = COLON;
+            s->skip = (struct json_skip){0};
             return 0;
         }
         if (c != '}')
@@ -343,7 +310,7 @@ int vpa_json_stream_finish(struct vpa_json_stream *s, struct vpa_error *err)
     /* An object of another kind must not be taken for an empty list. */
     if (s->state == LIST_END && !s->items_seen)
         return vpa_fail(err, VPA_INVALID, "no list: it has no items");
-    if (s->state == LIST_END && s->on_head)
-        return s->on_head(s->ctx, s->head.data, s->head.len, err);
+    if (s->state == LIST_END && s->handler.on_head)
+        return s->handler.on_head(s->handler.ctx, s->head.data, s->head.len, err);
     return 0;
 }

@@ -252,7 +252,8 @@ static char *put_utf8(char *to, unsigned code)
     return to;
 }
 
-/* s->p is behind "\u"; *to gets the character, for a lone surrogate U+FFFD as in Go's decoder. */
+/* s->p is behind "\u"; *to gets the character: U+FFFD for a lone surrogate, as in Go's decoder, and
+ * for NUL, which would end our texts early. */
 static int scan_unicode(struct scanner *s, char **to)
 {
     const char *at = s->p - 2;
@@ -260,8 +261,6 @@ static int scan_unicode(struct scanner *s, char **to)
 
     if (code < 0)
         return fault(s, at, "\\u needs four hex digits");
-    if (code == 0)
-        return fault(s, at, "\\u0000 is not allowed");
     s->p += 4;
     if (code >= 0xd800 && code < 0xdc00 && s->end - s->p >= 6 && s->p[0] == '\\' &&
         s->p[1] == 'u') {
@@ -271,7 +270,7 @@ static int scan_unicode(struct scanner *s, char **to)
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         }
     }
-    if (code >= 0xd800 && code <= 0xdfff)
+    if (code == 0 || (code >= 0xd800 && code <= 0xdfff))
         code = 0xfffd;
     *to = put_utf8(*to, (unsigned)code);
     return 0;

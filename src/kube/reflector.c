@@ -25,6 +25,7 @@
 
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/json/json_peek.h"
 #include "vpa/json/json_stream.h"
 
 #define WATCH_TIMEOUT_MIN_S 300 /* timeoutSeconds: uniform in [300, 600] */
@@ -38,6 +39,10 @@
 #define VERSION_MAX ((size_t)1024) /* versions are a few digits; they go into paths */
 #define PAGES_MAX 100000           /* of one list: 50 million objects */
 #define ARENA_KEEP ((size_t)1 << 20)
+
+struct vpa_metric vpa_unusable_objects =
+    VPA_COUNTER("vpa_unusable_objects_total",
+                "Objects that were passed over because they cannot be read or used.", "resource");
 
 enum phase { STOPPED, LIST, WATCH, BACKOFF };
 enum version_choice { ANY_CACHED, LAST_KNOWN, NEWEST };
@@ -139,19 +144,69 @@ static void clear_arena(struct vpa_reflector *r)
         vpa_arena_clear(&r->arena);
 }
 
-static void give_object(struct vpa_reflector *r, enum vpa_reflector_event event,
-                        const struct vpa_json *object)
+/* -1 when it has no name: then it cannot be told what is missing. */
+static int skip_object(struct vpa_reflector *r, enum vpa_reflector_event event,
+                       const struct vpa_unusable_object *what, struct vpa_error *err)
 {
-    struct vpa_error err;
+    const struct vpa_reflector_handler *handler = &r->options.handler;
+
+    if (!*what->name)
+        return vpa_fail(err, VPA_INVALID, "an object without a name: %s", what->reason);
+    r->stats.skipped++;
+    vpa_metric_inc(&vpa_unusable_objects, r->options.name);
+    VPA_ERROR("Skipping an object that cannot be used", VPA_KV("resource", r->options.name),
+              VPA_KV("kind", what->kind), VPA_KV("namespace", what->ns), VPA_KV("name", what->name),
+              VPA_KV("err", what->reason));
+    if (handler->unusable)
+        handler->unusable(handler->ctx, event, what);
+    return 0;
+}
+
+static int give_object(struct vpa_reflector *r, enum vpa_reflector_event event,
+                       const struct vpa_json *object, struct vpa_error *err)
+{
+    const struct vpa_json *meta = vpa_json_find(object, "metadata");
+    struct vpa_error why;
 
     r->stats.objects++;
-    if (r->options.handler.object(r->options.handler.ctx, event, object, &err) == 0)
-        return;
-    r->stats.skipped++;
-    VPA_ERROR("Skipping an object that cannot be used", VPA_KV("resource", r->options.name),
-              VPA_KV("namespace", vpa_json_string(vpa_json_at(object, "metadata.namespace"))),
-              VPA_KV("name", vpa_json_string(vpa_json_at(object, "metadata.name"))),
-              VPA_KERR(&err));
+    if (r->options.handler.object(r->options.handler.ctx, event, object, &why) == 0)
+        return 0;
+    const struct vpa_unusable_object what = {
+        .kind = vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind"))),
+        .ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace"))),
+        .name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name"))),
+        .reason = why.text,
+    };
+    return skip_object(r, event, &what, err);
+}
+
+/* The text at root + path of an object that cannot be read, "" when it is not found. */
+static const char *peek(struct vpa_reflector *r, struct vpa_slice text, const char *root,
+                        const char *path)
+{
+    const char *whole = vpa_arena_printf(&r->arena, "%s%s", root, path);
+
+    return vpa_or_empty(vpa_json_peek(&r->arena, text.ptr, text.len, whole));
+}
+
+/* The same for one that cannot be read; root is where it stands in the text, "" or "object.". */
+static int skip_text(struct vpa_reflector *r, enum vpa_reflector_event event, struct vpa_slice text,
+                     const char *root, const struct vpa_error *why, struct vpa_error *err)
+{
+    const struct vpa_unusable_object what = {
+        .kind = peek(r, text, root, "kind"),
+        .ns = peek(r, text, root, "metadata.namespace"),
+        .name = peek(r, text, root, "metadata.name"),
+        .reason = why->text,
+    };
+
+    r->stats.objects++;
+    return skip_object(r, event, &what, err);
+}
+
+static void too_long(const struct vpa_reflector *r, struct vpa_error *err)
+{
+    vpa_fail(err, VPA_LIMIT, "longer than %zu bytes", r->options.object_max);
 }
 
 static int on_data(void *ctx, const char *bytes, size_t len)
@@ -165,10 +220,10 @@ static int on_data(void *ctx, const char *bytes, size_t len)
 }
 
 static void new_stream(struct vpa_reflector *r, enum vpa_stream_kind kind,
-                       vpa_stream_object_fn on_object, vpa_stream_object_fn on_head)
+                       const struct vpa_json_stream_handler *handler)
 {
     vpa_json_stream_free(r->stream);
-    r->stream = vpa_json_stream_new(kind, r->options.object_max, on_object, on_head, r);
+    r->stream = vpa_json_stream_new(kind, r->options.object_max, handler);
     r->stream_failed = false;
 }
 
@@ -177,15 +232,27 @@ static void new_stream(struct vpa_reflector *r, enum vpa_stream_kind kind,
 static int on_list_item(void *ctx, const char *json, size_t len, struct vpa_error *err)
 {
     struct vpa_reflector *r = ctx;
+    const struct vpa_slice text = {json, len};
     const struct vpa_json *object;
+    struct vpa_error why;
+    int rc = vpa_json_parse(&r->arena, json, len, &object, &why) == 0
+                 ? give_object(r, VPA_REFLECTOR_LISTED, object, err)
+                 : skip_text(r, VPA_REFLECTOR_LISTED, text, "", &why, err);
 
-    if (vpa_json_parse(&r->arena, json, len, &object, err) < 0) {
-        clear_arena(r);
-        return vpa_wrap(err, "list item");
-    }
-    give_object(r, VPA_REFLECTOR_LISTED, object);
     clear_arena(r);
-    return 0;
+    return rc;
+}
+
+static int on_long_item(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    struct vpa_reflector *r = ctx;
+    const struct vpa_slice text = {json, len};
+    struct vpa_error why;
+
+    too_long(r, &why);
+    int rc = skip_text(r, VPA_REFLECTOR_LISTED, text, "", &why, err);
+    clear_arena(r);
+    return rc;
 }
 
 static int on_list_head(void *ctx, const char *json, size_t len, struct vpa_error *err)
@@ -318,7 +385,10 @@ static void start_list(struct vpa_reflector *r)
     }
     r->phase = LIST;
     r->stats.lists++;
-    new_stream(r, VPA_STREAM_LIST, on_list_item, on_list_head);
+    new_stream(
+        r, VPA_STREAM_LIST,
+        &(struct vpa_json_stream_handler){
+            .ctx = r, .on_object = on_list_item, .on_head = on_list_head, .on_long = on_long_item});
     call.path = vpa_buf_text(&path);
     r->request = vpa_kube_start(r->client, &call, on_list_done, r);
 }
@@ -368,15 +438,25 @@ static void keep_error_frame(struct vpa_reflector *r, const struct vpa_json *obj
              *message ? message : "error without a message");
 }
 
+static const enum vpa_reflector_event frame_events[] = {
+    [VPA_FRAME_ADDED] = VPA_REFLECTOR_ADDED,
+    [VPA_FRAME_MODIFIED] = VPA_REFLECTOR_MODIFIED,
+    [VPA_FRAME_DELETED] = VPA_REFLECTOR_DELETED,
+};
+
+/* The place in the history behind an event. */
+static int move_on(struct vpa_reflector *r, const char *version, struct vpa_error *err)
+{
+    if (strlen(version) > VERSION_MAX)
+        return vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
+    if (*version && strcmp(version, r->version) != 0)
+        set_text(&r->version, version);
+    return 0;
+}
+
 static int take_frame(struct vpa_reflector *r, const struct vpa_watch_frame *frame,
                       struct vpa_error *err)
 {
-    static const enum vpa_reflector_event events[] = {
-        [VPA_FRAME_ADDED] = VPA_REFLECTOR_ADDED,
-        [VPA_FRAME_MODIFIED] = VPA_REFLECTOR_MODIFIED,
-        [VPA_FRAME_DELETED] = VPA_REFLECTOR_DELETED,
-    };
-
     switch (frame->type) {
     case VPA_FRAME_ERROR:
         keep_error_frame(r, frame->object, err);
@@ -389,26 +469,51 @@ static int take_frame(struct vpa_reflector *r, const struct vpa_watch_frame *fra
     case VPA_FRAME_ADDED:
     case VPA_FRAME_MODIFIED:
     case VPA_FRAME_DELETED:
-        give_object(r, events[frame->type], frame->object);
+        if (give_object(r, frame_events[frame->type], frame->object, err) < 0)
+            return -1;
         break;
     }
-    if (strlen(frame->resource_version) > VERSION_MAX)
-        return vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
-    if (*frame->resource_version && strcmp(frame->resource_version, r->version) != 0)
-        set_text(&r->version, frame->resource_version);
-    return 0;
+    return move_on(r, frame->resource_version, err);
+}
+
+/* A frame that cannot be read because of its object. Bookmarks and errors have none. */
+static int skip_frame(struct vpa_reflector *r, const char *json, size_t len,
+                      const struct vpa_error *why, struct vpa_error *err)
+{
+    const struct vpa_slice text = {json, len};
+    enum vpa_frame_type type = frame_type(vpa_json_peek(&r->arena, json, len, "type"));
+
+    if (type != VPA_FRAME_ADDED && type != VPA_FRAME_MODIFIED && type != VPA_FRAME_DELETED) {
+        *err = *why;
+        return -1;
+    }
+    if (skip_text(r, frame_events[type], text, "object.", why, err) < 0)
+        return -1;
+    return move_on(r, peek(r, text, "object.", "metadata.resourceVersion"), err);
 }
 
 static int on_frame(void *ctx, const char *json, size_t len, struct vpa_error *err)
 {
     struct vpa_reflector *r = ctx;
     struct vpa_watch_frame frame;
-    int rc = vpa_watch_frame_decode(&r->arena, json, len, &frame, err);
+    struct vpa_error why;
 
-    if (rc == 0) {
-        r->watch_events++;
-        rc = take_frame(r, &frame, err);
-    }
+    r->watch_events++;
+    int rc = vpa_watch_frame_decode(&r->arena, json, len, &frame, &why) == 0
+                 ? take_frame(r, &frame, err)
+                 : skip_frame(r, json, len, &why, err);
+    clear_arena(r);
+    return rc;
+}
+
+static int on_long_frame(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    struct vpa_reflector *r = ctx;
+    struct vpa_error why;
+
+    r->watch_events++;
+    too_long(r, &why);
+    int rc = skip_frame(r, json, len, &why, err);
     clear_arena(r);
     return rc;
 }
@@ -506,7 +611,9 @@ static void start_watch(struct vpa_reflector *r)
     r->watch_started = vpa_loop_monotonic(r->loop);
     r->watch_events = 0;
     r->error_frame = false;
-    new_stream(r, VPA_STREAM_VALUES, on_frame, NULL);
+    new_stream(r, VPA_STREAM_VALUES,
+               &(struct vpa_json_stream_handler){
+                   .ctx = r, .on_object = on_frame, .on_long = on_long_frame});
     call.path = vpa_buf_text(&path);
     call.timeout = seconds * VPA_SECOND + WATCH_GRACE;
     r->request = vpa_kube_start(r->client, &call, on_watch_done, r);

@@ -168,7 +168,9 @@ static int read_item(void *ctx, const char *json, size_t len, struct vpa_error *
 static void bench_list(const struct vpa_buf *list, const char *what, vpa_stream_object_fn on_item)
 {
     struct sink sink = {0};
-    struct vpa_json_stream *s = vpa_json_stream_new(VPA_STREAM_LIST, 1 << 20, on_item, NULL, &sink);
+    struct vpa_json_stream *s =
+        vpa_json_stream_new(VPA_STREAM_LIST, 1 << 20,
+                            &(struct vpa_json_stream_handler){.ctx = &sink, .on_object = on_item});
     struct vpa_error err;
     double start = now_us(), us;
 

@@ -4,6 +4,8 @@
 #include "vpa/base/buf.h"
 #include "vpa/json/json_stream.h"
 
+#define OBJECT_MAX 256
+
 static int take(void *ctx, const char *json, size_t len, struct vpa_error *err)
 {
     (void)err;
@@ -13,10 +15,19 @@ static int take(void *ctx, const char *json, size_t len, struct vpa_error *err)
     return 0;
 }
 
+/* Exactly the longest that is held. */
+static int take_long(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    FUZZ_CHECK(len == OBJECT_MAX);
+    return take(ctx, json, len, err);
+}
+
 static int run(const uint8_t *data, size_t size, enum vpa_stream_kind kind, size_t chunk,
                struct vpa_buf *out)
 {
-    struct vpa_json_stream *s = vpa_json_stream_new(kind, 256, take, take, out);
+    const struct vpa_json_stream_handler handler = {
+        .ctx = out, .on_object = take, .on_head = take, .on_long = take_long};
+    struct vpa_json_stream *s = vpa_json_stream_new(kind, OBJECT_MAX, &handler);
     struct vpa_error err;
     int result = 0;
 

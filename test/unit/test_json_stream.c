@@ -8,6 +8,7 @@ struct sink {
     struct vpa_buf head;
     int fail_at;
     int seen;
+    bool skips_long;
 };
 
 static int on_object(void *ctx, const char *json, size_t len, struct vpa_error *err)
@@ -30,10 +31,28 @@ static int on_head(void *ctx, const char *json, size_t len, struct vpa_error *er
     return 0;
 }
 
+/* The first part of a long one, in parentheses among the others. */
+static int on_long(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    struct sink *sink = ctx;
+
+    if (++sink->seen == sink->fail_at)
+        return vpa_fail(err, VPA_CANCELLED, "enough");
+    vpa_buf_putc(&sink->objects, '(');
+    vpa_buf_append(&sink->objects, json, len);
+    vpa_buf_putc(&sink->objects, ')');
+    return 0;
+}
+
 static int feed_all(struct sink *sink, enum vpa_stream_kind kind, const char *text, size_t chunk,
                     size_t object_max, struct vpa_error *err)
 {
-    struct vpa_json_stream *s = vpa_json_stream_new(kind, object_max, on_object, on_head, sink);
+    struct vpa_json_stream *s = vpa_json_stream_new(
+        kind, object_max,
+        &(struct vpa_json_stream_handler){.ctx = sink,
+                                          .on_object = on_object,
+                                          .on_head = on_head,
+                                          .on_long = sink->skips_long ? on_long : NULL});
     size_t len = strlen(text);
     int result = 0;
 
@@ -149,6 +168,48 @@ START_TEST(refuses)
 }
 END_TEST
 
+static const struct {
+    enum vpa_stream_kind kind;
+    const char *text, *objects;
+} long_ones[] = {
+    {VPA_STREAM_VALUES, "{\"a\":1}{\"b\":\"56789012345678901}{\\\"4\"}{\"c\":2}",
+     "{\"a\":1}|({\"b\":\"56789012345){\"c\":2}|"},
+    {VPA_STREAM_VALUES, "{\"b\":{\"56789012345678901\":[]}}{}", "({\"b\":{\"5678901234){}|"},
+    {VPA_STREAM_VALUES, "{\"16 bytes\":1234}", "{\"16 bytes\":1234}|"},
+    {VPA_STREAM_VALUES, "{\"17 bytes\":12345}", "({\"17 bytes\":12345)"},
+    {VPA_STREAM_LIST,
+     "{\"items\":[{\"a\":1},{\"b\":[\"7890123456789\"]},{\"b\":[\"7890123456789\"]} ,{}]}",
+     "{\"a\":1}|({\"b\":[\"7890123456)({\"b\":[\"7890123456){}|"},
+    /* what is between the brackets is nobody's business here */
+    {VPA_STREAM_LIST, "{\"items\":[{1],{[}],{}]}", "{1]|{[}]|{}|"},
+    {VPA_STREAM_LIST, "{\"items\":[{1},{\"\x01\"},{}]}", "{1}|{\"\x01\"}|{}|"},
+};
+
+START_TEST(passes_over_long_objects)
+{
+    struct vpa_error err;
+
+    for (size_t chunk = 1; chunk < 70; chunk += chunk < 20 ? 1 : 7) {
+        struct sink sink = {.skips_long = true};
+        ck_assert_int_eq(feed_all(&sink, long_ones[_i].kind, long_ones[_i].text, chunk, 17, &err),
+                         0);
+        ck_assert_str_eq(vpa_buf_text(&sink.objects), long_ones[_i].objects);
+        release(&sink);
+    }
+}
+END_TEST
+
+START_TEST(a_long_object_can_stop)
+{
+    struct sink sink = {.skips_long = true, .fail_at = 1};
+    struct vpa_error err;
+
+    ck_assert_int_lt(feed_all(&sink, VPA_STREAM_VALUES, "{\"a\":\"bcdef\"}{}", 3, 8, &err), 0);
+    ck_assert_int_eq(err.code, VPA_CANCELLED);
+    release(&sink);
+}
+END_TEST
+
 START_TEST(a_callback_can_stop)
 {
     struct vpa_error err;
@@ -166,7 +227,9 @@ END_TEST
 START_TEST(lists_work_without_head)
 {
     struct sink sink = {0};
-    struct vpa_json_stream *s = vpa_json_stream_new(VPA_STREAM_LIST, 100, on_object, NULL, &sink);
+    struct vpa_json_stream *s = vpa_json_stream_new(
+        VPA_STREAM_LIST, 100,
+        &(struct vpa_json_stream_handler){.ctx = &sink, .on_object = on_object});
     struct vpa_error err;
 
     vpa_buf_init(&sink.objects, 100);
@@ -183,6 +246,8 @@ static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, splits, 0, VPA_COUNT(good));
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
+    tcase_add_loop_test(tc, passes_over_long_objects, 0, VPA_COUNT(long_ones));
+    tcase_add_test(tc, a_long_object_can_stop);
     tcase_add_test(tc, a_callback_can_stop);
     tcase_add_test(tc, lists_work_without_head);
 }

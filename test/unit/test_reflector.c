@@ -11,8 +11,10 @@
 #include "vpa/kube/reflector.h"
 
 static struct vpa_reflector *reflector;
+static size_t object_max;
 
-/* What the consumer saw: B begin, E end, L A M D with the name, R resync. */
+/* What the consumer saw: B begin, E end, L A M D with the name, R resync; ! before an object that
+ * cannot be used. */
 static char trace[8192];
 
 static void note(const char *text)
@@ -50,6 +52,20 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
     snprintf(text, sizeof(text), "%c%s ", "LAMD"[event], name);
     note(text);
     return 0;
+}
+
+static char reason[256]; /* of the last unusable object */
+
+static void on_unusable(void *ctx, enum vpa_reflector_event event,
+                        const struct vpa_unusable_object *what)
+{
+    char text[128];
+
+    (void)ctx;
+    snprintf(text, sizeof(text), "!%c%s/%s/%s ", "LAMD"[event], what -> kind, what -> ns,
+             what -> name);
+    note(text);
+    snprintf(reason, sizeof(reason), "%s", what->reason);
 }
 
 /* The server: a list of scripted answers, each for one request; the last one repeats. */
@@ -109,6 +125,7 @@ static void setup(void)
 {
     start_client(serve, 1767225600, 42);
     trace[0] = '\0';
+    object_max = 1000;
     requests = 0;
     stream = NULL;
     closed = 0;
@@ -129,9 +146,13 @@ static void start(const struct answer *answers, size_t count, bool watch_only, v
         .path = "/api/v1/pods",
         .field_selector = "status.phase!=Pending",
         .resync = resync,
-        .object_max = 1000,
+        .object_max = object_max,
         .watch_only = watch_only,
-        .handler = {.begin = on_begin, .object = on_object, .end = on_end, .resync = on_resync},
+        .handler = {.begin = on_begin,
+                    .object = on_object,
+                    .unusable = on_unusable,
+                    .end = on_end,
+                    .resync = on_resync},
     };
 
     script = answers;
@@ -403,9 +424,132 @@ START_TEST(bad_objects_are_skipped)
 
     START(answers);
     vpa_loop_pump(loop, VPA_SECOND);
-    ck_assert_str_eq(trace, "B La Lb E Ac ");
+    ck_assert_str_eq(trace, "B La !L//bad Lb E !A//bad Ac ");
     ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 2);
+    ck_assert(vpa_metric_value(&vpa_unusable_objects, "pods") == 2);
     ck_assert(vpa_reflector_is_watching(reflector));
+}
+END_TEST
+
+/* Objects that are damaged inside, each in the middle of a list and of a watch. %DEEP% and %LONG%
+ * stand for what is too much. */
+#define NAMED(tail)                                                                                \
+    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"x\",\"namespace\":\"n\",\"resourceVersion\":"      \
+    "\"12\"" tail "}"
+static const struct {
+    const char *object, *why;
+} damaged[] = {
+    {NAMED("},\"spec\":%DEEP%"), "nested too deeply"},
+    {NAMED("},\"spec\":\"%LONG%\""), "longer than 4096 bytes"},
+    {NAMED(",\"annotations\":{\"a\":\"%LONG%\"}}"), "longer than 4096 bytes"},
+    {NAMED(",\"annotations\":{\"a\":\"\\q\"}}"), "unknown escape in a string"},
+    {NAMED("},\"spec\":{\"a\":01}"), "leading zero in a number"},
+    {NAMED("},\"spec\":{a:1}"), "member name expected"},
+    {NAMED("},\"spec\":[1}"), "',' or ']' expected"},
+};
+
+static char *fill_in(const char *template)
+{
+    enum { DEEP = 1010, LONG = 5000 };
+    const char *gap = strchr(template, '%');
+    struct vpa_buf text;
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_buf_append(&text, template, gap ? (size_t)(gap - template) : strlen(template));
+    for (int i = 0; gap && i < (gap[1] == 'D' ? DEEP : LONG); i++)
+        vpa_buf_putc(&text, gap[1] == 'D' ? '[' : 'x');
+    for (int i = 0; gap && gap[1] == 'D' && i < DEEP; i++)
+        vpa_buf_putc(&text, ']');
+    vpa_buf_puts(&text, gap ? gap + 6 : "");
+    return vpa_buf_take(&text);
+}
+
+START_TEST(a_damaged_object_is_one_object)
+{
+    vpa_auto_free char *bad = fill_in(damaged[_i].object);
+    vpa_auto_free char *list =
+        vpa_xprintf(LIST("10", OBJECT("a", "1") ",%s," OBJECT("b", "3")), bad);
+    vpa_auto_free char *frames =
+        vpa_xprintf(FRAME("ADDED", "c", "11") "{\"type\":\"MODIFIED\",\"object\":%s}", bad);
+    vpa_auto_free char *rest = vpa_xprintf("{\"type\":\"DELETED\",\"object\":%s}", bad);
+    const struct answer answers[] = {
+        {.status = 200, .json = list, .chunk = 100},
+        {.want = "resourceVersion=10", .status = 200, .json = frames, .chunk = 100},
+        {.want = "resourceVersion=12", .status = 200, .json = rest},
+        {.want = "watch", .status = 200, .stream = true},
+    };
+
+    object_max = 4096;
+    START(answers);
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B La !LPod/n/x Lb E Ac !MPod/n/x !DPod/n/x ");
+    ck_assert_msg(strstr(reason, damaged[_i].why), "%s", reason);
+    ck_assert(vpa_reflector_is_watching(reflector));
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 0);
+}
+END_TEST
+
+/* Legal JSON that anybody may store. */
+START_TEST(nul_characters_are_read)
+{
+    static const struct answer answers[] = {
+        {.status = 200,
+         .json = LIST("10",
+                      "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"\\u0000\":\"\\u0000\"}}}")},
+        {.status = 200,
+         .stream = true,
+         .json = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"},\"spec\":{\"env\":["
+                 "\"\\u0000x"
+                 "\"]}}}"},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_str_eq(trace, "B La E Ab ");
+    ck_assert(vpa_reflector_is_watching(reflector));
+}
+END_TEST
+
+/* Nobody could say what is missing: the list is not whole, the watch has lost its place. */
+START_TEST(an_object_without_a_name_is_an_error)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", OBJECT("a", "1") ",{\"metadata\":{\"name\":1},x}")},
+        {.avoid = "watch", .status = 200, .json = LIST("10", OBJECT("a", "1"))},
+        {.want = "watch",
+         .status = 200,
+         .stream = true,
+         .json = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{},x}}"},
+        {.avoid = "watch", .status = 200, .json = LIST("12", OBJECT("c", "1"))},
+        {.want = "resourceVersion=12", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 0);
+    ck_assert(!vpa_reflector_is_synced(reflector));
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B La B La E B Lc E ");
+    ck_assert(vpa_reflector_is_watching(reflector));
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 0);
+}
+END_TEST
+
+/* Only events of objects have a name to be skipped by. */
+START_TEST(a_damaged_bookmark_ends_the_watch)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch",
+         .status = 200,
+         .stream = true,
+         .json = "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"name\":\"n\"},x}}"},
+        {.avoid = "watch", .status = 200, .json = LIST("12", "")},
+        {.want = "watch", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B E B E ");
 }
 END_TEST
 
@@ -556,6 +700,10 @@ int main(void)
     tcase_add_test(c, very_short_watches_back_off);
     tcase_add_test(c, silent_watches_are_given_up);
     tcase_add_test(c, bad_objects_are_skipped);
+    tcase_add_loop_test(c, a_damaged_object_is_one_object, 0, VPA_COUNT(damaged));
+    tcase_add_test(c, nul_characters_are_read);
+    tcase_add_test(c, an_object_without_a_name_is_an_error);
+    tcase_add_test(c, a_damaged_bookmark_ends_the_watch);
     tcase_add_test(c, bounds_objects);
     tcase_add_loop_test(c, broken_lists_never_end_well, 0, VPA_COUNT(broken_lists));
     tcase_add_test(c, watch_only_reopens_after_a_pause);

@@ -1,7 +1,7 @@
 /*
- * JSON reader. A document lives in an arena and dies with it. Strict: RFC 8259, no NUL in strings,
- * bounded depth, one value. The source text of numbers is kept, because a quantity given as a JSON
- * number behaves as its text does.
+ * JSON reader. A document lives in an arena and dies with it. Strict: RFC 8259, bounded depth, one
+ * value. The source text of numbers is kept, because a quantity given as a JSON number behaves as
+ * its text does.
  *
  *     const struct vpa_json *root;
  *     if (vpa_json_parse(&arena, body, len, &root, err) < 0) ...
@@ -10,6 +10,12 @@
  *
  * Threads may parse at the same time, each into an arena of its own; a finished document may be
  * read by any number of threads.
+ *
+ * "\u0000" is read as U+FFFD, the replacement character. It is legal JSON and anybody may store it
+ * in an annotation or an environment variable, but no text that a decision reads can hold it:
+ * names, kinds, labels and quantities are refused by the API server then. Texts with a length
+ * instead would put a length beside every text of every object, and one forgotten strcmp() would
+ * take "web\u0000x" for "web"; U+FFFD makes it another text everywhere.
  *
  * Member names are case-sensitive; of a repeated member the last one counts. All functions take
  * NULL for "absent" and answer as for an absent value, so look-ups chain without checks.

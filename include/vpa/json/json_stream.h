@@ -3,7 +3,8 @@
  * (the elements of the top-level member "items") and the events of a WATCH (one object after
  * another). A list of 100,000 pods so costs the memory of one item.
  *
- *     s = vpa_json_stream_new(VPA_STREAM_LIST, 8 << 20, on_object, on_head, ctx);
+ *     s = vpa_json_stream_new(VPA_STREAM_LIST, 8 << 20, &(struct vpa_json_stream_handler){
+ *         .ctx = ctx, .on_object = on_object, .on_head = on_head, .on_long = on_long});
  *
  *     while ((n = read(fd, chunk, sizeof chunk)) > 0)
  *         if (vpa_json_stream_feed(s, chunk, n, err) < 0) ...
@@ -26,12 +27,22 @@ enum vpa_stream_kind {
  * call. -1 (with err) ends the stream. */
 typedef int (*vpa_stream_object_fn)(void *ctx, const char *json, size_t len, struct vpa_error *err);
 
+struct vpa_json_stream_handler {
+    void *ctx;
+    vpa_stream_object_fn on_object;
+    /* Lists, may be NULL: called at finish with the list object without its items:
+     * {"kind":..,"metadata":{..},"items":[]}. */
+    vpa_stream_object_fn on_head;
+    /* An object that is longer than the maximum, as soon as that shows: its first object_max bytes.
+     * The rest is passed over without being held, and the stream goes on behind it. NULL: it ends
+     * the stream with VPA_LIMIT. */
+    vpa_stream_object_fn on_long;
+};
+
 struct vpa_json_stream;
-/* object_max: longest single object in bytes. on_head (lists, may be NULL): called at finish with
- * the list object without its items: {"kind":..,"metadata":{..},"items":[]}. */
+/* object_max: longest single object in bytes, and longest head. */
 struct vpa_json_stream *vpa_json_stream_new(enum vpa_stream_kind kind, size_t object_max,
-                                            vpa_stream_object_fn on_object,
-                                            vpa_stream_object_fn on_head, void *ctx);
+                                            const struct vpa_json_stream_handler *handler);
 void vpa_json_stream_free(struct vpa_json_stream *s);
 int vpa_json_stream_feed(struct vpa_json_stream *s, const char *bytes, size_t len,
                          struct vpa_error *err) VPA_MUST_CHECK;

@@ -12,9 +12,13 @@
  * carry no kind. Callbacks run on the loop and only enqueue; they must not free the reflector.
  * Several reflectors share a loop and a client.
  *
- * A single object that cannot be used is reported by object() returning -1: it is logged with its
- * name and skipped, the list goes on. Text that is no JSON ends the list or watch, as a broken
- * connection does.
+ * A bad object is one object. What cannot be read (nested too deeply, longer than object_max) or
+ * cannot be used (object() returned -1) is logged with its kind, namespace and name, counted in
+ * vpa_unusable_objects, told to unusable(), and passed over; the list or watch goes on. Of an
+ * object that cannot be read the key comes out of its text as far as that goes (json_peek.h).
+ * Should not even a name be found, which no API server causes, then the list has failed, or the
+ * watch has lost its place and a list follows: otherwise nobody would know what the cache lacks.
+ * Text that is no stream of objects ends the list or watch, as a broken connection does.
  */
 #ifndef VPA_KUBE_REFLECTOR_H
 #define VPA_KUBE_REFLECTOR_H
@@ -23,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vpa/base/metrics.h"
 #include "vpa/kube/client.h"
 
 #define VPA_REFLECTOR_PAGE 500
@@ -39,14 +44,27 @@ enum vpa_reflector_event {
     VPA_REFLECTOR_DELETED,
 };
 
-struct vpa_reflector_handler { /* begin and end may be NULL */
+/* What can be told of an object that cannot be used; texts are borrowed for the call, "" when not
+ * known. */
+struct vpa_unusable_object {
+    const char *kind;
+    const char *ns;
+    const char *name; /* never "" */
+    const char *reason;
+};
+
+struct vpa_reflector_handler { /* all but object may be NULL */
     void *ctx;
     void (*begin)(void *ctx);
     /* object lives in an arena that is cleared afterwards. -1 with err: unusable, skipped. */
     int (*object)(void *ctx, enum vpa_reflector_event event, const struct vpa_json *object,
                   struct vpa_error *err);
+    /* Instead of object(), or behind one that returned -1. It exists (unless the event is DELETED),
+     * but nobody knows what it says now. */
+    void (*unusable)(void *ctx, enum vpa_reflector_event event,
+                     const struct vpa_unusable_object *what);
     void (*end)(void *ctx);
-    /* Every options.resync while in step; may be NULL. */
+    /* Every options.resync while in step. */
     void (*resync)(void *ctx);
 };
 
@@ -62,6 +80,9 @@ struct vpa_reflector_options {      /* texts are copied */
     bool watch_only;
     struct vpa_reflector_handler handler;
 };
+
+/* Counter vpa_unusable_objects_total by resource, for the table of every daemon. */
+extern struct vpa_metric vpa_unusable_objects;
 
 struct vpa_reflector;
 struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *options);
