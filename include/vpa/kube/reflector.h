@@ -59,13 +59,13 @@ struct vpa_reflector_handler { /* all but object may be NULL */
     /* object lives in an arena that is cleared afterwards. -1 with err: unusable, skipped. */
     int (*object)(void *ctx, enum vpa_reflector_event event, const struct vpa_json *object,
                   struct vpa_error *err);
+    void (*end)(void *ctx);
+    /* Every options.resync while in step. */
+    void (*resync)(void *ctx);
     /* Instead of object(), or behind one that returned -1. It exists (unless the event is DELETED),
      * but nobody knows what it says now. */
     void (*unusable)(void *ctx, enum vpa_reflector_event event,
                      const struct vpa_unusable_object *what);
-    void (*end)(void *ctx);
-    /* Every options.resync while in step. */
-    void (*resync)(void *ctx);
 };
 
 struct vpa_reflector_options {      /* texts are copied */
