@@ -306,8 +306,9 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
     vpa_buf_init(&a.patch, PATCH_MAX);
     vpa_buf_reserve(out, USUAL_LEN);
     if (read_review(&a, body, len, &err) < 0) {
-        /* An answer with another uid is none, whatever could not be read. */
-        a.response.uid = vpa_json_peek(arena, body, len, "request.uid");
+        /* A review that is only more than we read: an answer without its uid would be none. */
+        if (err.code == VPA_LIMIT)
+            a.response.uid = vpa_json_peek(arena, body, len, "request.uid");
         complain(&a, "Cannot read the admission review", err.text);
     } else {
         const char *group = a.request.group;

@@ -165,7 +165,7 @@ struct scanner {
     struct vpa_error *err;
 };
 
-static int fault(const struct scanner *s, const char *at, const char *what)
+static int fail_at(const struct scanner *s, const char *at, enum vpa_code code, const char *what)
 {
     const char *stop = s->text + (at - s->copy);
     size_t line = 1, column = 1;
@@ -177,7 +177,19 @@ static int fault(const struct scanner *s, const char *at, const char *what)
             column = 1;
         }
     }
-    return vpa_fail(s->err, VPA_INVALID, "line %zu column %zu: %s", line, column, what);
+    return vpa_fail(s->err, code, "line %zu column %zu: %s", line, column, what);
+}
+
+/* No JSON. */
+static int fault(const struct scanner *s, const char *at, const char *what)
+{
+    return fail_at(s, at, VPA_INVALID, what);
+}
+
+/* JSON so far, but more than we read. */
+static int excess(const struct scanner *s, const char *what)
+{
+    return fail_at(s, s->p, VPA_LIMIT, what);
 }
 
 static inline void skip_space(struct scanner *s)
@@ -483,7 +495,7 @@ static int open_container(struct scanner *s, bool *empty)
     cJSON *node;
 
     if (s->depth == VPA_JSON_DEPTH_MAX)
-        return fault(s, s->p, "nested too deeply");
+        return excess(s, "nested too deeply");
     node = new_node(s, object ? s->object_type : cJSON_Array);
     s->p++;
     skip_space(s);
@@ -531,7 +543,7 @@ static int scan(struct scanner *s)
         if (s->p == s->end)
             return fault(s, s->p, "unexpected end of text");
         if (s->values_left-- == 0)
-            return fault(s, s->p, "too many values");
+            return excess(s, "too many values");
         if (*s->p != '{' && *s->p != '[') {
             if (scan_scalar(s) < 0)
                 return -1;

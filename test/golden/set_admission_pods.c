@@ -434,7 +434,7 @@ static void invariant(struct golden_case *c)
         return;
     const struct vpa_json *response = parse_review(c, &with);
     if (golden_tagged(c, "depth")) {
-        if (!strstr(with.body, "\"uid\":\"\",\"allowed\":true"))
+        if (!strstr(with.body, "\"uid\":\"u\",\"allowed\":true}}"))
             golden_unexpected(c, "review", with.body);
         return;
     }
