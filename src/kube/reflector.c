@@ -10,9 +10,9 @@
  * known one, and none (the newest, by quorum) once the server has called a version expired. A page
  * that is refused as expired makes the list start over without pages.
  *
- * What ends a watch and what comes next (5.3) is on_watch_done. The wait between rounds doubles
- * from 0.8 s to 30 s, each drawn uniformly from [d, 2d), and starts over after two quiet minutes
- * (5.4).
+ * What ends a watch and what comes next (5.3) is on_watch_done, or on_silence. The wait between
+ * rounds doubles from 0.8 s to 30 s, each drawn uniformly from [d, 2d), and starts over after two
+ * quiet minutes (5.4).
  *
  * client-go's streaming list is not used: LIST is what every server has, and its memory is bounded
  * here by the longest single object.
@@ -70,6 +70,10 @@ struct vpa_reflector {
     struct vpa_arena arena; /* of one object */
     struct vpa_timer *backoff_timer;
     struct vpa_timer *resync_timer;
+    struct vpa_timer *silence_timer; /* while a watch is under way */
+    bool ever_in_step;
+    int64_t in_step_at;   /* monotonic, the last moment at which that was certain */
+    int64_t list_started; /* of its first page */
     vpa_duration backoff;
     int64_t backoff_used;
     int64_t watch_started;
@@ -90,6 +94,28 @@ static void set_text(char **slot, const char *text)
 
     free(*slot);
     *slot = copy;
+}
+
+/* Being in step */
+
+static void note_in_step(struct vpa_reflector *r, int64_t at)
+{
+    r->ever_in_step = true;
+    r->in_step_at = at;
+}
+
+/* An event or a bookmark: all that happened before it has been told. */
+static void note_sign_of_life(struct vpa_reflector *r)
+{
+    r->watch_events++;
+    note_in_step(r, vpa_loop_monotonic(r->loop));
+    if (!r->options.watch_only)
+        vpa_timer_start(r->silence_timer, VPA_REFLECTOR_SILENCE);
+}
+
+vpa_duration vpa_reflector_age(const struct vpa_reflector *r, int64_t now)
+{
+    return r->ever_in_step ? now - r->in_step_at : INT64_MAX;
 }
 
 /* Back-off */
@@ -285,6 +311,7 @@ static void list_complete(struct vpa_reflector *r)
     r->choice = LAST_KNOWN;
     r->unpaged = false;
     r->synced = true;
+    note_in_step(r, r->list_started);
     set_text(&r->last_error, NULL);
     if (r->options.handler.end)
         r->options.handler.end(r->options.handler.ctx);
@@ -380,6 +407,7 @@ static void start_list(struct vpa_reflector *r)
     list_path(r, &path);
     if (!r->continue_) {
         r->pages = 0;
+        r->list_started = vpa_loop_monotonic(r->loop);
         if (r->options.handler.begin)
             r->options.handler.begin(r->options.handler.ctx);
     }
@@ -498,7 +526,7 @@ static int on_frame(void *ctx, const char *json, size_t len, struct vpa_error *e
     struct vpa_watch_frame frame;
     struct vpa_error why;
 
-    r->watch_events++;
+    note_sign_of_life(r);
     int rc = vpa_watch_frame_decode(&r->arena, json, len, &frame, &why) == 0
                  ? take_frame(r, &frame, err)
                  : skip_frame(r, json, len, &why, err);
@@ -511,7 +539,7 @@ static int on_long_frame(void *ctx, const char *json, size_t len, struct vpa_err
     struct vpa_reflector *r = ctx;
     struct vpa_error why;
 
-    r->watch_events++;
+    note_sign_of_life(r);
     too_long(r, &why);
     int rc = skip_frame(r, json, len, &why, err);
     clear_arena(r);
@@ -523,6 +551,7 @@ static void on_watch_open(void *ctx)
     struct vpa_reflector *r = ctx;
 
     r->watching = true;
+    note_in_step(r, vpa_loop_monotonic(r->loop));
     if (r->options.watch_only)
         r->synced = true;
     set_text(&r->last_error, NULL);
@@ -575,6 +604,7 @@ static void on_watch_done(void *ctx, const struct vpa_kube_result *result,
 
     r->request = NULL;
     r->watching = false;
+    vpa_timer_stop(r->silence_timer);
     if (r->stream_failed) {
         watch_failed(r, r->error_frame ? &r->frame_status : NULL, VPA_TRANSPORT_OK,
                      &r->stream_error);
@@ -584,6 +614,25 @@ static void on_watch_done(void *ctx, const struct vpa_kube_result *result,
     } else {
         watch_ended(r);
     }
+}
+
+/* The connection may look well: a server or a balancer that hangs still acknowledges bytes. */
+static void on_silence(void *ctx)
+{
+    struct vpa_reflector *r = ctx;
+    bool answered = r->watching;
+    struct vpa_error why;
+
+    vpa_kube_cancel(VPA_STEAL(r->request));
+    r->watching = false;
+    if (answered) {
+        VPA_V(4, "Watch is silent, opening it anew", VPA_KV("resource", r->options.name));
+        start_watch(r);
+        return;
+    }
+    vpa_fail(&why, VPA_RETRY, "no answer within %d s", (int)(VPA_REFLECTOR_SILENCE / VPA_SECOND));
+    report(r, "Watch ended with error", &why);
+    back_off(r, true);
 }
 
 static void start_watch(struct vpa_reflector *r)
@@ -616,6 +665,8 @@ static void start_watch(struct vpa_reflector *r)
                    .ctx = r, .on_object = on_frame, .on_long = on_long_frame});
     call.path = vpa_buf_text(&path);
     call.timeout = seconds * VPA_SECOND + WATCH_GRACE;
+    if (!r->options.watch_only)
+        vpa_timer_start(r->silence_timer, VPA_REFLECTOR_SILENCE);
     r->request = vpa_kube_start(r->client, &call, on_watch_done, r);
 }
 
@@ -652,6 +703,7 @@ struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *opti
     r->backoff = VPA_REFLECTOR_BACKOFF_FIRST;
     r->backoff_timer = vpa_timer_new(r->loop, on_backoff, r);
     r->resync_timer = vpa_timer_new(r->loop, on_resync, r);
+    r->silence_timer = vpa_timer_new(r->loop, on_silence, r);
     return r;
 }
 
@@ -673,6 +725,7 @@ void vpa_reflector_free(struct vpa_reflector *r)
         vpa_kube_cancel(r->request);
     vpa_timer_free(r->backoff_timer);
     vpa_timer_free(r->resync_timer);
+    vpa_timer_free(r->silence_timer);
     vpa_json_stream_free(r->stream);
     vpa_arena_release(&r->arena);
     free(r->version);

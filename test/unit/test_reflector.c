@@ -170,6 +170,8 @@ static void start(const struct answer *answers, size_t count, bool watch_only, v
     "\"},\"items\":[" items "]}"
 #define OBJECT(name, version)                                                                      \
     "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
+#define BOOKMARK(version)                                                                          \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version "\"}}}"
 #define FRAME(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
 
 START_TEST(lists_then_watches)
@@ -396,18 +398,53 @@ START_TEST(very_short_watches_back_off)
 }
 END_TEST
 
-START_TEST(silent_watches_are_given_up)
+/* Frozen: the server goes on acknowledging bytes, but nothing comes. */
+START_TEST(silent_watches_are_opened_anew)
 {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
-        {.want = "watch", .status = 200, .stream = true},
+        {.want = "resourceVersion=10", .status = 200, .stream = true},
+        {.want = "resourceVersion=20",
+         .status = 200,
+         .stream = true,
+         .json = FRAME("ADDED", "a", "21")},
+        {.want = "resourceVersion=21", .status = 200, .stream = true},
     };
 
     START(answers);
-    vpa_loop_pump(loop, 631 * VPA_SECOND); /* longest time-out and its grace */
-    ck_assert_uint_ge(requests, 3);
-    ck_assert_int_ge(at[2] - at[1], 330 * VPA_SECOND);
-    ck_assert_str_eq(trace, "B E "); /* watched on from the same version, no new list */
+    vpa_loop_pump(loop, 80 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 2);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 80 * VPA_SECOND);
+    vpa_memory_stream_push(stream, BOOKMARK("20"), strlen(BOOKMARK("20")));
+    vpa_loop_pump(loop, 80 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 2);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 80 * VPA_SECOND);
+    vpa_loop_pump(loop, 11 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 3);
+    ck_assert_int_eq(closed, 1);
+    ck_assert_int_eq(at[2] - at[1], 170 * VPA_SECOND);
+    ck_assert_int_le(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), VPA_SECOND);
+    vpa_loop_pump(loop, 90 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 4);
+    ck_assert_str_eq(trace, "B E Aa "); /* watched on from the last version, no new list */
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 0);
+}
+END_TEST
+
+START_TEST(watches_without_an_answer_grow_old)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "resourceVersion=10", .status = 0, .stream = true},
+    };
+
+    START(answers);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), INT64_MAX);
+    vpa_loop_pump(loop, 5 * VPA_MINUTE);
+    ck_assert_uint_ge(requests, 4);
+    ck_assert(!vpa_reflector_is_watching(reflector));
+    ck_assert_uint_ge(vpa_reflector_stats(reflector).errors, 2);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 5 * VPA_MINUTE);
 }
 END_TEST
 
@@ -698,7 +735,8 @@ int main(void)
     tcase_add_loop_test(c, recovers_from_trouble, 0, VPA_COUNT(troubles));
     tcase_add_test(c, backs_off);
     tcase_add_test(c, very_short_watches_back_off);
-    tcase_add_test(c, silent_watches_are_given_up);
+    tcase_add_test(c, silent_watches_are_opened_anew);
+    tcase_add_test(c, watches_without_an_answer_grow_old);
     tcase_add_test(c, bad_objects_are_skipped);
     tcase_add_loop_test(c, a_damaged_object_is_one_object, 0, VPA_COUNT(damaged));
     tcase_add_test(c, nul_characters_are_read);

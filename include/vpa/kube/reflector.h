@@ -12,6 +12,14 @@
  * carry no kind. Callbacks run on the loop and only enqueue; they must not free the reflector.
  * Several reflectors share a loop and a client.
  *
+ * A reflector knows its age: how long ago it was certain to be in step. Certain it is when a list
+ * was asked for that came to its end, at each event and bookmark, and when the server answers a
+ * watch that begins at the last known version. Bookmarks come about every minute, so a watch that
+ * brought neither for VPA_REFLECTOR_SILENCE is given up, whatever the connection looks like, and
+ * opened anew from that version; one that was not even answered by then counts as an error.
+ * watch_only has no version to go on from, every opening replays old objects, so there silence is
+ * waited out.
+ *
  * A bad object is one object. What cannot be read (nested too deeply, longer than object_max) or
  * cannot be used (object() returned -1) is logged with its kind, namespace and name, counted in
  * vpa_unusable_objects, told to unusable(), and passed over; the list or watch goes on. Of an
@@ -33,6 +41,7 @@
 #define VPA_REFLECTOR_PAGE 500
 #define VPA_REFLECTOR_OBJECT_MAX                                                                   \
     ((size_t)8 << 20) /* longest single object; etcd's own limit is 1.5 MiB */
+#define VPA_REFLECTOR_SILENCE (90 * VPA_SECOND)
 #define VPA_REFLECTOR_BACKOFF_FIRST (800 * VPA_MILLISECOND)
 #define VPA_REFLECTOR_BACKOFF_MAX (30 * VPA_SECOND)
 #define VPA_REFLECTOR_BACKOFF_RESET (2 * VPA_MINUTE)
@@ -92,6 +101,8 @@ void vpa_reflector_free(struct vpa_reflector *reflector); /* NULL is allowed */
 bool vpa_reflector_is_synced(const struct vpa_reflector *reflector);
 /* A watch is open now. */
 bool vpa_reflector_is_watching(const struct vpa_reflector *reflector);
+/* See above; INT64_MAX before it has ever been in step. now: of vpa_loop_monotonic(). */
+vpa_duration vpa_reflector_age(const struct vpa_reflector *reflector, int64_t now);
 /* Waits, pumping the loop; VPA_CANCELLED when stopped or after the (virtual) timeout, naming the
  * first reflector that is not in step. timeout 0: no limit. */
 int vpa_reflector_wait(struct vpa_reflector *const *reflectors, size_t count, struct vpa_loop *loop,
