@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "shared_map.h"
+#include "vpa/base/shared_map.h"
 #include "vpa/api/limit_range.h"
 #include "vpa/base/table.h"
 #include "vpa/daemon/panic.h"
@@ -25,8 +25,8 @@
 struct snapshot {
     atomic_uint refs;
     bool panic;
-    struct shared_map vpas;
-    struct shared_map limits;
+    struct vpa_shared_map vpas;
+    struct vpa_shared_map limits;
     struct vpa_owner_view *owners;
 };
 struct snapshot_cell {
@@ -37,7 +37,7 @@ struct snapshot_cell {
 
 /* One VPA. Everything but `seen` is immutable; `seen` belongs to the loop. */
 struct vpa_item {
-    struct shared_item shared;
+    struct vpa_shared_item shared;
     struct vpa_arena arena;
     struct vpa_object vpa;
     const char *id; /* namespace/name */
@@ -45,7 +45,7 @@ struct vpa_item {
 };
 /* The LimitRanges of one namespace folded. */
 struct limits_item {
-    struct shared_item shared;
+    struct vpa_shared_item shared;
     struct vpa_arena arena;
     const char *ns;
     struct vpa_namespace_limits limits;
@@ -68,8 +68,8 @@ struct range_group {
 
 struct snapshot_builder {
     struct snapshot_cell cell;
-    struct shared_map vpas;
-    struct shared_map limits;
+    struct vpa_shared_map vpas;
+    struct vpa_shared_map limits;
     struct vpa_table vpas_by_id;   /* vpa_item; holds the maker's reference */
     struct vpa_table ranges_by_id; /* range_item */
     struct vpa_table groups_by_ns; /* range_group */
@@ -134,8 +134,8 @@ void snapshot_unref(struct snapshot *snapshot)
 {
     if (!snapshot || atomic_fetch_sub_explicit(&snapshot->refs, 1, memory_order_acq_rel) != 1)
         return;
-    shared_map_release(&snapshot->vpas);
-    shared_map_release(&snapshot->limits);
+    vpa_shared_map_release(&snapshot->vpas);
+    vpa_shared_map_release(&snapshot->limits);
     vpa_owner_view_unref(snapshot->owners);
     free(snapshot);
 }
@@ -152,11 +152,11 @@ const struct vpa_owner_view *snapshot_owners(const struct snapshot *snapshot)
 
 const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns)
 {
-    struct shared_item *item;
+    struct vpa_shared_item *item;
     uint64_t hash = ns_hash(ns);
     size_t at = 0;
 
-    while ((item = shared_map_next(&snapshot->limits, hash, &at))) {
+    while ((item = vpa_shared_map_next(&snapshot->limits, hash, &at))) {
         const struct limits_item *limits = (const struct limits_item *)item;
         if (strcmp(limits->ns, ns) == 0)
             return &limits->limits;
@@ -178,11 +178,11 @@ void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *
                    const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx)
 {
-    struct shared_item *item;
+    struct vpa_shared_item *item;
     uint64_t hash = target_hash(ns, kind, name);
     size_t at = 0;
 
-    while ((item = shared_map_next(&snapshot->vpas, hash, &at))) {
+    while ((item = vpa_shared_map_next(&snapshot->vpas, hash, &at))) {
         const struct vpa_object *vpa = &((const struct vpa_item *)item)->vpa;
         if (strcmp(vpa->meta.ns, ns) == 0 && strcmp(target_kind(vpa), kind) == 0 &&
             strcmp(target_name(vpa), name) == 0)
@@ -223,8 +223,8 @@ static void unfold(struct snapshot_builder *b, struct range_group *group)
 {
     if (!group->folded)
         return;
-    shared_map_remove(&b->limits, &group->folded->shared);
-    shared_item_unref(&group->folded->shared);
+    vpa_shared_map_remove(&b->limits, &group->folded->shared);
+    vpa_shared_item_unref(&group->folded->shared);
     group->folded = NULL;
 }
 
@@ -243,7 +243,7 @@ void snapshot_builder_free(struct snapshot_builder *b)
     if (!b)
         return;
     for (size_t i = 0; vpa_table_next(&b->vpas_by_id, &i, &key, &value);)
-        shared_item_unref(value);
+        vpa_shared_item_unref(value);
     for (size_t i = 0; vpa_table_next(&b->groups_by_ns, &i, &key, &value);)
         group_free(b, value);
     for (size_t i = 0; vpa_table_next(&b->ranges_by_id, &i, &key, &value);)
@@ -251,8 +251,8 @@ void snapshot_builder_free(struct snapshot_builder *b)
     vpa_table_release(&b->vpas_by_id);
     vpa_table_release(&b->groups_by_ns);
     vpa_table_release(&b->ranges_by_id);
-    shared_map_release(&b->vpas);
-    shared_map_release(&b->limits);
+    vpa_shared_map_release(&b->vpas);
+    vpa_shared_map_release(&b->limits);
     vpa_arena_release(&b->scratch);
     snapshot_unref(b->cell.current);
     pthread_cond_destroy(&b->cell.published);
@@ -300,8 +300,8 @@ void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner
     atomic_init(&s->refs, 1);
     s->panic = builder->panic;
     s->owners = owners;
-    shared_map_copy(&s->vpas, &builder->vpas);
-    shared_map_copy(&s->limits, &builder->limits);
+    vpa_shared_map_copy(&s->vpas, &builder->vpas);
+    vpa_shared_map_copy(&s->limits, &builder->limits);
 
     pthread_mutex_lock(&builder->cell.lock);
     struct snapshot *old = builder->cell.current;
@@ -318,7 +318,7 @@ size_t snapshot_builder_vpa_count(const struct snapshot_builder *builder)
 
 /* ---- VPAs ---- */
 
-static void destroy_vpa(struct shared_item *shared)
+static void destroy_vpa(struct vpa_shared_item *shared)
 {
     struct vpa_item *item = (struct vpa_item *)shared;
 
@@ -346,8 +346,8 @@ static void drop_vpa(struct snapshot_builder *b, const char *id)
 
     if (!item)
         return;
-    shared_map_remove(&b->vpas, &item->shared);
-    shared_item_unref(&item->shared);
+    vpa_shared_map_remove(&b->vpas, &item->shared);
+    vpa_shared_item_unref(&item->shared);
     changed(b);
 }
 
@@ -368,13 +368,13 @@ static int put_vpa(struct snapshot_builder *b, const struct vpa_json *object, st
     }
     item->id = object_id(&item->arena, &item->vpa.meta);
     item->seen = b->vpa_round;
-    shared_item_init(
+    vpa_shared_item_init(
         &item->shared,
         target_hash(item->vpa.meta.ns, target_kind(&item->vpa), target_name(&item->vpa)),
         destroy_vpa);
     drop_vpa(b, item->id);
     vpa_table_put(&b->vpas_by_id, item->id, item);
-    shared_map_add(&b->vpas, &item->shared);
+    vpa_shared_map_add(&b->vpas, &item->shared);
     if (b->on_vpa)
         b->on_vpa(b->on_vpa_ctx, &item->vpa);
     changed(b);
@@ -418,7 +418,7 @@ void snapshot_builder_end_vpas(void *builder)
 
 /* ---- LimitRanges ---- */
 
-static void destroy_limits(struct shared_item *shared)
+static void destroy_limits(struct vpa_shared_item *shared)
 {
     struct limits_item *item = (struct limits_item *)shared;
 
@@ -451,8 +451,8 @@ static void fold(struct snapshot_builder *b, struct range_group *group)
     own_item(&item->arena, &item->limits.pod);
     if (item->limits.error)
         item->limits.error = vpa_arena_strdup(&item->arena, item->limits.error);
-    shared_item_init(&item->shared, ns_hash(group->ns), destroy_limits);
-    shared_map_add(&b->limits, &item->shared);
+    vpa_shared_item_init(&item->shared, ns_hash(group->ns), destroy_limits);
+    vpa_shared_map_add(&b->limits, &item->shared);
     group->folded = item;
 }
 

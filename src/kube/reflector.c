@@ -202,6 +202,7 @@ static int give_object(struct vpa_reflector *r, enum vpa_reflector_event event,
         .ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace"))),
         .name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name"))),
         .reason = why.text,
+        .object = object,
     };
     return skip_object(r, event, &what, err);
 }

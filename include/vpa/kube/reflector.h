@@ -60,6 +60,7 @@ struct vpa_unusable_object {
     const char *ns;
     const char *name; /* never "" */
     const char *reason;
+    const struct vpa_json *object; /* NULL when it cannot even be parsed */
 };
 
 struct vpa_reflector_handler { /* all but object may be NULL */
