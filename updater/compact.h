@@ -1,17 +1,12 @@
 /*
- * Pods as the updater keeps them: what its decisions read, in one block of memory each.
+ * Pods as the updater keeps them: what its decisions read.
  */
 #ifndef UPDATER_COMPACT_H
 #define UPDATER_COMPACT_H
 
 #include "vpa/api/pod.h"
 
-struct compact_pod;
-
-/* A copy of the fields that matter; free with updater_pod_free. */
-struct compact_pod *updater_pod_new(const struct vpa_pod *pod);
-void updater_pod_free(struct compact_pod *compact); /* NULL is allowed */
-/* Borrowed until free. */
-const struct vpa_pod *updater_pod_get(const struct compact_pod *compact);
+/* A copy of the fields that matter; what it points to is in the arena or lives for ever. */
+void updater_pod_pack(struct vpa_arena *arena, const struct vpa_pod *from, struct vpa_pod *out);
 
 #endif

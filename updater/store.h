@@ -1,14 +1,18 @@
 /*
- * What the updater knows of the cluster: VPAs, live pods, LimitRanges and the panic ConfigMap, kept
- * in step by reflectors. Objects are immutable; a change replaces the object. While the store is
- * pinned, replaced and removed objects stay valid, so a pass may borrow them although it pumps the
- * loop.
+ * What the updater knows of the cluster: VPAs, live pods, LimitRanges and the panic ConfigMap, each
+ * in a watch cache (vpa/kube/cache.h). Objects are immutable; a change makes another one. What is
+ * read while the store is pinned stays valid until it is let go, so a pass may borrow it although it
+ * pumps the loop.
  *
  *     updater_store_pin(store);
  *     const struct vpa_pod **pods = updater_store_pods(store, &count);
  *     ...
  *     free(pods);
  *     updater_store_unpin(store);
+ *
+ * Objects that cannot be read or decoded are unknown (U21): they are never among the known ones, and
+ * their last version is gone. Unknown pods count as unavailable in every budget; an unknown VPA or
+ * LimitRange stops actions on what it governs.
  */
 #ifndef UPDATER_STORE_H
 #define UPDATER_STORE_H
@@ -32,14 +36,25 @@ int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration 
                        struct vpa_error *err) VPA_MUST_CHECK;
 /* VPAs, pods and LimitRanges have been listed to the end at least once. */
 bool updater_store_is_synced(const struct store *store);
+/* How long ago all of it was certain to be in step: the age of the oldest cache, whose resource
+ * *what names. The panic ConfigMap counts once it has been read at all. INT64_MAX before the first
+ * lists have come to their end. */
+vpa_duration updater_store_age(const struct store *store, const char **what);
 bool updater_store_panic(const struct store *store);
 
 void updater_store_pin(struct store *store);
 void updater_store_unpin(struct store *store);
-/* Heap arrays of borrowed objects, ordered by namespace, then name; the caller frees the array. */
+/* Heap arrays of borrowed objects, ordered by namespace, then name; the caller frees the array.
+ * Only while pinned, and each at most once for it. */
 const struct vpa_object **updater_store_vpas(struct store *store, size_t *count);
 const struct vpa_pod **updater_store_pods(struct store *store, size_t *count);
-/* One that cannot be decoded is there as well, with its error. */
+/* Unknown ones are there as well, with their error. */
 const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
+/* Unknown VPAs: namespace, name and, when it can be told, target_ref (present). Without one, any pod
+ * of the namespace may be governed by it. */
+const struct vpa_object **updater_store_unknown_vpas(struct store *store, size_t *count);
+/* Unknown pods: metadata as far as it can be decoded, namespace and name in any case; owner_count 0
+ * when the owner cannot be told. */
+const struct vpa_pod **updater_store_unknown_pods(struct store *store, size_t *count);
 
 #endif
