@@ -26,8 +26,6 @@
 #define KEEP_PASSES 60
 #define IDLE_WAIT VPA_HOUR
 
-enum { VPAS, LIMIT_RANGES, PANIC, REFLECTOR_COUNT };
-
 struct admission {
     const struct admission_config *config;
     struct vpa_loop *loop;
@@ -40,7 +38,6 @@ struct admission {
 
     struct snapshot_builder *builder;
     struct vpa_owners *owners;
-    struct vpa_reflector *reflectors[REFLECTOR_COUNT];
     bool publish_posted;
     struct vpa_timer *owner_timer;
     unsigned owner_passes;
@@ -93,14 +90,19 @@ static void follow_target(void *ctx, const struct vpa_object *vpa)
                                  target->name);
 }
 
-static void keep_target(void *ctx, const struct vpa_object *vpa)
+static void keep_targets(struct admission *a)
 {
-    struct admission *a = ctx;
-    const struct vpa_target_ref *target = &vpa->target_ref;
+    vpa_auto_cache_list struct vpa_cache_list list = {0};
 
-    if (target->present)
-        vpa_owners_keep_target(a->owners, vpa->meta.ns, target->api_version, target->kind,
-                               target->name);
+    vpa_cache_list(snapshot_builder_vpas(a->builder), VPA_CACHE_KNOWN, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct vpa_object *vpa = list.objects[i];
+        const struct vpa_target_ref *target = &vpa->target_ref;
+
+        if (target->present)
+            vpa_owners_keep_target(a->owners, vpa->meta.ns, target->api_version, target->kind,
+                                   target->name);
+    }
 }
 
 static void on_owner_pass(void *ctx)
@@ -111,48 +113,8 @@ static void on_owner_pass(void *ctx)
     if (a->owner_passes % TRIM_PASSES == 0)
         malloc_trim(0); /* lists leave behind a tenth of what we hold */
     if (++a->owner_passes % KEEP_PASSES == 0)
-        snapshot_builder_each_vpa(a->builder, keep_target, a);
+        keep_targets(a);
     vpa_timer_start(a->owner_timer, OWNER_PASS);
-}
-
-static struct vpa_reflector *new_reflector(struct admission *a, const char *group_version,
-                                           const char *ns, const char *resource,
-                                           const char *field_selector,
-                                           struct vpa_reflector_handler handler)
-{
-    vpa_auto_buf path = {0};
-
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(&path, group_version, ns, resource, NULL, NULL);
-    handler.ctx = a->builder;
-    return vpa_reflector_new(&(struct vpa_reflector_options){
-        .client = a->client,
-        .name = resource,
-        .path = vpa_buf_text(&path),
-        .field_selector = field_selector,
-        .handler = handler,
-    });
-}
-
-static void make_reflectors(struct admission *a)
-{
-    const char *ns = a->config->common.vpa_object_namespace;
-
-    a->reflectors[VPAS] =
-        new_reflector(a, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL,
-                      (struct vpa_reflector_handler){.begin = snapshot_builder_begin_vpas,
-                                                     .object = snapshot_builder_vpa,
-                                                     .end = snapshot_builder_end_vpas});
-    a->reflectors[LIMIT_RANGES] =
-        new_reflector(a, "v1", ns, "limitranges", NULL,
-                      (struct vpa_reflector_handler){.begin = snapshot_builder_begin_limit_ranges,
-                                                     .object = snapshot_builder_limit_range,
-                                                     .end = snapshot_builder_end_limit_ranges});
-    a->reflectors[PANIC] = new_reflector(
-        a, "v1", vpa_status_lease_namespace(a->ns), "configmaps", VPA_PANIC_FIELD_SELECTOR,
-        (struct vpa_reflector_handler){.begin = snapshot_builder_begin_panic,
-                                       .object = snapshot_builder_panic,
-                                       .end = snapshot_builder_end_panic});
 }
 
 /* ---- timers: they only say what is due ---- */
@@ -216,13 +178,15 @@ struct admission *admission_new(const struct admission_options *options)
     a->host_name = options->host_name;
     a->unbound = options->unbound;
     a->observe = options->observe;
-    a->builder = snapshot_builder_new();
+    a->builder = snapshot_builder_new(
+        &(struct snapshot_options){.client = a->client,
+                                   .ns = a->config->common.vpa_object_namespace,
+                                   .panic_ns = vpa_status_lease_namespace(a->ns)});
     a->owners = vpa_owners_new(&(struct vpa_owners_options){
         .client = a->client, .ns = a->config->common.vpa_object_namespace});
     snapshot_builder_on_change(a->builder, publish_soon, a);
     snapshot_builder_on_vpa(a->builder, follow_target, a);
     vpa_owners_on_change(a->owners, publish_soon, a);
-    make_reflectors(a);
     a->owner_timer = vpa_timer_new(a->loop, on_owner_pass, a);
     a->reload_timer = vpa_timer_new(a->loop, on_reload_timer, a);
     a->register_timer = vpa_timer_new(a->loop, on_register_timer, a);
@@ -238,8 +202,6 @@ void admission_free(struct admission *a)
     self_test_free(a->self_test);
     vpa_status_writer_free(a->lease);
     server_free(a->server);
-    for (size_t i = 0; i < REFLECTOR_COUNT; i++)
-        vpa_reflector_free(a->reflectors[i]);
     vpa_timer_free(a->owner_timer);
     vpa_timer_free(a->reload_timer);
     vpa_timer_free(a->register_timer);
@@ -264,19 +226,21 @@ struct snapshot_cell *admission_cell(struct admission *admission)
 
 int admission_sync(struct admission *a, struct vpa_error *err)
 {
-    struct vpa_reflector *const needed[] = {a->reflectors[VPAS], a->reflectors[LIMIT_RANGES]};
+    struct vpa_reflector *const needed[] = {
+        vpa_cache_reflector(snapshot_builder_vpas(a->builder)),
+        vpa_cache_reflector(snapshot_builder_limit_ranges(a->builder))};
+    struct vpa_reflector *panic = vpa_cache_reflector(snapshot_builder_panic(a->builder));
 
-    for (size_t i = 0; i < REFLECTOR_COUNT; i++)
-        vpa_reflector_start(a->reflectors[i]);
+    snapshot_builder_start(a->builder);
     vpa_owners_start(a->owners);
     vpa_timer_start(a->owner_timer, OWNER_PASS);
     if (vpa_reflector_wait(needed, VPA_COUNT(needed), a->loop, 0, err) < 0 ||
         vpa_owners_wait(a->owners, 0, err) < 0)
         return -1;
-    if (vpa_panic_wait(a->reflectors[PANIC], a->loop, err) < 0)
+    if (vpa_panic_wait(panic, a->loop, err) < 0)
         return -1;
     VPA_INFO("Initial VPA synced successfully",
-             VPA_KV("vpas", (int64_t)snapshot_builder_vpa_count(a->builder)));
+             VPA_KV("vpas", (int64_t)vpa_cache_count(snapshot_builder_vpas(a->builder))));
     publish(a);
     a->synced = true;
     return 0;

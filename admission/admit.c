@@ -106,15 +106,26 @@ static struct vpa_controller_key topmost(const struct vpa_owner_view *owners,
     return found ? top : none;
 }
 
+/* One of which nobody knows what it says, and that controls the pods of that controller or may. */
+static bool is_under_unknown(const struct snapshot *snapshot, const struct vpa_pod *pod,
+                             const struct vpa_controller_key *top)
+{
+    return snapshot_unknown_vpa(snapshot, pod->meta.ns, "", "") ||
+           (top->kind[0] && snapshot_unknown_vpa(snapshot, top->ns, top->kind, top->name));
+}
+
 const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
                                      struct vpa_arena *arena, const struct vpa_pod *pod,
-                                     struct vpa_error *owner_error)
+                                     bool *unknown, struct vpa_error *owner_error)
 {
     const struct vpa_owner_view *owners = snapshot_owners(snapshot);
     owner_error->code = VPA_OK;
     struct vpa_controller_key top = topmost(owners, arena, pod, owner_error);
     struct candidates c = {.arena = arena, .owners = owners, .rule = rule};
 
+    *unknown = is_under_unknown(snapshot, pod, &top);
+    if (*unknown)
+        return NULL;
     if (top.kind[0])
         snapshot_vpas(snapshot, top.ns, top.kind, top.name, add_candidate, &c);
     snapshot_vpas(snapshot, pod->meta.ns, "", "", add_candidate, &c);
@@ -140,9 +151,10 @@ static void refuse_unmatched(struct admission *a, const struct vpa_pod *pod)
 {
     const char *required = vpa_labels_get(&pod->meta.annotations, ADMIT_REQUIRED_ANNOTATION);
     struct vpa_error err;
+    bool unknown;
 
     if (!required || strcmp(required, "true") != 0 ||
-        admit_match(a->snapshot, VPA_MATCH_UPDATER, a->arena, pod, &err))
+        admit_match(a->snapshot, VPA_MATCH_UPDATER, a->arena, pod, &unknown, &err))
         return;
     a->denial = (struct vpa_status){
         .status = "Failure",
@@ -216,6 +228,7 @@ static void admit_pod(struct admission *a)
     };
     struct vpa_error err;
     struct vpa_pod pod;
+    bool unknown;
 
     a->result->resource = ADMIT_POD;
     a->result->status = ADMIT_SKIPPED;
@@ -233,8 +246,13 @@ static void admit_pod(struct admission *a)
         return;
 
     const struct vpa_object *vpa =
-        admit_match(a->snapshot, VPA_MATCH_WEBHOOK, a->arena, &pod, &err);
+        admit_match(a->snapshot, VPA_MATCH_WEBHOOK, a->arena, &pod, &unknown, &err);
     note_owner_error(a, &pod, &err);
+    if (unknown) {
+        VPA_V(2, "A VPA that cannot be read may control this pod, admitting it as it is",
+              VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name));
+        return;
+    }
     if (!vpa) {
         refuse_unmatched(a, &pod);
         return;

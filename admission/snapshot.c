@@ -1,13 +1,14 @@
 /*
  * Snapshots by structure sharing.
  *
- * A status write of one VPA must not cost a rebuild of ten thousand. The builder holds two shared
- * maps (shared_map.h): VPAs by the hash of (namespace, target kind, target name), folded
- * LimitRanges by the hash of their namespace. Publishing copies the maps' shard pointers and takes
- * references; a request finds its VPA with one hash.
+ * A status write of one VPA must not cost a rebuild of ten thousand. VPAs and LimitRanges are in
+ * watch caches (vpa/kube/cache.h), whose maps are copied in a microsecond: VPAs by the hash of
+ * (namespace, target kind, target name), LimitRanges by the hash of their namespace. A request finds
+ * its VPA with one hash. LimitRanges are folded, one item per namespace, before a snapshot that
+ * differs is published: each namespace once, however many of its LimitRanges have changed.
  *
- * Decoded objects live in arenas of their exact size: an object is decoded into a scratch arena
- * first, which tells how much it needs, and then again into its own.
+ * An unknown VPA (U21) stands in the map as the others do: under its target when that can be told,
+ * otherwise among those that select by labels, which are looked at for every pod of the namespace.
  */
 #include "snapshot.h"
 
@@ -17,8 +18,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "vpa/base/shared_map.h"
 #include "vpa/api/limit_range.h"
+#include "vpa/base/shared_map.h"
+#include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/daemon/panic.h"
 
@@ -35,14 +37,6 @@ struct snapshot_cell {
     struct snapshot *current;
 };
 
-/* One VPA. Everything but `seen` is immutable; `seen` belongs to the loop. */
-struct vpa_item {
-    struct vpa_shared_item shared;
-    struct vpa_arena arena;
-    struct vpa_object vpa;
-    const char *id; /* namespace/name */
-    unsigned seen;
-};
 /* The LimitRanges of one namespace folded. */
 struct limits_item {
     struct vpa_shared_item shared;
@@ -50,34 +44,17 @@ struct limits_item {
     const char *ns;
     struct vpa_namespace_limits limits;
 };
-/* One LimitRange, and the namespaces that have some; only the loop knows them. One that cannot be
- * decoded is there with its error. */
-struct range_item {
-    struct vpa_arena arena;
-    struct vpa_limit_range range;
-    const char *id;
-    struct range_item *next; /* of the same namespace */
-    unsigned seen;
-};
-struct range_group {
-    char *ns;
-    struct range_item *ranges;
-    size_t count;
-    struct limits_item *folded; /* holds the maker's reference; NULL for none yet */
-};
 
 struct snapshot_builder {
     struct snapshot_cell cell;
-    struct vpa_shared_map vpas;
+    struct vpa_cache *vpas;
+    struct vpa_cache *limit_ranges;
+    struct vpa_cache *panic;
+    char *panic_ns;
     struct vpa_shared_map limits;
-    struct vpa_table vpas_by_id;   /* vpa_item; holds the maker's reference */
-    struct vpa_table ranges_by_id; /* range_item */
-    struct vpa_table groups_by_ns; /* range_group */
+    struct vpa_table
+        dirty; /* namespaces whose LimitRanges have changed; heap keys, also the values */
     struct vpa_arena scratch;
-    unsigned vpa_round; /* counts lists: what is older at the end of a list is gone */
-    unsigned range_round;
-    bool panic;
-    bool panic_seen;
     void (*on_vpa)(void *ctx, const struct vpa_object *vpa);
     void *on_vpa_ctx;
     void (*on_change)(void *ctx);
@@ -85,22 +62,6 @@ struct snapshot_builder {
 };
 
 /* ---- reading ---- */
-
-static uint64_t target_hash(const char *ns, const char *kind, const char *name)
-{
-    uint64_t parts[3] = {
-        vpa_hash_bytes(ns, strlen(ns)),
-        vpa_hash_bytes(kind, strlen(kind)),
-        vpa_hash_bytes(name, strlen(name)),
-    };
-
-    return vpa_hash_bytes(parts, sizeof(parts));
-}
-
-static uint64_t ns_hash(const char *ns)
-{
-    return vpa_hash_bytes(ns, strlen(ns));
-}
 
 struct snapshot *snapshot_acquire(struct snapshot_cell *cell)
 {
@@ -150,44 +111,70 @@ const struct vpa_owner_view *snapshot_owners(const struct snapshot *snapshot)
     return snapshot->owners;
 }
 
-const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns)
+static struct limits_item *find_limits(const struct vpa_shared_map *map, const char *ns)
 {
     struct vpa_shared_item *item;
-    uint64_t hash = ns_hash(ns);
+    uint64_t hash = vpa_cache_ns_hash(ns);
     size_t at = 0;
 
-    while ((item = vpa_shared_map_next(&snapshot->limits, hash, &at))) {
-        const struct limits_item *limits = (const struct limits_item *)item;
+    while ((item = vpa_shared_map_next(map, hash, &at))) {
+        struct limits_item *limits = (struct limits_item *)item;
         if (strcmp(limits->ns, ns) == 0)
-            return &limits->limits;
+            return limits;
     }
     return NULL;
 }
 
-static const char *target_kind(const struct vpa_object *vpa)
+const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns)
 {
-    return vpa->target_ref.present ? vpa->target_ref.kind : "";
+    const struct limits_item *item = find_limits(&snapshot->limits, ns);
+
+    return item ? &item->limits : NULL;
 }
 
-static const char *target_name(const struct vpa_object *vpa)
+static bool has_target(const struct vpa_object *vpa, const char *ns, const char *kind,
+                       const char *name)
 {
-    return vpa->target_ref.present ? vpa->target_ref.name : "";
+    const struct vpa_target_ref *target = &vpa->target_ref;
+
+    return strcmp(vpa->meta.ns, ns) == 0 &&
+           strcmp(target->present ? target->kind : "", kind) == 0 &&
+           strcmp(target->present ? target->name : "", name) == 0;
+}
+
+/* The next VPA of that target, known or not, NULL behind the last. */
+static const struct vpa_object *next_vpa(const struct snapshot *snapshot, const char *ns,
+                                         const char *kind, const char *name, size_t *at)
+{
+    uint64_t hash = vpa_cache_target_hash(ns, kind, name);
+    const struct vpa_shared_item *item;
+
+    while ((item = vpa_shared_map_next(&snapshot->vpas, hash, at)))
+        if (has_target(vpa_cache_object(item), ns, kind, name))
+            return vpa_cache_object(item);
+    return NULL;
 }
 
 void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *kind,
                    const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx)
 {
-    struct vpa_shared_item *item;
-    uint64_t hash = target_hash(ns, kind, name);
-    size_t at = 0;
+    const struct vpa_object *vpa;
 
-    while ((item = vpa_shared_map_next(&snapshot->vpas, hash, &at))) {
-        const struct vpa_object *vpa = &((const struct vpa_item *)item)->vpa;
-        if (strcmp(vpa->meta.ns, ns) == 0 && strcmp(target_kind(vpa), kind) == 0 &&
-            strcmp(target_name(vpa), name) == 0)
+    for (size_t at = 0; (vpa = next_vpa(snapshot, ns, kind, name, &at));)
+        if (!vpa_cache_reason(vpa))
             visit(ctx, vpa);
-    }
+}
+
+const struct vpa_object *snapshot_unknown_vpa(const struct snapshot *snapshot, const char *ns,
+                                              const char *kind, const char *name)
+{
+    const struct vpa_object *vpa;
+
+    for (size_t at = 0; (vpa = next_vpa(snapshot, ns, kind, name, &at));)
+        if (vpa_cache_reason(vpa))
+            return vpa;
+    return NULL;
 }
 
 /* ---- building ---- */
@@ -203,61 +190,122 @@ static void cell_init(struct snapshot_cell *cell)
     pthread_condattr_destroy(&attributes);
 }
 
-struct snapshot_builder *snapshot_builder_new(void)
+static void changed(struct snapshot_builder *b)
+{
+    if (b->on_change)
+        b->on_change(b->on_change_ctx);
+}
+
+static void on_vpa(void *ctx, const void *before, const void *after)
+{
+    struct snapshot_builder *b = ctx;
+
+    (void)before;
+    if (after && !vpa_cache_reason(after) && b->on_vpa)
+        b->on_vpa(b->on_vpa_ctx, after);
+    changed(b);
+}
+
+static void on_limit_range(void *ctx, const void *before, const void *after)
+{
+    struct snapshot_builder *b = ctx;
+    const struct vpa_limit_range *range = after ? after : before;
+
+    if (!vpa_table_find(&b->dirty, range->meta.ns)) {
+        char *ns = vpa_xstrdup(range->meta.ns);
+        vpa_table_put(&b->dirty, ns, ns);
+    }
+    changed(b);
+}
+
+static void on_panic(void *ctx, const void *before, const void *after)
+{
+    (void)before;
+    (void)after;
+    changed(ctx);
+}
+
+static struct vpa_cache *new_cache(const struct snapshot_options *o, const char *group_version,
+                                   const char *ns, struct vpa_cache_options options)
+{
+    vpa_auto_buf path = {0};
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, group_version, ns, options.name, NULL, NULL);
+    options.client = o->client;
+    options.path = vpa_buf_text(&path);
+    return vpa_cache_new(&options);
+}
+
+struct snapshot_builder *snapshot_builder_new(const struct snapshot_options *options)
 {
     struct snapshot_builder *b = vpa_xcalloc(1, sizeof(*b));
 
+    b->vpas = new_cache(options, VPA_GROUP_VERSION, options->ns,
+                        (struct vpa_cache_options){.kind = &vpa_cache_vpas,
+                                                   .ctx = b,
+                                                   .name = "verticalpodautoscalers",
+                                                   .shared = true,
+                                                   .changed = on_vpa});
+    b->limit_ranges = new_cache(options, "v1", options->ns,
+                                (struct vpa_cache_options){.kind = &vpa_cache_limit_ranges,
+                                                           .ctx = b,
+                                                           .name = "limitranges",
+                                                           .shared = true,
+                                                           .changed = on_limit_range});
+    b->panic = new_cache(options, "v1", options->panic_ns,
+                         (struct vpa_cache_options){.kind = &vpa_cache_presence,
+                                                    .ctx = b,
+                                                    .name = "configmaps",
+                                                    .field_selector = VPA_PANIC_FIELD_SELECTOR,
+                                                    .changed = on_panic});
+    b->panic_ns = vpa_xstrdup(options->panic_ns);
     cell_init(&b->cell);
     snapshot_builder_publish(b, NULL);
     return b;
 }
 
-static void range_item_free(struct range_item *item)
-{
-    vpa_arena_release(&item->arena);
-    free(item);
-}
-
-/* The folded form goes from the map and from the group. */
-static void unfold(struct snapshot_builder *b, struct range_group *group)
-{
-    if (!group->folded)
-        return;
-    vpa_shared_map_remove(&b->limits, &group->folded->shared);
-    vpa_shared_item_unref(&group->folded->shared);
-    group->folded = NULL;
-}
-
-static void group_free(struct snapshot_builder *b, struct range_group *group)
-{
-    unfold(b, group);
-    free(group->ns);
-    free(group);
-}
-
 void snapshot_builder_free(struct snapshot_builder *b)
 {
-    const char *key;
-    void *value;
+    void *ns;
 
     if (!b)
         return;
-    for (size_t i = 0; vpa_table_next(&b->vpas_by_id, &i, &key, &value);)
-        vpa_shared_item_unref(value);
-    for (size_t i = 0; vpa_table_next(&b->groups_by_ns, &i, &key, &value);)
-        group_free(b, value);
-    for (size_t i = 0; vpa_table_next(&b->ranges_by_id, &i, &key, &value);)
-        range_item_free(value);
-    vpa_table_release(&b->vpas_by_id);
-    vpa_table_release(&b->groups_by_ns);
-    vpa_table_release(&b->ranges_by_id);
-    vpa_shared_map_release(&b->vpas);
+    vpa_cache_free(b->vpas);
+    vpa_cache_free(b->limit_ranges);
+    vpa_cache_free(b->panic);
     vpa_shared_map_release(&b->limits);
+    for (size_t i = 0; vpa_table_next(&b->dirty, &i, NULL, &ns);)
+        free(ns);
+    vpa_table_release(&b->dirty);
     vpa_arena_release(&b->scratch);
     snapshot_unref(b->cell.current);
     pthread_cond_destroy(&b->cell.published);
     pthread_mutex_destroy(&b->cell.lock);
+    free(b->panic_ns);
     free(b);
+}
+
+void snapshot_builder_start(struct snapshot_builder *builder)
+{
+    vpa_cache_start(builder->vpas);
+    vpa_cache_start(builder->limit_ranges);
+    vpa_cache_start(builder->panic);
+}
+
+struct vpa_cache *snapshot_builder_vpas(struct snapshot_builder *builder)
+{
+    return builder->vpas;
+}
+
+struct vpa_cache *snapshot_builder_limit_ranges(struct snapshot_builder *builder)
+{
+    return builder->limit_ranges;
+}
+
+struct vpa_cache *snapshot_builder_panic(struct snapshot_builder *builder)
+{
+    return builder->panic;
 }
 
 struct snapshot_cell *snapshot_builder_cell(struct snapshot_builder *builder)
@@ -272,148 +320,10 @@ void snapshot_builder_on_vpa(struct snapshot_builder *builder,
     builder->on_vpa_ctx = ctx;
 }
 
-void snapshot_builder_each_vpa(const struct snapshot_builder *builder,
-                               void (*fn)(void *ctx, const struct vpa_object *vpa), void *ctx)
-{
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&builder->vpas_by_id, &i, NULL, &value);)
-        fn(ctx, &((const struct vpa_item *)value)->vpa);
-}
-
 void snapshot_builder_on_change(struct snapshot_builder *builder, void (*fn)(void *ctx), void *ctx)
 {
     builder->on_change = fn;
     builder->on_change_ctx = ctx;
-}
-
-static void changed(struct snapshot_builder *b)
-{
-    if (b->on_change)
-        b->on_change(b->on_change_ctx);
-}
-
-void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner_view *owners)
-{
-    struct snapshot *s = vpa_xcalloc(1, sizeof(*s));
-
-    atomic_init(&s->refs, 1);
-    s->panic = builder->panic;
-    s->owners = owners;
-    vpa_shared_map_copy(&s->vpas, &builder->vpas);
-    vpa_shared_map_copy(&s->limits, &builder->limits);
-
-    pthread_mutex_lock(&builder->cell.lock);
-    struct snapshot *old = builder->cell.current;
-    builder->cell.current = s;
-    pthread_cond_broadcast(&builder->cell.published);
-    pthread_mutex_unlock(&builder->cell.lock);
-    snapshot_unref(old);
-}
-
-size_t snapshot_builder_vpa_count(const struct snapshot_builder *builder)
-{
-    return builder->vpas_by_id.count;
-}
-
-/* ---- VPAs ---- */
-
-static void destroy_vpa(struct vpa_shared_item *shared)
-{
-    struct vpa_item *item = (struct vpa_item *)shared;
-
-    vpa_arena_release(&item->arena);
-    free(item);
-}
-
-static const char *object_id(struct vpa_arena *arena, const struct vpa_meta *meta)
-{
-    return vpa_arena_printf(arena, "%s/%s", meta->ns, meta->name);
-}
-
-/* The id of an object that may be undecodable otherwise. */
-static const char *json_id(struct vpa_arena *arena, const struct vpa_json *object)
-{
-    const char *ns = vpa_json_string(vpa_json_at(object, "metadata.namespace"));
-    const char *name = vpa_json_string(vpa_json_at(object, "metadata.name"));
-
-    return vpa_arena_printf(arena, "%s/%s", ns ? ns : "", name ? name : "");
-}
-
-static void drop_vpa(struct snapshot_builder *b, const char *id)
-{
-    struct vpa_item *item = vpa_table_remove(&b->vpas_by_id, id);
-
-    if (!item)
-        return;
-    vpa_shared_map_remove(&b->vpas, &item->shared);
-    vpa_shared_item_unref(&item->shared);
-    changed(b);
-}
-
-static int put_vpa(struct snapshot_builder *b, const struct vpa_json *object, struct vpa_error *err)
-{
-    struct vpa_object probe;
-
-    if (vpa_object_decode(&b->scratch, object, &probe, err) < 0)
-        return -1;
-    (void)object_id(&b->scratch, &probe.meta);
-
-    struct vpa_item *item = vpa_xcalloc(1, sizeof(*item));
-    vpa_arena_init(&item->arena, b->scratch.used);
-    if (vpa_object_decode(&item->arena, object, &item->vpa, err) < 0) {
-        vpa_arena_release(&item->arena);
-        free(item);
-        return -1;
-    }
-    item->id = object_id(&item->arena, &item->vpa.meta);
-    item->seen = b->vpa_round;
-    vpa_shared_item_init(
-        &item->shared,
-        target_hash(item->vpa.meta.ns, target_kind(&item->vpa), target_name(&item->vpa)),
-        destroy_vpa);
-    drop_vpa(b, item->id);
-    vpa_table_put(&b->vpas_by_id, item->id, item);
-    vpa_shared_map_add(&b->vpas, &item->shared);
-    if (b->on_vpa)
-        b->on_vpa(b->on_vpa_ctx, &item->vpa);
-    changed(b);
-    return 0;
-}
-
-void snapshot_builder_begin_vpas(void *builder)
-{
-    ((struct snapshot_builder *)builder)->vpa_round++;
-}
-
-int snapshot_builder_vpa(void *builder, enum vpa_reflector_event event,
-                         const struct vpa_json *object, struct vpa_error *err)
-{
-    struct snapshot_builder *b = builder;
-    int result = 0;
-
-    vpa_arena_clear(&b->scratch);
-    if (event == VPA_REFLECTOR_DELETED) {
-        drop_vpa(b, json_id(&b->scratch, object));
-        return 0;
-    }
-    if (put_vpa(b, object, err) < 0) {
-        vpa_arena_clear(&b->scratch);
-        drop_vpa(b, json_id(&b->scratch, object));
-        result = -1;
-    }
-    return result;
-}
-
-void snapshot_builder_end_vpas(void *builder)
-{
-    struct snapshot_builder *b = builder;
-    const char *key;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&b->vpas_by_id, &i, &key, &value);)
-        if (((struct vpa_item *)value)->seen != b->vpa_round)
-            drop_vpa(b, key);
 }
 
 /* ---- LimitRanges ---- */
@@ -434,153 +344,92 @@ static void own_item(struct vpa_arena *arena, struct vpa_limit_item *item)
     item->defaults = vpa_resource_list_copy(arena, &item->defaults);
 }
 
-static void fold(struct snapshot_builder *b, struct range_group *group)
+/* The LimitRanges of a namespace, known or not, in the scratch arena. */
+static const struct vpa_limit_range **ranges_of(struct snapshot_builder *b, const char *ns,
+                                                size_t *count)
 {
-    const struct vpa_limit_range **ranges =
-        vpa_arena_alloc(&b->scratch, (group->count + 1) * sizeof(*ranges));
-    size_t count = 0;
+    const struct vpa_limit_range **ranges = NULL;
+    const struct vpa_shared_item *item;
+    uint64_t hash = vpa_cache_ns_hash(ns);
 
-    for (struct range_item *r = group->ranges; r; r = r->next)
-        ranges[count++] = &r->range;
-    unfold(b, group);
+    for (int run = 0; run < 2; run++) { /* counted, then noted */
+        *count = 0;
+        for (size_t at = 0;
+             (item = vpa_shared_map_next(vpa_cache_map(b->limit_ranges), hash, &at));) {
+            const struct vpa_limit_range *range = vpa_cache_object(item);
 
+            if (strcmp(range->meta.ns, ns) != 0)
+                continue;
+            if (ranges)
+                ranges[*count] = range;
+            ++*count;
+        }
+        if (!ranges)
+            ranges = vpa_arena_alloc(&b->scratch, (*count + 1) * sizeof(*ranges));
+    }
+    return ranges;
+}
+
+static struct limits_item *fold(struct snapshot_builder *b, const char *ns,
+                                const struct vpa_limit_range **ranges, size_t count)
+{
     struct limits_item *item = vpa_xcalloc(1, sizeof(*item));
-    item->ns = vpa_arena_strdup(&item->arena, group->ns);
+
+    item->ns = vpa_arena_strdup(&item->arena, ns);
     vpa_namespace_limits_fold(&b->scratch, ranges, count, &item->limits);
     own_item(&item->arena, &item->limits.container);
     own_item(&item->arena, &item->limits.pod);
     if (item->limits.error)
         item->limits.error = vpa_arena_strdup(&item->arena, item->limits.error);
-    vpa_shared_item_init(&item->shared, ns_hash(group->ns), destroy_limits);
+    vpa_shared_item_init(&item->shared, vpa_cache_ns_hash(ns), destroy_limits);
+    return item;
+}
+
+static void refold(struct snapshot_builder *b, const char *ns)
+{
+    struct limits_item *old = find_limits(&b->limits, ns);
+    size_t count;
+
+    vpa_arena_clear(&b->scratch);
+    const struct vpa_limit_range **ranges = ranges_of(b, ns, &count);
+    if (old)
+        vpa_shared_map_remove(&b->limits, &old->shared);
+    if (count == 0)
+        return;
+    struct limits_item *item = fold(b, ns, ranges, count);
     vpa_shared_map_add(&b->limits, &item->shared);
-    group->folded = item;
+    vpa_shared_item_unref(&item->shared);
 }
 
-static struct range_group *group_of(struct snapshot_builder *b, const char *ns)
+static void refold_dirty(struct snapshot_builder *b)
 {
-    struct range_group *group = vpa_table_find(&b->groups_by_ns, ns);
+    void *ns;
 
-    if (group)
-        return group;
-    group = vpa_xcalloc(1, sizeof(*group));
-    group->ns = vpa_xstrdup(ns);
-    vpa_table_put(&b->groups_by_ns, group->ns, group);
-    return group;
-}
-
-static void unlink_range(struct range_group *group, const struct range_item *item)
-{
-    for (struct range_item **place = &group->ranges; *place; place = &(*place)->next) {
-        if (*place != item)
-            continue;
-        *place = item->next;
-        group->count--;
-        return;
+    for (size_t i = 0; vpa_table_next(&b->dirty, &i, NULL, &ns);) {
+        refold(b, ns);
+        vpa_table_remove(&b->dirty, ns);
+        free(ns);
     }
 }
 
-static void drop_range(struct snapshot_builder *b, const char *id)
+/* ---- publishing ---- */
+
+void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner_view *owners)
 {
-    struct range_item *item = vpa_table_remove(&b->ranges_by_id, id);
+    struct snapshot *s = vpa_xcalloc(1, sizeof(*s));
 
-    if (!item)
-        return;
-    struct range_group *group = group_of(b, item->range.meta.ns);
-    unlink_range(group, item);
-    range_item_free(item);
-    if (group->count) {
-        fold(b, group);
-    } else {
-        vpa_table_remove(&b->groups_by_ns, group->ns);
-        group_free(b, group);
-    }
-    changed(b);
-}
+    refold_dirty(builder);
+    atomic_init(&s->refs, 1);
+    /* That it is there is enough: also one that cannot be read was meant. */
+    s->panic = vpa_cache_has(builder->panic, builder->panic_ns, VPA_PANIC_CONFIG_MAP);
+    s->owners = owners;
+    vpa_shared_map_copy(&s->vpas, vpa_cache_map(builder->vpas));
+    vpa_shared_map_copy(&s->limits, &builder->limits);
 
-static int put_range(struct snapshot_builder *b, const struct vpa_json *object,
-                     struct vpa_error *err)
-{
-    struct range_item *item = vpa_xcalloc(1, sizeof(*item));
-    int result = vpa_limit_range_decode_any(&item->arena, object, &item->range, err);
-
-    item->id = object_id(&item->arena, &item->range.meta);
-    item->seen = b->range_round;
-
-    struct range_group *group = group_of(b, item->range.meta.ns);
-    struct range_item *old = vpa_table_put(&b->ranges_by_id, item->id, item);
-    if (old) {
-        unlink_range(group, old);
-        range_item_free(old);
-    }
-    item->next = group->ranges;
-    group->ranges = item;
-    group->count++;
-    fold(b, group);
-    changed(b);
-    return result;
-}
-
-void snapshot_builder_begin_limit_ranges(void *builder)
-{
-    ((struct snapshot_builder *)builder)->range_round++;
-}
-
-int snapshot_builder_limit_range(void *builder, enum vpa_reflector_event event,
-                                 const struct vpa_json *object, struct vpa_error *err)
-{
-    struct snapshot_builder *b = builder;
-
-    vpa_arena_clear(&b->scratch);
-    if (event != VPA_REFLECTOR_DELETED)
-        return put_range(b, object, err);
-    drop_range(b, json_id(&b->scratch, object));
-    return 0;
-}
-
-void snapshot_builder_end_limit_ranges(void *builder)
-{
-    struct snapshot_builder *b = builder;
-    const char *key;
-    void *value;
-
-    vpa_arena_clear(&b->scratch);
-    for (size_t i = 0; vpa_table_next(&b->ranges_by_id, &i, &key, &value);)
-        if (((struct range_item *)value)->seen != b->range_round)
-            drop_range(b, key);
-}
-
-/* ---- the panic switch ---- */
-
-static void set_panic(struct snapshot_builder *b, bool on)
-{
-    if (b->panic == on)
-        return;
-    b->panic = on;
-    changed(b);
-}
-
-void snapshot_builder_begin_panic(void *builder)
-{
-    ((struct snapshot_builder *)builder)->panic_seen = false;
-}
-
-int snapshot_builder_panic(void *builder, enum vpa_reflector_event event,
-                           const struct vpa_json *object, struct vpa_error *err)
-{
-    struct snapshot_builder *b = builder;
-    const char *name = vpa_json_string(vpa_json_at(object, "metadata.name"));
-
-    (void)err;
-    if (!name || strcmp(name, VPA_PANIC_CONFIG_MAP) != 0)
-        return 0;
-    b->panic_seen = event != VPA_REFLECTOR_DELETED;
-    set_panic(b, b->panic_seen);
-    return 0;
-}
-
-void snapshot_builder_end_panic(void *builder)
-{
-    struct snapshot_builder *b = builder;
-
-    set_panic(b, b->panic_seen);
+    pthread_mutex_lock(&builder->cell.lock);
+    struct snapshot *old = builder->cell.current;
+    builder->cell.current = s;
+    pthread_cond_broadcast(&builder->cell.published);
+    pthread_mutex_unlock(&builder->cell.lock);
+    snapshot_unref(old);
 }

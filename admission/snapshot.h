@@ -3,9 +3,9 @@
  * immutable, reference-counted snapshot. The loop feeds a builder from its watches and publishes;
  * requests take the newest snapshot and keep it while they answer.
  *
- *     struct snapshot_builder *b = snapshot_builder_new();
- *     snapshot_builder_vpa(b, VPA_REFLECTOR_ADDED, json, &err);    // loop thread, from a watch
- *     snapshot_builder_publish(b, owners_view);                    // loop thread
+ *     struct snapshot_builder *b = snapshot_builder_new(&options); // loop thread
+ *     snapshot_builder_start(b);
+ *     snapshot_builder_publish(b, owners_view);                    // loop thread, after a change
  *
  *     struct snapshot *s = snapshot_acquire(snapshot_builder_cell(b));   // any thread
  *     ... snapshot_vpas(s, ...) ...
@@ -18,8 +18,8 @@
 #define ADMISSION_SNAPSHOT_H
 
 #include "vpa/api/vpa.h"
+#include "vpa/kube/cache.h"
 #include "vpa/kube/owner.h"
-#include "vpa/kube/reflector.h"
 #include "vpa/policy/capping.h"
 #include "vpa/policy/match.h"
 
@@ -39,46 +39,44 @@ bool snapshot_is_panic(const struct snapshot *snapshot);
 const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns);
 /* Owners of pods; borrowed, NULL before the first view. */
 const struct vpa_owner_view *snapshot_owners(const struct snapshot *snapshot);
-/* Calls visit for each VPA whose target is that controller, and with the empty kind and name for
+/* Calls visit for each known VPA whose target is that controller, and with the empty kind and name for
  * each VPA of the namespace that selects by labels; borrowed from the snapshot. */
 void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *kind,
                    const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx);
 
+/* An unknown VPA (vpa/kube/cache.h) with that target, or with the empty kind and name one whose target
+ * cannot be told; NULL when there is none. Nothing may be decided about the pods that it governs, or
+ * may govern: those of the target, or all of the namespace. */
+const struct vpa_object *snapshot_unknown_vpa(const struct snapshot *snapshot, const char *ns,
+                                              const char *kind, const char *name);
+
+struct snapshot_options {           /* texts are copied */
+    struct vpa_kube_client *client; /* borrowed; NULL: only what the handlers of the caches get */
+    const char *ns;                 /* restricts VPAs and LimitRanges; "" for all */
+    const char *panic_ns;           /* where the panic ConfigMap is looked for */
+};
 struct snapshot_builder;
-struct snapshot_builder *snapshot_builder_new(void);
+struct snapshot_builder *snapshot_builder_new(const struct snapshot_options *options);
 void snapshot_builder_free(
     struct snapshot_builder *builder); /* NULL is allowed; not while requests run */
+void snapshot_builder_start(struct snapshot_builder *builder);
 struct snapshot_cell *snapshot_builder_cell(struct snapshot_builder *builder);
 
-/* Consumers for reflectors: begin, object, end as reflector.h describes. An object that cannot be
- * decoded is an error; what was held under its name is dropped. A LimitRange leaves its error in
- * the limits of its namespace until it is replaced or deleted: pods there are admitted without a
- * patch, logged and counted (docs/compatibility.md, U9). */
-void snapshot_builder_begin_vpas(void *builder);
-int snapshot_builder_vpa(void *builder, enum vpa_reflector_event event,
-                         const struct vpa_json *object, struct vpa_error *err);
-void snapshot_builder_end_vpas(void *builder);
-void snapshot_builder_begin_limit_ranges(void *builder);
-int snapshot_builder_limit_range(void *builder, enum vpa_reflector_event event,
-                                 const struct vpa_json *object, struct vpa_error *err);
-void snapshot_builder_end_limit_ranges(void *builder);
-void snapshot_builder_begin_panic(void *builder);
-int snapshot_builder_panic(void *builder, enum vpa_reflector_event event,
-                           const struct vpa_json *object, struct vpa_error *err);
-void snapshot_builder_end_panic(void *builder);
+/* The watch caches, for waiting and asking; borrowed. A LimitRange that cannot be decoded leaves its
+ * error in the limits of its namespace until it is replaced or deleted: pods there are admitted
+ * without a patch, logged and counted (docs/compatibility.md, U9). */
+struct vpa_cache *snapshot_builder_vpas(struct snapshot_builder *builder);
+struct vpa_cache *snapshot_builder_limit_ranges(struct snapshot_builder *builder);
+struct vpa_cache *snapshot_builder_panic(struct snapshot_builder *builder);
 
 /* Called on the loop for each VPA that came or changed; for following scale targets. */
 void snapshot_builder_on_vpa(struct snapshot_builder *builder,
                              void (*fn)(void *ctx, const struct vpa_object *vpa), void *ctx);
-/* Calls fn for each VPA, on the loop. */
-void snapshot_builder_each_vpa(const struct snapshot_builder *builder,
-                               void (*fn)(void *ctx, const struct vpa_object *vpa), void *ctx);
 /* Called whenever something changed that is not published yet. */
 void snapshot_builder_on_change(struct snapshot_builder *builder, void (*fn)(void *ctx), void *ctx);
 
 /* Makes the present state the newest snapshot. Takes the reference of owners (may be NULL). */
 void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner_view *owners);
-size_t snapshot_builder_vpa_count(const struct snapshot_builder *builder);
 
 #endif

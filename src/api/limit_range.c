@@ -1,7 +1,6 @@
 #include "vpa/api/limit_range.h"
 
 #include "decoders.h"
-#include "vpa/base/str.h"
 
 static const struct vpa_json_field item_fields[] = {
     VPA_JSON_STRING(struct vpa_limit_range_item, type, "type", 0),
@@ -31,24 +30,4 @@ int vpa_limit_range_decode(struct vpa_arena *arena, const struct vpa_json *objec
         return -1;
     *out = range;
     return 0;
-}
-
-static const char *text_at(struct vpa_arena *arena, const struct vpa_json *object, const char *path)
-{
-    return vpa_arena_strdup(arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, path))));
-}
-
-int vpa_limit_range_decode_any(struct vpa_arena *arena, const struct vpa_json *object,
-                               struct vpa_limit_range *out, struct vpa_error *err)
-{
-    struct vpa_error why;
-
-    if (vpa_limit_range_decode(arena, object, out, &why) == 0)
-        return 0;
-    *out = (struct vpa_limit_range){.meta = {.ns = text_at(arena, object, "metadata.namespace"),
-                                             .name = text_at(arena, object, "metadata.name")},
-                                    .error = vpa_arena_strdup(arena, why.text)};
-    if (err)
-        *err = why;
-    return -1;
 }

@@ -16,7 +16,7 @@ static struct snapshot_builder *builder; /* of an empty cluster: nothing of it m
 
 static void begin(void)
 {
-    builder = snapshot_builder_new();
+    builder = snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
 }
 
 static void end(void)

@@ -65,7 +65,9 @@ static const char *matched_name(struct admission *admission, enum vpa_match_rule
 {
     struct snapshot *snapshot = snapshot_acquire(admission_cell(admission));
     struct vpa_error owner_error;
-    const struct vpa_object *vpa = admit_match(snapshot, rule, c->arena, pod, &owner_error);
+    bool unknown;
+    const struct vpa_object *vpa =
+        admit_match(snapshot, rule, c->arena, pod, &unknown, &owner_error);
     const char *name = vpa ? vpa_arena_strdup(c->arena, vpa->meta.name) : NULL;
 
     snapshot_unref(snapshot);

@@ -20,6 +20,11 @@
     "'resource':'verticalpodautoscalers'},'requestKind':{'kind':'VerticalPodAutoscaler'},"         \
     "'operation':'CREATE','object':" vpa "}}"
 #define REQUIRED ",'annotations':{'vpa.autoscaling.k8s.io/required':'true'}"
+#define DB_TARGET "{'apiVersion':'apps/v1','kind':'StatefulSet','name':'db'}"
+#define BAD_VPA(target)                                                                            \
+    "{'metadata':{'name':'bad','namespace':'ns'},'spec':{" target                                  \
+    "'resourcePolicy':{'containerPolicies':[{'containerName':'*','minAllowed':{'cpu':'1e1.5'}}]}}" \
+    "}"
 #define PANIC "{'metadata':{'name':'vpa-panic','namespace':'kube-system'}}"
 
 static const struct admit_row {
@@ -41,6 +46,15 @@ static const struct admit_row {
     {"VPA by other labels",
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'db'}}}}",
      "", POD_REVIEW(POD("")), "'allowed':true}", "patch"},
+    {"unknown VPA with another target", VPA("") "," BAD_VPA("'targetRef':" DB_TARGET ","), "",
+     POD_REVIEW(POD("")), "'patch'", NULL},
+    {"unknown VPA beside the one that matches",
+     VPA("") "," BAD_VPA("'targetRef':{'apiVersion':'apps/v1','kind':'StatefulSet','name':'web'},"),
+     "", POD_REVIEW(POD("")), "'uid':'u','allowed':true}", "patch"},
+    {"unknown VPA of any target", VPA("") "," BAD_VPA(""), "", POD_REVIEW(POD("")),
+     "'uid':'u','allowed':true}", "patch"},
+    {"unknown VPA of any target and a pod that requires one", BAD_VPA(""), "",
+     POD_REVIEW(POD(REQUIRED)), "'uid':'u','allowed':true}", "patch"},
     {"required and matched", VPA(""), "", POD_REVIEW(POD(REQUIRED)), "'patch'", NULL},
     {"required and matched in mode Off", VPA(",'updatePolicy':{'updateMode':'Off'}"), "",
      POD_REVIEW(POD(REQUIRED)), "'allowed':true}", "patch"},
@@ -192,7 +206,8 @@ static const struct refusal_row {
 START_TEST(refusals_before_reading)
 {
     const struct refusal_row *row = &refusals[_i];
-    struct snapshot_builder *builder = snapshot_builder_new();
+    struct snapshot_builder *builder =
+        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
     struct server *server =
         server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
     struct vpa_server_response response = {0};
@@ -224,7 +239,8 @@ START_TEST(complaints_are_bounded)
         POD_REVIEW("{'spec':5}"),
         POD_REVIEW("null"),
     };
-    struct snapshot_builder *builder = snapshot_builder_new();
+    struct snapshot_builder *builder =
+        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
     struct server *server =
         server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
     FILE *log = tmpfile();
@@ -264,7 +280,8 @@ START_TEST(reviews_beyond_our_limits_are_answered_with_their_uid)
 {
     int brackets = _i == 0 ? VPA_JSON_DEPTH_MAX : 1;
     size_t numbers = _i == 0 ? 1 : VPA_JSON_FOLDED_VALUES_MAX;
-    struct snapshot_builder *builder = snapshot_builder_new();
+    struct snapshot_builder *builder =
+        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
     struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
     struct admit_options options = {.startup_boost = false};
     struct admit_result result;

@@ -18,15 +18,13 @@ struct vpa_limit_range {
     struct vpa_meta meta;
     const struct vpa_limit_range_item *items;
     size_t item_count;
-    const char *error; /* NULL, or why the object cannot be decoded; it has no items then */
+    /* NULL, or why the object cannot be decoded, set by those who must not take bounds that nobody
+     * knows for none; it has no items then. */
+    const char *error;
 };
 
 /* The object and all its texts live in the arena. */
 int vpa_limit_range_decode(struct vpa_arena *arena, const struct vpa_json *object,
                            struct vpa_limit_range *out, struct vpa_error *err) VPA_MUST_CHECK;
-/* The same for those who must not take bounds that nobody knows for none: on failure *out has the
- * namespace, the name and the reason. */
-int vpa_limit_range_decode_any(struct vpa_arena *arena, const struct vpa_json *object,
-                               struct vpa_limit_range *out, struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif
