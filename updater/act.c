@@ -23,8 +23,9 @@
 #include "vpa/policy/resize_patch.h"
 #include "vpa/policy/resize_state.h"
 
-/* One request with its repetitions: ten times a Retry-After of a minute. */
-#define ACT_TIMEOUT (10 * VPA_MINUTE)
+/* How old a decision may grow until its request goes out, pauses of Retry-After included, and how
+ * long an answer is waited for. */
+#define DECISION_AGE (30 * VPA_SECOND)
 #define EVICTION_BODY_MAX 2048
 /* How long the answer "there is no pods/resize" is believed. */
 #define RESIZE_SUPPORT_AGE (10 * VPA_MINUTE)
@@ -35,6 +36,7 @@ struct action {
     const struct vpa_pod *pod;
     struct vpa_replica_group *group;
     enum { ACTION_EVICT, ACTION_RESIZE, ACTION_UNBOOST, ACTION_ANNOTATE } kind;
+    size_t index;      /* of the pod in work->pods */
     size_t candidate;  /* in work->list, SIZE_MAX without */
     bool takes_back;   /* a boost ends with it */
     bool changes;      /* the spec becomes another; false for a repetition */
@@ -62,6 +64,7 @@ static struct action *action_new(struct work *w, size_t pod)
     a->flight.finish = finish;
     a->flight.drop = action_free;
     a->work = w;
+    a->index = pod;
     a->pod = w->pods[pod];
     a->group = vpa_disruption_group(w->budget, pod);
     a->candidate = SIZE_MAX;
@@ -80,6 +83,18 @@ static void action_answered(struct action *a, enum act_result result)
     updater_flight_answered(a->work->pass, &a->flight);
 }
 
+/* Asked when the bytes of the request could go out, after every wait. */
+static bool is_wanted(void *ctx)
+{
+    const struct action *a = ctx;
+    const struct pass_env *env = a->work->pass->env;
+    const struct vpa_pod *now =
+        updater_store_find_pod(env->store, a->pod->meta.ns, a->pod->meta.name);
+
+    return !updater_pass_is_stopped(a->work->pass) && now &&
+           vpa_str_eq(now->meta.uid, a->pod->meta.uid);
+}
+
 static void send_request(struct action *a, enum vpa_kube_verb verb, const char *subresource,
                          const char *body, size_t len, vpa_kube_done_fn done)
 {
@@ -92,7 +107,9 @@ static void send_request(struct action *a, enum vpa_kube_verb verb, const char *
                                                                .path = vpa_buf_text(&path),
                                                                .body = body,
                                                                .body_len = len,
-                                                               .timeout = ACT_TIMEOUT},
+                                                               .wanted = is_wanted,
+                                                               .timeout = DECISION_AGE,
+                                                               .max_age = DECISION_AGE},
                                        done, a);
 }
 
@@ -118,11 +135,11 @@ static bool is_stale(const struct vpa_kube_result *result)
 static enum act_result failed(const struct action *a, const char *message,
                               const struct vpa_kube_result *result, const struct vpa_error *err)
 {
-    if (!is_stale(result)) {
+    if (err->code != VPA_CANCELLED && !is_stale(result)) {
         log_failure(a, message, err);
         return ACT_API;
     }
-    VPA_V(1, "The pod has changed since the decision, which is dropped", VPA_KERR(err),
+    VPA_V(1, "A decision is dropped: it waited too long, or does not fit any more", VPA_KERR(err),
           VPA_KV("namespace", a->pod->meta.ns), VPA_KV("pod", a->pod->meta.name));
     return ACT_STALE;
 }
@@ -179,6 +196,7 @@ enum act_result updater_act_evict(struct work *w, size_t pod)
 
     a->kind = ACTION_EVICT;
     vpa_group_reserve_eviction(group, vpa_pod_pending(a->pod));
+    w->left[pod] = true;
     action_started(a);
     send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
     return ACT_SENT;
@@ -309,6 +327,22 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
         r->result = ACT_BUDGET;
 }
 
+/* Whether what was decided before the limiter held us up is so still. */
+static bool still_wanted(struct work *w, size_t pod, size_t candidate)
+{
+    const struct pass_env *env = w->pass->env;
+    const struct vpa_pod *p = w->pods[pod];
+    const struct vpa_replica_group *group = vpa_disruption_group(w->budget, pod);
+
+    if (!updater_work_is_there(w, pod))
+        return false;
+    if (candidate == SIZE_MAX)
+        return vpa_can_unboost(p, w->vpa, group, &env->update, updater_work_now(w));
+    return w->mode == VPA_MODE_IN_PLACE ||
+           vpa_update_decide(p, w->vpa, group, env->memory, &env->update, updater_work_now(w)) ==
+               VPA_DECIDE_APPROVED;
+}
+
 /* Attempts that must fail take their token too, as upstream's do. */
 static bool take_token(struct work *w, size_t pod, size_t candidate, struct resize *r)
 {
@@ -317,8 +351,13 @@ static bool take_token(struct work *w, size_t pod, size_t candidate, struct resi
     if (!r->resources || r->result == ACT_BUDGET)
         return true;
     token = updater_pass_take_token(w->pass, &w->pass->env->in_place_rate);
-    if (token == PASS_TOKEN_TAKEN_LATE)
-        resize_prepare(w, pod, candidate, r); /* boosts may have expired meanwhile */
+    if (token == PASS_TOKEN_TAKEN_LATE) {
+        updater_work_look(w);
+        if (still_wanted(w, pod, candidate))
+            resize_prepare(w, pod, candidate, r); /* boosts may have expired meanwhile */
+        else
+            r->result = ACT_STALE;
+    }
     return token != PASS_TOKEN_REFUSED;
 }
 
@@ -388,11 +427,15 @@ static void finish_eviction(struct action *a)
 
     if (a->result != ACT_OK) {
         vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
+        updater_work_take_back(w, a->index);
         if (a->result != ACT_STALE)
             updater_meter_eviction_failed(&w->labels, "EvictionError");
         return;
     }
     vpa_group_settle(a->group);
+    if (!w->pass->env->all_proven)
+        vpa_update_memory_note_eviction(w->pass->env->memory, a->pod, a->group->newest,
+                                        updater_work_now(w));
     w->evicted = true;
     updater_meter_evicted(&w->labels);
     VPA_INFO("Evicted pod", VPA_KV("namespace", a->pod->meta.ns), VPA_KV("pod", a->pod->meta.name),

@@ -21,6 +21,7 @@ void updater_env_configure(struct pass_env *env, const struct updater_config *co
         .min_replicas = config->min_replicas,
         .tolerance = config->eviction_tolerance,
         .in_place_skip_budget = config->in_place_skip_budget,
+        .memory = env->memory,
     };
     vpa_rate_init(&env->eviction_rate, config->eviction_rate_limit, config->eviction_rate_burst);
     vpa_rate_init(&env->in_place_rate, config->eviction_rate_limit, config->eviction_rate_burst);
@@ -28,8 +29,22 @@ void updater_env_configure(struct pass_env *env, const struct updater_config *co
         env->requests_max = PASS_REQUESTS_MAX;
 }
 
+const char *updater_env_stale_cache(const struct pass_env *env, vpa_duration *age)
+{
+    const char *which = "", *owners = "";
+    vpa_duration oldest = updater_store_age(env->store, &which);
+    vpa_duration of_owners = vpa_owners_age(env->owners, &owners);
+
+    *age = oldest > of_owners ? oldest : of_owners;
+    if (*age <= UPDATER_CACHE_AGE_MAX)
+        return NULL;
+    return oldest > of_owners ? which : owners;
+}
+
 bool updater_env_is_stopped(const struct pass_env *env)
 {
+    vpa_duration age;
+
     return vpa_loop_is_stopping(env->loop) || updater_store_panic(env->store) ||
-           (env->may_act && !env->may_act(env->may_act_ctx));
+           updater_env_stale_cache(env, &age) || (env->may_act && !env->may_act(env->may_act_ctx));
 }

@@ -41,9 +41,11 @@ struct pass_env {
     struct vpa_rate eviction_rate;
     struct vpa_rate in_place_rate;
     struct resize_support resize;
+    bool told_of_stale; /* the log says that nothing is done, and why */
     struct vpa_table
-        told_of_auto;           /* "namespace/name" of VPAs of mode Auto that the log has named */
-    size_t requests_max;        /* at least 1 */
+        told_of_auto;    /* "namespace/name" of VPAs of mode Auto that the log has named */
+    size_t requests_max; /* at least 1 */
+    bool all_proven;     /* evicted pods are not waited for: the vectors' clusters never change */
     bool (*may_act)(void *ctx); /* false: no longer the leader; NULL: always */
     void *may_act_ctx;
     /* What happened in the pass, for logs and tests. */
@@ -51,9 +53,13 @@ struct pass_env {
                           const struct vpa_pod *const *pods, size_t count); /* may be NULL */
     void *on_controlled_ctx;
 };
-/* Sets what follows from the flags alone: options, limiters. */
+/* Sets what follows from the flags: options, limiters. The memory is there already. */
 void updater_env_configure(struct pass_env *env, const struct updater_config *config);
-/* Nothing may be changed any more: panic, shutdown, leadership in doubt. */
+/* No action rests on a cache that may lack what happened longer ago than this (U23). */
+#define UPDATER_CACHE_AGE_MAX (90 * VPA_SECOND)
+/* The cache that is older than that, and its age; NULL when all are fresh. */
+const char *updater_env_stale_cache(const struct pass_env *env, vpa_duration *age);
+/* Nothing may be changed any more: panic, shutdown, leadership in doubt, a cache that is behind. */
 bool updater_env_is_stopped(const struct pass_env *env);
 
 #endif

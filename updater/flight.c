@@ -72,7 +72,7 @@ enum pass_token updater_pass_take_token(struct pass *pass, struct vpa_rate *rate
     enum pass_token token = PASS_TOKEN_TAKEN;
     vpa_duration wait;
 
-    if (!vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
+    if (updater_pass_is_stopped(pass) || !vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
         return PASS_TOKEN_REFUSED;
 
     int64_t until = now + wait;

@@ -10,6 +10,7 @@
 void updater_pass_init(struct pass *pass, struct pass_env *env)
 {
     *pass = (struct pass){
+        .doing = "beginning",
         .env = env,
         .deadline = vpa_loop_monotonic(env->loop) + env->config->interval,
     };
@@ -68,4 +69,9 @@ bool updater_pass_has_room(const struct pass *pass)
 bool updater_pass_is_stopped(const struct pass *pass)
 {
     return updater_env_is_stopped(pass->env);
+}
+
+bool updater_pass_is_late(const struct pass *pass)
+{
+    return vpa_loop_monotonic(pass->env->loop) >= pass->deadline;
 }

@@ -35,6 +35,7 @@ struct pass {
     struct flight *finished;  /* answered, not yet dealt with; oldest first */
     struct flight **finished_tail;
     struct meter_pass gauges;
+    const char *doing; /* for the log line of a pass that takes too long */
 };
 
 void updater_pass_init(struct pass *pass, struct pass_env *env);
@@ -46,5 +47,7 @@ const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const 
 bool updater_pass_has_room(const struct pass *pass);
 /* Nothing may be changed any more. */
 bool updater_pass_is_stopped(const struct pass *pass);
+/* It has taken an interval: what was found out at its beginning is too old to go on with. */
+bool updater_pass_is_late(const struct pass *pass);
 
 #endif

@@ -119,7 +119,7 @@ static void sweep_memory(struct pass_env *env, const struct vpa_pod *const *pods
 {
     struct live_uids live = {.pods = pods, .count = count};
 
-    vpa_update_memory_sweep(env->memory, uid_is_live, &live);
+    vpa_update_memory_sweep(env->memory, uid_is_live, &live, vpa_loop_now(env->loop));
     vpa_table_release(&live.table);
 }
 
@@ -174,9 +174,12 @@ static void run_selected(struct pass *pass, struct selection *selection, struct 
     lap(watch, "ListPods");
     count = keep_live(pods, count);
     updater_select_pods(pass, selection, pods, count);
+    if (updater_pass_is_late(pass)) /* half of a selection gives pods to the wrong VPA */
+        return;
     sweep_memory(env, pods, count);
     lap(watch, "FilterPods");
     lap(watch, "AdmissionInit");
+    pass->doing = "changing pods";
     make_works(&works, pass, selection);
     run_works(&works);
     if (!works.aborted) {
@@ -193,6 +196,21 @@ static bool caches_are_filled(const struct pass_env *env)
     return updater_store_is_synced(env->store) && vpa_owners_is_synced(env->owners);
 }
 
+/* Told when it begins and when it is over. */
+static bool caches_are_fresh(struct pass_env *env)
+{
+    vpa_duration age;
+    const char *cache = updater_env_stale_cache(env, &age);
+
+    if (cache && !env->told_of_stale)
+        VPA_WARN("A cache is behind: nothing is changed until the API server answers its watch",
+                 VPA_KV("cache", cache), VPA_KV("age_s", age / VPA_SECOND));
+    if (!cache && env->told_of_stale)
+        VPA_INFO("The caches are fresh again");
+    env->told_of_stale = cache != NULL;
+    return !cache;
+}
+
 static void run_pass(struct pass *pass, struct stopwatch *watch)
 {
     struct pass_env *env = pass->env;
@@ -202,12 +220,18 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         VPA_INFO("Caches are not in step yet. Skipping update loop");
         return;
     }
+    if (!caches_are_fresh(env))
+        return;
     if (updater_store_panic(env->store)) {
         VPA_INFO("ConfigMap " VPA_PANIC_CONFIG_MAP " exists. Skipping update loop");
         return;
     }
-    if (updater_pass_is_stopped(pass) || !webhook_is_alive(env))
+    if (updater_pass_is_stopped(pass))
         return;
+    pass->doing = "reading the status lease";
+    if (!webhook_is_alive(env))
+        return;
+    pass->doing = "asking for targets and controllers";
 
     size_t count;
     vpa_auto_free const struct vpa_object **vpas = updater_store_vpas(env->store, &count);
@@ -222,14 +246,26 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
     updater_select_release(selection);
 }
 
+/* Whatever it waits for, the loop is pumped meanwhile. */
+static void on_late(void *ctx)
+{
+    const struct pass *pass = ctx;
+
+    VPA_WARN("The pass has taken a whole interval and cannot get on", VPA_KV("doing", pass->doing),
+             VPA_KV("requests", (int64_t)pass->in_flight));
+}
+
 void updater_pass_run(struct pass_env *env)
 {
     struct stopwatch watch = {.loop = env->loop, .start = vpa_loop_monotonic(env->loop)};
     struct pass pass;
+    struct vpa_timer *late = vpa_timer_new(env->loop, on_late, &pass);
 
     watch.last = watch.start;
     updater_pass_init(&pass, env);
+    vpa_timer_start(late, env->config->interval);
     run_pass(&pass, &watch);
+    vpa_timer_free(late);
     updater_pass_release(&pass);
     updater_meter_step("total", seconds_between(watch.start, vpa_loop_monotonic(env->loop)));
 }

@@ -23,6 +23,12 @@ struct walk {
     struct vpa_controller_key top;
 };
 
+/* Selectors and controllers of custom resources are asked for one by one. */
+static bool may_go_on(const struct pass *pass)
+{
+    return !updater_pass_is_stopped(pass) && !updater_pass_is_late(pass);
+}
+
 static bool takes_part(const struct vpa_object *vpa)
 {
     return vpa_update_mode_active(vpa_update_mode_of(vpa)) || vpa_object_has_startup_boost(vpa);
@@ -89,7 +95,7 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
     struct vpa_table told = {0};
 
     s->items = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*s->items));
-    for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
+    for (size_t i = 0; i < count && may_go_on(pass); i++) {
         const struct vpa_object *vpa = vpas[i];
 
         if (vpa_common_flags_ignore(&pass->env->config->common, vpa->meta.ns))
@@ -177,7 +183,7 @@ static struct selected **find_controlling(struct pass *pass, struct selection *s
 
     struct vpa_match_index *index = vpa_match_index_new(candidates, selection->count);
 
-    for (size_t i = 0; i < count && !updater_pass_is_stopped(pass); i++) {
+    for (size_t i = 0; i < count && may_go_on(pass); i++) {
         vpa_arena_clear(&pass->scratch);
 
         const struct vpa_candidate *c = controlling_vpa(pass, index, &selection->walks, pods[i]);

@@ -19,6 +19,12 @@ static bool group_in_flight(const struct vpa_replica_group *group)
     return group && group->in_flight > 0;
 }
 
+/* Not worth counting as a failure: sent, not needed, or decided anew in the next pass. */
+static bool is_harmless(enum act_result result)
+{
+    return result == ACT_SENT || result == ACT_NOT_NEEDED || result == ACT_STALE;
+}
+
 static void enter_phase(struct work *w, enum work_phase phase)
 {
     w->phase = phase;
@@ -35,7 +41,9 @@ static enum work_step step_unboost(struct work *w)
         const struct vpa_pod *pod = w->pods[w->next];
         struct vpa_replica_group *group = vpa_disruption_group(w->budget, w->next);
 
-        if (!vpa_pod_boost_expired(pod, w->vpa, updater_work_now(w)))
+        updater_work_look(w);
+        if (!updater_work_is_there(w, w->next) ||
+            !vpa_pod_boost_expired(pod, w->vpa, updater_work_now(w)))
             continue;
         if (!vpa_can_unboost(pod, w->vpa, group, &env->update, updater_work_now(w))) {
             if (group_in_flight(group))
@@ -49,7 +57,7 @@ static enum work_step step_unboost(struct work *w)
 
         if (result == ACT_LIMITED)
             return WORK_STEP_ABORT;
-        if (result != ACT_SENT && result != ACT_NOT_NEEDED)
+        if (!is_harmless(result))
             updater_meter_in_place_failed(&w->labels, "UnboostError");
     }
     enter_phase(w, WORK_FILTER);
@@ -93,9 +101,14 @@ static enum work_step resize_candidate(struct work *w, size_t k)
     size_t i = w->list[k].index;
     const struct vpa_pod *pod = w->pods[i];
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
-    enum vpa_update_decision decision =
-        vpa_update_decide(pod, w->vpa, group, env->memory, &env->update, updater_work_now(w));
+    enum vpa_update_decision decision;
 
+    updater_work_confirm(w, group);
+    updater_work_look(w);
+    if (!updater_work_is_there(w, i))
+        return WORK_STEP_FINISHED;
+    decision =
+        vpa_update_decide(pod, w->vpa, group, env->memory, &env->update, updater_work_now(w));
     if (decision == VPA_DECIDE_DEFERRED && w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
         return group_in_flight(group) ? WORK_STEP_BLOCKED : WORK_STEP_FINISHED;
     if (decision == VPA_DECIDE_INFEASIBLE_CACHED)
@@ -117,7 +130,7 @@ static enum work_step resize_candidate(struct work *w, size_t k)
     }
     if (result == ACT_BUDGET)
         return group_in_flight(group) ? WORK_STEP_BLOCKED : WORK_STEP_FINISHED;
-    if (result != ACT_SENT && result != ACT_NOT_NEEDED) {
+    if (!is_harmless(result)) {
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
         w->evict[k] = w->mode == VPA_MODE_IN_PLACE_OR_RECREATE;
     }
@@ -138,33 +151,50 @@ static enum work_step step_in_place(struct work *w)
 
 /* ---- evictions ---- */
 
+/* By what is known now, not by what was known when the list was made. */
+static bool may_evict(struct work *w, size_t i)
+{
+    struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
+
+    updater_work_confirm(w, group);
+    updater_work_look(w);
+    return updater_work_is_there(w, i) &&
+           vpa_can_evict(w->pods[i], group, w->pass->env->memory, updater_work_now(w));
+}
+
+static enum work_step evict_candidate(struct work *w, size_t k)
+{
+    size_t i = w->list[k].index;
+    enum pass_token token;
+
+    if (!may_evict(w, i))
+        return updater_work_is_there(w, i) && group_in_flight(vpa_disruption_group(w->budget, i))
+                   ? WORK_STEP_BLOCKED
+                   : WORK_STEP_FINISHED;
+    if (!updater_pass_has_room(w->pass))
+        return WORK_STEP_BLOCKED;
+    token = updater_pass_take_token(w->pass, &w->pass->env->eviction_rate);
+    if (token == PASS_TOKEN_REFUSED) {
+        updater_meter_eviction_failed(&w->labels, "EvictionRateLimiterWaitFailed");
+        return WORK_STEP_ABORT;
+    }
+    if (token == PASS_TOKEN_TAKEN_LATE && !may_evict(w, i))
+        return WORK_STEP_FINISHED;
+    if (updater_act_evict(w, i) != ACT_SENT)
+        updater_meter_eviction_failed(&w->labels, "EvictionError");
+    return WORK_STEP_FINISHED;
+}
+
 static enum work_step step_evict(struct work *w)
 {
-    struct pass_env *env = w->pass->env;
-
     /* Which resizes fail, and so which pods are to be evicted, is known at the end. */
     if (w->next == 0 && w->in_flight > 0)
         return WORK_STEP_BLOCKED;
     for (; w->next < w->list_count; w->next++) {
-        if (!w->evict[w->next])
-            continue;
+        enum work_step step = w->evict[w->next] ? evict_candidate(w, w->next) : WORK_STEP_FINISHED;
 
-        size_t i = w->list[w->next].index;
-        struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
-
-        if (!vpa_can_evict(w->pods[i], group, env->memory, updater_work_now(w))) {
-            if (group_in_flight(group))
-                return WORK_STEP_BLOCKED;
-            continue;
-        }
-        if (!updater_pass_has_room(w->pass))
-            return WORK_STEP_BLOCKED;
-        if (updater_pass_take_token(w->pass, &env->eviction_rate) == PASS_TOKEN_REFUSED) {
-            updater_meter_eviction_failed(&w->labels, "EvictionRateLimiterWaitFailed");
-            return WORK_STEP_ABORT;
-        }
-        if (updater_act_evict(w, i) != ACT_SENT)
-            updater_meter_eviction_failed(&w->labels, "EvictionError");
+        if (step != WORK_STEP_FINISHED)
+            return step;
     }
     enter_phase(w, WORK_DRAIN);
     return WORK_STEP_FINISHED;
@@ -197,8 +227,8 @@ enum work_step updater_work_step(struct work *w)
             return WORK_STEP_ABORT;
         switch (w->phase) {
         case WORK_BEGIN:
-            updater_work_begin(w);
             updater_work_observe(w);
+            updater_work_begin(w);
             enter_phase(w, WORK_UNBOOST);
             break;
         case WORK_UNBOOST:

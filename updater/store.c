@@ -27,6 +27,7 @@ struct store {
     struct vpa_cache *limit_ranges;
     struct vpa_cache *panic;
     char *panic_ns;
+    uint64_t pod_changes;
     struct vpa_cache_list held[HELD_MAX];
     size_t held_count;
 };
@@ -80,6 +81,15 @@ static void on_limit_range(void *ctx, const void *before, const void *after)
                   VPA_KV("err", range->error));
 }
 
+/* A pod that is replaced or goes. */
+static void on_pod(void *ctx, const void *before, const void *after)
+{
+    struct store *store = ctx;
+
+    (void)after;
+    store->pod_changes += before != NULL;
+}
+
 /* ---- life ---- */
 
 static struct vpa_cache *new_cache(const char *group_version, const char *ns,
@@ -108,7 +118,9 @@ struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
                                                        .client = client,
                                                        .name = "pods",
                                                        .field_selector = POD_FIELD_SELECTOR,
-                                                       .resync = VPA_RESYNC});
+                                                       .resync = VPA_RESYNC,
+                                                       .changed = on_pod,
+                                                       .ctx = store});
     store->limit_ranges = new_cache("v1", ns,
                                     (struct vpa_cache_options){.kind = &vpa_cache_limit_ranges,
                                                                .client = client,
@@ -194,6 +206,17 @@ bool updater_store_panic(const struct store *store)
 }
 
 /* ---- reading ---- */
+
+const struct vpa_pod *updater_store_find_pod(const struct store *store, const char *ns,
+                                             const char *name)
+{
+    return vpa_cache_find(store->pods, ns, name);
+}
+
+uint64_t updater_store_pod_changes(const struct store *store)
+{
+    return store->pod_changes;
+}
 
 void updater_store_pin(struct store *store)
 {

@@ -42,6 +42,12 @@ bool updater_store_is_synced(const struct store *store);
 vpa_duration updater_store_age(const struct store *store, const char **what);
 bool updater_store_panic(const struct store *store);
 
+/* The pod as the last event had it, NULL when it is gone; borrowed until the loop is pumped. */
+const struct vpa_pod *updater_store_find_pod(const struct store *store, const char *ns,
+                                             const char *name);
+/* Counts events of pods that were replaced or removed. */
+uint64_t updater_store_pod_changes(const struct store *store);
+
 void updater_store_pin(struct store *store);
 void updater_store_unpin(struct store *store);
 /* Heap arrays of borrowed objects, ordered by namespace, then name; the caller frees the array.

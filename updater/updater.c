@@ -14,6 +14,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/kube/reflector.h"
 #include "vpa/daemon/status_lease.h"
 
 #define COMPONENT "vpa-updater"
@@ -60,6 +61,7 @@ struct updater *updater_new(const struct updater_options *options)
     u->env.requests_max = options->requests_max;
     u->env.may_act = options->may_act;
     u->env.may_act_ctx = options->ctx;
+    u->env.memory = vpa_update_memory_new();
     updater_env_configure(&u->env, options->config);
     u->env.loop = u->loop;
     u->env.client = client;
@@ -68,7 +70,6 @@ struct updater *updater_new(const struct updater_options *options)
         .component = COMPONENT});
     u->env.owners = vpa_owners_new(&(struct vpa_owners_options){.client = client, .ns = ns});
     u->env.store = updater_store_new(client, ns, vpa_status_lease_namespace(""));
-    u->env.memory = vpa_update_memory_new();
     u->ticker = vpa_timer_new(u->loop, on_tick, u);
     return u;
 }

@@ -11,6 +11,12 @@
 #include "vpa/daemon/size_label.h"
 #include "vpa/policy/boost.h"
 
+/* How old the number of replicas of a custom resource may be when a disruption hangs on it. */
+#define SCALE_AGE (10 * VPA_SECOND)
+/* Works with more pods look at them only so often. */
+#define LOOK_OFTEN 1000
+#define LOOK_PAUSE (100 * VPA_MILLISECOND)
+
 #define SKIPPED_REASON "InPlaceResizeSkipped"
 #define SKIPPED_MESSAGE                                                                            \
     "Previously recorded in-place update was infeasible, current recommendation is not lower "     \
@@ -40,6 +46,10 @@ void updater_work_clear(struct work *w)
     w->list = NULL;
     free(w->evict);
     w->evict = NULL;
+    free(w->gone);
+    w->gone = NULL;
+    free(w->left);
+    w->left = NULL;
 }
 
 /* Kinds whose replica count upstream knows: without it their groups may not be touched. */
@@ -94,15 +104,81 @@ void updater_work_begin(struct work *w)
     updater_meter_sums_add(&w->pass->gauges.controlled, w->mode, w->pod_count,
                            (double)w->pod_count);
     updater_meter_touch(&w->labels);
+    w->gone = vpa_xcalloc(w->pod_count, sizeof(*w->gone));
+    w->left = vpa_xcalloc(w->pod_count, sizeof(*w->left));
+    w->looked = updater_store_pod_changes(env->store);
+    w->looked_at = vpa_loop_monotonic(env->loop);
     w->budget =
         vpa_disruption_new(w->vpa, w->pods, w->pod_count, owner_replicas, w, &env->disruption);
 }
 
-/* As upstream's timers: pods that belong to a group, in modes that may evict. */
 void updater_work_observe(struct work *w)
 {
     for (size_t i = 0; i < w->pod_count; i++)
         vpa_update_memory_observe(w->pass->env->memory, w->pods[i], updater_work_now(w));
+}
+
+/* ---- what has changed since ---- */
+
+static bool is_same(const struct vpa_pod *then, const struct vpa_pod *now)
+{
+    return now && vpa_str_eq(then->meta.uid, now->meta.uid) &&
+           vpa_time_is_unset(now->meta.deletion);
+}
+
+void updater_work_look(struct work *w)
+{
+    const struct pass_env *env = w->pass->env;
+    uint64_t changes = updater_store_pod_changes(env->store);
+    int64_t now = vpa_loop_monotonic(env->loop);
+
+    if (changes == w->looked || (w->pod_count > LOOK_OFTEN && now - w->looked_at < LOOK_PAUSE))
+        return;
+    w->looked = changes;
+    w->looked_at = now;
+    for (size_t i = 0; i < w->pod_count; i++) {
+        const struct vpa_pod *pod = w->pods[i];
+        struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
+
+        if (w->gone[i] ||
+            is_same(pod, updater_store_find_pod(env->store, pod->meta.ns, pod->meta.name)))
+            continue;
+        w->gone[i] = true;
+        if (group && !w->left[i])
+            vpa_group_lost(group, pod, env->memory);
+    }
+}
+
+void updater_work_take_back(struct work *w, size_t pod)
+{
+    struct vpa_replica_group *group = vpa_disruption_group(w->budget, pod);
+
+    w->left[pod] = false;
+    if (w->gone[pod] && group)
+        vpa_group_lost(group, w->pods[pod], w->pass->env->memory);
+}
+
+bool updater_work_is_there(const struct work *w, size_t pod)
+{
+    return !w->gone[pod];
+}
+
+void updater_work_confirm(struct work *w, struct vpa_replica_group *group)
+{
+    struct pass_env *env = w->pass->env;
+    int32_t replicas = 0;
+    bool known;
+
+    if (!group || group->live_count || vpa_is_well_known_kind(group->kind))
+        return;
+    known =
+        vpa_owners_replicas_within(env->owners,
+                                   &(struct vpa_controller_key){.ns = group->ns,
+                                                                .kind = group->kind,
+                                                                .name = group->name,
+                                                                .api_version = group->api_version},
+                                   SCALE_AGE, &replicas);
+    vpa_group_confirm(group, known && replicas != 0, replicas, env->disruption.tolerance);
 }
 
 /* ---- the list ---- */
@@ -133,6 +209,8 @@ struct work_filter updater_work_filter(const struct work *w, size_t i)
     const struct vpa_pod *pod = w->pods[i];
     const struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
 
+    if (vpa_update_memory_is_evicted(env->memory, pod->meta.uid))
+        return (struct work_filter){0};
     if (updater_work_boosts(w) && vpa_boost_marked(&pod->meta.annotations))
         return (struct work_filter){0};
     if (!vpa_update_mode_in_place(w->mode))

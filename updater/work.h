@@ -42,6 +42,10 @@ struct work {
     enum work_phase phase;
     size_t next;                       /* position within the phase */
     struct vpa_update_candidate *list; /* prioritised; index is that of the pod */
+    bool *gone;                        /* beside pods: seen to have gone since the pass began */
+    bool *left;                        /* beside pods: an eviction of it was sent */
+    uint64_t looked;                   /* changes of pods that `gone` knows of */
+    int64_t looked_at;                 /* monotonic */
     bool *evict;                       /* beside list: to be evicted in the last phase */
     size_t list_count;
     size_t in_flight;
@@ -57,6 +61,16 @@ void updater_work_clear(struct work *w);
 void updater_work_begin(struct work *w);
 /* Looks at the resizes of the pods, once per pass: their timers start and end here. */
 void updater_work_observe(struct work *w);
+/* Looks at the cache: pods that went, are going or are others since the pass began no longer count
+ * as running, and are left alone. */
+void updater_work_look(struct work *w);
+/* The pod was not evicted after all. */
+void updater_work_take_back(struct work *w, size_t pod);
+/* Whether the pod is still the one that the pass began with. */
+bool updater_work_is_there(const struct work *w, size_t pod);
+/* Before anything is done to a pod of the group: a number of replicas that was read from a scale is
+ * read anew, pumping the loop. */
+void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
 /* Whether the VPA's boosts are looked after: gate on, and it has some. */
 bool updater_work_boosts(const struct work *w);
 vpa_time updater_work_now(const struct work *w);

@@ -377,7 +377,12 @@ static bool may_send(void *ctx)
 {
     struct vpa_kube_request *r = ctx;
 
-    return check_age(r) == 0 && check_fence(r) == 0;
+    if (check_age(r) < 0 || check_fence(r) < 0)
+        return false;
+    if (!r->call.wanted || r->call.wanted(r->ctx))
+        return true;
+    vpa_fail(&r->early, VPA_CANCELLED, "not sent: no longer wanted");
+    return false;
 }
 
 /* Of one attempt; an old call that goes on is stopped by may_send(), not by the clock of the

@@ -238,8 +238,8 @@ int vpa_owners_topmost(struct vpa_owners *o, const struct vpa_controller_key *ke
     return owner_walk(&source, key, arena, found, top, err);
 }
 
-bool vpa_owners_replicas(struct vpa_owners *o, const struct vpa_controller_key *key,
-                         int32_t *replicas)
+bool vpa_owners_replicas_within(struct vpa_owners *o, const struct vpa_controller_key *key,
+                                vpa_duration age, int32_t *replicas)
 {
     enum vpa_controller_kind known = vpa_controller_kind_parse(key->kind);
 
@@ -253,12 +253,17 @@ bool vpa_owners_replicas(struct vpa_owners *o, const struct vpa_controller_key *
     }
     if (is_node(key->kind) || owner_bad_api_version(key->api_version))
         return false;
-    const struct owner_scale *scale =
-        owner_scale_get(o, key->ns, key->api_version, key->kind, key->name, NULL);
+    const struct owner_scale *scale = owner_scale_get_within(o, key, age, NULL);
     if (!scale || !scale->ok)
         return false;
     *replicas = scale->replicas;
     return true;
+}
+
+bool vpa_owners_replicas(struct vpa_owners *o, const struct vpa_controller_key *key,
+                         int32_t *replicas)
+{
+    return vpa_owners_replicas_within(o, key, INT64_MAX, replicas);
 }
 
 /* Life */
@@ -297,7 +302,7 @@ struct vpa_owners *vpa_owners_new(const struct vpa_owners_options *options)
     o->loop = vpa_kube_client_loop(options->client);
     o->discovery = vpa_discovery_new(options->client);
     o->changed = true;
-    owner_store_init(&o->store, options->client, options->ns, owners_note_change, o);
+    owner_store_init(&o->store, options, owners_note_change, o);
     o->sweep = vpa_timer_new(o->loop, owner_scales_sweep, o);
     o->wanted = vpa_xcalloc(1, sizeof(*o->wanted));
     atomic_init(&o->wanted->refs, 1);
@@ -341,6 +346,22 @@ bool vpa_owners_is_synced(const struct vpa_owners *o)
         if (!vpa_reflector_is_synced(o->store.feeds[kind].reflector))
             return false;
     return true;
+}
+
+vpa_duration vpa_owners_age(const struct vpa_owners *o, const char **which)
+{
+    vpa_duration oldest = -1;
+    int64_t now = vpa_loop_monotonic(vpa_kube_client_loop(o->client));
+
+    for (int kind = 0; kind < VPA_KIND_COUNT; kind++) {
+        vpa_duration age = vpa_reflector_age(o->store.feeds[kind].reflector, now);
+
+        if (age <= oldest)
+            continue;
+        oldest = age;
+        *which = vpa_controller_plural(kind);
+    }
+    return oldest;
 }
 
 int vpa_owners_wait(struct vpa_owners *o, vpa_duration timeout, struct vpa_error *err)

@@ -71,7 +71,7 @@ struct owner_store {
     void (*changed)(void *ctx);
     void *ctx;
 };
-void owner_store_init(struct owner_store *store, struct vpa_kube_client *client, const char *ns,
+void owner_store_init(struct owner_store *store, const struct vpa_owners_options *options,
                       void (*changed)(void *ctx), void *ctx);
 void owner_store_release(struct owner_store *store);
 const struct owner_entry *owner_store_find(const struct owner_store *store,
@@ -158,6 +158,12 @@ struct owner_scale *owner_scale_fetch(struct vpa_owners *owners,
 struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
                                     const char *api_version, const char *kind, const char *name,
                                     struct vpa_error *err);
+/* The same, asked for also when it was read longer ago than that. */
+struct owner_scale *owner_scale_get_within(struct vpa_owners *owners,
+                                           const struct vpa_controller_key *key, vpa_duration age,
+                                           struct vpa_error *err);
+/* Takes over the reference. */
+void owner_scale_remember(struct vpa_owners *owners, struct owner_scale *scale);
 void owner_scales_release(struct vpa_owners *owners);
 /* Timer, and posted call: begin to fetch what is due or wanted, in the background. */
 void owner_scales_sweep(void *ctx);

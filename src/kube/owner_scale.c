@@ -69,7 +69,7 @@ static bool same_answer(const struct owner_scale *a, const struct owner_scale *b
            strcmp(vpa_buf_text(&x), vpa_buf_text(&y)) == 0;
 }
 
-static void remember(struct vpa_owners *o, struct owner_scale *s)
+void owner_scale_remember(struct vpa_owners *o, struct owner_scale *s)
 {
     struct owner_scale *old = vpa_table_find(&o->scales, s->key);
 
@@ -103,20 +103,28 @@ static bool is_stale(const struct vpa_owners *o, const struct owner_scale *s, in
     return now >= s->refresh_at || (!s->ok && s->pass != o->pass);
 }
 
+struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vpa_controller_key *k,
+                                           vpa_duration age, struct vpa_error *err)
+{
+    int64_t now = vpa_loop_monotonic(o->loop);
+    struct owner_scale *s = find_scale(o, k);
+
+    if (!s || is_stale(o, s, now) || now - s->fetched > age) {
+        s = owner_scale_fetch(o, k, err);
+        if (!s)
+            return NULL;
+        owner_scale_remember(o, s);
+    }
+    s->last_read = vpa_loop_monotonic(o->loop);
+    return s;
+}
+
 struct owner_scale *owner_scale_get(struct vpa_owners *o, const char *ns, const char *api_version,
                                     const char *kind, const char *name, struct vpa_error *err)
 {
     const struct vpa_controller_key k = {ns, kind, name, api_version};
-    struct owner_scale *s = find_scale(o, &k);
 
-    if (!s || is_stale(o, s, vpa_loop_monotonic(o->loop))) {
-        s = owner_scale_fetch(o, &k, err);
-        if (!s)
-            return NULL;
-        remember(o, s);
-    }
-    s->last_read = vpa_loop_monotonic(o->loop);
-    return s;
+    return owner_scale_get_within(o, &k, INT64_MAX, err);
 }
 
 void owner_scales_release(struct vpa_owners *o)
@@ -184,7 +192,7 @@ static void on_refreshed(void *ctx, struct owner_scale *s)
 
     if (old) /* this was no reading */
         s->last_read = old->last_read;
-    remember(o, s);
+    owner_scale_remember(o, s);
     o->background--;
     owner_scales_wanted(o);
 }

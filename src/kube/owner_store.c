@@ -140,15 +140,15 @@ static void on_end(void *ctx)
     }
 }
 
-static void feed_init(struct owner_feed *feed, struct vpa_kube_client *client, const char *ns)
+static void feed_init(struct owner_feed *feed, const struct vpa_owners_options *of)
 {
     vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(&path, vpa_controller_api_version(feed->kind), ns,
+    vpa_kube_path(&path, vpa_controller_api_version(feed->kind), of->ns,
                   vpa_controller_plural(feed->kind), NULL, NULL);
     const struct vpa_reflector_options options = {
-        .client = client,
+        .client = of->client,
         .name = vpa_controller_plural(feed->kind),
         .path = vpa_buf_text(&path),
         .resync = RESYNC,
@@ -159,7 +159,7 @@ static void feed_init(struct owner_feed *feed, struct vpa_kube_client *client, c
 
 /* Store */
 
-void owner_store_init(struct owner_store *store, struct vpa_kube_client *client, const char *ns,
+void owner_store_init(struct owner_store *store, const struct vpa_owners_options *options,
                       void (*changed)(void *ctx), void *ctx)
 {
     store->changed = changed;
@@ -168,7 +168,7 @@ void owner_store_init(struct owner_store *store, struct vpa_kube_client *client,
         struct owner_feed *feed = &store->feeds[kind];
         feed->store = store;
         feed->kind = (enum vpa_controller_kind)kind;
-        feed_init(feed, client, ns);
+        feed_init(feed, options);
     }
 }
 

@@ -28,8 +28,8 @@
 
 struct owned_group {
     struct vpa_replica_group group; /* first: handed out by pointer */
-    const char *api_version;
     int64_t actual;
+    int64_t evicted; /* earlier, but they still look alive */
     bool boosted;
     bool discarded;
     char *key;
@@ -57,7 +57,7 @@ static struct owned_group *group_of_owner(struct vpa_disruption *d, struct vpa_t
     g->group.ns = ns;
     g->group.kind = owner->kind;
     g->group.name = owner->name;
-    g->api_version = owner->api_version;
+    g->group.api_version = owner->api_version;
     g->key = VPA_STEAL(key);
     VPA_GROW(d->groups, d->group_count, d->group_capacity);
     d->groups[d->group_count++] = g;
@@ -65,7 +65,22 @@ static struct owned_group *group_of_owner(struct vpa_disruption *d, struct vpa_t
     return g;
 }
 
-static void assign_pods(struct vpa_disruption *d, const struct vpa_pod *const *pods, size_t count)
+static void count_pod(struct owned_group *g, const struct vpa_pod *pod,
+                      const struct vpa_update_memory *memory)
+{
+    g->actual++;
+    if (memory && vpa_update_memory_is_evicted(memory, pod->meta.uid))
+        g->evicted++;
+    else if (vpa_pod_pending(pod))
+        g->group.pending++;
+    if (vpa_boost_marked(&pod->meta.annotations))
+        g->boosted = true;
+    if (pod->meta.creation > g->group.newest)
+        g->group.newest = pod->meta.creation;
+}
+
+static void assign_pods(struct vpa_disruption *d, const struct vpa_pod *const *pods, size_t count,
+                        const struct vpa_update_memory *memory)
 {
     struct vpa_table by_key = {0};
 
@@ -79,29 +94,37 @@ static void assign_pods(struct vpa_disruption *d, const struct vpa_pod *const *p
 
         struct owned_group *g = group_of_owner(d, &by_key, pods[i]->meta.ns, owner);
 
-        g->actual++;
-        if (vpa_pod_pending(pods[i]))
-            g->group.pending++;
-        if (vpa_boost_marked(&pods[i]->meta.annotations))
-            g->boosted = true;
+        count_pod(g, pods[i], memory);
         d->of_pod[i] = g;
     }
     vpa_table_release(&by_key);
 }
 
+/* The live pods, and those that were evicted and are to come back. */
+static void take_live_count(struct owned_group *g, const struct vpa_update_memory *memory)
+{
+    const struct vpa_replica_group *group = &g->group;
+    int64_t awaited =
+        memory ? vpa_update_memory_awaited(memory, group->ns, group->kind, group->name) : 0;
+
+    g->group.live_count = true;
+    g->group.configured = g->actual + (awaited > g->evicted ? awaited - g->evicted : 0);
+}
+
 /* False: the number of replicas is not known well enough to touch the group. */
-static bool configured_replicas(struct owned_group *g, vpa_replicas_fn replicas, void *ctx)
+static bool configured_replicas(struct owned_group *g, vpa_replicas_fn replicas, void *ctx,
+                                const struct vpa_update_memory *memory)
 {
     if (vpa_str_eq(g->group.kind, "Job")) {
-        g->group.configured = g->actual;
+        take_live_count(g, memory);
         return true;
     }
-    switch (replicas(ctx, g->group.ns, g->group.kind, g->api_version, g->group.name,
+    switch (replicas(ctx, g->group.ns, g->group.kind, g->group.api_version, g->group.name,
                      &g->group.configured)) {
     case VPA_REPLICAS_KNOWN:
         return true;
     case VPA_REPLICAS_UNKNOWN:
-        g->group.configured = g->actual;
+        take_live_count(g, memory);
         return true;
     case VPA_REPLICAS_MISSING:
         break;
@@ -122,15 +145,15 @@ static void size_group(struct owned_group *g, int64_t required, bool skip_check,
                        vpa_replicas_fn replicas, void *ctx,
                        const struct vpa_disruption_options *options)
 {
-    if (g->actual < required) {
+    if (g->actual - g->evicted < required) {
         /* A boosted pod keeps its group, since single replicas must get their boost taken back;
          * nobody is evicted from it (U26). */
         g->discarded = !g->boosted && !skip_check;
         g->group.below_min = true;
     }
-    if (!g->discarded && !configured_replicas(g, replicas, ctx))
+    if (!g->discarded && !configured_replicas(g, replicas, ctx, options->memory))
         g->discarded = true;
-    g->group.running = g->actual - g->group.pending;
+    g->group.running = g->actual - g->group.pending - g->evicted;
     g->group.tolerance = tolerated(g->group.configured, options->tolerance);
 }
 
@@ -144,7 +167,7 @@ struct vpa_disruption *vpa_disruption_new(const struct vpa_object *vpa,
     bool skip_check =
         options->in_place_skip_budget && vpa_update_mode_in_place(vpa_update_mode_of(vpa));
 
-    assign_pods(d, pods, count);
+    assign_pods(d, pods, count, options->memory);
     d->kept = vpa_xcalloc(d->group_count ? d->group_count : 1, sizeof(struct vpa_replica_group *));
     for (size_t g = 0; g < d->group_count; g++) {
         size_group(d->groups[g], required, skip_check, replicas, ctx, options);
@@ -185,11 +208,34 @@ struct vpa_replica_group *vpa_disruption_group_at(struct vpa_disruption *d, size
     return g < d->kept_count ? d->kept[g] : NULL;
 }
 
+void vpa_group_lost(struct vpa_replica_group *group, const struct vpa_pod *pod,
+                    const struct vpa_update_memory *memory)
+{
+    if (memory && vpa_update_memory_is_evicted(memory, pod->meta.uid))
+        return;
+    if (vpa_pod_pending(pod))
+        group->pending--;
+    else
+        group->running--;
+}
+
+void vpa_group_confirm(struct vpa_replica_group *group, bool known, int64_t configured,
+                       double tolerance)
+{
+    group->closed = !known;
+    if (!known)
+        return;
+    group->configured = configured;
+    group->tolerance = tolerated(configured, tolerance);
+}
+
 bool vpa_group_disruptable(const struct vpa_replica_group *group)
 {
     int64_t must_live = group->configured - group->tolerance;
     int64_t disturbed = group->evicted + group->in_place_started;
 
+    if (group->closed)
+        return false;
     if (group->running - disturbed > must_live)
         return true;
     return group->configured == group->running && group->tolerance == 0 && disturbed == 0;

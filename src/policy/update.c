@@ -123,7 +123,7 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
 bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                    const struct vpa_update_memory *memory, vpa_time now)
 {
-    if (!group || group->below_min)
+    if (!group || group->below_min || vpa_update_memory_is_evicted(memory, pod->meta.uid))
         return false;
     if (vpa_pod_pending(pod))
         return true;

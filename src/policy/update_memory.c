@@ -21,6 +21,8 @@
 
 struct entry {
     bool unboost;                         /* the last resize sent took a boost back */
+    bool evicted;                         /* the server has accepted it */
+    bool replaces;                        /* counted as the replacement of a pod that was evicted */
     enum vpa_resize_status status;        /* as observed last */
     vpa_time since;                       /* that status was seen first */
     vpa_time transition;                  /* of that status, by the kubelet's clock */
@@ -29,8 +31,17 @@ struct entry {
     char uid[];
 };
 
+/* An owner some of whose pods were evicted. */
+struct awaiting {
+    int64_t count;   /* replacements not seen */
+    vpa_time newest; /* creation of the newest pod when one was evicted last */
+    vpa_time until;
+    char key[]; /* namespace, kind, name */
+};
+
 struct vpa_update_memory {
-    struct vpa_table entries; /* by UID */
+    struct vpa_table entries;  /* by UID */
+    struct vpa_table awaiting; /* by owner */
 };
 
 struct vpa_update_memory *vpa_update_memory_new(void)
@@ -54,6 +65,9 @@ void vpa_update_memory_free(struct vpa_update_memory *memory)
     for (size_t i = 0; vpa_table_next(&memory->entries, &i, &uid, &value);)
         entry_free(value);
     vpa_table_release(&memory->entries);
+    for (size_t i = 0; vpa_table_next(&memory->awaiting, &i, &uid, &value);)
+        free(value);
+    vpa_table_release(&memory->awaiting);
     free(memory);
 }
 
@@ -71,8 +85,78 @@ static struct entry *entry_of(struct vpa_update_memory *memory, const char *uid)
     return e;
 }
 
-void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
-                               vpa_time now)
+static struct awaiting *find_awaiting(const struct vpa_update_memory *memory, const char *ns,
+                                      const char *kind, const char *name)
+{
+    if (memory->awaiting.count == 0)
+        return NULL;
+
+    vpa_auto_free char *key = vpa_xprintf("%s/%s/%s", ns, kind, name);
+
+    return vpa_table_find(&memory->awaiting, key);
+}
+
+static struct awaiting *awaiting_of_pod(const struct vpa_update_memory *memory,
+                                        const struct vpa_pod *pod)
+{
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+
+    return owner ? find_awaiting(memory, pod->meta.ns, owner->kind, owner->name) : NULL;
+}
+
+/* Each pod replaces one, and only once. */
+static void observe_replacement(struct vpa_update_memory *memory, const struct vpa_pod *pod)
+{
+    struct awaiting *a = awaiting_of_pod(memory, pod);
+    struct entry *e;
+
+    if (!a || a->count == 0 || pod->meta.creation <= a->newest)
+        return;
+    e = entry_of(memory, pod->meta.uid);
+    if (!e->replaces)
+        a->count--;
+    e->replaces = true;
+}
+
+void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                     vpa_time newest, vpa_time now)
+{
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    struct awaiting *a = awaiting_of_pod(memory, pod);
+
+    entry_of(memory, pod->meta.uid)->evicted = true;
+    if (!owner)
+        return;
+    if (!a) {
+        vpa_auto_free char *key = vpa_xprintf("%s/%s/%s", pod->meta.ns, owner->kind, owner->name);
+        size_t size = strlen(key) + 1;
+
+        a = vpa_xcalloc(1, sizeof(*a) + size);
+        memcpy(a->key, key, size);
+        vpa_table_put(&memory->awaiting, a->key, a);
+    }
+    a->count++;
+    a->newest = newest;
+    a->until = vpa_time_add(now, VPA_REPLACEMENT_PATIENCE);
+}
+
+bool vpa_update_memory_is_evicted(const struct vpa_update_memory *memory, const char *uid)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    return e && e->evicted;
+}
+
+int64_t vpa_update_memory_awaited(const struct vpa_update_memory *memory, const char *ns,
+                                  const char *kind, const char *name)
+{
+    const struct awaiting *a = find_awaiting(memory, ns, kind, name);
+
+    return a ? a->count : 0;
+}
+
+static void observe_resize(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                           vpa_time now)
 {
     enum vpa_resize_status status = vpa_pod_resize_status(pod);
     vpa_time transition = vpa_pod_resize_transition(pod);
@@ -89,6 +173,13 @@ void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vp
     e->status = status;
     e->transition = transition;
     e->since = now;
+}
+
+void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                               vpa_time now)
+{
+    observe_resize(memory, pod, now);
+    observe_replacement(memory, pod);
 }
 
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
@@ -158,7 +249,7 @@ const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *m
 }
 
 void vpa_update_memory_sweep(struct vpa_update_memory *memory,
-                             bool (*live)(void *ctx, const char *uid), void *ctx)
+                             bool (*live)(void *ctx, const char *uid), void *ctx, vpa_time now)
 {
     const char *uid;
     void *value;
@@ -168,6 +259,14 @@ void vpa_update_memory_sweep(struct vpa_update_memory *memory,
             continue;
         vpa_table_remove(&memory->entries, uid);
         entry_free(value);
+    }
+    for (size_t i = 0; vpa_table_next(&memory->awaiting, &i, &uid, &value);) {
+        struct awaiting *a = value;
+
+        if (a->count > 0 && now < a->until)
+            continue;
+        vpa_table_remove(&memory->awaiting, uid);
+        free(a);
     }
 }
 

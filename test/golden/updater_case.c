@@ -326,6 +326,7 @@ const struct golden_licence updater_licences[] = {
     {"U19", {DONE, REMEMBERED, "passes[*].controlled", "passes[*].scaleReads"}},
     {"U20", {DONE, REMEMBERED}},
     {"U22", {DONE, REMEMBERED}},
+    {"U23", {DONE, REMEMBERED, STEPS}},
     {"U26", {DONE, REMEMBERED, STEPS}},
     {"S1", {DONE, PATCH}},
     {"updater.md 8.1", {STEPS, "pods[*"}},

@@ -264,6 +264,7 @@ static const char *run_step(struct bench *b, const struct vpa_json *step)
     if (vpa_str_eq(op, "advance")) {
         vpa_clock_advance(world_clock(b->world),
                           updater_case_duration(b->c, vpa_json_find(step, "by"), "by"));
+        world_settle(b->world); /* watches that were silent meanwhile are opened anew */
     } else if (vpa_str_eq(op, "newPass")) {
         const char *groups;
 

@@ -43,6 +43,9 @@ void world_set_faults(struct world *world, const struct vpa_json *faults)
         if (f->times == 0)
             f->times = 1;
         f->transport = vpa_json_string(vpa_json_find(node, "transport"));
+        if (f->retry_after && vpa_str_eq(f->method, "POST") &&
+            (f->times < 0 || f->times * strtol(f->retry_after, NULL, 10) >= 30))
+            updater_case_met("U23"); /* pauses beyond the age of a decision */
     }
     world->fault_count = n;
 }

@@ -228,6 +228,80 @@ START_TEST(failures_give_back)
 }
 END_TEST
 
+/* ---- evictions of earlier passes ---- */
+
+static struct vpa_pod *job_pod(int i, const char *created)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        "{'metadata':{'name':'p%d','namespace':'n','uid':'u%d%s','creationTimestamp':'%s',"
+        "'ownerReferences':[{'apiVersion':'batch/v1','kind':'Job','name':'o','controller':true}]},"
+        "'status':{'phase':'Running'}}",
+        i, i, created, created);
+
+    return objects_pod(&arena, text);
+}
+
+#define OLD "2026-03-01T11:00:00Z"
+#define NEW "2026-03-01T12:00:05Z"
+
+/* A Job of ten pods, four of which were evicted: how many of these are still shown, are replaced.
+ */
+static const struct {
+    const char *name;
+    int shown, replaced;
+    vpa_duration later;
+    int64_t configured, running;
+} absences[] = {
+    {"the cache is behind", 4, 0, 0, 10, 6},
+    {"gone", 0, 0, 0, 10, 6},
+    {"some are back", 0, 3, 0, 10, 9},
+    {"all are back", 0, 4, 0, 10, 10},
+    {"one is shown, one is back", 1, 1, 0, 10, 7},
+    {"nobody comes", 0, 0, VPA_REPLACEMENT_PATIENCE, 6, 6},
+};
+
+static bool everybody(void *ctx, const char *uid)
+{
+    (void)ctx;
+    (void)uid;
+    return true;
+}
+
+START_TEST(evicted_pods_are_missing_until_they_are_replaced)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    vpa_time now = vpa_time_from_unix(1772366400, 0);
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5, .memory = memory};
+    const struct vpa_pod *pods[14];
+    size_t count = 0;
+
+    for (int i = 0; i < 10; i++) {
+        if (i < 4)
+            vpa_update_memory_note_eviction(memory, job_pod(i, OLD), now - VPA_HOUR, now);
+        if (i >= 4 || i < absences[_i].shown)
+            pods[count++] = job_pod(i, OLD);
+    }
+    for (int i = 0; i < absences[_i].replaced; i++)
+        pods[count++] = job_pod(i, NEW);
+    vpa_update_memory_sweep(memory, everybody, NULL, now + absences[_i].later);
+    for (int look = 0; look < 2; look++) { /* a pod replaces one, however often it is seen */
+        for (size_t i = 0; i < count; i++)
+            vpa_update_memory_observe(memory, pods[i], now);
+    }
+
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), pods, count, replicas, NULL, &options);
+    const struct vpa_replica_group *group = vpa_disruption_group(d, 0);
+
+    ck_assert_msg(group->configured == absences[_i].configured, "%s: %d", absences[_i].name,
+                  (int)group->configured);
+    ck_assert_msg(group->running == absences[_i].running, "%s: %d", absences[_i].name,
+                  (int)group->running);
+    vpa_disruption_free(d);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 START_TEST(pods_without_a_controller_have_no_group)
 {
     const struct vpa_pod *pods[] = {
@@ -302,6 +376,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, spends_the_budget, 0, VPA_COUNT(budgets));
     tcase_add_test(tc, failures_give_back);
+    tcase_add_loop_test(tc, evicted_pods_are_missing_until_they_are_replaced, 0,
+                        VPA_COUNT(absences));
     tcase_add_test(tc, pods_without_a_controller_have_no_group);
     tcase_add_test(tc, no_pods_no_groups);
     tcase_add_test(tc, many_groups);

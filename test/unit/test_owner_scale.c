@@ -59,6 +59,23 @@ START_TEST(steady_passes_ask_for_selectors_alone)
 }
 END_TEST
 
+START_TEST(replicas_are_read_anew_when_they_are_too_old)
+{
+    const struct vpa_controller_key widget = {"n", "Widget", "w", "example.com/v1"};
+    int32_t replicas = 0;
+
+    synced();
+    ck_assert(vpa_owners_replicas(owners, &widget, &replicas));
+    vpa_loop_pump(loop, 5 * VPA_SECOND);
+    scale_body = SCALE("app=w", "7");
+    ck_assert(vpa_owners_replicas(owners, &widget, &replicas));
+    ck_assert(vpa_owners_replicas_within(owners, &widget, 10 * VPA_SECOND, &replicas));
+    ck_assert_int_eq(scale_gets, 1);
+    ck_assert(vpa_owners_replicas_within(owners, &widget, 3 * VPA_SECOND, &replicas));
+    ck_assert_int_eq(scale_gets, 2);
+}
+END_TEST
+
 START_TEST(background_is_bounded)
 {
     synced();
@@ -199,6 +216,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, remembers_scales);
     tcase_add_test(c, steady_passes_ask_for_selectors_alone);
+    tcase_add_test(c, replicas_are_read_anew_when_they_are_too_old);
     tcase_add_test(c, background_is_bounded);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);

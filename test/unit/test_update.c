@@ -404,7 +404,7 @@ START_TEST(memory_goes_with_the_pods)
     ck_assert_uint_eq(count, 2);
     ck_assert_str_eq(uids[0], "b");
     ck_assert_str_eq(uids[1], "gone");
-    vpa_update_memory_sweep(memory, only_u, NULL);
+    vpa_update_memory_sweep(memory, only_u, NULL, now());
     ck_assert(!vpa_update_memory_resize_since(memory, "gone", &t));
     ck_assert_ptr_null(vpa_update_memory_infeasible(memory, "gone"));
     ck_assert(vpa_update_memory_resize_since(memory, "u", &t) && t == now());

@@ -57,6 +57,28 @@ START_TEST(a_half_finished_unboost_is_finished)
 }
 END_TEST
 
+#define TWO_MARKERS                                                                                \
+    "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}}\"," \
+    "\"vpaCpuStartupBoost/x\":\"{}\"},"
+
+/* Who waits for the limiter sends what is right by then: the second pod's other boost has ended. */
+START_TEST(a_patch_is_made_anew_after_waiting)
+{
+    server.mode = "Off";
+    server.boost = BOOST "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"x\","
+                         "\"startupBoost\":{\"cpu\":{\"durationSeconds\":3605}}}]},";
+    server.pod = TWO_MARKERS;
+    server.pods_per_vpa = 2;
+    server.config.eviction_rate_limit = 0.1;
+    server.config.eviction_tolerance = 1;
+    start(1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.annotated, 2);
+    ck_assert_ptr_nonnull(strstr(server.last_annotation, "vpaCpuStartupBoost~1c"));
+    ck_assert_ptr_nonnull(strstr(server.last_annotation, "vpaCpuStartupBoost~1x"));
+}
+END_TEST
+
 /* ---- boosts whose VPA boosts no more ---- */
 
 static void change_vpa(void)
@@ -132,6 +154,7 @@ int main(void)
     tcase_add_test(tc, a_boost_that_is_over_is_taken_back_in_mode_off);
     tcase_add_test(tc, a_failed_unboost_never_evicts);
     tcase_add_test(tc, a_half_finished_unboost_is_finished);
+    tcase_add_test(tc, a_patch_is_made_anew_after_waiting);
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_test(tc, gates_change_nothing_for_vpas_without_boost);

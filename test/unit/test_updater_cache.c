@@ -24,6 +24,23 @@ START_TEST(no_pass_before_the_last_page_of_pods)
 }
 END_TEST
 
+static const char *const slow_lists[] = {
+    "/verticalpodautoscalers", "/pods", "/limitranges", "/deployments", "/replicasets", "/jobs"};
+
+/* Not even the lease is read while some cache is not filled. */
+START_TEST(no_pass_before_every_cache_is_filled)
+{
+    server.slow = slow_lists[_i];
+    server.config.use_admission_status = true;
+    server.renewed = "2026-03-01T12:00:00.000000Z";
+    begin(0);
+    vpa_loop_pump(server.loop, VPA_SECOND);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.lease_reads, 0);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
 START_TEST(the_ticker_begins_when_all_is_known)
 {
     struct vpa_error err;
@@ -138,6 +155,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, no_pass_before_the_last_page_of_pods);
+    tcase_add_loop_test(tc, no_pass_before_every_cache_is_filled, 0, VPA_COUNT(slow_lists));
     tcase_add_test(tc, the_ticker_begins_when_all_is_known);
     tcase_add_test(tc, a_panic_is_known_before_the_first_pass);
     tcase_add_test(tc, a_panic_that_cannot_be_read_does_not_stop_the_start);

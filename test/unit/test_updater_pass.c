@@ -310,11 +310,38 @@ END_TEST
 
 START_TEST(ticks_are_not_queued)
 {
-    server.delay = 150 * VPA_SECOND; /* a pass takes two and a half intervals */
+    server.config.interval = 10 * VPA_SECOND;
+    server.delay = 25 * VPA_SECOND; /* a pass takes two and a half intervals */
     start(0);
     updater_run(server.updater);
-    /* Passes at 60 s (to 210 s), at once (to 360 s), at once (to 510 s). */
-    vpa_loop_pump(server.loop, 509 * VPA_SECOND);
+    /* Passes at 10 s (to 35 s), at once (to 60 s), at once (to 85 s). */
+    vpa_loop_pump(server.loop, 84 * VPA_SECOND);
+    ck_assert_uint_eq(server.call_count, 15);
+}
+END_TEST
+
+static void pump_until(int64_t monotonic)
+{
+    vpa_loop_pump(server.loop, monotonic - vpa_loop_monotonic(server.loop));
+}
+
+/* One slow pass: a single start is remembered, then the multiples of the interval go on. */
+START_TEST(ticks_that_were_missed_are_dropped)
+{
+    int64_t begun;
+
+    server.config.interval = 10 * VPA_SECOND;
+    server.delay = 25 * VPA_SECOND; /* from 10 s to 35 s */
+    start(0);
+    begun = vpa_loop_monotonic(server.loop);
+    updater_run(server.updater);
+    vpa_loop_pump(server.loop, 11 * VPA_SECOND);
+    server.delay = 0;
+    pump_until(begun + 39 * VPA_SECOND);
+    ck_assert_uint_eq(server.call_count, 10);
+    pump_until(begun + 41 * VPA_SECOND);
+    ck_assert_uint_eq(server.call_count, 15);
+    pump_until(begun + 49 * VPA_SECOND);
     ck_assert_uint_eq(server.call_count, 15);
 }
 END_TEST
@@ -352,6 +379,7 @@ int main(void)
     tcase_add_loop_test(tc, the_minimum_holds_beside_a_boosted_pod, 0, VPA_COUNT(evicting_modes));
     tcase_add_test(tc, passes_come_at_the_interval);
     tcase_add_test(tc, ticks_are_not_queued);
+    tcase_add_test(tc, ticks_that_were_missed_are_dropped);
     tcase_add_test(tc, without_an_interval_there_is_no_pass);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

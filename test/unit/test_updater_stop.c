@@ -4,6 +4,8 @@
  */
 #include "updater_fixture.h"
 
+#include "../../updater/flight.h"
+
 /* ---- what stops a pass ---- */
 
 START_TEST(panic_stops_everything_until_it_goes)
@@ -41,8 +43,8 @@ static void on_panic_timer(void *ctx)
 static const struct {
     double evictions;
     double qps;
-    size_t calls_max; /* before the panic, and within the time it has to take effect */
-} slow_rates[] = {{0.1, -1, 1}, {-1, 1, 4}};
+    size_t calls_max; /* before the panic */
+} slow_rates[] = {{0.1, -1, 1}, {-1, 1, 2}};
 
 START_TEST(panic_stops_what_waits)
 {
@@ -63,6 +65,126 @@ START_TEST(panic_stops_what_waits)
     ck_assert_uint_ge(server.call_count, 1);
     ck_assert_uint_le(server.call_count, slow_rates[_i].calls_max);
     vpa_timer_free(timer);
+}
+END_TEST
+
+/* Nothing is taken from the bucket while nothing may be changed. */
+START_TEST(panic_takes_no_token)
+{
+    struct pass pass;
+    struct vpa_rate *rate;
+
+    server.config.eviction_rate_limit = 0.001;
+    server.panic = true;
+    start(0);
+    rate = &updater_env(server.updater)->eviction_rate;
+    updater_pass_init(&pass, updater_env(server.updater));
+    ck_assert_int_eq(updater_pass_take_token(&pass, rate), PASS_TOKEN_REFUSED);
+    vpa_memory_stream_event(
+        server.config_maps, "DELETED",
+        "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}");
+    while (vpa_loop_poll(server.loop))
+        ;
+    ck_assert_int_eq(updater_pass_take_token(&pass, rate), PASS_TOKEN_TAKEN);
+    updater_pass_release(&pass);
+}
+END_TEST
+
+/* ---- caches that are behind (U23) ---- */
+
+static const char *const watched[] = {"/pods", "/verticalpodautoscalers", "/limitranges",
+                                      "/replicasets", "/configmaps"};
+
+/* A watch that is frozen: what happened meanwhile, a panic say, would not be known. */
+START_TEST(nothing_rests_on_an_old_cache)
+{
+    vpa_auto_free char *which = vpa_xprintf("cache=\"%s\"", watched[_i] + 1);
+
+    capture_log();
+    start(0);
+    server.frozen = watched[_i];
+    vpa_loop_pump(server.loop, 3 * VPA_MINUTE);
+    updater_pass(server.updater);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(lines_with("A cache is behind"), 1);
+    ck_assert_uint_eq(lines_with(which), 1);
+
+    server.frozen = NULL;
+    vpa_loop_pump(server.loop, 12 * VPA_MINUTE); /* the request that hangs is given up */
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+    ck_assert_uint_eq(lines_with("The caches are fresh again"), 1);
+}
+END_TEST
+
+START_TEST(a_silent_server_that_answers_is_no_reason_to_stop)
+{
+    start(0);
+    vpa_loop_pump(server.loop, VPA_HOUR);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+/* In the middle of a pass as well. */
+START_TEST(a_cache_that_falls_behind_stops_a_pass)
+{
+    server.config.interval = 10 * VPA_MINUTE;
+    server.config.eviction_rate_limit = 0.02; /* every 50 s */
+    server.stuck = true;
+    start(0);
+    server.frozen = "/pods";
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2); /* at 0 s and 50 s */
+}
+END_TEST
+
+/* ---- decisions that wait (U23) ---- */
+
+/* A server that asks for pauses does not hold the pass: ten times a minute once. */
+START_TEST(a_decision_that_waits_too_long_is_dropped)
+{
+    int64_t begun;
+
+    server.pods_per_vpa = 2;
+    server.retry_after = 20;
+    server.refuse = 1;
+    start(0);
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, 61 * VPA_SECOND); /* one by one */
+    ck_assert_uint_eq(server.call_count, 4); /* each at once and after 20 s */
+}
+END_TEST
+
+/* ---- passes that cannot get on ---- */
+
+START_TEST(a_pass_that_hangs_says_so_within_an_interval)
+{
+    int64_t begun;
+
+    capture_log();
+    server.config.use_admission_status = true;
+    server.slow = "/vpa-admission-controller"; /* the status lease */
+    start(0);
+    begun = vpa_loop_monotonic(server.loop);
+    updater_run(server.updater);
+    vpa_loop_pump(server.loop, 2 * VPA_MINUTE + VPA_SECOND);
+    ck_assert_int_ge(vpa_loop_monotonic(server.loop) - begun, 2 * VPA_MINUTE);
+    ck_assert_uint_ge(lines_with("cannot get on"), 1);
+    ck_assert_uint_ge(lines_with("reading the status lease"), 1);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+START_TEST(a_pass_in_time_says_nothing)
+{
+    capture_log();
+    start(0);
+    updater_pass(server.updater);
+    vpa_loop_pump(server.loop, 2 * VPA_MINUTE);
+    ck_assert_uint_eq(lines_with("cannot get on"), 0);
 }
 END_TEST
 
@@ -197,6 +319,13 @@ int main(void)
     tcase_add_test(tc, panic_stops_everything_until_it_goes);
     tcase_add_test(tc, panic_stops_a_pass_under_way);
     tcase_add_loop_test(tc, panic_stops_what_waits, 0, VPA_COUNT(slow_rates));
+    tcase_add_test(tc, panic_takes_no_token);
+    tcase_add_loop_test(tc, nothing_rests_on_an_old_cache, 0, VPA_COUNT(watched));
+    tcase_add_test(tc, a_silent_server_that_answers_is_no_reason_to_stop);
+    tcase_add_test(tc, a_cache_that_falls_behind_stops_a_pass);
+    tcase_add_test(tc, a_decision_that_waits_too_long_is_dropped);
+    tcase_add_test(tc, a_pass_that_hangs_says_so_within_an_interval);
+    tcase_add_test(tc, a_pass_in_time_says_nothing);
     tcase_add_test(tc, lost_leadership_stops_a_pass);
     tcase_add_test(tc, shutdown_waits_for_what_is_under_way);
     tcase_add_test(tc, shutdown_does_not_wait_for_ever);

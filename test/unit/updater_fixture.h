@@ -8,9 +8,12 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "suite.h"
 #include "../../updater/updater.h"
+#include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
@@ -31,26 +34,36 @@ struct server {
     const char *container; /* more members of each pod's container */
     const char *policy;    /* more members of each VPA's updatePolicy */
     const char *first_pod; /* more members of the first pod's metadata, NULL: as all */
-    int replicas;          /* of each ReplicaSet; 0: as there are pods */
-    const char *limits;    /* items of the list of LimitRanges */
+    const char *owner_version, *owner_kind; /* of the pods */
+    int replicas;                           /* of each ReplicaSet; 0: as there are pods */
+    const char *limits;                     /* items of the list of LimitRanges */
     bool panic;
+    const char *frozen;  /* watches of this collection are not answered any more; NULL: all are */
+    int log;             /* file of the lines, see capture_log() */
     bool old;            /* no pods/resize */
     const char *renewed; /* of the status lease, NULL: there is none */
     /* answers */
     vpa_duration delay;
     vpa_duration page_delay;  /* of the second page of pods; 0: all in one page */
+    const char *slow;         /* the list of this collection never comes; NULL: all do */
     vpa_duration panic_delay; /* of the list of the panic ConfigMap */
     int refuse;               /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
+    int retry_after; /* of refusals, in seconds; 0: none */
+    bool scale_fails;
+    bool stuck;   /* evicted pods stay as they are in what the updater sees */
     bool stale;   /* evictions and resizes find another pod than was decided on */
     int stop_at;  /* the loop is stopped at that write, 0: never */
     int panic_at; /* the panic ConfigMap appears at that write */
     /* what happened */
     char *calls[CALLS_MAX];
-    char *last_body; /* of the last eviction or resize */
+    char *last_body;       /* of the last eviction or resize */
+    char *last_annotation; /* patch of a resized pod */
     size_t call_count;
+    size_t scale_reads;
     size_t events, annotated, lease_reads, streams, most_open;
-    struct vpa_memory_stream *config_maps, *vpa_objects;
+    int generation[CALLS_MAX]; /* of each pod of the first VPAs: how often it was replaced */
+    struct vpa_memory_stream *config_maps, *vpa_objects, *pod_objects;
     bool touch; /* the VPA is written anew at each read of the lease and each change */
     /* the updater */
     struct vpa_clock *clock;
@@ -76,17 +89,16 @@ static struct server server;
 static inline void list_vpas(struct vpa_buf *buf)
 {
     for (int v = 0; v < server.vpas; v++)
-        vpa_buf_printf(
-            buf,
-            "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\",\"uid\":\"v%d\","
-            "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s\"targetRef\":{"
-            "\"apiVersion\":"
-            "\"apps/"
-            "v1\",\"kind\":\"ReplicaSet\",\"name\":\"rs%02d\"},\"updatePolicy\":{\"updateMode\":"
-            "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
-            "\"containerName\":"
-            "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}}}",
-            v ? "," : "", v, v, server.boost, v, server.mode, server.policy);
+        vpa_buf_printf(buf,
+                       "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\",\"uid\":\"v%d\","
+                       "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s\"targetRef\":{"
+                       "\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\"},"
+                       "\"updatePolicy\":{\"updateMode\":"
+                       "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
+                       "\"containerName\":"
+                       "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}}}",
+                       v ? "," : "", v, v, server.boost, server.owner_version, server.owner_kind, v,
+                       server.mode, server.policy);
 }
 
 static inline void list_replica_sets(struct vpa_buf *buf)
@@ -98,26 +110,52 @@ static inline void list_replica_sets(struct vpa_buf *buf)
                        v ? "," : "", v, server.replicas ? server.replicas : server.pods_per_vpa, v);
 }
 
+static inline int *generation_of(int v, int p)
+{
+    ck_assert(v * server.pods_per_vpa + p < CALLS_MAX);
+    return &server.generation[v * server.pods_per_vpa + p];
+}
+
+/* A replaced pod has another UID and is younger; what is wanted of pods is the same. */
+static inline void put_pod(struct vpa_buf *buf, int v, int p)
+{
+    int generation = *generation_of(v, p);
+    vpa_auto_free char *uid =
+        generation ? vpa_xprintf("%d-%d-%d", v, p, generation) : vpa_xprintf("%d-%d", v, p);
+
+    vpa_buf_printf(
+        buf,
+        "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"n\",\"uid\":\"%s\",%s"
+        "\"creationTimestamp\":\"2026-03-01T11:%02d:00Z\",\"labels\":{\"app\":\"a%d\"},"
+        "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\","
+        "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",%s\"resources\":{"
+        "\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
+        "\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
+        "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]}}",
+        v, p, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
+        server.owner_version, server.owner_kind, v, server.container, server.request);
+}
+
 static inline void list_pods(struct vpa_buf *buf, int from, int to)
 {
     for (int v = 0; v < server.vpas; v++) {
-        for (int p = from; p < to; p++)
-            vpa_buf_printf(
-                buf,
-                "%s{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"n\",\"uid\":\"%d-%d\",%s"
-                "\"labels\":{\"app\":\"a%d\"},\"ownerReferences\":[{\"apiVersion\":\"apps/"
-                "v1\",\"kind\":"
-                "\"ReplicaSet\",\"name\":\"rs%02d\",\"controller\":true}]},\"spec\":{"
-                "\"containers\":[{"
-                "\"name\":\"c\",%s\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{"
-                "\"phase\":"
-                "\"Running\",\"startTime\":\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":"
-                "\"Ready\","
-                "\"status\":\"True\",\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]}}",
-                v || p > from ? "," : "", v, p, v, p,
-                p == 0 && server.first_pod ? server.first_pod : server.pod, v, v, server.container,
-                server.request);
+        for (int p = from; p < to; p++) {
+            if (v || p > from)
+                vpa_buf_putc(buf, ',');
+            put_pod(buf, v, p);
+        }
     }
+}
+
+static inline void replace_pod(const char *name)
+{
+    vpa_auto_buf text = {0};
+    int v = atoi(name + 1), p = atoi(name + 4); /* pVV-PP */
+
+    ++*generation_of(v, p);
+    vpa_buf_init(&text, TEXT_MAX);
+    put_pod(&text, v, p);
+    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
 }
 
 static inline void answer_list(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
@@ -146,6 +184,8 @@ static inline void answer_list(const struct vpa_memory_request *q, struct vpa_me
         vpa_memory_reply_delay(reply, server.page_delay);
     if (vpa_str_ends_with(q->path, "/configmaps"))
         vpa_memory_reply_delay(reply, server.panic_delay);
+    if (server.slow && vpa_str_ends_with(q->path, server.slow))
+        vpa_memory_reply_delay(reply, VPA_HOUR);
 }
 
 static inline void touch_vpa(void)
@@ -162,16 +202,25 @@ static inline void touch_vpa(void)
 static inline void answer_get(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
     if (vpa_memory_query(q, "watch")) {
-        struct vpa_memory_stream *stream = vpa_memory_reply_stream(reply, 200, NULL, NULL);
+        struct vpa_memory_stream *stream;
 
+        if (server.frozen && vpa_str_ends_with(q->path, server.frozen)) {
+            vpa_memory_reply_delay(reply, VPA_HOUR);
+            return;
+        }
+        stream = vpa_memory_reply_stream(reply, 200, NULL, NULL);
         server.streams++;
         if (vpa_str_ends_with(q->path, "/configmaps"))
             server.config_maps = stream;
         if (vpa_str_ends_with(q->path, "/verticalpodautoscalers"))
             server.vpa_objects = stream;
+        if (vpa_str_ends_with(q->path, "/pods"))
+            server.pod_objects = stream;
     } else if (strstr(q->path, "/leases/")) {
         server.lease_reads++;
         touch_vpa();
+        if (server.slow && vpa_str_ends_with(q->path, server.slow))
+            vpa_memory_reply_delay(reply, VPA_HOUR);
         if (server.renewed) {
             vpa_auto_free char *lease =
                 vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},"
@@ -187,6 +236,24 @@ static inline void answer_get(const struct vpa_memory_request *q, struct vpa_mem
                 ? "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}]}"
                 : "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
                   "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
+    } else if (vpa_str_ends_with(q->path, "/scale")) {
+        vpa_auto_free char *scale =
+            vpa_xprintf("{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{},"
+                        "\"spec\":{\"replicas\":%d},\"status\":{\"selector\":\"app=a0\"}}",
+                        server.replicas);
+
+        server.scale_reads++;
+        vpa_memory_reply_json(reply, server.scale_fails ? 500 : 200, scale);
+    } else if (vpa_str_eq(q->path, "/apis/x.io")) {
+        vpa_memory_reply_json(reply, 200,
+                              "{\"name\":\"x.io\",\"versions\":[{\"groupVersion\":\"x.io/v1\","
+                              "\"version\":\"v1\"}],\"preferredVersion\":{\"groupVersion\":"
+                              "\"x.io/v1\",\"version\":\"v1\"}}");
+    } else if (vpa_str_eq(q->path, "/apis/x.io/v1")) {
+        vpa_memory_reply_json(
+            reply, 200,
+            "{\"resources\":[{\"name\":\"clones\",\"kind\":\"Clone\",\"namespaced\":true},"
+            "{\"name\":\"clones/scale\",\"kind\":\"Scale\",\"namespaced\":true}]}");
     } else {
         answer_list(q, reply);
     }
@@ -198,6 +265,13 @@ static inline void show_panic(void)
         server.config_maps, "ADDED",
         "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\",\"resourceVersion\":"
         "\"2\"}}");
+}
+
+static inline void refuse(struct vpa_memory_reply *reply)
+{
+    vpa_memory_reply_status(reply, 429, NULL, "disruption budget");
+    if (server.retry_after)
+        vpa_memory_reply_retry_after(reply, server.retry_after);
 }
 
 static inline void answer_change(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
@@ -228,9 +302,12 @@ static inline void answer_change(const struct vpa_memory_request *q, struct vpa_
     else if (server.stale)
         vpa_memory_reply_json(reply, 409, CONFLICT);
     else if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
-        vpa_memory_reply_status(reply, 429, NULL, "disruption budget");
-    else
+        refuse(reply);
+    else {
         vpa_memory_reply_json(reply, 201, "{}");
+        if (!resize && !server.stuck)
+            replace_pod(server.calls[n - 1]);
+    }
     vpa_memory_reply_delay(reply, server.delay);
 }
 
@@ -248,9 +325,36 @@ static inline void serve(void *ctx, const struct vpa_memory_request *q,
     }
     if (strstr(q->path, "/events"))
         server.events++;
-    else
+    else {
         server.annotated++;
+        free(server.last_annotation);
+        server.last_annotation = vpa_xstrdup(q->body);
+    }
     vpa_memory_reply_json(reply, 201, "{}");
+}
+
+/* ---- log ---- */
+
+static inline void capture_log(void)
+{
+    struct vpa_error err;
+
+    server.log = memfd_create("log", 0);
+    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = server.log}, &err), 0);
+}
+
+/* Lines so far with that text. */
+static inline size_t lines_with(const char *text)
+{
+    static char all[1 << 20];
+    ssize_t len = pread(server.log, all, sizeof(all) - 1, 0);
+    size_t count = 0;
+
+    ck_assert_int_ge(len, 0);
+    all[len] = '\0';
+    for (const char *at = all; (at = strstr(at, text)); at++)
+        count++;
+    return count;
 }
 
 /* ---- life ---- */
@@ -268,6 +372,8 @@ static inline void setup(void)
                              .request = "1",
                              .container = "",
                              .policy = "",
+                             .owner_version = "apps/v1",
+                             .owner_kind = "ReplicaSet",
                              .limits = "",
                              .delay = 10 * VPA_MILLISECOND};
     vpa_flags_preset(&flags);
@@ -321,6 +427,8 @@ static inline void forget_calls(void)
     server.call_count = 0;
     free(server.last_body);
     server.last_body = NULL;
+    free(server.last_annotation);
+    server.last_annotation = NULL;
 }
 
 /* All calls of the test so far, on the heap. */

@@ -99,6 +99,9 @@ struct vpa_kube_call {
      * that would wait beyond it, for the rate limit, or did, ends with VPA_CANCELLED and nothing of
      * it is sent; no pause of Retry-After lasts longer, and no attempt. */
     vpa_duration max_age;
+    /* Asked besides may_write, with the context of the call: whether it is still wanted. false: it
+     * ends with VPA_CANCELLED. It only looks. NULL: always. */
+    bool (*wanted)(void *ctx);
     size_t response_max; /* 0: VPA_HTTP_RESPONSE_MAX */
     bool unlimited;      /* not counted by the rate limit (leases have their own, watches none) */
     bool no_retry;       /* no repetition inside */

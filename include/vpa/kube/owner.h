@@ -53,6 +53,8 @@ struct vpa_owners *vpa_owners_new(const struct vpa_owners_options *options);
 void vpa_owners_start(struct vpa_owners *owners);
 void vpa_owners_free(struct vpa_owners *owners); /* NULL is allowed */
 bool vpa_owners_is_synced(const struct vpa_owners *owners);
+/* The largest age of the caches (vpa_reflector_age) and whose it is: "replicasets". */
+vpa_duration vpa_owners_age(const struct vpa_owners *owners, const char **which);
 /* Waits, pumping the loop; the error names the kind that is not in step. timeout 0: no limit. */
 int vpa_owners_wait(struct vpa_owners *owners, vpa_duration timeout, struct vpa_error *err);
 /* A new pass of the daemon: negative answers are asked again when needed. */
@@ -80,6 +82,10 @@ bool vpa_owner_is_node_error(const struct vpa_error *err);
  * cached scale (U8). false: not known. */
 bool vpa_owners_replicas(struct vpa_owners *owners, const struct vpa_controller_key *key,
                          int32_t *replicas);
+/* The same, for what hangs on it: a scale that was read longer ago than that is read anew, pumping
+ * the loop. */
+bool vpa_owners_replicas_within(struct vpa_owners *owners, const struct vpa_controller_key *key,
+                                vpa_duration age, int32_t *replicas);
 
 /*
  * View. Shards are shared between views, so taking one after few changes is cheap. Reference

@@ -41,7 +41,7 @@
 #define VPA_REFLECTOR_PAGE 500
 #define VPA_REFLECTOR_OBJECT_MAX                                                                   \
     ((size_t)8 << 20) /* longest single object; etcd's own limit is 1.5 MiB */
-#define VPA_REFLECTOR_SILENCE (90 * VPA_SECOND)
+#define VPA_REFLECTOR_SILENCE (75 * VPA_SECOND)
 #define VPA_REFLECTOR_BACKOFF_FIRST (800 * VPA_MILLISECOND)
 #define VPA_REFLECTOR_BACKOFF_MAX (30 * VPA_SECOND)
 #define VPA_REFLECTOR_BACKOFF_RESET (2 * VPA_MINUTE)

@@ -20,11 +20,16 @@
 
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
+#include "vpa/policy/update_memory.h"
 
 struct vpa_disruption_options {
     int64_t min_replicas;      /* --min-replicas */
     double tolerance;          /* --eviction-tolerance */
     bool in_place_skip_budget; /* --in-place-skip-disruption-budget */
+    /* What is known of evictions; NULL: nothing. An evicted pod counts as gone from then on,
+     * however alive it looks, and a live count that stands in for a configured one counts it until
+     * it is replaced. */
+    const struct vpa_update_memory *memory;
 };
 
 /* Pods with one immediate owner. Field by field readable; changed only through the functions below.
@@ -33,13 +38,17 @@ struct vpa_replica_group {
     const char *ns;
     const char *kind; /* of the first owner reference with controller: true */
     const char *name;
+    const char *api_version;
     int64_t configured;
-    int64_t running; /* live pods that are not Pending */
+    int64_t running; /* live pods that are neither Pending nor evicted */
     int64_t pending;
     int64_t tolerance; /* pods that may be missing */
     int64_t evicted;   /* of this pass, requests in flight included; pending pods do not count */
     int64_t in_place_started;
     int64_t in_flight; /* reserved, not yet answered: a refusal now may turn into consent later */
+    vpa_time newest;   /* creation of its newest pod */
+    bool live_count;   /* nobody has configured a number: `configured` counts the pods */
+    bool closed;       /* its number cannot be read any more: nobody may be disturbed */
     bool below_min;    /* too few live pods: nobody may be evicted, not even a pending pod (U26) */
 };
 
@@ -68,6 +77,12 @@ struct vpa_replica_group *vpa_disruption_group(struct vpa_disruption *d, size_t 
 size_t vpa_disruption_group_count(const struct vpa_disruption *d);
 struct vpa_replica_group *vpa_disruption_group_at(struct vpa_disruption *d, size_t g);
 
+/* The number of replicas was read anew, or could not be (known false). */
+void vpa_group_confirm(struct vpa_replica_group *group, bool known, int64_t configured,
+                       double tolerance);
+/* A pod of the group went by itself. */
+void vpa_group_lost(struct vpa_replica_group *group, const struct vpa_pod *pod,
+                    const struct vpa_update_memory *memory);
 /* Whether one more running pod may be disturbed (updater.md 8.2). */
 bool vpa_group_disruptable(const struct vpa_replica_group *group);
 

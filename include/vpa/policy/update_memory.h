@@ -1,9 +1,10 @@
 /*
  * What must be remembered of pods between passes, by UID: since when the kubelet has kept a resize
  * waiting, which recommendation the node cannot hold, and whether the last resize ended a boost.
- * Source: specification updater.md 13.5, 13.6; docs/compatibility.md U6, U22, S5.
+ * Further, which pods were evicted and have not been replaced yet. Source: specification updater.md
+ * 13.5, 13.6; docs/compatibility.md U6, U22, U23, S5.
  *
- *     vpa_update_memory_sweep(memory, live, ctx);          // once per pass
+ *     vpa_update_memory_sweep(memory, live, ctx, now);     // once per pass
  *     vpa_update_memory_observe(memory, pod, now);         // for each pod of the pass
  *     vpa_update_memory_resize_since(memory, uid, &since)  // as often as one likes
  *
@@ -14,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
@@ -22,9 +24,9 @@
 struct vpa_update_memory;
 struct vpa_update_memory *vpa_update_memory_new(void);
 void vpa_update_memory_free(struct vpa_update_memory *memory); /* NULL is allowed */
-/* Drops what belongs to no live pod: live(ctx, uid) tells. */
+/* Drops what belongs to no live pod: live(ctx, uid) tells; and waiting that has lasted too long. */
 void vpa_update_memory_sweep(struct vpa_update_memory *memory,
-                             bool (*live)(void *ctx, const char *uid), void *ctx);
+                             bool (*live)(void *ctx, const char *uid), void *ctx, vpa_time now);
 
 /* Looks at the resize of a pod: a status that was not there before starts the timer, its end clears
  * it (U22). A status that ended and came again between two looks is known by its transition time.
@@ -34,6 +36,18 @@ void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vp
 /* When the status of the resize that was observed last had been seen first. False: no resize. */
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
                                     vpa_time *out);
+
+/* How long a replacement is waited for: whoever has it not by then was perhaps scaled down. */
+#define VPA_REPLACEMENT_PATIENCE (10 * VPA_MINUTE)
+/* Notes that the eviction of the pod was accepted. newest: creation time of the newest pod of its
+ * owner; what is created later is a replacement, which vpa_update_memory_observe recognises. */
+void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                     vpa_time newest, vpa_time now);
+/* Whether the pod was evicted. It may still look alive, in a cache that is behind. */
+bool vpa_update_memory_is_evicted(const struct vpa_update_memory *memory, const char *uid);
+/* Evicted pods of the owner whose replacement has not been seen. */
+int64_t vpa_update_memory_awaited(const struct vpa_update_memory *memory, const char *ns,
+                                  const char *kind, const char *name);
 
 /* Records (replacing) a copy of the recommendation / finds the record, borrowed until the next
  * change. */

@@ -1,0 +1,184 @@
+/*
+ * What budgets of a pass rest on: pods of the last event, scales read when a disruption hangs on
+ * them, evicted pods until they are replaced.
+ */
+#include "updater_fixture.h"
+
+/* ---- evicted pods ---- */
+
+/* The watch of pods is frozen: what was evicted looks alive for ever. */
+START_TEST(evicted_pods_that_look_alive_are_gone)
+{
+    server.stuck = true;
+    start(0);
+    for (int pass = 0; pass < 5; pass++)
+        updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+START_TEST(replaced_pods_count_again)
+{
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 10);
+}
+END_TEST
+
+/* Neither resized instead, nor a reason to hold back others for ever. */
+START_TEST(evicted_pods_are_not_resized)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.old = true; /* resizes fail, evictions follow */
+    server.stuck = true;
+    start(0);
+    updater_pass(server.updater);
+    server.old = false;
+    vpa_loop_pump(server.loop, 11 * VPA_MINUTE);
+    forget_calls();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+/* ---- what happens during a pass ---- */
+
+static void remove_pods(int from, int to)
+{
+    for (int p = from; p < to; p++) {
+        vpa_auto_buf text = {0};
+
+        vpa_buf_init(&text, TEXT_MAX);
+        put_pod(&text, 0, p);
+        vpa_memory_stream_event(server.pod_objects, "DELETED", vpa_buf_text(&text));
+    }
+}
+
+static void lose_three(void *ctx)
+{
+    (void)ctx;
+    remove_pods(7, 10);
+}
+
+static void replace_third(void *ctx)
+{
+    (void)ctx;
+    replace_pod("p00-02/");
+}
+
+static void scale_up(void *ctx)
+{
+    (void)ctx;
+    server.replicas = 10;
+}
+
+/* A pass of one eviction a second in the middle of whose first wait something happens. */
+static void slow_pass(double rate, void (*event)(void *ctx), vpa_duration after)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, event, NULL);
+
+    server.config.eviction_rate_limit = rate;
+    start(1);
+    vpa_timer_start(timer, after);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+}
+
+START_TEST(pods_that_went_meanwhile_are_missing)
+{
+    /* Five of ten may go: two were evicted, three went by themselves. */
+    slow_pass(1, lose_three, 1500 * VPA_MILLISECOND);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+START_TEST(pods_replaced_meanwhile_are_left_alone)
+{
+    slow_pass(1, replace_third, 1500 * VPA_MILLISECOND);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_str_ne(server.calls[i], "p00-02/eviction");
+    ck_assert_uint_eq(server.call_count, 4); /* it is missing until it is looked at again */
+}
+END_TEST
+
+/* ---- replicas of custom resources ---- */
+
+static void own_by_clone(int replicas)
+{
+    server.owner_version = "x.io/v1";
+    server.owner_kind = "Clone";
+    server.replicas = replicas;
+}
+
+/* Scaled from three to ten half a minute ago: five may go, not eight. */
+START_TEST(a_scale_is_read_anew_in_every_pass)
+{
+    own_by_clone(3);
+    server.refuse = 1;
+    start(0);
+    updater_pass(server.updater);
+    forget_calls();
+    vpa_loop_pump(server.loop, 30 * VPA_SECOND);
+    server.refuse = 0;
+    server.replicas = 10;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+/* Once for the selector of the target, once for the budget. */
+START_TEST(a_scale_is_asked_for_once_in_a_pass)
+{
+    own_by_clone(10);
+    start(0);
+    for (size_t pass = 1; pass < 4; pass++) {
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 5 * pass);
+        ck_assert_uint_eq(server.scale_reads, 2 * pass);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+}
+END_TEST
+
+START_TEST(a_scale_is_read_anew_in_a_long_pass)
+{
+    own_by_clone(3);
+    slow_pass(0.09, scale_up, VPA_SECOND); /* every eleven seconds */
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+static void scale_breaks(void *ctx)
+{
+    (void)ctx;
+    server.scale_fails = true;
+}
+
+START_TEST(without_its_scale_a_group_is_left_alone)
+{
+    own_by_clone(10);
+    slow_pass(0.09, scale_breaks, VPA_SECOND);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_budget");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, evicted_pods_that_look_alive_are_gone);
+    tcase_add_test(tc, replaced_pods_count_again);
+    tcase_add_test(tc, evicted_pods_are_not_resized);
+    tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
+    tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
+    tcase_add_test(tc, a_scale_is_read_anew_in_every_pass);
+    tcase_add_test(tc, a_scale_is_asked_for_once_in_a_pass);
+    tcase_add_test(tc, a_scale_is_read_anew_in_a_long_pass);
+    tcase_add_test(tc, without_its_scale_a_group_is_left_alone);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
