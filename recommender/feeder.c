@@ -1,14 +1,15 @@
 /*
  * The feeder.
  *
- * VPAs. The newest version of every VPA is kept, decoded, in an arena of its own; the model borrows
- * the ones that this recommender serves. A watch event puts a new version into `inbox`; the pass
- * moves it into `vpas`, and the version before it lives on in `retired` until the model has been
- * given the new one.
+ * VPAs. Every VPA on the API server is known by its key, with at most two versions, decoded: the
+ * one that the pass works on, which the model borrows, and a newer one, if any came since. One that
+ * does not decode is *unknown*: the model keeps the last version that did, and nothing is decided
+ * on what the VPA says until a version decodes again (feeder_knows_vpa).
  *
- * Pods are not kept: the model holds what it needs of them. A LIST must be able to say which pods
- * are gone, so the names that it brought are collected and compared when it has come to its end; a
- * list that breaks off changes nothing.
+ * Pods are not kept here but for those that changed since the last pass (pod_inbox.h); the model
+ * holds what it needs of the others. A LIST must be able to say which pods are gone, so the names
+ * that it brought are collected and compared when it has come to its end; a list that breaks off
+ * changes nothing.
  *
  * Keys put a byte between namespace and name that sorts below every character of a name, so that
  * sorted keys are sorted by namespace and then by name.
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pod_inbox.h"
 #include "slim.h"
 #include "target.h"
 
@@ -31,25 +33,14 @@
 
 /* ---- types ---- */
 
-struct observed {        /* one version of a VPA */
-    struct slim_vpa vpa; /* of an unusable one there is only the key */
-    uint64_t list;       /* number of the list that saw it last */
-    bool in_model;       /* the model borrows this version or an older one */
-    bool gone;           /* deleted on the API server */
-    bool unusable;       /* could not be decoded */
-};
-enum op_kind { OP_PUT, OP_DELETE, OP_LISTED };
-struct vpa_op {
-    enum op_kind kind;
-    struct observed *observed; /* OP_PUT; moves out */
-    char *key;                 /* OP_DELETE */
-    uint64_t list;             /* OP_PUT, OP_LISTED */
-};
-struct pod_op {
-    enum op_kind kind;
-    struct vpa_arena arena;
-    struct vpa_pod pod;   /* OP_PUT, OP_DELETE: namespace and name */
-    struct vpa_buf names; /* OP_LISTED: "ns\0name\0"... */
+struct known_vpa {
+    char *key;
+    struct slim_vpa *current; /* of this pass, borrowed by the model; NULL: none was decoded yet */
+    struct slim_vpa *next;    /* came since; NULL: nothing */
+    uint64_t list;            /* number of the list that saw it last */
+    bool in_model;
+    bool gone;    /* deleted on the API server */
+    bool unknown; /* its newest version does not decode */
 };
 
 struct feeder {
@@ -61,51 +52,60 @@ struct feeder {
     struct vpa_reflector *pod_reflector;
     struct vpa_reflector *event_reflector;
     bool pods_started;
+    bool passed;     /* a pass has seen the pods of the model */
     unsigned passes; /* nesting depth; 0: the model is at rest */
 
-    struct vpa_op *vpa_ops;
-    size_t vpa_op_count;
-    size_t vpa_op_capacity;
     uint64_t vpa_list;
-    struct vpa_table vpas; /* key -> struct observed */
-    struct observed **retired;
-    size_t retired_count;
-    size_t retired_capacity;
-
-    struct pod_op *pod_ops;
-    size_t pod_op_count;
-    size_t pod_op_capacity;
-    struct vpa_buf pod_names; /* of the list under way */
+    struct vpa_table vpas; /* key -> struct known_vpa */
+    struct pod_inbox pods;
     struct vpa_oom_queue ooms;
     struct slim_pool slim;
     struct vpa_arena scratch; /* of one event */
 };
 
-/* Names of one list: 64 MiB are a million pods. */
-#define POD_NAMES_MAX ((size_t)64 << 20)
+/* ---- VPA events ---- */
 
-static char *key_of(const char *ns, const char *name)
+static void version_free(struct feeder *f, struct slim_vpa *version)
 {
-    return vpa_xprintf("%s" SLIM_KEY_SEPARATOR "%s", ns, name);
-}
-
-static void observed_free(struct feeder *f, struct observed *o)
-{
-    if (!o)
+    if (!version)
         return;
-    slim_vpa_release(&f->slim, &o->vpa);
-    free(o);
+    slim_vpa_release(&f->slim, version);
+    free(version);
 }
 
-/* ---- VPA events (enqueue only) ---- */
-
-static struct vpa_op *vpa_op_push(struct feeder *f, enum op_kind kind)
+static void known_free(struct feeder *f, struct known_vpa *k)
 {
-    VPA_GROW(f->vpa_ops, f->vpa_op_count, f->vpa_op_capacity);
-    struct vpa_op *op = &f->vpa_ops[f->vpa_op_count++];
+    version_free(f, k->current);
+    version_free(f, k->next);
+    free(k->key);
+    free(k);
+}
 
-    *op = (struct vpa_op){.kind = kind, .list = f->vpa_list};
-    return op;
+static struct known_vpa *find_vpa(const struct feeder *f, const char *ns, const char *name)
+{
+    vpa_auto_free char *key = vpa_xjoin(ns, SLIM_KEY_SEPARATOR, name);
+
+    return vpa_table_find(&f->vpas, key);
+}
+
+/* The VPA of that name, which was seen just now in the version that may be NULL: unknown. */
+static void put_version(struct feeder *f, const char *ns, const char *name,
+                        struct slim_vpa *version)
+{
+    struct known_vpa *k = find_vpa(f, ns, name);
+
+    if (!k) {
+        k = vpa_xcalloc(1, sizeof *k);
+        k->key = vpa_xjoin(ns, SLIM_KEY_SEPARATOR, name);
+        vpa_table_put(&f->vpas, k->key, k);
+    }
+    if (version) {
+        version_free(f, k->next);
+        k->next = version;
+    }
+    k->list = f->vpa_list;
+    k->gone = false;
+    k->unknown = version == NULL;
 }
 
 static void on_vpa_begin(void *ctx)
@@ -115,177 +115,129 @@ static void on_vpa_begin(void *ctx)
     f->vpa_list++;
 }
 
-/* A VPA that cannot be decoded exists all the same: its checkpoints stay (U2), and so does the last
- * version that could be decoded. */
-static void note_unusable(struct feeder *f, const struct vpa_json *json)
+static const char *name_in(const struct vpa_json *json, const char *member)
 {
-    const char *ns = vpa_json_string(vpa_json_at(json, "metadata.namespace"));
-    const char *name = vpa_json_string(vpa_json_at(json, "metadata.name"));
-
-    if (!ns || !name)
-        return;
-    struct observed *o = vpa_xcalloc(1, sizeof(*o));
-    vpa_arena_init(&o->vpa.arena, strlen(ns) + strlen(name) + 2);
-    o->vpa.key = vpa_arena_printf(&o->vpa.arena, "%s" SLIM_KEY_SEPARATOR "%s", ns, name);
-    o->unusable = true;
-    vpa_op_push(f, OP_PUT)->observed = o;
+    return vpa_json_string(vpa_json_find(vpa_json_find(json, "metadata"), member));
 }
 
 static int on_vpa(void *ctx, enum vpa_reflector_event event, const struct vpa_json *json,
                   struct vpa_error *err)
 {
     struct feeder *f = ctx;
+    const char *ns = name_in(json, "namespace");
+    const char *name = name_in(json, "name");
+    struct slim_vpa *version;
 
+    if (!ns || !name)
+        return vpa_fail(err, VPA_INVALID, "metadata: name and namespace expected");
     if (event == VPA_REFLECTOR_DELETED) {
-        vpa_auto_arena arena = {0};
-        struct vpa_meta meta;
+        struct known_vpa *k = find_vpa(f, ns, name);
 
-        if (vpa_meta_decode(&arena, vpa_json_find(json, "metadata"), &meta, err) < 0)
-            return -1;
-        vpa_op_push(f, OP_DELETE)->key = key_of(meta.ns, meta.name);
+        if (k)
+            k->gone = true;
         return 0;
     }
-
-    struct observed *o = vpa_xcalloc(1, sizeof(*o));
-    if (slim_vpa_decode(&f->slim, &f->scratch, json, &o->vpa, err) < 0) {
-        free(o);
-        note_unusable(f, json);
+    version = vpa_xcalloc(1, sizeof *version);
+    if (slim_vpa_decode(&f->slim, &f->scratch, json, version, err) < 0) {
+        free(version);
+        put_version(f, ns, name, NULL);
         return -1;
     }
-    vpa_op_push(f, OP_PUT)->observed = o;
+    put_version(f, ns, name, version);
     return 0;
 }
 
 static void on_vpa_end(void *ctx)
 {
-    vpa_op_push(ctx, OP_LISTED);
-}
-
-/* ---- VPA events applied ---- */
-
-static void retire(struct feeder *f, struct observed *o)
-{
-    VPA_GROW(f->retired, f->retired_count, f->retired_capacity);
-    f->retired[f->retired_count++] = o;
-}
-
-static void put_observed(struct feeder *f, struct observed *o, uint64_t list)
-{
-    struct observed *before = vpa_table_find(&f->vpas, o->vpa.key);
-
-    if (before && o->unusable) {
-        before->list = list;
-        before->gone = false;
-        observed_free(f, o);
-        return;
-    }
-    vpa_table_put(&f->vpas, o->vpa.key, o);
-    o->list = list;
-    if (before) {
-        o->in_model = before->in_model;
-        retire(f, before);
-    }
-}
-
-static void mark_unlisted_gone(struct feeder *f, uint64_t list)
-{
+    struct feeder *f = ctx;
     size_t i = 0;
-    const char *key;
     void *value;
 
-    while (vpa_table_next(&f->vpas, &i, &key, &value)) {
-        struct observed *o = value;
+    while (vpa_table_next(&f->vpas, &i, NULL, &value)) {
+        struct known_vpa *k = value;
 
-        if (o->list < list)
-            o->gone = true;
+        if (k->list < f->vpa_list)
+            k->gone = true;
     }
-}
-
-static void apply_vpa_ops(struct feeder *f)
-{
-    for (size_t i = 0; i < f->vpa_op_count; i++) {
-        struct vpa_op *op = &f->vpa_ops[i];
-
-        if (op->kind == OP_PUT) {
-            put_observed(f, op->observed, op->list);
-        } else if (op->kind == OP_DELETE) {
-            struct observed *o = vpa_table_find(&f->vpas, op->key);
-
-            if (o)
-                o->gone = true;
-            free(op->key);
-        } else {
-            mark_unlisted_gone(f, op->list);
-        }
-    }
-    /* After a list of everything the room is not needed any more. */
-    free(f->vpa_ops);
-    f->vpa_ops = NULL;
-    f->vpa_op_count = 0;
-    f->vpa_op_capacity = 0;
 }
 
 /* ---- VPAs into the model ---- */
 
-static bool is_served(const struct feeder *f, const struct observed *o)
+static const struct slim_vpa *newest(const struct known_vpa *k)
 {
-    const struct vpa_object *vpa = &o->vpa.object;
+    return k->next ? k->next : k->current;
+}
+
+static bool is_served(const struct feeder *f, const struct known_vpa *k)
+{
     const char *name = f->config->name;
 
-    if (o->unusable)
+    if (k->gone || !newest(k))
         return false;
+    const struct vpa_object *vpa = &newest(k)->object;
     bool named = vpa->recommender_count == 0 && strcmp(name, "default") == 0;
 
     for (size_t i = 0; i < vpa->recommender_count; i++)
         if (strcmp(vpa->recommenders[i], name) == 0)
             named = true;
-    return named && !o->gone && !vpa_common_flags_ignore(&f->config->common, vpa->meta.ns);
+    return named && !vpa_common_flags_ignore(&f->config->common, vpa->meta.ns);
 }
 
-static void load_vpa(struct feeder *f, struct observed *o, struct vpa_arena *arena, vpa_time now)
+/* The newer version becomes the current one; what the model borrowed is given back. */
+static struct slim_vpa *adopt(struct known_vpa *k)
 {
+    struct slim_vpa *before = NULL;
+
+    if (k->next) {
+        before = k->current;
+        k->current = VPA_STEAL(k->next);
+    }
+    return before;
+}
+
+static void load_vpa(struct feeder *f, struct known_vpa *k, struct vpa_arena *arena, vpa_time now)
+{
+    struct slim_vpa *before = adopt(k);
+    const struct vpa_object *object = &k->current->object;
     struct target target;
 
-    target_resolve(f->owners, &o->vpa.object, arena, &target);
-    vpa_cluster_put_vpa(f->cluster, &o->vpa.object, target.resolved ? &target.selector : NULL,
+    target_resolve(f->owners, object, arena, &target);
+    vpa_cluster_put_vpa(f->cluster, object, target.resolved ? &target.selector : NULL,
                         target.unsupported, now);
-    o->in_model = true;
+    k->in_model = true;
+    version_free(f, before);
 }
 
-static void unload_vpa(struct feeder *f, struct observed *o)
+static void unload_vpa(struct feeder *f, struct known_vpa *k)
 {
-    if (o->in_model)
-        vpa_cluster_remove_vpa(f->cluster, o->vpa.object.meta.ns, o->vpa.object.meta.name);
-    o->in_model = false;
+    if (k->in_model)
+        vpa_cluster_remove_vpa(f->cluster, k->current->object.meta.ns,
+                               k->current->object.meta.name);
+    k->in_model = false;
+    version_free(f, adopt(k));
+    if (k->gone) {
+        vpa_table_remove(&f->vpas, k->key);
+        known_free(f, k);
+    }
 }
 
 void feeder_load_vpas(struct feeder *f, vpa_time now)
 {
     vpa_auto_arena arena = {0};
 
-    apply_vpa_ops(f);
     vpa_owners_begin_pass(f->owners);
     size_t count = f->vpas.count;
-    vpa_auto_free struct observed **sorted = (struct observed **)vpa_table_sorted(&f->vpas);
+    vpa_auto_free struct known_vpa **sorted = (struct known_vpa **)vpa_table_sorted(&f->vpas);
+    vpa_auto_free bool *served = vpa_xcalloc(count + 1, sizeof *served);
     for (size_t i = 0; i < count; i++) {
-        if (!is_served(f, sorted[i]))
-            continue;
-        load_vpa(f, sorted[i], &arena, now);
+        served[i] = is_served(f, sorted[i]);
+        if (served[i])
+            load_vpa(f, sorted[i], &arena, now);
         vpa_arena_clear(&arena);
     }
-    for (size_t i = 0; i < count; i++) {
-        struct observed *o = sorted[i];
-
-        if (!is_served(f, o))
-            unload_vpa(f, o);
-        if (o->gone) {
-            vpa_table_remove(&f->vpas, o->vpa.key);
-            observed_free(f, o);
-        }
-    }
-    for (size_t i = 0; i < f->retired_count; i++)
-        observed_free(f, f->retired[i]);
-    f->retired_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!served[i])
+            unload_vpa(f, sorted[i]);
 }
 
 static const struct vpa_selector *known_selector(struct feeder *f, const struct vpa_object *vpa,
@@ -304,16 +256,16 @@ const struct vpa_candidate *feeder_foreign_vpas(struct feeder *f, struct vpa_are
                                                 size_t *count)
 {
     struct vpa_candidate *foreign = vpa_arena_alloc(arena, (f->vpas.count + 1) * sizeof(*foreign));
-    vpa_auto_free struct observed **sorted = (struct observed **)vpa_table_sorted(&f->vpas);
+    vpa_auto_free struct known_vpa **sorted = (struct known_vpa **)vpa_table_sorted(&f->vpas);
 
     *count = 0;
     for (size_t i = 0; i < f->vpas.count; i++) {
-        const struct observed *o = sorted[i];
-        const struct vpa_object *vpa = &o->vpa.object;
+        const struct known_vpa *k = sorted[i];
 
-        if (o->unusable || o->gone || is_served(f, o) ||
-            vpa_common_flags_ignore(&f->config->common, vpa->meta.ns))
+        if (!k->current || k->in_model || k->gone ||
+            vpa_common_flags_ignore(&f->config->common, k->current->object.meta.ns))
             continue;
+        const struct vpa_object *vpa = &k->current->object;
         foreign[(*count)++] = (struct vpa_candidate){vpa, known_selector(f, vpa, arena)};
     }
     return foreign;
@@ -321,123 +273,91 @@ const struct vpa_candidate *feeder_foreign_vpas(struct feeder *f, struct vpa_are
 
 bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name)
 {
-    vpa_auto_free char *key = key_of(ns, name);
+    return find_vpa(f, ns, name) != NULL;
+}
 
-    if (vpa_table_find(&f->vpas, key))
-        return true;
-    for (size_t i = 0; i < f->vpa_op_count; i++) /* seen since the pass began */
-        if (f->vpa_ops[i].kind == OP_PUT && strcmp(f->vpa_ops[i].observed->vpa.key, key) == 0)
-            return true;
-    return false;
+bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name)
+{
+    const struct known_vpa *k = find_vpa(f, ns, name);
+
+    return k && !k->unknown;
 }
 
 /* ---- pods ---- */
-
-static void apply_pod_list(struct feeder *f, const struct vpa_buf *names)
-{
-    const char *end = names->data + names->len;
-
-    vpa_cluster_mark_all_pods_deleted(f->cluster);
-    for (const char *ns = names->data; ns && ns < end;) {
-        const char *name = ns + strlen(ns) + 1;
-
-        vpa_cluster_keep_pod(f->cluster, ns, name);
-        ns = name + strlen(name) + 1;
-    }
-}
-
-static void apply_pod_ops(struct feeder *f, vpa_time now)
-{
-    for (size_t i = 0; i < f->pod_op_count; i++) {
-        struct pod_op *op = &f->pod_ops[i];
-
-        if (op->kind == OP_PUT)
-            vpa_cluster_put_pod(f->cluster, &op->pod, &f->ooms, now);
-        else if (op->kind == OP_DELETE)
-            vpa_cluster_mark_pod_deleted(f->cluster, op->pod.meta.ns, op->pod.meta.name);
-        else
-            apply_pod_list(f, &op->names);
-        vpa_arena_release(&op->arena);
-        vpa_buf_release(&op->names);
-    }
-    free(f->pod_ops);
-    f->pod_ops = NULL;
-    f->pod_op_count = 0;
-    f->pod_op_capacity = 0;
-}
-
-static struct pod_op *pod_op_push(struct feeder *f, enum op_kind kind)
-{
-    if (f->pod_op_count >= FEEDER_PODS_MAX && f->passes == 0)
-        apply_pod_ops(f, vpa_loop_now(f->loop));
-    VPA_GROW(f->pod_ops, f->pod_op_count, f->pod_op_capacity);
-    struct pod_op *op = &f->pod_ops[f->pod_op_count++];
-
-    *op = (struct pod_op){.kind = kind};
-    return op;
-}
 
 static void on_pod_begin(void *ctx)
 {
     struct feeder *f = ctx;
 
-    vpa_buf_clear(&f->pod_names);
+    pod_inbox_begin_list(&f->pods);
+}
+
+/* Unusable, but it exists. */
+static int keep_unusable(struct feeder *f, const char *ns, const char *name)
+{
+    pod_inbox_keep(&f->pods, ns, name);
+    return -1;
+}
+
+/* The list that the model begins with goes straight into it; later ones bring little that is new.
+ */
+static int on_listed_pod(struct feeder *f, const struct vpa_json *json, struct vpa_pod *pod,
+                         struct vpa_error *err)
+{
+    const struct vpa_meta *meta = &pod->meta;
+
+    if (pod_inbox_has(&f->pods, meta->ns, meta->name))
+        return pod_inbox_put(&f->pods, json, f->scratch.used, err);
+    if (vpa_cluster_has_version(f->cluster, meta))
+        return 0;
+    if (f->passed || f->passes > 0)
+        return pod_inbox_put(&f->pods, json, f->scratch.used, err);
+    vpa_cluster_put_pod(f->cluster, pod, &f->ooms, vpa_loop_now(f->loop));
+    return 0;
 }
 
 static int on_pod(void *ctx, enum vpa_reflector_event event, const struct vpa_json *json,
                   struct vpa_error *err)
 {
     struct feeder *f = ctx;
-    struct vpa_arena arena = {0};
-    struct vpa_pod pod = {0};
-    int failed = event == VPA_REFLECTOR_DELETED
-                     ? vpa_meta_decode(&arena, vpa_json_find(json, "metadata"), &pod.meta, err)
-                     : vpa_pod_decode(&arena, json, &pod, err);
+    const char *ns = name_in(json, "namespace");
+    const char *name = name_in(json, "name");
+    struct vpa_pod pod;
 
-    /* Unusable, but it exists: the end of the list must not take it for gone. */
-    if (failed < 0) {
-        const char *ns = vpa_json_string(vpa_json_at(json, "metadata.namespace"));
-        const char *name = vpa_json_string(vpa_json_at(json, "metadata.name"));
-
-        if (event == VPA_REFLECTOR_LISTED && ns && name) {
-            vpa_buf_append(&f->pod_names, ns, strlen(ns) + 1);
-            vpa_buf_append(&f->pod_names, name, strlen(name) + 1);
-        }
-        vpa_arena_release(&arena);
-        return -1;
+    if (!ns || !name)
+        return vpa_fail(err, VPA_INVALID, "metadata: name and namespace expected");
+    if (event == VPA_REFLECTOR_DELETED) {
+        pod_inbox_delete(&f->pods, ns, name);
+        return 0;
     }
-    if (event == VPA_REFLECTOR_LISTED) {
-        vpa_buf_append(&f->pod_names, pod.meta.ns, strlen(pod.meta.ns) + 1);
-        vpa_buf_append(&f->pod_names, pod.meta.name, strlen(pod.meta.name) + 1);
-    }
-    struct pod_op *op = pod_op_push(f, event == VPA_REFLECTOR_DELETED ? OP_DELETE : OP_PUT);
-    op->arena = arena;
-    op->pod = pod;
-    return 0;
+    if (event == VPA_REFLECTOR_LISTED)
+        pod_inbox_listed(&f->pods, ns, name);
+    vpa_arena_clear(&f->scratch);
+    if (vpa_pod_decode(&f->scratch, json, &pod, err) < 0)
+        return keep_unusable(f, ns, name);
+    if (event == VPA_REFLECTOR_LISTED)
+        return on_listed_pod(f, json, &pod, err);
+    return pod_inbox_put(&f->pods, json, f->scratch.used, err);
 }
 
 static void on_pod_end(void *ctx)
 {
     struct feeder *f = ctx;
 
-    if (vpa_buf_failed(&f->pod_names)) {
-        VPA_ERROR(
-            "Too many pods to compare with the list; pods that are gone stay until the next one");
-        return;
-    }
-    struct pod_op *op = pod_op_push(f, OP_LISTED);
-    op->names = f->pod_names;
-    vpa_buf_init(&f->pod_names, POD_NAMES_MAX);
+    pod_inbox_end_list(&f->pods);
 }
 
 void feeder_load_pods(struct feeder *f, vpa_time now)
 {
-    apply_pod_ops(f, now);
+    pod_inbox_apply(&f->pods, f->cluster, &f->ooms, now);
+    if (!f->passed)
+        vpa_cluster_forget_deleted_pods(f->cluster, now);
 }
 
 void feeder_remove_deleted_pods(struct feeder *f)
 {
     vpa_cluster_remove_deleted_pods(f->cluster);
+    f->passed = true;
 }
 
 /* ---- out-of-memory kills ---- */
@@ -518,7 +438,7 @@ struct feeder *feeder_new(const struct feeder_options *options)
                       (struct vpa_reflector_options){.field_selector = "reason=Evicted",
                                                      .watch_only = true,
                                                      .handler = {.object = on_event}});
-    vpa_buf_init(&f->pod_names, POD_NAMES_MAX);
+    pod_inbox_init(&f->pods);
     vpa_oom_queue_init(&f->ooms);
     return f;
 }
@@ -526,7 +446,6 @@ struct feeder *feeder_new(const struct feeder_options *options)
 void feeder_free(struct feeder *f)
 {
     size_t i = 0;
-    const char *key;
     void *value;
 
     if (!f)
@@ -535,21 +454,10 @@ void feeder_free(struct feeder *f)
     vpa_reflector_free(f->pod_reflector);
     vpa_reflector_free(f->event_reflector);
     vpa_owners_free(f->owners);
-    for (size_t k = 0; k < f->vpa_op_count; k++) {
-        observed_free(f, f->vpa_ops[k].observed);
-        free(f->vpa_ops[k].key);
-    }
-    free(f->vpa_ops);
-    while (vpa_table_next(&f->vpas, &i, &key, &value))
-        observed_free(f, value);
+    while (vpa_table_next(&f->vpas, &i, NULL, &value))
+        known_free(f, value);
     vpa_table_release(&f->vpas);
-    free(f->retired);
-    for (size_t k = 0; k < f->pod_op_count; k++) {
-        vpa_arena_release(&f->pod_ops[k].arena);
-        vpa_buf_release(&f->pod_ops[k].names);
-    }
-    free(f->pod_ops);
-    vpa_buf_release(&f->pod_names);
+    pod_inbox_release(&f->pods);
     vpa_oom_queue_release(&f->ooms);
     slim_pool_release(&f->slim);
     vpa_arena_release(&f->scratch);

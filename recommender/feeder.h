@@ -1,9 +1,11 @@
 /*
  * Feeds the model from the API server: VPAs and their targets, pods, out-of-memory kills.
  *
- * Watches deliver decoded objects into inboxes; the pass takes them out, in order. Nothing else
- * touches the model. One exception keeps start-up small: while no pass runs, an inbox that is full
- * is emptied into the model at once, so listing 100,000 pods does not hold 100,000 decoded pods.
+ * Watches put the last version of each object, decoded, beside what the pass works on; the pass
+ * takes it over when it begins (VPAs and pods), so what comes and goes between two passes leaves no
+ * trace but out-of-memory kills. Nothing else touches the model. One exception keeps start-up
+ * small: the first list of pods goes straight into the model, so that listing 100,000 pods does not
+ * hold 100,000 decoded pods.
  *
  *     struct feeder *f = feeder_new(&options);
  *     feeder_start(f); feeder_wait(f, &err);
@@ -24,9 +26,6 @@
 #include "vpa/model/cluster.h"
 #include "vpa/net/loop.h"
 #include "vpa/policy/match.h"
-
-/* Pod events that wait for the next pass; more are applied early unless a pass is running. */
-#define FEEDER_PODS_MAX 64
 
 struct feeder_options { /* all borrowed */
     struct vpa_loop *loop;
@@ -56,6 +55,9 @@ void feeder_record_ooms(struct feeder *f, vpa_time now);
 void feeder_remove_deleted_pods(struct feeder *f);
 /* Any VPA of that name on the API server, also of other recommenders and in ignored namespaces. */
 bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name);
+/* False while its newest version does not decode: it gets no status then, because nobody knows what
+ * it says, and everything learned for it stays. */
+bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name);
 /* The VPAs of other recommenders as of feeder_load_vpas, ordered by namespace and name, until the
  * next. A selector is given where it is known without asking the API server; arrays and selectors
  * are in the arena. */

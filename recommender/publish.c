@@ -26,6 +26,7 @@ struct publisher {
     struct vpa_kube_client *client;
     const struct recommender_config *config;
     struct vpa_cluster *cluster;
+    const struct feeder *feeder;
     struct vpa_estimator estimator;
     struct vpa_rendering rendering;
     struct vpa_resource global_max_items[2];
@@ -85,6 +86,7 @@ struct publisher *publisher_new(const struct publisher_options *options)
     p->client = options->client;
     p->config = options->config;
     p->cluster = options->cluster;
+    p->feeder = options->feeder;
     init_estimator(&p->estimator, p->config);
     vpa_rendering_init(&p->rendering);
     p->rendering.humanize_memory = p->config->humanize_memory;
@@ -215,7 +217,8 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
                                             .now = now};
     struct vpa_object_status status;
     vpa_object_status_build(&facts, &p->arena, &status);
-    if (!vpa_object_status_equal_stored(&status, object))
+    if (!vpa_object_status_equal_stored(&status, object) &&
+        feeder_knows_vpa(p->feeder, object->meta.ns, object->meta.name))
         start_patch(p, v, &status);
     vpa_arena_clear(&p->arena);
 }

@@ -6,6 +6,7 @@
 #define RECOMMENDER_PUBLISH_H
 
 #include "config.h"
+#include "feeder.h"
 
 #include "vpa/kube/client.h"
 #include "vpa/model/cluster.h"
@@ -20,13 +21,15 @@ struct publisher_options { /* all borrowed */
     struct vpa_kube_client *client;
     const struct recommender_config *config;
     struct vpa_cluster *cluster;
+    const struct feeder *feeder;
 };
 struct publisher;
 struct publisher *publisher_new(const struct publisher_options *options);
 void publisher_free(struct publisher *p); /* NULL is ignored */
 
 /*
- * Evaluates every VPA of the model, in order, and patches the statuses that changed; at most
+ * Evaluates every VPA of the model, in order, and patches the statuses that changed, but for VPAs
+ * that are unknown (feeder_knows_vpa); at most
  * --update-worker-count patches are under way, and the next VPA is evaluated when one of them is
  * done, as upstream's workers do. Returns when all are answered, or the loop is stopped. foreign:
  * the VPAs of other recommenders, which may win pods (conflict.h); borrowed during the call.

@@ -61,8 +61,11 @@ struct recommender *recommender_new(const struct recommender_options *options)
         .loop = r->loop, .client = options->client, .config = r->config, .cluster = r->cluster});
     r->events = vpa_events_new(
         &(struct vpa_events_options){.client = options->client, .component = "vpa-recommender"});
-    r->publisher = publisher_new(&(struct publisher_options){
-        .loop = r->loop, .client = options->writer, .config = r->config, .cluster = r->cluster});
+    r->publisher = publisher_new(&(struct publisher_options){.loop = r->loop,
+                                                             .client = options->writer,
+                                                             .config = r->config,
+                                                             .cluster = r->cluster,
+                                                             .feeder = r->feeder});
     r->checkpoints = checkpoints_new(&(struct checkpoints_options){.loop = r->loop,
                                                                    .reader = options->client,
                                                                    .writer = options->writer,

@@ -183,7 +183,7 @@ static char *copy_object(struct vpa_arena *arena, const struct vpa_object *from,
                          struct vpa_object *to)
 {
     char *key =
-        vpa_arena_printf(arena, "%s" SLIM_KEY_SEPARATOR "%s", from->meta.ns, from->meta.name);
+        vpa_arena_printf(arena, "%s%c%s", from->meta.ns, SLIM_KEY_SEPARATOR, from->meta.name);
 
     *to = *from;
     to->meta.name = key + strlen(from->meta.ns) + 1;

@@ -22,7 +22,7 @@ struct slim_pool {             /* zeroed means empty */
 void slim_pool_release(struct slim_pool *pool); /* after all copies */
 
 /* Between the parts of a key; sorts below every character of a name. */
-#define SLIM_KEY_SEPARATOR "\x01"
+#define SLIM_KEY_SEPARATOR '\x01'
 
 struct slim_vpa {
     struct vpa_arena arena;

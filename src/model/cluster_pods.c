@@ -232,6 +232,7 @@ static struct vpa_tracked_pod *hand_over(struct vpa_cluster *c, struct vpa_track
     }
     to->phase = from->phase;
     to->uid_hash = from->uid_hash;
+    to->version = from->version;
     if (from->init_names != to->init_names) {
         vpa_unintern(c->names, to->init_names);
         to->init_names = from->init_names ? vpa_intern(c->names, from->init_names) : NULL;
@@ -337,8 +338,15 @@ static void observe_ooms(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
     }
 }
 
-void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
-                         struct vpa_oom_queue *ooms, vpa_time now)
+/* Two versions with one hash are one in four thousand million. */
+static uint32_t version_of(const struct vpa_meta *meta)
+{
+    vpa_auto_free char *text = vpa_xjoin(meta->uid, '/', meta->resource_version);
+
+    return *meta->resource_version ? vpa_hash_stable(text) : 0;
+}
+
+void vpa_cluster_place_pod(struct vpa_cluster *c, const struct vpa_pod *source, vpa_time now)
 {
     vpa_cluster_settle(c);
 
@@ -353,7 +361,40 @@ void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
     unmark(c, pod);
     if (!want_tracked)
         unmark(c, find(&c->pods, source->meta.ns, source->meta.name));
-    observe_ooms(c, pod, source, ooms);
+    pod->version = version_of(&source->meta);
+}
+
+/* The record that takes the changes: that of the memory saver, if there is one. */
+static struct vpa_tracked_pod *find_newest(const struct vpa_cluster *c, const char *ns,
+                                           const char *name)
+{
+    struct vpa_tracked_pod *idle = find(&c->idle, ns, name);
+
+    return idle ? idle : find(&c->pods, ns, name);
+}
+
+void vpa_cluster_observe_pod(struct vpa_cluster *c, const struct vpa_pod *version,
+                             struct vpa_oom_queue *ooms)
+{
+    struct vpa_tracked_pod *pod = find_newest(c, version->meta.ns, version->meta.name);
+
+    if (pod)
+        observe_ooms(c, pod, version, ooms);
+}
+
+void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
+                         struct vpa_oom_queue *ooms, vpa_time now)
+{
+    vpa_cluster_place_pod(c, source, now);
+    vpa_cluster_observe_pod(c, source, ooms);
+}
+
+bool vpa_cluster_has_version(const struct vpa_cluster *c, const struct vpa_meta *meta)
+{
+    const struct vpa_tracked_pod *pod = find_newest(c, meta->ns, meta->name);
+    uint32_t version = version_of(meta);
+
+    return pod && version != 0 && pod->version == version;
 }
 
 void vpa_cluster_put_bare_pod(struct vpa_cluster *c, const char *ns, const char *name,
@@ -454,6 +495,41 @@ size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c)
 
     sweep(c, &c->idle);
     return removed;
+}
+
+static bool feeds(const struct vpa_tracked_pod *pod, const struct vpa_member *member)
+{
+    for (size_t i = 0; i < pod->container_count; i++) {
+        if (pod->containers[i].member == member)
+            return true;
+    }
+    return false;
+}
+
+/* Aggregates that are there because of this pod alone, and have no sample. */
+static void forget_members(struct vpa_cluster *c, struct vpa_tracked_pod *pod, vpa_time now)
+{
+    for (size_t i = 0; i < pod->container_count; i++) {
+        struct vpa_member *member = pod->containers[i].member;
+        bool fed = false;
+
+        for (struct vpa_tracked_pod *p = pod->group->pods; member && p && !fed; p = p->next)
+            fed = !p->deleted && feeds(p, member);
+        if (member && vpa_aggregate_is_garbage(&member->state, fed, now))
+            vpa_group_remove_member(c, pod->group, member);
+    }
+}
+
+void vpa_cluster_forget_deleted_pods(struct vpa_cluster *c, vpa_time now)
+{
+    struct vpa_hashed *object;
+
+    for (size_t i = 0; c->deleted_count && (object = vpa_pointer_set_next(&c->pods, &i));) {
+        struct vpa_tracked_pod *pod = (struct vpa_tracked_pod *)object;
+        if (pod->deleted)
+            forget_members(c, pod, now);
+    }
+    vpa_cluster_remove_deleted_pods(c);
 }
 
 /* ---- ask ---- */

@@ -61,6 +61,7 @@ struct vpa_tracked_pod {
     struct vpa_tracked_pod *prev;
     const char *init_names; /* interned, one per line; NULL: none */
     uint32_t uid_hash;      /* vpa_hash_stable */
+    uint32_t version;       /* hash of UID and resourceVersion; 0: not known */
     struct vpa_tracked_container containers[];
 };
 static inline char *vpa_tracked_pod_name(const struct vpa_tracked_pod *pod)

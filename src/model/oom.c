@@ -148,6 +148,29 @@ bool vpa_oom_observe_container(struct vpa_oom_memory *m, const struct vpa_pod *p
     return false;
 }
 
+static bool same_end(const struct vpa_container_termination *a,
+                     const struct vpa_container_termination *b)
+{
+    return a->present == b->present && is_oom(a) == is_oom(b) && a->finished_at == b->finished_at;
+}
+
+bool vpa_oom_may_differ(const struct vpa_pod *before, const struct vpa_pod *after)
+{
+    if (!vpa_str_eq(before->meta.uid, after->meta.uid) ||
+        before->status_count != after->status_count)
+        return true;
+    for (size_t i = 0; i < after->status_count; i++) {
+        const struct vpa_container_status *b = &after->statuses[i];
+        const struct vpa_container_status *a = &before->statuses[i];
+
+        if (!vpa_str_eq(a->name, b->name) || a->restart_count != b->restart_count ||
+            a->running != b->running || !same_end(&a->terminated, &b->terminated) ||
+            !same_end(&a->last_terminated, &b->last_terminated))
+            return true;
+    }
+    return false;
+}
+
 /* ---- eviction events ---- */
 
 /* False when the event was seen before. Events without a UID cannot be told apart and are new. */

@@ -145,6 +145,153 @@ START_TEST(tells_the_loser_of_a_conflict)
 }
 END_TEST
 
+/* ---- one snapshot per pass ---- */
+
+#define DELETE_POD(name)                                                                           \
+    "{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":\"" name  \
+    "\"}}"
+
+static void expect_no_trace(void)
+{
+    const struct vpa_json *vpa = stored("verticalpodautoscalers", "web");
+
+    ck_assert_ptr_null(vpa_json_first(vpa_json_at(vpa, "status.recommendation")));
+    vpa_json_foreach (condition, vpa_json_at(vpa, "status.conditions"))
+        if (strcmp(fake_text_at(condition, "type"), "RecommendationProvided") == 0)
+            ck_assert_str_eq(fake_text_at(condition, "status"), "False");
+    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app"));
+}
+
+START_TEST(a_pod_between_two_passes_was_never_there)
+{
+    change(DELETE_POD("web-1"));
+    start(NULL);
+    pass("{\"usage\":[]}");
+    change(POD("web-2"));
+    change(DELETE_POD("web-2"));
+    pass("{\"usage\":[]}");
+    expect_no_trace();
+}
+END_TEST
+
+/* The list was read when the process began, the first pass is a minute later. */
+START_TEST(a_pod_that_no_pass_saw_was_never_there)
+{
+    start(NULL);
+    change(DELETE_POD("web-1"));
+    pass("{\"usage\":[]}");
+    pass("{\"usage\":[]}");
+    expect_no_trace();
+}
+END_TEST
+
+#define POD_OF(name, labels, status)                                                               \
+    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                 \
+          "\",\"namespace\":\"shop\",\"uid\":\"u\",\"labels\":{" labels                            \
+          "}},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{"           \
+          "\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Running\"," status "}}")
+#define CONTAINER(restarts, states)                                                                \
+    "\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":" restarts "," states "}]"
+#define UP "\"state\":{\"running\":{}}"
+#define END(reason)                                                                                \
+    "{\"terminated\":{\"reason\":\"" reason "\",\"finishedAt\":\"2026-01-15T12:01:30Z\"}}"
+#define WEB "\"app\":\"web\""
+
+START_TEST(labels_of_a_moment_match_nothing)
+{
+    change(POD("db"));
+    change(POD_OF("web-1", "\"app\":\"db\"", CONTAINER("0", UP)));
+    change(POD_OF("db", "\"app\":\"db\"", CONTAINER("0", UP)));
+    start(NULL);
+    pass("{\"usage\":[]}");
+    change(POD_OF("db", WEB, CONTAINER("0", UP)));
+    change(POD_OF("db", "\"app\":\"db\"", CONTAINER("0", UP)));
+    pass("{\"usage\":[]}");
+    expect_no_trace();
+}
+END_TEST
+
+static int64_t memory_target(void)
+{
+    struct vpa_quantity q = target("memory");
+
+    return vpa_quantity_value(&q);
+}
+
+/* The kill shows between two versions, neither of which is there when the pass begins. */
+START_TEST(a_kill_between_two_passes_counts_once)
+{
+    static const char *const after_kill[] = {
+        POD_OF("web-1", WEB, CONTAINER("1", UP ",\"lastState\":" END("OOMKilled"))),
+        POD_OF("web-1", WEB, CONTAINER("1", "\"state\":{\"waiting\":{}}")),
+    };
+
+    change(POD_OF("web-1", WEB, CONTAINER("0", UP)));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    int64_t before = memory_target();
+    change(POD_OF("web-1", WEB, CONTAINER("0", "\"state\":" END("OOMKilled"))));
+    change(after_kill[_i]);
+    change(POD_OF("web-1", WEB, CONTAINER("1", UP)));
+    pass(USAGE("100m", "100Mi"));
+    int64_t once = memory_target();
+    ck_assert_int_gt(once, before);
+    ck_assert_int_ge(once, (int64_t)1 << 30); /* of the request, and a fifth on top of it */
+    ck_assert_int_lt(once, (int64_t)3 << 29);
+
+    /* Watches repeat themselves, and usage that has grown since must not be bumped again. */
+    pass(USAGE("100m", "3Gi"));
+    once = memory_target();
+    change(POD_OF("web-1", WEB, CONTAINER("0", UP)));
+    change(POD_OF("web-1", WEB, CONTAINER("0", "\"state\":" END("OOMKilled"))));
+    change(POD_OF("web-1", WEB, CONTAINER("1", UP)));
+    pass(USAGE("100m", "3Gi"));
+    ck_assert_int_eq(memory_target(), once);
+}
+END_TEST
+
+/* ---- VPAs that cannot be read ---- */
+
+#define UNREADABLE                                                                                 \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
+          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},\"spec\":{"                      \
+          "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\","                   \
+          "\"minAllowed\":{\"cpu\":\"1e1.5\"}}]},\"targetRef\":{\"apiVersion\":\"apps/v1\","       \
+          "\"kind\":\"Deployment\",\"name\":\"web\"}}}")
+
+START_TEST(an_unknown_vpa_gets_no_status_and_goes_on_learning)
+{
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    change(UNREADABLE);
+    for (int i = 0; i < 30; i++) {
+        pass(USAGE("2", "100Mi"));
+        ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 0);
+    }
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    change(VPA("web", "2026-01-15T10:00:00Z"));
+    pass(USAGE("2", "100Mi"));
+    ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 1);
+    ck_assert_int_gt(target_cpu(), 1000);
+}
+END_TEST
+
+START_TEST(an_unknown_pod_keeps_its_history)
+{
+    start(NULL);
+    pass(USAGE("2", "100Mi"));
+    change(POD_OF("web-1", WEB, "\"containerStatuses\":7"));
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("2", "100Mi"));
+    ck_assert_int_gt(target_cpu(), 1000);
+    const struct vpa_json *condition =
+        vpa_json_first(vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions"));
+    ck_assert_str_eq(fake_text_at(condition, "type"), "RecommendationProvided");
+}
+END_TEST
+
+/* ---- conflicts with others ---- */
+
 #define OTHERS(name, created, spec)                                                                \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
           "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"                        \
@@ -295,6 +442,12 @@ int main(void)
     tcase_add_loop_test(tcase, lives_through_metrics_faults, 0, (int)VPA_COUNT(metrics_faults));
     tcase_add_test(tcase, skips_an_item_that_cannot_be_used);
     tcase_add_test(tcase, forgets_pods_that_a_new_list_lacks);
+    tcase_add_test(tcase, a_pod_between_two_passes_was_never_there);
+    tcase_add_test(tcase, a_pod_that_no_pass_saw_was_never_there);
+    tcase_add_test(tcase, labels_of_a_moment_match_nothing);
+    tcase_add_loop_test(tcase, a_kill_between_two_passes_counts_once, 0, 2);
+    tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);
+    tcase_add_test(tcase, an_unknown_pod_keeps_its_history);
     tcase_add_test(tcase, tells_the_loser_of_a_conflict);
     tcase_add_loop_test(tcase, tells_the_loser_of_a_conflict_with_another_recommender, 0,
                         VPA_COUNT(foreigners));

@@ -124,7 +124,15 @@ enum vpa_phase vpa_phase_parse(const char *text); /* anything else is VPA_PHASE_
  * borrowed. */
 void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
                          struct vpa_oom_queue *ooms, vpa_time now);
-/* The same in parts, for histories read from Prometheus: such pods are tracked also by the memory
+/* The same in two steps, when several versions have come since the last pass: the newest one is
+ * what the pod is now, and each of them, oldest first, may show OOM kills. A pod that the model
+ * does not have is not observed. */
+void vpa_cluster_place_pod(struct vpa_cluster *c, const struct vpa_pod *newest, vpa_time now);
+void vpa_cluster_observe_pod(struct vpa_cluster *c, const struct vpa_pod *version,
+                             struct vpa_oom_queue *ooms);
+/* Whether the pod in the model is of that very UID and resourceVersion. */
+bool vpa_cluster_has_version(const struct vpa_cluster *c, const struct vpa_meta *meta);
+/* In parts, for histories read from Prometheus: such pods are tracked also by the memory
  * saver. */
 void vpa_cluster_put_bare_pod(struct vpa_cluster *c, const char *ns, const char *name,
                               const struct vpa_labels *labels, enum vpa_phase phase, vpa_time now);
@@ -139,6 +147,9 @@ void vpa_cluster_mark_all_pods_deleted(struct vpa_cluster *c);
 /* Takes such a mark back: the pod was in the list. */
 void vpa_cluster_keep_pod(struct vpa_cluster *c, const char *ns, const char *name);
 size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c); /* how many */
+/* The same for pods that no pass has seen: it is as if they had never been there, that is
+ * aggregates without a sample that nothing else feeds go with them. */
+void vpa_cluster_forget_deleted_pods(struct vpa_cluster *c, vpa_time now);
 /* True when the pod is tracked (exists; with the memory saver: took part in a match). */
 bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char *name);
 bool vpa_cluster_is_init_container(const struct vpa_cluster *c, const char *ns, const char *pod,

@@ -73,6 +73,10 @@ bool vpa_oom_observe_container(struct vpa_oom_memory *m, const struct vpa_pod *p
                                const char *container, bool new_uid, vpa_time *t,
                                vpa_amount *memory);
 
+/* Whether a kill could show between the two versions of a pod, or between the later one and the
+ * next: false when the statuses of their containers say the same about terminations. */
+bool vpa_oom_may_differ(const struct vpa_pod *before, const struct vpa_pod *after);
+
 /* Queues what an event tells; the number of entries queued. Anything but the eviction of a pod, and
  * an event seen before (by UID), gives 0. A usage that is no quantity is skipped and reported in
  * err (the other containers still count), which is otherwise untouched. */
