@@ -203,10 +203,10 @@ void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_clu
     while (vpa_table_next(&names->entries, &i, &key, &value)) {
         struct checkpoint_entry *entry = value;
         struct parts p = split_key(key);
-        bool gone = !vpa_cluster_find_vpa(cluster, p.ns, p.vpa);
+        const struct vpa_autoscaler *v = vpa_cluster_find_vpa(cluster, p.ns, p.vpa);
 
         free(p.text);
-        if (!gone)
+        if (v && !vpa_autoscaler_awaits_history(v))
             continue;
         vpa_table_remove(&names->entries, key);
         entry_free(entry);

@@ -29,6 +29,7 @@ struct checkpoint_entry { /* of one (VPA, container) */
                              aside */
     uint64_t content;     /* hash of the status that was written last */
     uint64_t intervals;   /* and of the open intervals; 0: none by this process */
+    uint64_t target;      /* and of the history's target; 0: none by this process */
     int64_t due;          /* Unix seconds: written again then, changed or not */
     bool named;           /* the name was decided on */
     bool written;         /* by this process */
@@ -59,7 +60,8 @@ struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, 
 const char *checkpoint_entry_container(const struct checkpoint_entry *entry);
 /* Name of the object, decided on at the first call; heap text that the caller frees. */
 char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_entry *entry);
-/* Drops the entries of VPAs that left the model. */
+/* Drops the entries of VPAs that left the model or await their history: what this process wrote for
+ * them before says nothing about what is stored now. */
 void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster);
 
 #endif

@@ -48,7 +48,9 @@ struct job { /* one container */
 struct worker {
     struct writer *writer;
     struct vpa_autoscaler *vpa;
-    vpa_time now; /* when the VPA was taken */
+    vpa_time now;          /* when the VPA was taken */
+    struct vpa_buf target; /* of its histories; empty: not written */
+    uint64_t target_hash;  /* 0: not written */
     struct job *jobs;
     size_t job_count;
     size_t job_capacity;
@@ -100,9 +102,11 @@ static int64_t next_due(const struct writer *w, const struct checkpoint_entry *e
     return now_s + period - ((now_s - phase) % period + period) % period;
 }
 
+/* One whose container has left the pods is written when it changes, not to look young. */
 static bool is_due(const struct worker *worker, const struct checkpoint_entry *entry)
 {
-    return vpa_time_unix_nanos(worker->now) / VPA_SECOND >= entry->due;
+    return vpa_time_unix_nanos(worker->now) / VPA_SECOND >= entry->due &&
+           vpa_autoscaler_has_pod_with(worker->vpa, checkpoint_entry_container(entry));
 }
 
 static bool is_unchanged(const struct worker *worker, const struct job *job)
@@ -110,7 +114,8 @@ static bool is_unchanged(const struct worker *worker, const struct job *job)
     const struct checkpoint_entry *entry = job->entry;
 
     return entry->written && !entry->unreadable && entry->content == job->content &&
-           entry->intervals == job->intervals_hash && !is_due(worker, entry);
+           entry->intervals == job->intervals_hash && entry->target == worker->target_hash &&
+           !is_due(worker, entry);
 }
 
 /* The API server takes no longer name, so asking is of no use. The history stays in memory and is
@@ -235,35 +240,70 @@ static void put_head(struct vpa_json_writer *w, const char *name)
     vpa_json_member_string(w, "name", name);
 }
 
-static void put_intervals(struct vpa_json_writer *w, const struct job *job)
+struct annotation {
+    const char *name;
+    const char *text;
+};
+#define ANNOTATIONS_MAX 2
+
+/* Those to be written: of a new object all, else what changed; when it is due, all again, should
+ * somebody have changed them. */
+static size_t list_annotations(const struct worker *worker, const struct job *job, bool all,
+                               struct annotation out[ANNOTATIONS_MAX])
+{
+    const struct checkpoint_entry *entry = job->entry;
+    size_t count = 0;
+
+    all = all || is_due(worker, entry);
+    if (job->intervals && (all || entry->intervals != job->intervals_hash))
+        out[count++] = (struct annotation){VPA_OPEN_INTERVALS_ANNOTATION, job->intervals};
+    if (worker->target_hash && (all || entry->target != worker->target_hash))
+        out[count++] =
+            (struct annotation){VPA_HISTORY_TARGET_ANNOTATION, vpa_buf_text(&worker->target)};
+    return count;
+}
+
+static void put_annotations(struct vpa_json_writer *w, const struct annotation *items, size_t count)
 {
     vpa_json_open_object(w);
-    vpa_json_member_string(w, VPA_OPEN_INTERVALS_ANNOTATION, job->intervals);
+    for (size_t i = 0; i < count; i++)
+        vpa_json_member_string(w, items[i].name, items[i].text);
     vpa_json_close_object(w);
 }
 
-/* A member can be added only to annotations that are there. */
-static void patch_intervals(struct vpa_json_patch *patch, const struct job *job)
+static void patch_annotation(struct vpa_json_patch *patch, const struct annotation *item)
 {
     vpa_auto_buf path = {0};
 
     vpa_buf_init(&path, 256);
     vpa_buf_puts(&path, "/metadata/annotations");
-    if (job->entry->annotated) {
-        vpa_json_pointer_add(&path, VPA_OPEN_INTERVALS_ANNOTATION);
-        vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)),
-                            job->intervals);
-    } else {
-        put_intervals(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)), job);
-    }
+    vpa_json_pointer_add(&path, item->name);
+    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)), item->text);
     vpa_json_patch_end_op(patch);
 }
 
-/* With what else is written when it is due, should somebody have changed it. */
-static bool patches_intervals(const struct worker *worker, const struct job *job)
+/* A member can be added only to annotations that are there. */
+static void patch_annotations(struct vpa_json_patch *patch, const struct worker *worker,
+                              const struct job *job)
 {
-    return job->intervals &&
-           (job->entry->intervals != job->intervals_hash || is_due(worker, job->entry));
+    struct annotation items[ANNOTATIONS_MAX];
+    size_t count = list_annotations(worker, job, !job->entry->annotated, items);
+
+    if (count > 0 && !job->entry->annotated) {
+        put_annotations(vpa_json_patch_op(patch, VPA_PATCH_ADD, "/metadata/annotations"), items,
+                        count);
+        vpa_json_patch_end_op(patch);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        patch_annotation(patch, &items[i]);
+}
+
+static bool patches_annotations(const struct worker *worker, const struct job *job)
+{
+    struct annotation items[ANNOTATIONS_MAX];
+
+    return list_annotations(worker, job, !job->entry->annotated, items) > 0;
 }
 
 static void send_patch(struct worker *worker)
@@ -277,8 +317,7 @@ static void send_patch(struct worker *worker)
     vpa_json_put_raw(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/status"), job->status,
                      strlen(job->status));
     vpa_json_patch_end_op(&patch);
-    if (patches_intervals(worker, job))
-        patch_intervals(&patch, job);
+    patch_annotations(&patch, worker, job);
     vpa_json_patch_end(&patch);
     worker->stage = STAGE_PATCH;
     send_call(worker, VPA_KUBE_PATCH_JSON, job->name, &body);
@@ -293,9 +332,11 @@ static void send_create(struct worker *worker)
     vpa_buf_init(&body, CHECKPOINT_BODY_MAX);
     vpa_json_writer_init(&w, &body);
     put_head(&w, job->name);
-    if (job->intervals) {
+    struct annotation items[ANNOTATIONS_MAX];
+    size_t count = list_annotations(worker, job, true, items);
+    if (count > 0) {
         vpa_json_key(&w, "annotations");
-        put_intervals(&w, job);
+        put_annotations(&w, items, count);
     }
     vpa_json_close_object(&w);
     vpa_json_key(&w, "spec");
@@ -400,7 +441,8 @@ static void on_written(struct worker *worker)
     job->entry->content = job->content;
     job->entry->intervals = job->intervals_hash;
     job->entry->due = next_due(worker->writer, job->entry, worker->now);
-    job->entry->annotated |= job->intervals != NULL;
+    job->entry->target = worker->target_hash;
+    job->entry->annotated |= job->intervals || worker->target_hash;
     vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now);
     worker->stage = STAGE_IDLE;
 }
@@ -420,7 +462,7 @@ static void on_patch_failed(struct worker *worker)
     /* Perhaps somebody took the annotations away. If not, they are not to be replaced. */
     struct job *job = &worker->jobs[worker->next_job];
     if (worker->err.code == VPA_INVALID && job->entry->annotated &&
-        patches_intervals(worker, job)) {
+        patches_annotations(worker, job)) {
         job->entry->annotated = false;
         job->without_annotations = true;
         send_patch(worker);
@@ -491,6 +533,17 @@ static void drop_jobs(struct worker *worker)
     worker->next_job = 0;
 }
 
+static void set_target(struct worker *worker)
+{
+    vpa_buf_clear(&worker->target);
+    worker->target_hash = 0;
+    if (!worker->writer->c->options.config->checkpoint_open_intervals)
+        return;
+    vpa_autoscaler_target(worker->vpa, &worker->target);
+    if (!vpa_buf_failed(&worker->target))
+        worker->target_hash = vpa_hash_bytes(worker->target.data, worker->target.len);
+}
+
 /* The next VPA from the queue; false when there is none for this worker. */
 static bool take_vpa(struct worker *worker)
 {
@@ -505,6 +558,7 @@ static bool take_vpa(struct worker *worker)
     worker->vpa = w->queue[w->queue_next++];
     worker->now = vpa_loop_now(loop);
     worker->took_one = true;
+    set_target(worker);
     vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now, on_container, worker);
     return true;
 }
@@ -589,7 +643,8 @@ static void fill_queue(struct writer *w)
     for (size_t i = 0; i < count; i++) {
         const struct vpa_object *object = vpa_autoscaler_object(vpas[i]);
 
-        if (vpa_condition_true(object->conditions, object->condition_count,
+        if (vpa_autoscaler_awaits_history(vpas[i]) ||
+            vpa_condition_true(object->conditions, object->condition_count,
                                VPA_CONDITION_FETCHING_HISTORY))
             continue;
         candidates[n++] =
@@ -615,8 +670,10 @@ void checkpoints_write(struct checkpoints *c, vpa_time deadline)
     fill_queue(&w);
     w.worker_count = (uint64_t)wanted < w.queue_count ? (size_t)wanted : w.queue_count;
     w.workers = vpa_xcalloc(w.worker_count + 1, sizeof *w.workers);
-    for (size_t i = 0; i < w.worker_count; i++)
+    for (size_t i = 0; i < w.worker_count; i++) {
         w.workers[i].writer = &w;
+        vpa_buf_init(&w.workers[i].target, VPA_AUTOSCALER_TARGET_MAX);
+    }
 
     run_workers(&w);
     failures_report(&w.unsaved);
@@ -628,6 +685,7 @@ void checkpoints_write(struct checkpoints *c, vpa_time deadline)
         if (w.workers[i].request)
             vpa_kube_cancel(w.workers[i].request);
         drop_jobs(&w.workers[i]);
+        vpa_buf_release(&w.workers[i].target);
         free(w.workers[i].jobs);
     }
     free(w.workers);

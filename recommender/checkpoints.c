@@ -18,6 +18,8 @@
 #include "vpa/base/str.h"
 
 #define LIST_TIMEOUT (5 * VPA_MINUTE)
+/* From more namespaces than this one list of all is cheaper than one of each. */
+#define LIST_NAMESPACES_MAX 8
 
 void checkpoint_path(struct vpa_buf *out, const char *ns, const char *name)
 {
@@ -119,6 +121,38 @@ static void load_intervals(struct loading *l, const struct identity *id, uint32_
                   VPA_KV("namespace", id->ns), VPA_KV("checkpoint", id->name), VPA_KERR(&err));
 }
 
+/* Whether the history is of what the VPA names today (decision U25). */
+static bool is_of_target(const struct loading *l, const struct identity *id,
+                         const struct vpa_autoscaler *v)
+{
+    const char *target =
+        vpa_json_string(vpa_json_find(id->annotations, VPA_HISTORY_TARGET_ANNOTATION));
+    vpa_auto_buf named = {0};
+
+    if (!target || !l->checkpoints->options.config->checkpoint_open_intervals)
+        return true;
+    vpa_buf_init(&named, VPA_AUTOSCALER_TARGET_MAX);
+    vpa_autoscaler_target(v, &named);
+    if (strcmp(vpa_buf_text(&named), target) == 0)
+        return true;
+    VPA_INFO("The VPA names another target than its checkpoint, which is not loaded",
+             VPA_KV("namespace", id->ns), VPA_KV("checkpoint", id->name), VPA_KV("target", target),
+             VPA_KV("named", vpa_buf_text(&named)));
+    return false;
+}
+
+static void keep_unreadable(struct checkpoints *c, const struct identity *id, const char *text,
+                            size_t len, const struct vpa_error *err)
+{
+    struct checkpoint_entry *entry =
+        checkpoint_names_entry(&c->names, id->ns, id->vpa, id->container);
+
+    VPA_ERROR("Error while loading checkpoint; it will be kept aside", VPA_KV("namespace", id->ns),
+              VPA_KV("checkpoint", id->name), VPA_KERR(err));
+    free(entry->unreadable);
+    entry->unreadable = vpa_xstrndup(text, len);
+}
+
 static void on_stored(void *ctx, const struct vpa_json *item, const char *text, size_t len)
 {
     struct loading *l = ctx;
@@ -131,37 +165,86 @@ static void on_stored(void *ctx, const struct vpa_json *item, const char *text, 
         return;
     checkpoint_names_found(&c->names, id.ns, id.name, id.vpa, id.container,
                            vpa_json_first(id.annotations));
+    const struct vpa_autoscaler *v = vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa);
+    if (!v)
+        VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
+    if (!v || !vpa_autoscaler_awaits_history(v) || !is_of_target(l, &id, v))
+        return;
     if (load_item(l, &id, item, &history, &err) == 0) {
         load_intervals(l, &id, history);
         l->loaded++;
-    } else if (!vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa)) {
-        VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name), VPA_KERR(&err));
     } else {
-        struct checkpoint_entry *entry =
-            checkpoint_names_entry(&c->names, id.ns, id.vpa, id.container);
-
-        VPA_ERROR("Error while loading checkpoint; it will be kept aside",
-                  VPA_KV("namespace", id.ns), VPA_KV("checkpoint", id.name), VPA_KERR(&err));
-        free(entry->unreadable);
-        entry->unreadable = vpa_xstrndup(text, len);
+        keep_unreadable(c, &id, text, len, &err);
     }
     vpa_arena_clear(&l->arena);
 }
 
-int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
+/* Of one namespace, or of all (NULL). */
+static int load_from(struct checkpoints *c, const char *ns, struct vpa_error *err)
 {
     struct loading loading = {.checkpoints = c, .now = vpa_loop_now(c->options.loop)};
     vpa_auto_buf path = {0};
+    size_t count;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
 
-    checkpoint_path(&path, c->options.config->common.vpa_object_namespace, NULL);
+    checkpoint_path(&path, ns, NULL);
     struct list_request request = {
         .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
     int result = list_each(c->options.reader, &request, on_stored, &loading, err);
     vpa_arena_release(&loading.arena);
-    if (result == 0)
-        VPA_V(3, "Loaded checkpoints", VPA_KV("count", (int64_t)loading.loaded),
-              VPA_KV("openIntervals", (int64_t)loading.intervals));
-    return result;
+    if (result < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (!ns || !*ns || strcmp(vpa_autoscaler_ns(vpas[i]), ns) == 0)
+            vpa_autoscaler_set_awaits_history(vpas[i], false);
+    VPA_V(3, "Loaded checkpoints", VPA_KV("count", (int64_t)loading.loaded),
+          VPA_KV("openIntervals", (int64_t)loading.intervals));
+    return 0;
+}
+
+int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
+{
+    return load_from(c, c->options.config->common.vpa_object_namespace, err);
+}
+
+/* The namespaces of VPAs that await their history, each once; heap array of borrowed names. */
+static const char **awaiting_namespaces(const struct checkpoints *c, size_t *count)
+{
+    size_t vpa_count;
+    size_t capacity = 0;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &vpa_count);
+    const char **names = NULL;
+
+    *count = 0;
+    for (size_t i = 0; i < vpa_count; i++) { /* by namespace and name */
+        const char *ns = vpa_autoscaler_ns(vpas[i]);
+
+        if (!vpa_autoscaler_awaits_history(vpas[i]) ||
+            (*count > 0 && strcmp(names[*count - 1], ns) == 0))
+            continue;
+        VPA_GROW(names, *count, capacity);
+        names[(*count)++] = ns;
+    }
+    return names;
+}
+
+void checkpoints_load_new(struct checkpoints *c)
+{
+    size_t count;
+    vpa_auto_free const char **names = awaiting_namespaces(c, &count);
+    struct vpa_error err;
+    int result = 0;
+
+    if (count == 0)
+        return;
+    checkpoint_names_prune(&c->names, c->options.cluster);
+    if (count > LIST_NAMESPACES_MAX)
+        result = checkpoints_load(c, &err);
+    for (size_t i = 0; i < count && count <= LIST_NAMESPACES_MAX && result == 0; i++)
+        result = load_from(c, names[i], &err);
+    if (result < 0 && !vpa_loop_is_stopping(c->options.loop))
+        VPA_ERROR("Cannot list VPA checkpoints; VPAs that are new here get no status until then",
+                  VPA_KERR(&err));
 }
 
 /* ---- garbage ---- */
@@ -169,6 +252,7 @@ int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
 struct orphan {
     char *ns;
     char *name;
+    char *vpa; /* that no cache has; NULL: it is there, the history has aged */
 };
 struct collection {
     struct checkpoints *checkpoints;
@@ -178,7 +262,27 @@ struct collection {
     size_t orphan_count;
     size_t orphan_capacity;
     vpa_time now;
+    const char *asked; /* namespace whose VPAs were listed last; an orphan's */
+    bool answered;
+    struct vpa_table present; /* names of its VPAs -> themselves */
 };
+
+static void free_names(struct vpa_table *names)
+{
+    size_t i = 0;
+    void *name;
+
+    while (vpa_table_next(names, &i, NULL, &name))
+        free(name);
+    vpa_table_release(names);
+}
+
+static void add_name(struct vpa_table *names, const char *name)
+{
+    char *copy = vpa_xstrdup(name);
+
+    free(vpa_table_put(names, copy, copy));
+}
 
 static void on_namespace(void *ctx, const struct vpa_json *item, const char *text, size_t len)
 {
@@ -189,8 +293,7 @@ static void on_namespace(void *ctx, const struct vpa_json *item, const char *tex
     (void)len;
     if (!name || vpa_common_flags_ignore(&g->checkpoints->options.config->common, name))
         return;
-    char *copy = vpa_xstrdup(name);
-    free(vpa_table_put(&g->namespaces, copy, copy));
+    add_name(&g->namespaces, name);
 }
 
 /* How long a checkpoint that was kept aside is of use to anybody: as long as a history. */
@@ -207,6 +310,32 @@ static bool is_outdated(const struct collection *g, const char *since)
     return vpa_time_sub(g->now, kept) >= window;
 }
 
+/* How old the history of an item is: that of its last sample, else of its last change. */
+static int last_sample_of(const struct vpa_json *item, vpa_time *out)
+{
+    const char *text = vpa_json_string(vpa_json_at(item, "status.lastSampleStart"));
+
+    if (!text)
+        text = vpa_json_string(vpa_json_at(item, "status.lastUpdateTime"));
+    return text ? vpa_time_parse(text, out, NULL) : -1;
+}
+
+/* Whether the VPA, which exists, has no use for the item any more. Nothing is certain about the
+ * VPAs of other recommenders and those that are unknown. */
+static bool has_aged(const struct collection *g, const struct identity *id,
+                     const struct vpa_json *item)
+{
+    const struct checkpoints_options *o = &g->checkpoints->options;
+    const struct vpa_autoscaler *v = vpa_cluster_find_vpa(o->cluster, id->ns, id->vpa);
+    vpa_time last;
+
+    if (id->unreadable_since)
+        return is_outdated(g, id->unreadable_since);
+    return v && !vpa_autoscaler_awaits_history(v) && feeder_knows_vpa(o->feeder, id->ns, id->vpa) &&
+           last_sample_of(item, &last) == 0 &&
+           vpa_autoscaler_has_outlived(v, id->container, last, g->now);
+}
+
 static void on_collected(void *ctx, const struct vpa_json *item, const char *text, size_t len)
 {
     struct collection *g = ctx;
@@ -220,11 +349,13 @@ static void on_collected(void *ctx, const struct vpa_json *item, const char *tex
                                vpa_json_first(id.annotations));
     if (!vpa_table_find(&g->namespaces, id.ns))
         return;
-    if (feeder_has_vpa(c->options.feeder, id.ns, id.vpa) &&
-        !(id.unreadable_since && is_outdated(g, id.unreadable_since)))
+    bool exists = feeder_has_vpa(c->options.feeder, id.ns, id.vpa);
+    if (exists && !has_aged(g, &id, item))
         return;
     VPA_GROW(g->orphans, g->orphan_count, g->orphan_capacity);
-    g->orphans[g->orphan_count++] = (struct orphan){vpa_xstrdup(id.ns), vpa_xstrdup(id.name)};
+    g->orphans[g->orphan_count++] = (struct orphan){.ns = vpa_xstrdup(id.ns),
+                                                    .name = vpa_xstrdup(id.name),
+                                                    .vpa = exists ? NULL : vpa_xstrdup(id.vpa)};
 }
 
 static int orphan_cmp(const void *a, const void *b)
@@ -236,51 +367,90 @@ static int orphan_cmp(const void *a, const void *b)
     return by_ns != 0 ? by_ns : strcmp(x->name, y->name);
 }
 
-static void delete_orphans(struct collection *g)
+static void on_present(void *ctx, const struct vpa_json *item, const char *text, size_t len)
+{
+    struct collection *g = ctx;
+
+    (void)text;
+    (void)len;
+    add_name(&g->present, vpa_or_empty(vpa_json_string(vpa_json_at(item, "metadata.name"))));
+}
+
+static void ask_for_vpas(struct collection *g, const char *ns)
+{
+    const struct checkpoints_options *o = &g->checkpoints->options;
+    vpa_auto_buf path = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL, NULL);
+    struct list_request request = {
+        .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
+    free_names(&g->present);
+    g->asked = ns;
+    g->answered = list_each(o->reader, &request, on_present, g, &err) == 0;
+    if (!g->answered && !vpa_loop_is_stopping(o->loop))
+        VPA_ERROR("Orphaned VPA checkpoint cleanup - cannot list VPAs, nothing is deleted",
+                  VPA_KV("namespace", ns), VPA_KERR(&err));
+}
+
+/* A cache may be old, and what is deleted is gone for good: the API server has the last word. */
+static bool is_certain(struct collection *g, const struct orphan *orphan)
+{
+    if (!orphan->vpa)
+        return true;
+    if (!g->asked || strcmp(g->asked, orphan->ns) != 0)
+        ask_for_vpas(g, orphan->ns);
+    return g->answered && !vpa_table_find(&g->present, orphan->vpa);
+}
+
+static void delete_checkpoint(const struct checkpoints_options *o, const struct orphan *orphan)
 {
     static const char body[] =
         "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" VPA_GROUP_VERSION "\"}";
+    struct vpa_error err;
+    vpa_auto_buf path = {0};
+
+    checkpoint_path(&path, orphan->ns, orphan->name);
+    struct vpa_kube_call call = {.verb = VPA_KUBE_DELETE,
+                                 .path = vpa_buf_text(&path),
+                                 .body = body,
+                                 .body_len = sizeof body - 1,
+                                 .timeout = CHECKPOINT_TIMEOUT};
+    if (vpa_kube_do(o->writer, &call, NULL, NULL, &err) < 0 && err.code != VPA_NOT_FOUND)
+        VPA_ERROR("Orphaned VPA checkpoint cleanup - error deleting",
+                  VPA_KV("namespace", orphan->ns), VPA_KV("checkpoint", orphan->name),
+                  VPA_KERR(&err));
+    else
+        VPA_V(3, "Orphaned VPA checkpoint cleanup - deleting", VPA_KV("namespace", orphan->ns),
+              VPA_KV("checkpoint", orphan->name));
+}
+
+static void delete_orphans(struct collection *g)
+{
     const struct checkpoints_options *o = &g->checkpoints->options;
 
     if (g->orphan_count > 0)
         qsort(g->orphans, g->orphan_count, sizeof g->orphans[0], orphan_cmp);
     for (size_t i = 0; i < g->orphan_count; i++) {
-        struct vpa_error err;
-        vpa_auto_buf path = {0};
-
         /* A very large heap of garbage is taken away in several rounds. */
         if (vpa_loop_is_stopping(o->loop) ||
             vpa_time_sub(vpa_loop_now(o->loop), g->now) > o->config->checkpoints_timeout)
             return;
-        checkpoint_path(&path, g->orphans[i].ns, g->orphans[i].name);
-        struct vpa_kube_call call = {.verb = VPA_KUBE_DELETE,
-                                     .path = vpa_buf_text(&path),
-                                     .body = body,
-                                     .body_len = sizeof body - 1,
-                                     .timeout = CHECKPOINT_TIMEOUT};
-        if (vpa_kube_do(o->writer, &call, NULL, NULL, &err) < 0 && err.code != VPA_NOT_FOUND)
-            VPA_ERROR("Orphaned VPA checkpoint cleanup - error deleting",
-                      VPA_KV("namespace", g->orphans[i].ns),
-                      VPA_KV("checkpoint", g->orphans[i].name), VPA_KERR(&err));
-        else
-            VPA_V(3, "Orphaned VPA checkpoint cleanup - deleting",
-                  VPA_KV("namespace", g->orphans[i].ns), VPA_KV("checkpoint", g->orphans[i].name));
+        if (is_certain(g, &g->orphans[i]))
+            delete_checkpoint(o, &g->orphans[i]);
     }
 }
 
 static void collection_release(struct collection *g)
 {
-    size_t i = 0;
-    const char *key;
-    void *value;
-
-    while (vpa_table_next(&g->namespaces, &i, &key, &value))
-        free(value);
-    vpa_table_release(&g->namespaces);
+    free_names(&g->namespaces);
+    free_names(&g->present);
     checkpoint_names_release(&g->stored);
     for (size_t k = 0; k < g->orphan_count; k++) {
         free(g->orphans[k].ns);
         free(g->orphans[k].name);
+        free(g->orphans[k].vpa);
     }
     free(g->orphans);
 }

@@ -4,8 +4,10 @@
  *
  * Differences from upstream (docs/compatibility.md): unchanged content is written only once per
  * --checkpoint-max-age (U5); two containers whose objects would have the same name do not share one
- * (U4); what cannot be read is kept aside before it is overwritten (U16); the memory peaks of open
- * intervals outlive a restart (VPA_OPEN_INTERVALS_ANNOTATION).
+ * (U4); what cannot be read is kept aside before it is overwritten (U16); a history is loaded
+ * whenever a VPA becomes ours, if it is of the target that the VPA names (U25,
+ * VPA_HISTORY_TARGET_ANNOTATION); the memory peaks of open intervals outlive a restart
+ * (VPA_OPEN_INTERVALS_ANNOTATION).
  */
 #ifndef RECOMMENDER_CHECKPOINTS_H
 #define RECOMMENDER_CHECKPOINTS_H
@@ -38,6 +40,10 @@ void checkpoints_free(struct checkpoints *c); /* NULL is ignored */
  * stopped; other failures leave some unread: the caller tries again, because writing before
  * everything was read would lose histories. */
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* The same for VPAs that became this recommender's since, whatever they were before: new, another
+ * recommender's, or not decodable. What cannot be listed is tried again in the next pass. */
+void checkpoints_load_new(struct checkpoints *c);
 
 /* Writes what changed, the VPAs written longest ago first, until the deadline; at most
  * --update-worker-count calls are under way, and each worker finishes at least one VPA. */

@@ -28,9 +28,10 @@ static const struct vpa_flag rows[] = {
     ROW(DURATION, "checkpoint-max-age", checkpoint_max_age, VPA_HOUR,
         "A checkpoint that did not change is written again after this time (not known upstream)"),
     ROW(BOOL, "checkpoint-open-intervals", checkpoint_open_intervals, true,
-        "Keep the memory peaks of aggregation intervals that are not over in an annotation of the "
-        "checkpoint, so that they outlive a restart; false: a restart forgets them, as upstream's "
-        "does (not known upstream)"),
+        "Keep what upstream's format has no place for in annotations of the checkpoint, so that it "
+        "outlives a restart: memory peaks of aggregation intervals that are not over, and the "
+        "target whose history it is; false: a restart forgets them, as upstream's does (not known "
+        "upstream)"),
     ROW(STRING, "storage", storage, "",
         "Where history comes from: prometheus, anything else means checkpoints"),
     ROW(BOOL, "memory-saver", memory_saver, false, "Track only pods that some VPA matches"),

@@ -202,8 +202,10 @@ static void load_vpa(struct feeder *f, struct known_vpa *k, struct vpa_arena *ar
     struct target target;
 
     target_resolve(f->owners, object, arena, &target);
-    vpa_cluster_put_vpa(f->cluster, object, target.resolved ? &target.selector : NULL,
-                        target.unsupported, now);
+    struct vpa_autoscaler *v = vpa_cluster_put_vpa(
+        f->cluster, object, target.resolved ? &target.selector : NULL, target.unsupported, now);
+    if (!k->in_model && !recommender_uses_prometheus(f->config))
+        vpa_autoscaler_set_awaits_history(v, true);
     k->in_model = true;
     version_free(f, before);
 }

@@ -191,6 +191,13 @@ static struct vpa_recommendation recommend(struct publisher *p, struct vpa_autos
     return vpa_capping_policy(&p->arena, &rec, &object->resource_policy, &p->global_max);
 }
 
+/* What the VPA asks for and what was learned for it must both be known. */
+static bool may_publish(const struct publisher *p, const struct vpa_autoscaler *v)
+{
+    return !vpa_autoscaler_awaits_history(v) &&
+           feeder_knows_vpa(p->feeder, vpa_autoscaler_ns(v), vpa_autoscaler_name(v));
+}
+
 static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time now,
                         struct metrics_objects *objects)
 {
@@ -217,8 +224,7 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
                                             .now = now};
     struct vpa_object_status status;
     vpa_object_status_build(&facts, &p->arena, &status);
-    if (!vpa_object_status_equal_stored(&status, object) &&
-        feeder_knows_vpa(p->feeder, object->meta.ns, object->meta.name))
+    if (!vpa_object_status_equal_stored(&status, object) && may_publish(p, v))
         start_patch(p, v, &status);
     vpa_arena_clear(&p->arena);
 }

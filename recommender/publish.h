@@ -29,7 +29,7 @@ void publisher_free(struct publisher *p); /* NULL is ignored */
 
 /*
  * Evaluates every VPA of the model, in order, and patches the statuses that changed, but for VPAs
- * that are unknown (feeder_knows_vpa); at most
+ * that are unknown (feeder_knows_vpa) or await their history; at most
  * --update-worker-count patches are under way, and the next VPA is evaluated when one of them is
  * done, as upstream's workers do. Returns when all are answered, or the loop is stopped. foreign:
  * the VPAs of other recommenders, which may win pods (conflict.h); borrowed during the call.

@@ -211,6 +211,13 @@ static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
     return target_has_controller(feeder_owners(r->feeder), vpa_autoscaler_object(v));
 }
 
+/* After the pods: those with an open interval go on with it. */
+static void load_new_histories(struct recommender *r)
+{
+    if (!recommender_uses_prometheus(r->config))
+        checkpoints_load_new(r->checkpoints);
+}
+
 static void maintain_checkpoints(struct recommender *r)
 {
     if (recommender_uses_prometheus(r->config))
@@ -245,6 +252,7 @@ static void run_steps(struct recommender *r)
     feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
     lap(&watch, "LoadVPAs");
     feeder_load_pods(r->feeder, vpa_loop_now(r->loop));
+    load_new_histories(r);
     lap(&watch, "LoadPods");
     usage_collect(&r->usage, vpa_loop_now(r->loop));
     feeder_record_ooms(r->feeder, vpa_loop_now(r->loop));

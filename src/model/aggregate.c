@@ -228,6 +228,18 @@ void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other)
     a->sample_count = add_counts(a->sample_count, other->sample_count);
 }
 
+bool vpa_aggregate_take_out(struct vpa_aggregate *a, struct vpa_aggregate *other)
+{
+    if (vpa_time_is_unset(other->first_sample) || other->first_sample > a->last_sample)
+        return true;
+    if (a->sample_count <= other->sample_count)
+        return false;
+    vpa_decay_take_out(&a->cpu, &other->cpu);
+    vpa_decay_take_out(&a->memory, &other->memory);
+    a->sample_count -= other->sample_count;
+    return true;
+}
+
 bool vpa_aggregate_is_empty(const struct vpa_aggregate *a)
 {
     return a->sample_count == 0;

@@ -191,6 +191,7 @@ size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,
 {
     struct collection g = {c, now, controller_exists, ctx};
     struct vpa_hashed *object;
+    void *value;
     size_t removed = 0;
 
     if (vpa_time_sub(now, c->last_collection) < COLLECTION_INTERVAL)
@@ -202,5 +203,7 @@ size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,
         removed += collect_group(&g, group);
         vpa_group_drop_if_unused(c, group);
     }
+    for (size_t i = 0; vpa_table_next(&c->vpas, &i, NULL, &value);)
+        vpa_autoscaler_collect_initial(c, value, now);
     return removed;
 }

@@ -107,7 +107,7 @@ void vpa_histories_release(struct vpa_histories *h)
 
 /* ---- checkpoints ---- */
 
-static struct vpa_initial *find_initial(struct vpa_autoscaler *v, const char *container)
+static struct vpa_initial *find_initial(const struct vpa_autoscaler *v, const char *container)
 {
     for (size_t i = 0; i < v->initial_count; i++) {
         if (strcmp(v->initial[i].container, container) == 0)
@@ -132,6 +132,106 @@ static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const c
     v->initial[v->initial_count++] = (struct vpa_initial){vpa_intern(c->names, container), state};
 }
 
+/* ---- age ---- */
+
+bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *container)
+{
+    for (size_t i = 0; i < v->group_count; i++) {
+        for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next) {
+            if (vpa_pod_find_container(pod, container))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* How old the history of a container may become; 0: any age. */
+static vpa_duration longest_age(const struct vpa_autoscaler *v, const char *container)
+{
+    const struct vpa_aggregation *global = v->cluster->aggregation;
+    struct vpa_settings s;
+    vpa_duration window;
+
+    vpa_settings_init(&s, global);
+    vpa_settings_apply_policy(&s, vpa_policy_find(&v->object->resource_policy, container),
+                              global->per_vpa_config);
+    if (__builtin_mul_overflow(s.memory_interval, s.memory_interval_count, &window) || window < 0)
+        return 0;
+    return window;
+}
+
+static bool is_over(const struct vpa_autoscaler *v, const char *container, vpa_time last_sample,
+                    vpa_time now)
+{
+    vpa_duration window = longest_age(v, container);
+
+    if (window == 0 || vpa_time_sub(now, last_sample) < window)
+        return false;
+    vpa_cluster_settle(v->cluster);
+    for (size_t i = 0; i < v->group_count; i++) {
+        if (vpa_group_find_member(v->groups[i], container))
+            return false;
+    }
+    return !vpa_autoscaler_has_pod_with(v, container);
+}
+
+bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *container,
+                                 vpa_time last_sample, vpa_time now)
+{
+    return !find_initial(v, container) && is_over(v, container, last_sample, now);
+}
+
+void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < v->initial_count; i++) {
+        struct vpa_initial *initial = &v->initial[i];
+        const struct vpa_aggregate *state = initial->state;
+
+        if (is_over(v, initial->container,
+                    vpa_aggregate_is_empty(state) ? state->created : state->last_sample, now))
+            vpa_initial_release(c, initial);
+        else
+            v->initial[kept++] = *initial;
+    }
+    v->initial_count = (uint32_t)kept;
+}
+
+/* ---- loading ---- */
+
+/* What the aggregates that the VPA finds today hold of that container; false: nothing. */
+static bool merge_live(const struct vpa_autoscaler *v, const char *container, vpa_time now,
+                       struct vpa_aggregate *live)
+{
+    bool any = false;
+
+    vpa_aggregate_init(live, v->cluster->aggregation, now);
+    for (size_t i = 0; i < v->group_count; i++) {
+        struct vpa_member *m = vpa_group_find_member(v->groups[i], container);
+
+        if (m && !vpa_aggregate_is_empty(&m->state)) {
+            vpa_aggregate_merge(live, &m->state);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* False when the aggregates know it all, so that nothing is left to load. */
+static bool take_out_live(struct vpa_cluster *c, const struct vpa_autoscaler *v,
+                          const char *container, vpa_time now, struct vpa_aggregate *state)
+{
+    struct vpa_aggregate live;
+    bool left = true;
+
+    vpa_cluster_settle(c);
+    if (merge_live(v, container, now, &live))
+        left = vpa_aggregate_take_out(state, &live);
+    vpa_aggregate_release(&live);
+    return left;
+}
+
 int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
                                 const char *container, const struct vpa_checkpoint_status *status,
                                 vpa_time now, struct vpa_error *err)
@@ -143,12 +243,18 @@ int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const cha
         return vpa_fail(err, VPA_NOT_FOUND, "cannot load checkpoint to missing VPA object %s/%s",
                         ns, vpa_name);
     state = vpa_xmalloc(sizeof(*state));
-    vpa_aggregate_init(state, c->aggregation, now);
+    /* Without CPU samples nothing else tells how old it is. */
+    bool dated = !vpa_time_is_unset(status->last_update) && status->last_update < now;
+    vpa_aggregate_init(state, c->aggregation, dated ? status->last_update : now);
     if (vpa_aggregate_load(state, status, err) < 0 ||
         vpa_aggregate_check_stored(c->aggregation, status, now, err) < 0) {
         vpa_aggregate_release(state);
         free(state);
         return vpa_wrap(err, "cannot load checkpoint for VPA %s/%s. Reason", ns, vpa_name);
+    }
+    if (!take_out_live(c, v, container, now, state)) {
+        vpa_aggregate_release(state);
+        vpa_aggregate_init(state, c->aggregation, now);
     }
     set_initial(c, v, container, state);
     return 0;

@@ -341,9 +341,10 @@ static void observe_ooms(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
 /* Two versions with one hash are one in four thousand million. */
 static uint32_t version_of(const struct vpa_meta *meta)
 {
-    vpa_auto_free char *text = vpa_xjoin(meta->uid, '/', meta->resource_version);
+    const char *version = vpa_or_empty(meta->resource_version);
+    vpa_auto_free char *text = vpa_xjoin(vpa_or_empty(meta->uid), '/', version);
 
-    return *meta->resource_version ? vpa_hash_stable(text) : 0;
+    return *version ? vpa_hash_stable(text) : 0;
 }
 
 void vpa_cluster_place_pod(struct vpa_cluster *c, const struct vpa_pod *source, vpa_time now)

@@ -106,7 +106,9 @@ struct vpa_autoscaler {
     uint32_t initial_count;
     vpa_time checkpoint_written;
     vpa_time missing_since; /* unset: has a recommendation */
+    uint64_t target;        /* hash of vpa_autoscaler_target */
     bool has_selector;
+    bool awaits_history;
     bool resolved;
     bool groups_sorted;
     bool unlinked; /* the selector is new, its groups are not looked for yet */
@@ -168,12 +170,15 @@ void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out);
 /* Links VPAs with new selectors to their groups; first thing of whatever depends on links. */
 void vpa_cluster_settle(struct vpa_cluster *c);
 
+void vpa_initial_release(struct vpa_cluster *c, struct vpa_initial *initial);
 void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v);
 /* Mode and policy of the VPA become those of the aggregate. */
 void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *member);
 /* Calls fn for the VPAs of the namespace that may match labels: a superset. */
 void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *group,
                               void (*fn)(struct vpa_group *group, struct vpa_autoscaler *v));
+/* Loaded histories that have outlived their use. */
+void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now);
 /* The groups in the order of their keys. */
 void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v);
 

@@ -7,6 +7,7 @@
  * one with the fewest VPAs is taken: "app.kubernetes.io/managed-by=Helm" would be no help.
  * Selectors without such a pair are filed under their namespace and always tried.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@
 
 /* Upstream's message for a VPA that stays without a recommendation. */
 #define MISSING_LIMIT (30 * VPA_MINUTE)
+/* Longest text of a selector: the API server takes no larger object. */
+#define SELECTOR_TEXT_MAX (2u << 20)
 
 /* ---- index of selectors ---- */
 
@@ -251,11 +254,67 @@ void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *mem
                               v->cluster->aggregation->per_vpa_config);
 }
 
-static void set_object(struct vpa_autoscaler *v, const struct vpa_object *object)
+/* ---- the target ---- */
+
+void vpa_autoscaler_target(const struct vpa_autoscaler *v, struct vpa_buf *out)
+{
+    const struct vpa_object *o = v->object;
+    vpa_auto_buf selector = {0};
+
+    if (o->target_ref.present) {
+        vpa_buf_printf(out, "%s/%s", vpa_or_empty(o->target_ref.kind),
+                       vpa_or_empty(o->target_ref.name));
+        return;
+    }
+    vpa_buf_init(&selector, SELECTOR_TEXT_MAX);
+    vpa_selector_format(&o->selector, &selector);
+    vpa_buf_printf(out, "selector/%08" PRIx32, vpa_hash_stable(vpa_buf_text(&selector)));
+}
+
+static uint64_t target_hash(const struct vpa_autoscaler *v)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, VPA_AUTOSCALER_TARGET_MAX);
+    vpa_autoscaler_target(v, &text);
+    return vpa_hash_bytes(vpa_buf_text(&text), text.len);
+}
+
+void vpa_initial_release(struct vpa_cluster *c, struct vpa_initial *initial)
+{
+    vpa_unintern(c->names, initial->container);
+    vpa_aggregate_release(initial->state);
+    free(initial->state);
+}
+
+static void free_initial(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    for (size_t i = 0; i < v->initial_count; i++)
+        vpa_initial_release(c, &v->initial[i]);
+    free(v->initial);
+    v->initial = NULL;
+    v->initial_count = 0;
+}
+
+/* As if the VPA were new. */
+static void forget_history(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    free_initial(c, v);
+    set_linked(c, v);
+    unlink_groups(c, v);
+    unfile_selector(c, v);
+    v->has_selector = false;
+}
+
+static void set_object(struct vpa_cluster *c, struct vpa_autoscaler *v,
+                       const struct vpa_object *object)
 {
     if (v->object == object)
         return;
     v->object = object;
+    if (target_hash(v) != v->target)
+        forget_history(c, v);
+    v->target = target_hash(v);
     for (size_t i = 0; i < v->group_count; i++) {
         for (struct vpa_member *m = v->groups[i]->members; m; m = m->next)
             vpa_autoscaler_apply(v, m);
@@ -284,6 +343,7 @@ static struct vpa_autoscaler *make_autoscaler(struct vpa_cluster *c,
     v->ns = vpa_intern(c->names, object->meta.ns);
     v->name = vpa_intern(c->names, object->meta.name);
     v->object = object;
+    v->target = target_hash(v);
     v->checkpoint_written = VPA_TIME_UNSET;
     v->missing_since = VPA_TIME_UNSET;
     vpa_table_put(&c->vpas, v->key, v);
@@ -299,7 +359,7 @@ struct vpa_autoscaler *vpa_cluster_put_vpa(struct vpa_cluster *c, const struct v
 
     if (!v)
         v = make_autoscaler(c, object);
-    set_object(v, object);
+    set_object(c, v, object);
     v->resolved = selector != NULL;
     if (selector)
         set_selector(c, v, selector, now);
@@ -321,12 +381,7 @@ void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v)
     set_linked(c, v);
     unlink_groups(c, v);
     unfile_selector(c, v);
-    for (size_t i = 0; i < v->initial_count; i++) {
-        vpa_unintern(c->names, v->initial[i].container);
-        vpa_aggregate_release(v->initial[i].state);
-        free(v->initial[i].state);
-    }
-    free(v->initial);
+    free_initial(c, v);
     free(v->groups);
     free(v->unsupported);
     vpa_arena_release(&v->arena);
@@ -444,6 +499,16 @@ const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count)
     qsort(names, n, sizeof(*names), compare_names);
     *count = n;
     return names;
+}
+
+bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v)
+{
+    return v->awaits_history;
+}
+
+void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits)
+{
+    v->awaits_history = awaits;
 }
 
 vpa_time vpa_autoscaler_checkpoint_written(const struct vpa_autoscaler *v)

@@ -71,13 +71,25 @@ void vpa_decay_subtract(struct vpa_decay *d, double value, double weight, vpa_ti
     vpa_histogram_subtract(&d->h, value, weight * f);
 }
 
-void vpa_decay_merge(struct vpa_decay *d, struct vpa_decay *other)
+/* The later reference becomes that of both. */
+static void align(struct vpa_decay *d, struct vpa_decay *other)
 {
     assert(d->half_life == other->half_life);
     if (d->ref < other->ref)
         shift(d, other->ref);
     else if (other->ref < d->ref)
         shift(other, d->ref);
+}
+
+void vpa_decay_take_out(struct vpa_decay *d, struct vpa_decay *other)
+{
+    align(d, other);
+    vpa_histogram_take_out(&d->h, &other->h);
+}
+
+void vpa_decay_merge(struct vpa_decay *d, struct vpa_decay *other)
+{
+    align(d, other);
     vpa_histogram_merge(&d->h, &other->h);
 }
 

@@ -285,6 +285,24 @@ void vpa_histogram_merge(struct vpa_histogram *h, const struct vpa_histogram *ot
         h->max = other->max;
 }
 
+void vpa_histogram_take_out(struct vpa_histogram *h, const struct vpa_histogram *other)
+{
+    uint32_t first;
+    uint32_t last;
+
+    assert(vpa_histogram_options_equal(h->options, other->options));
+    if (!visible(h, &first, &last))
+        return;
+    for (uint32_t b = first; b <= last; b++) {
+        double *weight = &h->weights[b - h->base];
+        double left = safe_subtract(h, *weight, vpa_histogram_weight(other, b));
+
+        h->total -= *weight - left;
+        *weight = left;
+    }
+    trim(h);
+}
+
 double vpa_histogram_percentile(const struct vpa_histogram *h, double p)
 {
     if (vpa_histogram_is_empty(h))

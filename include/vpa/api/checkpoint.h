@@ -68,6 +68,13 @@ struct vpa_open_intervals {
     size_t count;
 };
 
+/*
+ * Whose history it is: the target that the VPA named when the checkpoint was written (the text of
+ * vpa_autoscaler_target). A VPA that names another one today has no use for it. Upstream writes
+ * none, so a checkpoint without it belongs to whatever the VPA names.
+ */
+#define VPA_HISTORY_TARGET_ANNOTATION "vpa.autoscaling.k8s.io/history-target"
+
 /* HistogramCheckpoint alone; absent and null give {present=false}. Of two texts for the same bucket
  * ("1", "01") the last one counts. */
 int vpa_histogram_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *node,

@@ -84,6 +84,9 @@ void vpa_aggregate_add_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount by
 void vpa_aggregate_subtract_memory(struct vpa_aggregate *a, vpa_time t, vpa_amount bytes);
 /* Histograms, times and count; other's histograms may be shifted (decay.h). */
 void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other);
+/* Takes out of a what other holds as well, if the two overlap in time: merged with other, it then
+ * has what either of them knew, and nothing twice. Times stay. False when nothing of a is left. */
+bool vpa_aggregate_take_out(struct vpa_aggregate *a, struct vpa_aggregate *other);
 /* No CPU sample; memory peaks do not count, as upstream has it. */
 bool vpa_aggregate_is_empty(const struct vpa_aggregate *a);
 /* Idle for the whole window of its settings since its last CPU sample, or since `created` without

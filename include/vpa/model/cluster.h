@@ -63,6 +63,9 @@ struct vpa_autoscaler;
  * selector: of the target, copied. NULL: the target cannot be resolved now; the VPA then counts no
  * pods but keeps the histories that its last selector found (decision U2). unsupported: message of
  * the condition ConfigUnsupported, copied; NULL when the configuration is fine.
+ *
+ * A history belongs to a VPA and its target: when the object names another target than the version
+ * before, the loaded histories go and those of the old selector count no more (decision U25).
  */
 struct vpa_autoscaler *vpa_cluster_put_vpa(struct vpa_cluster *c, const struct vpa_object *object,
                                            const struct vpa_selector *selector,
@@ -86,6 +89,19 @@ size_t vpa_autoscaler_aggregate_count(const struct vpa_autoscaler *v);
 /* Pods counted by vpa_autoscaler_pod_count, by name; heap array that the caller frees. For reading
  * the external metrics and for logs. */
 const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count);
+/* What the VPA names, "Deployment/web" or "selector/1a2b3c4d": equal texts, equal target. */
+#define VPA_AUTOSCALER_TARGET_MAX 1024
+void vpa_autoscaler_target(const struct vpa_autoscaler *v, struct vpa_buf *out);
+/* Whether any pod that it has found has such a container. */
+bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *container);
+/* Whether a stored history whose last sample is that old is of no use any more: the VPA knows no
+ * such container, and the history is as old as the VPA's settings let one become. */
+bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *container,
+                                 vpa_time last_sample, vpa_time now);
+/* Whether its stored history still has to be read; not so when new. Until then it must be neither
+ * recommended for nor stored: both would be made of too little. */
+bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
+void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits);
 /* When its checkpoints were last written; unset: never. The writer keeps it (recommender.md 14.2).
  */
 vpa_time vpa_autoscaler_checkpoint_written(const struct vpa_autoscaler *v);
@@ -196,6 +212,7 @@ void vpa_histories_release(struct vpa_histories *h);
 /* ---- Checkpoints ---- */
 
 /* Loads one stored checkpoint as initial history of (VPA, container), replacing an earlier one.
+ * What the live aggregates of that container hold already is left out, so the time does not matter.
  * VPA_NOT_FOUND when the VPA is not in the model; VPA_INVALID when it cannot be read: nothing is
  * stored, the caller keeps the object aside (decision U16). Texts are upstream's. */
 int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
@@ -222,8 +239,9 @@ void vpa_cluster_checkpoints(struct vpa_cluster *c, struct vpa_autoscaler *v, vp
 /* Whether the controller of the VPA's target exists: topmost well-known or scalable owner found,
  * errors count as no. Asked at most once per VPA and collection, only for finished pods. */
 typedef bool (*vpa_controller_exists_fn)(void *ctx, const struct vpa_autoscaler *v);
-/* Removes expired aggregates, and empty ones that no living pod feeds. Does nothing when the last
- * collection was less than an hour ago. Returns the number removed. */
+/* Removes expired aggregates, and empty ones that no living pod feeds; loaded histories of
+ * containers that no pod and no aggregate has, when they are as old. Does nothing when the last
+ * collection was less than an hour ago. Returns the number of aggregates removed. */
 size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,
                                    vpa_controller_exists_fn controller_exists, void *ctx);
 

@@ -33,6 +33,8 @@ void vpa_decay_subtract(struct vpa_decay *d, double value, double weight, vpa_ti
 /* Equal options and half-lives required. The one with the older reference is shifted first, which
  * may be `other`: its percentiles stay the same. */
 void vpa_decay_merge(struct vpa_decay *d, struct vpa_decay *other);
+/* The opposite (vpa_histogram_take_out); other may be shifted, too. */
+void vpa_decay_take_out(struct vpa_decay *d, struct vpa_decay *other);
 double vpa_decay_percentile(const struct vpa_decay *d, double p);
 bool vpa_decay_is_empty(const struct vpa_decay *d);
 bool vpa_decay_equal(const struct vpa_decay *a, const struct vpa_decay *b);

@@ -82,6 +82,9 @@ void vpa_histogram_subtract(struct vpa_histogram *h, double value, double weight
 void vpa_histogram_scale(struct vpa_histogram *h, double factor);
 /* Adds the visible range of other; both must have equal options. */
 void vpa_histogram_merge(struct vpa_histogram *h, const struct vpa_histogram *other);
+/* Takes the visible range of other out, each bucket down to 0 at most: merged with other again, h
+ * has the larger weight of the two in each bucket. */
+void vpa_histogram_take_out(struct vpa_histogram *h, const struct vpa_histogram *other);
 
 /* End of the bucket in which the share p of the total weight is reached; 0 when empty. */
 double vpa_histogram_percentile(const struct vpa_histogram *h, double p);
