@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "checkpoints_internal.h"
+#include "failures.h"
 #include "list.h"
 
 #include "vpa/api/checkpoint.h"
@@ -264,6 +265,7 @@ struct collection {
     vpa_time now;
     const char *asked; /* namespace whose VPAs were listed last; an orphan's */
     bool answered;
+    struct failures unasked;
     struct vpa_table present; /* names of its VPAs -> themselves */
 };
 
@@ -390,8 +392,7 @@ static void ask_for_vpas(struct collection *g, const char *ns)
     g->asked = ns;
     g->answered = list_each(o->reader, &request, on_present, g, &err) == 0;
     if (!g->answered && !vpa_loop_is_stopping(o->loop))
-        VPA_ERROR("Orphaned VPA checkpoint cleanup - cannot list VPAs, nothing is deleted",
-                  VPA_KV("namespace", ns), VPA_KERR(&err));
+        failures_add(&g->unasked, ns, "verticalpodautoscalers", &err);
 }
 
 /* A cache may be old, and what is deleted is gone for good: the API server has the last word. */
@@ -404,7 +405,8 @@ static bool is_certain(struct collection *g, const struct orphan *orphan)
     return g->answered && !vpa_table_find(&g->present, orphan->vpa);
 }
 
-static void delete_checkpoint(const struct checkpoints_options *o, const struct orphan *orphan)
+static void delete_checkpoint(const struct checkpoints_options *o, const struct orphan *orphan,
+                              struct failures *failures)
 {
     static const char body[] =
         "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" VPA_GROUP_VERSION "\"}";
@@ -418,9 +420,7 @@ static void delete_checkpoint(const struct checkpoints_options *o, const struct 
                                  .body_len = sizeof body - 1,
                                  .timeout = CHECKPOINT_TIMEOUT};
     if (vpa_kube_do(o->writer, &call, NULL, NULL, &err) < 0 && err.code != VPA_NOT_FOUND)
-        VPA_ERROR("Orphaned VPA checkpoint cleanup - error deleting",
-                  VPA_KV("namespace", orphan->ns), VPA_KV("checkpoint", orphan->name),
-                  VPA_KERR(&err));
+        failures_add(failures, orphan->ns, orphan->name, &err);
     else
         VPA_V(3, "Orphaned VPA checkpoint cleanup - deleting", VPA_KV("namespace", orphan->ns),
               VPA_KV("checkpoint", orphan->name));
@@ -429,6 +429,7 @@ static void delete_checkpoint(const struct checkpoints_options *o, const struct 
 static void delete_orphans(struct collection *g)
 {
     const struct checkpoints_options *o = &g->checkpoints->options;
+    struct failures undeleted = {.message = "Orphaned VPA checkpoint cleanup - error deleting"};
 
     if (g->orphan_count > 0)
         qsort(g->orphans, g->orphan_count, sizeof g->orphans[0], orphan_cmp);
@@ -436,10 +437,12 @@ static void delete_orphans(struct collection *g)
         /* A very large heap of garbage is taken away in several rounds. */
         if (vpa_loop_is_stopping(o->loop) ||
             vpa_time_sub(vpa_loop_now(o->loop), g->now) > o->config->checkpoints_timeout)
-            return;
+            break;
         if (is_certain(g, &g->orphans[i]))
-            delete_checkpoint(o, &g->orphans[i]);
+            delete_checkpoint(o, &g->orphans[i], &undeleted);
     }
+    failures_report(&undeleted);
+    failures_report(&g->unasked);
 }
 
 static void collection_release(struct collection *g)
@@ -487,7 +490,11 @@ void checkpoints_collect_garbage(struct checkpoints *c)
         return;
     c->last_collection = now;
     checkpoint_names_prune(&c->names, c->options.cluster);
-    struct collection g = {.checkpoints = c, .now = now};
+    struct collection g = {
+        .checkpoints = c,
+        .now = now,
+        .unasked = {.message =
+                        "Orphaned VPA checkpoint cleanup - cannot list VPAs, nothing is deleted"}};
     collect(&g);
     collection_release(&g);
 }

@@ -7,7 +7,7 @@
 
 void failures_add(struct failures *f, const char *ns, const char *name, const struct vpa_error *err)
 {
-    VPA_V(4, f->message, VPA_KV("namespace", ns), VPA_KV("name", name), VPA_KERR(err));
+    VPA_V(5, f->message, VPA_KV("namespace", ns), VPA_KV("name", name), VPA_KERR(err));
     if (f->count++ > 0)
         return;
     f->first = vpa_xjoin(ns, '/', name);

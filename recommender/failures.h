@@ -1,6 +1,6 @@
 /*
  * What fails for many objects of one pass, usually for one reason: a right is missing, the API
- * server is away. The log gets one line per pass with the number and the first one, and at --v=4 a
+ * server is away. The log gets one line per pass with the number and the first one, and at --v=5 a
  * line for each.
  *
  *     struct failures failures = {.message = "Cannot update VPA"};

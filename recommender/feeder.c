@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failures.h"
 #include "pod_inbox.h"
 #include "slim.h"
 #include "target.h"
@@ -382,15 +383,17 @@ static int on_event(void *ctx, enum vpa_reflector_event event, const struct vpa_
 
 void feeder_record_ooms(struct feeder *f, vpa_time now)
 {
+    struct failures unknown = {.message = "Failed to record OOM"};
+
     for (size_t i = 0; i < f->ooms.count; i++) {
         const struct vpa_oom *oom = &f->ooms.items[i];
         struct vpa_error err;
 
         if (vpa_cluster_record_oom(f->cluster, oom->ns, oom->pod, oom->container, oom->time,
                                    oom->memory, now, &err) < 0)
-            VPA_WARN("Failed to record OOM", VPA_KV("namespace", oom->ns), VPA_KV("pod", oom->pod),
-                     VPA_KV("container", oom->container), VPA_KERR(&err));
+            failures_add(&unknown, oom->ns, oom->pod, &err);
     }
+    failures_report(&unknown);
     if (f->ooms.dropped > 0)
         VPA_WARN("Too many OOMs for one pass, some were dropped",
                  VPA_KV("dropped", (int64_t)f->ooms.dropped));

@@ -19,9 +19,12 @@ static void add_one(const struct usage_options *o, const struct usage_sample *s,
     /* The memory saver tracks only some pods: samples of the others are no news. */
     if (err.code == VPA_NOT_FOUND && o->config->memory_saver)
         return;
-    VPA_V(err.code == VPA_NOT_FOUND ? 0 : 3, "Error adding metric sample",
-          VPA_KV("namespace", s->ns), VPA_KV("pod", s->pod), VPA_KV("container", s->container),
-          VPA_KV("resource", vpa_kind_name(kind)), VPA_KERR(&err));
+    if (err.code == VPA_NOT_FOUND)
+        failures_add(&o->memory->unknown, s->ns, s->pod, &err);
+    else
+        VPA_V(3, "Error adding metric sample", VPA_KV("namespace", s->ns), VPA_KV("pod", s->pod),
+              VPA_KV("container", s->container), VPA_KV("resource", vpa_kind_name(kind)),
+              VPA_KERR(&err));
 }
 
 void usage_add(const struct usage_options *options, const struct usage_sample *sample, vpa_time now)
@@ -84,9 +87,12 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
 void usage_collect(const struct usage_options *options, vpa_time now)
 {
     struct vpa_error err;
+
+    options->memory->unknown.message = "Usage of containers that are not known";
     int result = options->config->use_external_metrics ? usage_collect_external(options, now, &err)
                                                        : collect_metrics(options, now, &err);
 
+    failures_report(&options->memory->unknown);
     if (vpa_loop_is_stopping(vpa_kube_client_loop(options->client)))
         return;
     metrics_usage_response(result < 0);

@@ -6,6 +6,7 @@
 #define RECOMMENDER_USAGE_H
 
 #include "config.h"
+#include "failures.h"
 
 #include "vpa/kube/client.h"
 #include "vpa/model/cluster.h"
@@ -13,8 +14,9 @@
 /* Longest wait for one answer of a metrics API. */
 #define USAGE_TIMEOUT (5 * VPA_MINUTE)
 
-struct usage_memory { /* from pass to pass; zeroed at first */
-    size_t unaskable; /* pods whose names are no label values, in the last reading */
+struct usage_memory {        /* from pass to pass; zeroed at first */
+    size_t unaskable;        /* pods whose names are no label values, in the last reading */
+    struct failures unknown; /* containers, of the reading under way */
 };
 struct usage_options { /* all borrowed */
     struct vpa_kube_client *client;

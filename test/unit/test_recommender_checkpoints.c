@@ -188,12 +188,13 @@ END_TEST
 
 static int log_file;
 
-static void capture_log(void)
+static void capture_log(int level)
 {
     struct vpa_error err;
 
     log_file = memfd_create("log", 0);
-    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = log_file}, &err), 0);
+    ck_assert_int_eq(
+        vpa_log_configure(&(struct vpa_log_options){.fd = log_file, .level = level}, &err), 0);
 }
 
 /* Lines with that text since the last look. */
@@ -229,7 +230,7 @@ START_TEST(says_once_per_pass_that_writes_are_refused)
     change(VPA("web-b", "2026-01-15T10:00:00Z"));
     change(VPA("web-c", "2026-01-15T10:00:00Z"));
     start(NULL);
-    capture_log();
+    capture_log(4);
     hook = refuse_writes;
     for (int i = 0; i < 2; i++) {
         forget_log();
@@ -247,6 +248,78 @@ START_TEST(says_once_per_pass_that_writes_are_refused)
 }
 END_TEST
 
+static const char *vpa_number(int number)
+{
+    static const char form[] = VPA("web-%d", "2026-01-15T10:00:00Z");
+
+    return vpa_arena_printf(&arena, form, number);
+}
+
+static bool be_away(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)q;
+    vpa_memory_reply_fail(r, VPA_TRANSPORT_REFUSED);
+    return true;
+}
+
+/* With a log as most people have it: a line for each cause, however many VPAs there are. */
+START_TEST(says_in_few_lines_that_the_server_is_away)
+{
+    size_t lines[2];
+
+    for (int k = 0; k < 40; k++)
+        change(vpa_number(k));
+    start("--checkpoints-gc-interval=30s");
+    pass(USAGE("100m", "100Mi"));
+    capture_log(4);
+    hook = be_away;
+    for (int i = 0; i < 2; i++) {
+        forget_log();
+        pass(USAGE("2", "1Gi"));
+        ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 1);
+        lines[i] = count_lines("err=");
+    }
+    ck_assert_uint_le(lines[0], 5);
+    ck_assert_uint_le(lines[1], 5);
+}
+END_TEST
+
+static bool count_checkpoint_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "GET") != 0 || !strstr(q->path, "checkpoints") ||
+        vpa_loop_monotonic(loop) > 10 * VPA_MINUTE)
+        return false;
+    hook_calls++;
+    vpa_memory_reply_status(r, 503, NULL, "later");
+    return true;
+}
+
+/* Ten minutes away: 0.8 s, 1.6 s, ... and never more than half a minute between two attempts. */
+START_TEST(asks_for_the_checkpoints_at_least_twice_a_minute)
+{
+    hook = count_checkpoint_lists;
+    start(NULL);
+    ck_assert_uint_ge(hook_calls, 20);
+    ck_assert_uint_le(hook_calls, 40);
+}
+END_TEST
+
+/* The deadline of the step has passed when it begins: each worker still stores one VPA, so that all
+ * have their turn. */
+START_TEST(stores_something_however_late_it_is)
+{
+    change(VPA("web-b", "2026-01-15T10:00:00Z"));
+    change(VPA("web-c", "2026-01-15T10:00:00Z"));
+    start(NULL);
+    config.checkpoints_timeout = 0;
+    config.update_workers = 1;
+    for (int i = 0; i < 3; i++) {
+        pass(USAGE("100m", "100Mi"));
+        ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1);
+    }
+}
+END_TEST
+
 #define LONG_NAME /* 250 characters */                                                             \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
@@ -257,7 +330,7 @@ START_TEST(says_once_that_a_checkpoint_name_is_too_long)
     ck_assert_uint_eq(strlen(LONG_NAME), 250);
     change(VPA(LONG_NAME, "2026-01-15T10:00:00Z"));
     start(NULL);
-    capture_log();
+    capture_log(4);
     for (int i = 0; i < 3; i++) {
         pass(USAGE("100m", "100Mi"));
         ck_assert_uint_eq(count_lines("is longer than 253 characters"), 1);
@@ -288,7 +361,7 @@ START_TEST(says_once_that_pods_cannot_be_asked_for)
     config.use_external_metrics = true;
     config.external_cpu_metric = "cpu";
     config.external_memory_metric = "";
-    capture_log();
+    capture_log(0);
     hook = answer_external;
     for (int i = 0; i < 3; i++)
         pass("{\"usage\":[]}");
@@ -388,6 +461,9 @@ int main(void)
     tcase_add_test(tcase, collects_old_copies);
     tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
     tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);
+    tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);
+    tcase_add_test(tcase, asks_for_the_checkpoints_at_least_twice_a_minute);
+    tcase_add_test(tcase, stores_something_however_late_it_is);
     tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
     tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
