@@ -333,8 +333,8 @@ static bool has_aged(const struct collection *g, const struct identity *id,
 
     if (id->unreadable_since)
         return is_outdated(g, id->unreadable_since);
-    return v && !vpa_autoscaler_awaits_history(v) && feeder_knows_vpa(o->feeder, id->ns, id->vpa) &&
-           last_sample_of(item, &last) == 0 &&
+    return v && feeder_is_in_step(o->feeder) && !vpa_autoscaler_awaits_history(v) &&
+           feeder_knows_vpa(o->feeder, id->ns, id->vpa) && last_sample_of(item, &last) == 0 &&
            vpa_autoscaler_has_outlived(v, id->container, last, g->now);
 }
 

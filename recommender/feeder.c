@@ -286,6 +286,12 @@ bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name)
     return k && !k->unknown;
 }
 
+bool feeder_is_in_step(const struct feeder *f)
+{
+    return vpa_reflector_is_watching(f->vpa_reflector) &&
+           vpa_reflector_is_watching(f->pod_reflector);
+}
+
 /* ---- pods ---- */
 
 static void on_pod_begin(void *ctx)

@@ -58,6 +58,9 @@ bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name);
 /* False while its newest version does not decode: it gets no status then, because nobody knows what
  * it says, and everything learned for it stays. */
 bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name);
+/* Whether VPAs and pods are being watched at this moment; what does not depend on it is told in
+ * recommender.c. */
+bool feeder_is_in_step(const struct feeder *f);
 /* The VPAs of other recommenders as of feeder_load_vpas, ordered by namespace and name, until the
  * next. A selector is given where it is known without asking the API server; arrays and selectors
  * are in the arena. */

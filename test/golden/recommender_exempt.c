@@ -81,13 +81,64 @@ static bool uses_external_metrics(struct golden_case *c)
     return false;
 }
 
+/* Whose a VPA is and what it is about. */
+static const char *identity_of(const struct exemptions *e, const struct vpa_json *vpa)
+{
+    return golden_label(e->c, "%s/%s/%s",
+                        text_at(vpa_json_first(vpa_json_at(vpa, "spec.recommenders")), "name"),
+                        text_at(vpa, "spec.targetRef.kind"), text_at(vpa, "spec.targetRef.name"));
+}
+
+/* U25: a VPA that comes, comes back, is handed over or names another target while the process runs. */
+static void find_newcomer(struct exemptions *e, struct vpa_table *known,
+                          const struct vpa_json *change, bool running)
+{
+    const struct vpa_json *vpa = vpa_json_find(change, "apply");
+    const struct vpa_json *gone = vpa_json_find(change, "delete");
+
+    if (strcmp(text_at(gone, "kind"), "VerticalPodAutoscaler") == 0)
+        vpa_table_remove(
+            known, golden_label(e->c, "%s/%s", text_at(gone, "namespace"), text_at(gone, "name")));
+    if (strcmp(text_at(vpa, "kind"), "VerticalPodAutoscaler") != 0)
+        return;
+    const char *key = golden_label(e->c, "%s/%s", text_at(vpa, "metadata.namespace"),
+                                   text_at(vpa, "metadata.name"));
+    const char *identity = identity_of(e, vpa);
+    if (running && !vpa_str_eq(vpa_table_find(known, key), identity))
+        touch(e, text_at(vpa, "metadata.namespace"), text_at(vpa, "metadata.name"));
+    vpa_table_put(known, key, (void *)identity);
+}
+
+static void find_newcomers(struct exemptions *e)
+{
+    struct vpa_table known = {0};
+
+    vpa_json_foreach (change, GOLDEN_IN(e->c, "objects"))
+        find_newcomer(e, &known, change, false);
+    vpa_json_foreach (step, GOLDEN_IN(e->c, "steps"))
+        vpa_json_foreach (change, vpa_json_find(step, "changes"))
+            find_newcomer(e, &known, change, true);
+    vpa_table_release(&known);
+}
+
+/* U2: a checkpoint that upstream would keep for ever. */
+static void note_collected(struct exemptions *e, const char *path, const char *body, bool written)
+{
+    if (!written || !strstr(path, "/verticalpodautoscalercheckpoints/") ||
+        !strstr(body, "DeleteOptions"))
+        return;
+    const char *key = golden_label(e->c, "%s", path);
+    vpa_table_put(&e->collected, key, (void *)key);
+}
+
 static void find_late_decisions(struct exemptions *e)
 {
+    find_newcomers(e);
     each_change(e->c, find_closed_watch, e);
     if (uses_external_metrics(e->c))
         each_change(e->c, find_long_name, e);
     each_change(e->c, find_scale_change, e);
-    e->active = e->any_vpa;
+    e->active = true;
 }
 
 void exemptions_init(struct exemptions *e, struct golden_case *c, bool invariant)
@@ -107,6 +158,7 @@ void exemptions_init(struct exemptions *e, struct golden_case *c, bool invariant
 void exemptions_release(struct exemptions *e)
 {
     vpa_table_release(&e->touched);
+    vpa_table_release(&e->collected);
     vpa_table_release(&e->containers[0]);
     vpa_table_release(&e->containers[1]);
 }
@@ -145,6 +197,8 @@ void exemptions_note(struct exemptions *e, const char *path, const char *body, b
 {
     const char *vpa = e->active ? vpa_of_status(e, path) : NULL;
 
+    if (e->active)
+        note_collected(e, path, body, written);
     if (!vpa)
         return;
     bool unsupported = strstr(body, "\"ConfigUnsupported\"") != NULL;
@@ -206,7 +260,7 @@ bool exemptions_explain(const struct exemptions *e, const char *path, const char
 {
     if (!e->active)
         return false;
-    if (e->any_vpa)
+    if (e->any_vpa || vpa_table_find(&e->collected, path))
         return true;
     const char *vpa = vpa_of_status(e, path);
     if (!vpa)

@@ -97,6 +97,26 @@ static inline void setup(void)
     change(POD("web-1"));
 }
 
+/* Ends the watches of these objects as expired. */
+static inline void end_watches(const char *plural)
+{
+    for (struct fake_watch **link = &server->watches; *link;) {
+        struct fake_watch *w = *link;
+
+        if (strcmp(w->resource->plural, plural) != 0) {
+            link = &w->next;
+            continue;
+        }
+        *link = w->next;
+        vpa_memory_stream_event(
+            w->stream, "ERROR",
+            "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}");
+        vpa_memory_stream_end(w->stream, VPA_TRANSPORT_OK);
+        free(w->ns);
+        free(w);
+    }
+}
+
 static inline void stop(void)
 {
     recommender_free(recommender);

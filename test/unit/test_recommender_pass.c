@@ -94,21 +94,7 @@ START_TEST(forgets_pods_that_a_new_list_lacks)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     /* The watch ends as expired while a pod goes: only a new list can tell. */
-    for (struct fake_watch **link = &server->watches; *link;) {
-        struct fake_watch *w = *link;
-
-        if (strcmp(w->resource->plural, "pods") != 0) {
-            link = &w->next;
-            continue;
-        }
-        *link = w->next;
-        vpa_memory_stream_event(
-            w->stream, "ERROR",
-            "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}");
-        vpa_memory_stream_end(w->stream, VPA_TRANSPORT_OK);
-        free(w->ns);
-        free(w);
-    }
+    end_watches("pods");
     change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"
            "\"web-1\"}}");
     pass("{\"usage\":[]}"); /* until here the pod counts; it leaves after this pass at the latest */

@@ -486,6 +486,32 @@ START_TEST(a_container_of_the_pods_keeps_a_history_of_any_age)
 }
 END_TEST
 
+static bool refuse_pod_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_starts_with(q->path, "/api/v1/pods"))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_status(r, 503, NULL, "later");
+    return true;
+}
+
+START_TEST(nothing_ages_while_the_caches_are_out_of_step)
+{
+    put_sidecar("2026-01-01T14:00:00Z");
+    start("--checkpoints-gc-interval=1s");
+    hook = refuse_pod_lists;
+    end_watches("pods");
+    for (int i = 0; i < 5; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_ge(hook_calls, 1);
+    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-old"));
+    hook = NULL;
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-old"));
+}
+END_TEST
+
 /* ---- garbage ---- */
 
 static bool refuse_vpa_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -565,6 +591,7 @@ int main(void)
     tcase_add_test(tcase, what_two_recommenders_saw_counts_once);
     tcase_add_test(tcase, nothing_is_written_before_the_history_was_read);
     tcase_add_test(tcase, a_container_that_left_goes_by_the_age_of_its_last_sample);
+    tcase_add_test(tcase, nothing_ages_while_the_caches_are_out_of_step);
     tcase_add_test(tcase, a_container_of_the_pods_keeps_a_history_of_any_age);
     tcase_add_test(tcase, a_checkpoint_goes_only_when_the_server_says_that_its_vpa_is_gone);
     tcase_add_test(tcase, a_checkpoint_of_a_vpa_that_came_during_the_pass_stays);
