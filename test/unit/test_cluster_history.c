@@ -522,6 +522,47 @@ START_TEST(restart_keeps_the_history)
 }
 END_TEST
 
+/* ---- age ---- */
+
+static size_t known_containers(void)
+{
+    struct vpa_histories h;
+
+    vpa_cluster_histories(c, v, now, &h);
+    size_t count = h.count;
+    vpa_histories_release(&h);
+    return count;
+}
+
+/* Who keeps a loaded history that is older than the eight days: a pod with the container, or live
+ * samples of one that has gone. */
+START_TEST(a_loaded_history_goes_by_age_when_nothing_has_its_container)
+{
+    static const vpa_duration week = 7 * 24 * VPA_HOUR;
+    struct vpa_error err;
+
+    if (_i > 0)
+        put("p", "{\"app\":\"web\"}", "app");
+    if (_i == 2) {
+        use("p", "app", VPA_KIND_CPU, "2026-01-15T14:00:00Z", 100);
+        vpa_cluster_remove_pod(c, "ns", "p");
+    }
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
+        0);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    now = vpa_time_add(now, week);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    ck_assert_uint_eq(known_containers(), _i == 0 ? 0 : 1);
+    ck_assert_int_eq(vpa_autoscaler_has_outlived(v, "app", vpa_time_add(now, -2 * week), now),
+                     _i == 0);
+    ck_assert(!vpa_autoscaler_has_outlived(v, "app", vpa_time_add(now, -week), now));
+    now = vpa_time_add(now, 2 * week);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL); /* also aggregates that nobody fed so long */
+    ck_assert_uint_eq(known_containers(), _i == 1 ? 1 : 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cluster_history");
@@ -540,6 +581,7 @@ int main(void)
     tcase_add_test(tc, open_intervals_outlive_a_restart);
     tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
     tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
+    tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);
     tcase_add_test(tc, restart_keeps_the_history);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

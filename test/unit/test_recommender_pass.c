@@ -197,6 +197,36 @@ START_TEST(labels_of_a_moment_match_nothing)
 }
 END_TEST
 
+/* Its event came, that of its end did not: the list of after that says it. */
+START_TEST(a_pod_that_the_next_list_lacks_was_never_there)
+{
+    change(DELETE_POD("web-1"));
+    start(NULL);
+    pass("{\"usage\":[]}");
+    change(POD("web-2"));
+    end_watches("pods");
+    change(DELETE_POD("web-2"));
+    pass("{\"usage\":[]}");
+    expect_no_trace();
+}
+END_TEST
+
+START_TEST(a_pod_that_changed_between_two_watches_is_noticed)
+{
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    end_watches("pods");
+    change(POD_OF("web-1", "\"app\":\"db\"", CONTAINER("0", UP)));
+    pass(USAGE("100m", "100Mi"));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_str_eq(
+        fake_text_at(vpa_json_first(
+                         vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions")),
+                     "type"),
+        "NoPodsMatched");
+}
+END_TEST
+
 static int64_t memory_target(void)
 {
     struct vpa_quantity q = target("memory");
@@ -430,6 +460,8 @@ int main(void)
     tcase_add_test(tcase, forgets_pods_that_a_new_list_lacks);
     tcase_add_test(tcase, a_pod_between_two_passes_was_never_there);
     tcase_add_test(tcase, a_pod_that_no_pass_saw_was_never_there);
+    tcase_add_test(tcase, a_pod_that_the_next_list_lacks_was_never_there);
+    tcase_add_test(tcase, a_pod_that_changed_between_two_watches_is_noticed);
     tcase_add_test(tcase, labels_of_a_moment_match_nothing);
     tcase_add_loop_test(tcase, a_kill_between_two_passes_counts_once, 0, 2);
     tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);

@@ -398,6 +398,46 @@ START_TEST(what_two_recommenders_saw_counts_once)
 }
 END_TEST
 
+/* The other one did nothing, while the live samples went on. */
+START_TEST(live_samples_that_nobody_stored_count)
+{
+    start(NULL);
+    for (int i = 0; i < 10; i++)
+        pass(USAGE("100m", "100Mi"));
+    change(VPA_OF("web", OF_OTHERS));
+    for (int i = 0; i < 10; i++)
+        pass(USAGE("100m", "100Mi"));
+    change(VPA_OF("web", ""));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_int_eq(stored_samples(), 21);
+
+    /* Somebody emptied the checkpoint: it is written again though nothing is new here. */
+    change(VPA_OF("web", OF_OTHERS));
+    pass("{\"usage\":[]}");
+    put_checkpoint("", EMPTY);
+    ck_assert_int_eq(stored_samples(), 0);
+    change(VPA_OF("web", ""));
+    pass("{\"usage\":[]}");
+    ck_assert_int_eq(stored_samples(), 21);
+}
+END_TEST
+
+/* Only what was loaded belonged to the old target; the samples of the same pods are live. */
+START_TEST(another_target_with_the_same_pods_keeps_what_is_live)
+{
+    put_history("", UNTIL_NOW);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    change(APPLY("{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"
+                 "\"web2\",\"namespace\":\"shop\"},\"spec\":{\"selector\":{\"matchLabels\":{"
+                 "\"app\":\"web\"}}}}"));
+    change(VPA_OF("web2", ""));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_int_lt(target_cpu(), 1000);
+    ck_assert_int_eq(stored_samples(), 2);
+}
+END_TEST
+
 static bool refuse_checkpoint_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (strcmp(q->method, "GET") != 0 || !strstr(q->path, "verticalpodautoscalercheckpoints"))
@@ -589,6 +629,8 @@ int main(void)
     tcase_add_loop_test(tcase, history_is_loaded_when_a_vpa_becomes_ours, 0,
                         VPA_COUNT(before_ours));
     tcase_add_test(tcase, what_two_recommenders_saw_counts_once);
+    tcase_add_test(tcase, live_samples_that_nobody_stored_count);
+    tcase_add_test(tcase, another_target_with_the_same_pods_keeps_what_is_live);
     tcase_add_test(tcase, nothing_is_written_before_the_history_was_read);
     tcase_add_test(tcase, a_container_that_left_goes_by_the_age_of_its_last_sample);
     tcase_add_test(tcase, nothing_ages_while_the_caches_are_out_of_step);
