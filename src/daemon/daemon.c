@@ -208,7 +208,9 @@ static int start_loop(struct frame *f)
 
 /* ---- API server ---- */
 
-static struct vpa_kube_client *new_client(struct frame *f, struct vpa_error *err)
+/* may_write: NULL for the Lease itself, which is how this process comes to lead. */
+static struct vpa_kube_client *new_client(struct frame *f, bool (*may_write)(void *ctx),
+                                          struct vpa_error *err)
 {
     double qps;
     int burst;
@@ -224,6 +226,8 @@ static struct vpa_kube_client *new_client(struct frame *f, struct vpa_error *err
             .user_agent = f->user_agent,
             .qps = qps > 0 ? qps : -1,
             .burst = burst,
+            .may_write = may_write,
+            .may_write_ctx = &f->process,
         },
         err);
 }
@@ -231,11 +235,11 @@ static struct vpa_kube_client *new_client(struct frame *f, struct vpa_error *err
 static int make_clients(struct frame *f, struct vpa_error *err)
 {
     for (size_t i = 0; i < f->daemon->client_count; i++) {
-        f->process.clients[i] = new_client(f, err);
+        f->process.clients[i] = new_client(f, vpa_process_leads, err);
         if (!f->process.clients[i])
             return -1;
     }
-    f->lease_client = new_client(f, err);
+    f->lease_client = new_client(f, NULL, err);
     return f->lease_client ? 0 : -1;
 }
 

@@ -84,7 +84,8 @@ int vpa_daemon_check(const struct vpa_common_flags *common, const struct vpa_lea
                      int *exit_status, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* Whether this process may change anything now: it leads, or nobody is elected. While the Lease is
- * in doubt it may not, although the end of leadership comes later. ctx is the struct vpa_process. */
+ * in doubt it may not, although the end of leadership comes later. Every write of the clients is
+ * asked this right before its bytes go out. ctx is the struct vpa_process. */
 bool vpa_process_leads(void *ctx);
 
 /* Go's name of the machine that uname names: x86_64 is amd64. */

@@ -1,0 +1,68 @@
+"""Two recommenders and one Lease: only its holder writes, whatever happened to the other one."""
+import signal
+import time
+
+from cluster import until
+
+NAMESPACE = "fencing"
+VPAS = 120
+LEASE = ("--leader-elect=true", "--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=6s",
+         "--leader-elect-retry-period=1s", "--recommender-interval=2s", "--kube-api-qps=1000", "--kube-api-burst=1000")
+
+
+def put_vpas(cluster):
+    """Without targets each gets a status in the first pass, and nothing more is needed."""
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    for i in range(VPAS):
+        cluster.client.create({
+            "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+            "metadata": {"name": f"vpa-{i}", "namespace": NAMESPACE},
+            "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"nobody-{i}"}}})
+
+
+def with_status(cluster):
+    return sum(1 for vpa in cluster.client.list("VerticalPodAutoscaler", NAMESPACE) if vpa.get("status"))
+
+
+def holder(cluster):
+    lease = cluster.client.find("Lease", "vpa-recommender-lease", "kube-system")
+    return (lease or {}).get("spec", {}).get("holderIdentity") or ""
+
+
+def start(cluster):
+    cluster.start_daemon("recommender", *LEASE)
+    return cluster.daemons.pop("recommender")
+
+
+def scenario_frozen(make):
+    """A recommender that stood still in a pass, and wakes after another took its Lease, writes nothing and ends."""
+    cluster = make()
+    cluster.install()
+    put_vpas(cluster)
+    cluster.plane.faults({"method": "PATCH", "path": "/status", "delayMs": 1500})
+    first = start(cluster)
+    lease = until(lambda: holder(cluster), 30, "the first one leads")
+    second = start(cluster)
+    until(lambda: with_status(cluster) >= 10, 30, "the first one is in the middle of a pass")
+    first.process.send_signal(signal.SIGSTOP)
+    until(lambda: holder(cluster) not in ("", lease), 40, "the second one leads")
+    second.process.send_signal(signal.SIGSTOP)
+    cluster.plane.faults()
+    time.sleep(2)  # what was under way is answered
+    assert with_status(cluster) < VPAS - 20, "the first one had something left to write"
+    cluster.plane.requests("x", reset=True)
+    first.process.send_signal(signal.SIGCONT)
+    time.sleep(4)  # the second one's lease lasts longer
+    calls = cluster.plane.requests("vpa-recommender")
+    written = {call: n for call, n in calls.items() if call[0] not in ("get", "list", "watch") and call[1] != "leases"}
+    second.process.send_signal(signal.SIGCONT)
+    assert calls, "the first one is awake"
+    assert not written, written
+    until(lambda: not first.running(), 30, "the first one ends")
+    assert first.process.returncode == 255 and "lost master" in first.text(), first.text()[-1500:]
+    first.process = None
+    until(lambda: with_status(cluster) == VPAS, 60, "the second one writes what the first one did not")
+
+
+scenario_frozen.tiers = ["sim"]
+scenario_frozen.why = "the simulator counts requests and slows some down"
