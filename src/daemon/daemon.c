@@ -24,6 +24,8 @@
 #define HOST_NAME_SIZE 256
 #define USER_AGENT_MAX 256
 /* An unhealthy daemon missed so many passes. */
+/* A request may wait for a minute before it is known that the API server is away. */
+#define HEALTH_TIMEOUT_MIN (2 * VPA_MINUTE)
 #define HEALTH_PASSES 5
 #define HEALTH_TIMEOUT VPA_MINUTE
 /* SIGTERM: the Lease is given back within this time, so that the whole ends within 5 s. */
@@ -183,7 +185,9 @@ static vpa_duration health_timeout(const struct vpa_daemon *d)
 
     if (!d->interval)
         return HEALTH_TIMEOUT;
-    return __builtin_mul_overflow(*d->interval, HEALTH_PASSES, &timeout) ? INT64_MAX : timeout;
+    if (__builtin_mul_overflow(*d->interval, HEALTH_PASSES, &timeout))
+        return INT64_MAX;
+    return timeout < HEALTH_TIMEOUT_MIN ? HEALTH_TIMEOUT_MIN : timeout;
 }
 
 static int start_loop(struct frame *f)
@@ -208,6 +212,12 @@ static int start_loop(struct frame *f)
 
 /* ---- API server ---- */
 
+/* Nobody restarts a daemon because the API server is away. */
+static void on_attempt(void *ctx, bool answered)
+{
+    vpa_observe_unreachable(ctx, !answered);
+}
+
 /* may_write: NULL for the Lease itself, which is how this process comes to lead. */
 static struct vpa_kube_client *new_client(struct frame *f, bool (*may_write)(void *ctx),
                                           struct vpa_error *err)
@@ -228,6 +238,8 @@ static struct vpa_kube_client *new_client(struct frame *f, bool (*may_write)(voi
             .burst = burst,
             .may_write = may_write,
             .may_write_ctx = &f->process,
+            .on_attempt = on_attempt,
+            .attempt_ctx = f->process.observe,
         },
         err);
 }

@@ -1,12 +1,20 @@
-/* The plain listener of a daemon: metrics, health, readiness. */
+/*
+ * The plain listener of a daemon: metrics, health, readiness.
+ *
+ * A probe comes on the server's thread and is put to the loop with a posted call. There is one
+ * thread, so there is one question at a time; when nobody answers it in time it is given up, and
+ * the call, which may still come, answers whatever is asked by then.
+ */
 #include "vpa/daemon/observe.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vpa/base/mem.h"
@@ -17,6 +25,8 @@
 #define NAMES_MAX 256
 #define PROC_TEXT_MAX 4096
 #define WHY_MAX 1024
+#define HEALTH_PATH "/health-check"
+#define READY_PATH "/readyz"
 
 struct check {
     vpa_observe_fn fn; /* NULL: nothing to ask */
@@ -29,8 +39,16 @@ struct vpa_observe {
     struct vpa_metrics metrics;
     vpa_duration health_timeout;
     int64_t last_activity; /* monotonic */
-    bool armed;
+    bool armed, unreachable;
     struct check alive, ready;
+
+    vpa_duration probe_wait;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    const char *path; /* of the question */
+    unsigned asked, answered;
+    bool posted, stopping;
+    struct vpa_server_response answer;
 };
 
 /* ---- process ---- */
@@ -172,7 +190,7 @@ static bool is_active(const struct vpa_observe *o, struct vpa_buf *why)
     vpa_duration idle = vpa_loop_monotonic(o->loop) - o->last_activity;
     char text[VPA_DURATION_TEXT_MAX];
 
-    if (!o->armed || idle <= o->health_timeout)
+    if (!o->armed || o->unreachable || idle <= o->health_timeout)
         return true;
     vpa_duration_format(idle, text);
     vpa_buf_printf(why, "last activity more than %s ago", text);
@@ -211,9 +229,9 @@ void vpa_observe_answer(struct vpa_observe *o, const struct vpa_server_request *
 {
     if (vpa_str_eq(request->path, "/metrics")) {
         answer_metrics(o, request->query, response);
-    } else if (vpa_str_eq(request->path, "/health-check")) {
+    } else if (vpa_str_eq(request->path, HEALTH_PATH)) {
         answer_check(o, is_alive, 500, "Error", response);
-    } else if (vpa_str_eq(request->path, "/readyz")) {
+    } else if (vpa_str_eq(request->path, READY_PATH)) {
         answer_check(o, is_ready, 503, "Not ready", response);
     } else {
         vpa_server_reply_text(response, 404, "404 page not found\n");
@@ -221,10 +239,70 @@ void vpa_observe_answer(struct vpa_observe *o, const struct vpa_server_request *
     }
 }
 
+/* ---- the server's thread and the loop ---- */
+
+/* On the loop. */
+static void on_asked(void *ctx)
+{
+    struct vpa_observe *o = ctx;
+    struct vpa_server_response answer = {0};
+
+    pthread_mutex_lock(&o->lock);
+    const struct vpa_server_request request = {.method = "GET", .path = o->path, .query = ""};
+    o->posted = false;
+    vpa_observe_answer(o, &request, &answer);
+    free(o->answer.body); /* of a question that was given up */
+    o->answer = answer;
+    o->answered = o->asked;
+    pthread_cond_signal(&o->changed);
+    pthread_mutex_unlock(&o->lock);
+}
+
+static struct timespec in_future(vpa_duration wait)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t nanos = t.tv_nsec + wait % VPA_SECOND;
+    t.tv_sec += (time_t)(wait / VPA_SECOND + nanos / VPA_SECOND);
+    t.tv_nsec = (long)(nanos % VPA_SECOND);
+    return t;
+}
+
+static bool ask_loop(struct vpa_observe *o, const char *path, struct vpa_server_response *response)
+{
+    const struct timespec until = in_future(o->probe_wait);
+    int rc = 0;
+
+    pthread_mutex_lock(&o->lock);
+    o->path = path;
+    o->asked++;
+    if (!o->posted)
+        vpa_loop_post(o->loop, on_asked, o);
+    o->posted = true;
+    while (o->answered != o->asked && !o->stopping && rc == 0)
+        rc = pthread_cond_timedwait(&o->changed, &o->lock, &until);
+    bool answered = o->answered == o->asked;
+    if (answered) {
+        *response = o->answer;
+        o->answer.body = NULL;
+    }
+    o->path = ""; /* path is the request's */
+    pthread_mutex_unlock(&o->lock);
+    return answered;
+}
+
 static void on_request(void *ctx, const struct vpa_server_request *request,
                        struct vpa_server_response *response)
 {
-    vpa_observe_answer(ctx, request, response);
+    struct vpa_observe *o = ctx;
+
+    if (!vpa_str_eq(request->path, HEALTH_PATH) && !vpa_str_eq(request->path, READY_PATH)) {
+        vpa_observe_answer(o, request, response);
+    } else if (!ask_loop(o, request->path, response)) {
+        vpa_server_reply_text(response, 500, "Error: the daemon's loop does not turn\n");
+        response->nosniff = true;
+    }
 }
 
 struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
@@ -236,7 +314,9 @@ struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
         .address = options->address,
         .handler = on_request,
         .ctx = o,
+        .threads = 1,
     };
+    pthread_condattr_t monotonic;
 
     o->loop = loop;
     o->metrics.table = options->metrics;
@@ -244,9 +324,16 @@ struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
     o->metrics.process = vpa_process_stats_read;
     o->health_timeout = options->health_timeout;
     o->last_activity = vpa_loop_monotonic(loop);
+    o->probe_wait = options->probe_wait > 0 ? options->probe_wait : VPA_PROBE_WAIT;
+    o->path = "";
+    pthread_mutex_init(&o->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&o->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     o->server = vpa_http_server_new(loop, &server, err);
     if (!o->server) {
-        free(o);
+        vpa_observe_free(o);
         return NULL;
     }
     return o;
@@ -256,7 +343,15 @@ void vpa_observe_free(struct vpa_observe *o)
 {
     if (!o)
         return;
+    pthread_mutex_lock(&o->lock);
+    o->stopping = true; /* nobody waits for us any more */
+    pthread_cond_signal(&o->changed);
+    pthread_mutex_unlock(&o->lock);
     vpa_http_server_free(o->server);
+    vpa_loop_unpost(o->loop, on_asked, o);
+    pthread_cond_destroy(&o->changed);
+    pthread_mutex_destroy(&o->lock);
+    free(o->answer.body);
     free(o);
 }
 
@@ -284,4 +379,11 @@ void vpa_observe_arm(struct vpa_observe *o)
 void vpa_observe_activity(struct vpa_observe *o)
 {
     o->last_activity = vpa_loop_monotonic(o->loop);
+}
+
+void vpa_observe_unreachable(struct vpa_observe *o, bool unreachable)
+{
+    if (o->unreachable)
+        vpa_observe_activity(o); /* until now there was nothing that could be done */
+    o->unreachable = unreachable;
 }

@@ -302,6 +302,8 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
 
     r->exchange = NULL;
     client->counters.bytes_in += http->bytes_in;
+    if (client->options.on_attempt)
+        client->options.on_attempt(client->options.attempt_ctx, http->status != 0);
     log_warning(client, http->warning);
     if (http->status == 401 && client->options.config)
         vpa_kube_config_unauthorized(client->options.config);

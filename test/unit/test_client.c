@@ -66,6 +66,15 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         vpa_memory_reply_fail(r, script.failure);
 }
 
+static int answered, unanswered; /* attempts, as the client tells of them */
+
+static void on_attempt(void *ctx, bool was_answered)
+{
+    (void)ctx;
+    answered += was_answered;
+    unanswered += !was_answered;
+}
+
 static void make_client(double qps, int64_t burst)
 {
     const struct vpa_kube_client_options options = {.loop = loop,
@@ -73,7 +82,8 @@ static void make_client(double qps, int64_t burst)
                                                     .random = &rnd,
                                                     .user_agent = "vpa-test/1",
                                                     .qps = qps,
-                                                    .burst = burst};
+                                                    .burst = burst,
+                                                    .on_attempt = on_attempt};
     struct vpa_error err;
 
     vpa_kube_client_free(client);
@@ -89,7 +99,7 @@ static void setup(void)
     transport = vpa_memory_transport_new(loop, serve, NULL);
     client = NULL;
     make_client(-1, 0);
-    seen = 0;
+    seen = answered = unanswered = 0;
     memset(&script, 0, sizeof(script));
     script.retry_after = -1;
 }
@@ -281,6 +291,11 @@ START_TEST(repeats_requests)
                   repeats[_i].name, (double)vpa_loop_monotonic(loop) / 1e9);
     if (repeats[_i].rc < 0 && (repeats[_i].failure || repeats[_i].max_age))
         ck_assert_int_eq(err.code, VPA_RETRY);
+    ck_assert_int_eq(answered + unanswered, seen);
+    if (repeats[_i].failure)
+        ck_assert_int_eq(unanswered, repeats[_i].rc < 0 ? seen : seen - 1);
+    else
+        ck_assert_int_eq(unanswered, 0);
 }
 END_TEST
 

@@ -1,7 +1,13 @@
 /* The plain listener: metrics, health, everything else. */
 #include <check.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "suite.h"
 #include "vpa/base/mem.h"
@@ -137,6 +143,99 @@ START_TEST(tells_ready_from_alive)
 }
 END_TEST
 
+/* While the API server is away nothing is held against a pass; when it is back, a pass has time. */
+START_TEST(is_alive_while_the_api_server_is_away)
+{
+    vpa_observe_arm(observe);
+    vpa_observe_unreachable(observe, true);
+    vpa_clock_advance(clock_, VPA_HOUR);
+    expect("/health-check", 200, "OK");
+    vpa_observe_unreachable(observe, false);
+    expect("/health-check", 200, "OK");
+    vpa_clock_advance(clock_, 5 * VPA_MINUTE);
+    expect("/health-check", 200, "OK");
+    vpa_observe_unreachable(observe, false);
+    vpa_clock_advance(clock_, 1);
+    free(ask("/health-check", "", 500));
+}
+END_TEST
+
+/* The test's own thread has the loop, and does not turn it unless it says so. */
+static void get(const char *path, char answer[4096], bool turning)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)vpa_observe_port(observe)),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    size_t len = 0;
+    ssize_t n = 1;
+
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    dprintf(fd, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", path);
+    while (n != 0 && len < 4095) {
+        if (turning)
+            vpa_loop_poll(loop);
+        n = recv(fd, answer + len, 4095 - len, turning ? MSG_DONTWAIT : 0);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    answer[len] = '\0';
+    close(fd);
+}
+
+START_TEST(probes_prove_that_the_loop_turns)
+{
+    static const char *const probes[] = {"/health-check", "/readyz"};
+    char answer[4096];
+
+    vpa_observe_free(observe);
+    observe = vpa_observe_new(loop,
+                              &(struct vpa_observe_options){.address = "127.0.0.1:0",
+                                                            .metrics = table,
+                                                            .metric_count = VPA_COUNT(table),
+                                                            .probe_wait = 100 * VPA_MILLISECOND},
+                              NULL);
+    for (size_t i = 0; i < VPA_COUNT(probes); i++) {
+        get(probes[i], answer, false);
+        ck_assert_ptr_nonnull(strstr(answer, "500 Internal"));
+        ck_assert_ptr_nonnull(strstr(answer, "Error: the daemon's loop does not turn\n"));
+    }
+    get("/metrics", answer, false);
+    ck_assert_ptr_nonnull(strstr(answer, "200 OK"));
+    for (size_t i = 0; i < VPA_COUNT(probes); i++) {
+        vpa_loop_poll(loop); /* the call for the question that was given up */
+        get(probes[i], answer, true);
+        ck_assert_msg(strstr(answer, "200 OK") != NULL, "%s", answer);
+    }
+    vpa_observe_on_ready(observe, says_no, (char[]){"no list"});
+    get("/readyz", answer, true);
+    ck_assert_ptr_nonnull(strstr(answer, "Not ready: no list\n"));
+}
+END_TEST
+
+/* Whoever stops does not wait for a probe that waits for it. */
+START_TEST(stops_while_a_probe_waits)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)vpa_observe_port(observe)),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    char byte;
+
+    vpa_observe_free(observe);
+    observe = vpa_observe_new(
+        loop, &(struct vpa_observe_options){.address = "127.0.0.1:0", .probe_wait = VPA_HOUR},
+        NULL);
+    a.sin_port = htons((uint16_t)vpa_observe_port(observe));
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    dprintf(fd, "GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n");
+    poll(NULL, 0, 100);
+    vpa_observe_free(observe);
+    observe = NULL;
+    ck_assert_int_ge(read(fd, &byte, 1), 0);
+    close(fd);
+}
+END_TEST
+
 START_TEST(knows_no_other_path)
 {
     static const char *const paths[] = {"/", "/metrics/", "/debug/pprof/", "/healthz"};
@@ -180,6 +279,9 @@ int main(void)
     tcase_add_loop_test(tc, shows_metrics, 0, VPA_COUNT(exposures));
     tcase_add_test(tc, is_healthy_until_armed_and_idle);
     tcase_add_test(tc, tells_ready_from_alive);
+    tcase_add_test(tc, is_alive_while_the_api_server_is_away);
+    tcase_add_test(tc, probes_prove_that_the_loop_turns);
+    tcase_add_test(tc, stops_while_a_probe_waits);
     tcase_add_test(tc, knows_no_other_path);
     tcase_add_test(tc, a_taken_port_is_an_error);
     tcase_add_test(tc, reads_the_process);

@@ -1,17 +1,20 @@
 /*
- * The plain listener of a daemon: /metrics, /health-check and /readyz, served on the loop; anything
- * else is 404.
+ * The plain listener of a daemon: /metrics, /health-check and /readyz; anything else is 404.
  *
  *     struct vpa_observe *o = vpa_observe_new(loop, &options, &err);   // before anything can block
  *     vpa_observe_on_ready(o, is_ready, daemon);
  *     vpa_observe_arm(o);        // from here on both checks want activity
- *     vpa_observe_activity(o);   // after each pass, and whenever a pass got on
+ *     vpa_observe_activity(o);   // after each pass
  *
- * /health-check is for liveness: a loop that does not turn does not answer it; once armed it fails
- * when the last activity is more than health_timeout of virtual time ago; and a daemon may add a
- * check of its own. It must never fail because the API server is away: a restart does not bring
- * that back, and loses what the daemon has learnt. So a request of a pass that ends is activity,
- * whichever way it ends.
+ * It is served by a thread of its own, so that whoever asks for metrics all day long takes nothing
+ * from the loop. The two checks are answered by the loop, which proves that it turns: without an
+ * answer after probe_wait they fail.
+ *
+ * /health-check is for liveness. Once armed it also fails when the last activity is more than
+ * health_timeout of virtual time ago, and a daemon may add a check of its own. It must never fail
+ * because the API server is away: a restart does not bring that back, and loses what the daemon has
+ * learnt. So time in which the API server does not answer counts as activity
+ * (vpa_observe_unreachable).
  *
  * /readyz says whether the daemon does its work now, and if not, why (503): the same, and what
  * vpa_observe_on_ready() was told. How old the caches are belongs there.
@@ -28,7 +31,10 @@ struct vpa_observe_options {
     struct vpa_metric *const *metrics; /* borrowed */
     size_t metric_count;
     vpa_duration health_timeout;
+    vpa_duration probe_wait; /* real time; 0: VPA_PROBE_WAIT */
 };
+#define VPA_PROBE_WAIT (4 * VPA_SECOND) /* less than timeoutSeconds of the manifests' probes */
+
 struct vpa_observe;
 struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
                                     const struct vpa_observe_options *options,
@@ -45,7 +51,9 @@ void vpa_observe_on_ready(struct vpa_observe *observe, vpa_observe_fn fn, void *
 
 void vpa_observe_arm(struct vpa_observe *observe);
 void vpa_observe_activity(struct vpa_observe *observe);
-/* What the listener answers; exposed for tests. */
+/* Whether the API server was away when it was last asked. */
+void vpa_observe_unreachable(struct vpa_observe *observe, bool unreachable);
+/* What the listener answers, on the loop; exposed for tests. */
 void vpa_observe_answer(struct vpa_observe *observe, const struct vpa_server_request *request,
                         struct vpa_server_response *response);
 

@@ -136,6 +136,9 @@ struct vpa_kube_client_options {
      * "no longer the leader". It only looks. NULL: always. */
     bool (*may_write)(void *ctx);
     void *may_write_ctx;
+    /* Told after each attempt whether the API server answered, whatever it said; NULL: nobody. */
+    void (*on_attempt)(void *ctx, bool answered);
+    void *attempt_ctx;
 };
 struct vpa_kube_client;
 /* VPA_INVALID on an unusable qps/burst pair, with upstream's text. */

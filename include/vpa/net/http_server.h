@@ -1,6 +1,6 @@
 /*
- * Small HTTP(S) server on libmicrohttpd: /metrics and /health-check on the loop, the admission
- * webhook on threads of its own.
+ * Small HTTP(S) server on libmicrohttpd, on the loop or on threads of its own: /metrics, probes, the
+ * admission webhook.
  *
  *     struct vpa_http_server_options options = {.address = ":8942", .handler = on_request, .ctx =
  * me}; struct vpa_http_server *s = vpa_http_server_new(loop, &options, &err);
