@@ -162,6 +162,46 @@ START_TEST(the_greedy_go_before_the_idle)
 }
 END_TEST
 
+START_TEST(bodies_of_the_greedy_are_no_half_open_ones)
+{
+    hold(3, 3, CONNECTION_BODY);
+    now += 1;
+    for (int fd = 4; fd < 7; fd++)
+        hold(fd, 3, CONNECTION_HEAD);
+    for (int fd = 7; fd < 3 + MAX; fd++)
+        hold(fd, fd, CONNECTION_HEAD);
+    ck_assert(come(20, 9));
+    expect_dropped("4 ");
+}
+END_TEST
+
+static void hold_from(int fd, const struct sockaddr *from)
+{
+    ck_assert(connections_add(all, fd, from, CONNECTION_IDLE, now));
+    connections_start(all, fd, now++);
+}
+
+/* IPv4 is the same address in both spellings, each IPv6 address one of its own. */
+START_TEST(addresses_are_told_apart)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 mapped = {.sin6_family = AF_INET6}, v6 = {.sin6_family = AF_INET6};
+
+    ck_assert_int_eq(inet_pton(AF_INET, "10.0.0.1", &v4.sin_addr), 1);
+    ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:10.0.0.1", &mapped.sin6_addr), 1);
+    ck_assert_int_eq(inet_pton(AF_INET6, "fd00::1", &v6.sin6_addr), 1);
+    hold_from(3, (struct sockaddr *)&v6);
+    hold_from(4, (struct sockaddr *)&v6);
+    hold_from(5, (struct sockaddr *)&v4);
+    hold_from(6, (struct sockaddr *)&mapped);
+    hold_from(7, (struct sockaddr *)&mapped);
+    for (int fd = 8; fd < 3 + MAX; fd++)
+        hold(fd, fd, CONNECTION_WORK);
+    ck_assert(come(20, 9));
+    expect_dropped("5 ");
+}
+END_TEST
+
 START_TEST(the_idle_go_longest_idle_of_the_largest_first)
 {
     hold(3, 1, CONNECTION_IDLE);
@@ -216,6 +256,10 @@ START_TEST(young_bodies_make_way)
     connections_turn(all, 17, CONNECTION_WORK, 0, now);
     ck_assert(come(30, 30));
     expect_dropped("20 ");
+    for (int fd = 21; fd < 31; fd++)
+        connections_turn(all, fd, CONNECTION_WORK, 0, now);
+    ck_assert(!come(31, 31)); /* 11 comes at its rate */
+    expect_dropped("");
 }
 END_TEST
 
@@ -310,6 +354,8 @@ int main(void)
     tcase_add_test(c, bytes_that_come_give_time);
     tcase_add_test(c, the_half_open_go_first_and_the_oldest_of_them);
     tcase_add_test(c, the_greedy_go_before_the_idle);
+    tcase_add_test(c, bodies_of_the_greedy_are_no_half_open_ones);
+    tcase_add_test(c, addresses_are_told_apart);
     tcase_add_test(c, the_idle_go_longest_idle_of_the_largest_first);
     tcase_add_test(c, who_transfers_at_the_rate_stays);
     tcase_add_test(c, young_bodies_make_way);
