@@ -2,7 +2,7 @@
  * Strangers at the listeners: many who say nothing, some who say it slowly, some who say nonsense.
  * Whoever asks a question is answered meanwhile, and the server stops when it is told to.
  */
-#include <fcntl.h>
+#include <sys/resource.h>
 
 #include "http_fixture.h"
 #include "vpa/net/tls.h"
@@ -195,6 +195,32 @@ START_TEST(a_greedy_address_displaces_itself)
     ck_assert(is_open(other));
     dprintf(other, "GET /again HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     ck_assert_ptr_nonnull(strstr(read_to_end(other), "GET /again"));
+}
+END_TEST
+
+/* Silent ones that hold the last descriptors make way as those do that hold the last places. */
+START_TEST(descriptors_run_out)
+{
+    struct rlimit usual, few;
+    int crowd[20], asking;
+
+    start(_i == 1, (struct vpa_http_server_options){0});
+    for (size_t i = 0; i < VPA_COUNT(crowd); i++)
+        fds[fd_count++] = crowd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fds[fd_count++] = asking = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    few = usual;
+    few.rlim_cur = (rlim_t)asking + 5;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (size_t i = 0; i < VPA_COUNT(crowd); i++)
+        connect_raw(crowd[i], vpa_http_server_port(server));
+    settle();
+    connect_raw(asking, vpa_http_server_port(server));
+    dprintf(asking, "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    const char *answer = read_to_end(asking);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    if (_i == 0) /* with TLS it is no question, but its end shows that it was taken in */
+        ck_assert_ptr_nonnull(strstr(answer, "GET /x"));
 }
 END_TEST
 
@@ -463,6 +489,7 @@ int main(void)
     tcase_add_loop_test(c, many_silent_connections, 0, 2);
     tcase_add_loop_test(c, stops_while_connections_hang, 0, 2);
     tcase_add_test(c, a_greedy_address_displaces_itself);
+    tcase_add_loop_test(c, descriptors_run_out, 0, 2);
     tcase_add_loop_test(c, dawdlers_are_dropped, 0, (int)VPA_COUNT(dawdlers));
     tcase_add_test(c, slow_heads_are_dropped);
     tcase_add_test(c, slow_handshakes_are_dropped);
