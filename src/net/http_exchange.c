@@ -36,7 +36,7 @@ struct exchange {
     size_t received; /* bytes of the body, dropped ones included */
     size_t charged;  /* of place->large_bytes */
     bool begun, too_large;
-    bool answered, cancelled; /* by a worker */
+    bool answered; /* by a worker */
     struct vpa_server_response response;
     int64_t received_ns;
 };
@@ -120,9 +120,10 @@ static void on_work(struct work *work, bool cancelled)
 {
     struct exchange *x = (struct exchange *)work;
 
-    if (!cancelled)
+    if (cancelled)
+        vpa_server_reply_text(&x->response, 503, "stopping\n");
+    else
         handle(x);
-    x->cancelled = cancelled;
     x->answered = true;
     atomic_fetch_sub(&x->place->handed_over, 1);
     MHD_resume_connection(x->connection);
@@ -213,7 +214,7 @@ enum MHD_Result exchange_go_on(void *cls, struct MHD_Connection *connection, con
     if (!x->begun)
         return begin_body(x);
     if (x->answered)
-        return x->cancelled ? MHD_NO : send_response(x);
+        return send_response(x);
     if (*upload_size > 0)
         return take_body(x, upload, upload_size);
     return answer(x);
