@@ -6,8 +6,10 @@
  *     struct history history;
  *     history_init(&history, plan);
  *     for (kind = PROM_CPU; kind < PROM_KINDS; kind++)
- *         if (history_add_answer(&history, kind, status, body, len, &err) < 0) ...  // all of it is
- * dropped history_finish(&history); history_foreach...(namespace, pod name, container name)
+ *         if (history_add_answer(&history, kind, status, body, len, &err) < 0)
+ *             ...                                        // all of it is dropped
+ *     history_finish(&history);
+ *     history_foreach...(namespace, pod name, container name)
  *
  * Memory: 16 bytes per sample, until released.
  */

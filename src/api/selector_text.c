@@ -3,8 +3,9 @@
  * api.md 11.4).
  *
  *     selector    = requirement ("," requirement)*
- *     requirement = ["!"] key | key ("="|"=="|"!="|">"|"<") value | key ("in"|"notin") "(" values
- * ")"
+ *     requirement = ["!"] key
+ *                 | key ("=" | "==" | "!=" | ">" | "<") value
+ *                 | key ("in" | "notin") "(" values ")"
  *
  * A recursive-descent parser over tokens with one token of lookahead. `in` and `notin` are
  * operators only where an operator is expected; the empty string is a possible value, which is why

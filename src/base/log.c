@@ -2,8 +2,8 @@
  * Log lines in klog's text form, which operators grep, or as JSON objects.
  *
  *     I0412 09:30:00.000001    4711 act.c:88] "Evicted pod" namespace="web" pod="api-0"
- *     {"ts":1775986200.000001,"caller":"act.c:88","severity":"info","msg":"Evicted
- * pod","namespace":"web",...}
+ *     {"ts":1775986200.000001,"caller":"act.c:88","severity":"info","msg":"Evicted pod",
+ *      "namespace":"web",...}
  *
  * The options are the one piece of state of the core; they are set once before threads start.
  */

@@ -3,9 +3,9 @@
  *
  * cJSON's parser is lax about what JSON is (control characters in strings, any character up to ' '
  * as white space), keeps only a double of every number, refuses lone surrogates that Go's decoder
- * reads as U+FFFD, and allocates every node and text by itself; guarded on both sides it read 300
- * MB/s. The scanner accepts exactly RFC 8259 within our depth limit, names line and column of the
- * first fault, and needs one pass:
+ * reads as U+FFFD, and allocates every node and text by itself; guarded on both sides it read
+ * 300 MB/s. The scanner accepts exactly RFC 8259 within our depth limit, names line and column of
+ * the first fault, and needs one pass:
  *
  * - The text is copied into the arena once. Strings are unescaped and terminated where they stand
  *   in that copy; only numbers, whose end is the next character, are copied out.

@@ -2,8 +2,9 @@
  * A request goes through these states, each left by a callback on the loop:
  *
  *     waiting   for a token of the rate limiter, or for the pause that Retry-After asked for
- * (timer) running   with the transport (exchange) ended     on_done, or a failure before the
- * transport was reached (timer with delay 0)
+ *               (timer)
+ *     running   with the transport (exchange)
+ *     ended     on_done, or a failure before the transport was reached (timer with delay 0)
  *
  * Repetition follows client-go: any 429 or 5xx that carries Retry-After, and for reads a lost
  * connection; at most ten times and with pauses of two minutes together. A call whose data was

@@ -2,12 +2,14 @@
  * The algorithm is client-go's, kept step by step (leader-election-and-clients.md 1.4 to 1.7 of the
  * specification) because candidates of both kinds must be able to share a Lease:
  *
- *   attempt   leader with a valid record: PUT on the lease as last seen. Else, or when that fails:
- * GET, judge, POST or PUT judge     a record that changed since the last GET restarts its clock: it
- * is valid for its own duration from when *we* first saw it, measured monotonically. renewTime is
- * never read acquire   attempts until one succeeds, pauses uniform in [retry, 2.2 retry] renew
- * rounds: attempts every retry period until one succeeds; a round longer than the renew deadline
- *             means the lease is lost
+ *     attempt   leader with a valid record: PUT on the lease as last seen. Else, or when that
+ *               fails: GET, judge, POST or PUT
+ *     judge     a record that changed since the last GET restarts its clock: it is valid for its
+ *               own duration from when *we* first saw it, measured monotonically. renewTime is
+ *               never read
+ *     acquire   attempts until one succeeds, pauses uniform in [retry, 2.2 retry]
+ *     renew     rounds: attempts every retry period until one succeeds; a round longer than the
+ *               renew deadline means the lease is lost
  *
  * What differs: whether the lease is ours is a question of the clock alone (vpa_elector_is_leader):
  * it lasts from when its renewal was sent, because an answer may be read long after it came, by a

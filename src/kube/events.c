@@ -1,11 +1,11 @@
 /*
  * An event goes through a queue and then, when the writer is free, through client-go's correlator:
  *
- *     aggregate   ten different messages for one object and reason within ten minutes of each other
- * become
- *                 "(combined from similar events): ..."
+ *     aggregate   ten different messages for one object and reason within ten minutes of each
+ *                 other become "(combined from similar events): ..."
  *     count       the same event again is a PATCH of the earlier object: count, lastTimestamp,
- * message filter      25 at once, then one per 300 s for each source, object and type
+ *                 message
+ *     filter      25 at once, then one per 300 s for each source, object and type
  *
  * and is written, one after the other; only transport failures are tried again.
  */

@@ -1,8 +1,8 @@
 /*
  * Asking for one scale: a small state machine, at most one call under way.
  *
- *     group known? -> [read the group ->] GET through each mapping of the kind -> first that
- * answers
+ *     group known? -> [read the group ->] GET through each mapping of the kind
+ *                                         -> the first that answers
  *
  * It never pumps the loop, so it can run behind timers and posted calls; owner_scale_fetch waits
  * for it where waiting is allowed.

@@ -15,10 +15,11 @@
  * Invariants.
  *   - every bucket outside of the span weighs exactly 0
  *   - min .. max is the *visible* range: the reference implementation narrows it when an edge
- * bucket falls below epsilon, but leaves the weight in the bucket and in the total. Such residues
- * are neither scaled nor merged nor saved, yet they count in percentiles through the total, and
- * they come back into view when the range grows over them. Results equal the reference's to the
- * last bit, so this is kept exactly; the span therefore never shrinks with the range.
+ *     bucket falls below epsilon, but leaves the weight in the bucket and in the total. Such
+ *     residues are neither scaled nor merged nor saved, yet they count in percentiles through the
+ *     total, and they come back into view when the range grows over them. Results equal the
+ *     reference's to the last bit, so this is kept exactly; the span therefore never shrinks with
+ *     the range.
  *   - expressions are evaluated in the order of the specification, one rounding per operation
  *
  * Borders are those of the reference too: find_bucket(bucket_start(i)) is i - 1 for most i, because

@@ -9,22 +9,28 @@
  * metrics.c, main.c.
  *
  * What a pod does is said by its annotations; a suffix ".CONTAINER" makes one count for that
- * container only: fakelet.plumb/trace            name of a recording (NAME.csv in --traces)
+ * container only:
+ *     fakelet.plumb/trace            name of a recording (NAME.csv in --traces)
  *     fakelet.plumb/stretch          seconds of cluster time per second of the recording (1)
  *     fakelet.plumb/clock            "wall": the recording follows the clock, all replicas alike
- * (default); "start": it begins with the container fakelet.plumb/cpu-scale,
- * fakelet.plumb/memory-scale        factors (1) fakelet.plumb/memory-base      bytes added after
- * scaling (0) fakelet.plumb/replica-scales   "1,1,0.5": factor of both for the replica with that
- * ordinal fakelet.plumb/cpu, fakelet.plumb/memory    constant usage instead of a recording
+ *                                    (default); "start": it begins with the container
+ *     fakelet.plumb/cpu-scale, fakelet.plumb/memory-scale        factors (1)
+ *     fakelet.plumb/memory-base      bytes added after scaling (0)
+ *     fakelet.plumb/replica-scales   "1,1,0.5": factor of both for the replica with that ordinal
+ *     fakelet.plumb/cpu, fakelet.plumb/memory    constant usage instead of a recording
  *     fakelet.plumb/after            how long a container with constant usage is idle at first (0)
  *     fakelet.plumb/startup-cpu      CPU seconds of work before the container is ready (0); the
- * work goes at the speed of the cpu limit, on at most startup-cores fakelet.plumb/startup-cores
- * cores that the work can use at once (4) fakelet.plumb/run              how long the container
- * runs before it ends with status 0 (for ever) fakelet.plumb/oom-after        how long the
- * container runs before it is killed for its memory fakelet.plumb/stop             how long it
- * takes to end (1s) fakelet.plumb/resize           how long the node takes to act on a resize (1s);
- * "never": not at all; "error": it fails; "infeasible": it is refused fakelet.plumb/fault
- * "never-ready", "crash" (ends with status 1 at once), "no-start" (the whole pod stays Pending)
+ *                                    work goes at the speed of the cpu limit, on at most
+ *                                    startup-cores
+ *     fakelet.plumb/startup-cores    cores that the work can use at once (4)
+ *     fakelet.plumb/run              how long the container runs before it ends with status 0
+ *                                    (for ever)
+ *     fakelet.plumb/oom-after        how long the container runs before it is killed for its memory
+ *     fakelet.plumb/stop             how long it takes to end (1s)
+ *     fakelet.plumb/resize           how long the node takes to act on a resize (1s); "never":
+ *                                    not at all; "error": it fails; "infeasible": it is refused
+ *     fakelet.plumb/fault            "never-ready", "crash" (ends with status 1 at once),
+ *                                    "no-start" (the whole pod stays Pending)
  */
 #ifndef FAKELET_H
 #define FAKELET_H

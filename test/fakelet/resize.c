@@ -3,9 +3,11 @@
  * spec), promised (allocatedResources, requests only) and actual (resources of the status).
  *
  *   desired differs from promised   it must fit: alone on the node, else Infeasible and not tried
- * again; beside the promises to other pods, else Deferred and tried at each step promised differs
- * from actual    PodResizeInProgress until the node has acted; a changed resource whose
- * resizePolicy says RestartContainer restarts the container
+ *                                   again; beside the promises to other pods, else Deferred and
+ *                                   tried at each step
+ *   promised differs from actual    PodResizeInProgress until the node has acted; a changed
+ *                                   resource whose resizePolicy says RestartContainer restarts the
+ *                                   container
  */
 #include <stdio.h>
 #include <string.h>

@@ -38,7 +38,9 @@
  * decisions came after the tags; touches() names the one that an untagged case meets.
  *
  * Folders. Either one folder per set with *.jsonl in it, each line a case
+ *
  *     {"id","note"?,"differs"?,"in":{...},"out":{...}}
+ *
  * or the project's own form, one file <set>.jsonl with lines {"file":"parse","case":<such a case>}
  * (test/golden/data, made by test/golden/make-sample).
  */

@@ -1,4 +1,7 @@
-/* Bad starts of the three daemons: one frame, so one exit status, one line, in the wanted format. */
+/*
+ * Bad starts of the three daemons: one frame, so one exit status and one line, in the format asked
+ * for.
+ */
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -2,8 +2,12 @@
  * Memory with a chosen lifetime. Out of memory aborts with a message, so no allocation returns
  * NULL.
  *
- * Local:  vpa_auto_free char *text = vpa_xstrdup("x");  ... return VPA_STEAL(text);
- * Arena:  everything that dies together.
+ * Local: released at every return, unless ownership leaves.
+ *
+ *     vpa_auto_free char *text = vpa_xstrdup("x");
+ *     return VPA_STEAL(text);
+ *
+ * Arena: everything that dies together.
  *
  *     struct vpa_arena arena;
  *     vpa_arena_init(&arena, 0);

@@ -6,7 +6,8 @@
  *
  *     static struct vpa_metric evicted = VPA_COUNTER("vpa_updater_evicted_pods_total",
  *                                                    "Pods evicted", "vpa_size_log2",
- * "update_mode"); vpa_metric_inc(&evicted, "3", "Recreate");
+ *                                                    "update_mode");
+ *     vpa_metric_inc(&evicted, "3", "Recreate");
  *
  *     static const double seconds[] = {0.1, 1, 10};
  *     static struct vpa_metric latency = VPA_HISTOGRAM("x_seconds", "Time of x", seconds, "step");

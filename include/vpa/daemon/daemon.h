@@ -26,7 +26,8 @@
  *     exit status  why
  *               0  stopped by SIGTERM or SIGINT, or --help
  *               1  settings that contradict each other, the listener, the work
- *               2  wrong usage: --logging-format, request rate, times of the Lease, a CA that is none
+ *               2  wrong usage, also of --logging-format, request rate and times of the Lease; a CA
+ *                  that is none
  *             255  the API server's address or credentials cannot be read, leadership was lost
  *                  (upstream's fatal log lines)
  */
@@ -78,8 +79,8 @@ struct vpa_daemon {
 /* The whole life of the process; main returns what it returns. */
 int vpa_daemon_main(const struct vpa_daemon *daemon, int argc, char *const *argv);
 
-/* The checks after parsing that daemons share; leader NULL: never elects. On failure *exit_status is
- * that of the process. */
+/* The checks after parsing that daemons share; leader NULL: never elects. On failure *exit_status
+ * is that of the process. */
 int vpa_daemon_check(const struct vpa_common_flags *common, const struct vpa_leader_flags *leader,
                      int *exit_status, struct vpa_error *err) VPA_MUST_CHECK;
 

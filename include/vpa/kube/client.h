@@ -3,10 +3,11 @@
  * on Retry-After, and the result as struct vpa_error plus the parsed metav1.Status
  * (leader-election-and-clients.md 4 of the specification).
  *
- *     struct vpa_kube_call call = {.verb = VPA_KUBE_PATCH_JSON, .path = path, .body = body,
- * .body_len = n}; vpa_kube_start(client, &call, on_done, ctx);                  // many in flight
- *     if (vpa_kube_do(client, &call, &arena, &result, &err) < 0) ... // pumps the loop until
- * answered
+ *     struct vpa_kube_call call = {
+ *         .verb = VPA_KUBE_PATCH_JSON, .path = path, .body = body, .body_len = n};
+ *     vpa_kube_start(client, &call, on_done, ctx);       // many in flight
+ *     if (vpa_kube_do(client, &call, &arena, &result, &err) < 0)
+ *         ...                                            // pumps the loop until answered
  *
  * Errors carry what the caller can do: NOT_FOUND, CONFLICT (409 of either reason), GONE (410),
  * DENIED (401, 403), RETRY (429, 5xx, network), INVALID (the rest), LIMIT (answer too long),
@@ -56,8 +57,8 @@ const char *vpa_kube_verb_name(enum vpa_kube_verb verb);
 
 /*
  * /api/v1/... or /apis/GROUP/VERSION/...; ns NULL or "" for cluster scope or all namespaces; name
- * and subresource may be NULL. Segments are percent-escaped. vpa_kube_path(&buf, "apps/v1", "web",
- * "deployments", "api", "scale");
+ * and subresource may be NULL. Segments are percent-escaped.
+ *     vpa_kube_path(&buf, "apps/v1", "web", "deployments", "api", "scale");
  */
 void vpa_kube_path(struct vpa_buf *buf, const char *group_version, const char *ns,
                    const char *resource, const char *name, const char *subresource);

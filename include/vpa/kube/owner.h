@@ -10,9 +10,11 @@
  * ones asked again in the next pass (U19, docs/compatibility.md).
  *
  * Two ways to ask:
- *   struct vpa_owners       on the loop; may ask the API server, pumping the loop
- *   struct vpa_owner_view   immutable, shared with other threads, never asks: what it does not know
- * is "not known yet" (VPA_RETRY), noted for the loop, and known soon after
+ *
+ *     struct vpa_owners       on the loop; may ask the API server, pumping the loop
+ *     struct vpa_owner_view   immutable, shared with other threads, never asks: what it does not
+ *                             know is "not known yet" (VPA_RETRY), noted for the loop, and known
+ *                             soon after
  */
 #ifndef VPA_KUBE_OWNER_H
 #define VPA_KUBE_OWNER_H

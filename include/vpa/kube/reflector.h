@@ -6,7 +6,8 @@
  *     begin()                 a list starts: mark everything you hold as unseen
  *     object(LISTED, json)*   each object of the list: put and mark as seen
  *     end()                   drop what was not seen. A list that fails never comes to its end;
- * begin may follow begin object(ADDED | MODIFIED | DELETED, json)*
+ *                             begin may follow begin
+ *     object(ADDED | MODIFIED | DELETED, json)*
  *
  * ADDED of a known object is an update, MODIFIED of an unknown one an addition. Objects of a list
  * carry no kind. Callbacks run on the loop and only enqueue; they must not free the reflector.

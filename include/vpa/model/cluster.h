@@ -7,13 +7,16 @@
  * by group, so ten replicas cost one match, and the pods of a VPA are the sum over its groups.
  *
  * A pass of the recommender:
+ *
  *     vpa_cluster_put_vpa() for every VPA in force, vpa_cluster_remove_vpa() for those gone
  *     vpa_cluster_put_pod() for every pod event since the last pass, vpa_cluster_mark_pod_deleted()
  *     vpa_cluster_add_sample() for the usage, vpa_cluster_record_oom() for the queue
  *     vpa_cluster_remove_deleted_pods()
  *     for each of vpa_cluster_vpas(): vpa_recommend() (recommend.h), post-processing,
- *         vpa_cluster_set_recommendation(), vpa_object_status_build() (object_status.h), patch if
- * it differs vpa_cluster_checkpoints() for each VPA vpa_cluster_collect_garbage()
+ *         vpa_cluster_set_recommendation(), vpa_object_status_build() (object_status.h),
+ *         patch if it differs
+ *     vpa_cluster_checkpoints() for each VPA
+ *     vpa_cluster_collect_garbage()
  *
  * Names are interned: equal texts are one pointer. Single-threaded. The clock is the argument
  * `now`.

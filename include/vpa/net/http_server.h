@@ -2,8 +2,9 @@
  * Small HTTP(S) server on libmicrohttpd, on the loop or on threads of its own: /metrics, probes, the
  * admission webhook.
  *
- *     struct vpa_http_server_options options = {.address = ":8942", .handler = on_request, .ctx =
- * me}; struct vpa_http_server *s = vpa_http_server_new(loop, &options, &err);
+ *     struct vpa_http_server_options options = {
+ *         .address = ":8942", .handler = on_request, .ctx = me};
+ *     struct vpa_http_server *s = vpa_http_server_new(loop, &options, &err);
  *
  * TLS is for servers with threads: a handshake costs milliseconds that the loop has not, and a
  * client that stalls in one would keep libmicrohttpd's epoll, which the loop uses, turning.

@@ -6,8 +6,9 @@
  * kind and name as the controller, selector matches, oldest wins, then the smaller name.
  *
  *     struct vpa_match_index *index = vpa_match_index_new(candidates, count);
- *     const struct vpa_candidate *c = vpa_match_find(index, ns, "Deployment", "web", &labels,
- * flags); vpa_match_index_free(index);
+ *     const struct vpa_candidate *c =
+ *         vpa_match_find(index, ns, "Deployment", "web", &labels, flags);
+ *     vpa_match_index_free(index);
  */
 #ifndef VPA_POLICY_MATCH_H
 #define VPA_POLICY_MATCH_H
