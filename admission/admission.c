@@ -1,3 +1,8 @@
+/*
+ * Callbacks only note that something is due: a new snapshot, files that changed, the registration.
+ * The loop of serve() does it, because reading files and asking the API server may wait. Snapshots
+ * are published once for all events that arrived together.
+ */
 #include "admission.h"
 
 #include <malloc.h>

@@ -1,3 +1,8 @@
+/*
+ * A client of our own port: one review in flight at a time, each on a new connection, so that
+ * accepting, the handshake, parsing and answering are proven together. Time is that of the last
+ * success; the three questions (healthy, ready, alive) compare it with bounds of their own.
+ */
 #include "self_test.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * At start the registration is deleted if it is there and created anew, as upstream does; a replica
+ * that is faster is as good. A new CA changes only caBundle, by a patch that is left out when the
+ * stored bundle is the same. Labels come as key:value pairs in one flag.
+ */
 #include "webhook.h"
 
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+/*
+ * A table of pairs (VPA and container), and the objects found on the API server with their owners,
+ * both as hashes in an open table: 100,000 names would be megabytes. A name is settled when it is
+ * first needed: one whose object has another owner gets a hash of the pair behind it, so that two
+ * runs give the same names.
+ */
 #include "checkpoint_names.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * One table of rows: every flag of upstream's recommender and ours. After it the checks that need
+ * more than one flag, and what is read from outside: the token file and the environment.
+ */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * One page at a time, and within a page one item at a time: the stream cuts the text of an item out
+ * of the answer, which is parsed into an arena that the next item reuses. A page goes out only when
+ * the one before has been handed on, so the memory is that of the largest item.
+ */
 #include "list.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * Static metrics in one table, and two collectors: quality of recommendations, called by the model
+ * for each sample, and counts of objects, added up during a pass and published at its end so that a
+ * reader never sees half of them.
+ */
 #include "metrics.h"
 
 #include <ctype.h>

@@ -1,3 +1,8 @@
+/*
+ * A question waits for its answer by pumping the loop; the answer streams into the history piece by
+ * piece and is never held as a whole. The time that a refused POST took is taken off the GET that
+ * follows.
+ */
 #include "prom_client.h"
 
 #include <string.h>

@@ -1,3 +1,9 @@
+/*
+ * A slim object is one arena. Texts are copied into it unless they are one of the well-known words,
+ * which are static; the policy is a reference to a shared, counted copy, found by its text. What
+ * holds pointers into the full object is copied too: the full object dies with the event that
+ * brought it.
+ */
 #include "slim.h"
 
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+/*
+ * Buckets are a JSON object of index to weight, encoded in order of the index as text, as Go's
+ * encoder orders the keys of a map. Whatever a stored object may hold (an index out of range, a
+ * negative weight, a time that does not exist) is an error that names the place, never a silent
+ * repair.
+ */
 #include "vpa/api/checkpoint.h"
 
 #include <errno.h>

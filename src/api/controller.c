@@ -1,3 +1,8 @@
+/*
+ * One table maps the seven kinds to their API version and plural. A selector is decoded for its
+ * use: one that cannot be used is kept as an error text beside the object, because an owner without
+ * a usable selector is still an owner.
+ */
 #include "vpa/api/controller.h"
 
 #include <string.h>

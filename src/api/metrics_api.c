@@ -1,3 +1,7 @@
+/*
+ * Items are decoded where they stand in the document. Amounts go through quantities, not doubles,
+ * and are rounded up once.
+ */
 #include "vpa/api/metrics_api.h"
 
 #include <string.h>

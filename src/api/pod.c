@@ -1,3 +1,8 @@
+/*
+ * Tables of fields for pod, container, status and condition; then the look-ups by name that every
+ * daemon needs, and which resources of a container count: those of its status where the kubelet
+ * reports them, else those of its spec.
+ */
 #include "vpa/api/pod.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * A list is a sorted array: cpu, memory, then the others by name. Lists have two to five members,
+ * so places are found by walking. The encoder orders names bytewise instead, as Go does for maps.
+ */
 #include "vpa/api/resources.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * The whole request is decoded, members that nobody reads too, because upstream's decoder refuses a
+ * review of which any member has the wrong type. What is kept borrows from the document. The answer
+ * is written member by member in upstream's order.
+ */
 #include "vpa/api/review.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/*
+ * Tables of fields, from the leaves up: amounts, recommendation, policies, boost, selector, then
+ * spec, status and object. Enumerations stay texts: what a word means is decided where it is used,
+ * so that an unknown one harms only that use.
+ */
 #include "vpa/api/vpa.h"
 
 #include <string.h>

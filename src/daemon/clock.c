@@ -1,3 +1,9 @@
+/*
+ * Three clocks behind the four functions of struct vpa_clock. A clock begins with that struct, so
+ * that a pointer to one is a pointer to the other. The simulated clock's parameters are a sequence
+ * lock in shared memory whose writer is another process: readers try again while it writes, and
+ * take what they have when the writer died in between.
+ */
 #include "vpa/daemon/clock.h"
 
 #include <errno.h>

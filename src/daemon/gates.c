@@ -1,3 +1,7 @@
+/*
+ * What the command line said is kept apart from what follows from it: decide() computes the gates
+ * anew after every value, so that an explicit gate wins over AllAlpha whichever came first.
+ */
 #include "vpa/daemon/gates.h"
 
 #include <string.h>

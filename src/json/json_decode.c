@@ -1,3 +1,8 @@
+/*
+ * A row's path may lead through objects (a.b.c). Its kind selects the reader; null, absent and a
+ * wrong type are three cases. Error texts name the path from the outside in, with indices of
+ * arrays.
+ */
 #include "vpa/json/json_decode.h"
 
 #include <stdio.h>

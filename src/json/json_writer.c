@@ -1,3 +1,8 @@
+/*
+ * The writer knows only its depth and whether a comma is due. Doubles are printed as Go does: the
+ * shortest digits that read back as the same value, found by printing with 15 to 17 of them and
+ * reading the text again; the exponent form below 1e-6 and from 1e21.
+ */
 #include "vpa/json/json_writer.h"
 
 #include <assert.h>

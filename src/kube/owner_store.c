@@ -1,3 +1,9 @@
+/*
+ * Each kind has a feed (reflector, table by namespace/name, mark and sweep after a list) on the
+ * loop. For readers on other threads the entries are spread over shards by hash: a shard is an
+ * immutable, sorted array of counted entries. Publishing builds anew only the shards in which
+ * something changed; views keep the old ones as long as they need them.
+ */
 #include <stdlib.h>
 #include <string.h>
 

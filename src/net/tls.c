@@ -1,3 +1,8 @@
+/*
+ * OpenSSL's objects live in locals that free themselves. Keys are ECDSA on P-256, serial numbers
+ * 128 random bits, validity begins five minutes before now for clocks that lag. Errors carry
+ * OpenSSL's newest reason, and its queue is emptied, so that no later call finds it.
+ */
 #include "vpa/net/tls.h"
 
 #include <arpa/inet.h>

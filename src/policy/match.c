@@ -1,14 +1,14 @@
-#include "vpa/policy/match.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * The index is one array of candidates sorted by (namespace, kind, name, strength); look-up is a
  * binary search for the run of one target, whose first member that fits is the winner. VPAs with a
  * selector of their own (S8) have no target; they sort under the empty kind and name of their
  * namespace, so that a pod asks for two runs.
  */
+#include "vpa/policy/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 struct vpa_match_index {
     size_t count;
     struct vpa_candidate items[];
