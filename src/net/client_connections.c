@@ -13,8 +13,8 @@
  *    request when the watch ends, minutes later, and carries it out then.
  *    Therefore watches have a pool of their own (a share with CURL_LOCK_DATA_CONNECT: libcurl looks
  *    for connections there and nowhere else), and never take one that is there. And whatever
- *    libcurl chose is looked at once more: right before a request is written (client_connections_take), a
- *    connection without HTTP/2 must carry no other. That holds also for a server that sometimes
+ *    libcurl chose is looked at once more: right before a request is written
+ *    (client_connections_take), a connection without HTTP/2 must carry no other. That holds also for a server that sometimes
  *    speaks HTTP/2 and sometimes does not, as a load balancer in the middle of a change.
  *
  * 2. It does not notice that a peer fell silent. An HTTP/2 connection outlives the requests that
@@ -26,8 +26,8 @@
  *    answer to another request, then the peer is gone or stands still. The kernel knows when
  *    something arrived (TCP_INFO); the second half of the wait counts, because a new connection
  *    gets a greeting first. Such a connection is given up: shut down under libcurl, which then
- * fails what is on it and opens another. One stream that times out while others get their answers
- *    leaves them alone. A peer that acknowledges nothing is found by keepalive probes and
+ *    fails what is on it and opens another. One stream that times out while others get their
+ *    answers leaves them alone. A peer that acknowledges nothing is found by keepalive probes and
  *    TCP_USER_TIMEOUT, whether somebody asks or not.
  *
  * 3. It repeats requests that it lost: on a connection that was used before, any method, up to five
