@@ -14,8 +14,9 @@
  *    Therefore watches have a pool of their own (a share with CURL_LOCK_DATA_CONNECT: libcurl looks
  *    for connections there and nowhere else), and never take one that is there. And whatever
  *    libcurl chose is looked at once more: right before a request is written
- *    (client_connections_take), a connection without HTTP/2 must carry no other. That holds also for a server that sometimes
- *    speaks HTTP/2 and sometimes does not, as a load balancer in the middle of a change.
+ *    (client_connections_take), a connection without HTTP/2 must carry no other. That holds also
+ *    for a server that sometimes speaks HTTP/2 and sometimes does not, as a load balancer in the
+ *    middle of a change.
  *
  * 2. It does not notice that a peer fell silent. An HTTP/2 connection outlives the requests that
  *    time out on it, and the next request goes there again. The multi interface sends no HTTP/2

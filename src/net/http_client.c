@@ -4,11 +4,11 @@
  * loop, hands them on, in order: head, data, done. A peer that sends faster than the consumer takes
  * is paused.
  *
- * Which requests share a connection, and when one is given up, stands in client_connections.c.
- * This is what happens to the requests of a connection that was lost: by GOAWAY, a refused stream,
- * a reset, or because it was given up. One of whose answer nothing was handed on (a collected
- * answer may have begun: libcurl drops what it has read when it cannot write) is sent again at
- * once, at most four times, when that can do no harm: a read; a write that never went out; a write that its
+ * Which requests share a connection, and when one is given up, stands in client_connections.c. This
+ * is what happens to the requests of a connection that was lost: by GOAWAY, a refused stream, a
+ * reset, or because it was given up. One of whose answer nothing was handed on (a collected answer
+ * may have begun: libcurl drops what it has read when it cannot write) is sent again at once, at
+ * most four times, when that can do no harm: a read; a write that never went out; a write that its
  * caller calls repeatable. libcurl does not tell whether a GOAWAY or a refused stream said that
  * nothing was done, so all other writes end with VPA_TRANSPORT_RESET and their callers decide anew.
  *
