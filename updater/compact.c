@@ -160,6 +160,18 @@ static void pack_resize_policy(struct vpa_arena *arena, const struct vpa_contain
     copy->resize_policy_count = from->resize_policy_count;
 }
 
+/* The copy has the same elements in the same order. */
+static const uint32_t *pack_index(struct vpa_arena *arena, const uint32_t *index, size_t count)
+{
+    if (!index)
+        return NULL;
+
+    uint32_t *copy = vpa_arena_alloc(arena, count * sizeof(*copy));
+
+    memcpy(copy, index, count * sizeof(*copy));
+    return copy;
+}
+
 static void pack_containers(struct vpa_arena *arena, const struct vpa_pod *from,
                             struct vpa_pod *copy)
 {
@@ -181,6 +193,7 @@ static void pack_containers(struct vpa_arena *arena, const struct vpa_pod *from,
     }
     copy->containers = items;
     copy->container_count = from->container_count;
+    copy->containers_by_name = pack_index(arena, from->containers_by_name, from->container_count);
 }
 
 /* The same names, amounts and formats: the spec can stand for the status. */
@@ -238,6 +251,7 @@ static void pack_statuses(struct vpa_arena *arena, const struct vpa_pod *from, s
         items[i] = item;
     }
     copy->statuses = items;
+    copy->statuses_by_name = pack_index(arena, from->statuses_by_name, from->status_count);
 }
 
 static bool condition_matters(const struct vpa_pod_condition *c)

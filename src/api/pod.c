@@ -100,6 +100,20 @@ static const struct vpa_json_field pod_fields[] = {
 };
 static const struct vpa_json_shape pod_shape = VPA_JSON_SHAPE(struct vpa_pod, pod_fields);
 
+static int check_lengths(const struct vpa_json *object, struct vpa_error *err)
+{
+    static const char *const lists[] = {"spec.containers", "spec.initContainers",
+                                        "status.containerStatuses", "status.conditions"};
+
+    for (size_t i = 0; i < VPA_COUNT(lists); i++) {
+        size_t length = vpa_json_count(vpa_json_at(object, lists[i]));
+        if (length > VPA_POD_LIST_MAX)
+            return vpa_fail(err, VPA_INVALID, "%s: %zu elements, at most %d are read", lists[i],
+                            length, VPA_POD_LIST_MAX);
+    }
+    return 0;
+}
+
 int vpa_pod_decode(struct vpa_arena *arena, const struct vpa_json *object, struct vpa_pod *out,
                    struct vpa_error *err)
 {
@@ -107,26 +121,30 @@ int vpa_pod_decode(struct vpa_arena *arena, const struct vpa_json *object, struc
 
     if (!vpa_json_is_object(object))
         return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, &pod_shape, &pod, err) < 0)
+    if (check_lengths(object, err) < 0 || vpa_json_decode(arena, object, &pod_shape, &pod, err) < 0)
         return -1;
+    pod.containers_by_name =
+        vpa_names_index(arena, pod.containers, pod.container_count, sizeof(*pod.containers));
+    pod.statuses_by_name =
+        vpa_names_index(arena, pod.statuses, pod.status_count, sizeof(*pod.statuses));
     *out = pod;
     return 0;
 }
 
 const struct vpa_container *vpa_pod_container(const struct vpa_pod *pod, const char *name)
 {
-    for (size_t i = 0; i < pod->container_count; i++)
-        if (strcmp(pod->containers[i].name, name) == 0)
-            return &pod->containers[i];
-    return NULL;
+    size_t at = vpa_names_first(pod->containers_by_name, pod->containers, pod->container_count,
+                                sizeof(*pod->containers), name);
+
+    return at < pod->container_count ? &pod->containers[at] : NULL;
 }
 
 const struct vpa_container_status *vpa_pod_status(const struct vpa_pod *pod, const char *name)
 {
-    for (size_t i = 0; i < pod->status_count; i++)
-        if (strcmp(pod->statuses[i].name, name) == 0)
-            return &pod->statuses[i];
-    return NULL;
+    size_t at = vpa_names_first(pod->statuses_by_name, pod->statuses, pod->status_count,
+                                sizeof(*pod->statuses), name);
+
+    return at < pod->status_count ? &pod->statuses[at] : NULL;
 }
 
 const struct vpa_pod_condition *vpa_pod_condition(const struct vpa_pod *pod, const char *type)

@@ -27,21 +27,26 @@ int vpa_resource_name_cmp(const char *a, const char *b)
 /* Place of the name, or where it would stand. */
 static size_t place_of(const struct vpa_resource_list *list, const char *name, bool *found)
 {
-    size_t i = 0;
-    int order = 1;
+    size_t low = 0, high = list->count;
 
-    while (i < list->count && (order = vpa_resource_name_cmp(list->items[i].name, name)) < 0)
-        i++;
-    *found = i < list->count && order == 0;
-    return i;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (vpa_resource_name_cmp(list->items[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = low < list->count && strcmp(list->items[low].name, name) == 0;
+    return low;
 }
 
 const struct vpa_quantity *vpa_resource_find(const struct vpa_resource_list *list, const char *name)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].name, name) == 0)
-            return &list->items[i].quantity;
-    return NULL;
+    bool found;
+    size_t at = place_of(list, name, &found);
+
+    return found ? &list->items[at].quantity : NULL;
 }
 
 void vpa_resource_set(struct vpa_arena *arena, struct vpa_resource_list *list, const char *name,
@@ -186,28 +191,26 @@ int vpa_resources_decode(struct vpa_arena *arena, const struct vpa_json *node,
 
 /* ---- encode ---- */
 
-static const struct vpa_resource *next_bytewise(const struct vpa_resource_list *list,
-                                                const char *after)
+static void encode_item(struct vpa_json_writer *w, const struct vpa_resource *item)
 {
-    const struct vpa_resource *next = NULL;
-
-    for (size_t i = 0; i < list->count; i++) {
-        const struct vpa_resource *item = &list->items[i];
-        if ((!after || strcmp(item->name, after) > 0) &&
-            (!next || strcmp(item->name, next->name) < 0))
-            next = item;
-    }
-    return next;
+    vpa_json_key(w, item->name);
+    vpa_json_put_quantity(w, &item->quantity);
 }
 
+/* Bytewise: cpu and memory stand first in the list, the others are in order behind them. */
 void vpa_resource_list_encode(struct vpa_json_writer *w, const struct vpa_resource_list *list)
 {
-    const struct vpa_resource *item = NULL;
+    size_t waiting = 0, ranked = 0;
 
+    while (ranked < list->count && name_rank(list->items[ranked].name) < 2)
+        ranked++;
     vpa_json_open_object(w);
-    while ((item = next_bytewise(list, item ? item->name : NULL)) != NULL) {
-        vpa_json_key(w, item->name);
-        vpa_json_put_quantity(w, &item->quantity);
+    for (size_t i = ranked; i < list->count; i++) {
+        while (waiting < ranked && strcmp(list->items[waiting].name, list->items[i].name) < 0)
+            encode_item(w, &list->items[waiting++]);
+        encode_item(w, &list->items[i]);
     }
+    while (waiting < ranked)
+        encode_item(w, &list->items[waiting++]);
     vpa_json_close_object(w);
 }

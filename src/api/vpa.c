@@ -97,6 +97,11 @@ int vpa_resource_policy_decode(struct vpa_arena *arena, const struct vpa_json *n
     if (vpa_json_decode(arena, node, &resource_policy_shape, &policy, err) < 0)
         return -1;
     policy.present = !vpa_json_is_null(node);
+    policy.boosts = false;
+    for (size_t i = 0; i < policy.container_count; i++)
+        policy.boosts |= policy.containers[i].startup_boost.present;
+    policy.by_name = vpa_names_index(arena, policy.containers, policy.container_count,
+                                     sizeof(*policy.containers));
     *out = policy;
     return 0;
 }
@@ -185,9 +190,13 @@ int vpa_recommendation_decode(struct vpa_arena *arena, const struct vpa_json *no
 {
     struct vpa_recommendation rec;
 
+    /* Whoever wrote that many writes again; to be without one is the safe side until then. */
+    if (vpa_json_count(vpa_json_find(node, "containerRecommendations")) > VPA_LIST_MAX)
+        node = NULL;
     if (vpa_json_decode(arena, node, &recommendation_shape, &rec, err) < 0)
         return -1;
     rec.present = !vpa_json_is_null(node);
+    vpa_recommendation_index(arena, &rec);
     *out = rec;
     return 0;
 }
@@ -244,16 +253,23 @@ struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
             .uncapped_target = vpa_resource_list_copy(arena, &from->uncapped_target),
         };
     }
+    vpa_recommendation_index(arena, &copy);
     return copy;
+}
+
+void vpa_recommendation_index(struct vpa_arena *arena, struct vpa_recommendation *rec)
+{
+    rec->by_name =
+        vpa_names_index(arena, rec->containers, rec->container_count, sizeof(*rec->containers));
 }
 
 struct vpa_container_recommendation *vpa_recommendation_find(const struct vpa_recommendation *rec,
                                                              const char *container)
 {
-    for (size_t i = 0; i < rec->container_count; i++)
-        if (strcmp(rec->containers[i].container_name, container) == 0)
-            return &rec->containers[i];
-    return NULL;
+    size_t at = vpa_names_first(rec->by_name, rec->containers, rec->container_count,
+                                sizeof(*rec->containers), container);
+
+    return at < rec->container_count ? &rec->containers[at] : NULL;
 }
 
 static const struct vpa_json_field condition_fields[] = {
@@ -266,6 +282,21 @@ static const struct vpa_json_field condition_fields[] = {
 };
 static const struct vpa_json_shape condition_shape =
     VPA_JSON_SHAPE(struct vpa_condition, condition_fields);
+
+/* Too many are none, as for recommendations. */
+static int decode_conditions(struct vpa_arena *arena, const struct vpa_json *node,
+                             struct vpa_object *out, struct vpa_error *err)
+{
+    const void *conditions;
+
+    if (vpa_json_count(node) > VPA_LIST_MAX)
+        node = NULL;
+    if (vpa_json_decode_array(arena, node, &condition_shape, &conditions, &out->condition_count,
+                              err) < 0)
+        return vpa_wrap(err, "status.conditions");
+    out->conditions = conditions;
+    return 0;
+}
 
 /* ---- object ---- */
 
@@ -290,23 +321,41 @@ static const struct vpa_json_field object_fields[] = {
     VPA_JSON_PRESENT(struct vpa_object, has_status, "status"),
     VPA_JSON_CUSTOM(struct vpa_object, recommendation, "status.recommendation",
                     decode_recommendation),
-    VPA_JSON_ARRAY_OF(struct vpa_object, conditions, condition_count, "status.conditions",
-                      &condition_shape, 0),
     VPA_JSON_OPT_INT64(struct vpa_object, observed_generation, "status.observedGeneration"),
 };
 static const struct vpa_json_shape object_shape = VPA_JSON_SHAPE(struct vpa_object, object_fields);
+
+const char *vpa_object_too_long(const struct vpa_json *object, size_t *length)
+{
+    static const char *const lists[] = {"spec.resourcePolicy.containerPolicies",
+                                        "spec.updatePolicy.evictionRequirements",
+                                        "spec.recommenders"};
+
+    for (size_t i = 0; i < VPA_COUNT(lists); i++) {
+        *length = vpa_json_count(vpa_json_at(object, lists[i]));
+        if (*length > VPA_LIST_MAX)
+            return lists[i];
+    }
+    return NULL;
+}
 
 int vpa_object_decode(struct vpa_arena *arena, const struct vpa_json *object,
                       struct vpa_object *out, struct vpa_error *err)
 {
     struct vpa_object vpa;
+    size_t length;
 
     if (!vpa_json_is_object(object))
         return vpa_json_wrong_type(object, "object", err);
+    const char *list = vpa_object_too_long(object, &length);
+    if (list)
+        return vpa_fail(err, VPA_INVALID, "%s: %zu elements, at most %d are read", list, length,
+                        VPA_LIST_MAX);
     if (vpa_json_decode(arena, object, &object_shape, &vpa, err) < 0)
         return -1;
     if (decode_recommenders(arena, vpa_json_at(object, "spec.recommenders"), &vpa, err) < 0 ||
-        decode_selector(arena, vpa_json_at(object, "spec.selector"), &vpa, err) < 0)
+        decode_selector(arena, vpa_json_at(object, "spec.selector"), &vpa, err) < 0 ||
+        decode_conditions(arena, vpa_json_at(object, "status.conditions"), &vpa, err) < 0)
         return -1;
     *out = vpa;
     return 0;
@@ -319,24 +368,16 @@ const char *vpa_object_mode(const struct vpa_object *vpa)
 
 bool vpa_object_has_startup_boost(const struct vpa_object *vpa)
 {
-    if (vpa->startup_boost.present)
-        return true;
-    for (size_t i = 0; i < vpa->resource_policy.container_count; i++)
-        if (vpa->resource_policy.containers[i].startup_boost.present)
-            return true;
-    return false;
+    return vpa->startup_boost.present || vpa->resource_policy.boosts;
 }
 
 const struct vpa_container_policy *vpa_policy_find(const struct vpa_resource_policy *policy,
                                                    const char *container)
 {
-    const struct vpa_container_policy *best = NULL;
+    size_t count = policy->container_count, size = sizeof(*policy->containers);
+    size_t at = vpa_names_first(policy->by_name, policy->containers, count, size, container);
 
-    for (size_t i = 0; i < policy->container_count; i++) {
-        if (strcmp(policy->containers[i].container_name, container) == 0)
-            return &policy->containers[i];
-        if (strcmp(policy->containers[i].container_name, "*") == 0)
-            best = &policy->containers[i];
-    }
-    return best;
+    if (at == count)
+        at = vpa_names_last(policy->by_name, policy->containers, count, size, "*");
+    return at < count ? &policy->containers[at] : NULL;
 }

@@ -61,14 +61,16 @@ static int compare_conditions(const void *a, const void *b)
 }
 
 /* Of several stored conditions of one type the last one counts. */
-static void adopt_stored(struct vpa_object_status *status, const struct vpa_object *object)
+static void adopt_stored(struct vpa_arena *arena, struct vpa_object_status *status,
+                         const struct vpa_object *object)
 {
-    for (size_t i = 0; i < object->condition_count; i++) {
-        struct vpa_condition *known = find_condition(status, object->conditions[i].type);
-        if (!known)
-            known = &status->conditions[status->condition_count++];
-        *known = object->conditions[i];
-    }
+    const struct vpa_condition *stored = object->conditions;
+    size_t count = object->condition_count;
+    const uint32_t *by_type = vpa_names_index(arena, stored, count, sizeof(*stored));
+
+    for (size_t i = 0; i < count; i++)
+        if (vpa_names_last(by_type, stored, count, sizeof(*stored), stored[i].type) == i)
+            status->conditions[status->condition_count++] = stored[i];
 }
 
 void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct vpa_arena *arena,
@@ -83,7 +85,7 @@ void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct
                                                  sizeof(*out->conditions)),
         .observed_generation = {true, object->meta.generation},
     };
-    adopt_stored(out, object);
+    adopt_stored(arena, out, object);
     remove_condition(out, VPA_CONDITION_DEPRECATED);
     if (facts->unsupported)
         set_condition(out, VPA_CONDITION_UNSUPPORTED, true, "", facts->unsupported, facts->now);

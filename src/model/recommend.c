@@ -50,7 +50,7 @@ void vpa_estimate(struct vpa_cluster *c, struct vpa_autoscaler *v, const struct 
     size_t kept = 0;
 
     vpa_cluster_histories(c, v, now, &histories);
-    for (size_t i = 0; i < histories.count; i++) {
+    for (size_t i = 0; i < histories.count && kept < VPA_LIST_MAX; i++) {
         if (!is_off(policy_of(v, histories.items[i].container)))
             histories.items[kept++] = histories.items[i];
     }
@@ -161,6 +161,7 @@ struct vpa_recommendation vpa_render(const struct vpa_estimates *estimates,
             .uncapped_target = render_list(estimate, VPA_TARGET, r, arena),
         };
     }
+    vpa_recommendation_index(arena, &rec);
     return rec;
 }
 

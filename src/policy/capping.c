@@ -29,11 +29,11 @@ struct capping {
     const struct vpa_resource_policy *policy;
     const struct vpa_namespace_limits *limits;
     bool only_target;
-    bool floor_at_zero;              /* memory that stage 0 made negative becomes 0 */
-    struct vpa_resources *effective; /* per container of the pod */
-    struct vpa_container_recommendation *list;
-    size_t count;
+    bool floor_at_zero;                /* memory that stage 0 made negative becomes 0 */
+    struct vpa_resources *effective;   /* per container of the pod */
+    struct vpa_recommendation entries; /* being processed */
     struct vpa_notes *notes;
+    struct vpa_notes **note_of; /* per container of the pod, by its name; NULL: none yet */
     size_t note_count;
 };
 
@@ -51,10 +51,7 @@ static struct vpa_resource_list *field_of(struct vpa_container_recommendation *r
 
 static struct vpa_quantity *find_mutable(struct vpa_resource_list *list, const char *name)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].name, name) == 0)
-            return &list->items[i].quantity;
-    return NULL;
+    return (struct vpa_quantity *)vpa_resource_find(list, name);
 }
 
 /* Items of our own, texts borrowed. */
@@ -92,12 +89,23 @@ static void note(struct vpa_arena *arena, struct vpa_notes *notes, const char *r
         add_note(arena, notes, vpa_arena_printf(arena, "%s%s", resource, phrase));
 }
 
-static struct vpa_notes *find_notes(const struct capping *c, const char *container)
+/* Index of the first container of that name in the pod, or -1. */
+static ptrdiff_t container_index(const struct vpa_pod *pod, const char *name)
 {
-    for (size_t i = 0; i < c->note_count; i++)
-        if (strcmp(c->notes[i].container, container) == 0)
-            return &c->notes[i];
-    return NULL;
+    const struct vpa_container *container = vpa_pod_container(pod, name);
+
+    return container ? container - pod->containers : -1;
+}
+
+/* The phrases kept under the name of a container, made when there are none yet. index: of the first
+ * container of that name. */
+static struct vpa_notes *notes_for(struct capping *c, ptrdiff_t index)
+{
+    if (!c->note_of[index]) {
+        c->note_of[index] = &c->notes[c->note_count++];
+        *c->note_of[index] = (struct vpa_notes){.container = c->pod->containers[index].name};
+    }
+    return c->note_of[index];
 }
 
 /* ---- min and max on one quantity ---- */
@@ -205,23 +213,25 @@ void vpa_namespace_limits_fold(struct vpa_arena *arena, const struct vpa_limit_r
 
 static struct vpa_container_recommendation *find_entry(struct capping *c, const char *container)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (strcmp(c->list[i].container_name, container) == 0)
-            return &c->list[i];
-    return NULL;
+    return vpa_recommendation_find(&c->entries, container);
 }
 
-/* Containers without a recommendation take part with their own requests. */
+/* Containers without a recommendation take part with their own requests, each name once. */
 static void append_unrecommended(struct capping *c)
 {
+    struct vpa_recommendation more = c->entries;
+
     for (size_t i = 0; i < c->pod->container_count; i++) {
         const char *name = c->pod->containers[i].name;
         const struct vpa_resource_list *requests = &c->effective[i].requests;
-        if (!requests->count || find_entry(c, name))
+        if (!requests->count || find_entry(c, name) ||
+            container_index(c->pod, name) != (ptrdiff_t)i)
             continue;
-        c->list[c->count++] = (struct vpa_container_recommendation){
+        more.containers[more.container_count++] = (struct vpa_container_recommendation){
             .container_name = name, .target = shallow_copy(c->arena, requests)};
     }
+    c->entries = more;
+    vpa_recommendation_index(c->arena, &c->entries);
 }
 
 static struct vpa_quantity or_zero(const struct vpa_quantity *q)
@@ -360,16 +370,7 @@ static void apply_container_limits(struct vpa_arena *arena, struct vpa_resource_
 
 /* ---- the pipeline ---- */
 
-/* Index of the container in the pod, or -1. */
-static int container_index(const struct vpa_pod *pod, const char *name)
-{
-    for (size_t i = 0; i < pod->container_count; i++)
-        if (strcmp(pod->containers[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static void cap_entry(struct capping *c, struct vpa_container_recommendation *r, int index)
+static void cap_entry(struct capping *c, struct vpa_container_recommendation *r, ptrdiff_t index)
 {
     const struct vpa_container_policy *policy = vpa_policy_find(c->policy, r->container_name);
     bool requests_only =
@@ -389,14 +390,8 @@ static void cap_entry(struct capping *c, struct vpa_container_recommendation *r,
         if (requests_only)
             apply_container_limits(c->arena, list, &now->limits, say);
     }
-    if (!notes.count)
-        return;
-
-    struct vpa_notes *known = find_notes(c, r->container_name);
-    if (known)
-        *known = notes; /* of repeated entries the last counts */
-    else
-        c->notes[c->note_count++] = notes;
+    if (notes.count)
+        *notes_for(c, index) = notes; /* of repeated entries the last counts */
 }
 
 static const struct vpa_namespace_limits no_limits;
@@ -411,6 +406,7 @@ static void capping_init(struct capping *c, struct vpa_arena *arena, const struc
         .limits = limits ? limits : &no_limits,
     };
     c->effective = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(*c->effective));
+    c->note_of = vpa_arena_zalloc(arena, (pod->container_count + 1) * sizeof(*c->note_of));
     for (size_t i = 0; i < pod->container_count; i++)
         c->effective[i] = vpa_pod_effective_resources(pod, pod->containers[i].name);
 }
@@ -418,12 +414,14 @@ static void capping_init(struct capping *c, struct vpa_arena *arena, const struc
 static void copy_entries(struct capping *c, const struct vpa_recommendation *recommendation)
 {
     /* Every container of the pod may get an entry, and phrases. */
-    size_t room = recommendation->container_count + c->pod->container_count + 1;
+    size_t containers = c->pod->container_count + 1;
+    size_t room = recommendation->container_count + containers;
 
-    c->list = vpa_arena_alloc(c->arena, room * sizeof(*c->list));
-    c->notes = vpa_arena_alloc(c->arena, room * sizeof(*c->notes));
+    c->entries = *recommendation; /* the same names at the same places: the index holds */
+    c->entries.containers = vpa_arena_alloc(c->arena, room * sizeof(*c->entries.containers));
+    c->notes = vpa_arena_alloc(c->arena, containers * sizeof(*c->notes));
     for (size_t i = 0; i < recommendation->container_count; i++) {
-        struct vpa_container_recommendation *r = &c->list[c->count++];
+        struct vpa_container_recommendation *r = &c->entries.containers[i];
         *r = recommendation->containers[i];
         for (int field = TARGET; field < FIELD_COUNT; field++) {
             if (c->only_target && field != TARGET)
@@ -443,15 +441,17 @@ static int run_stages(struct capping *c, const struct vpa_recommendation *recomm
     if (c->limits->pod.present)
         apply_pod_limit_range(c);
 
+    struct vpa_container_recommendation *list = c->entries.containers;
     size_t kept = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        int index = container_index(c->pod, c->list[i].container_name);
+    for (size_t i = 0; i < c->entries.container_count; i++) {
+        ptrdiff_t index = container_index(c->pod, list[i].container_name);
         if (index < 0)
             continue;
-        c->list[kept] = c->list[i];
-        cap_entry(c, &c->list[kept++], index);
+        list[kept] = list[i];
+        cap_entry(c, &list[kept++], index);
     }
-    c->count = kept;
+    c->entries.container_count = kept;
+    vpa_recommendation_index(c->arena, &c->entries);
     return 0;
 }
 
@@ -468,9 +468,10 @@ int vpa_capping_process(struct vpa_arena *arena, const struct vpa_object *vpa,
     capping_init(&c, arena, vpa, pod, limits);
     if (run_stages(&c, &vpa->recommendation, err) < 0)
         return -1;
+    c.entries.present = true;
 
     *out = (struct vpa_capped){
-        .recommendation = {.present = true, .containers = c.list, .container_count = c.count},
+        .recommendation = c.entries,
         .notes = c.notes,
         .note_count = c.note_count,
     };
@@ -494,18 +495,6 @@ static void drop_nameless(struct vpa_resource_list *list)
     list->count = kept;
 }
 
-/* The phrases kept under a name, made when there are none yet. */
-static struct vpa_notes *notes_for(struct capping *c, const char *container)
-{
-    struct vpa_notes *notes = find_notes(c, container);
-
-    if (!notes) {
-        notes = &c->notes[c->note_count++];
-        *notes = (struct vpa_notes){.container = container};
-    }
-    return notes;
-}
-
 /* Requests and limits of one container from its processed entry. */
 static void plan_container(struct capping *c, const struct vpa_resource_policy *policy,
                            size_t index, const struct vpa_container_recommendation *r,
@@ -520,7 +509,7 @@ static void plan_container(struct capping *c, const struct vpa_resource_policy *
                              &plan->requests, &c->limits->container.defaults);
         plan->limits = scaled.limits;
         for (size_t i = 0; i < scaled.note_count; i++)
-            add_note(c->arena, notes_for(c, name), scaled.notes[i]);
+            add_note(c->arena, notes_for(c, container_index(c->pod, name)), scaled.notes[i]);
     }
     drop_nameless(&plan->requests);
 }
@@ -548,7 +537,7 @@ int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
     }
     /* Phrases go by name: containers of one name share them. */
     for (size_t i = 0; i < pod->container_count; i++) {
-        const struct vpa_notes *notes = find_notes(&c, pod->containers[i].name);
+        const struct vpa_notes *notes = c.note_of[container_index(pod, pod->containers[i].name)];
         if (notes)
             (*plans)[i].notes = *notes;
     }

@@ -24,6 +24,7 @@
 struct patch {
     struct vpa_arena *arena;
     const struct vpa_pod *pod;
+    size_t *latest; /* of the containers of one name, by the first of them: the one seen last */
     const struct vpa_object *vpa;
     const struct vpa_pod_patch_options *options;
     struct vpa_json_patch ops;
@@ -152,13 +153,13 @@ static void clear_plan(struct vpa_container_plan *plan)
  * do: the second is boosted on top of the first. */
 static void share_requests(struct patch *p, size_t index, struct vpa_container_plan *plans)
 {
-    for (size_t i = index; i-- > 0;) {
-        if (strcmp(p->pod->containers[i].name, p->pod->containers[index].name) != 0)
-            continue;
-        if (plans[i].requests.present && plans[index].requests.present)
-            plans[index].requests = vpa_resource_list_copy(p->arena, &plans[i].requests);
-        return;
-    }
+    const struct vpa_container *all = p->pod->containers;
+    const struct vpa_container *first = vpa_pod_container(p->pod, all[index].name);
+    size_t *latest = &p->latest[first - all];
+
+    if (first != &all[index] && plans[*latest].requests.present && plans[index].requests.present)
+        plans[index].requests = vpa_resource_list_copy(p->arena, &plans[*latest].requests);
+    *latest = index;
 }
 
 /* Boosts the plan of one container; false when the container is to be left alone altogether: its
@@ -213,6 +214,7 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
         return vpa_wrap(err, "failed to calculate resource patch for pod %s/%s", pod->meta.ns,
                         pod->meta.name);
 
+    p.latest = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(*p.latest));
     vpa_buf_init(&p.path, PATH_MAX_LEN);
     vpa_buf_init(&p.updates, WORDS_MAX_LEN);
     vpa_json_patch_begin(&p.ops, out);

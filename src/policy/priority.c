@@ -7,9 +7,8 @@
  * does) and a missing request counts as one thousandth, so that a pod without requests comes first.
  *
  * The sum is of doubles, so its last bits depend on the order of the resources: cpu, memory, then
- * the others by name. Instead of collecting the names, the sum walks them in that order by asking
- * for "the smallest name above the last one"; a pod has two or three, so nothing needs to be
- * allocated.
+ * the others by name. So the targets of all containers are collected first and sorted by that
+ * order; a pod has two or three names, but whoever wrote it may have thousands.
  */
 #include "vpa/policy/priority.h"
 
@@ -46,23 +45,71 @@ static bool next_observed(const char **rest, char name[DNS_LABEL_MAX + 1], bool 
     return true;
 }
 
-bool vpa_container_observed(const struct vpa_pod *pod, const char *container)
+/* The observed list of a pod, read once for all its containers. */
+struct observed {
+    struct vpa_arena arena;
+    bool read;
+    bool all;           /* there is no list, or none that can be used */
+    const char **names; /* sorted */
+    size_t count;
+};
+
+static void observed_release(struct observed *observed)
+{
+    vpa_arena_release(&observed->arena);
+}
+#define auto_observed __attribute__((cleanup(observed_release))) struct observed
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t count_separators(const char *text)
+{
+    size_t count = 0;
+
+    while ((text = strstr(text, OBSERVED_SEPARATOR))) {
+        text += strlen(OBSERVED_SEPARATOR);
+        count++;
+    }
+    return count;
+}
+
+static void observed_read(struct observed *o, const struct vpa_pod *pod)
 {
     const char *rest = vpa_labels_get(&pod->meta.annotations, VPA_OBSERVED_CONTAINERS_ANNOTATION);
     char name[DNS_LABEL_MAX + 1];
-    bool valid, listed = false;
+    bool valid;
 
-    if (!rest)
-        return true;
-    if (!*rest)
-        return false; /* a valid list of nothing */
+    o->read = true;
+    o->all = rest == NULL;
+    if (o->all || !*rest)
+        return; /* "" is a valid list of nothing */
+    o->names = vpa_arena_alloc(&o->arena, (count_separators(rest) + 1) * sizeof(*o->names));
     while (next_observed(&rest, name, &valid)) {
-        if (!valid)
-            return true;
-        if (vpa_str_eq(name, container))
-            listed = true;
+        if (!valid) {
+            o->all = true;
+            return;
+        }
+        o->names[o->count++] = vpa_arena_strdup(&o->arena, name);
     }
-    return listed;
+    qsort(o->names, o->count, sizeof(*o->names), compare_texts);
+}
+
+static bool is_observed(struct observed *o, const struct vpa_pod *pod, const char *container)
+{
+    if (!o->read)
+        observed_read(o, pod);
+    return o->all || (o->count > 0 && bsearch(&container, o->names, o->count, sizeof(*o->names),
+                                              compare_texts) != NULL);
+}
+
+bool vpa_container_observed(const struct vpa_pod *pod, const char *container)
+{
+    auto_observed observed = {.read = false};
+
+    return is_observed(&observed, pod, container);
 }
 
 static int64_t add_saturated(int64_t a, int64_t b)
@@ -74,37 +121,60 @@ static int64_t add_saturated(int64_t a, int64_t b)
     return sum;
 }
 
-/* Entry whose target is used for a container of the pod, or NULL when the container does not count.
- */
-static const struct vpa_container_recommendation *
-counted(const struct vpa_pod *pod, const struct vpa_recommendation *processed,
-        const char *container)
+/* One recommended resource of one container. */
+struct wish {
+    const char *resource;
+    size_t place; /* in the order of the pod */
+    const struct vpa_container_recommendation *rec;
+    const struct vpa_quantity *target;
+    const struct vpa_quantity *request; /* NULL: none */
+};
+struct wishes {
+    struct wish *items;
+    size_t count;
+    size_t capacity;
+};
+
+static int compare_wishes(const void *a, const void *b)
 {
-    if (!vpa_container_observed(pod, container))
-        return NULL;
-    return vpa_recommendation_find(processed, container);
+    const struct wish *x = a, *y = b;
+    int order = vpa_resource_name_cmp(x->resource, y->resource);
+
+    return order ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* The smallest resource name above `last` (NULL: the smallest) in any target, or NULL. */
-static const char *next_resource(const struct vpa_pod *pod,
-                                 const struct vpa_recommendation *processed, const char *last)
+static void collect_container(struct wishes *wishes, const struct vpa_pod *pod,
+                              const struct vpa_container_recommendation *rec, const char *container)
 {
-    const char *best = NULL;
+    struct vpa_resources in_force = vpa_pod_effective_resources(pod, container);
+
+    for (size_t i = 0; i < rec->target.count; i++) {
+        const struct vpa_resource *r = &rec->target.items[i];
+
+        VPA_GROW(wishes->items, wishes->count, wishes->capacity);
+        wishes->items[wishes->count] =
+            (struct wish){r->name, wishes->count, rec, &r->quantity,
+                          vpa_resource_find(&in_force.requests, r->name)};
+        wishes->count++;
+    }
+}
+
+/* Of the containers that count: observed, and with an entry of their own. Sorted. */
+static void collect(struct wishes *wishes, const struct vpa_pod *pod,
+                    const struct vpa_recommendation *processed)
+{
+    auto_observed observed = {.read = false};
 
     for (size_t i = 0; i < pod->container_count; i++) {
+        const char *container = pod->containers[i].name;
         const struct vpa_container_recommendation *rec =
-            counted(pod, processed, pod->containers[i].name);
-
-        for (size_t k = 0; rec && k < rec->target.count; k++) {
-            const char *name = rec->target.items[k].name;
-
-            if (last && vpa_resource_name_cmp(name, last) <= 0)
-                continue;
-            if (!best || vpa_resource_name_cmp(name, best) < 0)
-                best = name;
-        }
+            is_observed(&observed, pod, container) ? vpa_recommendation_find(processed, container)
+                                                   : NULL;
+        if (rec)
+            collect_container(wishes, pod, rec, container);
     }
-    return best;
+    if (wishes->count > 1)
+        qsort(wishes->items, wishes->count, sizeof(*wishes->items), compare_wishes);
 }
 
 struct totals {
@@ -112,19 +182,12 @@ struct totals {
     int64_t target_millis;
 };
 
-static void compare(const struct vpa_resource_list *requests,
-                    const struct vpa_container_recommendation *rec, const char *resource,
-                    struct totals *totals, struct vpa_priority *priority)
+static void compare(const struct wish *wish, struct totals *totals, struct vpa_priority *priority)
 {
-    const struct vpa_quantity *target = vpa_resource_find(&rec->target, resource);
-    const struct vpa_quantity *request = vpa_resource_find(requests, resource);
-    const struct vpa_quantity *lower = vpa_resource_find(&rec->lower_bound, resource);
-    const struct vpa_quantity *upper = vpa_resource_find(&rec->upper_bound, resource);
-
-    if (!target)
-        return;
-
-    int64_t target_millis = vpa_quantity_milli_value(target);
+    const struct vpa_quantity *request = wish->request;
+    const struct vpa_quantity *lower = vpa_resource_find(&wish->rec->lower_bound, wish->resource);
+    const struct vpa_quantity *upper = vpa_resource_find(&wish->rec->upper_bound, wish->resource);
+    int64_t target_millis = vpa_quantity_milli_value(wish->target);
 
     totals->target_millis = add_saturated(totals->target_millis, target_millis);
     if (!request) {
@@ -148,28 +211,22 @@ struct vpa_priority vpa_priority_of(const struct vpa_pod *pod,
                                     const struct vpa_recommendation *processed)
 {
     struct vpa_priority priority = {0};
+    struct wishes wishes = {0};
 
-    if (!processed)
-        return priority;
-    for (const char *name = next_resource(pod, processed, NULL); name;
-         name = next_resource(pod, processed, name)) {
+    if (processed)
+        collect(&wishes, pod, processed);
+    for (size_t i = 0; i < wishes.count;) {
+        const char *resource = wishes.items[i].resource;
         struct totals totals = {0};
 
-        for (size_t i = 0; i < pod->container_count; i++) {
-            const char *container = pod->containers[i].name;
-            const struct vpa_container_recommendation *rec = counted(pod, processed, container);
-
-            if (rec) {
-                struct vpa_resources in_force = vpa_pod_effective_resources(pod, container);
-
-                compare(&in_force.requests, rec, name, &totals, &priority);
-            }
-        }
+        for (; i < wishes.count && vpa_str_eq(wishes.items[i].resource, resource); i++)
+            compare(&wishes.items[i], &totals, &priority);
 
         double request = fmax((double)totals.request_millis, 1.0);
 
         priority.diff += fabs(request - (double)totals.target_millis) / request;
     }
+    free(wishes.items);
     return priority;
 }
 
@@ -181,15 +238,15 @@ vpa_duration vpa_quick_oom_threshold(const struct vpa_object *vpa,
     return options->oom_threshold;
 }
 
-bool vpa_quick_oom_status(const struct vpa_pod *pod, const struct vpa_object *vpa,
-                          const struct vpa_container_status *status,
-                          const struct vpa_priority_options *options)
+static bool is_quick_oom(struct observed *observed, const struct vpa_pod *pod,
+                         const struct vpa_object *vpa, const struct vpa_container_status *status,
+                         const struct vpa_priority_options *options)
 {
     const struct vpa_container_termination *last = &status->last_terminated;
 
     if (!last->present || !vpa_str_eq(last->reason, OOM_KILLED))
         return false;
-    if (!vpa_container_observed(pod, status->name))
+    if (!is_observed(observed, pod, status->name))
         return false;
 
     const struct vpa_container_policy *policy =
@@ -201,11 +258,22 @@ bool vpa_quick_oom_status(const struct vpa_pod *pod, const struct vpa_object *vp
            vpa_quick_oom_threshold(vpa, options);
 }
 
+bool vpa_quick_oom_status(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                          const struct vpa_container_status *status,
+                          const struct vpa_priority_options *options)
+{
+    auto_observed observed = {.read = false};
+
+    return is_quick_oom(&observed, pod, vpa, status, options);
+}
+
 bool vpa_quick_oom(const struct vpa_pod *pod, const struct vpa_object *vpa,
                    const struct vpa_priority_options *options)
 {
+    auto_observed observed = {.read = false};
+
     for (size_t i = 0; i < pod->status_count; i++) {
-        if (vpa_quick_oom_status(pod, vpa, &pod->statuses[i], options))
+        if (is_quick_oom(&observed, pod, vpa, &pod->statuses[i], options))
             return true;
     }
     return false;

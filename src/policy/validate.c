@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "vpa/base/buf.h"
@@ -35,6 +36,16 @@
 
 /* ---- findings ---- */
 
+/* Whether the answer has all the causes that it may have; one more is only counted then. Asked
+ * before a text is made: an object has room for half a million mistakes. */
+static bool left_out(struct vpa_findings *f)
+{
+    if (f->cause_count < VPA_CAUSES_MAX)
+        return false;
+    f->causes_left_out++;
+    return true;
+}
+
 static void add_cause(struct vpa_findings *f, const char *reason, const char *field,
                       const char *message)
 {
@@ -52,6 +63,8 @@ static void add_cause(struct vpa_findings *f, const char *reason, const char *fi
 
 static void add_warning(struct vpa_findings *f, const char *text)
 {
+    if (f->warning_count == VPA_WARNINGS_MAX)
+        return;
     if (f->warning_count == f->warning_capacity) {
         size_t capacity = f->warning_capacity ? 2 * f->warning_capacity : 4;
         const char **grown = vpa_arena_alloc(f->arena, capacity * sizeof(*grown));
@@ -65,6 +78,8 @@ static void add_warning(struct vpa_findings *f, const char *text)
 
 static void required(struct vpa_findings *f, const char *field, const char *detail)
 {
+    if (left_out(f))
+        return;
     add_cause(f, "FieldValueRequired", field,
               *detail ? vpa_arena_printf(f->arena, "Required value: %s", detail)
                       : "Required value");
@@ -72,12 +87,16 @@ static void required(struct vpa_findings *f, const char *field, const char *deta
 
 static void forbidden(struct vpa_findings *f, const char *field, const char *detail)
 {
+    if (left_out(f))
+        return;
     add_cause(f, "FieldValueForbidden", field, vpa_arena_printf(f->arena, "Forbidden: %s", detail));
 }
 
 static void invalid(struct vpa_findings *f, const char *field, const char *value,
                     const char *detail)
 {
+    if (left_out(f))
+        return;
     add_cause(f, "FieldValueInvalid", field,
               vpa_arena_printf(f->arena, "Invalid value: %s: %s", value, detail));
 }
@@ -93,6 +112,8 @@ static void unsupported(struct vpa_findings *f, const char *field, const char *v
 {
     vpa_auto_buf quoted = {0};
 
+    if (left_out(f))
+        return;
     vpa_buf_init(&quoted, TEXT_MAX);
     vpa_json_escape(&quoted, value);
     add_cause(f, "FieldValueNotSupported", field,
@@ -121,7 +142,8 @@ struct allowances {
     bool startup_boost;
     bool per_vpa_config;
     bool in_place;
-    const struct vpa_object *old; /* its controlled resources are tolerated */
+    const char **controlled; /* resources that the old object controls, sorted: tolerated */
+    size_t controlled_count;
 };
 
 static bool has_per_vpa_config(const struct vpa_container_policy *policy)
@@ -131,33 +153,49 @@ static bool has_per_vpa_config(const struct vpa_container_policy *policy)
            policy->memory_interval_count.present;
 }
 
-static struct allowances allow(const struct vpa_object *old,
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void collect_controlled(struct vpa_arena *arena, const struct vpa_resource_policy *policies,
+                               struct allowances *a)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < policies->container_count; i++)
+        count += policies->containers[i].controlled_resource_count;
+    if (count == 0)
+        return;
+    a->controlled = vpa_arena_alloc(arena, count * sizeof(*a->controlled));
+    for (size_t i = 0; i < policies->container_count; i++) {
+        const struct vpa_container_policy *policy = &policies->containers[i];
+        for (size_t j = 0; j < policy->controlled_resource_count; j++)
+            a->controlled[a->controlled_count++] = policy->controlled_resources[j];
+    }
+    qsort(a->controlled, count, sizeof(*a->controlled), compare_texts);
+}
+
+static struct allowances allow(struct vpa_arena *arena, const struct vpa_object *old,
                                const struct vpa_validate_options *options)
 {
     struct allowances a = {
         .startup_boost = options->cpu_startup_boost || old->startup_boost.has_cpu,
         .per_vpa_config = options->per_vpa_config || old->evict_after_oom_seconds.present,
         .in_place = options->in_place || (old->update_mode && !strcmp(old->update_mode, "InPlace")),
-        .old = old,
     };
 
-    for (size_t i = 0; i < old->resource_policy.container_count; i++) {
-        const struct vpa_container_policy *policy = &old->resource_policy.containers[i];
-        a.startup_boost |= policy->startup_boost.present;
-        a.per_vpa_config |= has_per_vpa_config(policy);
-    }
+    a.startup_boost |= old->resource_policy.boosts;
+    for (size_t i = 0; i < old->resource_policy.container_count; i++)
+        a.per_vpa_config |= has_per_vpa_config(&old->resource_policy.containers[i]);
+    collect_controlled(arena, &old->resource_policy, &a);
     return a;
 }
 
 static bool old_controls(const struct allowances *a, const char *resource)
 {
-    for (size_t i = 0; i < a->old->resource_policy.container_count; i++) {
-        const struct vpa_container_policy *policy = &a->old->resource_policy.containers[i];
-        for (size_t j = 0; j < policy->controlled_resource_count; j++)
-            if (strcmp(policy->controlled_resources[j], resource) == 0)
-                return true;
-    }
-    return false;
+    return a->controlled_count > 0 && bsearch(&resource, a->controlled, a->controlled_count,
+                                              sizeof(*a->controlled), compare_texts) != NULL;
 }
 
 /* ---- target and update policy ---- */
@@ -224,10 +262,6 @@ static void check_update_policy(struct vpa_findings *f, const struct vpa_object 
 static void check_boost(struct vpa_findings *f, const struct vpa_startup_boost *boost,
                         const char *field, const struct allowances *a)
 {
-    const char *factor = vpa_arena_printf(f->arena, "%s.cpu.factor", field);
-    const char *quantity = vpa_arena_printf(f->arena, "%s.cpu.quantity", field);
-    const char *type = vpa_arena_printf(f->arena, "%s.cpu.type", field);
-
     if (!boost->present)
         return;
     if (!a->startup_boost) {
@@ -236,6 +270,11 @@ static void check_boost(struct vpa_findings *f, const struct vpa_startup_boost *
     }
     if (!boost->has_cpu)
         return;
+
+    const char *factor = vpa_arena_printf(f->arena, "%s.cpu.factor", field);
+    const char *quantity = vpa_arena_printf(f->arena, "%s.cpu.quantity", field);
+    const char *type = vpa_arena_printf(f->arena, "%s.cpu.type", field);
+
     if (*boost->type == '\0') {
         required(f, type, "must be either Factor or Quantity");
     } else if (strcmp(boost->type, "Factor") == 0) {
@@ -281,7 +320,7 @@ static void check_resolution(const struct subject *s, const char *map, const str
         detail = WHOLE_MILLI;
     else if (strcmp(r->name, VPA_MEMORY) == 0 && !vpa_quantity_is_whole(&r->quantity))
         detail = WHOLE_BYTES;
-    if (detail)
+    if (detail && !left_out(s->findings))
         invalid(s->findings, entry_of(s, map, r->name),
                 quoted_quantity(s->findings->arena, &r->quantity), detail);
 }
@@ -295,13 +334,33 @@ static void check_bounds(const struct subject *s)
         const struct vpa_quantity *max = vpa_resource_find(&s->policy->max_allowed, min->name);
 
         check_resolution(s, "minAllowed", min);
-        if (max && vpa_quantity_cmp(max, &min->quantity) < 0)
+        if (max && vpa_quantity_cmp(max, &min->quantity) < 0 && !left_out(s->findings))
             invalid(s->findings, entry_of(s, "maxAllowed", min->name), quoted_quantity(arena, max),
                     vpa_arena_printf(arena, "max resource for %s is lower than min of %s",
                                      min->name, quoted_quantity(arena, &min->quantity)));
     }
     for (size_t i = 0; i < s->policy->max_allowed.count; i++)
         check_resolution(s, "maxAllowed", &s->policy->max_allowed.items[i]);
+}
+
+/* Neither cpu nor memory: tolerated where the old object has it. */
+static void check_foreign_resource(const struct subject *s, size_t index, const char *resource)
+{
+    struct vpa_findings *f = s->findings;
+    bool tolerated = old_controls(s->allowed, resource);
+
+    if (tolerated ? f->warning_count == VPA_WARNINGS_MAX : left_out(f))
+        return;
+
+    const char *field = vpa_arena_printf(f->arena, "%s.controlledResources[%zu]", s->path, index);
+    if (tolerated)
+        add_warning(f, vpa_arena_printf(f->arena,
+                                        "%s: unsupported value %s is allowed only because it is "
+                                        "present in the existing VPA object; supported values: "
+                                        "\"cpu\", \"memory\"",
+                                        field, quoted(f->arena, resource)));
+    else
+        unsupported(f, field, resource, "\"cpu\", \"memory\"");
 }
 
 static void check_controlled(const struct subject *s)
@@ -314,20 +373,9 @@ static void check_controlled(const struct subject *s)
                   "controlledValues shouldn't be specified if container scaling mode is off");
     for (size_t j = 0; j < policy->controlled_resource_count; j++) {
         const char *resource = policy->controlled_resources[j];
-        const char *field =
-            vpa_arena_printf(s->findings->arena, "%s.controlledResources[%zu]", s->path, j);
 
-        if (strcmp(resource, VPA_CPU) == 0 || strcmp(resource, VPA_MEMORY) == 0)
-            continue;
-        if (old_controls(s->allowed, resource))
-            add_warning(s->findings,
-                        vpa_arena_printf(s->findings->arena,
-                                         "%s: unsupported value %s is allowed only because it is "
-                                         "present in the existing VPA object; supported values: "
-                                         "\"cpu\", \"memory\"",
-                                         field, quoted(s->findings->arena, resource)));
-        else
-            unsupported(s->findings, field, resource, "\"cpu\", \"memory\"");
+        if (strcmp(resource, VPA_CPU) != 0 && strcmp(resource, VPA_MEMORY) != 0)
+            check_foreign_resource(s, j, resource);
     }
 }
 
@@ -415,7 +463,7 @@ static void check_container(const struct subject *s)
 void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
                   const struct vpa_validate_options *options, struct vpa_findings *findings)
 {
-    struct allowances allowed = allow(old, options);
+    struct allowances allowed = allow(findings->arena, old, options);
 
     check_target(findings, vpa);
     check_update_policy(findings, vpa, &allowed);
@@ -438,7 +486,8 @@ void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
 
 /* ---- review ---- */
 
-/* "field: message" of each cause, equal texts once, in brackets when there are several. */
+/* "field: message" of each cause, equal texts once, in brackets when there are several. There are
+ * few causes, so each is compared with all before it. */
 static const char *join_causes(const struct vpa_findings *f)
 {
     vpa_auto_buf text = {0};
@@ -455,6 +504,10 @@ static const char *join_causes(const struct vpa_findings *f)
         if (distinct++)
             vpa_buf_puts(&text, ", ");
         vpa_buf_printf(&text, "%s: %s", f->causes[i].field, f->causes[i].message);
+    }
+    if (f->causes_left_out) {
+        vpa_buf_printf(&text, ", and %zu more", f->causes_left_out);
+        distinct++;
     }
     return vpa_arena_printf(f->arena, distinct > 1 ? "[%s]" : "%s", vpa_buf_text(&text));
 }
@@ -501,7 +554,15 @@ static int decode(struct vpa_arena *arena, const struct vpa_json *node, struct v
                   struct vpa_findings *f)
 {
     struct vpa_error err;
+    size_t length;
+    const char *list = vpa_object_too_long(node, &length);
 
+    if (list) {
+        add_cause(f, "FieldValueTooMany", list,
+                  vpa_arena_printf(arena, "Too many: %zu: must have at most %d items", length,
+                                   VPA_LIST_MAX));
+        return -1;
+    }
     if (!node)
         vpa_fail(&err, VPA_INVALID, "unexpected end of JSON input");
     else if (vpa_object_decode(arena, node, out, &err) == 0)
@@ -515,8 +576,12 @@ void vpa_validate_review(struct vpa_arena *arena, const struct vpa_review_reques
                          const struct vpa_validate_options *options, struct vpa_validation *out)
 {
     struct vpa_findings findings = {.arena = arena};
-    struct vpa_object vpa, old = {0};
+    struct vpa_object vpa = {0}, old = {0};
     bool update = strcmp(request->operation, "UPDATE") == 0;
+    size_t length;
+
+    /* What is too long to be read unlocks nothing, and may be made shorter. */
+    update = update && !vpa_object_too_long(request->old_object, &length);
 
     *out = (struct vpa_validation){.allowed = true};
     if (decode(arena, request->object, &vpa, &findings) == 0 &&

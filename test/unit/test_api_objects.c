@@ -480,6 +480,48 @@ START_TEST(decodes_events)
 }
 END_TEST
 
+static const struct {
+    const char *path;
+    const char *before; /* the list */
+    const char *after;
+} long_lists[] = {
+    {"spec.containers", "{\"spec\":{\"containers\":[", "]}}"},
+    {"spec.initContainers", "{\"spec\":{\"initContainers\":[", "]}}"},
+    {"status.containerStatuses", "{\"status\":{\"containerStatuses\":[", "]}}"},
+    {"status.conditions", "{\"status\":{\"conditions\":[", "]}}"},
+    {"spec.limits", "{\"spec\":{\"limits\":[", "]}}"},
+};
+
+static const struct vpa_json *with_list(size_t row, size_t count)
+{
+    vpa_auto_buf buf = {0};
+
+    vpa_buf_init(&buf, 1 << 20);
+    vpa_buf_puts(&buf, long_lists[row].before);
+    for (size_t i = 0; i < count; i++)
+        vpa_buf_puts(&buf, i ? ",{}" : "{}");
+    vpa_buf_puts(&buf, long_lists[row].after);
+    return json_of(vpa_buf_text(&buf));
+}
+
+START_TEST(bounds_lists)
+{
+    bool range = strcmp(long_lists[_i].path, "spec.limits") == 0;
+    struct vpa_pod pod;
+    struct vpa_limit_range limits;
+    struct vpa_error err;
+
+    for (size_t n = VPA_POD_LIST_MAX; n <= VPA_POD_LIST_MAX + 1; n++) {
+        const struct vpa_json *object = with_list((size_t)_i, n);
+        int result = range ? vpa_limit_range_decode(&arena, object, &limits, &err)
+                           : vpa_pod_decode(&arena, object, &pod, &err);
+        ck_assert_int_eq(result, n > VPA_POD_LIST_MAX ? -1 : 0);
+    }
+    ck_assert_str_eq(err.text, vpa_arena_printf(&arena, "%s: 4097 %s, at most 4096 are read",
+                                                long_lists[_i].path, range ? "items" : "elements"));
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, decodes_metadata);
@@ -490,6 +532,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, decodes_pods);
     tcase_add_loop_test(tc, refuses_pods, 0, VPA_COUNT(bad_pods));
     tcase_add_test(tc, decodes_limit_ranges);
+    tcase_add_loop_test(tc, bounds_lists, 0, VPA_COUNT(long_lists));
     tcase_add_loop_test(tc, decodes_controllers, 0, VPA_COUNT(controllers));
     tcase_add_test(tc, refuses_controllers);
     tcase_add_loop_test(tc, decodes_scales, 0, VPA_COUNT(scales));

@@ -136,13 +136,11 @@ static const struct {
      "\"controlledResources\":[\"odd\"],\"memoryAggregationInterval\":\"1h\"}]}"},
 };
 
-/* All but the padding behind meta, in which a struct assignment leaves anything. */
-static bool object_borrows(const struct vpa_object *o, const struct lender *from)
+static void clear_padding(struct vpa_object *o)
 {
-    size_t meta = offsetof(struct vpa_object, meta.owner_count) + sizeof(o->meta.owner_count);
-    size_t rest = offsetof(struct vpa_object, target_ref);
-
-    return borrows(o, meta, from) || borrows((const char *)o + rest, sizeof(*o) - rest, from);
+    CLEAR_PADDING(&o->meta, owner_count);
+    for (size_t i = 0; i < o->condition_count; i++)
+        CLEAR_PADDING(&o->conditions[i], observed_generation);
 }
 
 START_TEST(borrows_nothing)
@@ -171,9 +169,10 @@ START_TEST(borrows_nothing)
     ck_assert_int_eq(vpa_json_parse(&document.arena, text, strlen(text), &root, &err), 0);
 
     ck_assert_int_eq(slim_vpa_decode(&pool, &whole_object.arena, root, &v, &err), 0);
+    clear_padding(&v.object);
     const struct lender *const sources_of[] = {&whole_object, &document};
     for (size_t i = 0; i < VPA_COUNT(sources_of); i++) {
-        ck_assert_msg(!object_borrows(&v.object, sources_of[i]), "%s: the object",
+        ck_assert_msg(!borrows(&v.object, sizeof(v.object), sources_of[i]), "%s: the object",
                       sources[_i].name);
         ck_assert_msg(!borrows(v.key, v.arena.used, sources_of[i]), "%s: below the object",
                       sources[_i].name);

@@ -116,12 +116,26 @@ START_TEST(tells_absent_from_empty)
 }
 END_TEST
 
+static void clear_padding(const struct vpa_pod *pod)
+{
+    CLEAR_PADDING(&pod->meta, owner_count);
+    CLEAR_PADDING(pod, condition_count);
+    CLEAR_BETWEEN(pod, qos_class, start_time);
+    for (size_t i = 0; i < pod->condition_count; i++)
+        CLEAR_PADDING(&pod->conditions[i], observed_generation);
+    for (size_t i = 0; i < pod->status_count; i++) {
+        CLEAR_PADDING(&pod->statuses[i], allocated);
+        CLEAR_PADDING(&pod->statuses[i].terminated, exit_code);
+        CLEAR_PADDING(&pod->statuses[i].last_terminated, exit_code);
+    }
+}
+
 START_TEST(borrows_nothing)
 {
     struct lender whole;
 
     lender_init(&whole);
-    pack(objects_pod(&whole.arena, FULL));
+    clear_padding(pack(objects_pod(&whole.arena, FULL)));
     ck_assert(!lender_borrows(&packed, &whole));
     vpa_arena_release(&whole.arena);
 }

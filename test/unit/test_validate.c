@@ -291,6 +291,129 @@ START_TEST(many_findings)
 }
 END_TEST
 
+/* "{...},{...}", count times; # becomes the place. */
+static const char *repeated(size_t count, const char *pattern)
+{
+    vpa_auto_buf buf = {0};
+
+    vpa_buf_init(&buf, 1 << 22);
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            vpa_buf_putc(&buf, ',');
+        for (const char *c = pattern; *c; c++) {
+            if (*c == '#')
+                vpa_buf_put_uint(&buf, i);
+            else
+                vpa_buf_putc(&buf, *c);
+        }
+    }
+    return vpa_arena_strdup(&arena, vpa_buf_text(&buf));
+}
+
+static const struct vpa_json *vpa_with(const char *policies)
+{
+    return json_of(vpa_arena_printf(
+        &arena, "{\"spec\":{" TARGET ",\"resourcePolicy\":{\"containerPolicies\":[%s]}}}",
+        policies));
+}
+
+static struct vpa_validation review_policies(const char *operation, const char *policies,
+                                             const char *old)
+{
+    struct vpa_review_request request = {
+        .operation = operation,
+        .name = "v",
+        .group = "g",
+        .request_kind = "VPA",
+        .object = vpa_with(policies),
+        .old_object = old ? vpa_with(old) : NULL,
+    };
+    struct vpa_validation result;
+
+    vpa_validate_review(&arena, &request, &all_on, &result);
+    return result;
+}
+
+START_TEST(names_a_hundred_causes)
+{
+    struct vpa_validation at_most = review_policies("CREATE", repeated(VPA_CAUSES_MAX, "{}"), NULL);
+    struct vpa_validation more =
+        review_policies("CREATE", repeated(VPA_CAUSES_MAX + 25, "{}"), NULL);
+
+    ck_assert(!at_most.allowed && !more.allowed);
+    ck_assert_uint_eq(at_most.status.cause_count, VPA_CAUSES_MAX);
+    ck_assert_uint_eq(more.status.cause_count, VPA_CAUSES_MAX);
+    ck_assert_ptr_null(strstr(at_most.status.message, " more]"));
+    ck_assert_ptr_nonnull(strstr(more.status.message, "Required value, and 25 more]"));
+}
+END_TEST
+
+/* Each kind of mistake that an object can have many of is counted the same way. */
+static const char *const many_mistakes[] = {
+    "{\"containerName\":\"c\",\"controlledResources\":[%s]}",
+    "{\"containerName\":\"c\",\"minAllowed\":{%s}}",
+    "{\"containerName\":\"c\",\"minAllowed\":{%s},\"maxAllowed\":{%s}}",
+};
+static const char *const mistakes[][2] = {
+    {"\"r#\"", NULL},
+    {"\"cpu\":\"1u\"", NULL},
+    {"\"r#\":\"2\"", "\"r#\":\"1\""},
+};
+
+START_TEST(counts_every_mistake)
+{
+    const char *first = repeated(_i == 1 ? 1 : 130, mistakes[_i][0]);
+    const char *second = mistakes[_i][1] ? repeated(130, mistakes[_i][1]) : "";
+    vpa_auto_buf policy = {0};
+
+    vpa_buf_init(&policy, 1 << 20);
+    for (const char *c = many_mistakes[_i], *text = first; *c; c++) {
+        if (*c != '%') {
+            vpa_buf_putc(&policy, *c);
+            continue;
+        }
+        vpa_buf_puts(&policy, text);
+        text = second;
+        c++;
+    }
+    const char *all = _i == 1 ? repeated(130, vpa_buf_text(&policy)) : vpa_buf_text(&policy);
+    struct vpa_validation got = review_policies("CREATE", all, NULL);
+
+    ck_assert_uint_eq(got.status.cause_count, VPA_CAUSES_MAX);
+    ck_assert_msg(strstr(got.status.message, ", and 30 more]") != NULL, "%s", got.status.message);
+}
+END_TEST
+
+START_TEST(warns_a_hundred_times)
+{
+    const char *policy = vpa_arena_printf(
+        &arena, "{\"containerName\":\"c\",\"controlledResources\":[%s]}", repeated(130, "\"r#\""));
+    struct vpa_validation got = review_policies("UPDATE", policy, policy);
+
+    ck_assert(got.allowed);
+    ck_assert_uint_eq(got.warning_count, VPA_WARNINGS_MAX);
+}
+END_TEST
+
+START_TEST(refuses_lists_that_are_too_long)
+{
+    static const char policy[] = "{\"containerName\":\"c#\"}";
+    const char *longest = repeated(VPA_LIST_MAX, policy);
+    const char *too_long = repeated(VPA_LIST_MAX + 1, policy);
+    struct vpa_validation refused = review_policies("CREATE", too_long, NULL);
+
+    ck_assert(review_policies("CREATE", longest, NULL).allowed);
+    ck_assert(!refused.allowed);
+    ck_assert_str_eq(refused.status.message,
+                     "VPA.g \"v\" is invalid: spec.resourcePolicy.containerPolicies: Too many: "
+                     "4097: must have at most 4096 items");
+    ck_assert_str_eq(refused.status.causes[0].reason, "FieldValueTooMany");
+    /* What is stored and too long may be made shorter, but not kept. */
+    ck_assert(review_policies("UPDATE", longest, too_long).allowed);
+    ck_assert(!review_policies("UPDATE", too_long, too_long).allowed);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, interval_texts, 0, VPA_COUNT(intervals));
@@ -299,6 +422,10 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, exactly_one_target, 0, VPA_COUNT(targets));
     tcase_add_test(tc, reviews);
     tcase_add_test(tc, many_findings);
+    tcase_add_test(tc, names_a_hundred_causes);
+    tcase_add_loop_test(tc, counts_every_mistake, 0, VPA_COUNT(mistakes));
+    tcase_add_test(tc, warns_a_hundred_times);
+    tcase_add_test(tc, refuses_lists_that_are_too_long);
 }
 
 int main(void)

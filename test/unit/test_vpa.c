@@ -214,6 +214,64 @@ START_TEST(copies_borrow_nothing)
 }
 END_TEST
 
+/* "{},{},..." */
+static const char *empties(size_t count)
+{
+    char *text = vpa_arena_alloc(&arena, 3 * count + 1);
+
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + 3 * i, "{},", 3);
+    text[3 * count - 1] = '\0';
+    return text;
+}
+
+static const struct {
+    const char *path;
+    const char *before; /* the list */
+    const char *after;
+} spec_lists[] = {
+    {"spec.resourcePolicy.containerPolicies",
+     "{\"spec\":{\"resourcePolicy\":{\"containerPolicies\":[", "]}}}"},
+    {"spec.updatePolicy.evictionRequirements",
+     "{\"spec\":{\"updatePolicy\":{\"evictionRequirements\":[", "]}}}"},
+    {"spec.recommenders", "{\"spec\":{\"recommenders\":[", "]}}"},
+};
+
+START_TEST(bounds_the_lists_of_the_spec)
+{
+    struct vpa_object vpa;
+    struct vpa_error err;
+
+    for (size_t n = VPA_LIST_MAX; n <= VPA_LIST_MAX + 1; n++) {
+        const char *text = vpa_arena_printf(&arena, "%s%s%s", spec_lists[_i].before, empties(n),
+                                            spec_lists[_i].after);
+        int result = vpa_object_decode(&arena, json_of(text), &vpa, &err);
+        ck_assert_int_eq(result, n > VPA_LIST_MAX ? -1 : 0);
+    }
+    ck_assert_str_eq(err.text, vpa_arena_printf(&arena, "%s: 4097 elements, at most 4096 are read",
+                                                spec_lists[_i].path));
+}
+END_TEST
+
+START_TEST(a_status_beyond_the_bound_is_none)
+{
+    struct vpa_object vpa;
+    struct vpa_error err;
+
+    for (size_t n = VPA_LIST_MAX; n <= VPA_LIST_MAX + 1; n++) {
+        const char *text =
+            vpa_arena_printf(&arena,
+                             "{\"status\":{\"recommendation\":{\"containerRecommendations\":[%s]},"
+                             "\"conditions\":[%s]}}",
+                             empties(n), empties(n));
+        ck_assert_int_eq(vpa_object_decode(&arena, json_of(text), &vpa, &err), 0);
+        ck_assert(vpa.recommendation.present == (n == VPA_LIST_MAX));
+        ck_assert_uint_eq(vpa.recommendation.container_count, n == VPA_LIST_MAX ? n : 0);
+        ck_assert_uint_eq(vpa.condition_count, n == VPA_LIST_MAX ? n : 0);
+    }
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, decodes_spec);
@@ -222,6 +280,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, knows_startup_boosts);
     tcase_add_test(tc, finds_policies);
     tcase_add_test(tc, copies_borrow_nothing);
+    tcase_add_loop_test(tc, bounds_the_lists_of_the_spec, 0, VPA_COUNT(spec_lists));
+    tcase_add_test(tc, a_status_beyond_the_bound_is_none);
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
 }
 

@@ -5,7 +5,13 @@
 #define VPA_API_POD_H
 
 #include "vpa/api/meta.h"
+#include "vpa/api/names.h"
 #include "vpa/api/resources.h"
+
+/* Most containers, init containers, statuses or conditions of a pod (docs/limits.md): no node could
+ * run more, but an object of 1.5 MiB has room for half a million. A pod with more is not decoded.
+ */
+#define VPA_POD_LIST_MAX 4096
 
 struct vpa_resize_policy {
     const char *resource_name;
@@ -48,6 +54,7 @@ struct vpa_pod {
     struct vpa_meta meta;
     const struct vpa_container *containers;
     size_t container_count;
+    const uint32_t *containers_by_name; /* vpa_names_index, or NULL */
     const struct vpa_container *init_containers;
     size_t init_container_count;
     struct vpa_resources resources; /* spec.resources (pod level) */
@@ -59,6 +66,7 @@ struct vpa_pod {
     const char *resize_status; /* status.resize, before 1.33 */
     const struct vpa_container_status *statuses;
     size_t status_count;
+    const uint32_t *statuses_by_name; /* vpa_names_index, or NULL */
     const struct vpa_pod_condition *conditions;
     size_t condition_count;
 };

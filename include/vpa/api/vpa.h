@@ -7,10 +7,14 @@
 #define VPA_API_VPA_H
 
 #include "vpa/api/meta.h"
+#include "vpa/api/names.h"
 #include "vpa/api/resources.h"
 
 #define VPA_GROUP "autoscaling.k8s.io"
 #define VPA_GROUP_VERSION "autoscaling.k8s.io/v1"
+/* Most elements of any list in a VPA (docs/limits.md). An object with a longer list in its spec is
+ * not decoded; a longer list in its status is read as none. */
+#define VPA_LIST_MAX 4096
 
 struct vpa_opt_int32 {
     bool present;
@@ -62,8 +66,10 @@ struct vpa_container_policy {
 };
 struct vpa_resource_policy {
     bool present;
+    bool boosts; /* some container has a startupBoost, whatever it holds */
     const struct vpa_container_policy *containers;
     size_t container_count;
+    const uint32_t *by_name; /* vpa_names_index */
 };
 struct vpa_container_recommendation {
     const char *container_name;
@@ -76,6 +82,7 @@ struct vpa_recommendation {
     bool present;
     struct vpa_container_recommendation *containers;
     size_t container_count;
+    const uint32_t *by_name; /* vpa_names_index, or NULL */
 };
 struct vpa_condition {
     const char *type;
@@ -118,6 +125,8 @@ int vpa_resource_policy_decode(struct vpa_arena *arena, const struct vpa_json *n
                                struct vpa_error *err) VPA_MUST_CHECK;
 int vpa_recommendation_decode(struct vpa_arena *arena, const struct vpa_json *node,
                               struct vpa_recommendation *out, struct vpa_error *err) VPA_MUST_CHECK;
+/* To be called when the containers are complete, so that they are found in a moment. */
+void vpa_recommendation_index(struct vpa_arena *arena, struct vpa_recommendation *rec);
 /* status.recommendation as upstream writes it: {} when empty; members in upstream's order. */
 void vpa_recommendation_encode(struct vpa_json_writer *w, const struct vpa_recommendation *rec);
 struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
@@ -130,6 +139,8 @@ struct vpa_container_recommendation *vpa_recommendation_find(const struct vpa_re
 const char *vpa_object_mode(const struct vpa_object *vpa);
 /* Any startupBoost anywhere, whatever it holds and whatever the gate. */
 bool vpa_object_has_startup_boost(const struct vpa_object *vpa);
+/* Path and length of the first list of the spec that is longer than VPA_LIST_MAX, or NULL. */
+const char *vpa_object_too_long(const struct vpa_json *object, size_t *length);
 /* First exact name, else the last "*", else NULL (no merging). */
 const struct vpa_container_policy *vpa_policy_find(const struct vpa_resource_policy *policy,
                                                    const char *container);

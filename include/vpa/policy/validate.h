@@ -40,6 +40,11 @@ struct vpa_validation {
 void vpa_validate_review(struct vpa_arena *arena, const struct vpa_review_request *request,
                          const struct vpa_validate_options *options, struct vpa_validation *out);
 
+/* Most causes that a denial names, and most warnings of an answer: a person reads them. Further
+ * causes are counted: "and 39900 more" ends the message. */
+#define VPA_CAUSES_MAX 100
+#define VPA_WARNINGS_MAX 100
+
 /* The rules alone. old: the stored object of an UPDATE, an empty one otherwise. Appends to causes
  * (whose messages are the texts behind the field) and warnings, both growing in the arena. */
 struct vpa_findings {
@@ -47,6 +52,7 @@ struct vpa_findings {
     struct vpa_status_cause *causes;
     size_t cause_count;
     size_t cause_capacity;
+    size_t causes_left_out;
     const char **warnings;
     size_t warning_count;
     size_t warning_capacity;
