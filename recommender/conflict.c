@@ -1,3 +1,12 @@
+/*
+ * The losers of the pods that several VPAs match.
+ *
+ * A label set may be matched by thousands of VPAs, and thousands of label sets by the same VPAs, so
+ * no pair is ever compared. Of the VPAs that match a set, only the strongest count as winners: the
+ * strongest of all for a VPA that selects pods itself; for one with a target the strongest with the
+ * same target, or of those that select pods themselves. Each set is gone over twice, once for these
+ * and once for the losers.
+ */
 #include "conflict.h"
 
 #include <stdlib.h>
@@ -7,109 +16,76 @@
 
 #define SEPARATOR "\x01"
 
-static bool selects_itself(const struct vpa_object *vpa)
-{
-    return !vpa->target_ref.present && vpa->has_selector;
-}
-
-static bool are_rivals(const struct vpa_object *a, const struct vpa_object *b)
-{
-    if (selects_itself(a) || selects_itself(b))
-        return true;
-    return strcmp(a->target_ref.kind, b->target_ref.kind) == 0 &&
-           strcmp(a->target_ref.name, b->target_ref.name) == 0;
-}
-
-static char *key_of(const struct vpa_object *vpa)
-{
-    return vpa_xprintf("%s" SEPARATOR "%s", vpa->meta.ns, vpa->meta.name);
-}
-
-static void note(struct conflicts *conflicts, const struct vpa_object *loser,
-                 const struct vpa_object *winner)
-{
-    vpa_auto_free char *key = key_of(loser);
-    const struct vpa_object *known = vpa_table_find(&conflicts->winners, key);
-
-    if (known && !vpa_match_stronger(winner, known))
-        return;
-    vpa_table_put(&conflicts->winners, vpa_arena_strdup(&conflicts->arena, key), (void *)winner);
-}
-
-/* ---- VPAs of this recommender ---- */
-
-static void compare_own(struct conflicts *conflicts, struct vpa_autoscaler *const *vpas,
-                        size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = i + 1; k < count; k++) {
-            const struct vpa_object *a = vpa_autoscaler_object(vpas[i]);
-            const struct vpa_object *b = vpa_autoscaler_object(vpas[k]);
-
-            if (!are_rivals(a, b))
-                continue;
-            if (vpa_match_stronger(a, b))
-                note(conflicts, b, a);
-            else
-                note(conflicts, a, b);
-        }
-}
-
-/* ---- VPAs of other recommenders ---- */
+/* What VPAs of one namespace, kind and name of a target have in common. */
+struct target {
+    size_t set; /* the one that `own` belongs to */
+    const struct vpa_object *own;
+    const struct vpa_object *foreign;
+};
 
 struct search {
     struct conflicts *conflicts;
     const struct vpa_candidate *foreign; /* ordered by namespace */
     size_t foreign_count;
-    struct vpa_table targets; /* namespace, kind, name -> strongest foreign vpa_object */
+    struct vpa_table targets;  /* namespace, kind, name -> struct target */
+    struct target **target_of; /* by place; NULL: selects pods itself */
+    size_t set;                /* counts label sets */
 };
 
-static char *target_key(const struct vpa_object *vpa)
+static bool selects_itself(const struct vpa_object *vpa)
 {
-    return vpa_xprintf("%s" SEPARATOR "%s" SEPARATOR "%s", vpa->meta.ns, vpa->target_ref.kind,
-                       vpa->target_ref.name);
+    return !vpa->target_ref.present && vpa->has_selector;
 }
 
-/* Equal targets are found through a table: there may be as many foreign VPAs as own ones. */
-static void index_targets(struct search *s)
+static const struct vpa_object *stronger_of(const struct vpa_object *a, const struct vpa_object *b)
 {
-    for (size_t i = 0; i < s->foreign_count; i++) {
-        const struct vpa_object *vpa = s->foreign[i].vpa;
-
-        if (!vpa->target_ref.present)
-            continue;
-        vpa_auto_free char *key = target_key(vpa);
-        const struct vpa_object *known = vpa_table_find(&s->targets, key);
-
-        if (!known || vpa_match_stronger(vpa, known))
-            vpa_table_put(&s->targets, vpa_arena_strdup(&s->conflicts->arena, key), (void *)vpa);
-    }
+    if (!a || !b)
+        return a ? a : b;
+    return vpa_match_stronger(b, a) ? b : a;
 }
 
-static void compare_target(struct search *s, const struct vpa_autoscaler *v)
+/* The rival wins when it is the stronger one; NULL and the VPA itself are not. */
+static void contest(struct conflicts *conflicts, const struct vpa_autoscaler *v,
+                    const struct vpa_object *rival)
 {
-    const struct vpa_object *vpa = vpa_autoscaler_object(v);
+    const struct vpa_object **winner = &conflicts->winners[vpa_autoscaler_place(v)];
 
-    if (!vpa->target_ref.present || vpa_autoscaler_pod_count(v) == 0)
-        return;
-    vpa_auto_free char *key = target_key(vpa);
-    const struct vpa_object *rival = vpa_table_find(&s->targets, key);
-
-    if (rival && vpa_match_stronger(rival, vpa))
-        note(s->conflicts, vpa, rival);
+    if (rival && vpa_match_stronger(rival, vpa_autoscaler_object(v)))
+        *winner = stronger_of(*winner, rival);
 }
 
-/* A foreign VPA that matches the pods of a set of own ones. */
-static void compare_set(struct search *s, const struct vpa_object *foreign,
-                        struct vpa_autoscaler *const *vpas, size_t count)
+/* ---- VPAs of this recommender ---- */
+
+static struct target *target_of(const struct search *s, const struct vpa_autoscaler *v)
 {
+    return s->target_of[vpa_autoscaler_place(v)];
+}
+
+static void compare_own(struct search *s, struct vpa_autoscaler *const *vpas, size_t count)
+{
+    const struct vpa_object *any = NULL, *selecting = NULL;
+
+    s->set++;
     for (size_t i = 0; i < count; i++) {
-        const struct vpa_object *own = vpa_autoscaler_object(vpas[i]);
+        const struct vpa_object *vpa = vpa_autoscaler_object(vpas[i]);
+        struct target *target = target_of(s, vpas[i]);
 
-        if ((selects_itself(own) || selects_itself(foreign)) && vpa_match_stronger(foreign, own))
-            note(s->conflicts, own, foreign);
+        any = stronger_of(any, vpa);
+        if (!target) {
+            selecting = stronger_of(selecting, vpa);
+            continue;
+        }
+        target->own = target->set == s->set ? stronger_of(target->own, vpa) : vpa;
+        target->set = s->set;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct target *target = target_of(s, vpas[i]);
+
+        contest(s->conflicts, vpas[i], target ? stronger_of(selecting, target->own) : any);
     }
 }
+
+/* ---- VPAs of other recommenders ---- */
 
 static size_t first_of_namespace(const struct search *s, const char *ns)
 {
@@ -126,39 +102,99 @@ static size_t first_of_namespace(const struct search *s, const char *ns)
     return low;
 }
 
-static bool any_selects_itself(struct vpa_autoscaler *const *vpas, size_t count)
+static bool takes(const struct vpa_candidate *f, const struct vpa_labels *labels)
 {
-    for (size_t i = 0; i < count; i++)
-        if (selects_itself(vpa_autoscaler_object(vpas[i])))
-            return true;
-    return false;
+    return f->selector && vpa_selector_matches(f->selector, labels);
 }
 
-static void compare_selectors(struct search *s, const struct vpa_labels *labels,
-                              struct vpa_autoscaler *const *vpas, size_t count)
+/* The strongest foreign VPAs that match the labels: *selecting of those that select pods
+ * themselves; *any of all, asked for where an own one does. */
+static void find_foreign(const struct search *s, const char *ns, const struct vpa_labels *labels,
+                         const struct vpa_object **selecting, const struct vpa_object **any)
 {
-    const char *ns = vpa_autoscaler_ns(vpas[0]);
-    bool selecting = any_selects_itself(vpas, count);
-
     for (size_t i = first_of_namespace(s, ns); i < s->foreign_count; i++) {
         const struct vpa_candidate *f = &s->foreign[i];
+        bool selects = selects_itself(f->vpa);
 
         if (strcmp(f->vpa->meta.ns, ns) != 0)
             return;
-        if ((selecting || selects_itself(f->vpa)) && f->selector &&
-            vpa_selector_matches(f->selector, labels))
-            compare_set(s, f->vpa, vpas, count);
+        if (any && stronger_of(*any, f->vpa) != *any && takes(f, labels))
+            *any = f->vpa;
+        if (selects && stronger_of(*selecting, f->vpa) != *selecting && takes(f, labels))
+            *selecting = f->vpa;
     }
 }
 
-static void on_overlap(void *ctx, const struct vpa_labels *labels,
-                       struct vpa_autoscaler *const *vpas, size_t count)
+static void compare_foreign(struct search *s, const struct vpa_labels *labels,
+                            struct vpa_autoscaler *const *vpas, size_t count)
+{
+    const struct vpa_object *selecting = NULL, *any = NULL;
+    bool own_selects = false;
+
+    for (size_t i = 0; i < count && !own_selects; i++)
+        own_selects = target_of(s, vpas[i]) == NULL;
+    find_foreign(s, vpa_autoscaler_ns(vpas[0]), labels, &selecting, own_selects ? &any : NULL);
+    for (size_t i = 0; i < count; i++)
+        contest(s->conflicts, vpas[i], target_of(s, vpas[i]) ? selecting : any);
+}
+
+static void on_set(void *ctx, const struct vpa_labels *labels, struct vpa_autoscaler *const *vpas,
+                   size_t count)
 {
     struct search *s = ctx;
 
-    compare_own(s->conflicts, vpas, count);
+    compare_own(s, vpas, count);
     if (s->foreign_count > 0)
-        compare_selectors(s, labels, vpas, count);
+        compare_foreign(s, labels, vpas, count);
+}
+
+/* ---- targets ---- */
+
+static char *target_key(const struct vpa_object *vpa)
+{
+    return vpa_xprintf("%s" SEPARATOR "%s" SEPARATOR "%s", vpa->meta.ns, vpa->target_ref.kind,
+                       vpa->target_ref.name);
+}
+
+static struct target *find_target(struct search *s, const struct vpa_object *vpa, bool make)
+{
+    vpa_auto_free char *key = target_key(vpa);
+    struct vpa_arena *arena = &s->conflicts->arena;
+    struct target *target = vpa_table_find(&s->targets, key);
+
+    if (!target && make) {
+        target = vpa_arena_zalloc(arena, sizeof(*target));
+        vpa_table_put(&s->targets, vpa_arena_strdup(arena, key), target);
+    }
+    return target;
+}
+
+static void index_targets(struct search *s, struct vpa_autoscaler *const *vpas, size_t count)
+{
+    s->target_of = vpa_arena_zalloc(&s->conflicts->arena, (count + 1) * sizeof(*s->target_of));
+    for (size_t i = 0; i < count; i++) {
+        const struct vpa_object *vpa = vpa_autoscaler_object(vpas[i]);
+
+        if (!selects_itself(vpa))
+            s->target_of[i] = find_target(s, vpa, true);
+    }
+    for (size_t i = 0; i < s->foreign_count; i++) {
+        const struct vpa_object *vpa = s->foreign[i].vpa;
+        struct target *target = vpa->target_ref.present ? find_target(s, vpa, false) : NULL;
+
+        if (target)
+            target->foreign = stronger_of(target->foreign, vpa);
+    }
+}
+
+/* Equal targets are rivals wherever there are pods, whether or not the foreign selector is known.
+ */
+static void compare_target(struct search *s, const struct vpa_autoscaler *v)
+{
+    const struct target *target = target_of(s, v);
+
+    if (target && target->foreign && vpa_autoscaler_pod_count(v) > 0)
+        contest(s->conflicts, v, target->foreign);
 }
 
 void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
@@ -168,28 +204,27 @@ void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
     size_t count;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(cluster, &count);
 
-    *conflicts = (struct conflicts){0};
-    vpa_cluster_visit_overlaps(cluster, foreign_count > 0 ? 1 : 2, on_overlap, &s);
-    index_targets(&s);
-    for (size_t i = 0; i < count && s.targets.count > 0; i++)
+    *conflicts = (struct conflicts){.count = count};
+    conflicts->winners =
+        vpa_arena_zalloc(&conflicts->arena, (count + 1) * sizeof(*conflicts->winners));
+    index_targets(&s, vpas, count);
+    vpa_cluster_visit_overlaps(cluster, foreign_count > 0 ? 1 : 2, on_set, &s);
+    for (size_t i = 0; i < count; i++)
         compare_target(&s, vpas[i]);
     vpa_table_release(&s.targets);
 }
 
 void conflicts_release(struct conflicts *conflicts)
 {
-    vpa_table_release(&conflicts->winners);
     vpa_arena_release(&conflicts->arena);
 }
 
 const char *conflicts_message(const struct conflicts *conflicts, const struct vpa_autoscaler *v,
                               struct vpa_arena *arena)
 {
-    if (conflicts->winners.count == 0)
-        return NULL;
+    size_t place = vpa_autoscaler_place(v);
+    const struct vpa_object *winner = place < conflicts->count ? conflicts->winners[place] : NULL;
 
-    vpa_auto_free char *key = key_of(vpa_autoscaler_object(v));
-    const struct vpa_object *winner = vpa_table_find(&conflicts->winners, key);
     return winner ? vpa_arena_printf(arena, "Pods of this VPA are controlled by the older VPA %s",
                                      winner->meta.name)
                   : NULL;

@@ -15,15 +15,19 @@
 #include "vpa/policy/match.h"
 
 struct conflicts {
-    struct vpa_table winners; /* namespace and name of the loser -> strongest rival, a vpa_object */
+    const struct vpa_object **winners; /* by the place of the loser; NULL: none */
+    size_t count;
     struct vpa_arena arena;
 };
 /* Of the model as it is now, and of the VPAs of other recommenders, ordered by namespace; a
- * selector that is not known is NULL. The objects are borrowed until the release. */
+ * selector that is not known is NULL. The objects are borrowed until the release, and until then no
+ * VPA may come to the model or leave it. Takes time in proportion to VPAs and, for each label set,
+ * the VPAs that match it; with foreign VPAs also to these for each label set of their namespace. */
 void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
                     const struct vpa_candidate *foreign, size_t foreign_count);
 void conflicts_release(struct conflicts *conflicts);
-/* Message of the condition in the arena, NULL when the VPA has its pods for itself. */
+/* v: one of that model. Message of the condition in the arena, NULL when the VPA has its pods for
+ * itself. */
 const char *conflicts_message(const struct conflicts *conflicts, const struct vpa_autoscaler *v,
                               struct vpa_arena *arena);
 

@@ -71,6 +71,7 @@ static struct vpa_group *make_group(struct vpa_cluster *c, const struct group_ke
     }
     vpa_pointer_set_add(&c->groups, &group->hashed);
     vpa_selectors_candidates(c, group, link_if_matching);
+    vpa_group_sort_vpas(group);
     return group;
 }
 
@@ -104,13 +105,13 @@ void vpa_group_drop_if_unused(struct vpa_cluster *c, struct vpa_group *group)
 
 void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
 {
-    uint32_t at = group->vpa_count;
+    uint32_t count = group->vpa_count;
 
-    group->vpas = vpa_xreallocarray(group->vpas, at + 1, sizeof(struct vpa_autoscaler *));
-    for (; at > 0 && strcmp(group->vpas[at - 1]->name, v->name) > 0; at--)
-        group->vpas[at] = group->vpas[at - 1];
-    group->vpas[at] = v;
-    group->vpa_count++;
+    /* The room is the next power of two, so that it need not be kept: nearly all have one VPA. */
+    if ((count & (count - 1)) == 0)
+        group->vpas =
+            vpa_xreallocarray(group->vpas, count ? 2 * count : 1, sizeof(struct vpa_autoscaler *));
+    group->vpas[group->vpa_count++] = v;
 
     if (v->group_count == v->group_capacity) {
         v->group_capacity =
@@ -119,6 +120,18 @@ void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
     }
     v->groups[v->group_count++] = group;
     v->groups_sorted = v->group_count == 1;
+}
+
+static int compare_vpas(const void *a, const void *b)
+{
+    return strcmp((*(struct vpa_autoscaler *const *)a)->name,
+                  (*(struct vpa_autoscaler *const *)b)->name);
+}
+
+void vpa_group_sort_vpas(struct vpa_group *group)
+{
+    if (group->vpa_count > 1)
+        qsort(group->vpas, group->vpa_count, sizeof(struct vpa_autoscaler *), compare_vpas);
 }
 
 static void mark_not_autoscaled(struct vpa_member *m)

@@ -104,6 +104,7 @@ struct vpa_autoscaler {
     uint32_t group_count;
     uint32_t group_capacity;
     uint32_t initial_count;
+    uint32_t place; /* in cluster->sorted, while that is valid */
     vpa_time checkpoint_written;
     vpa_time missing_since; /* unset: has a recommendation */
     uint64_t target;        /* hash of vpa_autoscaler_target */
@@ -159,9 +160,11 @@ void vpa_group_remove_member(struct vpa_cluster *c, struct vpa_group *group,
                              struct vpa_member *member);
 /* Whether the group's labels satisfy the VPA's selector. */
 bool vpa_group_matches(const struct vpa_group *group, const struct vpa_autoscaler *v);
-/* Both directions; the settings of the aggregates are left to the caller. */
+/* Both directions; the settings of the aggregates, and the order of the group's VPAs, are left to
+ * the caller. */
 void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v);
 void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v);
+void vpa_group_sort_vpas(struct vpa_group *group); /* by name, after links */
 /* "k=v,k=v" sorted: the order of groups. */
 void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out);
 

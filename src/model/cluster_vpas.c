@@ -205,6 +205,7 @@ void vpa_cluster_settle(struct vpa_cluster *c)
         struct vpa_group *group = (struct vpa_group *)object;
 
         vpa_selectors_candidates(c, group, link_unlinked);
+        vpa_group_sort_vpas(group);
         apply_unlinked(group);
         if (group->vpa_count)
             vpa_pods_promote(c, group, c->unlinked_since);
@@ -423,12 +424,19 @@ struct vpa_autoscaler *const *vpa_cluster_vpas(struct vpa_cluster *c, size_t *co
         for (size_t i = 0; vpa_table_next(&c->vpas, &i, NULL, &value);)
             c->sorted[n++] = value;
         qsort(c->sorted, n, sizeof(struct vpa_autoscaler *), compare_autoscalers);
+        for (size_t i = 0; i < n; i++)
+            c->sorted[i]->place = (uint32_t)i;
         c->sorted_valid = true;
     }
     return c->sorted;
 }
 
 /* ---- what others may read ---- */
+
+size_t vpa_autoscaler_place(const struct vpa_autoscaler *v)
+{
+    return v->place;
+}
 
 const struct vpa_object *vpa_autoscaler_object(const struct vpa_autoscaler *v)
 {

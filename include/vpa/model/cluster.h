@@ -79,6 +79,8 @@ struct vpa_autoscaler *vpa_cluster_find_vpa(const struct vpa_cluster *c, const c
                                             const char *name);
 /* All, by namespace and name; borrowed until the next put of a new one or removal. */
 struct vpa_autoscaler *const *vpa_cluster_vpas(struct vpa_cluster *c, size_t *count);
+/* The place of the VPA in that array, until VPAs come or go. */
+size_t vpa_autoscaler_place(const struct vpa_autoscaler *v);
 
 const struct vpa_object *vpa_autoscaler_object(const struct vpa_autoscaler *v);
 const char *vpa_autoscaler_ns(const struct vpa_autoscaler *v);

@@ -1,0 +1,155 @@
+/*
+ * The losers of conflicts are those that a comparison of every pair of VPAs finds, in random
+ * clusters of own and foreign VPAs.
+ */
+#include "cluster_fixture.h"
+#include "../../recommender/conflict.h"
+#include "vpa/base/str.h"
+
+#define OWN 12
+#define FOREIGN 6
+#define PODS 5
+#define MESSAGE "Pods of this VPA are controlled by the older VPA "
+
+struct made {
+    const struct vpa_object *object;
+    const struct vpa_selector *selector; /* NULL: not known */
+    struct vpa_autoscaler *v;            /* own ones */
+    int label;
+};
+
+static struct made own[OWN], foreign[FOREIGN];
+static int pod_labels[PODS];
+static unsigned seed;
+
+static int pick(int n)
+{
+    seed = seed * 1103515245u + 12345u;
+    return (int)(seed >> 16) % n;
+}
+
+/* A VPA with one of three targets, or one that selects pods; it matches the pods of one of three
+ * labels, or all. */
+static struct made make(const char *prefix, int number)
+{
+    int label = pick(4);
+    const char *selector = label == 3 ? "app" : vpa_arena_printf(&arena, "app=a%d", label);
+    const char *by = pick(4) == 0 ? "\"selector\":{\"matchLabels\":{\"x\":\"y\"}}"
+                                  : vpa_arena_printf(&arena,
+                                                     "\"targetRef\":{\"kind\":\"D\",\"name\":"
+                                                     "\"t%d\"}",
+                                                     pick(3));
+    const char *text = vpa_arena_printf(&arena,
+                                        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"%s%02d\","
+                                        "\"creationTimestamp\":\"2026-01-01T00:00:0%dZ\"},"
+                                        "\"spec\":{%s}}",
+                                        prefix, number, pick(4), by);
+
+    return (struct made){.object = vpa_of(&arena, text),
+                         .selector = pick(5) ? selector_of(&arena, selector) : NULL,
+                         .label = label};
+}
+
+static bool selects(const struct made *m)
+{
+    return m->object->has_selector;
+}
+
+static bool same_target(const struct made *a, const struct made *b)
+{
+    return !selects(a) && !selects(b) &&
+           strcmp(a->object->target_ref.name, b->object->target_ref.name) == 0;
+}
+
+static bool has_pods(const struct made *m)
+{
+    bool any = false;
+
+    for (int i = 0; i < PODS && m->selector; i++)
+        any |= m->label == 3 || m->label == pod_labels[i];
+    return any;
+}
+
+static bool share_pods(const struct made *a, const struct made *b)
+{
+    bool any = false;
+
+    for (int i = 0; i < PODS && a->selector && b->selector; i++)
+        any |= (a->label == 3 || a->label == pod_labels[i]) &&
+               (b->label == 3 || b->label == pod_labels[i]);
+    return any;
+}
+
+static bool are_rivals(const struct made *m, const struct made *other)
+{
+    bool is_foreign = other->v == NULL;
+
+    if (is_foreign && same_target(m, other))
+        return has_pods(m);
+    return share_pods(m, other) && (selects(m) || selects(other) || same_target(m, other));
+}
+
+static const struct vpa_object *winner_over(const struct made *m)
+{
+    const struct vpa_object *winner = NULL;
+
+    for (int i = 0; i < OWN + FOREIGN; i++) {
+        const struct made *other = i < OWN ? &own[i] : &foreign[i - OWN];
+
+        if (other != m && are_rivals(m, other) && vpa_match_stronger(other->object, m->object) &&
+            (!winner || vpa_match_stronger(other->object, winner)))
+            winner = other->object;
+    }
+    return winner;
+}
+
+static void make_cluster(size_t foreign_count, struct vpa_candidate *candidates)
+{
+    for (int i = 0; i < PODS; i++) {
+        pod_labels[i] = pick(3);
+        put_pod(vpa_arena_printf(&arena, "p%d", i),
+                vpa_arena_printf(&arena, "{\"app\":\"a%d\",\"own\":\"o%d\"}", pod_labels[i], i));
+    }
+    for (int i = 0; i < OWN; i++) {
+        own[i] = make("v", i);
+        own[i].v = vpa_cluster_put_vpa(c, own[i].object, own[i].selector, NULL, now);
+    }
+    for (int i = 0; i < FOREIGN; i++) {
+        foreign[i] = (size_t)i < foreign_count ? make("w", i) : own[i];
+        candidates[i] = (struct vpa_candidate){foreign[i].object, foreign[i].selector};
+    }
+}
+
+START_TEST(finds_the_losers_of_all_pairs)
+{
+    struct vpa_candidate candidates[FOREIGN];
+    size_t foreign_count = _i % 2 ? FOREIGN : 0;
+    struct conflicts conflicts;
+
+    seed = (unsigned)_i;
+    make_cluster(foreign_count, candidates);
+    conflicts_find(&conflicts, c, candidates, foreign_count);
+    for (int i = 0; i < OWN; i++) {
+        const struct vpa_object *winner = winner_over(&own[i]);
+        const char *message = conflicts_message(&conflicts, own[i].v, &arena);
+
+        if (!winner)
+            ck_assert_msg(!message, "%s: %s", own[i].object->meta.name, message);
+        else
+            ck_assert_str_eq(vpa_or_empty(message),
+                             vpa_arena_printf(&arena, MESSAGE "%s", winner->meta.name));
+    }
+    conflicts_release(&conflicts);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_conflict");
+    TCase *tcase = tcase_create("conflict");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, finds_the_losers_of_all_pairs, 0, 400);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
