@@ -20,7 +20,7 @@
 #define ADMIT_ANSWER_MAX ((size_t)16 << 20)
 /* A pod with more containers, or init containers, is not read: no node could run it, but a review
  * of 5 MiB has room for four hundred thousand. */
-#define ADMIT_CONTAINERS_MAX VPA_POD_LIST_MAX
+#define ADMIT_CONTAINERS_MAX VPA_JSON_LIST_MAX
 
 struct admit_options {
     bool startup_boost;                /* gate CPUStartupBoost */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #
-#   test/run.sh                   everything that a change must pass: lint unit golden scenarios real fuzz bench
+#   test/run.sh                   everything that a change must pass: lint unit golden hostile scenarios real fuzz bench
 #   test/run.sh TIER...           only these tiers; also: coverage
 #   test/run.sh golden [-v] DIR   the golden vectors of DIR instead of the project's own
 #
@@ -14,7 +14,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 . test/lib/prepare.sh
 
-all_tiers=(lint unit golden scenarios real fuzz bench)
+all_tiers=(lint unit golden hostile scenarios real fuzz bench)
 total_passed=0 total_failed=0 total_skipped=0
 core_branches='' # what the tier "coverage" found
 
@@ -135,6 +135,11 @@ tier_golden() {
     close_tier golden $passed $failed $skipped
 }
 
+tier_hostile() {
+    prepare_build release hostile || { close_tier hostile 0 1 0; return; }
+    run_counted hostile test/hostile/run
+}
+
 tier_scenarios() {
     prepare_build asan && prepare_build release || { close_tier scenarios 0 1 0; return; }
     run_counted scenarios test/scenarios/run --jobs 2
@@ -248,12 +253,12 @@ golden_args=()
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    lint | unit | golden | scenarios | fuzz | bench | real | coverage) tiers+=("$1") ;;
+    lint | unit | golden | hostile | scenarios | fuzz | bench | real | coverage) tiers+=("$1") ;;
     *)
         if [ ${#tiers[@]} -gt 0 ] && [ "${tiers[-1]}" = golden ]; then
             golden_args+=("$1")
         else
-            echo "run.sh: unknown tier '$1' (lint unit golden scenarios fuzz bench real coverage)" >&2
+            echo "run.sh: unknown tier '$1' (lint unit golden hostile scenarios fuzz bench real coverage)" >&2
             exit 2
         fi
         ;;

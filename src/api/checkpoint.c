@@ -341,7 +341,8 @@ static const struct vpa_json_shape interval_shape =
     VPA_JSON_SHAPE(struct vpa_open_interval, interval_fields);
 static const struct vpa_json_field intervals_fields[] = {
     VPA_JSON_CUSTOM(struct vpa_open_intervals, history, "history", decode_hash),
-    VPA_JSON_ARRAY_OF(struct vpa_open_intervals, items, count, "intervals", &interval_shape, 0),
+    VPA_JSON_ARRAY_OF(struct vpa_open_intervals, items, count, "intervals", &interval_shape,
+                      VPA_JSON_LONG),
 };
 static const struct vpa_json_shape intervals_shape =
     VPA_JSON_SHAPE(struct vpa_open_intervals, intervals_fields);

@@ -46,6 +46,8 @@ int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, stru
 
     if (!vpa_json_is_null(node) && !vpa_json_is_object(node))
         return vpa_json_wrong_type(node, "object", err);
+    if (vpa_json_check_length(node, err) < 0)
+        return -1;
     if (count)
         items = vpa_arena_alloc(arena, count * sizeof(*items));
     vpa_json_foreach (member, node) {

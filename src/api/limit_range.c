@@ -26,10 +26,6 @@ int vpa_limit_range_decode(struct vpa_arena *arena, const struct vpa_json *objec
 
     if (!vpa_json_is_object(object))
         return vpa_json_wrong_type(object, "object", err);
-    size_t items = vpa_json_count(vpa_json_at(object, "spec.limits"));
-    if (items > VPA_LIMIT_ITEMS_MAX)
-        return vpa_fail(err, VPA_INVALID, "spec.limits: %zu items, at most %d are read", items,
-                        VPA_LIMIT_ITEMS_MAX);
     if (vpa_json_decode(arena, object, &range_shape, &range, err) < 0)
         return -1;
     *out = range;

@@ -100,20 +100,6 @@ static const struct vpa_json_field pod_fields[] = {
 };
 static const struct vpa_json_shape pod_shape = VPA_JSON_SHAPE(struct vpa_pod, pod_fields);
 
-static int check_lengths(const struct vpa_json *object, struct vpa_error *err)
-{
-    static const char *const lists[] = {"spec.containers", "spec.initContainers",
-                                        "status.containerStatuses", "status.conditions"};
-
-    for (size_t i = 0; i < VPA_COUNT(lists); i++) {
-        size_t length = vpa_json_count(vpa_json_at(object, lists[i]));
-        if (length > VPA_POD_LIST_MAX)
-            return vpa_fail(err, VPA_INVALID, "%s: %zu elements, at most %d are read", lists[i],
-                            length, VPA_POD_LIST_MAX);
-    }
-    return 0;
-}
-
 int vpa_pod_decode(struct vpa_arena *arena, const struct vpa_json *object, struct vpa_pod *out,
                    struct vpa_error *err)
 {
@@ -121,7 +107,7 @@ int vpa_pod_decode(struct vpa_arena *arena, const struct vpa_json *object, struc
 
     if (!vpa_json_is_object(object))
         return vpa_json_wrong_type(object, "object", err);
-    if (check_lengths(object, err) < 0 || vpa_json_decode(arena, object, &pod_shape, &pod, err) < 0)
+    if (vpa_json_decode(arena, object, &pod_shape, &pod, err) < 0)
         return -1;
     pod.containers_by_name =
         vpa_names_index(arena, pod.containers, pod.container_count, sizeof(*pod.containers));

@@ -65,6 +65,12 @@ struct violations {
     size_t count;
 };
 
+/* Nothing that comes now would be seen: the error's text is cut, and has its bracket. */
+static bool is_full(const struct violations *v)
+{
+    return v->count > 1 && v->text.len >= VPA_ERROR_TEXT_MAX;
+}
+
 static void next_violation(struct violations *v)
 {
     if (v->count++)
@@ -221,7 +227,7 @@ int vpa_check_requirement(const struct vpa_requirement *r, struct vpa_error *err
     vpa_buf_init(&v.text, REQUIREMENT_TEXT_MAX);
     report_key(&v, "key", r->key);
     report_count(&v, r);
-    for (size_t i = 0; i < r->value_count; i++)
+    for (size_t i = 0; i < r->value_count && !is_full(&v); i++)
         report_value(&v, r, i);
     result = fail_with(&v, err);
     vpa_buf_release(&v.text);

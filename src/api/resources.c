@@ -12,9 +12,9 @@
 
 static int name_rank(const char *name)
 {
-    if (strcmp(name, VPA_CPU) == 0)
+    if (name[0] == 'c' && strcmp(name, VPA_CPU) == 0)
         return 0;
-    return strcmp(name, VPA_MEMORY) == 0 ? 1 : 2;
+    return name[0] == 'm' && strcmp(name, VPA_MEMORY) == 0 ? 1 : 2;
 }
 
 int vpa_resource_name_cmp(const char *a, const char *b)
@@ -156,6 +156,8 @@ int vpa_resource_list_decode(struct vpa_arena *arena, const struct vpa_json *nod
 
     if (list.present && !vpa_json_is_object(node))
         return vpa_json_wrong_type(node, "object", err);
+    if (vpa_json_check_length(node, err) < 0)
+        return -1;
     if (count)
         list.items = vpa_arena_alloc(arena, count * sizeof(*list.items));
     vpa_json_foreach (member, node) {

@@ -145,6 +145,16 @@ static int decode_plain(const struct vpa_json *node, enum vpa_json_kind kind, vo
 
 /* ---- objects ---- */
 
+int vpa_json_check_length(const struct vpa_json *list, struct vpa_error *err)
+{
+    size_t count = vpa_json_count(list);
+
+    if (count <= VPA_JSON_LIST_MAX)
+        return 0;
+    return vpa_fail(err, VPA_INVALID, "%zu elements, at most %d are read", count,
+                    VPA_JSON_LIST_MAX);
+}
+
 /* The struct member is a pointer to the element type, so it is written as bytes. */
 static int decode_array_field(struct vpa_arena *arena, const struct vpa_json *node,
                               const struct vpa_json_shape *shape, void *out, size_t *count,
@@ -158,12 +168,24 @@ static int decode_array_field(struct vpa_arena *arena, const struct vpa_json *no
     return 0;
 }
 
+static bool is_list(const struct vpa_json_field *field)
+{
+    return field->kind == VPA_JSON_KIND_ARRAY || field->kind == VPA_JSON_KIND_STRINGS;
+}
+
+static bool is_bounded(const struct vpa_json_field *field)
+{
+    return is_list(field) && !(field->flags & VPA_JSON_LONG);
+}
+
 static int decode_value(struct vpa_arena *arena, const struct vpa_json *node,
                         const struct vpa_json_field *field, char *base, struct vpa_error *err)
 {
     void *out = base + field->offset;
     void *extra = field->extra == VPA_JSON_NO_OFFSET ? NULL : base + field->extra;
 
+    if (is_bounded(field) && vpa_json_check_length(node, err) < 0)
+        return -1;
     switch ((enum vpa_json_kind)field->kind) {
     case VPA_JSON_KIND_STRING:
         return decode_string(arena, node, field->flags, out, err);
@@ -192,8 +214,11 @@ static const char *separator_of(const struct vpa_json_field *field, const struct
 {
     if (field->kind == VPA_JSON_KIND_OBJECT)
         return separator_below(node);
-    if (field->kind == VPA_JSON_KIND_ARRAY || field->kind == VPA_JSON_KIND_STRINGS)
-        return vpa_json_is_array(node) ? "" : ": ";
+    if (is_list(field))
+        return vpa_json_is_array(node) &&
+                       !(is_bounded(field) && vpa_json_check_length(node, NULL) < 0)
+                   ? ""
+                   : ": ";
     return ": ";
 }
 

@@ -186,30 +186,33 @@ static void round_list(struct vpa_resource_list *list, struct vpa_arena *arena)
     }
 }
 
-static bool names_container(const char *key, const char *container)
+/* The entry of the container that the annotation's key names, or NULL. */
+static struct vpa_container_recommendation *named_entry(const struct vpa_recommendation *rec,
+                                                        const char *key)
 {
-    size_t prefix = strlen(INTEGER_CPU_PREFIX);
-    size_t length = strlen(container);
+    size_t prefix = strlen(INTEGER_CPU_PREFIX), suffix = strlen(INTEGER_CPU_SUFFIX);
+    size_t length = strlen(key);
 
-    return length > 0 && vpa_str_starts_with(key, INTEGER_CPU_PREFIX) &&
-           strncmp(key + prefix, container, length) == 0 &&
-           strcmp(key + prefix + length, INTEGER_CPU_SUFFIX) == 0;
+    if (length <= prefix + suffix || !vpa_str_starts_with(key, INTEGER_CPU_PREFIX) ||
+        !vpa_str_ends_with(key, INTEGER_CPU_SUFFIX))
+        return NULL;
+    vpa_auto_free char *name = vpa_xstrndup(key + prefix, length - prefix - suffix);
+    return vpa_recommendation_find(rec, name);
 }
 
 void vpa_recommend_integer_cpu(struct vpa_recommendation *rec, const struct vpa_labels *annotations,
                                struct vpa_arena *arena)
 {
     for (size_t i = 0; i < annotations->count; i++) {
-        if (strcmp(annotations->items[i].value, "true") != 0)
+        const struct vpa_label *annotation = &annotations->items[i];
+        struct vpa_container_recommendation *r =
+            strcmp(annotation->value, "true") == 0 ? named_entry(rec, annotation->key) : NULL;
+
+        if (!r)
             continue;
-        for (size_t k = 0; k < rec->container_count; k++) {
-            struct vpa_container_recommendation *r = &rec->containers[k];
-            if (!names_container(annotations->items[i].key, r->container_name))
-                continue;
-            round_list(&r->target, arena);
-            round_list(&r->lower_bound, arena);
-            round_list(&r->upper_bound, arena);
-            round_list(&r->uncapped_target, arena);
-        }
+        round_list(&r->target, arena);
+        round_list(&r->lower_bound, arena);
+        round_list(&r->upper_bound, arena);
+        round_list(&r->uncapped_target, arena);
     }
 }

@@ -36,8 +36,10 @@ void count_stop(struct count *count)
     if (count->fd < 0)
         return;
     ioctl(count->fd, PERF_EVENT_IOC_DISABLE, 0);
-    if (read(count->fd, &n, sizeof(n)) == (ssize_t)sizeof(n))
-        count->instructions += n;
+    if (read(count->fd, &n, sizeof(n)) != (ssize_t)sizeof(n))
+        n = 0;
+    count->instructions += n;
+    count->last = n;
 }
 
 void count_close(struct count *count)

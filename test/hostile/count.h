@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 struct count {
-    int fd; /* -1: the kernel does not count */
-    uint64_t instructions;
+    int fd;                /* -1: the kernel does not count */
+    uint64_t instructions; /* of all sections */
+    uint64_t last;         /* of the last one */
 };
 /* False when nothing can be counted here. */
 bool count_open(struct count *count);

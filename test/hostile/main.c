@@ -2,7 +2,7 @@
  * Runs one path once over a world in which one field is n long, and says what it cost:
  *
  *     hostile PATH FIELD N
- *     -> instructions 1234567 peak_kib 8812 largest 30012
+ *     -> instructions 1234567 last 1200 peak_kib 8812 largest 30012 copies 4
  *
  * hostile --fields lists the fields, those that are a number of objects with "objects" behind them.
  */
@@ -50,8 +50,8 @@ int main(int argc, char **argv)
     bool counted = count_open(&count);
     path->run(&world, &count);
     if (counted)
-        printf("instructions %" PRIu64 " ", count.instructions);
-    printf("peak_kib %ld largest %zu\n", count_peak_kib(), world.largest);
+        printf("instructions %" PRIu64 " last %" PRIu64 " ", count.instructions, count.last);
+    printf("peak_kib %ld largest %zu copies %zu\n", count_peak_kib(), world.largest, world.copies);
     count_close(&count);
     world_release(&world);
     return 0;

@@ -231,11 +231,13 @@ static void run_recommender(const struct world *world, struct count *count)
     count_start(count);
     if (recommender_start(r, &err) < 0 || recommender_load_history(r, &err) < 0)
         fail("recommender", &err);
+    count_stop(count);
     for (int i = 0; i < 2; i++) {
+        count_start(count);
         vpa_loop_pump(bed.loop, VPA_MINUTE);
         recommender_pass(r);
+        count_stop(count);
     }
-    count_stop(count);
     recommender_free(r);
     bed_stop(&bed);
 }
@@ -266,6 +268,8 @@ static void run_updater(const struct world *world, struct count *count)
         fail("updater", &err);
     while (vpa_loop_poll(bed.loop))
         ;
+    count_stop(count);
+    count_start(count);
     updater_pass(u);
     count_stop(count);
     updater_free(u);

@@ -274,6 +274,25 @@ static void many_selecting_vpas(struct shape *s, size_t n)
     s->selecting = true;
 }
 
+/* n links between VPAs and label sets, each of which matches all of the others. */
+static void links(struct shape *s, size_t n)
+{
+    size_t side = 1;
+
+    while ((side + 1) * (side + 1) <= 16 * n)
+        side++;
+    s->vpas = side;
+    s->pods = side;
+    s->own_labels = true;
+}
+
+/* Of another recommender, matching the same pods by labels. */
+static void foreign_vpas(struct shape *s, size_t n)
+{
+    many_selecting_vpas(s, n);
+    s->spec = repeat(1, "'recommenders':[{'name':'another'}]");
+}
+
 static void many_pods(struct shape *s, size_t n)
 {
     s->pods = n;
@@ -327,6 +346,8 @@ static const struct {
     {"vpas", true, many_vpas},
     {"vpas-on-one-target", true, many_vpas_on_one_target},
     {"vpas-selecting", true, many_selecting_vpas},
+    {"vpas-foreign", true, foreign_vpas},
+    {"links", true, links},
     {"pods", true, many_pods},
     {"label-sets", true, many_label_sets},
 };
@@ -358,8 +379,14 @@ static size_t begin_object(struct vpa_buf *list)
 
 static void end_object(struct world *w, const struct vpa_buf *list, size_t begin)
 {
-    if (list->len - begin > w->largest)
-        w->largest = list->len - begin;
+    size_t size = list->len - begin;
+
+    if (2 * size > 3 * w->largest)
+        w->copies = 0;
+    if (3 * size > 2 * w->largest)
+        w->copies++;
+    if (size > w->largest)
+        w->largest = size;
 }
 
 static void put_vpa(struct world *w, const struct shape *s, size_t i, struct vpa_buf *out)
@@ -482,18 +509,20 @@ static void build(struct world *w, const struct shape *s)
 {
     for (size_t i = 0; i < s->vpas; i++)
         put_vpa(w, s, i, &w->vpas);
-    put_vpa(w, s, 0, &w->vpa);
     for (size_t i = 0; i < s->pods; i++) {
         put_pod(w, s, i, &w->pods);
         put_usage(s, i, &w->usage);
     }
-    put_pod(w, s, 0, &w->pod);
     for (size_t i = 0; i < (s->own_targets ? s->vpas : 1); i++)
         put_replica_set(i, s->pods, &w->replica_sets);
     for (size_t i = 0; i < s->limit_ranges; i++)
         put_limit_range(w, s, i, &w->limit_ranges);
     for (size_t i = 0; i < s->checkpoints; i++)
         put_checkpoint(i, &w->checkpoints);
+
+    struct world alone = *w; /* the counts are of what is stored */
+    put_vpa(&alone, s, 0, &w->vpa);
+    put_pod(&alone, s, 0, &w->pod);
 }
 
 bool world_build(struct world *world, const char *field, size_t n)

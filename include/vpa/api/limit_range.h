@@ -7,9 +7,6 @@
 #include "vpa/api/meta.h"
 #include "vpa/api/resources.h"
 
-/* Most items of one LimitRange (docs/limits.md); one with more cannot be decoded. */
-#define VPA_LIMIT_ITEMS_MAX 4096
-
 struct vpa_limit_range_item {
     const char *type; /* "Container", "Pod", "PersistentVolumeClaim" */
     struct vpa_resource_list max;

@@ -8,11 +8,6 @@
 #include "vpa/api/names.h"
 #include "vpa/api/resources.h"
 
-/* Most containers, init containers, statuses or conditions of a pod (docs/limits.md): no node could
- * run more, but an object of 1.5 MiB has room for half a million. A pod with more is not decoded.
- */
-#define VPA_POD_LIST_MAX 4096
-
 struct vpa_resize_policy {
     const char *resource_name;
     const char *restart_policy; /* NotRequired, RestartContainer */

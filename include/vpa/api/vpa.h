@@ -9,12 +9,13 @@
 #include "vpa/api/meta.h"
 #include "vpa/api/names.h"
 #include "vpa/api/resources.h"
+#include "vpa/json/json_decode.h"
 
 #define VPA_GROUP "autoscaling.k8s.io"
 #define VPA_GROUP_VERSION "autoscaling.k8s.io/v1"
 /* Most elements of any list in a VPA (docs/limits.md). An object with a longer list in its spec is
  * not decoded; a longer list in its status is read as none. */
-#define VPA_LIST_MAX 4096
+#define VPA_LIST_MAX VPA_JSON_LIST_MAX
 
 struct vpa_opt_int32 {
     bool present;

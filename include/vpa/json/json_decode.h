@@ -44,7 +44,14 @@ enum vpa_json_flag {
     VPA_JSON_REQUIRED = 1, /* absent and null are errors */
     VPA_JSON_NULLABLE = 2, /* strings: absent and null give NULL instead of "" */
     VPA_JSON_BORROW = 4,   /* strings: point into the document */
+    VPA_JSON_LONG = 8,     /* arrays: of any length */
 };
+
+/* Most elements of an array in a table, unless it is VPA_JSON_LONG: whoever may write an object can
+ * put half a million of {} into it, each of which becomes a struct (docs/limits.md). */
+#define VPA_JSON_LIST_MAX 4096
+/* VPA_INVALID for an array or object with more, for lists that no table describes. */
+int vpa_json_check_length(const struct vpa_json *list, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* node: the member, NULL when absent. out: the struct member. The caller puts the path in front of
  * err. */
