@@ -294,6 +294,13 @@ void vpa_intern_pool_free(struct vpa_intern_pool *pool)
     free(pool);
 }
 
+const char *vpa_intern_find(const struct vpa_intern_pool *pool, const char *text)
+{
+    const struct interned *s = vpa_table_find(&pool->strings, text);
+
+    return s ? s->text : NULL;
+}
+
 const char *vpa_intern(struct vpa_intern_pool *pool, const char *text)
 {
     struct interned *s = vpa_table_find(&pool->strings, text);

@@ -81,7 +81,7 @@ static int find_container(struct vpa_cluster *c, const char *ns, const char *pod
     vpa_cluster_settle(c); /* settings of a new VPA count at once */
     if (!pod)
         return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {%s %s}", ns, pod_name);
-    struct vpa_tracked_container *container = vpa_pod_find_container(pod, name);
+    struct vpa_tracked_container *container = vpa_pod_find_container(c, pod, name);
     if (!container)
         return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {{%s %s} %s}", ns, pod_name, name);
     if (!container->member) /* collected since */
@@ -161,7 +161,7 @@ static bool is_fed(const struct collection *g, const struct vpa_group *group, co
     bool finished = false;
 
     for (struct vpa_tracked_pod *pod = group->pods; pod; pod = pod->next) {
-        if (!vpa_pod_find_container(pod, name))
+        if (!vpa_pod_find_container(g->cluster, pod, name))
             continue;
         if (!has_finished(pod))
             return true;

@@ -306,7 +306,7 @@ static struct vpa_tracked_container *find_owner(const struct vpa_cluster *c,
 
     if (!pod || pod->uid_hash != interval->pod_uid || !is_linked(pod->group, v))
         return NULL;
-    struct vpa_tracked_container *found = vpa_pod_find_container(pod, container);
+    struct vpa_tracked_container *found = vpa_pod_find_container(c, pod, container);
     return found && found->member ? found : NULL;
 }
 

@@ -52,10 +52,18 @@ struct vpa_tracked_pod *vpa_pods_find(const struct vpa_cluster *c, const char *n
     return find(&c->pods, ns, name);
 }
 
-struct vpa_tracked_container *vpa_pod_find_container(struct vpa_tracked_pod *pod, const char *name)
+/* Names are interned, so that in a pod with many containers addresses can be compared. */
+struct vpa_tracked_container *vpa_pod_find_container(const struct vpa_cluster *c,
+                                                     struct vpa_tracked_pod *pod, const char *name)
 {
+    bool many = pod->container_count > VPA_NAMES_FEW;
+    const char *interned = many ? vpa_intern_find(c->names, name) : NULL;
+
+    if (many && !interned)
+        return NULL;
     for (size_t i = 0; i < pod->container_count; i++) {
-        if (strcmp(pod->containers[i].name, name) == 0)
+        const char *known = pod->containers[i].name;
+        if (many ? known == interned : strcmp(known, name) == 0)
             return &pod->containers[i];
     }
     return NULL;
@@ -187,7 +195,7 @@ static struct vpa_tracked_container *
 get_container(struct vpa_cluster *c, struct vpa_tracked_pod **pod, const char *name, vpa_time now)
 {
     struct vpa_tracked_pod *old = *pod;
-    struct vpa_tracked_container *container = vpa_pod_find_container(old, name);
+    struct vpa_tracked_container *container = vpa_pod_find_container(c, old, name);
     size_t count = old->container_count;
     size_t name_length = strlen(vpa_tracked_pod_name(old));
 

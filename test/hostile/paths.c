@@ -11,6 +11,7 @@
 #include "../../updater/updater.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/memory_transport.h"
 
 #define START_SECONDS 1772366400 /* 2026-03-01T12:00:00Z */
@@ -255,13 +256,8 @@ static void run_updater(const struct world *world, struct count *count)
     bed_start(&bed, world);
     vpa_flags_preset(&flags);
     config.use_admission_status = false;
-    config.common.kube_api_qps = -1;
     struct updater *u = updater_new(
-        &(struct updater_options){
-            .loop = bed.loop, .transport = bed.transport, .random = &bed.random, .config = &config},
-        &err);
-    if (!u)
-        fail("updater", &err);
+        &(struct updater_options){.loop = bed.loop, .client = bed.client, .config = &config});
     count_start(count);
     updater_start(u);
     if (updater_wait(u, VPA_MINUTE, &err) < 0)
