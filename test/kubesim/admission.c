@@ -197,10 +197,16 @@ static void check_amount(struct ctx *c, const char *type, const struct jv *item,
         double ratio =
             (double)vpa_quantity_milli_value(&limit) /
             (double)(vpa_quantity_milli_value(&request) ? vpa_quantity_milli_value(&request) : 1);
-        if (!has_request || !has_limit)
+        if (!has_request || vpa_quantity_is_zero(&request))
             strings_addf(c->a, out,
-                         "%s max limit to request ratio per %s is %s, but no %s is specified", name,
-                         type, vpa_quantity_text(c->a, &bound), has_limit ? "request" : "limit");
+                         "%s max limit to request ratio per %s is %s, but no request is specified "
+                         "or request is 0",
+                         name, type, vpa_quantity_text(c->a, &bound));
+        else if (!has_limit || vpa_quantity_is_zero(&limit))
+            strings_addf(c->a, out,
+                         "%s max limit to request ratio per %s is %s, but no limit is specified or "
+                         "limit is 0",
+                         name, type, vpa_quantity_text(c->a, &bound));
         else if (ratio * 1000 > (double)vpa_quantity_milli_value(&bound))
             strings_addf(c->a, out,
                          "%s max limit to request ratio per %s is %s, but provided ratio is %f",
@@ -235,12 +241,16 @@ static void check_limits(struct ctx *c, const struct jv *item, struct jv *pod, v
 {
     const char *type = jv_text_at(item, "type");
 
+    static const char *const lists[] = {"spec.containers", "spec.initContainers"};
+
     if (!strcmp(type, "Container")) {
-        jv_each (m, jv_at(pod, "spec.containers"))
-            for (int kind = 0; kind < 3; kind++)
-                for (size_t i = 0; i < VPA_COUNT(amounts); i++)
-                    check_amount(c, type, item, amounts[i], jv_at(m->value, "resources.requests"),
-                                 jv_at(m->value, "resources.limits"), kind, out);
+        for (size_t l = 0; l < VPA_COUNT(lists); l++)
+            jv_each (m, jv_at(pod, lists[l]))
+                for (int kind = 0; kind < 3; kind++)
+                    for (size_t i = 0; i < VPA_COUNT(amounts); i++)
+                        check_amount(c, type, item, amounts[i],
+                                     jv_at(m->value, "resources.requests"),
+                                     jv_at(m->value, "resources.limits"), kind, out);
     } else if (!strcmp(type, "Pod")) {
         const struct jv *requests = pod_sum(c, pod, "requests"),
                         *limits = pod_sum(c, pod, "limits");
@@ -258,9 +268,26 @@ int admit_limits(struct ctx *c, struct jv *pod)
     each_limit(c, pod, check_limits, &problems);
     if (!problems.count)
         return 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < problems.count; i++) { /* equal texts once */
+        struct strings first = {.items = problems.items, .count = kept};
+        if (!strings_has(&first, problems.items[i]))
+            problems.items[kept++] = problems.items[i];
+    }
+    problems.count = kept;
     for (size_t i = 0; i < problems.count; i++)
         text = vpa_arena_printf(c->a, "%s%s%s", text, i ? ", " : "", problems.items[i]);
     return forbid(c, problems.count > 1 ? vpa_arena_printf(c->a, "[%s]", text) : text);
+}
+
+/* ---- RuntimeClass ---- */
+
+int admit_overhead(struct ctx *c, const struct jv *pod)
+{
+    if (!jv_at(pod, "spec.overhead") || *jv_text_at(pod, "spec.runtimeClassName"))
+        return 0;
+    return forbid(c, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined "
+                     "Overhead");
 }
 
 /* ---- all of them ---- */

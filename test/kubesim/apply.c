@@ -13,6 +13,7 @@
 #include "sim.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- sets ---- */
@@ -140,7 +141,8 @@ static void subtract(struct jv *x, const struct jv *y)
         if (!was_leaf)
             subtract(m->value, other);
         bool only_dot = jv_len(m->value) == 1 && !strcmp(m->value->items[0].name, ".");
-        if (was_leaf || jv_len(m->value) == 0 || only_dot)
+        bool element = *m->name == 'k' || *m->name == 'v'; /* in the set by itself */
+        if (was_leaf || jv_len(m->value) == 0 || (only_dot && !element))
             jv_remove_at(x, i);
         else
             i++;
@@ -180,6 +182,20 @@ static const struct schema *child_schema(const struct schema *s, const char *seg
     return !strncmp(segment, "f:", 2) ? schema_field(s, segment + 2) : s->items;
 }
 
+/* {"name":"app","port":1} as messages show it: name="app",port=1 */
+static const char *key_text(struct vpa_arena *a, const char *json)
+{
+    struct jv *key;
+    const char *text = "";
+
+    if (jv_parse(a, json, strlen(json), &key, NULL, NULL) < 0)
+        return json;
+    jv_each (m, key)
+        text =
+            vpa_arena_printf(a, "%s%s%s=%s", text, *text ? "," : "", m->name, jv_dump(a, m->value));
+    return text;
+}
+
 /* Walks the leaves of a set. */
 struct visit {
     struct vpa_arena *a;
@@ -195,8 +211,9 @@ static void walk(struct visit *w, const struct schema *s, const struct jv *set, 
             continue;
         const char *at = !strncmp(m->name, "f:", 2)
                              ? vpa_arena_printf(w->a, "%s.%s", dotted, m->name + 2)
-                         : *m->name == 'k' ? vpa_arena_printf(w->a, "%s[%s]", dotted, m->name + 2)
-                                           : vpa_arena_printf(w->a, "%s[=%s]", dotted, m->name + 2);
+                         : *m->name == 'k'
+                             ? vpa_arena_printf(w->a, "%s[%s]", dotted, key_text(w->a, m->name + 2))
+                             : vpa_arena_printf(w->a, "%s[=%s]", dotted, m->name + 2);
         const struct schema *sub = *dotted                          ? child_schema(s, m->name)
                                    : !strcmp(m->name, "f:metadata") ? schema_builtin("ObjectMeta")
                                                                     : child_schema(s, m->name);
@@ -364,15 +381,76 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
         jv_del(meta, "managedFields");
 }
 
+/*
+ * A write through the scale subresource takes the member at `path` (segments "f:spec", ...) from
+ * its owners: changed, nobody owns it any more; unchanged, it stands in an entry of its own from
+ * then on. True when the bookkeeping changed.
+ */
+bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool changed)
+{
+    struct jv *meta = jv_get(object, "metadata"), *list = jv_get(meta, "managedFields");
+    struct jv *out = jv_arr(c->a), *only = jv_obj(c->a);
+    bool moved = false;
+
+    add_path(c->a, only, path);
+    jv_each (m, list) {
+        struct jv *rest = jv_clone(c->a, jv_get(m->value, "fieldsV1"));
+        bool owned = owns(rest, path);
+        if (owned)
+            subtract(rest, only);
+        if (!owned || (!changed && !jv_len(rest))) {
+            jv_push(c->a, out, m->value);
+            continue;
+        }
+        moved = true;
+        if (!changed) {
+            struct jv *split = jv_clone(c->a, m->value);
+            jv_set(c->a, split, "fieldsV1", jv_clone(c->a, only));
+            jv_push(c->a, out, split);
+        }
+        jv_set(c->a, m->value, "fieldsV1", rest);
+        if (jv_len(rest))
+            jv_push(c->a, out, m->value);
+    }
+    if (moved)
+        jv_set(c->a, meta, "managedFields", out);
+    return moved;
+}
+
 /* ---- apply ---- */
 
+struct conflict {
+    const char *who; /* "one" using v1 */
+    const char *field;
+};
 struct conflicts {
     struct ctx *c;
     const struct jv *live, *merged, *list;
-    struct jv *causes;
-    const char *message;
+    struct conflict *items;
+    size_t count, capacity;
     struct jv *taken; /* what force takes from the others */
 };
+
+static void add_conflict(struct conflicts *k, const struct jv *entry, const char *field)
+{
+    struct ctx *c = k->c;
+    const char *sub = jv_text_at(entry, "subresource");
+    bool update = !strcmp(jv_text_at(entry, "operation"), "Update");
+    const char *who =
+        vpa_arena_printf(c->a, "\"%s\"%s%s%s%s%s", jv_text_at(entry, "manager"),
+                         *sub ? " with subresource \"" : "", sub, *sub ? "\"" : "",
+                         update ? " using " : "", update ? jv_text_at(entry, "apiVersion") : "");
+
+    if (k->count == k->capacity) {
+        size_t capacity = k->capacity ? 2 * k->capacity : 8;
+        struct conflict *items = vpa_arena_alloc(c->a, capacity * sizeof(*items));
+        if (k->count)
+            memcpy(items, k->items, k->count * sizeof(*items));
+        k->items = items;
+        k->capacity = capacity;
+    }
+    k->items[k->count++] = (struct conflict){who, field};
+}
 
 static void conflict_leaf(struct visit *w, const struct schema *s, const char *dotted)
 {
@@ -389,19 +467,105 @@ static void conflict_leaf(struct visit *w, const struct schema *s, const char *d
         if ((!strcmp(manager, c->field_manager) && !strcmp(operation, "Apply")) ||
             !owns(jv_get(m->value, "fieldsV1"), w->path))
             continue;
-        bool update = !strcmp(operation, "Update");
-        const char *who =
-            vpa_arena_printf(c->a, "conflict with \"%s\"%s%s", manager, update ? " using " : "",
-                             update ? jv_text_at(m->value, "apiVersion") : "");
-        struct jv *cause = jv_obj(c->a);
-        jv_set_str(c->a, cause, "reason", "FieldManagerConflict");
-        jv_set_str(c->a, cause, "message", who);
-        jv_set_str(c->a, cause, "field", dotted);
-        jv_push(c->a, k->causes, cause);
-        k->message = *k->message ? vpa_arena_printf(c->a, "%s\n- %s: %s", k->message, who, dotted)
-                                 : vpa_arena_printf(c->a, "%s: %s", who, dotted);
+        add_conflict(k, m->value, dotted);
         add_path(c->a, k->taken, w->path);
     }
+}
+
+static struct jv *merge(struct vpa_arena *a, const struct schema *s, struct jv *live,
+                        const struct jv *config);
+
+static const char *key_of_element(struct vpa_arena *a, const struct schema *s, const struct jv *v)
+{
+    return s->set ? value_key(a, v) : element_key(a, s, v);
+}
+
+static size_t place_of(struct vpa_arena *a, const struct schema *s, const struct jv *list,
+                       const char *key)
+{
+    size_t i = 0;
+
+    while (i < list->count && strcmp(key_of_element(a, s, list->items[i].value), key) != 0)
+        i++;
+    return i;
+}
+
+/* The two lists of a merge, walked side by side. */
+struct pair {
+    struct vpa_arena *a;
+    const struct schema *s;
+    const struct jv *live, *config;
+    struct jv *out;
+    size_t l, c;   /* next of live and of config */
+    size_t shared; /* the next element of config that live has too; config->count: none */
+};
+
+static bool in_config(const struct pair *p, size_t l)
+{
+    return place_of(p->a, p->s, p->config, key_of_element(p->a, p->s, p->live->items[l].value)) <
+           p->config->count;
+}
+
+static size_t place_in_live(const struct pair *p, size_t c)
+{
+    return place_of(p->a, p->s, p->live, key_of_element(p->a, p->s, p->config->items[c].value));
+}
+
+static void next_shared(struct pair *p, size_t from)
+{
+    for (p->shared = from; p->shared < p->config->count; p->shared++)
+        if (place_in_live(p, p->shared) < p->live->count)
+            return;
+}
+
+static void take_config(struct pair *p)
+{
+    const struct jv *value = p->config->items[p->c].value;
+    size_t at = place_in_live(p, p->c);
+
+    jv_push(p->a, p->out,
+            at < p->live->count ? merge(p->a, p->s->items, p->live->items[at].value, value)
+                                : jv_clone(p->a, value));
+    if (p->c == p->shared)
+        next_shared(p, p->c + 1);
+    p->c++;
+}
+
+/*
+ * The order of structured-merge-diff: elements of both stand as the new list has them; what only
+ * the live list has comes as early as its place there allows.
+ */
+static struct jv *merge_lists(struct vpa_arena *a, const struct schema *s, struct jv *live,
+                              const struct jv *config)
+{
+    struct pair p = {.a = a, .s = s, .live = live, .config = config, .out = jv_arr(a)};
+
+    next_shared(&p, 0);
+    while (p.l < live->count || p.c < config->count) {
+        if (p.l < live->count && p.c < config->count) {
+            size_t at = place_in_live(&p, p.c);
+            if (at == p.l) {
+                take_config(&p);
+                p.l++;
+                continue;
+            }
+            if (in_config(&p, p.l) && p.shared < config->count &&
+                place_in_live(&p, p.shared) != p.l) {
+                p.l++; /* of both, but its turn comes with the new list's */
+                continue;
+            }
+        }
+        if (p.l < live->count && !in_config(&p, p.l)) {
+            jv_push(a, p.out, live->items[p.l++].value);
+            continue;
+        }
+        if (p.l < live->count &&
+            place_of(a, s, config, key_of_element(a, s, live->items[p.l].value)) < p.c)
+            p.l++; /* merged already */
+        if (p.c < config->count)
+            take_config(&p);
+    }
+    return p.out;
 }
 
 /* Merges config over live along the schema. */
@@ -420,21 +584,7 @@ static struct jv *merge(struct vpa_arena *a, const struct schema *s, struct jv *
                    merge(a, schema_field(s, m->name), jv_get(live, m->name), m->value));
         return live;
     }
-    jv_each (m, config) {
-        const char *key = s->set ? value_key(a, m->value) : element_key(a, s, m->value);
-        bool found = false;
-        for (size_t i = 0; i < live->count && !found; i++) {
-            const char *other = s->set ? value_key(a, live->items[i].value)
-                                       : element_key(a, s, live->items[i].value);
-            if (strcmp(key, other) != 0)
-                continue;
-            found = true;
-            live->items[i].value = merge(a, s->items, live->items[i].value, m->value);
-        }
-        if (!found)
-            jv_push(a, live, jv_clone(a, m->value));
-    }
-    return live;
+    return merge_lists(a, s, live, config);
 }
 
 /* Takes the leaves of the set out of the object, and what becomes empty by it. */
@@ -451,6 +601,12 @@ static void remove_fields(struct vpa_arena *a, const struct schema *s, struct jv
         bool end = jv_len(m->value) == 0 || jv_get(m->value, ".");
         if (!child)
             continue;
+        if (v->type == JV_ARR && end) { /* an element goes with all that it holds */
+            for (size_t i = 0; i < v->count; i++)
+                if (v->items[i].value == child)
+                    jv_remove_at(v, i--);
+            continue;
+        }
         if (!end || (jv_len(m->value) > 1 && child->type >= JV_ARR))
             remove_fields(a, sub, child, m->value, false);
         bool empty = child->type < JV_ARR || leaf(sub, child) || jv_len(child) == 0;
@@ -467,16 +623,61 @@ static void remove_fields(struct vpa_arena *a, const struct schema *s, struct jv
     }
 }
 
+/* By manager, then members before what lies deeper, each in the order of their names. */
+static int by_manager_and_field(const void *x, const void *y)
+{
+    const struct conflict *a = x, *b = y;
+    int order = strcmp(a->who, b->who);
+    const char *p = a->field, *q = b->field;
+
+    while (!order) {
+        size_t n = 1 + strcspn(p + 1, ".["), m = 1 + strcspn(q + 1, ".[");
+        bool last = !p[n], other_last = !q[m];
+        bool same = n == m && !strncmp(p, q, n);
+        if (same && (last || other_last))
+            return last && other_last ? 0 : last ? -1 : 1;
+        if (last != other_last)
+            return last ? -1 : 1;
+        if (!same)
+            return strncmp(p, q, n < m ? m : n);
+        p += n;
+        q += m;
+    }
+    return order;
+}
+
+/* One conflict stands in a line, several stand in a list for each manager. */
+static const char *conflict_text(struct ctx *c, const struct conflicts *k)
+{
+    if (k->count == 1)
+        return vpa_arena_printf(c->a, "Apply failed with 1 conflict: conflict with %s: %s",
+                                k->items[0].who, k->items[0].field);
+    const char *text = vpa_arena_printf(c->a, "Apply failed with %zu conflicts: ", k->count);
+    for (size_t i = 0; i < k->count; i++) {
+        bool next = i == 0 || strcmp(k->items[i - 1].who, k->items[i].who) != 0;
+        if (next)
+            text = vpa_arena_printf(c->a, "%s%sconflicts with %s:", text, i ? "\n" : "",
+                                    k->items[i].who);
+        text = vpa_arena_printf(c->a, "%s\n- %s", text, k->items[i].field);
+    }
+    return text;
+}
+
 static int report_conflicts(struct ctx *c, const struct conflicts *k)
 {
-    struct jv *details = jv_obj(c->a);
-    size_t n = jv_len(k->causes);
+    struct jv *details = jv_obj(c->a), *causes = jv_arr(c->a);
 
-    jv_set(c->a, details, "causes", k->causes);
-    return fail_details(
-        c, 409, "Conflict", details,
-        n == 1 ? vpa_arena_printf(c->a, "Apply failed with 1 conflict: %s", k->message)
-               : vpa_arena_printf(c->a, "Apply failed with %zu conflicts: %s", n, k->message));
+    qsort(k->items, k->count, sizeof(*k->items), by_manager_and_field);
+    for (size_t i = 0; i < k->count; i++) {
+        struct jv *cause = jv_obj(c->a);
+        jv_set_str(c->a, cause, "reason", "FieldManagerConflict");
+        jv_set_str(c->a, cause, "message",
+                   vpa_arena_printf(c->a, "conflict with %s", k->items[i].who));
+        jv_set_str(c->a, cause, "field", k->items[i].field);
+        jv_push(c->a, causes, cause);
+    }
+    jv_set(c->a, details, "causes", causes);
+    return fail_details(c, 409, "Conflict", details, conflict_text(c, k));
 }
 
 static struct jv *merge_config(struct ctx *c, struct jv *object, const struct jv *config)
@@ -496,15 +697,14 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, s
     struct jv *set = object_fields(a, c->type, config, false);
     struct jv *object = live ? live : jv_obj(a);
     struct jv *list = jv_at(object, "metadata.managedFields");
-    struct conflicts k = {
-        .c = c, .live = object, .causes = jv_arr(a), .message = "", .taken = jv_obj(a)};
+    struct conflicts k = {.c = c, .live = object, .taken = jv_obj(a)};
 
     list = list ? jv_clone(a, list) : jv_arr(a);
     k.list = list;
     k.merged = merge_config(c, jv_clone(a, object), config);
     struct visit w = {.a = a, .path = jv_arr(a), .leaf = conflict_leaf, .ctx = &k};
     walk(&w, c->type->schema, set, "");
-    if (jv_len(k.causes) && !force)
+    if (k.count && !force)
         return report_conflicts(c, &k);
     struct jv *mine = entry_of(list, c->field_manager, "Apply", c->sub),
               *gone = mine ? jv_clone(a, jv_get(mine, "fieldsV1")) : jv_obj(a);

@@ -153,10 +153,14 @@ int check_place(struct ctx *c, struct jv *object)
     const char *name = jv_text_at(meta, "name"), *ns = jv_text_at(meta, "namespace");
 
     if (*c->name && strcmp(name, c->name) != 0)
-        return *name ? fail(c, 400, "BadRequest",
-                            "the name of the object (%s) does not match the name on the URL (%s)",
-                            name, c->name)
-                     : fail(c, 400, "BadRequest", "name must be provided");
+        return *name
+                   ? fail(c, 400, "BadRequest",
+                          "the name of the object (%s) does not match the name on the URL (%s)",
+                          name, c->name)
+                   : fail(c, 400, "BadRequest",
+                          "the name of the object (%s based on URL) was undeterminable: name must "
+                          "be provided",
+                          c->name);
     if (*ns && strcmp(ns, c->ns) != 0)
         return fail(c, 400, "BadRequest",
                     "the namespace of the provided object does not match the namespace sent on the "

@@ -40,16 +40,23 @@ static void default_container(struct vpa_arena *a, struct jv *c, bool requests)
     const char *image = jv_text_at(c, "image");
     const char *slash = strrchr(image, '/');
     const char *tag = strchr(slash ? slash : image, ':');
+    size_t named = strspn(image, "abcdefghijklmnopqrstuvwxyz0123456789._/-");
+    bool valid = named && (!image[named] || strchr(":@", image[named]));
 
     jv_default(a, c, "resources", "{}");
     if (requests)
         default_requests(a, c);
     jv_default(a, c, "terminationMessagePath", "\"/dev/termination-log\"");
     jv_default(a, c, "terminationMessagePolicy", "\"File\"");
-    bool latest = !strchr(image, '@') && (!tag || !strcmp(tag, ":latest"));
+    bool latest = valid && !strchr(image, '@') && (!tag || !strcmp(tag, ":latest"));
     jv_default(a, c, "imagePullPolicy", latest ? "\"Always\"" : "\"IfNotPresent\"");
     jv_each (m, jv_get(c, "ports"))
         jv_default(a, m->value, "protocol", "\"TCP\"");
+    jv_each (m, jv_get(c, "env")) {
+        struct jv *field = jv_at(m->value, "valueFrom.fieldRef");
+        if (jv_is(field, JV_OBJ))
+            jv_default(a, field, "apiVersion", "\"v1\"");
+    }
     default_probe(a, c, "livenessProbe");
     default_probe(a, c, "readinessProbe");
     default_probe(a, c, "startupProbe");
@@ -84,9 +91,83 @@ static void default_pod_spec(struct vpa_arena *a, struct jv *spec, bool requests
     }
 }
 
+static void add_amount(struct vpa_arena *a, struct jv *to, const char *name, const char *text)
+{
+    struct vpa_quantity sum = {0}, more;
+
+    if (vpa_quantity_parse(a, text, &more, NULL) < 0)
+        return;
+    if (jv_text(jv_get(to, name)))
+        (void)!vpa_quantity_parse(a, jv_get(to, name)->text, &sum, NULL);
+    vpa_quantity_add(a, &sum, &more);
+    jv_set_str(a, to, name, vpa_quantity_text(a, &sum));
+}
+
+static void add_amounts(struct vpa_arena *a, struct jv *to, const struct jv *more)
+{
+    jv_each (m, more)
+        if (jv_text(m->value))
+            add_amount(a, to, m->name, m->value->text);
+}
+
+static void raise_to(struct vpa_arena *a, struct jv *to, const struct jv *least)
+{
+    jv_each (m, least) {
+        struct vpa_quantity x, y;
+        const char *now = jv_text(jv_get(to, m->name));
+        if (!now ||
+            (vpa_quantity_parse(a, now, &x, NULL) == 0 && jv_text(m->value) &&
+             vpa_quantity_parse(a, m->value->text, &y, NULL) == 0 && vpa_quantity_cmp(&x, &y) < 0))
+            jv_set(a, to, m->name, jv_clone(a, m->value));
+    }
+}
+
+/* What the containers of a pod need together: those that go on are added, each init container that
+ * ends needs its own beside the sidecars that started before it. */
+struct jv *pod_containers_sum(struct vpa_arena *a, const struct jv *spec, const char *list)
+{
+    struct jv *sum = jv_obj(a), *sidecars = jv_obj(a), *most = jv_obj(a);
+
+    jv_each (m, jv_get(spec, "containers"))
+        add_amounts(a, sum, jv_get(jv_get(m->value, "resources"), list));
+    jv_each (m, jv_get(spec, "initContainers")) {
+        const struct jv *own = jv_get(jv_get(m->value, "resources"), list);
+        struct jv *now = jv_clone(a, sidecars);
+        add_amounts(a, now, own);
+        if (!strcmp(jv_text_at(m->value, "restartPolicy"), "Always")) {
+            add_amounts(a, sum, own);
+            add_amounts(a, sidecars, own);
+        }
+        raise_to(a, most, now);
+    }
+    raise_to(a, sum, most);
+    return sum;
+}
+
+static bool pod_level(const char *name)
+{
+    return !strcmp(name, "cpu") || !strcmp(name, "memory");
+}
+
+/* Requests of a pod that has limits of its own: what its containers ask for, else the limits. */
+static void default_pod_requests(struct vpa_arena *a, struct jv *spec)
+{
+    struct jv *resources = jv_get(spec, "resources"), *limits = jv_get(resources, "limits");
+
+    if (!jv_len(limits))
+        return;
+    struct jv *requests = jv_ensure(a, resources, "requests");
+    const struct jv *const sources[] = {pod_containers_sum(a, spec, "requests"), limits};
+    for (size_t i = 0; i < VPA_COUNT(sources); i++)
+        jv_each (m, sources[i])
+            if (pod_level(m->name) && !jv_get(requests, m->name))
+                jv_set(a, requests, m->name, jv_clone(a, m->value));
+}
+
 void defaults_pod_spec(struct vpa_arena *a, struct jv *spec)
 {
     default_pod_spec(a, spec, true);
+    default_pod_requests(a, spec);
     jv_default(a, spec, "enableServiceLinks", "true");
 }
 
@@ -122,6 +203,7 @@ static void default_job(struct vpa_arena *a, struct jv *spec)
     jv_default(a, spec, "parallelism", "1");
     jv_default(a, spec, "backoffLimit", "6");
     jv_default(a, spec, "completionMode", "\"NonIndexed\"");
+    jv_default(a, spec, "manualSelector", "false");
     jv_default(a, spec, "suspend", "false");
     jv_default(a, spec, "podReplacementPolicy", "\"TerminatingOrFailed\"");
 }
@@ -157,6 +239,8 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
         jv_default(a, spec, "suspend", "false");
         jv_default(a, spec, "successfulJobsHistoryLimit", "3");
         jv_default(a, spec, "failedJobsHistoryLimit", "1");
+        if (jv_is(jv_get(spec, "jobTemplate"), JV_OBJ))
+            jv_default(a, jv_get(spec, "jobTemplate"), "metadata", "{}");
         struct jv *job = jv_at(spec, "jobTemplate.spec");
         if (jv_is(job, JV_OBJ)) {
             default_template(a, job);
@@ -166,6 +250,10 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
     struct jv *template_labels = jv_at(spec, "template.metadata.labels");
     if (!strcmp(kind, "ReplicationController") && !jv_get(spec, "selector") && template_labels)
         jv_set(a, spec, "selector", jv_clone(a, template_labels));
+    struct jv *meta = jv_ensure(a, object, "metadata");
+    bool inherits = !strcmp(kind, "ReplicationController") || !strcmp(kind, "Job");
+    if (inherits && !jv_get(meta, "labels") && template_labels) /* one map, as in the server */
+        jv_set(a, meta, "labels", template_labels);
 }
 
 static void default_webhooks(struct vpa_arena *a, const char *kind, struct jv *object)
@@ -229,7 +317,11 @@ static void default_service(struct ctx *c, struct jv *object)
 
 static void default_limit_range(struct vpa_arena *a, struct jv *object)
 {
-    jv_each (m, jv_at(object, "spec.limits")) {
+    struct jv *spec = jv_ensure(a, object, "spec");
+
+    if (!jv_len(jv_get(spec, "limits")))
+        jv_set(a, spec, "limits", jv_null(a));
+    jv_each (m, jv_get(spec, "limits")) {
         struct jv *item = m->value;
         if (strcmp(jv_text_at(item, "type"), "Container") != 0)
             continue;
@@ -302,6 +394,12 @@ void defaults_status(struct ctx *c, const struct restype *t, struct jv *object)
                 jv_ensure(c->a, m->value, "state");
                 jv_ensure(c->a, m->value, "lastState");
             }
+        jv_each (m, jv_at(object, "status.conditions")) {
+            if (!jv_get(m->value, "lastProbeTime"))
+                jv_set(c->a, m->value, "lastProbeTime", jv_null(c->a));
+            if (!jv_get(m->value, "lastTransitionTime"))
+                jv_set(c->a, m->value, "lastTransitionTime", jv_null(c->a));
+        }
     } else if (!strcmp(t->kind, "Node")) {
         struct jv *status = jv_ensure(c->a, object, "status");
         jv_default(c->a, jv_ensure(c->a, status, "daemonEndpoints.kubeletEndpoint"), "Port", "0");
@@ -329,6 +427,8 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
         default_event(a, object);
     } else if (!strcmp(k, "Service")) {
         default_service(c, object);
+    } else if (!strcmp(k, "PodDisruptionBudget") || !strcmp(k, "Lease")) {
+        jv_ensure(a, object, "spec");
     } else if (!strcmp(k, "LimitRange")) {
         default_limit_range(a, object);
     } else if (!strcmp(k, "Secret")) {
@@ -384,6 +484,12 @@ const char *pod_qos(const struct jv *spec)
 {
     static const char *const lists[] = {"containers", "initContainers"};
     bool any = false, guaranteed = true;
+
+    if (jv_get(spec, "resources")) { /* what the pod says stands for its containers */
+        any = has_amount(jv_at(spec, "resources.requests")) ||
+              has_amount(jv_at(spec, "resources.limits"));
+        return !any ? "BestEffort" : all_guaranteed(spec) ? "Guaranteed" : "Burstable";
+    }
 
     for (size_t i = 0; i < VPA_COUNT(lists); i++) {
         jv_each (m, jv_get(spec, lists[i])) {

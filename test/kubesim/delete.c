@@ -60,8 +60,8 @@ static int precondition_conflict(struct ctx *c, const struct restype *t, const c
                                          type_qualified_kind(c->a, t), name, text));
 }
 
-static int check_preconditions(struct ctx *c, const struct restype *t, const struct version *v,
-                               const struct delete_options *o)
+int delete_preconditions(struct ctx *c, const struct restype *t, const struct version *v,
+                         const struct delete_options *o)
 {
     if (*o->uid && strcmp(o->uid, v->uid) != 0)
         return precondition_conflict(
@@ -81,111 +81,153 @@ static int check_preconditions(struct ctx *c, const struct restype *t, const str
     return 0;
 }
 
+/* ---- the steps of the server's BeforeDelete and of its store ---- */
+
 /* Grace of a pod: none when it never had a node or is finished. */
 static int64_t pod_grace(const struct jv *object, int64_t wanted)
 {
     const char *phase = jv_text_at(object, "status.phase");
 
     if (wanted < 0)
-        wanted = jv_int_at(object, "spec.terminationGracePeriodSeconds", 30);
+        wanted = jv_int_at(object, "spec.terminationGracePeriodSeconds", 0);
     if (!*jv_text_at(object, "spec.nodeName") || !strcmp(phase, "Succeeded") ||
         !strcmp(phase, "Failed"))
         wanted = 0;
-    return wanted;
+    return wanted < 0 ? 1 : wanted;
 }
 
-static void mark_deleted(struct ctx *c, struct jv *object, int64_t grace)
+static void set_deletion(struct ctx *c, struct jv *meta, vpa_time when, int64_t grace)
 {
-    struct jv *meta = jv_get(object, "metadata");
     char text[VPA_TIME_TEXT_MAX];
     int64_t generation = jv_int_at(meta, "generation", 0);
 
-    vpa_time_format(vpa_time_add(sim_now(c->sim), grace * VPA_SECOND), text);
+    vpa_time_format(when, text);
     if (!jv_get(meta, "deletionTimestamp") && generation > 0)
         jv_set_int(c->a, meta, "generation", generation + 1);
     jv_set_str(c->a, meta, "deletionTimestamp", text);
     jv_set_int(c->a, meta, "deletionGracePeriodSeconds", grace);
 }
 
-static bool add_finalizer(struct ctx *c, struct jv *meta, const char *name)
-{
-    struct jv *list = jv_get(meta, "finalizers");
+enum grace { GRACE_NONE, GRACE_SET, GRACE_PENDING };
 
+/* A pod whose grace runs already: it can only be shortened. */
+static enum grace shorten_grace(struct ctx *c, struct jv *meta, const struct delete_options *o)
+{
+    int64_t given = jv_int_at(meta, "deletionGracePeriodSeconds", 0);
+    vpa_time when;
+
+    if (o->grace < 0 || o->grace >= given ||
+        vpa_time_parse(jv_text_at(meta, "deletionTimestamp"), &when, NULL) < 0)
+        return GRACE_PENDING;
+    set_deletion(c, meta, vpa_time_add(when, (o->grace - given) * VPA_SECOND), o->grace);
+    return GRACE_SET;
+}
+
+static enum grace set_grace(struct ctx *c, const struct restype *t, struct jv *object,
+                            const struct delete_options *o)
+{
+    struct jv *meta = jv_get(object, "metadata");
+
+    if (!is_pod(t))
+        return GRACE_NONE;
+    if (jv_get(meta, "deletionTimestamp"))
+        return jv_get(meta, "deletionGracePeriodSeconds") ? shorten_grace(c, meta, o) : GRACE_NONE;
+    int64_t grace = pod_grace(object, o->grace);
+    set_deletion(c, meta, vpa_time_add(sim_now(c->sim), grace * VPA_SECOND), grace);
+    return GRACE_SET;
+}
+
+static bool listed_finalizer(const struct jv *list, const char *name)
+{
     jv_each (m, list)
         if (jv_text(m->value) && !strcmp(m->value->text, name))
-            return false;
-    if (!list) {
-        list = jv_arr(c->a);
+            return true;
+    return false;
+}
+
+/* What becomes of dependents when nothing is said: those of two old kinds are left. */
+static bool leaves_dependents(const struct restype *t)
+{
+    return !strcmp(t->kind, "ReplicationController") || !strcmp(t->kind, "Job");
+}
+
+/* The finalizers that stand for the policy: whether they changed. */
+static bool set_policy_finalizers(struct ctx *c, const struct restype *t, struct jv *meta,
+                                  const struct delete_options *o)
+{
+    struct jv *before = jv_get(meta, "finalizers"), *list = jv_arr(c->a);
+    bool had_orphan = listed_finalizer(before, "orphan"),
+         had_foreground = listed_finalizer(before, "foregroundDeletion");
+    bool said = *o->propagation != 0, kept = !said && (had_orphan || had_foreground);
+    bool orphan = said   ? !strcmp(o->propagation, "Orphan")
+                  : kept ? had_orphan
+                         : leaves_dependents(t);
+    bool foreground = said ? !strcmp(o->propagation, "Foreground") : kept && !had_orphan;
+
+    if (!strcmp(t->kind, "Event") || (orphan == had_orphan && foreground == had_foreground))
+        return false;
+    jv_each (m, before)
+        if (strcmp(jv_text(m->value), "orphan") != 0 &&
+            strcmp(jv_text(m->value), "foregroundDeletion") != 0)
+            jv_push(c->a, list, m->value);
+    if (orphan)
+        jv_push(c->a, list, jv_str(c->a, "orphan"));
+    if (foreground)
+        jv_push(c->a, list, jv_str(c->a, "foregroundDeletion"));
+    if (list->count)
         jv_set(c->a, meta, "finalizers", list);
-    }
-    jv_push(c->a, list, jv_str(c->a, name));
+    else
+        jv_del(meta, "finalizers");
     return true;
 }
 
-/* A pod that its node has to end first: 0 when it was marked (again), 1 when it may go. */
-static int delete_gracefully(struct ctx *c, struct restype *t, struct jv *object,
-                             const struct delete_options *o, struct jv **out)
+static void mark_held(struct ctx *c, const struct restype *t, struct jv *object)
 {
     struct jv *meta = jv_get(object, "metadata");
-    int64_t grace = pod_grace(object, o->grace);
+    vpa_time now = sim_now(c->sim), when;
 
-    if (grace == 0) {
-        jv_set_int(c->a, meta, "deletionGracePeriodSeconds", 0);
-        return 1;
+    if (vpa_time_parse(jv_text_at(meta, "deletionTimestamp"), &when, NULL) < 0 ||
+        vpa_time_sub(when, now) > 0)
+        set_deletion(c, meta, now, 0);
+    jv_set_int(c->a, meta, "deletionGracePeriodSeconds", 0);
+    if (!strcmp(t->kind, "Namespace") && !*t->group) {
+        jv_del(meta, "deletionGracePeriodSeconds");
+        jv_set_str(c->a, jv_ensure(c->a, object, "status"), "phase", "Terminating");
     }
-    if (jv_get(meta, "deletionTimestamp")) {
-        int64_t given = jv_int_at(meta, "deletionGracePeriodSeconds", 30);
-        *out = object;
-        if (grace >= given || o->grace < 0)
-            return 0; /* it can only be shortened */
-    }
-    mark_deleted(c, object, grace);
-    *out = object;
-    if (!o->dry_run)
-        store_put(&c->sim->store, t->store, c->a, object);
-    return 0;
+}
+
+static bool is_held(const struct restype *t, const struct jv *object)
+{
+    return jv_len(jv_at(object, "metadata.finalizers")) ||
+           (!strcmp(t->kind, "Namespace") && !*t->group &&
+            jv_len(jv_at(object, "spec.finalizers")));
 }
 
 int delete_version(struct ctx *c, struct restype *t, struct version *v,
                    const struct delete_options *o, bool *gone, struct jv **out)
 {
-    struct jv *object = version_parse(c->a, v);
+    struct jv *before = version_parse(c->a, v), *object = jv_clone(c->a, before);
     struct jv *meta = jv_get(object, "metadata");
-    bool was_deleted = jv_get(meta, "deletionTimestamp") != NULL, changed = false;
 
     *gone = false;
     *out = object;
-    if (check_preconditions(c, t, v, o) < 0)
+    if (delete_preconditions(c, t, v, o) < 0)
         return -1;
-    if (is_pod(t)) {
-        if (delete_gracefully(c, t, object, o, out) == 0)
-            return 0;
-    }
-    if (!strcmp(o->propagation, "Foreground") && !was_deleted)
-        changed = add_finalizer(c, meta, "foregroundDeletion");
-    if (!strcmp(o->propagation, "Orphan") && !was_deleted)
-        changed = add_finalizer(c, meta, "orphan");
-    bool namespace = !strcmp(t->kind, "Namespace") && !*t->group;
-    bool held = jv_len(jv_get(meta, "finalizers")) ||
-                (namespace && jv_len(jv_at(object, "spec.finalizers")));
-    if (held) {
-        if (!was_deleted || changed) {
-            mark_deleted(c, object, 0);
-            if (namespace) {
-                jv_del(meta, "deletionGracePeriodSeconds");
-                jv_set_str(c->a, jv_ensure(c->a, object, "status"), "phase", "Terminating");
-            }
-            if (!o->dry_run)
-                store_put(&c->sim->store, t->store, c->a, object);
-        }
+    enum grace grace = set_grace(c, t, object, o);
+    if (grace == GRACE_PENDING)
         return 0;
-    }
-    *gone = true;
-    if (!o->dry_run) {
-        if (is_pod(t) && !was_deleted)
-            mark_deleted(c, object, 0);
+    set_policy_finalizers(c, t, meta, o);
+    bool held = is_held(t, object);
+    if (grace == GRACE_NONE && held)
+        mark_held(c, t, object);
+    bool changed = !jv_equal(before, object);
+    *gone = !held && (grace == GRACE_NONE || jv_int_at(meta, "deletionGracePeriodSeconds", 0) == 0);
+    if (o->dry_run)
+        return 0;
+    if (changed)
+        v = store_put(&c->sim->store, t->store, c->a, object);
+    if (*gone)
         store_delete(&c->sim->store, t->store, c->a, v, object);
-    }
     return 0;
 }
 
@@ -217,6 +259,10 @@ int handle_delete(struct ctx *c)
     struct version *v = store_find(c->type->store, c->ns, c->name);
     if (!v)
         return fail_not_found(c, c->type, c->name);
+    if (!strcmp(c->type->kind, "Job") && !*o.propagation)
+        quote_warning(c, "child pods are preserved by default when jobs are deleted; set "
+                         "propagationPolicy=Background to remove them or set "
+                         "propagationPolicy=Orphan to suppress this warning");
     struct jv *old = version_parse(c->a, v);
     version_ref(v);
     int rc = admit_webhooks(c, true, "DELETE", old, &(struct jv *){NULL}, "DeleteOptions");
@@ -242,6 +288,17 @@ int handle_delete(struct ctx *c)
     return 0;
 }
 
+static struct jv *listed(struct ctx *c, struct version *v)
+{
+    struct jv *object = view_of(c->a, c->type, version_parse(c->a, v));
+
+    if (c->type->crd) {
+        jv_put_first(c->a, object, "kind", jv_str(c->a, c->type->kind));
+        jv_put_first(c->a, object, "apiVersion", jv_str(c->a, type_api_version(c->a, c->type)));
+    }
+    return object;
+}
+
 int handle_delete_collection(struct ctx *c)
 {
     struct delete_options o;
@@ -259,13 +316,15 @@ int handle_delete_collection(struct ctx *c)
         bool gone;
         if (selector_matches(selector, items[i]) &&
             delete_version(c, c->type, items[i], &o, &gone, &object) == 0)
-            jv_push(c->a, array, view_of(c->a, c->type, object));
+            jv_push(c->a, array, listed(c, items[i])); /* as it was before */
         version_unref(items[i]);
     }
     free(items);
     jv_set_str(c->a, list, "kind", c->type->list_kind);
     jv_set_str(c->a, list, "apiVersion", type_api_version(c->a, c->type));
     struct jv *meta = jv_obj(c->a);
+    if (c->type->crd)
+        jv_set_str(c->a, meta, "continue", "");
     jv_set(c->a, meta, "resourceVersion",
            jv_strf(c->a, "%llu", (unsigned long long)c->sim->store.rv));
     jv_set(c->a, list, "metadata", meta);

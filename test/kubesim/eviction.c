@@ -127,7 +127,8 @@ static int use_budget(struct ctx *c, struct version *v, const char *pod, bool dr
     return 0;
 }
 
-static void mark_disrupted(struct ctx *c, struct jv *pod)
+/* False when the pod has the condition already. */
+static bool mark_disrupted(struct ctx *c, struct jv *pod)
 {
     struct jv *status = jv_ensure(c->a, pod, "status"), *conditions = jv_get(status, "conditions");
     struct jv *one = jv_obj(c->a);
@@ -138,15 +139,15 @@ static void mark_disrupted(struct ctx *c, struct jv *pod)
     }
     jv_each (m, conditions)
         if (!strcmp(jv_text_at(m->value, "type"), "DisruptionTarget"))
-            return;
+            return false;
     jv_set_str(c->a, one, "type", "DisruptionTarget");
-    jv_set_int(c->a, one, "observedGeneration", jv_int_at(pod, "metadata.generation", 0));
     jv_set_str(c->a, one, "status", "True");
     jv_set(c->a, one, "lastProbeTime", jv_null(c->a));
     jv_set_str(c->a, one, "lastTransitionTime", sim_now_text(c->sim, c->a));
     jv_set_str(c->a, one, "reason", "EvictionByEvictionAPI");
     jv_set_str(c->a, one, "message", "Eviction API: evicting");
     jv_push(c->a, conditions, one);
+    return true;
 }
 
 int handle_eviction(struct ctx *c)
@@ -173,10 +174,12 @@ int handle_eviction(struct ctx *c)
         if (budget && !unhealthy_allowed && use_budget(c, budget, c->name, o.dry_run) < 0)
             return -1;
     }
-    if (!o.dry_run && (!*o.uid || !strcmp(o.uid, v->uid)) && !*o.rv &&
-        !jv_at(pod, "metadata.deletionTimestamp") && *jv_text_at(pod, "spec.nodeName")) {
-        mark_disrupted(c, pod);
+    if (!o.dry_run && delete_preconditions(c, c->type, v, &o) < 0)
+        return -1;
+    if (!o.dry_run && mark_disrupted(c, pod)) {
         v = store_put(&c->sim->store, c->type->store, c->a, pod);
+        if (*o.rv) /* what this handler wrote itself is no conflict */
+            o.rv = vpa_arena_printf(c->a, "%llu", (unsigned long long)v->rv);
     }
     if (delete_version(c, c->type, v, &o, &gone, &deleted) < 0)
         return -1;
@@ -185,6 +188,19 @@ int handle_eviction(struct ctx *c)
 }
 
 /* ---- binding ---- */
+
+static int binding_conflict(struct ctx *c, const char *why)
+{
+    struct jv *d = jv_obj(c->a);
+
+    jv_set_str(c->a, d, "name", c->name);
+    jv_set_str(c->a, d, "kind", "pods/binding");
+    return fail_details(c, 409, "Conflict", d,
+                        vpa_arena_printf(c->a,
+                                         "Operation cannot be fulfilled on pods/binding \"%s\": "
+                                         "pod %s %s",
+                                         c->name, c->name, why));
+}
 
 int handle_binding(struct ctx *c)
 {
@@ -206,16 +222,11 @@ int handle_binding(struct ctx *c)
     if (!v)
         return fail_not_found(c, c->type, c->name);
     struct jv *pod = version_parse(c->a, v);
-    if (*jv_text_at(pod, "spec.nodeName")) {
-        struct jv *d = jv_obj(c->a);
-        jv_set_str(c->a, d, "name", c->name);
-        jv_set_str(c->a, d, "kind", "pods/binding");
-        return fail_details(c, 409, "Conflict", d,
-                            vpa_arena_printf(c->a,
-                                             "Operation cannot be fulfilled on pods/binding "
-                                             "\"%s\": pod %s is already assigned to node \"%s\"",
-                                             c->name, c->name, jv_text_at(pod, "spec.nodeName")));
-    }
+    if (jv_at(pod, "metadata.deletionTimestamp"))
+        return binding_conflict(c, "is being deleted, cannot be assigned to a host");
+    if (*jv_text_at(pod, "spec.nodeName"))
+        return binding_conflict(c, vpa_arena_printf(c->a, "is already assigned to node \"%s\"",
+                                                    jv_text_at(pod, "spec.nodeName")));
     jv_set_str(c->a, jv_ensure(c->a, pod, "spec"), "nodeName", node);
     struct jv *status = jv_ensure(c->a, pod, "status"), *conditions = jv_get(status, "conditions"),
               *one = jv_obj(c->a);

@@ -98,8 +98,6 @@ static int check_apply_body(struct ctx *c, struct jv *config)
     struct jv *meta = jv_ensure(c->a, config, "metadata");
     if (!jv_missing(jv_get(meta, "managedFields")))
         return fail(c, 400, "BadRequest", "metadata.managedFields must be nil");
-    if (!*jv_text_at(meta, "name"))
-        jv_set_str(c->a, meta, "name", c->name);
     return check_place(c, config);
 }
 

@@ -478,8 +478,8 @@ static void open_list(struct ctx *c, const struct list_options *o, const char *r
         vpa_buf_printf(b, "{\"kind\":\"%s\",\"apiVersion\":\"%s\"", c->type->list_kind,
                        type_api_version(c->a, c->type));
     vpa_buf_printf(b, ",\"metadata\":{\"resourceVersion\":\"%s\"", rv);
-    if (cont)
-        vpa_buf_printf(b, ",\"continue\":\"%s\"", cont);
+    if (cont || c->type->crd) /* lists of custom resources always have the member */
+        vpa_buf_printf(b, ",\"continue\":\"%s\"", cont ? cont : "");
     if (remaining >= 0)
         vpa_buf_printf(b, ",\"remainingItemCount\":%lld", (long long)remaining);
     vpa_buf_puts(b, "},\"items\":[");

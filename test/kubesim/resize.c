@@ -104,28 +104,22 @@ int resize_prepare(struct ctx *c, const struct jv *old, struct jv *object,
         return 0;
     defaults_pod_spec(c->a, kept);
     validate_pod_spec(c, kept, "spec", errors);
-    if (!same) {
-        field_error(c, errors, FORBIDDEN, "spec.containers",
-                    "Forbidden: containers may not be added or removed on resize");
-        return 0;
-    }
-    if (!node_supports(old)) {
-        field_error(c, errors, FORBIDDEN, "spec",
-                    "Forbidden: Pod running on node without support for resize");
-        return 0;
-    }
-    if (errors->count)
-        return 0;
-    for (i = 0; i < jv_len(list); i++)
-        check_container(c, old_list->items[i].value, list->items[i].value,
-                        vpa_arena_printf(c->a, "spec.containers[%zu]", i), errors);
-    if (errors->count)
-        return 0;
     const char *qos = jv_text_at(old, "status.qosClass");
     if (*qos && strcmp(qos, pod_qos(kept)) != 0)
         field_error(c, errors, "FieldValueInvalid", "spec",
                     "Invalid value: \"%s\": Pod QOS Class may not change as a result of resizing",
                     qos);
+    if (!node_supports(old))
+        field_error(c, errors, FORBIDDEN, "spec",
+                    "Forbidden: Pod running on node without support for resize");
+    if (!same) {
+        field_error(c, errors, FORBIDDEN, "spec.containers",
+                    "Forbidden: containers may not be added or removed on resize");
+        return 0;
+    }
+    for (i = 0; i < jv_len(list); i++)
+        check_container(c, old_list->items[i].value, list->items[i].value,
+                        vpa_arena_printf(c->a, "spec.containers[%zu]", i), errors);
     return 0;
 }
 

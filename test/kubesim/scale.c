@@ -94,6 +94,21 @@ static void set_path(struct vpa_arena *a, struct jv *object, const char *path, i
     jv_set_int(a, parent, dot ? dot + 1 : path, n);
 }
 
+/* "spec.replicas" as the segments of a set of fields. */
+static struct jv *path_segments(struct vpa_arena *a, const char *path)
+{
+    struct jv *out = jv_arr(a);
+
+    for (;;) {
+        size_t len = strcspn(path, ".");
+        if (len)
+            jv_push(a, out, jv_str(a, vpa_arena_printf(a, "f:%.*s", (int)len, path)));
+        if (!path[len])
+            return out;
+        path += len + 1;
+    }
+}
+
 int handle_scale(struct ctx *c)
 {
     struct version *v = store_find(c->type->store, c->ns, c->name);
@@ -126,14 +141,13 @@ int handle_scale(struct ctx *c)
     }
     if (errors.count)
         return fail_type_invalid(c, c->name, &errors);
-    if (!jv_equal(object, old)) {
-        if (c->type->flags & T_GENERATION)
-            jv_set_int(c->a, jv_get(object, "metadata"), "generation",
-                       jv_int_at(old, "metadata.generation", 0) + 1);
-        track_fields(c, old, object, "scale");
-        if (!c->dry_run)
-            store_put(&c->sim->store, c->type->store, c->a, object);
-    }
+    bool changed = !jv_equal(object, old);
+    if (changed && (c->type->flags & T_GENERATION))
+        jv_set_int(c->a, jv_get(object, "metadata"), "generation",
+                   jv_int_at(old, "metadata.generation", 0) + 1);
+    changed = track_scale(c, object, path_segments(c->a, spec_path(c->type)), changed) || changed;
+    if (changed && !c->dry_run)
+        store_put(&c->sim->store, c->type->store, c->a, object);
     answer_json(c, 200, scale_of(c, object));
     return 0;
 }

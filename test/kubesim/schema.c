@@ -113,6 +113,34 @@ static bool known_everywhere(const char *name)
     return !strcmp(name, "apiVersion") || !strcmp(name, "kind") || !strcmp(name, "metadata");
 }
 
+/* Go leaves empty maps and lists of built-in types out; these are the members where it does not. */
+static bool keeps_empty(const struct schema *s, const char *name)
+{
+    static const char *const kept[][2] = {{"LimitRangeSpec", "limits"},
+                                          {"PodSpec", "containers"},
+                                          {"Role", "rules"},
+                                          {"ClusterRole", "rules"},
+                                          {"PolicyRule", "verbs"}};
+
+    for (size_t i = 0; s->name && i < VPA_COUNT(kept); i++)
+        if (!strcmp(s->name, kept[i][0]) && !strcmp(name, kept[i][1]))
+            return true;
+    return false;
+}
+
+static bool left_out(const struct walk *w, const struct schema *s, const struct jv_member *m,
+                     const struct schema *field)
+{
+    bool collection = field && ((m->value->type == JV_OBJ && field->values) ||
+                                (m->value->type == JV_ARR && field->type == S_ARRAY));
+
+    if (w->crd || !s->field_count)
+        return false;
+    if (field && field->type == S_INT64 && !strcmp(m->name, "observedGeneration"))
+        return m->value->type == JV_NUM && !strcmp(m->value->text, "0");
+    return collection && !m->value->count && !keeps_empty(s, m->name);
+}
+
 static void decode_object(struct walk *w, const struct schema *s, struct jv *v)
 {
     const char *owner = w->owner;
@@ -140,7 +168,10 @@ static void decode_object(struct walk *w, const struct schema *s, struct jv *v)
         } else {
             if (field)
                 decode(w, field, s, m->value);
-            i++;
+            if (left_out(w, s, m, field))
+                jv_remove_at(v, i);
+            else
+                i++;
         }
         vpa_buf_truncate(&w->path, len);
     }

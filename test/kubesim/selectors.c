@@ -121,8 +121,9 @@ static int parse_values(struct lexer *l, struct requirement *r)
 {
     struct ctx *c = l->c;
 
-    if (strcmp(next_token(l), "(") != 0)
-        return parse_error(c, "found '', expected: '('");
+    const char *open = next_token(l);
+    if (strcmp(open, "(") != 0)
+        return parse_error(c, vpa_arena_printf(c->a, "found '%s' expected: '('", open));
     for (;;) {
         const char *token = next_token(l);
         if (!strcmp(token, ")")) {
@@ -225,9 +226,11 @@ static int parse_labels(struct ctx *c, const char *text, struct selector *s)
 
 static int unknown_field(struct ctx *c, const char *path)
 {
-    if (c->type->store->field_count > 3 || c->type->crd)
-        return c->type->crd ? fail(c, 400, "BadRequest", "field label not supported: %s", path)
-                            : fail(c, 400, "BadRequest", "field label not supported: %s", path);
+    if (!strcmp(c->type->kind, "Job"))
+        return fail(c, 400, "BadRequest", "field label \"%s\" not supported for Job", path);
+    if (c->type->store->field_count > 3 || c->type->crd ||
+        !strcmp(c->type->kind, "ReplicationController"))
+        return fail(c, 400, "BadRequest", "field label not supported: %s", path);
     return fail(
         c, 400, "BadRequest",
         "\"%s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",

@@ -265,6 +265,9 @@ struct delete_options {
 int delete_version(struct ctx *c, struct restype *t, struct version *v,
                    const struct delete_options *o, bool *gone, struct jv **out);
 int read_delete_options(struct ctx *c, const struct jv *body, struct delete_options *o);
+/* 409 when the options name another UID or version than the object has. */
+int delete_preconditions(struct ctx *c, const struct restype *t, const struct version *v,
+                         const struct delete_options *o);
 
 /* ---- patch.c, strategic.c, apply.c ---- */
 int json_patch(struct vpa_arena *a, struct jv **doc, const struct jv *ops, struct vpa_error *err);
@@ -274,12 +277,16 @@ int strategic_patch(struct vpa_arena *a, const struct schema *s, struct jv *targ
 int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, struct jv **out);
 /* managedFields after a plain write. */
 void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const char *sub);
+bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool changed);
 
 /* ---- defaults.c, validate*.c ---- */
 void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object);
 void defaults_status(struct ctx *c, const struct restype *t, struct jv *object);
 void defaults_pod_spec(struct vpa_arena *a, struct jv *spec);
 const char *pod_qos(const struct jv *spec);
+/* Sum of what the containers request or are limited to ("requests", "limits"), as the scheduler
+ * counts it. */
+struct jv *pod_containers_sum(struct vpa_arena *a, const struct jv *spec, const char *list);
 void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object,
                    struct field_errors *errors);
 void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
@@ -302,6 +309,7 @@ int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, st
 /* mutate: patches *object. May drop the lock while it waits. */
 int admit_webhooks(struct ctx *c, bool mutate, const char *operation, const struct jv *old,
                    struct jv **object, const char *options_kind);
+int admit_overhead(struct ctx *c, const struct jv *pod);
 int admit_limits(struct ctx *c, struct jv *pod); /* LimitRange checks, also on resize */
 
 /* ---- subresources ---- */

@@ -1,11 +1,12 @@
 /*
  * Strategic merge patch: a merge patch that knows which lists are maps (merged by a key) or sets,
  * with the directives $patch (delete, replace, merge), $retainKeys, $setElementOrder/X and
- * $deleteFromPrimitiveList/X. New elements of a keyed list go to the front of the list in the order
- * of the patch, as the server's library does, unless an element order is given.
+ * $deleteFromPrimitiveList/X. The order of a merged list is the patch's where it says something
+ * (sort_merged), unless an element order is given.
  */
 #include "sim.h"
 
+#include <stdint.h>
 #include <string.h>
 
 struct merge {
@@ -59,11 +60,49 @@ static int missing_key(struct merge *g, const char *key, const struct jv *elemen
                     jv_dump(g->a, element), key);
 }
 
+static size_t place_in(const struct jv *list, const char *key, const struct jv *element)
+{
+    size_t at = SIZE_MAX;
+
+    if (jv_get(element, key))
+        find_element(list, key, jv_get(element, key), &at);
+    return at;
+}
+
+/*
+ * The order of a merged list: what the patch names stands in the patch's order, what only the
+ * server has keeps its own; of the first of both the server's comes first only where the old list
+ * had both, in that order.
+ */
+static void sort_merged(struct merge *g, const char *key, struct jv *list, const struct jv *patch,
+                        const struct jv *before)
+{
+    struct jv *named = jv_arr(g->a), *others = jv_arr(g->a), *sorted = jv_arr(g->a);
+    size_t i = 0, k = 0;
+
+    jv_each (p, patch) {
+        size_t at = place_in(list, key, p->value);
+        if (at != SIZE_MAX)
+            jv_push(g->a, named, list->items[at].value);
+    }
+    jv_each (e, list)
+        if (place_in(patch, key, e->value) == SIZE_MAX)
+            jv_push(g->a, others, e->value);
+    while (i < others->count || k < named->count) {
+        bool both = i < others->count && k < named->count;
+        size_t x = both ? place_in(before, key, others->items[i].value) : 0,
+               y = both ? place_in(before, key, named->items[k].value) : 0;
+        bool server = both ? y != SIZE_MAX && x < y : k >= named->count;
+        jv_push(g->a, sorted, server ? others->items[i++].value : named->items[k++].value);
+    }
+    *list = *sorted;
+}
+
 static int merge_keyed_list(struct merge *g, const struct schema *s, struct jv *target,
                             const struct jv *patch)
 {
     const char *key = s->keys[0];
-    size_t fresh = 0;
+    const struct jv *before = jv_clone(g->a, target);
 
     jv_each (m, patch) {
         const char *directive = jv_text(jv_get(m->value, "$patch"));
@@ -90,13 +129,14 @@ static int merge_keyed_list(struct merge *g, const struct schema *s, struct jv *
             continue;
         }
         if (!there) {
-            jv_insert(g->a, target, fresh++, strip_directives(g->a, m->value));
+            jv_push(g->a, target, strip_directives(g->a, m->value));
         } else if (directive && !strcmp(directive, "replace")) {
             target->items[at].value = strip_directives(g->a, m->value);
         } else if (merge_object(g, s->items, there, m->value) < 0) {
             return -1;
         }
     }
+    sort_merged(g, key, target, patch, before);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SUBDOMAIN                                                                                  \
@@ -196,25 +197,41 @@ void validate_meta(struct ctx *c, const struct restype *t, const struct jv *obje
     validate_owners(c, jv_get(meta, "ownerReferences"), errors);
 }
 
+static bool has_text(const struct jv *list, const char *text)
+{
+    jv_each (m, list)
+        if (jv_text(m->value) && !strcmp(m->value->text, text))
+            return true;
+    return false;
+}
+
+static int by_text(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
 void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
                           struct field_errors *errors)
 {
     if (!jv_at(old, "metadata.deletionTimestamp"))
         return;
-    const struct jv *before = jv_at(old, "metadata.finalizers");
-    jv_each (m, jv_at(object, "metadata.finalizers")) {
-        bool known = false;
-        jv_each (o, before)
-            known = known || jv_equal(o->value, m->value);
-        if (known)
-            continue;
-        for (int i = 0; i < 2; i++) /* the server checks twice */
-            field_error(c, errors, "FieldValueForbidden", "metadata.finalizers",
-                        "Forbidden: no new finalizers can be added if the object is being deleted, "
-                        "found new "
-                        "finalizers []string{\"%s\"}",
-                        jv_text(m->value) ? m->value->text : "");
-    }
+    struct strings fresh = {0};
+    const char *list = "";
+
+    jv_each (m, jv_at(object, "metadata.finalizers"))
+        if (jv_text(m->value) && !has_text(jv_at(old, "metadata.finalizers"), m->value->text))
+            strings_add(c->a, &fresh, m->value->text);
+    if (!fresh.count)
+        return;
+    qsort(fresh.items, fresh.count, sizeof(*fresh.items), by_text);
+    for (size_t i = 0; i < fresh.count; i++)
+        list = vpa_arena_printf(c->a, "%s%s\"%s\"", list, i ? ", " : "", fresh.items[i]);
+    /* The server checks most kinds twice. */
+    for (int i = !strcmp(c->type->kind, "PodDisruptionBudget"); i < 2; i++)
+        field_error(c, errors, "FieldValueForbidden", "metadata.finalizers",
+                    "Forbidden: no new finalizers can be added if the object is being deleted, "
+                    "found new finalizers []string{%s}",
+                    list);
 }
 
 /* ---- kinds ---- */
@@ -256,12 +273,32 @@ static void validate_workload(struct ctx *c, const struct jv *object, const char
                         : !strcmp(kind, "StatefulSet") ? "statefulset"
                                                        : kind);
         }
-        if (!jv_missing(selector) && !label_selector_matches(selector, labels))
+        bool everything = !jv_missing(selector) && !jv_len(jv_get(selector, "matchLabels")) &&
+                          !jv_len(jv_get(selector, "matchExpressions"));
+        if (!everything && !label_selector_matches(selector, labels))
             field_error(c, errors, INVALID, "spec.template.metadata.labels",
                         "Invalid value: %s: `selector` does not match template `labels`",
                         labels ? jv_dump(c->a, labels) : "null");
     }
+    if (!strcmp(kind, "Deployment") && !strcmp(jv_text_at(spec, "strategy.type"), "Recreate") &&
+        jv_at(spec, "strategy.rollingUpdate"))
+        field_error(c, errors, "FieldValueForbidden", "spec.strategy.rollingUpdate",
+                    "Forbidden: may not be specified when strategy `type` is 'Recreate'");
     validate_pod_spec(c, jv_at(spec, "template.spec"), "spec.template.spec", errors);
+}
+
+static void validate_limit_range(struct ctx *c, const struct jv *object,
+                                 struct field_errors *errors)
+{
+    size_t i = 0;
+
+    jv_each (m, jv_at(object, "spec.limits")) {
+        const char *at = vpa_arena_printf(c->a, "spec.limits[%zu].type", i++);
+        if (*jv_text_at(m->value, "type"))
+            continue;
+        field_error(c, errors, INVALID, at, "Invalid value: \"\": name part must be non-empty");
+        field_error(c, errors, INVALID, at, "Invalid value: \"\": " NAME_PART);
+    }
 }
 
 static void validate_lease(struct ctx *c, const struct jv *object, struct field_errors *errors)
@@ -338,8 +375,34 @@ static void validate_webhooks(struct ctx *c, const struct jv *object, struct fie
     }
 }
 
+#define PERCENT                                                                                    \
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or "   \
+    "'93%', "                                                                                      \
+    "regex used for validation is '[0-9]+%')"
+
+static void validate_share(struct ctx *c, const struct jv *object, const char *path,
+                           struct field_errors *errors)
+{
+    const struct jv *v = jv_at(object, path);
+    int64_t n;
+
+    if (jv_is_int(v, &n) && n < 0)
+        field_error(c, errors, INVALID, path,
+                    "Invalid value: %lld: must be greater than or equal to 0", (long long)n);
+    if (!jv_text(v) || v->type != JV_STR)
+        return;
+    size_t digits = strspn(v->text, "0123456789");
+    if (!digits || strcmp(v->text + digits, "%") != 0)
+        field_error(c, errors, INVALID, path, "Invalid value: \"%s\": %s", v->text, PERCENT);
+    else if (strtoull(v->text, NULL, 10) > 100)
+        field_error(c, errors, INVALID, path,
+                    "Invalid value: \"%s\": must not be greater than 100%%", v->text);
+}
+
 static void validate_budget(struct ctx *c, const struct jv *object, struct field_errors *errors)
 {
+    validate_share(c, object, "spec.minAvailable", errors);
+    validate_share(c, object, "spec.maxUnavailable", errors);
     if (jv_at(object, "spec.minAvailable") && jv_at(object, "spec.maxUnavailable"))
         field_error(c, errors, INVALID, "spec",
                     "Invalid value: {}: minAvailable and maxUnavailable cannot be both set");
@@ -357,6 +420,8 @@ static void validate_kind(struct ctx *c, const struct restype *t, struct jv *obj
     } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") ||
                !strcmp(k, "ReplicationController")) {
         validate_workload(c, object, k, errors);
+    } else if (!strcmp(k, "LimitRange")) {
+        validate_limit_range(c, object, errors);
     } else if (!strcmp(k, "Lease")) {
         validate_lease(c, object, errors);
     } else if (!strcmp(k, "Event")) {
@@ -429,6 +494,13 @@ static void validate_pod_change(struct ctx *c, const struct jv *old, const struc
             jv_each (m, jv_get(both[i], lists[k]))
                 jv_del(m->value, "image");
     }
+    for (size_t k = 0; k < VPA_COUNT(lists); k++)
+        if (jv_len(jv_get(x, lists[k])) != jv_len(jv_get(y, lists[k]))) {
+            field_error(c, errors, "FieldValueForbidden",
+                        vpa_arena_printf(c->a, "spec.%s", lists[k]),
+                        "Forbidden: pod updates may not add or remove containers");
+            return;
+        }
     if (!jv_equal(x, y))
         field_error(
             c, errors, "FieldValueForbidden", "spec",
@@ -438,6 +510,47 @@ static void validate_pod_change(struct ctx *c, const struct jv *old, const struc
             "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 "
             "if it was "
             "previously negative)");
+}
+
+static void validate_stateful_set_change(struct ctx *c, const struct jv *old,
+                                         const struct jv *object, struct field_errors *errors)
+{
+    static const char *const mutable[] = {"replicas",
+                                          "ordinals",
+                                          "template",
+                                          "updateStrategy",
+                                          "revisionHistoryLimit",
+                                          "persistentVolumeClaimRetentionPolicy",
+                                          "minReadySeconds"};
+    struct jv *x = jv_clone(c->a, jv_get(old, "spec")), *y = jv_clone(c->a, jv_get(object, "spec"));
+
+    for (size_t i = 0; i < VPA_COUNT(mutable); i++) {
+        jv_del(x, mutable[i]);
+        jv_del(y, mutable[i]);
+    }
+    if (!jv_equal(x, y))
+        field_error(c, errors, "FieldValueForbidden", "spec",
+                    "Forbidden: updates to statefulset spec for fields other than 'replicas', "
+                    "'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', "
+                    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden");
+}
+
+static void validate_job_change(struct ctx *c, const struct jv *old, const struct jv *object,
+                                struct field_errors *errors)
+{
+    const struct jv *selector = jv_at(object, "spec.selector");
+
+    for (int i = 0; jv_missing(selector) && i < 2; i++) { /* looked at twice */
+        field_error(c, errors, REQUIRED, "spec.selector", "Required value");
+        field_error(c, errors, INVALID, "spec.template.metadata.labels",
+                    "Invalid value: %s: `selector` does not match template `labels`",
+                    jv_at(object, "spec.template.metadata.labels")
+                        ? jv_dump(c->a, jv_at(object, "spec.template.metadata.labels"))
+                        : "null");
+    }
+    immutable(c, old, object, "spec.completions", errors);
+    immutable(c, old, object, "spec.selector", errors);
+    immutable(c, old, object, "spec.template", errors);
 }
 
 void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,
@@ -454,16 +567,23 @@ void validate_update(struct ctx *c, const struct restype *t, const struct jv *ol
     }
     validate_meta(c, t, object, errors);
     validate_meta_update(c, old, object, errors);
+    if (!t->crd)
+        validate_owners(c, jv_at(object, "metadata.ownerReferences"), errors); /* once more */
     if (t->crd) {
         validate_custom(c, t, old, object, errors);
         return;
     }
     if (!strcmp(t->kind, "Pod")) {
+        validate_pod_spec(c, jv_get(object, "spec"), "spec", errors);
         if (!jv_equal(jv_get(old, "spec"), jv_get(object, "spec")))
             validate_pod_change(c, old, object, errors);
         return;
     }
     validate_kind(c, t, object, errors);
+    if (!strcmp(t->kind, "StatefulSet"))
+        validate_stateful_set_change(c, old, object, errors);
+    if (!strcmp(t->kind, "Job"))
+        validate_job_change(c, old, object, errors);
     if (!strcmp(t->kind, "Deployment") || !strcmp(t->kind, "ReplicaSet") ||
         !strcmp(t->kind, "DaemonSet"))
         immutable(c, old, object, "spec.selector", errors);

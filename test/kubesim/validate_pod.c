@@ -7,6 +7,8 @@
 #include "vpa/base/quantity.h"
 
 #define INVALID "FieldValueInvalid"
+#define REQUIRED "FieldValueRequired"
+#define UNSUPPORTED "FieldValueNotSupported"
 #define LABEL                                                                                      \
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
     "must start and end "                                                                          \
@@ -16,7 +18,7 @@
 static bool dns_label(const char *t)
 {
     size_t len = strlen(t);
-    if (!len || len > 63 || t[0] == '-' || t[len - 1] == '-')
+    if (!len || t[0] == '-' || t[len - 1] == '-')
         return false;
     for (; *t; t++)
         if (!islower((unsigned char)*t) && !isdigit((unsigned char)*t) && *t != '-')
@@ -60,17 +62,76 @@ static void check_resources(struct ctx *c, const struct jv *resources, const cha
     }
 }
 
-static void check_containers(struct ctx *c, const struct jv *list, const char *path,
-                             struct strings *seen, struct field_errors *errors)
+/* `policy` is the pod's restartPolicy; `plain_init` an init container that does not go on. */
+static void check_resize_policy(struct ctx *c, const struct jv *container, const char *at,
+                                const char *policy, bool plain_init, struct field_errors *errors)
 {
+    const char *list = vpa_arena_printf(c->a, "%s.resizePolicy", at);
+    size_t i = 0;
+
+    jv_each (m, jv_get(container, "resizePolicy")) {
+        const char *restart = jv_text_at(m->value, "restartPolicy"),
+                   *resource = jv_text_at(m->value, "resourceName");
+        bool restarts = !strcmp(restart, "RestartContainer");
+
+        if (!*resource)
+            field_error(c, errors, REQUIRED, list, "Required value");
+        else if (strcmp(resource, "cpu") != 0 && strcmp(resource, "memory") != 0)
+            field_error(c, errors, UNSUPPORTED, list,
+                        "Unsupported value: \"%s\": supported values: \"cpu\", \"memory\"",
+                        resource);
+        if (!*restart)
+            field_error(c, errors, REQUIRED, list, "Required value");
+        else if (!restarts && strcmp(restart, "NotRequired") != 0)
+            field_error(c, errors, UNSUPPORTED, list,
+                        "Unsupported value: \"%s\": supported values: \"NotRequired\", "
+                        "\"RestartContainer\"",
+                        restart);
+        if (!strcmp(policy, "Never") && strcmp(restart, "NotRequired") != 0)
+            field_error(c, errors, INVALID, list,
+                        "Invalid value: \"%s\": must be 'NotRequired' when %s`restartPolicy` is "
+                        "'Never'",
+                        restart, c->sim->opt.minor < 35 ? "" : "pod ");
+        if (plain_init && restarts && c->sim->opt.minor >= 35)
+            field_error(c, errors, INVALID,
+                        vpa_arena_printf(c->a, "%s[%zu].restartPolicy", list, i),
+                        "Invalid value: \"%s\": must not be set to 'RestartContainer' for "
+                        "non-sidecar initContainers",
+                        restart);
+        i++;
+    }
+}
+
+static void check_env(struct ctx *c, const struct jv *container, const char *at,
+                      struct field_errors *errors)
+{
+    size_t i = 0;
+
+    jv_each (m, jv_get(container, "env")) {
+        if (!*jv_text_at(m->value, "name"))
+            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.env[%zu].name", at, i),
+                        "Required value");
+        i++;
+    }
+}
+
+static void check_containers(struct ctx *c, const struct jv *spec, const char *member,
+                             const char *path, struct strings *seen, struct field_errors *errors)
+{
+    const struct jv *list = jv_get(spec, member);
+    const char *policy = jv_text_at(spec, "restartPolicy");
+    bool init = !strcmp(member, "initContainers");
     size_t i = 0;
 
     jv_each (m, list) {
         const char *at = vpa_arena_printf(c->a, "%s[%zu]", path, i++);
         const char *name = jv_text_at(m->value, "name");
         if (!*name)
-            field_error(c, errors, "FieldValueRequired", vpa_arena_printf(c->a, "%s.name", at),
+            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.name", at),
                         "Required value");
+        else if (strlen(name) > 63)
+            field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at),
+                        "Invalid value: \"%s\": must be no more than 63 characters", name);
         else if (!dns_label(name))
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at),
                         "Invalid value: \"%s\": " LABEL, name);
@@ -79,11 +140,43 @@ static void check_containers(struct ctx *c, const struct jv *list, const char *p
                         "Duplicate value: \"%s\"", name);
         strings_add(c->a, seen, name);
         if (!*jv_text_at(m->value, "image"))
-            field_error(c, errors, "FieldValueRequired", vpa_arena_printf(c->a, "%s.image", at),
+            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.image", at),
                         "Required value");
+        check_env(c, m->value, at, errors);
         check_resources(c, jv_get(m->value, "resources"),
                         vpa_arena_printf(c->a, "%s.resources", at), errors);
+        bool plain_init = init && strcmp(jv_text_at(m->value, "restartPolicy"), "Always") != 0;
+        check_resize_policy(c, m->value, at, policy, plain_init, errors);
     }
+}
+
+/* Resources of the whole pod: cpu and memory only, and at least what its containers ask for. */
+static void check_pod_resources(struct ctx *c, const struct jv *spec, const char *path,
+                                struct field_errors *errors)
+{
+    static const char *const lists[] = {"limits", "requests"};
+    const struct jv *resources = jv_get(spec, "resources");
+    struct vpa_quantity own, sum;
+
+    for (size_t i = 0; resources && i < VPA_COUNT(lists); i++) {
+        jv_each (m, jv_get(resources, lists[i]))
+            if (strcmp(m->name, "cpu") != 0 && strcmp(m->name, "memory") != 0)
+                field_error(c, errors, UNSUPPORTED,
+                            vpa_arena_printf(c->a, "%s.resources.%s[%s]", path, lists[i], m->name),
+                            "Unsupported value: \"%s\": supported values: \"cpu\", "
+                            "\"hugepages-\", \"memory\"",
+                            m->name);
+    }
+    jv_each (m, pod_containers_sum(c->a, spec, "requests")) {
+        const struct jv *mine = jv_get(jv_get(resources, "requests"), m->name);
+        if (amount(c, mine, &own) && amount(c, m->value, &sum) && vpa_quantity_cmp(&own, &sum) < 0)
+            field_error(c, errors, INVALID,
+                        vpa_arena_printf(c->a, "%s.resources.requests[%s]", path, m->name),
+                        "Invalid value: \"%s\": must be greater than or equal to aggregate "
+                        "container requests of %s",
+                        mine->text, m->value->text);
+    }
+    check_resources(c, resources, vpa_arena_printf(c->a, "%s.resources", path), errors);
 }
 
 void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
@@ -92,12 +185,13 @@ void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
     struct strings seen = {0};
 
     if (!jv_len(jv_get(spec, "containers")))
-        field_error(c, errors, "FieldValueRequired", vpa_arena_printf(c->a, "%s.containers", path),
+        field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.containers", path),
                     "Required value");
-    check_containers(c, jv_get(spec, "containers"), vpa_arena_printf(c->a, "%s.containers", path),
+    check_containers(c, spec, "containers", vpa_arena_printf(c->a, "%s.containers", path), &seen,
+                     errors);
+    check_containers(c, spec, "initContainers", vpa_arena_printf(c->a, "%s.initContainers", path),
                      &seen, errors);
-    check_containers(c, jv_get(spec, "initContainers"),
-                     vpa_arena_printf(c->a, "%s.initContainers", path), &seen, errors);
+    check_pod_resources(c, spec, path, errors);
 }
 
 /* Fractions of bytes are accepted with a warning. */

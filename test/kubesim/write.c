@@ -73,8 +73,14 @@ static void init_status(struct ctx *c, struct jv *object)
         jv_set(c->a, object, "status",
                jv_lit(c->a, "{\"conditions\":[{\"type\":\"Available\",\"status\":\"True\","
                             "\"reason\":\"Passed\",\"message\":\"all checks passed\"}]}"));
-    } else if (!strcmp(t->kind, "ReplicaSet") || !strcmp(t->kind, "StatefulSet")) {
+    } else if (!strcmp(t->kind, "ReplicaSet") || !strcmp(t->kind, "ReplicationController")) {
         jv_set(c->a, object, "status", jv_lit(c->a, "{\"replicas\":0}"));
+    } else if (!strcmp(t->kind, "StatefulSet")) {
+        jv_set(c->a, object, "status", jv_lit(c->a, "{\"replicas\":0,\"availableReplicas\":0}"));
+    } else if (!strcmp(t->kind, "DaemonSet")) {
+        jv_set(c->a, object, "status",
+               jv_lit(c->a, "{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,"
+                            "\"desiredNumberScheduled\":0,\"numberReady\":0}"));
     } else if (!jv_get(object, "status")) {
         jv_set(c->a, object, "status", jv_obj(c->a));
     }
@@ -115,13 +121,31 @@ static bool is_kind(const struct ctx *c, const char *group, const char *kind)
     return !strcmp(c->type->kind, kind) && !strcmp(c->type->group, group);
 }
 
+/* The conversion of DaemonSets leaves a counter of their templates in this annotation. */
+#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+
+static void count_template(struct ctx *c, const struct jv *old, struct jv *object)
+{
+    const char *before = jv_text(jv_get(jv_at(old, "metadata.annotations"), TEMPLATE_GENERATION));
+    bool same = jv_equal(jv_at(old, "spec.template"), jv_at(object, "spec.template"));
+    unsigned long long count = before ? strtoull(before, NULL, 10) : 0;
+
+    jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION,
+               vpa_arena_printf(c->a, "%llu", count + !same));
+}
+
+static bool is_leaving(struct ctx *c, struct version *v)
+{
+    return jv_at(version_parse(c->a, v), "metadata.deletionTimestamp") != NULL;
+}
+
 /* The steps from a decoded object to a stored one; also creation by PUT and by apply. */
 int create_object(struct ctx *c, struct jv *object, int code)
 {
     struct jv *meta = jv_ensure(c->a, object, "metadata");
     struct field_errors errors = {0};
 
-    if (*jv_text_at(meta, "resourceVersion"))
+    if (*jv_text_at(meta, "resourceVersion") && !c->dry_run)
         return fail(c, 500, NULL, "resourceVersion should not be set on objects to be created");
     if (!*c->name)
         c->name = jv_text_at(meta, "name");
@@ -144,20 +168,24 @@ int create_object(struct ctx *c, struct jv *object, int code)
     defaults_status(c, c->type, object);
     if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
         crd_prepare(c, object, &errors);
-    if (is_kind(c, "", "Pod") && admit_limits(c, object) < 0)
-        return -1;
     validate_create(c, c->type, object, &errors);
     if (errors.count)
         return fail_type_invalid(c, jv_text_at(object, "metadata.name"), &errors);
+    if (is_kind(c, "", "Pod") && (admit_limits(c, object) < 0 || admit_overhead(c, object) < 0))
+        return -1;
     if (admit_webhooks(c, false, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
     finish_new_meta(c, object);
+    if (is_kind(c, "apps", "DaemonSet"))
+        jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, "1");
     if (is_kind(c, "batch", "Job"))
         finish_job(c, object);
     meta = jv_get(object, "metadata");
     c->name = jv_text_at(meta, "name");
-    if (!*c->name || store_find(c->type->store, c->ns, c->name))
-        return fail_object(c, 409, "AlreadyExists", "%s \"%s\" already exists",
+    struct version *there = store_find(c->type->store, c->ns, c->name);
+    if (!*c->name || there)
+        return fail_object(c, 409, "AlreadyExists", "%s%s \"%s\" already exists",
+                           there && is_leaving(c, there) ? "object is being deleted: " : "",
                            type_qualified(c->a, c->type), c->name);
     track_fields(c, NULL, object, "");
     if (c->dry_run) {
@@ -339,8 +367,10 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
     if (leaving &&
         (jv_len(jv_at(old, "metadata.finalizers")) || (namespace && !strcmp(c->sub, "finalize"))) &&
         !(namespace && jv_len(jv_at(object, "spec.finalizers")))) {
-        store_delete(&c->sim->store, c->type->store, c->a, v, object);
-        answer_object(c, 200, object);
+        struct jv *answer = jv_clone(c->a, object); /* with the version that it had */
+        /* Watchers see the stored object go, with the finalizers that the request took out. */
+        store_delete(&c->sim->store, c->type->store, c->a, v, NULL);
+        answer_object(c, 200, answer);
         if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
             crd_deleted(c, c->name);
         return 0;
@@ -351,13 +381,12 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
     return 0;
 }
 
-static int check_preconditions(struct ctx *c, const struct version *v, const struct jv *object,
-                               bool patched)
+static int check_preconditions(struct ctx *c, const struct version *v, const struct jv *object)
 {
     const char *rv = jv_text_at(object, "metadata.resourceVersion"),
                *uid = jv_text_at(object, "metadata.uid");
 
-    if (!*rv && (c->type->flags & T_NEEDS_VERSION) && !patched) {
+    if (!*rv && (c->type->flags & T_NEEDS_VERSION)) {
         struct field_errors e = {0};
         field_error(c, &e, "FieldValueInvalid", "metadata.resourceVersion",
                     "Invalid value: 0: must be specified for an update");
@@ -383,7 +412,7 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
     struct jv *old = version_parse(c->a, v);
     struct field_errors errors = {0};
 
-    if (check_preconditions(c, v, object, patched) < 0)
+    if (check_preconditions(c, v, object) < 0)
         return -1;
     version_ref(v);
     keep_from_old(c, old, object);
@@ -395,6 +424,8 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
             defaults_apply(c, c->type, object);
         else
             defaults_status(c, c->type, object);
+        if (is_kind(c, "apps", "DaemonSet"))
+            count_template(c, old, object);
         rc = admit_builtin(c, "UPDATE", old, object);
     }
     if (rc == 0)
@@ -435,7 +466,8 @@ int handle_update(struct ctx *c)
         if (!v && !(c->type->flags & T_CREATE_BY_PUT))
             return fail_not_found(c, c->type, c->name);
         if (!v) {
-            jv_del(jv_get(object, "metadata"), "resourceVersion");
+            if (!c->dry_run)
+                jv_del(jv_get(object, "metadata"), "resourceVersion");
             return create_object(c, object, 201);
         }
         int rc = update_object(c, v, object, false);
