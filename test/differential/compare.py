@@ -1,0 +1,104 @@
+"""Answers of API servers made comparable, and what differs between two of them.
+
+What two servers may answer differently is replaced by words: UIDs and versions by their number in order of appearance
+(equal ones stay equal), times of the run by <time>. What the server's random order decides (several causes) is sorted.
+"""
+import json
+import re
+
+UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+GIVEN = ("11111111-2222-3333-4444-555555555555", "99999999-2222-3333-4444-555555555555")
+TIME = re.compile(r"20[2-9][0-9]-[01]\d-[0-3]\dT[\d:.]+Z")
+GIVEN_TIME = re.compile(r"2020-01-0[12]T")
+# Texts from the inside of the Go libraries: what stands before them must be the same.
+GO_TYPE_ERROR = re.compile(r"(cannot be handled as an? \w+: |failed to (?:create typed patch|convert new) object [^)]*\)).*", re.S)
+GO_DIFF = re.compile(r"(if it was previously negative\)).*", re.S)
+GO_VALUE = re.compile(r"Invalid value: \{.*?\}: ")
+VERSION = re.compile(r"(ResourceVersion in \w+(?: \w+)?: )\d+")
+ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
+
+
+class Normal:
+    """The answers to one sequence from one server, in order."""
+
+    def __init__(self):
+        self.uids, self.versions = {}, {}
+
+    def uid(self, found):
+        if found in GIVEN:
+            return found
+        return f"<uid {self.uids.setdefault(found, len(self.uids))}>"
+
+    def text(self, text):
+        text = UID.sub(lambda m: self.uid(m[0]), text)
+        text = TIME.sub(lambda m: m[0] if GIVEN_TIME.match(m[0]) else "<time>", text)
+        text = ADDRESS.sub("<address>", text)
+        text = GO_DIFF.sub(r"\1", GO_TYPE_ERROR.sub(r"\1<why>", GO_VALUE.sub("Invalid value: <value>: ", text)))
+        return VERSION.sub(r"\1<version>", text)
+
+    def version(self, text):
+        return f"<version {self.versions.setdefault(text, len(self.versions))}>"
+
+    def value(self, value, in_list=False):
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(v) for v in value]
+        if not isinstance(value, dict):
+            return value
+        found = {}
+        for key, member in value.items():
+            if key == "resourceVersion" and isinstance(member, str):
+                found[key] = "<list>" if in_list else self.version(member)
+            elif key in ("continue", "remainingItemCount"):
+                found[key] = bool(member)
+            elif key == "causes" and isinstance(member, list) and len(member) > 1:
+                found[key] = sorted((self.value(c) for c in member), key=lambda c: json.dumps(c, sort_keys=True))
+            elif key == "managedFields":
+                continue
+            elif key == "metadata":
+                found[key] = self.value(member, in_list="items" in value)
+            else:
+                found[key] = self.value(member)
+        causes = (value.get("details") or {}).get("causes") if isinstance(value.get("details"), dict) else None
+        if value.get("kind") == "Status" and (causes and len(causes) > 1 or "is forbidden: [" in value.get("message", "")):
+            found["message"] = sorted(re.split(r"[][]|, |\n", found["message"]))
+        return found
+
+    def answer(self, status, headers, body):
+        found = {"status": status, "type": headers.get("Content-Type", "").split(";")[0]}
+        warnings = headers.get_all("Warning")
+        if warnings:
+            found["warnings"] = [self.text(w) for w in warnings]
+        if headers.get("Retry-After"):
+            found["retryAfter"] = headers["Retry-After"]
+        try:
+            found["body"] = self.value(json.loads(body))
+        except ValueError:
+            found["body"] = self.text(body.decode(errors="replace"))
+        return found
+
+    def events(self, body):
+        """Of a watch; the bookmark at its end may or may not come."""
+        lines = [json.loads(line) for line in body.decode().splitlines() if line]
+        return [self.value(e) for e in lines if e["type"] != "BOOKMARK"]
+
+
+def differences(ours, theirs, place=""):
+    """[(pointer, ours, theirs)]; None for what is absent."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        found = []
+        for key in sorted(set(ours) | set(theirs)):
+            found += differences(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{place}/{key}")
+        return found
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [d for i, (a, b) in enumerate(zip(ours, theirs)) for d in differences(a, b, f"{place}/{i}")]
+    return [] if type(ours) is type(theirs) and ours == theirs else [(place, ours, theirs)]
+
+
+class Absent:
+    def __repr__(self):
+        return "(absent)"
+
+
+ABSENT = Absent()
