@@ -5,7 +5,7 @@
 #                                          when neither is possible.
 
 packages_build=(gcc libc6-dev cmake make pkg-config libcurl4-openssl-dev libcjson-dev libyaml-dev libssl-dev
-    libmicrohttpd-dev libgnutls28-dev uthash-dev)
+    libmicrohttpd-dev libgnutls28-dev)
 packages_test=(check libnghttp2-dev clang clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 python3 python3-yaml python3-kubernetes jq openssl curl valgrind)
 
 prepare_missing() {
