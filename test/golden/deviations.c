@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "runner.h"
+#include "vpa/json/json_writer.h"
+
+#define TEXT_MAX ((size_t)64 << 20)
 
 static struct vpa_arena arena;
 static struct golden_deviation *lines;
@@ -66,15 +69,21 @@ void golden_deviations_load(const char *path)
         vpa_table_put(&by_key, lines[i].key, &lines[i]);
 }
 
-struct golden_deviation *golden_deviation_find(const struct golden_case *c)
+enum golden_listing golden_deviation_find(const struct golden_case *c,
+                                          struct golden_deviation **out)
 {
     char fingerprint[17];
     struct golden_deviation *d = vpa_table_find(&by_key, golden_label(c, "%s %s", c->set, c->id));
 
     if (!d)
-        return NULL;
-    golden_fingerprint(c->line, fingerprint);
-    return strcmp(fingerprint, d->fingerprint) == 0 ? d : NULL;
+        return GOLDEN_UNLISTED;
+    golden_fingerprint(c, fingerprint);
+    if (strcmp(fingerprint, d->fingerprint) == 0) {
+        *out = d;
+        return GOLDEN_LISTED;
+    }
+    return strncmp(fingerprint, d->fingerprint, 8) == 0 ? GOLDEN_CHANGED_REFERENCE
+                                                        : GOLDEN_UNLISTED;
 }
 
 void golden_deviations_unseen(const char *set, void (*fn)(const struct golden_deviation *d))
@@ -85,11 +94,30 @@ void golden_deviations_unseen(const char *set, void (*fn)(const struct golden_de
 }
 
 /* FNV-1a: stable, unlike the seeded hash of the tables. */
-void golden_fingerprint(const char *line, char out[17])
+static uint32_t fnv(uint32_t hash, const char *text)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
+    return hash;
+}
 
-    for (; *line; line++)
-        hash = (hash ^ (unsigned char)*line) * UINT64_C(1099511628211);
-    snprintf(out, 17, "%016" PRIx64, hash);
+static uint32_t fnv_node(uint32_t hash, const struct vpa_json *node)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    if (!node)
+        return fnv(hash, "absent");
+    vpa_buf_init(&text, TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_put_node(&w, node);
+    return fnv(hash, vpa_buf_text(&text));
+}
+
+void golden_fingerprint(const struct golden_case *c, char out[17])
+{
+    const uint32_t start = UINT32_C(2166136261);
+    uint32_t in = fnv_node(fnv(start, c->file), c->in);
+
+    snprintf(out, 17, "%08" PRIx32 "%08" PRIx32, in, fnv_node(fnv_node(start, c->out), c->differs));
 }

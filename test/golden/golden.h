@@ -19,8 +19,12 @@
  * Each comparison that fails is one difference under its label; a case without differences has
  * passed. Labels are free text, unique within a case ("passes[2].writes[0].body"). Everything a
  * driver allocates should live in c->arena, which is cleared after the case. A driver may use
- * several cases' worth of state through begin and end. Each set runs in a process of its own, so a
- * crash costs only that set.
+ * several cases' worth of state through begin and end. Each set runs in a process of its own; a
+ * crash fails its case, and the rest of the set goes on in another process.
+ *
+ * The runner is strict: a leaf of what a case expects that was compared with nothing is a
+ * difference, and `golden --mutate SEED` changes one leaf at a time to see that each is missed (a
+ * sample; what cannot be missed stands in test/golden/unnoticed, with the reason).
  *
  * Deviations. Where a decision of docs/compatibility.md makes the product differ on purpose, the
  * case has the member "differs" and stands in test/golden/deviations, one line per case:
@@ -29,8 +33,9 @@
  *
  * The listed labels must be exactly the ones that differ from the reference, with exactly these
  * values; a listed case that equals the reference fails. `golden --propose` prints the lines for
- * the tagged cases that differ now: read each one before it is added. The fingerprint is of the
- * text of the case, so that a line speaks of that very input.
+ * the tagged cases that differ now: read each one before it is added. The first half of the
+ * fingerprint is of the input, so that a line speaks of that very case, the second of the
+ * reference's result: with another one, the line must be looked at again.
  *
  * A tagged case that is not listed (another folder of vectors) passes when it equals the reference,
  * or when every difference is under a label that its decisions license and the set's invariant()
@@ -86,6 +91,9 @@ struct golden_set {
     const struct golden_licence *licences; /* NULL: any label may differ in a tagged case */
     /* The decision that an untagged case meets, NULL for none; may be NULL. */
     const char *(*touches)(struct golden_case *c);
+    /* Leaves of c->out that are compared with nothing, for the reason that stands beside them in
+     * the driver: patterns, NULL behind the last; may be NULL. */
+    const char *const *information;
     void (*begin)(void); /* may be NULL: before the first case of the set */
     void (*end)(void);
 };
@@ -137,8 +145,32 @@ void golden_unexpected(struct golden_case *c, const char *label, const char *got
  */
 void golden_difference(struct golden_case *c, const char *label, const char *wanted,
                        const char *got);
+/* A part of application/x-www-form-urlencoded text, decoded. */
+char *golden_form_decode(struct vpa_arena *arena, const char *text, size_t len);
 /* printf into the arena, for labels. */
 #define golden_label(c, ...) vpa_arena_printf((c)->arena, __VA_ARGS__)
+
+/* A member that is only ever true: a remark of the vectors, where it is there at all. */
+void golden_marker(struct golden_case *c, const char *name);
+/* Text that is not ours to give, but has only so many forms; choices ends with NULL. */
+bool golden_one_of(struct golden_case *c, const char *label, const struct vpa_json *want,
+                   const char *const *choices);
+/* How many children the expectation has; absent and null are none. */
+bool golden_count(struct golden_case *c, const char *label, const struct vpa_json *want,
+                  size_t got);
+
+/*
+ * Whatever a case expects must have been looked at: a leaf of c->out that no comparison has seen
+ * when the driver returns is a difference, unless the set says that it is for information. The
+ * comparisons above see to this for `want` and everything below it; a driver that reads c->out in
+ * another way says so here.
+ */
+void golden_compared(struct golden_case *c, const struct vpa_json *node);
+
+/* A comparison that the driver did not make because a decision of the case forbids it; counted. */
+void golden_exempt(struct golden_case *c, size_t count);
+/* Whether that very case is on the list of deviations. */
+bool golden_listed(const struct golden_case *c);
 
 /* The case is not run, for a reason that the report shows; differences found so far are dropped. */
 void golden_skip(struct golden_case *c, const char *fmt, ...) VPA_PRINTF(2, 3);

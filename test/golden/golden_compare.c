@@ -122,17 +122,41 @@ bool golden_read_int(const struct vpa_json *node, int64_t *out)
     return vpa_json_int64(node, out);
 }
 
-bool golden_read_double(const struct vpa_json *node, double *out)
+/* Zero has one text; "0x0p+90" would be another. */
+static bool is_zero_right(const char *text, double x)
 {
-    const char *text = vpa_json_string(vpa_json_find(node, "hex"));
+    text += *text == '-';
+    return x != 0 || strcmp(text, "0x0p+00") == 0 || strcmp(text, "0x0p+0") == 0 ||
+           strcmp(text, "0") == 0;
+}
+
+/* Of {"num","hex"} both must say the same; num is null for what JSON has no number for. */
+static bool read_twice(const struct vpa_json *node, double *out)
+{
+    const struct vpa_json *num = vpa_json_find(node, "num");
+    const char *hex = vpa_json_string(vpa_json_find(node, "hex"));
+    double same;
     char *end;
 
-    if (!text)
-        text = vpa_json_string(node);
+    if (!num || !hex || !*hex || vpa_json_count(node) != 2)
+        return false;
+    *out = strtod(hex, &end);
+    if (*end || !is_zero_right(hex, *out))
+        return false;
+    return isfinite(*out) ? vpa_json_double(num, &same) && same == *out : vpa_json_is_null(num);
+}
+
+bool golden_read_double(const struct vpa_json *node, double *out)
+{
+    const char *text = vpa_json_string(node);
+    char *end;
+
+    if (vpa_json_is_object(node))
+        return read_twice(node, out);
     if (!text)
         return vpa_json_double(node, out);
     *out = strtod(text, &end);
-    return *text && !*end;
+    return *text && !*end && is_zero_right(text, *out);
 }
 
 bool golden_read_bits(const struct vpa_json *node, double *out)
@@ -209,6 +233,25 @@ vpa_time golden_time_of(const struct vpa_json *node)
     return t;
 }
 
+char *golden_form_decode(struct vpa_arena *arena, const char *text, size_t len)
+{
+    char *out = vpa_arena_alloc(arena, len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '%' && i + 2 < len) {
+            char hex[3] = {text[i + 1], text[i + 2], '\0'};
+
+            out[n++] = (char)strtol(hex, NULL, 16);
+            i += 2;
+        } else {
+            out[n++] = text[i] == '+' ? ' ' : text[i];
+        }
+    }
+    out[n] = '\0';
+    return out;
+}
+
 bool golden_tagged(const struct golden_case *c, const char *decision)
 {
     vpa_json_foreach (tag, c->differs) {
@@ -218,6 +261,75 @@ bool golden_tagged(const struct golden_case *c, const char *decision)
     return false;
 }
 
+/* ---- what was compared ---- */
+
+void golden_see(struct golden_run *run, const struct vpa_json *node)
+{
+    if (!node)
+        return;
+    VPA_GROW(run->seen, run->seen_count, run->seen_capacity);
+    run->seen[run->seen_count++] = node;
+}
+
+void golden_compared(struct golden_case *c, const struct vpa_json *node)
+{
+    golden_see(c->run, node);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t) * (const struct vpa_json *const *)a;
+    uintptr_t y = (uintptr_t) * (const struct vpa_json *const *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static bool was_seen(const struct golden_run *run, const struct vpa_json *node)
+{
+    return run->seen_count > 0 &&
+           bsearch(&node, run->seen, run->seen_count, sizeof(run->seen[0]), by_address);
+}
+
+static bool is_information(const char *const *information, const char *path)
+{
+    for (; information && *information; information++)
+        if (golden_is_like(*information, path))
+            return true;
+    return false;
+}
+
+static void record_unseen(struct golden_case *c, const struct vpa_json *node, const char *path,
+                          const char *const *information)
+{
+    size_t i = 0;
+
+    if (was_seen(c->run, node))
+        return;
+    if (vpa_json_count(node) == 0) {
+        if (!is_information(information, path))
+            record(c, golden_label(c, "%s (compared with nothing)", path), node, "null");
+        return;
+    }
+    vpa_json_foreach (child, node) {
+        const char *name = vpa_json_name(child);
+
+        record_unseen(c, child,
+                      name ? golden_label(c, "%s%s%s", path, *path ? "." : "", name)
+                           : golden_label(c, "%s[%zu]", path, i),
+                      information);
+        i++;
+    }
+}
+
+void golden_record_unseen(struct golden_case *c, const char *const *information)
+{
+    struct golden_run *run = c->run;
+
+    if (run->seen_count > 0)
+        qsort(run->seen, run->seen_count, sizeof(run->seen[0]), by_address);
+    record_unseen(c, c->out, "", information);
+}
+
 /* ---- comparisons ---- */
 
 bool golden_text(struct golden_case *c, const char *label, const struct vpa_json *want,
@@ -225,6 +337,7 @@ bool golden_text(struct golden_case *c, const char *label, const struct vpa_json
 {
     const char *text = vpa_json_string(want);
 
+    golden_see(c->run, want);
     if (!got ? vpa_json_is_null(want) : text && strcmp(text, got) == 0)
         return true;
     return record(c, label, want, json_string(c, got));
@@ -234,6 +347,7 @@ bool golden_int(struct golden_case *c, const char *label, const struct vpa_json 
 {
     int64_t n;
 
+    golden_see(c->run, want);
     if (golden_read_int(want, &n) && n == got)
         return true;
     const char *quote = vpa_json_string(want) ? "\"" : "";
@@ -244,6 +358,7 @@ bool golden_bool(struct golden_case *c, const char *label, const struct vpa_json
 {
     bool b;
 
+    golden_see(c->run, want);
     if (vpa_json_bool(want, &b) && b == got)
         return true;
     return record(c, label, want, got ? "true" : "false");
@@ -254,11 +369,40 @@ static bool same_bits(double a, double b)
     return memcmp(&a, &b, sizeof(a)) == 0 || (isnan(a) && isnan(b));
 }
 
+void golden_marker(struct golden_case *c, const char *name)
+{
+    if (GOLDEN_OUT(c, name))
+        golden_bool(c, name, GOLDEN_OUT(c, name), true);
+}
+
+bool golden_one_of(struct golden_case *c, const char *label, const struct vpa_json *want,
+                   const char *const *choices)
+{
+    golden_see(c->run, want);
+    for (; *choices; choices++)
+        if (vpa_str_eq(vpa_json_string(want), *choices))
+            return true;
+    return record(c, label, want, "\"one of few texts\"");
+}
+
+bool golden_count(struct golden_case *c, const char *label, const struct vpa_json *want, size_t got)
+{
+    bool scalar =
+        want && !vpa_json_is_array(want) && !vpa_json_is_object(want) && !vpa_json_is_null(want);
+
+    if (vpa_json_count(want) == 0)
+        golden_see(c->run, want); /* with children it is for them to be compared */
+    if (!scalar && vpa_json_count(want) == got)
+        return true;
+    return record(c, label, want, golden_label(c, "%zu", got));
+}
+
 bool golden_double(struct golden_case *c, const char *label, const struct vpa_json *want,
                    double got)
 {
     double x;
 
+    golden_see(c->run, want);
     if (golden_read_double(want, &x) && same_bits(x, got))
         return true;
     return record(c, label, want, golden_label(c, "{\"num\":\"%.17g\",\"hex\":\"%a\"}", got, got));
@@ -269,6 +413,7 @@ bool golden_bits(struct golden_case *c, const char *label, const struct vpa_json
     double x;
     uint64_t bits;
 
+    golden_see(c->run, want);
     if (golden_read_bits(want, &x) && same_bits(x, got))
         return true;
     memcpy(&bits, &got, sizeof(bits));
@@ -280,6 +425,7 @@ bool golden_time(struct golden_case *c, const char *label, const struct vpa_json
 {
     vpa_time t;
 
+    golden_see(c->run, want);
     if (golden_read_time(want, &t) && t == got)
         return true;
     if (vpa_time_is_unset(got))
@@ -293,6 +439,7 @@ bool golden_json(struct golden_case *c, const char *label, const struct vpa_json
     const struct vpa_json *root;
     struct vpa_error err;
 
+    golden_see(c->run, want);
     if (!got)
         return !want || record(c, label, want, "null");
     if (vpa_json_parse(c->arena, got, strlen(got), &root, &err) < 0)

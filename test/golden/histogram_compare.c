@@ -29,6 +29,9 @@ void compare_weights(struct golden_case *c, const char *label, const struct vpa_
 {
     const struct vpa_json *pair = vpa_json_first(want);
 
+    golden_compared(c, want);
+    if (!want)
+        golden_difference(c, label, "a list", "absent");
     for (uint32_t i = 0; i < got->options->buckets; i++) {
         double w = vpa_histogram_weight(got, i);
         int64_t index = -1;
@@ -37,7 +40,7 @@ void compare_weights(struct golden_case *c, const char *label, const struct vpa_
             continue;
         if (pair)
             golden_read_int(vpa_json_first(pair), &index);
-        if (index != (int64_t)i) {
+        if (index != (int64_t)i || vpa_json_count(pair) != 2) {
             golden_unexpected(c, golden_label(c, "%s[%u]", label, i), "a weight");
             return;
         }

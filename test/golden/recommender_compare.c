@@ -123,6 +123,24 @@ static bool may_be_missing(struct world *w, const struct vpa_json *want)
     return stored && strcmp(stored, fake_content_of(text_of(w->c, value))) == 0;
 }
 
+/* The total weights of a checkpoint once more, as bits; 0 where one is absent. */
+static void compare_bits(struct golden_case *c, const char *label, const struct vpa_json *bits,
+                         const struct vpa_json *body)
+{
+    static const char *const names[][2] = {{"cpu", "cpuHistogram"}, {"memory", "memoryHistogram"}};
+    const struct vpa_json *op = vpa_json_is_array(body) ? vpa_json_first(body) : NULL;
+    const struct vpa_json *status = op ? vpa_json_find(op, "value") : vpa_json_find(body, "status");
+
+    for (size_t i = 0; bits && i < VPA_COUNT(names); i++) {
+        double total = 0;
+
+        vpa_json_double(vpa_json_at(status, golden_label(c, "%s.totalWeight", names[i][1])),
+                        &total);
+        golden_bits(c, golden_label(c, "%s bits.%s", label, names[i][0]),
+                    vpa_json_find(bits, names[i][0]), total);
+    }
+}
+
 static void compare_write(struct world *w, const char *prefix, const struct vpa_json *want,
                           const struct got *got)
 {
@@ -131,11 +149,17 @@ static void compare_write(struct world *w, const char *prefix, const struct vpa_
     const char *body = text_of(c, vpa_json_find(want, "body"));
     int64_t at_ms = 0;
 
+    golden_compared(c, vpa_json_find(want, "method")); /* by them the two were brought together */
+    golden_text(c, golden_label(c, "%s path", label), vpa_json_find(want, "path"),
+                got->write->path);
+    golden_compared(c, vpa_json_find(want, "body"));
     if (strcmp(vpa_or_empty(body), got->write->body) != 0)
         golden_difference(c, label, body, got->write->body);
+    compare_bits(c, label, vpa_json_find(want, "bits"), vpa_json_find(want, "body"));
     golden_text(c, golden_label(c, "%s type", label), vpa_json_find(want, "type"),
                 got->write->type);
     golden_int(c, golden_label(c, "%s code", label), vpa_json_find(want, "code"), got->write->code);
+    golden_compared(c, vpa_json_find(want, "at_ms"));
     vpa_json_int64(vpa_json_find(want, "at_ms"), &at_ms);
     if (at_ms != got->write->at_ms)
         golden_difference(c, golden_label(c, "%s at_ms", label),
@@ -162,6 +186,32 @@ static void note_causes(struct world *w, const struct vpa_json *want, const stru
     exemptions_noted(&w->exemptions);
 }
 
+/* A write of the reference that we left out. */
+static void compare_unwritten(struct world *w, const char *label, const struct vpa_json *want)
+{
+    struct golden_case *c = w->c;
+
+    if (!may_be_missing(w, want)) {
+        golden_compared(c, want);
+        golden_difference(c, label, text_of(c, vpa_json_find(want, "body")), "not written");
+        return;
+    }
+    golden_exempt(c, 1); /* U5: the content is what the server holds */
+    golden_compared(c, vpa_json_find(want, "method"));
+    golden_compared(c, vpa_json_find(want, "path"));
+    golden_compared(c, vpa_json_find(want, "body"));
+    const struct vpa_json *op = vpa_json_first(vpa_json_find(want, "body"));
+    if (!vpa_str_starts_with(member_text(want, "path"), "/apis/autoscaling.k8s.io/v1/namespaces/"))
+        golden_unexpected(c, golden_label(c, "%s path", label), member_text(want, "path"));
+    if (vpa_json_count(op) != 3 || strcmp(member_text(op, "op"), "replace") != 0 ||
+        strcmp(member_text(op, "path"), "/status") != 0 || vpa_json_next(op))
+        golden_unexpected(c, golden_label(c, "%s body", label), "another form");
+    compare_bits(c, label, vpa_json_find(want, "bits"), vpa_json_find(want, "body"));
+    golden_text(c, golden_label(c, "%s type", label), vpa_json_find(want, "type"),
+                "application/json-patch+json");
+    golden_int(c, golden_label(c, "%s code", label), vpa_json_find(want, "code"), 200);
+}
+
 static void compare_writes(struct world *w, const char *prefix, const struct vpa_json *want)
 {
     struct golden_case *c = w->c;
@@ -169,6 +219,8 @@ static void compare_writes(struct world *w, const char *prefix, const struct vpa
     const struct got *last = NULL;
 
     note_causes(w, want, &got);
+    if (vpa_json_count(vpa_json_find(want, "writes")) == 0)
+        golden_json(c, golden_label(c, "%s writes", prefix), vpa_json_find(want, "writes"), "[]");
     vpa_json_foreach (expected, vpa_json_find(want, "writes")) {
         bool explained =
             exemptions_explain(&w->exemptions, member_text(expected, "path"),
@@ -177,10 +229,14 @@ static void compare_writes(struct world *w, const char *prefix, const struct vpa
                                  vpa_or_empty(text_of(c, vpa_json_find(expected, "body"))));
         struct got *match = take(&got, key);
 
+        if (explained) {
+            golden_compared(c, expected);
+            golden_exempt(c, 1);
+        }
         if (!match) {
-            if (!may_be_missing(w, expected) && !explained)
-                golden_difference(c, golden_label(c, "%s %s", prefix, key),
-                                  text_of(c, vpa_json_find(expected, "body")), "not written");
+            if (explained)
+                continue;
+            compare_unwritten(w, golden_label(c, "%s %s", prefix, key), expected);
             continue;
         }
         if (!explained)
@@ -244,6 +300,12 @@ static bool same_line(const char *want, const char *got)
     return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
 }
 
+/* Init containers are not looked at here, so nothing is counted (README: not vital). */
+static bool is_not_counted(const struct vpa_json *line)
+{
+    return strstr(vpa_or_empty(vpa_json_string(line)), "InitContainer") != NULL;
+}
+
 void compare_exposition(struct world *w, const struct vpa_json *want, const char *what,
                         const char *label)
 {
@@ -272,11 +334,13 @@ void compare_exposition(struct world *w, const struct vpa_json *want, const char
             golden_unexpected(c, golden_label(c, "%s exposition %s", label, line), line);
             continue;
         }
-        /* Init containers are not looked at here, so nothing is counted (README: not vital). */
-        while (expected && strstr(vpa_or_empty(vpa_json_string(expected)), "InitContainer")) {
+        while (is_not_counted(expected)) {
+            golden_compared(c, expected);
+            golden_exempt(c, 1);
             expected = vpa_json_next(expected);
             i++;
         }
+        golden_compared(c, expected);
         if (!expected || !same_line(vpa_or_empty(vpa_json_string(expected)), line)) {
             golden_text(c, golden_label(c, "%s exposition[%zu]", label, i), expected, line);
             return; /* what follows is out of step */
@@ -284,8 +348,10 @@ void compare_exposition(struct world *w, const struct vpa_json *want, const char
         i++;
         expected = vpa_json_next(expected);
     }
-    while (expected && strstr(vpa_or_empty(vpa_json_string(expected)), "InitContainer"))
+    while (is_not_counted(expected)) {
+        golden_compared(c, expected);
         expected = vpa_json_next(expected);
+    }
     if (expected)
         golden_text(c, golden_label(c, "%s exposition[%zu]", label, i), expected, NULL);
 }
@@ -322,6 +388,8 @@ void compare_totals(struct world *w, size_t step, const struct pass_totals *tota
         vpa_json_int64(vpa_json_find(want, "step"), &index);
         if (index != (int64_t)step)
             continue;
+        golden_compared(c, vpa_json_find(want, "step"));
+        golden_compared(c, vpa_json_find(want, "checkpoint_patches"));
         golden_int(c, golden_label(c, "totals[%zu].status", step), vpa_json_find(want, "status"),
                    totals->status_patches);
         golden_int(c, golden_label(c, "totals[%zu].creates", step),
@@ -337,13 +405,26 @@ void compare_totals(struct world *w, size_t step, const struct pass_totals *tota
     }
 }
 
-void compare_pass(struct world *w, const struct vpa_json *want, const struct vpa_json *step)
+/* Where the pass stands in its case. */
+static void compare_place(struct world *w, const char *prefix, const struct vpa_json *want,
+                          const struct pass_place *place)
+{
+    struct golden_case *c = w->c;
+
+    golden_compared(c, vpa_json_find(want, "at_s")); /* as part of the duration */
+    golden_int(c, golden_label(c, "%s step", prefix), vpa_json_find(want, "step"),
+               (int64_t)place->index);
+    if (place->number != 0 || vpa_json_find(want, "i"))
+        golden_int(c, golden_label(c, "%s i", prefix), vpa_json_find(want, "i"), place->number);
+}
+
+void compare_pass(struct world *w, const struct vpa_json *want, const struct pass_place *place)
 {
     struct golden_case *c = w->c;
     vpa_duration after = vpa_time_sub(vpa_loop_now(w->loop), w->t0);
     double at = 0;
     const char *prefix;
-    const char *expose = member_text(step, "expose");
+    const char *expose = member_text(place->step, "expose");
     int64_t duration = 0;
 
     vpa_json_double(vpa_json_find(want, "at_s"), &at);
@@ -352,6 +433,8 @@ void compare_pass(struct world *w, const struct vpa_json *want, const struct vpa
         golden_unexpected(c, "a pass", "made");
         return;
     }
+    compare_place(w, prefix, want, place);
+    golden_compared(c, vpa_json_find(want, "duration_ms"));
     vpa_json_int64(vpa_json_find(want, "duration_ms"), &duration);
     int64_t took = (after - (vpa_duration)(at * (double)VPA_SECOND)) / VPA_MILLISECOND;
     if (took != duration)
@@ -359,8 +442,12 @@ void compare_pass(struct world *w, const struct vpa_json *want, const struct vpa
                           golden_label(c, "%lld", (long long)duration),
                           golden_label(c, "%lld", (long long)took));
     compare_writes(w, prefix, want);
-    if (!w->exemptions.active)
+    if (!w->exemptions.active) {
         compare_reads(w, prefix, want);
+    } else {
+        golden_compared(c, vpa_json_find(want, "reads"));
+        golden_exempt(c, vpa_json_count(vpa_json_find(want, "reads")));
+    }
     if (*expose)
         compare_exposition(w, vpa_json_find(want, "exposition"), expose, prefix);
 }

@@ -16,8 +16,14 @@ struct pass_totals {
 
 /* Adds the writes of the pass just made. */
 void compare_count(const struct world *w, struct pass_totals *totals);
+/* Which pass of the case: step, its index, and the number of the pass in it. */
+struct pass_place {
+    const struct vpa_json *step;
+    size_t index;
+    int64_t number;
+};
 /* want: the pass of the case; NULL: there is none, which is a difference. */
-void compare_pass(struct world *w, const struct vpa_json *want, const struct vpa_json *step);
+void compare_pass(struct world *w, const struct vpa_json *want, const struct pass_place *place);
 void compare_totals(struct world *w, size_t step, const struct pass_totals *totals);
 /* Lines of the exposition. */
 void compare_exposition(struct world *w, const struct vpa_json *want, const char *what,

@@ -145,7 +145,7 @@ void exemptions_init(struct exemptions *e, struct golden_case *c, bool invariant
 {
     *e = (struct exemptions){.c = c, .active = invariant};
     if (!invariant) {
-        if (!c->differs && !golden_deviation_find(c))
+        if (!c->differs && !golden_listed(c))
             find_late_decisions(e);
         return;
     }

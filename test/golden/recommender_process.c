@@ -347,7 +347,7 @@ static int run_step(struct world *w, struct process *p, const struct step *s,
         recommender_pass(p->recommender);
         compare_count(w, &totals);
         if (is_recorded(s, i)) {
-            compare_pass(w, *expected, s->json);
+            compare_pass(w, *expected, &(struct pass_place){s->json, s->index, i});
             *expected = *expected ? vpa_json_next(*expected) : NULL;
         }
     }
@@ -368,9 +368,35 @@ void world_run_steps(struct world *w, struct process *p)
         if (run_step(w, p, &step, &expected) < 0)
             return;
     }
+    if (vpa_json_count(passes) == 0)
+        golden_json(w->c, "passes", passes, "[]");
 }
 
 /* ---- requests to Prometheus ---- */
+
+/* The parameters of a form or query, decoded; NULL for none. */
+static const char *params_json(struct golden_case *c, const char *text)
+{
+    struct vpa_json_writer out;
+    struct vpa_slice piece;
+    vpa_auto_buf buf = {0};
+
+    if (!*text)
+        return NULL;
+    vpa_buf_init(&buf, 1 << 20);
+    vpa_json_writer_init(&out, &buf);
+    vpa_json_open_object(&out);
+    while (vpa_str_split(&text, '&', &piece)) {
+        const char *equals = memchr(piece.ptr, '=', piece.len);
+        size_t len = equals ? (size_t)(equals - piece.ptr) : piece.len;
+
+        vpa_json_key(&out, golden_form_decode(c->arena, piece.ptr, len));
+        vpa_json_put_string(
+            &out, equals ? golden_form_decode(c->arena, equals + 1, piece.len - len - 1) : "");
+    }
+    vpa_json_close_object(&out);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
+}
 
 static void compare_request(struct world *w, size_t i, const struct vpa_json *want)
 {
@@ -397,6 +423,10 @@ static void compare_request(struct world *w, size_t i, const struct vpa_json *wa
                 got->dial);
     golden_int(c, golden_label(c, "requests[%zu].status", i), vpa_json_find(want, "status"),
                got->status);
+    if (headers && vpa_json_count(headers) == 0)
+        golden_compared(c, headers); /* the two must be absent */
+    golden_json(c, golden_label(c, "requests[%zu].params", i), vpa_json_find(want, "params"),
+                params_json(c, *got->body ? got->body : vpa_or_empty(got->url_query)));
 }
 
 void world_compare_requests(struct world *w)
@@ -426,6 +456,8 @@ void world_run_case(struct golden_case *c, bool invariant)
     bool started = process_start(&process, &world, 0, false, &err) == 0;
     golden_text(c, "run_error", GOLDEN_OUT(c, "run_error"), started ? NULL : err.text);
     /* Where the reference crashes there are no passes to compare with. */
+    if (!started || GOLDEN_OUT(c, "crash"))
+        golden_json(c, "passes", GOLDEN_OUT(c, "passes"), "[]");
     if (started && !GOLDEN_OUT(c, "crash"))
         world_run_steps(&world, &process);
     world_compare_requests(&world);

@@ -157,6 +157,7 @@ static const char *decoded_review(struct golden_case *c, const char *body)
 
 static void run(struct golden_case *c)
 {
+    static const char *const orders[] = {"observed", "normalised", NULL};
     const struct vpa_json *http = GOLDEN_OUT(c, "http");
     struct answer got;
 
@@ -168,6 +169,9 @@ static void run(struct golden_case *c)
         golden_text(c, "http.body", vpa_json_find(http, "body"), got.body);
         return;
     }
+    golden_marker(c, "connectionClosed");
+    if (GOLDEN_OUT(c, "order") || vpa_json_at(GOLDEN_OUT(c, "review"), "response.patch"))
+        golden_one_of(c, "order", GOLDEN_OUT(c, "order"), orders);
     golden_json(c, "review", GOLDEN_OUT(c, "review"), decoded_review(c, got.body));
     if (GOLDEN_OUT(c, "body"))
         golden_text(c, "body", GOLDEN_OUT(c, "body"), got.body);

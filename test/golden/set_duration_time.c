@@ -51,6 +51,15 @@ static void run_duration_format(struct golden_case *c)
     golden_text(c, "json", GOLDEN_OUT(c, "json"), duration_json(c, d));
 }
 
+/* What Go's decoder says of a literal that is no string. */
+static const char *kind_text(struct golden_case *c, const struct vpa_json *node)
+{
+    if (vpa_json_is_null(node)) /* leaves the empty text, which is read as a duration */
+        return "time: invalid duration \"\"";
+    return golden_label(c, "json: cannot unmarshal %s into Go value of type string",
+                        vpa_json_type(node) == VPA_JSON_BOOL ? "bool" : vpa_json_type_name(node));
+}
+
 /* metav1.Duration takes strings only. */
 static void run_duration_json(struct golden_case *c)
 {
@@ -61,8 +70,9 @@ static void run_duration_json(struct golden_case *c)
 
     if (vpa_json_parse(c->arena, literal, strlen(literal), &node, &err) < 0 ||
         !vpa_json_string(node) || vpa_duration_parse(vpa_json_string(node), &d, &err) < 0) {
-        if (!GOLDEN_OUT(c, "error"))
-            golden_difference(c, "error", "none", err.text);
+        golden_bool(c, "error", GOLDEN_OUT(c, "error"), true);
+        golden_text(c, "text", GOLDEN_OUT(c, "text"),
+                    vpa_json_string(node) ? err.text : kind_text(c, node));
         return;
     }
     golden_text(c, "error", GOLDEN_OUT(c, "error"), NULL);
@@ -84,6 +94,52 @@ static const char *time_json(struct golden_case *c, vpa_time t, bool micro)
     return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
 }
 
+/* Whether Go's parser of times may have ended its text about the input so. */
+static bool is_complaint(const char *rest, const char *input, const char *layout)
+{
+    static const char *const ranges[] = {"month", "day", "hour", "minute", "second"};
+    vpa_auto_free char *as = vpa_xprintf(" as \"%s\": cannot parse \"", layout);
+    vpa_auto_free char *extra = vpa_xprintf(": extra text: \"");
+
+    for (size_t i = 0; i < VPA_COUNT(ranges); i++) {
+        vpa_auto_free char *range = vpa_xprintf(": %s out of range", ranges[i]);
+        if (strcmp(rest, range) == 0)
+            return true;
+    }
+    bool part = vpa_str_starts_with(rest, as);
+    if (!part && !vpa_str_starts_with(rest, extra))
+        return false;
+    rest += strlen(part ? as : extra);
+    /* Then the end of the input, and which part of the layout it is not. */
+    const char *quote = strrchr(rest, '"');
+    const char *middle = part ? strstr(rest, "\" as \"") : quote;
+    if (!middle || !quote || quote[1] != '\0')
+        return false;
+    vpa_auto_free char *left = vpa_xstrndup(rest, (size_t)(middle - rest));
+    vpa_auto_free char *element =
+        part ? vpa_xstrndup(middle + 6, (size_t)(quote - middle - 6)) : vpa_xstrdup("");
+    return vpa_str_ends_with(input, left) && strstr(layout, element) != NULL;
+}
+
+/* The text of the reference's library, as far as its form says. */
+static void compare_time_text(struct golden_case *c, const char *name, const struct vpa_json *node,
+                              bool micro)
+{
+    const char *layout = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
+    const struct vpa_json *want = vpa_json_find(GOLDEN_OUT(c, name), "text");
+    const char *text = vpa_or_empty(vpa_json_string(want)), *input = vpa_json_string(node);
+    const char *label = golden_label(c, "%s.text", name);
+
+    if (!input) {
+        golden_text(c, label, want, kind_text(c, node));
+        return;
+    }
+    const char *head = golden_label(c, "parsing time \"%s\"", input);
+    golden_compared(c, want);
+    if (!vpa_str_starts_with(text, head) || !is_complaint(text + strlen(head), input, layout))
+        golden_difference(c, label, text, golden_label(c, "%s and why", head));
+}
+
 static void compare_time(struct golden_case *c, const char *name, bool micro)
 {
     const struct vpa_json *want = GOLDEN_OUT(c, name), *node;
@@ -98,13 +154,16 @@ static void compare_time(struct golden_case *c, const char *name, bool micro)
             vpa_json_string(node) && (micro ? vpa_time_parse_micro(vpa_json_string(node), &t, &err)
                                             : vpa_time_parse(vpa_json_string(node), &t, &err)) == 0;
     vpa_json_bool(vpa_json_find(want, "error"), &error);
-    if (ok == error) {
+    golden_compared(c, vpa_json_find(want, "error"));
+    if (ok == error || (vpa_json_find(want, "error") && !error)) {
         golden_difference(c, golden_label(c, "%s.error", name), error ? "an error" : "none",
                           ok ? "none" : err.text);
         return;
     }
-    if (!ok)
+    if (!ok) {
+        compare_time_text(c, name, node, micro);
         return;
+    }
     int64_t seconds = (int64_t)((t - VPA_TIME_UNSET) / VPA_SECOND) - INT64_C(62135596800);
     int64_t nanos = (int64_t)(t - (vpa_time)seconds * VPA_SECOND);
     if (nanos < 0) { /* before year 1 division rounds up */

@@ -55,6 +55,7 @@ static void run_parse_double(struct golden_case *c)
     bool ok = vpa_json_parse(c->arena, text, strlen(text), &node, &err) == 0 &&
               (vpa_json_is_null(node) || vpa_json_double(node, &x));
 
+    golden_marker(c, "error");
     if (GOLDEN_OUT(c, "error")) {
         if (ok)
             golden_difference(c, "error", "an error", golden_label(c, "%a", x));
@@ -76,6 +77,7 @@ static void run_exp(struct golden_case *c)
     double want = 0, x = bits(c, "x");
 
     golden_read_bits(GOLDEN_OUT(c, "bits"), &want);
+    golden_compared(c, GOLDEN_OUT(c, "bits"));
     double got = exp(x);
     if (got != nextafter(want, 0) && got != nextafter(want, INFINITY))
         golden_bits(c, "bits", GOLDEN_OUT(c, "bits"), got);

@@ -11,6 +11,9 @@ static void invariant(struct golden_case *c)
     world_run_case(c, true);
 }
 
+/* How the reference ends. */
+static const char *const information[] = {"crash", NULL};
+
 extern const struct golden_set golden_set_history;
 const struct golden_set golden_set_history = {
-    .name = "history", .run = run, .invariant = invariant};
+    .name = "history", .run = run, .invariant = invariant, .information = information};

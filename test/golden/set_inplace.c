@@ -90,6 +90,7 @@ static void run_patch(struct golden_case *c)
     struct vpa_error err;
 
     violation = NULL;
+    golden_marker(c, "crash");
     vpa_resize_patch_init(&patch);
     if (vpa_capping_plan(c->arena, vpa, pod, &limits, &plans, &err) < 0 ||
         vpa_resize_patch_build(pod, vpa, plans, now, c->arena, &patch, &err) < 0) {

@@ -8,6 +8,7 @@
  * The status lease is exact.
  */
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,8 @@ static const char *wanted_text(const struct vpa_json *r)
     vpa_buf_init(&buf, 1 << 16);
     vpa_json_int64(vpa_json_find(r, "code"), &code);
     vpa_json_bool(vpa_json_find(r, "acquire_equals_renew"), &acquire);
+    if (vpa_json_find(r, "body") && !vpa_json_find(r, "acquire_equals_renew"))
+        vpa_buf_puts(&buf, "(no acquire_equals_renew) ");
     vpa_buf_printf(&buf, "%s %s %d %d ", vpa_json_string(vpa_json_find(r, "method")),
                    vpa_json_string(vpa_json_find(r, "path")), (int)code, acquire);
     if (vpa_json_find(r, "body")) {
@@ -111,18 +114,54 @@ static const char *got_text(const struct lease_request *q, const struct vpa_json
     return vpa_arena_strdup(lease_world.c->arena, vpa_buf_text(&buf));
 }
 
+/* What the vectors tell of a request besides: how the reference's client sent it, and about when.
+ */
+static void compare_remarks(struct golden_case *c, size_t i, const struct vpa_json *r,
+                            int64_t run_ms, int64_t *last_ms)
+{
+    static const char *const types[] = {"application/vnd.kubernetes.protobuf", NULL};
+    static const char *const accepts[] = {"application/vnd.kubernetes.protobuf,application/json",
+                                          NULL};
+    bool get = vpa_str_eq(vpa_json_string(vpa_json_find(r, "method")), "GET");
+    int64_t at = -1;
+
+    if (get)
+        golden_text(c, golden_label(c, "requests[%zu].type", i), vpa_json_find(r, "type"), NULL);
+    else
+        golden_one_of(c, golden_label(c, "requests[%zu].type", i), vpa_json_find(r, "type"), types);
+    golden_one_of(c, golden_label(c, "requests[%zu].accept", i), vpa_json_find(r, "accept"),
+                  accepts);
+    golden_compared(c, vpa_json_find(r, "t_ms"));
+    if (!vpa_json_int64(vpa_json_find(r, "t_ms"), &at) || at % 100 != 0 || at < *last_ms ||
+        at > run_ms + 1000)
+        golden_difference(c, golden_label(c, "requests[%zu].t_ms", i), "a time in the run",
+                          "another");
+    *last_ms = at;
+    golden_compared(c, vpa_json_find(r, "method")); /* the rest is in the phases */
+    golden_compared(c, vpa_json_find(r, "path"));
+    golden_compared(c, vpa_json_find(r, "code"));
+    golden_compared(c, vpa_json_find(r, "body"));
+    if (!get)
+        golden_compared(c, vpa_json_find(r, "acquire_equals_renew"));
+}
+
 static void compare_phases(struct golden_case *c)
 {
     const struct vpa_json *wanted = GOLDEN_OUT(c, "requests");
     struct phase *want = vpa_arena_zalloc(c->arena, (vpa_json_count(wanted) + 1) * sizeof(*want));
     struct phase *got = vpa_arena_zalloc(c->arena, (lease_world.count + 1) * sizeof(*got));
-    size_t want_count = 0, got_count = 0;
+    size_t want_count = 0, got_count = 0, number = 0;
+    int64_t last_ms = 0;
     vpa_auto_buf a = {0}, b = {0};
 
     vpa_buf_init(&a, 1 << 20);
     vpa_buf_init(&b, 1 << 20);
-    vpa_json_foreach (r, wanted)
+    if (!vpa_json_is_array(wanted) || vpa_json_count(wanted) == 0)
+        golden_count(c, "requests", wanted, 0);
+    vpa_json_foreach (r, wanted) {
+        compare_remarks(c, number++, r, golden_in_int(c, "run_ms"), &last_ms);
         want_count = add_phase(want, want_count, wanted_text(r));
+    }
     for (size_t i = 0; i < lease_world.count; i++)
         got_count = add_phase(got, got_count, got_text(&lease_world.requests[i], wanted));
     size_t same = 0;
@@ -207,13 +246,24 @@ static void compare_exit(struct golden_case *c, int code, const char *text)
 {
     const struct vpa_json *want = GOLDEN_OUT(c, "exit");
     const struct vpa_json *log = vpa_json_first(GOLDEN_OUT(c, "log_excerpt"));
+    int64_t after = -1;
 
     if (code < 0) {
-        if (!vpa_json_is_null(want))
+        golden_compared(c, want);
+        if (!want || !vpa_json_is_null(want))
             golden_difference(c, "exit", "an exit", "still running");
         return;
     }
     golden_int(c, "exit.code", vpa_json_find(want, "code"), code);
+    if (!golden_tagged(c, "U11")) /* by a signal ends the reference at SIGTERM */
+        golden_json(c, "exit.signal", vpa_json_find(want, "signal"), "null");
+    else if (golden_int(c, "exit.signal", vpa_json_find(want, "signal"), SIGTERM))
+        golden_compared(c, vpa_json_find(want, "code"));
+    golden_compared(c, vpa_json_find(want, "after_ms"));
+    if (!vpa_json_int64(vpa_json_find(want, "after_ms"), &after) || after < 0 ||
+        after > golden_in_int(c, "run_ms") || after % 100 != 0)
+        golden_difference(c, "exit.after_ms", "a time in the run", "another");
+    golden_compared(c, log);
     if (text && !strstr(vpa_or_empty(vpa_json_string(log)), text))
         golden_difference(c, "log", vpa_or_empty(vpa_json_string(log)), text);
 }
@@ -260,10 +310,17 @@ static void run_leader(struct golden_case *c)
 {
     const char *text = NULL;
     bool started = false;
+    const struct vpa_json *first = GOLDEN_OUT(c, "first_other_request_ms");
+    int64_t first_ms = -1;
     int exit_code = drive_leader(c, &started, &text);
 
     compare_phases(c);
     golden_bool(c, "main_loop_started", GOLDEN_OUT(c, "main_loop_started"), started);
+    golden_compared(c, first);
+    if (!first || started == vpa_json_is_null(first) ||
+        (started && (!vpa_json_int64(first, &first_ms) || first_ms < 0 || first_ms % 100 != 0 ||
+                     first_ms > golden_in_int(c, "run_ms"))))
+        golden_difference(c, "first_other_request_ms", "a time in the run", "another");
     compare_exit(c, exit_code, text);
 }
 
@@ -295,9 +352,11 @@ static void compare_request(struct golden_case *c, size_t i, const struct vpa_js
     golden_int(c, golden_label(c, "requests[%zu].code", i), vpa_json_find(want, "code"),
                q->abandoned ? 0 : q->code);
     golden_json(c, golden_label(c, "requests[%zu].body", i), vpa_json_find(want, "body"), q->body);
+    golden_text(c, golden_label(c, "requests[%zu].type", i), vpa_json_find(want, "type"),
+                q->body ? "application/json" : NULL);
 }
 
-static void check(struct golden_case *c, size_t i, const struct vpa_json *want)
+static void check(struct golden_case *c, size_t i, int64_t at, const struct vpa_json *want)
 {
     vpa_duration timeout = golden_in_int(c, "timeout_ms") * VPA_MILLISECOND;
     struct vpa_error err;
@@ -305,6 +364,7 @@ static void check(struct golden_case *c, size_t i, const struct vpa_json *want)
     int rc = vpa_status_lease_check(lease_world.client, golden_in_text(c, "namespace"),
                                     golden_in_text(c, "name"), timeout, &valid, &err);
 
+    golden_int(c, golden_label(c, "checks[%zu].at_ms", i), vpa_json_find(want, "at_ms"), at);
     golden_bool(c, golden_label(c, "checks[%zu].valid", i), vpa_json_find(want, "valid"), valid);
     golden_text(c, golden_label(c, "checks[%zu].error", i), vpa_json_find(want, "error"),
                 rc < 0 ? err.text : NULL);
@@ -332,6 +392,7 @@ static void run_status(struct golden_case *c)
         vpa_time_parse(golden_in_text(c, "start"), &start, NULL) < 0)
         return;
     lease_world_open(c, start, false, GOLDEN_IN(c, "lease"));
+    golden_count(c, "checks", GOLDEN_OUT(c, "checks"), vpa_json_count(GOLDEN_IN(c, "check_ms")));
     const struct vpa_status_writer_options options = {.client = lease_world.client,
                                                       .ns = golden_in_text(c, "namespace"),
                                                       .name = golden_in_text(c, "name"),
@@ -344,7 +405,7 @@ static void run_status(struct golden_case *c)
     vpa_json_foreach (node, GOLDEN_IN(c, "check_ms")) {
         vpa_json_int64(node, &at);
         pump_until(at);
-        check(c, i++, want);
+        check(c, i++, at, want);
         want = want ? vpa_json_next(want) : NULL;
     }
     pump_until(golden_in_int(c, "run_ms"));
@@ -355,9 +416,7 @@ static void run_status(struct golden_case *c)
             compare_request(c, i, request, &lease_world.requests[i]);
         i++;
     }
-    if (i != lease_world.count)
-        golden_difference(c, "requests", vpa_arena_printf(c->arena, "%zu", i),
-                          vpa_arena_printf(c->arena, "%zu", lease_world.count));
+    golden_count(c, "requests", GOLDEN_OUT(c, "requests"), lease_world.count);
     lease_world_close();
 }
 
@@ -375,5 +434,12 @@ static const struct golden_licence licences[] = {
     {NULL, {NULL}},
 };
 
-const struct golden_set golden_set_leader_election = {
-    .name = "leader_election", .run = run, .invariant = invariant, .licences = licences};
+/* Lines of the reference's log behind the first, and the answers of a daemon that waits, which the
+ * scenarios ask. */
+static const char *const information[] = {"log_excerpt", "log_excerpt[*", "health.*", NULL};
+
+const struct golden_set golden_set_leader_election = {.name = "leader_election",
+                                                      .run = run,
+                                                      .invariant = invariant,
+                                                      .licences = licences,
+                                                      .information = information};

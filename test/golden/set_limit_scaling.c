@@ -16,6 +16,34 @@ static bool is_overflow(const struct golden_case *c)
     return vpa_json_bool(GOLDEN_OUT(c, "overflow"), &overflow) && overflow;
 }
 
+/* What an artefact still has: the form of its parts. */
+static void compare_artefact(struct golden_case *c)
+{
+    static const char *const format_choices[] = {"DecimalSI", "BinarySI", "DecimalExponent", NULL};
+    static const char *const kind_choices[] = {"ok", "capped", NULL};
+    const char *text = vpa_json_string(GOLDEN_OUT(c, "string"));
+    struct vpa_quantity q;
+    bool zero;
+
+    golden_marker(c, "overflow");
+    golden_exempt(c, vpa_json_count(c->out) - 1);
+    golden_compared(c, GOLDEN_OUT(c, "string"));
+    golden_compared(c, GOLDEN_OUT(c, "zero"));
+    golden_compared(c, GOLDEN_OUT(c, "limits"));
+    golden_compared(c, GOLDEN_OUT(c, "annotations"));
+    if (text && vpa_quantity_parse(c->arena, text, &q, NULL) < 0)
+        golden_difference(c, "string", "a quantity", text);
+    if (text && GOLDEN_OUT(c, "zero") &&
+        (!vpa_json_bool(GOLDEN_OUT(c, "zero"), &zero) || zero != vpa_quantity_is_zero(&q)))
+        golden_difference(c, "zero", "of the quantity", "another");
+    if (text)
+        golden_one_of(c, "format", GOLDEN_OUT(c, "format"), format_choices);
+    if (strcmp(c->file, "scale") == 0)
+        golden_one_of(c, "kind", GOLDEN_OUT(c, "kind"), kind_choices);
+    vpa_json_foreach (format, GOLDEN_OUT(c, "formats"))
+        golden_one_of(c, "formats", format, format_choices);
+}
+
 static void check_sign(struct golden_case *c, const char *label, const struct vpa_quantity *q)
 {
     if (vpa_quantity_sign(q) < 0 && !strstr(c->line, "\"-"))
@@ -51,12 +79,14 @@ static void run_scale(struct golden_case *c)
     enum vpa_scale_kind kind =
         vpa_scale_quantity(golden_in_text(c, "resource"), &q, &base, &result, r, &got);
 
+    golden_marker(c, "panic");
     if (GOLDEN_OUT(c, "panic")) {
         if (kind != VPA_SCALE_ZERO_BASE)
             golden_unexpected(c, "kind", kinds[kind]);
         return;
     }
     if (is_overflow(c)) {
+        compare_artefact(c);
         check_sign(c, "string", &got);
         return;
     }
@@ -67,6 +97,8 @@ static void run_scale(struct golden_case *c)
 
 static void run_boundary(struct golden_case *c)
 {
+    static const char *const zero_formats[] = {"DecimalSI", "BinarySI", "DecimalExponent", "",
+                                               NULL};
     bool no_request, no_limit, no_edge, no_default;
     struct vpa_quantity request = read_quantity(c, "request", &no_request);
     struct vpa_quantity limit = read_quantity(c, "limit", &no_limit);
@@ -77,12 +109,15 @@ static void run_boundary(struct golden_case *c)
         no_edge ? NULL : &edge, no_default ? NULL : &fallback);
 
     if (is_overflow(c)) {
+        compare_artefact(c);
         check_sign(c, "string", &got);
         return;
     }
     golden_text(c, "string", GOLDEN_OUT(c, "string"), vpa_quantity_text(c->arena, &got));
     golden_bool(c, "zero", GOLDEN_OUT(c, "zero"), vpa_quantity_is_zero(&got));
-    if (!vpa_quantity_is_zero(&got)) /* of zero the format does not show */
+    if (vpa_quantity_is_zero(&got)) /* of zero the format does not show */
+        golden_one_of(c, "format", GOLDEN_OUT(c, "format"), zero_formats);
+    else
         golden_text(c, "format", GOLDEN_OUT(c, "format"), formats[got.format]);
 }
 
@@ -99,12 +134,17 @@ static void run_proportional(struct golden_case *c)
         vpa_scale_limits(c->arena, &limits, &requests, &target, &fallback);
 
     if (is_overflow(c)) {
+        compare_artefact(c);
         for (size_t i = 0; i < got.limits.count; i++)
             check_sign(c, got.limits.items[i].name, &got.limits.items[i].quantity);
         return;
     }
     golden_json(c, "limits", GOLDEN_OUT(c, "limits"),
                 got.limits.present ? policy_list_text(c, &got.limits) : "null");
+    golden_count(c, "formats", GOLDEN_OUT(c, "formats"), got.limits.count);
+    if (!GOLDEN_OUT(c, "annotations"))
+        golden_difference(c, "annotations", "a list", "absent");
+    golden_count(c, "annotations", GOLDEN_OUT(c, "annotations"), got.note_count);
     for (size_t i = 0; i < got.limits.count; i++) {
         const char *name = got.limits.items[i].name;
         golden_text(c, golden_label(c, "formats.%s", name),

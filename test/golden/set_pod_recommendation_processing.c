@@ -45,7 +45,8 @@ static void compare_priority(struct golden_case *c, const struct vpa_pod *pod,
     const struct vpa_json *want = GOLDEN_OUT(c, "priority");
     struct vpa_priority got = vpa_priority_of(pod, processed);
 
-    golden_double(c, "priority.resourceDiff", vpa_json_find(want, "hex"), got.diff);
+    golden_double(c, "priority.resourceDiff", vpa_json_find(want, "resourceDiff"), got.diff);
+    golden_double(c, "priority.hex", vpa_json_find(want, "hex"), got.diff);
     golden_bool(c, "priority.outsideRecommendedRange",
                 vpa_json_find(want, "outsideRecommendedRange"), got.outside_range);
     golden_bool(c, "priority.scaleUp", vpa_json_find(want, "scaleUp"), got.scale_up);
@@ -65,6 +66,7 @@ static void run(struct golden_case *c)
         golden_unexpected(c, "error", err.text);
         return;
     }
+    golden_marker(c, "crash");
     if (GOLDEN_OUT(c, "crash"))
         return; /* upstream crashes: that we come here is what can be checked */
 

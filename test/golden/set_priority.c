@@ -18,9 +18,10 @@ static void invariant(struct golden_case *c)
 static const struct golden_licence licences[] = {
     {"U1", {"pods[*].decision", "order", "admitted"}},
     {"updater.md 10.1",
-     {"pods[*].resourceDiff", "pods[*].scaleUp", "pods[*].decision", "order", "admitted"}},
+     {"pods[*].resourceDiff", "pods[*].hex", "pods[*].scaleUp", "pods[*].decision", "order",
+      "admitted"}},
     {"updater.md 16.3",
-     {"pods[*].processed", "pods[*].resourceDiff", "pods[*].outsideRecommendedRange",
+     {"pods[*].processed", "pods[*].resourceDiff", "pods[*].hex", "pods[*].outsideRecommendedRange",
       "pods[*].scaleUp", "pods[*].decision", "order", "admitted"}},
     {NULL, {NULL}},
 };

@@ -63,10 +63,60 @@ static bool milli_is_right(const struct vpa_quantity *q)
     return milli != INT64_MAX && milli != INT64_MIN && !(q->big && vpa_quantity_sign(q) < 0);
 }
 
+/* The lists themselves: they name numbers of the case, and what is beyond int64 saturates (U15). */
 static void compare_number(struct golden_case *c, const char *name, int64_t got)
 {
-    if (!listed(c->out, "overflow", name) && !listed(c->out, "wrong", name))
-        golden_int(c, name, GOLDEN_OUT(c, name), got);
+    const struct vpa_json *want = GOLDEN_OUT(c, name);
+    bool overflow = listed(c->out, "overflow", name);
+    int64_t theirs;
+
+    if (!overflow && !listed(c->out, "wrong", name)) {
+        golden_int(c, name, want, got);
+        return;
+    }
+    golden_compared(c, want);
+    golden_exempt(c, 1);
+    if (!golden_read_int(want, &theirs))
+        golden_difference(c, name, "a number", "none");
+    if (overflow && got != INT64_MAX && got != INT64_MIN)
+        golden_int(c, name, want, got);
+}
+
+static void compare_lists(struct golden_case *c)
+{
+    static const char *const names[] = {"value", "milli", NULL};
+
+    vpa_json_foreach (name, GOLDEN_OUT(c, "overflow"))
+        golden_one_of(c, "overflow", name, names);
+    vpa_json_foreach (name, GOLDEN_OUT(c, "wrong"))
+        golden_one_of(c, "wrong", name, names);
+}
+
+/* The reference's conversions that we have no use for: they must fit the amount as far as one can
+ * see. */
+static void compare_conversions(struct golden_case *c, const struct vpa_quantity *q)
+{
+    static const char *const doubles[] = {"approx", "float"};
+    const struct vpa_json *whole = GOLDEN_OUT(c, "as_int64");
+    struct vpa_quantity billions = *q;
+    double x;
+
+    for (size_t i = 0; i < VPA_COUNT(doubles); i++) {
+        golden_compared(c, GOLDEN_OUT(c, doubles[i]));
+        if (!golden_read_double(GOLDEN_OUT(c, doubles[i]), &x) ||
+            (x > 0) - (x < 0) != vpa_quantity_sign(q))
+            golden_difference(c, doubles[i], "a double of that sign", "another");
+    }
+    golden_compared(c, whole);
+    if (!whole)
+        golden_difference(c, "as_int64", "a number or null", "absent");
+    else if (!vpa_json_is_null(whole))
+        golden_int(c, "as_int64", whole, vpa_quantity_value(q));
+    vpa_quantity_mul(c->arena, &billions, 1000 * 1000 * 1000);
+    int64_t nano = vpa_quantity_value(&billions);
+    bool fits = nano != INT64_MAX && nano != INT64_MIN;
+    if (fits || GOLDEN_OUT(c, "nano"))
+        golden_int(c, "nano", GOLDEN_OUT(c, "nano"), nano);
 }
 
 static void run_parse(struct golden_case *c)
@@ -92,6 +142,8 @@ static void run_parse(struct golden_case *c)
     compare_number(c, "milli", vpa_quantity_milli_value(&q));
     golden_bool(c, "exact_unit", GOLDEN_OUT(c, "exact_unit"), vpa_quantity_is_whole(&q));
     golden_bool(c, "exact_milli", GOLDEN_OUT(c, "exact_milli"), vpa_quantity_is_whole_milli(&q));
+    compare_lists(c);
+    compare_conversions(c, &q);
 
     vpa_auto_buf json = {0};
     struct vpa_json_writer w;
@@ -158,6 +210,7 @@ static void run_construct(struct golden_case *c)
     golden_text(c, "string", GOLDEN_OUT(c, "string"), text_of(c, &q));
     compare_number(c, "value", vpa_quantity_value(&q));
     compare_number(c, "milli", vpa_quantity_milli_value(&q));
+    compare_lists(c);
 }
 
 static void run_ops(struct golden_case *c)
@@ -173,6 +226,9 @@ static void run_ops(struct golden_case *c)
     if (milli_is_right(&q))
         golden_double(c, "per_vpa_double", GOLDEN_OUT(c, "per_vpa_double"),
                       (double)vpa_quantity_milli_value(&q) / 1000);
+    golden_count(c, "cmp_int", GOLDEN_OUT(c, "cmp_int"), 6); /* what the reference was asked */
+    golden_count(c, "mul", GOLDEN_OUT(c, "mul"), 7);
+    golden_count(c, "round_up", GOLDEN_OUT(c, "round_up"), 2);
     vpa_json_foreach (want, GOLDEN_OUT(c, "cmp_int")) {
         const char *n = vpa_json_name(want);
         golden_int(c, golden_label(c, "cmp_int.%s", n), want,
@@ -200,6 +256,11 @@ static void run_ops(struct golden_case *c)
 /* A quantity as the value of minAllowed.cpu in a VPA object; error texts are for information. */
 static void run_json(struct golden_case *c)
 {
+    static const char *const no_formats[] = {"", NULL};
+    static const char *const complaints[] = {"quantities must match the regular expression "
+                                             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+                                             "unable to parse quantity's suffix",
+                                             "unable to parse numeric part of quantity", NULL};
     const char *text = golden_in_text(c, "json");
     const struct vpa_json *node;
     struct vpa_resource_list list = {.present = true};
@@ -211,16 +272,22 @@ static void run_json(struct golden_case *c)
     vpa_buf_init(&json, 8192);
     if (vpa_json_parse(c->arena, text, strlen(text), &node, &err) < 0 ||
         vpa_quantity_decode(c->arena, node, &q, &err) < 0) {
-        if (!GOLDEN_OUT(c, "error"))
-            golden_difference(c, "error", "none", err.text);
+        golden_bool(c, "error", GOLDEN_OUT(c, "error"), true);
+        golden_one_of(c, "text", GOLDEN_OUT(c, "text"), complaints);
         return;
     }
     golden_text(c, "error", GOLDEN_OUT(c, "error"), NULL);
-    if (!vpa_json_is_null(node)) /* of null the reference keeps no format, which nothing shows */
+    if (vpa_json_is_null(node)) /* of null the reference keeps no format, which nothing shows */
+        golden_one_of(c, "format", GOLDEN_OUT(c, "format"), no_formats);
+    else
         golden_text(c, "format", GOLDEN_OUT(c, "format"), format_names[q.format]);
     golden_text(c, "string", GOLDEN_OUT(c, "string"), text_of(c, &q));
-    if (milli_is_right(&q))
+    if (milli_is_right(&q)) {
         compare_number(c, "milli", vpa_quantity_milli_value(&q));
+    } else {
+        golden_compared(c, GOLDEN_OUT(c, "milli"));
+        golden_exempt(c, 1);
+    }
     vpa_resource_set(c->arena, &list, VPA_CPU, q);
     vpa_json_writer_init(&w, &json);
     vpa_resource_list_encode(&w, &list);
@@ -245,4 +312,8 @@ static void run(struct golden_case *c)
     golden_skip(c, "unknown file %s", c->file);
 }
 
-const struct golden_set golden_set_quantity = {.name = "quantity", .run = run};
+/* Doubles of thousandths that are garbage there (milli_is_right). */
+static const char *const information[] = {"per_vpa_double.num", "per_vpa_double.hex", NULL};
+
+const struct golden_set golden_set_quantity = {
+    .name = "quantity", .run = run, .information = information};

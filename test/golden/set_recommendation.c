@@ -215,13 +215,14 @@ static void compare_amounts(struct bench *b, const struct vpa_estimates *estimat
     struct golden_case *c = b->c;
     const struct vpa_json *amounts = GOLDEN_OUT(c, "amounts");
 
-    if (vpa_json_count(amounts) != estimates->count)
-        golden_difference(c, "amounts", "as many containers as listed", "another number");
+    golden_count(c, "amounts", amounts, estimates->count);
     for (size_t i = 0; i < estimates->count; i++) {
         const struct vpa_container_estimate *e = &estimates->items[i];
         for (enum vpa_bound bound = VPA_TARGET; bound < VPA_BOUNDS; bound++) {
             const struct vpa_json *want =
                 vpa_json_find(vpa_json_find(amounts, e->container), bounds[bound]);
+            golden_count(c, golden_label(c, "amounts.%s.%s", e->container, bounds[bound]), want,
+                         (size_t)e->controlled[VPA_KIND_CPU] + e->controlled[VPA_KIND_MEMORY]);
             for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
                 const char *label = golden_label(c, "amounts.%s.%s.%s", e->container, bounds[bound],
                                                  vpa_kind_name(kind));
@@ -241,6 +242,9 @@ static void compare_confidence(struct bench *b, struct vpa_autoscaler *v)
     struct vpa_histories histories;
 
     vpa_cluster_histories(b->cluster, v, 0, &histories);
+    if (vpa_json_count(GOLDEN_OUT(c, "confidence")) == 0)
+        golden_compared(c,
+                        GOLDEN_OUT(c, "confidence")); /* as many as estimates, which is compared */
     for (size_t i = 0; i < histories.count; i++) {
         const char *name = histories.items[i].container;
         const struct vpa_json *want = vpa_json_find(GOLDEN_OUT(c, "confidence"), name);

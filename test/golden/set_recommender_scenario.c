@@ -61,6 +61,7 @@ static void on_health(void *ctx)
     struct golden_case *c = h->l->world.c;
     struct vpa_server_request request = {
         .method = "GET", .path = "/health-check", .query = "", .body = ""};
+    static const char *const no_types[] = {"", NULL};
     struct vpa_server_response response = {0};
 
     if (!h->l->process.observe)
@@ -73,6 +74,13 @@ static void on_health(void *ctx)
         vpa_json_int64(vpa_json_find(want, "at_ms"), &at);
         if (at != h->at_ms)
             continue;
+        golden_compared(c, vpa_json_find(want, "at_ms"));
+        if (response.status == 200) /* left to the library */
+            golden_one_of(c, golden_label(c, "%s content_type", prefix),
+                          vpa_json_find(want, "content_type"), no_types);
+        else
+            golden_text(c, golden_label(c, "%s content_type", prefix),
+                        vpa_json_find(want, "content_type"), response.content_type);
         golden_int(c, golden_label(c, "%s code", prefix), vpa_json_find(want, "code"),
                    response.status);
         golden_text(c, golden_label(c, "%s body", prefix), vpa_json_find(want, "body"),
@@ -149,6 +157,37 @@ static int text_cmp(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Whether the line tells of a write to that object: its path, or that of its collection. */
+static bool is_about(const char *line, const char *path)
+{
+    const char *written = strrchr(line, ' ') + 1;
+    size_t len = strlen(written);
+
+    return strcmp(written, path) == 0 ||
+           (strstr(line, " POST ") && strncmp(path, written, len) == 0 && path[len] == '/');
+}
+
+/* A checkpoint that the reference writes again: at the time of a pass, to a path that was written
+ * before. */
+static bool may_be_left_out(const struct loop_case *l, const char *line, const char *const *lines,
+                            size_t count)
+{
+    const char *rest = strchr(line, ' ');
+    int64_t at;
+    bool in_pass = false, known = false;
+
+    if (!rest || !vpa_str_starts_with(rest, " PATCH 200 ") || !strstr(rest, "checkpoints/"))
+        return false;
+    vpa_auto_free char *number = vpa_xstrndup(line, (size_t)(rest - line));
+    if (vpa_parse_int64(number, &at, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < l->start_count; i++)
+        in_pass = in_pass || l->starts[i] == at;
+    for (size_t i = 0; i < count; i++)
+        known = known || is_about(lines[i], rest + strlen(" PATCH 200 "));
+    return in_pass && known;
+}
+
 /* Both lists are sorted; checkpoint patches that upstream repeats unchanged may be missing. */
 static void compare_write_times(struct loop_case *l)
 {
@@ -167,9 +206,12 @@ static void compare_write_times(struct loop_case *l)
     vpa_json_foreach (want, GOLDEN_OUT(c, "write_times")) {
         const char *line = vpa_or_empty(vpa_json_string(want));
 
+        golden_compared(c, want);
         if (i < count && strcmp(line, lines[i]) == 0)
             i++;
-        else if (!strstr(line, " PATCH 200 ") || !strstr(line, "checkpoints/"))
+        else if (may_be_left_out(l, line, lines, count))
+            golden_exempt(c, 1); /* U5 */
+        else
             golden_difference(c, golden_label(c, "write_times %s", line), line, "not written");
     }
     for (; i < count; i++)
@@ -185,6 +227,8 @@ static void run_loop(struct golden_case *c)
     schedule(l);
     if (process_start(&l->process, &l->world, 0, true, &err) < 0) {
         golden_text(c, "run_error", GOLDEN_OUT(c, "run_error"), err.text);
+        golden_marker(c, "run_ended");
+        golden_compared(c, GOLDEN_OUT(c, "health")); /* of a process that does not begin, here */
     } else {
         golden_text(c, "run_error", GOLDEN_OUT(c, "run_error"), NULL);
         recommender_run(l->process.recommender, on_pass, l);
@@ -192,6 +236,9 @@ static void run_loop(struct golden_case *c)
         compare_write_times(l);
     }
     world_compare_requests(&l->world);
+    golden_json(c, "passes", GOLDEN_OUT(c, "passes"), "[]");
+    golden_count(c, "health", GOLDEN_OUT(c, "health"),
+                 vpa_json_count(vpa_json_at(c->in, "ticker.health_ms")));
     unschedule(l);
     process_stop(&l->process);
     world_release(&l->world);

@@ -18,6 +18,7 @@ struct flow {
     struct world *world;
     vpa_time start;
     size_t pass;
+    bool crashed;                      /* the reference, in a pass before */
     struct vpa_json_writer controlled; /* of the pass under way */
     struct vpa_buf controlled_text;
     size_t controlled_count;
@@ -229,8 +230,13 @@ static void run_pass(struct flow *f, const struct vpa_json *in, const struct vpa
     vpa_json_close_object(&f->controlled);
     check_decisions(f);
     updater_flush(world_updater(f->world), 10 * VPA_MINUTE);
-    if (want && !vpa_json_find(want, "crash"))
+    if (vpa_json_find(want, "crash"))
+        golden_bool(f->c, label(f, "crash"), vpa_json_find(want, "crash"), true);
+    else if (want)
         compare_pass(f, want, took);
+    else if (!f->crashed)
+        golden_unexpected(f->c, label(f, "calls"), world_calls(f->world, false));
+    f->crashed = f->crashed || vpa_json_find(want, "crash");
     vpa_buf_release(&f->controlled_text);
 }
 
@@ -252,7 +258,7 @@ void updater_flow_case(struct golden_case *c)
     world_sync(f.world);
     vpa_json_foreach (pass, GOLDEN_IN(c, "passes")) {
         run_pass(&f, pass, want);
-        want = vpa_json_next(want);
+        want = want ? vpa_json_next(want) : NULL;
         f.pass++;
     }
     world_free(f.world);

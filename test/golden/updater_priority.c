@@ -61,14 +61,25 @@ static void compare_processed(struct priority_case *p, const char *name,
 static void compare_diff(struct golden_case *c, const char *name, const struct vpa_json *want,
                          double got)
 {
+    const struct vpa_json *any = vpa_json_find(want, "hexAnyOf");
     double one;
+    bool found = false;
 
-    vpa_json_foreach (node, vpa_json_find(want, "hexAnyOf")) {
-        if (golden_read_double(node, &one) && one == got)
-            return;
+    if (!any) {
+        golden_double(c, golden_label(c, "pods[%s].resourceDiff", name),
+                      vpa_json_find(want, "resourceDiff"), got);
+        golden_double(c, golden_label(c, "pods[%s].hex", name), vpa_json_find(want, "hex"), got);
+        return;
     }
-    golden_double(c, golden_label(c, "pods[%s].resourceDiff", name), vpa_json_find(want, "hex"),
-                  got);
+    vpa_json_foreach (node, any) {
+        if (!golden_read_double(node, &one) || fabs(one - got) > 1e-9 * fabs(got))
+            golden_unexpected(c, golden_label(c, "pods[%s].hexAnyOf", name), vpa_json_string(node));
+        found = found || one == got;
+    }
+    golden_compared(c, any);
+    if (!found)
+        golden_difference(c, golden_label(c, "pods[%s].hexAnyOf", name), "ours among them",
+                          "not there");
 }
 
 static void compare_lists(struct priority_case *p, const struct vpa_pod *pod,
@@ -156,6 +167,8 @@ static void run_pod(struct priority_case *p, size_t i, const struct vpa_pod *pod
     if (admission == VPA_ADMIT_ACCEPTED && !capped.recommendation.present)
         violation = "accepted without a recommendation";
     if (want) {
+        golden_text(c, golden_label(c, "pods[%s].name", pod->meta.name),
+                    vpa_json_find(want, "name"), pod->meta.name);
         compare_processed(p, pod->meta.name, want, &capped.recommendation);
         golden_bool(c, golden_label(c, "pods[%s].outsideRecommendedRange", pod->meta.name),
                     vpa_json_find(priority, "outsideRecommendedRange"),
@@ -211,9 +224,11 @@ void updater_priority_case(struct golden_case *c)
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "pods"));
 
     violation = NULL;
+    golden_marker(c, "crash");
+    golden_count(c, "pods", GOLDEN_OUT(c, "pods"), GOLDEN_OUT(c, "crash") ? 0 : count);
     vpa_json_foreach (node, GOLDEN_IN(c, "pods")) {
         run_pod(&p, i++, updater_case_pod(c, node), want);
-        want = vpa_json_next(want);
+        want = want ? vpa_json_next(want) : NULL;
     }
     compare_order(&p);
 }

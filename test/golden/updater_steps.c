@@ -311,12 +311,15 @@ void updater_steps_case(struct golden_case *c)
     size_t i = 0;
 
     violation = NULL;
+    golden_marker(c, "crash");
+    golden_count(c, "steps", GOLDEN_OUT(c, "steps"),
+                 GOLDEN_OUT(c, "crash") ? 0 : vpa_json_count(GOLDEN_IN(c, "steps")));
     bench_begin(&b);
     golden_json(c, "groups", GOLDEN_OUT(c, "groups"), groups_json(&b));
     golden_json(c, "podGroup", GOLDEN_OUT(c, "podGroup"), pod_groups_json(&b));
     vpa_json_foreach (step, GOLDEN_IN(c, "steps")) {
         golden_json(c, golden_label(c, "steps[%zu]", i++), want, run_step(&b, step));
-        want = vpa_json_next(want);
+        want = want ? vpa_json_next(want) : NULL;
     }
     check_decisions(&b);
     golden_json(c, "groupsAfter", GOLDEN_OUT(c, "groupsAfter"), groups_json(&b));
@@ -341,6 +344,7 @@ static void compare_decision(struct bench *b, size_t i, const struct vpa_json *w
     decision = vpa_update_decide(pod, vpa, group, env->memory, &env->update, now);
 #define LABEL(what) golden_label(c, "pods[%s]." what, pod->meta.name)
 
+    golden_text(c, LABEL("name"), vpa_json_find(want, "name"), pod->meta.name);
     golden_bool(c, LABEL("resizing"), vpa_json_find(want, "resizing"), vpa_pod_resizing(pod));
     golden_text(c, LABEL("resizeStatus"), vpa_json_find(want, "resizeStatus"),
                 vpa_resize_status_name(vpa_pod_resize_status(pod)));
@@ -359,7 +363,9 @@ static void compare_decision(struct bench *b, size_t i, const struct vpa_json *w
     }
     golden_json(c, LABEL("expiredBoosts"), vpa_json_find(want, "expiredBoosts"),
                 expired.count > 0 ? text_list_json(c, &expired) : NULL);
-    if (vpa_json_find(want, "keptByFilter")) {
+    bool explicit =
+        vpa_json_string(vpa_json_at(GOLDEN_IN(c, "vpa"), "spec.updatePolicy.updateMode"));
+    if (explicit || vpa_json_find(want, "keptByFilter")) {
         struct work_filter filter = updater_work_filter(&b->work, i);
 
         world_begin_step(b->world);
@@ -383,6 +389,7 @@ void updater_decide_case(struct golden_case *c)
     violation = NULL;
     bench_begin(&b);
     golden_json(c, "groups", GOLDEN_OUT(c, "groups"), groups_json(&b));
+    golden_count(c, "pods", GOLDEN_OUT(c, "pods"), b.pod_count);
     vpa_json_foreach (want, GOLDEN_OUT(c, "pods")) {
         const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(want, "name")));
         size_t i = 0;

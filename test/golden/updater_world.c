@@ -232,11 +232,19 @@ void world_compare_first_seen(struct world *world, const char *label, const stru
     struct golden_case *c = world->c;
     vpa_auto_free void **sorted = vpa_table_sorted(&world->objects);
 
+    vpa_json_foreach (timer, want) {
+        if (vpa_table_find(&world->objects, golden_label(c, "pods/%s", vpa_json_name(timer))))
+            continue;
+        (void)updater_case_time(c, timer, label); /* U6: dropped with the pod, here */
+        golden_compared(c, timer);
+        golden_exempt(c, 1);
+    }
     for (size_t i = 0; i < world->objects.count; i++) {
         const struct object *o = sorted[i];
         const struct vpa_json *timer =
             vpa_json_find(want, golden_label(c, "%s/%s", o->ns, o->name));
 
+        golden_compared(c, timer);
         if (vpa_str_eq(world_collections[o->collection].kind, "Pod"))
             compare_timer(world, label, o,
                           timer ? updater_case_time(c, timer, label) : VPA_TIME_UNSET);
