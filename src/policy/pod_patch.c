@@ -4,7 +4,9 @@
  * Operations come in a fixed order: an empty annotations object where there is none; per container
  * the boost marker and the resources; the annotation that tells what was done; the annotation that
  * tells which containers were seen. Every operation is an "add", which replaces what is there, and
- * parents are created first, because an API server refuses a path whose parent is missing.
+ * parents are created first, because an API server refuses a path whose parent is missing. What is
+ * there is read from the very container that is patched: its status says nothing, since no kubelet
+ * has seen the pod, and whoever creates it may have written that status.
  *
  * The text is written straight into the answer; nothing but the annotation of words is collected
  * aside.
@@ -116,9 +118,8 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
 
 static void add_resources(struct patch *p, size_t container, const struct vpa_container_plan *plan)
 {
-    const char *name = p->pod->containers[container].name;
-    struct vpa_resources now = vpa_pod_effective_resources(p->pod, name);
-    bool bare = !now.requests.present && !now.limits.present;
+    const struct vpa_resources *now = &p->pod->containers[container].resources;
+    bool bare = !now->requests.present && !now->limits.present;
 
     if (!bare && !plan->requests.count && !plan->limits.count)
         return;
@@ -126,8 +127,8 @@ static void add_resources(struct patch *p, size_t container, const struct vpa_co
         resources_path(p, container, NULL);
         add_empty_object(p);
     }
-    add_values(p, container, "requests", now.requests.present, &plan->requests);
-    add_values(p, container, "limits", now.limits.present, &plan->limits);
+    add_values(p, container, "requests", now->requests.present, &plan->requests);
+    add_values(p, container, "limits", now->limits.present, &plan->limits);
     describe(p, container, plan);
 }
 
@@ -207,10 +208,12 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
                   struct vpa_error *err)
 {
     bool mode_off = strcmp(vpa_object_mode(vpa), "Off") == 0;
-    struct patch p = {.arena = arena, .pod = pod, .vpa = vpa, .options = options};
+    struct vpa_pod unseen = *pod; /* by any kubelet */
+    struct patch p = {.arena = arena, .pod = &unseen, .vpa = vpa, .options = options};
     struct vpa_container_plan *plans;
 
-    if (vpa_capping_plan(arena, vpa, pod, limits, &plans, err) < 0)
+    unseen.status_count = 0;
+    if (vpa_capping_plan(arena, vpa, &unseen, limits, &plans, err) < 0)
         return vpa_wrap(err, "failed to calculate resource patch for pod %s/%s", pod->meta.ns,
                         pod->meta.name);
 

@@ -32,10 +32,11 @@ static const char *request_text(const struct vpa_json *request, const char *name
     return text ? text : preset;
 }
 
-/* The body as it was sent. */
-static const char *request_body(struct golden_case *c, const struct vpa_json *request, size_t *len)
+/* The body as it was sent, or another review. */
+static const char *request_body(struct golden_case *c, const struct vpa_json *request,
+                                const struct vpa_json *review, size_t *len)
 {
-    const char *text = vpa_json_string(vpa_json_find(request, "bodyText"));
+    const char *text = review ? NULL : vpa_json_string(vpa_json_find(request, "bodyText"));
     int64_t pad = 0;
     struct vpa_json_writer w;
     vpa_auto_buf buf = {0};
@@ -45,7 +46,7 @@ static const char *request_body(struct golden_case *c, const struct vpa_json *re
         vpa_buf_puts(&buf, text);
     } else {
         vpa_json_writer_init(&w, &buf);
-        vpa_json_put_node(&w, vpa_json_find(request, "review"));
+        vpa_json_put_node(&w, review ? review : vpa_json_find(request, "review"));
     }
     (void)vpa_json_int64(vpa_json_find(request, "padTo"), &pad);
     while (buf.len < (size_t)pad)
@@ -54,7 +55,8 @@ static const char *request_body(struct golden_case *c, const struct vpa_json *re
     return vpa_arena_strndup(c->arena, vpa_buf_text(&buf), buf.len);
 }
 
-static void send_request(struct golden_case *c, struct server *server, struct answer *out)
+static void send_request(struct golden_case *c, struct server *server,
+                         const struct vpa_json *review, struct answer *out)
 {
     const struct vpa_json *node = GOLDEN_IN(c, "request");
     const char *target = request_text(node, "path", "/?timeout=30s");
@@ -67,7 +69,7 @@ static void send_request(struct golden_case *c, struct server *server, struct an
         .query = query ? query + 1 : "",
     };
 
-    request.body = request_body(c, node, &request.body_len);
+    request.body = request_body(c, node, review, &request.body_len);
     if (request.body_len > VPA_SERVER_BODY_MAX) { /* what the listener does */
         request.body = "";
         request.body_len = 0;
@@ -83,8 +85,9 @@ static void send_request(struct golden_case *c, struct server *server, struct an
     free(response.body);
 }
 
-/* extra: one more flag, or NULL. */
-static bool ask(struct golden_case *c, const char *extra, struct answer *out)
+/* review: instead of the case's own, NULL for that. extra: one more flag, or NULL. */
+static bool ask_about(struct golden_case *c, const struct vpa_json *review, const char *extra,
+                      struct answer *out)
 {
     static const char *const no_registration[] = {"--register-webhook=false", NULL};
     struct admission_config config;
@@ -108,12 +111,17 @@ static bool ask(struct golden_case *c, const char *extra, struct answer *out)
     });
     bool ready = admission_sync(admission, &err) == 0 && admission_listen(admission, &err) == 0;
     if (ready)
-        send_request(c, admission_server(admission), out);
+        send_request(c, admission_server(admission), review, out);
     else
         golden_difference(c, "start", "running", err.text);
     admission_free(admission);
     memory_cluster_stop(&cluster);
     return ready;
+}
+
+static bool ask(struct golden_case *c, const char *extra, struct answer *out)
+{
+    return ask_about(c, NULL, extra, out);
 }
 
 /* ---- comparison ---- */
@@ -391,8 +399,43 @@ static bool is_beyond(struct golden_case *c, const struct vpa_json *amounts)
     return false;
 }
 
+/* U27: a container's status has resources, which the reference believes. */
+static bool has_status_resources(struct golden_case *c)
+{
+    const struct vpa_json *object = vpa_json_at(GOLDEN_IN(c, "request"), "review.request.object");
+
+    vpa_json_foreach (status, vpa_json_at(object, "status.containerStatuses"))
+        if (vpa_json_is_object(vpa_json_find(status, "resources")))
+            return true;
+    return false;
+}
+
+/* U27: the answer is the one to the same pod without a status. */
+static void check_status_ignored(struct golden_case *c, const struct answer *with)
+{
+    static const char patch[] = "{\"request\":{\"object\":{\"status\":null}}}";
+    const struct vpa_json *removal, *review;
+    struct answer without;
+    struct vpa_error err;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, BODY_MAX);
+    if (vpa_json_parse(c->arena, patch, strlen(patch), &removal, &err) < 0 ||
+        vpa_json_merge_patch_apply(vpa_json_at(GOLDEN_IN(c, "request"), "review"), removal, &text,
+                                   &err) < 0 ||
+        vpa_json_parse(c->arena, vpa_buf_text(&text), text.len, &review, &err) < 0) {
+        golden_difference(c, "review", "one without status", err.text);
+        return;
+    }
+    if (ask_about(c, review, NULL, &without) && strcmp(with->body, without.body) != 0)
+        golden_difference(c, "review", decoded_review(c, without.body),
+                          decoded_review(c, with->body));
+}
+
 static const char *touches(struct golden_case *c)
 {
+    if (has_status_resources(c))
+        return "U27";
     vpa_json_foreach (container, pod_containers(c)) {
         const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(container, "name")));
         if (is_beyond(c, target_of(c, name)) ||
@@ -456,16 +499,24 @@ static void invariant(struct golden_case *c)
         check_invented(c, response);
     if (golden_tagged(c, "9.1"))
         check_namespace(c, response);
-    if (!c->differs)
+    if (has_status_resources(c))
+        check_status_ignored(c, &with);
+    else if (!c->differs)
         check_saturated(c, response);
 }
 
 static const struct golden_licence licences[] = {
-    {"11.5", {"review", "body"}},  {"9.1", {"review", "body"}},
-    {"S1", {"review", "body"}},    {"S2", {"review", "body"}},
-    {"S3", {"review", "body"}},    {"S4", {"review", "body"}},
-    {"U1", {"review", "body"}},    {"U15", {"review", "body"}},
-    {"depth", {"review", "body"}}, {NULL, {NULL}},
+    {"11.5", {"review", "body"}},
+    {"9.1", {"review", "body"}},
+    {"S1", {"review", "body"}},
+    {"S2", {"review", "body"}},
+    {"S3", {"review", "body"}},
+    {"S4", {"review", "body"}},
+    {"U1", {"review", "body"}},
+    {"U15", {"review", "body"}},
+    {"U27", {"review", "body"}},
+    {"depth", {"review", "body"}},
+    {NULL, {NULL}},
 };
 
 const struct golden_set golden_set_admission_pods = {.name = "admission_pods",
