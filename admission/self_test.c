@@ -83,6 +83,18 @@ static void on_timer(void *ctx)
     vpa_timer_start(test->timer, period(test));
 }
 
+struct self_test *self_test_new_over(struct vpa_loop *loop, struct vpa_transport *transport,
+                                     vpa_duration interval)
+{
+    struct self_test *test = vpa_xcalloc(1, sizeof(*test));
+
+    test->loop = loop;
+    test->transport = transport;
+    test->interval = interval;
+    test->timer = vpa_timer_new(loop, on_timer, test);
+    return test;
+}
+
 struct self_test *self_test_new(struct vpa_loop *loop, int port, vpa_duration interval,
                                 struct vpa_error *err)
 {
@@ -98,15 +110,7 @@ struct self_test *self_test_new(struct vpa_loop *loop, int port, vpa_duration in
     };
     struct vpa_transport *transport = vpa_http_client_new(loop, &options, err);
 
-    if (!transport)
-        return NULL;
-
-    struct self_test *test = vpa_xcalloc(1, sizeof(*test));
-    test->loop = loop;
-    test->transport = transport;
-    test->interval = interval;
-    test->timer = vpa_timer_new(loop, on_timer, test);
-    return test;
+    return transport ? self_test_new_over(loop, transport, interval) : NULL;
 }
 
 void self_test_start(struct self_test *test)

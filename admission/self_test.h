@@ -15,9 +15,13 @@
 #define SELF_TEST_FAILURES_MAX 6
 
 struct self_test;
+struct vpa_transport;
 /* interval: how long a success counts. NULL with err when no client can be made. */
 struct self_test *self_test_new(struct vpa_loop *loop, int port, vpa_duration interval,
                                 struct vpa_error *err);
+/* The same over a transport, which becomes the test's own. */
+struct self_test *self_test_new_over(struct vpa_loop *loop, struct vpa_transport *transport,
+                                     vpa_duration interval);
 void self_test_start(struct self_test *test); /* the first one at once */
 void self_test_free(struct self_test *test);  /* NULL is allowed */
 /* A success lies no longer back than the interval. ctx is the self-test. */
