@@ -1,0 +1,104 @@
+"""Small changes of meaning in C sources: where they can be made, and the source with one of them made."""
+import re
+
+CALL_ARGUMENT = r"[A-Za-z_&*!][\w.>&*!-]*(?:\([^(),]*\))?|\d+"
+
+# Lines that only tell people something, that give memory back (the sanitizers of the unit tests see to that), that
+# size a buffer, or that hold a mistake of ours.
+SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bvpa_(fail|wrap|log)\w*\(|\bassert\(|"
+                    r"\b\w*(free|release|unref)\(|\bvpa_buf_init\(|\bmemory_limit\b|^\s*#|\bVPA_GROW\b|_MAX\b.*;$")
+
+
+# Functions that only give memory back: what they forget is a leak, which the sanitizers report.
+RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
+# Whose arguments mean the same in either order.
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp)\(")
+
+
+def mask(source):
+    """The source with comments, strings and characters blanked, of the same length."""
+    pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+    def blank(m):
+        text = m.group(0)
+        filler = re.sub(r"[^\n]", " ", text)
+        return text[0] + filler[1:-1] + text[-1] if text[0] in "\"'" else filler
+    return pattern.sub(blank, source)
+
+
+def functions(masked):
+    """(name, offset behind the opening brace, offset of the closing one) of every function."""
+    for m in re.finditer(r"^\{\n(.*?)^\}", masked, re.S | re.M):
+        head = masked[:m.start()].rstrip()
+        start = max(head.rfind("\n\n"), head.rfind(";\n"), head.rfind("}\n")) + 1
+        names = re.findall(r"(\w+)\(", head[start:])
+        if names:
+            yield names[0], m.start() + 2, m.end() - 1
+
+
+def matching(text, at):
+    """Offset behind the parenthesis that closes the one at `at`."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] == "(") - (text[i] == ")")
+        if depth == 0:
+            return i + 1
+    return len(text)
+
+
+def sites(masked, begin, end):
+    """(operator, offset, end, replacement) within a function; replacement None: computed from the source."""
+    body = masked[begin:end]
+    swaps = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ",
+             " + ": " - ", " - ": " + ", " && ": " || ", " || ": " && "}
+    names = {" < ": "relation", " <= ": "relation", " > ": "relation", " >= ": "relation", " == ": "equality",
+             " != ": "equality", " + ": "arithmetic", " - ": "arithmetic", " && ": "logic", " || ": "logic"}
+    for m in re.finditer(r" (?:<|<=|>|>=|==|!=|\+|-|&&|\|\|)(?= |\n)", body):
+        key = m.group(0) + " "
+        yield names[key], begin + m.start(), begin + m.end(), swaps[key][:-1]
+    for m in re.finditer(r"\bif \(", body):
+        close = matching(masked, begin + m.end() - 1)
+        yield "condition", begin + m.end(), close - 1, "!({})"
+        after = re.match(r"\s*(?:return|continue|break)\b[^;]*;", masked[close:end])
+        if after and not masked[close + after.end():end].lstrip().startswith("else"):
+            yield "guard", begin + m.start(), close + after.end(), ";"
+    for m in re.finditer(r"(?<![\w.\[])(\d+)(?![\w.\]])", body):
+        yield "constant", begin + m.start(), begin + m.end(), str(int(m.group(1)) + 1)
+    for m in re.finditer(r"\b(true|false)\b", body):
+        yield "truth", begin + m.start(), begin + m.end(), "false" if m.group(1) == "true" else "true"
+    for m in re.finditer(r"^ +((?:\w+\(|[\w>.\[\]-]+ [-+|&]?= )[^;{}]*;)$", body, re.M):
+        if not re.match(r"(return|if|while|for|switch)\b", m.group(1)):
+            yield "statement", begin + m.start(1), begin + m.end(1), ";"
+    for m in re.finditer(rf"\b\w+\(({CALL_ARGUMENT}), ({CALL_ARGUMENT})\)", body):
+        if m.group(1) != m.group(2) and not SYMMETRIC.match(m.group(0)):
+            yield "arguments", begin + m.start(1), begin + m.end(2), f"{m.group(2)}, {m.group(1)}"
+
+
+class Mutant:
+    def __init__(self, path, source, function, operator, begin, end, replacement):
+        self.path, self.function, self.operator = path, function, operator
+        self.text = source[:begin] + replacement.format(source[begin:end]) + source[end:]
+        self.number = source.count("\n", 0, begin) + 1
+        first, last = source.rfind("\n", 0, begin) + 1, source.find("\n", end)
+        self.line = " ".join(source[first:last].split())
+        self.changed = " ".join(self.text[first:last - (end - begin) + len(replacement.format(source[begin:end]))].split())
+
+    def key(self):
+        """What an explanation speaks of: no line number, so that it outlives other changes of the file."""
+        return f"{self.path} {self.function} {self.operator} | {self.line}"
+
+
+def mutants_of(path, source):
+    masked = mask(source)
+    for name, begin, end in functions(masked):
+        if RELEASING.search(name):
+            continue
+        for operator, first, last, replacement in sites(masked, begin, end):
+            line_begin, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
+            statement = source[line_begin:line_end]
+            previous = source[max(source.rfind(";", 0, line_begin), source.rfind("{", 0, line_begin)):line_begin]
+            if SILENT.search(statement) or SILENT.search(previous):
+                continue
+            if "{}" not in replacement:
+                replacement = replacement.replace("{", "{{").replace("}", "}}")
+            yield Mutant(path, source, name, operator, first, last, replacement)
