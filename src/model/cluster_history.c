@@ -138,7 +138,7 @@ bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *con
 {
     for (size_t i = 0; i < v->group_count; i++) {
         for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next) {
-            if (vpa_pod_find_container(pod, container))
+            if (vpa_pod_find_container(v->cluster, pod, container))
                 return true;
         }
     }
