@@ -138,7 +138,7 @@ static void find_late_decisions(struct exemptions *e)
     if (uses_external_metrics(e->c))
         each_change(e->c, find_long_name, e);
     each_change(e->c, find_scale_change, e);
-    e->active = true;
+    e->active = e->any_vpa || e->touched.count > 0;
 }
 
 void exemptions_init(struct exemptions *e, struct golden_case *c, bool invariant)
@@ -197,8 +197,7 @@ void exemptions_note(struct exemptions *e, const char *path, const char *body, b
 {
     const char *vpa = e->active ? vpa_of_status(e, path) : NULL;
 
-    if (e->active)
-        note_collected(e, path, body, written);
+    note_collected(e, path, body, written);
     if (!vpa)
         return;
     bool unsupported = strstr(body, "\"ConfigUnsupported\"") != NULL;
@@ -258,9 +257,11 @@ static const char *vpa_of_body(const struct exemptions *e, const char *path, con
 
 bool exemptions_explain(const struct exemptions *e, const char *path, const char *body)
 {
+    if (vpa_table_find(&e->collected, path))
+        return true;
     if (!e->active)
         return false;
-    if (e->any_vpa || vpa_table_find(&e->collected, path))
+    if (e->any_vpa)
         return true;
     const char *vpa = vpa_of_status(e, path);
     if (!vpa)

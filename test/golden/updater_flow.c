@@ -151,6 +151,7 @@ static void compare_scale_reads(struct flow *f, const struct vpa_json *want)
     const char *reads = world_scale_reads(f->world);
     const struct vpa_json *got = reads ? parsed(f, reads) : NULL;
 
+    golden_compared(f->c, want);
     if (!vpa_json_equal(without_repetitions(f, want), without_repetitions(f, got)))
         golden_json(f->c, label(f, "scaleReads"), want, reads);
 }
