@@ -53,9 +53,9 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
            struct vpa_arena *arena, const char *body, size_t len, struct vpa_buf *out,
            struct admit_result *result);
 
-/* The VPA that controls the pod, by the rule given, or NULL. *unknown: one of which nobody knows what
- * it says controls it, or may: nothing is to be done about the pod. *owner_error has the code VPA_OK
- * unless the owners of the pod could not be followed. */
+/* The VPA that controls the pod, by the rule given, or NULL. *unknown: one of which nobody knows
+ * what it says controls it, or may: nothing is to be done about the pod. *owner_error has the code
+ * VPA_OK unless the owners of the pod could not be followed. */
 const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
                                      struct vpa_arena *arena, const struct vpa_pod *pod,
                                      bool *unknown, struct vpa_error *owner_error);

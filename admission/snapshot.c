@@ -3,9 +3,9 @@
  *
  * A status write of one VPA must not cost a rebuild of ten thousand. VPAs and LimitRanges are in
  * watch caches (vpa/kube/cache.h), whose maps are copied in a microsecond: VPAs by the hash of
- * (namespace, target kind, target name), LimitRanges by the hash of their namespace. A request finds
- * its VPA with one hash. LimitRanges are folded, one item per namespace, before a snapshot that
- * differs is published: each namespace once, however many of its LimitRanges have changed.
+ * (namespace, target kind, target name), LimitRanges by the hash of their namespace. A request
+ * finds its VPA with one hash. LimitRanges are folded, one item per namespace, before a snapshot
+ * that differs is published: each namespace once, however many of its LimitRanges have changed.
  *
  * An unknown VPA (U21) stands in the map as the others do: under its target when that can be told,
  * otherwise among those that select by labels, which are looked at for every pod of the namespace.

@@ -39,15 +39,15 @@ bool snapshot_is_panic(const struct snapshot *snapshot);
 const struct vpa_namespace_limits *snapshot_limits(const struct snapshot *snapshot, const char *ns);
 /* Owners of pods; borrowed, NULL before the first view. */
 const struct vpa_owner_view *snapshot_owners(const struct snapshot *snapshot);
-/* Calls visit for each known VPA whose target is that controller, and with the empty kind and name for
- * each VPA of the namespace that selects by labels; borrowed from the snapshot. */
+/* Calls visit for each known VPA whose target is that controller, and with the empty kind and name
+ * for each VPA of the namespace that selects by labels; borrowed from the snapshot. */
 void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *kind,
                    const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx);
 
-/* An unknown VPA (vpa/kube/cache.h) with that target, or with the empty kind and name one whose target
- * cannot be told; NULL when there is none. Nothing may be decided about the pods that it governs, or
- * may govern: those of the target, or all of the namespace. */
+/* An unknown VPA (vpa/kube/cache.h) with that target, or with the empty kind and name one whose
+ * target cannot be told; NULL when there is none. Nothing may be decided about the pods that it
+ * governs, or may govern: those of the target, or all of the namespace. */
 const struct vpa_object *snapshot_unknown_vpa(const struct snapshot *snapshot, const char *ns,
                                               const char *kind, const char *name);
 
@@ -63,8 +63,8 @@ void snapshot_builder_free(
 void snapshot_builder_start(struct snapshot_builder *builder);
 struct snapshot_cell *snapshot_builder_cell(struct snapshot_builder *builder);
 
-/* The watch caches, for waiting and asking; borrowed. A LimitRange that cannot be decoded leaves its
- * error in the limits of its namespace until it is replaced or deleted: pods there are admitted
+/* The watch caches, for waiting and asking; borrowed. A LimitRange that cannot be decoded leaves
+ * its error in the limits of its namespace until it is replaced or deleted: pods there are admitted
  * without a patch, logged and counted (docs/compatibility.md, U9). */
 struct vpa_cache *snapshot_builder_vpas(struct snapshot_builder *builder);
 struct vpa_cache *snapshot_builder_limit_ranges(struct snapshot_builder *builder);

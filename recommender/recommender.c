@@ -4,24 +4,24 @@
  * What is learned is worth days, what a cache says may be minutes old or cut short. So a pass goes
  * on learning from whatever is certain, and takes away only what no old knowledge can make wrong:
  *
- *     what goes                   when                                     with an old cache
- *     ---------------------------------------------------------------------------------------------
- *     a pod                       DELETED, or a whole list without it      stays longer
- *     an aggregate with samples   its last sample has the age of a         the same: the clock decides,
- *                                 history (vpa_settings_window)            and new samples keep it
- *     an aggregate without any    no pod feeds it                          nothing was learned
- *     a VPA's loaded history      the VPA: DELETED, a whole list without   stays longer
+ *     what goes                   when                                 with an old cache
+ *     --------------------------------------------------------------------------------------
+ *     a pod                       DELETED, or a whole list without it  stays longer
+ *     an aggregate with samples   its last sample has the age of a     the same: the clock decides,
+ *                                 history (vpa_settings_window)        and new samples keep it
+ *     an aggregate without any    no pod feeds it                      nothing was learned
+ *     a VPA's loaded history      the VPA: DELETED, a whole list without  stays longer
  *                                 it, another recommender's; or a newer
  *                                 version that names another target (U25)
- *       of one container          as an aggregate, and no pod has it       stays longer
- *     a checkpoint of a VPA       no cache has the VPA, and the API        the API server has the last
- *       that is gone              server, asked now, does not either       word
- *       of one container          its last sample has the age of a         stays until the caches are
- *                                 history, the VPA is ours, known and      in step
+ *       of one container          as an aggregate, and no pod has it   stays longer
+ *     a checkpoint of a VPA       no cache has the VPA, and the API    the API server has the last
+ *       that is gone              server, asked now, does not either   word
+ *       of one container          its last sample has the age of a     stays until the caches are
+ *                                 history, the VPA is ours, known and  in step
  *                                 read, and knows no such container
- *     an unreadable copy          its VPA is gone, or the age of a         the clock decides
+ *     an unreadable copy          its VPA is gone, or the age of a     the clock decides
  *                                 history
- *     ---------------------------------------------------------------------------------------------
+ *     --------------------------------------------------------------------------------------
  *
  * A whole list is one that came to its end; one that breaks off takes nothing away. An object that
  * does not decode is there (U21): an unknown pod keeps its aggregates, an unknown VPA its history

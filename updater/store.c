@@ -1,6 +1,6 @@
 /*
- * Four watch caches, and the lists that a pass holds: the objects that it borrows live until it lets
- * go, whatever the watches bring meanwhile.
+ * Four watch caches, and the lists that a pass holds: the objects that it borrows live until it
+ * lets go, whatever the watches bring meanwhile.
  */
 #include "store.h"
 

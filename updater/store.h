@@ -1,8 +1,8 @@
 /*
  * What the updater knows of the cluster: VPAs, live pods, LimitRanges and the panic ConfigMap, each
  * in a watch cache (vpa/kube/cache.h). Objects are immutable; a change makes another one. What is
- * read while the store is pinned stays valid until it is let go, so a pass may borrow it although it
- * pumps the loop.
+ * read while the store is pinned stays valid until it is let go, so a pass may borrow it although
+ * it pumps the loop.
  *
  *     updater_store_pin(store);
  *     const struct vpa_pod **pods = updater_store_pods(store, &count);
@@ -10,9 +10,9 @@
  *     free(pods);
  *     updater_store_unpin(store);
  *
- * Objects that cannot be read or decoded are unknown (U21): they are never among the known ones, and
- * their last version is gone. Unknown pods count as unavailable in every budget; an unknown VPA or
- * LimitRange stops actions on what it governs.
+ * Objects that cannot be read or decoded are unknown (U21): they are never among the known ones,
+ * and their last version is gone. Unknown pods count as unavailable in every budget; an unknown VPA
+ * or LimitRange stops actions on what it governs.
  */
 #ifndef UPDATER_STORE_H
 #define UPDATER_STORE_H
@@ -56,8 +56,8 @@ const struct vpa_object **updater_store_vpas(struct store *store, size_t *count)
 const struct vpa_pod **updater_store_pods(struct store *store, size_t *count);
 /* Unknown ones are there as well, with their error. */
 const struct vpa_limit_range **updater_store_limit_ranges(struct store *store, size_t *count);
-/* Unknown VPAs: namespace, name and, when it can be told, target_ref (present). Without one, any pod
- * of the namespace may be governed by it. */
+/* Unknown VPAs: namespace, name and, when it can be told, target_ref (present). Without one, any
+ * pod of the namespace may be governed by it. */
 const struct vpa_object **updater_store_unknown_vpas(struct store *store, size_t *count);
 /* Unknown pods: metadata as far as it can be decoded, namespace and name in any case; owner_count 0
  * when the owner cannot be told. */

@@ -2,7 +2,7 @@
  * An API server that is away makes every caller fail: a dozen watches, leases, statuses, each with
  * a line of its own, each again and again. What the reader needs is one line. So the clients of one
  * transport keep together whether the server answers. The first failure says so; all errors from
- * then on are marked as told, and their callers' lines go to --v=4. The first answer ends it.
+ * then on are marked as told, and their callers' lines go to --v=5. The first answer ends it.
  *
  * One request that fails proves nothing while others are answered: it is the caller's to report.
  */

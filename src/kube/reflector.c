@@ -152,7 +152,7 @@ static void report(struct vpa_reflector *r, const char *what, const struct vpa_e
 {
     r->stats.errors++;
     if (vpa_error_says(err, r->last_error)) {
-        VPA_V(4, "Still failing", VPA_KV("operation", what), VPA_KV("resource", r->options.name),
+        VPA_V(5, "Still failing", VPA_KV("operation", what), VPA_KV("resource", r->options.name),
               VPA_KERR(err));
         return;
     }

@@ -89,7 +89,8 @@ static const char *identity_of(const struct exemptions *e, const struct vpa_json
                         text_at(vpa, "spec.targetRef.kind"), text_at(vpa, "spec.targetRef.name"));
 }
 
-/* U25: a VPA that comes, comes back, is handed over or names another target while the process runs. */
+/* U25: a VPA that comes, comes back, is handed over or names another target while the process runs.
+ */
 static void find_newcomer(struct exemptions *e, struct vpa_table *known,
                           const struct vpa_json *change, bool running)
 {

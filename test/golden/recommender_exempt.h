@@ -25,8 +25,8 @@ struct exemptions {
     struct vpa_table containers[2]; /* VPA -> names in its last status: expected, written */
 };
 
-/* invariant: judge a tagged case by its decisions. Otherwise only U17 to U19, U25 and age (U2) count, in untagged
- * cases that are not listed as deviations. */
+/* invariant: judge a tagged case by its decisions. Otherwise only U17 to U19, U25 and age (U2)
+ * count, in untagged cases that are not listed as deviations. */
 void exemptions_init(struct exemptions *e, struct golden_case *c, bool invariant);
 void exemptions_release(struct exemptions *e);
 /* A body that was written or expected, and the end of those of a pass: notes the VPAs that show a

@@ -121,8 +121,8 @@ static const struct vpa_json *parsed(struct flow *f, const char *text)
     return out;
 }
 
-/* U8: where a disruption hangs on a scale it is read anew. Which scales are asked for in a pass, and
- * what the server says, is the same; how often is not. */
+/* U8: where a disruption hangs on a scale it is read anew. Which scales are asked for in a pass,
+ * and what the server says, is the same; how often is not. */
 static const struct vpa_json *without_repetitions(struct flow *f, const struct vpa_json *reads)
 {
     struct text_list seen = {0};

@@ -36,7 +36,7 @@ enum vpa_code {
 
 struct vpa_error {
     enum vpa_code code;
-    bool told; /* a log line has said what is behind it: one more belongs to --v=4 */
+    bool told; /* a log line has said what is behind it: one more belongs to --v=5 */
     char text[VPA_ERROR_TEXT_MAX];
 };
 

@@ -78,13 +78,13 @@ void vpa_log_write(enum vpa_severity severity, const char *file, int line, const
             VPA_LOG_(VPA_LOG_INFO, message, ##__VA_ARGS__);                                        \
     } while (0)
 
-/* About a failure: at --v=4 only when another line has said already what is behind it. */
+/* About a failure: at --v=5 only when another line has said already what is behind it. */
 #define VPA_UNLESS_TOLD_(severity, err, message, ...)                                              \
     do {                                                                                           \
         if (!(err)->told)                                                                          \
             VPA_LOG_(severity, message, ##__VA_ARGS__);                                            \
         else                                                                                       \
-            VPA_V(4, message, ##__VA_ARGS__);                                                      \
+            VPA_V(5, message, ##__VA_ARGS__);                                                      \
     } while (0)
 #define VPA_WARN_UNLESS_TOLD(err, message, ...)                                                    \
     VPA_UNLESS_TOLD_(VPA_LOG_WARNING, err, message, ##__VA_ARGS__)

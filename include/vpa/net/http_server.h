@@ -1,6 +1,6 @@
 /*
- * Small HTTP(S) server on libmicrohttpd, on the loop or on threads of its own: /metrics, probes, the
- * admission webhook.
+ * Small HTTP(S) server on libmicrohttpd, on the loop or on threads of its own: /metrics, probes,
+ * the admission webhook.
  *
  *     struct vpa_http_server_options options = {
  *         .address = ":8942", .handler = on_request, .ctx = me};

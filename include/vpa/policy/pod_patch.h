@@ -20,9 +20,9 @@ struct vpa_pod_patch_options {
     void *ctx;
 };
 
-/* Appends the patch (a JSON array, never empty) to out. It always fits the pod as it was sent, whose
- * status is not believed. Scratch memory comes from the arena. limits
- * may be NULL for none. On failure out is as it was. */
+/* Appends the patch (a JSON array, never empty) to out. It always fits the pod as it was sent,
+ * whose status is not believed. Scratch memory comes from the arena. limits may be NULL for none.
+ * On failure out is as it was. */
 int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const struct vpa_object *vpa,
                   const struct vpa_namespace_limits *limits,
                   const struct vpa_pod_patch_options *options, struct vpa_buf *out,
