@@ -75,12 +75,12 @@ void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
 bool updater_work_boosts(const struct work *w);
 vpa_time updater_work_now(const struct work *w);
 
-/* Whether the state of a pod and its group lets it into the list of pods to change. */
+/* Whether the state of pod i and its group lets it into the list of pods to change. */
 struct work_filter {
     bool kept;
     bool infeasible; /* passed over for a resize that its node could not hold: to be announced */
 };
-struct work_filter updater_work_filter(const struct work *w, size_t pod);
+struct work_filter updater_work_filter(const struct work *w, size_t i);
 /* Counts and announces an infeasible resize that is passed over. */
 void updater_work_skip_infeasible(struct work *w, size_t pod);
 /* Fills w->list: the pods to change, most urgent first. Nothing may be in flight. */

@@ -16,9 +16,9 @@ struct client_connection;
 
 struct client_connections *client_connections_new(void);
 /* Closes all. No handle that was set up here may be left. */
-void client_connections_free(struct client_connections *connections);
+void client_connections_free(struct client_connections *cs);
 /* Where this handle finds and leaves connections; a watch has one of its own. */
-void client_connections_set_up(struct client_connections *connections, CURL *easy, bool watch);
+void client_connections_set_up(struct client_connections *cs, CURL *easy, bool watch);
 
 enum client_connection_fit {
     CONNECTION_FITS,
@@ -27,8 +27,8 @@ enum client_connection_fit {
 };
 /* libcurl is about to write a request onto the connection with that local port. Unless it fits,
  * nothing is taken and the request must not be written. */
-enum client_connection_fit client_connections_take(struct client_connections *connections,
-                                                   CURL *easy, int local_port,
+enum client_connection_fit client_connections_take(struct client_connections *cs, CURL *easy,
+                                                   int local_port,
                                                    struct client_connection **taken);
 /* The exchange has ended, or will be written anew. NULL is allowed. */
 void client_connections_leave(struct client_connection *connection);
@@ -37,6 +37,6 @@ void client_connections_leave(struct client_connection *connection);
  * is allowed. */
 bool client_connections_judge(struct client_connection *connection, vpa_duration waited);
 /* Open connections, those of watches included. */
-size_t client_connections_count(const struct client_connections *connections);
+size_t client_connections_count(const struct client_connections *cs);
 
 #endif

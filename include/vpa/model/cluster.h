@@ -148,7 +148,7 @@ void vpa_cluster_put_pod(struct vpa_cluster *c, const struct vpa_pod *source,
 /* The same in two steps, when several versions have come since the last pass: the newest one is
  * what the pod is now, and each of them, oldest first, may show OOM kills. A pod that the model
  * does not have is not observed. */
-void vpa_cluster_place_pod(struct vpa_cluster *c, const struct vpa_pod *newest, vpa_time now);
+void vpa_cluster_place_pod(struct vpa_cluster *c, const struct vpa_pod *source, vpa_time now);
 void vpa_cluster_observe_pod(struct vpa_cluster *c, const struct vpa_pod *version,
                              struct vpa_oom_queue *ooms);
 /* Whether the pod in the model is of that very UID and resourceVersion. */
