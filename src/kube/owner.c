@@ -359,7 +359,7 @@ vpa_duration vpa_owners_age(const struct vpa_owners *o, const char **which)
         if (age <= oldest)
             continue;
         oldest = age;
-        *which = vpa_controller_plural(kind);
+        *which = vpa_controller_plural((enum vpa_controller_kind)kind);
     }
     return oldest;
 }

@@ -91,6 +91,7 @@ START_TEST(bad_objects_are_unknown)
     ck_assert_str_eq(unknown[0]->target_ref.name, "web");
     vpa_auto_free const struct vpa_pod **known_pods = updater_store_pods(store, &count);
     ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(known_pods[0]->meta.name, "good");
     vpa_auto_free const struct vpa_pod **unknown_pods = updater_store_unknown_pods(store, &count);
     ck_assert_uint_eq(count, 1);
     ck_assert_str_eq(unknown_pods[0]->meta.ns, "ns");
@@ -124,7 +125,7 @@ START_TEST(a_list_drops_what_is_gone)
     vpa_auto_free const struct vpa_pod **after = updater_store_pods(store, &count);
     ck_assert_uint_eq(count, 1);
     ck_assert_str_eq(after[0]->meta.name, "new");
-    vpa_auto_free const struct vpa_pod **unknown = updater_store_unknown_pods(store, &count);
+    free(updater_store_unknown_pods(store, &count));
     ck_assert_uint_eq(count, 0);
     updater_store_unpin(store);
 }
