@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "file_watch.h"
-#include "self_test.h"
+#include "manager.h"
+#include "proof.h"
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/daemon/panic.h"
 #include "vpa/daemon/status_lease.h"
+#include "vpa/net/http_client.h"
 #include "vpa/net/tls.h"
 #include "webhook.h"
 
@@ -39,6 +41,7 @@ struct admission {
     const char *host_name;
     bool unbound;
     struct vpa_observe *observe;
+    struct vpa_ledger *ledger;
     bool synced;
 
     struct snapshot_builder *builder;
@@ -47,8 +50,9 @@ struct admission {
     struct vpa_timer *owner_timer;
     unsigned owner_passes;
 
+    struct adviser *adviser; /* NULL: nobody is asked */
     struct server *server;
-    struct self_test *self_test;
+    struct proof *proof; /* NULL: no listener yet, or none at all */
     struct vpa_status_writer *lease;
 
     struct vpa_timer *reload_timer;
@@ -59,8 +63,12 @@ struct admission {
     unsigned pair_retry; /* periods until the next try, 0: none is due */
     unsigned ca_retry;
 
+    struct manager *manager; /* with --manage-certificates, else NULL */
+    bool pair_pending;       /* its pair is not served yet */
+
     struct vpa_timer *register_timer;
-    char *ca; /* read when the listener opens, for the registration */
+    char
+        *ca; /* for the registration: of the file, read when the listener opens, or the manager's */
     bool register_due;
 };
 
@@ -141,17 +149,30 @@ static bool is_due(void *ctx)
 {
     const struct admission *a = ctx;
 
-    return a->reload_due || a->register_due;
+    return a->reload_due || a->register_due || (a->proof && proof_is_due(a->proof)) ||
+           (a->manager && manager_is_due(a->manager));
 }
 
 /* ---- health ---- */
+
+static bool is_fresh(const struct admission *a, struct vpa_buf *why)
+{
+    const char *owners = "";
+    vpa_duration age = vpa_owners_age(a->owners, &owners);
+
+    return vpa_observe_is_fresh("verticalpodautoscalers",
+                                vpa_cache_age(snapshot_builder_vpas(a->builder)), why) &&
+           vpa_observe_is_fresh("limitranges",
+                                vpa_cache_age(snapshot_builder_limit_ranges(a->builder)), why) &&
+           vpa_observe_is_fresh(owners, age, why);
+}
 
 static bool is_ready(void *ctx, struct vpa_buf *why)
 {
     struct admission *a = ctx;
 
-    if (a->self_test)
-        return self_test_is_ready(a->self_test, why);
+    if (a->proof)
+        return proof_is_ready(a->proof, why) && is_fresh(a, why);
     vpa_buf_puts(why, a->synced ? "the webhook's port is not open yet"
                                 : "the caches are not filled yet");
     return false;
@@ -161,7 +182,7 @@ static bool is_alive(void *ctx, struct vpa_buf *why)
 {
     struct admission *a = ctx;
 
-    return !a->self_test || self_test_is_alive(a->self_test, why);
+    return !a->proof || proof_is_alive(a->proof, why);
 }
 
 static void observe(struct admission *a, bool on)
@@ -170,6 +191,17 @@ static void observe(struct admission *a, bool on)
         return;
     vpa_observe_on_ready(a->observe, on ? is_ready : NULL, a);
     vpa_observe_on_alive(a->observe, on ? is_alive : NULL, a);
+}
+
+static const char *live_bundle(void *ctx)
+{
+    struct admission *a = ctx;
+
+    if (!a->proof)
+        return "";
+    struct registration *r = proof_registration(a->proof);
+
+    return registration_state(r) == REGISTRATION_PRESENT ? registration_view(r)->ca : "";
 }
 
 struct admission *admission_new(const struct admission_options *options)
@@ -183,6 +215,7 @@ struct admission *admission_new(const struct admission_options *options)
     a->host_name = options->host_name;
     a->unbound = options->unbound;
     a->observe = options->observe;
+    a->ledger = options->ledger;
     a->builder = snapshot_builder_new(
         &(struct snapshot_options){.client = a->client,
                                    .ns = a->config->common.vpa_object_namespace,
@@ -195,6 +228,12 @@ struct admission *admission_new(const struct admission_options *options)
     a->owner_timer = vpa_timer_new(a->loop, on_owner_pass, a);
     a->reload_timer = vpa_timer_new(a->loop, on_reload_timer, a);
     a->register_timer = vpa_timer_new(a->loop, on_register_timer, a);
+    if (a->config->manage_certificates && !a->unbound)
+        a->manager = manager_new(&(struct manager_options){.client = a->client,
+                                                           .config = a->config,
+                                                           .ns = a->ns,
+                                                           .live_bundle = live_bundle,
+                                                           .ctx = a});
     observe(a, true);
     return a;
 }
@@ -204,15 +243,19 @@ void admission_free(struct admission *a)
     if (!a)
         return;
     observe(a, false);
-    self_test_free(a->self_test);
     vpa_status_writer_free(a->lease);
+    proof_free(a->proof);
+    if (a->adviser)
+        adviser_stop(a->adviser);
     server_free(a->server);
+    adviser_free(a->adviser);
     vpa_timer_free(a->owner_timer);
     vpa_timer_free(a->reload_timer);
     vpa_timer_free(a->register_timer);
     vpa_loop_unpost(a->loop, publish, a);
     snapshot_builder_free(a->builder);
     vpa_owners_free(a->owners);
+    manager_free(a->manager);
     free(a->ca);
     free(a);
 }
@@ -251,13 +294,19 @@ int admission_sync(struct admission *a, struct vpa_error *err)
     return 0;
 }
 
-/* The files of --tls-cert-file and --tls-private-key; both heap strings. */
-static int read_pair(const struct admission_config *config, struct vpa_tls_pair *pair,
-                     struct vpa_error *err)
+/* What to serve: the files of --tls-cert-file and --tls-private-key, or the manager's pair; both
+ * heap strings. */
+static int read_pair(const struct admission *a, struct vpa_tls_pair *pair, struct vpa_error *err)
 {
+    const struct admission_config *config = a->config;
     size_t len;
 
     *pair = (struct vpa_tls_pair){0};
+    if (a->manager) {
+        *pair = (struct vpa_tls_pair){.cert_pem = vpa_xstrdup(manager_served(a->manager)->cert_pem),
+                                      .key_pem = vpa_xstrdup(manager_served(a->manager)->key_pem)};
+        return 0;
+    }
     if (vpa_read_file(config->tls_cert_file, VPA_PEM_MAX, &pair->cert_pem, &len, err) < 0 ||
         vpa_read_file(config->tls_private_key, VPA_PEM_MAX, &pair->key_pem, &len, err) < 0) {
         vpa_tls_pair_release(pair);
@@ -268,7 +317,7 @@ static int read_pair(const struct admission_config *config, struct vpa_tls_pair 
 
 static int start_reloading(struct admission *a, struct vpa_error *err)
 {
-    if (!a->config->reload_cert)
+    if (!a->config->reload_cert || a->manager)
         return 0;
     if (file_watch_init(&a->cert_watch, a->config->tls_cert_file, err) < 0 ||
         file_watch_init(&a->key_watch, a->config->tls_private_key, err) < 0)
@@ -280,38 +329,68 @@ static int start_reloading(struct admission *a, struct vpa_error *err)
     return 0;
 }
 
+static void start_proof(struct admission *a, const char *chain_pem)
+{
+    a->proof = proof_new(&(struct proof_options){.loop = a->loop,
+                                                 .client = a->client,
+                                                 .config = a->config,
+                                                 .ns = a->ns,
+                                                 .port = server_port(a->server)});
+    proof_serves(a->proof, chain_pem);
+    proof_start(a->proof);
+}
+
 static int open_listener(struct admission *a, struct server_options *options, struct vpa_error *err)
 {
     struct vpa_tls_pair pair;
     struct vpa_server_tls tls = {.ciphers = a->config->tls_ciphers};
 
     if (admission_config_tls_version(a->config, &tls.min_version, err) < 0 ||
-        read_pair(a->config, &pair, err) < 0)
+        read_pair(a, &pair, err) < 0)
         return -1;
     tls.cert_pem = pair.cert_pem;
     tls.key_pem = pair.key_pem;
     options->tls = &tls;
     options->port = (int)a->config->port;
     a->server = server_new(options, err);
+    if (a->server)
+        start_proof(a, pair.cert_pem);
     vpa_tls_pair_release(&pair);
     if (!a->server)
         return -1;
-
-    a->self_test = self_test_new(a->loop, server_port(a->server),
-                                 a->config->status_lease_update_interval, err);
-    if (!a->self_test)
-        return -1;
-    self_test_start(a->self_test);
     VPA_INFO("Serving the webhook", VPA_KV("port", server_port(a->server)));
+    return 0;
+}
+
+static int start_adviser(struct admission *a, struct vpa_error *err)
+{
+    const struct vpa_http_client_options http = {.base_url = a->config->recommendation_query_url,
+                                                 .connect_timeout =
+                                                     a->config->recommendation_query_timeout};
+    struct vpa_transport *transport;
+
+    if (http.base_url[0] == '\0' || a->adviser)
+        return 0;
+    transport = vpa_http_client_new(a->loop, &http, err);
+    if (!transport)
+        return vpa_wrap(err, "--recommendation-query-url");
+    a->adviser =
+        adviser_new(&(struct adviser_options){.loop = a->loop,
+                                              .transport = transport,
+                                              .timeout = a->config->recommendation_query_timeout});
     return 0;
 }
 
 int admission_listen(struct admission *a, struct vpa_error *err)
 {
     const struct vpa_gates *gates = &a->config->common.gates;
+
+    if (start_adviser(a, err) < 0)
+        return -1;
     struct server_options options = {
         .loop = a->loop,
         .cell = snapshot_builder_cell(a->builder),
+        .ledger = a->ledger,
         .admit =
             {
                 .startup_boost = gates->cpu_startup_boost,
@@ -322,6 +401,8 @@ int admission_listen(struct admission *a, struct vpa_error *err)
                         .cpu_startup_boost = gates->cpu_startup_boost,
                         .per_vpa_config = gates->per_vpa_config,
                     },
+                .adviser = a->adviser,
+                .shadow = a->config->shadow,
             },
     };
 
@@ -340,13 +421,33 @@ static int reload_pair(struct admission *a)
     struct vpa_error err;
 
     VPA_V(2, "New certificate found, reloading");
-    int result = read_pair(a->config, &pair, &err);
+    int result = read_pair(a, &pair, &err);
     if (result == 0 && !a->unbound)
         result = server_reload(a->server, pair.cert_pem, pair.key_pem, &err);
+    if (result == 0 && a->proof)
+        proof_serves(a->proof, pair.cert_pem);
     if (result < 0)
         VPA_ERROR("Failed to reload certificate", VPA_KERR(&err));
     vpa_tls_pair_release(&pair);
     return result;
+}
+
+static void read_ca(struct admission *a)
+{
+    free(a->ca);
+    a->ca = a->manager ? vpa_xstrdup(manager_bundle(a->manager))
+                       : webhook_read_ca(a->config->client_ca_file);
+    if (a->proof)
+        proof_wants_ca(a->proof, a->ca, a->manager != NULL);
+}
+
+static int reload_ca(struct admission *a)
+{
+    if (webhook_reload_ca(a->client, a->config) < 0)
+        return -1;
+    if (a->proof)
+        read_ca(a);
+    return 0;
 }
 
 /* Whether to load now: the file has changed, or the last try has failed a while ago. */
@@ -368,20 +469,55 @@ static void reload(struct admission *a)
     if (load_now(cert_changed || key_changed, &a->pair_retry))
         a->pair_retry = reload_pair(a) < 0 ? RELOAD_RETRY : 0;
     if (a->config->register_webhook && load_now(file_watch_changed(&a->ca_watch), &a->ca_retry))
-        a->ca_retry =
-            webhook_reload_ca(a->client, a->config->client_ca_file) < 0 ? RELOAD_RETRY : 0;
+        a->ca_retry = reload_ca(a) < 0 ? RELOAD_RETRY : 0;
+}
+
+/* ---- managed certificates ---- */
+
+/* A new pair is served when the API server would take it; before that the old one, unless that does
+ * not do either. */
+static void serve_managed_pair(struct admission *a)
+{
+    const struct vpa_tls_pair *pair = manager_served(a->manager);
+    if (!a->pair_pending ||
+        (proof_would_take(a->proof, pair->cert_pem) < 0 && proof_would_take(a->proof, NULL) == 0))
+        return;
+    a->pair_pending = reload_pair(a) < 0;
+}
+
+static void manage(struct admission *a)
+{
+    if (!manager_work(a->manager))
+        return;
+    a->pair_pending = !proof_is_serving(a->proof, manager_served(a->manager)->cert_pem);
+    read_ca(a);
+}
+
+static void prove(struct admission *a)
+{
+    bool proof_due = proof_is_due(a->proof);
+
+    /* Before the registration is changed: another replica may have changed the certificates. */
+    if (a->manager && (proof_due || manager_is_due(a->manager)))
+        manage(a);
+    if (proof_is_due(a->proof))
+        proof_work(a->proof);
+    if (a->manager)
+        serve_managed_pair(a);
 }
 
 static void start_lease(struct admission *a)
 {
+    if (a->proof)
+        proof_registered(a->proof);
     a->lease = vpa_status_writer_new(&(struct vpa_status_writer_options){
         .client = a->client,
         .ns = vpa_status_lease_namespace(a->config->status_lease_namespace),
         .name = a->config->status_lease_name,
         .holder = a->host_name,
         .interval = a->config->status_lease_update_interval,
-        .healthy = a->self_test ? self_test_is_healthy : NULL,
-        .ctx = a->self_test,
+        .healthy = a->proof ? proof_is_healthy : NULL,
+        .ctx = a->proof,
     });
     vpa_status_writer_start(a->lease);
 }
@@ -403,8 +539,9 @@ static int register_now(struct admission *a)
 
 static int serve(struct admission *a)
 {
+    if (a->config->register_webhook || a->manager)
+        read_ca(a);
     if (a->config->register_webhook) {
-        a->ca = webhook_read_ca(a->config->client_ca_file);
         vpa_timer_start(a->register_timer, WEBHOOK_REGISTRATION_DELAY);
     } else {
         start_lease(a);
@@ -416,6 +553,8 @@ static int serve(struct admission *a)
             reload(a);
         if (a->register_due)
             status = register_now(a);
+        if (a->proof)
+            prove(a);
         if (status)
             return status;
     }
@@ -430,8 +569,11 @@ static int check_certificate(struct admission *a, struct vpa_error *err)
 
     if (a->unbound)
         return 0;
-    if (admission_config_tls_version(a->config, &version, err) < 0 ||
-        read_pair(a->config, &pair, err) < 0)
+    if (admission_config_tls_version(a->config, &version, err) < 0)
+        return -1;
+    if (a->manager)
+        return 0;
+    if (read_pair(a, &pair, err) < 0)
         return -1;
     int result = vpa_tls_check_pair(pair.cert_pem, pair.key_pem, NULL, err);
     vpa_tls_pair_release(&pair);
@@ -454,6 +596,8 @@ int admission_run(struct admission *a)
         VPA_ERROR("Could not sync the caches", VPA_KERR(&err));
         return 1;
     }
+    if (a->manager && manager_prepare(a->manager, &err) < 0)
+        return 0;
     if (admission_listen(a, &err) < 0) {
         VPA_ERROR("Failed to start HTTPS server", VPA_KERR(&err));
         return err.code == VPA_RETRY ? 1 : EXIT_FATAL;

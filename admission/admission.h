@@ -24,6 +24,7 @@ struct admission_options {
     const char *ns;              /* our namespace: $NAMESPACE, "" when not set; borrowed */
     const char *host_name;       /* holder of the status lease; borrowed */
     bool unbound;                /* no listener: answers only through server_answer */
+    struct vpa_ledger *ledger;   /* borrowed; NULL: nothing is written down */
     struct vpa_observe *observe; /* told how to ask for health; borrowed, NULL: nobody asks */
 };
 

@@ -17,8 +17,11 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_peek.h"
+#include "vpa/policy/patch_facts.h"
 
 #define PATCH_MAX ((size_t)8 << 20)
+/* Of a patch, as much as a log line has. */
+#define SHADOW_PATCH_MAX ((size_t)1024)
 /* Of a patch or an answer: what most of them need, taken at once. */
 #define USUAL_LEN 2048
 
@@ -45,6 +48,43 @@ const char *admit_status_name(enum admit_status status)
     static const char *const names[] = {"error", "skipped", "applied"};
 
     return names[status];
+}
+
+/* ---- what the ledger is told ---- */
+
+#define INPUTS_MAX ((size_t)1 << 20) /* longer ones are hashed in the ledger anyhow */
+#define ADMITTED_AS_IT_IS "admit as it is"
+
+static void decided(struct admission *a, const struct vpa_pod *pod, const char *vpa,
+                    const struct vpa_ledger_entry *entry)
+{
+    if (!a->options->explain)
+        return;
+    a->result->entry = *entry;
+    a->result->entry.ns = pod->meta.ns;
+    a->result->entry.pod = pod->meta.name;
+    a->result->entry.vpa = vpa;
+    if (entry->why)
+        a->result->entry.why = vpa_arena_strdup(a->arena, entry->why);
+}
+
+static void decided_by(struct admission *a, const struct vpa_patch_facts *facts,
+                       struct vpa_ledger_entry *entry)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf inputs = {0};
+
+    if (!a->options->explain)
+        return;
+    vpa_buf_init(&inputs, INPUTS_MAX);
+    vpa_buf_reserve(&inputs, USUAL_LEN);
+    vpa_json_writer_init(&w, &inputs);
+    vpa_patch_facts_encode(&w, facts, a->response.patch, a->response.patch_len);
+    if (!vpa_buf_failed(&inputs)) {
+        entry->inputs = vpa_arena_strndup(a->arena, inputs.data, inputs.len);
+        entry->inputs_len = inputs.len;
+    }
+    decided(a, facts->pod, facts->vpa->meta.name, entry);
 }
 
 /* ---- which VPA ---- */
@@ -167,6 +207,34 @@ static void refuse_unmatched(struct admission *a, const struct vpa_pod *pod)
     };
     a->response.allowed = false;
     a->response.status = &a->denial;
+    decided(a, pod, "",
+            &(struct vpa_ledger_entry){.decision = "refuse",
+                                       .rule = "it requires a VPA",
+                                       .why = "no VerticalPodAutoscaler matches it"});
+}
+
+/* A VPA that has the pod, but may not act on it; or nobody can tell whether there is one. */
+static void explain_unmatched(struct admission *a, const struct vpa_pod *pod,
+                              const struct vpa_error *owner_error)
+{
+    const struct vpa_object *vpa;
+    struct vpa_error ignored;
+    bool unknown;
+
+    if (!a->options->explain || !a->response.allowed)
+        return;
+    if (owner_error->code != VPA_OK) {
+        decided(a, pod, "",
+                &(struct vpa_ledger_entry){.decision = ADMITTED_AS_IT_IS,
+                                           .rule = "its owners cannot be followed",
+                                           .why = owner_error->text});
+        return;
+    }
+    vpa = admit_match(a->snapshot, VPA_MATCH_UPDATER, a->arena, pod, &unknown, &ignored);
+    if (vpa)
+        decided(
+            a, pod, vpa->meta.name,
+            &(struct vpa_ledger_entry){.decision = ADMITTED_AS_IT_IS, .rule = "update mode Off"});
 }
 
 /* A pod of a template has no name yet. */
@@ -219,14 +287,120 @@ static int read_pod(struct admission *a, struct vpa_pod *pod, struct vpa_error *
     return vpa_pod_decode(a->arena, object, pod, err);
 }
 
-static void admit_pod(struct admission *a)
+/*
+ * The VPA with what the recommender says now, when it is asked and has an answer; else the VPA with
+ * what it has stored. The recommender looks at VPAs of every mode: where another one than ours
+ * would answer, being stronger and Off, it is not asked.
+ */
+static const struct vpa_object *advise(struct admission *a, const struct vpa_pod *pod,
+                                       const struct vpa_object *vpa, struct vpa_object *advised)
 {
-    struct vpa_pod_patch_options options = {
+    struct vpa_error ignored;
+    bool unknown;
+
+    if (!a->options->adviser ||
+        admit_match(a->snapshot, VPA_MATCH_UPDATER, a->arena, pod, &unknown, &ignored) != vpa)
+        return vpa;
+    *advised = *vpa;
+    return adviser_ask(a->options->adviser, a->arena, pod->meta.ns, a->request.object,
+                       &advised->recommendation)
+               ? advised
+               : vpa;
+}
+
+static void tell_failed_patch(struct admission *a, const struct vpa_patch_facts *facts,
+                              const struct vpa_error *err)
+{
+    VPA_ERROR("Cannot calculate the patch of a pod, admitting it as it is", VPA_KERR(err),
+              VPA_KV("namespace", facts->pod->meta.ns), VPA_KV("pod", facts->pod->meta.name),
+              VPA_KV("vpa", facts->vpa->meta.name));
+    a->result->calculation_failed = true;
+    decided_by(a, facts,
+               &(struct vpa_ledger_entry){.decision = ADMITTED_AS_IT_IS,
+                                          .rule = "the patch cannot be calculated",
+                                          .why = err->text});
+}
+
+static void tell_patch(struct admission *a, const struct vpa_patch_facts *facts,
+                       const struct vpa_buf *changes)
+{
+    VPA_V(4, "Patching pod", VPA_KV("namespace", facts->pod->meta.ns),
+          VPA_KV("pod", facts->pod->meta.name), VPA_KV("vpa", facts->vpa->meta.name));
+    decided_by(a, facts,
+               &(struct vpa_ledger_entry){.decision = "patch",
+                                          .rule = facts->advised ? "recommended on request"
+                                                                 : "recommended",
+                                          .why = vpa_buf_text(changes)});
+}
+
+/* The patch by the VPA that governs the pod. */
+static void patch_pod(struct admission *a, struct vpa_pod *pod, const struct vpa_object *vpa,
+                      bool advised)
+{
+    vpa_auto_buf words = {0};
+    struct vpa_reason_phrases changes = {.out = &words, .pod = pod};
+    const struct vpa_pod_patch_options options = {
         .startup_boost = a->options->startup_boost,
         .max_cpu_boost = a->options->max_cpu_boost,
         .on_unusable_boost = log_unusable_boost,
+        .ctx = pod,
+        .changes = a->options->explain ? &changes : NULL,
+    };
+    struct vpa_patch_facts facts = {
+        .review = a->request.uid,
+        .pod = pod,
+        .vpa = vpa,
+        .advised = advised,
+        .limits = snapshot_limits(a->snapshot, pod->meta.ns),
+        .options = &options,
     };
     struct vpa_error err;
+
+    vpa_buf_init(&words, VPA_REASON_MAX);
+    vpa_buf_reserve(&a->patch, USUAL_LEN);
+    int failed = vpa_pod_patch(a->arena, pod, vpa, facts.limits, &options, &a->patch, &err);
+    if (failed == 0 && vpa_buf_failed(&a->patch))
+        failed = vpa_fail(&err, VPA_LIMIT, "the patch would be longer than %zu bytes", PATCH_MAX);
+    if (failed < 0) {
+        tell_failed_patch(a, &facts, &err);
+        return;
+    }
+    a->response.patch = vpa_buf_text(&a->patch);
+    a->response.patch_len = a->patch.len;
+    a->result->status = ADMIT_APPLIED;
+    facts.before = changes.left_out > 0;
+    tell_patch(a, &facts, &words);
+}
+
+static void explain_panic(struct admission *a, const struct vpa_pod *pod)
+{
+    struct vpa_error ignored;
+    bool unknown;
+    const struct vpa_object *vpa =
+        a->options->explain
+            ? admit_match(a->snapshot, VPA_MATCH_WEBHOOK, a->arena, pod, &unknown, &ignored)
+            : NULL;
+
+    if (vpa)
+        decided(a, pod, vpa->meta.name,
+                &(struct vpa_ledger_entry){.decision = ADMITTED_AS_IT_IS,
+                                           .rule = "panic",
+                                           .why = "ConfigMap vpa-panic exists"});
+}
+
+static void explain_unknown(struct admission *a, const struct vpa_pod *pod)
+{
+    VPA_V(2, "A VPA that cannot be read may control this pod, admitting it as it is",
+          VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
+    decided(a, pod, "",
+            &(struct vpa_ledger_entry){.decision = ADMITTED_AS_IT_IS,
+                                       .rule = "a VPA that cannot be read may govern it"});
+}
+
+static void admit_pod(struct admission *a)
+{
+    struct vpa_error err;
+    struct vpa_object advised;
     struct vpa_pod pod;
     bool unknown;
 
@@ -242,39 +416,27 @@ static void admit_pod(struct admission *a)
         return;
     }
     complete_names(a, &pod);
-    if (snapshot_is_panic(a->snapshot))
+    if (snapshot_is_panic(a->snapshot)) {
+        explain_panic(a, &pod);
         return;
+    }
 
     const struct vpa_object *vpa =
         admit_match(a->snapshot, VPA_MATCH_WEBHOOK, a->arena, &pod, &unknown, &err);
     note_owner_error(a, &pod, &err);
     if (unknown) {
-        VPA_V(2, "A VPA that cannot be read may control this pod, admitting it as it is",
-              VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name));
+        explain_unknown(a, &pod);
         return;
     }
     if (!vpa) {
         refuse_unmatched(a, &pod);
+        explain_unmatched(a, &pod, &err);
         return;
     }
-    options.ctx = &pod;
-    vpa_buf_reserve(&a->patch, USUAL_LEN);
-    int failed = vpa_pod_patch(a->arena, &pod, vpa, snapshot_limits(a->snapshot, pod.meta.ns),
-                               &options, &a->patch, &err);
-    if (failed == 0 && vpa_buf_failed(&a->patch))
-        failed = vpa_fail(&err, VPA_LIMIT, "the patch would be longer than %zu bytes", PATCH_MAX);
-    if (failed < 0) {
-        VPA_ERROR("Cannot calculate the patch of a pod, admitting it as it is", VPA_KERR(&err),
-                  VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name),
-                  VPA_KV("vpa", vpa->meta.name));
-        a->result->calculation_failed = true;
-        return;
-    }
-    a->response.patch = vpa_buf_text(&a->patch);
-    a->response.patch_len = a->patch.len;
-    a->result->status = ADMIT_APPLIED;
-    VPA_V(4, "Patching pod", VPA_KV("namespace", pod.meta.ns), VPA_KV("pod", pod.meta.name),
-          VPA_KV("vpa", vpa->meta.name));
+
+    const struct vpa_object *newest = advise(a, &pod, vpa, &advised);
+
+    patch_pod(a, &pod, newest, newest != vpa);
 }
 
 /* ---- VPA objects ---- */
@@ -294,6 +456,12 @@ static void admit_vpa(struct admission *a)
     }
     a->result->resource = ADMIT_VPA;
     a->result->status = found->patch ? ADMIT_APPLIED : ADMIT_SKIPPED;
+    if (a->options->explain && !found->allowed)
+        a->result->entry = (struct vpa_ledger_entry){.ns = a->request.ns,
+                                                     .vpa = a->request.name,
+                                                     .decision = "refuse",
+                                                     .rule = "an invalid VerticalPodAutoscaler",
+                                                     .why = found->status.message};
 }
 
 /* ---- reviews ---- */
@@ -305,6 +473,29 @@ static int read_review(struct admission *a, const char *body, size_t len, struct
     if (vpa_json_parse_folded(a->arena, body, len, &root, err) < 0)
         return -1;
     return vpa_review_decode(root, &a->request, err);
+}
+
+/* Beside another installation: says what the answer would be, and gives none. The counts stay those
+ * of what would have been. */
+static void only_look(struct admission *a)
+{
+    struct vpa_review_response *r = &a->response;
+
+    if (r->patch && r->patch_len > 0)
+        VPA_V(
+            1, "Shadow: would patch", VPA_KV("resource", a->request.resource),
+            VPA_KV("namespace", a->request.ns), VPA_KV("name", a->request.name),
+            VPA_KV("patch", vpa_arena_strndup(a->arena, r->patch,
+                                              r->patch_len < SHADOW_PATCH_MAX ? r->patch_len
+                                                                              : SHADOW_PATCH_MAX)));
+    if (!r->allowed)
+        VPA_V(1, "Shadow: would refuse", VPA_KV("resource", a->request.resource),
+              VPA_KV("namespace", a->request.ns), VPA_KV("name", a->request.name),
+              VPA_KV("reason", r->status ? r->status->message : ""));
+    *r = (struct vpa_review_response){.uid = r->uid, .allowed = true};
+    if (a->result->entry.decision)
+        a->result->entry.decision =
+            vpa_arena_printf(a->arena, "would %s", a->result->entry.decision);
 }
 
 void admit(const struct snapshot *snapshot, const struct admit_options *options,
@@ -340,6 +531,8 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
             complain(&a, "not supported resource type",
                      vpa_arena_printf(arena, "%.100s/%.100s", group, resource));
     }
+    if (options->shadow)
+        only_look(&a);
     vpa_review_encode(out, &a.response);
     vpa_buf_release(&a.patch);
 }

@@ -1,7 +1,7 @@
 /*
  * The answer to one AdmissionReview: a pure function of the body, a snapshot and the options
  * (specification admission.md 5 and 9 to 14). Runs in the webhook's thread; nothing is asked of
- * anybody.
+ * anybody, but with --recommendation-query-url of the recommender (adviser.h).
  *
  *     admit(snapshot, &options, &arena, body, len, &out, &result);
  *     -> out holds the AdmissionReview with the response
@@ -9,7 +9,9 @@
 #ifndef ADMISSION_ADMIT_H
 #define ADMISSION_ADMIT_H
 
+#include "adviser.h"
 #include "snapshot.h"
+#include "vpa/daemon/ledger.h"
 #include "vpa/policy/pod_patch.h"
 #include "vpa/policy/validate.h"
 
@@ -26,6 +28,9 @@ struct admit_options {
     bool startup_boost;                /* gate CPUStartupBoost */
     struct vpa_quantity max_cpu_boost; /* zero: no bound */
     struct vpa_validate_options validate;
+    struct adviser *adviser; /* asked before what the VPA has stored counts; NULL: nobody */
+    bool shadow;  /* what would be answered is logged; the answer allows, and changes nothing */
+    bool explain; /* the result says what was decided and why, for the ledger */
 };
 
 enum admit_resource { ADMIT_UNKNOWN, ADMIT_POD, ADMIT_VPA };
@@ -45,6 +50,9 @@ struct admit_result {
     bool owner_unknown; /* some owner is not known, or not yet: a newer snapshot may know it */
     const char *pod_ns; /* of that pod */
     const char *pod_name;
+    /* What was decided, but for the time; without a decision there is nothing to write down: no VPA
+     * has to do with the pod, or the VPA was let through. Lives as long as arena and snapshot. */
+    struct vpa_ledger_entry entry;
 };
 
 /* Appends the whole answer to out, whose limit should be ADMIT_ANSWER_MAX. Scratch memory comes

@@ -19,12 +19,27 @@ const struct vpa_flag admission_flag_rows[] = {
         "Private key of the webhook (PEM)"),
     ROW(BOOL, "reload-cert", reload_cert, false,
         "Act on changes of the certificate, key and CA files"),
+    ROW(BOOL, "manage-certificates", manage_certificates, false,
+        "Make CA and certificate, keep them in a Secret and rotate them; the files of "
+        "--client-ca-file, --tls-cert-file and --tls-private-key are not read (not known "
+        "upstream)"),
+    ROW(STRING, "certificate-secret", certificate_secret, "vpa-webhook-certificates",
+        "That Secret, in NAMESPACE (not known upstream)"),
+    ROW(DURATION, "certificate-lifetime", certificate_lifetime, 90 * 24 * VPA_HOUR,
+        "Life of CA and certificate; they are changed when two thirds are over; at least ten "
+        "minutes "
+        "(not known upstream)"),
     ROW(STRING, "tls-ciphers", tls_ciphers, "",
         "Cipher suites of TLS 1.2, comma- or colon-separated; empty: the default set"),
     ROW(STRING, "min-tls-version", min_tls_version, "tls1_2",
         "Lowest TLS version: tls1_2 or tls1_3"),
+    ROW(BOOL, "shadow", shadow, false,
+        "Run beside another installation: answer every review without a change, log what would be "
+        "patched or refused, register nothing (not known upstream)"),
     ROW(BOOL, "register-webhook", register_webhook, true,
         "Create the MutatingWebhookConfiguration at start"),
+    ROW(STRING, "webhook-config-name", webhook_config_name, "vpa-webhook-config",
+        "Name of the MutatingWebhookConfiguration, ours or made by others (not known upstream)"),
     ROW(STRING, "webhook-service", webhook_service, "vpa-webhook",
         "Service that the registration names"),
     ROW(BOOL, "register-by-url", register_by_url, false, "Register a URL instead of a service"),
@@ -42,6 +57,13 @@ const struct vpa_flag admission_flag_rows[] = {
         "Namespace of that Lease; empty: NAMESPACE, else kube-system"),
     ROW(DURATION, "status-lease-update-interval", status_lease_update_interval, 10 * VPA_SECOND,
         "Time between its renewals; positive"),
+    ROW(STRING, "recommendation-query-url", recommendation_query_url, "",
+        "Ask the recommender here, http://host:port without a path, what a pod is recommended now; "
+        "it needs --recommendation-query; without an answer what is stored counts (not known "
+        "upstream)"),
+    ROW(DURATION, "recommendation-query-timeout", recommendation_query_timeout,
+        100 * VPA_MILLISECOND, "How long a pod waits for that answer (not known upstream)"),
+    VPA_LEDGER_FLAGS(struct admission_config, ledger),
     VPA_FLAG_QUANTITY("max-allowed-cpu-boost", struct admission_config, max_allowed_cpu_boost,
                       "Highest CPU request that a startup boost may give; zero: no bound"),
 };
@@ -55,6 +77,10 @@ int admission_config_check(const struct admission_config *config, int *exit_stat
     *exit_status = 1;
     if (config->status_lease_update_interval <= 0)
         return vpa_fail(err, VPA_INVALID, "--status-lease-update-interval must be positive.");
+    if (config->certificate_lifetime < ADMISSION_CERTIFICATE_LIFETIME_MIN)
+        return vpa_fail(err, VPA_INVALID, "--certificate-lifetime must be at least 10m0s.");
+    if (config->recommendation_query_timeout <= 0)
+        return vpa_fail(err, VPA_INVALID, "--recommendation-query-timeout must be positive.");
     if (config->port < 0 || config->port > 65535)
         return vpa_fail(err, VPA_INVALID, "--port must be between 0 and 65535.");
     return 0;

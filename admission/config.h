@@ -5,10 +5,15 @@
 #define ADMISSION_CONFIG_H
 
 #include "vpa/daemon/common_flags.h"
+#include "vpa/daemon/ledger.h"
 #include "vpa/net/http_server.h"
+
+/* Shorter lives leave replicas and API servers no time to hear of a change. */
+#define ADMISSION_CERTIFICATE_LIFETIME_MIN (10 * VPA_MINUTE)
 
 struct admission_config {
     struct vpa_common_flags common;
+    bool shadow; /* ours: beside another installation */
     int64_t port;
     const char *client_ca_file;
     const char *tls_cert_file;
@@ -17,6 +22,10 @@ struct admission_config {
     const char *tls_ciphers;
     const char *min_tls_version;
     bool register_webhook;
+    const char *webhook_config_name;
+    bool manage_certificates;
+    const char *certificate_secret;
+    vpa_duration certificate_lifetime;
     const char *webhook_service;
     bool register_by_url;
     const char *webhook_address;
@@ -28,6 +37,9 @@ struct admission_config {
     const char *status_lease_namespace;
     vpa_duration status_lease_update_interval;
     struct vpa_quantity max_allowed_cpu_boost;
+    const char *recommendation_query_url;      /* ours */
+    vpa_duration recommendation_query_timeout; /* ours */
+    struct vpa_ledger_flags ledger;            /* ours */
 };
 
 extern const struct vpa_flag admission_flag_rows[];

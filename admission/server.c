@@ -44,15 +44,20 @@ struct scratch {
 #define COMPLAINTS_AT_ONCE 100
 #define SHOWN_MAX 256 /* of a text that the peer has chosen */
 
+#define REFUSALS_MAX 16 /* kinds of failed handshakes that are told apart */
+
 struct server {
     int64_t next_wait;            /* guarded by lock: no waiting before (monotonic) */
     struct vpa_http_server *http; /* NULL when unbound */
     struct snapshot_cell *cell;
     struct admit_options admit;
+    struct vpa_ledger *ledger; /* NULL: none */
+    const struct vpa_loop *loop;
     pthread_mutex_t lock;
     struct vpa_rate complaints; /* guarded by lock */
     int64_t complaints_dropped; /* guarded by lock; since the last one that was logged */
     struct scratch *pool;       /* guarded by lock; as many as there were requests at once */
+    const char *refusals[REFUSALS_MAX]; /* guarded by lock; kinds of handshakes that failed */
 };
 
 static struct scratch *take_scratch(struct server *server)
@@ -173,6 +178,20 @@ static vpa_duration waiting_time(struct server *server, int64_t now)
     return wait;
 }
 
+static bool is_self_test(const struct vpa_server_request *request)
+{
+    return strcmp(request->path, SERVER_SELF_TEST_PATH) == 0;
+}
+
+static void write_down(struct server *server, const struct vpa_server_request *request,
+                       struct admit_result *result)
+{
+    if (!result->entry.decision || is_self_test(request))
+        return;
+    result->entry.time = vpa_loop_now(server->loop);
+    vpa_ledger_record(server->ledger, &result->entry);
+}
+
 /* Answers from the newest snapshot, and from newer ones while an owner of the pod is not known and
  * there is time. */
 static void answer(struct server *server, struct vpa_arena *arena,
@@ -201,6 +220,7 @@ static void answer(struct server *server, struct vpa_arena *arena,
         VPA_ERROR("Failed to get parent controller for pod", VPA_KV("err", result->owner_error),
                   VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
                   VPA_KV("notLogged", dropped));
+    write_down(server, request, result);
     snapshot_unref(snapshot);
 }
 
@@ -232,7 +252,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
     };
     response->body = vpa_buf_take(&out);
     vpa_buf_release(&out);
-    if (strcmp(request->path, SERVER_SELF_TEST_PATH) != 0)
+    if (!is_self_test(request))
         count(&result, received, start, admitted, monotonic());
 }
 
@@ -242,12 +262,41 @@ static void on_request(void *ctx, const struct vpa_server_request *request,
     server_answer(ctx, request, vpa_server_header(request, "Content-Type"), response);
 }
 
+/* Each kind is said once: a stranger that knocks without end must not fill the disk. */
+static bool is_new_refusal(struct server *server, const char *reason)
+{
+    bool is_new = false;
+
+    pthread_mutex_lock(&server->lock);
+    for (size_t i = 0; i < REFUSALS_MAX; i++) {
+        if (!server->refusals[i]) {
+            server->refusals[i] = reason;
+            is_new = true;
+        }
+        if (strcmp(server->refusals[i], reason) == 0)
+            break;
+    }
+    pthread_mutex_unlock(&server->lock);
+    return is_new;
+}
+
+static void on_failed_handshake(void *ctx, const char *reason)
+{
+    meter_handshake_failed(reason);
+    if (is_new_refusal(ctx, reason))
+        VPA_WARN("A TLS handshake with the webhook failed; further ones of the kind are counted",
+                 VPA_KV("reason", reason));
+}
+
 struct server *server_new_unbound(const struct server_options *options)
 {
     struct server *server = vpa_xcalloc(1, sizeof(*server));
 
     server->cell = options->cell;
     server->admit = options->admit;
+    server->admit.explain = options->ledger != NULL;
+    server->ledger = options->ledger;
+    server->loop = options->loop;
     vpa_rate_init(&server->complaints, COMPLAINTS_PER_SECOND, COMPLAINTS_AT_ONCE);
     pthread_mutex_init(&server->lock, NULL);
     return server;
@@ -264,6 +313,7 @@ struct server *server_new(const struct server_options *options, struct vpa_error
         .threads = THREADS,
         .workers = WORKERS,
         .tls = options->tls,
+        .on_failed_handshake = on_failed_handshake,
         .body_max = VPA_SERVER_BODY_MAX,
     };
 

@@ -16,10 +16,11 @@
 #define SERVER_SELF_TEST_PATH "/plumb-self-test"
 
 struct server_options {
-    struct vpa_loop *loop;
+    struct vpa_loop *loop;      /* NULL: without a listener and a ledger */
     struct snapshot_cell *cell; /* borrowed */
-    struct admit_options admit;
-    int port; /* 0: any free one */
+    struct admit_options admit; /* explain follows the ledger */
+    struct vpa_ledger *ledger;  /* borrowed; NULL: nothing is written down */
+    int port;                   /* 0: any free one */
     const struct vpa_server_tls *tls;
 };
 

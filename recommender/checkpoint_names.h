@@ -31,6 +31,7 @@ struct checkpoint_entry { /* of one (VPA, container) */
     uint64_t intervals;   /* and of the open intervals; 0: none by this process */
     uint64_t target;      /* and of the history's target; 0: none by this process */
     int64_t due;          /* Unix seconds: written again then, changed or not */
+    int64_t turn;         /* Unix seconds: while a standby is in step, not written before */
     bool named;           /* the name was decided on */
     bool written;         /* by this process */
     bool refused;         /* the name is too long, and that was said */

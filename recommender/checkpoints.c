@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint_states.h"
 #include "checkpoints_internal.h"
 #include "failures.h"
-#include "list.h"
 
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/kube/list.h"
 
 #define LIST_TIMEOUT (5 * VPA_MINUTE)
 /* From more namespaces than this one list of all is cheaper than one of each. */
@@ -80,6 +81,23 @@ struct loading {
     size_t loaded;
     size_t intervals; /* that go on */
 };
+
+/* Of an algorithm other than VPA's own. */
+static int load_state(struct loading *l, const struct identity *id, struct vpa_autoscaler *v,
+                      const char *version, struct vpa_error *err)
+{
+    struct checkpoint_state state = {
+        .container = id->container,
+        .version = version,
+        .text = vpa_json_string(vpa_json_find(id->annotations, CHECKPOINT_STATE_ANNOTATION)),
+    };
+    int loaded = checkpoint_state_load(l->checkpoints->options.algorithms, v, &state, l->now, err);
+
+    if (loaded < 0)
+        return -1;
+    l->loaded += (size_t)loaded;
+    return 0;
+}
 
 static int load_item(struct loading *l, const struct identity *id, const struct vpa_json *item,
                      uint32_t *history, struct vpa_error *err)
@@ -154,7 +172,7 @@ static void keep_unreadable(struct checkpoints *c, const struct identity *id, co
     entry->unreadable = vpa_xstrndup(text, len);
 }
 
-static void on_stored(void *ctx, const struct vpa_json *item, const char *text, size_t len)
+static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct loading *l = ctx;
     struct checkpoints *c = l->checkpoints;
@@ -166,16 +184,20 @@ static void on_stored(void *ctx, const struct vpa_json *item, const char *text, 
         return;
     checkpoint_names_found(&c->names, id.ns, id.name, id.vpa, id.container,
                            vpa_json_first(id.annotations));
-    const struct vpa_autoscaler *v = vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa);
+    struct vpa_autoscaler *v = vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa);
     if (!v)
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
     if (!v || !vpa_autoscaler_awaits_history(v) || !is_of_target(l, &id, v))
         return;
-    if (load_item(l, &id, item, &history, &err) == 0) {
+    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
+    if (checkpoint_state_is(version)) {
+        if (load_state(l, &id, v, version, &err) < 0)
+            keep_unreadable(c, &id, text.ptr, text.len, &err);
+    } else if (load_item(l, &id, item, &history, &err) == 0) {
         load_intervals(l, &id, history);
         l->loaded++;
     } else {
-        keep_unreadable(c, &id, text, len, &err);
+        keep_unreadable(c, &id, text.ptr, text.len, &err);
     }
     vpa_arena_clear(&l->arena);
 }
@@ -189,9 +211,9 @@ static int load_from(struct checkpoints *c, const char *ns, struct vpa_error *er
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
 
     checkpoint_path(&path, ns, NULL);
-    struct list_request request = {
+    struct vpa_list_request request = {
         .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
-    int result = list_each(c->options.reader, &request, on_stored, &loading, err);
+    int result = vpa_list_each(c->options.reader, &request, on_stored, &loading, err);
     vpa_arena_release(&loading.arena);
     if (result < 0)
         return -1;
@@ -286,13 +308,12 @@ static void add_name(struct vpa_table *names, const char *name)
     free(vpa_table_put(names, copy, copy));
 }
 
-static void on_namespace(void *ctx, const struct vpa_json *item, const char *text, size_t len)
+static void on_namespace(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct collection *g = ctx;
     const char *name = vpa_json_string(vpa_json_at(item, "metadata.name"));
 
     (void)text;
-    (void)len;
     if (!name || vpa_common_flags_ignore(&g->checkpoints->options.config->common, name))
         return;
     add_name(&g->namespaces, name);
@@ -338,14 +359,13 @@ static bool has_aged(const struct collection *g, const struct identity *id,
            vpa_autoscaler_has_outlived(v, id->container, last, g->now);
 }
 
-static void on_collected(void *ctx, const struct vpa_json *item, const char *text, size_t len)
+static void on_collected(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct collection *g = ctx;
     struct checkpoints *c = g->checkpoints;
     struct identity id = identity_of(item);
 
     (void)text;
-    (void)len;
     if (!id.unreadable_since)
         checkpoint_names_found(&g->stored, id.ns, id.name, id.vpa, id.container,
                                vpa_json_first(id.annotations));
@@ -369,12 +389,11 @@ static int orphan_cmp(const void *a, const void *b)
     return by_ns != 0 ? by_ns : strcmp(x->name, y->name);
 }
 
-static void on_present(void *ctx, const struct vpa_json *item, const char *text, size_t len)
+static void on_present(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct collection *g = ctx;
 
     (void)text;
-    (void)len;
     add_name(&g->present, vpa_or_empty(vpa_json_string(vpa_json_at(item, "metadata.name"))));
 }
 
@@ -386,11 +405,11 @@ static void ask_for_vpas(struct collection *g, const char *ns)
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL, NULL);
-    struct list_request request = {
+    struct vpa_list_request request = {
         .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
     free_names(&g->present);
     g->asked = ns;
-    g->answered = list_each(o->reader, &request, on_present, g, &err) == 0;
+    g->answered = vpa_list_each(o->reader, &request, on_present, g, &err) == 0;
     if (!g->answered && !vpa_loop_is_stopping(o->loop))
         failures_add(&g->unasked, ns, "verticalpodautoscalers", &err);
 }
@@ -458,31 +477,37 @@ static void collection_release(struct collection *g)
     free(g->orphans);
 }
 
-static void collect(struct collection *g)
+static void collect(struct collection *g, bool only_look)
 {
     struct checkpoints *c = g->checkpoints;
-    struct list_request namespaces = {.path = "/api/v1/namespaces", .timeout = LIST_TIMEOUT};
+    struct vpa_list_request namespaces = {.path = "/api/v1/namespaces", .timeout = LIST_TIMEOUT};
     struct vpa_error err;
     vpa_auto_buf path = {0};
 
-    if (list_each(c->options.reader, &namespaces, on_namespace, g, &err) < 0) {
+    if (vpa_list_each(c->options.reader, &namespaces, on_namespace, g, &err) < 0) {
         if (!vpa_loop_is_stopping(c->options.loop))
             VPA_ERROR_UNLESS_TOLD(&err, "Cannot list namespaces", VPA_KERR(&err));
         return;
     }
     checkpoint_path(&path, c->options.config->common.vpa_object_namespace, NULL);
-    struct list_request stored = {
+    struct vpa_list_request stored = {
         .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
-    if (list_each(c->options.reader, &stored, on_collected, g, &err) < 0) {
+    if (vpa_list_each(c->options.reader, &stored, on_collected, g, &err) < 0) {
         if (!vpa_loop_is_stopping(c->options.loop))
             VPA_ERROR_UNLESS_TOLD(&err, "Cannot list VPA checkpoints", VPA_KERR(&err));
         return;
     }
     checkpoint_names_take_objects(&c->names, &g->stored);
-    delete_orphans(g);
+    if (!only_look)
+        delete_orphans(g);
 }
 
-void checkpoints_collect_garbage(struct checkpoints *c)
+void checkpoints_look_again(struct checkpoints *c)
+{
+    c->last_collection = VPA_TIME_UNSET;
+}
+
+void checkpoints_collect_garbage(struct checkpoints *c, bool only_look)
 {
     vpa_time now = vpa_loop_now(c->options.loop);
 
@@ -495,6 +520,6 @@ void checkpoints_collect_garbage(struct checkpoints *c)
         .now = now,
         .unasked = {.message =
                         "Orphaned VPA checkpoint cleanup - cannot list VPAs, nothing is deleted"}};
-    collect(&g);
+    collect(&g, only_look);
     collection_release(&g);
 }

@@ -27,6 +27,7 @@ struct checkpoints_options { /* all borrowed */
     struct vpa_kube_client *writer;
     struct vpa_events *events;
     const struct recommender_config *config;
+    const struct algorithms *algorithms;
     struct vpa_cluster *cluster;
     struct feeder *feeder;
 };
@@ -46,10 +47,14 @@ int checkpoints_load(struct checkpoints *c, struct vpa_error *err) VPA_MUST_CHEC
 void checkpoints_load_new(struct checkpoints *c);
 
 /* Writes what changed, the VPAs written longest ago first, until the deadline; at most
- * --update-worker-count calls are under way, and each worker finishes at least one VPA. */
-void checkpoints_write(struct checkpoints *c, vpa_time deadline);
+ * --update-worker-count calls are under way, and each worker finishes at least one VPA. by_turns: a
+ * standby knows as much, so each checkpoint waits for its turn, once per --checkpoint-interval. */
+void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns);
 
-/* Deletes the checkpoints of VPAs that are gone, once per --checkpoints-gc-interval. */
-void checkpoints_collect_garbage(struct checkpoints *c);
+/* Deletes the checkpoints of VPAs that are gone, once per --checkpoints-gc-interval. only_look:
+ * what is stored is read as often, and nothing is deleted. */
+void checkpoints_collect_garbage(struct checkpoints *c, bool only_look);
+/* The next collection comes at once: somebody else wrote until now. */
+void checkpoints_look_again(struct checkpoints *c);
 
 #endif

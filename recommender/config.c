@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include "measures.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +26,12 @@ static const struct vpa_flag rows[] = {
     ROW(STRING, "recommender-name", name, "default",
         "Name of this recommender; it serves the VPAs that name it, and as \"default\" those that "
         "name none"),
+    ROW(STRING, "algorithms", algorithms.served, "all",
+        "Algorithms that are served, separated by commas: vpa, crane and others "
+        "(docs/algorithms.md); "
+        "a VPA chooses one by its name in spec.recommenders, as NAME/crane when recommender-name "
+        "is "
+        "not \"default\" (not known upstream)"),
     ROW(DURATION, "recommender-interval", interval, VPA_MINUTE, "How often the recommender runs"),
     ROW(DURATION, "checkpoints-gc-interval", checkpoints_gc_interval, 10 * VPA_MINUTE,
         "How often checkpoints without a VPA are removed"),
@@ -31,6 +39,12 @@ static const struct vpa_flag rows[] = {
         "Time for writing checkpoints in one pass, from the start of that step"),
     ROW(DURATION, "checkpoint-max-age", checkpoint_max_age, VPA_HOUR,
         "A checkpoint that did not change is written again after this time (not known upstream)"),
+    ROW(BOOL, "shadow", shadow, false,
+        "Run beside another installation: compute everything, write nothing, compare with its "
+        "recommendations and print a table at the end (not known upstream)"),
+    ROW(DURATION, "checkpoint-interval", checkpoint_interval, 10 * VPA_MINUTE,
+        "While a standby is in step, a checkpoint that changed is written once in this time; "
+        "without a standby in every pass (not known upstream)"),
     ROW(BOOL, "checkpoint-open-intervals", checkpoint_open_intervals, true,
         "Keep what upstream's format has no place for in annotations of the checkpoint, so that it "
         "outlives a restart: memory peaks of aggregation intervals that are not over, and the "
@@ -129,6 +143,24 @@ static const struct vpa_flag rows[] = {
     ROW(STRING, "prometheus-bearer-token-file", prometheus_token_file, "",
         "File with that token, read once at start"),
 
+    ROW(BOOL, "recommendation-query", recommendation_query, false,
+        "Answer POST /recommendedPodResources on --address: what the containers of a pod, existing "
+        "or not, are recommended now (not known upstream)"),
+    ROW(STRING, "measure-vpas", measure_vpas, "",
+        "Also export how well the recommendations fit for each of these VPAs: NAMESPACE/NAME, "
+        "NAMESPACE/* or */*, separated by commas; 1000 VPAs at most (not known upstream)"),
+
+    ROW(STRING, "recommendation-api-address", recommendation_api.address, "",
+        "Serve recommendation.autoscaling.k8s.io as an aggregated API (HTTPS) on this host:port; "
+        "empty: not served (not known upstream)"),
+    ROW(STRING, "recommendation-api-cert-file", recommendation_api.cert_file, "",
+        "Certificate of that listener, PEM, leaf first; read again when it changes (not known "
+        "upstream)"),
+    ROW(STRING, "recommendation-api-key-file", recommendation_api.key_file, "",
+        "Key of that certificate, PEM (not known upstream)"),
+
+    VPA_LEDGER_FLAGS(struct recommender_config, ledger),
+
     ROW(BOOL, "use-external-metrics", use_external_metrics, false,
         "Read usage from external.metrics.k8s.io instead of metrics.k8s.io"),
     ROW(STRING, "external-metrics-cpu-metric", external_cpu_metric, "",
@@ -137,9 +169,17 @@ static const struct vpa_flag rows[] = {
         "External metric of memory usage; empty: memory is not read"),
 };
 
+/* The rows above and those of the algorithms' parameters. */
 struct vpa_flags recommender_flags(struct recommender_config *config)
 {
-    return (struct vpa_flags){.rows = rows, .count = VPA_COUNT(rows), .values = config};
+    static struct vpa_flag all[VPA_COUNT(rows) + ALGORITHM_FLAGS_MAX];
+    size_t more;
+    const struct vpa_flag *parameters =
+        algorithm_flag_rows(offsetof(struct recommender_config, algorithms.parameters), &more);
+
+    memcpy(all, rows, sizeof(rows));
+    memcpy(all + VPA_COUNT(rows), parameters, more * sizeof(*parameters));
+    return (struct vpa_flags){.rows = all, .count = VPA_COUNT(rows) + more, .values = config};
 }
 
 bool recommender_uses_prometheus(const struct recommender_config *config)
@@ -204,6 +244,10 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
     if (*config->prometheus_token_file && read_token(config, arena, err) < 0)
         return -1;
     if (check_durations(config, err) < 0)
+        return -1;
+    if (algorithm_flags_check(&config->algorithms, err) < 0 ||
+        query_api_check(&config->recommendation_api, err) < 0 ||
+        measures_check(config->measure_vpas, err) < 0)
         return -1;
 
     prometheus->ns = config->common.vpa_object_namespace;

@@ -4,21 +4,27 @@
 #ifndef RECOMMENDER_CONFIG_H
 #define RECOMMENDER_CONFIG_H
 
+#include "algorithms.h"
 #include "prometheus.h"
+#include "query_api.h"
 
 #include "vpa/daemon/common_flags.h"
 #include "vpa/daemon/leader.h"
+#include "vpa/daemon/ledger.h"
 
 struct recommender_config { /* texts are borrowed from argv or the arena of parsing */
     struct vpa_common_flags common;
     struct vpa_leader_flags leader;
 
+    bool shadow; /* ours */
     const char *name;
+    struct algorithm_flags algorithms; /* ours */
     vpa_duration interval;
     vpa_duration checkpoints_gc_interval;
     vpa_duration checkpoints_timeout;
-    vpa_duration checkpoint_max_age; /* ours */
-    bool checkpoint_open_intervals;  /* ours */
+    vpa_duration checkpoint_max_age;  /* ours */
+    vpa_duration checkpoint_interval; /* ours */
+    bool checkpoint_open_intervals;   /* ours */
     const char *storage;
     bool memory_saver;
     int64_t update_workers;
@@ -51,6 +57,11 @@ struct recommender_config { /* texts are borrowed from argv or the arena of pars
 
     struct prom_options prometheus; /* env_* and ns are filled in by recommender_config_check */
     const char *prometheus_token_file;
+
+    bool recommendation_query;                  /* ours */
+    struct query_api_config recommendation_api; /* ours */
+    const char *measure_vpas;                   /* ours */
+    struct vpa_ledger_flags ledger;             /* ours */
 
     bool use_external_metrics;
     const char *external_cpu_metric;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "metrics.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 
@@ -20,6 +21,7 @@ void failures_report(struct failures *f)
         return;
     VPA_ERROR_UNLESS_TOLD(&f->err, f->message, VPA_KV("failures", (int64_t)f->count),
                           VPA_KV("first", f->first), VPA_KERR(&f->err));
+    metrics_failures(f->message, f->count);
     free(VPA_STEAL(f->first));
     f->count = 0;
 }

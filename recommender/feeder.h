@@ -1,11 +1,10 @@
 /*
  * Feeds the model from the API server: VPAs and their targets, pods, out-of-memory kills.
  *
- * Watches put the last version of each object, decoded, beside what the pass works on; the pass
- * takes it over when it begins (VPAs and pods), so what comes and goes between two passes leaves no
- * trace but out-of-memory kills. Nothing else touches the model. One exception keeps start-up
- * small: the first list of pods goes straight into the model, so that listing 100,000 pods does not
- * hold 100,000 decoded pods.
+ * Watches keep caches (vpa/kube/cache.h); the pass takes over what they hold when it begins, so
+ * what comes and goes between two passes leaves no trace but out-of-memory kills. Nothing else
+ * touches the model. One exception keeps start-up small: the first list of pods goes straight into
+ * it.
  *
  *     struct feeder *f = feeder_new(&options);
  *     feeder_start(f); feeder_wait(f, &err);
@@ -32,6 +31,7 @@ struct feeder_options { /* all borrowed */
     struct vpa_kube_client *client;
     const struct recommender_config *config;
     struct vpa_cluster *cluster;
+    const struct algorithms *algorithms;
 };
 struct feeder;
 struct feeder *feeder_new(const struct feeder_options *options);
@@ -58,6 +58,8 @@ bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name);
 /* False while its newest version does not decode: it gets no status then, because nobody knows what
  * it says, and everything learned for it stays. */
 bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name);
+/* How old the oldest cache is, and which one that is (vpa_reflector_age). */
+vpa_duration feeder_age(const struct feeder *f, const char **which);
 /* Whether VPAs and pods are being watched at this moment; what does not depend on it is told in
  * recommender.c. */
 bool feeder_is_in_step(const struct feeder *f);

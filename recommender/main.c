@@ -1,4 +1,5 @@
 /* vpa-recommender: its table and its wiring. What it does is in recommender.c. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "metrics.h"
@@ -6,8 +7,13 @@
 
 #include "vpa/base/log.h"
 #include "vpa/daemon/daemon.h"
+#include "vpa/daemon/ledger_page.h"
 
 enum { OBJECTS, WRITER, USAGE, CLIENT_COUNT };
+
+/* At SIGTERM: for checkpoints that wait for their turn. */
+#define FLUSH_PATIENCE (2 * VPA_SECOND)
+#define TABLE_MAX ((size_t)64 << 10)
 
 static struct recommender_config config;
 
@@ -28,28 +34,80 @@ connect_prometheus(void *ctx, const struct vpa_http_client_options *options, str
     return vpa_http_client_new(ctx, options, err);
 }
 
-static int run(struct vpa_process *process)
+/* Never false: a shadow stands by for good. */
+static const bool standing_by = true;
+
+static struct recommender *make(struct vpa_process *process, struct vpa_ledger *ledger,
+                                struct shadow *shadow)
 {
-    struct recommender *recommender =
-        recommender_new(&(struct recommender_options){.loop = process->loop,
-                                                      .config = &config,
-                                                      .client = process->clients[OBJECTS],
-                                                      .writer = process->clients[WRITER],
-                                                      .metrics = process->clients[USAGE],
-                                                      .observe = process->observe,
-                                                      .connect_prometheus = connect_prometheus,
-                                                      .connect_ctx = process->loop});
+    bool may_stand_by = process->elector && config.leader.standby;
+    const struct standby_options lease = {
+        .client = process->leases,
+        .ns = config.leader.resource_namespace,
+        .leader = config.leader.resource_name,
+        .identity = may_stand_by ? vpa_elector_own_identity(process->elector) : "",
+    };
+
+    return recommender_new(
+        &(struct recommender_options){.loop = process->loop,
+                                      .config = &config,
+                                      .client = process->clients[OBJECTS],
+                                      .writer = process->clients[WRITER],
+                                      .metrics = process->clients[USAGE],
+                                      .observe = process->observe,
+                                      .standby = shadow         ? &standing_by
+                                                 : may_stand_by ? &process->standby
+                                                                : NULL,
+                                      .standby_lease = may_stand_by ? &lease : NULL,
+                                      .ledger = ledger,
+                                      .shadow = shadow,
+                                      .connect_prometheus = connect_prometheus,
+                                      .connect_ctx = process->loop});
+}
+
+static int work(struct vpa_process *process, struct recommender *recommender)
+{
     struct vpa_error err;
-    int status = EXIT_SUCCESS;
 
     if (recommender_start(recommender, &err) == 0 &&
         recommender_load_history(recommender, &err) == 0) {
         recommender_run(recommender, NULL, NULL);
+        if (vpa_process_leads(process))
+            recommender_flush(recommender, FLUSH_PATIENCE);
     } else if (!vpa_loop_is_stopping(process->loop)) {
         VPA_ERROR("Recommender controller exited with error", VPA_KERR(&err));
-        status = EXIT_FAILURE;
+        return EXIT_FAILURE;
     }
+    return EXIT_SUCCESS;
+}
+
+static void print_table(const struct shadow *shadow)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, TABLE_MAX);
+    shadow_write_table(shadow, &text);
+    fputs(vpa_buf_text(&text), stdout);
+}
+
+static int run(struct vpa_process *process)
+{
+    struct shadow *shadow = config.shadow ? shadow_new() : NULL;
+    struct vpa_ledger *ledger = vpa_ledger_new(&config.ledger);
+    struct vpa_ledger_page *page = vpa_ledger_page_new_by_flags(&config.ledger, process->observe,
+                                                                ledger, process->clients[OBJECTS]);
+    struct recommender *recommender = make(process, ledger, shadow);
+
+    metrics_start();
+    vpa_observe_on_ready(process->observe, recommender_is_ready, recommender);
+    int status = work(process, recommender);
+    vpa_observe_on_ready(process->observe, NULL, NULL);
+    if (shadow)
+        print_table(shadow);
     recommender_free(recommender);
+    vpa_ledger_page_free(page);
+    vpa_ledger_free(ledger);
+    shadow_free(shadow);
     return status;
 }
 
@@ -62,7 +120,9 @@ int main(int argc, char **argv)
         .flags = recommender_flags(&config),
         .common = &config.common,
         .leader = &config.leader,
+        .shadow = &config.shadow,
         .client_count = CLIENT_COUNT,
+        .tells_of_unusable = true,
         .interval = &config.interval,
         .check = check,
         .run = run,

@@ -57,6 +57,9 @@ static struct vpa_metric prometheus_seconds =
 static struct vpa_metric unreadable_checkpoints =
     VPA_COUNTER("vpa_recommender_unreadable_checkpoints_total",
                 "Checkpoints that could not be read and were kept aside", "outcome");
+static struct vpa_metric failures =
+    VPA_COUNTER("vpa_recommender_failures_total",
+                "Writes and readings that failed, by the log line that tells of them.", "message");
 
 static struct vpa_metric relative_diffs = VPA_HISTOGRAM(
     "vpa_quality_usage_recommendation_relative_diffs", "(usage - recommendation) / recommendation",
@@ -87,6 +90,13 @@ static struct vpa_metric memory_recommendations = VPA_HISTOGRAM(
 static struct vpa_metric relative_changes = VPA_HISTOGRAM(
     "vpa_quality_relative_recommendation_changes", "new / old - 1 of consecutive recommendations",
     relative_bounds, "update_mode", "resource", "vpa_size_log2");
+static struct vpa_metric shadow_differences =
+    VPA_HISTOGRAM("vpa_recommender_shadow_relative_difference",
+                  "(ours - theirs) / theirs of a recommended value, in a shadow", relative_bounds,
+                  "bound", "resource");
+static struct vpa_metric queries =
+    VPA_COUNTER("vpa_recommender_recommendation_queries_total",
+                "Queries for the recommendation of a pod, by what was answered", "result");
 static struct vpa_metric resource_lookups = VPA_COUNTER(
     "vpa_resources_get_resources_count", "Where container requests were found", "source");
 
@@ -99,6 +109,9 @@ static struct vpa_metric *const table[] = {
     &prometheus_count,
     &prometheus_seconds,
     &unreadable_checkpoints,
+    &failures,
+    &shadow_differences,
+    &queries,
     &relative_diffs,
     &missing_count,
     &cpu_over,
@@ -109,19 +122,25 @@ static struct vpa_metric *const table[] = {
     &memory_recommendations,
     &relative_changes,
     &resource_lookups,
-    &vpa_unusable_objects,
 };
 
 struct vpa_metric *const *recommender_metrics_table(size_t *count)
 {
-    *count = VPA_COUNT(table);
-    return table;
+    static struct vpa_metric *all[VPA_COUNT(table) + MEASURES_METRICS];
+
+    memcpy(all, table, sizeof(table));
+    memcpy(all + VPA_COUNT(table), measures_metrics, sizeof(measures_metrics));
+    *count = VPA_COUNT(all);
+    return all;
 }
 
 void recommender_metrics_reset(void)
 {
-    for (size_t i = 0; i < VPA_COUNT(table); i++)
-        vpa_metric_reset(table[i]);
+    size_t count;
+    struct vpa_metric *const *all = recommender_metrics_table(&count);
+
+    for (size_t i = 0; i < count; i++)
+        vpa_metric_reset(all[i]);
 }
 
 /* ---- quality ---- */
@@ -150,6 +169,13 @@ static void memory_difference(const char *mode, double usage, double recommendat
                            bool_text(is_oom));
 }
 
+static bool is_standby(const void *ctx)
+{
+    const struct recommender_quality *quality = ctx;
+
+    return quality->standby && *quality->standby;
+}
+
 static void on_usage(void *ctx, const char *update_mode, enum vpa_kind kind, bool is_oom,
                      vpa_amount usage_amount, vpa_amount recommendation_amount)
 {
@@ -160,7 +186,8 @@ static void on_usage(void *ctx, const char *update_mode, enum vpa_kind kind, boo
                                 : vpa_amount_to_bytes(recommendation_amount);
     bool missing = recommendation_amount == 0;
 
-    (void)ctx;
+    if (is_standby(ctx))
+        return;
     if (missing)
         vpa_metric_inc(&missing_count, mode, vpa_kind_name(kind), bool_text(is_oom));
     else if (cpu)
@@ -180,15 +207,28 @@ static void on_usage(void *ctx, const char *update_mode, enum vpa_kind kind, boo
 static void on_change(void *ctx, const char *update_mode, enum vpa_kind kind, vpa_amount before,
                       vpa_amount after, size_t pod_count)
 {
-    (void)ctx;
+    if (is_standby(ctx))
+        return;
     vpa_metric_observe(&relative_changes, (double)after / (double)before - 1,
                        vpa_or_empty(update_mode), vpa_kind_name(kind),
                        vpa_metric_size_log2((int64_t)pod_count));
 }
 
-struct vpa_model_hooks recommender_quality_hooks(void)
+static void on_sample(void *ctx, const struct vpa_autoscaler *v, enum vpa_kind kind, bool is_oom,
+                      vpa_amount usage, vpa_amount recommendation)
 {
-    return (struct vpa_model_hooks){.usage = on_usage, .change = on_change};
+    const struct recommender_quality *quality = ctx;
+
+    if (quality->measures && !is_standby(ctx))
+        measures_sample(quality->measures, v, kind, is_oom, usage, recommendation);
+}
+
+struct vpa_model_hooks recommender_quality_hooks(const struct recommender_quality *quality)
+{
+    return (struct vpa_model_hooks){.ctx = (void *)(uintptr_t)quality,
+                                    .usage = on_usage,
+                                    .change = on_change,
+                                    .sample = on_sample};
 }
 
 /* ---- the rest ---- */
@@ -232,6 +272,42 @@ void metrics_prometheus_response(int code, const char *method, vpa_duration took
     vpa_metric_observe(&prometheus_seconds, seconds(took), code_text, lower);
 }
 
+void metrics_shadow_difference(const char *bound, const char *resource, double difference)
+{
+    vpa_metric_observe(&shadow_differences, difference, bound, resource);
+}
+
+static void start(struct vpa_metric *metric, const char *const *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        vpa_metric_add(metric, 0, values[i]);
+}
+
+void metrics_start(void)
+{
+    static const char *const messages[] = {
+        "Cannot update VPA",
+        "VPA without recommendation",
+        "Failed to record OOM",
+        "Usage of containers that are not known",
+        "Cannot save checkpoint for VPA",
+        "Cannot keep an unreadable checkpoint aside; it is not overwritten",
+        "Cannot read the history of a VPA from Prometheus",
+        "Orphaned VPA checkpoint cleanup - error deleting",
+        "Orphaned VPA checkpoint cleanup - cannot list VPAs, nothing is deleted"};
+    static const char *const answers[] = {"Recommendation", "NoRecommendation", "NoVPA",
+                                          "UnknownController"};
+
+    start(&failures, messages, VPA_COUNT(messages));
+    start(&queries, answers, VPA_COUNT(answers));
+    vpa_metric_add(&unreadable_checkpoints, 0, "kept");
+}
+
+void metrics_failures(const char *message, size_t count)
+{
+    vpa_metric_add(&failures, (double)count, message);
+}
+
 void metrics_unreadable_checkpoint(void)
 {
     vpa_metric_inc(&unreadable_checkpoints, "kept");
@@ -241,6 +317,11 @@ static void count_lookups(const char *source, size_t count)
 {
     if (count > 0)
         vpa_metric_add(&resource_lookups, (double)count, source);
+}
+
+void metrics_query(const char *result)
+{
+    vpa_metric_inc(&queries, result);
 }
 
 void metrics_resource_lookups(const struct vpa_lookups *lookups)
@@ -320,6 +401,11 @@ void metrics_objects_end(struct metrics_objects *objects)
         for (size_t a = 0; a < VPA_COUNT(apis); a++)
             /* Objects are read as v1; the older versions are always 0. */
             publish_mode(mode, apis[a], strcmp(apis[a], "v1") == 0 ? counters : NULL);
+    metrics_objects_drop(objects);
+}
+
+void metrics_objects_drop(struct metrics_objects *objects)
+{
     vpa_table_release(&objects->by_mode);
     vpa_arena_release(&objects->arena);
     free(objects);

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "measures.h"
+
 #include "vpa/base/metrics.h"
 #include "vpa/base/time.h"
 #include "vpa/model/cluster.h"
@@ -17,8 +19,12 @@
 struct vpa_metric *const *recommender_metrics_table(size_t *count);
 void recommender_metrics_reset(void);
 
-/* Quality metrics, fed by the model. */
-struct vpa_model_hooks recommender_quality_hooks(void);
+/* Quality metrics, fed by the model. Borrowed by the hooks; so is what it names. */
+struct recommender_quality {
+    const bool *standby;       /* while it is true the leader counts; NULL: none */
+    struct measures *measures; /* NULL: none */
+};
+struct vpa_model_hooks recommender_quality_hooks(const struct recommender_quality *quality);
 
 /* Parts of a pass: "LoadVPAs" ... "total". */
 void metrics_step(const char *step, vpa_duration took);
@@ -28,17 +34,27 @@ void metrics_aggregates(size_t count);
 /* One reading of the usage. */
 void metrics_usage_response(bool is_error);
 void metrics_prometheus_response(int code, const char *method, vpa_duration took);
-/* A checkpoint that could not be read was kept aside (no upstream counterpart; hidden until it
- * happens). */
+/* Our own counters are there with 0 before anything has happened: an alert on their increase would
+ * not see the first one otherwise. Called by main; upstream's appear as upstream's do. */
+void metrics_start(void);
+/* Failures that one line of the log tells of; message: constant text. */
+void metrics_failures(const char *message, size_t count);
+/* A checkpoint that could not be read was kept aside (no upstream counterpart). */
 void metrics_unreadable_checkpoint(void);
+/* (ours - theirs) / theirs, of a shadow (no upstream counterpart; hidden until it happens). */
+void metrics_shadow_difference(const char *bound, const char *resource, double difference);
+/* One query was answered: Recommendation, NoVPA, NoRecommendation, UnknownController, or the reason
+ * of the Status (no upstream counterpart). Any thread. */
+void metrics_query(const char *result);
 /* Container requests read: from the status of the pod, else from its spec. */
 void metrics_resource_lookups(const struct vpa_lookups *lookups);
 
-/* Object counts: begin sets every known combination to 0, end publishes. */
+/* Object counts: begin sets every known combination to 0, end publishes, drop does not. */
 struct metrics_objects;
 struct metrics_objects *metrics_objects_begin(void);
 void metrics_objects_add(struct metrics_objects *objects, const char *mode, bool has_recommendation,
                          bool matches_pods, bool unsupported);
 void metrics_objects_end(struct metrics_objects *objects); /* frees */
+void metrics_objects_drop(struct metrics_objects *objects);
 
 #endif

@@ -14,8 +14,10 @@
 
 struct attempt {
     struct vpa_loop *loop;
-    struct history *history;
     enum prom_kind kind;
+    const struct prom_range *range; /* NULL: the kind's own question */
+    struct history *history;        /* takes the answer, or */
+    const struct prom_taker *taker; /* this one does */
     const char *method;
     vpa_time started;
     bool done;
@@ -48,8 +50,12 @@ static void on_done(void *ctx, const struct vpa_http_result *answer)
                                 vpa_time_sub(vpa_loop_now(a->loop), a->started));
     if (is_post && is_refusal(answer->status))
         return;
-    a->result = history_add_answer(a->history, a->kind, answer->status, answer->body,
-                                   answer->body_len, &a->err);
+    if (a->taker)
+        a->result = prom_parse_answer(a->kind, answer->status, answer->body, answer->body_len,
+                                      a->taker->on_series, a->taker->ctx, &a->err);
+    else
+        a->result = history_add_answer(a->history, a->kind, answer->status, answer->body,
+                                       answer->body_len, &a->err);
 }
 
 static bool is_done(void *ctx)
@@ -61,6 +67,15 @@ static bool is_done(void *ctx)
 static const char *target_of(const struct prom_plan *plan, const struct vpa_buf *url)
 {
     return vpa_buf_text(url) + strlen(plan->origin);
+}
+
+static void put_arguments(const struct prom_plan *plan, const struct attempt *a, vpa_time now,
+                          struct vpa_buf *out)
+{
+    if (a->range)
+        prom_range_arguments(plan, a->range, out);
+    else
+        prom_arguments(plan, a->kind, now, out);
 }
 
 static int send_request(struct vpa_transport *transport, const struct prom_plan *plan, vpa_time now,
@@ -76,10 +91,13 @@ static int send_request(struct vpa_transport *transport, const struct prom_plan 
     vpa_buf_init(&body, URL_MAX);
     if (is_post) {
         prom_post_url(plan, a->kind, &url);
-        prom_arguments(plan, a->kind, now, &body);
+        put_arguments(plan, a, now, &body);
         headers[header_count++] = (struct vpa_header){"Content-Type", FORM_TYPE};
     } else {
-        prom_get_url(plan, a->kind, now, &url);
+        if (a->range)
+            prom_range_url(plan, a->range, &url);
+        else
+            prom_get_url(plan, a->kind, now, &url);
     }
     if (plan->authorization)
         headers[header_count++] = (struct vpa_header){"Authorization", plan->authorization};
@@ -107,32 +125,57 @@ static int send_request(struct vpa_transport *transport, const struct prom_plan 
     return 0;
 }
 
-static int ask(struct vpa_loop *loop, struct vpa_transport *transport, const struct prom_plan *plan,
-               enum prom_kind kind, struct history *history, struct vpa_error *err)
+static int ask(struct vpa_transport *transport, const struct prom_plan *plan, struct attempt *a,
+               struct vpa_error *err)
 {
-    struct attempt a = {.loop = loop, .history = history, .kind = kind, .method = "POST"};
-    vpa_time begin = vpa_loop_now(loop);
+    vpa_time begin = vpa_loop_now(a->loop);
 
-    if (send_request(transport, plan, begin, plan->timeout, &a, err) < 0)
+    a->method = "POST";
+    if (send_request(transport, plan, begin, plan->timeout, a, err) < 0)
         return -1;
-    if (is_refusal(a.status)) {
-        vpa_duration left = plan->timeout - vpa_time_sub(vpa_loop_now(loop), begin);
+    if (is_refusal(a->status)) {
+        vpa_duration left = plan->timeout - vpa_time_sub(vpa_loop_now(a->loop), begin);
 
-        a.method = "GET";
-        if (send_request(transport, plan, begin, left > 0 ? left : 1, &a, err) < 0)
+        a->method = "GET";
+        if (send_request(transport, plan, begin, left > 0 ? left : 1, a, err) < 0)
             return -1;
     }
-    if (a.result < 0)
-        *err = a.err;
-    return a.result;
+    if (a->result < 0)
+        *err = a->err;
+    return a->result;
+}
+
+/* The first `kinds` questions. */
+static int fetch(struct vpa_loop *loop, struct vpa_transport *transport,
+                 const struct prom_plan *plan, enum prom_kind kinds, struct history *history,
+                 struct vpa_error *err)
+{
+    for (enum prom_kind kind = PROM_CPU; kind < kinds; kind++) {
+        struct attempt a = {.loop = loop, .kind = kind, .history = history};
+        if (ask(transport, plan, &a, err) < 0)
+            return -1;
+    }
+    history_finish(history);
+    return 0;
 }
 
 int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
                        const struct prom_plan *plan, struct history *history, struct vpa_error *err)
 {
-    for (enum prom_kind kind = PROM_CPU; kind < PROM_KINDS; kind++)
-        if (ask(loop, transport, plan, kind, history, err) < 0)
-            return -1;
-    history_finish(history);
-    return 0;
+    return fetch(loop, transport, plan, PROM_KINDS, history, err);
+}
+
+int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,
+                     const struct prom_plan *plan, struct history *history, struct vpa_error *err)
+{
+    return fetch(loop, transport, plan, PROM_LABELS, history, err);
+}
+
+int prom_fetch_range(struct vpa_loop *loop, struct vpa_transport *transport,
+                     const struct prom_plan *plan, const struct prom_range *range,
+                     enum prom_kind kind, const struct prom_taker *taker, struct vpa_error *err)
+{
+    struct attempt a = {.loop = loop, .kind = kind, .range = range, .taker = taker};
+
+    return ask(transport, plan, &a, err);
 }

@@ -11,9 +11,27 @@
 #include "vpa/net/loop.h"
 #include "vpa/net/transport.h"
 
+/* Who takes the series of an answer. */
+struct prom_taker {
+    prom_series_fn on_series;
+    void *ctx;
+};
+
 /* Fills history, pumping the loop. On -1 its content is of no use. */
 int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
                        const struct prom_plan *plan, struct history *history,
                        struct vpa_error *err) VPA_MUST_CHECK;
+
+/* The same without the labels of pods, for who knows by himself whose pods they are. */
+int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,
+                     const struct prom_plan *plan, struct history *history,
+                     struct vpa_error *err) VPA_MUST_CHECK;
+
+/* Asks one question about a range of time; kind is how errors name it. on_series is called for
+ * every series of the answer, and what it was given is of no use when the result is -1. */
+int prom_fetch_range(struct vpa_loop *loop, struct vpa_transport *transport,
+                     const struct prom_plan *plan, const struct prom_range *range,
+                     enum prom_kind kind, const struct prom_taker *taker,
+                     struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif

@@ -289,8 +289,23 @@ static void seconds_text(vpa_time t, struct vpa_buf *out)
     vpa_json_format_double(out, (double)seconds + (double)nanos / 1e9);
 }
 
-void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,
-                    struct vpa_buf *out)
+/* Sorted by name; the list is released. */
+static void put_arguments(struct argument_list *list, struct vpa_buf *out)
+{
+    qsort(list->items, list->count, sizeof list->items[0], argument_cmp);
+    for (size_t i = 0; i < list->count; i++) {
+        if (i > 0)
+            vpa_buf_putc(out, '&');
+        url_escape(out, list->items[i].name);
+        vpa_buf_putc(out, '=');
+        url_escape(out, list->items[i].value);
+        free(list->items[i].name);
+        free(list->items[i].value);
+    }
+}
+
+void prom_range_arguments(const struct prom_plan *plan, const struct prom_range *range,
+                          struct vpa_buf *out)
 {
     struct argument_list list = {.count = 0};
     vpa_auto_buf text = {0};
@@ -298,27 +313,39 @@ void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time 
     vpa_buf_init(&text, TEXT_MAX);
     if (plan->query)
         arguments_of_address(plan->query, &list);
+    argument_set(&list, "query", range->query);
+    seconds_text(range->end, &text);
+    argument_set(&list, "end", vpa_buf_text(&text));
+    seconds_text(range->start, &text);
+    argument_set(&list, "start", vpa_buf_text(&text));
+    seconds_text((vpa_time)range->step, &text);
+    argument_set(&list, "step", vpa_buf_text(&text));
+    put_arguments(&list, out);
+}
+
+void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,
+                    struct vpa_buf *out)
+{
+    struct argument_list list = {.count = 0};
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, TEXT_MAX);
     prom_query_text(plan, kind, &text);
+    if (kind != PROM_LABELS) {
+        prom_range_arguments(plan,
+                             &(struct prom_range){.query = vpa_buf_text(&text),
+                                                  .start = vpa_time_add(now, -plan->length),
+                                                  .end = now,
+                                                  .step = plan->resolution},
+                             out);
+        return;
+    }
+    if (plan->query)
+        arguments_of_address(plan->query, &list);
     argument_set(&list, "query", vpa_buf_text(&text));
     seconds_text(now, &text);
-    argument_set(&list, kind == PROM_LABELS ? "time" : "end", vpa_buf_text(&text));
-    if (kind != PROM_LABELS) {
-        seconds_text(vpa_time_add(now, -plan->length), &text);
-        argument_set(&list, "start", vpa_buf_text(&text));
-        seconds_text((vpa_time)plan->resolution, &text);
-        argument_set(&list, "step", vpa_buf_text(&text));
-    }
-
-    qsort(list.items, list.count, sizeof list.items[0], argument_cmp);
-    for (size_t i = 0; i < list.count; i++) {
-        if (i > 0)
-            vpa_buf_putc(out, '&');
-        url_escape(out, list.items[i].name);
-        vpa_buf_putc(out, '=');
-        url_escape(out, list.items[i].value);
-        free(list.items[i].name);
-        free(list.items[i].value);
-    }
+    argument_set(&list, "time", vpa_buf_text(&text));
+    put_arguments(&list, out);
 }
 
 static void endpoint(const struct prom_plan *plan, enum prom_kind kind, struct vpa_buf *out)
@@ -332,6 +359,14 @@ void prom_post_url(const struct prom_plan *plan, enum prom_kind kind, struct vpa
     endpoint(plan, kind, out);
     if (plan->query)
         vpa_buf_printf(out, "?%s", plan->query);
+}
+
+void prom_range_url(const struct prom_plan *plan, const struct prom_range *range,
+                    struct vpa_buf *out)
+{
+    endpoint(plan, PROM_CPU, out);
+    vpa_buf_putc(out, '?');
+    prom_range_arguments(plan, range, out);
 }
 
 void prom_get_url(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,

@@ -72,6 +72,17 @@ void prom_query_text(const struct prom_plan *plan, enum prom_kind kind, struct v
 /* Form arguments, sorted by name; those of the address come along. */
 void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,
                     struct vpa_buf *out);
+/* Any question about a range of time. */
+struct prom_range {
+    const char *query;
+    vpa_time start;
+    vpa_time end;
+    vpa_duration step;
+};
+void prom_range_arguments(const struct prom_plan *plan, const struct prom_range *range,
+                          struct vpa_buf *out);
+void prom_range_url(const struct prom_plan *plan, const struct prom_range *range,
+                    struct vpa_buf *out); /* to GET from */
 /* URL to POST to, or to GET from with the arguments as query. */
 void prom_post_url(const struct prom_plan *plan, enum prom_kind kind, struct vpa_buf *out);
 void prom_get_url(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,

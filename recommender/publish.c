@@ -9,13 +9,14 @@
 
 #include <stdlib.h>
 
+#include "account.h"
 #include "conflict.h"
 #include "failures.h"
 #include "metrics.h"
 
 #include "vpa/base/log.h"
+#include "vpa/model/cluster_learners.h"
 #include "vpa/model/object_status.h"
-#include "vpa/policy/capping.h"
 
 /* A status of 5,000 containers. */
 #define PATCH_MAX ((size_t)4 << 20)
@@ -27,6 +28,11 @@ struct publisher {
     const struct recommender_config *config;
     struct vpa_cluster *cluster;
     const struct feeder *feeder;
+    const bool *standby;
+    struct measures *measures;
+    struct shadow *shadow;
+    struct query *query;
+    struct account *account; /* NULL: no ledger */
     struct vpa_estimator estimator;
     struct vpa_rendering rendering;
     struct vpa_resource global_max_items[2];
@@ -50,7 +56,7 @@ struct patch {
     const char *name;
 };
 
-static void init_estimator(struct vpa_estimator *e, const struct recommender_config *c)
+void publisher_estimator(const struct recommender_config *c, struct vpa_estimator *e)
 {
     vpa_estimator_init(e);
     e->percentile[VPA_TARGET][VPA_KIND_CPU] = c->cpu_target_percentile;
@@ -87,7 +93,12 @@ struct publisher *publisher_new(const struct publisher_options *options)
     p->config = options->config;
     p->cluster = options->cluster;
     p->feeder = options->feeder;
-    init_estimator(&p->estimator, p->config);
+    p->standby = options->standby;
+    p->measures = options->measures;
+    p->shadow = options->shadow;
+    p->query = options->query;
+    publisher_estimator(p->config, &p->estimator);
+    p->account = account_new(options->ledger);
     vpa_rendering_init(&p->rendering);
     p->rendering.humanize_memory = p->config->humanize_memory;
     p->rendering.round_cpu_millicores = p->config->round_cpu_millicores;
@@ -105,6 +116,7 @@ void publisher_free(struct publisher *p)
         return;
     vpa_arena_release(&p->arena);
     vpa_buf_release(&p->body);
+    account_free(p->account);
     free(p);
 }
 
@@ -179,53 +191,81 @@ static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
 
 /* ---- one VPA ---- */
 
-static struct vpa_recommendation recommend(struct publisher *p, struct vpa_autoscaler *v,
-                                           vpa_time now)
+static bool is_standby(const struct publisher *p)
 {
-    const struct vpa_object *object = vpa_autoscaler_object(v);
-    struct vpa_recommendation rec =
-        vpa_recommend(p->cluster, v, &p->estimator, &p->rendering, now, &p->arena);
-
-    if (p->config->cpu_integer)
-        vpa_recommend_integer_cpu(&rec, &object->meta.annotations, &p->arena);
-    return vpa_capping_policy(&p->arena, &rec, &object->resource_policy, &p->global_max);
+    return p->standby && *p->standby;
 }
 
 /* What the VPA asks for and what was learned for it must both be known. */
-static bool may_publish(const struct publisher *p, const struct vpa_autoscaler *v)
+static bool is_known(const struct publisher *p, const struct vpa_autoscaler *v)
 {
     return !vpa_autoscaler_awaits_history(v) &&
            feeder_knows_vpa(p->feeder, vpa_autoscaler_ns(v), vpa_autoscaler_name(v));
+}
+
+static void tell_query(struct publisher *p, const struct vpa_autoscaler *v,
+                       const struct vpa_recommendation *rec)
+{
+    if (p->query)
+        query_add(p->query, vpa_autoscaler_object(v),
+                  vpa_autoscaler_resolved(v) ? vpa_autoscaler_selector(v) : NULL,
+                  is_known(p, v) ? rec : NULL);
+}
+
+/* Everybody who counts, compares or answers hears of what was computed. */
+static void tell_recommendation(struct publisher *p, const struct vpa_autoscaler *v,
+                                const struct vpa_recommendation *rec, vpa_time now,
+                                struct metrics_objects *objects)
+{
+    const struct vpa_object *object = vpa_autoscaler_object(v);
+    bool has_recommendation = rec->container_count > 0;
+
+    if (has_recommendation && !vpa_object_has_recommendation(object) && !is_standby(p))
+        metrics_first_recommendation(vpa_time_sub(now, object->meta.creation));
+    metrics_objects_add(objects, vpa_object_mode(object), has_recommendation,
+                        vpa_autoscaler_pod_count(v) > 0, vpa_autoscaler_unsupported(v) != NULL);
+    if (p->shadow)
+        shadow_compare(p->shadow, object, rec);
+    if (p->measures && !is_standby(p) && is_known(p, v))
+        measures_target(p->measures, v, rec);
+    tell_query(p, v, rec);
 }
 
 static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time now,
                         struct metrics_objects *objects)
 {
     const struct vpa_object *object = vpa_autoscaler_object(v);
-    struct vpa_recommendation rec = recommend(p, v, now);
-    bool has_recommendation = rec.container_count > 0;
-    bool pods_matched = vpa_autoscaler_pod_count(v) > 0;
-    const char *unsupported = vpa_autoscaler_unsupported(v);
+    struct vpa_estimates estimates;
+    vpa_estimate(p->cluster, v, &p->estimator, now, &p->arena, &estimates);
+    const struct vpa_recommendation_facts made = {.vpa = object,
+                                                  .estimates = &estimates,
+                                                  .rendering = &p->rendering,
+                                                  .integer_cpu = p->config->cpu_integer,
+                                                  .global_max = &p->global_max};
+    struct vpa_recommendation rec = vpa_recommendation_make(&p->arena, &made);
     struct vpa_error err;
 
-    if (has_recommendation && !vpa_object_has_recommendation(object))
-        metrics_first_recommendation(vpa_time_sub(now, object->meta.creation));
-    metrics_objects_add(objects, vpa_object_mode(object), has_recommendation, pods_matched,
-                        unsupported != NULL);
+    tell_recommendation(p, v, &rec, now, objects);
     if (vpa_cluster_set_recommendation(p->cluster, v, &rec, now, &err) < 0)
         failures_add(&p->missing, vpa_autoscaler_ns(v), vpa_autoscaler_name(v), &err);
 
-    struct vpa_object_status_facts facts = {.object = object,
-                                            .unsupported = unsupported,
-                                            .conflict =
-                                                conflicts_message(&p->conflicts, v, &p->arena),
-                                            .pods_matched = pods_matched,
-                                            .recommendation = &rec,
-                                            .now = now};
+    const struct vpa_method *method = vpa_autoscaler_method(v);
+    struct vpa_object_status_facts facts = {
+        .object = object,
+        .algorithm = method ? vpa_algorithm_name(vpa_method_algorithm(method)) : NULL,
+        .algorithm_note = vpa_autoscaler_method_note(v),
+        .unsupported = vpa_autoscaler_unsupported(v),
+        .conflict = conflicts_message(&p->conflicts, v, &p->arena),
+        .pods_matched = vpa_autoscaler_pod_count(v) > 0,
+        .recommendation = &rec,
+        .now = now};
     struct vpa_object_status status;
     vpa_object_status_build(&facts, &p->arena, &status);
-    if (!vpa_object_status_equal_stored(&status, object) && may_publish(p, v))
-        start_patch(p, v, &status);
+    if (!is_standby(p) && is_known(p, v)) {
+        account_tell(p->account, &made, &rec, &status, now);
+        if (!vpa_object_status_equal_stored(&status, object))
+            start_patch(p, v, &status);
+    }
     vpa_arena_clear(&p->arena);
 }
 
@@ -246,22 +286,51 @@ static int wait_for_room(struct publisher *p, size_t limit)
     return 0;
 }
 
+/* Queries are answered from this pass before the last patch is. */
+static void end_query(struct publisher *p, bool is_whole, const struct vpa_candidate *foreign,
+                      size_t foreign_count)
+{
+    if (!p->query)
+        return;
+    if (!is_whole) {
+        query_drop(p->query);
+        return;
+    }
+    for (size_t i = 0; i < foreign_count; i++)
+        query_add_foreign(p->query, foreign[i].vpa, foreign[i].selector);
+    query_end(p->query);
+}
+
 void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count)
 {
-    size_t count;
+    size_t count, evaluated = 0;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->cluster, &count);
     struct metrics_objects *objects = metrics_objects_begin();
 
+    account_begin(p->account);
     conflicts_find(&p->conflicts, p->cluster, foreign, foreign_count);
+    if (p->shadow)
+        shadow_begin(p->shadow);
+    if (p->query)
+        query_begin(p->query, count + foreign_count);
     for (size_t i = 0; i < count && p->config->update_workers > 0; i++) {
         if (wait_for_room(p, (size_t)p->config->update_workers) < 0)
             break;
         publish_vpa(p, vpas[i], vpa_loop_now(p->loop), objects);
+        evaluated++;
     }
+    end_query(p, evaluated == count, foreign, foreign_count);
+    if (evaluated == count)
+        account_end(p->account);
     if (wait_for_room(p, 1) < 0)
         cancel_patches(p);
+    else if (p->shadow)
+        shadow_end(p->shadow);
     failures_report(&p->unpatched);
     failures_report(&p->missing);
     conflicts_release(&p->conflicts);
-    metrics_objects_end(objects);
+    if (is_standby(p)) /* the leader counts them */
+        metrics_objects_drop(objects);
+    else
+        metrics_objects_end(objects);
 }

@@ -7,7 +7,10 @@
 
 #include "config.h"
 #include "feeder.h"
+#include "query.h"
+#include "shadow.h"
 
+#include "vpa/daemon/ledger.h"
 #include "vpa/kube/client.h"
 #include "vpa/model/cluster.h"
 #include "vpa/model/estimator.h"
@@ -22,7 +25,15 @@ struct publisher_options { /* all borrowed */
     const struct recommender_config *config;
     struct vpa_cluster *cluster;
     const struct feeder *feeder;
+    struct measures *measures; /* hears of each target; NULL: not measured */
+    const bool *standby;       /* while true all is computed and nothing is patched; NULL: never */
+    struct shadow *shadow;     /* told what is stored and what was computed; NULL: nobody */
+    struct vpa_ledger *ledger; /* told what changes; NULL: nobody */
+    struct query *query;       /* answers with what was computed; NULL: none */
 };
+/* What the flags make of an estimator. */
+void publisher_estimator(const struct recommender_config *c, struct vpa_estimator *e);
+
 struct publisher;
 struct publisher *publisher_new(const struct publisher_options *options);
 void publisher_free(struct publisher *p); /* NULL is ignored */

@@ -27,6 +27,9 @@
  * does not decode is there (U21): an unknown pod keeps its aggregates, an unknown VPA its history
  * and its checkpoints, and gets no status until a version decodes. Every write is fenced by the
  * Lease where its bytes go out (client.h), so a process that stood still adds nothing either.
+ *
+ * A standby makes the same passes at the same times and writes nothing; when it leads, its next
+ * pass is the one that the leader before would have made (standby.h says what that saves).
  */
 #include "recommender.h"
 
@@ -39,6 +42,9 @@
 #include "metrics.h"
 #include "prom_client.h"
 #include "publish.h"
+#include "query.h"
+#include "refill.h"
+#include "standby.h"
 #include "target.h"
 #include "usage.h"
 
@@ -55,15 +61,30 @@ struct recommender {
     struct vpa_loop *loop;
     struct vpa_aggregation aggregation;
     struct vpa_cluster *cluster;
+    struct algorithms *algorithms;
+    struct measures *measures;
+    struct recommender_quality quality;
+    struct refill *refill;
     struct feeder *feeder;
     struct vpa_events *events;
+    struct query *query;   /* NULL: not asked for */
+    struct query_api *api; /* NULL: likewise */
     struct publisher *publisher;
     struct checkpoints *checkpoints;
+    struct standby *standby;
+    bool loaded;      /* the history */
+    bool passed;      /* a pass was made since */
+    bool was_standby; /* in the last pass */
     struct usage_memory usage_memory;
     struct usage_options usage;
 };
 
-static void init_aggregation(struct vpa_aggregation *a, const struct recommender_config *c)
+static bool is_standby(const struct recommender *r)
+{
+    return r->options.standby && *r->options.standby;
+}
+
+void recommender_aggregation(const struct recommender_config *c, struct vpa_aggregation *a)
 {
     vpa_aggregation_init(a);
     a->cpu_half_life = c->cpu_half_life;
@@ -75,6 +96,44 @@ static void init_aggregation(struct vpa_aggregation *a, const struct recommender
     a->per_vpa_config = c->common.gates.per_vpa_config;
 }
 
+static void start_query(struct recommender *r)
+{
+    bool by_path = r->config->recommendation_query, by_api = *r->config->recommendation_api.address;
+
+    if (!by_path && !by_api)
+        return;
+    r->query = query_new(r->loop, feeder_owners(r->feeder));
+    if (by_path && r->options.observe)
+        vpa_observe_serve(r->options.observe, QUERY_PATH, query_answer, r->query);
+    if (by_api)
+        r->api = query_api_new(&(struct query_api_options){.loop = r->loop,
+                                                           .config = &r->config->recommendation_api,
+                                                           .client = r->options.client,
+                                                           .query = r->query});
+}
+
+static void stop_query(struct recommender *r)
+{
+    query_api_free(r->api);
+    if (r->query && r->options.observe)
+        vpa_observe_serve(r->options.observe, QUERY_PATH, NULL, NULL);
+    query_free(r->query);
+}
+
+static struct publisher *new_publisher(struct recommender *r)
+{
+    return publisher_new(&(struct publisher_options){.loop = r->loop,
+                                                     .client = r->options.writer,
+                                                     .config = r->config,
+                                                     .cluster = r->cluster,
+                                                     .feeder = r->feeder,
+                                                     .standby = r->options.standby,
+                                                     .measures = r->measures,
+                                                     .shadow = r->options.shadow,
+                                                     .ledger = r->options.ledger,
+                                                     .query = r->query});
+}
+
 struct recommender *recommender_new(const struct recommender_options *options)
 {
     struct recommender *r = vpa_xcalloc(1, sizeof *r);
@@ -82,27 +141,38 @@ struct recommender *recommender_new(const struct recommender_options *options)
     r->options = *options;
     r->config = options->config;
     r->loop = options->loop;
-    init_aggregation(&r->aggregation, r->config);
-    r->cluster =
-        vpa_cluster_new(&(struct vpa_cluster_options){.aggregation = &r->aggregation,
-                                                      .memory_saver = r->config->memory_saver,
-                                                      .hooks = recommender_quality_hooks()});
-    r->feeder = feeder_new(&(struct feeder_options){
-        .loop = r->loop, .client = options->client, .config = r->config, .cluster = r->cluster});
+    recommender_aggregation(r->config, &r->aggregation);
+    r->measures = measures_new(r->config->measure_vpas);
+    r->quality = (struct recommender_quality){options->standby, r->measures};
+    r->cluster = vpa_cluster_new(
+        &(struct vpa_cluster_options){.aggregation = &r->aggregation,
+                                      .memory_saver = r->config->memory_saver,
+                                      .hooks = recommender_quality_hooks(&r->quality)});
+    r->algorithms = algorithms_new(&r->config->algorithms, r->config->name);
+    r->feeder = feeder_new(&(struct feeder_options){.loop = r->loop,
+                                                    .client = options->client,
+                                                    .config = r->config,
+                                                    .cluster = r->cluster,
+                                                    .algorithms = r->algorithms});
     r->events = vpa_events_new(
         &(struct vpa_events_options){.client = options->client, .component = "vpa-recommender"});
-    r->publisher = publisher_new(&(struct publisher_options){.loop = r->loop,
-                                                             .client = options->writer,
-                                                             .config = r->config,
-                                                             .cluster = r->cluster,
-                                                             .feeder = r->feeder});
+    start_query(r);
+    r->publisher = new_publisher(r);
+    if (options->standby_lease)
+        r->standby = standby_new(options->standby_lease);
     r->checkpoints = checkpoints_new(&(struct checkpoints_options){.loop = r->loop,
                                                                    .reader = options->client,
                                                                    .writer = options->writer,
                                                                    .events = r->events,
                                                                    .config = r->config,
+                                                                   .algorithms = r->algorithms,
                                                                    .cluster = r->cluster,
                                                                    .feeder = r->feeder});
+    r->refill = refill_new(&(struct refill_options){.loop = r->loop,
+                                                    .config = r->config,
+                                                    .cluster = r->cluster,
+                                                    .connect = options->connect_prometheus,
+                                                    .connect_ctx = options->connect_ctx});
     r->usage = (struct usage_options){.client = options->metrics,
                                       .config = r->config,
                                       .cluster = r->cluster,
@@ -114,12 +184,17 @@ void recommender_free(struct recommender *r)
 {
     if (!r)
         return;
+    stop_query(r);
     publisher_free(r->publisher);
     checkpoints_free(r->checkpoints);
+    standby_free(r->standby);
     vpa_events_free(r->events);
     /* The model borrows VPAs from the feeder. */
     vpa_cluster_free(r->cluster);
     feeder_free(r->feeder);
+    refill_free(r->refill);
+    algorithms_free(r->algorithms);
+    measures_free(r->measures);
     vpa_aggregation_release(&r->aggregation);
     free(r);
 }
@@ -131,6 +206,8 @@ void recommender_free(struct recommender *r)
  * hand, comes before both, because it is fed with the global settings. */
 int recommender_start(struct recommender *r, struct vpa_error *err)
 {
+    if (r->api && query_api_start(r->api, err) < 0)
+        return -1;
     feeder_start(r->feeder);
     if (feeder_wait(r->feeder, err) < 0)
         return -1;
@@ -197,8 +274,27 @@ static int load_checkpoints(struct recommender *r, struct vpa_error *err)
     return 0;
 }
 
+static bool is_leading(void *ctx)
+{
+    return !is_standby(ctx);
+}
+
+/* A leader that wrote by turns has something to write first. -1 when the loop was stopped. */
+static int await_checkpoints(struct recommender *r, struct vpa_error *err)
+{
+    if (!is_standby(r) || !r->standby || !standby_claim(r->standby) || is_leading(r))
+        return 0;
+    VPA_INFO("Waiting until the leader has written all checkpoints");
+    if (vpa_loop_wait(r->loop, is_leading, r, STANDBY_SILENCE * r->config->interval, err) < 0 &&
+        vpa_loop_is_stopping(r->loop))
+        return -1;
+    return 0;
+}
+
 static int load_stored(struct recommender *r, struct vpa_error *err)
 {
+    if (await_checkpoints(r, err) < 0)
+        return -1;
     feeder_begin_pass(r->feeder);
     feeder_load_vpas(r->feeder, vpa_loop_now(r->loop));
     feeder_end_pass(r->feeder);
@@ -215,6 +311,7 @@ int recommender_load_history(struct recommender *r, struct vpa_error *err)
         recommender_uses_prometheus(r->config) ? load_prometheus(r, err) : load_stored(r, err);
 
     malloc_trim(0); /* what the lists needed for a moment */
+    r->loaded = result == 0;
     return result;
 }
 
@@ -248,13 +345,29 @@ static void load_new_histories(struct recommender *r)
         checkpoints_load_new(r->checkpoints);
 }
 
+static bool has_standby_in_step(struct recommender *r)
+{
+    return r->standby && r->config->checkpoint_interval > r->config->interval &&
+           standby_is_in_step(r->standby);
+}
+
 static void maintain_checkpoints(struct recommender *r)
 {
     if (recommender_uses_prometheus(r->config))
         return;
+    if (is_standby(r)) {
+        checkpoints_collect_garbage(r->checkpoints, true);
+        return;
+    }
+    if (r->was_standby) { /* which objects there are by now */
+        checkpoints_look_again(r->checkpoints);
+        checkpoints_collect_garbage(r->checkpoints, true);
+    }
+    bool by_turns = has_standby_in_step(r);
     checkpoints_write(r->checkpoints,
-                      vpa_time_add(vpa_loop_now(r->loop), r->config->checkpoints_timeout));
-    checkpoints_collect_garbage(r->checkpoints);
+                      vpa_time_add(vpa_loop_now(r->loop), r->config->checkpoints_timeout),
+                      by_turns);
+    checkpoints_collect_garbage(r->checkpoints, false);
 }
 
 /* Of the pods that are still there; upstream counts when it lists them. */
@@ -284,14 +397,17 @@ static void run_steps(struct recommender *r)
     feeder_load_pods(r->feeder, vpa_loop_now(r->loop));
     load_new_histories(r);
     lap(&watch, "LoadPods");
+    measures_begin_pass(r->measures, r->cluster);
     usage_collect(&r->usage, vpa_loop_now(r->loop));
     feeder_record_ooms(r->feeder, vpa_loop_now(r->loop));
+    refill_pass(r->refill);
     metrics_aggregates(vpa_cluster_aggregate_count(r->cluster));
     lap(&watch, "LoadMetrics");
     feeder_remove_deleted_pods(r->feeder);
     count_lookups(r);
     lap(&watch, "DeleteRemovedPods");
     publish(r);
+    measures_end_pass(r->measures);
     lap(&watch, "UpdateVPAs");
     maintain_checkpoints(r);
     lap(&watch, "MaintainCheckpoints");
@@ -301,16 +417,51 @@ static void run_steps(struct recommender *r)
     lap(&watch, "total");
 }
 
+/* The leader may count on what this one knows. */
+static void finish_pass(struct recommender *r)
+{
+    r->passed = true;
+    r->was_standby = is_standby(r);
+    if (r->was_standby && r->standby && !recommender_uses_prometheus(r->config))
+        standby_renew(r->standby);
+}
+
 void recommender_pass(struct recommender *r)
 {
     VPA_V(3, "Recommender Run");
     feeder_begin_pass(r->feeder);
     run_steps(r);
     feeder_end_pass(r->feeder);
+    finish_pass(r);
     malloc_trim(0);
     if (r->options.observe)
         vpa_observe_activity(r->options.observe);
     VPA_V(3, "Recommender Run finished");
+}
+
+void recommender_flush(struct recommender *r, vpa_duration timeout)
+{
+    if (!r->loaded || is_standby(r) || recommender_uses_prometheus(r->config))
+        return;
+    vpa_loop_resume(r->loop);
+    feeder_begin_pass(r->feeder);
+    checkpoints_write(r->checkpoints, vpa_time_add(vpa_loop_now(r->loop), timeout), false);
+    feeder_end_pass(r->feeder);
+}
+
+bool recommender_is_ready(void *ctx, struct vpa_buf *why)
+{
+    const struct recommender *r = ctx;
+    const char *which = "";
+    vpa_duration age = feeder_age(r->feeder, &which);
+
+    if (!vpa_observe_is_fresh(which, age, why))
+        return false;
+    if (r->loaded && (r->passed || !is_standby(r)))
+        return true;
+    vpa_buf_puts(why, r->loaded ? "the standby has not made a pass yet"
+                                : "the history is not loaded yet");
+    return false;
 }
 
 /* ---- ticker ---- */
@@ -335,12 +486,21 @@ static bool has_ticked(void *ctx)
     return t->pending;
 }
 
+static vpa_duration until_first_tick(const struct recommender *r)
+{
+    vpa_duration interval = r->config->interval;
+
+    if (!r->options.standby)
+        return interval;
+    return interval - vpa_time_unix_nanos(vpa_loop_now(r->loop)) % interval;
+}
+
 void recommender_run(struct recommender *r, void (*on_pass)(void *ctx), void *ctx)
 {
     vpa_duration interval = r->config->interval;
     struct ticker ticker = {.loop = r->loop, .interval = interval};
 
-    ticker.next = vpa_loop_monotonic(r->loop) + interval;
+    ticker.next = vpa_loop_monotonic(r->loop) + until_first_tick(r);
     if (r->options.observe)
         vpa_observe_arm(r->options.observe);
     while (!vpa_loop_is_stopping(r->loop)) {

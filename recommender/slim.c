@@ -1,8 +1,8 @@
 /*
- * A slim object is one arena. Texts are copied into it unless they are one of the well-known words,
- * which are static; the policy is a reference to a shared, counted copy, found by its text. What
- * holds pointers into the full object is copied too: the full object dies with the event that
- * brought it.
+ * A slim object is one piece of memory, made by the cache. Texts are copied into it unless they are
+ * one of the well-known words, which are static; the policy is a reference to a shared copy, found
+ * by its text. What holds pointers into the full object is copied too: the full object dies with
+ * the event that brought it.
  */
 #include "slim.h"
 
@@ -11,6 +11,7 @@
 
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/model/algorithm.h"
 #include "vpa/model/object_status.h"
 
 /* Annotations that the integer-CPU post-processor looks for. */
@@ -18,12 +19,13 @@
 /* Longest policy that is shared; longer ones are decoded for each object. */
 #define POLICY_TEXT_MAX ((size_t)16384)
 
-void slim_pool_release(struct slim_pool *pool)
-{
-    vpa_table_release(&pool->policies);
-}
-
 /* ---- policies ---- */
+
+static void policy_free(struct slim_policy *policy)
+{
+    vpa_arena_release(&policy->arena);
+    free(policy);
+}
 
 static struct slim_policy *policy_new(const char *key, const struct vpa_json *node)
 {
@@ -32,43 +34,56 @@ static struct slim_policy *policy_new(const char *key, const struct vpa_json *no
     /* It was decoded once as a part of the object, so it can be decoded. */
     if (vpa_resource_policy_decode(&policy->arena, node, &policy->policy, NULL) < 0)
         policy->policy = (struct vpa_resource_policy){0};
-    policy->references = 1;
-    policy->key = vpa_xstrdup(key);
+    policy->key = vpa_arena_strdup(&policy->arena, key);
     return policy;
 }
 
+/* NULL when it is too long. */
 static struct slim_policy *policy_get(struct slim_pool *pool, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
     vpa_auto_buf key = {0};
 
-    if (vpa_json_is_null(node))
-        return NULL;
     vpa_buf_init(&key, POLICY_TEXT_MAX);
     vpa_json_writer_init(&w, &key);
     vpa_json_put_node(&w, node);
     if (vpa_buf_failed(&key))
-        return policy_new("", node);
+        return NULL;
 
     struct slim_policy *policy = vpa_table_find(&pool->policies, vpa_buf_text(&key));
-    if (policy) {
-        policy->references++;
-        return policy;
+    if (!policy) {
+        policy = policy_new(vpa_buf_text(&key), node);
+        vpa_table_put(&pool->policies, policy->key, policy);
     }
-    policy = policy_new(vpa_buf_text(&key), node);
-    vpa_table_put(&pool->policies, policy->key, policy);
     return policy;
 }
 
-static void policy_unref(struct slim_pool *pool, struct slim_policy *policy)
+void slim_pool_sweep(struct slim_pool *pool, const struct vpa_cache_list *lists, size_t count)
 {
-    if (!policy || --policy->references > 0)
-        return;
-    if (*policy->key)
+    void *value;
+
+    pool->round++;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < lists[i].count; k++) {
+            const struct slim_vpa *vpa = vpa_cache_last(lists[i].objects[k]);
+
+            if (vpa && vpa->policy)
+                vpa->policy->round = pool->round;
+        }
+    for (size_t i = 0; vpa_table_next(&pool->policies, &i, NULL, &value);) {
+        struct slim_policy *policy = value;
+
+        if (policy->round == pool->round)
+            continue;
         vpa_table_remove(&pool->policies, policy->key);
-    vpa_arena_release(&policy->arena);
-    free(policy->key);
-    free(policy);
+        policy_free(policy);
+    }
+}
+
+void slim_pool_release(struct slim_pool *pool)
+{
+    slim_pool_sweep(pool, NULL, 0);
+    vpa_table_release(&pool->policies);
 }
 
 /* ---- copies ---- */
@@ -109,18 +124,25 @@ static const char *copy_word(struct vpa_arena *arena, const char *text)
     return vpa_arena_strdup(arena, text);
 }
 
+/* Post-processing, and parameters of algorithms. */
+static bool is_needed(const char *annotation)
+{
+    return vpa_str_starts_with(annotation, ANNOTATION_PREFIX) ||
+           strstr(annotation, VPA_PARAMETER_ANNOTATION_SUFFIX);
+}
+
 static struct vpa_labels copy_annotations(struct vpa_arena *arena, const struct vpa_labels *all)
 {
     struct vpa_labels kept = {.present = all->present};
     struct vpa_label *items;
 
     for (size_t i = 0; i < all->count; i++)
-        kept.count += vpa_str_starts_with(all->items[i].key, ANNOTATION_PREFIX);
+        kept.count += is_needed(all->items[i].key);
     if (kept.count == 0)
         return kept;
     kept.items = items = vpa_arena_alloc(arena, kept.count * sizeof(*items));
     for (size_t i = 0, n = 0; i < all->count; i++)
-        if (vpa_str_starts_with(all->items[i].key, ANNOTATION_PREFIX))
+        if (is_needed(all->items[i].key))
             items[n++] = (struct vpa_label){vpa_arena_strdup(arena, all->items[i].key),
                                             vpa_arena_strdup(arena, all->items[i].value)};
     return kept;
@@ -184,15 +206,12 @@ static void copy_conditions(struct vpa_arena *arena, struct vpa_object *o)
     o->conditions = conditions;
 }
 
-/* Everything but the policy; the key, whose end is the name. */
-static char *copy_object(struct vpa_arena *arena, const struct vpa_object *from,
-                         struct vpa_object *to)
+/* Everything but the policy. */
+static void copy_object(struct vpa_arena *arena, const struct vpa_object *from,
+                        struct vpa_object *to)
 {
-    char *key =
-        vpa_arena_printf(arena, "%s%c%s", from->meta.ns, SLIM_KEY_SEPARATOR, from->meta.name);
-
     *to = *from;
-    to->meta.name = key + strlen(from->meta.ns) + 1;
+    to->meta.name = vpa_arena_strdup(arena, from->meta.name);
     copy_meta(arena, &to->meta);
     copy_target(arena, to);
     copy_recommenders(arena, to);
@@ -202,34 +221,49 @@ static char *copy_object(struct vpa_arena *arena, const struct vpa_object *from,
     to->eviction_requirement_count = 0;
     to->startup_boost = (struct vpa_startup_boost){.type = ""};
     to->recommendation = vpa_recommendation_copy(arena, &from->recommendation);
-    return key;
 }
 
-int slim_vpa_decode(struct slim_pool *pool, struct vpa_arena *scratch,
-                    const struct vpa_json *source, struct slim_vpa *out, struct vpa_error *err)
-{
-    struct vpa_object whole;
-    struct vpa_object trial;
+/* ---- the kind ---- */
 
-    vpa_arena_clear(scratch);
-    if (vpa_object_decode(scratch, source, &whole, err) < 0)
+struct draft {
+    struct vpa_object whole;
+    const struct vpa_json *policy_source; /* NULL: it has none */
+    struct slim_policy *policy;           /* NULL: not shared */
+};
+
+static int read_vpa(void *ctx, struct vpa_arena *scratch, const struct vpa_json *json,
+                    const void **out, struct vpa_error *err)
+{
+    struct draft *draft = vpa_arena_zalloc(scratch, sizeof(*draft));
+    const struct vpa_json *policy = vpa_json_at(json, "spec.resourcePolicy");
+
+    if (vpa_object_decode(scratch, json, &draft->whole, err) < 0)
         return -1;
-    /* The first copy tells the size, so that the arena of the second one has no room to spare. */
-    vpa_arena_alloc(scratch, 0); /* aligned, as a fresh arena is */
-    size_t before = scratch->used;
-    copy_object(scratch, &whole, &trial);
-    *out = (struct slim_vpa){0};
-    vpa_arena_init(&out->arena, scratch->used - before);
-    out->key = copy_object(&out->arena, &whole, &out->object);
-    out->policy = policy_get(pool, vpa_json_at(source, "spec.resourcePolicy"));
-    out->object.resource_policy =
-        out->policy ? out->policy->policy : (struct vpa_resource_policy){0};
+    if (!vpa_json_is_null(policy)) {
+        draft->policy_source = policy;
+        draft->policy = policy_get(ctx, policy);
+    }
+    *out = draft;
     return 0;
 }
 
-void slim_vpa_release(struct slim_pool *pool, struct slim_vpa *vpa)
+static int make_vpa(void *ctx, struct vpa_arena *arena, const void *from, void *object,
+                    struct vpa_error *err)
 {
-    policy_unref(pool, vpa->policy);
-    vpa_arena_release(&vpa->arena);
-    *vpa = (struct slim_vpa){0};
+    const struct draft *draft = from;
+    struct slim_vpa *vpa = object;
+
+    (void)ctx;
+    copy_object(arena, &draft->whole, &vpa->object);
+    vpa->policy = draft->policy;
+    vpa->object.resource_policy = (struct vpa_resource_policy){0};
+    if (draft->policy)
+        vpa->object.resource_policy = draft->policy->policy;
+    else if (draft->policy_source)
+        return vpa_resource_policy_decode(arena, draft->policy_source, &vpa->object.resource_policy,
+                                          err);
+    return 0;
 }
+
+const struct vpa_cache_kind slim_vpas = {
+    .size = sizeof(struct slim_vpa), .read = read_vpa, .make = make_vpa};

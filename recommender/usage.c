@@ -1,10 +1,10 @@
 #include "usage.h"
 
-#include "list.h"
 #include "metrics.h"
 
 #include "vpa/api/metrics_api.h"
 #include "vpa/base/log.h"
+#include "vpa/kube/list.h"
 
 #define METRICS_GROUP_VERSION "metrics.k8s.io/v1beta1"
 
@@ -43,14 +43,13 @@ struct reading {
 };
 
 /* Called while the pass waits for the answer: the model is the pass' own. */
-static void on_pod_metrics(void *ctx, const struct vpa_json *item, const char *text, size_t len)
+static void on_pod_metrics(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct reading *r = ctx;
     struct vpa_pod_metrics pod;
     struct vpa_error err;
 
     (void)text;
-    (void)len;
     if (vpa_pod_metrics_decode(&r->arena, item, &pod, &err) < 0) {
         if (r->unusable++ == 0)
             VPA_WARN("Cannot use the metrics of a pod", VPA_KERR(&err));
@@ -76,8 +75,8 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods",
                   NULL, NULL);
-    struct list_request request = {.path = vpa_buf_text(&path), .timeout = USAGE_TIMEOUT};
-    int result = list_each(o->client, &request, on_pod_metrics, &reading, err);
+    struct vpa_list_request request = {.path = vpa_buf_text(&path), .timeout = USAGE_TIMEOUT};
+    int result = vpa_list_each(o->client, &request, on_pod_metrics, &reading, err);
     if (reading.unusable > 1)
         VPA_WARN("Some pods had unusable metrics", VPA_KV("pods", (int64_t)reading.unusable));
     vpa_arena_release(&reading.arena);

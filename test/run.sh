@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #
-#   test/run.sh                   everything that a change must pass: lint unit golden hostile scenarios real fuzz bench
-#   test/run.sh TIER...           only these tiers; also: coverage, mutants (a sample of 400)
+#   test/run.sh                   everything that a change must pass: lint unit golden hostile scenarios real fuzz bench;
+#                                 of the older control plane, and where only valgrind counts of "hostile", a sample,
+#                                 which these tiers by name run whole
+#   test/run.sh TIER...           only these tiers; also: images, arm64, coverage, mutants
 #   test/run.sh golden [-v] DIR   the golden vectors of DIR instead of the project's own
 #
 # Each tier ends with "<tier>: N passed, N failed, N skipped", the whole with the sum. A tier that cannot
 # run here is skipped with its reason. Missing Debian packages are installed (as root or through sudo).
 #
-#   PLUMB_FUZZ_SECONDS    seconds per fuzz target (default 10; 60 for a release)
+#   PLUMB_FUZZ_SECONDS    seconds per fuzz target (default 10, whole daemons at least 60; 3600 for a release)
 #   PLUMB_MUTANTS         mutants in the sample (default 400); PLUMB_MUTANTS_SEED: another sample than 1's
 #   VPA_KUBE_ASSETS       folder with etcd, kube-apiserver, ... for the tier "real"
 set -uo pipefail
@@ -32,12 +34,17 @@ skip_tier() {
 }
 say() { printf '== %s\n' "$*"; }
 
-# check NAME COMMAND...: one check of the tier, its output only when it fails.
+# check NAME COMMAND...: one check of the tier, its output only when it fails; status 77: it cannot run here, and says why.
 check() {
-    local name=$1 out
+    local name=$1 out status=0 begin=$SECONDS
     shift
-    if out=$("$@" 2>&1); then
+    out=$("$@" 2>&1) || status=$?
+    [ $((SECONDS - begin)) -lt 10 ] || echo "   $name: $((SECONDS - begin)) s"
+    if [ $status -eq 0 ]; then
         passed=$((passed + 1))
+    elif [ $status -eq 77 ]; then
+        skipped=$((skipped + 1))
+        echo "SKIPPED $name: $out"
     else
         failed=$((failed + 1))
         echo "FAILED $name"
@@ -93,7 +100,7 @@ run_ctest() {
 
 tier_unit() {
     local passed=0 failed=0 skipped=0 preset threaded=(test_http test_http_tls test_connections test_hostile_server test_loop test_owner test_observe
-        test_json test_admission_admit test_admission_daemon test_shared_map test_admission_snapshot)
+        test_json test_admission_admit test_admission_daemon test_shared_map test_admission_snapshot test_admission_adviser test_recommender_query test_ledger)
     for preset in asan clang tsan; do
         say "unit tests, preset $preset"
         local targets=()
@@ -143,12 +150,12 @@ tier_golden() {
 
 tier_hostile() {
     prepare_build release hostile || { close_tier hostile 0 1 0; return; }
-    run_counted hostile test/hostile/run
+    run_counted hostile test/hostile/run "${hostile_arguments[@]+"${hostile_arguments[@]}"}"
 }
 
 tier_scenarios() {
     prepare_build asan && prepare_build release || { close_tier scenarios 0 1 0; return; }
-    run_counted scenarios test/scenarios/run --jobs 2
+    run_counted scenarios test/scenarios/run --jobs "$(($(nproc) * 2))" # they mostly wait
 }
 
 # run_counted TIER COMMAND...: a program that prints the tier's closing line itself.
@@ -169,11 +176,12 @@ run_counted() {
     total_passed=$((total_passed + p)) total_failed=$((total_failed + f)) total_skipped=$((total_skipped + s))
 }
 
-# fuzz_one WORK SECONDS TARGET: the log ends in "ok" when the target ran clean.
+# fuzz_one WORK SECONDS TARGET: the log ends in "ok" when the target ran clean. Whole daemons get a minute at least.
 fuzz_one() {
-    local name=$3 corpus=$1/$3
+    local name=$3 corpus=$1/$3 seconds=$2
+    case $name in fuzz_whole_*) [ "$seconds" -ge 60 ] || seconds=60 ;; esac
     mkdir -p "$corpus"
-    "build/fuzz/bin/$name" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$1/$name-" \
+    "build/fuzz/bin/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$1/$name-" \
         "$corpus" "test/fuzz/corpus/${name#fuzz_}" >"$1/$name.log" 2>&1 && echo ok >>"$1/$name.log"
 }
 export -f fuzz_one
@@ -206,6 +214,7 @@ tier_bench() {
         case $name in
         bench_admission) arguments="100" ;;
         bench_model) arguments="1000" ;;
+        bench_query) arguments="--containers 1000 --seconds 1" ;;
         bench_recommender) arguments="--containers 1000 --passes 2" ;;
         bench_updater_daemon) arguments="--vpas 50" ;;
         *) arguments="" ;;
@@ -222,15 +231,46 @@ tier_bench() {
     close_tier bench $passed $failed $skipped
 }
 
+# The first build of the control planes takes long: in the whole command it goes on beside what comes before, with the
+# time that tests leave. The tier waits for it.
+build_planes_ahead() {
+    test/realcluster/run --why-not >/dev/null 2>&1 && [ -z "${VPA_KUBE_ASSETS:-}" ] || return 0
+    nice -n 19 test/realcluster/build >/dev/null 2>&1 </dev/null &
+}
+
 tier_real() {
     [ -x test/realcluster/run ] || { skip_tier real "test/realcluster/run is not there"; return; }
     local reason
     reason=$(test/realcluster/run --why-not) || { skip_tier real "$reason"; return; }
     prepare_build release || { close_tier real 0 1 0; return; }
-    run_counted real test/realcluster/run
+    run_counted real test/realcluster/run "${real_arguments[@]+"${real_arguments[@]}"}"
+}
+
+# Images for this machine's kind: built twice, no larger than promised, and run as a node runs them.
+tier_images() {
+    local passed=0 failed=0 skipped=0 arch
+    arch=$(dpkg --print-architecture)
+    prepare_packages "the images" mmdebstrap dpkg-dev binutils || { skip_tier images "mmdebstrap and dpkg-dev are not there"; return; }
+    prepare_build release kubesim fakelet || { close_tier images 0 1 0; return; }
+    check "deploy/images" images_built "$arch" build/images build/image-work
+    check "the same sources give the same digests" images_again "$arch"
+    check "12 MiB at most" awk '$4 > 12 * 1024 * 1024 { print; bad = 1 } END { exit bad || NR != 4 }' build/images/list
+    check "daemons out of their images" test/scenarios/run --preset release images
+    cat build/images/list
+    close_tier images $passed $failed $skipped
+}
+images_built() { mkdir -p "$2" && deploy/images --arch "$1" --output "$2" --work "$3" | tee "$2/list"; }
+images_again() {
+    images_built "$1" build/images-again build/image-work-again >/dev/null && diff build/images/list build/images-again/list
 }
 
 # Does a test notice when the meaning of the sources is changed?
+tier_arm64() {
+    local passed=0 failed=0 skipped=0
+    check "arm64 under qemu-user" test/lint/check-arm64 --run
+    close_tier arm64 $passed $failed $skipped
+}
+
 tier_mutants() {
     prepare_build mutants || { close_tier mutants 0 1 0; return; }
     run_counted mutants test/mutate/run --seed "${PLUMB_MUTANTS_SEED:-1}" --count "${PLUMB_MUTANTS:-400}"
@@ -264,29 +304,42 @@ tiers=()
 golden_args=()
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    lint | unit | golden | hostile | scenarios | fuzz | bench | real | coverage | mutants) tiers+=("$1") ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    lint | unit | golden | hostile | scenarios | images | arm64 | fuzz | bench | real | coverage | mutants) tiers+=("$1") ;;
     *)
         if [ ${#tiers[@]} -gt 0 ] && [ "${tiers[-1]}" = golden ]; then
             golden_args+=("$1")
         else
-            echo "run.sh: unknown tier '$1' (lint unit golden hostile scenarios fuzz bench real coverage mutants)" >&2
+            echo "run.sh: unknown tier '$1' (lint unit golden hostile scenarios images arm64 fuzz bench real coverage mutants)" >&2
             exit 2
         fi
         ;;
     esac
     shift
 done
-[ ${#tiers[@]} -gt 0 ] || tiers=("${all_tiers[@]}")
+real_arguments=() hostile_arguments=()
+[ ${#tiers[@]} -gt 0 ] || tiers=("${all_tiers[@]}") real_arguments=(--sample) hostile_arguments=(--sample 40)
+
+# measure_work: sets work to the seconds that all programs that have ended worked so far. (times counts for this very shell.)
+times_file=$(mktemp)
+trap 'rm -f "$times_file"; kill $(jobs -rp) 2>/dev/null' EXIT
+measure_work() {
+    times >"$times_file"
+    work=$(awk -F '[ms ]+' 'NR == 2 { print int(60 * $1 + $2 + 60 * $3 + $4) }' "$times_file")
+}
 
 started=$SECONDS
+[ ${#real_arguments[@]} -eq 0 ] || build_planes_ahead
 for tier in "${tiers[@]}"; do
     begin=$SECONDS
+    measure_work
+    worked=$work
     say "tier $tier"
     if [ "$tier" = golden ]; then tier_golden "${golden_args[@]+"${golden_args[@]}"}"; else "tier_$tier"; fi
-    say "tier $tier took $((SECONDS - begin)) s"
+    measure_work
+    say "tier $tier took $((SECONDS - begin)) s, $((work - worked)) s of work"
 done
-say "all took $((SECONDS - started)) s"
+say "all took $((SECONDS - started)) s, $work s of work"
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 [ -z "$core_branches" ] || echo "$core_branches" # the last line of a run with the tier "coverage"
 [ $total_failed -eq 0 ]

@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "announce.h"
 #include "flight.h"
+#include "prove.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -40,6 +42,8 @@ struct action {
     size_t candidate;  /* in work->list, SIZE_MAX without */
     bool takes_back;   /* a boost ends with it */
     bool changes;      /* the spec becomes another; false for a repetition */
+    char *why;         /* old and new values and the reason; heap, "" when nothing is known */
+    char *inputs;      /* of the decision, for the ledger; heap or NULL */
     char *annotations; /* second request of a resize, heap */
     size_t annotations_len;
     enum act_result result;
@@ -52,6 +56,8 @@ static void action_free(struct flight *flight)
 
     a->work->in_flight--;
     free(a->annotations);
+    free(a->why);
+    free(a->inputs);
     free(a);
 }
 
@@ -195,8 +201,11 @@ enum act_result updater_act_evict(struct work *w, size_t pod)
     struct action *a = action_new(w, pod);
 
     a->kind = ACTION_EVICT;
+    a->why = updater_explain_update(w, a->pod);
+    a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_eviction(group, vpa_pod_pending(a->pod));
     w->left[pod] = true;
+    updater_prove_sent(w, pod, VPA_PROOF_EVICTION);
     action_started(a);
     send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
     return ACT_SENT;
@@ -378,7 +387,13 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
         return;
     }
     a->kind = candidate == SIZE_MAX ? ACTION_UNBOOST : ACTION_RESIZE;
+    a->why = a->kind == ACTION_UNBOOST ? updater_explain_unboost(a->pod, patch->requests)
+                                       : updater_explain_update(w, a->pod);
+    if (a->kind == ACTION_RESIZE)
+        a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_resize(a->group);
+    if (a->kind == ACTION_RESIZE)
+        updater_prove_sent(w, pod, VPA_PROOF_RESIZE);
     action_started(a);
     send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
                  on_resized);
@@ -400,25 +415,26 @@ enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)
 
 /* ---- answers ---- */
 
-static void announce_eviction(const struct action *a)
+static const char *rule_of(enum act_result result)
 {
-    struct vpa_events *events = a->work->pass->env->events;
-    const struct vpa_meta *vpa = &a->work->vpa->meta;
-    struct vpa_object_ref pod = updater_pod_ref(a->pod);
-    struct vpa_object_ref ref = {
-        .api_version = VPA_GROUP_VERSION,
-        .kind = "VerticalPodAutoscaler",
-        .ns = vpa->ns,
-        .name = vpa->name,
-        .uid = vpa->uid,
-        .resource_version = vpa->resource_version,
-    };
-    vpa_auto_free char *message = vpa_xprintf(
-        "VPA Updater evicted Pod %s to apply resource recommendation.", a->pod->meta.name);
+    switch (result) {
+    case ACT_OK:
+        return "accepted";
+    case ACT_STALE:
+        return "dropped: it does not fit any more";
+    case ACT_API_INFEASIBLE:
+        return "refused: the node cannot hold it";
+    default:
+        return "refused by the API server";
+    }
+}
 
-    vpa_events_record(events, &pod, "EvictedByVPA",
-                      "Pod was evicted by VPA Updater to apply resource recommendation.");
-    vpa_events_record(events, &ref, "EvictedPod", message);
+static void write_down(const struct action *a, const char *decision)
+{
+    updater_write_down(
+        a->work->pass->env, a->work->vpa, a->pod->meta.name,
+        &(struct vpa_ledger_entry){
+            .decision = decision, .rule = rule_of(a->result), .why = a->why, .inputs = a->inputs});
 }
 
 static void finish_eviction(struct action *a)
@@ -428,6 +444,7 @@ static void finish_eviction(struct action *a)
     if (a->result != ACT_OK) {
         vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
         updater_work_take_back(w, a->index);
+        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
         if (a->result != ACT_STALE)
             updater_meter_eviction_failed(&w->labels, "EvictionError");
         return;
@@ -438,9 +455,7 @@ static void finish_eviction(struct action *a)
                                         updater_work_now(w));
     w->evicted = true;
     updater_meter_evicted(&w->labels);
-    VPA_INFO("Evicted pod", VPA_KV("namespace", a->pod->meta.ns), VPA_KV("pod", a->pod->meta.name),
-             VPA_KV("vpa", w->labels.name));
-    announce_eviction(a);
+    updater_announce_eviction(w, a->pod, a->why);
 }
 
 static void resize_refused(struct action *a)
@@ -449,6 +464,8 @@ static void resize_refused(struct action *a)
     struct pass_env *env = w->pass->env;
 
     vpa_group_give_back_resize(a->group);
+    if (a->kind == ACTION_RESIZE)
+        updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
     if (a->result == ACT_STALE)
         return;
     if (a->status_code == 404)
@@ -468,7 +485,6 @@ static void resize_refused(struct action *a)
 static void finish_resize(struct action *a)
 {
     struct work *w = a->work;
-    struct vpa_object_ref ref = updater_pod_ref(a->pod);
 
     if (a->result != ACT_OK) {
         resize_refused(a);
@@ -479,10 +495,7 @@ static void finish_resize(struct action *a)
         vpa_update_memory_set_unboost(w->pass->env->memory, a->pod->meta.uid, a->takes_back);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
-    VPA_INFO("Resized pod in place", VPA_KV("namespace", a->pod->meta.ns),
-             VPA_KV("pod", a->pod->meta.name), VPA_KV("vpa", w->labels.name));
-    vpa_events_record(w->pass->env->events, &ref, "InPlaceResizedByVPA",
-                      "Pod was resized in place by VPA Updater.");
+    updater_announce_resize(w, a->pod, a->why);
 }
 
 static void finish(struct flight *flight)
@@ -492,10 +505,12 @@ static void finish(struct flight *flight)
 
     switch (action->kind) {
     case ACTION_EVICT:
+        write_down(action, "evict");
         finish_eviction(action);
         break;
     case ACTION_RESIZE:
     case ACTION_UNBOOST:
+        write_down(action, action->kind == ACTION_UNBOOST ? "unboost" : "resize");
         finish_resize(action);
         break;
     case ACTION_ANNOTATE: /* no event, no count: nothing was resized */

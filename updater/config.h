@@ -6,10 +6,12 @@
 
 #include "vpa/daemon/common_flags.h"
 #include "vpa/daemon/leader.h"
+#include "vpa/daemon/ledger.h"
 
 struct updater_config {
     struct vpa_common_flags common;
     struct vpa_leader_flags leader;
+    bool shadow;           /* ours: beside another installation */
     vpa_duration interval; /* of passes, and the deadline of one */
     int64_t min_replicas;
     double eviction_tolerance;
@@ -23,6 +25,9 @@ struct updater_config {
     double pod_update_threshold;
     vpa_duration lifetime_threshold;
     vpa_duration oom_threshold;
+    struct vpa_ledger_flags ledger;
+    const char *prove_evictions; /* "replacement", "dry-run", "off" */
+    vpa_duration proof_patience;
 };
 
 extern const struct vpa_flag updater_flag_rows[];

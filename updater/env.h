@@ -26,6 +26,9 @@ struct resize_support {
     int64_t checked_at; /* monotonic */
 };
 
+struct work;  /* work.h */
+struct prove; /* prove.h */
+
 struct pass_env {
     const struct updater_config *config;
     struct vpa_loop *loop;
@@ -34,6 +37,10 @@ struct pass_env {
     struct vpa_owners *owners;
     struct store *store;
     struct vpa_update_memory *memory;
+    struct vpa_ledger *ledger; /* NULL: nothing is written down */
+    struct prove *prove;       /* what actions did; NULL: nobody looks */
+    int64_t status_denied_at;  /* monotonic: no right to write conditions; 0: not known */
+    bool told_of_dry_run;      /* the log says that it cannot be done */
     bool has_passed; /* a whole pass was made: the memory has what is to be known of all pods */
     struct vpa_update_options update;
     struct vpa_priority_options priority;
@@ -52,6 +59,10 @@ struct pass_env {
     void (*on_controlled)(void *ctx, const struct vpa_object *vpa,
                           const struct vpa_pod *const *pods, size_t count); /* may be NULL */
     void *on_controlled_ctx;
+    /* Right before the list of a VPA is made: budgets and memory are as it will find them. It only
+     * looks. NULL: nobody. */
+    void (*on_work)(void *ctx, const struct work *work);
+    void *on_work_ctx;
 };
 /* Sets what follows from the flags: options, limiters. The memory is there already. */
 void updater_env_configure(struct pass_env *env, const struct updater_config *config);

@@ -5,6 +5,7 @@
 
 #include "vpa/base/log.h"
 #include "vpa/daemon/daemon.h"
+#include "vpa/daemon/ledger_page.h"
 
 /* Evictions and resizes; events, whose rate limit must not slow those down. */
 enum { OBJECTS, EVENTS, CLIENT_COUNT };
@@ -25,6 +26,17 @@ static void on_pass(void *ctx)
     vpa_observe_activity(((struct vpa_process *)ctx)->observe);
 }
 
+static bool is_leading(void *ctx)
+{
+    return !((const struct vpa_process *)ctx)->standby;
+}
+
+/* A standby keeps its caches filled. */
+static int wait_for_lead(struct vpa_process *process)
+{
+    return vpa_loop_wait(process->loop, is_leading, process, INT64_MAX, NULL);
+}
+
 static void pass_until_stopped(struct updater *updater, struct vpa_process *process)
 {
     vpa_observe_arm(process->observe);
@@ -35,7 +47,7 @@ static void pass_until_stopped(struct updater *updater, struct vpa_process *proc
         updater_flush(updater, FLUSH_PATIENCE);
 }
 
-static int run(struct vpa_process *process)
+static int work(struct vpa_process *process, struct vpa_ledger *ledger)
 {
     struct updater *updater =
         updater_new(&(struct updater_options){.loop = process->loop,
@@ -43,19 +55,35 @@ static int run(struct vpa_process *process)
                                               .events_client = process->clients[EVENTS],
                                               .config = &config,
                                               .on_pass = on_pass,
+                                              .ledger = ledger,
                                               .may_act = vpa_process_leads,
                                               .ctx = process});
     struct vpa_error err;
     int status = EXIT_SUCCESS;
 
+    vpa_observe_on_ready(process->observe, updater_is_ready, updater);
     updater_start(updater);
     if (updater_wait(updater, 0, &err) == 0) {
-        pass_until_stopped(updater, process);
+        if (wait_for_lead(process) == 0)
+            pass_until_stopped(updater, process);
     } else if (!vpa_loop_is_stopping(process->loop)) {
         VPA_ERROR("Could not sync caches", VPA_KERR(&err));
         status = EXIT_FAILURE;
     }
+    vpa_observe_on_ready(process->observe, NULL, NULL);
     updater_free(updater);
+    return status;
+}
+
+static int run(struct vpa_process *process)
+{
+    struct vpa_ledger *ledger = vpa_ledger_new(&config.ledger);
+    struct vpa_ledger_page *page = vpa_ledger_page_new_by_flags(&config.ledger, process->observe,
+                                                                ledger, process->clients[OBJECTS]);
+    int status = work(process, ledger);
+
+    vpa_ledger_page_free(page);
+    vpa_ledger_free(ledger);
     return status;
 }
 
@@ -67,9 +95,11 @@ int main(int argc, char **argv)
         .flags = {.rows = updater_flag_rows, .count = updater_flag_count, .values = &config},
         .common = &config.common,
         .leader = &config.leader,
+        .shadow = &config.shadow,
         .metrics = updater_metrics,
         .metric_count = updater_metric_count,
         .client_count = CLIENT_COUNT,
+        .tells_of_unusable = true,
         .interval = &config.interval,
         .check = check,
         .run = run,

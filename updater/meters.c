@@ -41,15 +41,29 @@ static struct vpa_metric infeasible_skipped =
                 "Pods passed over because the node cannot hold what is recommended",
                 "vpa_size_log2", "vpa_name", "vpa_namespace");
 
+static struct vpa_metric held = VPA_GAUGE(
+    "vpa_updater_held_pods",
+    "Pods left as they are because an object that governs them, or may, cannot be read", "reason");
+
+static struct vpa_metric failed_proofs = VPA_COUNTER(
+    "vpa_updater_failed_proofs_total", "Evictions and resizes that did not help, by what was seen",
+    "reason", "vpa_name", "vpa_namespace");
+static struct vpa_metric breakers =
+    VPA_GAUGE("vpa_updater_paused",
+              "VPAs whose updates are paused because they did not help; "
+              "scope cluster: 1 while nothing is evicted anywhere",
+              "scope");
+
 static const double step_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,   2,   5,   10,  20, 30,
                                       40,   50,   60,   70,  80,  90,  100, 120, 150, 240, 300};
 static struct vpa_metric latency = VPA_HISTOGRAM(
     "vpa_updater_execution_latency_seconds", "Time of each part of a pass", step_seconds, "step");
 
 struct vpa_metric *const updater_metrics[] = {
-    &controlled,        &evictable,          &evicted, &vpas_with_evictable,  &vpas_with_evicted,
-    &eviction_failures, &updatable,          &updated, &vpas_with_updatable,  &vpas_with_updated,
-    &in_place_failures, &infeasible_skipped, &latency, &vpa_unusable_objects,
+    &controlled,        &evictable,          &evicted, &vpas_with_evictable, &vpas_with_evicted,
+    &eviction_failures, &updatable,          &updated, &vpas_with_updatable, &vpas_with_updated,
+    &in_place_failures, &infeasible_skipped, &held,    &failed_proofs,       &breakers,
+    &latency,
 };
 const size_t updater_metric_count = VPA_COUNT(updater_metrics);
 
@@ -101,6 +115,18 @@ static void publish_by_size(struct vpa_metric *metric, const struct meter_sums *
     }
 }
 
+/* Only while there are some: a cluster without unknown objects has no such series. */
+static void publish_held(const double *pods)
+{
+    static const char *const reasons[METER_HOLDS] = {NULL, "UnknownVPA", "UnknownLimitRange"};
+
+    vpa_metric_reset(&held);
+    for (size_t i = 1; i < METER_HOLDS; i++) {
+        if (pods[i] > 0)
+            vpa_metric_set(&held, pods[i], reasons[i]);
+    }
+}
+
 void updater_meter_pass_publish(const struct meter_pass *gauges)
 {
     publish_by_mode(&controlled, &gauges->controlled);
@@ -110,6 +136,7 @@ void updater_meter_pass_publish(const struct meter_pass *gauges)
     publish_by_size(&updatable, &gauges->updatable);
     publish_by_size(&vpas_with_updatable, &gauges->vpas_with_updatable);
     publish_by_size(&vpas_with_updated, &gauges->vpas_with_updated);
+    publish_held(gauges->held);
 }
 
 void updater_meter_touch(const struct meter_vpa *vpa)
@@ -141,6 +168,17 @@ void updater_meter_in_place_failed(const struct meter_vpa *vpa, const char *reas
 void updater_meter_infeasible_skipped(const struct meter_vpa *vpa)
 {
     vpa_metric_inc(&infeasible_skipped, vpa->size, vpa->name, vpa->ns);
+}
+
+void updater_meter_failed_proof(const char *reason, const char *name, const char *ns)
+{
+    vpa_metric_inc(&failed_proofs, reason, name, ns);
+}
+
+void updater_meter_breakers(size_t open, bool cluster)
+{
+    vpa_metric_set(&breakers, (double)open, "vpa");
+    vpa_metric_set(&breakers, cluster ? 1 : 0, "cluster");
 }
 
 void updater_meter_step(const char *step, double seconds)

@@ -17,6 +17,8 @@ extern const size_t updater_metric_count;
 
 #define METER_SIZES 21 /* of vpa_size_log2: "0" to "20" */
 #define METER_MODES (VPA_MODE_OTHER + 1)
+/* Why a pod is not to be touched. */
+enum meter_hold { HOLD_NONE, HOLD_VPA, HOLD_LIMIT_RANGE, METER_HOLDS };
 
 /* One sum per size, or per size and mode. */
 struct meter_sums {
@@ -32,6 +34,7 @@ struct meter_pass {
     struct meter_sums updatable;
     struct meter_sums vpas_with_updatable;
     struct meter_sums vpas_with_updated;
+    double held[METER_HOLDS]; /* pods, by enum meter_hold */
 };
 void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods,
                             double value);
@@ -51,6 +54,9 @@ void updater_meter_eviction_failed(const struct meter_vpa *vpa, const char *reas
 void updater_meter_updated_in_place(const struct meter_vpa *vpa);
 void updater_meter_in_place_failed(const struct meter_vpa *vpa, const char *reason);
 void updater_meter_infeasible_skipped(const struct meter_vpa *vpa);
+void updater_meter_failed_proof(const char *reason, const char *name, const char *ns);
+/* Open breakers of VPAs, and whether the cluster's is. */
+void updater_meter_breakers(size_t open, bool cluster);
 /* seconds: how long the step of the pass took. */
 void updater_meter_step(const char *step, double seconds);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unknown.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
@@ -17,10 +18,12 @@ void updater_pass_init(struct pass *pass, struct pass_env *env)
     pass->finished_tail = &pass->finished;
     updater_store_pin(env->store);
     pass->limit_ranges = updater_store_limit_ranges(env->store, &pass->limit_range_count);
+    pass->unknown = updater_unknown_new(env->store);
 }
 
 void updater_pass_release(struct pass *pass)
 {
+    updater_unknown_free(pass->unknown);
     free(pass->limit_ranges);
     vpa_table_release(&pass->limits);
     vpa_arena_release(&pass->scratch);
@@ -59,6 +62,19 @@ const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const 
     vpa_namespace_limits_fold(&pass->arena, pass->limit_ranges + first, end - first, limits);
     vpa_table_put(&pass->limits, vpa_arena_strdup(&pass->arena, ns), limits);
     return limits;
+}
+
+struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vpa_object *vpa,
+                                              const struct vpa_pod *pod)
+{
+    struct vpa_capped capped;
+    struct vpa_error err;
+
+    vpa_arena_clear(&pass->scratch);
+    if (vpa_capping_process(&pass->scratch, vpa, pod, updater_pass_limits(pass, pod->meta.ns),
+                            &capped, &err) < 0)
+        return (struct vpa_recommendation){.present = false};
+    return capped.recommendation;
 }
 
 bool updater_pass_has_room(const struct pass *pass)

@@ -4,11 +4,14 @@
  * waits. Read in this order, each file uses only those before it:
  *
  *     env.h     what passes work with
+ *     unknown.h what is not to be touched, because an object is unknown
  *     pass.h    what a pass holds
  *     flight.h  requests under way: waiting for answers and for the limiter
  *     select.h  which VPAs take part, and which pods they control
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
  *     act.h     one request: eviction, resize, end of a boost; what its answer changes
+ *     trial.h   what became of one request
+ *     prove.h   whether acting helps: trials, breakers, conditions (paused.h)
  *     steps.h   one VPA, from "which pods" to "next request", resumable between answers
  *     run.h     the pass from beginning to end
  */
@@ -20,6 +23,7 @@
 #include "vpa/policy/capping.h"
 
 struct flight;
+struct unknown;
 struct work;
 
 struct pass {
@@ -34,6 +38,7 @@ struct pass {
     struct flight *under_way; /* sent, not answered */
     struct flight *finished;  /* answered, not yet dealt with; oldest first */
     struct flight **finished_tail;
+    struct unknown *unknown; /* what is not to be touched */
     struct meter_pass gauges;
     const char *doing; /* for the log line of a pass that takes too long */
 };
@@ -43,6 +48,10 @@ void updater_pass_init(struct pass *pass, struct pass_env *env);
 void updater_pass_release(struct pass *pass);
 /* LimitRanges of a namespace, folded once per pass. */
 const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const char *ns);
+/* The recommendation as it is for this pod; absent when there is none, or it cannot be told. In the
+ * scratch memory, which is cleared first. */
+struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vpa_object *vpa,
+                                              const struct vpa_pod *pod);
 /* Room for one more request. */
 bool updater_pass_has_room(const struct pass *pass);
 /* Nothing may be changed any more. */

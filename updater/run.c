@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "flight.h"
+#include "prove.h"
 #include "select.h"
 #include "steps.h"
 #include "vpa/base/log.h"
@@ -44,7 +45,8 @@ static void make_works(struct works *works, struct pass *pass, const struct sele
             continue;
         if (env->on_controlled)
             env->on_controlled(env->on_controlled_ctx, s->vpa, s->pods, s->pod_count);
-        updater_work_init(&works->items[works->count++], pass, s->vpa, s->pods, s->pod_count);
+        updater_work_init(&works->items[works->count++], pass, s->vpa, s->pods, s->held,
+                          s->pod_count);
     }
 }
 
@@ -164,7 +166,9 @@ static bool webhook_is_alive(struct pass_env *env)
     return valid;
 }
 
-static void run_selected(struct pass *pass, struct selection *selection, struct stopwatch *watch)
+static void run_selected(struct pass *pass, struct selection *selection,
+                         const struct vpa_object *const *vpas, size_t vpa_count,
+                         struct stopwatch *watch)
 {
     struct pass_env *env = pass->env;
     struct works works;
@@ -177,6 +181,8 @@ static void run_selected(struct pass *pass, struct selection *selection, struct 
     if (updater_pass_is_late(pass)) /* half of a selection gives pods to the wrong VPA */
         return;
     sweep_memory(env, pods, count);
+    pass->doing = "looking at what earlier changes did";
+    updater_prove_observe(pass, vpas, vpa_count, selection, pods, count);
     lap(watch, "FilterPods");
     lap(watch, "AdmissionInit");
     pass->doing = "changing pods";
@@ -229,7 +235,11 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
     if (updater_pass_is_stopped(pass))
         return;
     pass->doing = "reading the status lease";
-    if (!webhook_is_alive(env))
+
+    bool webhook_works = webhook_is_alive(env);
+
+    updater_prove_webhook(env, webhook_works);
+    if (!webhook_works)
         return;
     pass->doing = "asking for targets and controllers";
 
@@ -240,7 +250,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
     vpa_owners_begin_pass(env->owners);
     selection = updater_select_vpas(pass, vpas, count);
     if (selection->count > 0)
-        run_selected(pass, selection, watch);
+        run_selected(pass, selection, vpas, count, watch);
     else
         VPA_INFO("No VPA objects to process");
     updater_select_release(selection);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unknown.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -29,7 +30,7 @@ static bool may_go_on(const struct pass *pass)
     return !updater_pass_is_stopped(pass) && !updater_pass_is_late(pass);
 }
 
-static bool takes_part(const struct vpa_object *vpa)
+bool updater_select_takes_part(const struct vpa_object *vpa)
 {
     return vpa_update_mode_active(vpa_update_mode_of(vpa)) || vpa_object_has_startup_boost(vpa);
 }
@@ -101,7 +102,7 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
         if (vpa_common_flags_ignore(&pass->env->config->common, vpa->meta.ns))
             continue;
         tell_of_auto(pass, vpa, &told);
-        if (takes_part(vpa))
+        if (updater_select_takes_part(vpa))
             add_selected(pass, vpa, s);
         else
             VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
@@ -146,14 +147,18 @@ static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
     return walk;
 }
 
-static const struct vpa_candidate *controlling_vpa(struct pass *pass,
-                                                   const struct vpa_match_index *index,
-                                                   struct vpa_table *walks,
-                                                   const struct vpa_pod *pod)
+static const struct walk *walk_of_pod(struct pass *pass, struct vpa_table *walks,
+                                      const struct vpa_pod *pod)
 {
     const struct vpa_owner_reference *owner = vpa_meta_controller_last(&pod->meta);
-    const struct walk *walk = owner ? walk_of(pass, walks, pod, owner) : NULL;
 
+    return owner ? walk_of(pass, walks, pod, owner) : NULL;
+}
+
+static const struct vpa_candidate *controlling_vpa(const struct vpa_match_index *index,
+                                                   const struct walk *walk,
+                                                   const struct vpa_pod *pod)
+{
     if (walk && !walk->failed && walk->found)
         return vpa_match_find(index, VPA_MATCH_UPDATER, walk->top.ns, walk->top.kind,
                               walk->top.name, &pod->meta.labels);
@@ -169,13 +174,29 @@ static int selected_cmp(const void *key, const void *element)
     return order ? order : strcmp(vpa->meta.name, s->vpa->meta.name);
 }
 
-/* The VPA that controls each pod; NULL entries for none. */
-static struct selected **find_controlling(struct pass *pass, struct selection *selection,
-                                          const struct vpa_pod *const *pods, size_t count)
+static enum meter_hold hold_of(struct pass *pass, const struct walk *walk,
+                               const struct vpa_pod *pod)
+{
+    bool failed = walk && walk->failed;
+    const struct vpa_controller_key *top = walk && walk->found ? &walk->top : NULL;
+
+    if (updater_unknown_governs(pass->unknown, pod->meta.ns, top, failed))
+        return HOLD_VPA;
+    return updater_pass_limits(pass, pod->meta.ns)->error ? HOLD_LIMIT_RANGE : HOLD_NONE;
+}
+
+/* A pod with the VPA that controls it. */
+struct controlled {
+    struct selected *by; /* NULL: none */
+    enum meter_hold hold;
+};
+
+static struct controlled *find_controlling(struct pass *pass, struct selection *selection,
+                                           const struct vpa_pod *const *pods, size_t count)
 {
     struct vpa_candidate *candidates =
         vpa_arena_alloc(&pass->arena, (selection->count + 1) * sizeof(*candidates));
-    struct selected **of_pod = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*of_pod));
+    struct controlled *of_pod = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*of_pod));
 
     for (size_t i = 0; i < selection->count; i++)
         candidates[i] =
@@ -186,14 +207,17 @@ static struct selected **find_controlling(struct pass *pass, struct selection *s
     for (size_t i = 0; i < count && may_go_on(pass); i++) {
         vpa_arena_clear(&pass->scratch);
 
-        const struct vpa_candidate *c = controlling_vpa(pass, index, &selection->walks, pods[i]);
+        const struct walk *walk = walk_of_pod(pass, &selection->walks, pods[i]);
+        const struct vpa_candidate *c = controlling_vpa(index, walk, pods[i]);
 
         if (!c)
             continue;
-        of_pod[i] = bsearch(c->vpa, selection->items, selection->count, sizeof(*selection->items),
-                            selected_cmp);
-        if (of_pod[i])
-            of_pod[i]->pod_count++;
+        of_pod[i].by = bsearch(c->vpa, selection->items, selection->count,
+                               sizeof(*selection->items), selected_cmp);
+        if (!of_pod[i].by)
+            continue;
+        of_pod[i].by->pod_count++;
+        of_pod[i].hold = hold_of(pass, walk, pods[i]);
     }
     vpa_match_index_free(index);
     return of_pod;
@@ -202,15 +226,21 @@ static struct selected **find_controlling(struct pass *pass, struct selection *s
 void updater_select_pods(struct pass *pass, struct selection *selection,
                          const struct vpa_pod *const *pods, size_t count)
 {
-    struct selected **of_pod = find_controlling(pass, selection, pods, count);
+    struct controlled *of_pod = find_controlling(pass, selection, pods, count);
 
     for (size_t i = 0; i < selection->count; i++) {
         struct selected *s = &selection->items[i];
 
         s->pods = vpa_arena_alloc(&pass->arena, (s->pod_count + 1) * sizeof(struct vpa_pod *));
+        s->held = vpa_arena_zalloc(&pass->arena, (s->pod_count + 1) * sizeof(*s->held));
     }
     for (size_t i = 0; i < count; i++) {
-        if (of_pod[i])
-            of_pod[i]->pods[of_pod[i]->filled++] = pods[i];
+        struct selected *s = of_pod[i].by;
+
+        if (!s)
+            continue;
+        pass->gauges.held[of_pod[i].hold]++;
+        s->held[s->filled] = of_pod[i].hold != HOLD_NONE;
+        s->pods[s->filled++] = pods[i];
     }
 }

@@ -18,6 +18,7 @@ struct selected {
     size_t pod_count;
     size_t filled;
     const struct vpa_pod **pods;
+    bool *held; /* beside pods: not to be touched (unknown.h) */
 };
 
 struct selection { /* ordered by namespace, then name */
@@ -26,6 +27,8 @@ struct selection { /* ordered by namespace, then name */
     struct vpa_table walks;
 };
 
+/* Whether the VPA takes part at all, by its mode and boosts. */
+bool updater_select_takes_part(const struct vpa_object *vpa);
 /* The VPAs that take part, with the selectors of their targets. */
 struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object *const *vpas,
                                       size_t count);

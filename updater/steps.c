@@ -13,6 +13,7 @@
 
 #include "act.h"
 #include "flight.h"
+#include "prove.h"
 
 static bool group_in_flight(const struct vpa_replica_group *group)
 {
@@ -42,7 +43,7 @@ static enum work_step step_unboost(struct work *w)
         struct vpa_replica_group *group = vpa_disruption_group(w->budget, w->next);
 
         updater_work_look(w);
-        if (!updater_work_is_there(w, w->next) ||
+        if (updater_work_is_held(w, w->next) || !updater_work_is_there(w, w->next) ||
             !vpa_pod_boost_expired(pod, w->vpa, updater_work_now(w)))
             continue;
         if (!vpa_can_unboost(pod, w->vpa, group, &env->update, updater_work_now(w))) {
@@ -72,6 +73,8 @@ static enum work_step step_filter(struct work *w)
 
     if (w->in_flight > 0)
         return WORK_STEP_BLOCKED;
+    if (pass->env->on_work)
+        pass->env->on_work(pass->env->on_work_ctx, w);
     if (!vpa_update_mode_active(w->mode) ||
         (w->mode == VPA_MODE_IN_PLACE && !pass->env->update.in_place_gate)) {
         /* Only boosts were to be taken back. Mode and gate decide, so no gauge is touched. */
@@ -117,6 +120,8 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         w->evict[k] = true;
         return WORK_STEP_FINISHED;
     }
+    if (!updater_prove_permits(w, i, VPA_PROOF_RESIZE))
+        return group_in_flight(group) ? WORK_STEP_BLOCKED : WORK_STEP_FINISHED;
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
     if (decision == VPA_DECIDE_INFEASIBLE)
@@ -166,13 +171,19 @@ static enum work_step evict_candidate(struct work *w, size_t k)
 {
     size_t i = w->list[k].index;
     enum pass_token token;
+    bool pumped = false;
 
     if (!may_evict(w, i))
         return updater_work_is_there(w, i) && group_in_flight(vpa_disruption_group(w->budget, i))
                    ? WORK_STEP_BLOCKED
                    : WORK_STEP_FINISHED;
+    if (!updater_prove_permits(w, i, VPA_PROOF_EVICTION))
+        return group_in_flight(vpa_disruption_group(w->budget, i)) ? WORK_STEP_BLOCKED
+                                                                   : WORK_STEP_FINISHED;
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
+    if (!updater_prove_dry_run(w, i, &pumped) || (pumped && !may_evict(w, i)))
+        return WORK_STEP_FINISHED;
     token = updater_pass_take_token(w->pass, &w->pass->env->eviction_rate);
     if (token == PASS_TOKEN_REFUSED) {
         updater_meter_eviction_failed(&w->labels, "EvictionRateLimiterWaitFailed");

@@ -69,13 +69,31 @@ static void salvage_pod(void *ctx, struct vpa_arena *arena, const struct vpa_unu
 static const struct vpa_cache_kind pod_kind = {
     .size = sizeof(struct vpa_pod), .read = read_pod, .make = make_pod, .salvage = salvage_pod};
 
-static void on_limit_range(void *ctx, const void *before, const void *after)
+/* It has become unknown just now: relists bring what is unknown already again. */
+static bool became_unknown(const void *before, const void *after)
 {
-    const struct vpa_limit_range *range = after;
+    return after && vpa_cache_reason(after) && !(before && vpa_cache_reason(before));
+}
+
+static void on_vpa(void *ctx, const void *before, const void *after)
+{
+    const struct vpa_object *vpa = after;
 
     (void)ctx;
-    (void)before;
-    if (range && range->error)
+    if (!became_unknown(before, after))
+        return;
+    VPA_ERROR("A VPA cannot be read: pods that it may govern are left as they are",
+              VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name),
+              VPA_KV("target", vpa->target_ref.present ? vpa->target_ref.name : "any"),
+              VPA_KV("err", vpa_cache_reason(after)));
+}
+
+static void on_limit_range(void *ctx, const void *before, const void *after)
+{
+    const struct vpa_limit_range *was = before, *range = after;
+
+    (void)ctx;
+    if (range && range->error && !(was && was->error))
         VPA_ERROR("A LimitRange cannot be read: pods of its namespace are left as they are",
                   VPA_KV("namespace", range->meta.ns), VPA_KV("limitRange", range->meta.name),
                   VPA_KV("err", range->error));
@@ -112,7 +130,8 @@ struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
                             (struct vpa_cache_options){.kind = &vpa_cache_vpas,
                                                        .client = client,
                                                        .name = "verticalpodautoscalers",
-                                                       .resync = VPA_RESYNC});
+                                                       .resync = VPA_RESYNC,
+                                                       .changed = on_vpa});
     store->pods = new_cache("v1", ns,
                             (struct vpa_cache_options){.kind = &pod_kind,
                                                        .client = client,

@@ -11,9 +11,7 @@
  *     updater_store_unpin(store);
  *
  * Objects that cannot be read or decoded are unknown (U21): they are never among the known ones,
- * and their last version is gone. An unknown LimitRange stops actions in its namespace. A pass does
- * not ask for unknown pods and VPAs: such a pod is missing from its group, such a VPA does nothing,
- * and another one of the same pods may act.
+ * and their last version is gone. What that keeps a pass from doing is in unknown.h.
  */
 #ifndef UPDATER_STORE_H
 #define UPDATER_STORE_H

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prove.h"
 #include "run.h"
 #include "select.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/reflector.h"
+#include "vpa/daemon/observe.h"
 #include "vpa/daemon/status_lease.h"
 
 #define COMPONENT "vpa-updater"
@@ -59,10 +61,14 @@ struct updater *updater_new(const struct updater_options *options)
     u->on_pass = options->on_pass;
     u->ctx = options->ctx;
     u->env.requests_max = options->requests_max;
+    u->env.ledger = options->ledger;
     u->env.may_act = options->may_act;
     u->env.may_act_ctx = options->ctx;
     u->env.memory = vpa_update_memory_new();
+    if (!vpa_str_eq(options->config->prove_evictions, "off"))
+        u->env.prove = updater_prove_new();
     updater_env_configure(&u->env, options->config);
+    u->env.all_proven = options->config->shadow; /* the evicted pod is still there */
     u->env.loop = u->loop;
     u->env.client = client;
     u->env.events = vpa_events_new(&(struct vpa_events_options){
@@ -83,6 +89,7 @@ void updater_free(struct updater *u)
     vpa_owners_free(u->env.owners);
     vpa_events_free(u->env.events);
     vpa_update_memory_free(u->env.memory);
+    updater_prove_free(u->env.prove);
     updater_select_forget(&u->env);
     free(u);
 }
@@ -98,6 +105,16 @@ int updater_wait(struct updater *u, vpa_duration timeout, struct vpa_error *err)
     if (updater_store_wait(u->env.store, u->loop, timeout, err) < 0)
         return -1;
     return vpa_owners_wait(u->env.owners, timeout, err);
+}
+
+bool updater_is_ready(void *ctx, struct vpa_buf *why)
+{
+    const struct updater *u = ctx;
+    const char *which = "", *owners = "";
+    vpa_duration age = updater_store_age(u->env.store, &which);
+    vpa_duration of_owners = vpa_owners_age(u->env.owners, &owners);
+
+    return vpa_observe_is_fresh(which, age, why) && vpa_observe_is_fresh(owners, of_owners, why);
 }
 
 void updater_run(struct updater *u)

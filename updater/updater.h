@@ -28,6 +28,7 @@ struct updater_options {
     size_t
         requests_max; /* under way at once; 0: PASS_REQUESTS_MAX; 1: strictly one after the other */
     void (*on_pass)(void *ctx); /* after each pass of the ticker; may be NULL */
+    struct vpa_ledger *ledger;  /* NULL: nothing is written down */
     bool (*may_act)(void *ctx); /* asked before every change; NULL: always */
     void *ctx;
 };
@@ -38,6 +39,8 @@ void updater_free(struct updater *u); /* NULL is allowed */
 void updater_start(struct updater *u);
 /* Pumps the loop; the error names what is not in step. timeout 0: no limit. */
 int updater_wait(struct updater *u, vpa_duration timeout, struct vpa_error *err) VPA_MUST_CHECK;
+/* Whether its caches are filled and fresh. ctx is the updater. */
+bool updater_is_ready(void *ctx, struct vpa_buf *why);
 /* Starts the ticker: the first pass comes one interval from now. */
 void updater_run(struct updater *u);
 /* One pass, now. */

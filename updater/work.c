@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "unknown.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -23,7 +24,7 @@
     "than previous, skipping resize"
 
 void updater_work_init(struct work *w, struct pass *pass, const struct vpa_object *vpa,
-                       const struct vpa_pod *const *pods, size_t count)
+                       const struct vpa_pod *const *pods, const bool *held, size_t count)
 {
     *w = (struct work){
         .pass = pass,
@@ -34,6 +35,7 @@ void updater_work_init(struct work *w, struct pass *pass, const struct vpa_objec
                    .name = vpa->meta.name,
                    .ns = vpa->meta.ns},
         .pods = pods,
+        .held = held,
         .pod_count = count,
     };
 }
@@ -75,6 +77,11 @@ static enum vpa_replica_source owner_replicas(void *ctx, const char *ns, const c
     return has_replica_count(kind) ? VPA_REPLICAS_MISSING : VPA_REPLICAS_UNKNOWN;
 }
 
+bool updater_work_is_held(const struct work *w, size_t pod)
+{
+    return w->held && w->held[pod];
+}
+
 bool updater_work_boosts(const struct work *w)
 {
     return w->pass->env->update.boost_gate && vpa_object_has_startup_boost(w->vpa);
@@ -95,9 +102,17 @@ static void recover_unboosts(struct work *w)
     }
 }
 
+static int64_t unknown_pods(void *ctx, const char *ns, const char *kind, const char *name)
+{
+    const struct work *w = ctx;
+
+    return updater_unknown_pods(w->pass->unknown, ns, kind, name);
+}
+
 void updater_work_begin(struct work *w)
 {
     struct pass_env *env = w->pass->env;
+    struct vpa_disruption_options options = env->disruption;
 
     if (!env->has_passed && updater_work_boosts(w))
         recover_unboosts(w);
@@ -108,8 +123,8 @@ void updater_work_begin(struct work *w)
     w->left = vpa_xcalloc(w->pod_count, sizeof(*w->left));
     w->looked = updater_store_pod_changes(env->store);
     w->looked_at = vpa_loop_monotonic(env->loop);
-    w->budget =
-        vpa_disruption_new(w->vpa, w->pods, w->pod_count, owner_replicas, w, &env->disruption);
+    options.unknown = unknown_pods;
+    w->budget = vpa_disruption_new(w->vpa, w->pods, w->pod_count, owner_replicas, w, &options);
 }
 
 void updater_work_observe(struct work *w)
@@ -209,7 +224,7 @@ struct work_filter updater_work_filter(const struct work *w, size_t i)
     const struct vpa_pod *pod = w->pods[i];
     const struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
 
-    if (vpa_update_memory_is_evicted(env->memory, pod->meta.uid))
+    if (updater_work_is_held(w, i) || vpa_update_memory_is_evicted(env->memory, pod->meta.uid))
         return (struct work_filter){0};
     if (updater_work_boosts(w) && vpa_boost_marked(&pod->meta.annotations))
         return (struct work_filter){0};
@@ -224,40 +239,47 @@ struct work_filter updater_work_filter(const struct work *w, size_t i)
                                 .infeasible = decision == VPA_DECIDE_INFEASIBLE_CACHED};
 }
 
+struct vpa_decision_facts updater_work_facts(struct work *w, const struct vpa_pod *pod)
+{
+    const struct pass_env *env = w->pass->env;
+
+    return (struct vpa_decision_facts){
+        .pod = pod,
+        .vpa = w->vpa,
+        .limits = updater_pass_limits(w->pass, pod->meta.ns),
+        .infeasible = vpa_update_memory_infeasible(env->memory, pod->meta.uid),
+        .options = &env->priority,
+        .now = updater_work_now(w),
+    };
+}
+
 /* Whether the change is worth it; fills the candidate. *allowed: in a direction that the VPA wants.
  */
 static bool deserves_change(struct work *w, size_t i, struct vpa_update_candidate *out,
                             bool *allowed)
 {
     struct pass *pass = w->pass;
-    struct pass_env *env = pass->env;
     const struct vpa_pod *pod = w->pods[i];
-    struct vpa_capped capped;
+    const struct vpa_decision_facts facts = updater_work_facts(w, pod);
+    struct vpa_decision decision;
     struct vpa_error err;
 
     vpa_arena_clear(&pass->scratch);
-    if (vpa_capping_process(&pass->scratch, w->vpa, pod, updater_pass_limits(pass, pod->meta.ns),
-                            &capped, &err) < 0) {
+    if (vpa_decision_make(&pass->scratch, &facts, &decision, &err) < 0) {
         VPA_V(2, "Cannot process the recommendation for a pod", VPA_KV("namespace", pod->meta.ns),
               VPA_KV("pod", pod->meta.name), VPA_KERR(&err));
         return false;
     }
-
-    struct vpa_update_candidate candidate = {.pod = pod, .index = i};
-    enum vpa_admission admission =
-        vpa_priority_admit(pod, w->vpa, &capped.recommendation,
-                           vpa_update_memory_infeasible(env->memory, pod->meta.uid), &env->priority,
-                           updater_work_now(w), &candidate.priority);
-
-    if (admission != VPA_ADMIT_ACCEPTED) {
+    if (decision.admission != VPA_ADMIT_ACCEPTED) {
         VPA_V(4, "Not updating pod", VPA_KV("namespace", pod->meta.ns),
-              VPA_KV("pod", pod->meta.name), VPA_KV("reason", vpa_admission_name(admission)));
+              VPA_KV("pod", pod->meta.name),
+              VPA_KV("reason", vpa_admission_name(decision.admission)));
         return false;
     }
     VPA_V(2, "Pod accepted for update", VPA_KV("namespace", pod->meta.ns),
-          VPA_KV("pod", pod->meta.name), VPA_KV("updatePriority", candidate.priority.diff));
-    *allowed = vpa_eviction_requirements_hold(pod, w->vpa, &capped.recommendation);
-    *out = candidate;
+          VPA_KV("pod", pod->meta.name), VPA_KV("updatePriority", decision.priority.diff));
+    *allowed = decision.allowed;
+    *out = (struct vpa_update_candidate){.pod = pod, .priority = decision.priority, .index = i};
     return true;
 }
 

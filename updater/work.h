@@ -5,6 +5,7 @@
 #define UPDATER_WORK_H
 
 #include "pass.h"
+#include "vpa/policy/decision.h"
 
 /* How an attempt to change a pod went. */
 enum act_result {
@@ -37,6 +38,7 @@ struct work {
     enum vpa_update_mode mode;
     struct meter_vpa labels;
     const struct vpa_pod *const *pods;
+    const bool *held; /* beside pods: not to be touched; NULL: all may be */
     size_t pod_count;
     struct vpa_disruption *budget;
     enum work_phase phase;
@@ -54,7 +56,7 @@ struct work {
 };
 
 void updater_work_init(struct work *w, struct pass *pass, const struct vpa_object *vpa,
-                       const struct vpa_pod *const *pods, size_t count);
+                       const struct vpa_pod *const *pods, const bool *held, size_t count);
 /* Frees what the work holds; may be called twice. */
 void updater_work_clear(struct work *w);
 /* Groups, budgets, the counters that always exist. */
@@ -66,6 +68,7 @@ void updater_work_observe(struct work *w);
 void updater_work_look(struct work *w);
 /* The pod was not evicted after all. */
 void updater_work_take_back(struct work *w, size_t pod);
+bool updater_work_is_held(const struct work *w, size_t pod);
 /* Whether the pod is still the one that the pass began with. */
 bool updater_work_is_there(const struct work *w, size_t pod);
 /* Before anything is done to a pod of the group: a number of replicas that was read from a scale is
@@ -74,6 +77,8 @@ void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
 /* Whether the VPA's boosts are looked after: gate on, and it has some. */
 bool updater_work_boosts(const struct work *w);
 vpa_time updater_work_now(const struct work *w);
+/* What a decision about the pod rests on now. */
+struct vpa_decision_facts updater_work_facts(struct work *w, const struct vpa_pod *pod);
 
 /* Whether the state of pod i and its group lets it into the list of pods to change. */
 struct work_filter {

@@ -34,7 +34,7 @@ struct simulated_clock {
 struct manual_clock {
     struct vpa_clock base;
     vpa_time start;
-    int64_t elapsed;
+    int64_t elapsed; /* atomic: other threads may ask while it is advanced */
 };
 
 static int64_t read_clock(clockid_t id)
@@ -82,12 +82,12 @@ static vpa_time manual_now(const struct vpa_clock *clock)
 {
     const struct manual_clock *manual = (const struct manual_clock *)clock;
 
-    return vpa_time_add(manual->start, manual->elapsed);
+    return vpa_time_add(manual->start, __atomic_load_n(&manual->elapsed, __ATOMIC_RELAXED));
 }
 
 static int64_t manual_monotonic(const struct vpa_clock *clock)
 {
-    return ((const struct manual_clock *)clock)->elapsed;
+    return __atomic_load_n(&((const struct manual_clock *)clock)->elapsed, __ATOMIC_RELAXED);
 }
 
 static int64_t manual_wait(const struct vpa_clock *clock, vpa_duration duration)
@@ -100,9 +100,13 @@ static int64_t manual_wait(const struct vpa_clock *clock, vpa_duration duration)
 static void manual_advance(struct vpa_clock *clock, vpa_duration d)
 {
     struct manual_clock *manual = (struct manual_clock *)clock;
+    int64_t elapsed = manual_monotonic(clock);
 
-    if (d > 0 && __builtin_add_overflow(manual->elapsed, d, &manual->elapsed))
-        manual->elapsed = INT64_MAX;
+    if (d <= 0)
+        return;
+    if (__builtin_add_overflow(elapsed, d, &elapsed))
+        elapsed = INT64_MAX;
+    __atomic_store_n(&manual->elapsed, elapsed, __ATOMIC_RELAXED);
 }
 
 struct vpa_clock *vpa_clock_new_manual(vpa_time start)

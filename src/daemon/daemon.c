@@ -19,6 +19,8 @@
 #include "vpa/base/table.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/daemon/seed.h"
+#include "vpa/kube/reflector.h"
+#include "vpa/daemon/unusable.h"
 
 #define USAGE_MAX ((size_t)1 << 20)
 #define HOST_NAME_SIZE 256
@@ -31,14 +33,24 @@
 /* SIGTERM: the Lease is given back within this time, so that the whole ends within 5 s. */
 #define RELEASE_TIMEOUT (3 * VPA_SECOND)
 
+static struct vpa_metric build_info =
+    VPA_GAUGE("vpa_build_info", "1; what is running.", "component", "version");
+static struct vpa_metric leader_gauge =
+    VPA_GAUGE("vpa_leader", "1 while this replica leads or nobody is elected, else 0.");
+static struct vpa_metric *const common_metrics[] = {&build_info, &leader_gauge, &vpa_kube_requests,
+                                                    &vpa_unusable_objects, &vpa_cache_in_step};
+
 struct frame {
     const struct vpa_daemon *daemon;
+    struct vpa_metric **metrics; /* the daemon's and those that all have */
+    size_t metric_count;
     struct vpa_process process;
     struct vpa_arena arena;
     struct vpa_random random;
     struct vpa_kube_config *config;
     struct vpa_transport *transport;
-    struct vpa_kube_client *lease_client; /* a rate limit of its own, so that renewals never wait */
+    struct vpa_kube_client *events_client; /* of events on objects that cannot be used */
+    struct vpa_unusable *unusable;
     char host_name[HOST_NAME_SIZE];
     char user_agent[USER_AGENT_MAX];
     int exit_status;
@@ -190,23 +202,40 @@ static vpa_duration health_timeout(const struct vpa_daemon *d)
     return timeout < HEALTH_TIMEOUT_MIN ? HEALTH_TIMEOUT_MIN : timeout;
 }
 
+static void gather_metrics(struct frame *f)
+{
+    const struct vpa_daemon *d = f->daemon;
+
+    f->metrics = vpa_xcalloc(d->metric_count + VPA_COUNT(common_metrics), sizeof(*f->metrics));
+    for (size_t i = 0; i < d->metric_count; i++)
+        f->metrics[f->metric_count++] = d->metrics[i];
+    for (size_t i = 0; i < VPA_COUNT(common_metrics); i++)
+        f->metrics[f->metric_count++] = common_metrics[i];
+    vpa_metric_set(&build_info, 1, d->program, PLUMB_VERSION);
+}
+
+const struct vpa_metric *vpa_daemon_metric(size_t i)
+{
+    return i < VPA_COUNT(common_metrics) ? common_metrics[i] : NULL;
+}
+
 static int start_loop(struct frame *f)
 {
     static const int signals[] = {SIGTERM, SIGINT};
-    const struct vpa_daemon *d = f->daemon;
-    const struct vpa_observe_options options = {
-        .address = d->common->address,
-        .metrics = d->metrics,
-        .metric_count = d->metric_count,
-        .health_timeout = health_timeout(d),
-    };
     struct vpa_loop *loop = vpa_loop_new(process_clock);
     struct vpa_error err;
 
     f->process.loop = loop;
     if (vpa_loop_on_signals(loop, signals, VPA_COUNT(signals), on_signal, loop, &err) < 0)
         return give_up(f, EXIT_FAILURE, "Cannot watch signals", &err);
-    f->process.observe = vpa_observe_new(loop, &options, &err);
+    gather_metrics(f);
+    f->process.observe =
+        vpa_observe_new(loop,
+                        &(struct vpa_observe_options){.address = f->daemon->common->address,
+                                                      .metrics = f->metrics,
+                                                      .metric_count = f->metric_count,
+                                                      .health_timeout = health_timeout(f->daemon)},
+                        &err);
     return f->process.observe ? 0 : give_up(f, EXIT_FAILURE, "Failed to start metrics", &err);
 }
 
@@ -216,6 +245,20 @@ static int start_loop(struct frame *f)
 static void on_attempt(void *ctx, bool answered)
 {
     vpa_observe_unreachable(ctx, !answered);
+}
+
+static bool is_shadow(const struct frame *f)
+{
+    return f->daemon->shadow && *f->daemon->shadow;
+}
+
+static void on_unusable(void *ctx, const char *api_version, const char *resource,
+                        const struct vpa_unusable_object *what)
+{
+    struct frame *f = ctx;
+
+    if (f->unusable)
+        vpa_unusable_tell(f->unusable, api_version, resource, what);
 }
 
 /* may_write: NULL for the Lease itself, which is how this process comes to lead. */
@@ -238,8 +281,11 @@ static struct vpa_kube_client *new_client(struct frame *f, bool (*may_write)(voi
             .burst = burst,
             .may_write = may_write,
             .may_write_ctx = &f->process,
+            .dry_run = is_shadow(f),
             .on_attempt = on_attempt,
             .attempt_ctx = f->process.observe,
+            .on_unusable = on_unusable,
+            .unusable_ctx = f,
         },
         err);
 }
@@ -251,8 +297,9 @@ static int make_clients(struct frame *f, struct vpa_error *err)
         if (!f->process.clients[i])
             return -1;
     }
-    f->lease_client = new_client(f, NULL, err);
-    return f->lease_client ? 0 : -1;
+    f->process.leases = new_client(f, NULL, err);
+    f->events_client = new_client(f, vpa_process_leads, err);
+    return f->process.leases && f->events_client ? 0 : -1;
 }
 
 static int connect_server(struct frame *f)
@@ -278,6 +325,7 @@ static void on_lost(void *ctx)
 {
     struct frame *f = ctx;
 
+    vpa_metric_set(&leader_gauge, 0);
     fatal(f, "lost master");
     vpa_loop_stop(f->process.loop);
 }
@@ -289,21 +337,48 @@ bool vpa_process_leads(void *ctx)
     return !process->elector || vpa_elector_is_leader(process->elector);
 }
 
-/* Waits until this process leads. */
+static void on_started(void *ctx)
+{
+    struct frame *f = ctx;
+
+    if (f->process.standby)
+        VPA_INFO("This replica leads now");
+    f->process.standby = false;
+    if (f->unusable)
+        vpa_unusable_lead(f->unusable);
+    vpa_metric_set(&leader_gauge, 1);
+}
+
+/* Waits until this process leads, unless it may begin as a standby. */
 static int become_leader(struct frame *f)
 {
     const struct vpa_leader_flags *leader = f->daemon->leader;
     struct vpa_error err;
 
-    if (!leader || !leader->elect)
+    if (f->daemon->tells_of_unusable && !is_shadow(f))
+        f->unusable = vpa_unusable_new(&(struct vpa_unusable_options){
+            .client = f->events_client,
+            .component = f->daemon->program,
+            .leading = !leader || !leader->elect,
+        });
+    if (is_shadow(f))
+        VPA_INFO("Shadow: nothing is changed, writes are dry runs");
+    if (!leader || !leader->elect || is_shadow(f)) {
+        vpa_metric_set(&leader_gauge, !is_shadow(f));
         return 0;
+    }
     f->process.elector = vpa_leader_elector_new(
         leader, &f->random,
-        &(struct vpa_elector_options){.client = f->lease_client, .ctx = f, .on_lost = on_lost},
+        &(struct vpa_elector_options){
+            .client = f->process.leases, .ctx = f, .on_started = on_started, .on_lost = on_lost},
         &err);
     if (!f->process.elector)
         return give_up(f, EXIT_FAILURE, "Unable to get hostname", &err);
-    return vpa_elector_campaign(f->process.elector);
+    if (!leader->standby)
+        return vpa_elector_campaign(f->process.elector);
+    f->process.standby = true;
+    vpa_elector_start(f->process.elector);
+    return 0;
 }
 
 /* ---- life ---- */
@@ -318,14 +393,16 @@ static void work(struct frame *f)
 
 static void release(struct frame *f)
 {
-    struct vpa_metrics metrics = {.table = f->daemon->metrics, .count = f->daemon->metric_count};
+    struct vpa_metrics metrics = {.table = f->metrics, .count = f->metric_count};
 
     if (f->process.elector) {
         vpa_loop_resume(f->process.loop);
         vpa_elector_release(f->process.elector, RELEASE_TIMEOUT);
         vpa_elector_free(f->process.elector);
     }
-    vpa_kube_client_free(f->lease_client);
+    vpa_unusable_free(f->unusable);
+    vpa_kube_client_free(f->events_client);
+    vpa_kube_client_free(f->process.leases);
     for (size_t i = 0; i < f->daemon->client_count; i++)
         vpa_kube_client_free(f->process.clients[i]);
     vpa_transport_free(f->transport);
@@ -334,6 +411,7 @@ static void release(struct frame *f)
     vpa_loop_free(f->process.loop);
     vpa_clock_free(VPA_STEAL(process_clock));
     vpa_metrics_release(&metrics);
+    free(f->metrics);
     vpa_arena_release(&f->arena);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "vpa/daemon/observe.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/net/negotiation.h"
 
 /* Longest exposition; a metric has at most VPA_METRIC_SERIES_MAX series. */
 #define EXPOSITION_MAX ((size_t)256 << 20)
@@ -30,6 +32,12 @@
 
 struct check {
     vpa_observe_fn fn; /* NULL: nothing to ask */
+    void *ctx;
+};
+
+struct page {
+    const char *path; /* NULL: none */
+    vpa_server_fn fn;
     void *ctx;
 };
 
@@ -49,6 +57,9 @@ struct vpa_observe {
     unsigned asked, answered;
     bool posted, stopping;
     struct vpa_server_response answer;
+
+    pthread_mutex_t page_lock; /* of the further pages, held while one answers */
+    struct page pages[VPA_OBSERVE_PAGES_MAX];
 };
 
 /* ---- process ---- */
@@ -155,25 +166,55 @@ static size_t wanted_names(struct vpa_arena *arena, const char *query, const cha
     return count;
 }
 
-static void answer_metrics(struct vpa_observe *o, const char *query,
+/* OpenMetrics for those who take nothing else. Prometheus itself names both and weighs OpenMetrics
+ * more; it gets the text that upstream answers, so that series keep their labels (le="1", not
+ * "1.0") when a cluster switches. */
+static enum vpa_exposition format_for(const struct vpa_server_request *request)
+{
+    const char *accept = vpa_server_header(request, "Accept");
+
+    return vpa_negotiation_weight(accept, "application/openmetrics-text") > 0 &&
+                   vpa_negotiation_weight(accept, "text/plain") <= 0
+               ? VPA_EXPOSITION_OPENMETRICS
+               : VPA_EXPOSITION_TEXT;
+}
+
+static void compress(const struct vpa_server_request *request, struct vpa_server_response *response)
+{
+    char *packed;
+    size_t len;
+
+    if (!vpa_gzip_is_accepted(vpa_server_header(request, "Accept-Encoding")) ||
+        !vpa_gzip(response->body, response->body_len, &packed, &len))
+        return;
+    free(response->body);
+    response->body = packed;
+    response->body_len = len;
+    response->gzip = true;
+}
+
+static void answer_metrics(struct vpa_observe *o, const struct vpa_server_request *request,
                            struct vpa_server_response *response)
 {
     vpa_auto_arena arena = {0};
     const char *names[NAMES_MAX];
-    size_t count = wanted_names(&arena, query, names);
+    size_t count = wanted_names(&arena, request->query, names);
+    enum vpa_exposition format = format_for(request);
     struct vpa_buf text;
 
     atomic_fetch_add(&o->metrics.requests_in_flight, 1);
     vpa_buf_init(&text, EXPOSITION_MAX);
-    vpa_metrics_write(&o->metrics, count > 0 ? names : NULL, count, &text);
+    vpa_metrics_write(&o->metrics, format, count > 0 ? names : NULL, count, &text);
     if (vpa_buf_failed(&text)) {
         vpa_server_reply_text(response, 500, "exposition is too long\n");
         atomic_fetch_add(&o->metrics.requests_failed, 1);
     } else {
         response->status = 200;
-        response->content_type = VPA_METRICS_CONTENT_TYPE;
+        response->content_type =
+            format == VPA_EXPOSITION_TEXT ? VPA_METRICS_CONTENT_TYPE : VPA_OPENMETRICS_CONTENT_TYPE;
         response->body_len = text.len;
         response->body = vpa_buf_take(&text);
+        compress(request, response);
         atomic_fetch_add(&o->metrics.requests_ok, 1);
     }
     vpa_buf_release(&text);
@@ -228,7 +269,7 @@ void vpa_observe_answer(struct vpa_observe *o, const struct vpa_server_request *
                         struct vpa_server_response *response)
 {
     if (vpa_str_eq(request->path, "/metrics")) {
-        answer_metrics(o, request->query, response);
+        answer_metrics(o, request, response);
     } else if (vpa_str_eq(request->path, HEALTH_PATH)) {
         answer_check(o, is_alive, 500, "Error", response);
     } else if (vpa_str_eq(request->path, READY_PATH)) {
@@ -292,11 +333,39 @@ static bool ask_loop(struct vpa_observe *o, const char *path, struct vpa_server_
     return answered;
 }
 
+/* The page of that path, else one that is free; NULL when there is neither. */
+static struct page *find_page(struct vpa_observe *o, const char *path)
+{
+    struct page *free_one = NULL;
+
+    for (size_t i = 0; i < VPA_COUNT(o->pages); i++) {
+        if (o->pages[i].path && vpa_str_eq(o->pages[i].path, path))
+            return &o->pages[i];
+        if (!o->pages[i].path)
+            free_one = &o->pages[i];
+    }
+    return free_one;
+}
+
+static bool answer_page(struct vpa_observe *o, const struct vpa_server_request *request,
+                        struct vpa_server_response *response)
+{
+    pthread_mutex_lock(&o->page_lock);
+    const struct page *page = find_page(o, request->path);
+    bool there = page && page->path;
+    if (there)
+        page->fn(page->ctx, request, response);
+    pthread_mutex_unlock(&o->page_lock);
+    return there;
+}
+
 static void on_request(void *ctx, const struct vpa_server_request *request,
                        struct vpa_server_response *response)
 {
     struct vpa_observe *o = ctx;
 
+    if (answer_page(o, request, response))
+        return;
     if (!vpa_str_eq(request->path, HEALTH_PATH) && !vpa_str_eq(request->path, READY_PATH)) {
         vpa_observe_answer(o, request, response);
     } else if (!ask_loop(o, request->path, response)) {
@@ -327,6 +396,7 @@ struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
     o->probe_wait = options->probe_wait > 0 ? options->probe_wait : VPA_PROBE_WAIT;
     o->path = "";
     pthread_mutex_init(&o->lock, NULL);
+    pthread_mutex_init(&o->page_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&o->changed, &monotonic);
@@ -351,6 +421,7 @@ void vpa_observe_free(struct vpa_observe *o)
     vpa_loop_unpost(o->loop, on_asked, o);
     pthread_cond_destroy(&o->changed);
     pthread_mutex_destroy(&o->lock);
+    pthread_mutex_destroy(&o->page_lock);
     free(o->answer.body);
     free(o);
 }
@@ -365,9 +436,32 @@ void vpa_observe_on_alive(struct vpa_observe *o, vpa_observe_fn fn, void *ctx)
     o->alive = (struct check){fn, ctx};
 }
 
+void vpa_observe_serve(struct vpa_observe *o, const char *path, vpa_server_fn fn, void *ctx)
+{
+    pthread_mutex_lock(&o->page_lock);
+    struct page *page = find_page(o, path);
+    assert(page);
+    *page = fn ? (struct page){path, fn, ctx} : (struct page){0};
+    pthread_mutex_unlock(&o->page_lock);
+}
+
 void vpa_observe_on_ready(struct vpa_observe *o, vpa_observe_fn fn, void *ctx)
 {
     o->ready = (struct check){fn, ctx};
+}
+
+bool vpa_observe_is_fresh(const char *which, vpa_duration age, struct vpa_buf *why)
+{
+    char text[VPA_DURATION_TEXT_MAX];
+
+    if (age <= VPA_READY_CACHE_AGE_MAX)
+        return true;
+    vpa_duration_format(age, text);
+    if (age == INT64_MAX)
+        vpa_buf_printf(why, "the cache of %s is not filled yet", which);
+    else
+        vpa_buf_printf(why, "the cache of %s was in step %s ago", which, text);
+    return false;
 }
 
 void vpa_observe_arm(struct vpa_observe *o)

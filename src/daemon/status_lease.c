@@ -1,7 +1,9 @@
 /*
  * Writer: a ticker. Each tick makes up to three tries of GET and then POST or PUT, pauses 100 and
  * 300 ms; a tick that finds the last one still at work gives that one up, which is its time limit
- * of one interval. Reader: the same three tries around one GET.
+ * of one interval. The first tick that is not healthy takes the last renewal back (1970), so that
+ * nobody acts for the minute that it would be good for. Reader: the same three tries around one
+ * GET.
  */
 #include "vpa/daemon/status_lease.h"
 
@@ -29,6 +31,8 @@ struct vpa_status_writer {
     int tries;
     vpa_duration pause;
     bool unhealthy; /* at the last tick */
+    bool written;   /* at least one tick was healthy */
+    bool withdraw;  /* what is under way takes the last renewal back */
 };
 
 const char *vpa_status_lease_namespace(const char *flag)
@@ -98,7 +102,7 @@ static int update(struct vpa_status_writer *w, const struct vpa_kube_result *res
         return vpa_wrap(err, "lease");
     lease.spec.has_holder = true;
     lease.spec.holder = w->options.holder;
-    lease.spec.renew_time = vpa_loop_now(w->loop);
+    lease.spec.renew_time = w->withdraw ? vpa_time_from_unix(0, 0) : vpa_loop_now(w->loop);
     call(w, PUT, VPA_KUBE_UPDATE, &lease);
     return 0;
 }
@@ -125,6 +129,8 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     struct vpa_error why;
 
     w->request = NULL;
+    if (w->step == GET && err && err->code == VPA_NOT_FOUND && w->withdraw)
+        return;
     if (w->step == GET && err && err->code == VPA_NOT_FOUND)
         create(w);
     else if (err && ((w->step == CREATE && vpa_kube_is_already_exists(&result->status)) ||
@@ -157,9 +163,11 @@ static void on_tick(void *ctx)
     if (!healthy && !w->unhealthy) /* said once, not at every tick */
         VPA_ERROR("Webhook failed its self-test, status lease is not renewed",
                   VPA_KV("holderIdentity", w->options.holder));
+    w->withdraw = !healthy && !w->unhealthy && w->written;
     w->unhealthy = !healthy;
-    if (!healthy)
+    if (!healthy && !w->withdraw)
         return;
+    w->written = w->written || healthy;
     w->tries = 0;
     w->pause = FIRST_PAUSE;
     call(w, GET, VPA_KUBE_GET, NULL);

@@ -35,6 +35,17 @@ static const char *separator_below(const struct vpa_json *node)
     return vpa_json_is_null(node) || vpa_json_is_object(node) ? "." : ": ";
 }
 
+int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struct vpa_error *err)
+{
+    bool value;
+
+    if (strcmp(expected, "string") == 0 && vpa_json_bool(node, &value))
+        return vpa_fail(err, VPA_INVALID,
+                        "string expected, got boolean (in YAML, quote it: \"%s\")",
+                        value ? "On" : "Off");
+    return vpa_fail(err, VPA_INVALID, "%s expected, got %s", expected, vpa_json_type_name(node));
+}
+
 /* ---- arrays ---- */
 
 int vpa_json_decode_array(struct vpa_arena *arena, const struct vpa_json *array,

@@ -53,6 +53,7 @@ static size_t utf8_len(const unsigned char *p)
 /* Writes the escape of what stands at p; returns the bytes consumed. */
 static size_t escape_one(struct vpa_buf *buf, const unsigned char *p)
 {
+    static const char hex[] = "0123456789abcdef";
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: byte, letter */
 
     if (*p >= 0x80) {
@@ -74,7 +75,9 @@ static size_t escape_one(struct vpa_buf *buf, const unsigned char *p)
             return 1;
         }
     }
-    vpa_buf_printf(buf, "\\u%04x", *p);
+    const char escape[] = {'\\', 'u', '0', '0', hex[*p >> 4], hex[*p & 15]};
+
+    vpa_buf_append(buf, escape, sizeof(escape));
     return 1;
 }
 

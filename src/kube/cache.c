@@ -17,54 +17,18 @@
  * older one is gone. An unknown object is an item like any other, with a reason, so that it is
  * marked, swept, replaced and deleted by the same few lines.
  */
-#include "vpa/kube/cache.h"
+#include "cache_internal.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "vpa/base/str.h"
-#include "vpa/base/table.h"
 
-#define KEY_SEPARATOR "\x01"
 /* So many objects freed at once leave holes that are worth giving back to the system. */
 #define TRIM_AFTER 256
 
-/* The object follows it, aligned as the arena aligns. */
-struct item {
-    _Alignas(16) struct vpa_shared_item shared; /* first, see item_of_shared */
-    struct vpa_arena_chunk *chunk;              /* of the arena in which all of it lives */
-    const char *key;
-    const char *reason; /* NULL unless unknown */
-    unsigned round;     /* loop: the list that saw it last */
-};
-
-struct unknown_ns {
-    size_t count;
-    char ns[];
-};
-
-struct vpa_cache {
-    const struct vpa_cache_kind *kind;
-    void *ctx;
-    void (*changed)(void *ctx, const void *before, const void *after);
-    struct vpa_reflector *reflector;
-    struct vpa_loop *loop;
-    struct vpa_table items; /* key -> struct item, with a reference each */
-    bool shared;            /* there is a map */
-    struct vpa_shared_map map;
-    struct vpa_table unknown; /* namespace -> struct unknown_ns, those that have some */
-    struct vpa_arena scratch; /* of read */
-    struct vpa_arena trial;   /* of the first run of make */
-    unsigned round;
-};
-
 /* ---- items ---- */
-
-static void *object_of(struct item *item)
-{
-    return item + 1;
-}
 
 static const struct item *item_of(const void *object)
 {
@@ -78,17 +42,13 @@ static const struct item *item_of_shared(const struct vpa_shared_item *shared)
 
 static void destroy(struct vpa_shared_item *shared)
 {
-    struct vpa_arena arena = {.chunk = item_of_shared(shared)->chunk};
+    const struct item *item = item_of_shared(shared);
+    struct vpa_arena arena = {.chunk = item->chunk};
 
+    if (item->before)
+        vpa_shared_item_unref(&item->before->shared);
     vpa_arena_release(&arena); /* the item itself lives there */
 }
-
-/* What an item is made of. */
-struct source {
-    const void *draft;                      /* for make; of a known object */
-    const struct vpa_unusable_object *what; /* of an unknown one */
-    const char *ns, *name;
-};
 
 /* Everything of an item, always in the same order. NULL with err. */
 static struct item *fill(const struct vpa_cache *c, struct vpa_arena *arena,
@@ -98,25 +58,45 @@ static struct item *fill(const struct vpa_cache *c, struct vpa_arena *arena,
     struct item *item = vpa_arena_zalloc(arena, sizeof(*item) + kind->size);
 
     item->key = vpa_arena_printf(arena, "%s" KEY_SEPARATOR "%s", from->ns, from->name);
+    item->gone = item->bare = from->gone;
+    if (from->gone)
+        return item;
     if (from->what) {
         item->reason = vpa_arena_strdup(arena, from->what->reason);
         if (kind->salvage)
-            kind->salvage(c->ctx, arena, from->what, object_of(item));
-    } else if (kind->make && kind->make(c->ctx, arena, from->draft, object_of(item), err) < 0) {
+            kind->salvage(c->ctx, arena, from->what, cache_object_of(item));
+    } else if (kind->make &&
+               kind->make(c->ctx, arena, from->draft, cache_object_of(item), err) < 0) {
         return NULL;
     }
     return item;
 }
 
-/* The first run tells how much room the second one needs. */
-static struct item *item_new(struct vpa_cache *c, const struct source *from, struct vpa_error *err)
+static uint64_t hash_of(const struct vpa_cache *c, struct item *item)
+{
+    return c->kind->hash ? c->kind->hash(cache_object_of(item))
+                         : vpa_hash_bytes(item->key, strlen(item->key));
+}
+
+/* How much room the item needs, by making it once. What is taken soon may have room to spare: there
+ * it is what reading took. 0 with err. */
+static size_t room_for(struct vpa_cache *c, const struct source *from, struct vpa_error *err)
+{
+    if (c->taker)
+        return sizeof(struct item) + c->kind->size + strlen(from->ns) + strlen(from->name) + 2 +
+               (from->draft ? c->scratch.used : 0);
+    vpa_arena_clear(&c->trial);
+    return fill(c, &c->trial, from, err) ? c->trial.used : 0;
+}
+
+struct item *cache_item_new(struct vpa_cache *c, const struct source *from, struct vpa_error *err)
 {
     struct vpa_arena arena;
+    size_t room = room_for(c, from, err);
 
-    vpa_arena_clear(&c->trial);
-    if (!fill(c, &c->trial, from, err))
+    if (room == 0)
         return NULL;
-    vpa_arena_init(&arena, c->trial.used);
+    vpa_arena_init(&arena, room);
     struct item *item = fill(c, &arena, from, err);
     if (!item) {
         vpa_arena_release(&arena);
@@ -124,7 +104,7 @@ static struct item *item_new(struct vpa_cache *c, const struct source *from, str
     }
     item->chunk = arena.chunk;
     item->round = c->round;
-    vpa_shared_item_init(&item->shared, c->shared ? c->kind->hash(object_of(item)) : 0, destroy);
+    vpa_shared_item_init(&item->shared, from->gone ? 0 : hash_of(c, item), destroy);
     return item;
 }
 
@@ -186,7 +166,8 @@ static void swap(struct vpa_cache *c, struct item *before, struct item *after)
     if (after)
         note_added(c, after);
     if (c->changed)
-        c->changed(c->ctx, before ? object_of(before) : NULL, after ? object_of(after) : NULL);
+        c->changed(c->ctx, before ? cache_object_of(before) : NULL,
+                   after ? cache_object_of(after) : NULL);
     if (before)
         vpa_shared_item_unref(&before->shared);
 }
@@ -194,11 +175,15 @@ static void swap(struct vpa_cache *c, struct item *before, struct item *after)
 static bool is_same(const struct vpa_cache *c, struct item *before, struct item *after)
 {
     return before && c->kind->same && !before->reason && !after->reason &&
-           c->kind->same(object_of(before), object_of(after));
+           c->kind->same(cache_object_of(before), cache_object_of(after));
 }
 
 static void put(struct vpa_cache *c, struct item *item)
 {
+    if (c->taker) {
+        taken_put(c, item);
+        return;
+    }
     struct item *before = vpa_table_find(&c->items, item->key);
 
     if (is_same(c, before, item)) {
@@ -210,7 +195,7 @@ static void put(struct vpa_cache *c, struct item *item)
     swap(c, before, item);
 }
 
-static struct item *find(const struct vpa_cache *c, const char *ns, const char *name)
+struct item *cache_find_item(const struct vpa_cache *c, const char *ns, const char *name)
 {
     vpa_auto_free char *key = vpa_xjoin(vpa_or_empty(ns), KEY_SEPARATOR[0], vpa_or_empty(name));
 
@@ -225,11 +210,25 @@ static void drop(struct vpa_cache *c, struct item *item)
     swap(c, item, NULL);
 }
 
+static void drop_named(struct vpa_cache *c, const char *ns, const char *name)
+{
+    const struct source gone = {.gone = true, .ns = ns, .name = name};
+
+    if (c->taker)
+        taken_put(c, cache_item_new(c, &gone, NULL));
+    else
+        drop(c, cache_find_item(c, ns, name));
+}
+
 /* ---- the reflector's handler ---- */
 
 static void on_begin(void *ctx)
 {
-    ((struct vpa_cache *)ctx)->round++;
+    struct vpa_cache *c = ctx;
+
+    c->round++;
+    if (c->taker)
+        taken_begin_list(c);
 }
 
 static void on_end(void *ctx)
@@ -237,20 +236,33 @@ static void on_end(void *ctx)
     struct vpa_cache *c = ctx;
     void *value;
 
+    if (c->taker) {
+        taken_end_list(c);
+        return;
+    }
     for (size_t i = 0; vpa_table_next(&c->items, &i, NULL, &value);)
         if (((struct item *)value)->round != c->round)
             drop(c, value);
 }
 
-static int put_json(struct vpa_cache *c, const struct vpa_json *json, const char *ns,
-                    const char *name, struct vpa_error *err)
+/* The taker needs nothing of it that it does not have. */
+static bool is_had(const struct vpa_cache *c, enum vpa_reflector_event event,
+                   const struct source *from)
 {
-    struct source from = {.draft = json, .ns = ns, .name = name};
+    return c->taker && event == VPA_REFLECTOR_LISTED && !cache_find_item(c, from->ns, from->name) &&
+           c->taker->has(c->ctx, from->draft);
+}
 
+static int put_json(struct vpa_cache *c, enum vpa_reflector_event event,
+                    const struct vpa_json *json, struct source *from, struct vpa_error *err)
+{
+    from->draft = json;
     vpa_arena_clear(&c->scratch);
-    if (c->kind->read && c->kind->read(c->ctx, &c->scratch, json, &from.draft, err) < 0)
+    if (c->kind->read && c->kind->read(c->ctx, &c->scratch, json, &from->draft, err) < 0)
         return -1;
-    struct item *item = item_new(c, &from, err);
+    if (is_had(c, event, from))
+        return 0;
+    struct item *item = cache_item_new(c, from, err);
     if (!item)
         return -1;
     put(c, item);
@@ -262,25 +274,55 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
 {
     struct vpa_cache *c = ctx;
     const struct vpa_json *meta = vpa_json_find(json, "metadata");
-    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace")));
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name")));
+    struct source from = {
+        .ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace"))),
+        .name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name"))),
+    };
 
-    if (event != VPA_REFLECTOR_DELETED)
-        return put_json(c, json, ns, name, err);
-    drop(c, find(c, ns, name));
+    if (event == VPA_REFLECTOR_DELETED) {
+        drop_named(c, from.ns, from.name);
+        return 0;
+    }
+    if (put_json(c, event, json, &from, err) < 0)
+        return -1;
+    if (c->taker && event == VPA_REFLECTOR_LISTED)
+        taken_listed(c, from.ns, from.name);
     return 0;
+}
+
+/* What was known before the item became unknown, with a reference for it. */
+static struct item *last_known(const struct vpa_cache *c, const char *ns, const char *name)
+{
+    struct item *before = c->keeps_last ? cache_find_item(c, ns, name) : NULL;
+    struct item *last = before && before->reason ? before->before : before;
+
+    if (last)
+        vpa_shared_item_ref(&last->shared);
+    return last;
+}
+
+static void put_unknown(struct vpa_cache *c, const struct vpa_unusable_object *what)
+{
+    const struct source from = {.what = what, .ns = what->ns, .name = what->name};
+    struct item *item = cache_item_new(c, &from, NULL);
+
+    if (!c->taker)
+        item->before = last_known(c, what->ns, what->name);
+    put(c, item);
 }
 
 static void on_unusable(void *ctx, enum vpa_reflector_event event,
                         const struct vpa_unusable_object *what)
 {
     struct vpa_cache *c = ctx;
-    const struct source from = {.what = what, .ns = what->ns, .name = what->name};
 
-    if (event == VPA_REFLECTOR_DELETED)
-        drop(c, find(c, what->ns, what->name));
-    else
-        put(c, item_new(c, &from, NULL));
+    if (event == VPA_REFLECTOR_DELETED) {
+        drop_named(c, what->ns, what->name);
+        return;
+    }
+    put_unknown(c, what);
+    if (c->taker && event == VPA_REFLECTOR_LISTED)
+        taken_listed(c, what->ns, what->name);
 }
 
 /* ---- life ---- */
@@ -292,7 +334,9 @@ struct vpa_cache *vpa_cache_new(const struct vpa_cache_options *options)
     c->kind = options->kind;
     c->ctx = options->ctx;
     c->changed = options->changed;
-    c->shared = options->shared && options->kind->hash;
+    c->taker = options->taker;
+    c->shared = options->shared;
+    c->keeps_last = options->keeps_last;
     if (!options->client)
         return c;
     c->loop = vpa_kube_client_loop(options->client);
@@ -326,6 +370,7 @@ void vpa_cache_free(struct vpa_cache *cache)
     vpa_table_release(&cache->items);
     vpa_table_release(&cache->unknown);
     vpa_shared_map_release(&cache->map);
+    taken_release(cache);
     vpa_arena_release(&cache->scratch);
     vpa_arena_release(&cache->trial);
     free(cache);
@@ -362,6 +407,15 @@ const char *vpa_cache_reason(const void *object)
     return item_of(object)->reason;
 }
 
+const void *vpa_cache_last(const void *object)
+{
+    const struct item *item = item_of(object);
+
+    if (!item->reason)
+        return object;
+    return item->before ? cache_object_of(item->before) : NULL;
+}
+
 const void *vpa_cache_object(const struct vpa_shared_item *item)
 {
     return item_of_shared(item) + 1;
@@ -372,6 +426,29 @@ const struct vpa_shared_map *vpa_cache_map(const struct vpa_cache *cache)
     return &cache->map;
 }
 
+void vpa_cache_share(struct vpa_cache *cache)
+{
+    void *item;
+
+    if (cache->shared)
+        return;
+    cache->shared = true;
+    for (size_t i = 0; vpa_table_next(&cache->items, &i, NULL, &item);)
+        vpa_shared_map_add(&cache->map, &((struct item *)item)->shared);
+}
+
+const void *vpa_cache_map_find(const struct vpa_shared_map *map, const char *ns, const char *name)
+{
+    vpa_auto_free char *key = vpa_xjoin(vpa_or_empty(ns), KEY_SEPARATOR[0], vpa_or_empty(name));
+    uint64_t hash = vpa_hash_bytes(key, strlen(key));
+    const struct vpa_shared_item *found;
+
+    for (size_t at = 0; (found = vpa_shared_map_next(map, hash, &at)) != NULL;)
+        if (strcmp(item_of_shared(found)->key, key) == 0)
+            return vpa_cache_object(found);
+    return NULL;
+}
+
 size_t vpa_cache_count(const struct vpa_cache *cache)
 {
     return cache->items.count;
@@ -379,19 +456,19 @@ size_t vpa_cache_count(const struct vpa_cache *cache)
 
 const void *vpa_cache_find(const struct vpa_cache *cache, const char *ns, const char *name)
 {
-    struct item *item = find(cache, ns, name);
+    struct item *item = cache_find_item(cache, ns, name);
 
-    return item && !item->reason ? object_of(item) : NULL;
+    return item && !item->reason ? cache_object_of(item) : NULL;
 }
 
 bool vpa_cache_has(const struct vpa_cache *cache, const char *ns, const char *name)
 {
-    return find(cache, ns, name) != NULL;
+    return cache_find_item(cache, ns, name) != NULL;
 }
 
 bool vpa_cache_is_unknown(const struct vpa_cache *cache, const char *ns, const char *name)
 {
-    const struct item *item = find(cache, ns, name);
+    const struct item *item = cache_find_item(cache, ns, name);
 
     return item && item->reason;
 }
@@ -419,7 +496,7 @@ void vpa_cache_list(const struct vpa_cache *cache, enum vpa_cache_part part,
         if (!is_in_part(item, part))
             continue;
         vpa_shared_item_ref(&item->shared);
-        sorted[count++] = object_of(item);
+        sorted[count++] = cache_object_of(item);
     }
     *out = (struct vpa_cache_list){.objects = (const void **)sorted, .count = count};
 }

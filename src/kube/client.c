@@ -16,6 +16,7 @@
  */
 #include "vpa/kube/client.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -34,9 +35,12 @@
 #define WAIT_MAX VPA_HOUR
 #define RETRY_AFTER_MAX 60 /* seconds: a longer pause that somebody asks for is cut */
 
+#define STATUS_CODE_MAX 16
+
 struct vpa_kube_client {
     struct vpa_kube_client_options options;
     char *user_agent;
+    char *host; /* of the API server, with its port */
     char *last_warning;
     struct vpa_rate rate;
     struct vpa_kube_request *requests;
@@ -84,6 +88,29 @@ const char *vpa_kube_verb_name(enum vpa_kube_verb verb)
 
 /* Client */
 
+struct vpa_metric vpa_kube_requests = VPA_COUNTER(
+    "rest_client_requests_total",
+    "HTTP requests to the API server, by status code, method and host.", "code", "method", "host");
+
+/* The name and the labels are those of client-go, which all of Kubernetes shares. */
+static void count_request(const struct vpa_kube_request *r, int status)
+{
+    char code[STATUS_CODE_MAX];
+
+    snprintf(code, sizeof(code), "%d", status);
+    vpa_metric_inc(&vpa_kube_requests, status ? code : "<error>", verbs[r->call.verb].method,
+                   r->client->host);
+}
+
+static char *host_of(const struct vpa_kube_config *config)
+{
+    const char *server = config ? vpa_kube_config_server(config) : "";
+    const char *scheme_end = strstr(server, "://");
+    const char *host = scheme_end ? scheme_end + strlen("://") : server;
+
+    return vpa_xstrndup(host, strcspn(host, "/"));
+}
+
 struct vpa_kube_client *vpa_kube_client_new(const struct vpa_kube_client_options *options,
                                             struct vpa_error *err)
 {
@@ -96,6 +123,7 @@ struct vpa_kube_client *vpa_kube_client_new(const struct vpa_kube_client_options
     client->rate = rate;
     client->user_agent =
         vpa_xstrdup(options->user_agent ? options->user_agent : "plumb/" PLUMB_VERSION " (linux)");
+    client->host = host_of(options->config);
     return client;
 }
 
@@ -126,6 +154,7 @@ void vpa_kube_client_free(struct vpa_kube_client *client)
     while (client->requests)
         vpa_kube_cancel(client->requests);
     free(client->user_agent);
+    free(client->host);
     free(client->last_warning);
     free(client);
 }
@@ -133,6 +162,28 @@ void vpa_kube_client_free(struct vpa_kube_client *client)
 struct vpa_loop *vpa_kube_client_loop(const struct vpa_kube_client *client)
 {
     return client->options.loop;
+}
+
+/* "v1" of /api/v1/..., "apps/v1" of /apis/apps/v1/...; heap. */
+static char *api_version_of(const char *path)
+{
+    bool core = vpa_str_starts_with(path, "/api/");
+    const char *begin = path + (core ? strlen("/api/") : strlen("/apis/"));
+    size_t len = strcspn(begin, "/");
+
+    if (!core && begin[len] == '/')
+        len += 1 + strcspn(begin + len + 1, "/");
+    return vpa_xstrndup(begin, len);
+}
+
+void vpa_kube_client_tell_unusable(const struct vpa_kube_client *client, const char *path,
+                                   const char *resource, const struct vpa_unusable_object *what)
+{
+    if (!client->options.on_unusable)
+        return;
+    vpa_auto_free char *api_version = api_version_of(path);
+
+    client->options.on_unusable(client->options.unusable_ctx, api_version, resource, what);
 }
 
 struct vpa_random *vpa_kube_client_random(const struct vpa_kube_client *client)
@@ -176,6 +227,11 @@ static bool is_write(enum vpa_kube_verb verb)
     return verb > VPA_KUBE_WATCH;
 }
 
+static bool changes(const struct vpa_kube_call *call)
+{
+    return is_write(call->verb) && !call->only_asks;
+}
+
 static bool streams(const struct vpa_kube_request *r)
 {
     return r->call.on_data != NULL;
@@ -197,20 +253,18 @@ static void finish(struct vpa_kube_request *r, const struct vpa_kube_result *res
 static bool invites_repeat(const struct vpa_kube_request *r, const struct vpa_http_result *http,
                            int *seconds)
 {
-    enum vpa_kube_verb verb = r->call.verb;
-
     if (http->failure == VPA_TRANSPORT_OK) {
         if ((http->status != 429 && http->status < 500) || http->retry_after < 0)
             return false;
         *seconds = http->retry_after < RETRY_AFTER_MAX ? http->retry_after : RETRY_AFTER_MAX;
         return true;
     }
-    if (is_write(verb))
+    if (changes(&r->call))
         return false; /* it may have happened */
     *seconds = 1;
     if (http->failure == VPA_TRANSPORT_RESET || http->failure == VPA_TRANSPORT_EOF)
         return true;
-    return verb == VPA_KUBE_WATCH && http->failure == VPA_TRANSPORT_TIMEOUT;
+    return r->call.verb == VPA_KUBE_WATCH && http->failure == VPA_TRANSPORT_TIMEOUT;
 }
 
 /* Whether to send it again, and after which pause. */
@@ -265,7 +319,7 @@ static bool is_about_server(const struct vpa_kube_request *r, const struct vpa_h
         return !r->opened;
     case VPA_TRANSPORT_RESET:
     case VPA_TRANSPORT_EOF:
-        return !r->opened && (!is_write(r->call.verb) || r->call.repeatable);
+        return !r->opened && (!changes(&r->call) || r->call.repeatable);
     case VPA_TRANSPORT_OK:
     case VPA_TRANSPORT_LIMIT:
     case VPA_TRANSPORT_STOPPED:
@@ -303,6 +357,7 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
 
     r->exchange = NULL;
     client->counters.bytes_in += http->bytes_in;
+    count_request(r, http->status);
     if (client->options.on_attempt)
         client->options.on_attempt(client->options.attempt_ctx, http->status != 0);
     log_warning(client, http->warning);
@@ -370,8 +425,10 @@ static int check_fence(struct vpa_kube_request *r)
 {
     const struct vpa_kube_client_options *options = &r->client->options;
 
-    if (!is_write(r->call.verb) || !options->may_write ||
-        options->may_write(options->may_write_ctx))
+    /* A DELETE with a body takes its options from there alone. */
+    if (options->dry_run && r->call.verb == VPA_KUBE_DELETE)
+        return vpa_fail(&r->early, VPA_CANCELLED, "not sent: nothing is deleted in a dry run");
+    if (!changes(&r->call) || !options->may_write || options->may_write(options->may_write_ctx))
         return 0;
     return vpa_fail(&r->early, VPA_CANCELLED, "not sent: no longer the leader");
 }
@@ -513,6 +570,19 @@ static char *copy_bytes(const char *bytes, size_t len)
     return copy;
 }
 
+/* Heap. */
+static char *path_of(const struct vpa_kube_client *client, const struct vpa_kube_call *call)
+{
+    vpa_auto_buf path = {0};
+
+    if (!client->options.dry_run || !changes(call))
+        return vpa_xstrdup(call->path);
+    vpa_buf_init(&path, strlen(call->path) + 64);
+    vpa_buf_puts(&path, call->path);
+    vpa_kube_query(&path, "dryRun", "All");
+    return vpa_xstrdup(vpa_buf_text(&path));
+}
+
 struct vpa_kube_request *vpa_kube_start(struct vpa_kube_client *client,
                                         const struct vpa_kube_call *call, vpa_kube_done_fn done,
                                         void *ctx)
@@ -521,7 +591,7 @@ struct vpa_kube_request *vpa_kube_start(struct vpa_kube_client *client,
 
     r->client = client;
     r->call = *call;
-    r->call.path = vpa_xstrdup(call->path);
+    r->call.path = path_of(client, call);
     r->call.body = call->body ? copy_bytes(call->body, call->body_len) : NULL;
     r->call.accept = call->accept ? vpa_xstrdup(call->accept) : NULL;
     r->done = done;

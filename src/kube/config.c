@@ -121,7 +121,18 @@ struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char 
     return config;
 }
 
+const char *vpa_kube_config_namespace(const struct vpa_kube_config *config)
+{
+    return vpa_or_empty(config->ns);
+}
+
 struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err)
+{
+    return vpa_kube_config_load_context(path, NULL, err);
+}
+
+struct vpa_kube_config *vpa_kube_config_load_context(const char *path, const char *context,
+                                                     struct vpa_error *err)
 {
     vpa_auto_free char *text = NULL;
     size_t len;
@@ -135,7 +146,7 @@ struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error 
     const char *slash = strrchr(path, '/');
     vpa_auto_free char *dir = slash ? vpa_xstrndup(path, (size_t)(slash - path)) : vpa_xstrdup(".");
     struct vpa_kube_config *config =
-        vpa_kube_config_parse(text, len, slash == path ? "/" : dir, err);
+        config_parse(text, len, slash == path ? "/" : dir, context, err);
     explicit_bzero(text, len);
     if (!config)
         vpa_wrap(err, "error loading config file \"%s\"", path);

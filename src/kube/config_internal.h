@@ -30,6 +30,7 @@ struct exec_plugin {
 struct vpa_kube_config {
     struct vpa_arena arena; /* all texts below */
     const char *server;
+    const char *ns; /* of the context; NULL: none */
     bool plain_http;
     const char *ca_file, *ca_data, *ca_base64;
     bool insecure;
@@ -73,6 +74,9 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
                           struct exec_credential *out, struct vpa_error *err);
 
 /* scheme://host[:port][/prefix] of a server entry, in the arena. */
+/* vpa_kube_config_parse with a context; NULL or "": the current one. */
+struct vpa_kube_config *config_parse(const char *yaml, size_t len, const char *dir,
+                                     const char *context, struct vpa_error *err);
 int normalize_server(struct vpa_arena *arena, const char *text, const char **out, bool *plain_http,
                      struct vpa_error *err);
 

@@ -481,6 +481,11 @@ bool vpa_elector_is_leader(const struct vpa_elector *e)
            vpa_loop_monotonic(e->loop) < e->held_until;
 }
 
+const char *vpa_elector_own_identity(const struct vpa_elector *e)
+{
+    return e->options.identity;
+}
+
 static bool is_renewing(void *ctx)
 {
     return ((struct vpa_elector *)ctx)->phase == RENEWING;

@@ -408,6 +408,7 @@ static void read_context(struct reader *r, const struct vpa_json *root)
         return;
     }
     r->cluster = vpa_or_empty(text(r, context, "context", "cluster"));
+    r->config->ns = text(r, context, "context", "namespace");
     r->user = vpa_or_empty(text(r, context, "context", "user"));
     const struct vpa_json *cluster =
         named(vpa_json_find(root, "clusters"), r->cluster, "cluster", &found);
@@ -440,7 +441,8 @@ static int fail_empty(struct vpa_error *err)
 
 static int read_all(struct reader *r, const struct vpa_json *root)
 {
-    r->context = vpa_or_empty(text(r, root, "kubeconfig", "current-context"));
+    if (!*r->context)
+        r->context = vpa_or_empty(text(r, root, "kubeconfig", "current-context"));
     if (r->failed)
         return -1;
     if (!*r->context)
@@ -457,6 +459,12 @@ static int read_all(struct reader *r, const struct vpa_json *root)
 
 struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, const char *dir,
                                               struct vpa_error *err)
+{
+    return config_parse(yaml, len, dir, NULL, err);
+}
+
+struct vpa_kube_config *config_parse(const char *yaml, size_t len, const char *dir,
+                                     const char *context, struct vpa_error *err)
 {
     vpa_auto_arena document = {0};
     const struct vpa_json *root;
@@ -482,6 +490,7 @@ struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, cons
     struct reader r = {.config = config,
                        .arena = &config->arena,
                        .dir = dir,
+                       .context = vpa_or_empty(context),
                        .cluster = "",
                        .user = "",
                        .err = &why};

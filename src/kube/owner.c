@@ -75,8 +75,7 @@ static const struct parent *parent_of_entry(const struct owner_source *source,
                                             const struct vpa_controller_key *k,
                                             struct vpa_error *err)
 {
-    vpa_auto_free char *key = vpa_xjoin(k->ns, '/', k->name);
-    const struct owner_entry *entry = source->entry(source->ctx, kind, key);
+    const struct owner_entry *entry = source->entry(source->ctx, kind, k->ns, k->name);
 
     if (entry)
         return &entry->parent;
@@ -193,8 +192,7 @@ int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_ve
     const struct vpa_selector *selector;
 
     if (known != VPA_KIND_OTHER) {
-        vpa_auto_free char *key = vpa_xjoin(ns, '/', name);
-        if (owner_selector_of_entry(owner_store_find(&o->store, known, key), kind, ns, name,
+        if (owner_selector_of_entry(owner_store_find(&o->store, known, ns, name), kind, ns, name,
                                     &selector, err) < 0)
             return -1;
         *out = vpa_selector_copy(arena, selector);
@@ -216,11 +214,11 @@ int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_ve
 /* The caches of the loop as a source */
 
 static const struct owner_entry *live_entry(void *ctx, enum vpa_controller_kind kind,
-                                            const char *key)
+                                            const char *ns, const char *name)
 {
     struct vpa_owners *o = ctx;
 
-    return owner_store_find(&o->store, kind, key);
+    return owner_store_find(&o->store, kind, ns, name);
 }
 
 static const struct owner_scale *live_scale(void *ctx, const struct vpa_controller_key *k,
@@ -244,8 +242,8 @@ bool vpa_owners_replicas_within(struct vpa_owners *o, const struct vpa_controlle
     enum vpa_controller_kind known = vpa_controller_kind_parse(key->kind);
 
     if (known != VPA_KIND_OTHER) {
-        vpa_auto_free char *text = vpa_xjoin(key->ns, '/', key->name);
-        const struct owner_entry *entry = owner_store_find(&o->store, known, text);
+        const struct owner_entry *entry = owner_store_find(&o->store, known, key->ns, key->name);
+
         if (!entry || !entry->has_replicas)
             return false;
         *replicas = entry->replicas;
@@ -317,7 +315,7 @@ void vpa_owners_start(struct vpa_owners *o)
         return;
     o->started = true;
     for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
-        vpa_reflector_start(o->store.feeds[kind].reflector);
+        vpa_cache_start(o->store.feeds[kind].cache);
 }
 
 void vpa_owners_free(struct vpa_owners *o)
@@ -343,7 +341,7 @@ void vpa_owners_free(struct vpa_owners *o)
 bool vpa_owners_is_synced(const struct vpa_owners *o)
 {
     for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
-        if (!vpa_reflector_is_synced(o->store.feeds[kind].reflector))
+        if (!vpa_cache_is_synced(o->store.feeds[kind].cache))
             return false;
     return true;
 }
@@ -351,10 +349,9 @@ bool vpa_owners_is_synced(const struct vpa_owners *o)
 vpa_duration vpa_owners_age(const struct vpa_owners *o, const char **which)
 {
     vpa_duration oldest = -1;
-    int64_t now = vpa_loop_monotonic(vpa_kube_client_loop(o->client));
 
     for (int kind = 0; kind < VPA_KIND_COUNT; kind++) {
-        vpa_duration age = vpa_reflector_age(o->store.feeds[kind].reflector, now);
+        vpa_duration age = vpa_cache_age(o->store.feeds[kind].cache);
 
         if (age <= oldest)
             continue;
@@ -369,7 +366,7 @@ int vpa_owners_wait(struct vpa_owners *o, vpa_duration timeout, struct vpa_error
     struct vpa_reflector *reflectors[VPA_KIND_COUNT];
 
     for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
-        reflectors[kind] = o->store.feeds[kind].reflector;
+        reflectors[kind] = vpa_cache_reflector(o->store.feeds[kind].cache);
     return vpa_reflector_wait(reflectors, VPA_KIND_COUNT, o->loop, timeout, err);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The parts of owner resolution:
- *   owner_store.c   the seven well-known kinds, kept by reflectors; shards for views
+ *   owner_store.c   the seven well-known kinds, a watch cache each
  *   owner_fetch.c   asks for one scale
  *   owner_scale.c   answers of scale subresources, remembered and refreshed
  *   owner_view.c    the immutable form for other threads
@@ -14,8 +14,8 @@
 
 #include "vpa/api/controller.h"
 #include "vpa/base/table.h"
+#include "vpa/kube/cache.h"
 #include "vpa/kube/owner.h"
-#include "vpa/kube/reflector.h"
 
 #define NODE_OWNER_TEXT "node is not a valid owner"
 
@@ -26,58 +26,32 @@ struct parent {
     const char *api_version;
 };
 
-/*
- * What is kept of one object. Immutable but for the marks of the loop thread; shared with views by
- * reference count.
- */
+/* What is kept of one object, in a watch cache. */
 struct owner_entry {
-    atomic_uint refs;
-    struct vpa_arena arena; /* the entry and all its texts, exactly sized */
-    const char *key;        /* "ns/name" */
-    enum vpa_controller_kind kind;
     struct parent parent;
     struct vpa_selector selector;
     const char *selector_error; /* NULL when the selector is good */
     bool has_replicas;
     int32_t replicas;
-    unsigned generation; /* loop thread: list that saw it last */
 };
-void owner_entry_unref(struct owner_entry *entry);
-
-/* Entries of one hash class, sorted by kind and key; immutable. */
-#define OWNER_SHARDS 256
-struct owner_shard {
-    atomic_uint refs;
-    size_t count;
-    struct owner_entry *entries[];
-};
-struct owner_shard *owner_shard_ref(struct owner_shard *shard);
-void owner_shard_unref(struct owner_shard *shard);
-const struct owner_entry *owner_shard_find(const struct owner_shard *shard,
-                                           enum vpa_controller_kind kind, const char *key);
-unsigned owner_shard_index(enum vpa_controller_kind kind, const char *key);
 
 struct owner_feed { /* one kind */
     struct owner_store *store;
     enum vpa_controller_kind kind;
-    struct vpa_reflector *reflector;
-    struct vpa_table entries; /* key -> struct owner_entry */
-    unsigned generation;
+    struct vpa_cache *cache;
 };
 struct owner_store {
     struct owner_feed feeds[VPA_KIND_COUNT];
-    bool dirty[OWNER_SHARDS];
-    struct owner_shard *shards[OWNER_SHARDS]; /* as last published; NULL: empty */
     void (*changed)(void *ctx);
     void *ctx;
 };
 void owner_store_init(struct owner_store *store, const struct vpa_owners_options *options,
                       void (*changed)(void *ctx), void *ctx);
 void owner_store_release(struct owner_store *store);
+/* NULL when it is not there, or unknown. */
 const struct owner_entry *owner_store_find(const struct owner_store *store,
-                                           enum vpa_controller_kind kind, const char *key);
-/* Brings the published shards up to date. */
-void owner_store_publish(struct owner_store *store);
+                                           enum vpa_controller_kind kind, const char *ns,
+                                           const char *name);
 
 /*
  * The scale of (namespace, group, kind, name) through all mappings of the kind: the first that
@@ -172,7 +146,8 @@ void owner_scales_wanted(void *ctx);
 /* The walk over any source of knowledge. */
 struct owner_source {
     void *ctx;
-    const struct owner_entry *(*entry)(void *ctx, enum vpa_controller_kind kind, const char *key);
+    const struct owner_entry *(*entry)(void *ctx, enum vpa_controller_kind kind, const char *ns,
+                                       const char *name);
     /* NULL with err: not known (yet), the walk ends. */
     const struct owner_scale *(*scale)(void *ctx, const struct vpa_controller_key *key,
                                        struct vpa_error *err);

@@ -1,6 +1,6 @@
 /*
- * A view: references to the shards and scales of one moment. Taking one after nothing changed gives
- * the same view again.
+ * A view: copies of the caches' maps and references to the scales of one moment. Taking one after
+ * nothing changed gives the same view again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 struct vpa_owner_view {
     atomic_uint refs;
-    struct owner_shard *shards[OWNER_SHARDS];
+    struct vpa_shared_map entries[VPA_KIND_COUNT];
     struct owner_scale **scales; /* by key */
     size_t scale_count;
     struct owner_wanted *wanted;
@@ -26,8 +26,8 @@ void vpa_owner_view_unref(struct vpa_owner_view *view)
 {
     if (!view || atomic_fetch_sub(&view->refs, 1) != 1)
         return;
-    for (size_t i = 0; i < OWNER_SHARDS; i++)
-        owner_shard_unref(view->shards[i]);
+    for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
+        vpa_shared_map_release(&view->entries[kind]);
     for (size_t i = 0; i < view->scale_count; i++)
         owner_scale_unref(view->scales[i]);
     free(view->scales);
@@ -40,10 +40,11 @@ struct vpa_owner_view *vpa_owners_view(struct vpa_owners *o)
     if (o->view && !o->changed && !o->scales_changed)
         return vpa_owner_view_ref(o->view);
     struct vpa_owner_view *view = vpa_xcalloc(1, sizeof(*view));
-    owner_store_publish(&o->store);
     atomic_init(&view->refs, 1);
-    for (size_t i = 0; i < OWNER_SHARDS; i++)
-        view->shards[i] = owner_shard_ref(o->store.shards[i]);
+    for (int kind = 0; kind < VPA_KIND_COUNT; kind++) {
+        vpa_cache_share(o->store.feeds[kind].cache);
+        vpa_shared_map_copy(&view->entries[kind], vpa_cache_map(o->store.feeds[kind].cache));
+    }
     view->scales = (struct owner_scale **)vpa_table_sorted(&o->scales);
     view->scale_count = o->scales.count;
     for (size_t i = 0; i < view->scale_count; i++)
@@ -57,11 +58,12 @@ struct vpa_owner_view *vpa_owners_view(struct vpa_owners *o)
 }
 
 static const struct owner_entry *view_entry(void *ctx, enum vpa_controller_kind kind,
-                                            const char *key)
+                                            const char *ns, const char *name)
 {
     const struct vpa_owner_view *view = ctx;
+    const void *object = vpa_cache_map_find(&view->entries[kind], ns, name);
 
-    return owner_shard_find(view->shards[owner_shard_index(kind, key)], kind, key);
+    return object && !vpa_cache_reason(object) ? object : NULL;
 }
 
 static const struct owner_scale *view_scale(void *ctx, const struct vpa_controller_key *key,
@@ -109,10 +111,8 @@ int vpa_owner_view_selector(const struct vpa_owner_view *view, const char *ns,
     const struct vpa_controller_key key = {ns, kind, name, api_version};
     void *ctx = (void *)(uintptr_t)view;
 
-    if (known != VPA_KIND_OTHER) {
-        vpa_auto_free char *text = vpa_xjoin(ns, '/', name);
-        return owner_selector_of_entry(view_entry(ctx, known, text), kind, ns, name, out, err);
-    }
+    if (known != VPA_KIND_OTHER)
+        return owner_selector_of_entry(view_entry(ctx, known, ns, name), kind, ns, name, out, err);
     if (owner_bad_api_version(api_version))
         return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
     const struct owner_scale *scale = view_scale(ctx, &key, err);

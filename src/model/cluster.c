@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cluster_private.h"
+#include "vpa/model/algorithm.h"
 
 /* Aggregates are collected at most this often. */
 #define COLLECTION_INTERVAL VPA_HOUR
@@ -16,9 +17,13 @@ static void observe_usage(void *ctx, const struct vpa_aggregate *a, enum vpa_kin
                           vpa_amount usage, bool is_oom)
 {
     const struct vpa_cluster *c = ctx;
-    vpa_amount last = a->last_recommendation[kind];
+    vpa_amount last = a->last_recommendation[kind] > 0 ? a->last_recommendation[kind] : 0;
+    /* Whatever is observed is the state of a member, which begins with it. */
+    const struct vpa_group *group = ((const struct vpa_member *)a)->group;
 
-    c->hooks.usage(c->hooks.ctx, a->settings.update_mode, kind, is_oom, usage, last > 0 ? last : 0);
+    c->hooks.usage(c->hooks.ctx, a->settings.update_mode, kind, is_oom, usage, last);
+    if (c->hooks.sample && group->vpa_count > 0)
+        c->hooks.sample(c->hooks.ctx, group->vpas[group->vpa_count - 1], kind, is_oom, usage, last);
 }
 
 struct vpa_cluster *vpa_cluster_new(const struct vpa_cluster_options *options)
@@ -55,6 +60,7 @@ void vpa_cluster_free(struct vpa_cluster *c)
     vpa_pointer_set_release(&c->groups);
     vpa_table_release(&c->vpas);
     vpa_table_release(&c->selectors);
+    vpa_table_release(&c->sides);
     vpa_intern_pool_free(c->names);
     free(c->sorted);
     free(c);
@@ -90,6 +96,17 @@ static int find_container(struct vpa_cluster *c, const char *ns, const char *pod
     return 0;
 }
 
+/* What other algorithms learn of an accepted sample; the replica is filled in. The pod is looked
+ * for again, so that samples cost nothing more where nobody else learns. */
+static void learn(struct vpa_cluster *c, const char *ns, const char *pod, const char *container,
+                  struct vpa_usage *usage, vpa_time now)
+{
+    const struct vpa_tracked_pod *owner = vpa_pods_find(c, ns, pod);
+
+    usage->replica = (uint64_t)owner->hashed.hash << 32 | owner->uid_hash;
+    vpa_group_learn(c, owner->group, container, usage, now);
+}
+
 static const struct vpa_usage_observer *observer_of(const struct vpa_cluster *c)
 {
     return c->hooks.usage ? &c->observer : NULL;
@@ -110,6 +127,12 @@ int vpa_cluster_add_sample(struct vpa_cluster *c, const char *ns, const char *po
                                                 observer_of(c));
     if (!taken)
         return vpa_fail(err, VPA_INVALID, "sample discarded (invalid or out of order)");
+    if (c->sides.count > 0)
+        learn(c, ns, pod, container,
+              &(struct vpa_usage){.type = kind == VPA_KIND_CPU ? VPA_USAGE_CPU : VPA_USAGE_MEMORY,
+                                  .t = t,
+                                  .amount = usage},
+              now);
     return 0;
 }
 
@@ -127,6 +150,9 @@ int vpa_cluster_record_oom(struct vpa_cluster *c, const char *ns, const char *po
         return vpa_fail(err, VPA_INVALID, "error while recording OOM for {{%s %s} %s}, Reason: %s",
                         ns, pod, container, reason.text);
     }
+    if (c->sides.count > 0)
+        learn(c, ns, pod, container,
+              &(struct vpa_usage){.type = VPA_USAGE_OOM, .t = t, .amount = memory}, now);
     return 0;
 }
 
@@ -205,5 +231,6 @@ size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,
     }
     for (size_t i = 0; vpa_table_next(&c->vpas, &i, NULL, &value);)
         vpa_autoscaler_collect_initial(c, value, now);
+    vpa_sides_collect(c, now);
     return removed;
 }

@@ -112,6 +112,7 @@ struct vpa_autoscaler {
     bool awaits_history;
     bool resolved;
     bool groups_sorted;
+    bool learns;   /* is in cluster->sides */
     bool unlinked; /* the selector is new, its groups are not looked for yet */
 };
 
@@ -140,6 +141,8 @@ struct vpa_cluster {
     size_t deleted_count;  /* pods marked deleted */
     size_t unlinked_count; /* VPAs that vpa_cluster_settle has to link */
     vpa_time unlinked_since;
+    struct vpa_table sides; /* "namespace/name" to what other algorithms know */
+    size_t former_count;    /* learners that their VPA has left */
     struct vpa_lookups oom_lookups;
     vpa_time last_collection;
 };
@@ -184,6 +187,18 @@ void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *gro
 void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now);
 /* The groups in the order of their keys. */
 void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v);
+
+/* ---- cluster_learners.c ---- */
+
+struct vpa_usage; /* algorithm.h */
+
+/* A sample of a container of the group was accepted: the VPAs with another algorithm learn it. */
+void vpa_group_learn(struct vpa_cluster *c, const struct vpa_group *group, const char *container,
+                     const struct vpa_usage *usage, vpa_time now);
+/* Forgets all that other algorithms have learned for the VPA, and the choice. */
+void vpa_side_free(struct vpa_autoscaler *v);
+/* Ages what is learned; drops containers that are gone, and what was left long ago. */
+void vpa_sides_collect(struct vpa_cluster *c, vpa_time now);
 
 /* ---- cluster_pods.c ---- */
 

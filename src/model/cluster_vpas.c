@@ -300,6 +300,7 @@ static void free_initial(struct vpa_cluster *c, struct vpa_autoscaler *v)
 /* As if the VPA were new. */
 static void forget_history(struct vpa_cluster *c, struct vpa_autoscaler *v)
 {
+    vpa_side_free(v);
     free_initial(c, v);
     set_linked(c, v);
     unlink_groups(c, v);
@@ -379,6 +380,7 @@ struct vpa_autoscaler *vpa_cluster_find_vpa(const struct vpa_cluster *c, const c
 
 void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v)
 {
+    vpa_side_free(v);
     set_linked(c, v);
     unlink_groups(c, v);
     unfile_selector(c, v);

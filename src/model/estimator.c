@@ -88,6 +88,14 @@ double vpa_estimator_confidence(const struct vpa_estimator *e, const struct vpa_
     return samples < lifespan ? samples : lifespan;
 }
 
+double vpa_estimator_confidence_factor(enum vpa_bound bound, double confidence)
+{
+    if (bound == VPA_TARGET)
+        return 1.0;
+    return vpa_pow(1.0 + confidence_rules[bound].multiplier / confidence,
+                   confidence_rules[bound].exponent);
+}
+
 static vpa_amount estimate(const struct vpa_estimator *e, const struct vpa_history *history,
                            enum vpa_kind kind, enum vpa_bound bound)
 {
@@ -99,8 +107,7 @@ static vpa_amount estimate(const struct vpa_estimator *e, const struct vpa_histo
     if (bound == VPA_TARGET)
         return base;
     double confidence = vpa_estimator_confidence(e, history, kind);
-    return vpa_amount_scale(base, vpa_pow(1.0 + confidence_rules[bound].multiplier / confidence,
-                                          confidence_rules[bound].exponent));
+    return vpa_amount_scale(base, vpa_estimator_confidence_factor(bound, confidence));
 }
 
 void vpa_estimator_estimate(const struct vpa_estimator *e, const struct vpa_history *history,

@@ -16,7 +16,7 @@
 #define NO_PODS_MESSAGE "No pods match this VPA object"
 
 /* Conditions that a pass adds at most. */
-#define ADDED_MAX 4
+#define ADDED_MAX 5
 
 static struct vpa_condition *find_condition(const struct vpa_object_status *status,
                                             const char *type)
@@ -73,6 +73,23 @@ static void adopt_stored(struct vpa_arena *arena, struct vpa_object_status *stat
             status->conditions[status->condition_count++] = stored[i];
 }
 
+/* True: it works with the parameters that the VPA gives. */
+static void set_algorithm(const struct vpa_object_status_facts *facts, struct vpa_arena *arena,
+                          struct vpa_object_status *out)
+{
+    if (!facts->algorithm) {
+        remove_condition(out, VPA_CONDITION_ALGORITHM);
+        return;
+    }
+    const char *message =
+        facts->algorithm_note
+            ? vpa_arena_printf(arena, "%s; the setting of the recommender is used",
+                               facts->algorithm_note)
+            : vpa_arena_printf(arena, "Recommended by algorithm %s", facts->algorithm);
+    set_condition(out, VPA_CONDITION_ALGORITHM, !facts->algorithm_note, facts->algorithm, message,
+                  facts->now);
+}
+
 void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct vpa_arena *arena,
                              struct vpa_object_status *out)
 {
@@ -95,6 +112,7 @@ void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct
         set_condition(out, VPA_CONDITION_CONFLICT, true, "", facts->conflict, facts->now);
     else
         remove_condition(out, VPA_CONDITION_CONFLICT);
+    set_algorithm(facts, arena, out);
     if (facts->pods_matched)
         remove_condition(out, VPA_CONDITION_NO_PODS);
     else

@@ -9,6 +9,7 @@
 
 #include "vpa/base/math.h"
 #include "vpa/base/str.h"
+#include "vpa/model/cluster_learners.h"
 
 #define INTEGER_CPU_PREFIX "vpa-post-processor.kubernetes.io/"
 #define INTEGER_CPU_SUFFIX "_integerCPU"
@@ -43,12 +44,47 @@ static bool controls(const struct vpa_container_policy *policy, enum vpa_kind ki
     return false;
 }
 
+static void init_item(struct vpa_container_estimate *item, const struct vpa_autoscaler *v,
+                      const char *container)
+{
+    const struct vpa_container_policy *policy = policy_of(v, container);
+
+    item->container = container;
+    item->controlled[VPA_KIND_CPU] = controls(policy, VPA_KIND_CPU);
+    item->controlled[VPA_KIND_MEMORY] = controls(policy, VPA_KIND_MEMORY);
+}
+
+/* Of another algorithm: a container that it knows too little of is left out. */
+static void estimate_known(const struct vpa_autoscaler *v, vpa_time now, struct vpa_arena *arena,
+                           struct vpa_estimates *out)
+{
+    struct vpa_known *known;
+    size_t count = vpa_autoscaler_knowledge(v, arena, &known), kept = 0;
+
+    for (size_t i = 0; i < count && kept < VPA_LIST_MAX; i++) {
+        if (!is_off(policy_of(v, known[i].container)))
+            known[kept++] = known[i];
+    }
+    out->count = 0;
+    out->items = vpa_arena_alloc(arena, (kept + 1) * sizeof(*out->items));
+    for (size_t i = 0; i < kept; i++) {
+        struct vpa_container_estimate *item = &out->items[out->count];
+        init_item(item, v, known[i].container);
+        out->count += vpa_knowledge_estimate(known[i].knowledge, &(struct vpa_question){now, kept},
+                                             &item->estimate);
+    }
+}
+
 void vpa_estimate(struct vpa_cluster *c, struct vpa_autoscaler *v, const struct vpa_estimator *e,
                   vpa_time now, struct vpa_arena *arena, struct vpa_estimates *out)
 {
     struct vpa_histories histories;
     size_t kept = 0;
 
+    if (vpa_autoscaler_method(v)) {
+        estimate_known(v, now, arena, out);
+        return;
+    }
     vpa_cluster_histories(c, v, now, &histories);
     for (size_t i = 0; i < histories.count && kept < VPA_LIST_MAX; i++) {
         if (!is_off(policy_of(v, histories.items[i].container)))
@@ -58,13 +94,10 @@ void vpa_estimate(struct vpa_cluster *c, struct vpa_autoscaler *v, const struct 
     out->items = vpa_arena_alloc(arena, (kept + 1) * sizeof(*out->items));
     for (size_t i = 0; i < kept; i++) {
         struct vpa_container_estimate *item = &out->items[i];
-        const struct vpa_container_policy *policy = policy_of(v, histories.items[i].container);
         struct vpa_history history = vpa_aggregate_history(histories.items[i].aggregate);
         struct vpa_amounts minimum = vpa_estimator_minimum(e, kept);
 
-        item->container = histories.items[i].container;
-        item->controlled[VPA_KIND_CPU] = controls(policy, VPA_KIND_CPU);
-        item->controlled[VPA_KIND_MEMORY] = controls(policy, VPA_KIND_MEMORY);
+        init_item(item, v, histories.items[i].container);
         vpa_estimator_estimate(e, &history, &minimum, &item->estimate);
     }
     vpa_histories_release(&histories);

@@ -336,12 +336,18 @@ void connections_count(struct connections *c, int fd, size_t bytes)
     pthread_mutex_unlock(&c->lock);
 }
 
-void connections_remove(struct connections *c, int fd)
+enum connection_phase connections_remove(struct connections *c, int fd)
 {
+    enum connection_phase phase = CONNECTION_IDLE;
+
     pthread_mutex_lock(&c->lock);
-    if (find(c, fd))
-        take_out(c, find(c, fd));
+    struct connection *it = find(c, fd);
+    if (it) {
+        phase = it->phase;
+        take_out(c, it);
+    }
     pthread_mutex_unlock(&c->lock);
+    return phase;
 }
 
 void connections_free(struct connections *c)

@@ -57,7 +57,8 @@ void connections_turn(struct connections *connections, int fd, enum connection_p
                       size_t bytes, int64_t now);
 /* More of a body came. */
 void connections_count(struct connections *connections, int fd, size_t bytes);
-void connections_remove(struct connections *connections, int fd);
+/* The phase in which it ended. */
+enum connection_phase connections_remove(struct connections *connections, int fd);
 
 /* Drops those whose time is over; true while there are any connections at all. */
 bool connections_sweep(struct connections *connections, int64_t now);

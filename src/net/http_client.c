@@ -23,6 +23,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include <openssl/ssl.h>
+
 #include "client_tls.h"
 #include "client_connections.h"
 #include "loop_internal.h"
@@ -446,9 +448,22 @@ static struct curl_blob blob(const struct pem_file *f)
     return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
 }
 
-static void set_tls(const struct http_client *c, CURL *easy)
+/* Certificates are judged by the loop's clock, which is the cluster's. */
+static CURLcode set_time(CURL *easy, void *ssl_ctx, void *ctx)
+{
+    const struct http_client *c = ctx;
+
+    (void)easy;
+    X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(ssl_ctx),
+                               (time_t)(vpa_loop_now(c->loop) / VPA_SECOND));
+    return CURLE_OK;
+}
+
+static void set_tls(struct http_client *c, CURL *easy)
 {
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, set_time);
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, c);
     if (c->insecure) {
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);

@@ -13,8 +13,11 @@
  */
 #include "http_exchange.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "vpa/base/buf.h"
@@ -54,6 +57,61 @@ const char *vpa_server_header(const struct vpa_server_request *request, const ch
     return MHD_lookup_connection_value(request->headers_, MHD_HEADER_KIND, name);
 }
 
+struct telling {
+    vpa_server_header_fn fn;
+    void *ctx;
+};
+
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                 const char *value)
+{
+    const struct telling *telling = cls;
+
+    (void)kind;
+    return telling->fn(telling->ctx, name, vpa_or_empty(value)) ? MHD_YES : MHD_NO;
+}
+
+void vpa_server_each_header(const struct vpa_server_request *request, vpa_server_header_fn fn,
+                            void *ctx)
+{
+    struct telling telling = {fn, ctx};
+
+    if (request->headers_)
+        MHD_get_connection_values(request->headers_, MHD_HEADER_KIND, on_header, &telling);
+}
+
+char *vpa_server_client_chain(const struct vpa_server_request *request)
+{
+    return request->headers_ ? server_tls_client_chain(request->headers_) : NULL;
+}
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+
+    if (address->ss_family == AF_INET)
+        return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (address->ss_family != AF_INET6)
+        return false;
+    if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
+        return v6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET;
+    return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+bool vpa_server_is_local(const struct vpa_server_request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        request->headers_
+            ? MHD_get_connection_info(request->headers_, MHD_CONNECTION_INFO_CONNECTION_FD)
+            : NULL;
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address);
+
+    return info && getpeername(info->connect_fd, (struct sockaddr *)&address, &size) == 0 &&
+           is_loopback(&address);
+}
+
 void vpa_server_reply_text(struct vpa_server_response *response, int status, const char *text)
 {
     *response = (struct vpa_server_response){.status = status,
@@ -81,6 +139,8 @@ static enum MHD_Result send_response(struct exchange *x)
         MHD_add_response_header(mhd, "Content-Type", response->content_type);
     if (response->nosniff)
         MHD_add_response_header(mhd, "X-Content-Type-Options", "nosniff");
+    if (response->gzip)
+        MHD_add_response_header(mhd, "Content-Encoding", "gzip");
     if (x->too_large || atomic_load(&x->place->retired))
         MHD_add_response_header(mhd, "Connection", "close");
     turn(x, CONNECTION_ANSWER, response->body_len);

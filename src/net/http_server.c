@@ -43,7 +43,7 @@
 #define ACCEPT_BURST 32
 #define RETIRE_CHECK VPA_SECOND
 #define RETIRED_MAX_S 300
-#define STOP_WAIT_MS 2000
+#define STOP_WAIT (2 * VPA_SECOND)
 #define STOP_POLL_MS 5
 #define SWEEP VPA_SECOND
 /* libmicrohttpd 0.9.75 locks itself for good when a connection exceeds its limit, so it never gets
@@ -129,14 +129,19 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
     struct vpa_http_server *server = g->server;
     int fd = exchange_socket(connection);
 
-    (void)socket_ctx;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         atomic_fetch_add(&g->connections, 1);
-        if (server->tls)
+        if (server->tls) {
             watch_handshake(server, connection);
+            server_tls_ask(server->tls, connection);
+            *socket_ctx = server_tls_listen(connection);
+        }
         connections_start(server->connections, fd, real_ns());
     } else {
-        connections_remove(server->connections, fd);
+        enum connection_phase phase = connections_remove(server->connections, fd);
+        const char *heard = server->tls ? server_tls_heard(*socket_ctx, fd) : "";
+        if (phase == CONNECTION_HANDSHAKE && server->options.on_failed_handshake)
+            server->options.on_failed_handshake(server->options.ctx, heard);
         atomic_fetch_sub(&g->connections, 1);
     }
 }
@@ -594,7 +599,10 @@ static int requests_in_hand(const struct vpa_http_server *s)
 /* Lets requests in hand finish. Whoever dawdles is not waited for. */
 static void finish_requests(struct vpa_http_server *s)
 {
-    for (int waited = 0; requests_in_hand(s) > 0 && waited < STOP_WAIT_MS; waited += STOP_POLL_MS) {
+    const int64_t end =
+        real_ns() + STOP_WAIT; /* by the clock: a busy machine oversleeps each poll */
+
+    while (requests_in_hand(s) > 0 && real_ns() < end) {
         connections_hurry(s->connections, real_ns());
         if (s->options.threads == 0)
             run_mhd(s->current);

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
@@ -16,10 +17,12 @@
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/net/tls.h"
 
 struct server_tls {
     char *priorities;
     char *client_ca;
+    bool asks;
 };
 
 enum { AES128_GCM = 1, AES256_GCM = 2, CHACHA20 = 4, AES128_CBC = 8, AES256_CBC = 16 };
@@ -119,6 +122,7 @@ struct server_tls *server_tls_new(const struct vpa_server_tls *options, struct v
 
     tls->priorities = make_priorities(options);
     tls->client_ca = options->client_ca_pem ? vpa_xstrdup(options->client_ca_pem) : NULL;
+    tls->asks = options->asks_for_certificate;
     int rc = gnutls_priority_init(&parsed, tls->priorities, &where);
     if (rc != GNUTLS_E_SUCCESS) {
         vpa_fail(err, VPA_INVALID, "TLS settings: %s at \"%s\"", gnutls_strerror(rc), where);
@@ -162,4 +166,118 @@ bool server_tls_client_allowed(const struct server_tls *tls, struct MHD_Connecti
            gnutls_certificate_verify_peers(info->tls_session, &purpose, 1, &status) ==
                GNUTLS_E_SUCCESS &&
            status == 0;
+}
+
+/* ---- certificates that the handler judges ---- */
+
+static gnutls_session_t session_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+    return info ? info->tls_session : NULL;
+}
+
+void server_tls_ask(const struct server_tls *tls, struct MHD_Connection *connection)
+{
+    if (tls->asks)
+        gnutls_certificate_server_set_request(session_of(connection), GNUTLS_CERT_REQUEST);
+}
+
+static void put_pem(struct vpa_buf *out, const gnutls_datum_t *der)
+{
+    gnutls_datum_t pem = {NULL, 0};
+
+    if (gnutls_pem_base64_encode2("CERTIFICATE", der, &pem) != GNUTLS_E_SUCCESS)
+        return;
+    vpa_buf_append(out, (const char *)pem.data, pem.size);
+    gnutls_free(pem.data);
+}
+
+char *server_tls_client_chain(struct MHD_Connection *connection)
+{
+    gnutls_session_t session = session_of(connection);
+    unsigned count = 0;
+    const gnutls_datum_t *chain = session ? gnutls_certificate_get_peers(session, &count) : NULL;
+    struct vpa_buf out;
+
+    if (!chain || count == 0)
+        return NULL;
+    vpa_buf_init(&out, VPA_PEM_MAX);
+    for (unsigned i = 0; i < count && i < VPA_SERVER_CLIENT_CHAIN_MAX; i++)
+        put_pem(&out, &chain[i]);
+    return vpa_buf_take(&out);
+}
+
+/* ---- failed handshakes ---- */
+
+/*
+ * When libmicrohttpd tells that a connection is closed, its TLS session is freed already, and what
+ * the peer said last may lie unread in the socket. So what was read is taken while the session is
+ * freed: GnuTLS ends the data of an extension then. The extension is one that nobody sends.
+ */
+#define LISTENER_EXTENSION 0xff77 /* of the range for private use, RFC 8446, section 11 */
+
+struct server_tls_ear {
+    gnutls_session_t session;
+    gnutls_alert_description_t alert; /* the last that was read; CLOSE_NOTIFY: none */
+};
+
+static void on_session_end(gnutls_ext_priv_data_t data)
+{
+    struct server_tls_ear *ear = data;
+
+    ear->alert = gnutls_alert_get(ear->session);
+    ear->session = NULL;
+}
+
+struct server_tls_ear *server_tls_listen(struct MHD_Connection *connection)
+{
+    gnutls_session_t session =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
+    struct server_tls_ear *ear = vpa_xcalloc(1, sizeof(*ear));
+
+    *ear = (struct server_tls_ear){session, GNUTLS_A_CLOSE_NOTIFY};
+    if (gnutls_session_ext_register(session, "listener", LISTENER_EXTENSION, GNUTLS_EXT_TLS, NULL,
+                                    NULL, on_session_end, NULL, NULL, 0) == 0)
+        gnutls_ext_set_data(session, LISTENER_EXTENSION, ear);
+    return ear;
+}
+
+/* The alert that nobody has read, when it is not encrypted: record type, version, length; level,
+ * description (RFC 8446, sections 5.1 and 6). */
+static gnutls_alert_description_t unread_alert(int fd)
+{
+    unsigned char record[7];
+    ssize_t n = recv(fd, record, sizeof(record), MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < (ssize_t)sizeof(record) || record[0] != 21 || record[3] != 0 || record[4] != 2)
+        return GNUTLS_A_CLOSE_NOTIFY;
+    return record[6];
+}
+
+const char *server_tls_heard(struct server_tls_ear *ear, int fd)
+{
+    static const struct {
+        gnutls_alert_description_t alert;
+        const char *name;
+    } alerts[] = {
+        {GNUTLS_A_CLOSE_NOTIFY, "ended"}, /* also when there was none */
+        {GNUTLS_A_BAD_CERTIFICATE, "bad_certificate"},
+        {GNUTLS_A_UNSUPPORTED_CERTIFICATE, "unsupported_certificate"},
+        {GNUTLS_A_CERTIFICATE_REVOKED, "certificate_revoked"},
+        {GNUTLS_A_CERTIFICATE_EXPIRED, "certificate_expired"},
+        {GNUTLS_A_CERTIFICATE_UNKNOWN, "certificate_unknown"},
+        {GNUTLS_A_UNKNOWN_CA, "unknown_ca"},
+        {GNUTLS_A_PROTOCOL_VERSION, "protocol_version"},
+    };
+    gnutls_alert_description_t alert = ear->alert;
+
+    free(ear);
+    if (alert == GNUTLS_A_CLOSE_NOTIFY)
+        alert = unread_alert(fd);
+    for (size_t i = 0; i < VPA_COUNT(alerts); i++)
+        if (alert == alerts[i].alert)
+            return alerts[i].name;
+    return "other_alert";
 }

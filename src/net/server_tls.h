@@ -14,5 +14,19 @@ const char *server_tls_client_ca(const struct server_tls *tls); /* PEM, NULL: no
 /* True without a client CA, else when the peer's certificate is one of that CA and meant for
  * clients (extended key usage, if it has any). */
 bool server_tls_client_allowed(const struct server_tls *tls, struct MHD_Connection *connection);
+/* At the start of a connection, for asks_for_certificate. */
+void server_tls_ask(const struct server_tls *tls, struct MHD_Connection *connection);
+/* What vpa_server_client_chain() says. */
+char *server_tls_client_chain(struct MHD_Connection *connection);
+/*
+ * Why a handshake did not come to its end. server_tls_listen() at the start of a connection; at its
+ * end, when the session is gone, server_tls_heard() frees the ear and says what the peer said: the
+ * name of its alert ("unknown_ca", "bad_certificate", "certificate_expired", ...,
+ * "other_alert"), or "ended" when it just went away, spoke no TLS, took too long, or said it
+ * encrypted and nobody read it any more. One of a few static texts.
+ */
+struct server_tls_ear;
+struct server_tls_ear *server_tls_listen(struct MHD_Connection *connection);
+const char *server_tls_heard(struct server_tls_ear *ear, int fd);
 
 #endif

@@ -27,7 +27,6 @@
 #include "vpa/base/str.h"
 
 #define SERIAL_BYTES 16
-#define CLOCK_SLACK (5 * VPA_MINUTE)
 
 static void free_x509(X509 **p)
 {
@@ -41,9 +40,24 @@ static void free_bio(BIO **p)
 {
     BIO_free_all(*p);
 }
+static void free_chain(STACK_OF(X509) * *p)
+{
+    sk_X509_pop_free(*p, X509_free);
+}
+static void free_store(X509_STORE **p)
+{
+    X509_STORE_free(*p);
+}
+static void free_store_ctx(X509_STORE_CTX **p)
+{
+    X509_STORE_CTX_free(*p);
+}
 #define auto_x509 __attribute__((cleanup(free_x509))) X509
 #define auto_key __attribute__((cleanup(free_key))) EVP_PKEY
 #define auto_bio __attribute__((cleanup(free_bio))) BIO
+#define auto_chain __attribute__((cleanup(free_chain))) STACK_OF(X509)
+#define auto_store __attribute__((cleanup(free_store))) X509_STORE
+#define auto_store_ctx __attribute__((cleanup(free_store_ctx))) X509_STORE_CTX
 
 /* The newest OpenSSL reason, and the queue emptied. */
 static int fail_ssl(struct vpa_error *err, const char *what)
@@ -129,7 +143,7 @@ static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 
 static bool set_validity(X509 *cert, vpa_time now, vpa_duration lifetime)
 {
-    time_t from = (time_t)((now - CLOCK_SLACK) / VPA_SECOND);
+    time_t from = (time_t)((now - VPA_TLS_CLOCK_SLACK) / VPA_SECOND);
     time_t to = (time_t)((now + lifetime) / VPA_SECOND);
 
     return ASN1_TIME_set(X509_getm_notBefore(cert), from) &&
@@ -268,6 +282,16 @@ int vpa_tls_check_pair(const char *cert_pem, const char *key_pem, struct vpa_tls
     return 0;
 }
 
+int vpa_tls_describe(const char *cert_pem, struct vpa_tls_info *info, struct vpa_error *err)
+{
+    auto_x509 *cert = read_certificate(cert_pem);
+
+    if (!cert)
+        return fail_ssl(err, "certificate");
+    describe(cert, info);
+    return 0;
+}
+
 bool vpa_tls_matches_name(const char *cert_pem, const char *name)
 {
     auto_x509 *cert = read_certificate(cert_pem);
@@ -286,4 +310,85 @@ int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err)
     auto_x509 *cert = read_certificate(ca_pem);
 
     return cert ? 0 : fail_ssl(err, "no usable certificate");
+}
+
+/* All certificates of a PEM text; an empty stack when there is none. */
+static STACK_OF(X509) * read_chain(const char *pem)
+{
+    STACK_OF(X509) *chain = sk_X509_new_null();
+    auto_bio *bio = BIO_new_mem_buf(pem, -1);
+    X509 *cert;
+
+    while ((cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)))
+        sk_X509_push(chain, cert);
+    ERR_clear_error(); /* the end of the text is one */
+    return chain;
+}
+
+static X509_STORE *trust(const char *ca_pem)
+{
+    X509_STORE *store = X509_STORE_new();
+
+    if (!ca_pem || !*ca_pem) {
+        X509_STORE_set_default_paths(store);
+        return store;
+    }
+    auto_chain *anchors = read_chain(ca_pem);
+    for (int i = 0; i < sk_X509_num(anchors); i++)
+        X509_STORE_add_cert(store, sk_X509_value(anchors, i));
+    return store;
+}
+
+static void ask_for(X509_VERIFY_PARAM *param, int purpose, vpa_time at)
+{
+    X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN);
+    X509_VERIFY_PARAM_set_purpose(param, purpose);
+    X509_VERIFY_PARAM_set_time(param, (time_t)(at / VPA_SECOND));
+}
+
+static void ask_for_name(X509_VERIFY_PARAM *param, const char *name)
+{
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    if (is_ip(name))
+        X509_VERIFY_PARAM_set1_ip_asc(param, name);
+    else
+        X509_VERIFY_PARAM_set1_host(param, name, 0);
+}
+
+/* name: of a server, NULL: the chain is a client's. */
+static int verify(const char *chain_pem, const char *ca_pem, const char *name, vpa_time at,
+                  struct vpa_error *err)
+{
+    auto_chain *chain = read_chain(chain_pem);
+    auto_store *store = trust(ca_pem);
+    auto_store_ctx *ctx = X509_STORE_CTX_new();
+
+    if (sk_X509_num(chain) == 0)
+        return vpa_fail(err, VPA_INVALID, "no certificate");
+    if (!X509_STORE_CTX_init(ctx, store, sk_X509_value(chain, 0), chain))
+        return fail_ssl(err, "certificate");
+    ask_for(X509_STORE_CTX_get0_param(ctx),
+            name ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT, at);
+    if (name)
+        ask_for_name(X509_STORE_CTX_get0_param(ctx), name);
+    if (X509_verify_cert(ctx) == 1)
+        return 0;
+    int why = X509_STORE_CTX_get_error(ctx);
+    ERR_clear_error();
+    return vpa_fail(err, VPA_INVALID, "certificate%s%s: %s", name ? " for " : "",
+                    vpa_or_empty(name), X509_verify_cert_error_string(why));
+}
+
+int vpa_tls_verify(const char *chain_pem, const char *ca_pem, const char *name, vpa_time at,
+                   struct vpa_error *err)
+{
+    return verify(chain_pem, ca_pem, name, at, err);
+}
+
+int vpa_tls_verify_client(const char *chain_pem, const char *ca_pem, vpa_time at,
+                          struct vpa_error *err)
+{
+    if (vpa_tls_check_ca(vpa_or_empty(ca_pem), err) < 0) /* else the system's anchors would do */
+        return vpa_wrap(err, "the authority of clients");
+    return verify(chain_pem, ca_pem, NULL, at, err);
 }

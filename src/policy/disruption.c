@@ -100,23 +100,27 @@ static void assign_pods(struct vpa_disruption *d, const struct vpa_pod *const *p
     vpa_table_release(&by_key);
 }
 
-/* The live pods, and those that were evicted and are to come back. */
-static void take_live_count(struct owned_group *g, const struct vpa_update_memory *memory)
+/* The live pods, those that were evicted and are to come back, and those that are unknown. */
+static void take_live_count(struct owned_group *g, void *ctx,
+                            const struct vpa_disruption_options *options)
 {
     const struct vpa_replica_group *group = &g->group;
+    const struct vpa_update_memory *memory = options->memory;
     int64_t awaited =
         memory ? vpa_update_memory_awaited(memory, group->ns, group->kind, group->name) : 0;
 
     g->group.live_count = true;
     g->group.configured = g->actual + (awaited > g->evicted ? awaited - g->evicted : 0);
+    if (options->unknown)
+        g->group.configured += options->unknown(ctx, group->ns, group->kind, group->name);
 }
 
 /* False: the number of replicas is not known well enough to touch the group. */
 static bool configured_replicas(struct owned_group *g, vpa_replicas_fn replicas, void *ctx,
-                                const struct vpa_update_memory *memory)
+                                const struct vpa_disruption_options *options)
 {
     if (vpa_str_eq(g->group.kind, "Job")) {
-        take_live_count(g, memory);
+        take_live_count(g, ctx, options);
         return true;
     }
     switch (replicas(ctx, g->group.ns, g->group.kind, g->group.api_version, g->group.name,
@@ -124,7 +128,7 @@ static bool configured_replicas(struct owned_group *g, vpa_replicas_fn replicas,
     case VPA_REPLICAS_KNOWN:
         return true;
     case VPA_REPLICAS_UNKNOWN:
-        take_live_count(g, memory);
+        take_live_count(g, ctx, options);
         return true;
     case VPA_REPLICAS_MISSING:
         break;
@@ -151,7 +155,7 @@ static void size_group(struct owned_group *g, int64_t required, bool skip_check,
         g->discarded = !g->boosted && !skip_check;
         g->group.below_min = true;
     }
-    if (!g->discarded && !configured_replicas(g, replicas, ctx, options->memory))
+    if (!g->discarded && !configured_replicas(g, replicas, ctx, options))
         g->discarded = true;
     g->group.running = g->actual - g->group.pending - g->evicted;
     g->group.tolerance = tolerated(g->group.configured, options->tolerance);

@@ -34,6 +34,13 @@ struct patch {
     struct vpa_buf updates; /* value of vpaUpdates so far, "" while nothing was patched */
 };
 
+/* What a container has of something that the patch sets. */
+struct values {
+    const char *group; /* member of the resources */
+    const char *what;  /* one of them */
+    const struct vpa_resource_list *now;
+};
+
 static void add_empty_object(struct patch *p)
 {
     struct vpa_json_writer *w = vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path));
@@ -64,14 +71,24 @@ static void resources_path(struct patch *p, size_t container, const char *group)
     }
 }
 
+static void tell_change(struct patch *p, size_t container, const struct values *old,
+                        const struct vpa_resource *to)
+{
+    const struct vpa_quantity *from = vpa_resource_find(old->now, to->name);
+
+    if (!from || vpa_quantity_cmp(from, &to->quantity) != 0)
+        vpa_reason_begin(p->options->changes, p->pod->containers[container].name, to->name,
+                         old->what, from, &to->quantity);
+}
+
 /* Requests or limits: the parent if it is missing, then each value. */
-static void add_values(struct patch *p, size_t container, const char *group, bool exists,
+static void add_values(struct patch *p, size_t container, const struct values *old,
                        const struct vpa_resource_list *values)
 {
     if (!values->count)
         return;
-    resources_path(p, container, group);
-    if (!exists)
+    resources_path(p, container, old->group);
+    if (!old->now->present)
         add_empty_object(p);
 
     size_t parent = p->path.len;
@@ -81,6 +98,8 @@ static void add_values(struct patch *p, size_t container, const char *group, boo
         vpa_json_put_quantity(vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path)),
                               &values->items[i].quantity);
         vpa_json_patch_end_op(&p->ops);
+        if (p->options->changes)
+            tell_change(p, container, old, &values->items[i]);
     }
 }
 
@@ -127,8 +146,9 @@ static void add_resources(struct patch *p, size_t container, const struct vpa_co
         resources_path(p, container, NULL);
         add_empty_object(p);
     }
-    add_values(p, container, "requests", now->requests.present, &plan->requests);
-    add_values(p, container, "limits", now->limits.present, &plan->limits);
+    add_values(p, container, &(struct values){"requests", "request", &now->requests},
+               &plan->requests);
+    add_values(p, container, &(struct values){"limits", "limit", &now->limits}, &plan->limits);
     describe(p, container, plan);
 }
 
@@ -239,6 +259,8 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
         add_annotation(&p, VPA_UPDATES_ANNOTATION, vpa_buf_text(&p.updates));
     add_observed_containers(&p);
     vpa_json_patch_end(&p.ops);
+    if (options->changes)
+        vpa_reason_end(options->changes);
     vpa_buf_release(&p.path);
     vpa_buf_release(&p.updates);
     return 0;

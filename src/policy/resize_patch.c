@@ -273,6 +273,16 @@ static int choose_resources(struct builder *b, const struct vpa_container_plan *
     return 0;
 }
 
+static const struct vpa_resource_list *wanted_requests(const struct builder *b)
+{
+    struct vpa_resource_list *requests =
+        vpa_arena_zalloc(b->arena, (b->pod->container_count + 1) * sizeof(*requests));
+
+    for (size_t i = 0; i < b->pod->container_count; i++)
+        requests[i] = b->wanted[i].requests;
+    return requests;
+}
+
 static void put_annotations(struct builder *b)
 {
     const struct vpa_labels *annotations = &b->pod->meta.annotations;
@@ -309,9 +319,11 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
     out->changes = false;
     out->restarts = false;
     out->takes_back = false;
+    out->requests = NULL;
 
     if (choose_resources(&b, plans, err) < 0)
         return -1;
+    out->requests = wanted_requests(&b);
     vpa_json_patch_begin(&b.resize, &out->resize);
     any = put_resources(&b);
     vpa_json_patch_end(&b.resize);

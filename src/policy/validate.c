@@ -16,6 +16,7 @@
 #include "vpa/base/str.h"
 #include "vpa/base/time.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/model/algorithm.h"
 
 /* Longest text of one finding, and of the message that joins them. */
 #define TEXT_MAX (1 << 20)
@@ -460,6 +461,38 @@ static void check_container(const struct subject *s)
     check_boost(s->findings, &policy->startup_boost, below(s, "startupBoost"), s->allowed);
 }
 
+/* Parameters of algorithms (decision S13). What the stored object says already may stay. */
+static void check_parameters(struct vpa_findings *f, const struct vpa_object *vpa,
+                             const struct vpa_object *old, const struct vpa_algorithm *algorithm)
+{
+    struct vpa_parameters p;
+
+    vpa_parameters_init(&p, algorithm);
+    for (size_t i = 0; i < vpa->meta.annotations.count; i++) {
+        const struct vpa_label *a = &vpa->meta.annotations.items[i];
+        const char *key = vpa_parameter_of_annotation(algorithm, a->key);
+        struct vpa_error err;
+
+        if (!key || vpa_str_eq(vpa_labels_get(&old->meta.annotations, a->key), a->value) ||
+            vpa_parameters_set(&p, key, a->value, &err) == 0 || left_out(f))
+            continue;
+        invalid(f, vpa_arena_printf(f->arena, "metadata.annotations[%s]", a->key),
+                quoted(f->arena, a->value), vpa_arena_strdup(f->arena, err.text));
+    }
+    vpa_parameters_release(&p);
+}
+
+/* Those of VPA's own are flags of the recommender alone. */
+static void check_annotations(struct vpa_findings *f, const struct vpa_object *vpa,
+                              const struct vpa_object *old)
+{
+    size_t count;
+    const struct vpa_algorithm *const *all = vpa_algorithms(&count);
+
+    for (size_t i = 1; vpa->meta.annotations.count > 0 && i < count; i++)
+        check_parameters(f, vpa, old, all[i]);
+}
+
 void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
                   const struct vpa_validate_options *options, struct vpa_findings *findings)
 {
@@ -478,6 +511,7 @@ void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
         check_container(&subject);
     }
     check_boost(findings, &vpa->startup_boost, "spec.startupBoost", &allowed);
+    check_annotations(findings, vpa, old);
     if (vpa->recommender_count > 1)
         add_cause(findings, "FieldValueTooMany", "spec.recommenders",
                   vpa_arena_printf(findings->arena, "Too many: %zu: must have at most 1 item",

@@ -1,7 +1,7 @@
 /*
  * The webhook: memory for its watch caches, time per answer.
  *
- *     bench_admission [VPAS]...       in this process, default 1000 10000
+ *     bench_admission [VPAS]...       in this process, default 1000 10000; with a ledger, too
  *     bench_admission api PORT VPAS   serves that many VPAs and workloads to a daemon, plain HTTP
  *     bench_admission load PID PORT CONNECTIONS REQUESTS [handshakes | RATE]
  *
@@ -216,21 +216,31 @@ static size_t used_bytes(void)
     return info.uordblks + info.hblkhd;
 }
 
+/* CPU time of making so many reviews. */
+static double make_reviews(struct vpa_buf *body, size_t vpas)
+{
+    double start = cpu_seconds();
+
+    for (size_t i = 0; i < REQUESTS; i++) {
+        vpa_buf_clear(body);
+        put_review(body, i * 7919 % vpas);
+    }
+    return cpu_seconds() - start;
+}
+
 static void answer_requests(struct server *server, size_t vpas)
 {
     size_t answer_bytes = 0, body_bytes = 0;
     vpa_auto_buf body = {0};
-    double start = cpu_seconds();
-    double making = 0;
 
     vpa_buf_init(&body, BODY_MAX);
+    double making = make_reviews(&body, vpas);
+    double start = cpu_seconds();
     for (size_t i = 0; i < REQUESTS; i++) {
         struct vpa_server_response response = {0};
-        double before = i % 64 == 0 ? cpu_seconds() : 0;
+
         vpa_buf_clear(&body);
         put_review(&body, i * 7919 % vpas);
-        if (i % 64 == 0)
-            making += 64 * (cpu_seconds() - before);
         const struct vpa_server_request request = {
             .method = "POST", .path = "/", .query = "", .body = body.data, .body_len = body.len};
         server_answer(server, &request, "application/json", &response);
@@ -243,7 +253,7 @@ static void answer_requests(struct server *server, size_t vpas)
            body_bytes / REQUESTS, answer_bytes / REQUESTS);
 }
 
-static void run_here(size_t vpas)
+static void run_here(size_t vpas, bool with_ledger)
 {
     struct admission_config config;
     const struct vpa_flags flags = {
@@ -257,6 +267,7 @@ static void run_here(size_t vpas)
     double start = cpu_seconds();
 
     vpa_flags_preset(&flags);
+    struct vpa_ledger *ledger = with_ledger ? vpa_ledger_new(&config.ledger) : NULL;
     struct vpa_kube_client *client =
         vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
                                                               .transport = transport,
@@ -269,16 +280,19 @@ static void run_here(size_t vpas)
                                                                             .client = client,
                                                                             .ns = "",
                                                                             .host_name = "b",
+                                                                            .ledger = ledger,
                                                                             .unbound = true});
     if (admission_sync(admission, &err) < 0 || admission_listen(admission, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
     malloc_trim(0);
-    printf("%zu VPAs, as many Deployments and ReplicaSets: %.2f MiB, read in %.3f s\n", vpas,
-           (double)(used_bytes() - before) / (1 << 20), cpu_seconds() - start);
+    printf("%zu VPAs, as many Deployments and ReplicaSets, %s ledger: %.2f MiB, read in %.3f s\n",
+           vpas, ledger ? "with the" : "without a", (double)(used_bytes() - before) / (1 << 20),
+           cpu_seconds() - start);
     answer_requests(admission_server(admission), vpas);
     admission_free(admission);
+    vpa_ledger_free(ledger);
     vpa_kube_client_free(client);
     vpa_transport_free(transport);
     vpa_loop_free(loop);
@@ -529,10 +543,13 @@ int main(int argc, char **argv)
     if (argc >= 6 && strcmp(argv[1], "load") == 0)
         return run_load(argv, argc);
     if (argc == 1) {
-        run_here(1000);
-        run_here(10000);
+        run_here(1000, false);
+        run_here(10000, false);
+        run_here(10000, true);
     }
-    for (int i = 1; i < argc; i++)
-        run_here((size_t)strtoull(argv[i], NULL, 10));
+    for (int i = 1; i < argc; i++) {
+        run_here((size_t)strtoull(argv[i], NULL, 10), false);
+        run_here((size_t)strtoull(argv[i], NULL, 10), true);
+    }
     return 0;
 }

@@ -4,7 +4,7 @@
  *
  *     bench_updater_daemon [--vpas N] [--pods-per-vpa N] [evict] [resize] [rate]
  *
- *     evict    mode Recreate, no rate limit, all pods may go at once
+ *     evict    mode Recreate, no rate limit, no proofs, all pods may go at once
  *     resize   mode InPlaceOrRecreate, no rate limit, all pods may be resized at once
  *     rate     one eviction per VPA at --kube-api-qps=100 --kube-api-burst=200
  *
@@ -46,12 +46,16 @@ static const struct {
     const char *tolerance;
     const char *const limits[3];
 } kinds[KINDS] = {
-    {"evict", "Recreate", "--updater-interval=4s", "--eviction-tolerance=1", {"--kube-api-qps=-1"}},
+    {"evict",
+     "Recreate",
+     "--updater-interval=4s",
+     "--eviction-tolerance=1",
+     {"--kube-api-qps=-1", "--prove-evictions=off"}},
     {"resize",
      "InPlaceOrRecreate",
      "--updater-interval=4s",
      "--eviction-tolerance=1",
-     {"--kube-api-qps=-1"}},
+     {"--kube-api-qps=-1", "--prove-evictions=off"}},
     {"rate",
      "Recreate",
      "--updater-interval=15s",

@@ -39,7 +39,6 @@ static const struct {
     const char *set, *where;
 } elsewhere[] = {
     {"apiserver_contract", "replayed on the simulator by the scenario tests"},
-    {"crane", "Crane's algorithm is not part of this version"},
     {"crd_schema", "replayed on the simulator by the scenario tests"},
 };
 

@@ -67,7 +67,7 @@ static const char *metrics_json(struct golden_case *c)
 
     vpa_buf_init(&text, TEXT_MAX);
     vpa_buf_init(&json, TEXT_MAX);
-    vpa_metrics_write(&metrics, NULL, 0, &text);
+    vpa_metrics_write(&metrics, VPA_EXPOSITION_TEXT, NULL, 0, &text);
     vpa_json_writer_init(&w, &json);
     vpa_json_open_object(&w);
     rest = vpa_buf_text(&text);

@@ -44,7 +44,7 @@ static void begin_pass(struct bench *b)
             b->pods[live++] = b->pods[i];
     }
     b->pod_count = live;
-    updater_work_init(&b->work, &b->pass, b->vpas[0], b->pods, b->pod_count);
+    updater_work_init(&b->work, &b->pass, b->vpas[0], b->pods, NULL, b->pod_count);
     updater_work_begin(&b->work);
     updater_case_look(b->vpas[0], b->pods, b->pod_count, &env->disruption);
 }

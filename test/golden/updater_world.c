@@ -154,6 +154,7 @@ void world_free(struct world *world)
     vpa_clock_free(world->clock);
     vpa_table_release(&world->objects);
     vpa_table_release(&world->recorded_events);
+    vpa_table_release(&world->event_counts);
     vpa_metrics_release(&metrics);
     free(world);
 }

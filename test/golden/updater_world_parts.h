@@ -57,6 +57,7 @@ struct world {
     struct fault *faults;
     size_t fault_count;
     struct vpa_table recorded_events; /* path of an event -> its JSON */
+    struct vpa_table event_counts;    /* object, reason and message, whole and upstream's part */
     struct text_list calls;
     struct text_list events;
     struct text_list whole_events;

@@ -1,6 +1,7 @@
 /* What was sent to the server of the cluster in memory. */
 #include <string.h>
 
+#include "updater_event.h"
 #include "updater_world_parts.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
@@ -42,6 +43,80 @@ void world_record_scale(struct world *world, const char *path, int status)
         vpa_arena_printf(world->c->arena, "{\"path\":\"%s\",\"status\":%d}", path, status));
 }
 
+/* The pod as it was when the event was made, NULL for other objects. */
+static const char *pod_of_event(struct world *world, const struct vpa_json *object)
+{
+    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_find(object, "namespace")));
+    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(object, "name")));
+
+    if (!vpa_str_eq(vpa_json_string(vpa_json_find(object, "kind")), "Pod"))
+        return NULL;
+    const struct object *pod =
+        vpa_table_find(&world->objects, vpa_arena_printf(world->c->arena, "pods/%s/%s", ns, name));
+
+    return pod ? pod->json : NULL;
+}
+
+static const char *encoded(struct golden_case *c, const char *text)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf buf = {0};
+
+    vpa_buf_init(&buf, WORLD_TEXT_MAX);
+    vpa_json_writer_init(&w, &buf);
+    vpa_json_put_string(&w, text);
+    return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
+}
+
+/* The request with another message. */
+static struct vpa_memory_request with_message(struct golden_case *c,
+                                              const struct vpa_memory_request *q,
+                                              const char *message, const char *plain)
+{
+    const char *text = encoded(c, message);
+    const char *at = q->body ? strstr(q->body, text) : NULL;
+    struct vpa_memory_request out = *q;
+
+    if (!at)
+        return out;
+    out.body = golden_label(c, "%.*s%s%s", (int)(at - q->body), q->body, encoded(c, plain),
+                            at + strlen(text));
+    out.body_len = strlen(out.body);
+    return out;
+}
+
+static int64_t *counter_of(struct world *world, const struct vpa_json *event, const char *part,
+                           const char *message)
+{
+    const struct vpa_json *object = vpa_json_find(event, "involvedObject");
+    char *key =
+        vpa_arena_printf(world->c->arena, "%s %s %s %s %s", part,
+                         vpa_or_empty(vpa_json_string(vpa_json_find(object, "uid"))),
+                         vpa_or_empty(vpa_json_string(vpa_json_find(object, "name"))),
+                         vpa_or_empty(vpa_json_string(vpa_json_find(event, "reason"))), message);
+    int64_t *counter = vpa_table_find(&world->event_counts, key);
+
+    if (!counter) {
+        counter = vpa_arena_zalloc(world->c->arena, sizeof(*counter));
+        vpa_table_put(&world->event_counts, key, counter);
+    }
+    return counter;
+}
+
+/* Events that differ in the addition only are one for the reference: its count is their sum. */
+static int64_t count_of_all(struct world *world, const struct vpa_json *event, const char *message,
+                            const char *plain, int64_t count)
+{
+    int64_t *own = counter_of(world, event, "whole", message);
+    int64_t *all = counter_of(world, event, "plain", plain);
+
+    if (vpa_str_eq(message, plain))
+        return count;
+    *all += count - *own;
+    *own = count;
+    return *all;
+}
+
 /* An event as the vectors tell it: who, what, how often. */
 void world_record_event(struct world *world, const struct vpa_memory_request *q, int status)
 {
@@ -73,26 +148,33 @@ void world_record_event(struct world *world, const struct vpa_memory_request *q,
     (void)vpa_json_int64(vpa_json_find(body, "count"), &count);
 
     const struct vpa_json *object = vpa_json_find(event, "involvedObject");
+    const char *kind = vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind")));
+
+    if (updater_event_is_ours(kind, vpa_json_string(vpa_json_find(event, "reason")), message))
+        return;
+
+    const char *plain = updater_event_message(c, pod_of_event(world, object), message);
+    const struct vpa_memory_request request = with_message(c, q, message, plain);
 
     vpa_buf_init(&buf, WORLD_TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     vpa_json_member_string(
         &w, "object",
-        vpa_arena_printf(c->arena, "%s %s/%s",
-                         vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind"))),
+        vpa_arena_printf(c->arena, "%s %s/%s", kind,
                          vpa_or_empty(vpa_json_string(vpa_json_find(object, "namespace"))),
                          vpa_or_empty(vpa_json_string(vpa_json_find(object, "name")))));
     vpa_json_member_string(&w, "type", vpa_json_string(vpa_json_find(event, "type")));
     vpa_json_member_string(&w, "reason", vpa_json_string(vpa_json_find(event, "reason")));
-    vpa_json_member_string(&w, "message", message);
+    vpa_json_member_string(&w, "message", plain);
+    count = count_of_all(world, event, message, plain, count);
     if (count > 1 && !world->plain_events)
         vpa_json_member_int(&w, "count", count);
     if (status >= 300)
         vpa_json_member_int(&w, "status", status);
     vpa_json_close_object(&w);
     text_list_add(c, &world->events, vpa_arena_strdup(c->arena, vpa_buf_text(&buf)));
-    world_record(world, &world->whole_events, q, status, NULL);
+    world_record(world, &world->whole_events, &request, status, NULL);
 }
 
 void world_begin_step(struct world *world)

@@ -129,14 +129,28 @@ static void default_container(struct ctx *c, struct jv *container, const char *w
 
 typedef void (*limit_fn)(struct ctx *c, const struct jv *item, struct jv *pod, void *out);
 
+/* The LimitRanges of the namespace one by one; *at counts them. NULL behind the last. */
+static struct version *next_range(struct ctx *c, size_t *at)
+{
+    const struct collection *s = types_find(&c->sim->types, "", "v1", "limitranges")->store;
+    size_t i = store_lower(s, c->ns, "") + (*at)++;
+
+    return i < s->count && !strcmp(s->items[i]->ns, c->ns) ? s->items[i] : NULL;
+}
+
+static void each_limit_of(struct ctx *c, struct version *range, struct jv *pod, limit_fn visit,
+                          void *out)
+{
+    jv_each (m, jv_at(version_parse(c->a, range), "spec.limits"))
+        visit(c, m->value, pod, out);
+}
+
 static void each_limit(struct ctx *c, struct jv *pod, limit_fn visit, void *out)
 {
-    const struct restype *t = types_find(&c->sim->types, "", "v1", "limitranges");
-    const struct collection *s = t->store;
+    struct version *range;
 
-    for (size_t i = store_lower(s, c->ns, ""); i < s->count && !strcmp(s->items[i]->ns, c->ns); i++)
-        jv_each (m, jv_at(version_parse(c->a, s->items[i]), "spec.limits"))
-            visit(c, m->value, pod, out);
+    for (size_t at = 0; (range = next_range(c, &at));)
+        each_limit_of(c, range, pod, visit, out);
 }
 
 static void set_defaults(struct ctx *c, const struct jv *item, struct jv *pod, void *out)
@@ -264,8 +278,11 @@ int admit_limits(struct ctx *c, struct jv *pod)
 {
     struct strings problems = {0};
     const char *text = "";
+    struct version *range;
 
-    each_limit(c, pod, check_limits, &problems);
+    /* The first LimitRange that refuses is the one that speaks. */
+    for (size_t at = 0; !problems.count && (range = next_range(c, &at));)
+        each_limit_of(c, range, pod, check_limits, &problems);
     if (!problems.count)
         return 0;
     size_t kept = 0;

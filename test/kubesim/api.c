@@ -227,7 +227,9 @@ static int read_options(struct ctx *c)
                         validation);
         c->field_validation = validation;
     }
-    if (errors.count && strncmp(c->verb, "delete", 6) != 0)
+    bool foreign = c->type && c->type->crd && !strcmp(c->verb, "patch") && c->req->content_type &&
+                   strstr(c->req->content_type, "strategic-merge"); /* refused before options */
+    if (errors.count && strncmp(c->verb, "delete", 6) != 0 && !foreign)
         return fail_invalid(c, "meta.k8s.io", options_kind(c), "", &errors);
     if (manager && *manager) {
         c->field_manager = manager;

@@ -381,29 +381,52 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
         jv_del(meta, "managedFields");
 }
 
+static bool is_apply(const struct jv *entry)
+{
+    return !strcmp(jv_text_at(entry, "operation"), "Apply");
+}
+
+/* Whether the member at `path` belongs to somebody who applied it. */
+static bool is_applied(const struct jv *list, const struct jv *path)
+{
+    jv_each (m, list)
+        if (is_apply(m->value) && owns(jv_get(m->value, "fieldsV1"), path))
+            return true;
+    return false;
+}
+
 /*
  * A write through the scale subresource takes the member at `path` (segments "f:spec", ...) from
- * its owners: changed, nobody owns it any more; unchanged, it stands in an entry of its own from
- * then on. True when the bookkeeping changed.
+ * its owners. The server looks at the managers of the scale alone, a scale leaves out 0, and a set
+ * of managers that is empty stays so:
+ *
+ *     changed     the writer owns it, through the subresource, where somebody did before; nobody
+ *                 owns 0
+ *     unchanged   who applied it keeps it; of others it stands in an entry of its own from then on,
+ *                 which goes with the next write where the value is 0
+ *
+ * True when the bookkeeping changed.
  */
-bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool changed)
+bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool changed, bool zero)
 {
     struct jv *meta = jv_get(object, "metadata"), *list = jv_get(meta, "managedFields");
     struct jv *out = jv_arr(c->a), *only = jv_obj(c->a);
     bool moved = false;
 
+    if (!changed && is_applied(list, path))
+        return false;
     add_path(c->a, only, path);
     jv_each (m, list) {
         struct jv *rest = jv_clone(c->a, jv_get(m->value, "fieldsV1"));
         bool owned = owns(rest, path);
         if (owned)
             subtract(rest, only);
-        if (!owned || (!changed && !jv_len(rest))) {
+        if (!owned || (!changed && !jv_len(rest) && !zero)) {
             jv_push(c->a, out, m->value);
             continue;
         }
         moved = true;
-        if (!changed) {
+        if (!changed && jv_len(rest)) {
             struct jv *split = jv_clone(c->a, m->value);
             jv_set(c->a, split, "fieldsV1", jv_clone(c->a, only));
             jv_push(c->a, out, split);
@@ -411,6 +434,11 @@ bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool c
         jv_set(c->a, m->value, "fieldsV1", rest);
         if (jv_len(rest))
             jv_push(c->a, out, m->value);
+    }
+    if (moved && changed && !zero) {
+        if (!c->field_manager || !*c->field_manager)
+            c->field_manager = "unknown";
+        put_entry(c, out, "Update", "scale", only);
     }
     if (moved)
         jv_set(c->a, meta, "managedFields", out);
@@ -691,17 +719,34 @@ static struct jv *merge_config(struct ctx *c, struct jv *object, const struct jv
     return object;
 }
 
-int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, struct jv **out)
+/* What is there without an owner before anybody applies something: nobody in particular owns it. */
+static void own_what_was_before(struct ctx *c, const struct jv *live, struct jv *list)
+{
+    struct jv *set = object_fields(c->a, c->type, live, true);
+    const char *manager = c->field_manager;
+
+    c->field_manager = "before-first-apply";
+    if (jv_len(set))
+        put_entry(c, list, "Update", "", set);
+    c->field_manager = manager;
+}
+
+/* Conflicts are looked for in the text of the configuration, before quantities get their usual
+ * form: "0.1" is another value than "100m". */
+int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct jv *text,
+                bool force, struct jv **out)
 {
     struct vpa_arena *a = c->a;
-    struct jv *set = object_fields(a, c->type, config, false);
+    struct jv *set = object_fields(a, c->type, text, false); /* empty maps are applied too */
     struct jv *object = live ? live : jv_obj(a);
     struct jv *list = jv_at(object, "metadata.managedFields");
     struct conflicts k = {.c = c, .live = object, .taken = jv_obj(a)};
 
     list = list ? jv_clone(a, list) : jv_arr(a);
+    if (live && !jv_len(list))
+        own_what_was_before(c, live, list);
     k.list = list;
-    k.merged = merge_config(c, jv_clone(a, object), config);
+    k.merged = merge_config(c, jv_clone(a, object), text);
     struct visit w = {.a = a, .path = jv_arr(a), .leaf = conflict_leaf, .ctx = &k};
     walk(&w, c->type->schema, set, "");
     if (k.count && !force)

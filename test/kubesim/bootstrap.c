@@ -72,6 +72,36 @@ static int load_file(struct sim *sim, const char *path, struct vpa_error *err)
     return 0;
 }
 
+/* What servers behind the aggregator go by, and the right to read it. */
+static int tell_proxy(struct sim *sim, struct vpa_arena *a, struct vpa_error *err)
+{
+    struct jv *map =
+        jv_lit(a, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                  "\"name\":\"extension-apiserver-authentication\","
+                  "\"namespace\":\"kube-system\"},\"data\":{"
+                  "\"requestheader-allowed-names\":\"[\\\"front-proxy-client\\\"]\","
+                  "\"requestheader-extra-headers-prefix\":\"[\\\"X-Remote-Extra-\\\"]\","
+                  "\"requestheader-group-headers\":\"[\\\"X-Remote-Group\\\"]\","
+                  "\"requestheader-username-headers\":\"[\\\"X-Remote-User\\\"]\"}}");
+    size_t len = 0;
+    vpa_auto_free char *ca = read_all(sim->opt.requestheader_ca, &len);
+
+    if (!ca)
+        return vpa_fail(err, VPA_INVALID, "%s cannot be read", sim->opt.requestheader_ca);
+    jv_set_str(a, jv_get(map, "data"), "requestheader-client-ca-file", ca);
+    if (create_one(sim, a, map, err) < 0)
+        return -1;
+    return create_one(sim, a,
+                      jv_lit(a,
+                             "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"Role\","
+                             "\"metadata\":{\"name\":\"extension-apiserver-authentication-reader\","
+                             "\"namespace\":\"kube-system\"},\"rules\":[{\"apiGroups\":[\"\"],"
+                             "\"resources\":[\"configmaps\"],\"resourceNames\":["
+                             "\"extension-apiserver-authentication\"],\"verbs\":[\"get\",\"list\","
+                             "\"watch\"]}]}"),
+                      err);
+}
+
 int bootstrap(struct sim *sim, struct vpa_error *err)
 {
     static const char *const namespaces[] = {"default", "kube-system", "kube-public",
@@ -85,6 +115,8 @@ int bootstrap(struct sim *sim, struct vpa_error *err)
         if (api_call(sim, &a, "admin", "POST", "/api/v1/namespaces", NULL, ns, NULL) != 201)
             return vpa_fail(err, VPA_INVALID, "namespace %s was not made", namespaces[i]);
     }
+    if (sim->opt.requestheader_ca && tell_proxy(sim, &a, err) < 0)
+        return -1;
     for (size_t i = 0; i < sim->opt.load_count; i++)
         if (load_file(sim, sim->opt.load[i], err) < 0)
             return -1;

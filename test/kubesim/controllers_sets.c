@@ -323,7 +323,9 @@ static void trim_history(struct controllers *k, const struct jv *cron, const str
         if (!has_condition(job, type) || ++seen <= keep)
             continue;
         (void)call(k, "DELETE",
-                   vpa_arena_printf(&k->a, "/apis/batch/v1/namespaces/%s/jobs/%s",
+                   vpa_arena_printf(&k->a,
+                                    "/apis/batch/v1/namespaces/%s/jobs/%s"
+                                    "?propagationPolicy=Background",
                                     jv_text_at(cron, "metadata.namespace"),
                                     jv_text_at(job, "metadata.name")),
                    NULL, NULL, NULL);

@@ -248,6 +248,15 @@ static bool has_kind(const struct restype *t, const char *kind)
     return !strcmp(t->kind, kind);
 }
 
+/* Whether there is such a job or not. */
+static void warn_of_children(struct ctx *c, const struct delete_options *o)
+{
+    if (!strcmp(c->type->kind, "Job") && !*o->propagation)
+        quote_warning(c, "child pods are preserved by default when jobs are deleted; set "
+                         "propagationPolicy=Background to remove them or set "
+                         "propagationPolicy=Orphan to suppress this warning");
+}
+
 int handle_delete(struct ctx *c)
 {
     struct delete_options o;
@@ -256,13 +265,10 @@ int handle_delete(struct ctx *c)
 
     if (read_options_body(c, &o) < 0)
         return -1;
+    warn_of_children(c, &o);
     struct version *v = store_find(c->type->store, c->ns, c->name);
     if (!v)
         return fail_not_found(c, c->type, c->name);
-    if (!strcmp(c->type->kind, "Job") && !*o.propagation)
-        quote_warning(c, "child pods are preserved by default when jobs are deleted; set "
-                         "propagationPolicy=Background to remove them or set "
-                         "propagationPolicy=Orphan to suppress this warning");
     struct jv *old = version_parse(c->a, v);
     version_ref(v);
     int rc = admit_webhooks(c, true, "DELETE", old, &(struct jv *){NULL}, "DeleteOptions");
@@ -319,6 +325,7 @@ int handle_delete_collection(struct ctx *c)
             jv_push(c->a, array, listed(c, items[i])); /* as it was before */
         version_unref(items[i]);
     }
+    warn_of_children(c, &o);
     free(items);
     jv_set_str(c->a, list, "kind", c->type->list_kind);
     jv_set_str(c->a, list, "apiVersion", type_api_version(c->a, c->type));

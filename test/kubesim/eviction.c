@@ -87,6 +87,18 @@ static int find_budget(struct ctx *c, const struct version *pod, struct version 
     return 0;
 }
 
+/* A pod that is not ready does not count as healthy: it goes without a share of the budget when the
+ * policy is AlwaysAllow, or while as many pods are healthy as have to be. */
+static bool goes_unhealthy(const struct jv *pod, const struct jv *budget)
+{
+    int64_t wanted = jv_int_at(budget, "status.desiredHealthy", 0);
+
+    if (ready(pod))
+        return false;
+    return !strcmp(jv_text_at(budget, "spec.unhealthyPodEvictionPolicy"), "AlwaysAllow") ||
+           (wanted > 0 && jv_int_at(budget, "status.currentHealthy", 0) >= wanted);
+}
+
 /* Takes one disruption from the budget, or refuses. */
 static int use_budget(struct ctx *c, struct version *v, const char *pod, bool dry_run)
 {
@@ -167,11 +179,8 @@ int handle_eviction(struct ctx *c)
     if (!ignores_budgets(pod)) {
         if (find_budget(c, v, &budget) < 0)
             return -1;
-        bool unhealthy_allowed =
-            budget && !ready(pod) &&
-            !strcmp(jv_text_at(version_parse(c->a, budget), "spec.unhealthyPodEvictionPolicy"),
-                    "AlwaysAllow");
-        if (budget && !unhealthy_allowed && use_budget(c, budget, c->name, o.dry_run) < 0)
+        if (budget && !goes_unhealthy(pod, version_parse(c->a, budget)) &&
+            use_budget(c, budget, c->name, o.dry_run) < 0)
             return -1;
     }
     if (!o.dry_run && delete_preconditions(c, c->type, v, &o) < 0)

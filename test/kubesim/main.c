@@ -17,6 +17,10 @@ static const char help[] =
     "  --port-file PATH            the port in use is written here once requests are answered\n"
     "  --tls-cert-file, --tls-private-key-file   serve HTTPS\n"
     "  --client-ca-file PATH       client certificates: CN is the user, O the groups\n"
+    "  --requestheader-client-ca-file PATH   who may speak for users to aggregated APIs: told to "
+    "them in kube-system\n"
+    "  --proxy-client-cert-file, --proxy-client-key-file   the certificate of it that is shown "
+    "to them\n"
     "  --token-auth-file PATH      lines SECRET,user,uid,\"group,group\"\n"
     "  --authorization none|rbac   (none: everybody is the administrator)\n"
     "  --controllers LIST          any of deployment, replicaset, statefulset, daemonset, job, "
@@ -114,6 +118,9 @@ static const struct option options[] = {
     {"generate", required_argument, NULL, OPT_LONG + 21},
     {"watch-list-error", no_argument, NULL, OPT_LONG + 22},
     {"initializing-ms", required_argument, NULL, OPT_LONG + 23},
+    {"requestheader-client-ca-file", required_argument, NULL, OPT_LONG + 24},
+    {"proxy-client-cert-file", required_argument, NULL, OPT_LONG + 25},
+    {"proxy-client-key-file", required_argument, NULL, OPT_LONG + 26},
     {"verbose", no_argument, NULL, 'v'},
     {NULL, 0, NULL, 0},
 };
@@ -193,6 +200,15 @@ static bool take_option(struct options *o, int opt)
         break;
     case OPT_LONG + 23:
         o->initializing_ms = (unsigned)strtoul(optarg, NULL, 10);
+        break;
+    case OPT_LONG + 24:
+        o->requestheader_ca = optarg;
+        break;
+    case OPT_LONG + 25:
+        o->proxy_client_cert = optarg;
+        break;
+    case OPT_LONG + 26:
+        o->proxy_client_key = optarg;
         break;
     case 'v':
         o->verbosity++;

@@ -21,6 +21,25 @@ static uint32_t fingerprint(const struct ctx *c, const char *group, const char *
     return h;
 }
 
+/* Their servers may change what they say at any time: no fingerprint. */
+static void add_aggregated(struct ctx *c, struct jv *paths)
+{
+    const struct collection *services =
+        types_find(&c->sim->types, "apiregistration.k8s.io", "v1", "apiservices")->store;
+
+    for (size_t i = 0; i < services->count; i++) {
+        const struct jv *o = version_parse(c->a, services->items[i]);
+        const char *path = vpa_arena_printf(c->a, "apis/%s/%s", jv_text_at(o, "spec.group"),
+                                            jv_text_at(o, "spec.version"));
+        struct jv *entry = jv_obj(c->a);
+
+        if (jv_missing(jv_at(o, "spec.service")) || jv_get(paths, path))
+            continue;
+        jv_set(c->a, entry, "serverRelativeURL", jv_strf(c->a, "/openapi/v3/%s", path));
+        jv_set(c->a, paths, path, entry);
+    }
+}
+
 static int answer_index(struct ctx *c)
 {
     struct jv *out = jv_obj(c->a), *paths = jv_obj(c->a);
@@ -36,6 +55,7 @@ static int answer_index(struct ctx *c)
             jv_strf(c->a, "/openapi/v3/%s?hash=%08X", path, fingerprint(c, t->group, t->version)));
         jv_set(c->a, paths, path, entry);
     }
+    add_aggregated(c, paths);
     jv_set(c->a, out, "paths", paths);
     answer_json(c, 200, out);
     c->res->content_type = "text/plain; charset=utf-8";
@@ -158,6 +178,9 @@ static int answer_group(struct ctx *c, const char *group, const char *version)
         if (!t->withdrawn && !strcmp(t->group, group) && !strcmp(t->version, version))
             add_paths(c, paths, t);
     if (!jv_len(paths)) {
+        sim_unlock(c); /* which another server is not asked under */
+        if (proxy_group(c, group, version))
+            return 0;
         answer_text(c, 404, "");
         c->res->content_type = "";
         return -1;

@@ -6,6 +6,7 @@
 #include "outgoing.h"
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,16 @@ static const char *error_text(struct ctx *c, CURLcode rc, const struct outgoing 
     }
 }
 
+/* Certificates are judged by the cluster's clock. */
+static CURLcode set_time(CURL *h, void *ssl_ctx, void *ctx)
+{
+    const struct sim *sim = ctx;
+
+    (void)h;
+    X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(ssl_ctx), (time_t)(sim_now(sim) / VPA_SECOND));
+    return CURLE_OK;
+}
+
 /* Called without the lock. */
 int outgoing_call(struct ctx *c, const struct outgoing *o, struct outgoing_answer *out)
 {
@@ -138,6 +149,8 @@ int outgoing_call(struct ctx *c, const struct outgoing *o, struct outgoing_answe
     curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(h, CURLOPT_WRITEDATA, &out->body);
     curl_easy_setopt(h, CURLOPT_PROXY, "");
+    curl_easy_setopt(h, CURLOPT_SSL_CTX_FUNCTION, set_time);
+    curl_easy_setopt(h, CURLOPT_SSL_CTX_DATA, c->sim);
     if (o->body_len) {
         curl_easy_setopt(h, CURLOPT_POSTFIELDS, o->body);
         curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)o->body_len);
@@ -150,6 +163,10 @@ int outgoing_call(struct ctx *c, const struct outgoing *o, struct outgoing_answe
         struct curl_blob blob = {(void *)(uintptr_t)o->ca, o->ca_len, CURL_BLOB_COPY};
         curl_easy_setopt(h, CURLOPT_CAINFO_BLOB, &blob);
         curl_easy_setopt(h, CURLOPT_CAPATH, NULL);
+    }
+    if (o->cert_file && o->key_file) {
+        curl_easy_setopt(h, CURLOPT_SSLCERT, o->cert_file);
+        curl_easy_setopt(h, CURLOPT_SSLKEY, o->key_file);
     }
     if (o->insecure) {
         curl_easy_setopt(h, CURLOPT_SSL_VERIFYPEER, 0L);

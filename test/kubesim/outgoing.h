@@ -13,6 +13,7 @@ struct outgoing {
     size_t body_len;
     const unsigned char *ca; /* PEM */
     size_t ca_len;
+    const char *cert_file, *key_file; /* NULL: no client certificate */
     bool insecure;
     long timeout_ms;
     struct strings headers;

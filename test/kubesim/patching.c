@@ -86,6 +86,24 @@ static int apply_to(struct ctx *c, enum patch_kind kind, struct jv *base, const 
     return -1;
 }
 
+static int fail_typed(struct ctx *c, const char *name, const char *why)
+{
+    return fail(c, 500, NULL, "failed to create typed patch object (/%s; %s, Kind=%s): %s", name,
+                *c->type->group ? type_api_version(c->a, c->type) : "/v1", c->type->kind, why);
+}
+
+/* The first value of a custom resource that is not of the type that its schema says. */
+static const char *wrong_type_in(struct ctx *c, struct jv *config)
+{
+    struct field_errors errors = {0};
+
+    validate_custom(c, c->type, NULL, jv_clone(c->a, config), &errors);
+    for (size_t i = 0; i < errors.count; i++)
+        if (!strcmp(errors.items[i].reason, "FieldValueTypeInvalid"))
+            return errors.items[i].field;
+    return NULL;
+}
+
 static int check_apply_body(struct ctx *c, struct jv *config)
 {
     const char *kind = jv_text_at(config, "kind"), *api = jv_text_at(config, "apiVersion");
@@ -95,10 +113,13 @@ static int check_apply_body(struct ctx *c, struct jv *config)
                     kind);
     if (check_kind(c, config) < 0)
         return -1;
+    const struct jv *given = jv_get(config, "metadata"), *name = jv_get(given, "name");
+    if ((given && !jv_is(given, JV_OBJ)) || (name && !jv_missing(name) && !jv_text(name)))
+        return fail_typed(c, "", ".metadata: of another type");
     struct jv *meta = jv_ensure(c->a, config, "metadata");
     if (!jv_missing(jv_get(meta, "managedFields")))
         return fail(c, 400, "BadRequest", "metadata.managedFields must be nil");
-    return check_place(c, config);
+    return 0;
 }
 
 static int apply_once(struct ctx *c, struct version *v, struct jv *config)
@@ -124,19 +145,23 @@ static int apply_once(struct ctx *c, struct version *v, struct jv *config)
                     *c->type->group ? type_api_version(c->a, c->type) : "/v1", c->type->kind,
                     (int)strlen(field) - 1, field);
     }
+    if (!notes.type_error && c->type->crd)
+        notes.type_error = wrong_type_in(c, typed);
     if (notes.type_error)
-        return fail(c, 500, NULL, "failed to create typed patch object (/%s; %s, Kind=%s): %s",
-                    c->name, *c->type->group ? type_api_version(c->a, c->type) : "/v1",
-                    c->type->kind, notes.type_error);
+        return fail_typed(c, c->name, notes.type_error);
     if (v && *jv_text_at(config, "metadata.resourceVersion") &&
         strtoull(jv_text_at(config, "metadata.resourceVersion"), NULL, 10) != v->rv)
         return fail_conflict(c);
+    if (!v && check_place(c, typed) < 0)
+        return -1;
     jv_del(jv_get(typed, "metadata"), "resourceVersion");
     jv_del(jv_get(typed, "metadata"), "uid");
-    if (apply_patch(c, live, typed, query_flag(c, "force"), &merged) < 0)
+    if (apply_patch(c, live, typed, config, query_flag(c, "force"), &merged) < 0)
         return -1;
     if (!v)
         return create_object(c, stored_of(c->a, c->type, merged), 201);
+    if (check_place(c, merged) < 0)
+        return -1;
     return update_object(c, v, stored_of(c->a, c->type, merged), true);
 }
 

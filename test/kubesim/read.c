@@ -547,9 +547,7 @@ int handle_list(struct ctx *c)
     for (end = first; end < count && (!o.limit || kept < (size_t)o.limit); end++)
         if (selector_matches(o.selector, items[end]))
             page[kept++] = items[end];
-    bool more = false;
-    for (size_t i = end; i < count && !more; i++)
-        more = selector_matches(o.selector, items[i]);
+    bool more = o.limit && end < count; /* of whatever labels */
     c->res->status = 200;
     c->res->content_type = "application/json";
     open_list(c, &o, vpa_arena_printf(c->a, "%llu", (unsigned long long)rv),

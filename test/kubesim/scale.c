@@ -145,7 +145,9 @@ int handle_scale(struct ctx *c)
     if (changed && (c->type->flags & T_GENERATION))
         jv_set_int(c->a, jv_get(object, "metadata"), "generation",
                    jv_int_at(old, "metadata.generation", 0) + 1);
-    changed = track_scale(c, object, path_segments(c->a, spec_path(c->type)), changed) || changed;
+    changed =
+        track_scale(c, object, path_segments(c->a, spec_path(c->type)), changed, replicas == 0) ||
+        changed;
     if (changed && !c->dry_run)
         store_put(&c->sim->store, c->type->store, c->a, object);
     answer_json(c, 200, scale_of(c, object));

@@ -41,6 +41,7 @@ struct schema {
         *keys[SCHEMA_KEYS_MAX]; /* list is a map with these keys; [0] is the strategic merge key */
     bool set;                   /* list is a set of scalars */
     bool atomic;                /* map or object owned as a whole */
+    bool replaced;              /* and replaced by strategic merge patches */
     bool preserve;              /* x-kubernetes-preserve-unknown-fields */
     bool nullable;
     bool embedded;           /* apiVersion, kind, metadata are known here */

@@ -6,7 +6,8 @@
  * T is s string, i int32, I int64, b boolean, f number, q quantity, t time, m micro time, x int or
  * string, * anything, or a type name; []T a list; []T@key,key a list merged by those members (the
  * first is the key of strategic merge patches, all of them of server-side apply); []s+ a set; {}T a
- * map; a closing ! means owned as a whole. ResourceList is {}q with rounding to a milli. What is *
+ * map; a closing ! means owned as a whole, a = behind it replaced as a whole by strategic merge
+ * patches too. ResourceList is {}q with rounding to a milli. What is *
  * is stored as given.
  */
 #include "schema.h"
@@ -203,7 +204,7 @@ static const char *const definitions[] = {
     "CronJobStatus: active=[]ObjectReference! lastScheduleTime=t lastSuccessfulTime=t",
     "PodDisruptionBudget: metadata=ObjectMeta spec=PodDisruptionBudgetSpec "
     "status=PodDisruptionBudgetStatus",
-    "PodDisruptionBudgetSpec: minAvailable=x selector=LabelSelector! maxUnavailable=x "
+    "PodDisruptionBudgetSpec: minAvailable=x selector=LabelSelector!= maxUnavailable=x "
     "unhealthyPodEvictionPolicy=s",
     "PodDisruptionBudgetStatus: observedGeneration=I disruptedPods={}t disruptionsAllowed=i "
     "currentHealthy=i "
@@ -321,8 +322,10 @@ static const struct schema *parse_type(const char *text, size_t len)
     static const enum schema_type kinds[] = {S_STRING,        S_INT32,    S_INT64, S_BOOL,
                                              S_NUMBER,        S_QUANTITY, S_TIME,  S_MICRO_TIME,
                                              S_INT_OR_STRING, S_ANY};
-    bool atomic = text[len - 1] == '!';
+    bool replaced = text[len - 1] == '=';
 
+    len -= replaced;
+    bool atomic = text[len - 1] == '!';
     len -= atomic;
     if (len == 1)
         return scalar(kinds[strchr(letters, *text) - letters]);
@@ -341,6 +344,7 @@ static const struct schema *parse_type(const char *text, size_t len)
     struct schema *copy = vpa_arena_zalloc(&arena, sizeof(*copy));
     *copy = *type;
     copy->atomic = true;
+    copy->replaced = replaced;
     return copy;
 }
 

@@ -25,6 +25,7 @@ struct options {
     unsigned port;      /* 0: any free one */
     const char *port_file;
     const char *tls_cert, *tls_key, *client_ca;
+    const char *proxy_client_cert, *proxy_client_key, *requestheader_ca;
     const char *token_file;
     const char *authorization; /* none, rbac */
     const char *controllers;   /* comma separated, "*", "" */
@@ -274,10 +275,11 @@ int json_patch(struct vpa_arena *a, struct jv **doc, const struct jv *ops, struc
 struct jv *merge_patch(struct vpa_arena *a, struct jv *target, const struct jv *patch);
 int strategic_patch(struct vpa_arena *a, const struct schema *s, struct jv *target,
                     const struct jv *patch, struct vpa_error *err);
-int apply_patch(struct ctx *c, struct jv *live, struct jv *config, bool force, struct jv **out);
+int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct jv *text,
+                bool force, struct jv **out);
 /* managedFields after a plain write. */
 void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const char *sub);
-bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool changed);
+bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool changed, bool zero);
 
 /* ---- defaults.c, validate*.c ---- */
 void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object);
@@ -295,6 +297,8 @@ void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
                      struct field_errors *errors);
 void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,
                      struct jv *object, const char *sub, struct field_errors *errors);
+void check_resource_name(struct ctx *c, const char *name, const char *path,
+                         struct field_errors *errors);
 void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
                        struct field_errors *errors);
 void warn_pod_spec(struct ctx *c, const struct jv *spec, const char *path);
@@ -334,6 +338,8 @@ int handle_openapi(struct ctx *c);
 int handle_discovery(struct ctx *c);
 /* Requests of a group that an APIService points elsewhere; 1 when it was one (answered). */
 int handle_proxy(struct ctx *c);
+/* The same for a path that does not name the group itself. */
+int proxy_group(struct ctx *c, const char *group, const char *version);
 int handle_control(struct ctx *c);
 
 /* ---- faults.c ---- */

@@ -219,7 +219,7 @@ static int merge_member(struct merge *g, const struct schema *field, struct jv *
         jv_set(g->a, target, name, strip_directives(g->a, patch));
         return 0;
     }
-    if (patch->type == JV_OBJ)
+    if (patch->type == JV_OBJ && !(field && field->replaced))
         return merge_object(g, field, there, patch);
     if (patch->type == JV_ARR && field && field->keys[0])
         return merge_keyed_list(g, field, there, patch);

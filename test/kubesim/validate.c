@@ -260,6 +260,10 @@ static void validate_workload(struct ctx *c, const struct jv *object, const char
             field_error(c, errors, REQUIRED, "spec.schedule", "Required value");
         validate_pod_spec(c, jv_at(spec, "jobTemplate.spec.template.spec"),
                           "spec.jobTemplate.spec.template.spec", errors);
+        const char *restart = jv_text_at(spec, "jobTemplate.spec.template.spec.restartPolicy");
+        if (strcmp(restart, "OnFailure") != 0 && strcmp(restart, "Never") != 0)
+            field_error(c, errors, REQUIRED, "spec.jobTemplate.spec.template.spec.restartPolicy",
+                        "Required value: valid values: \"OnFailure\", \"Never\"");
         return;
     }
     if (controller && strcmp(kind, "ReplicationController") != 0) {
@@ -284,7 +288,24 @@ static void validate_workload(struct ctx *c, const struct jv *object, const char
         jv_at(spec, "strategy.rollingUpdate"))
         field_error(c, errors, "FieldValueForbidden", "spec.strategy.rollingUpdate",
                     "Forbidden: may not be specified when strategy `type` is 'Recreate'");
-    validate_pod_spec(c, jv_at(spec, "template.spec"), "spec.template.spec", errors);
+    if (!strcmp(kind, "ReplicationController") && !jv_len(selector))
+        field_error(c, errors, REQUIRED, "spec.selector", "Required value");
+    if (!strcmp(kind, "ReplicationController") && jv_missing(jv_get(spec, "template")))
+        field_error(c, errors, REQUIRED, "spec.template", "Required value");
+    else
+        validate_pod_spec(c, jv_at(spec, "template.spec"), "spec.template.spec", errors);
+}
+
+static void check_limit_names(struct ctx *c, const struct jv *item, size_t index,
+                              struct field_errors *errors)
+{
+    static const char *const lists[] = {"min", "max", "default", "defaultRequest",
+                                        "maxLimitRequestRatio"};
+
+    for (size_t i = 0; i < VPA_COUNT(lists); i++)
+        jv_each (m, jv_get(item, lists[i]))
+            check_resource_name(
+                c, m->name, vpa_arena_printf(c->a, "spec.limits[%zu].%s", index, lists[i]), errors);
 }
 
 static void validate_limit_range(struct ctx *c, const struct jv *object,
@@ -293,7 +314,8 @@ static void validate_limit_range(struct ctx *c, const struct jv *object,
     size_t i = 0;
 
     jv_each (m, jv_at(object, "spec.limits")) {
-        const char *at = vpa_arena_printf(c->a, "spec.limits[%zu].type", i++);
+        const char *at = vpa_arena_printf(c->a, "spec.limits[%zu].type", i);
+        check_limit_names(c, m->value, i++, errors);
         if (*jv_text_at(m->value, "type"))
             continue;
         field_error(c, errors, INVALID, at, "Invalid value: \"\": name part must be non-empty");
@@ -399,8 +421,23 @@ static void validate_share(struct ctx *c, const struct jv *object, const char *p
                     "Invalid value: \"%s\": must not be greater than 100%%", v->text);
 }
 
+static void check_selector_keys(struct ctx *c, const struct jv *selector, const char *path,
+                                struct field_errors *errors)
+{
+    size_t i = 0;
+
+    jv_each (m, jv_get(selector, "matchExpressions")) {
+        const char *at = vpa_arena_printf(c->a, "%s.matchExpressions[%zu].key", path, i++);
+        if (*jv_text_at(m->value, "key"))
+            continue;
+        field_error(c, errors, INVALID, at, "Invalid value: \"\": name part must be non-empty");
+        field_error(c, errors, INVALID, at, "Invalid value: \"\": " NAME_PART);
+    }
+}
+
 static void validate_budget(struct ctx *c, const struct jv *object, struct field_errors *errors)
 {
+    check_selector_keys(c, jv_at(object, "spec.selector"), "spec.selector", errors);
     validate_share(c, object, "spec.minAvailable", errors);
     validate_share(c, object, "spec.maxUnavailable", errors);
     if (jv_at(object, "spec.minAvailable") && jv_at(object, "spec.maxUnavailable"))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "vpa/base/quantity.h"
+#include "vpa/base/str.h"
 
 #define INVALID "FieldValueInvalid"
 #define REQUIRED "FieldValueRequired"
@@ -31,11 +32,31 @@ static bool amount(struct ctx *c, const struct jv *v, struct vpa_quantity *q)
     return jv_text(v) && vpa_quantity_parse(c->a, v->text, q, NULL) == 0;
 }
 
+/* A resource of a container: one of ours, huge pages, or one with a domain. */
+void check_resource_name(struct ctx *c, const char *name, const char *path,
+                         struct field_errors *errors)
+{
+    static const char *const ours[] = {"cpu", "memory", "ephemeral-storage"};
+    const char *at = vpa_arena_printf(c->a, "%s[%s]", path, name);
+
+    if (strchr(name, '/') || vpa_str_starts_with(name, "hugepages-"))
+        return;
+    for (size_t i = 0; i < VPA_COUNT(ours); i++)
+        if (!strcmp(name, ours[i]))
+            return;
+    field_error(c, errors, INVALID, at,
+                "Invalid value: \"%s\": must be a standard resource type or fully qualified", name);
+    field_error(c, errors, INVALID, at,
+                "Invalid value: \"%s\": must be a standard resource for containers", name);
+}
+
 static void check_list(struct ctx *c, const struct jv *list, const char *path,
                        struct field_errors *errors)
 {
     struct vpa_quantity q;
 
+    jv_each (m, list)
+        check_resource_name(c, m->name, path, errors);
     jv_each (m, list)
         if (amount(c, m->value, &q) && vpa_quantity_sign(&q) < 0)
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s[%s]", path, m->name),

@@ -147,9 +147,12 @@ int create_object(struct ctx *c, struct jv *object, int code)
 
     if (*jv_text_at(meta, "resourceVersion") && !c->dry_run)
         return fail(c, 500, NULL, "resourceVersion should not be set on objects to be created");
+    if (is_kind(c, "", "LimitRange") && !*jv_text_at(meta, "name"))
+        jv_set_str(c->a, meta, "name", new_uid(c->a)); /* the only kind that needs none */
     if (!*c->name)
         c->name = jv_text_at(meta, "name");
     struct jv *managed = jv_get(meta, "managedFields");
+    struct jv *given = jv_get(meta, "resourceVersion"); /* a dry run shows it again */
     clear_system_fields(meta);
     if (managed && strstr(c->req->content_type ? c->req->content_type : "", "apply-patch"))
         jv_set(c->a, meta, "managedFields", managed);
@@ -189,6 +192,8 @@ int create_object(struct ctx *c, struct jv *object, int code)
                            type_qualified(c->a, c->type), c->name);
     track_fields(c, NULL, object, "");
     if (c->dry_run) {
+        if (given)
+            jv_set(c->a, meta, "resourceVersion", given);
         answer_object(c, code, object);
         return 0;
     }

@@ -5,8 +5,9 @@
 #                                          when neither is possible.
 
 packages_build=(gcc libc6-dev cmake make pkg-config libcurl4-openssl-dev libcjson-dev libyaml-dev libssl-dev
-    libmicrohttpd-dev libgnutls28-dev)
-packages_test=(check libnghttp2-dev clang clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 python3 python3-yaml python3-kubernetes jq openssl curl valgrind)
+    libmicrohttpd-dev libgnutls28-dev libncurses-dev zlib1g-dev)
+packages_test=(check libnghttp2-dev clang clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 python3 python3-yaml python3-kubernetes python3-cryptography jq openssl curl valgrind time)
+packages_arm64=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross clang mmdebstrap qemu-user)
 
 prepare_missing() {
     local package
@@ -43,13 +44,35 @@ prepare_packages() {
     rm -f "${TMPDIR:-/tmp}/plumb-apt.$$"
 }
 
-# prepare_build PRESET [TARGET...]: configures and builds build/PRESET; output only when it fails.
+# Reads a build's output and shows how far it is: one line on a terminal, else a line for each quarter.
+prepare_progress() {
+    local line share=0 told=0
+    while IFS= read -r line; do
+        case $line in
+        \[*%\]*) share=${line#[}; share=$((${share%%\%*})) ;;
+        *) continue ;;
+        esac
+        if [ -t 1 ]; then
+            printf '\r  built: %3d %%' "$share"
+        elif [ $((share / 25)) -gt $((told / 25)) ]; then
+            told=$share
+            echo "  built: $share %"
+        fi
+    done
+    [ ! -t 1 ] || printf '\r%20s\r' ''
+}
+
+# prepare_build PRESET [TARGET...]: configures and builds build/PRESET and shows how far it is; the compiler's output
+# only when it fails.
 prepare_build() {
     local preset=$1 log status=0
     shift
     log=$(mktemp)
-    cmake --preset "$preset" >"$log" 2>&1 &&
-        cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"} >>"$log" 2>&1 || status=$?
+    cmake --preset "$preset" >"$log" 2>&1 || status=$?
+    if [ $status -eq 0 ]; then
+        cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"} 2>&1 | tee -a "$log" | prepare_progress
+        status=${PIPESTATUS[0]}
+    fi
     if [ $status -ne 0 ]; then
         grep -nE 'error|Error|warning|undefined reference' "$log" | head -n 40 >&2
         tail -n 30 "$log" >&2
@@ -57,4 +80,19 @@ prepare_build() {
     fi
     rm -f "$log"
     return $status
+}
+
+# prepare_prometheus PROGRAM: prints where prometheus or promtool is. Out of Debian's package prometheus, which is unpacked and not
+# installed: installed it would be a running server. Fails where the package cannot be had.
+prepare_prometheus() {
+    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/plumb/bin work status=0
+    command -v "$1" && return 0
+    if [ ! -x "$folder/$1" ]; then
+        work=$(mktemp -d)
+        (cd "$work" && apt-get download -q prometheus >/dev/null 2>&1 && dpkg-deb -x prometheus_*.deb . &&
+            mkdir -p "$folder" && mv usr/bin/prometheus usr/bin/promtool "$folder") || status=1
+        rm -rf "$work"
+        [ $status -eq 0 ] || return 1
+    fi
+    echo "$folder/$1"
 }

@@ -12,7 +12,9 @@ SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bv
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
 RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
 # Whose arguments mean the same in either order.
-SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp)\(")
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal)\(")
+# One more than needed is no fault there.
+ROOM = re.compile(r"\bvpa_\w*(alloc|array)\(|_FEW\b")
 
 
 def mask(source):
@@ -62,7 +64,16 @@ def sites(masked, begin, end):
         after = re.match(r"\s*(?:return|continue|break)\b[^;]*;", masked[close:end])
         if after and not masked[close + after.end():end].lstrip().startswith("else"):
             yield "guard", begin + m.start(), close + after.end(), ";"
+    status = re.search(r"\breturn -1;", body) is not None  # 0 or -1: another number would mean the same as one of them
     for m in re.finditer(r"(?<![\w.\[])(\d+)(?![\w.\]])", body):
+        returned = body[:m.start()].rstrip(" -").endswith("return")
+        if status and returned and m.group(1) in "01" and body[m.end()] == ";":
+            first = m.start() - (body[m.start() - 1] == "-")
+            yield "constant", begin + first, begin + m.end(), "-1" if m.group(1) == "0" else "0"
+            continue
+        if re.search(r"[=(,?:] -$", body[:m.start()]):  # below zero: "none"; by how much says nothing
+            yield "constant", begin + m.start() - 1, begin + m.end(), "0"
+            continue
         yield "constant", begin + m.start(), begin + m.end(), str(int(m.group(1)) + 1)
     for m in re.finditer(r"\b(true|false)\b", body):
         yield "truth", begin + m.start(), begin + m.end(), "false" if m.group(1) == "true" else "true"
@@ -72,6 +83,20 @@ def sites(masked, begin, end):
     for m in re.finditer(rf"\b\w+\(({CALL_ARGUMENT}), ({CALL_ARGUMENT})\)", body):
         if m.group(1) != m.group(2) and not SYMMETRIC.match(m.group(0)):
             yield "arguments", begin + m.start(1), begin + m.end(2), f"{m.group(2)}, {m.group(1)}"
+
+
+TOLD = re.compile(r"\s*(VPA_(?:INFO|WARN|WARNING|ERROR|DEBUG|V)\w*)(?=\()")
+
+
+def told_only(masked, begin, end):
+    """[(offset, end)] of conditions that decide only whether a line is logged."""
+    found = []
+    for m in re.finditer(r"\bif \(", masked[begin:end]):
+        close = matching(masked, begin + m.end() - 1)
+        log = TOLD.match(masked, close)
+        if log and not masked[matching(masked, log.end()) + 1:end].lstrip().startswith("else"):
+            found.append((begin + m.start(), close))
+    return found
 
 
 class Mutant:
@@ -93,11 +118,16 @@ def mutants_of(path, source):
     for name, begin, end in functions(masked):
         if RELEASING.search(name):
             continue
+        told = told_only(masked, begin, end)
         for operator, first, last, replacement in sites(masked, begin, end):
+            if any(a <= first < b for a, b in told):
+                continue
             line_begin, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
             statement = source[line_begin:line_end]
             previous = source[max(source.rfind(";", 0, line_begin), source.rfind("{", 0, line_begin)):line_begin]
             if SILENT.search(statement) or SILENT.search(previous):
+                continue
+            if operator in ("constant", "relation") and ROOM.search(statement):
                 continue
             if "{}" not in replacement:
                 replacement = replacement.replace("{", "{{").replace("}", "}}")

@@ -1,6 +1,5 @@
 """CPU startup boost: applied by the webhook, taken back by the updater, in every mode and after every accident."""
 import datetime
-import time
 
 from bed import (ApiError, Bed, NAMESPACE, annotations_of, condition, is_ready, marked, number, resources_of, until)
 from cluster import ROOT, documents
@@ -71,7 +70,7 @@ def scenario_boost_applied(make):
         policies = [{"containerName": name, **policy}] if policy else None
         prepare(bed, name, {"cpu": request}, {"cpu": limit} if limit else None, mode, {"cpu": target} if target else None,
                 boost, policies)
-    time.sleep(1)
+    bed.cluster.webhook_knows()
 
     def check(name, cpu, limit, has_marker):
         scale(bed, name, 1, ready=False)
@@ -87,13 +86,13 @@ def scenario_boost_applied(make):
     webhook.stop()
     bed.start_webhook("--max-allowed-cpu-boost=250m")
     bed.recommend("ratio", cpu="400m")
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     check("factor", "200m", "200m", True)
     check("container", "250m", "250m", True)
     check("ratio", "400m", "1200m", True)  # never below what it would be without the boost
     bed.cluster.daemons["admission-controller"].stop()
     bed.start_webhook("--feature-gates=CPUStartupBoost=false")
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     check("factor", "100m", "100m", False)
     check("container-off", "100m", None, False)
 
@@ -110,7 +109,7 @@ def scenario_boost_taken_back(make):
                 {"cpu": "300m", "memory": "64Mi"}, factor(3, durationSeconds=5), annotations={"startup-cpu": "1"}, probe=True)
     prepare(bed, "never", {"cpu": "200m"}, None, "Recreate", {"cpu": "300m"}, TRIPLE, annotations={"fault": "never-ready"},
             probe=True)
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     scale(bed, "never", 2, ready=False)
     early, before = [], {}
     for mode in MODES:
@@ -124,7 +123,7 @@ def scenario_boost_taken_back(make):
         for mode in MODES:
             for pod in bed.pods(mode.lower()):
                 ready = condition(pod, "Ready")
-                if not marked(pod) and (ready["status"] != "True" or time.time() - moment(ready["lastTransitionTime"]) < 5):
+                if not marked(pod) and (ready["status"] != "True" or bed.now() - moment(ready["lastTransitionTime"]) < 5):
                     early.append(pod["metadata"]["name"])
         return all(taken_back(bed, m.lower(), {"cpu": "200m" if m == "Off" else "300m", "memory": "64Mi"},
                               {"cpu": "400m" if m == "Off" else "600m"}) for m in MODES)
@@ -146,7 +145,7 @@ def scenario_boost_off_container(make):
     bed.workload("pair", replicas=0, containers=containers, ready=False)
     bed.vpa("pair", "Recreate", policies=[{"containerName": "side", "mode": "Off", "startupBoost": quantity("1500m")}])
     bed.recommend("pair", "app", cpu="300m")
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     scale(bed, "pair", 2, ready=False)
     before = bed.uids("pair")
     for pod in bed.pods("pair"):
@@ -182,7 +181,7 @@ def scenario_boost_refused(make):
     modes = ("Off", "Recreate", "InPlaceOrRecreate")
     for mode in modes:
         prepare(bed, mode.lower(), {"cpu": "200m"}, None, mode, {"cpu": "300m"}, TRIPLE)
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     for mode in modes:
         scale(bed, mode.lower(), 2)
     before = {m: bed.uids(m.lower()) for m in modes}
@@ -206,7 +205,7 @@ def scenario_boost_stuck(make):
         for fault in how:
             prepare(bed, f"{mode.lower()}-{fault}", {"cpu": "200m"}, None, mode, {"cpu": "300m"}, TRIPLE,
                     annotations={"resize": fault})
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     for name in names:
         scale(bed, name, 2)
     before = {n: bed.uids(n) for n in names}
@@ -224,14 +223,18 @@ def scenario_boost_killed(make):
     """kill -9 of the updater while pods are boosted, and between resize and annotations: found and finished."""
     bed = Bed(make, webhook=True, updater=None)
     for name in ("app", "half"):
-        prepare(bed, name, {"cpu": "200m"}, None, "Recreate", {"cpu": "300m"}, factor(3, durationSeconds=3))
-    time.sleep(1)
+        prepare(bed, name, {"cpu": "200m"}, None, "Recreate", {"cpu": "300m"}, factor(3, durationSeconds=10))
+    bed.cluster.webhook_knows()
     scale(bed, "app", 2)
     bed.start_updater()
-    time.sleep(1)
+    bed.passes(1)
     bed.updater.kill()
     before = bed.uids("app")
-    time.sleep(3)
+
+    def over():
+        ready = [moment(condition(p, "Ready")["lastTransitionTime"]) for p in bed.pods("app")]
+        return all(bed.now() > at + 11 for at in ready)
+    until(over, 60, "their time with a boost is over")
     assert any(map(marked, bed.pods("app")))
     bed.updater.start()
     until(lambda: taken_back(bed, "app", {"cpu": "300m"}), 60, "what was left is finished")
@@ -256,7 +259,7 @@ def scenario_boost_rollout(make):
     bed = Bed(make, node_cpu="64", webhook=True)
     prepare(bed, "ten", {"cpu": "200m"}, {"cpu": "400m"}, "Recreate", {"cpu": "300m"}, TRIPLE,
             annotations={"startup-cpu": "2"}, probe=True)
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     scale(bed, "ten", 10, ready=False)
     until(lambda: taken_back(bed, "ten", {"cpu": "300m"}, {"cpu": "600m"}), 120, "all ten are taken back")
     first, boosted = bed.uids("ten"), set()
@@ -277,7 +280,7 @@ def scenario_boost_without_probe(make):
     for name, probe in (("with", True), ("without", False)):
         prepare(bed, name, {"cpu": "500m"}, {"cpu": "1"}, "Initial", {"cpu": "500m"}, TRIPLE, probe=probe,
                 annotations={"startup-cpu": "60"})
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     for name in ("with", "without"):
         scale(bed, name, 2, ready=False)
     until(lambda: taken_back(bed, "without", {"cpu": "500m"}, {"cpu": "1"}), 60, "the boost without a probe ends")
@@ -295,7 +298,7 @@ def scenario_boost_oom(make):
     bed = Bed(make, webhook=True)
     prepare(bed, "app", {"cpu": "200m", "memory": "256Mi"}, {"cpu": "400m", "memory": "256Mi"}, "Recreate",
             {"cpu": "300m", "memory": "256Mi"}, TRIPLE, annotations={"memory": "300Mi", "startup-cpu": "2"}, probe=True)
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     scale(bed, "app", 2, ready=False)
     until(lambda: all((p["status"].get("containerStatuses") or [{}])[0].get("restartCount", 0) > 0 for p in bed.pods("app")),
           60, "they run out of memory")
@@ -317,7 +320,7 @@ def scenario_boost_gate(make):
     for name, mode in (("off", "Off"), ("initial", "Initial")):
         prepare(bed, name, {"cpu": "200m"}, None, mode, {"cpu": "200m"}, TRIPLE)
     prepare(bed, "later", {"cpu": "200m"}, None, "Initial", {"cpu": "200m"}, TRIPLE)
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     for name in ("off", "initial"):
         scale(bed, name, 2)
     before = bed.uids("off") | bed.uids("initial")
@@ -350,7 +353,7 @@ def scenario_boost_removed(make):
         prepare(bed, "ended-" + mode.lower(), {"cpu": "200m"}, None, mode, {"cpu": "300m"}, long)
     ended = {"ended-off": "200m", "ended-initial": "300m"}
     names = ["off", "initial", *ended]
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     for name in names:
         scale(bed, name, 2)
     before = {n: bed.uids(n) for n in names}
@@ -374,7 +377,7 @@ def scenario_boost_start_time(make):
     for name, boost in (("plain", None), ("boosted", TRIPLE)):
         prepare(bed, name, {"cpu": "500m"}, {"cpu": "1"}, "Recreate", {"cpu": "500m"}, boost, probe=True,
                 annotations={"startup-cpu": "60"})
-    time.sleep(1)
+    bed.cluster.webhook_knows()
     for name in ("plain", "boosted"):
         scale(bed, name, 2, ready=False)
     took = {}

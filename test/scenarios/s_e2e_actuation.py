@@ -1,7 +1,5 @@
 """Acceptance cases C1 to C31: updater and webhook together, on seeded recommendations."""
-import time
-
-from cluster import ROOT, until
+from cluster import until
 from fixtures import KINDS, Hamster, amounts, container, recommendation, spec_of
 from sidecar import SidecarWebhook
 
@@ -141,7 +139,7 @@ def held_back(identity, title, target, kind, bound, amount, count=1):
         hamster.wait_pods(3)
         before = hamster.uids()
         hamster.limit_range(kind, **{bound: amount})
-        time.sleep(1)
+        cluster.wait_passes("updater", 1)
         hamster.vpa(*(recommendation(n, cpu=target) for n in names))
         hamster.never_evicted(before)
     run.__doc__ = f"{identity}: {title}"
@@ -165,13 +163,13 @@ def deferred(cluster, namespace):
 
 def sidecar(cluster, namespace):
     """C31: an injected sidecar is ignored"""
-    webhook = SidecarWebhook(cluster.client, ROOT / "deploy/gencerts", cluster.processes.folder / "sidecar-certs",
+    webhook = SidecarWebhook(cluster.client, cluster.processes.folder / "sidecar-certs",
                              namespace, container("hamster2", SMALL))
     try:
         hamster = Hamster(cluster, namespace)
         hamster.create([container(requests=SMALL)], 0)
         hamster.vpa(recommendation(cpu="100m"), recommendation("hamster2", cpu="5000m"))
-        time.sleep(3)  # so that both webhooks are known to the server, and the VPA to ours
+        cluster.webhook_knows()
         hamster.change(replicas=3)
         for pod in hamster.wait_pods(3):
             assert len(pod["spec"]["containers"]) == 2, pod["spec"]
@@ -201,3 +199,4 @@ def scenario_e2e_actuation(make):
 
 
 scenario_e2e_actuation.seconds = 330  # C4 waits five minutes of the clock, on a real server too
+scenario_e2e_actuation.each_minor = True

@@ -1,6 +1,4 @@
 """Acceptance cases A1 to A29: what the webhook makes of pods and VPAs."""
-import time
-
 from cluster import until
 from fixtures import Hamster, amounts, container, numbers, recommendation, spec_of
 from kube import ApiError
@@ -36,7 +34,7 @@ def pod_case(identity, title, expected, rec=(), containers=None, limits=None, th
             hamster.limit_range(limits[0], **limits[1])
         hamster.create(containers or [container(requests=START)], replicas=0)
         hamster.vpa(*rec, **vpa)
-        time.sleep(3)  # so that the webhook knows all of it before the first pod
+        cluster.webhook_knows()
         hamster.change(replicas=3)
         until(lambda: len(hamster.pods()) == 3, 60, "three pods")
         for pod in hamster.pods():
@@ -203,3 +201,4 @@ def scenario_e2e_admission(make):
 
 
 scenario_e2e_admission.seconds = 50
+scenario_e2e_admission.each_minor = True

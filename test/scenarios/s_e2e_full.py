@@ -183,3 +183,4 @@ def scenario_e2e_full(make):
 
 
 scenario_e2e_full.seconds = 120
+scenario_e2e_full.each_minor = True

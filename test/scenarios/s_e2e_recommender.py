@@ -159,3 +159,4 @@ def scenario_e2e_integration(make):
 
 scenario_e2e_recommender.seconds = 120
 scenario_e2e_integration.seconds = 50
+scenario_e2e_integration.each_minor = scenario_e2e_recommender.each_minor = True

@@ -145,3 +145,4 @@ def scenario_e2e_updater(make):
 
 
 scenario_e2e_updater.seconds = 60
+scenario_e2e_updater.each_minor = True

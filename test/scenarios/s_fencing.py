@@ -52,13 +52,12 @@ def scenario_frozen(make):
     assert with_status(cluster) < VPAS - 20, "the first one had something left to write"
     cluster.plane.requests("x", reset=True)
     first.process.send_signal(signal.SIGCONT)
-    time.sleep(4)  # the second one's lease lasts longer
+    until(lambda: not first.running(), 30, "the first one ends")  # the second one's lease lasts longer
     calls = cluster.plane.requests("vpa-recommender")
     written = {call: n for call, n in calls.items() if call[0] not in ("get", "list", "watch") and call[1] != "leases"}
     second.process.send_signal(signal.SIGCONT)
     assert calls, "the first one is awake"
     assert not written, written
-    until(lambda: not first.running(), 30, "the first one ends")
     assert first.process.returncode == 255 and "lost master" in first.text(), first.text()[-1500:]
     first.process = None
     until(lambda: with_status(cluster) == VPAS, 60, "the second one writes what the first one did not")

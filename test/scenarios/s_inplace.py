@@ -264,7 +264,7 @@ def scenario_inplace_budget(make):
     bed.workload("four", MIDDLE, replicas=4)
     bed.vpa("four", "InPlaceOrRecreate")
     bed.recommend("four", **SMALL)
-    bed.cluster.start_daemon("updater", "--updater-interval=8s", "--use-admission-controller-status=false")
+    bed.cluster.start_daemon("updater", "--updater-interval=8s", "--use-admission-controller-status=false", *bed.proofs)
     until(lambda: bed.resizes() > 0, 30, "the first pass")
     bed.passes(0)
     assert bed.resizes() in (2, 4), bed.calls()  # half of four in each pass
@@ -411,3 +411,4 @@ def scenario_inplace_same_name(make):
 
 scenario_inplace_same_name.tiers = ["sim"]
 scenario_inplace_same_name.why = "ten minutes of cluster time"
+scenario_inplace_modes.each_minor = scenario_inplace_qos.each_minor = True

@@ -95,3 +95,6 @@ def use_kubectl(make, built):
     assert 'conflict with "kubectl": .spec.updatePolicy.updateMode' in conflict, conflict
     assert "serverside-applied" in kubectl("apply", "--server-side", "-k", str(ROOT / "deploy"), "--force-conflicts")
     assert "deleted" in kubectl("-n", NAMESPACE, "delete", "vpa", "web")
+
+
+scenario_kubectl.each_minor = True

@@ -86,14 +86,17 @@ def start_undisturbed(cluster):
     return cluster.daemons.pop("recommender")
 
 
+def passes(cluster):
+    return cluster.metrics("recommender").get('vpa_recommender_execution_latency_seconds_count{step="total"}', 0)
+
+
 def restart(cluster, recommender, undisturbed):
     """kill -9, and a pass of the new process. While it is away the other one stands still: both miss the same usage,
     however long a busy machine takes."""
-    passes = 'vpa_recommender_execution_latency_seconds_count{step="total"}'
     undisturbed.process.send_signal(signal.SIGSTOP)
     recommender.kill()
     recommender.start()
-    until(lambda: cluster.metrics("recommender").get(passes, 0) >= 1, 60, "a pass of the new process")
+    until(lambda: passes(cluster) >= 1, 60, "a pass of the new process")
     undisturbed.process.send_signal(signal.SIGCONT)
 
 
@@ -121,7 +124,9 @@ def scenario_restart(make):
     names = ("mongodb", "etcd", "orders", "web")
     until(lambda: all(cluster.recommendation(NAMESPACE, n) for n in names), 60, "first recommendations")
     for _ in range(3):
-        time.sleep(5 + 3 * chance.random())
+        # Each kill may lose a sample. So many are between them, however long a busy machine takes, that three are few.
+        wanted = passes(cluster) + chance.randint(20, 32)
+        until(lambda: passes(cluster) >= wanted, 120, f"{wanted} passes")
         before = checkpoint_names(cluster)
         restart(cluster, recommender, undisturbed)
         assert before <= checkpoint_names(cluster), before

@@ -1,7 +1,6 @@
 """Settings of single VPA objects: accepted or refused, obeyed by recommender and updater, and gone when they are taken out."""
 import pathlib
 import re
-import time
 
 from bed import ApiError, Bed, NAMESPACE, until
 from cluster import ROOT, documents
@@ -118,7 +117,7 @@ def scenario_settings_oom(make):
     for name, (settings, _) in rows.items():
         bed.vpa(name, "Off", policies=policies(**settings))
     start_recommender(bed)
-    time.sleep(2)
+    bed.cluster.wait_passes("recommender", 1)
 
     def kill(name):
         bed.workload(name, {"cpu": "100m", "memory": "400Mi"}, {"memory": "400Mi"}, replicas=1,
@@ -131,7 +130,7 @@ def scenario_settings_oom(make):
     def set_policies(name, **settings):
         bed.client.merge("VerticalPodAutoscaler", name, {"spec": {"resourcePolicy": {
             "containerPolicies": policies(**settings)} if settings else None}}, NAMESPACE)
-        time.sleep(3)
+        bed.cluster.wait_passes("recommender", 2)
         for pod in bed.pods(name):
             bed.client.delete("Pod", pod["metadata"]["name"], NAMESPACE)
     set_policies("neutral")
@@ -140,7 +139,7 @@ def scenario_settings_oom(make):
     until(lambda: shows(bed, "flags", 2448), 90, "a setting of a running VPA holds")
     bed.cluster.daemons["recommender"].stop()
     start_recommender(bed, "--feature-gates=PerVPAConfig=false", "--oom-min-bump-up-bytes=3221225472")
-    time.sleep(2)
+    bed.cluster.wait_passes("recommender", 1)
     for pod in bed.pods("both"):
         bed.client.delete("Pod", pod["metadata"]["name"], NAMESPACE)
     until(lambda: shows(bed, "both", 3472), 90, "with the gate off the flags hold")
@@ -167,7 +166,7 @@ def scenario_settings_interval(make):
     assert weight(bed, "flags") <= 2.1, weight(bed, "flags")  # the interval that goes on is not in checkpoints
     for name in ("seconds", "text"):
         bed.client.merge("VerticalPodAutoscaler", name, {"spec": {"resourcePolicy": None}}, NAMESPACE)
-    time.sleep(4)
+    bed.cluster.wait_passes("recommender", 4)
     before = {n: weight(bed, n) for n in rows}
     until(lambda: weight(bed, "agreed") >= before["agreed"] + 6, 60, "time goes on")
     for name in ("seconds", "text"):  # the last short interval ends, then one long one begins
@@ -194,7 +193,7 @@ def scenario_settings_count(make):
     for name in ("short", "flags"):
         bed.client.merge("Deployment", name, {"spec": {"replicas": 0}}, NAMESPACE)
     until(lambda: states() == 1, 60, "the short one is forgotten")
-    time.sleep(8)
+    bed.cluster.wait_passes("recommender", 8)  # more than an hour of cluster time
     assert states() == 1
 
 

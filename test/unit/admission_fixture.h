@@ -23,7 +23,8 @@ struct fixture {
     vpa_duration config_maps_delay;
     const char *stateful_sets;
     int lease_writes;
-    int webhook_reads; /* of the registration, which is never there as it should be */
+    int webhook_reads;        /* of the registration */
+    const char *registration; /* the object; NULL: we may not read it, "": there is none */
     struct vpa_memory_stream *stateful_set_watch;
     struct vpa_clock *clock;
     struct vpa_loop *loop;
@@ -32,6 +33,7 @@ struct fixture {
     struct vpa_kube_client *client;
     struct admission_config config;
     struct vpa_observe *observe; /* NULL: nobody asks for health */
+    struct vpa_ledger *ledger;
     struct admission *admission;
 };
 
@@ -57,8 +59,16 @@ static inline void fixture_serve(void *ctx, const struct vpa_memory_request *req
                 reply, 200, "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{}}");
         return;
     }
-    if (strstr(request->path, "/mutatingwebhookconfigurations/"))
-        f->webhook_reads += strcmp(request->method, "GET") == 0;
+    if (strstr(request->path, "/mutatingwebhookconfigurations/") &&
+        strcmp(request->method, "GET") == 0) {
+        f->webhook_reads++;
+        if (!f->registration || !*f->registration)
+            vpa_memory_reply_status(reply, f->registration ? 404 : 403,
+                                    f->registration ? "NotFound" : "Forbidden", "no registration");
+        else
+            vpa_memory_reply_json(reply, 200, f->registration);
+        return;
+    }
     if (vpa_str_ends_with(request->path, "/verticalpodautoscalers"))
         items = vpa_or_empty(f->vpas);
     else if (vpa_str_ends_with(request->path, "/limitranges"))
@@ -111,18 +121,22 @@ static inline void fixture_start(struct fixture *f, bool real)
 
 static inline void fixture_daemon(struct fixture *f, bool unbound)
 {
+    if (!f->ledger) /* one for all that this fixture makes */
+        f->ledger = vpa_ledger_new(&f->config.ledger);
     f->admission = admission_new(&(struct admission_options){.config = &f->config,
                                                              .loop = f->loop,
                                                              .client = f->client,
                                                              .ns = "kube-system",
                                                              .host_name = "test",
                                                              .unbound = unbound,
+                                                             .ledger = f->ledger,
                                                              .observe = f->observe});
 }
 
 static inline void fixture_stop(struct fixture *f)
 {
     admission_free(f->admission);
+    vpa_ledger_free(f->ledger);
     vpa_kube_client_free(f->client);
     vpa_transport_free(f->transport);
     vpa_loop_free(f->loop);

@@ -28,7 +28,8 @@ static int scale_code;
 static vpa_duration scale_delay;
 static void (*on_scale_get)(void); /* NULL: nothing */
 static bool group_known, every_widget;
-static int widgets_version; /* preferred: 1 or 2 */
+static int widgets_version; /* preferred: 1 or 2; 3: odd texts; 4: v2 is broken; 5: the group is */
+static bool two_plurals;    /* in v1 a Widget is called gadgets */
 
 static inline void list(struct vpa_memory_reply *r, const char *items)
 {
@@ -46,6 +47,8 @@ static inline void serve_discovery(const char *path, struct vpa_memory_reply *r)
             r, 200,
             "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
             "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
+    else if (strcmp(path, "/apis/example.com") == 0 && widgets_version == 5)
+        vpa_memory_reply_json(r, 200, "{\"versions\":[");
     else if (strcmp(path, "/apis/example.com") == 0 && group_known)
         vpa_memory_reply_json(
             r, 200,
@@ -60,8 +63,12 @@ static inline void serve_discovery(const char *path, struct vpa_memory_reply *r)
     else if (vpa_str_starts_with(path, "/apis/example.com/v") && group_known)
         vpa_memory_reply_json(
             r, 200,
-            "{\"resources\":[{\"name\":\"widgets\",\"kind\":\"Widget\",\"namespaced\":true},"
-            "{\"name\":\"widgets/scale\",\"kind\":\"Scale\",\"namespaced\":true},{\"name\":7}]}");
+            widgets_version == 4 && vpa_str_ends_with(path, "/v2") ? "{"
+            : two_plurals && vpa_str_ends_with(path, "/v1")
+                ? "{\"resources\":[{\"name\":\"gadgets\",\"kind\":\"Widget\",\"namespaced\":true}]}"
+                : "{\"resources\":[{\"name\":\"widgets\",\"kind\":\"Widget\",\"namespaced\":true},"
+                  "{\"name\":\"widgets/"
+                  "scale\",\"kind\":\"Scale\",\"namespaced\":true},{\"name\":7}]}");
     else
         vpa_memory_reply_status(r, 404, NULL, "the server could not find the requested resource");
 }
@@ -134,7 +141,7 @@ static inline void setup(void)
     on_scale_get = NULL;
     scale_body = SCALE("app=w", "7");
     group_known = true;
-    every_widget = false;
+    every_widget = two_plurals = false;
     widgets_version = 1;
 }
 

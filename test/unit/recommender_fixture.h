@@ -39,6 +39,7 @@ static struct vpa_random randomness;
 static struct vpa_transport *transport;
 static struct vpa_kube_client *client;
 static struct recommender *recommender;
+static struct vpa_ledger *ledger; /* NULL: none */
 
 static inline void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -161,8 +162,12 @@ static inline void construct(const char *flag)
                                                                    .user_agent = "test",
                                                                    .qps = -1},
                                  &err);
-    recommender = recommender_new(&(struct recommender_options){
-        .loop = loop, .config = &config, .client = client, .writer = client, .metrics = client});
+    recommender = recommender_new(&(struct recommender_options){.loop = loop,
+                                                                .config = &config,
+                                                                .client = client,
+                                                                .writer = client,
+                                                                .metrics = client,
+                                                                .ledger = ledger});
 }
 
 static inline void start(const char *flag)

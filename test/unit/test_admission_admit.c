@@ -92,30 +92,120 @@ static const struct admit_row {
      "'allowed':false", "patch"},
 };
 
-START_TEST(answers)
+/* The body of the answer, heap; *f is to be stopped. */
+static char *answer_to(struct fixture *f, const struct admit_row *row, bool shadow)
 {
-    const struct admit_row *row = &rows[_i];
-    struct fixture f = {
-        .vpas = row->vpas, .config_maps = row->config_maps, .stateful_sets = STATEFUL_SET};
     struct vpa_server_response response = {0};
     struct vpa_error err;
 
-    fixture_start(&f, false);
-    fixture_daemon(&f, true);
-    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
-    vpa_loop_pump(f.loop, VPA_SECOND);
-    ck_assert_int_eq(admission_listen(f.admission, &err), 0);
+    *f = (struct fixture){
+        .vpas = row->vpas, .config_maps = row->config_maps, .stateful_sets = STATEFUL_SET};
+    fixture_start(f, false);
+    f->config.shadow = shadow;
+    fixture_daemon(f, true);
+    ck_assert_int_eq(admission_sync(f->admission, &err), 0);
+    vpa_loop_pump(f->loop, VPA_SECOND);
+    ck_assert_int_eq(admission_listen(f->admission, &err), 0);
 
-    const char *body = fixture_json(&f.arena, row->body);
+    const char *body = fixture_json(&f->arena, row->body);
     const struct vpa_server_request request = {
         .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
-    server_answer(admission_server(f.admission), &request, "application/json", &response);
+    server_answer(admission_server(f->admission), &request, "application/json", &response);
     ck_assert_int_eq(response.status, 200);
-    ck_assert_msg(strstr(response.body, fixture_json(&f.arena, row->want)) != NULL, "%s: %s",
-                  row->name, response.body);
+    return response.body;
+}
+
+/* What the ledger says of each, "" for nothing: decision, rule, VPA, and the beginning of why. */
+static const struct ledger_row {
+    const char *row; /* its name */
+    const char *decision, *rule, *vpa, *why;
+} ledger_rows[] = {
+    {"matched pod is patched", "patch", "recommended", "v", "cpu request none -> 2"},
+    {"no VPA", "", "", "", ""},
+    {"mode Off", "admit as it is", "update mode Off", "v", ""},
+    {"VPA by other labels", "", "", "", ""},
+    {"unknown VPA of any target", "admit as it is", "a VPA that cannot be read may govern it", "",
+     ""},
+    {"required and not matched", "refuse", "it requires a VPA", "",
+     "no VerticalPodAutoscaler matches it"},
+    {"required and matched in mode Off", "admit as it is", "update mode Off", "v", ""},
+    {"panic passes pods untouched", "admit as it is", "panic", "v", "ConfigMap vpa-panic exists"},
+    {"panic passes required pods", "", "", "", ""},
+    {"unreadable pod", "", "", "", ""},
+    {"VPA without policy gets one", "", "", "", ""},
+    {"invalid VPA is denied", "refuse", "an invalid VerticalPodAutoscaler", "v", ""},
+};
+
+static const struct admit_row *row_named(const char *name)
+{
+    for (size_t i = 0; i < VPA_COUNT(rows); i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    ck_abort_msg("no row %s", name);
+}
+
+static const struct vpa_json *first_entry(struct fixture *f)
+{
+    vpa_auto_buf out = {0};
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
+    ck_assert_int_eq(vpa_ledger_read(f->ledger, &(struct vpa_ledger_query){.ns = NULL}, &out, &err),
+                     0);
+    ck_assert_int_eq(vpa_json_parse(&f->arena, out.data, out.len, &root, &err), 0);
+    return vpa_json_first(vpa_json_find(root, "decisions"));
+}
+
+START_TEST(the_ledger_says_what_was_decided)
+{
+    const struct ledger_row *row = &ledger_rows[_i / 2];
+    bool shadow = _i % 2 == 1;
+    struct fixture f;
+
+    free(answer_to(&f, row_named(row->row), shadow));
+    const struct vpa_json *e = first_entry(&f);
+
+    if (*row->decision) {
+        vpa_auto_free char *decision = vpa_xprintf("%s%s", shadow ? "would " : "", row->decision);
+
+        ck_assert_ptr_nonnull(e);
+        ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "decision")), decision);
+        ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "rule")), row->rule);
+        ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "vpa")), row->vpa);
+        ck_assert(vpa_str_starts_with(vpa_json_string(vpa_json_find(e, "why")), row->why));
+        ck_assert(!vpa_json_find(e, "inputs") == (strcmp(row->decision, "patch") != 0));
+    } else {
+        ck_assert_ptr_null(e);
+    }
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(answers)
+{
+    const struct admit_row *row = &rows[_i];
+    struct fixture f;
+    vpa_auto_free char *body = answer_to(&f, row, false);
+
+    ck_assert_msg(strstr(body, fixture_json(&f.arena, row->want)) != NULL, "%s: %s", row->name,
+                  body);
     if (row->absent)
-        ck_assert_msg(!strstr(response.body, row->absent), "%s: %s", row->name, response.body);
-    free(response.body);
+        ck_assert_msg(!strstr(body, row->absent), "%s: %s", row->name, body);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* Whatever it would say. */
+START_TEST(a_shadow_changes_nothing)
+{
+    const struct admit_row *row = &rows[_i];
+    struct fixture f;
+    vpa_auto_free char *body = answer_to(&f, row, true);
+    const char *uid = strstr(row->want, "'uid':''") ? "" : "u";
+    const char *want = vpa_arena_printf(&f.arena, "'response':{'uid':'%s','allowed':true}", uid);
+
+    ck_assert_msg(strstr(body, fixture_json(&f.arena, want)) != NULL, "%s: %s", row->name, body);
     fixture_stop(&f);
 }
 END_TEST
@@ -347,6 +437,8 @@ int main(void)
     TCase *tc = tcase_create("admit");
 
     tcase_add_loop_test(tc, answers, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, the_ledger_says_what_was_decided, 0, 2 * (int)VPA_COUNT(ledger_rows));
+    tcase_add_loop_test(tc, a_shadow_changes_nothing, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, panic_is_known_at_the_start, 0, VPA_COUNT(panic_starts));
     tcase_add_test(tc, unreadable_limit_ranges_fail_the_calculation);
     tcase_add_test(tc, complaints_are_bounded);

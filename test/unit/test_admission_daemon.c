@@ -6,8 +6,10 @@
 
 #include "admission_fixture.h"
 #include "file_watch.h"
+#include "meters.h"
 #include "vpa/net/http_client.h"
 #include "vpa/net/tls.h"
+#include "webhook.h"
 
 static char dir[32];
 static struct fixture f;
@@ -296,7 +298,7 @@ static void on_bad_moment(void *ctx)
         return;
     default:
         ck_assert(serves(&second));
-        ck_assert_int_ge(f.webhook_reads, 2);
+        ck_assert_int_ge(f.webhook_reads, 3); /* one of them by who follows it */
         vpa_loop_stop(f.loop);
     }
 }
@@ -409,7 +411,7 @@ START_TEST(health_tells_the_truth)
     ck_assert_str_eq(text, "Not ready: the webhook's port is not open yet\n");
     ck_assert_int_eq(admission_listen(f.admission, &err), 0);
     ck_assert_int_eq(probe(f.observe, "/readyz", text), 503);
-    ck_assert_str_eq(text, "Not ready: the webhook has not answered its own test in the last 1s\n");
+    ck_assert_str_eq(text, "Not ready: the webhook has not proven itself in the last 1s\n");
     ck_assert_int_eq(probe(f.observe, "/health-check", text), 200);
     until(f.observe, "/readyz", 200);
 
@@ -426,6 +428,96 @@ START_TEST(health_tells_the_truth)
     f.admission = NULL;
     ck_assert_int_eq(probe(f.observe, "/readyz", text), 200); /* asks nobody who is gone */
     vpa_observe_free(f.observe);
+}
+END_TEST
+
+/* A registration that names this CA, written to the fixture. */
+static void register_by(const char *ca_pem)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 20);
+    webhook_encode(&f.config, "kube-system", ca_pem, &text);
+    f.registration = vpa_arena_strdup(&f.arena, vpa_buf_text(&text));
+}
+
+/* The certificate that is served, valid for so long from then on. */
+static void serve_certificate(vpa_duration from_now, vpa_duration lifetime)
+{
+    static const char *const names[] = {"vpa-webhook.kube-system.svc"};
+    struct vpa_tls_pair pair;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 1, false,
+                                                vpa_time_add(vpa_clock_now(f.clock), from_now),
+                                                lifetime, &pair, &err),
+                     0);
+    write_text("cert.pem", pair.cert_pem);
+    write_text("key.pem", pair.key_pem);
+    vpa_tls_pair_release(&pair);
+}
+
+enum proof_case { RIGHT, GONE, OTHER_CA, NO_CA, OTHER_NAME, EXPIRED, EXPIRES, FORBIDDEN };
+static const struct proof_row {
+    const char *name;
+    enum proof_case how;
+    bool renewed;
+} proofs[] = {
+    {"all is right", RIGHT, true},
+    {"the registration may not be read", FORBIDDEN, true},
+    {"no registration", GONE, false},
+    {"a caBundle of another CA", OTHER_CA, false},
+    {"no caBundle", NO_CA, false},
+    {"another service", OTHER_NAME, false},
+    {"a certificate that has ended", EXPIRED, false},
+    {"a certificate that ends in a minute", EXPIRES, false},
+};
+
+static void set_scene(enum proof_case how)
+{
+    struct vpa_tls_pair other;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_tls_create_ca("ca", vpa_clock_now(f.clock), 24 * VPA_HOUR, &other, &err),
+                     0);
+    if (how == OTHER_NAME)
+        f.config.webhook_service = "elsewhere";
+    register_by(how == OTHER_CA ? other.cert_pem : how == NO_CA ? NULL : ca.cert_pem);
+    if (how == GONE)
+        f.registration = "";
+    if (how == FORBIDDEN)
+        f.registration = NULL;
+    serve_certificate(how == EXPIRED ? -2 * VPA_HOUR : 0, how == EXPIRES ? VPA_MINUTE : VPA_HOUR);
+    vpa_tls_pair_release(&other);
+}
+
+/* Until the Lease was renewed, or so many tests have failed that it would have been. */
+static void on_look(void *ctx)
+{
+    double failed = 0;
+
+    for (size_t i = 0; i < admission_metric_count; i++)
+        if (strstr(admission_metrics[i]->name, "self_test_failures"))
+            failed = vpa_metric_value(admission_metrics[i], "registration") +
+                     vpa_metric_value(admission_metrics[i], "chain") +
+                     vpa_metric_value(admission_metrics[i], "validity");
+    if (f.lease_writes > 1 || failed > 8)
+        vpa_loop_stop(f.loop);
+    vpa_timer_start(*(struct vpa_timer **)ctx, 100 * VPA_MILLISECOND);
+}
+
+/* The Lease means that the API server can use the webhook (U24). */
+START_TEST(the_lease_rests_on_the_proof)
+{
+    const struct proof_row *row = &proofs[_i];
+    struct vpa_timer *timer = vpa_timer_new(f.loop, on_look, &timer);
+
+    set_scene(row->how);
+    vpa_timer_start(timer, 0);
+    ck_assert_int_eq(admission_run(f.admission), 0);
+    ck_assert_msg((f.lease_writes > 1) == row->renewed, "%s: %d", row->name, f.lease_writes);
+    vpa_loop_resume(f.loop);
+    vpa_timer_free(timer);
 }
 END_TEST
 
@@ -485,6 +577,12 @@ START_TEST(files_are_watched)
     ck_assert(!file_watch_changed(&watch));
     write_text("cert.pem", first.cert_pem);
     ck_assert(file_watch_changed(&watch));
+    FILE *same = fopen(in_dir("cert.pem"), "a"); /* no other file takes the name */
+    ck_assert_ptr_nonnull(same);
+    fputs("more", same);
+    fclose(same);
+    ck_assert(file_watch_changed(&watch));
+    ck_assert(!file_watch_changed(&watch));
 }
 END_TEST
 
@@ -502,6 +600,10 @@ START_TEST(flags_are_checked)
     f.config.status_lease_update_interval = 0;
     ck_assert_int_eq(admission_config_check(&f.config, &status, &err), -1);
     ck_assert_str_eq(err.text, "--status-lease-update-interval must be positive.");
+    f.config.status_lease_update_interval = VPA_SECOND;
+    f.config.certificate_lifetime = 10 * VPA_MINUTE - 1;
+    ck_assert_int_eq(admission_config_check(&f.config, &status, &err), -1);
+    ck_assert_str_eq(err.text, "--certificate-lifetime must be at least 10m0s.");
     f.config.min_tls_version = "";
     ck_assert_int_eq(admission_config_tls_version(&f.config, &version, &err), 0);
     f.config.min_tls_version = "tls1_3";
@@ -524,6 +626,7 @@ int main(void)
     tcase_add_test(tc, failed_reloads_are_tried_again);
     tcase_add_test(tc, the_new_certificate_is_served);
     tcase_add_test(tc, health_tells_the_truth);
+    tcase_add_loop_test(tc, the_lease_rests_on_the_proof, 0, (int)VPA_COUNT(proofs));
     tcase_add_loop_test(tc, start_up_errors, 0, (int)VPA_COUNT(starts));
     tcase_add_test(tc, a_taken_port_is_an_error);
     tcase_add_test(tc, files_are_watched);

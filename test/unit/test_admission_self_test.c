@@ -1,5 +1,6 @@
 #include "suite.h"
 
+#include "meters.h"
 #include "self_test.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
@@ -8,7 +9,10 @@
 #define INTERVAL (20 * VPA_SECOND)
 #define PERIOD (5 * VPA_SECOND) /* between two tests */
 
-#define RIGHT "{\"response\":{\"uid\":\"plumb-self-test\",\"allowed\":true}}"
+#define ANSWER(RESPONSE)                                                                           \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":" RESPONSE  \
+    "}"
+#define RIGHT ANSWER("{\"uid\":\"plumb-self-test\",\"allowed\":true}")
 
 /* A webhook that answers as it is told. */
 struct bench {
@@ -18,6 +22,7 @@ struct bench {
     int status; /* 0: the connection is refused */
     const char *body;
     size_t asked;
+    enum vpa_code distrust; /* what is found before each test; 0: all is right */
 };
 
 static void serve(void *ctx, const struct vpa_memory_request *request,
@@ -33,12 +38,30 @@ static void serve(void *ctx, const struct vpa_memory_request *request,
         vpa_memory_reply_bytes(reply, b->status, "application/json", b->body, strlen(b->body));
 }
 
+static int trust(void *ctx, struct self_test_trust *out, enum self_test_step *step,
+                 struct vpa_error *err)
+{
+    const struct bench *b = ctx;
+
+    (void)out;
+    *step = SELF_TEST_REGISTRATION;
+    return b->distrust ? vpa_fail(err, b->distrust, "no registration") : 0;
+}
+
+static struct self_test *make(struct bench *b)
+{
+    return self_test_new_over(
+        &(struct self_test_options){
+            .loop = b->loop, .interval = INTERVAL, .trust = trust, .ctx = b},
+        vpa_memory_transport_new(b->loop, serve, b));
+}
+
 static void begin(struct bench *b, int status, const char *body)
 {
     *b = (struct bench){.status = status, .body = body};
     b->clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
     b->loop = vpa_loop_new(b->clock);
-    b->test = self_test_new_over(b->loop, vpa_memory_transport_new(b->loop, serve, b), INTERVAL);
+    b->test = make(b);
     self_test_start(b->test);
     vpa_loop_pump(b->loop, 0);
 }
@@ -50,6 +73,15 @@ static void end(struct bench *b)
     vpa_clock_free(b->clock);
 }
 
+static double failures(const char *step)
+{
+    for (size_t i = 0; i < admission_metric_count; i++)
+        if (strcmp(admission_metrics[i]->name,
+                   "vpa_admission_controller_self_test_failures_total") == 0)
+            return vpa_metric_value(admission_metrics[i], step);
+    return -1;
+}
+
 static const struct {
     const char *name;
     int status;
@@ -57,7 +89,13 @@ static const struct {
     bool counts;
 } answers[] = {
     {"the right answer", 200, RIGHT, true},
-    {"another uid", 200, "{\"response\":{\"uid\":\"other\",\"allowed\":true}}", false},
+    {"another uid", 200, ANSWER("{\"uid\":\"other\",\"allowed\":true}"), false},
+    {"refused", 200, ANSWER("{\"uid\":\"plumb-self-test\",\"allowed\":false}"), false},
+    {"no decision", 200, ANSWER("{\"uid\":\"plumb-self-test\"}"), false},
+    {"another version", 200,
+     "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1beta1\",\"response\":{"
+     "\"uid\":\"plumb-self-test\",\"allowed\":true}}",
+     false},
     {"nothing", 200, "", false},
     {"an error that carries the uid", 500, RIGHT, false},
     {"a redirection that carries the uid", 302, RIGHT, false},
@@ -74,9 +112,11 @@ START_TEST(only_the_right_answer_counts)
     vpa_loop_pump(b.loop, VPA_SECOND);
     ck_assert_msg(self_test_is_healthy(b.test) == answers[_i].counts, "%s", answers[_i].name);
     ck_assert_msg(self_test_is_ready(b.test, &why) == answers[_i].counts, "%s", answers[_i].name);
-    ck_assert_str_eq(
-        vpa_buf_text(&why),
-        answers[_i].counts ? "" : "the webhook has not answered its own test in the last 20s");
+    static const char reason[] = "the webhook has not proven itself in the last 20s: ";
+    if (answers[_i].counts)
+        ck_assert_str_eq(vpa_buf_text(&why), "");
+    else
+        ck_assert_msg(vpa_str_starts_with(vpa_buf_text(&why), reason), "%s", vpa_buf_text(&why));
     end(&b);
 }
 END_TEST
@@ -87,7 +127,7 @@ START_TEST(untested_is_not_healthy)
 
     b.clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
     b.loop = vpa_loop_new(b.clock);
-    b.test = self_test_new_over(b.loop, vpa_memory_transport_new(b.loop, serve, &b), INTERVAL);
+    b.test = make(&b);
     ck_assert(!self_test_is_healthy(b.test));
     end(&b);
 }
@@ -150,6 +190,50 @@ START_TEST(alive_until_it_fails_in_a_row)
 }
 END_TEST
 
+/* What the registration says counts at once, but is nothing that a restart would repair. */
+START_TEST(what_the_registration_says_counts)
+{
+    const char *const step = "registration";
+    struct bench b;
+    vpa_auto_buf why = {0};
+
+    vpa_buf_init(&why, 1024);
+    begin(&b, 200, RIGHT);
+    vpa_loop_pump(b.loop, VPA_SECOND);
+    ck_assert(self_test_is_healthy(b.test));
+    b.distrust = VPA_NOT_FOUND;
+    self_test_now(b.test);
+    vpa_loop_pump(b.loop, VPA_SECOND);
+    ck_assert(!self_test_is_healthy(b.test));
+    ck_assert(!self_test_is_ready(b.test, &why));
+    ck_assert_str_eq(vpa_buf_text(&why),
+                     "the webhook has not proven itself in the last 20s: no registration");
+    vpa_loop_pump(b.loop, 10 * SELF_TEST_FAILURES_MAX * PERIOD);
+    ck_assert(self_test_is_alive(b.test, &why));
+    ck_assert(!self_test_is_healthy(b.test));
+    ck_assert(failures(step) > SELF_TEST_FAILURES_MAX);
+    b.distrust = 0;
+    vpa_loop_pump(b.loop, PERIOD);
+    ck_assert(self_test_is_healthy(b.test));
+    end(&b);
+}
+END_TEST
+
+/* Before the registration has been read nothing is known, and nothing has failed. */
+START_TEST(too_early_is_no_failure)
+{
+    struct bench b;
+
+    begin(&b, 200, RIGHT);
+    b.distrust = VPA_CANCELLED;
+    double before = failures("registration");
+    vpa_loop_pump(b.loop, 3 * PERIOD);
+    ck_assert(!self_test_is_healthy(b.test));
+    ck_assert(failures("registration") == before);
+    end(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("self_test");
@@ -160,6 +244,8 @@ int main(void)
     tcase_add_test(tc, a_success_goes_by);
     tcase_add_test(tc, asked_every_period);
     tcase_add_test(tc, alive_until_it_fails_in_a_row);
+    tcase_add_test(tc, what_the_registration_says_counts);
+    tcase_add_test(tc, too_early_is_no_failure);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

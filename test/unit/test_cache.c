@@ -1,5 +1,6 @@
 /* The watch cache: mark and sweep, objects that outlive their replacement, unknown objects. */
 #include <check.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,61 @@ static bool same_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b) == 0;
 }
 
+static int make_number(void *ctx, struct vpa_arena *to, const void *draft, void *object,
+                       struct vpa_error *err)
+{
+    int64_t *number = object;
+
+    (void)ctx;
+    (void)to;
+    if (!vpa_json_int64(vpa_json_find(draft, "number"), number))
+        return vpa_fail(err, VPA_INVALID, "number expected");
+    return 0;
+}
+
+static const struct vpa_cache_kind numbers = {.size = sizeof(int64_t), .make = make_number};
+#define NUMBER(name, value)                                                                        \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\"},\"number\":" value "}"
+
+static int64_t number_in(const struct vpa_shared_map *map, const char *name)
+{
+    const int64_t *number = vpa_cache_map_find(map, "ns", name);
+
+    return number ? *number : -1;
+}
+
+START_TEST(a_map_is_shared_when_somebody_asks)
+{
+    struct vpa_shared_map before = {0}, after = {0};
+
+    vpa_cache_free(cache);
+    cache = vpa_cache_new(&(struct vpa_cache_options){.kind = &numbers});
+    handler = vpa_cache_handler(cache);
+    event(VPA_REFLECTOR_ADDED, NUMBER("a", "1"));
+    event(VPA_REFLECTOR_ADDED, NUMBER("b", "2"));
+    ck_assert_int_eq(number_in(vpa_cache_map(cache), "a"), -1);
+    vpa_cache_share(cache);
+    vpa_cache_share(cache);
+    vpa_shared_map_copy(&before, vpa_cache_map(cache));
+    event(VPA_REFLECTOR_MODIFIED, NUMBER("a", "3"));
+    event(VPA_REFLECTOR_MODIFIED, NUMBER("b", "\"x\""));
+    event(VPA_REFLECTOR_ADDED, NUMBER("c", "4"));
+    vpa_shared_map_copy(&after, vpa_cache_map(cache));
+    event(VPA_REFLECTOR_DELETED, NUMBER("c", "4"));
+    ck_assert_int_eq(number_in(vpa_cache_map(cache), "c"), -1);
+    vpa_cache_free(cache);
+    cache = NULL;
+    ck_assert_int_eq(number_in(&before, "a"), 1);
+    ck_assert_int_eq(number_in(&before, "b"), 2);
+    ck_assert_int_eq(number_in(&before, "c"), -1);
+    ck_assert_int_eq(number_in(&after, "a"), 3);
+    ck_assert_int_eq(number_in(&after, "c"), 4);
+    ck_assert_str_eq(vpa_cache_reason(vpa_cache_map_find(&after, "ns", "b")), "number expected");
+    vpa_shared_map_release(&before);
+    vpa_shared_map_release(&after);
+}
+END_TEST
+
 START_TEST(versions_that_say_the_same_are_one)
 {
     static const struct vpa_cache_kind kind = {
@@ -301,6 +357,186 @@ START_TEST(bad_objects_leave_the_others_alone)
 }
 END_TEST
 
+START_TEST(keeps_what_was_known_last)
+{
+    struct vpa_cache *keeping =
+        vpa_cache_new(&(struct vpa_cache_options){.kind = &vpa_cache_vpas, .keeps_last = true});
+    vpa_auto_cache_list struct vpa_cache_list list = {0};
+
+    handler = vpa_cache_handler(keeping);
+    event(VPA_REFLECTOR_ADDED, VPA("a", "web", BAD));
+    event(VPA_REFLECTOR_ADDED, VPA("b", "web", ""));
+    const void *b = vpa_cache_find(keeping, "ns", "b");
+    ck_assert_ptr_eq(vpa_cache_last(b), b);
+    event(VPA_REFLECTOR_MODIFIED, VPA("b", "db", BAD));
+    event(VPA_REFLECTOR_MODIFIED, VPA("b", "db", BAD));
+    ck_assert(vpa_cache_is_unknown(keeping, "ns", "b"));
+    vpa_cache_list(keeping, VPA_CACHE_ALL, &list);
+    vpa_cache_free(keeping);
+    ck_assert_ptr_null(vpa_cache_last(list.objects[0]));
+    ck_assert_ptr_eq(vpa_cache_last(list.objects[1]), b);
+    ck_assert_str_eq(((const struct vpa_object *)b)->target_ref.name, "web");
+}
+END_TEST
+
+/* ---- a cache that is taken ---- */
+
+static char taken[512];
+static const char *has; /* name of what the store has */
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+    size_t len = strlen(taken);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(taken + len, sizeof(taken) - len, format, args);
+    va_end(args);
+}
+
+static bool store_has(void *ctx, const void *draft)
+{
+    (void)ctx;
+    return has && vpa_str_eq(vpa_json_string(vpa_json_at(draft, "metadata.name")), has);
+}
+
+/* The store looks at targets. */
+static bool targets_differ(const void *older, const void *newer)
+{
+    const struct vpa_object *a = older, *b = newer;
+
+    return !vpa_str_eq(a->target_ref.name, b->target_ref.name);
+}
+
+static void say_list(void *ctx)
+{
+    (void)ctx;
+    say("list ");
+}
+
+static void say_listed(void *ctx, const char *ns, const char *name)
+{
+    (void)ctx;
+    say("%s/%s ", ns, name);
+}
+
+static void say_change(void *ctx, const struct vpa_cache_change *change)
+{
+    (void)ctx;
+    say("%s%s:%s", change->gone ? "-" : "", change->ns, change->name);
+    for (size_t i = 0; i < change->count; i++) {
+        const struct vpa_object *vpa = change->versions[i];
+
+        say(",%s", vpa->target_ref.name);
+    }
+    say(" ");
+}
+
+static const struct vpa_cache_taker taker = {.has = store_has,
+                                             .differs = targets_differ,
+                                             .list = say_list,
+                                             .listed = say_listed,
+                                             .change = say_change};
+
+static const char *take(void)
+{
+    taken[0] = '\0';
+    vpa_cache_take(cache);
+    return taken;
+}
+
+static void setup_taken(void)
+{
+    has = NULL;
+    cache = vpa_cache_new(&(struct vpa_cache_options){.kind = &vpa_cache_vpas, .taker = &taker});
+    handler = vpa_cache_handler(cache);
+}
+
+START_TEST(gives_what_has_come_once)
+{
+    event(VPA_REFLECTOR_ADDED, VPA("b", "web", ""));
+    event(VPA_REFLECTOR_ADDED, VPA("a", "web", ""));
+    event(VPA_REFLECTOR_MODIFIED, VPA("a", "web", ""));
+    ck_assert_str_eq(take(), "ns:a,web ns:b,web ");
+    ck_assert_str_eq(take(), "");
+    ck_assert_uint_eq(vpa_cache_count(cache), 0);
+}
+END_TEST
+
+START_TEST(keeps_versions_that_differ)
+{
+    event(VPA_REFLECTOR_ADDED, VPA("a", "x", ""));
+    event(VPA_REFLECTOR_MODIFIED, VPA("a", "y", ""));
+    event(VPA_REFLECTOR_MODIFIED, VPA("a", "y", ""));
+    event(VPA_REFLECTOR_MODIFIED, VPA("a", "x", ""));
+    ck_assert_str_eq(take(), "ns:a,x,y,x ");
+}
+END_TEST
+
+/* Neither hides what came before. */
+START_TEST(gone_and_unknown_objects_keep_their_versions)
+{
+    event(VPA_REFLECTOR_ADDED, VPA("a", "x", ""));
+    event(VPA_REFLECTOR_MODIFIED, VPA("a", "y", BAD));
+    event(VPA_REFLECTOR_DELETED, VPA("a", "y", ""));
+    event(VPA_REFLECTOR_DELETED, VPA("b", "y", ""));
+    event(VPA_REFLECTOR_ADDED, VPA("c", "y", BAD));
+    event(VPA_REFLECTOR_ADDED, VPA("d", "x", ""));
+    event(VPA_REFLECTOR_DELETED, VPA("d", "x", ""));
+    event(VPA_REFLECTOR_ADDED, VPA("d", "y", ""));
+    ck_assert_str_eq(take(), "-ns:a,x -ns:b ns:c ns:d,x,y ");
+}
+END_TEST
+
+START_TEST(a_bounded_number_of_versions_waits)
+{
+    size_t commas = 0;
+
+    for (int i = 0; i < 3 * VPA_CACHE_VERSIONS_MAX; i++)
+        event(VPA_REFLECTOR_MODIFIED, i % 2 ? VPA("a", "x", "") : VPA("a", "y", ""));
+    event(VPA_REFLECTOR_MODIFIED, VPA("a", "last", ""));
+    event(VPA_REFLECTOR_DELETED, VPA("a", "last", ""));
+    for (const char *c = take(); *c; c++)
+        commas += *c == ',';
+    ck_assert_uint_eq(commas, VPA_CACHE_VERSIONS_MAX);
+    ck_assert_ptr_nonnull(strstr(taken, ",last "));
+}
+END_TEST
+
+START_TEST(a_whole_list_says_what_is_there)
+{
+    has = "old";
+    event(VPA_REFLECTOR_ADDED, VPA("gone", "x", ""));
+    handler.begin(handler.ctx);
+    event(VPA_REFLECTOR_LISTED, VPA("half", "x", ""));
+    ck_assert_str_eq(take(), "ns:gone,x ns:half,x ");
+    event(VPA_REFLECTOR_ADDED, VPA("gone", "y", ""));
+    handler.begin(handler.ctx); /* the first broke off */
+    event(VPA_REFLECTOR_LISTED, VPA("old", "x", ""));
+    event(VPA_REFLECTOR_LISTED, VPA("new", "x", ""));
+    event(VPA_REFLECTOR_LISTED, VPA("bad", "x", BAD));
+    handler.end(handler.ctx);
+    ck_assert_str_eq(take(), "list ns/old ns/new ns/bad ns:bad -ns:gone,y ns:new,x ");
+    ck_assert_str_eq(take(), "");
+}
+END_TEST
+
+/* What waits is older than what the list has, whatever the store says. */
+START_TEST(what_waits_is_replaced_by_the_list)
+{
+    has = "a";
+    event(VPA_REFLECTOR_MODIFIED, VPA("a", "x", ""));
+    handler.begin(handler.ctx);
+    event(VPA_REFLECTOR_LISTED, VPA("a", "y", ""));
+    handler.end(handler.ctx);
+    ck_assert_str_eq(take(), "list ns/a ns:a,x,y ");
+    handler.begin(handler.ctx);
+    handler.end(handler.ctx);
+    ck_assert_str_eq(take(), "list ");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cache");
@@ -308,12 +544,23 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, keeps_what_it_is_told);
+    tcase_add_test(c, keeps_what_was_known_last);
     tcase_add_test(c, the_end_of_a_list_drops_what_it_did_not_have);
     tcase_add_test(c, what_is_held_stays_as_it_was);
     tcase_add_test(c, an_object_that_no_longer_decodes_is_unknown);
     tcase_add_test(c, an_object_that_cannot_be_read_is_unknown);
+    tcase_add_test(c, a_map_is_shared_when_somebody_asks);
     tcase_add_test(c, versions_that_say_the_same_are_one);
     tcase_add_test(c, bad_objects_leave_the_others_alone);
     suite_add_tcase(suite, c);
+    TCase *t = tcase_create("taken");
+    tcase_add_checked_fixture(t, setup_taken, teardown);
+    tcase_add_test(t, gives_what_has_come_once);
+    tcase_add_test(t, keeps_versions_that_differ);
+    tcase_add_test(t, gone_and_unknown_objects_keep_their_versions);
+    tcase_add_test(t, a_bounded_number_of_versions_waits);
+    tcase_add_test(t, a_whole_list_says_what_is_there);
+    tcase_add_test(t, what_waits_is_replaced_by_the_list);
+    suite_add_tcase(suite, t);
     return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "suite.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/kube/client.h"
+#include "vpa/kube/reflector.h"
 #include "vpa/net/memory_transport.h"
 
 static struct vpa_clock *clk;
@@ -66,6 +67,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         vpa_memory_reply_fail(r, script.failure);
 }
 
+static struct vpa_kube_config *config;
 static int answered, unanswered; /* attempts, as the client tells of them */
 
 static void on_attempt(void *ctx, bool was_answered)
@@ -79,6 +81,7 @@ static void make_client(double qps, int64_t burst)
 {
     const struct vpa_kube_client_options options = {.loop = loop,
                                                     .transport = transport,
+                                                    .config = config,
                                                     .random = &rnd,
                                                     .user_agent = "vpa-test/1",
                                                     .qps = qps,
@@ -98,6 +101,8 @@ static void setup(void)
     vpa_random_init(&rnd, 1);
     transport = vpa_memory_transport_new(loop, serve, NULL);
     client = NULL;
+    config = vpa_kube_config_plain("http://sim:8001/prefix");
+    vpa_metric_reset(&vpa_kube_requests);
     make_client(-1, 0);
     seen = answered = unanswered = 0;
     memset(&script, 0, sizeof(script));
@@ -107,6 +112,8 @@ static void setup(void)
 static void teardown(void)
 {
     vpa_kube_client_free(client);
+    vpa_kube_config_free(config);
+    vpa_metric_reset(&vpa_kube_requests);
     vpa_transport_free(transport);
     vpa_loop_free(loop);
     vpa_clock_free(clk);
@@ -182,6 +189,7 @@ START_TEST(sends_verbs)
     ck_assert_str_eq(last_agent, "vpa-test/1");
     ck_assert_str_eq(result.body, "{\"ok\":true,\"n\":[1,2,3]}");
     ck_assert_uint_eq(vpa_kube_client_counters(client)->calls[verbs[_i].verb], 1);
+    ck_assert(vpa_metric_value(&vpa_kube_requests, "200", verbs[_i].method, "sim:8001") == 1);
     ck_assert_uint_eq(vpa_kube_client_in_flight(client), 0);
 }
 END_TEST
@@ -445,6 +453,91 @@ START_TEST(writes_are_fenced)
 }
 END_TEST
 
+/* A standby may ask, and so may a shadow. */
+START_TEST(questions_are_not_fenced)
+{
+    const struct vpa_kube_call call = {.verb = VPA_KUBE_CREATE, .path = "/x", .only_asks = true};
+    struct vpa_kube_client_options options = {.loop = loop,
+                                              .transport = transport,
+                                              .random = &rnd,
+                                              .qps = -1,
+                                              .dry_run = true,
+                                              .may_write = leads,
+                                              .may_write_ctx = &leading};
+
+    vpa_kube_client_free(client);
+    client = vpa_kube_client_new(&options, NULL);
+    leading = false;
+    asked = 0;
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, &last_err), 0);
+    ck_assert_int_eq(asked, 0);
+    ck_assert_str_eq(last_target, "/x");
+}
+END_TEST
+
+static char told[256];
+
+static void on_unusable(void *ctx, const char *api_version, const char *resource,
+                        const struct vpa_unusable_object *what)
+{
+    snprintf(told, sizeof(told), "%s %s %s %s", (const char *)ctx, api_version, resource,
+             what->name);
+}
+
+static const struct {
+    const char *path, *told;
+} collections[] = {
+    {"/api/v1/pods", "ctx v1 things x"},
+    {"/api/v1/namespaces/shop/pods", "ctx v1 things x"},
+    {"/apis/apps/v1/deployments", "ctx apps/v1 things x"},
+    {"/apis/autoscaling.k8s.io/v1/namespaces/a/verticalpodautoscalers",
+     "ctx autoscaling.k8s.io/v1 things x"},
+    {"/apis/odd", "ctx odd things x"},
+};
+
+START_TEST(tells_of_unusable_objects)
+{
+    const struct vpa_unusable_object what = {.name = "x"};
+    struct vpa_kube_client_options options = {.loop = loop,
+                                              .transport = transport,
+                                              .random = &rnd,
+                                              .qps = -1,
+                                              .on_unusable = on_unusable,
+                                              .unusable_ctx = (char[]){"ctx"}};
+
+    vpa_kube_client_tell_unusable(client, collections[_i].path, "things", &what); /* nobody asks */
+    vpa_kube_client_free(client);
+    client = vpa_kube_client_new(&options, NULL);
+    vpa_kube_client_tell_unusable(client, collections[_i].path, "things", &what);
+    ck_assert_str_eq(told, collections[_i].told);
+}
+END_TEST
+
+START_TEST(a_dry_run_stores_nothing)
+{
+    static const char *const targets[][2] = {{"/x", "/x?dryRun=All"},
+                                             {"/x?fieldManager=a", "/x?fieldManager=a&dryRun=All"}};
+    struct vpa_kube_client_options options = {
+        .loop = loop, .transport = transport, .random = &rnd, .qps = -1, .dry_run = true};
+    bool write = verbs[_i].verb > VPA_KUBE_WATCH;
+
+    vpa_kube_client_free(client);
+    client = vpa_kube_client_new(&options, NULL);
+    for (size_t i = 0; i < VPA_COUNT(targets); i++) {
+        const struct vpa_kube_call call = {.verb = verbs[_i].verb, .path = targets[i][0]};
+        int done = 0;
+
+        seen = 0;
+        vpa_kube_start(client, &call, keep_err, &done);
+        vpa_loop_pump(loop, VPA_SECOND);
+        ck_assert_int_eq(done, 1);
+        ck_assert_int_eq(seen, verbs[_i].verb != VPA_KUBE_DELETE);
+        if (seen)
+            ck_assert_str_eq(last_target, targets[i][write]);
+    }
+}
+END_TEST
+
 /* An answer that never ends, so many bytes a second. */
 static struct {
     struct vpa_memory_stream *stream;
@@ -649,6 +742,9 @@ int main(void)
     tcase_add_test(c, a_call_that_would_wait_too_long_takes_no_token);
     tcase_add_loop_test(c, an_old_decision_is_never_sent, 0, 2);
     tcase_add_loop_test(c, writes_are_fenced, 0, VPA_COUNT(verbs));
+    tcase_add_test(c, questions_are_not_fenced);
+    tcase_add_loop_test(c, a_dry_run_stores_nothing, 0, VPA_COUNT(verbs));
+    tcase_add_loop_test(c, tells_of_unusable_objects, 0, VPA_COUNT(collections));
     tcase_add_loop_test(c, lists_that_drip_end, 0, VPA_COUNT(drips));
     tcase_add_loop_test(c, says_what_may_be_sent_again, 0, 2);
     tcase_add_test(c, limits_the_rate);

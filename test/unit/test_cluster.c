@@ -195,6 +195,7 @@ struct heard {
     int usages, changes, missing;
     vpa_amount last;
     size_t pods;
+    const char *vpa; /* of the last sample */
 };
 
 static void hear_usage(void *ctx, const char *mode, enum vpa_kind kind, bool is_oom,
@@ -209,6 +210,18 @@ static void hear_usage(void *ctx, const char *mode, enum vpa_kind kind, bool is_
     heard->usages++;
     heard->missing += recommendation == 0;
     heard->last = recommendation;
+}
+
+static void hear_sample(void *ctx, const struct vpa_autoscaler *v, enum vpa_kind kind, bool is_oom,
+                        vpa_amount usage, vpa_amount recommendation)
+{
+    struct heard *heard = ctx;
+
+    (void)kind;
+    (void)is_oom;
+    (void)usage;
+    heard->vpa = vpa_autoscaler_name(v);
+    ck_assert_int_eq(recommendation, heard->last);
 }
 
 static void hear_change(void *ctx, const char *mode, enum vpa_kind kind, vpa_amount before,
@@ -237,7 +250,7 @@ START_TEST(hooks_hear_of_usage_and_changes)
 {
     struct heard heard = {0};
     struct vpa_cluster_options options = {.aggregation = &global,
-                                          .hooks = {&heard, hear_usage, hear_change}};
+                                          .hooks = {&heard, hear_usage, hear_change, hear_sample}};
     struct vpa_error err;
 
     vpa_cluster_free(c);
@@ -247,6 +260,7 @@ START_TEST(hooks_hear_of_usage_and_changes)
     ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
     ck_assert_int_eq(heard.usages, 1);
     ck_assert_int_eq(heard.missing, 1);
+    ck_assert_str_eq(heard.vpa, "v");
     struct vpa_recommendation rec = recommendation_of(
         "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{},"
         "\"uncappedTarget\":{"
@@ -266,6 +280,10 @@ START_TEST(hooks_hear_of_usage_and_changes)
     ck_assert_int_eq(heard.last, 0);
     ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
     ck_assert_int_eq(heard.changes, 4);
+    put_vpa("w", "app");
+    put_vpa("u", "app");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 1, 100), 0);
+    ck_assert_str_eq(heard.vpa, "w"); /* of three that match the last by name */
 }
 END_TEST
 

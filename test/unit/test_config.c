@@ -1,6 +1,7 @@
 /* Connection configuration: kubeconfig texts and their complaints, in-cluster, tokens, exec
  * plugins. */
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,31 @@ START_TEST(accepts)
 }
 END_TEST
 
+/* The name of a user and 30 groups fit beside its credentials, one more is told. */
+START_TEST(impersonation_is_bounded)
+{
+    for (int groups = 30; groups <= 31; groups++) {
+        vpa_auto_buf text = {0};
+
+        vpa_buf_init(&text, 10000);
+        vpa_buf_puts(&text, CONTEXT CLUSTER("") USER("    as: root\n    as-groups: ["));
+        for (int i = 0; i < groups; i++)
+            vpa_buf_printf(&text, "%sg%d", i ? ", " : "", i);
+        vpa_buf_puts(&text, "]\n");
+        struct vpa_kube_config *config =
+            vpa_kube_config_parse(vpa_buf_text(&text), text.len, dir, &err);
+        if (groups == 30) {
+            const char *found = header(config, 0, "Impersonate-Group");
+            ck_assert_str_eq(found + strlen(found) - 4, "|g29");
+        } else {
+            ck_assert_ptr_null(config);
+            ck_assert_ptr_nonnull(strstr(err.text, "more than 31 impersonation headers for u"));
+        }
+        vpa_kube_config_free(config);
+    }
+}
+END_TEST
+
 START_TEST(hands_tls_to_the_client)
 {
     struct vpa_http_client_options o;
@@ -242,6 +268,31 @@ START_TEST(resolves_files_beside_the_config)
     vpa_kube_config_free(config);
     ck_assert_ptr_null(vpa_kube_config_load("/nonexistent", &err));
     ck_assert_str_eq(err.text, "open /nonexistent: No such file or directory");
+}
+END_TEST
+
+START_TEST(chooses_a_context)
+{
+    vpa_auto_free char *path = vpa_xprintf("%s/config", dir);
+    struct vpa_kube_config *config;
+
+    put_file("config", "current-context: a\n"
+                       "contexts:\n- {name: a, context: {cluster: one}}\n"
+                       "- {name: b, context: {cluster: two, namespace: shop}}\n"
+                       "clusters:\n- {name: one, cluster: {server: 'http://one:1'}}\n"
+                       "- {name: two, cluster: {server: 'http://two:2'}}\n");
+    config = vpa_kube_config_load_context(path, "", &err);
+    ck_assert_msg(config != NULL, "%s", err.text);
+    ck_assert_str_eq(vpa_kube_config_server(config), "http://one:1");
+    ck_assert_str_eq(vpa_kube_config_namespace(config), "");
+    vpa_kube_config_free(config);
+    config = vpa_kube_config_load_context(path, "b", &err);
+    ck_assert_msg(config != NULL, "%s", err.text);
+    ck_assert_str_eq(vpa_kube_config_server(config), "http://two:2");
+    ck_assert_str_eq(vpa_kube_config_namespace(config), "shop");
+    vpa_kube_config_free(config);
+    ck_assert_ptr_null(vpa_kube_config_load_context(path, "c", &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "context was not found for specified context: c"));
 }
 END_TEST
 
@@ -348,6 +399,41 @@ START_TEST(exec_plugin)
 }
 END_TEST
 
+/* There is nobody to type anything. */
+START_TEST(plugins_that_need_a_terminal_are_refused)
+{
+    const struct vpa_header *headers;
+    size_t count;
+
+    put_file("plugin", "#!/bin/sh\n" ANSWER("{\"token\":\"plugged\"}"));
+    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
+    chmod(path, 0755);
+    struct vpa_kube_config *config = load(
+        CONTEXT CLUSTER("") USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n"
+                                 "      command: ./plugin\n      interactiveMode: Always\n"));
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "standard input"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* A daemon blocks signals that it reads elsewhere; a plugin must be able to end by them. */
+START_TEST(plugins_block_no_signal)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    struct vpa_kube_config *config = with_plugin(
+        "mask=$(sed -n 's/^SigBlk:[^0-9a-f]*//p' /proc/self/status)\n"
+        "echo '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+        "\"status\":{\"token\":\"'$mask'\"}}'\n");
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer 0000000000000000");
+    vpa_kube_config_free(config);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+END_TEST
+
 static const struct {
     const char *script, *error;
 } failing[] = {
@@ -426,11 +512,15 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, refuses, 0, VPA_COUNT(refused));
     tcase_add_loop_test(c, accepts, 0, VPA_COUNT(accepted));
+    tcase_add_test(c, impersonation_is_bounded);
     tcase_add_test(c, hands_tls_to_the_client);
     tcase_add_test(c, resolves_files_beside_the_config);
+    tcase_add_test(c, chooses_a_context);
     tcase_add_test(c, in_cluster);
     tcase_add_test(c, tokens_are_read_again);
     tcase_add_test(c, exec_plugin);
+    tcase_add_test(c, plugins_block_no_signal);
+    tcase_add_test(c, plugins_that_need_a_terminal_are_refused);
     tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
     tcase_add_test(c, missing_plugin_gives_its_hint);
     tcase_add_test(c, expired_credentials_are_fetched_again);

@@ -417,6 +417,9 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
     healthy = false;
     vpa_loop_pump(loop, 20 * VPA_SECOND);
     ck_assert_uint_eq(lines_of(log, "failed its self-test"), 2);
+    ck_assert_uint_eq(requests, 4); /* the renewal was taken back, once */
+    ck_assert_msg(strstr(lease, "\"renewTime\":\"1970-01-01T00:00:00.000000Z\"") != NULL, "%s",
+                  lease);
     vpa_status_writer_free(w);
     fclose(log);
 }

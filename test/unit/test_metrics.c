@@ -16,7 +16,8 @@ static const double bounds[] = {0.5, 1, 1e6};
 static struct vpa_metric latency = VPA_HISTOGRAM("vpa_latency", "Latency", bounds, "step");
 static struct vpa_metric single = VPA_HISTOGRAM("vpa_single", "Single", bounds);
 
-static struct vpa_metric *const table[] = {&pods, &plain, &latency, &single};
+static struct vpa_metric odd = VPA_COUNTER("vpa_usual_count", "Odd");
+static struct vpa_metric *const table[] = {&pods, &plain, &latency, &single, &odd};
 static struct vpa_metrics metrics = {.table = table, .count = VPA_COUNT(table)};
 
 static void release(void)
@@ -24,13 +25,18 @@ static void release(void)
     vpa_metrics_release(&metrics);
 }
 
-static char *page(const char *const *names, size_t count)
+static char *page_as(enum vpa_exposition format, const char *const *names, size_t count)
 {
     struct vpa_buf out;
 
     vpa_buf_init(&out, 1 << 20);
-    vpa_metrics_write(&metrics, names, count, &out);
+    vpa_metrics_write(&metrics, format, names, count, &out);
     return vpa_buf_take(&out);
+}
+
+static char *page(const char *const *names, size_t count)
+{
+    return page_as(VPA_EXPOSITION_TEXT, names, count);
 }
 
 #define SINGLE                                                                                     \
@@ -46,6 +52,31 @@ START_TEST(shows_scalars_from_the_start_and_empty_vectors_not)
     vpa_auto_free char *text = page(names, VPA_COUNT(names));
 
     ck_assert_str_eq(text, PLAIN "vpa_plain 0\n" SINGLE);
+}
+END_TEST
+
+/* OpenMetrics 1.0.0: a counter's family has no _total, bounds are written as floats, quotes in help
+ * texts are escaped, the end is marked. */
+START_TEST(speaks_openmetrics)
+{
+    static const char *const names[] = {"vpa_single", "vpa_plain", "vpa_pods_total",
+                                        "vpa_usual_count"};
+
+    vpa_metric_inc(&pods, "3", "Auto");
+    vpa_metric_inc(&odd);
+    vpa_auto_free char *text = page_as(VPA_EXPOSITION_OPENMETRICS, names, VPA_COUNT(names));
+    vpa_metric_reset(&odd);
+
+    ck_assert_str_eq(text, "# HELP vpa_plain Plain \\\"help\\\"\\nwith \\\\ line\n"
+                           "# TYPE vpa_plain gauge\nvpa_plain 0\n"
+                           "# HELP vpa_pods Pods\n# TYPE vpa_pods counter\n"
+                           "vpa_pods_total{mode=\"Auto\",size=\"3\"} 1\n"
+                           "# HELP vpa_single Single\n# TYPE vpa_single histogram\n"
+                           "vpa_single_bucket{le=\"0.5\"} 0\nvpa_single_bucket{le=\"1.0\"} 0\n"
+                           "vpa_single_bucket{le=\"1e+06\"} 0\nvpa_single_bucket{le=\"+Inf\"} 0\n"
+                           "vpa_single_sum 0\nvpa_single_count 0\n"
+                           "# HELP vpa_usual_count Odd\n# TYPE vpa_usual_count unknown\n"
+                           "vpa_usual_count 1\n# EOF\n");
 }
 END_TEST
 
@@ -152,6 +183,20 @@ START_TEST(cuts_long_values)
 }
 END_TEST
 
+START_TEST(removes_a_series)
+{
+    static struct vpa_metric gone = VPA_COUNTER("gone_total", "x", "a", "b");
+
+    vpa_metric_inc(&gone, "1", "2");
+    vpa_metric_inc(&gone, "1", "3");
+    ck_assert(vpa_metric_remove(&gone, "1", "2"));
+    ck_assert(!vpa_metric_remove(&gone, "1", "2"));
+    ck_assert(vpa_metric_value(&gone, "1", "2") == 0);
+    ck_assert(vpa_metric_value(&gone, "1", "3") == 1);
+    vpa_metric_reset(&gone);
+}
+END_TEST
+
 START_TEST(bounds_the_series)
 {
     char name[16];
@@ -215,11 +260,13 @@ int main(void)
 
     tcase_add_checked_fixture(tc, NULL, release);
     tcase_add_test(tc, shows_scalars_from_the_start_and_empty_vectors_not);
+    tcase_add_test(tc, speaks_openmetrics);
     tcase_add_test(tc, sorts_labels_series_and_families);
     tcase_add_test(tc, counts_observations);
     tcase_add_test(tc, sets_gauges);
     tcase_add_test(tc, shows_the_process);
     tcase_add_test(tc, cuts_long_values);
+    tcase_add_test(tc, removes_a_series);
     tcase_add_test(tc, bounds_the_series);
     tcase_add_loop_test(tc, names_sizes, 0, VPA_COUNT(sizes));
     tcase_add_test(tc, counts_from_two_threads);

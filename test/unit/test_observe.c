@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <zlib.h>
 
 #include "suite.h"
 #include "vpa/base/mem.h"
@@ -143,6 +147,28 @@ START_TEST(tells_ready_from_alive)
 }
 END_TEST
 
+START_TEST(a_cache_is_fresh_or_it_says_why)
+{
+    const struct {
+        vpa_duration age;
+        const char *why;
+    } cases[] = {
+        {0, ""},
+        {VPA_READY_CACHE_AGE_MAX, ""},
+        {2 * VPA_MINUTE, "the cache of pods was in step 2m0s ago"},
+        {INT64_MAX, "the cache of pods is not filled yet"},
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(cases); i++) {
+        vpa_auto_buf why = {0};
+
+        vpa_buf_init(&why, 256);
+        ck_assert_int_eq(vpa_observe_is_fresh("pods", cases[i].age, &why), !*cases[i].why);
+        ck_assert_str_eq(vpa_buf_text(&why), cases[i].why);
+    }
+}
+END_TEST
+
 /* While the API server is away nothing is held against a pass; when it is back, a pass has time. */
 START_TEST(is_alive_while_the_api_server_is_away)
 {
@@ -160,8 +186,9 @@ START_TEST(is_alive_while_the_api_server_is_away)
 }
 END_TEST
 
-/* The test's own thread has the loop, and does not turn it unless it says so. */
-static void get(const char *path, char answer[4096], bool turning)
+/* The test's own thread has the loop, and does not turn it unless it says so. headers: further
+ * ones, each with its line end. Returns the length of the answer. */
+static size_t get_with(const char *path, const char *headers, char answer[4096], bool turning)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)vpa_observe_port(observe)),
@@ -171,7 +198,7 @@ static void get(const char *path, char answer[4096], bool turning)
     ssize_t n = 1;
 
     ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-    dprintf(fd, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", path);
+    dprintf(fd, "GET %s HTTP/1.1\r\nHost: h\r\n%sConnection: close\r\n\r\n", path, headers);
     while (n != 0 && len < 4095) {
         if (turning)
             vpa_loop_poll(loop);
@@ -180,7 +207,55 @@ static void get(const char *path, char answer[4096], bool turning)
     }
     answer[len] = '\0';
     close(fd);
+    return len;
 }
+
+static void get(const char *path, char answer[4096], bool turning)
+{
+    get_with(path, "", answer, turning);
+}
+
+#define OPENMETRICS "Accept: application/openmetrics-text; version=1.0.0"
+static const struct {
+    const char *headers, *type, *has;
+} forms[] = {
+    {"", "text/plain; version=0.0.4", "# TYPE apples_total counter\n"},
+    {OPENMETRICS "\r\n", "application/openmetrics-text; version=1.0.0", "# TYPE apples counter\n"},
+    {OPENMETRICS ";q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2\r\n", "text/plain; version=0.0.4",
+     "# TYPE apples_total counter\n"},
+    {OPENMETRICS ";q=0\r\n", "text/plain; version=0.0.4", "# TYPE apples_total counter\n"},
+    {"Accept-Encoding: gzip;q=0\r\n", "text/plain; version=0.0.4", "# TYPE apples_total counter\n"},
+};
+
+START_TEST(answers_in_the_form_that_was_asked_for)
+{
+    char answer[4096];
+
+    get_with("/metrics?name[]=apples_total", forms[_i].headers, answer, false);
+    ck_assert_msg(strstr(answer, forms[_i].type) && strstr(answer, forms[_i].has), "%s", answer);
+    ck_assert_ptr_null(strstr(answer, "Content-Encoding"));
+}
+END_TEST
+
+START_TEST(answers_are_compressed_for_those_who_ask)
+{
+    char answer[4096], text[4096] = "";
+    size_t len = get_with("/metrics", "Accept-Encoding: deflate, gzip\r\n", answer, false);
+    const char *body = strstr(answer, "\r\n\r\n");
+
+    ck_assert_ptr_nonnull(body);
+    ck_assert_ptr_nonnull(strstr(answer, "Content-Encoding: gzip\r\n"));
+    body += strlen("\r\n\r\n");
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)body,
+                  .avail_in = (uInt)(len - (size_t)(body - answer)),
+                  .next_out = (Bytef *)text,
+                  .avail_out = sizeof(text) - 1};
+    ck_assert_int_eq(inflateInit2(&z, 15 + 16), Z_OK);
+    ck_assert_int_eq(inflate(&z, Z_FINISH), Z_STREAM_END);
+    inflateEnd(&z);
+    ck_assert_ptr_nonnull(strstr(text, "\npears 3\n"));
+}
+END_TEST
 
 START_TEST(probes_prove_that_the_loop_turns)
 {
@@ -267,6 +342,46 @@ START_TEST(reads_the_process)
     ck_assert_double_gt(stats.open_fds, 2);
     ck_assert_double_ge(stats.max_fds, stats.open_fds);
     ck_assert_double_gt(stats.start_seconds, 1e9);
+    ck_assert_double_le(stats.start_seconds, (double)time(NULL) + 1);
+    ck_assert_double_ge(stats.start_seconds, (double)time(NULL) - 3600);
+    ck_assert_double_lt(stats.network_receive_bytes, 0); /* not known, so not shown */
+    ck_assert_double_lt(stats.network_transmit_bytes, 0);
+}
+END_TEST
+
+START_TEST(reads_the_limits_of_the_process)
+{
+    struct vpa_process_stats before, after;
+    struct rlimit limit;
+    int fd;
+
+    vpa_process_stats_read(&before);
+    fd = dup(0);
+    ck_assert_int_ge(fd, 0);
+    vpa_process_stats_read(&after);
+    close(fd);
+    ck_assert(after.open_fds == before.open_fds + 1);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    ck_assert(after.max_fds == (double)limit.rlim_cur);
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+    ck_assert(after.virtual_max_bytes ==
+              (limit.rlim_cur == RLIM_INFINITY ? 18446744073709551615.0 : (double)limit.rlim_cur));
+}
+END_TEST
+
+/* What it computed is what the clock of the process says, to a tick. */
+START_TEST(reads_the_time_of_the_process)
+{
+    struct vpa_process_stats stats;
+    struct timespec cpu;
+
+    do
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    while (cpu.tv_sec == 0 && cpu.tv_nsec < 50000000);
+    vpa_process_stats_read(&stats);
+    ck_assert_double_ge(stats.cpu_seconds, 0.02);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    ck_assert_double_le(stats.cpu_seconds, (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9 + 0.03);
 }
 END_TEST
 
@@ -276,15 +391,20 @@ int main(void)
     TCase *tc = tcase_create("observe");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, answers_in_the_form_that_was_asked_for, 0, VPA_COUNT(forms));
+    tcase_add_test(tc, answers_are_compressed_for_those_who_ask);
     tcase_add_loop_test(tc, shows_metrics, 0, VPA_COUNT(exposures));
     tcase_add_test(tc, is_healthy_until_armed_and_idle);
     tcase_add_test(tc, tells_ready_from_alive);
+    tcase_add_test(tc, a_cache_is_fresh_or_it_says_why);
     tcase_add_test(tc, is_alive_while_the_api_server_is_away);
     tcase_add_test(tc, probes_prove_that_the_loop_turns);
     tcase_add_test(tc, stops_while_a_probe_waits);
     tcase_add_test(tc, knows_no_other_path);
     tcase_add_test(tc, a_taken_port_is_an_error);
     tcase_add_test(tc, reads_the_process);
+    tcase_add_test(tc, reads_the_limits_of_the_process);
+    tcase_add_test(tc, reads_the_time_of_the_process);
     suite_add_tcase(suite, tc);
 
     return run_suite(suite);

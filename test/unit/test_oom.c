@@ -125,6 +125,23 @@ START_TEST(repeated_versions_count_once)
 }
 END_TEST
 
+/* Times have seconds: two instances can end in the same one. */
+START_TEST(two_kills_in_one_second_are_two)
+{
+    struct vpa_oom_memory m;
+    vpa_time t;
+    vpa_amount memory;
+    struct vpa_pod *versions[] = {
+        version(0, RUNNING, REQUEST, ""), version(0, KILLED(T1), REQUEST, ""),
+        version(1, RUNNING LAST_ERROR, REQUEST, ""), version(1, KILLED(T1), REQUEST, "")};
+
+    vpa_oom_memory_init(&m);
+    for (size_t i = 0; i < VPA_COUNT(versions); i++)
+        ck_assert_int_eq(vpa_oom_observe_container(&m, versions[i], "app", i == 0, &t, &memory),
+                         i % 2);
+}
+END_TEST
+
 START_TEST(request_of_the_status_comes_first)
 {
     bool from_status;
@@ -153,6 +170,38 @@ START_TEST(absurd_restart_counts)
     ck_assert_uint_eq(m.restart_count, 0);
     vpa_oom_observe_container(&m, version(INT32_MAX, RUNNING, "", ""), "app", false, &t, &memory);
     ck_assert_uint_eq(m.restart_count, (1u << 28) - 1);
+}
+END_TEST
+
+/* What two versions of a pod must share so that the second need not be looked at. */
+static const struct {
+    int before, after; /* restarts */
+    const char *before_status, *after_status;
+    bool differ;
+} looked_at[] = {
+    {0, 0, RUNNING, RUNNING, false},
+    {1, 1, RUNNING LAST_KILLED(T1), RUNNING LAST_KILLED(T1), false},
+    {0, 1, RUNNING, RUNNING, true},
+    {0, 0, RUNNING, WAITING, true},
+    {0, 0, RUNNING, NULL, true},
+    {0, 0, WAITING, KILLED(T1), true},
+    {0, 0, KILLED(T1), KILLED(T2), true},
+    {0, 0, KILLED(T1), ENDED, true},
+    {1, 1, RUNNING, RUNNING LAST_KILLED(T1), true},
+    {1, 1, RUNNING LAST_KILLED(T1), RUNNING LAST_KILLED(T2), true},
+    {1, 1, RUNNING LAST_KILLED(T1), RUNNING LAST_ERROR, true},
+};
+
+START_TEST(says_which_versions_to_look_at)
+{
+    struct vpa_pod *before =
+        version(looked_at[_i].before, looked_at[_i].before_status, REQUEST, "");
+    struct vpa_pod *after = version(looked_at[_i].after, looked_at[_i].after_status, REQUEST, "");
+
+    ck_assert(vpa_oom_may_differ(before, after) == looked_at[_i].differ);
+    ck_assert(vpa_oom_may_differ(after, before) == looked_at[_i].differ);
+    after->meta.uid = "another";
+    ck_assert(vpa_oom_may_differ(before, after));
 }
 END_TEST
 
@@ -285,8 +334,10 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, transition_counts_or_not, 0, VPA_COUNT(transitions));
     tcase_add_test(tc, repeated_versions_count_once);
+    tcase_add_test(tc, two_kills_in_one_second_are_two);
     tcase_add_test(tc, request_of_the_status_comes_first);
     tcase_add_test(tc, absurd_restart_counts);
+    tcase_add_loop_test(tc, says_which_versions_to_look_at, 0, VPA_COUNT(looked_at));
     tcase_add_loop_test(tc, event_is_queued_once, 0, VPA_COUNT(events));
     tcase_add_test(tc, entry_names_the_container);
     tcase_add_test(tc, queue_is_bounded);

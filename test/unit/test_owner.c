@@ -181,6 +181,28 @@ static void on_change(void *ctx)
     changes++;
 }
 
+/* Nobody knows any more what it selects and who owns it; nor does a view. */
+START_TEST(an_owner_that_no_longer_decodes_is_unknown)
+{
+    const struct vpa_selector *selector;
+    const struct vpa_controller_key web = {"n", "Deployment", "web", "apps/v1"};
+    int32_t replicas;
+
+    synced();
+    ck_assert(vpa_owners_replicas(owners, &web, &replicas));
+    vpa_memory_stream_event(watch_of_deployments, "MODIFIED", FREE("web", "7"));
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+    ck_assert(!vpa_owners_replicas(owners, &web, &replicas));
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+    ck_assert_int_eq(vpa_owner_view_selector(view, "n", "", "Deployment", "web", &selector, &err),
+                     -1);
+    vpa_owner_view_unref(view);
+    vpa_memory_stream_event(watch_of_deployments, "MODIFIED", FREE("web", APP));
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+    ck_assert(vpa_owners_replicas(owners, &web, &replicas));
+}
+END_TEST
+
 START_TEST(views_follow_changes)
 {
     const struct vpa_selector *selector;
@@ -306,6 +328,7 @@ int main(void)
     tcase_add_loop_test(c, views_answer_alike, 0, VPA_COUNT(walks));
     tcase_add_loop_test(c, finds_selectors, 0, VPA_COUNT(selectors));
     tcase_add_test(c, knows_replicas);
+    tcase_add_test(c, an_owner_that_no_longer_decodes_is_unknown);
     tcase_add_test(c, views_follow_changes);
     tcase_add_test(c, views_are_shared_with_threads);
     tcase_add_test(c, says_which_cache_is_missing);

@@ -207,6 +207,20 @@ START_TEST(negative_answers_last_one_pass)
 }
 END_TEST
 
+/* A kind that two resources have: the second is asked when the first does not have the object. */
+START_TEST(every_resource_of_a_kind_is_asked)
+{
+    two_plurals = true;
+    synced();
+    ck_assert_int_eq(walk_widget(), 1);
+    ck_assert_int_eq(scale_gets, 2);
+    scale_body = NULL; /* neither has it */
+    vpa_loop_pump(loop, VPA_HOUR);
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_le(walk_widget(), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owner_scale");
@@ -222,6 +236,7 @@ int main(void)
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
     tcase_add_test(c, negative_answers_last_one_pass);
+    tcase_add_test(c, every_resource_of_a_kind_is_asked);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

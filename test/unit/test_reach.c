@@ -178,6 +178,26 @@ START_TEST(answers_that_are_refusals_are_answers)
 }
 END_TEST
 
+static void ignore(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    (void)ctx;
+    (void)result;
+    (void)err;
+}
+
+/* An answer that is too long is one of a server that is there. */
+START_TEST(answers_beyond_a_limit_are_answers)
+{
+    const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/long"};
+
+    server.away = true;
+    server.failure = VPA_TRANSPORT_LIMIT;
+    vpa_kube_start(client, &call, ignore, NULL);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_msg(count_lines() == 0, "%s", lines);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reach");
@@ -187,6 +207,7 @@ int main(void)
     tcase_add_loop_test(c, one_line_when_it_goes_and_one_when_it_is_back, 0, VPA_COUNT(failures));
     tcase_add_loop_test(c, one_failure_among_answers_is_not_the_server, 0, 2);
     tcase_add_test(c, answers_that_are_refusals_are_answers);
+    tcase_add_test(c, answers_beyond_a_limit_are_answers);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -39,6 +39,19 @@ static const struct vpa_json *json(const char *text)
     "{\"containerPolicies\":[{\"containerName\":\"*\",\"mode\":\"Auto\",\"minAllowed\":{\"cpu\":"  \
     "\"0.5\"},\"maxAllowed\":{\"memory\":\"1024Mi\"},\"controlledResources\":[\"cpu\"]}]}"
 
+/* As the cache does it. */
+static int slim(struct vpa_arena *into, const struct vpa_json *source, struct slim_vpa *out,
+                struct vpa_error *err)
+{
+    const void *draft;
+
+    *out = (struct slim_vpa){0};
+    vpa_arena_clear(&scratch);
+    if (slim_vpas.read(&pool, &scratch, source, &draft, err) < 0)
+        return -1;
+    return slim_vpas.make(&pool, into, draft, out, err);
+}
+
 static const struct vpa_json *whole(void)
 {
     return json(
@@ -60,7 +73,7 @@ START_TEST(keeps_what_is_read)
     struct slim_vpa v;
     struct vpa_error err;
 
-    ck_assert_int_eq(slim_vpa_decode(&pool, &scratch, whole(), &v, &err), 0);
+    ck_assert_int_eq(slim(&arena, whole(), &v, &err), 0);
     vpa_arena_release(&scratch); /* nothing of it is borrowed */
     const struct vpa_object *o = &v.object;
     ck_assert_str_eq(o->meta.name, "web");
@@ -79,28 +92,83 @@ START_TEST(keeps_what_is_read)
     ck_assert_str_eq(o->recommendation.containers[0].container_name, "app");
     ck_assert_str_eq(o->resource_policy.containers[0].container_name, "*");
     ck_assert_uint_eq(o->resource_policy.containers[0].controlled_resource_count, 1);
-    slim_vpa_release(&pool, &v);
 }
 END_TEST
 
+static struct vpa_cache *new_cache(void)
+{
+    return vpa_cache_new(
+        &(struct vpa_cache_options){.kind = &slim_vpas, .ctx = &pool, .keeps_last = true});
+}
+
+static void put(struct vpa_cache *cache, const char *name, const char *spec)
+{
+    struct vpa_reflector_handler h = vpa_cache_handler(cache);
+    const struct vpa_json *root = json(vpa_arena_printf(
+        &arena, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"shop\"},\"spec\":%s}", name, spec));
+    struct vpa_error err;
+
+    if (h.object(h.ctx, VPA_REFLECTOR_ADDED, root, &err) < 0)
+        h.unusable(h.ctx, VPA_REFLECTOR_ADDED,
+                   &(struct vpa_unusable_object){
+                       .kind = "", .ns = "shop", .name = name, .reason = err.text, .object = root});
+}
+
+static const struct slim_vpa *found(const struct vpa_cache *cache, const char *name)
+{
+    return vpa_cache_find(cache, "shop", name);
+}
+
+static size_t sweep(const struct vpa_cache *cache)
+{
+    vpa_auto_cache_list struct vpa_cache_list list = {0};
+
+    vpa_cache_list(cache, VPA_CACHE_ALL, &list);
+    slim_pool_sweep(&pool, &list, 1);
+    return pool.policies.count;
+}
+
+#define WITH(policy) "{\"resourcePolicy\":" policy "}"
+
 START_TEST(shares_equal_policies)
 {
-    struct slim_vpa a, b, c;
-    struct vpa_error err;
-    const struct vpa_json *other =
-        json("{\"metadata\":{\"name\":\"x\"},\"spec\":{\"resourcePolicy\":{}}}");
+    struct vpa_cache *cache = new_cache();
 
-    ck_assert_int_eq(slim_vpa_decode(&pool, &scratch, whole(), &a, &err), 0);
-    ck_assert_int_eq(slim_vpa_decode(&pool, &scratch, whole(), &b, &err), 0);
-    ck_assert_int_eq(slim_vpa_decode(&pool, &scratch, other, &c, &err), 0);
-    ck_assert_ptr_eq(a.policy, b.policy);
-    ck_assert_uint_eq(pool.policies.count, 2);
-    slim_vpa_release(&pool, &a);
-    ck_assert_str_eq(b.object.resource_policy.containers[0].container_name, "*");
-    slim_vpa_release(&pool, &b);
-    ck_assert_uint_eq(pool.policies.count, 1);
-    slim_vpa_release(&pool, &c);
-    ck_assert_uint_eq(pool.policies.count, 0);
+    put(cache, "a", WITH(POLICY));
+    put(cache, "b", WITH(POLICY));
+    put(cache, "c", WITH("{}"));
+    ck_assert_ptr_eq(found(cache, "a")->policy, found(cache, "b")->policy);
+    ck_assert_uint_eq(sweep(cache), 2);
+    put(cache, "a", "{}");
+    ck_assert_ptr_null(found(cache, "a")->policy);
+    ck_assert_uint_eq(sweep(cache), 2);
+    const struct vpa_object *b = &found(cache, "b")->object;
+    ck_assert_str_eq(b->resource_policy.containers[0].container_name, "*");
+    put(cache, "b", "{}");
+    ck_assert_uint_eq(sweep(cache), 1);
+    put(cache, "c", "7"); /* its last version still has it */
+    ck_assert_uint_eq(sweep(cache), 1);
+    put(cache, "c", "{}");
+    ck_assert_uint_eq(sweep(cache), 0);
+    vpa_cache_free(cache);
+}
+END_TEST
+
+/* Too long to be looked up by its text: the object has one of its own. */
+START_TEST(a_long_policy_is_not_shared)
+{
+    struct vpa_cache *cache = new_cache();
+    char name[20001];
+
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    put(cache, "a",
+        vpa_arena_printf(&arena, WITH("{\"containerPolicies\":[{\"containerName\":\"%s\"}]}"),
+                         name));
+    ck_assert_ptr_null(found(cache, "a")->policy);
+    ck_assert_str_eq(found(cache, "a")->object.resource_policy.containers[0].container_name, name);
+    ck_assert_uint_eq(sweep(cache), 0);
+    vpa_cache_free(cache);
 }
 END_TEST
 
@@ -109,11 +177,10 @@ START_TEST(does_without_everything)
     struct slim_vpa v;
     struct vpa_error err;
 
-    ck_assert_int_eq(slim_vpa_decode(&pool, &scratch, json("{}"), &v, &err), 0);
+    ck_assert_int_eq(slim(&arena, json("{}"), &v, &err), 0);
     ck_assert_ptr_null(v.policy);
     ck_assert(!v.object.target_ref.present);
-    slim_vpa_release(&pool, &v);
-    ck_assert_int_eq(slim_vpa_decode(&pool, &scratch, json("{\"spec\":7}"), &v, &err), -1);
+    ck_assert_int_eq(slim(&arena, json("{\"spec\":7}"), &v, &err), -1);
 }
 END_TEST
 
@@ -138,20 +205,24 @@ static const struct {
 
 static void clear_padding(struct vpa_object *o)
 {
+    CLEAR_BETWEEN(&o->meta, resource_version, creation);
     CLEAR_PADDING(&o->meta, owner_count);
+    CLEAR_PADDING(o, observed_generation);
     for (size_t i = 0; i < o->condition_count; i++)
         CLEAR_PADDING(&o->conditions[i], observed_generation);
 }
 
 START_TEST(borrows_nothing)
 {
-    struct lender whole_object, document;
+    struct lender whole_object, document, copy;
+    const void *draft;
     const struct vpa_json *root;
     struct vpa_error err;
     struct slim_vpa v;
 
     lender_init(&whole_object);
     lender_init(&document);
+    lender_init(&copy);
     const char *text = vpa_arena_printf(
         &document.arena,
         "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"u-1\",\"generateName\":"
@@ -168,16 +239,17 @@ START_TEST(borrows_nothing)
         sources[_i].spec);
     ck_assert_int_eq(vpa_json_parse(&document.arena, text, strlen(text), &root, &err), 0);
 
-    ck_assert_int_eq(slim_vpa_decode(&pool, &whole_object.arena, root, &v, &err), 0);
+    ck_assert_int_eq(slim_vpas.read(&pool, &whole_object.arena, root, &draft, &err), 0);
+    ck_assert_int_eq(slim_vpas.make(&pool, &copy.arena, draft, &v, &err), 0);
     clear_padding(&v.object);
     const struct lender *const sources_of[] = {&whole_object, &document};
     for (size_t i = 0; i < VPA_COUNT(sources_of); i++) {
         ck_assert_msg(!borrows(&v.object, sizeof(v.object), sources_of[i]), "%s: the object",
                       sources[_i].name);
-        ck_assert_msg(!borrows(v.key, v.arena.used, sources_of[i]), "%s: below the object",
+        ck_assert_msg(!lender_borrows(&copy, sources_of[i]), "%s: below the object",
                       sources[_i].name);
     }
-    slim_vpa_release(&pool, &v);
+    vpa_arena_release(&copy.arena);
     vpa_arena_release(&document.arena);
     vpa_arena_release(&whole_object.arena);
 }
@@ -191,6 +263,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, keeps_what_is_read);
     tcase_add_test(tcase, shares_equal_policies);
+    tcase_add_test(tcase, a_long_policy_is_not_shared);
     tcase_add_test(tcase, does_without_everything);
     tcase_add_loop_test(tcase, borrows_nothing, 0, VPA_COUNT(sources));
     suite_add_tcase(suite, tcase);

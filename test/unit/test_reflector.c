@@ -80,7 +80,7 @@ struct answer {
 };
 static const struct answer *script;
 static size_t script_count, requests;
-static int64_t at[64];
+static int64_t at[64], timeouts[64]; /* seconds that a watch asked for */
 static struct vpa_memory_stream *stream;
 static int closed;
 
@@ -96,8 +96,11 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     const struct answer *a = &script[requests < script_count ? requests : script_count - 1];
 
     (void)ctx;
-    if (requests < 64)
+    if (requests < 64) {
+        const char *seconds = vpa_memory_query(q, "timeoutSeconds");
         at[requests] = vpa_loop_monotonic(loop);
+        timeouts[requests] = seconds ? strtoll(seconds, NULL, 10) : 0;
+    }
     requests++;
     if (a->want)
         ck_assert_msg(strstr(q->target, a->want), "request %zu: %s lacks %s", requests, q->target,
@@ -305,6 +308,8 @@ START_TEST(lists_again_when_the_version_expired)
     vpa_loop_pump(loop, 5 * VPA_SECOND);
     ck_assert_str_eq(trace, "B E Aa B B Lq E ");
     ck_assert_int_eq(closed, 1); /* our side hung up after the ERROR */
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).errors,
+                      1); /* the list; a version may expire */
 }
 END_TEST
 
@@ -398,6 +403,13 @@ START_TEST(very_short_watches_back_off)
 }
 END_TEST
 
+/* Seconds since the cache was in step, as a scraper computes them. */
+static double shown_age(void)
+{
+    return (double)vpa_time_unix_nanos(vpa_loop_now(loop)) / (double)VPA_SECOND -
+           vpa_metric_value(&vpa_cache_in_step, "pods");
+}
+
 /* Frozen: the server goes on acknowledging bytes, but nothing comes. */
 START_TEST(silent_watches_are_opened_anew)
 {
@@ -419,7 +431,9 @@ START_TEST(silent_watches_are_opened_anew)
     vpa_loop_pump(loop, 60 * VPA_SECOND);
     ck_assert_uint_eq(requests, 2);
     ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 60 * VPA_SECOND);
+    ck_assert(shown_age() == 60);
     vpa_loop_pump(loop, 16 * VPA_SECOND);
+    ck_assert(shown_age() <= 1);
     ck_assert_uint_eq(requests, 3);
     ck_assert_int_eq(closed, 1);
     ck_assert_int_eq(at[2] - at[1], 60 * VPA_SECOND + VPA_REFLECTOR_SILENCE);
@@ -648,6 +662,28 @@ START_TEST(watch_only_reopens_after_a_pause)
         ck_assert_int_le(at[i] - at[i - 1], 15 * VPA_SECOND);
     }
     ck_assert_str_eq(trace, "Ae ");
+    ck_assert(vpa_reflector_is_synced(reflector)); /* there is no list to wait for */
+    /* An age would grow with the silence, and call somebody (VPACacheStale). */
+    ck_assert_double_eq(vpa_metric_value(&vpa_cache_in_step, "pods"), 0);
+}
+END_TEST
+
+/* The server ends a watch itself, when it was told to; who hangs up before it is rude. */
+START_TEST(the_server_has_time_to_end_a_watch)
+{
+    static const struct answer answers[] = {
+        {.want = "watch=true", .status = 200, .stream = true},
+        {.want = "watch=true", .status = 200, .stream = true},
+    };
+
+    start(answers, 2, true, 0);
+    vpa_loop_pump(loop, 25 * VPA_MINUTE);
+    ck_assert_uint_ge(requests, 2);
+    vpa_duration asked = timeouts[0] * VPA_SECOND;
+    ck_assert_int_ge(timeouts[0], 300);
+    ck_assert_int_le(timeouts[0], 600);
+    ck_assert_int_ge(at[1] - at[0], asked + 30 * VPA_SECOND);
+    ck_assert_int_le(at[1] - at[0], asked + VPA_MINUTE); /* and a pause */
 }
 END_TEST
 
@@ -745,6 +781,7 @@ int main(void)
     tcase_add_test(c, bounds_objects);
     tcase_add_loop_test(c, broken_lists_never_end_well, 0, VPA_COUNT(broken_lists));
     tcase_add_test(c, watch_only_reopens_after_a_pause);
+    tcase_add_test(c, the_server_has_time_to_end_a_watch);
     tcase_add_test(c, resyncs);
     tcase_add_test(c, waiting_names_what_is_missing);
     tcase_add_test(c, freeing_hangs_up);

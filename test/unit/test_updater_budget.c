@@ -156,6 +156,19 @@ static void scale_breaks(void *ctx)
     server.scale_fails = true;
 }
 
+/* Where no scale ever said how many there are to be, those that live count, and nobody is asked
+ * again. */
+START_TEST(without_any_scale_the_living_count)
+{
+    own_by_clone(10);
+    server.selects = true;
+    server.scale_fails = true;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, (size_t)server.pods_per_vpa / 2);
+}
+END_TEST
+
 START_TEST(without_its_scale_a_group_is_left_alone)
 {
     own_by_clone(10);
@@ -179,6 +192,8 @@ int main(void)
     tcase_add_test(tc, a_scale_is_asked_for_once_in_a_pass);
     tcase_add_test(tc, a_scale_is_read_anew_in_a_long_pass);
     tcase_add_test(tc, without_its_scale_a_group_is_left_alone);
+    tcase_add_test(tc, without_any_scale_the_living_count);
+    tcase_add_test(tc, without_any_scale_the_living_count);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -109,8 +109,46 @@ START_TEST(resizes_take_two_requests)
     updater_flush(server.updater, VPA_MINUTE);
     ck_assert_uint_eq(server.call_count, 5);
     ck_assert_uint_eq(server.annotated, 5);
-    ck_assert_uint_eq(server.events, 5);
+    ck_assert_uint_eq(server.events, 10); /* on the pod and on its VPA (U28) */
     ck_assert_str_eq(server.calls[0], "p00-00/resize");
+}
+END_TEST
+
+/* ---- what is told ---- */
+
+#define WHY "cpu request 1 -> 2: below the lower bound 1500m"
+#define WHY_IN_JSON "cpu request 1 -\\u003e 2: below the lower bound 1500m"
+
+static const struct {
+    const char *mode;
+    const char *pod_event, *vpa_event, *line;
+} told[] = {
+    {"Recreate",
+     "\"message\":\"Pod was evicted by VPA Updater to apply resource recommendation.: " WHY_IN_JSON
+     "\"",
+     "\"message\":\"VPA Updater evicted Pod p00-00 to apply resource recommendation.: " WHY_IN_JSON
+     "\"",
+     "\"Evicted pod\" namespace=\"n\" pod=\"p00-00\" vpa=\"v00\" change=\"" WHY "\""},
+    {"InPlaceOrRecreate",
+     "\"message\":\"Pod was resized in place by VPA Updater.: " WHY_IN_JSON "\"",
+     "\"message\":\"VPA Updater resized Pod p00-00 in place: " WHY_IN_JSON "\"",
+     "\"Resized pod in place\" namespace=\"n\" pod=\"p00-00\" vpa=\"v00\" change=\"" WHY "\""},
+};
+
+/* U28: old and new values and the reason, in both events and in the log. */
+START_TEST(a_change_is_told_with_its_values_and_its_reason)
+{
+    const char *events;
+
+    capture_log();
+    server.mode = told[_i].mode;
+    start(0);
+    updater_pass(server.updater);
+    updater_flush(server.updater, VPA_MINUTE);
+    events = vpa_buf_text(&server.event_bodies);
+    ck_assert_ptr_nonnull(strstr(events, told[_i].pod_event));
+    ck_assert_ptr_nonnull(strstr(events, told[_i].vpa_event));
+    ck_assert_uint_eq(lines_with(told[_i].line), 1);
 }
 END_TEST
 
@@ -367,6 +405,7 @@ int main(void)
     tcase_add_test(tc, refusals_give_the_budget_back);
     tcase_add_loop_test(tc, the_order_within_a_vpa_is_sequential, 0, VPA_COUNT(orders));
     tcase_add_test(tc, resizes_take_two_requests);
+    tcase_add_loop_test(tc, a_change_is_told_with_its_values_and_its_reason, 0, VPA_COUNT(told));
     tcase_add_test(tc, a_refused_resize_becomes_an_eviction);
     tcase_add_test(tc, an_old_server_is_asked_only_once);
     tcase_add_test(tc, an_old_server_leaves_mode_in_place_alone);

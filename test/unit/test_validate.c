@@ -73,6 +73,53 @@ START_TEST(interval_texts)
 }
 END_TEST
 
+#define CRANE "crane.vpa.autoscaling.k8s.io/"
+
+static const struct {
+    const char *annotations; /* members */
+    const char *old;
+    const char *findings;
+} parameters[] = {
+    {"\"" CRANE "cpu-request-percentile\":\"0.9\"", "", ""},
+    {"\"" CRANE "cpu-model-history-length\":\"7d\"", "", ""},
+    {"\"" CRANE "specification-config\":\"1c1g\"", "", ""},
+    {"\"" CRANE "cpu-request-percentile\":\"9\"", "",
+     "metadata.annotations[" CRANE "cpu-request-percentile]: Invalid value: \"9\": "
+     "cpu-request-percentile: 9 is not within 0 to 1"},
+    {"\"" CRANE "specification-config\":\"1c\"", "",
+     "metadata.annotations[" CRANE "specification-config]: Invalid value: \"1c\": "
+     "specification-config: specification 1c format error"},
+    {"\"" CRANE "oom-protection\":\"maybe\"", "",
+     "metadata.annotations[" CRANE "oom-protection]: Invalid value: \"maybe\": "
+     "oom-protection: \"maybe\" is neither true nor false"},
+    /* What is stored may stay, and nothing is said of what is not ours. */
+    {"\"" CRANE "oom-protection\":\"maybe\"", "\"" CRANE "oom-protection\":\"maybe\"", ""},
+    {"\"vpa.vpa.autoscaling.k8s.io/x\":\"1\",\"team.vpa.autoscaling.k8s.io/x\":\"1\"", "", ""},
+    {"\"crane.example.org/x\":\"1\",\"crane\":\"1\"", "", ""},
+};
+
+START_TEST(parameters_of_algorithms)
+{
+    static const char *const text = "{\"metadata\":{\"annotations\":{%s}},\"spec\":{" TARGET "}}";
+
+    ck_assert_str_eq(findings_of(vpa_arena_printf(&arena, text, parameters[_i].annotations),
+                                 vpa_arena_printf(&arena, text, parameters[_i].old), &all_on),
+                     parameters[_i].findings);
+}
+END_TEST
+
+START_TEST(unknown_parameters_are_told_with_those_there_are)
+{
+    const char *told = findings_of("{\"metadata\":{\"annotations\":{\"" CRANE
+                                   "percentile\":\"1\"}},\"spec\":{" TARGET "}}",
+                                   NULL, &all_on);
+
+    ck_assert_msg(strstr(told, "percentile: no such parameter of algorithm crane, which has: "
+                               "cpu-sample-interval, "),
+                  "%s", told);
+}
+END_TEST
+
 START_TEST(an_old_interval_unlocks)
 {
     const char *object = "{\"spec\":{" TARGET ",\"resourcePolicy\":{\"containerPolicies\":[{"
@@ -417,6 +464,8 @@ END_TEST
 static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, interval_texts, 0, VPA_COUNT(intervals));
+    tcase_add_loop_test(tc, parameters_of_algorithms, 0, VPA_COUNT(parameters));
+    tcase_add_test(tc, unknown_parameters_are_told_with_those_there_are);
     tcase_add_test(tc, an_old_interval_unlocks);
     tcase_add_loop_test(tc, rules_of_the_object, 0, VPA_COUNT(rules));
     tcase_add_loop_test(tc, exactly_one_target, 0, VPA_COUNT(targets));

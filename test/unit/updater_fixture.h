@@ -27,9 +27,24 @@
 struct server {
     /* objects */
     int vpas, pods_per_vpa;
-    const char *mode;      /* of the VPAs */
-    const char *pod;       /* more members of each pod's metadata */
-    const char *boost;     /* more members of each VPA's spec */
+    const char *mode;          /* of the VPAs */
+    const char *pod;           /* more members of each pod's metadata */
+    const char *boost;         /* more members of each VPA's spec */
+    bool proving;              /* outcomes of actions are looked at */
+    const char *reborn;        /* cpu of replaced pods; NULL: as of all */
+    const char *reborn_status; /* more members of their status */
+    bool lost;                 /* evicted pods are not replaced */
+    const char *unscheduled;   /* items of the list of pods without a node */
+    char *conditions;          /* of the VPA, as its status was patched; heap */
+    int generation_of_vpas;
+    bool status_denied;
+    const char *dry_cpu;     /* of pods that are tried; NULL: as it was sent */
+    bool no_right;           /* to create pods */
+    const char *dry_refusal; /* text of a 403 */
+    char *dry_body;          /* of the last one; heap */
+    size_t dry_runs;
+    size_t status_patches, unscheduled_lists;
+    bool selects;          /* VPAs have a selector instead of a target */
     const char *request;   /* cpu of each pod */
     const char *container; /* more members of each pod's container */
     const char *policy;    /* more members of each VPA's updatePolicy */
@@ -61,6 +76,7 @@ struct server {
     char *last_annotation; /* patch of a resized pod */
     size_t call_count;
     size_t scale_reads;
+    struct vpa_buf event_bodies;
     size_t events, annotated, lease_reads, streams, most_open;
     int generation[CALLS_MAX]; /* of each pod of the first VPAs: how often it was replaced */
     struct vpa_memory_stream *config_maps, *vpa_objects, *pod_objects;
@@ -86,19 +102,32 @@ static struct server server;
 
 /* ---- objects ---- */
 
+static inline char *target_of(int v)
+{
+    if (server.selects)
+        return vpa_xprintf("\"selector\":{\"matchLabels\":{\"app\":\"a%d\"}}", v);
+    return vpa_xprintf("\"targetRef\":{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\"}",
+                       server.owner_version, server.owner_kind, v);
+}
+
 static inline void list_vpas(struct vpa_buf *buf)
 {
-    for (int v = 0; v < server.vpas; v++)
-        vpa_buf_printf(buf,
-                       "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\",\"uid\":\"v%d\","
-                       "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s\"targetRef\":{"
-                       "\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\"},"
-                       "\"updatePolicy\":{\"updateMode\":"
-                       "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
-                       "\"containerName\":"
-                       "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}}}",
-                       v ? "," : "", v, v, server.boost, server.owner_version, server.owner_kind, v,
-                       server.mode, server.policy);
+    for (int v = 0; v < server.vpas; v++) {
+        vpa_auto_free char *target = target_of(v);
+
+        vpa_buf_printf(
+            buf,
+            "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\",\"uid\":\"v%d\","
+            "\"generation\":%d,"
+            "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s%s,"
+            "\"updatePolicy\":{\"updateMode\":"
+            "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
+            "\"containerName\":"
+            "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}%s%s}}",
+            v ? "," : "", v, v, server.generation_of_vpas, server.boost, target, server.mode,
+            server.policy, server.conditions ? ",\"conditions\":" : "",
+            server.conditions ? server.conditions : "");
+    }
 }
 
 static inline void list_replica_sets(struct vpa_buf *buf)
@@ -131,9 +160,11 @@ static inline void put_pod(struct vpa_buf *buf, int v, int p)
         "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",%s\"resources\":{"
         "\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
         "\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
-        "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]}}",
+        "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]%s}}",
         v, p, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
-        server.owner_version, server.owner_kind, v, server.container, server.request);
+        server.owner_version, server.owner_kind, v, server.container,
+        generation && server.reborn ? server.reborn : server.request,
+        generation && server.reborn_status ? server.reborn_status : "");
 }
 
 static inline void list_pods(struct vpa_buf *buf, int from, int to)
@@ -155,7 +186,8 @@ static inline void replace_pod(const char *name)
     ++*generation_of(v, p);
     vpa_buf_init(&text, TEXT_MAX);
     put_pod(&text, v, p);
-    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
+    vpa_memory_stream_event(server.pod_objects, server.lost ? "DELETED" : "MODIFIED",
+                            vpa_buf_text(&text));
 }
 
 static inline void answer_list(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
@@ -199,8 +231,39 @@ static inline void touch_vpa(void)
     vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
 }
 
+/* The status of the only VPA: one condition is added, replaced or removed. */
+static inline void answer_status(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+{
+    const char *value = strstr(q->body, "{\"type\"");
+    const char *end = value ? strchr(value, '}') : NULL;
+    vpa_auto_buf text = {0};
+
+    if (server.status_denied) {
+        vpa_memory_reply_status(reply, 403, "Forbidden", "no");
+        return;
+    }
+    server.status_patches++;
+    free(server.conditions);
+    server.conditions =
+        value ? vpa_xprintf("[%.*s]", (int)(end + 1 - value), value) : vpa_xstrdup("[]");
+    vpa_buf_init(&text, TEXT_MAX);
+    list_vpas(&text);
+    vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
+    vpa_memory_reply_json(reply, 200, "{}");
+}
+
 static inline void answer_get(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
+    const char *fields = vpa_memory_query(q, "fieldSelector");
+
+    if (fields && vpa_str_starts_with(fields, "spec.nodeName=,")) {
+        vpa_auto_free char *list = vpa_xprintf("{\"metadata\":{},\"items\":[%s]}",
+                                               server.unscheduled ? server.unscheduled : "");
+
+        server.unscheduled_lists++;
+        vpa_memory_reply_json(reply, 200, list);
+        return;
+    }
     if (vpa_memory_query(q, "watch")) {
         struct vpa_memory_stream *stream;
 
@@ -254,6 +317,12 @@ static inline void answer_get(const struct vpa_memory_request *q, struct vpa_mem
             reply, 200,
             "{\"resources\":[{\"name\":\"clones\",\"kind\":\"Clone\",\"namespaced\":true},"
             "{\"name\":\"clones/scale\",\"kind\":\"Scale\",\"namespaced\":true}]}");
+    } else if (strstr(q->path, "/pods/")) {
+        vpa_auto_buf text = {0};
+
+        vpa_buf_init(&text, TEXT_MAX);
+        put_pod(&text, 0, 0);
+        vpa_memory_reply_json(reply, 200, vpa_buf_text(&text));
     } else {
         answer_list(q, reply);
     }
@@ -311,6 +380,23 @@ static inline void answer_change(const struct vpa_memory_request *q, struct vpa_
     vpa_memory_reply_delay(reply, server.delay);
 }
 
+static inline void answer_dry_run(const struct vpa_memory_request *q,
+                                  struct vpa_memory_reply *reply)
+{
+    vpa_auto_free char *pod = vpa_xprintf("{\"metadata\":{\"name\":\"dry\",\"namespace\":\"n\"},"
+                                          "\"spec\":{\"containers\":[{\"name\":\"c\","
+                                          "\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+                                          server.dry_cpu ? server.dry_cpu : server.request);
+
+    server.dry_runs++;
+    free(server.dry_body);
+    server.dry_body = vpa_xstrdup(q->body);
+    if (server.dry_refusal)
+        vpa_memory_reply_status(reply, 403, "Forbidden", server.dry_refusal);
+    else
+        vpa_memory_reply_json(reply, 201, pod);
+}
+
 static inline void serve(void *ctx, const struct vpa_memory_request *q,
                          struct vpa_memory_reply *reply)
 {
@@ -323,9 +409,25 @@ static inline void serve(void *ctx, const struct vpa_memory_request *q,
         answer_change(q, reply);
         return;
     }
-    if (strstr(q->path, "/events"))
+    if (vpa_memory_query(q, "dryRun")) {
+        answer_dry_run(q, reply);
+        return;
+    }
+    if (vpa_str_ends_with(q->path, "/selfsubjectaccessreviews")) {
+        vpa_memory_reply_json(reply, 201,
+                              server.no_right ? "{\"status\":{\"allowed\":false}}"
+                                              : "{\"status\":{\"allowed\":true}}");
+        return;
+    }
+    if (strstr(q->path, "/events")) {
         server.events++;
-    else {
+        vpa_buf_puts(&server.event_bodies, q->body);
+    } else if (vpa_str_ends_with(q->path, "/status")) {
+        free(server.last_annotation);
+        server.last_annotation = vpa_xstrdup(q->body);
+        answer_status(q, reply);
+        return;
+    } else {
         server.annotated++;
         free(server.last_annotation);
         server.last_annotation = vpa_xstrdup(q->body);
@@ -365,6 +467,7 @@ static inline void setup(void)
         .rows = updater_flag_rows, .count = updater_flag_count, .values = &server.config};
 
     server = (struct server){.vpas = 1,
+                             .generation_of_vpas = 1,
                              .pods_per_vpa = 10,
                              .mode = "Recreate",
                              .pod = "",
@@ -377,6 +480,7 @@ static inline void setup(void)
                              .limits = "",
                              .delay = 10 * VPA_MILLISECOND};
     vpa_flags_preset(&flags);
+    vpa_buf_init(&server.event_bodies, TEXT_MAX);
     server.config.use_admission_status = false;
     server.config.common.kube_api_qps = -1;
     server.clock = vpa_clock_new_manual(vpa_time_from_unix(START_SECONDS, 0));
@@ -403,6 +507,8 @@ static inline void make_client(void)
 static inline void begin(size_t requests_max)
 {
     make_client();
+    if (!server.proving)
+        server.config.prove_evictions = "off";
     server.updater = updater_new(&(struct updater_options){.loop = server.loop,
                                                            .client = server.client,
                                                            .config = &server.config,
@@ -453,6 +559,9 @@ static inline void teardown(void)
     vpa_loop_free(server.loop);
     vpa_clock_free(server.clock);
     vpa_metrics_release(&metrics);
+    vpa_buf_release(&server.event_bodies);
+    free(server.dry_body);
+    free(server.conditions);
     forget_calls();
 }
 

@@ -1,5 +1,5 @@
 /*
- * Metrics in the Prometheus text format.
+ * Metrics, and their exposition for Prometheus.
  *
  * A metric is a static struct in the file that updates it; main.c lists the addresses in a table.
  * Label values are given in the order in which the metric names its labels.
@@ -86,6 +86,9 @@ void vpa_metric_observe_in(struct vpa_metric *metric, double x, const char *cons
 double vpa_metric_value_of(struct vpa_metric *metric, const char *const *values);
 /* The sum of the observations of a histogram series; 0 for an unknown one. */
 double vpa_metric_sum_of(struct vpa_metric *metric, const char *const *values);
+/* Drops one series, for what is there no more; true when there was one. */
+#define vpa_metric_remove(metric, ...) vpa_metric_remove_from(metric, VPA_LABELS_(__VA_ARGS__))
+bool vpa_metric_remove_from(struct vpa_metric *metric, const char *const *values);
 /* Drops all series. Also what frees the memory of a metric at exit. */
 void vpa_metric_reset(struct vpa_metric *metric);
 
@@ -116,14 +119,18 @@ struct vpa_metrics {
     atomic_int requests_in_flight;
 };
 
+enum vpa_exposition { VPA_EXPOSITION_TEXT, VPA_EXPOSITION_OPENMETRICS };
 #define VPA_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+#define VPA_OPENMETRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 /*
  * Appends the exposition: families by name, series by label values (labels in alphabetical order),
- * `le` last. names: the families wanted (the name[] parameters of the request), NULL for all.
+ * `le` last. names: the families wanted (the name[] parameters of the request), NULL for all. The
+ * formats: prometheus.io/docs/instrumenting/exposition_formats, OpenMetrics 1.0.0. A series has the
+ * same name in both.
  */
-void vpa_metrics_write(struct vpa_metrics *metrics, const char *const *names, size_t name_count,
-                       struct vpa_buf *out);
+void vpa_metrics_write(struct vpa_metrics *metrics, enum vpa_exposition format,
+                       const char *const *names, size_t name_count, struct vpa_buf *out);
 /* Resets every metric of the table. */
 void vpa_metrics_release(struct vpa_metrics *metrics);
 

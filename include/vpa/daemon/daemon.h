@@ -20,8 +20,8 @@
  *     }
  *
  * Order of start: flags, log, checks, signals, the plain listener (probes pass while the rest
- * waits), the API server's address and credentials, clients, the Lease when electing, the work. One
- * line tells why a start ended:
+ * waits), the API server's address and credentials, clients, the Lease when electing, the work; a
+ * standby (--standby) begins the work without the Lease. One line tells why a start ended:
  *
  *     exit status  why
  *               0  stopped by SIGTERM or SIGINT, or --help
@@ -49,7 +49,11 @@ struct vpa_process {
     struct vpa_loop *loop; /* stopped by signals and by the end of leadership */
     struct vpa_observe *observe;
     struct vpa_kube_client *clients[VPA_DAEMON_CLIENTS_MAX]; /* as many as the daemon asks for */
-    struct vpa_elector *elector;                             /* NULL: not electing */
+    struct vpa_kube_client *leases; /* for Leases alone: never fenced, its own rate limit */
+    struct vpa_elector *elector;    /* NULL: not electing */
+    /* Another one leads, as far as is known: nothing may be changed yet. It becomes false once,
+     * when this process leads; who loses the lead ends. */
+    bool standby;
     const char *host_name;
 };
 
@@ -63,10 +67,15 @@ struct vpa_daemon {
     struct vpa_flags flags;
     const struct vpa_common_flags *common; /* inside the values of the flags */
     const struct vpa_leader_flags *leader; /* likewise; NULL: never elects */
+    /* Likewise; beside another installation: no election, and every write is a dry run. */
+    const bool *shadow;
     struct vpa_metric *const *metrics;
     size_t metric_count;
     /* Clients of the API server, each with the rate limit of the flags for itself. */
     size_t client_count;
+    /* Whether objects that cannot be used get a Warning event, which takes the right to write them
+     * in every namespace. */
+    bool tells_of_unusable;
     /* Of passes: healthy while one ended within the last five. NULL: nobody arms the check. */
     const vpa_duration *interval;
     /* Of all settings, vpa_daemon_check included; the error is the line to log. Texts that are read
@@ -88,6 +97,10 @@ int vpa_daemon_check(const struct vpa_common_flags *common, const struct vpa_lea
  * in doubt it may not, although the end of leadership comes later. Every write of the clients is
  * asked this right before its bytes go out. ctx is the struct vpa_process. */
 bool vpa_process_leads(void *ctx);
+
+/* The metrics that every daemon has beside its own: what is running, whether it leads, requests to
+ * the API server, caches. NULL behind the last. For docs/metrics.md. */
+const struct vpa_metric *vpa_daemon_metric(size_t i);
 
 /* Go's name of the machine that uname names: x86_64 is amd64. */
 const char *vpa_daemon_architecture(const char *machine);

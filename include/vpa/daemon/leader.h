@@ -10,6 +10,7 @@
 
 struct vpa_leader_flags {
     bool elect;
+    bool standby; /* while another one leads: begin the work, change nothing */
     vpa_duration lease_duration;
     vpa_duration renew_deadline;
     vpa_duration retry_period;
@@ -31,6 +32,9 @@ struct vpa_elector *vpa_leader_elector_new(const struct vpa_leader_flags *leader
 #define VPA_LEADER_FLAGS(STRUCT, MEMBER, NAME)                                                     \
     VPA_FLAG_BOOL("leader-elect", STRUCT, MEMBER.elect, false,                                     \
                   "Take a Lease before starting the main loop", .posix = true),                    \
+        VPA_FLAG_BOOL("standby", STRUCT, MEMBER.standby, true,                                     \
+                      "With --leader-elect: while another replica leads, keep everything ready "   \
+                      "and change nothing; false: do nothing until then (not known upstream)"),    \
         VPA_FLAG_DURATION(                                                                         \
             "leader-elect-lease-duration", STRUCT, MEMBER.lease_duration, 15 * VPA_SECOND,         \
             "How long others wait after the last renewal before they take over", .posix = true),   \

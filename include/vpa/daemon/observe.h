@@ -49,6 +49,16 @@ typedef bool (*vpa_observe_fn)(void *ctx, struct vpa_buf *why);
 void vpa_observe_on_alive(struct vpa_observe *observe, vpa_observe_fn fn, void *ctx);
 void vpa_observe_on_ready(struct vpa_observe *observe, vpa_observe_fn fn, void *ctx);
 
+/* For a check of readiness: whether the oldest cache, of which INT64_MAX says that it is not filled
+ * yet, was in step within the last VPA_READY_CACHE_AGE_MAX. */
+#define VPA_READY_CACHE_AGE_MAX (90 * VPA_SECOND)
+bool vpa_observe_is_fresh(const char *which, vpa_duration age, struct vpa_buf *why);
+
+/* One more page, up to VPA_OBSERVE_PAGES_MAX, answered on the server's thread, where it must not
+ * take long. The path is borrowed; fn NULL takes its page back, and waits for an answer. */
+#define VPA_OBSERVE_PAGES_MAX 4
+void vpa_observe_serve(struct vpa_observe *observe, const char *path, vpa_server_fn fn, void *ctx);
+
 void vpa_observe_arm(struct vpa_observe *observe);
 void vpa_observe_activity(struct vpa_observe *observe);
 /* Whether the API server was away when it was last asked. */

@@ -22,8 +22,8 @@ struct vpa_status_writer_options {  /* texts are copied */
     const char *name;
     const char *holder;    /* host name */
     vpa_duration interval; /* period, limit of one write, and leaseDurationSeconds */
-    /* Asked before each write; false skips it: the webhook failed its self-test. NULL: always true.
-     */
+    /* Asked before each write; false skips it: the webhook failed its self-test. The first time
+     * after a renewal this is taken back. NULL: always true. */
     bool (*healthy)(void *ctx);
     void *ctx;
 };

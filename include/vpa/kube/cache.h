@@ -25,6 +25,14 @@
  * more. An unknown object is never among the known ones; it goes when it is deleted, when a LIST
  * does not have it, or when a version of it can be decoded.
  *
+ * For a reader whose state rests on what objects said (`keeps_last`), an unknown object holds the
+ * last version that was known: vpa_cache_last().
+ *
+ * A reader that packs what it needs into a store of its own, tighter than any cache could be, does
+ * not need it twice: 100,000 pods in the recommender's model. For such a reader (`taker`) the cache
+ * holds only what has come since it was emptied, by vpa_cache_take(). What is taken is what there
+ * is in that moment; older versions come along where they show something that the newest does not.
+ *
  * The cache belongs to the loop thread. References and copies of the map may be given up anywhere.
  */
 #ifndef VPA_KUBE_CACHE_H
@@ -56,7 +64,8 @@ struct vpa_cache_kind {
                     void *object);
     /* Whether nothing that is kept differs: the old version stays, and nothing has changed. */
     bool (*same)(const void *a, const void *b);
-    /* For readers in other threads: under which hash the object stands in the map. */
+    /* For readers in other threads: under which hash the object stands in the map. NULL: under that
+     * of its key, for vpa_cache_map_find. */
     uint64_t (*hash)(const void *object);
 };
 
@@ -69,6 +78,34 @@ extern const struct vpa_cache_kind vpa_cache_presence;     /* nothing */
 uint64_t vpa_cache_target_hash(const char *ns, const char *kind, const char *name);
 uint64_t vpa_cache_ns_hash(const char *ns);
 
+/* Versions of one object that wait to be taken; the newest is replaced when more come. */
+#define VPA_CACHE_VERSIONS_MAX 64
+/* Names of one list that waits to be taken: 64 MiB are a million objects. */
+#define VPA_CACHE_NAMES_MAX ((size_t)64 << 20)
+
+struct vpa_cache_change { /* of one object since the cache was emptied; borrowed for the call */
+    const char *ns;
+    const char *name;
+    bool gone;
+    /* The known ones, oldest first. None, and it is not gone: it is there, and nothing new is known
+     * of it. */
+    const void *const *versions;
+    size_t count;
+};
+struct vpa_cache_taker { /* all of them are needed; ctx is that of the options */
+    /* Of an object in a LIST that does not wait to be taken: whether the store has that version
+     * already, or has taken it now. draft as the kind's read made it. */
+    bool (*has)(void *ctx, const void *draft);
+    /* Whether the older version must be seen although a newer one has come. */
+    bool (*differs)(const void *older, const void *newer);
+    /* Called by vpa_cache_take: once, when a LIST has come to its end, then for each object that it
+     * had. All others are gone unless change says otherwise. */
+    void (*list)(void *ctx);
+    void (*listed)(void *ctx, const char *ns, const char *name);
+    /* Behind them, by namespace and name. */
+    void (*change)(void *ctx, const struct vpa_cache_change *change);
+};
+
 struct vpa_cache_options { /* texts are copied, the rest is borrowed */
     const struct vpa_cache_kind *kind;
     void *ctx; /* of the kind's functions and of changed */
@@ -78,7 +115,9 @@ struct vpa_cache_options { /* texts are copied, the rest is borrowed */
     const char *path;
     const char *field_selector;
     vpa_duration resync;
-    bool shared; /* keep the map, for readers in other threads */
+    bool shared;                         /* keep the map, for readers in other threads */
+    bool keeps_last;                     /* see vpa_cache_last */
+    const struct vpa_cache_taker *taker; /* NULL: objects stay; else neither shared nor changed */
     /* Behind each change, may be NULL: after is NULL when the object is gone, before when it is
      * new. Either may be unknown. Must not change the cache. */
     void (*changed)(void *ctx, const void *before, const void *after);
@@ -105,6 +144,12 @@ bool vpa_cache_any_unknown(const struct vpa_cache *cache, const char *ns);
 size_t vpa_cache_count(const struct vpa_cache *cache); /* known and unknown */
 /* Why an object is unknown, NULL for a known one. */
 const char *vpa_cache_reason(const void *object);
+/* The object itself when it is known; else, with keeps_last, its last known version, which lives as
+ * long as the object does. NULL: there was none. */
+const void *vpa_cache_last(const void *object);
+
+/* Gives the taker all that has come, and forgets it. */
+void vpa_cache_take(struct vpa_cache *cache);
 
 enum vpa_cache_part { VPA_CACHE_KNOWN, VPA_CACHE_UNKNOWN, VPA_CACHE_ALL };
 struct vpa_cache_list { /* ordered by namespace, then name; each held until the release */
@@ -116,8 +161,13 @@ void vpa_cache_list(const struct vpa_cache *cache, enum vpa_cache_part part,
 void vpa_cache_list_release(struct vpa_cache_list *list);
 #define vpa_auto_cache_list __attribute__((cleanup(vpa_cache_list_release)))
 
+/* A cache that was not shared is from now on. */
+void vpa_cache_share(struct vpa_cache *cache);
 /* Of a shared cache: objects by kind->hash, known and unknown; borrowed, to be copied. */
 const struct vpa_shared_map *vpa_cache_map(const struct vpa_cache *cache);
+/* By key, in a copy of the map of a kind without a hash: known or unknown, NULL when it is not
+ * there. Borrowed from the copy. */
+const void *vpa_cache_map_find(const struct vpa_shared_map *map, const char *ns, const char *name);
 /* The object of an entry. */
 const void *vpa_cache_object(const struct vpa_shared_item *item);
 

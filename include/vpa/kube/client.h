@@ -19,7 +19,7 @@
  *
  * A write is fenced: may_write is asked when its connection is ready, right before its bytes go
  * out, after every wait. A daemon with a Lease says there whether it still leads, once for all
- * writes of the client.
+ * writes of the client. A POST that only asks is no write.
  */
 #ifndef VPA_KUBE_CLIENT_H
 #define VPA_KUBE_CLIENT_H
@@ -31,6 +31,7 @@
 #include "vpa/base/buf.h"
 #include "vpa/base/error.h"
 #include "vpa/base/mem.h"
+#include "vpa/base/metrics.h"
 #include "vpa/json/json.h"
 #include "vpa/kube/config.h"
 #include "vpa/net/loop.h"
@@ -103,6 +104,9 @@ struct vpa_kube_call {
     /* Asked besides may_write, with the context of the call: whether it is still wanted. false: it
      * ends with VPA_CANCELLED. It only looks. NULL: always. */
     bool (*wanted)(void *ctx);
+    /* A write that changes nothing, as reviews of access are: neither fenced nor a dry run, and
+     * repeated like a read. */
+    bool only_asks;
     size_t response_max; /* 0: VPA_HTTP_RESPONSE_MAX */
     bool unlimited;      /* not counted by the rate limit (leases have their own, watches none) */
     bool no_retry;       /* no repetition inside */
@@ -125,6 +129,8 @@ struct vpa_kube_result { /* borrowed for the callback, or in the arena of vpa_ku
     int retry_after;               /* seconds, -1 without the header */
 };
 
+struct vpa_unusable_object; /* reflector.h */
+
 struct vpa_kube_client_options {
     struct vpa_loop *loop;
     struct vpa_transport *transport; /* borrowed */
@@ -137,9 +143,16 @@ struct vpa_kube_client_options {
      * "no longer the leader". It only looks. NULL: always. */
     bool (*may_write)(void *ctx);
     void *may_write_ctx;
+    /* Every write asks with dryRun=All: it is judged, and nothing is stored. No DELETE is sent. */
+    bool dry_run;
     /* Told after each attempt whether the API server answered, whatever it said; NULL: nobody. */
     void (*on_attempt)(void *ctx, bool answered);
     void *attempt_ctx;
+    /* Told of each object that a reflector over this client passed over and that exists; NULL:
+     * nobody. */
+    void (*on_unusable)(void *ctx, const char *api_version, const char *resource,
+                        const struct vpa_unusable_object *what);
+    void *unusable_ctx;
 };
 struct vpa_kube_client;
 /* VPA_INVALID on an unusable qps/burst pair, with upstream's text. */
@@ -149,6 +162,10 @@ struct vpa_kube_client *vpa_kube_client_new(const struct vpa_kube_client_options
 void vpa_kube_client_free(struct vpa_kube_client *client);
 struct vpa_loop *vpa_kube_client_loop(const struct vpa_kube_client *client);
 struct vpa_random *vpa_kube_client_random(const struct vpa_kube_client *client);
+
+/* For reflectors: calls on_unusable. path: of the collection. */
+void vpa_kube_client_tell_unusable(const struct vpa_kube_client *client, const char *path,
+                                   const char *resource, const struct vpa_unusable_object *what);
 
 /* err is NULL on success. Runs on the loop, never inside start. */
 typedef void (*vpa_kube_done_fn)(void *ctx, const struct vpa_kube_result *result,
@@ -188,6 +205,9 @@ struct vpa_kube_counters {
     uint64_t retries;
     uint64_t failures;
 };
+/* The same for scrapers, of all clients of the process, attempts one by one:
+ * rest_client_requests_total. Listed by the frame of the daemons. */
+extern struct vpa_metric vpa_kube_requests;
 const struct vpa_kube_counters *vpa_kube_client_counters(const struct vpa_kube_client *client);
 /* Calls started and not yet answered. */
 size_t vpa_kube_client_in_flight(const struct vpa_kube_client *client);

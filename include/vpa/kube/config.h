@@ -1,7 +1,8 @@
 /*
  * How to reach the API server and who we are: in-cluster service account or a kubeconfig file
  * (leader-election-and-clients.md 3 of the specification). Only the file given is read: neither
- * KUBECONFIG nor the home directory is consulted and nothing is merged.
+ * KUBECONFIG nor the home directory is consulted and nothing is merged. (The command kubectl-vpa
+ * looks there itself, and may choose another context than the current one.)
  *
  *     struct vpa_kube_config *config = vpa_kube_config_load(flags.kubeconfig, &err);
  *     struct vpa_transport *transport = vpa_kube_connect(loop, config, &err);
@@ -29,6 +30,9 @@ struct vpa_kube_config;
  * load in-cluster configuration, ..."); the caller adds "Failed to build kubeconfig from file: " or
  * "Failed to create config: ". */
 struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err);
+/* The same with that context of the file instead of its current one; NULL or "": that one. */
+struct vpa_kube_config *vpa_kube_config_load_context(const char *path, const char *context,
+                                                     struct vpa_error *err);
 /* The text of a kubeconfig; relative file names are resolved against dir. */
 struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, const char *dir,
                                               struct vpa_error *err);
@@ -39,6 +43,8 @@ struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char 
 struct vpa_kube_config *vpa_kube_config_plain(const char *server);
 void vpa_kube_config_free(struct vpa_kube_config *config);
 
+/* The namespace that the context names, "" when it names none. */
+const char *vpa_kube_config_namespace(const struct vpa_kube_config *config);
 /* scheme://host[:port][/prefix] */
 const char *vpa_kube_config_server(const struct vpa_kube_config *config);
 /* What the HTTP client needs; borrowed from the config. */

@@ -39,9 +39,6 @@
 #include "vpa/base/metrics.h"
 #include "vpa/kube/client.h"
 
-#define VPA_REFLECTOR_PAGE 500
-#define VPA_REFLECTOR_OBJECT_MAX                                                                   \
-    ((size_t)8 << 20) /* longest single object; etcd's own limit is 1.5 MiB */
 #define VPA_REFLECTOR_SILENCE (75 * VPA_SECOND)
 #define VPA_REFLECTOR_BACKOFF_FIRST (800 * VPA_MILLISECOND)
 #define VPA_REFLECTOR_BACKOFF_MAX (30 * VPA_SECOND)
@@ -86,14 +83,17 @@ struct vpa_reflector_options {      /* texts are copied */
     const char *field_selector;     /* NULL: none */
     const char *label_selector;     /* NULL: none */
     vpa_duration resync;            /* 0: never */
-    size_t object_max;              /* 0: VPA_REFLECTOR_OBJECT_MAX */
+    size_t object_max;              /* 0: VPA_LIST_ITEM_MAX */
     /* Only WATCH, without a version, opened again 10 to 15 s after it ended: the events of 5.6. */
     bool watch_only;
     struct vpa_reflector_handler handler;
 };
 
-/* Counter vpa_unusable_objects_total by resource, for the table of every daemon. */
+/* By resource, listed by the frame of the daemons: vpa_unusable_objects_total, and
+ * vpa_cache_in_step_timestamp_seconds, when a cache was last certain to be in step; watch_only
+ * keeps nothing, and has none. */
 extern struct vpa_metric vpa_unusable_objects;
+extern struct vpa_metric vpa_cache_in_step;
 
 struct vpa_reflector;
 struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *options);

@@ -29,6 +29,8 @@
 #include "vpa/model/container.h"
 #include "vpa/model/oom.h"
 
+struct vpa_autoscaler;
+
 /* Quality metrics (metrics.md 3.1 of the specification); members may be NULL. */
 struct vpa_model_hooks {
     void *ctx;
@@ -39,6 +41,10 @@ struct vpa_model_hooks {
     /* A recommendation followed another (before > 0) for one linked aggregate. */
     void (*change)(void *ctx, const char *update_mode, enum vpa_kind kind, vpa_amount before,
                    vpa_amount after, size_t pod_count);
+    /* The sample that usage hears of, after it, with the VPA whose recommendation it is: of several
+     * on one pod the last by name. Nobody is told while a sample has no VPA. */
+    void (*sample)(void *ctx, const struct vpa_autoscaler *v, enum vpa_kind kind, bool is_oom,
+                   vpa_amount usage, vpa_amount recommendation);
 };
 
 struct vpa_cluster_options {

@@ -40,6 +40,8 @@ struct vpa_estimate {
 struct vpa_amounts vpa_estimator_minimum(const struct vpa_estimator *e, size_t containers);
 double vpa_estimator_confidence(const struct vpa_estimator *e, const struct vpa_history *history,
                                 enum vpa_kind kind);
+/* What a bound is multiplied with at that confidence; 1 for the target. */
+double vpa_estimator_confidence_factor(enum vpa_bound bound, double confidence);
 void vpa_estimator_estimate(const struct vpa_estimator *e, const struct vpa_history *history,
                             const struct vpa_amounts *minimum, struct vpa_estimate *out);
 

@@ -17,6 +17,8 @@
 #define VPA_CONDITION_DEPRECATED "ConfigDeprecated"
 #define VPA_CONDITION_UNSUPPORTED "ConfigUnsupported"
 #define VPA_CONDITION_CONFLICT "TargetConflict" /* ours: another VPA controls the pods (U12) */
+#define VPA_CONDITION_ALGORITHM                                                                    \
+    "Algorithm" /* ours: which one recommends, where it is not VPA's own */
 
 struct vpa_object_status {
     struct vpa_recommendation recommendation; /* not written when not present */
@@ -27,8 +29,10 @@ struct vpa_object_status {
 
 struct vpa_object_status_facts {
     const struct vpa_object *object;
-    const char *unsupported; /* message of ConfigUnsupported; NULL: the configuration is fine */
-    const char *conflict;    /* message of TargetConflict; NULL: nobody else wins the pods */
+    const char *unsupported;    /* message of ConfigUnsupported; NULL: the configuration is fine */
+    const char *conflict;       /* message of TargetConflict; NULL: nobody else wins the pods */
+    const char *algorithm;      /* name; NULL: VPA's own, of which the status says nothing */
+    const char *algorithm_note; /* what is wrong with its parameters; NULL: nothing */
     bool pods_matched;
     const struct vpa_recommendation *recommendation; /* of this pass */
     vpa_time now;

@@ -28,7 +28,8 @@ struct vpa_estimates {
     struct vpa_container_estimate *items; /* by container name; in the arena */
     size_t count;
 };
-/* All containers of the VPA but those whose policy is mode Off. */
+/* All containers of the VPA but those whose policy is mode Off, and those of which another
+ * algorithm than VPA's own knows too little. e is of VPA's own. */
 void vpa_estimate(struct vpa_cluster *c, struct vpa_autoscaler *v, const struct vpa_estimator *e,
                   vpa_time now, struct vpa_arena *arena, struct vpa_estimates *out);
 /* The rendered list; present, with no containers when there are none. Lives in the arena. */

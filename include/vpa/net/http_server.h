@@ -42,12 +42,25 @@ struct vpa_server_request { /* borrowed for the call */
 };
 /* Header value (name without case), NULL when absent; borrowed. */
 const char *vpa_server_header(const struct vpa_server_request *request, const char *name);
+/* Tells of each header as it came, in order, until fn says false; the texts are borrowed for the
+ * call. */
+typedef bool (*vpa_server_header_fn)(void *ctx, const char *name, const char *value);
+void vpa_server_each_header(const struct vpa_server_request *request, vpa_server_header_fn fn,
+                            void *ctx);
+/* What the peer has shown (asks_for_certificate): PEM, leaf first, at most
+ * VPA_SERVER_CLIENT_CHAIN_MAX certificates, heap. It has the key of the leaf; nothing else of it is
+ * checked (vpa_tls_verify_client). NULL: no certificate. */
+char *vpa_server_client_chain(const struct vpa_server_request *request);
+#define VPA_SERVER_CLIENT_CHAIN_MAX 8
+/* Whether the peer is on this machine, or in this pod: its address is a loopback one. */
+bool vpa_server_is_local(const struct vpa_server_request *request);
 
 /* Filled by the handler. status 0 becomes 500. */
 struct vpa_server_response {
     int status;
     const char *content_type; /* static text; NULL: no such header */
     bool nosniff;             /* X-Content-Type-Options: nosniff */
+    bool gzip;                /* the body is compressed; see vpa/net/negotiation.h */
     char *body;               /* heap, ownership moves to the server; NULL: empty */
     size_t body_len;
 };
@@ -69,6 +82,9 @@ struct vpa_server_tls {   /* texts are copied */
                             nothing left: the default set */
     const char
         *client_ca_pem; /* NULL: client certificates are not requested; else required and checked */
+    /* Without client_ca_pem: they are requested, neither required nor checked, for handlers that
+     * judge themselves by an authority that may change. */
+    bool asks_for_certificate;
 };
 
 #define VPA_SERVER_BODY_MAX ((size_t)5 << 20) /* 5 MiB, as upstream's webhook */
@@ -91,9 +107,13 @@ struct vpa_http_server_options {
      * request waiting; 0: none. Needs threads > 0. */
     unsigned workers;
     const struct vpa_server_tls *tls; /* NULL: plain HTTP; needs threads > 0 */
-    size_t body_max;                  /* 0: VPA_SERVER_BODY_MAX */
-    size_t bodies_max;                /* 0: VPA_SERVER_BODIES_MAX */
-    unsigned connections_max;         /* 0: VPA_SERVER_CONNECTIONS_MAX */
+    /* Told about each TLS handshake that did not come to its end, on one of the server's threads:
+     * the alert that the peer sent ("unknown_ca", "bad_certificate", "certificate_expired", ...),
+     * "ended" without one. One of a few static texts. NULL: nobody. */
+    void (*on_failed_handshake)(void *ctx, const char *reason);
+    size_t body_max;          /* 0: VPA_SERVER_BODY_MAX */
+    size_t bodies_max;        /* 0: VPA_SERVER_BODIES_MAX */
+    unsigned connections_max; /* 0: VPA_SERVER_CONNECTIONS_MAX */
     /* Real time; 0: the constants above. */
     vpa_duration handshake_timeout, head_timeout, idle_timeout, transfer_timeout;
 };

@@ -11,6 +11,8 @@
 #include "vpa/base/time.h"
 
 #define VPA_PEM_MAX ((size_t)1 << 20) /* longest PEM text read from a file */
+/* What is created is valid from so long before its time, for clocks that lag. */
+#define VPA_TLS_CLOCK_SLACK (5 * VPA_MINUTE)
 
 struct vpa_tls_pair { /* heap PEM texts; zeroed is empty */
     char *cert_pem;
@@ -37,9 +39,24 @@ struct vpa_tls_info {
  * reported in info (may be NULL), not judged. */
 int vpa_tls_check_pair(const char *cert_pem, const char *key_pem, struct vpa_tls_info *info,
                        struct vpa_error *err) VPA_MUST_CHECK;
+/* The same of a certificate alone. */
+int vpa_tls_describe(const char *cert_pem, struct vpa_tls_info *info,
+                     struct vpa_error *err) VPA_MUST_CHECK;
 /* Whether the first certificate is valid for that DNS name or IP address. */
 bool vpa_tls_matches_name(const char *cert_pem, const char *name);
 /* At least one certificate in the PEM text. */
 int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err) VPA_MUST_CHECK;
+/* Whether a client that trusts the certificates of ca_pem, and no other, accepts the chain (leaf
+ * first) of a server that it calls by that DNS name or IP address, at that time. The common name
+ * counts for nothing, each certificate of ca_pem is an anchor of its own: both as in Go's clients,
+ * which API servers are. ca_pem NULL or "": the anchors of this system. VPA_INVALID with
+ * the reason. */
+int vpa_tls_verify(const char *chain_pem, const char *ca_pem, const char *name, vpa_time at,
+                   struct vpa_error *err) VPA_MUST_CHECK;
+/* The same of a client's chain, which has no name to be called by: whether a server that trusts the
+ * certificates of ca_pem accepts it at that time, and whether it is meant for clients (extended key
+ * usage, if it has any). Nobody is trusted without a ca_pem. */
+int vpa_tls_verify_client(const char *chain_pem, const char *ca_pem, vpa_time at,
+                          struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif

@@ -30,6 +30,9 @@ struct vpa_disruption_options {
      * however alive it looks, and a live count that stands in for a configured one counts it until
      * it is replaced. */
     const struct vpa_update_memory *memory;
+    /* Pods that the owner has beside those given, and of which nobody knows what they say (U21):
+     * they count as not available. NULL: none. */
+    int64_t (*unknown)(void *ctx, const char *ns, const char *kind, const char *name);
 };
 
 /* Pods with one immediate owner. Field by field readable; changed only through the functions below.

@@ -8,6 +8,7 @@
 #include "vpa/base/buf.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/capping.h"
+#include "vpa/policy/reason.h"
 
 #define VPA_UPDATES_ANNOTATION "vpaUpdates"
 #define VPA_OBSERVED_ANNOTATION "vpaObservedContainers"
@@ -18,6 +19,7 @@ struct vpa_pod_patch_options {
     /* Called for a boost that cannot be used (S2); may be NULL. */
     void (*on_unusable_boost)(void *ctx, const char *container, const char *reason);
     void *ctx;
+    struct vpa_reason_phrases *changes; /* what changes, in words, for who wants it; may be NULL */
 };
 
 /* Appends the patch (a JSON array, never empty) to out. It always fits the pod as it was sent,

@@ -30,6 +30,8 @@ struct vpa_resize_patch {
     bool
         restarts; /* a container is restarted by it: a resource that changes has RestartContainer */
     bool takes_back; /* some expired boost marker is removed by `annotations` */
+    /* What each container is to ask for, in the order of the pod; in the arena. */
+    const struct vpa_resource_list *requests;
 };
 void vpa_resize_patch_init(struct vpa_resize_patch *patch);
 void vpa_resize_patch_release(struct vpa_resize_patch *patch);

@@ -1,7 +1,9 @@
 """A small cluster for scenarios about single decisions: one node, the updater (and the webhook where it is needed), no
 recommender; the scenario writes recommendations itself. Runs on the simulator and on a real API server alike."""
 import collections
+import datetime
 import json
+import time
 
 from cluster import until
 from formulas import parse_quantity
@@ -48,7 +50,7 @@ def number(values):
 
 class Bed:
     def __init__(self, make, rate=1.0, node_cpu="16", node_memory="64Gi", webhook=False, sim_flags=(), updater=(),
-                 admission=(), nodes=1):
+                 admission=(), nodes=1, prove=False):
         self.rate = rate if make.tier == "sim" else 1.0
         self.cluster = make(rate=self.rate, flags=sim_flags)
         self.tier, self.client = self.cluster.tier, self.cluster.client
@@ -62,6 +64,7 @@ class Bed:
         until(lambda: self.client.find("ServiceAccount", "default", NAMESPACE), 30, "the default service account")
         if webhook:
             self.start_webhook(*admission)
+        self.proofs = () if prove else ("--prove-evictions=off",)  # most scenarios do without a webhook
         self.updater_flags = updater
         if updater is not None:
             self.start_updater(*updater)
@@ -76,7 +79,7 @@ class Bed:
 
     def start_updater(self, *flags):
         return self.cluster.start_daemon("updater", f"--updater-interval={max(1, int(self.rate))}s",
-                                         "--use-admission-controller-status=false", *flags)
+                                         "--use-admission-controller-status=false", *self.proofs, *flags)
 
     @property
     def updater(self):
@@ -135,6 +138,12 @@ class Bed:
             "containerRecommendations": others + [found]}}}, NAMESPACE, "status")
 
     # ---- what happened ----
+
+    def now(self):
+        """The time of the cluster, in seconds since 1970."""
+        if not self.is_sim:
+            return time.time()
+        return datetime.datetime.fromisoformat(self.cluster.plane.now().replace("Z", "+00:00")).timestamp()
 
     def pods(self, name):
         return sorted((p for p in self.cluster.pods(NAMESPACE, app=name) if not p["metadata"].get("deletionTimestamp")),

@@ -1,11 +1,12 @@
 """A cluster for scenarios and the demo: a control plane (simulated or real), the fakelet, and the three daemons."""
+import itertools
 import json
 import os
 import pathlib
-import subprocess
 
 import yaml
 
+import certs
 from controlplane import ControlPlane
 from kube import ApiError, Client, path_of, until
 from processes import Processes, free_port, wait_port
@@ -44,6 +45,7 @@ class SimControlPlane(ControlPlane):
         self.clock_file = processes.folder / "clock"
         if not any(flag.startswith("--start-time") for flag in flags):
             flags = [*flags, f"--start-time={START}"]
+        flags = [*flags, *self._front_proxy_flags(processes.folder)]
         port = free_port()
         self.url, self.ca = f"http://127.0.0.1:{port}", None
         processes.start("kubesim", [programs / "kubesim", f"--port={port}", f"--clock-file={self.clock_file}",
@@ -54,6 +56,16 @@ class SimControlPlane(ControlPlane):
         self.kubeconfig = write_kubeconfig(processes.folder / "admin.kubeconfig", self.url, token=secret)
         until(lambda: self.client.raw("GET", "/readyz")[0] == 200, 20, "kubesim is ready")
         self.env = {"VPA_SIMULATED_CLOCK": str(self.clock_file)}
+
+    def _front_proxy_flags(self, folder):
+        """The certificate with which the API server speaks for users, and one of another authority."""
+        ours, theirs = folder / "front-proxy", folder / "users"
+        certs.make(ours, names=("front-proxy-client",), client=True)
+        certs.make(theirs, names=("front-proxy-client",), client=True)
+        self.front_proxy = ours / "serverCert.pem", ours / "serverKey.pem"
+        self.user_certificate = theirs / "serverCert.pem", theirs / "serverKey.pem"
+        return [f"--requestheader-client-ca-file={ours / 'caCert.pem'}",
+                f"--proxy-client-cert-file={self.front_proxy[0]}", f"--proxy-client-key-file={self.front_proxy[1]}"]
 
     def now(self):
         """The time of the cluster, RFC 3339."""
@@ -75,6 +87,23 @@ class SimControlPlane(ControlPlane):
         return {(r["verb"], r["resource"]): r["calls"] for r in found if r["userAgent"] == agent}
 
 
+def sentinel(namespace):
+    """What the webhook must know to answer for a pod of it: a LimitRange, a workload, its VPA. And the pod."""
+    labels, meta = {"app": "sentinel"}, {"name": "sentinel", "namespace": namespace}
+    container = {"name": "sentinel", "image": "fakelet",
+                 "resources": {"requests": {"cpu": "10m"}, "limits": {"cpu": "10m"}}}
+    return [
+        {"apiVersion": "v1", "kind": "LimitRange", "metadata": meta,
+         "spec": {"limits": [{"type": "Container", "max": {"cpu": "100m"}}]}},
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta,
+         "spec": {"replicas": 0, "selector": {"matchLabels": labels},
+                  "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}}}},
+        {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": meta,
+         "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "sentinel"},
+                  "updatePolicy": {"updateMode": "Initial"}}},
+    ], {"apiVersion": "v1", "kind": "Pod", "metadata": {**meta, "labels": labels}, "spec": {"containers": [container]}}
+
+
 class Cluster:
     """tier "sim" or a minor of a real server ("1.36"). .client is cluster-admin.
 
@@ -92,6 +121,7 @@ class Cluster:
         self.processes, self.tier, self.rate = Processes(folder), tier, rate
         self.programs = ROOT / "build" / (preset or os.environ.get("PLUMB_PRESET", "release")) / "bin"
         self.daemons, self.addresses, self.planes = {}, {}, None
+        self.sentinels = itertools.count()
         if tier == "sim":
             self.plane = SimControlPlane(self.processes, self.programs, rate, flags, users, controllers)
             self.env = dict(self.plane.env)
@@ -149,21 +179,16 @@ class Cluster:
     def _webhook_flags(self):
         certificates = self.processes.folder / "webhook-certs"
         if not certificates.exists():
-            subprocess.run([ROOT / "deploy/gencerts", "--dir", certificates, "--host", "127.0.0.1"], check=True,
-                           capture_output=True)
+            self.authority = certs.make(certificates)
         self.webhook_port = free_port()
         return [f"--client-ca-file={certificates / 'caCert.pem'}", f"--tls-cert-file={certificates / 'serverCert.pem'}",
                 f"--tls-private-key={certificates / 'serverKey.pem'}", f"--port={self.webhook_port}",
                 "--register-by-url", "--webhook-address=https://127.0.0.1", f"--webhook-port={self.webhook_port}",
                 "--reload-cert"]
 
-    def rotate_webhook_certificates(self):
+    def rotate_webhook_certificates(self, **options):
         """A new CA and a new pair over the old files."""
-        fresh, current = self.processes.folder / "webhook-certs-new", self.processes.folder / "webhook-certs"
-        subprocess.run([ROOT / "deploy/gencerts", "--force", "--dir", fresh, "--host", "127.0.0.1"], check=True,
-                       capture_output=True)
-        for name in ("serverKey.pem", "serverCert.pem", "caCert.pem"):
-            os.replace(fresh / name, current / name)
+        self.authority = certs.make(self.processes.folder / "webhook-certs", **options)
 
     def start_all(self):
         self.install()
@@ -171,6 +196,29 @@ class Cluster:
             self.start_daemon(name)
         until(lambda: self.client.find("MutatingWebhookConfiguration", "vpa-webhook-config"), 60,
               "the webhook has registered itself")
+
+    def webhook_knows(self):
+        """Until the webhook answers pods by every VPA and LimitRange written so far, and the API server asks it.
+
+        Its watches deliver in order: when it knows what is written now (it answers for a pod that is never stored), it
+        knows what was written before.
+        """
+        namespace = f"sentinel-{next(self.sentinels)}"
+        self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        until(lambda: self.client.find("ServiceAccount", "default", namespace), 60, "the default service account")
+        objects, pod = sentinel(namespace)
+        owner = [self.client.create(obj) for obj in objects][1]
+        pod["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "sentinel",
+                                               "uid": owner["metadata"]["uid"], "controller": True}]
+        wanted = {"containerName": "sentinel", **{k: {"cpu": "500m"} for k in ("target", "lowerBound", "upperBound")}}
+        self.client.merge("VerticalPodAutoscaler", "sentinel",
+                          {"status": {"recommendation": {"containerRecommendations": [wanted]}}}, namespace, "status")
+        dry = path_of("Pod", namespace=namespace) + "?dryRun=All"
+
+        def answered():
+            made = self.client.request("POST", dry, pod)["spec"]["containers"][0]["resources"]
+            return made["requests"]["cpu"] == "100m"
+        until(answered, 60, "the webhook knows what was written")
 
     def metrics(self, name):
         """Series of a daemon: {'name{labels}': value}."""

@@ -122,6 +122,8 @@ class RealControlPlane(ControlPlane):
         self.pki = Pki(self.folder / "pki")
         etcd, peer, api, manager, scheduler = (free_port() for _ in range(5))
         self.url, self.ca = f"https://127.0.0.1:{api}", self.pki.crt("ca")
+        self.front_proxy = self.pki.crt("front-proxy-client"), self.pki.key("front-proxy-client")
+        self.user_certificate = self.pki.crt("admin"), self.pki.key("admin")
         self._etcd(etcd, peer)
         more = [f"--token-auth-file={write_tokens(self.folder, users)}"] if users else []
         self._apiserver(etcd, api, [*more, *flags])

@@ -1,20 +1,25 @@
-"""A second mutating webhook, asked after the VPA's: it gives pods a container that their template does not have."""
+"""Webhooks of others, asked after the VPA's: they change pods, or refuse them."""
 import base64
 import http.server
 import json
 import ssl
-import subprocess
 import threading
 
+import certs
 from processes import free_port
 
 
-class SidecarWebhook:
-    """Serves and registers itself for one namespace; certificates are made by `gencerts` into `folder`."""
+class PodWebhook:
+    """Serves and registers itself for the new pods of one namespace: applies a JSON Patch, or refuses them with a text.
+    Its certificates go into `folder`."""
 
-    def __init__(self, client, gencerts, folder, namespace, container):
-        subprocess.run([gencerts, "--dir", folder, "--host", "127.0.0.1"], check=True, capture_output=True)
-        patch = json.dumps([{"op": "add", "path": "/spec/containers/-", "value": container}])
+    def __init__(self, client, folder, namespace, patch=None, refusal=None):
+        certs.make(folder)
+        if refusal:
+            verdict = {"allowed": False, "status": {"code": 403, "reason": "Forbidden", "message": refusal}}
+        else:
+            verdict = {"allowed": True, "patchType": "JSONPatch",
+                       "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -23,8 +28,7 @@ class SidecarWebhook:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 answer = json.dumps({
                     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-                    "response": {"uid": asked["request"]["uid"], "allowed": True, "patchType": "JSONPatch",
-                                 "patch": base64.b64encode(patch.encode()).decode()}}).encode()
+                    "response": {"uid": asked["request"]["uid"], **verdict}}).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(answer)))
@@ -54,3 +58,11 @@ class SidecarWebhook:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+
+
+class SidecarWebhook(PodWebhook):
+    """Gives pods a container that their template does not have."""
+
+    def __init__(self, client, folder, namespace, container):
+        super().__init__(client, folder, namespace,
+                         [{"op": "add", "path": "/spec/containers/-", "value": container}])

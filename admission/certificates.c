@@ -1,0 +1,224 @@
+/*
+ * When a certificate was made stands in it: its begin and the slack that every certificate of ours
+ * begins before its time. So nothing but the certificates needs to be stored, and replicas that
+ * read the same set decide the same.
+ */
+#include "certificates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+#define CA_NAME "vpa-webhook-ca"
+#define SETTLING_PARTS 90
+#define SETTLING_MIN VPA_MINUTE
+
+void certificates_release(struct certificates *set)
+{
+    vpa_tls_pair_release(&set->ca);
+    vpa_tls_pair_release(&set->next_ca);
+    vpa_tls_pair_release(&set->served);
+    free(set->previous_ca);
+    *set = (struct certificates){0};
+}
+
+vpa_duration certificates_settling(const struct certificate_terms *terms)
+{
+    vpa_duration part = terms->lifetime / SETTLING_PARTS;
+
+    return part > SETTLING_MIN ? part : SETTLING_MIN;
+}
+
+const char *certificates_step_name(enum certificates_step step)
+{
+    static const char *const names[] = {"kept",     "created", "announced",
+                                        "promoted", "renewed", "retired"};
+
+    return names[step];
+}
+
+char *certificates_bundle(const struct certificates *set)
+{
+    return vpa_xprintf("%s%s%s", vpa_or_empty(set->ca.cert_pem),
+                       vpa_or_empty(set->next_ca.cert_pem), vpa_or_empty(set->previous_ca));
+}
+
+/* ---- times ---- */
+
+static vpa_time made(const char *cert_pem)
+{
+    struct vpa_tls_info info;
+
+    if (vpa_tls_describe(cert_pem, &info, NULL) < 0)
+        return VPA_TIME_UNSET;
+    return vpa_time_add(info.not_before, VPA_TLS_CLOCK_SLACK);
+}
+
+/* Long ago for what is no certificate. */
+static vpa_time ends(const char *cert_pem)
+{
+    struct vpa_tls_info info;
+
+    return !cert_pem || vpa_tls_describe(cert_pem, &info, NULL) < 0 ? 0 : info.not_after;
+}
+
+static bool is_older_than(const char *cert_pem, vpa_duration age, vpa_time now)
+{
+    return now >= vpa_time_add(made(cert_pem), age);
+}
+
+/* A pair that belongs together and has not ended. */
+static bool is_usable(const struct vpa_tls_pair *pair, vpa_time now)
+{
+    struct vpa_tls_info info;
+
+    return vpa_tls_check_pair(pair->cert_pem, pair->key_pem, &info, NULL) == 0 &&
+           info.not_after > now;
+}
+
+static bool serves_all_names(const struct certificates *set, const struct certificate_terms *terms,
+                             vpa_time now)
+{
+    if (!is_usable(&set->served, now))
+        return false;
+    for (size_t i = 0; i < terms->name_count; i++)
+        if (vpa_tls_verify(set->served.cert_pem, set->ca.cert_pem, terms->names[i], now, NULL) < 0)
+            return false;
+    return true;
+}
+
+/* ---- steps ---- */
+
+/* A pair of this CA, which does not outlive it. */
+static int sign(const struct vpa_tls_pair *ca, const struct certificate_terms *terms, vpa_time now,
+                struct vpa_tls_pair *out, struct vpa_error *err)
+{
+    vpa_duration left = vpa_time_sub(ends(ca->cert_pem), now);
+
+    return vpa_tls_create_certificate(ca, terms->names, terms->name_count, false, now,
+                                      left < terms->lifetime ? left : terms->lifetime, out, err);
+}
+
+static int renew(struct certificates *set, const struct certificate_terms *terms, vpa_time now,
+                 struct vpa_error *err)
+{
+    struct vpa_tls_pair pair = {0};
+
+    if (sign(&set->ca, terms, now, &pair, err) < 0)
+        return -1;
+    vpa_tls_pair_release(&set->served);
+    set->served = pair;
+    return 0;
+}
+
+/* ca becomes the one that signs; the one before is trusted a little longer. */
+static int change_ca(struct certificates *set, struct vpa_tls_pair *ca,
+                     const struct certificate_terms *terms, vpa_time now, struct vpa_error *err)
+{
+    struct vpa_tls_pair pair = {0};
+
+    if (sign(ca, terms, now, &pair, err) < 0)
+        return -1;
+    free(set->previous_ca);
+    set->previous_ca = ends(set->ca.cert_pem) > now ? vpa_xstrdup(set->ca.cert_pem) : NULL;
+    vpa_tls_pair_release(&set->ca);
+    vpa_tls_pair_release(&set->served);
+    set->ca = *ca;
+    *ca = (struct vpa_tls_pair){0};
+    set->served = pair;
+    return 0;
+}
+
+static int create(struct certificates *set, const struct certificate_terms *terms, vpa_time now,
+                  struct vpa_error *err)
+{
+    struct vpa_tls_pair ca = {0};
+
+    if (vpa_tls_create_ca(CA_NAME, now, terms->lifetime, &ca, err) < 0)
+        return -1;
+    int result = change_ca(set, &ca, terms, now, err);
+    vpa_tls_pair_release(&ca);
+    if (result == 0)
+        vpa_tls_pair_release(&set->next_ca);
+    return result;
+}
+
+static int announce(struct certificates *set, const struct certificate_terms *terms, vpa_time now,
+                    struct vpa_error *err)
+{
+    struct vpa_tls_pair ca = {0};
+
+    if (vpa_tls_create_ca(CA_NAME, now, terms->lifetime, &ca, err) < 0)
+        return -1;
+    vpa_tls_pair_release(&set->next_ca);
+    set->next_ca = ca;
+    return 0;
+}
+
+/* ---- which one is due ---- */
+
+static bool may_promote(const struct certificates *set, const struct certificate_terms *terms,
+                        vpa_time now, bool next_is_trusted)
+{
+    vpa_duration settling = certificates_settling(terms);
+
+    if (now >= vpa_time_add(ends(set->ca.cert_pem), -settling))
+        return true; /* nothing is left to be lost */
+    return next_is_trusted && is_older_than(set->next_ca.cert_pem, settling, now);
+}
+
+static enum certificates_step due(const struct certificates *set,
+                                  const struct certificate_terms *terms, vpa_time now,
+                                  bool next_is_trusted)
+{
+    vpa_duration two_thirds = terms->lifetime / 3 * 2;
+    bool has_next = is_usable(&set->next_ca, now);
+
+    if (!is_usable(&set->ca, now))
+        return has_next ? CERTIFICATES_PROMOTED : CERTIFICATES_CREATED;
+    if (!serves_all_names(set, terms, now))
+        return CERTIFICATES_RENEWED;
+    if (set->previous_ca && is_older_than(set->served.cert_pem, certificates_settling(terms), now))
+        return CERTIFICATES_RETIRED;
+    if (!has_next && is_older_than(set->ca.cert_pem, two_thirds, now))
+        return CERTIFICATES_ANNOUNCED;
+    if (has_next)
+        return may_promote(set, terms, now, next_is_trusted) ? CERTIFICATES_PROMOTED
+                                                             : CERTIFICATES_KEPT;
+    return is_older_than(set->served.cert_pem, two_thirds, now) ? CERTIFICATES_RENEWED
+                                                                : CERTIFICATES_KEPT;
+}
+
+int certificates_advance(struct certificates *set, const struct certificate_terms *terms,
+                         vpa_time now, bool next_is_trusted, enum certificates_step *step,
+                         struct vpa_error *err)
+{
+    enum certificates_step next = due(set, terms, now, next_is_trusted);
+    int result = 0;
+
+    switch (next) {
+    case CERTIFICATES_KEPT:
+        break;
+    case CERTIFICATES_CREATED:
+        result = create(set, terms, now, err);
+        break;
+    case CERTIFICATES_ANNOUNCED:
+        result = announce(set, terms, now, err);
+        break;
+    case CERTIFICATES_PROMOTED:
+        result = change_ca(set, &set->next_ca, terms, now, err);
+        break;
+    case CERTIFICATES_RENEWED:
+        result = renew(set, terms, now, err);
+        break;
+    case CERTIFICATES_RETIRED:
+        free(set->previous_ca);
+        set->previous_ca = NULL;
+        break;
+    }
+    if (result == 0)
+        *step = next;
+    return result;
+}

@@ -1,0 +1,284 @@
+/*
+ * What is wrong has a word, which is the label of the metric and what the lines say: "gone",
+ * "service", "rules", "namespaceSelector", "objectSelector", "matchConditions", "webhooks",
+ * "caBundle". A repair of an object that is there is a JSON Patch that names the version it rests
+ * on, so that what somebody else wrote in between is looked at first.
+ */
+#include "keeper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "meters.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/status_lease.h"
+#include "vpa/json/json_writer.h"
+#include "vpa/kube/events.h"
+#include "webhook.h"
+
+struct keeper {
+    struct keeper_options options;
+    struct vpa_loop *loop;
+    struct vpa_timer *timer; /* of the next try */
+    struct vpa_events *events;
+    bool started;
+    bool due;
+    bool ca_is_new;       /* we want another one than before, and it has not been seen there */
+    const char *reported; /* what was said to be wrong and is not ours; NULL: nothing */
+    vpa_duration pause;   /* before the next repair; 0: none yet */
+    int64_t repaired;     /* monotonic, the last one */
+};
+
+static const char *name_of(const struct keeper *k)
+{
+    return k->options.wanted.config->webhook_config_name;
+}
+
+static void on_timer(void *ctx)
+{
+    keeper_look(ctx);
+}
+
+struct keeper *keeper_new(const struct keeper_options *options)
+{
+    struct keeper *k = vpa_xcalloc(1, sizeof(*k));
+
+    k->options = *options;
+    k->loop = vpa_kube_client_loop(options->client);
+    k->timer = vpa_timer_new(k->loop, on_timer, k);
+    k->events = vpa_events_new(&(struct vpa_events_options){
+        .client = options->client, .component = "vpa-admission-controller"});
+    return k;
+}
+
+void keeper_free(struct keeper *k)
+{
+    if (!k)
+        return;
+    vpa_timer_free(k->timer);
+    vpa_events_free(k->events);
+    free(k);
+}
+
+void keeper_start(struct keeper *k)
+{
+    k->started = true;
+    keeper_look(k);
+}
+
+void keeper_look(struct keeper *k)
+{
+    k->due = k->started;
+}
+
+void keeper_ca_is_new(struct keeper *k)
+{
+    k->ca_is_new = true;
+    keeper_look(k);
+}
+
+bool keeper_is_due(const struct keeper *k)
+{
+    return k->due;
+}
+
+/* ---- telling ---- */
+
+static void tell(struct keeper *k, const char *reason, const char *what, const char *then)
+{
+    const struct admission_config *config = k->options.wanted.config;
+    vpa_auto_free char *message = vpa_xprintf(
+        "MutatingWebhookConfiguration %s: %s is not as it should be; %s", name_of(k), what, then);
+    const struct vpa_object_ref lease = {
+        .api_version = "coordination.k8s.io/v1",
+        .kind = "Lease",
+        .ns = vpa_status_lease_namespace(config->status_lease_namespace),
+        .name = config->status_lease_name};
+
+    vpa_events_record_warning(k->events, &lease, reason, message);
+}
+
+static void report(struct keeper *k, const char *what)
+{
+    meter_registration(false);
+    if (vpa_str_eq(k->reported, what))
+        return;
+    k->reported = what;
+    VPA_ERROR("The registration is not as it should be, and not ours to repair",
+              VPA_KV("name", name_of(k)), VPA_KV("what", what));
+    tell(k, "RegistrationFaulty", what, "not repaired, because others own it");
+}
+
+static void is_right(struct keeper *k)
+{
+    meter_registration(true);
+    if (k->reported)
+        VPA_INFO("The registration is right again", VPA_KV("name", name_of(k)));
+    k->reported = NULL;
+    k->ca_is_new = false;
+}
+
+/* ---- repairing ---- */
+
+static void put_op(struct vpa_json_writer *w, const char *op, const char *path)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "op", op);
+    vpa_json_member_string(w, "path", path);
+    vpa_json_key(w, "value");
+}
+
+static void put_version_test(struct vpa_json_writer *w, const struct registration_view *view)
+{
+    put_op(w, "test", "/metadata/resourceVersion");
+    vpa_json_put_string(w, view->resource_version);
+    vpa_json_close_object(w);
+}
+
+/* All of it as it would be registered now; a caBundle that is not ours stays. */
+static void put_webhooks(struct keeper *k, struct vpa_json_writer *w,
+                         const struct registration_view *view)
+{
+    const struct registration_wanted *wanted = &k->options.wanted;
+    const char *ca = view->ca_is_ours ? k->options.ca(k->options.ctx) : view->ca;
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf text = {0};
+    const struct vpa_json *object;
+    struct vpa_error err;
+
+    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
+    webhook_encode(wanted->config, wanted->ns, ca, &text);
+    put_op(w, "replace", "/webhooks");
+    if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, &err) == 0)
+        vpa_json_put_node(w, vpa_json_find(object, "webhooks"));
+    else
+        vpa_json_put_null(w);
+    vpa_json_close_object(w);
+}
+
+static void put_ca(struct keeper *k, struct vpa_json_writer *w,
+                   const struct registration_view *view)
+{
+    vpa_auto_free char *path = vpa_xprintf("/webhooks/%zu/clientConfig/caBundle", view->index);
+    vpa_auto_buf base64 = {0};
+
+    vpa_buf_init(&base64, WEBHOOK_BODY_MAX);
+    webhook_encode_ca(k->options.ca(k->options.ctx), &base64);
+    put_op(w, "add", path);
+    vpa_json_put_string(w, vpa_buf_text(&base64));
+    vpa_json_close_object(w);
+}
+
+static int patch(struct keeper *k, bool ca_alone, struct vpa_error *err)
+{
+    const struct registration_view *view = registration_view(k->options.registration);
+    struct vpa_json_writer w;
+    vpa_auto_buf body = {0};
+
+    vpa_buf_init(&body, WEBHOOK_BODY_MAX);
+    vpa_json_writer_init(&w, &body);
+    vpa_json_open_array(&w);
+    put_version_test(&w, view);
+    if (ca_alone)
+        put_ca(k, &w, view);
+    else
+        put_webhooks(k, &w, view);
+    vpa_json_close_array(&w);
+    return webhook_call(k->options.client, VPA_KUBE_PATCH_JSON, name_of(k), &body, err);
+}
+
+static int repair(struct keeper *k, const char *what, struct vpa_error *err)
+{
+    const struct registration_wanted *wanted = &k->options.wanted;
+    vpa_auto_buf body = {0};
+
+    if (strcmp(what, "gone") != 0)
+        return patch(k, strcmp(what, "caBundle") == 0, err);
+    vpa_buf_init(&body, WEBHOOK_BODY_MAX);
+    webhook_encode(wanted->config, wanted->ns, k->options.ca(k->options.ctx), &body);
+    return webhook_call(k->options.client, VPA_KUBE_CREATE, NULL, &body, err);
+}
+
+/* Another replica was faster, or somebody wrote in between: what is there now will be looked at. */
+static bool is_overtaken(const struct vpa_error *err)
+{
+    return err->code == VPA_CONFLICT || err->code == VPA_NOT_FOUND;
+}
+
+static void is_repaired(struct keeper *k, const char *what)
+{
+    if (k->ca_is_new && strcmp(what, "caBundle") == 0) {
+        VPA_INFO("The registration has our new caBundle", VPA_KV("name", name_of(k)));
+        return;
+    }
+    meter_repair(what);
+    VPA_WARN("The registration was not as it should be and is repaired", VPA_KV("name", name_of(k)),
+             VPA_KV("what", what));
+    tell(k, "RegistrationRepaired", what, "repaired");
+}
+
+static vpa_duration next_pause(vpa_duration last)
+{
+    if (last == 0)
+        return KEEPER_PAUSE_FIRST;
+    return last * 2 < KEEPER_PAUSE_MAX ? last * 2 : KEEPER_PAUSE_MAX;
+}
+
+static void repair_and_tell(struct keeper *k, const char *what)
+{
+    struct vpa_error err;
+
+    meter_registration(false);
+    if (repair(k, what, &err) == 0) {
+        is_repaired(k, what);
+    } else if (!is_overtaken(&err) && !vpa_loop_is_stopping(k->loop)) {
+        VPA_ERROR_UNLESS_TOLD(&err, "Cannot repair the registration", VPA_KV("name", name_of(k)),
+                              VPA_KV("what", what), VPA_KERR(&err));
+    }
+    k->repaired = vpa_loop_monotonic(k->loop);
+    k->pause = next_pause(k->pause);
+    vpa_timer_start(k->timer, k->pause);
+    registration_refresh(k->options.registration);
+}
+
+/* ---- looking ---- */
+
+/* What is wrong, NULL for nothing that can be told, and whether it is ours. */
+static const char *fault(struct keeper *k, bool *ours)
+{
+    const struct registration_view *view = registration_view(k->options.registration);
+    enum registration_state state = registration_state(k->options.registration);
+
+    *ours = k->options.wanted.config->register_webhook;
+    if (state == REGISTRATION_ABSENT)
+        return "gone";
+    if (state != REGISTRATION_PRESENT)
+        return NULL;
+    *ours = view->object_is_ours;
+    if (*view->fault)
+        return view->fault;
+    *ours = view->ca_is_ours;
+    return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
+}
+
+void keeper_work(struct keeper *k)
+{
+    int64_t now = vpa_loop_monotonic(k->loop);
+    bool ours;
+    const char *what = fault(k, &ours);
+
+    k->due = false;
+    if (now - k->repaired > KEEPER_QUIET)
+        k->pause = 0;
+    if (!what) {
+        if (registration_state(k->options.registration) == REGISTRATION_PRESENT)
+            is_right(k);
+    } else if (!ours) {
+        report(k, what);
+    } else if (k->repaired && now - k->repaired < k->pause && !k->ca_is_new) {
+        vpa_timer_start(k->timer, k->pause - (now - k->repaired));
+    } else {
+        repair_and_tell(k, what);
+    }
+}

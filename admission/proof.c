@@ -1,0 +1,220 @@
+/*
+ * Three questions before each test, each with a step of its own: does the registration send us new
+ * pods, does its caBundle vouch for what we serve under the name that the API server will use, and
+ * will it do so for a while yet. The time is the loop's, as everywhere.
+ */
+#include "proof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "keeper.h"
+#include "meters.h"
+#include "self_test.h"
+#include "vpa/base/str.h"
+#include "vpa/net/tls.h"
+
+struct proof {
+    struct proof_options options;
+    struct registration *registration;
+    struct self_test *test;
+    struct keeper *keeper;
+    char *ca;        /* what caBundle should be, NULL: none */
+    bool exact_ca;   /* and nothing else */
+    bool registered; /* it has been written, or is not ours to write */
+    char *chain;     /* PEM */
+};
+
+static int registration_is_right(struct proof *p, struct vpa_error *err)
+{
+    const char *name = p->options.config->webhook_config_name;
+    const char *fault = registration_view(p->registration)->fault;
+
+    switch (registration_state(p->registration)) {
+    case REGISTRATION_UNKNOWN:
+        return vpa_fail(err, VPA_CANCELLED, "the registration %s has not been read", name);
+    case REGISTRATION_ABSENT:
+        /* Before we have written it that is how it should be. */
+        return vpa_fail(err, p->registered ? VPA_NOT_FOUND : VPA_CANCELLED,
+                        "MutatingWebhookConfiguration %s does not exist", name);
+    case REGISTRATION_PRESENT:
+        return *fault
+                   ? vpa_fail(err, VPA_INVALID, "MutatingWebhookConfiguration %s: %s", name, fault)
+                   : 0;
+    case REGISTRATION_FORBIDDEN:
+        break;
+    }
+    return 0;
+}
+
+static int trust(void *ctx, struct self_test_trust *trust, enum self_test_step *step,
+                 struct vpa_error *err)
+{
+    struct proof *p = ctx;
+    const struct registration_view *view = registration_view(p->registration);
+    vpa_time now = vpa_loop_now(p->options.loop);
+
+    *step = SELF_TEST_REGISTRATION;
+    if (registration_is_right(p, err) < 0)
+        return -1;
+    if (registration_state(p->registration) == REGISTRATION_FORBIDDEN)
+        return 0;
+    *step = SELF_TEST_CHAIN;
+    if (vpa_tls_verify(p->chain, view->ca, view->host, now, err) < 0)
+        return vpa_wrap(err, "caBundle of the registration");
+    *step = SELF_TEST_VALIDITY;
+    if (vpa_tls_verify(p->chain, view->ca, view->host, vpa_time_add(now, PROOF_MARGIN), err) < 0)
+        return vpa_wrap(err, "two minutes from now");
+    *trust = (struct self_test_trust){.verify = true, .name = view->host, .ca_pem = view->ca};
+    return 0;
+}
+
+bool proof_is_serving(const struct proof *p, const char *chain_pem)
+{
+    return strcmp(p->chain, chain_pem) == 0;
+}
+
+int proof_would_take(struct proof *p, const char *chain_pem)
+{
+    const struct registration_view *view = registration_view(p->registration);
+
+    if (registration_state(p->registration) != REGISTRATION_PRESENT)
+        return -1;
+    return vpa_tls_verify(chain_pem ? chain_pem : p->chain, view->ca, view->host,
+                          vpa_loop_now(p->options.loop), NULL);
+}
+
+static void on_change(void *ctx)
+{
+    struct proof *p = ctx;
+
+    self_test_now(p->test);
+    keeper_look(p->keeper);
+}
+
+/* ---- the keeper's questions ---- */
+
+static const char *ca(void *ctx)
+{
+    return ((struct proof *)ctx)->ca;
+}
+
+/* A certificate that has ended is none that another CA would repair. */
+static bool ca_is_wrong(void *ctx, const struct registration_view *view)
+{
+    struct proof *p = ctx;
+    vpa_time now = vpa_loop_now(p->options.loop);
+
+    if (strcmp(vpa_or_empty(p->ca), view->ca) == 0)
+        return false;
+    if (p->exact_ca)
+        return true;
+    return vpa_tls_verify(p->chain, view->ca, view->host, now, NULL) < 0 &&
+           vpa_tls_verify(p->chain, p->ca, view->host, now, NULL) == 0;
+}
+
+struct proof *proof_new(const struct proof_options *options)
+{
+    struct proof *p = vpa_xcalloc(1, sizeof(*p));
+
+    p->options = *options;
+    p->chain = vpa_xstrdup("");
+    p->registration = registration_new(
+        &(struct registration_options){.client = options->client,
+                                       .wanted = {.config = options->config, .ns = options->ns},
+                                       .changed = on_change,
+                                       .ctx = p});
+    p->test = self_test_new(
+        &(struct self_test_options){.loop = options->loop,
+                                    .port = options->port,
+                                    .interval = options->config->status_lease_update_interval,
+                                    .trust = trust,
+                                    .ctx = p});
+    p->keeper = keeper_new(
+        &(struct keeper_options){.client = options->client,
+                                 .wanted = {.config = options->config, .ns = options->ns},
+                                 .registration = p->registration,
+                                 .ca = ca,
+                                 .ca_is_wrong = ca_is_wrong,
+                                 .ctx = p});
+    return p;
+}
+
+void proof_free(struct proof *p)
+{
+    if (!p)
+        return;
+    keeper_free(p->keeper);
+    self_test_free(p->test);
+    registration_free(p->registration);
+    free(p->chain);
+    free(p->ca);
+    free(p);
+}
+
+void proof_start(struct proof *p)
+{
+    registration_start(p->registration);
+    self_test_start(p->test);
+}
+
+void proof_registered(struct proof *p)
+{
+    p->registered = true;
+    registration_refresh(p->registration);
+    self_test_now(p->test);
+    keeper_start(p->keeper);
+}
+
+bool proof_is_due(const struct proof *p)
+{
+    return keeper_is_due(p->keeper);
+}
+
+void proof_work(struct proof *p)
+{
+    keeper_work(p->keeper);
+}
+
+void proof_wants_ca(struct proof *p, const char *ca_pem, bool exactly)
+{
+    free(p->ca);
+    p->ca = ca_pem ? vpa_xstrdup(ca_pem) : NULL;
+    p->exact_ca = exactly;
+    keeper_ca_is_new(p->keeper);
+}
+
+void proof_serves(struct proof *p, const char *chain_pem)
+{
+    struct vpa_tls_info info;
+
+    free(p->chain);
+    p->chain = vpa_xstrdup(chain_pem);
+    if (vpa_tls_describe(chain_pem, &info, NULL) == 0) {
+        vpa_time seconds = info.not_after / VPA_SECOND;
+
+        meter_certificate((double)seconds);
+    }
+    self_test_now(p->test);
+    keeper_look(p->keeper);
+}
+
+struct registration *proof_registration(struct proof *p)
+{
+    return p->registration;
+}
+
+bool proof_is_healthy(void *ctx)
+{
+    return self_test_is_healthy(((struct proof *)ctx)->test);
+}
+
+bool proof_is_ready(struct proof *p, struct vpa_buf *why)
+{
+    return self_test_is_ready(p->test, why);
+}
+
+bool proof_is_alive(struct proof *p, struct vpa_buf *why)
+{
+    return self_test_is_alive(p->test, why);
+}

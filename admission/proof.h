@@ -1,0 +1,54 @@
+/*
+ * The proof that the webhook works, from the API server's side: its registration is followed, the
+ * webhook is tested against it, and the status Lease rests on both (docs/compatibility.md, U13 and
+ * U24).
+ *
+ *     struct proof *p = proof_new(&options);
+ *     proof_serves(p, cert_pem);   // at start and with each new certificate
+ *     proof_start(p);              // the port is open
+ *     proof_registered(p);         // the registration has been written, or is not ours to write
+ */
+#ifndef ADMISSION_PROOF_H
+#define ADMISSION_PROOF_H
+
+#include "registration.h"
+#include "vpa/base/buf.h"
+
+/* A certificate that ends within this time is none any more: what the updater has begun because of
+ * the last renewal must be admitted by it yet. */
+#define PROOF_MARGIN (2 * VPA_MINUTE)
+
+struct proof_options {
+    struct vpa_loop *loop;
+    struct vpa_kube_client *client;
+    const struct admission_config *config;
+    const char *ns; /* of the service */
+    int port;       /* of the webhook */
+};
+
+struct proof;
+struct proof *proof_new(const struct proof_options *options);
+void proof_free(struct proof *proof); /* NULL is allowed */
+void proof_start(struct proof *proof);
+/* From here on it is a failure that there is no registration. */
+void proof_registered(struct proof *proof);
+bool proof_is_due(const struct proof *proof);
+/* Keeps the registration as it should be (keeper.h). Pumps the loop. */
+void proof_work(struct proof *proof);
+/* What caBundle should be (PEM, copied; NULL: none). exactly: nothing else beside it, else a bundle
+ * that vouches for what is served will do. */
+void proof_wants_ca(struct proof *proof, const char *ca_pem, bool exactly);
+/* The chain (PEM, copied) that new connections get. */
+void proof_serves(struct proof *proof, const char *chain_pem);
+struct registration *proof_registration(struct proof *proof);
+bool proof_is_serving(const struct proof *proof, const char *chain_pem);
+/* Whether the API server, as far as its registration says, would take this chain now (NULL: the one
+ * that is served): 0, or -1 also when that cannot be told. */
+int proof_would_take(struct proof *proof, const char *chain_pem);
+
+/* For the status Lease; ctx is the proof. */
+bool proof_is_healthy(void *ctx);
+bool proof_is_ready(struct proof *proof, struct vpa_buf *why);
+bool proof_is_alive(struct proof *proof, struct vpa_buf *why);
+
+#endif

@@ -1,0 +1,263 @@
+/*
+ * An object of ours is compared with the one that would be registered now, member by member as far
+ * as the API server looks at them when it decides whether to call us: clientConfig, rules, and the
+ * three ways to leave a pod out. What the server fills in (scope "*", port 443) is no difference.
+ * Somebody else's object is theirs to shape; it only has to send us new pods.
+ */
+#include "registration_view.h"
+
+#include <string.h>
+
+#include "vpa/api/review.h"
+#include "vpa/base/str.h"
+#include "webhook_object.h"
+
+#define CA_MAX ((size_t)1 << 20)
+#define HTTPS_PORT 443
+
+static const char *const injectors[] = {"cert-manager.io/inject-ca-from",
+                                        "cert-manager.io/inject-ca-from-secret",
+                                        "cert-manager.io/inject-apiserver-ca"};
+
+/* ---- whose it is ---- */
+
+static const char *text_of(const struct vpa_json *object, const char *name)
+{
+    return vpa_or_empty(vpa_json_string(vpa_json_find(object, name)));
+}
+
+const char *registration_view_ca_owner(const struct vpa_json *object)
+{
+    const struct vpa_json *annotations = vpa_json_at(object, "metadata.annotations");
+
+    for (size_t i = 0; i < VPA_COUNT(injectors); i++)
+        if (vpa_json_find(annotations, injectors[i]))
+            return injectors[i];
+    return "";
+}
+
+/* A label of ours may say Helm too: upstream's chart hands its labels to --webhook-labels. What
+ * Helm itself makes carries the annotation as well. */
+bool registration_view_is_helms(const struct vpa_json *object)
+{
+    return vpa_json_find(vpa_json_at(object, "metadata.annotations"), "meta.helm.sh/release-name");
+}
+
+/* ---- whether it sends us what it should ---- */
+
+static bool has(const struct vpa_json *array, const char *text)
+{
+    vpa_json_foreach (item, array)
+        if (vpa_str_eq(vpa_json_string(item), text) || vpa_str_eq(vpa_json_string(item), "*"))
+            return true;
+    return false;
+}
+
+static bool sends_new_pods(const struct vpa_json *hook)
+{
+    vpa_json_foreach (rule, vpa_json_find(hook, "rules")) {
+        const struct vpa_json *resources = vpa_json_find(rule, "resources");
+        if (has(vpa_json_find(rule, "operations"), "CREATE") &&
+            has(vpa_json_find(rule, "apiGroups"), "") &&
+            has(vpa_json_find(rule, "apiVersions"), "v1") &&
+            (has(resources, "pods") || has(resources, "*/*")) &&
+            !vpa_str_eq(text_of(rule, "scope"), "Cluster"))
+            return true;
+    }
+    return false;
+}
+
+static bool same_rule(const struct vpa_json *live, const struct vpa_json *wanted)
+{
+    const char *scope = text_of(live, "scope");
+
+    vpa_json_foreach (member, wanted)
+        if (!vpa_json_equal(member, vpa_json_find(live, vpa_json_name(member))))
+            return false;
+    return !*scope || strcmp(scope, "*") == 0;
+}
+
+static bool same_rules(const struct vpa_json *live, const struct vpa_json *wanted)
+{
+    const struct vpa_json *rule = vpa_json_first(live);
+
+    if (vpa_json_count(live) != vpa_json_count(wanted))
+        return false;
+    vpa_json_foreach (want, wanted) {
+        if (!same_rule(rule, want))
+            return false;
+        rule = vpa_json_next(rule);
+    }
+    return true;
+}
+
+static bool is_empty(const struct vpa_json *node)
+{
+    if (vpa_json_is_object(node)) {
+        vpa_json_foreach (member, node)
+            if (!is_empty(member))
+                return false;
+        return true;
+    }
+    return vpa_json_is_null(node) || (vpa_json_is_array(node) && vpa_json_count(node) == 0);
+}
+
+static bool same_selector(const struct vpa_json *live, const struct vpa_json *wanted)
+{
+    return is_empty(vpa_json_find(live, "matchLabels")) &&
+           vpa_json_equal(vpa_json_find(live, "matchExpressions"),
+                          vpa_json_find(wanted, "matchExpressions"));
+}
+
+static bool same_destination(const struct vpa_json *live, const struct vpa_json *wanted)
+{
+    const struct vpa_json *service = vpa_json_find(live, "service");
+    const struct vpa_json *ours = vpa_json_find(wanted, "service");
+    const char *path = text_of(service, "path");
+    int64_t port = HTTPS_PORT;
+
+    if (!ours)
+        return vpa_json_equal(vpa_json_find(live, "url"), vpa_json_find(wanted, "url"));
+    (void)vpa_json_int64(vpa_json_find(service, "port"), &port);
+    return strcmp(text_of(service, "name"), text_of(ours, "name")) == 0 &&
+           strcmp(text_of(service, "namespace"), text_of(ours, "namespace")) == 0 &&
+           port == HTTPS_PORT && (!*path || strcmp(path, "/") == 0);
+}
+
+static const char *fault_of_ours(const struct vpa_json *live, const struct vpa_json *wanted)
+{
+    if (!same_destination(vpa_json_find(live, "clientConfig"),
+                          vpa_json_find(wanted, "clientConfig")))
+        return "service";
+    if (!same_rules(vpa_json_find(live, "rules"), vpa_json_find(wanted, "rules")))
+        return "rules";
+    if (!same_selector(vpa_json_find(live, "namespaceSelector"),
+                       vpa_json_find(wanted, "namespaceSelector")))
+        return "namespaceSelector";
+    if (!is_empty(vpa_json_find(live, "objectSelector")))
+        return "objectSelector";
+    return is_empty(vpa_json_find(live, "matchConditions")) ? "" : "matchConditions";
+}
+
+/* ---- what it says ---- */
+
+/* The object that would be registered, without a caBundle. */
+static const struct vpa_json *wanted_object(struct vpa_arena *arena,
+                                            const struct registration_wanted *wanted)
+{
+    const struct vpa_json *root = NULL;
+    vpa_auto_buf text = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&text, CA_MAX);
+    webhook_encode(wanted->config, wanted->ns, NULL, &text);
+    if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, &root, &err) < 0)
+        return NULL;
+    return root;
+}
+
+/* What flags set and no proof rests on. */
+static bool same_settings(const struct vpa_json *object, const struct vpa_json *hook,
+                          const struct vpa_json *wanted)
+{
+    static const char *const settings[] = {"failurePolicy", "timeoutSeconds", "sideEffects"};
+    const struct vpa_json *first = vpa_json_first(vpa_json_find(wanted, "webhooks"));
+    const struct vpa_json *labels = vpa_json_at(object, "metadata.labels");
+
+    for (size_t i = 0; i < VPA_COUNT(settings); i++)
+        if (!vpa_json_equal(vpa_json_find(hook, settings[i]), vpa_json_find(first, settings[i])))
+            return false;
+    vpa_json_foreach (label, vpa_json_at(wanted, "metadata.labels"))
+        if (!vpa_json_equal(label, vpa_json_find(labels, vpa_json_name(label))))
+            return false;
+    return true;
+}
+
+/* The webhook of our name, else the first. */
+static const struct vpa_json *our_hook(const struct vpa_json *object, size_t *index)
+{
+    const struct vpa_json *hooks = vpa_json_find(object, "webhooks");
+    size_t i = 0;
+
+    *index = 0;
+    vpa_json_foreach (hook, hooks) {
+        if (strcmp(text_of(hook, "name"), WEBHOOK_NAME) == 0) {
+            *index = i;
+            return hook;
+        }
+        i++;
+    }
+    return vpa_json_first(hooks);
+}
+
+const char *registration_view_host_of(struct vpa_arena *arena, const char *url)
+{
+    const char *at = strstr(url, "://");
+
+    at = at ? at + 3 : url;
+    if (*at == '[')
+        return vpa_arena_strndup(arena, at + 1, strcspn(at + 1, "]"));
+    return vpa_arena_strndup(arena, at, strcspn(at, ":/"));
+}
+
+static const char *called_as(struct vpa_arena *arena, const struct vpa_json *client_config)
+{
+    const struct vpa_json *service = vpa_json_find(client_config, "service");
+
+    if (!service)
+        return registration_view_host_of(arena, text_of(client_config, "url"));
+    return vpa_arena_printf(arena, "%s.%s.svc", text_of(service, "name"),
+                            text_of(service, "namespace"));
+}
+
+/* Of a bundle that is not base64 nothing is left, and so no certificate in it. */
+static const char *decoded(struct vpa_arena *arena, const char *base64)
+{
+    vpa_auto_buf pem = {0};
+
+    vpa_buf_init(&pem, CA_MAX);
+    if (vpa_base64_decode(&pem, base64, strlen(base64), NULL) < 0)
+        return "unreadable";
+    return *base64 && pem.len == 0 ? "unreadable" : vpa_arena_strdup(arena, vpa_buf_text(&pem));
+}
+
+static void read_hook(struct registration_view *view, const struct vpa_json *object,
+                      const struct vpa_json *hook, const struct registration_wanted *wanted)
+{
+    const struct vpa_json *client_config = vpa_json_find(hook, "clientConfig");
+    struct vpa_arena *arena = &view->arena;
+
+    view->host = called_as(arena, client_config);
+    view->ca_base64 = vpa_arena_strdup(arena, text_of(client_config, "caBundle"));
+    view->ca = decoded(arena, view->ca_base64);
+    view->fault = sends_new_pods(hook) ? "" : "rules";
+    if (!view->object_is_ours)
+        return;
+    const struct vpa_json *ours = wanted_object(arena, wanted);
+    view->fault = fault_of_ours(hook, vpa_json_first(vpa_json_find(ours, "webhooks")));
+    view->settings_differ = !same_settings(object, hook, ours);
+}
+
+void registration_view_read(struct registration_view *view, const struct vpa_json *object,
+                            const struct registration_wanted *wanted)
+{
+    registration_view_release(view);
+    view->resource_version = vpa_arena_strdup(
+        &view->arena, text_of(vpa_json_find(object, "metadata"), "resourceVersion"));
+    view->ca_owner = registration_view_ca_owner(object);
+    view->object_is_ours = wanted->config->register_webhook && !registration_view_is_helms(object);
+    view->ca_is_ours =
+        !view->ca_owner[0] && (view->object_is_ours || wanted->config->manage_certificates);
+    view->host = view->ca = view->ca_base64 = "";
+    const struct vpa_json *hook = our_hook(object, &view->index);
+    if (hook)
+        read_hook(view, object, hook, wanted);
+    else
+        view->fault = "webhooks";
+}
+
+void registration_view_release(struct registration_view *view)
+{
+    vpa_arena_release(&view->arena);
+    *view = (struct registration_view){0};
+}

@@ -1,0 +1,233 @@
+/*
+ * The object as upstream writes it. Labels come as key:value pairs in one flag.
+ */
+#include "webhook_object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/api/review.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+
+#define NAMESPACE_KEY "kubernetes.io/metadata.name"
+#define LABELS_MAX 64
+
+struct webhook_label {
+    struct vpa_slice key;
+    struct vpa_slice value;
+};
+
+static struct vpa_slice trim_quotes(const char *text)
+{
+    struct vpa_slice s = {text, strlen(text)};
+
+    while (s.len && s.ptr[0] == '"') {
+        s.ptr++;
+        s.len--;
+    }
+    while (s.len && s.ptr[s.len - 1] == '"')
+        s.len--;
+    return s;
+}
+
+/* One item "key:value" of the list. */
+static bool parse_label(struct vpa_slice item, struct webhook_label *out)
+{
+    const char *colon = memchr(item.ptr, ':', item.len);
+
+    if (!colon)
+        return false;
+    size_t before = (size_t)(colon - item.ptr);
+    out->key = vpa_slice_trim((struct vpa_slice){item.ptr, before});
+    out->value = vpa_slice_trim((struct vpa_slice){colon + 1, item.len - before - 1});
+    return out->key.len > 0;
+}
+
+static bool slices_equal(struct vpa_slice a, struct vpa_slice b)
+{
+    return a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+/* Number of labels, or -1 for a malformed list. Of a repeated key the last counts. */
+static int parse_labels(struct vpa_slice rest, struct webhook_label labels[LABELS_MAX])
+{
+    int count = 0;
+
+    for (bool more = true; more;) {
+        const char *comma = memchr(rest.ptr, ',', rest.len);
+        struct vpa_slice item = {rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len};
+        struct webhook_label label;
+        int at = 0;
+
+        if (!parse_label(item, &label))
+            return -1;
+        while (at < count && !slices_equal(labels[at].key, label.key))
+            at++;
+        if (at == LABELS_MAX)
+            return -1;
+        labels[at] = label;
+        if (at == count)
+            count++;
+        more = comma != NULL;
+        if (more) {
+            rest.len -= item.len + 1;
+            rest.ptr += item.len + 1;
+        }
+    }
+    return count;
+}
+
+static void put_slice(struct vpa_json_writer *w, struct vpa_slice s)
+{
+    vpa_auto_free char *text = vpa_xstrndup(s.ptr, s.len);
+
+    vpa_json_put_string(w, text);
+}
+
+static void put_labels(struct vpa_json_writer *w, const char *text)
+{
+    struct webhook_label labels[LABELS_MAX];
+    struct vpa_error err;
+
+    if (text[0] == '\0')
+        return;
+    struct vpa_slice list = trim_quotes(text);
+    int count = parse_labels(list, labels);
+    if (count < 0) {
+        vpa_fail(&err, VPA_INVALID,
+                 "labels '%.*s' are invalid, the format should be: 'key1:value1,key2:value2'",
+                 (int)list.len, list.ptr);
+        VPA_ERROR("Unable to parse webhook labels", VPA_KERR(&err));
+        return;
+    }
+    vpa_json_key(w, "labels");
+    vpa_json_open_object(w);
+    for (int i = 0; i < count; i++) {
+        vpa_auto_free char *key = vpa_xstrndup(labels[i].key.ptr, labels[i].key.len);
+        vpa_json_key(w, key);
+        put_slice(w, labels[i].value);
+    }
+    vpa_json_close_object(w);
+}
+
+void webhook_encode_ca(const char *ca, struct vpa_buf *out)
+{
+    vpa_base64_encode(out, vpa_or_empty(ca), strlen(vpa_or_empty(ca)));
+}
+
+static void put_ca_bundle(struct vpa_json_writer *w, const char *ca)
+{
+    vpa_auto_buf base64 = {0};
+
+    vpa_buf_init(&base64, WEBHOOK_BODY_MAX);
+    webhook_encode_ca(ca, &base64);
+    vpa_json_member_string(w, "caBundle", vpa_buf_text(&base64));
+}
+
+static void put_client_config(struct vpa_json_writer *w, const struct admission_config *config,
+                              const char *ns, const char *ca)
+{
+    vpa_json_key(w, "clientConfig");
+    vpa_json_open_object(w);
+    if (config->register_by_url) {
+        vpa_auto_free char *url =
+            vpa_xprintf("%s:%s", config->webhook_address, config->webhook_port);
+        vpa_json_member_string(w, "url", url);
+    } else {
+        vpa_json_key(w, "service");
+        vpa_json_open_object(w);
+        vpa_json_member_string(w, "namespace", ns);
+        vpa_json_member_string(w, "name", config->webhook_service);
+        vpa_json_close_object(w);
+    }
+    if (ca && ca[0])
+        put_ca_bundle(w, ca);
+    vpa_json_close_object(w);
+}
+
+static void put_strings(struct vpa_json_writer *w, const char *name, const char *const *items,
+                        size_t count)
+{
+    vpa_json_key(w, name);
+    vpa_json_open_array(w);
+    for (size_t i = 0; i < count; i++)
+        vpa_json_put_string(w, items[i]);
+    vpa_json_close_array(w);
+}
+
+static void put_rule(struct vpa_json_writer *w, bool update, const char *group, const char *version,
+                     const char *resource)
+{
+    static const char *const operations[] = {"CREATE", "UPDATE"};
+
+    vpa_json_open_object(w);
+    put_strings(w, "operations", operations, update ? 2 : 1);
+    put_strings(w, "apiGroups", &group, 1);
+    put_strings(w, "apiVersions", &version, 1);
+    put_strings(w, "resources", &resource, 1);
+    vpa_json_close_object(w);
+}
+
+/* Upstream splits the flag at commas, which makes one empty namespace of an empty flag. The
+ * selector so never says In, whatever --vpa-object-namespace is. */
+static void put_namespace_selector(struct vpa_json_writer *w, const char *ignored)
+{
+    const char *rest = ignored;
+    struct vpa_slice ns;
+
+    vpa_json_key(w, "namespaceSelector");
+    vpa_json_open_object(w);
+    vpa_json_key(w, "matchExpressions");
+    vpa_json_open_array(w);
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "key", NAMESPACE_KEY);
+    vpa_json_member_string(w, "operator", "NotIn");
+    vpa_json_key(w, "values");
+    vpa_json_open_array(w);
+    while (vpa_str_split(&rest, ',', &ns))
+        put_slice(w, ns);
+    vpa_json_close_array(w);
+    vpa_json_close_object(w);
+    vpa_json_close_array(w);
+    vpa_json_close_object(w);
+}
+
+void webhook_encode(const struct admission_config *config, const char *ns, const char *ca,
+                    struct vpa_buf *out)
+{
+    static const char *const review_versions[] = {"v1"};
+    struct vpa_json_writer w;
+
+    vpa_json_writer_init(&w, out);
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, "kind", "MutatingWebhookConfiguration");
+    vpa_json_member_string(&w, "apiVersion", WEBHOOK_GROUP_VERSION);
+    vpa_json_key(&w, "metadata");
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, "name", config->webhook_config_name);
+    put_labels(&w, config->webhook_labels);
+    vpa_json_close_object(&w);
+    vpa_json_key(&w, "webhooks");
+    vpa_json_open_array(&w);
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, "name", WEBHOOK_NAME);
+    put_client_config(&w, config, ns, ca);
+    vpa_json_key(&w, "rules");
+    vpa_json_open_array(&w);
+    put_rule(&w, false, "", "v1", "pods");
+    put_rule(&w, true, "autoscaling.k8s.io", "*", "verticalpodautoscalers");
+    vpa_json_close_array(&w);
+    vpa_json_member_string(&w, "failurePolicy",
+                           config->webhook_failure_policy_fail ? "Fail" : "Ignore");
+    put_namespace_selector(&w, config->common.ignored_vpa_object_namespaces);
+    vpa_json_member_string(&w, "sideEffects", "None");
+    /* Cut to 32 bits, as upstream does. */
+    vpa_json_member_int(&w, "timeoutSeconds",
+                        (int32_t)(uint32_t)(uint64_t)config->webhook_timeout_seconds);
+    put_strings(&w, "admissionReviewVersions", review_versions, VPA_COUNT(review_versions));
+    vpa_json_close_object(&w);
+    vpa_json_close_array(&w);
+    vpa_json_close_object(&w);
+}

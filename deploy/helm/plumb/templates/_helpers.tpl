@@ -1,0 +1,80 @@
+{{/* Names and labels are those of upstream's chart 0.11.0: releases switch in place. */}}
+{{- define "plumb.name" -}}
+{{- include "plumb.ownDefaults" . }}
+{{- default "vertical-pod-autoscaler" .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "plumb.fullname" -}}
+{{- $name := include "plumb.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Labels of an object of a component: (list $ "recommender"). */}}
+{{- define "plumb.labels" -}}
+{{- $ := index . 0 }}{{ $component := index . 1 -}}
+helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "plumb.selector" . }}
+app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $.Release.Service }}
+app.kubernetes.io/component-instance: {{ printf "%s-%s" $.Release.Name $component }}
+{{- with $.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "plumb.selector" -}}
+{{- $ := index . 0 -}}
+app.kubernetes.io/name: {{ include "plumb.name" $ }}
+app.kubernetes.io/instance: {{ $.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Values of a component. */}}
+{{- define "plumb.values" -}}
+{{- $ := index . 0 }}{{ $component := index . 1 -}}
+{{- index $.Values (eq $component "admission-controller" | ternary "admissionController" $component) | toYaml }}
+{{- end }}
+
+{{/* A repository whose first part is a host (it has a dot or a colon, or is localhost) is taken as it stands. */}}
+{{- define "plumb.image" -}}
+{{- $ := index . 0 }}{{ $image := index . 1 -}}
+{{- $first := splitList "/" $image.repository | first }}
+{{- $whole := and (contains "/" $image.repository) (or (contains "." $first) (contains ":" $first) (eq $first "localhost")) }}
+{{- $registry := $image.registry | default $.Values.imageRegistry | default "" }}
+{{- $name := or $whole (empty $registry) | ternary $image.repository (printf "%s/%s" ($registry | trimSuffix "/") $image.repository) }}
+{{- if $image.digest }}{{ $name }}@{{ $image.digest }}{{ else }}{{ $name }}:{{ $image.tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{/* Not empty when the component elects a leader: leaderElection.enabled, unset: with more than one replica. */}}
+{{- define "plumb.elects" -}}
+{{- $values := . }}
+{{- with $values.leaderElection }}
+{{- if kindIs "invalid" .enabled | ternary (gt ($values.replicas | default 0 | int) 1) .enabled }}yes{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Not empty when Helm makes the certificate: chosen, or nothing else is. */}}
+{{- define "plumb.makesCertificate" -}}
+{{- $admission := .Values.admissionController }}
+{{- $else := or $admission.managedCertificates $admission.certManager.enabled $admission.tls.create (not (kindIs "invalid" $admission.certGen.enabled)) }}
+{{- if and $admission.enabled (kindIs "invalid" $admission.tls.generate | ternary (not $else) $admission.tls.generate) }}yes{{ end }}
+{{- end }}
+
+{{/* Not empty when Helm owns the webhook object; the daemon owns it with registerWebhook. */}}
+{{- define "plumb.ownsWebhook" -}}
+{{- $admission := .Values.admissionController }}
+{{- if or $admission.certGen.enabled $admission.certManager.enabled (and $admission.managedCertificates (not $admission.registerWebhook)) (and (include "plumb.makesCertificate" .) (not $admission.registerWebhook)) }}yes{{ end }}
+{{- end }}
+
+{{/* Asked by every name, because nobody knows which template Helm renders first. */}}
+{{- define "plumb.ownDefaults" -}}
+{{- if ne (.Values.defaultsOf | default "" | toString) "plumb" }}
+{{- fail (printf "\n\nHelm was told to keep the defaults of the chart installed before (--reuse-values), its images included.\nKeep only your own values:\n\n    helm upgrade %s CHART --namespace %s --reset-then-reuse-values      (Helm 3.14 or later)\n" .Release.Name .Release.Namespace) }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,69 @@
+/*
+ * Autopilot's recommender of recommenders (Rzadca et al., EuroSys 2020, section 3.2.2, equations 4
+ * to 9) for one resource: many simple models, each a decay and a margin, of which the one is
+ * followed that would have cost least.
+ *
+ * Within a decay the limit is the bucket of least cost on the decayed past,
+ *
+ *     w_over * over(L) + w_under * under(L) + w_change * (L is not the last one)
+ *
+ * and each margin puts it some buckets higher. A model's cost is that of its own limits, smoothed
+ * over time; the ensemble follows the cheapest, where another model than the last costs w_model
+ * more and another limit w_change. over and under come in two forms:
+ *
+ *     counting    the share of samples above L, and of those in buckets below that of L
+ *     distances   by how much they are above and below L, relative to the mean
+ *
+ * The paper prints the first and publishes no weights.
+ *
+ *     struct vpa_argmin a;
+ *     vpa_argmin_init(&a, &rule);
+ *     vpa_argmin_add(&a, 0.2);                 samples of a window
+ *     double limit = vpa_argmin_close(&a);     a bucket's end; without samples as before
+ *     vpa_argmin_release(&a);
+ *
+ * Memory: (VPA_ARGMIN_DECAYS + 1) * 8 * VPA_BUCKETS_MAX bytes and half a kibibyte.
+ */
+#ifndef VPA_MODEL_ARGMIN_H
+#define VPA_MODEL_ARGMIN_H
+
+#include "vpa/model/load_histogram.h"
+
+#define VPA_ARGMIN_DECAYS 4 /* half-lives of 1 h, 6 h, 24 h, 72 h */
+#define VPA_ARGMIN_MARGINS_MAX 8
+
+struct vpa_argmin_rule {
+    const struct vpa_buckets *buckets;
+    double w_over;
+    double w_under;
+    double w_change;
+    double w_model;
+    vpa_duration smooth; /* half-life of a model's cost */
+    bool distances;
+    size_t margin_count;                      /* 1 .. VPA_ARGMIN_MARGINS_MAX */
+    uint32_t margins[VPA_ARGMIN_MARGINS_MAX]; /* in buckets, that is in steps of 5 % */
+};
+
+struct vpa_argmin_model {
+    double cost;
+    uint32_t limit; /* its last one; a bucket */
+};
+struct vpa_argmin {
+    struct vpa_argmin_rule rule;
+    double *past; /* decay by decay: share of the time in each bucket; owned, as the next */
+    double *open; /* samples of the open window in each bucket */
+    uint32_t open_count;
+    uint32_t first, last; /* buckets that ever held something */
+    bool known;           /* a window has closed */
+    uint32_t picks[VPA_ARGMIN_DECAYS];
+    struct vpa_argmin_model models[VPA_ARGMIN_DECAYS][VPA_ARGMIN_MARGINS_MAX];
+    size_t best; /* decay * margin_count + margin */
+    uint32_t limit;
+};
+void vpa_argmin_init(struct vpa_argmin *a, const struct vpa_argmin_rule *rule);
+void vpa_argmin_release(struct vpa_argmin *a);
+void vpa_argmin_add(struct vpa_argmin *a, double value);
+/* Closes the window; 0 while nothing is known. */
+double vpa_argmin_close(struct vpa_argmin *a);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * Whether acting helps (U24): a state machine that learns from what actions did. The first
+ * eviction of a group of pods waits for its proof, a replacement that carries what was wanted; only
+ * then come the next. A failed proof opens the breaker of that VPA: nothing is evicted for it until
+ * a pause is over that doubles with each failure, and then one pod. Failures of several VPAs in a
+ * row open the breaker of the cluster. Resizes that the kubelet never carries out have breakers of
+ * their own.
+ *
+ *     struct vpa_proof_id id = {"web/api", "web/ReplicaSet/api-5d4", VPA_PROOF_EVICTION};
+ *     if (vpa_permit_given(vpa_proof_ask(proof, &id, now)))
+ *         first = vpa_proof_sent(proof, &id, now);      // and the action goes out
+ *     ...
+ *     change = vpa_proof_judge(proof, &id, VPA_VERDICT_NOT_PATCHED, "what was seen", now);
+ *
+ *     group    unproven --first sent--> waiting --good--> proven --10 minutes--> unproven
+ *                                          \--failed--> unproven, breaker opens
+ *     breaker  closed --failed--> open --pause over--> one pod --good--> closed
+ *                                                             \--failed--> open, twice as long
+ *
+ * No clock, no API calls; ids are copied. Bounded by the VPAs with an open breaker and the groups
+ * that were changed within the last minutes.
+ */
+#ifndef VPA_POLICY_PROOF_H
+#define VPA_POLICY_PROOF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vpa/base/time.h"
+
+/* A proof holds while the group goes on being changed, and so long beyond the last one. */
+#define VPA_PROOF_AGE (10 * VPA_MINUTE)
+#define VPA_PAUSE_FIRST (10 * VPA_MINUTE)
+#define VPA_PAUSE_LONGEST (24 * VPA_HOUR)
+/* Failed proofs of so many VPAs, none good between them, open the cluster's breaker. */
+#define VPA_PROOF_ROW 3
+
+enum vpa_proof_way { VPA_PROOF_EVICTION, VPA_PROOF_RESIZE };
+enum vpa_proof_permit {
+    VPA_PERMIT_FREE,  /* proven */
+    VPA_PERMIT_FIRST, /* one, whose outcome is waited for */
+    VPA_PERMIT_WAITING,
+    VPA_PERMIT_PAUSED,         /* the VPA's breaker is open */
+    VPA_PERMIT_CLUSTER_PAUSED, /* the cluster's */
+};
+static inline bool vpa_permit_given(enum vpa_proof_permit permit)
+{
+    return permit <= VPA_PERMIT_FIRST;
+}
+
+/* What became of an action. */
+enum vpa_verdict {
+    VPA_VERDICT_WAIT, /* not known yet */
+    VPA_VERDICT_GOOD,
+    VPA_VERDICT_VOID,           /* never to be known: scaled down, deleted, changed */
+    VPA_VERDICT_NOT_PATCHED,    /* from here on: failed proofs */
+    VPA_VERDICT_PATCHED_BACK,   /* somebody changed what the webhook wrote */
+    VPA_VERDICT_NO_REPLACEMENT, /* quota, admission or the controller refuse it */
+    VPA_VERDICT_UNSCHEDULABLE,  /* no node can take it */
+    VPA_VERDICT_CRASHING,       /* the pod before did not */
+    VPA_VERDICT_NOT_READY,
+    VPA_VERDICT_NOT_RESIZED, /* the kubelet cannot or does not */
+};
+const char *vpa_verdict_name(enum vpa_verdict verdict); /* "NotPatched": reasons, labels */
+static inline bool vpa_verdict_failed(enum vpa_verdict verdict)
+{
+    return verdict >= VPA_VERDICT_NOT_PATCHED;
+}
+
+struct vpa_proof_id {
+    const char *vpa;   /* namespace/name */
+    const char *group; /* namespace/kind/name of the owner */
+    enum vpa_proof_way way;
+};
+struct vpa_breaker {
+    bool open;
+    bool trial;               /* a pod was sent on trial, its outcome is awaited */
+    enum vpa_verdict verdict; /* that opened it last */
+    const char *seen;         /* in words; owned by the breaker */
+    vpa_time opened;
+    vpa_time retry_at;
+    vpa_duration pause;
+};
+
+struct vpa_proof;
+struct vpa_proof *vpa_proof_new(void);
+void vpa_proof_free(struct vpa_proof *proof); /* NULL is allowed */
+
+enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct vpa_proof_id *id,
+                                    vpa_time now);
+/* The action goes out; the permit was given. true: it is one whose outcome is waited for, to be
+ * judged, or taken back when it was refused. */
+bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now);
+void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id);
+
+enum vpa_breaker_change { VPA_BREAKER_SAME, VPA_BREAKER_OPENED, VPA_BREAKER_CLOSED };
+/* verdict: not WAIT. Also for actions nobody waited for. The change is that of the VPA's breaker;
+ * one that was open and failed again has OPENED. */
+enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vpa_proof_id *id,
+                                        enum vpa_verdict verdict, const char *seen, vpa_time now);
+/* A breaker that an earlier process had opened. */
+void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,
+                       enum vpa_verdict verdict, const char *seen, vpa_time opened, vpa_time now);
+/* The reason of the failures is gone: closed, nothing proven. True when a breaker was open. */
+bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa);
+/* Another way has helped: this one may be tried again, one pod at a time. */
+void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way);
+/* The webhook was repaired: breakers that it had opened, and the cluster's, are closed. Their
+ * number. */
+size_t vpa_proof_repaired(struct vpa_proof *proof);
+
+/* NULL while it is closed; borrowed until the next change. */
+const struct vpa_breaker *vpa_proof_breaker(const struct vpa_proof *proof, const char *vpa,
+                                            enum vpa_proof_way way);
+const struct vpa_breaker *vpa_proof_cluster(const struct vpa_proof *proof);
+/* Drops what belongs to no VPA any more, and proofs that have lost their force. */
+void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
+                     vpa_time now);
+size_t vpa_proof_open_count(const struct vpa_proof *proof);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * What is sent: a patch of the status, the whole object where there is none, and an unreadable
+ * object under another name, so that nothing is lost when it is written anew.
+ */
+#include "checkpoint_worker.h"
+
+#include <string.h>
+
+#include "checkpoint_states.h"
+
+#include "vpa/base/str.h"
+#include "vpa/json/json_patch.h"
+
+const struct checkpoint_job *checkpoint_job_of(const struct checkpoint_worker *worker)
+{
+    return &worker->jobs[worker->next_job];
+}
+
+static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
+{
+    struct checkpoint_worker *worker = ctx;
+
+    worker->request = NULL;
+    worker->ready = true;
+    worker->failed = err != NULL;
+    if (err)
+        worker->err = *err;
+    worker->missing = err && err->code == VPA_NOT_FOUND &&
+                      vpa_str_eq(result->status.name, checkpoint_job_of(worker)->name);
+}
+
+static void send_call(struct checkpoint_worker *worker, enum vpa_kube_verb verb, const char *name,
+                      const struct vpa_buf *body)
+{
+    vpa_auto_buf path = {0};
+
+    checkpoint_path(&path, vpa_autoscaler_ns(worker->vpa), name);
+    worker->ready = false;
+    worker->request = vpa_kube_start(worker->writer->c->options.writer,
+                                     &(struct vpa_kube_call){.verb = verb,
+                                                             .path = vpa_buf_text(&path),
+                                                             .body = vpa_buf_text(body),
+                                                             .body_len = body->len,
+                                                             .timeout = CHECKPOINT_TIMEOUT,
+                                                             .repeatable = verb != VPA_KUBE_CREATE},
+                                     on_answer, worker);
+}
+
+static void put_head(struct vpa_json_writer *w, const char *name)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "kind", "VerticalPodAutoscalerCheckpoint");
+    vpa_json_member_string(w, "apiVersion", VPA_GROUP_VERSION);
+    vpa_json_key(w, "metadata");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "name", name);
+}
+
+struct annotation {
+    const char *name;
+    const char *text;
+};
+#define ANNOTATIONS_MAX 2
+
+/* Those to be written: of a new object all, else what changed; when it is due, all again, should
+ * somebody have changed them. */
+static size_t list_annotations(const struct checkpoint_worker *worker,
+                               const struct checkpoint_job *job, bool all,
+                               struct annotation out[ANNOTATIONS_MAX])
+{
+    const struct checkpoint_entry *entry = job->entry;
+    size_t count = 0;
+
+    all = all || checkpoint_is_due(worker, entry);
+    if (job->intervals && (all || entry->intervals != job->intervals_hash))
+        out[count++] = (struct annotation){job->is_state ? CHECKPOINT_STATE_ANNOTATION
+                                                         : VPA_OPEN_INTERVALS_ANNOTATION,
+                                           job->intervals};
+    if (worker->target_hash && (all || entry->target != worker->target_hash))
+        out[count++] =
+            (struct annotation){VPA_HISTORY_TARGET_ANNOTATION, vpa_buf_text(&worker->target)};
+    return count;
+}
+
+static void put_annotations(struct vpa_json_writer *w, const struct annotation *items, size_t count)
+{
+    vpa_json_open_object(w);
+    for (size_t i = 0; i < count; i++)
+        vpa_json_member_string(w, items[i].name, items[i].text);
+    vpa_json_close_object(w);
+}
+
+static void patch_annotation(struct vpa_json_patch *patch, const struct annotation *item)
+{
+    vpa_auto_buf path = {0};
+
+    vpa_buf_init(&path, 256);
+    vpa_buf_puts(&path, "/metadata/annotations");
+    vpa_json_pointer_add(&path, item->name);
+    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)), item->text);
+    vpa_json_patch_end_op(patch);
+}
+
+/* A member can be added only to annotations that are there. */
+static void patch_annotations(struct vpa_json_patch *patch, const struct checkpoint_worker *worker,
+                              const struct checkpoint_job *job)
+{
+    struct annotation items[ANNOTATIONS_MAX];
+    size_t count = list_annotations(worker, job, !job->entry->annotated, items);
+
+    if (count > 0 && !job->entry->annotated) {
+        put_annotations(vpa_json_patch_op(patch, VPA_PATCH_ADD, "/metadata/annotations"), items,
+                        count);
+        vpa_json_patch_end_op(patch);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        patch_annotation(patch, &items[i]);
+}
+
+bool checkpoint_patches_annotations(const struct checkpoint_worker *worker,
+                                    const struct checkpoint_job *job)
+{
+    struct annotation items[ANNOTATIONS_MAX];
+
+    return list_annotations(worker, job, !job->entry->annotated, items) > 0;
+}
+
+void checkpoint_send_patch(struct checkpoint_worker *worker)
+{
+    const struct checkpoint_job *job = checkpoint_job_of(worker);
+    struct vpa_json_patch patch;
+    vpa_auto_buf body = {0};
+
+    vpa_buf_init(&body, CHECKPOINT_BODY_MAX);
+    vpa_json_patch_begin(&patch, &body);
+    vpa_json_put_raw(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/status"), job->status,
+                     strlen(job->status));
+    vpa_json_patch_end_op(&patch);
+    patch_annotations(&patch, worker, job);
+    vpa_json_patch_end(&patch);
+    worker->stage = STAGE_PATCH;
+    send_call(worker, VPA_KUBE_PATCH_JSON, job->name, &body);
+}
+
+void checkpoint_send_create(struct checkpoint_worker *worker)
+{
+    const struct checkpoint_job *job = checkpoint_job_of(worker);
+    struct vpa_json_writer w;
+    vpa_auto_buf body = {0};
+
+    vpa_buf_init(&body, CHECKPOINT_BODY_MAX);
+    vpa_json_writer_init(&w, &body);
+    put_head(&w, job->name);
+    struct annotation items[ANNOTATIONS_MAX];
+    size_t count = list_annotations(worker, job, true, items);
+    if (count > 0) {
+        vpa_json_key(&w, "annotations");
+        put_annotations(&w, items, count);
+    }
+    vpa_json_close_object(&w);
+    vpa_json_key(&w, "spec");
+    vpa_json_open_object(&w);
+    vpa_json_member_string_opt(&w, "vpaObjectName", vpa_autoscaler_name(worker->vpa));
+    vpa_json_member_string_opt(&w, "containerName", checkpoint_entry_container(job->entry));
+    vpa_json_close_object(&w);
+    vpa_json_key(&w, "status");
+    vpa_json_put_raw(&w, job->status, strlen(job->status));
+    vpa_json_close_object(&w);
+    worker->stage = STAGE_CREATE;
+    send_call(worker, VPA_KUBE_CREATE, NULL, &body);
+}
+
+char *checkpoint_kept_name(const struct checkpoint_job *job)
+{
+    return vpa_xprintf("%s" CHECKPOINT_UNREADABLE_SUFFIX, job->name);
+}
+
+void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage)
+{
+    const struct checkpoint_job *job = checkpoint_job_of(worker);
+    vpa_auto_arena arena = {0};
+    vpa_auto_free char *name = checkpoint_kept_name(job);
+    const struct vpa_json *root = NULL;
+    struct vpa_json_writer w;
+    char since[VPA_TIME_TEXT_MAX];
+    vpa_auto_buf body = {0};
+
+    if (vpa_json_parse(&arena, job->entry->unreadable, strlen(job->entry->unreadable), &root,
+                       NULL) < 0)
+        root = NULL; /* it was parsed before; nothing is lost when it cannot be now */
+    vpa_time_format(worker->now, since);
+    vpa_buf_init(&body, strlen(job->entry->unreadable) * 2 + 4096);
+    vpa_json_writer_init(&w, &body);
+    put_head(&w, name);
+    vpa_json_key(&w, "annotations");
+    vpa_json_open_object(&w);
+    vpa_json_member_string(&w, CHECKPOINT_UNREADABLE_ANNOTATION, since);
+    const struct vpa_json *annotations = vpa_json_at(root, "metadata.annotations");
+    vpa_json_member_string_opt(
+        &w, CHECKPOINT_STATE_ANNOTATION,
+        vpa_json_string(vpa_json_find(annotations, CHECKPOINT_STATE_ANNOTATION)));
+    vpa_json_close_object(&w);
+    vpa_json_close_object(&w);
+    static const char *const members[] = {"spec", "status"};
+    for (size_t i = 0; i < VPA_COUNT(members); i++) {
+        if (!vpa_json_find(root, members[i]))
+            continue;
+        vpa_json_key(&w, members[i]);
+        vpa_json_put_node(&w, vpa_json_find(root, members[i]));
+    }
+    vpa_json_close_object(&w);
+    worker->stage = stage;
+    send_call(worker, VPA_KUBE_CREATE, NULL, &body);
+}
+
+void checkpoint_send_keep_delete(struct checkpoint_worker *worker)
+{
+    vpa_auto_free char *name = checkpoint_kept_name(checkpoint_job_of(worker));
+    vpa_auto_buf body = {0};
+
+    vpa_buf_init(&body, 256);
+    vpa_buf_puts(&body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" VPA_GROUP_VERSION "\"}");
+    worker->stage = STAGE_KEEP_DELETE;
+    send_call(worker, VPA_KUBE_DELETE, name, &body);
+}

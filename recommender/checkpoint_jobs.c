@@ -1,0 +1,188 @@
+/*
+ * What there is to write: per container one job, with the content as it goes to the API server.
+ *
+ * A container whose content is what was written last is skipped until it is due. The due times of
+ * the entries are spread over --checkpoint-max-age by a hash of their names, so that an idle
+ * cluster rewrites about the same number of checkpoints in every pass. While a standby is in step,
+ * what changed waits for its turn, once per --checkpoint-interval and spread in the same way; what
+ * this process has never written does not wait.
+ */
+#include "checkpoint_worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint_states.h"
+
+#include "vpa/api/checkpoint.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/base/table.h"
+#include "vpa/model/object_status.h"
+
+/* The status begins with lastUpdateTime, which is no content. */
+static uint64_t content_hash(const char *status)
+{
+    const char *rest = strchr(status, ',');
+
+    return vpa_hash_bytes(vpa_or_empty(rest), rest ? strlen(rest) : 0);
+}
+
+int64_t checkpoint_next_time(const struct checkpoint_writer *w,
+                             const struct checkpoint_entry *entry, vpa_duration at_most,
+                             vpa_time now)
+{
+    const struct recommender_config *config = w->c->options.config;
+    int64_t now_s = vpa_time_unix_nanos(now) / VPA_SECOND;
+
+    /* A pass comes up to one interval late. */
+    if (at_most > 2 * config->interval)
+        at_most -= config->interval;
+    int64_t period = at_most / VPA_SECOND;
+    if (period <= 0)
+        return now_s;
+    int64_t phase = (int64_t)(vpa_hash_bytes(entry->key, strlen(entry->key)) % (uint64_t)period);
+    return now_s + period - ((now_s - phase) % period + period) % period;
+}
+
+bool checkpoint_is_due(const struct checkpoint_worker *worker, const struct checkpoint_entry *entry)
+{
+    vpa_auto_free char *container = checkpoint_state_plain(checkpoint_entry_container(entry));
+
+    return vpa_time_unix_nanos(worker->now) / VPA_SECOND >= entry->due &&
+           vpa_autoscaler_has_pod_with(worker->vpa, container);
+}
+
+static bool is_unchanged(const struct checkpoint_worker *worker, const struct checkpoint_job *job)
+{
+    const struct checkpoint_entry *entry = job->entry;
+
+    return entry->written && !entry->unreadable && entry->content == job->content &&
+           entry->intervals == job->intervals_hash && entry->target == worker->target_hash &&
+           !checkpoint_is_due(worker, entry);
+}
+
+static bool has_its_turn(const struct checkpoint_worker *worker,
+                         const struct checkpoint_entry *entry)
+{
+    return !worker->writer->by_turns || !entry->written || entry->unreadable ||
+           vpa_time_unix_nanos(worker->now) / VPA_SECOND >= entry->turn;
+}
+
+/* The API server takes no longer name, so asking is of no use. The history stays in memory and is
+ * lost with the process; said once. */
+static bool has_usable_name(struct checkpoint_entry *entry, const char *ns, const char *name)
+{
+    if (strlen(name) <= CHECKPOINT_NAME_MAX)
+        return true;
+    if (!entry->refused)
+        VPA_ERROR("Cannot save checkpoint: its name, made of VPA and container, is longer than 253 "
+                  "characters; this history does not outlive a restart",
+                  VPA_KV("namespace", ns), VPA_KV("checkpoint", name));
+    entry->refused = true;
+    return false;
+}
+
+/* The text of the annotation, heap; NULL when there is nothing to list, and no list to empty. */
+static char *encode_intervals(const struct checkpoint_worker *worker,
+                              struct checkpoint_entry *entry, const struct vpa_open_intervals *open)
+{
+    struct vpa_buf text;
+
+    if (!worker->writer->c->options.config->checkpoint_open_intervals ||
+        (open->count == 0 && entry->intervals == 0))
+        return NULL;
+    vpa_buf_init(&text, 2 * VPA_OPEN_INTERVALS_TEXT_MAX);
+    size_t written = vpa_open_intervals_encode(&text, open);
+    if (written < open->count && !entry->shortened) {
+        VPA_WARN("A checkpoint has no room for the open memory peaks of all pods; those of the "
+                 "others do not outlive a restart",
+                 VPA_KV("namespace", vpa_autoscaler_ns(worker->vpa)),
+                 VPA_KV("vpa", vpa_autoscaler_name(worker->vpa)),
+                 VPA_KV("container", checkpoint_entry_container(entry)),
+                 VPA_KV("pods", (int64_t)open->count), VPA_KV("written", (int64_t)written));
+        entry->shortened = true;
+    }
+    return vpa_buf_take(&text);
+}
+
+void checkpoint_job_release(struct checkpoint_job *job)
+{
+    free(job->name);
+    free(job->status);
+    free(job->intervals);
+}
+
+static char *encode_status(const struct vpa_checkpoint_status *status)
+{
+    struct vpa_json_writer w;
+    struct vpa_buf text;
+
+    vpa_buf_init(&text, CHECKPOINT_BODY_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_checkpoint_status_encode(&w, status);
+    return vpa_buf_take(&text);
+}
+
+static struct checkpoint_entry *entry_of(struct checkpoint_worker *worker, const char *container)
+{
+    return checkpoint_names_entry(&worker->writer->c->names, vpa_autoscaler_ns(worker->vpa),
+                                  vpa_autoscaler_name(worker->vpa), container);
+}
+
+/* Takes over the job; it stays out of the list when there is nothing to write. */
+static void add_job(struct checkpoint_worker *worker, struct checkpoint_job job)
+{
+    struct checkpoints *c = worker->writer->c;
+
+    job.content = content_hash(job.status);
+    if (job.intervals)
+        job.intervals_hash = vpa_hash_bytes(job.intervals, strlen(job.intervals));
+    if (!is_unchanged(worker, &job) && has_its_turn(worker, job.entry))
+        job.name = checkpoint_names_assign(&c->names, job.entry);
+    if (!job.name || !has_usable_name(job.entry, vpa_autoscaler_ns(worker->vpa), job.name)) {
+        vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now); /* others go first */
+        checkpoint_job_release(&job);
+        return;
+    }
+    VPA_GROW(worker->jobs, worker->job_count, worker->job_capacity);
+    worker->jobs[worker->job_count++] = job;
+}
+
+void checkpoint_jobs_on_container(void *ctx, const char *container,
+                                  const struct vpa_checkpoint_status *status,
+                                  const struct vpa_open_intervals *open)
+{
+    struct checkpoint_worker *worker = ctx;
+    struct checkpoint_entry *entry = entry_of(worker, container);
+
+    add_job(worker, (struct checkpoint_job){.entry = entry,
+                                            .status = encode_status(status),
+                                            .intervals = encode_intervals(worker, entry, open)});
+}
+
+void checkpoint_jobs_on_known(void *ctx, const struct vpa_known *known)
+{
+    struct checkpoint_worker *worker = ctx;
+    vpa_auto_arena arena = {0};
+    vpa_auto_free char *container = checkpoint_state_container(known);
+    struct checkpoint_entry *entry = entry_of(worker, container);
+    char *text = checkpoint_state_text(known, worker->now);
+    struct vpa_checkpoint_status status;
+
+    if (!text) {
+        if (!entry->shortened)
+            VPA_ERROR("The state of an algorithm is too long to be stored; it does not outlive a "
+                      "restart",
+                      VPA_KV("namespace", vpa_autoscaler_ns(worker->vpa)),
+                      VPA_KV("vpa", vpa_autoscaler_name(worker->vpa)),
+                      VPA_KV("container", container));
+        entry->shortened = true;
+        return;
+    }
+    checkpoint_state_status(known, worker->now, &arena, &status);
+    add_job(worker, (struct checkpoint_job){.entry = entry,
+                                            .status = encode_status(&status),
+                                            .intervals = text,
+                                            .is_state = true});
+}

@@ -1,0 +1,191 @@
+#include "standby.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/api/lease.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+
+#define LEASES "coordination.k8s.io/v1"
+#define LEASE_MAX ((size_t)1 << 20)
+#define LEASE_TIMEOUT (10 * VPA_SECOND)
+
+struct standby {
+    struct vpa_kube_client *client;
+    char *ns;
+    char *name;
+    char *identity;
+    vpa_time renewed; /* leader: as last read; unset: nobody has */
+    unsigned silence; /* leader: passes since it changed */
+    bool displaced;   /* a newer standby has the Lease */
+    bool denied;      /* it may not be used, and that was said */
+    bool in_step;     /* leader: as last told */
+};
+
+struct standby *standby_new(const struct standby_options *options)
+{
+    struct standby *s = vpa_xcalloc(1, sizeof(*s));
+
+    s->client = options->client;
+    s->ns = vpa_xstrdup(options->ns);
+    s->name = vpa_xprintf("%s" STANDBY_SUFFIX, options->leader);
+    s->identity = vpa_xstrdup(options->identity);
+    s->renewed = VPA_TIME_UNSET;
+    s->silence = STANDBY_SILENCE;
+    return s;
+}
+
+void standby_free(struct standby *s)
+{
+    if (!s)
+        return;
+    free(s->ns);
+    free(s->name);
+    free(s->identity);
+    free(s);
+}
+
+/* ---- the Lease ---- */
+
+static void failed(struct standby *s, const struct vpa_error *err)
+{
+    if (vpa_loop_is_stopping(vpa_kube_client_loop(s->client)))
+        return;
+    if (err->code == VPA_DENIED) {
+        s->denied = true;
+        VPA_WARN("The Lease of the standby may not be used: changed checkpoints are written in "
+                 "every pass, as without a standby",
+                 VPA_KV("namespace", s->ns), VPA_KV("lease", s->name), VPA_KERR(err));
+    } else {
+        VPA_WARN_UNLESS_TOLD(err, "Cannot use the Lease of the standby", VPA_KV("namespace", s->ns),
+                             VPA_KV("lease", s->name), VPA_KERR(err));
+    }
+}
+
+/* 1: it is there; 0: it is not. */
+static int read_lease(struct standby *s, struct vpa_arena *arena, struct vpa_lease *lease,
+                      struct vpa_error *err)
+{
+    struct vpa_kube_result result = {0};
+    const struct vpa_json *root;
+    vpa_auto_buf path = {0};
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, LEASES, s->ns, "leases", s->name, NULL);
+    const struct vpa_kube_call call = {
+        .verb = VPA_KUBE_GET, .path = vpa_buf_text(&path), .timeout = LEASE_TIMEOUT};
+    if (vpa_kube_do(s->client, &call, arena, &result, err) < 0)
+        return err->code == VPA_NOT_FOUND ? 0 : -1;
+    if (vpa_json_parse(arena, result.body, result.body_len, &root, err) < 0 ||
+        vpa_lease_decode(arena, root, lease, err) < 0)
+        return vpa_wrap(err, "lease");
+    return 1;
+}
+
+static int write_lease(struct standby *s, bool exists, const struct vpa_lease *lease,
+                       struct vpa_error *err)
+{
+    struct vpa_json_writer json;
+    vpa_auto_buf path = {0}, body = {0};
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_buf_init(&body, LEASE_MAX);
+    vpa_kube_path(&path, LEASES, s->ns, "leases", exists ? s->name : NULL, NULL);
+    vpa_json_writer_init(&json, &body);
+    vpa_lease_encode(&json, lease);
+    const struct vpa_kube_call call = {.verb = exists ? VPA_KUBE_UPDATE : VPA_KUBE_CREATE,
+                                       .path = vpa_buf_text(&path),
+                                       .body = vpa_buf_text(&body),
+                                       .body_len = body.len,
+                                       .timeout = LEASE_TIMEOUT};
+    return vpa_kube_do(s->client, &call, NULL, NULL, err);
+}
+
+static void take(struct standby *s, int found, struct vpa_lease *lease, vpa_time now, bool in_step)
+{
+    struct vpa_error err;
+
+    if (!found)
+        *lease = (struct vpa_lease){.meta = {.ns = s->ns, .name = s->name},
+                                    .spec = {.acquire_time = now}};
+    lease->spec.has_holder = true;
+    lease->spec.holder = s->identity;
+    if (!in_step)
+        lease->spec.acquire_time = now;
+    lease->spec.renew_time = in_step ? now : VPA_TIME_UNSET;
+    if (write_lease(s, found, lease, &err) < 0)
+        failed(s, &err);
+}
+
+/* ---- the standby's side ---- */
+
+bool standby_claim(struct standby *s)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_lease lease;
+    struct vpa_error err;
+    int found = read_lease(s, &arena, &lease, &err);
+
+    if (found < 0) {
+        failed(s, &err);
+        return false;
+    }
+    bool other = found && !vpa_time_is_unset(lease.spec.renew_time);
+
+    take(s, found, &lease, vpa_loop_now(vpa_kube_client_loop(s->client)), false);
+    return other;
+}
+
+void standby_renew(struct standby *s)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_lease lease;
+    struct vpa_error err;
+
+    if (s->displaced || s->denied)
+        return;
+    int found = read_lease(s, &arena, &lease, &err);
+    if (found < 0) {
+        failed(s, &err);
+        return;
+    }
+    s->displaced = found && !vpa_str_eq(lease.spec.holder, s->identity);
+    if (!s->displaced)
+        take(s, found, &lease, vpa_loop_now(vpa_kube_client_loop(s->client)), true);
+}
+
+/* ---- the leader's side ---- */
+
+/* One more reading: whose time it shows, unset when nobody's. */
+static bool judge(struct standby *s, vpa_time renewed)
+{
+    if (vpa_time_is_unset(renewed))
+        s->silence = STANDBY_SILENCE;
+    else if (!vpa_time_is_unset(s->renewed) && renewed != s->renewed)
+        s->silence = 0;
+    else if (s->silence < STANDBY_SILENCE)
+        s->silence++;
+    s->renewed = renewed;
+    return s->silence < STANDBY_SILENCE;
+}
+
+bool standby_is_in_step(struct standby *s)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_lease lease;
+    struct vpa_error err;
+
+    if (s->denied)
+        return false;
+    int found = read_lease(s, &arena, &lease, &err);
+    if (found < 0)
+        failed(s, &err);
+    bool other = found > 0 && !vpa_str_eq(lease.spec.holder, s->identity);
+    bool in_step = judge(s, other ? lease.spec.renew_time : VPA_TIME_UNSET);
+    if (in_step != s->in_step)
+        VPA_INFO(in_step ? "A standby is in step" : "There is no standby any more",
+                 VPA_KV("namespace", s->ns), VPA_KV("lease", s->name));
+    s->in_step = in_step;
+    return in_step;
+}

@@ -1,0 +1,47 @@
+/*
+ * How a standby and the leader know of each other: a Lease beside that of the leader.
+ *
+ * Both read the same samples, so the standby's model is as good as the leader's, from when it has
+ * loaded checkpoints that lack nothing. While such a standby is there, the leader writes changed
+ * checkpoints seldom; without one it writes them in every pass, because they are all that is left
+ * of it. The Lease says which of the two it is:
+ *
+ *     standby starts      standby_claim()    its holder is this process, renewTime is empty: the
+ *                                            leader writes every checkpoint from its next pass on
+ *     has loaded them     standby_renew()    after each pass, with the time of that pass
+ *     leader, each pass   standby_is_in_step()
+ *
+ * The newest standby takes the Lease over, and the one before does not take it back. Clocks are
+ * never compared: a standby is there while renewTime changes. Where the Lease may not be read
+ * (upstream's roles) there is no standby, as far as the leader knows; one line says so.
+ */
+#ifndef RECOMMENDER_STANDBY_H
+#define RECOMMENDER_STANDBY_H
+
+#include "vpa/kube/client.h"
+
+/* Behind the name of the leader's Lease. */
+#define STANDBY_SUFFIX "-standby"
+/* Passes of the leader without a renewal after which the standby is gone. */
+#define STANDBY_SILENCE 2
+
+struct standby_options {            /* texts are copied */
+    struct vpa_kube_client *client; /* borrowed; may write although this process does not lead */
+    const char *ns;
+    const char *leader;   /* name of the leader's Lease */
+    const char *identity; /* of this process */
+};
+struct standby;
+struct standby *standby_new(const struct standby_options *options);
+void standby_free(struct standby *standby); /* NULL is ignored */
+
+/* All three pump the loop. What fails is logged. */
+
+/* True: another standby may have been in step, so that the stored checkpoints may lack what the
+ * leader has learned since; they are whole when it has made one more pass. */
+bool standby_claim(struct standby *standby);
+void standby_renew(struct standby *standby);
+/* Once per pass. */
+bool standby_is_in_step(struct standby *standby);
+
+#endif

@@ -1,0 +1,99 @@
+#include "daemon_config.h"
+
+#include <string.h>
+
+#include "lists.h"
+#include "vpa/base/flags.h"
+#include "vpa/base/str.h"
+
+#define FLAGS_MAX 256
+
+struct words {
+    char *items[FLAGS_MAX + 2];
+    int count;
+};
+
+static void add_word(struct cli *cli, struct words *words, const char *text, size_t len)
+{
+    if (len && words->count <= FLAGS_MAX)
+        words->items[words->count++] = vpa_arena_strndup(&cli->arena, text, len);
+}
+
+struct daemon {
+    const char *name;       /* "updater" */
+    const char *deployment; /* "vpa-updater", also in the name of its image */
+    const char *option;     /* "updater-flags" */
+};
+
+static bool is_daemon(const struct daemon *daemon, const struct vpa_json *container)
+{
+    const char *image = vpa_json_string(vpa_json_find(container, "image"));
+    const char *name = vpa_json_string(vpa_json_find(container, "name"));
+
+    return (image && strstr(image, daemon->deployment)) || vpa_str_eq(name, daemon->name) ||
+           vpa_str_eq(name, daemon->deployment);
+}
+
+static void take_arguments(struct cli *cli, struct words *words, const struct vpa_json *list)
+{
+    vpa_json_foreach (word, list) {
+        const char *text = vpa_json_string(word);
+
+        if (text && text[0] == '-')
+            add_word(cli, words, text, strlen(text));
+    }
+}
+
+static void read_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
+{
+    const struct vpa_json *deployment;
+    struct vpa_error err;
+
+    if (cli_get(cli, &cli_deployments, "kube-system", daemon->deployment, &deployment, &err) < 0) {
+        cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
+                 daemon->name, err.text);
+        return;
+    }
+    vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
+        if (!is_daemon(daemon, container))
+            continue;
+        take_arguments(cli, words, vpa_json_find(container, "command"));
+        take_arguments(cli, words, vpa_json_find(container, "args"));
+    }
+}
+
+static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags)
+{
+    struct words words = {.count = 0};
+    const char *rest = cli_option(cli, daemon->option);
+    struct vpa_slice piece;
+    struct vpa_error err;
+
+    add_word(cli, &words, daemon->deployment, strlen(daemon->deployment));
+    if (!rest)
+        read_deployment(cli, daemon, &words);
+    while (rest && vpa_str_split(&rest, ' ', &piece))
+        add_word(cli, &words, piece.ptr, piece.len);
+    if (vpa_flags_parse(flags, &cli->arena, words.count, words.items, &err) == 0)
+        return;
+    cli_note(cli, "the flags of the %s cannot be read (%s); its defaults are assumed", daemon->name,
+             err.text);
+    vpa_flags_preset(flags);
+}
+
+void cli_updater_config(struct cli *cli, struct updater_config *out)
+{
+    static const struct daemon updater = {"updater", "vpa-updater", "updater-flags"};
+    const struct vpa_flags flags = {updater_flag_rows, updater_flag_count, out};
+
+    read_flags(cli, &updater, &flags);
+}
+
+void cli_recommender_config(struct cli *cli, struct recommender_config *out)
+{
+    static const struct daemon recommender = {"recommender", "vpa-recommender",
+                                              "recommender-flags"};
+    const struct vpa_flags flags = recommender_flags(out);
+
+    read_flags(cli, &recommender, &flags);
+}

@@ -1,0 +1,17 @@
+/*
+ * The settings of the installed daemons, read from their Deployments.
+ */
+#ifndef CLI_DAEMON_CONFIG_H
+#define CLI_DAEMON_CONFIG_H
+
+#include "../../recommender/config.h"
+#include "../../updater/config.h"
+#include "cli.h"
+
+/* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
+ * Deployment vpa-updater or vpa-recommender in kube-system; what is not known is noted. Texts live
+ * in the arena of the command. */
+void cli_updater_config(struct cli *cli, struct updater_config *out);
+void cli_recommender_config(struct cli *cli, struct recommender_config *out);
+
+#endif

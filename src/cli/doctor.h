@@ -1,0 +1,48 @@
+/*
+ * `doctor`: one function per thing that can be wrong with an installation. Each adds findings;
+ * what it may not look at is noted, not guessed.
+ */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include "cli.h"
+#include "vpa/json/json.h"
+
+enum doctor_level { DOCTOR_ERROR, DOCTOR_WARNING, DOCTOR_OK };
+struct doctor_finding {
+    enum doctor_level level;
+    const char *check;   /* "webhook-ca" */
+    const char *subject; /* "MutatingWebhookConfiguration vpa-webhook-config" */
+    const char *text;    /* what is wrong, or how it was found in order */
+    const char *advice;  /* what to do; "" when it is in order */
+};
+struct doctor {
+    struct cli *cli;
+    struct doctor_finding *items; /* heap */
+    size_t count, capacity;
+    const char *ns; /* of the installation */
+    bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
+    bool webhook_found;
+    int64_t minor; /* of the server, 0: not known */
+};
+
+/* Texts are copied into the arena of the command. */
+void doctor_add(struct doctor *d, enum doctor_level level, const char *check, const char *subject,
+                const char *advice, const char *fmt, ...) VPA_PRINTF(6, 7);
+/* An object of kind GROUP_VERSION RESOURCE, NULL when there is none or it cannot be read, which is
+ * noted unless it does not exist. *missing may be NULL. */
+const struct vpa_json *doctor_get(struct doctor *d, const char *group_version, const char *ns,
+                                  const char *resource, const char *name, bool *missing);
+
+/* In the order in which they are made. */
+void doctor_check_crds(struct doctor *d);
+void doctor_check_daemons(struct doctor *d);
+void doctor_check_leases(struct doctor *d);
+void doctor_check_panic(struct doctor *d);
+void doctor_check_webhook(struct doctor *d);
+void doctor_check_reach(struct doctor *d);
+void doctor_check_rights(struct doctor *d);
+void doctor_check_metrics(struct doctor *d);
+void doctor_check_objects(struct doctor *d);
+
+#endif

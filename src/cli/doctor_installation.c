@@ -1,0 +1,219 @@
+/*
+ * What is installed: definitions, daemons, Leases, the panic button.
+ */
+#include <string.h>
+
+#include "doctor.h"
+#include "lists.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/panic.h"
+
+#define LEASE_OLD VPA_MINUTE
+
+/* ---- definitions ---- */
+
+static const struct vpa_json *version_v1(const struct vpa_json *crd)
+{
+    bool served;
+
+    vpa_json_foreach (version, vpa_json_at(crd, "spec.versions"))
+        if (vpa_str_eq(vpa_json_string(vpa_json_find(version, "name")), "v1") &&
+            vpa_json_bool(vpa_json_find(version, "served"), &served) && served)
+            return version;
+    return NULL;
+}
+
+static void check_crd(struct doctor *d, const char *plural)
+{
+    vpa_auto_free char *name = vpa_xprintf("%s.autoscaling.k8s.io", plural);
+    vpa_auto_free char *subject = vpa_xprintf("CustomResourceDefinition %s", name);
+    bool missing;
+    const struct vpa_json *crd =
+        doctor_get(d, "apiextensions.k8s.io/v1", NULL, "customresourcedefinitions", name, &missing);
+
+    if (missing)
+        doctor_add(d, DOCTOR_ERROR, "crd", subject, "kubectl apply -f deploy/vpa-v1-crd-gen.yaml",
+                   "it does not exist");
+    else if (crd && !version_v1(crd))
+        doctor_add(d, DOCTOR_ERROR, "crd", subject, "kubectl apply -f deploy/vpa-v1-crd-gen.yaml",
+                   "version v1 is not served");
+    else if (crd && strcmp(plural, "verticalpodautoscalers") == 0 &&
+             !vpa_json_at(version_v1(crd),
+                          "schema.openAPIV3Schema.properties.spec.properties.startupBoost"))
+        doctor_add(d, DOCTOR_WARNING, "crd-old", subject,
+                   "kubectl apply -f deploy/vpa-v1-crd-gen.yaml",
+                   "it is of an older release: newer fields of VPAs are dropped by the API server");
+    else if (crd)
+        doctor_add(d, DOCTOR_OK, "crd", subject, "", "version v1 is served");
+}
+
+void doctor_check_crds(struct doctor *d)
+{
+    check_crd(d, "verticalpodautoscalers");
+    check_crd(d, "verticalpodautoscalercheckpoints");
+}
+
+/* ---- daemons ---- */
+
+struct daemons {
+    struct doctor *d;
+    const char *first_tag, *first_name; /* of the images, to compare */
+    bool found[3];
+};
+static const char *const daemon_names[] = {"vpa-recommender", "vpa-updater",
+                                           "vpa-admission-controller"};
+
+static const char *tag_of(const char *image)
+{
+    const char *colon = strrchr(image, ':');
+
+    return colon && !strchr(colon, '/') ? colon + 1 : "latest";
+}
+
+/* VPA_COUNT(daemon_names) for an image that is none of ours. */
+static size_t which_daemon(const char *image)
+{
+    size_t i = 0;
+
+    while (i < VPA_COUNT(daemon_names) && !strstr(image, daemon_names[i]))
+        i++;
+    return i;
+}
+
+static void check_ready(struct daemons *s, const struct vpa_json *deployment, const char *subject)
+{
+    int64_t ready = 0, wanted = 1;
+
+    (void)vpa_json_int64(vpa_json_at(deployment, "status.readyReplicas"), &ready);
+    (void)vpa_json_int64(vpa_json_at(deployment, "spec.replicas"), &wanted);
+    if (ready == 0)
+        doctor_add(s->d, DOCTOR_ERROR, "daemon", subject,
+                   "kubectl describe the Deployment and its pods; look at their logs",
+                   "none of its %lld pods is ready", (long long)wanted);
+    else if (ready < wanted)
+        doctor_add(s->d, DOCTOR_WARNING, "daemon", subject, "kubectl describe its pods",
+                   "%lld of %lld pods are ready", (long long)ready, (long long)wanted);
+    else
+        doctor_add(s->d, DOCTOR_OK, "daemon", subject, "", "%lld of %lld pods are ready",
+                   (long long)ready, (long long)wanted);
+}
+
+static void check_tag(struct daemons *s, const char *image, const char *subject)
+{
+    struct vpa_arena *arena = &s->d->cli->arena;
+
+    if (!s->first_tag) {
+        s->first_tag = vpa_arena_strdup(arena, tag_of(image));
+        s->first_name = vpa_arena_strdup(arena, subject);
+    } else if (strcmp(s->first_tag, tag_of(image)) != 0) {
+        doctor_add(s->d, DOCTOR_WARNING, "version-skew", subject,
+                   "give the three daemons images of one release",
+                   "its image has the tag %.60s, that of %s %.60s", tag_of(image), s->first_name,
+                   s->first_tag);
+    }
+}
+
+static void check_container(struct daemons *s, const struct vpa_json *deployment, const char *image,
+                            size_t which)
+{
+    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.namespace")));
+    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.name")));
+    vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", ns, name);
+
+    if (strcmp(ns, s->d->ns) != 0) {
+        doctor_add(s->d, DOCTOR_ERROR, "second-installation", subject,
+                   "remove one of the two, or restrict each to namespaces of its own",
+                   "it runs %s beside the installation in %s: two of them undo what the other does",
+                   daemon_names[which], s->d->ns);
+        return;
+    }
+    s->found[which] = true;
+    if (strstr(image, "registry.k8s.io/") || strstr(image, "k8s.gcr.io/"))
+        s->d->is_plumb = false;
+    check_ready(s, deployment, subject);
+    check_tag(s, image, subject);
+}
+
+static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+{
+    (void)err;
+    vpa_json_foreach (container, vpa_json_at(object, "spec.template.spec.containers")) {
+        const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
+
+        size_t which = which_daemon(image);
+
+        if (which < VPA_COUNT(daemon_names))
+            check_container(ctx, object, image, which);
+    }
+    return 0;
+}
+
+void doctor_check_daemons(struct doctor *d)
+{
+    struct daemons s = {.d = d};
+    struct vpa_error err;
+
+    if (cli_list(d->cli, &cli_deployments, "", on_deployment, &s, &err) < 0) {
+        cli_note_list(d->cli, &cli_deployments, "", &err);
+        return;
+    }
+    for (size_t i = 0; i < VPA_COUNT(daemon_names); i++)
+        if (!s.found[i])
+            doctor_add(d, DOCTOR_ERROR, "daemon", daemon_names[i], "kubectl apply -k deploy/",
+                       "no Deployment in %s runs it", d->ns);
+}
+
+/* ---- Leases ---- */
+
+/* -1: there is no such Lease, or it cannot be read. */
+static vpa_duration age_of_lease(struct doctor *d, const char *name, bool *missing)
+{
+    const struct vpa_json *lease =
+        doctor_get(d, "coordination.k8s.io/v1", d->ns, "leases", name, missing);
+    const char *renewed = vpa_json_string(vpa_json_at(lease, "spec.renewTime"));
+    vpa_time t;
+
+    if (!renewed || vpa_time_parse_micro(renewed, &t, NULL) < 0)
+        return -1;
+    return vpa_time_sub(cli_now(d->cli), t);
+}
+
+static void check_lease(struct doctor *d, const char *name, const char *whose, bool required,
+                        const char *advice)
+{
+    vpa_auto_free char *subject = vpa_xprintf("Lease %s/%s", d->ns, name);
+    bool missing;
+    vpa_duration age = age_of_lease(d, name, &missing);
+
+    if (missing && required)
+        doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it does not exist: %s", whose);
+    else if (age > LEASE_OLD)
+        doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it was renewed %lld s ago: %s",
+                   (long long)(age / VPA_SECOND), whose);
+    else if (age >= 0)
+        doctor_add(d, DOCTOR_OK, "lease", subject, "", "it was renewed %lld s ago",
+                   (long long)(age / VPA_SECOND));
+}
+
+void doctor_check_leases(struct doctor *d)
+{
+    check_lease(d, "vpa-admission-controller", "the updater changes nothing without the webhook",
+                true, "look at the log of the admission controller and at webhook findings here");
+    check_lease(d, "vpa-recommender-lease", "no recommender is at work", false,
+                "look at the logs of the recommender");
+    check_lease(d, "vpa-updater", "no updater is at work", false,
+                "look at the logs of the updater");
+}
+
+void doctor_check_panic(struct doctor *d)
+{
+    bool missing;
+
+    if (doctor_get(d, "v1", d->ns, "configmaps", VPA_PANIC_CONFIG_MAP, &missing))
+        doctor_add(d, DOCTOR_WARNING, "panic", "ConfigMap " VPA_PANIC_CONFIG_MAP,
+                   "delete it when changes are wanted again",
+                   "the panic button is pressed: nothing is changed anywhere");
+    else if (missing)
+        doctor_add(d, DOCTOR_OK, "panic", "ConfigMap " VPA_PANIC_CONFIG_MAP, "",
+                   "the panic button is not pressed");
+}

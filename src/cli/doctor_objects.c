@@ -1,0 +1,258 @@
+/*
+ * Whether usage can be measured, and whether the VPAs can work: conflicts, targets, autoscalers
+ * that pull at the same resource.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "lists.h"
+#include "vpa/api/vpa.h"
+#include "vpa/base/str.h"
+#include "vpa/base/table.h"
+#include "vpa/policy/update_mode.h"
+
+#define OLD_ENOUGH (5 * VPA_MINUTE) /* a pod should have usage by then */
+#define NAMED_MAX 5                 /* pods without usage that are named */
+#define RESIZE_MINOR 33             /* the first with pods/resize */
+
+/* ---- metrics ---- */
+
+struct coverage {
+    struct doctor *d;
+    struct vpa_table measured; /* "namespace/name" */
+    size_t running, without;
+    struct vpa_buf named;
+};
+
+static char *key_of(struct cli *cli, const struct vpa_json *object)
+{
+    return vpa_arena_printf(
+        &cli->arena, "%s/%s",
+        vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.namespace"))),
+        vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.name"))));
+}
+
+static int on_metrics(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+{
+    struct coverage *c = ctx;
+    char *key = key_of(c->d->cli, object);
+
+    (void)err;
+    vpa_table_put(&c->measured, key, key);
+    return 0;
+}
+
+static bool should_be_measured(struct coverage *c, const struct vpa_json *pod)
+{
+    const char *started = vpa_json_string(vpa_json_at(pod, "status.startTime"));
+    vpa_time t;
+
+    return vpa_str_eq(vpa_json_string(vpa_json_at(pod, "status.phase")), "Running") && started &&
+           vpa_time_parse(started, &t, NULL) == 0 &&
+           vpa_time_sub(cli_now(c->d->cli), t) > OLD_ENOUGH;
+}
+
+static int on_pod(void *ctx, const struct vpa_json *pod, struct vpa_error *err)
+{
+    struct coverage *c = ctx;
+
+    (void)err;
+    if (!should_be_measured(c, pod))
+        return 0;
+    c->running++;
+
+    const char *key = key_of(c->d->cli, pod);
+
+    if (vpa_table_find(&c->measured, key))
+        return 0;
+    if (c->without++ < NAMED_MAX)
+        vpa_buf_printf(&c->named, "%s%s", c->without > 1 ? ", " : "", key);
+    return 0;
+}
+
+static void check_coverage(struct coverage *c)
+{
+    static const struct cli_kind pods = {"v1", "pods", "pods that the metrics do not cover"};
+    struct doctor *d = c->d;
+    struct vpa_error err;
+
+    if (cli_list(d->cli, &pods, d->cli->ns, on_pod, c, &err) < 0)
+        cli_note_list(d->cli, &pods, d->cli->ns, &err);
+    else if (c->without > 0)
+        doctor_add(d, DOCTOR_WARNING, "metrics-coverage", "metrics.k8s.io",
+                   "look at the kubelets of their nodes and at the log of the metrics server",
+                   "%zu of %zu running pods have no usage: %s%s", c->without, c->running,
+                   vpa_buf_text(&c->named), c->without > NAMED_MAX ? ", ..." : "");
+    else
+        doctor_add(d, DOCTOR_OK, "metrics-coverage", "metrics.k8s.io", "",
+                   "all %zu running pods have usage", c->running);
+}
+
+void doctor_check_metrics(struct doctor *d)
+{
+    static const struct cli_kind metrics = {"metrics.k8s.io/v1beta1", "pods", "usage"};
+    struct coverage c = {.d = d};
+    struct vpa_error err;
+
+    vpa_buf_init(&c.named, 8 * VPA_ERROR_TEXT_MAX);
+    if (cli_list(d->cli, &metrics, d->cli->ns, on_metrics, &c, &err) == 0)
+        check_coverage(&c);
+    else if (err.code == VPA_DENIED)
+        cli_note_list(d->cli, &metrics, d->cli->ns, &err);
+    else
+        doctor_add(d, DOCTOR_ERROR, "metrics", "metrics.k8s.io",
+                   "install metrics-server, or look at its APIService and log",
+                   "the metrics API does not answer (%s): the recommender learns nothing from it",
+                   err.text);
+    vpa_table_release(&c.measured);
+    vpa_buf_release(&c.named);
+}
+
+/* ---- VPAs ---- */
+
+struct objects {
+    struct doctor *d;
+    struct vpa_table targets; /* "namespace/kind/name" -> the first VPA's name and mode */
+    size_t count;
+};
+struct target_user {
+    const char *vpa;
+    bool acts;
+};
+
+static const char *target_key(struct cli *cli, const char *ns, const char *kind, const char *name)
+{
+    return vpa_arena_printf(&cli->arena, "%s/%s/%s", ns, kind, name);
+}
+
+static void check_target_twice(struct objects *s, const struct vpa_object *vpa, const char *subject)
+{
+    struct cli *cli = s->d->cli;
+    const char *key = target_key(cli, vpa->meta.ns, vpa->target_ref.kind, vpa->target_ref.name);
+    struct target_user *first = vpa_table_find(&s->targets, key);
+
+    if (first) {
+        doctor_add(s->d, DOCTOR_WARNING, "vpa-conflict", subject, "delete one of the two",
+                   "it targets %s %s as VPA %s does; only the older one counts",
+                   vpa->target_ref.kind, vpa->target_ref.name, first->vpa);
+        return;
+    }
+    first = vpa_arena_zalloc(&cli->arena, sizeof(*first));
+    first->vpa = vpa_arena_strdup(&cli->arena, vpa->meta.name);
+    first->acts = vpa_update_mode_of(vpa) != VPA_MODE_OFF;
+    vpa_table_put(&s->targets, key, first);
+}
+
+static void check_conditions(struct objects *s, const struct vpa_object *vpa, const char *subject)
+{
+    for (size_t i = 0; i < vpa->condition_count; i++) {
+        const struct vpa_condition *c = &vpa->conditions[i];
+        bool on = vpa_str_eq(c->status, "True");
+
+        if (on && vpa_str_eq(c->type, "ConfigUnsupported"))
+            doctor_add(s->d, DOCTOR_WARNING, "vpa-target", subject,
+                       "name a target that exists and has a scale subresource", "%s", c->message);
+        if (on && vpa_str_eq(c->type, "NoPodsMatched"))
+            doctor_add(s->d, DOCTOR_WARNING, "vpa-no-pods", subject,
+                       "compare the selector of its target with the labels of the pods",
+                       "no pods match it");
+        if (on && vpa_str_eq(c->type, "EvictionsPaused"))
+            doctor_add(s->d, DOCTOR_WARNING, "evictions-paused", subject,
+                       "find out why new pods do not carry the recommendation", "%s", c->message);
+    }
+}
+
+static void check_mode(struct objects *s, const struct vpa_object *vpa, const char *subject)
+{
+    enum vpa_update_mode mode = vpa_update_mode_of(vpa);
+
+    if (mode == VPA_MODE_OTHER)
+        doctor_add(s->d, DOCTOR_WARNING, "vpa-mode", subject, "use one of the known modes",
+                   "its mode %.60s is not known: nothing is done", vpa_object_mode(vpa));
+    if (vpa_update_mode_in_place(mode) && s->d->minor > 0 && s->d->minor < RESIZE_MINOR)
+        doctor_add(s->d, DOCTOR_WARNING, "version-skew", subject,
+                   "use mode Recreate, or a server from 1.33 on",
+                   "mode %s, but the server (1.%lld) cannot resize pods", vpa_object_mode(vpa),
+                   (long long)s->d->minor);
+}
+
+static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+{
+    struct objects *s = ctx;
+    vpa_auto_arena arena = {0};
+    struct vpa_object vpa;
+
+    if (vpa_object_decode(&arena, object, &vpa, err) < 0)
+        return -1;
+
+    vpa_auto_free char *subject =
+        vpa_xprintf("VerticalPodAutoscaler %s/%s", vpa.meta.ns, vpa.meta.name);
+
+    s->count++;
+    if (vpa.target_ref.present)
+        check_target_twice(s, &vpa, subject);
+    check_conditions(s, &vpa, subject);
+    check_mode(s, &vpa, subject);
+    return 0;
+}
+
+/* ---- horizontal autoscalers ---- */
+
+static bool scales_by_resource(const struct vpa_json *hpa, const char **resource)
+{
+    static const char *const places[] = {"resource.name", "containerResource.name"};
+
+    vpa_json_foreach (metric, vpa_json_at(hpa, "spec.metrics"))
+        for (size_t i = 0; i < VPA_COUNT(places); i++) {
+            *resource = vpa_json_string(vpa_json_at(metric, places[i]));
+            if (*resource)
+                return true;
+        }
+    *resource = "cpu"; /* the default of an autoscaler without metrics */
+    return vpa_json_count(vpa_json_at(hpa, "spec.metrics")) == 0;
+}
+
+static int on_hpa(void *ctx, const struct vpa_json *hpa, struct vpa_error *err)
+{
+    struct objects *s = ctx;
+    struct cli *cli = s->d->cli;
+    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "metadata.namespace")));
+    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "metadata.name")));
+    const char *kind = vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "spec.scaleTargetRef.kind")));
+    const char *target =
+        vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "spec.scaleTargetRef.name")));
+    const struct target_user *user = vpa_table_find(&s->targets, target_key(cli, ns, kind, target));
+    const char *resource;
+
+    (void)err;
+    if (!user || !user->acts || !scales_by_resource(hpa, &resource))
+        return 0;
+
+    vpa_auto_free char *subject = vpa_xprintf("HorizontalPodAutoscaler %s/%s", ns, name);
+
+    doctor_add(s->d, DOCTOR_WARNING, "hpa", subject,
+               "scale by another metric, or take the resource out of controlledResources",
+               "it scales %s %s by %s, which VPA %s changes", kind, target, resource, user->vpa);
+    return 0;
+}
+
+void doctor_check_objects(struct doctor *d)
+{
+    static const struct cli_kind vpas = {VPA_GROUP_VERSION, "verticalpodautoscalers",
+                                         "conflicts of VPAs"};
+    static const struct cli_kind hpas = {"autoscaling/v2", "horizontalpodautoscalers",
+                                         "autoscalers on the same metric"};
+    struct objects s = {.d = d};
+    size_t before = d->count;
+    struct vpa_error err;
+
+    if (cli_list(d->cli, &vpas, d->cli->ns, on_vpa, &s, &err) < 0)
+        cli_note_list(d->cli, &vpas, d->cli->ns, &err);
+    else if (cli_list(d->cli, &hpas, d->cli->ns, on_hpa, &s, &err) < 0)
+        cli_note_list(d->cli, &hpas, d->cli->ns, &err);
+    if (d->count == before)
+        doctor_add(d, DOCTOR_OK, "vpas", "VerticalPodAutoscalers", "", "%zu, without a conflict",
+                   s.count);
+    vpa_table_release(&s.targets);
+}

@@ -1,0 +1,120 @@
+/*
+ * What the service accounts may do, as the API server sees it (SubjectAccessReview).
+ */
+#include <string.h>
+
+#include "doctor.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+
+struct right {
+    const char *account;
+    const char *verb, *group, *resource, *subresource;
+    const char *name; /* of one object in the namespace of the installation, or NULL */
+    const char *for_what;
+};
+static const struct right rights[] = {
+    {"vpa-recommender", "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", NULL,
+     "it sees no VPA"},
+    {"vpa-recommender", "patch", "autoscaling.k8s.io", "verticalpodautoscalers", "status", NULL,
+     "it cannot write recommendations"},
+    {"vpa-recommender", "create", "autoscaling.k8s.io", "verticalpodautoscalercheckpoints", "",
+     NULL, "it forgets the history with its process"},
+    {"vpa-recommender", "list", "metrics.k8s.io", "pods", "", NULL, "it sees no usage"},
+    {"vpa-recommender", "list", "", "pods", "", NULL, "it sees no pods"},
+    {"vpa-recommender", "list", "apps", "replicasets", "", NULL, "it cannot find controllers"},
+    {"vpa-updater", "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", NULL,
+     "it sees no VPA"},
+    {"vpa-updater", "list", "", "pods", "", NULL, "it sees no pods"},
+    {"vpa-updater", "list", "", "limitranges", "", NULL, "it does nothing without them"},
+    {"vpa-updater", "create", "", "pods", "eviction", NULL, "it cannot evict"},
+    {"vpa-updater", "patch", "", "pods", "resize", NULL, "it cannot resize in place"},
+    {"vpa-updater", "get", "coordination.k8s.io", "leases", "", "vpa-admission-controller",
+     "it does nothing unless it knows that the webhook answers"},
+    {"vpa-admission-controller", "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", NULL,
+     "it sees no VPA"},
+    {"vpa-admission-controller", "list", "", "limitranges", "", NULL, "it patches no pod"},
+    {"vpa-admission-controller", "list", "apps", "replicasets", "", NULL,
+     "it cannot find controllers"},
+    {"vpa-admission-controller", "update", "coordination.k8s.io", "leases", "",
+     "vpa-admission-controller", "the updater stands still"},
+};
+
+static void put_review(struct vpa_json_writer *w, const struct doctor *d, const struct right *r,
+                       const char *user)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "apiVersion", "authorization.k8s.io/v1");
+    vpa_json_member_string(w, "kind", "SubjectAccessReview");
+    vpa_json_key(w, "spec");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "user", user);
+    vpa_json_key(w, "groups");
+    vpa_json_open_array(w);
+    vpa_json_put_string(w, "system:serviceaccounts");
+    vpa_json_put_string(w, "system:authenticated");
+    vpa_json_close_array(w);
+    vpa_json_key(w, "resourceAttributes");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "verb", r->verb);
+    vpa_json_member_string_opt(w, "group", r->group);
+    vpa_json_member_string(w, "resource", r->resource);
+    vpa_json_member_string_opt(w, "subresource", r->subresource);
+    vpa_json_member_string_opt(w, "name", r->name);
+    vpa_json_member_string_opt(w, "namespace", r->name ? d->ns : NULL);
+    vpa_json_close_object(w);
+    vpa_json_close_object(w);
+    vpa_json_close_object(w);
+}
+
+/* -1: it cannot be said. */
+static int ask(struct doctor *d, const struct right *r, struct vpa_error *err)
+{
+    vpa_auto_free char *user = vpa_xprintf("system:serviceaccount:%s:%s", d->ns, r->account);
+    vpa_auto_buf body = {0};
+    struct vpa_json_writer w;
+    struct vpa_kube_result result;
+    const struct vpa_json *root;
+    bool allowed = false;
+
+    vpa_buf_init(&body, VPA_KUBE_PATH_MAX);
+    vpa_json_writer_init(&w, &body);
+    put_review(&w, d, r, user);
+    if (vpa_kube_do(
+            d->cli->client,
+            &(struct vpa_kube_call){.verb = VPA_KUBE_CREATE,
+                                    .path = "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                    .body = vpa_buf_text(&body),
+                                    .body_len = body.len},
+            &d->cli->arena, &result, err) < 0 ||
+        vpa_json_parse(&d->cli->arena, result.body, result.body_len, &root, err) < 0)
+        return -1;
+    (void)vpa_json_bool(vpa_json_at(root, "status.allowed"), &allowed);
+    return allowed;
+}
+
+void doctor_check_rights(struct doctor *d)
+{
+    struct vpa_error err;
+    size_t missing = 0;
+
+    for (size_t i = 0; i < VPA_COUNT(rights); i++) {
+        const struct right *r = &rights[i];
+        vpa_auto_free char *subject = vpa_xprintf("ServiceAccount %s/%s", d->ns, r->account);
+        int allowed = ask(d, r, &err);
+
+        if (allowed < 0) {
+            cli_note(d->cli, "the rights of the service accounts are not looked at: %s", err.text);
+            return;
+        }
+        if (allowed)
+            continue;
+        missing++;
+        doctor_add(d, DOCTOR_ERROR, "rights", subject, "kubectl apply -f deploy/vpa-rbac.yaml",
+                   "it may not %s %s%s%s%s%s: %s", r->verb, r->resource, *r->subresource ? "/" : "",
+                   r->subresource, *r->group ? " of " : "", r->group, r->for_what);
+    }
+    if (missing == 0)
+        doctor_add(d, DOCTOR_OK, "rights", "service accounts", "",
+                   "they have the rights they need");
+}

@@ -1,0 +1,214 @@
+/*
+ * The webhook: its registration, its CA, its Service, and whether the API server reaches it.
+ */
+#include <string.h>
+
+#include "doctor.h"
+#include "lists.h"
+#include "../../admission/admit.h"
+#include "vpa/api/review.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_writer.h"
+#include "vpa/net/tls.h"
+
+#define REGISTER "restart the admission controller: it registers itself (--register-webhook)"
+
+static bool is_ours(const struct vpa_json *hook)
+{
+    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(hook, "name")));
+
+    return strcmp(name, "vpa.k8s.io") == 0 || strstr(name, "vpa-admission") != NULL;
+}
+
+static bool covers_pods(const struct vpa_json *hook)
+{
+    vpa_json_foreach (rule, vpa_json_find(hook, "rules")) {
+        bool pods = false, create = false;
+
+        vpa_json_foreach (r, vpa_json_find(rule, "resources"))
+            pods |= vpa_str_eq(vpa_json_string(r), "pods") || vpa_str_eq(vpa_json_string(r), "*");
+        vpa_json_foreach (o, vpa_json_find(rule, "operations"))
+            create |=
+                vpa_str_eq(vpa_json_string(o), "CREATE") || vpa_str_eq(vpa_json_string(o), "*");
+        if (pods && create)
+            return true;
+    }
+    return false;
+}
+
+static void check_ca(struct doctor *d, const struct vpa_json *hook, const char *subject)
+{
+    const char *bundle = vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle"));
+    vpa_auto_buf pem = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&pem, VPA_PEM_MAX);
+    if (!bundle || !*bundle)
+        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, REGISTER,
+                   "it has no caBundle: the API server cannot trust the webhook");
+    else if (vpa_base64_decode(&pem, bundle, strlen(bundle), &err) < 0 ||
+             vpa_tls_check_ca(vpa_buf_text(&pem), &err) < 0)
+        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, REGISTER,
+                   "its caBundle is no certificate: %s", err.text);
+    else
+        doctor_add(d, DOCTOR_OK, "webhook-ca", subject, "", "its caBundle is a certificate");
+}
+
+static void check_service(struct doctor *d, const struct vpa_json *hook)
+{
+    const char *ns = vpa_json_string(vpa_json_at(hook, "clientConfig.service.namespace"));
+    const char *name = vpa_json_string(vpa_json_at(hook, "clientConfig.service.name"));
+    bool missing;
+
+    if (!ns || !name)
+        return; /* by URL */
+
+    vpa_auto_free char *subject = vpa_xprintf("Service %s/%s", ns, name);
+
+    if (doctor_get(d, "v1", ns, "services", name, &missing))
+        doctor_add(d, DOCTOR_OK, "webhook-service", subject, "", "it exists");
+    else if (missing)
+        doctor_add(d, DOCTOR_ERROR, "webhook-service", subject,
+                   "kubectl apply -f deploy/admission-controller-service.yaml",
+                   "the webhook is registered behind it, and it does not exist");
+}
+
+struct hooks {
+    struct doctor *d;
+    size_t found;
+};
+
+static void check_hook(struct hooks *s, const struct vpa_json *hook, const char *subject)
+{
+    const char *policy = vpa_json_string(vpa_json_find(hook, "failurePolicy"));
+
+    s->found++;
+    if (!covers_pods(hook))
+        doctor_add(s->d, DOCTOR_ERROR, "webhook-rules", subject, REGISTER,
+                   "its rules do not name the creation of pods");
+    if (vpa_str_eq(policy, "Fail"))
+        doctor_add(s->d, DOCTOR_WARNING, "webhook-policy", subject,
+                   "--webhook-failure-policy-fail=false, unless that is wanted",
+                   "failurePolicy Fail: no pod can be created while the webhook is away");
+    check_ca(s->d, hook, subject);
+    check_service(s->d, hook);
+}
+
+static int on_registration(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+{
+    struct hooks *s = ctx;
+    vpa_auto_free char *subject =
+        vpa_xprintf("MutatingWebhookConfiguration %s",
+                    vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.name"))));
+
+    (void)err;
+    vpa_json_foreach (hook, vpa_json_find(object, "webhooks"))
+        if (is_ours(hook))
+            check_hook(s, hook, subject);
+    return 0;
+}
+
+void doctor_check_webhook(struct doctor *d)
+{
+    static const struct cli_kind kind = {"admissionregistration.k8s.io/v1",
+                                         "mutatingwebhookconfigurations",
+                                         "the registration of the webhook"};
+    struct hooks s = {.d = d};
+    struct vpa_error err;
+
+    if (cli_list(d->cli, &kind, "", on_registration, &s, &err) < 0) {
+        cli_note_list(d->cli, &kind, "", &err);
+        d->webhook_found = true; /* perhaps */
+        return;
+    }
+    d->webhook_found = s.found > 0;
+    if (s.found == 0)
+        doctor_add(d, DOCTOR_ERROR, "webhook", "MutatingWebhookConfiguration", REGISTER,
+                   "the webhook is not registered: new pods do not get their recommendation");
+    if (s.found > 1)
+        doctor_add(d, DOCTOR_ERROR, "second-installation", "MutatingWebhookConfiguration",
+                   "delete the one that is left over",
+                   "%zu webhooks of a vertical pod autoscaler are registered", s.found);
+}
+
+/* ---- a pod that is never stored ---- */
+
+static void put_sample(struct vpa_json_writer *w)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "apiVersion", "v1");
+    vpa_json_member_string(w, "kind", "Pod");
+    vpa_json_key(w, "metadata");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "name", "kubectl-vpa-doctor");
+    vpa_json_key(w, "annotations");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, ADMIT_REQUIRED_ANNOTATION, "true");
+    vpa_json_close_object(w);
+    vpa_json_close_object(w);
+    vpa_json_key(w, "spec");
+    vpa_json_open_object(w);
+    vpa_json_key(w, "containers");
+    vpa_json_open_array(w);
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "name", "sample");
+    vpa_json_member_string(w, "image", "sample");
+    vpa_json_close_object(w);
+    vpa_json_close_array(w);
+    vpa_json_close_object(w);
+    vpa_json_close_object(w);
+}
+
+static void judge(struct doctor *d, bool created, const struct vpa_kube_result *result)
+{
+    static const char subject[] = "dry run of a pod";
+    const char *said = vpa_or_empty(result->status.message);
+    const char *certificate = "compare the caBundle of the registration with the CA of the webhook";
+
+    if (!created && strstr(said, ADMIT_REQUIRED_ANNOTATION))
+        doctor_add(d, DOCTOR_OK, "webhook-reach", subject, "",
+                   "the API server asks the webhook, and it answers");
+    else if (!created && strstr(said, "x509"))
+        doctor_add(d, DOCTOR_ERROR, "webhook-certificate", subject, certificate, "%s", said);
+    else if (!created && (strstr(said, "webhook") || result->status_code >= 500))
+        doctor_add(d, DOCTOR_ERROR, "webhook-reach", subject,
+                   "look at Service, endpoints and network policies of the webhook", "%s", said);
+    else if (!created)
+        cli_note(d->cli, "whether the webhook is reached is not known: %s", said);
+    else if (d->is_plumb)
+        doctor_add(
+            d, DOCTOR_ERROR, "webhook-reach", subject,
+            "look at the selectors of the registration, at Service, certificate and network "
+            "policies",
+            "the API server stored it without an answer of the webhook (failurePolicy Ignore "
+            "hides why)");
+    else
+        cli_note(d->cli, "whether upstream's webhook is reached cannot be told by a dry run");
+}
+
+void doctor_check_reach(struct doctor *d)
+{
+    vpa_auto_buf path = {0}, body = {0};
+    struct vpa_json_writer w;
+    struct vpa_kube_result result = {0};
+    struct vpa_error err;
+
+    if (!d->webhook_found)
+        return;
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_buf_init(&body, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, "v1", *d->cli->ns ? d->cli->ns : "default", "pods", NULL, NULL);
+    vpa_kube_query(&path, "dryRun", "All");
+    vpa_json_writer_init(&w, &body);
+    put_sample(&w);
+
+    int status = vpa_kube_do(d->cli->client,
+                             &(struct vpa_kube_call){.verb = VPA_KUBE_CREATE,
+                                                     .path = vpa_buf_text(&path),
+                                                     .body = vpa_buf_text(&body),
+                                                     .body_len = body.len,
+                                                     .no_retry = true},
+                             &d->cli->arena, &result, &err);
+
+    judge(d, status == 0, &result);
+}

@@ -1,0 +1,418 @@
+/*
+ * A pass of the updater whose requests nobody gets.
+ */
+#include "forecast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../updater/paused.h"
+#include "../../updater/updater.h"
+#include "budgets.h"
+#include "daemon_config.h"
+#include "dry_transport.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/panic.h"
+#include "vpa/daemon/status_lease.h"
+#include "vpa/json/json_peek.h"
+
+struct cli_forecast {
+    struct cli *cli;
+    struct vpa_arena arena;
+    struct updater_config config;
+    struct vpa_transport *transport;
+    struct vpa_kube_client *client;
+    struct updater *updater;
+    struct cli_budgets budgets;
+    struct vpa_table verdicts; /* "namespace/pod" */
+    struct vpa_error failure;  /* of a list without which nothing can be said */
+    const char *standstill;
+    /* Pinned for as long as the forecast lives. */
+    const struct vpa_object **vpas;
+    const struct vpa_pod **pods;
+    const struct vpa_limit_range **ranges;
+    size_t vpa_count, pod_count, range_count;
+    struct cli_governors *governors;
+};
+
+/* ---- what the pass asks ---- */
+
+static void on_refused(void *ctx, const char *target, int status, const char *text)
+{
+    struct cli_forecast *f = ctx;
+    int len = (int)strcspn(target, "?");
+    const char *resource = target;
+
+    for (const char *p = target; p < target + len; p++)
+        if (*p == '/')
+            resource = p + 1;
+    len -= (int)(resource - target);
+
+    const char *message = vpa_json_peek(&f->arena, text, strlen(text), "message");
+
+    if (!message || !*message)
+        message = text;
+    if (vpa_str_starts_with(resource, "pods") ||
+        vpa_str_starts_with(resource, "verticalpodautoscalers"))
+        vpa_fail(
+            &f->failure, status == 403 ? VPA_DENIED : VPA_RETRY, "list %.*s: %s", len, resource,
+            status == 404 ? "the server does not serve them: are the CRDs installed?" : message);
+    else
+        cli_note(f->cli, "%s list %.*s: the forecast takes them for none (%s)",
+                 status == 403 ? "not allowed to" : "cannot", len, resource, message);
+}
+
+/* The panic button is told apart (standstill), so that it does not hide everything else. */
+static bool hides(void *ctx, const char *target)
+{
+    (void)ctx;
+    return strstr(target, "/configmaps?") != NULL;
+}
+
+static struct cli_verdict *verdict_at(struct cli_forecast *f, const char *ns, const char *pod)
+{
+    vpa_auto_free char *key = vpa_xjoin(ns, '/', pod);
+    struct cli_verdict *v = vpa_table_find(&f->verdicts, key);
+
+    if (v)
+        return v;
+    v = vpa_arena_zalloc(&f->arena, sizeof(*v));
+    v->ns = vpa_arena_strdup(&f->arena, ns);
+    v->pod = vpa_arena_strdup(&f->arena, pod);
+    v->vpa = v->rule = v->why = "";
+    vpa_table_put(&f->verdicts, vpa_arena_strdup(&f->arena, key), v);
+    return v;
+}
+
+/* Of /api/v1/namespaces/NS/pods/NAME/SUB: copies, or false. */
+static bool split_target(struct cli_forecast *f, const char *target, const char **ns,
+                         const char **pod, const char **sub)
+{
+    static const char prefix[] = "/api/v1/namespaces/";
+    struct vpa_slice parts[4] = {{0}};
+    const char *rest;
+
+    if (!vpa_str_starts_with(target, prefix))
+        return false;
+    rest = target + sizeof(prefix) - 1;
+    for (size_t i = 0; i < 4 && vpa_str_split(&rest, '/', &parts[i]); i++)
+        continue;
+    if (!vpa_slice_eq(parts[1], "pods") || parts[2].len == 0)
+        return false;
+    *ns = vpa_arena_strndup(&f->arena, parts[0].ptr, parts[0].len);
+    *pod = vpa_arena_strndup(&f->arena, parts[2].ptr, parts[2].len);
+    *sub =
+        parts[3].ptr ? vpa_arena_strndup(&f->arena, parts[3].ptr, strcspn(parts[3].ptr, "/?")) : "";
+    return true;
+}
+
+static int answer_eviction(struct cli_forecast *f, struct cli_verdict *v, const char **answer)
+{
+    const struct vpa_pod *pod =
+        updater_store_find_pod(updater_env(f->updater)->store, v->ns, v->pod);
+    const struct cli_budget *by = NULL;
+
+    if (!pod || cli_budgets_take(&f->budgets, pod, &by)) {
+        v->action = CLI_ACTION_EVICT;
+        v->refused = false;
+        return 201;
+    }
+    v->refused = true;
+    v->rule = "pdb";
+    v->why = vpa_arena_printf(&f->arena,
+                              "PodDisruptionBudget %s lets no pod go now (%lld of %lld "
+                              "healthy pods must stay)",
+                              by->name, (long long)by->wanted, (long long)by->healthy);
+    *answer = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"TooManyRequests\","
+              "\"message\":\"Cannot evict pod as it would violate the pod's disruption budget.\","
+              "\"code\":429}";
+    return 429;
+}
+
+static int on_write(void *ctx, const char *method, const char *target, const char *body,
+                    const char **answer)
+{
+    struct cli_forecast *f = ctx;
+    const char *ns, *pod, *sub;
+
+    /* The trial of a replacement (--prove-evictions=dry-run) is left out, as where it is not
+     * allowed. */
+    if (strstr(target, "dryRun=")) {
+        *answer = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Forbidden\","
+                  "\"message\":\"a forecast sends nothing\",\"code\":403}";
+        return 403;
+    }
+    if (!split_target(f, target, &ns, &pod, &sub))
+        return 201; /* an event */
+
+    struct cli_verdict *v = verdict_at(f, ns, pod);
+
+    if (strcmp(method, "POST") == 0 && strcmp(sub, "eviction") == 0)
+        return answer_eviction(f, v, answer);
+    if (strcmp(sub, "resize") == 0) {
+        v->action = CLI_ACTION_RESIZE;
+        v->patch = vpa_arena_strdup(&f->arena, body);
+    } else if (v->action == CLI_ACTION_NONE || strstr(body, "vpaCpuStartupBoost~1")) {
+        v->action = CLI_ACTION_UNBOOST; /* the marker goes, perhaps it alone */
+    }
+    return 200;
+}
+
+/* ---- the pass ---- */
+
+/* What a condition of the VPA says about a breaker that is open; the pass has read it too. */
+static const char *paused_text(struct cli_forecast *f, const struct vpa_object *vpa)
+{
+    for (size_t i = 0; i < vpa->condition_count; i++) {
+        const struct vpa_condition *c = &vpa->conditions[i];
+
+        if ((vpa_str_eq(c->type, PAUSED_EVICTIONS) || vpa_str_eq(c->type, PAUSED_RESIZES)) &&
+            vpa_str_eq(c->status, "True"))
+            return vpa_arena_printf(&f->arena, "%s: %s", c->type, c->message);
+    }
+    return NULL;
+}
+
+static void on_work(void *ctx, const struct work *w)
+{
+    struct cli_forecast *f = ctx;
+    const char *paused = paused_text(f, w->vpa);
+
+    for (size_t i = 0; i < w->pod_count; i++) {
+        struct cli_verdict *v = verdict_at(f, w->pods[i]->meta.ns, w->pods[i]->meta.name);
+
+        v->paused = paused;
+
+        v->vpa = vpa_arena_strdup(&f->arena, w->vpa->meta.name);
+        if (v->action == CLI_ACTION_NONE)
+            cli_verdict_of(&f->arena, w, i, v);
+    }
+}
+
+/* Pods that had to make room for those before them. */
+static void tell_of_turns(struct cli_forecast *f)
+{
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&f->verdicts, &i, &key, &value);) {
+        struct cli_verdict *v = value;
+
+        if (v->action != CLI_ACTION_NONE) {
+            v->rule = "";
+        } else if (v->eligible && !v->refused) {
+            v->rule = v->paused ? "paused" : "turn";
+            v->why = v->paused ? v->paused
+                               : vpa_arena_printf(&f->arena,
+                                                  "%s; but another pod of its group comes first: "
+                                                  "it takes what may be missing at once, or has to "
+                                                  "prove itself",
+                                                  v->why);
+        }
+    }
+}
+
+static const struct cli_kind config_maps = {"v1", "configmaps", "the panic button"};
+
+static void look_at_panic(struct cli_forecast *f)
+{
+    const char *ns = vpa_status_lease_namespace("");
+    const struct vpa_json *object;
+    struct vpa_error err;
+
+    if (cli_get(f->cli, &config_maps, ns, VPA_PANIC_CONFIG_MAP, &object, &err) == 0)
+        f->standstill =
+            vpa_arena_printf(&f->arena, "the ConfigMap %s/%s exists: nothing is changed anywhere",
+                             ns, VPA_PANIC_CONFIG_MAP);
+    else if (err.code == VPA_DENIED)
+        cli_note(f->cli, "not allowed to look for the ConfigMap %s/%s, which stops the updater", ns,
+                 VPA_PANIC_CONFIG_MAP);
+}
+
+static void look_at_webhook(struct cli_forecast *f)
+{
+    const struct updater_config *config = &f->config;
+    const char *ns = vpa_status_lease_namespace(config->status_lease_namespace);
+    struct vpa_error err;
+    bool valid = false;
+
+    if (!config->use_admission_status || f->standstill)
+        return;
+    if (vpa_status_lease_check(f->client, ns, config->status_lease_name,
+                               config->status_lease_timeout, &valid, &err) < 0) {
+        if (err.code == VPA_DENIED)
+            cli_note(f->cli,
+                     "not allowed to read the Lease %s/%s of the webhook, without which "
+                     "the updater does nothing",
+                     ns, config->status_lease_name);
+        else
+            f->standstill = vpa_arena_printf(&f->arena,
+                                             "the Lease of the webhook cannot be read: "
+                                             "%s",
+                                             err.text);
+    } else if (!valid) {
+        f->standstill = vpa_arena_printf(&f->arena,
+                                         "the Lease %s/%s is too old: the webhook does "
+                                         "not answer",
+                                         ns, config->status_lease_name);
+    }
+}
+
+static int connect_dry(struct cli_forecast *f, struct vpa_error *err)
+{
+    struct cli *cli = f->cli;
+
+    f->transport = cli_dry_transport_new(
+        cli->loop, cli->transport,
+        &(struct cli_dry_handler){
+            .ctx = f, .on_write = on_write, .hides = hides, .on_refused = on_refused});
+    f->client = vpa_kube_client_new(
+        &(struct vpa_kube_client_options){.loop = cli->loop,
+                                          .transport = f->transport,
+                                          .config = cli->config,
+                                          .random = &cli->random,
+                                          .user_agent = "kubectl-vpa/" PLUMB_VERSION,
+                                          .qps = -1},
+        err);
+    return f->client ? 0 : -1;
+}
+
+static int run_pass(struct cli_forecast *f, struct vpa_error *err)
+{
+    struct pass_env *env;
+
+    f->updater = updater_new(
+        &(struct updater_options){.loop = f->cli->loop, .client = f->client, .config = &f->config});
+    env = updater_env(f->updater);
+    env->on_work = on_work;
+    env->on_work_ctx = f;
+    updater_start(f->updater);
+    if (updater_wait(f->updater, CLI_CACHES_TIMEOUT, err) < 0)
+        return -1;
+    if (f->failure.code != VPA_OK) {
+        *err = f->failure;
+        return -1;
+    }
+    updater_pass(f->updater);
+    tell_of_turns(f);
+    return 0;
+}
+
+static void keep_objects(struct cli_forecast *f)
+{
+    struct pass_env *env = updater_env(f->updater);
+
+    updater_store_pin(env->store);
+    f->vpas = updater_store_vpas(env->store, &f->vpa_count);
+    f->pods = updater_store_pods(env->store, &f->pod_count);
+    f->ranges = updater_store_limit_ranges(env->store, &f->range_count);
+    f->governors = cli_governors_new(f->cli, env->owners, f->vpas, f->vpa_count);
+}
+
+static int prepare(struct cli_forecast *f, const char *ns, struct vpa_error *err)
+{
+    if (cli_budgets_read(f->cli, ns, &f->budgets, err) < 0 || connect_dry(f, err) < 0)
+        return -1;
+    cli_updater_config(f->cli, &f->config);
+    look_at_panic(f);
+    look_at_webhook(f);
+    if (*f->config.common.vpa_object_namespace &&
+        !vpa_str_eq(f->config.common.vpa_object_namespace, ns))
+        f->standstill = vpa_arena_printf(&f->arena, "the updater looks after the namespace %s only",
+                                         f->config.common.vpa_object_namespace);
+    f->config.common.vpa_object_namespace = ns;
+    f->config.use_admission_status = false;
+    f->config.eviction_rate_limit = -1;
+    return 0;
+}
+
+struct cli_forecast *cli_forecast_new(struct cli *cli, const char *ns, struct vpa_error *err)
+{
+    struct cli_forecast *f = vpa_xcalloc(1, sizeof(*f));
+
+    f->cli = cli;
+    if (prepare(f, ns, err) < 0 || run_pass(f, err) < 0) {
+        cli_forecast_free(f);
+        return NULL;
+    }
+    keep_objects(f);
+    return f;
+}
+
+void cli_forecast_free(struct cli_forecast *f)
+{
+    if (!f)
+        return;
+    cli_governors_free(f->governors);
+    free(f->vpas);
+    free(f->pods);
+    free(f->ranges);
+    if (f->updater)
+        updater_store_unpin(updater_env(f->updater)->store);
+    updater_free(f->updater);
+    vpa_kube_client_free(f->client);
+    vpa_transport_free(f->transport);
+    cli_budgets_release(&f->budgets);
+    vpa_table_release(&f->verdicts);
+    vpa_arena_release(&f->arena);
+    free(f);
+}
+
+const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast, const char *ns,
+                                            const char *pod)
+{
+    vpa_auto_free char *key = vpa_xjoin(ns, '/', pod);
+
+    return vpa_table_find(&forecast->verdicts, key);
+}
+
+const struct cli_verdict **cli_forecast_all(const struct cli_forecast *forecast, size_t *count)
+{
+    *count = forecast->verdicts.count;
+    return (const struct cli_verdict **)(void *)vpa_table_sorted(&forecast->verdicts);
+}
+
+const char *cli_forecast_standstill(const struct cli_forecast *forecast)
+{
+    return forecast->standstill;
+}
+
+struct pass_env *cli_forecast_env(struct cli_forecast *forecast)
+{
+    return updater_env(forecast->updater);
+}
+
+const struct vpa_object *const *cli_forecast_vpas(const struct cli_forecast *forecast,
+                                                  size_t *count)
+{
+    *count = forecast->vpa_count;
+    return forecast->vpas;
+}
+
+const struct vpa_pod *const *cli_forecast_pods(const struct cli_forecast *forecast, size_t *count)
+{
+    *count = forecast->pod_count;
+    return forecast->pods;
+}
+
+const struct vpa_limit_range *const *cli_forecast_ranges(const struct cli_forecast *forecast,
+                                                         size_t *count)
+{
+    *count = forecast->range_count;
+    return forecast->ranges;
+}
+
+struct cli_governors *cli_forecast_governors(struct cli_forecast *forecast)
+{
+    return forecast->governors;
+}
+
+const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast)
+{
+    return &forecast->config;
+}
+
+struct vpa_kube_client *cli_forecast_client(struct cli_forecast *forecast)
+{
+    return forecast->client;
+}

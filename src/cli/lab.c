@@ -1,0 +1,134 @@
+#include "lab.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+#define NAMES_MAX 1024
+
+int lab_find_policy(const char *name, const struct lab_policy **out, struct vpa_error *err)
+{
+    vpa_auto_buf names = {0};
+
+    *out = lab_policy_find(name);
+    if (*out)
+        return 0;
+    vpa_buf_init(&names, NAMES_MAX);
+    for (size_t i = 0; lab_policy_at(i); i++)
+        vpa_buf_printf(&names, "%s%s", i ? ", " : "", lab_policy_name(lab_policy_at(i)));
+    return vpa_fail(err, VPA_INVALID, "no policy \"%.60s\"; there are %s", name,
+                    vpa_buf_text(&names));
+}
+
+void lab_replay(const struct lab_policy *policy, const struct lab_trace *t, double *cpu,
+                double *memory)
+{
+    struct lab_run *run = lab_run_new(policy, t->interval_seconds);
+
+    for (size_t w = 0; w < t->windows; w++) {
+        struct lab_allocation a;
+        double peak = t->memory ? t->memory[w] : NAN;
+        bool oom;
+        lab_run_recommend(run, t->start[w], &a);
+        cpu[w] = a.cpu;
+        memory[w] = a.memory;
+        oom = w >= t->first && peak > a.memory;
+        for (size_t i = t->cpu_from[w]; i < t->cpu_from[w + 1]; i++)
+            lab_run_sample(run, t->start[w], t->cpu[i], NAN);
+        lab_run_sample(run, t->start[w], NAN, oom ? a.memory : peak);
+        if (oom)
+            lab_run_oom(run, t->start[w] + LAB_WINDOW_SECONDS - 1, a.memory);
+    }
+    lab_run_free(run);
+}
+
+static int run_score(struct cli *cli, struct vpa_error *err)
+{
+    return lab_score(cli, cli->args[1], err);
+}
+
+static int run_drive(struct cli *cli, struct vpa_error *err)
+{
+    const struct lab_policy *policy;
+
+    if (lab_find_policy(cli->args[1], &policy, err) < 0)
+        return -1;
+    return lab_drive(policy, stdin, stdout, err);
+}
+
+static int run_replay(struct cli *cli, struct vpa_error *err)
+{
+    return lab_replay_config(cli, cli->args[1], err);
+}
+
+static const struct {
+    const char *name;
+    const char *argument;
+    int (*run)(struct cli *cli, struct vpa_error *err);
+} parts[] = {
+    {"score", "DIR", run_score},
+    {"drive", "POLICY", run_drive},
+    {"replay", "FILE", run_replay},
+};
+
+static int wrong_usage(const struct cli *cli, struct vpa_error *err)
+{
+    cli_complain(cli, err);
+    return CLI_USAGE;
+}
+
+static int run(struct cli *cli)
+{
+    struct vpa_error err;
+
+    for (size_t i = 0; i < VPA_COUNT(parts); i++) {
+        if (strcmp(cli->args[0], parts[i].name) != 0)
+            continue;
+        if (cli->arg_count < 2) {
+            vpa_error_set(&err, VPA_INVALID, "\"lab %s\" needs %s", parts[i].name,
+                          parts[i].argument);
+            return wrong_usage(cli, &err);
+        }
+        return parts[i].run(cli, &err) < 0 ? cli_complain(cli, &err) : CLI_OK;
+    }
+    vpa_error_set(&err, VPA_INVALID, "\"lab %.60s\" is none of score, drive, replay", cli->args[0]);
+    return wrong_usage(cli, &err);
+}
+
+static const struct cli_option options[] = {
+    {"policy", 0, "NAME[,NAME]", "score: only these policies; default all"},
+    {"group", 0, "NAME[,NAME]", "score: only the traces of these groups"},
+    {"by-group", 0, NULL, "score: one more line for each group"},
+    {"rounds", 0, "N", "score: draws of the bootstrap intervals, 0 for none; default 400"},
+    {"seed", 0, "N", "score: of these draws; default 1"},
+    {"csv", 0, NULL, "score: comma separated, all digits"},
+    {"json", 0, NULL, "score: JSON, all digits"},
+    {"config", 0, "FILE", "replay: the VerticalPodAutoscaler, as YAML or JSON"},
+    {"container", 0, "NAME", "replay: the container; default the first that a policy names"},
+    {"svg", 0, "FILE", "replay: a picture of it"},
+    {"memory", 0, "FILE", "replay: Prometheus' answer for memory; FILE is then that for CPU"},
+};
+
+const struct cli_command cli_lab = {
+    .name = "lab",
+    .summary = "Try out recommendations on recorded usage",
+    .arguments = "score DIR | drive POLICY | replay FILE",
+    .min_args = 1,
+    .max_args = 2,
+    .details =
+        "score: how much policies reserve too much and too little on the traces of a folder.\n"
+        "drive: one policy in a closed loop; lines `trace`, `recommend`, `sample`, `oom` on\n"
+        "standard input, answers on standard output.\n"
+        "replay: one VPA object over one trace: what would have been recommended, evicted, "
+        "resized.\n"
+        "No cluster is asked.",
+    .example = "  # VPA's own algorithm beside Plumb's on the traces of a folder\n"
+               "  kubectl vpa lab score --policy vpa,plumb ./traces\n"
+               "  # What a VPA would have done last week\n"
+               "  kubectl vpa lab replay --config vpa.yaml --svg week.svg week.csv",
+    .options = options,
+    .option_count = VPA_COUNT(options),
+    .run = run,
+};

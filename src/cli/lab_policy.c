@@ -1,0 +1,131 @@
+#include "lab_policy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/model/window_signal.h"
+
+static const struct lab_policy policies[] = {
+    {"vpa", "VPA's default, in place", &lab_vpa_ops, &(struct lab_vpa_config){0.9, false}},
+    {"plumb", "Plumb, risk middle", &lab_plumb_ops, &(struct lab_plumb_config){VPA_PLUMB_MIDDLE}},
+    {"plumb-lean", "Plumb, risk lean", &lab_plumb_ops, &(struct lab_plumb_config){VPA_PLUMB_LEAN}},
+    {"plumb-safe", "Plumb, risk safe", &lab_plumb_ops, &(struct lab_plumb_config){VPA_PLUMB_SAFE}},
+    {"vpa-no-minimum", "VPA without its minimum of 25 millicores and 250 MiB", &lab_vpa_ops,
+     &(struct lab_vpa_config){0.9, true}},
+    {"vpa-p95", "VPA at the 95th percentile", &lab_vpa_ops, &(struct lab_vpa_config){0.95, false}},
+    {"vpa-p99", "VPA at the 99th percentile", &lab_vpa_ops, &(struct lab_vpa_config){0.99, false}},
+    {"crane", "Crane's algorithm, live", &lab_knowledge_ops,
+     &(struct lab_knowledge_config){.algorithm = "crane"}},
+    {"autopilot-avg", "Autopilot: S_avg, memory S_p98", &lab_window_ops,
+     &(struct lab_window_config){.average = true, .memory_percentile = 0.98}},
+    {"autopilot-p90", "Autopilot: S_p90, memory max(S_p60, S_max/2)", &lab_window_ops,
+     &(struct lab_window_config){
+         .cpu_percentile = 0.9, .memory_percentile = 0.6, .memory_max_share = 0.5}},
+    {"autopilot-p95", "Autopilot: S_p95, memory S_p98", &lab_window_ops,
+     &(struct lab_window_config){.cpu_percentile = 0.95, .memory_percentile = 0.98}},
+    {"autopilot-max", "Autopilot: S_max of 7 days", &lab_window_ops,
+     &(struct lab_window_config){.cpu_max_share = 1.0, .memory_max_share = 1.0}},
+    {"autopilot-ml-counts", "Autopilot: arg-min over models, counting", &lab_argmin_ops,
+     &(struct lab_argmin_config){.cpu_over = 20.0, .cpu_change = 0.1}},
+    {"autopilot-ml-distances", "Autopilot: arg-min over models, distances", &lab_argmin_ops,
+     &(struct lab_argmin_config){.distances = true, .cpu_over = 80.0, .cpu_change = 0.5}},
+};
+
+const struct lab_policy *lab_policy_at(size_t i)
+{
+    return i < VPA_COUNT(policies) ? &policies[i] : NULL;
+}
+
+const struct lab_policy *lab_policy_find(const char *name)
+{
+    for (size_t i = 0; i < VPA_COUNT(policies); i++)
+        if (strcmp(policies[i].name, name) == 0)
+            return &policies[i];
+    return NULL;
+}
+
+const char *lab_policy_name(const struct lab_policy *policy)
+{
+    return policy->name;
+}
+
+const char *lab_policy_about(const struct lab_policy *policy)
+{
+    return policy->about;
+}
+
+struct lab_run {
+    const struct lab_policy_ops *ops;
+    void *state;
+    int64_t window; /* the open one */
+    bool open;
+    bool oom;
+    double peak;  /* memory of the window; NaN: none seen */
+    double limit; /* that a kill of the window hit */
+};
+
+struct lab_run *lab_run_new(const struct lab_policy *policy, int64_t interval_seconds)
+{
+    struct lab_run *run = vpa_xcalloc(1, sizeof(*run));
+
+    run->ops = policy->ops;
+    run->state = policy->ops->create(policy->config, interval_seconds);
+    run->peak = NAN;
+    return run;
+}
+
+void lab_run_free(struct lab_run *run)
+{
+    if (!run)
+        return;
+    run->ops->destroy(run->state);
+    vpa_free_indirect(&run);
+}
+
+static void close_window(struct lab_run *run)
+{
+    if (run->oom)
+        run->ops->memory(run->state, run->window, run->limit, true);
+    else if (!isnan(run->peak))
+        run->ops->memory(run->state, run->window, run->peak, false);
+    run->ops->close(run->state, run->window);
+    run->open = false;
+    run->oom = false;
+    run->peak = NAN;
+}
+
+/* Times lead to their window; the one before is closed. */
+static void enter(struct lab_run *run, int64_t second)
+{
+    int64_t window = vpa_window_of(vpa_time_from_unix(second, 0));
+
+    if (run->open && window > run->window)
+        close_window(run);
+    if (!run->open)
+        run->window = window;
+    run->open = true;
+}
+
+void lab_run_recommend(struct lab_run *run, int64_t second, struct lab_allocation *out)
+{
+    enter(run, second);
+    *out = (struct lab_allocation){NAN, NAN};
+    run->ops->answer(run->state, second, out);
+}
+
+void lab_run_sample(struct lab_run *run, int64_t second, double cpu, double memory)
+{
+    enter(run, second);
+    if (!isnan(cpu))
+        run->ops->cpu(run->state, run->window, cpu);
+    if (!isnan(memory) && !(run->peak >= memory))
+        run->peak = memory;
+}
+
+void lab_run_oom(struct lab_run *run, int64_t second, double limit)
+{
+    enter(run, second);
+    run->limit = run->oom && run->limit > limit ? run->limit : limit;
+    run->oom = true;
+}

@@ -1,0 +1,72 @@
+/*
+ * What a kind of policy implements, and their configurations; for lab_policy*.c.
+ *
+ * Calls come window by window: cpu for each sample, memory at most once, close, then answer for the
+ * window that begins next.
+ */
+#ifndef CLI_LAB_POLICY_OPS_H
+#define CLI_LAB_POLICY_OPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vpa/model/plumb.h"
+
+struct lab_allocation {
+    double cpu;    /* cores; NaN while unknown */
+    double memory; /* bytes; the same */
+};
+
+struct lab_policy_ops {
+    void *(*create)(const void *config, int64_t interval_seconds);
+    void (*destroy)(void *state);
+    void (*cpu)(void *state, int64_t window, double cores);
+    /* oom: there was a kill at a limit of `peak` bytes; more than that was wanted. */
+    void (*memory)(void *state, int64_t window, double peak, bool oom);
+    void (*close)(void *state, int64_t window);
+    void (*answer)(void *state, int64_t second, struct lab_allocation *out);
+};
+
+struct lab_policy {
+    const char *name;
+    const char *about;
+    const struct lab_policy_ops *ops;
+    const void *config;
+};
+
+extern const struct lab_policy_ops lab_vpa_ops;
+/* Percentiles and minimums of struct vpa_estimator that differ from upstream's default. */
+struct lab_vpa_config {
+    double percentile;
+    bool no_minimum;
+};
+
+extern const struct lab_policy_ops lab_window_ops;
+struct lab_window_config {
+    bool average;
+    double cpu_percentile;
+    double cpu_max_share;
+    double memory_percentile;
+    double memory_max_share;
+};
+
+extern const struct lab_policy_ops lab_knowledge_ops;
+struct lab_knowledge_config {
+    const char *algorithm; /* of model/algorithm.h */
+    const char *key;       /* a parameter that is not as preset; NULL: none */
+    const char *value;
+};
+
+extern const struct lab_policy_ops lab_argmin_ops;
+struct lab_argmin_config {
+    bool distances;
+    double cpu_over;
+    double cpu_change;
+};
+
+extern const struct lab_policy_ops lab_plumb_ops;
+struct lab_plumb_config {
+    enum vpa_plumb_risk risk;
+};
+
+#endif

@@ -1,0 +1,52 @@
+#include "output.h"
+
+void cli_json_begin(struct cli_json *json, struct vpa_json_writer *w)
+{
+    vpa_buf_init(&json->text, CLI_OUT_MAX);
+    json->w = w;
+    vpa_json_writer_init(w, &json->text);
+    vpa_json_open_object(w);
+}
+
+void cli_json_end(struct cli *cli, struct cli_json *json)
+{
+    if (cli->note_count > 0) {
+        vpa_json_key(json->w, "notes");
+        vpa_json_open_array(json->w);
+        for (size_t i = 0; i < cli->note_count; i++)
+            vpa_json_put_string(json->w, cli->notes[i]);
+        vpa_json_close_array(json->w);
+    }
+    vpa_json_close_object(json->w);
+    if (vpa_buf_failed(&json->text)) {
+        cli->out.failed = true;
+    } else if (cli->format == CLI_YAML) {
+        (void)cli_put_yaml(&cli->out, vpa_buf_text(&json->text), json->text.len);
+    } else {
+        vpa_buf_append(&cli->out, json->text.data, json->text.len);
+        vpa_buf_putc(&cli->out, '\n');
+    }
+    vpa_buf_release(&json->text);
+}
+
+void cli_print_table(struct cli *cli, const struct cli_table *table, const char *name)
+{
+    struct vpa_json_writer w;
+    struct cli_json json;
+    vpa_auto_buf rows = {0};
+
+    if (cli->format == CLI_CSV) {
+        cli_table_csv(table, &cli->out);
+        return;
+    }
+    if (!cli_is_json(cli)) {
+        cli_table_print(table, cli->format == CLI_WIDE, cli->color, &cli->out);
+        return;
+    }
+    vpa_buf_init(&rows, CLI_OUT_MAX);
+    cli_table_json(table, &rows);
+    cli_json_begin(&json, &w);
+    vpa_json_key(&w, name);
+    vpa_json_put_raw(&w, vpa_buf_text(&rows), rows.len);
+    cli_json_end(cli, &json);
+}

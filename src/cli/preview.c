@@ -1,0 +1,347 @@
+#include "preview.h"
+
+#include <string.h>
+
+#include "../../admission/admit.h"
+#include "../../admission/config.h"
+#include "lists.h"
+#include "text.h"
+#include "vpa/api/controller.h"
+#include "vpa/api/review.h"
+#include "vpa/base/flags.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_patch.h"
+#include "vpa/json/json_writer.h"
+
+#define POD_MAX ((size_t)8 << 20)
+#define TRIES 20 /* of a pod whose owner is not known yet */
+
+/* ---- the new pod ---- */
+
+static const struct vpa_json *controller_of(const struct vpa_json *pod)
+{
+    const struct vpa_json *found = NULL;
+    bool controls;
+
+    vpa_json_foreach (owner, vpa_json_at(pod, "metadata.ownerReferences"))
+        if (vpa_json_bool(vpa_json_find(owner, "controller"), &controls) && controls)
+            found = owner;
+    return found;
+}
+
+static const struct vpa_json *template_of(struct cli *cli, const char *ns,
+                                          const struct vpa_json *pod)
+{
+    const struct vpa_json *owner = controller_of(pod), *object;
+    enum vpa_controller_kind kind =
+        vpa_controller_kind_parse(vpa_or_empty(vpa_json_string(vpa_json_find(owner, "kind"))));
+    const char *name = vpa_json_string(vpa_json_find(owner, "name"));
+    struct vpa_error err;
+
+    if (kind == VPA_KIND_OTHER || kind == VPA_KIND_CRON_JOB || !name)
+        return NULL;
+
+    struct cli_kind where = {vpa_controller_api_version(kind), vpa_controller_plural(kind), ""};
+
+    if (cli_get(cli, &where, ns, name, &object, &err) < 0)
+        return NULL;
+    return vpa_json_at(object, "spec.template");
+}
+
+static bool is_ours(const char *key)
+{
+    return vpa_str_eq(key, VPA_UPDATES_ANNOTATION) || vpa_str_eq(key, VPA_OBSERVED_ANNOTATION) ||
+           vpa_str_starts_with(key, VPA_BOOST_ANNOTATION_PREFIX);
+}
+
+static void put_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations)
+{
+    vpa_json_key(w, "annotations");
+    vpa_json_open_object(w);
+    vpa_json_foreach (a, annotations) {
+        if (is_ours(vpa_json_name(a)))
+            continue;
+        vpa_json_key(w, vpa_json_name(a));
+        vpa_json_put_node(w, a);
+    }
+    vpa_json_close_object(w);
+}
+
+static void put_member(struct vpa_json_writer *w, const char *name, const struct vpa_json *node)
+{
+    if (vpa_json_is_null(node))
+        return;
+    vpa_json_key(w, name);
+    vpa_json_put_node(w, node);
+}
+
+/* from: the template, or the pod itself. */
+static void put_pod(struct vpa_json_writer *w, const char *ns, const struct vpa_json *pod,
+                    const struct vpa_json *from)
+{
+    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(pod, "metadata.name")));
+    const char *generate = vpa_json_string(vpa_json_at(pod, "metadata.generateName"));
+
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "apiVersion", "v1");
+    vpa_json_member_string(w, "kind", "Pod");
+    vpa_json_key(w, "metadata");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, generate ? "generateName" : "name", generate ? generate : name);
+    vpa_json_member_string(w, "namespace", ns);
+    put_member(w, "labels", vpa_json_at(pod, "metadata.labels"));
+    put_annotations(w, vpa_json_at(from, "metadata.annotations"));
+    put_member(w, "ownerReferences", vpa_json_at(pod, "metadata.ownerReferences"));
+    vpa_json_close_object(w);
+    put_member(w, "spec", vpa_json_find(from, "spec"));
+    vpa_json_close_object(w);
+}
+
+/* ---- the review ---- */
+
+static void put_review(struct vpa_json_writer *w, const char *ns, const struct vpa_buf *pod)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "apiVersion", "admission.k8s.io/v1");
+    vpa_json_member_string(w, "kind", "AdmissionReview");
+    vpa_json_key(w, "request");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "uid", "forecast");
+    vpa_json_key(w, "resource");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "group", "");
+    vpa_json_member_string(w, "version", "v1");
+    vpa_json_member_string(w, "resource", "pods");
+    vpa_json_close_object(w);
+    vpa_json_member_string(w, "namespace", ns);
+    vpa_json_member_string(w, "operation", "CREATE");
+    vpa_json_key(w, "object");
+    vpa_json_put_raw(w, pod->data, pod->len);
+    vpa_json_close_object(w);
+    vpa_json_close_object(w);
+}
+
+static int fill_builder(struct cli *cli, struct snapshot_builder *builder, struct vpa_error *err)
+{
+    struct vpa_reflector *const needed[] = {
+        vpa_cache_reflector(snapshot_builder_vpas(builder)),
+        vpa_cache_reflector(snapshot_builder_limit_ranges(builder))};
+
+    snapshot_builder_start(builder);
+    return vpa_reflector_wait(needed, VPA_COUNT(needed), cli->loop, CLI_CACHES_TIMEOUT, err);
+}
+
+static void follow_target(void *ctx, const struct vpa_object *vpa)
+{
+    const struct vpa_target_ref *target = &vpa->target_ref;
+
+    if (target->present && !vpa_is_well_known_kind(target->kind))
+        vpa_owners_follow_target(ctx, vpa->meta.ns, target->api_version, target->kind,
+                                 target->name);
+}
+
+/* The answer of the webhook's own function, asked again while it waits for an owner. */
+static void ask(struct cli *cli, struct snapshot_builder *builder, struct vpa_owners *owners,
+                const struct vpa_buf *review, struct vpa_buf *answer, struct admit_result *result)
+{
+    struct admission_config config;
+    const struct vpa_flags flags = {admission_flag_rows, admission_flag_count, &config};
+    struct admit_options options;
+
+    vpa_flags_preset(&flags);
+    options = (struct admit_options){.startup_boost = config.common.gates.cpu_startup_boost,
+                                     .max_cpu_boost = config.max_allowed_cpu_boost};
+    for (int i = 0; i < TRIES; i++) {
+        snapshot_builder_publish(builder, vpa_owners_view(owners));
+
+        struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
+
+        vpa_buf_clear(answer);
+        admit(snapshot, &options, &cli->arena, review->data, review->len, answer, result);
+        snapshot_unref(snapshot);
+        if (!result->owner_unknown)
+            break;
+        vpa_loop_pump(cli->loop, 100 * VPA_MILLISECOND);
+    }
+}
+
+static int read_answer(struct cli *cli, const struct vpa_buf *answer,
+                       const struct admit_result *result, struct cli_preview *out,
+                       struct vpa_error *err)
+{
+    const struct vpa_json *root;
+    vpa_auto_buf patch = {0};
+
+    out->why_not = result->owner_error ? result->owner_error : "";
+    if (result->calculation_failed)
+        out->why_not = "the calculation fails (LimitRanges that cannot be read?)";
+    if (vpa_json_parse(&cli->arena, answer->data, answer->len, &root, err) < 0)
+        return -1;
+
+    const char *message = vpa_json_string(vpa_json_at(root, "response.status.message"));
+    const char *text = vpa_json_string(vpa_json_at(root, "response.patch"));
+
+    if (message)
+        out->why_not = message;
+    if (!text)
+        return 0;
+    vpa_buf_init(&patch, POD_MAX);
+    if (vpa_base64_decode(&patch, text, strlen(text), err) < 0)
+        return -1;
+    out->patch = vpa_arena_strdup(&cli->arena, vpa_buf_text(&patch));
+    return 0;
+}
+
+static int apply(struct cli *cli, struct cli_preview *out, struct vpa_error *err)
+{
+    const struct vpa_json *patch;
+    vpa_auto_buf text = {0};
+
+    out->after = out->before;
+    if (!out->patch)
+        return 0;
+    vpa_buf_init(&text, POD_MAX);
+    if (vpa_json_parse(&cli->arena, out->patch, strlen(out->patch), &patch, err) < 0 ||
+        vpa_json_patch_apply(out->before, patch, &text, err) < 0)
+        return -1;
+    return vpa_json_parse(&cli->arena, text.data, text.len, &out->after, err);
+}
+
+int cli_preview(struct cli *cli, struct cli_forecast *forecast, const char *ns,
+                const struct vpa_json *pod, struct cli_preview *out, struct vpa_error *err)
+{
+    const struct vpa_json *template = template_of(cli, ns, pod);
+    struct vpa_owners *owners = cli_forecast_env(forecast)->owners;
+    vpa_auto_buf object = {0}, review = {0}, answer = {0};
+    struct vpa_json_writer w;
+    struct admit_result result;
+
+    *out = (struct cli_preview){.why_not = "", .from_template = template != NULL};
+    vpa_buf_init(&object, POD_MAX);
+    vpa_buf_init(&review, POD_MAX);
+    vpa_buf_init(&answer, ADMIT_ANSWER_MAX);
+    vpa_json_writer_init(&w, &object);
+    put_pod(&w, ns, pod, template ? template : pod);
+    if (vpa_buf_failed(&object))
+        return vpa_fail(err, VPA_LIMIT, "the pod is longer than 8 MiB");
+    if (vpa_json_parse(&cli->arena, object.data, object.len, &out->before, err) < 0)
+        return -1;
+    vpa_json_writer_init(&w, &review);
+    put_review(&w, ns, &object);
+
+    struct snapshot_builder *builder = snapshot_builder_new(&(struct snapshot_options){
+        .client = cli_forecast_client(forecast), .ns = ns, .panic_ns = ns});
+
+    snapshot_builder_on_vpa(builder, follow_target, owners);
+
+    int status = fill_builder(cli, builder, err);
+
+    if (status == 0) {
+        ask(cli, builder, owners, &review, &answer, &result);
+        status = read_answer(cli, &answer, &result, out, err);
+    }
+    snapshot_builder_free(builder);
+    return status < 0 ? -1 : apply(cli, out, err);
+}
+
+/* ---- diff ---- */
+
+struct diff {
+    struct vpa_buf *out;
+    struct vpa_buf path;
+    bool color;
+};
+
+static void put_side(struct diff *d, char sign, const struct vpa_json *node)
+{
+    vpa_auto_buf line = {0}, value = {0};
+    struct vpa_json_writer w;
+    const char *text = vpa_json_string(node);
+
+    vpa_buf_init(&line, POD_MAX);
+    vpa_buf_init(&value, POD_MAX);
+    if (!text) {
+        vpa_json_writer_init(&w, &value);
+        vpa_json_put_node(&w, node);
+        text = vpa_buf_text(&value);
+    }
+    vpa_buf_printf(&line, "%c %s: %s", sign, vpa_buf_text(&d->path), text);
+    cli_put_colored(d->out, d->color, sign == '-' ? CLI_RED : CLI_GREEN, vpa_buf_text(&line));
+    vpa_buf_putc(d->out, '\n');
+}
+
+/* An element of a list is named as it names itself. */
+static void put_step(struct diff *d, const struct vpa_json *child, size_t index)
+{
+    const char *name = vpa_json_name(child);
+    const char *own = vpa_json_string(vpa_json_find(child, "name"));
+
+    if (name)
+        vpa_buf_printf(&d->path, "%s%s", d->path.len ? "." : "", name);
+    else if (own)
+        vpa_buf_printf(&d->path, "[%s]", own);
+    else
+        vpa_buf_printf(&d->path, "[%zu]", index);
+}
+
+static const struct vpa_json *child_at(const struct vpa_json *parent, const struct vpa_json *like,
+                                       size_t index)
+{
+    const struct vpa_json *child;
+
+    if (vpa_json_name(like))
+        return vpa_json_find(parent, vpa_json_name(like));
+    child = vpa_json_first(parent);
+    while (child && index-- > 0)
+        child = vpa_json_next(child);
+    return child;
+}
+
+static void put_difference(struct diff *d, const struct vpa_json *before,
+                           const struct vpa_json *after);
+
+/* Of the children of `these`; both: those of the other document are compared with. */
+static void put_children(struct diff *d, const struct vpa_json *these,
+                         const struct vpa_json *others, bool both)
+{
+    size_t len = d->path.len, index = 0;
+
+    vpa_json_foreach (child, these) {
+        const struct vpa_json *other = child_at(others, child, index);
+
+        put_step(d, child, index++);
+        if (both)
+            put_difference(d, child, other);
+        else if (!other)
+            put_difference(d, NULL, child);
+        vpa_buf_truncate(&d->path, len);
+    }
+}
+
+static void put_difference(struct diff *d, const struct vpa_json *before,
+                           const struct vpa_json *after)
+{
+    if (before && after && vpa_json_equal(before, after))
+        return;
+    if ((vpa_json_count(before) || !before) && (vpa_json_count(after) || !after) &&
+        (vpa_json_count(before) || vpa_json_count(after))) {
+        put_children(d, before, after, true);
+        put_children(d, after, before, false);
+        return;
+    }
+    if (before &&
+        !(vpa_json_count(after) && vpa_json_count(before) == 0 && vpa_json_is_object(before)))
+        put_side(d, '-', before);
+    if (after)
+        put_side(d, '+', after);
+}
+
+void cli_put_diff(struct vpa_buf *out, bool color, const struct vpa_json *before,
+                  const struct vpa_json *after)
+{
+    struct diff d = {.out = out, .color = color};
+
+    vpa_buf_init(&d.path, POD_MAX);
+    put_difference(&d, before, after);
+    vpa_buf_release(&d.path);
+}

@@ -1,0 +1,83 @@
+/*
+ * `version`: of the command, of the server, of the daemons that are installed.
+ */
+#include <string.h>
+
+#include "lists.h"
+#include "output.h"
+#include "vpa/base/str.h"
+
+static const char *server_version(struct cli *cli, struct vpa_error *err)
+{
+    const struct vpa_json *root;
+
+    if (vpa_kube_get_json(cli->client, "/version", &cli->arena, &root, err) < 0)
+        return NULL;
+    return vpa_or_empty(vpa_json_string(vpa_json_find(root, "gitVersion")));
+}
+
+struct images {
+    struct cli *cli;
+    struct cli_table *table;
+};
+
+static bool is_daemon(const char *image)
+{
+    return strstr(image, "vpa-recommender") || strstr(image, "vpa-updater") ||
+           strstr(image, "vpa-admission-controller");
+}
+
+static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+{
+    struct images *images = ctx;
+
+    (void)err;
+    vpa_json_foreach (container, vpa_json_at(object, "spec.template.spec.containers")) {
+        const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
+
+        if (!is_daemon(image))
+            continue;
+        cli_table_cell(images->table, vpa_json_string(vpa_json_at(object, "metadata.name")));
+        cli_table_cell(images->table, image);
+    }
+    return 0;
+}
+
+static int run(struct cli *cli)
+{
+    static const struct cli_column columns[] = {{"COMPONENT"}, {"VERSION"}};
+    cli_auto_table table = {0};
+    struct images images = {cli, &table};
+    struct vpa_error err;
+    const char *server = NULL;
+
+    cli_table_init(&table, &cli->arena, columns, VPA_COUNT(columns));
+    cli_table_cell(&table, "kubectl-vpa");
+    cli_table_cell(&table, PLUMB_VERSION);
+    if (!cli_option(cli, "client")) {
+        if (cli_connect(cli, &err) < 0 || !(server = server_version(cli, &err))) {
+            cli_print_table(cli, &table, "components");
+            return cli_complain(cli, &err);
+        }
+        cli_table_cell(&table, "kubernetes");
+        cli_table_cell(&table, server);
+        if (cli_list(cli, &cli_deployments, "kube-system", on_deployment, &images, &err) < 0)
+            cli_note_list(cli, &cli_deployments, "kube-system", &err);
+    }
+    cli_print_table(cli, &table, "components");
+    return CLI_OK;
+}
+
+static const struct cli_option options[] = {
+    {"client", 0, NULL, "Only that of the command; asks no server"},
+};
+
+const struct cli_command cli_version = {
+    .name = "version",
+    .summary = "Versions of the command, the server and the installed daemons",
+    .arguments = "",
+    .example = "  # Which images run in kube-system\n  kubectl vpa version",
+    .options = options,
+    .option_count = VPA_COUNT(options),
+    .run = run,
+};

@@ -1,0 +1,275 @@
+/*
+ * WATCH: one object after the other from the last known version, until the server, the connection
+ * or silence ends it.
+ */
+#include "reflector_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/log.h"
+#include "vpa/json/json_peek.h"
+
+#define WATCH_TIMEOUT_MIN_S 300 /* timeoutSeconds: uniform in [300, 600] */
+#define WATCH_TIMEOUT_SPAN_S 301
+/* A watch that outlives its own time-out by this much has a dead peer. */
+#define WATCH_GRACE (30 * VPA_SECOND)
+#define SHORT_WATCH VPA_SECOND
+#define SHORT_WATCHES_MAX 3 /* in a row, opened again at once */
+
+/* An event or a bookmark: all that happened before it has been told. */
+static void note_sign_of_life(struct vpa_reflector *r)
+{
+    r->watch_events++;
+    reflector_note_in_step(r, vpa_loop_monotonic(r->loop));
+    if (!r->options.watch_only)
+        vpa_timer_start(r->silence_timer, VPA_REFLECTOR_SILENCE);
+}
+
+static enum vpa_frame_type frame_type(const char *text)
+{
+    static const char *const names[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"};
+
+    for (size_t i = 0; text && i < VPA_COUNT(names); i++)
+        if (strcmp(names[i], text) == 0)
+            return (enum vpa_frame_type)i;
+    return VPA_FRAME_UNKNOWN;
+}
+
+int vpa_watch_frame_decode(struct vpa_arena *arena, const char *json, size_t len,
+                           struct vpa_watch_frame *out, struct vpa_error *err)
+{
+    const struct vpa_json *frame;
+
+    if (vpa_json_parse(arena, json, len, &frame, err) < 0)
+        return vpa_wrap(err, "watch frame");
+    const struct vpa_json *object = vpa_json_find(frame, "object");
+    if (!vpa_json_is_object(object))
+        return vpa_fail(err, VPA_INVALID, "watch frame: no object");
+    out->type = frame_type(vpa_json_string(vpa_json_find(frame, "type")));
+    out->object = object;
+    out->resource_version =
+        vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.resourceVersion")));
+    return 0;
+}
+
+static void keep_error_frame(struct vpa_reflector *r, const struct vpa_json *object,
+                             struct vpa_error *err)
+{
+    const char *reason = vpa_or_empty(vpa_json_string(vpa_json_find(object, "reason")));
+    const char *message = vpa_or_empty(vpa_json_string(vpa_json_find(object, "message")));
+    int64_t code = 0;
+
+    vpa_json_int64(vpa_json_find(object, "code"), &code);
+    r->error_frame = true;
+    snprintf(r->frame_reason, sizeof(r->frame_reason), "%s", reason);
+    r->frame_status =
+        (struct vpa_kube_status){.code = (int)code, .reason = r->frame_reason, .message = ""};
+    vpa_fail(err, vpa_kube_error_code((int)code, reason), "%s",
+             *message ? message : "error without a message");
+}
+
+static const enum vpa_reflector_event frame_events[] = {
+    [VPA_FRAME_ADDED] = VPA_REFLECTOR_ADDED,
+    [VPA_FRAME_MODIFIED] = VPA_REFLECTOR_MODIFIED,
+    [VPA_FRAME_DELETED] = VPA_REFLECTOR_DELETED,
+};
+
+/* The place in the history behind an event. */
+static int move_on(struct vpa_reflector *r, const char *version, struct vpa_error *err)
+{
+    if (strlen(version) > VPA_LIST_VERSION_MAX)
+        return vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
+    if (*version && strcmp(version, r->version) != 0)
+        reflector_set_text(&r->version, version);
+    return 0;
+}
+
+static int take_frame(struct vpa_reflector *r, const struct vpa_watch_frame *frame,
+                      struct vpa_error *err)
+{
+    switch (frame->type) {
+    case VPA_FRAME_ERROR:
+        keep_error_frame(r, frame->object, err);
+        return -1;
+    case VPA_FRAME_UNKNOWN:
+        VPA_ERROR("Unable to understand watch event", VPA_KV("resource", r->options.name));
+        return 0;
+    case VPA_FRAME_BOOKMARK:
+        break;
+    case VPA_FRAME_ADDED:
+    case VPA_FRAME_MODIFIED:
+    case VPA_FRAME_DELETED:
+        if (reflector_give_object(r, frame_events[frame->type], frame->object, err) < 0)
+            return -1;
+        break;
+    }
+    return move_on(r, frame->resource_version, err);
+}
+
+/* A frame that cannot be read because of its object. Bookmarks and errors have none. */
+static int skip_frame(struct vpa_reflector *r, const char *json, size_t len,
+                      const struct vpa_error *why, struct vpa_error *err)
+{
+    const struct vpa_slice text = {json, len};
+    enum vpa_frame_type type = frame_type(vpa_json_peek(&r->arena, json, len, "type"));
+
+    if (type != VPA_FRAME_ADDED && type != VPA_FRAME_MODIFIED && type != VPA_FRAME_DELETED) {
+        *err = *why;
+        return -1;
+    }
+    if (reflector_skip_text(r, frame_events[type], text, "object.", why, err) < 0)
+        return -1;
+    return move_on(r, reflector_peek(r, text, "object.", "metadata.resourceVersion"), err);
+}
+
+static int on_frame(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    struct vpa_reflector *r = ctx;
+    struct vpa_watch_frame frame;
+    struct vpa_error why;
+
+    note_sign_of_life(r);
+    int rc = vpa_watch_frame_decode(&r->arena, json, len, &frame, &why) == 0
+                 ? take_frame(r, &frame, err)
+                 : skip_frame(r, json, len, &why, err);
+    reflector_clear_arena(r);
+    return rc;
+}
+
+static int on_long_frame(void *ctx, const char *json, size_t len, struct vpa_error *err)
+{
+    struct vpa_reflector *r = ctx;
+    struct vpa_error why;
+
+    note_sign_of_life(r);
+    reflector_too_long(r, &why);
+    int rc = skip_frame(r, json, len, &why, err);
+    reflector_clear_arena(r);
+    return rc;
+}
+
+static void on_watch_open(void *ctx)
+{
+    struct vpa_reflector *r = ctx;
+
+    r->watching = true;
+    reflector_note_in_step(r, vpa_loop_monotonic(r->loop));
+    if (r->options.watch_only)
+        r->synced = true;
+    reflector_set_text(&r->last_error, NULL);
+}
+
+static void watch_failed(struct vpa_reflector *r, const struct vpa_kube_status *status,
+                         enum vpa_transport_failure failure, const struct vpa_error *err)
+{
+    bool refused = failure == VPA_TRANSPORT_REFUSED;
+    bool throttled = status && (status->code == 429 ||
+                                strcmp(vpa_or_empty(status->reason), "TooManyRequests") == 0);
+
+    if (status && vpa_kube_is_expired(status)) {
+        /* The list asks for the last known version as a lower bound; refused, it asks for the
+         * newest. */
+        VPA_V(4, "Watch version expired", VPA_KV("resource", r->options.name));
+        reflector_back_off(r, false);
+        return;
+    }
+    reflector_report(r, "Watch ended with error", err);
+    reflector_back_off(r, refused || throttled);
+}
+
+static void watch_ended(struct vpa_reflector *r)
+{
+    bool too_short = vpa_loop_monotonic(r->loop) - r->watch_started < SHORT_WATCH;
+    struct vpa_error why;
+
+    if (r->options.watch_only || (too_short && r->watch_events == 0)) {
+        if (!r->options.watch_only) {
+            vpa_fail(&why, VPA_RETRY,
+                     "very short watch: it ended within a second without an event");
+            reflector_report(r, "Watch ended with error", &why);
+        }
+        reflector_back_off(r, false);
+        return;
+    }
+    r->short_watches = too_short ? r->short_watches + 1 : 0;
+    if (r->short_watches > SHORT_WATCHES_MAX) /* a server that closes after each event */
+        reflector_back_off(r, true);
+    else
+        reflector_start_watch(r);
+}
+
+static void on_watch_done(void *ctx, const struct vpa_kube_result *result,
+                          const struct vpa_error *err)
+{
+    struct vpa_reflector *r = ctx;
+    bool own_limit = result->failure == VPA_TRANSPORT_TIMEOUT && r->watching;
+
+    r->request = NULL;
+    r->watching = false;
+    vpa_timer_stop(r->silence_timer);
+    if (r->stream_failed) {
+        watch_failed(r, r->error_frame ? &r->frame_status : NULL, VPA_TRANSPORT_OK,
+                     &r->stream_error);
+    } else if (err && !own_limit) {
+        bool answered = result->failure == VPA_TRANSPORT_OK && result->status_code > 0;
+        watch_failed(r, answered ? &result->status : NULL, result->failure, err);
+    } else {
+        watch_ended(r);
+    }
+}
+
+/* The connection may look well: a server or a balancer that hangs still acknowledges bytes. */
+void reflector_on_silence(void *ctx)
+{
+    struct vpa_reflector *r = ctx;
+    bool answered = r->watching;
+    struct vpa_error why;
+
+    vpa_kube_cancel(VPA_STEAL(r->request));
+    r->watching = false;
+    if (answered) {
+        VPA_V(4, "Watch is silent, opening it anew", VPA_KV("resource", r->options.name));
+        reflector_start_watch(r);
+        return;
+    }
+    vpa_fail(&why, VPA_RETRY, "no answer within %d s", (int)(VPA_REFLECTOR_SILENCE / VPA_SECOND));
+    reflector_report(r, "Watch ended with error", &why);
+    reflector_back_off(r, true);
+}
+
+void reflector_start_watch(struct vpa_reflector *r)
+{
+    struct vpa_random *random = vpa_kube_client_random(r->client);
+    int64_t seconds =
+        WATCH_TIMEOUT_MIN_S + (int64_t)(vpa_random_double(random) * WATCH_TIMEOUT_SPAN_S);
+    struct vpa_kube_call call = {
+        .verb = VPA_KUBE_WATCH, .on_data = reflector_on_data, .on_open = on_watch_open};
+    vpa_auto_buf path = {0};
+    char text[24];
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_buf_puts(&path, r->options.path);
+    reflector_add_selectors(r, &path);
+    vpa_kube_query(&path, "watch", "true");
+    if (!r->options.watch_only) {
+        vpa_kube_query(&path, "allowWatchBookmarks", "true");
+        vpa_kube_query(&path, "resourceVersion", r->version);
+    }
+    snprintf(text, sizeof(text), "%lld", (long long)seconds);
+    vpa_kube_query(&path, "timeoutSeconds", text);
+    r->phase = WATCH;
+    r->stats.watches++;
+    r->watch_started = vpa_loop_monotonic(r->loop);
+    r->watch_events = 0;
+    r->error_frame = false;
+    reflector_new_stream(r, VPA_STREAM_VALUES,
+                         &(struct vpa_json_stream_handler){
+                             .ctx = r, .on_object = on_frame, .on_long = on_long_frame});
+    call.path = vpa_buf_text(&path);
+    call.timeout = seconds * VPA_SECOND + WATCH_GRACE;
+    if (!r->options.watch_only)
+        vpa_timer_start(r->silence_timer, VPA_REFLECTOR_SILENCE);
+    r->request = vpa_kube_start(r->client, &call, on_watch_done, r);
+}

@@ -1,0 +1,68 @@
+/* Whether a pod deserves a change, and what that rested on. */
+#include "vpa/policy/decision.h"
+
+#include "vpa/base/buf.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/table.h"
+#include "facts.h"
+
+#define LIMITS_TEXT_MAX ((size_t)64 << 10)
+
+int vpa_decision_make(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
+                      struct vpa_decision *out, struct vpa_error *err)
+{
+    struct vpa_capped capped;
+
+    if (vpa_capping_process(arena, facts->vpa, facts->pod, facts->limits, &capped, err) < 0)
+        return -1;
+    out->wanted = capped.recommendation;
+    out->admission =
+        vpa_priority_admit(facts->pod, facts->vpa, &capped.recommendation, facts->infeasible,
+                           facts->options, facts->now, &out->priority);
+    out->allowed = vpa_eviction_requirements_hold(facts->pod, facts->vpa, &capped.recommendation);
+    return 0;
+}
+
+/* ---- writing ---- */
+
+uint32_t vpa_namespace_limits_hash(const struct vpa_namespace_limits *limits)
+{
+    const struct vpa_limit_item *const items[] = {&limits->container, &limits->pod};
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, LIMITS_TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_open_array(&w);
+    for (size_t i = 0; i < VPA_COUNT(items); i++) {
+        vpa_resource_list_encode(&w, &items[i]->max);
+        vpa_resource_list_encode(&w, &items[i]->min);
+        vpa_resource_list_encode(&w, &items[i]->defaults);
+    }
+    vpa_json_close_array(&w);
+    return vpa_hash_stable(vpa_buf_text(&text));
+}
+
+void vpa_decision_encode(struct vpa_json_writer *w, const struct vpa_decision_facts *facts,
+                         const struct vpa_decision *decision)
+{
+    const struct vpa_priority_options *options = facts->options;
+
+    vpa_json_open_object(w);
+    vpa_facts_put_nanos(w, "now", vpa_time_unix_nanos(facts->now));
+    vpa_facts_put_double(w, "updateThreshold", options->update_threshold);
+    vpa_facts_put_nanos(w, "lifetimeThreshold", options->lifetime_threshold);
+    vpa_facts_put_nanos(w, "oomThreshold", options->oom_threshold);
+    vpa_json_member_bool(w, "perVPAConfig", options->per_vpa_config);
+    vpa_facts_put_object(w, "pod", &facts->pod->meta);
+    vpa_facts_put_object(w, "vpa", &facts->vpa->meta);
+    if (facts->limits)
+        vpa_json_member_int(w, "limits", vpa_namespace_limits_hash(facts->limits));
+    vpa_json_member_bool(w, "infeasible", facts->infeasible != NULL);
+    vpa_json_member_string(w, "admission", vpa_admission_name(decision->admission));
+    vpa_facts_put_double(w, "priority", decision->priority.diff);
+    vpa_json_member_bool(w, "scaleUp", decision->priority.scale_up);
+    vpa_json_member_bool(w, "outsideRange", decision->priority.outside_range);
+    vpa_json_member_bool(w, "allowed", decision->allowed);
+    vpa_json_close_object(w);
+}

@@ -1,0 +1,416 @@
+/*
+ * Breakers of VPAs and of the cluster.
+ *
+ * A record per VPA and way holds its breaker and the groups that are waiting or proven; it exists
+ * only while one of them says something. Who has sent the pod on trial is kept with its group, so
+ * that a trial that comes to nothing frees the breaker for the next one.
+ */
+#include "vpa/policy/proof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/base/table.h"
+
+struct group {
+    bool waiting;              /* else proven */
+    bool for_vpa, for_cluster; /* the trial of an open breaker */
+    vpa_time since;            /* proven */
+    char key[];
+};
+struct record {
+    struct vpa_breaker breaker;
+    struct vpa_table groups;
+    unsigned row; /* of failures that this VPA is part of */
+    char *vpa;
+    char key[];
+};
+struct vpa_proof {
+    struct vpa_table records; /* way and VPA */
+    struct vpa_breaker cluster;
+    unsigned row; /* grows with each good proof */
+    size_t row_count;
+};
+
+const char *vpa_verdict_name(enum vpa_verdict verdict)
+{
+    static const char *const names[] = {
+        "Waiting",       "Good",          "Void",     "NotPatched", "PatchedBack",
+        "NoReplacement", "Unschedulable", "Crashing", "NotReady",   "NotResized"};
+
+    return names[verdict];
+}
+
+struct vpa_proof *vpa_proof_new(void)
+{
+    struct vpa_proof *proof = vpa_xcalloc(1, sizeof(*proof));
+
+    proof->row = 1;
+    return proof;
+}
+
+static void set_seen(struct vpa_breaker *b, const char *seen)
+{
+    char *copy = seen ? vpa_xstrdup(seen) : NULL;
+
+    free((char *)(uintptr_t)b->seen);
+    b->seen = copy;
+}
+
+static void forget_groups(struct record *r)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&r->groups, &i, NULL, &value);)
+        free(value);
+    vpa_table_release(&r->groups);
+    r->groups = (struct vpa_table){0};
+}
+
+static void record_free(struct record *r)
+{
+    forget_groups(r);
+    set_seen(&r->breaker, NULL);
+    free(r->vpa);
+    free(r);
+}
+
+void vpa_proof_free(struct vpa_proof *proof)
+{
+    void *value;
+
+    if (!proof)
+        return;
+    for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);)
+        record_free(value);
+    vpa_table_release(&proof->records);
+    set_seen(&proof->cluster, NULL);
+    free(proof);
+}
+
+/* ---- looking up ---- */
+
+static char *record_key(const char *vpa, enum vpa_proof_way way)
+{
+    return vpa_xprintf("%d/%s", (int)way, vpa);
+}
+
+static struct record *find_record(const struct vpa_proof *proof, const char *vpa,
+                                  enum vpa_proof_way way)
+{
+    if (proof->records.count == 0)
+        return NULL;
+
+    vpa_auto_free char *key = record_key(vpa, way);
+
+    return vpa_table_find(&proof->records, key);
+}
+
+static struct record *record_of(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
+{
+    struct record *r = find_record(proof, vpa, way);
+
+    if (r)
+        return r;
+
+    vpa_auto_free char *key = record_key(vpa, way);
+    size_t size = strlen(key) + 1;
+
+    r = vpa_xcalloc(1, sizeof(*r) + size);
+    memcpy(r->key, key, size);
+    r->vpa = vpa_xstrdup(vpa);
+    vpa_table_put(&proof->records, r->key, r);
+    return r;
+}
+
+static struct group *group_of(struct record *r, const char *name)
+{
+    struct group *g = vpa_table_find(&r->groups, name);
+    size_t size = strlen(name) + 1;
+
+    if (g)
+        return g;
+    g = vpa_xcalloc(1, sizeof(*g) + size);
+    memcpy(g->key, name, size);
+    vpa_table_put(&r->groups, g->key, g);
+    return g;
+}
+
+/* ---- asking ---- */
+
+static enum vpa_proof_permit permit_of(const struct vpa_breaker *b, enum vpa_proof_permit paused,
+                                       vpa_time now)
+{
+    if (!b->open)
+        return VPA_PERMIT_FREE;
+    if (now < b->retry_at)
+        return paused;
+    return b->trial ? VPA_PERMIT_WAITING : VPA_PERMIT_FIRST;
+}
+
+static enum vpa_proof_permit cluster_permit(const struct vpa_proof *proof, enum vpa_proof_way way,
+                                            vpa_time now)
+{
+    if (way != VPA_PROOF_EVICTION)
+        return VPA_PERMIT_FREE;
+    return permit_of(&proof->cluster, VPA_PERMIT_CLUSTER_PAUSED, now);
+}
+
+static bool is_proven(const struct group *g, vpa_time now)
+{
+    return g && !g->waiting && vpa_time_sub(now, g->since) < VPA_PROOF_AGE;
+}
+
+enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct vpa_proof_id *id,
+                                    vpa_time now)
+{
+    const struct record *r = find_record(proof, id->vpa, id->way);
+    const struct group *g = r ? vpa_table_find(&r->groups, id->group) : NULL;
+    enum vpa_proof_permit own =
+        r ? permit_of(&r->breaker, VPA_PERMIT_PAUSED, now) : VPA_PERMIT_FREE;
+    enum vpa_proof_permit all = cluster_permit(proof, id->way, now);
+
+    if (!vpa_permit_given(own))
+        return own;
+    if (!vpa_permit_given(all))
+        return all;
+    if (g && g->waiting)
+        return VPA_PERMIT_WAITING;
+    if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || !is_proven(g, now))
+        return VPA_PERMIT_FIRST;
+    return VPA_PERMIT_FREE;
+}
+
+bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now)
+{
+    if (vpa_proof_ask(proof, id, now) != VPA_PERMIT_FIRST)
+        return false;
+
+    struct record *r = record_of(proof, id->vpa, id->way);
+    struct group *g = group_of(r, id->group);
+
+    g->waiting = true;
+    g->for_vpa = r->breaker.open;
+    g->for_cluster = id->way == VPA_PROOF_EVICTION && proof->cluster.open;
+    r->breaker.trial = g->for_vpa;
+    if (g->for_cluster)
+        proof->cluster.trial = true;
+    return true;
+}
+
+/* ---- learning ---- */
+
+/* The group is as if nothing had been sent. */
+static void drop_group(struct vpa_proof *proof, struct record *r, const char *name)
+{
+    struct group *g = vpa_table_remove(&r->groups, name);
+
+    if (!g)
+        return;
+    if (g->for_vpa)
+        r->breaker.trial = false;
+    if (g->for_cluster)
+        proof->cluster.trial = false;
+    free(g);
+}
+
+void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id)
+{
+    struct record *r = find_record(proof, id->vpa, id->way);
+
+    if (r)
+        drop_group(proof, r, id->group);
+}
+
+static void close_breaker(struct vpa_breaker *b)
+{
+    set_seen(b, NULL);
+    *b = (struct vpa_breaker){.open = false};
+}
+
+static void open_breaker(struct vpa_breaker *b, enum vpa_verdict verdict, const char *seen,
+                         vpa_time now)
+{
+    vpa_duration pause = b->pause ? 2 * b->pause : VPA_PAUSE_FIRST;
+
+    if (!b->open)
+        b->opened = now;
+    b->open = true;
+    b->trial = false;
+    b->verdict = verdict;
+    b->pause = pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
+    b->retry_at = vpa_time_add(now, b->pause);
+    set_seen(b, seen);
+}
+
+/* One VPA counts once in a row of failures. */
+static void count_failure(struct vpa_proof *proof, struct record *r, const struct vpa_proof_id *id,
+                          bool trial, vpa_time now)
+{
+    if (id->way != VPA_PROOF_EVICTION)
+        return;
+    if (r->row != proof->row) {
+        r->row = proof->row;
+        proof->row_count++;
+    }
+    if (proof->cluster.open ? trial : proof->row_count >= VPA_PROOF_ROW)
+        open_breaker(&proof->cluster, r->breaker.verdict, id->vpa, now);
+}
+
+static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record *r,
+                                          const struct vpa_proof_id *id, vpa_time now)
+{
+    bool was_open = r->breaker.open;
+    struct group *g;
+
+    drop_group(proof, r, id->group);
+    g = group_of(r, id->group);
+    g->waiting = false;
+    g->since = now;
+    close_breaker(&r->breaker);
+    if (id->way == VPA_PROOF_EVICTION) {
+        close_breaker(&proof->cluster);
+        proof->row++;
+        proof->row_count = 0;
+    }
+    return was_open ? VPA_BREAKER_CLOSED : VPA_BREAKER_SAME;
+}
+
+enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vpa_proof_id *id,
+                                        enum vpa_verdict verdict, const char *seen, vpa_time now)
+{
+    struct record *r = record_of(proof, id->vpa, id->way);
+    const struct group *g = vpa_table_find(&r->groups, id->group);
+    bool cluster_trial = g && g->for_cluster;
+
+    if (verdict == VPA_VERDICT_GOOD)
+        return judge_good(proof, r, id, now);
+    drop_group(proof, r, id->group);
+    if (!vpa_verdict_failed(verdict))
+        return VPA_BREAKER_SAME;
+    open_breaker(&r->breaker, verdict, seen, now);
+    count_failure(proof, r, id, cluster_trial, now);
+    return VPA_BREAKER_OPENED;
+}
+
+void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,
+                       enum vpa_verdict verdict, const char *seen, vpa_time opened, vpa_time now)
+{
+    struct record *r = record_of(proof, vpa, way);
+
+    if (r->breaker.open)
+        return;
+    open_breaker(&r->breaker, verdict, seen, now);
+    r->breaker.opened = opened;
+}
+
+static bool reset_way(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
+{
+    struct record *r = find_record(proof, vpa, way);
+    bool was_open = r && r->breaker.open;
+    const char *name;
+
+    if (!r)
+        return false;
+    for (size_t i = 0; vpa_table_next(&r->groups, &i, &name, NULL);)
+        drop_group(proof, r, name);
+    close_breaker(&r->breaker);
+    return was_open;
+}
+
+bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa)
+{
+    bool evictions = reset_way(proof, vpa, VPA_PROOF_EVICTION);
+    bool resizes = reset_way(proof, vpa, VPA_PROOF_RESIZE);
+
+    return evictions || resizes;
+}
+
+void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
+{
+    (void)reset_way(proof, vpa, way);
+}
+
+size_t vpa_proof_repaired(struct vpa_proof *proof)
+{
+    size_t closed = 0;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
+        struct record *r = value;
+
+        if (!r->breaker.open || (r->breaker.verdict != VPA_VERDICT_NOT_PATCHED &&
+                                 r->breaker.verdict != VPA_VERDICT_PATCHED_BACK))
+            continue;
+        close_breaker(&r->breaker);
+        closed++;
+    }
+    if (proof->cluster.open)
+        closed++;
+    close_breaker(&proof->cluster);
+    proof->row++;
+    proof->row_count = 0;
+    return closed;
+}
+
+/* ---- reading ---- */
+
+const struct vpa_breaker *vpa_proof_breaker(const struct vpa_proof *proof, const char *vpa,
+                                            enum vpa_proof_way way)
+{
+    const struct record *r = find_record(proof, vpa, way);
+
+    return r && r->breaker.open ? &r->breaker : NULL;
+}
+
+const struct vpa_breaker *vpa_proof_cluster(const struct vpa_proof *proof)
+{
+    return proof->cluster.open ? &proof->cluster : NULL;
+}
+
+size_t vpa_proof_open_count(const struct vpa_proof *proof)
+{
+    size_t count = 0;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);)
+        count += ((const struct record *)value)->breaker.open;
+    return count;
+}
+
+static void sweep_groups(struct record *r, vpa_time now)
+{
+    const char *name;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&r->groups, &i, &name, &value);) {
+        const struct group *g = value;
+
+        if (g->waiting || is_proven(g, now))
+            continue;
+        vpa_table_remove(&r->groups, name);
+        free(value);
+    }
+}
+
+void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
+                     vpa_time now)
+{
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&proof->records, &i, &key, &value);) {
+        struct record *r = value;
+
+        if (!live(ctx, r->vpa))
+            (void)reset_way(proof, r->vpa,
+                            r->key[0] == '0' ? VPA_PROOF_EVICTION : VPA_PROOF_RESIZE);
+        sweep_groups(r, now);
+        if (r->breaker.open || r->groups.count > 0)
+            continue;
+        vpa_table_remove(&proof->records, key);
+        record_free(r);
+    }
+}

@@ -1,0 +1,217 @@
+"""Installations of upstream's switch to Plumb and go back: releases of its chart, and its plain manifests."""
+import base64
+import json
+import subprocess
+import sys
+
+from cluster import DAEMONS, ROOT, documents, until
+from fixtures import Hamster, amounts, container
+from s_kubectl import kubectl_of
+from s_upstream_rights import roles
+
+sys.path.insert(0, str(ROOT / "test/charts"))
+from schemas import tool  # noqa: E402
+
+CHART, UPSTREAM, NAMESPACE = ROOT / "deploy/helm/plumb", ROOT / "test/charts/upstream", "kube-system"
+USAGE = {"fakelet.plumb/cpu": "400m", "fakelet.plumb/memory": "300Mi"}
+WORDS = ("forbidden", "Failed to list")  # what a daemon says that lacks a right
+
+
+def helm_of(cluster, make):
+    program = tool("helm")
+    if not program:
+        raise make.skip("no helm: test/realcluster/build tools")
+
+    def run(*arguments, fails=False):
+        done = subprocess.run([program, f"--kubeconfig={cluster.plane.kubeconfig}", f"--namespace={NAMESPACE}", *map(str, arguments)],
+                              capture_output=True, text=True, timeout=240)
+        assert (done.returncode != 0) == fails, (arguments, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+    return run
+
+
+def images(cluster):
+    """{daemon: (image, replicas)} of the Deployments."""
+    return {d: (spec["template"]["spec"]["containers"][0]["image"], spec["replicas"]) for d in DAEMONS
+            for spec in [cluster.client.get("Deployment", f"vpa-{d}", NAMESPACE)["spec"]]}
+
+
+def all_from(cluster, registry):
+    found = images(cluster)
+    assert all(image.startswith(registry) for image, _ in found.values()), found
+    return found
+
+
+def start(make):
+    """A cluster with our CRDs, a workload, and a VPA that has learned something under upstream."""
+    cluster = make(rate=60.0, fresh=True)
+    for obj in documents(ROOT / "deploy/vpa-v1-crd-gen.yaml"):
+        cluster.client.apply(obj)
+    until(lambda: cluster.client.list("VerticalPodAutoscaler") == [], 30, "VPAs are served")
+    cluster.start_fakelet()
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "work"}})
+    hamster = Hamster(cluster, "work")
+    hamster.create([container(requests=amounts("50m", "50Mi"))], 2, USAGE)
+    hamster.wait_pods(2)
+    hamster.vpa(mode="Off")
+    return cluster
+
+
+def vpas(cluster):
+    return {v["metadata"]["uid"] for v in cluster.client.list("VerticalPodAutoscaler")}
+
+
+def certificates_by_job(cluster):
+    """What upstream's two Jobs leave behind: the Secret and the CA in the webhook object. Returns the CA."""
+    folder = cluster.processes.folder / "certgen"
+    subprocess.run([ROOT / "deploy/gencerts", "--dir", folder], check=True, capture_output=True)
+    data = {key: base64.b64encode((folder / name).read_bytes()).decode()
+            for key, name in (("ca", "caCert.pem"), ("cert", "serverCert.pem"), ("key", "serverKey.pem"))}
+    cluster.client.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vpa-tls-certs", "namespace": NAMESPACE}, "data": data})
+    patch = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": data["ca"]}]
+    status, _, body = cluster.client.raw(
+        "PATCH", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/vpa-webhook-config",
+        json.dumps(patch).encode(), "application/json-patch+json")
+    assert status == 200, body
+    return data
+
+
+def webhook_ca(cluster):
+    return cluster.client.get("MutatingWebhookConfiguration", "vpa-webhook-config")["webhooks"][0]["clientConfig"].get("caBundle")
+
+
+def secret(cluster):
+    return (cluster.client.find("Secret", "vpa-tls-certs", NAMESPACE) or {}).get("data")
+
+
+def work_under_rights(cluster):
+    """The daemons, each with the token of its ServiceAccount, do their work and are refused nothing."""
+    cluster.start_daemon("admission-controller", "--register-webhook=false")
+    cluster.start_daemon("recommender", "--leader-elect=true")
+    cluster.start_daemon("updater", "--leader-elect=true", "--leader-elect-resource-name=vpa-updater-lease")
+    until(lambda: any((v.get("status") or {}).get("recommendation") for v in cluster.client.list("VerticalPodAutoscaler", "work")), 90,
+          "a recommendation")
+    cluster.wait_passes("updater", 1)
+    for daemon, process in cluster.daemons.items():
+        said = [line for line in process.text().splitlines() if any(word in line for word in WORDS)]
+        assert process.running() and not said, (daemon, said)
+    for process in cluster.daemons.values():  # what comes next takes their rights away
+        process.stop()
+
+
+def scenario_chart_switch(make):
+    """A release of upstream's chart: --reuse-values is refused with a text, upgrade, helm test, rollback, upgrade, uninstall."""
+    cluster = start(make)
+    helm = helm_of(cluster, make)
+    helm("install", "vpa", UPSTREAM, "--set", "fullnameOverride=vpa,recommender.replicas=3", "--wait", "--timeout=2m")
+    theirs, objects = all_from(cluster, "registry.k8s.io/"), vpas(cluster)
+    data = certificates_by_job(cluster)
+    run_short = "tests.podAnnotations.fakelet\\.plumb/run=1s"
+    upgrade = ("upgrade", "vpa", CHART, "--set", "imageRegistry=registry.example", "--set", run_short, "--timeout=2m")
+    assert "--reset-then-reuse-values" in helm(*upgrade, "--reuse-values", fails=True)
+    assert images(cluster) == theirs
+
+    notes = helm(*upgrade, "--reset-then-reuse-values", "--wait")
+    assert "YOUR VALUES NAME THE IMAGE" not in notes, notes
+    ours = all_from(cluster, "registry.example/plumb/")
+    assert ours["recommender"][1] == 3 and vpas(cluster) == objects, ours
+    assert secret(cluster) == data and webhook_ca(cluster) == data["ca"]
+    work_under_rights(cluster)
+    assert "Succeeded" in helm("test", "vpa", "--timeout=1m")
+
+    helm("rollback", "vpa", "1", "--wait", "--timeout=2m")
+    assert images(cluster) == theirs and vpas(cluster) == objects
+    assert secret(cluster) == data and webhook_ca(cluster) == data["ca"]
+    helm(*upgrade, "--reset-then-reuse-values", "--wait")
+    all_from(cluster, "registry.example/plumb/")
+    helm("uninstall", "vpa", "--wait", "--timeout=2m")
+    assert not cluster.client.find("Deployment", "vpa-recommender", NAMESPACE)
+    left = [r["metadata"]["name"] for r in cluster.client.list("ClusterRole") if r["metadata"]["name"].startswith("vpa-")]
+    assert not left and vpas(cluster) == objects and secret(cluster) == data, left
+
+
+def scenario_chart_install(make):
+    """Our chart alone: the certificate is made once and kept, the image of another chart is named, uninstall."""
+    cluster = make(rate=60.0, fresh=True)
+    helm = helm_of(cluster, make)
+    cluster.start_fakelet()
+    notes = helm("install", "vpa", CHART, "--set", "fullnameOverride=vpa,updater.image.repository=mirror.example/vpa-updater", "--wait", "--timeout=2m")
+    assert 'YOUR VALUES NAME THE IMAGE of: updater' in notes and 'The registry is "localhost"' in notes, notes
+    made = secret(cluster)
+    assert webhook_ca(cluster) == made["ca"]
+    helm("upgrade", "vpa", CHART, "--reuse-values", "--set", "recommender.replicas=1", "--wait", "--timeout=2m")
+    assert secret(cluster) == made and webhook_ca(cluster) == made["ca"]
+    pem = cluster.processes.folder / "served.pem"
+    pem.write_bytes(base64.b64decode(made["cert"]))
+    (cluster.processes.folder / "ca.pem").write_bytes(base64.b64decode(made["ca"]))
+    subprocess.run(["openssl", "verify", "-CAfile", cluster.processes.folder / "ca.pem", "-verify_hostname", "vpa-webhook.kube-system.svc", pem],
+                   check=True, capture_output=True)
+    helm("uninstall", "vpa", "--wait", "--timeout=2m")
+    assert secret(cluster) == made and not cluster.client.find("MutatingWebhookConfiguration", "vpa-webhook-config")
+    helm("install", "vpa", CHART, "--set", "fullnameOverride=vpa", "--wait", "--timeout=2m")
+    assert secret(cluster) == made and webhook_ca(cluster) == made["ca"], "the Secret of the release before is taken up"
+
+
+def scenario_chart_managed(make):
+    """With managedCertificates the daemon, under the chart's rights, fills Secret and webhook object; an upgrade leaves both alone."""
+    cluster = make(rate=60.0, fresh=True)
+    helm = helm_of(cluster, make)
+    cluster.start_fakelet()
+    values = ("--set", "fullnameOverride=vpa,admissionController.managedCertificates=true", "--wait", "--timeout=2m")
+    helm("install", "vpa", CHART, *values)
+    daemon = cluster.start_daemon("admission-controller", "--register-webhook=false", "--manage-certificates",
+                                  "--webhook-config-name=vpa-webhook-config")
+    until(lambda: webhook_ca(cluster), 60, "the CA is in the webhook object of the release")
+
+    def stored():
+        return cluster.client.get("Secret", "vpa-webhook-certificates", NAMESPACE).get("data")
+    made, ca = stored(), webhook_ca(cluster)
+    assert made
+    helm("upgrade", "vpa", CHART, *values, "--set", "recommender.replicas=1")
+    assert stored() == made and webhook_ca(cluster) == ca
+    assert daemon.running() and "forbidden" not in daemon.text(), daemon.text()[-2000:]
+
+
+def upstream_manifests():
+    """Accounts, roles and Deployments as upstream's manifests have them."""
+    yield from roles()
+    for daemon in DAEMONS:
+        labels = {"app": f"vpa-{daemon}"}
+        pod = {"serviceAccountName": f"vpa-{daemon}", "containers": [{"name": daemon, "image": f"registry.k8s.io/autoscaling/vpa-{daemon}:1.7.1"}]}
+        yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"vpa-{daemon}", "namespace": NAMESPACE},
+               "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod}}}
+
+
+def scenario_manifests_switch(make):
+    """Upstream's manifests: apply -k over them leaves none of their rights, the objects stay; applying theirs goes back."""
+    cluster = start(make)
+    kubectl = kubectl_of(cluster, make, True)
+    manifests = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(upstream_manifests())})
+    kubectl("apply", "-f", "-", text=manifests)
+    objects = vpas(cluster)
+
+    def may(verb, resource, daemon, *more):
+        said = subprocess.run([cluster.plane.assets["kubectl"], f"--kubeconfig={cluster.plane.kubeconfig}", "auth", "can-i", verb, resource,
+                               f"--as=system:serviceaccount:{NAMESPACE}:vpa-{daemon}", *more], capture_output=True, text=True, timeout=60)
+        return said.stdout.strip() == "yes"
+    assert may("list", "leases", "updater", "-A") and may("list", "nodes", "recommender")
+    kubectl("apply", "-k", str(ROOT / "deploy"))
+    all_from(cluster, "localhost/plumb/")
+    assert vpas(cluster) == objects
+    until(lambda: not may("list", "leases", "updater", "-A"), 20, "the right to all Leases is gone")
+    assert not may("list", "nodes", "recommender") and may("list", "pods", "recommender") and not may("watch", "leases", "updater")
+    for daemon in DAEMONS:
+        kubectl("-n", NAMESPACE, "scale", "deployment", f"vpa-{daemon}", "--replicas=0")
+    work_under_rights(cluster)
+    kubectl("apply", "-f", "-", text=manifests)
+    all_from(cluster, "registry.k8s.io/")
+    until(lambda: may("list", "leases", "updater", "-A"), 20, "upstream's rights are back")
+    assert vpas(cluster) == objects
+
+
+for scenario in (scenario_chart_switch, scenario_chart_install, scenario_chart_managed, scenario_manifests_switch):
+    scenario.tiers, scenario.why = ["real"], "the simulator knows neither Helm's hooks nor who may do what"
+    scenario.other_rights = True  # no part of the report on the rights of deploy/
+
+
+scenario_chart_switch.each_minor = True

@@ -1,0 +1,364 @@
+"""The webhook proves itself: what stops the updater when new pods would not be patched, and what is repaired."""
+import base64
+import datetime
+import http.client
+import json
+import re
+import ssl
+import threading
+import time
+
+import certs
+from cluster import ROOT, ApiError, until
+from fixtures import Hamster, amounts, container, recommendation, spec_of
+from processes import free_port
+from realcluster import write_kubeconfig
+
+NAMESPACE, CONFIG = "proof", "vpa-webhook-config"
+SMALL, LARGE = amounts("100m", "100Mi"), amounts("400m", "300Mi")
+STALE = 60  # seconds after which the updater takes the status Lease for stale
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def age_of_lease(cluster):
+    """Seconds of the cluster's time since the last renewal; none yet: without end."""
+    lease = cluster.client.find("Lease", "vpa-admission-controller", "kube-system")
+    at = lease and (lease["spec"].get("renewTime") or lease["metadata"]["creationTimestamp"])
+    return seconds(cluster.plane.now()) - seconds(at) if at else float("inf")
+
+
+def bundle(ca):
+    return base64.b64encode(ca.pem).decode()
+
+
+def patch(cluster, path, value):
+    cluster.client.request("PATCH", f"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{CONFIG}",
+                           [{"op": "replace", "path": path, "value": value}], "application/json-patch+json")
+
+
+def registration(cluster):
+    return cluster.client.find("MutatingWebhookConfiguration", CONFIG)
+
+
+class Scene:
+    """Three pods that a VPA would replace, an updater, and a webhook that others have registered."""
+
+    def __init__(self, make, ours=False):
+        self.cluster = cluster = make(rate=20.0)
+        cluster.install()
+        cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        cluster.start_fakelet()
+        self.webhook = cluster.start_daemon("admission-controller", f"--register-webhook={str(ours).lower()}")
+        if not ours:
+            self.register()
+        until(lambda: age_of_lease(cluster) < STALE, 60, "the Lease is renewed")
+        self.hamster = Hamster(cluster, NAMESPACE)
+        self.hamster.create([container(requests=SMALL)], 3)
+        self.before = {p["metadata"]["uid"] for p in self.hamster.wait_pods(3)}
+        cluster.start_daemon("updater")
+
+    def register(self, **changes):
+        """As an administrator would, or Helm."""
+        cluster = self.cluster
+        cluster.client.create({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+            "metadata": {"name": CONFIG, **changes},
+            "webhooks": [{
+                "name": "vpa.k8s.io", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Ignore",
+                "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+                "clientConfig": {"url": f"https://127.0.0.1:{cluster.webhook_port}", "caBundle": bundle(cluster.authority)}}]})
+
+    def break_and_ask(self, breakage):
+        """Breaks it, and then the VPA wants other pods."""
+        self.said = len(self.webhook.text())  # so far
+        breakage()
+        until(lambda: age_of_lease(self.cluster) > STALE, 30, "the Lease is not renewed any more")
+        self.hamster.vpa(recommendation(**LARGE), mode="Recreate")
+
+    def useless(self, passes=6):
+        """Evictions so far, none of which can have helped."""
+        self.cluster.wait_passes("updater", passes)
+        return len(self.before - self.hamster.uids())
+
+    def works_again(self):
+        self.hamster.wait_evicted(self.before, 3)
+        until(lambda: all(abs(spec_of(p)[0]["cpu"] - 0.4) < 1e-9 for p in self.hamster.wait_pods(3)), 60, "all are patched")
+
+
+def check(make, name, breakage, repair, step):
+    scene = Scene(make)
+    scene.break_and_ask(lambda: breakage(scene))
+    count = scene.useless()
+    make.say(f"{name}: {count} useless evictions")
+    assert count == 0, scene.webhook.text()[-3000:]
+    if step:
+        series = f'vpa_admission_controller_self_test_failures_total{{step="{step}"}}'
+        assert scene.cluster.metrics("admission-controller").get(series, 0) > 0, series
+        said = [line for line in scene.webhook.text()[scene.said:].splitlines() if "The API server cannot use the webhook" in line]
+        # Once for each step: a certificate may end while the handshake of a test is under way.
+        steps = [re.search(r'step="(\w+)"', line).group(1) for line in said]
+        assert step in steps and len(steps) == len(set(steps)), said
+    repair(scene)
+    scene.works_again()
+
+
+def gone(scene):
+    scene.cluster.client.delete("MutatingWebhookConfiguration", CONFIG)
+
+
+def other_ca(scene):
+    patch(scene.cluster, "/webhooks/0/clientConfig/caBundle", bundle(certs.Authority("another")))
+
+
+def own_ca(scene):
+    patch(scene.cluster, "/webhooks/0/clientConfig/caBundle", bundle(scene.cluster.authority))
+
+
+def no_pods(scene):
+    patch(scene.cluster, "/webhooks/0/rules/0/resources", ["configmaps"])
+
+
+def pods_again(scene):
+    patch(scene.cluster, "/webhooks/0/rules/0/resources", ["pods"])
+
+
+def expired(scene):
+    pair = scene.cluster.authority.pair(end=datetime.datetime(2026, 1, 1))
+    certs.write(scene.cluster.processes.folder / "webhook-certs", scene.cluster.authority, *pair)
+
+
+def renewed(scene):
+    certs.write(scene.cluster.processes.folder / "webhook-certs", scene.cluster.authority, *scene.cluster.authority.pair())
+
+
+def scaled_to_zero(scene):
+    assert scene.webhook.stop() == 0
+
+
+def scaled_up(scene):
+    scene.webhook.start()
+
+
+def repairs(cluster, what):
+    return cluster.metrics("admission-controller").get(f'vpa_admission_controller_registration_repairs_total{{what="{what}"}}', 0)
+
+
+def vouches(scene):
+    """The registration is there, sends us pods, and names our CA."""
+    found = registration(scene.cluster)
+    hook = found and found["webhooks"][0]
+    return bool(hook) and hook["rules"][0]["resources"] == ["pods"] and \
+        hook["clientConfig"]["caBundle"] == bundle(scene.cluster.authority)
+
+
+def narrowed(scene):
+    patch(scene.cluster, "/webhooks/0/namespaceSelector", {"matchLabels": {"nobody": "has-this"}})
+
+
+def scenario_webhook_repair(make):
+    """A registration of ours that is gone or changed is put back at once; new pods are patched, and an event tells."""
+    scene = Scene(make, ours=True)
+    scene.hamster.vpa(recommendation(**LARGE), mode="Recreate")
+    scene.works_again()
+    client = scene.cluster.client
+    for what, breakage in (("gone", gone), ("caBundle", other_ca), ("rules", no_pods), ("namespaceSelector", narrowed)):
+        breakage(scene)
+        until(lambda: repairs(scene.cluster, what) == 1 and vouches(scene), 30, f"{what} is repaired")
+        before = scene.hamster.uids()
+        for pod in scene.hamster.pods():
+            client.delete("Pod", pod["metadata"]["name"], NAMESPACE)
+        until(lambda: not before & scene.hamster.uids(), 60, "the pods are replaced")
+        scene.works_again()
+        until(lambda: any(e["reason"] == "RegistrationRepaired" and what in e["message"]
+                          for e in client.list("Event", "kube-system")), 30, "an event tells")
+
+
+def scenario_webhook_owners(make):
+    """What Helm or cert-manager's injector owns is left to them: reported once, never written."""
+    scene = Scene(make)
+    cluster = scene.cluster
+    gone(scene)
+    scene.register(annotations={"meta.helm.sh/release-name": "vpa"})
+    for flag in ("false", "true"):  # with the wrong flag too
+        scene.webhook.stop()
+        scene.webhook = cluster.start_daemon("admission-controller", f"--register-webhook={flag}")
+        patch(cluster, "/webhooks/0/clientConfig/url", f"https://127.0.0.1:{cluster.webhook_port}")
+        until(lambda: age_of_lease(cluster) < 20, 60, "Helm's registration does")
+        version = registration(cluster)["metadata"]["resourceVersion"]
+        other_ca(scene)
+        until(lambda: "not ours to repair" in scene.webhook.text() or flag == "false", 30, "it is reported")
+        until(lambda: age_of_lease(cluster) > STALE, 30, "the Lease is not renewed any more")
+        assert registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority)
+        own_ca(scene)
+        until(lambda: age_of_lease(cluster) < 20, 60, "Helm has repaired it")
+        assert int(registration(cluster)["metadata"]["resourceVersion"]) > int(version)
+    cluster.client.merge("MutatingWebhookConfiguration", CONFIG, {"metadata": {"annotations": {
+        "meta.helm.sh/release-name": None, "cert-manager.io/inject-ca-from": "kube-system/webhook"}}})
+    other_ca(scene)
+    until(lambda: age_of_lease(cluster) > STALE, 30, "the Lease is not renewed any more")
+    assert registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority), "a fight"
+    no_pods(scene)  # the rest of the object is ours
+    until(lambda: repairs(cluster, "rules") == 1, 30, "the rules are put back")
+    assert registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority), "a fight"
+    own_ca(scene)
+    until(lambda: age_of_lease(cluster) < 20, 60, "the injector has done its work")
+
+
+CASES = (("registration gone", gone, Scene.register, "registration"),
+         ("caBundle of another CA", other_ca, own_ca, "chain"),
+         ("rules without pods", no_pods, pods_again, "registration"),
+         ("certificate expired", expired, renewed, "chain"),
+         ("webhook scaled to 0", scaled_to_zero, scaled_up, None))
+
+
+def scenario_webhook_proof(make):
+    """Whatever keeps new pods from being patched stops the updater; what others registered is theirs to repair."""
+    for case in CASES:
+        make.record(case[0], check, make, *case)
+
+
+scenario_webhook_proof.tiers, scenario_webhook_proof.why = ("sim",), "the steps are told apart by the simulated clock"
+SERVICE_PORT = "kube-system/vpa-webhook:443"
+
+
+class Replicas:
+    """A cluster whose service leads to the first of two replicas that manage their certificates."""
+
+    def __init__(self, make, lifetime, rate):
+        self.ports = [free_port(), free_port()]
+        self.cluster = make(rate=rate, flags=[f"--service-map={SERVICE_PORT}=127.0.0.1:{self.ports[0]}"])
+        self.cluster.install()
+        self.cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        self.flags, self.processes = [f"--certificate-lifetime={lifetime}s", "--webhook-failure-policy-fail=true",
+                                      "--status-lease-update-interval=20s"], []
+
+    def start(self, number):
+        cluster = self.cluster
+        config = cluster.processes.folder / "replica.kubeconfig"
+        write_kubeconfig(config, cluster.plane.url, cluster.plane.ca, token=cluster.plane.token("vpa-admission-controller"))
+        process = cluster.processes.start(f"replica-{number}", [
+            cluster.programs / "vpa-admission-controller", f"--kubeconfig={config}", f"--address=127.0.0.1:{free_port()}",
+            f"--port={self.ports[number]}", "--v=3", "--manage-certificates", *self.flags],
+            {**cluster.env, "NAMESPACE": "kube-system"})
+        self.processes.append(process)
+
+    def secret(self):
+        found = self.cluster.client.find("Secret", "vpa-webhook-certificates", "kube-system") or {}
+        return {k: base64.b64decode(v).decode() for k, v in (found.get("data") or {}).items()}
+
+    def bundle(self):
+        found = registration(self.cluster)
+        return base64.b64decode(found["webhooks"][0]["clientConfig"].get("caBundle", "")).decode() if found else ""
+
+    def steps(self, step):
+        return sum(p.text().count(f'"Certificates of the webhook" secret="vpa-webhook-certificates" step="{step}"')
+                   for p in self.processes)
+
+    def served(self, number):
+        """The certificate that a replica serves."""
+        return ssl.get_server_certificate(("127.0.0.1", self.ports[number]))
+
+
+class Load:
+    """Pods that are created for nothing (dryRun) through the webhook, whose failure policy is Fail: 600 a second, or as many
+    as the machine can."""
+
+    def __init__(self, cluster, threads=4, rate=600):
+        self.url, self.namespace = cluster.plane.url, NAMESPACE
+        self.stopping, self.counts, self.problems = False, [0] * threads, []
+        self.pause = threads / rate
+        self.threads = [threading.Thread(target=self.run, args=(i,), daemon=True) for i in range(threads)]
+        self.began = time.monotonic()
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, number):
+        host = http.client.HTTPConnection(self.url.split("//")[1], timeout=30)
+        pod = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}", "namespace": NAMESPACE},
+                          "spec": {"containers": [{"name": "c", "image": "none"}]}})
+        due = time.monotonic()
+        while not self.stopping:
+            due = max(due + self.pause, time.monotonic() - 1)  # a second behind is not caught up with
+            time.sleep(max(0, due - time.monotonic()))
+            host.request("POST", f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", pod, {"Content-Type": "application/json"})
+            answer = host.getresponse()
+            text = answer.read()
+            if answer.status != 201:
+                self.problems.append(text[:500])
+            self.counts[number] += 1
+
+    def stop(self):
+        """Admissions a second."""
+        self.stopping = True
+        for thread in self.threads:
+            thread.join()
+        return sum(self.counts) / (time.monotonic() - self.began)
+
+
+def scenario_webhook_certificates(make):
+    """Two replicas start at once and agree on one CA; three rotations of it under load: no admission fails."""
+    replicas = Replicas(make, lifetime=600, rate=15.0)
+    cluster = replicas.cluster
+    for number in (0, 1):
+        replicas.start(number)
+    until(lambda: age_of_lease(cluster) < STALE, 60, "the Lease is renewed")
+    first = replicas.secret()
+    assert replicas.bundle() == first["ca.crt"] and replicas.steps("created") <= 2
+    for number in (0, 1):
+        assert replicas.served(number).split() == first["tls.crt"].split(), number
+    # Before one of them had made the registration the other may have missed it, and said so.
+    said = [len(process.text()) for process in replicas.processes]
+    load, cas = Load(cluster), {first["ca.crt"]}
+
+    def rotated(times):
+        cas.add(replicas.secret()["ca.crt"])
+        return len(cas) > times and "previous-ca.crt" not in replicas.secret()
+    until(lambda: rotated(3), 180, "three rotations")
+    rate = load.stop()
+    make.say(f"three rotations under {rate:.0f} admissions a second ({sum(load.counts)}), {len(load.problems)} failed")
+    assert not load.problems, load.problems[:3]
+    last = replicas.secret()
+    until(lambda: replicas.bundle() == last["ca.crt"] or last != replicas.secret(), 10, "the old CAs are forgotten")
+    for process, before in zip(replicas.processes, said):
+        text = process.text()[before:]
+        assert "is repaired" not in text and "cannot use the webhook" not in text, text[-3000:]
+    assert age_of_lease(cluster) < STALE
+
+
+def scenario_webhook_rights(make):
+    """Managed certificates and repairs under the rights of deploy/, which allow no new Secret: both work."""
+    cluster = make()
+    cluster.install()
+    cluster.apply(ROOT / "deploy/admission-controller-certificates.yaml")
+    webhook = cluster.start_daemon("admission-controller", "--manage-certificates")
+
+    def refuses():
+        try:
+            cluster.client.create({
+                "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+                "metadata": {"name": "bad", "namespace": "kube-system"},
+                "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+                         "resourcePolicy": {"containerPolicies": [{"containerName": "*", "minAllowed": {"cpu": "1.0001"}}]}}})
+        except ApiError as error:
+            return "admission webhook" in error.status["message"]
+        cluster.client.delete("VerticalPodAutoscaler", "bad", "kube-system")
+        return False
+    until(refuses, 60, "the API server calls the webhook")
+    for count in (1, 2):  # the second event counts the first one up
+        cluster.client.delete("MutatingWebhookConfiguration", CONFIG)
+        until(lambda: repairs(cluster, "gone") == count, 60, "it is registered again")
+        until(lambda: sum(e.get("count", 1) for e in cluster.client.list("Event", "kube-system")
+                          if e["reason"] == "RegistrationRepaired") == count, 30, "an event tells")
+    until(refuses, 60, "the API server calls the webhook")
+    secret = cluster.client.find("Secret", "vpa-webhook-certificates", "kube-system")
+    assert set(secret["data"]) == {"ca.crt", "ca.key", "tls.crt", "tls.key"}, list(secret["data"])
+    assert "forbidden" not in webhook.text(), webhook.text()[-2000:]
+
+
+scenario_webhook_certificates.tiers, scenario_webhook_certificates.why = ("sim",), "ninety days must pass in a minute"
+scenario_webhook_repair.tiers, scenario_webhook_repair.why = ("sim",), "as above"
+scenario_webhook_owners.tiers, scenario_webhook_owners.why = ("sim",), "as above"
+scenario_webhook_repair.each_minor = True

@@ -1,0 +1,174 @@
+/* The life of the managed certificates, on a clock that the test turns. */
+#include "suite.h"
+
+#include "certificates.h"
+#include "vpa/base/mem.h"
+
+#define START vpa_time_from_unix(1780000000, 0)
+#define LIFETIME (90 * 24 * VPA_HOUR)
+#define DAY (24 * VPA_HOUR)
+#define NAME "vpa-webhook.kube-system.svc"
+
+static const char *const names[] = {NAME, "vpa-webhook"};
+static const struct certificate_terms terms = {
+    .names = names, .name_count = 2, .lifetime = LIFETIME};
+static struct certificates set;
+static vpa_time now;
+static bool trusted;
+
+static void setup(void)
+{
+    now = START;
+    trusted = true;
+}
+
+static void teardown(void)
+{
+    certificates_release(&set);
+}
+
+static enum certificates_step advance(void)
+{
+    enum certificates_step step = CERTIFICATES_KEPT;
+    struct vpa_error err;
+
+    if (certificates_advance(&set, &terms, now, trusted, &step, &err) < 0)
+        ck_abort_msg("%s", err.text);
+    return step;
+}
+
+/* Whether a client that trusts our bundle now takes what is served. */
+static bool is_accepted(const char *bundle)
+{
+    return vpa_tls_verify(set.served.cert_pem, bundle, NAME, now, NULL) == 0;
+}
+
+/* Seven months, looked at every day: each step when it is due, and at no time is there a client
+ * that trusts what the bundle was the day before and does not take what is served. */
+START_TEST(three_rotations)
+{
+    static const int expected[][2] = {
+        {0, CERTIFICATES_CREATED},   {60, CERTIFICATES_ANNOUNCED},  {61, CERTIFICATES_PROMOTED},
+        {62, CERTIFICATES_RETIRED},  {120, CERTIFICATES_ANNOUNCED}, {121, CERTIFICATES_PROMOTED},
+        {122, CERTIFICATES_RETIRED}, {180, CERTIFICATES_ANNOUNCED}, {181, CERTIFICATES_PROMOTED},
+        {182, CERTIFICATES_RETIRED},
+    };
+    vpa_auto_free char *yesterdays = NULL;
+    size_t seen = 0;
+
+    for (int day = 0; day < 200; day++) {
+        now = vpa_time_add(START, day * DAY);
+        enum certificates_step step = advance();
+        if (step != CERTIFICATES_KEPT) {
+            ck_assert_uint_lt(seen, VPA_COUNT(expected));
+            ck_assert_msg(expected[seen][1] == (int)step && expected[seen][0] == day, "day %d: %s",
+                          day, certificates_step_name(step));
+            seen++;
+        }
+        vpa_auto_free char *bundle = certificates_bundle(&set);
+        ck_assert(is_accepted(bundle));
+        ck_assert(!yesterdays || is_accepted(yesterdays));
+        free(yesterdays);
+        yesterdays = vpa_xstrdup(bundle);
+    }
+    ck_assert_uint_eq(seen, VPA_COUNT(expected));
+}
+END_TEST
+
+/* A CA that the registration does not name yet signs nothing, as long as the old one lasts. */
+START_TEST(untrusted_cas_wait)
+{
+    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    trusted = false;
+    now = vpa_time_add(START, 61 * DAY);
+    ck_assert_int_eq(advance(), CERTIFICATES_ANNOUNCED);
+    now = vpa_time_add(START, 88 * DAY);
+    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
+    now = vpa_time_add(START, 89 * DAY + VPA_HOUR);
+    ck_assert_int_eq(advance(), CERTIFICATES_PROMOTED);
+    ck_assert_ptr_nonnull(set.previous_ca);
+    ck_assert_ptr_null(set.next_ca.key_pem);
+}
+END_TEST
+
+/* Asleep for so long that everything has ended: a new beginning. */
+START_TEST(what_has_ended_is_made_anew)
+{
+    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    now = vpa_time_add(START, 100 * DAY);
+    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    ck_assert_ptr_null(set.previous_ca);
+    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
+}
+END_TEST
+
+enum damage { NO_PAIR, OTHER_KEY, NO_PEM, OTHER_NAMES, OTHER_CA };
+static const char *const damages[] = {"no pair", "another key", "no PEM", "other names",
+                                      "a pair of another CA"};
+
+static void do_damage(enum damage how)
+{
+    static const char *const elsewhere[] = {"elsewhere"};
+    struct vpa_tls_pair ca = {0}, pair = {0};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_tls_create_ca("x", now, LIFETIME, &ca, &err), 0);
+    ck_assert_int_eq(vpa_tls_create_certificate(how == OTHER_CA ? &ca : &set.ca,
+                                                how == OTHER_NAMES ? elsewhere : names, 1, false,
+                                                now, LIFETIME, &pair, &err),
+                     0);
+    if (how == OTHER_KEY) {
+        free(set.served.key_pem);
+        set.served.key_pem = VPA_STEAL(pair.key_pem);
+    } else {
+        vpa_tls_pair_release(&set.served);
+        if (how == NO_PEM)
+            set.served.cert_pem = vpa_xstrdup("nonsense");
+        else if (how != NO_PAIR)
+            set.served = pair;
+        if (how != NO_PAIR && how != NO_PEM)
+            pair = (struct vpa_tls_pair){0};
+    }
+    vpa_tls_pair_release(&pair);
+    vpa_tls_pair_release(&ca);
+}
+
+START_TEST(damaged_pairs_are_renewed)
+{
+    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    vpa_auto_free char *ca = vpa_xstrdup(set.ca.cert_pem);
+    do_damage((enum damage)_i);
+    ck_assert_msg(advance() == CERTIFICATES_RENEWED, "%s", damages[_i]);
+    ck_assert_str_eq(set.ca.cert_pem, ca);
+    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
+}
+END_TEST
+
+/* A CA that signs no more (its key is lost, or nonsense) goes, but stays trusted where it can. */
+START_TEST(damaged_cas_are_replaced)
+{
+    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    free(set.ca.key_pem);
+    set.ca.key_pem = vpa_xstrdup("nonsense");
+    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
+    vpa_auto_free char *bundle = certificates_bundle(&set);
+    ck_assert(is_accepted(bundle));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_certificates");
+    TCase *tc = tcase_create("life");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, three_rotations);
+    tcase_add_test(tc, untrusted_cas_wait);
+    tcase_add_test(tc, what_has_ended_is_made_anew);
+    tcase_add_loop_test(tc, damaged_pairs_are_renewed, 0, (int)VPA_COUNT(damages));
+    tcase_add_test(tc, damaged_cas_are_replaced);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,507 @@
+/* Who keeps the registration as it should be, on an API server in memory and in virtual time. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "json_helper.h"
+#include "keeper.h"
+#include "meters.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/net/memory_transport.h"
+#include "webhook.h"
+
+#define NAME "vpa-webhook-config"
+#define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+#define METADATA "\"metadata\":{\"name\":\"" NAME "\"}"
+#define PODS "\"resources\":[\"pods\"]"
+#define NO_PODS "\"resources\":[\"configmaps\"]"
+#define CERT_MANAGERS "\"cert-manager.io/inject-ca-from\":\"ns/name\""
+#define HELMS "\"meta.helm.sh/release-name\":\"vpa\""
+#define OUR_CA "our CA"
+#define OLD_CA "old CA"
+#define TIMES_MAX 32
+
+static struct vpa_clock *clk;
+static struct vpa_loop *loop;
+static struct vpa_transport *transport;
+static struct vpa_kube_client *client;
+static struct vpa_random seed;
+static struct admission_config config;
+static struct registration *registration;
+static struct keeper *keeper;
+
+/* ---- the server ---- */
+
+static const char *object;   /* what is registered; "": nothing, NULL: it may not be read */
+static bool stubborn;        /* what is written is undone at once */
+static int refusal;          /* the status that answers every write, 0: it is taken */
+static unsigned version;     /* of the object */
+static const char *written;  /* body of the last write */
+static const char *write_to; /* its method and path */
+static const char *event;    /* the last Event */
+static unsigned writes, events;
+static int64_t times[TIMES_MAX]; /* of the writes */
+
+static void answer_read(struct vpa_memory_reply *reply)
+{
+    if (object && *object)
+        vpa_memory_reply_json(reply, 200, object);
+    else
+        vpa_memory_reply_status(reply, object ? 404 : 403, NULL, "no registration");
+}
+
+/* The object as we would register it for that CA, with metadata of a new version and a piece of its
+ * text replaced. */
+static const char *registered(const char *ca, const char *annotations, const char *from,
+                              const char *to)
+{
+    const struct {
+        const char *from, *to;
+    } changes[] = {
+        {METADATA, vpa_arena_printf(&arena,
+                                    "\"metadata\":{\"name\":\"" NAME "\",\"resourceVersion\":"
+                                    "\"%u\",\"annotations\":{%s}}",
+                                    ++version, annotations)},
+        {from, to}};
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 16);
+    webhook_encode(&config, "kube-system", ca, &text);
+    const char *json = vpa_buf_text(&text);
+    for (size_t i = 0; i < VPA_COUNT(changes) && changes[i].from; i++) {
+        const char *at = strstr(json, changes[i].from);
+        ck_assert_msg(at != NULL, "%s in %s", changes[i].from, json);
+        json = vpa_arena_printf(&arena, "%.*s%s%s", (int)(at - json), json, changes[i].to,
+                                at + strlen(changes[i].from));
+    }
+    return vpa_arena_strdup(&arena, json);
+}
+
+static void answer_write(const struct vpa_memory_request *request, struct vpa_memory_reply *reply)
+{
+    ck_assert_uint_lt(writes, TIMES_MAX);
+    times[writes++] = vpa_loop_monotonic(loop);
+    written = vpa_arena_strdup(&arena, request->body);
+    write_to = vpa_arena_printf(&arena, "%s %s", request->method, request->path);
+    if (refusal) {
+        vpa_memory_reply_status(reply, refusal, NULL, "refused");
+        return;
+    }
+    object = stubborn ? registered(OUR_CA, "", PODS, NO_PODS) : registered(OUR_CA, "", NULL, NULL);
+    vpa_memory_reply_json(reply, 200, object);
+}
+
+static void serve(void *ctx, const struct vpa_memory_request *request,
+                  struct vpa_memory_reply *reply)
+{
+    (void)ctx;
+    if (vpa_str_ends_with(request->path, "/selfsubjectaccessreviews")) {
+        vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":false}}");
+    } else if (strstr(request->path, "/events")) {
+        event = vpa_arena_strdup(&arena, request->body);
+        events++;
+        vpa_memory_reply_json(reply, 201, request->body);
+    } else if (strcmp(request->method, "GET") == 0) {
+        answer_read(reply);
+    } else {
+        answer_write(request, reply);
+    }
+}
+
+/* ---- the daemon ---- */
+
+static const char *ca(void *ctx)
+{
+    (void)ctx;
+    return OUR_CA;
+}
+
+static bool ca_is_wrong(void *ctx, const struct registration_view *view)
+{
+    (void)ctx;
+    return strcmp(view->ca, OUR_CA) != 0;
+}
+
+static void on_change(void *ctx)
+{
+    (void)ctx;
+    keeper_look(keeper);
+}
+
+static void setup(void)
+{
+    const struct vpa_flags flags = {
+        .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
+    struct vpa_error err;
+
+    vpa_flags_preset(&flags);
+    clk = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
+    loop = vpa_loop_new(clk);
+    transport = vpa_memory_transport_new(loop, serve, NULL);
+    client = vpa_kube_client_new(
+        &(struct vpa_kube_client_options){
+            .loop = loop, .transport = transport, .random = &seed, .user_agent = "test", .qps = -1},
+        &err);
+    const struct registration_wanted wanted = {.config = &config, .ns = "kube-system"};
+    registration = registration_new(
+        &(struct registration_options){.client = client, .wanted = wanted, .changed = on_change});
+    keeper = keeper_new(&(struct keeper_options){.client = client,
+                                                 .wanted = wanted,
+                                                 .registration = registration,
+                                                 .ca = ca,
+                                                 .ca_is_wrong = ca_is_wrong});
+    for (size_t i = 0; i < admission_metric_count; i++)
+        vpa_metric_reset(admission_metrics[i]);
+    vpa_loop_pump(loop, VPA_HOUR); /* its monotonic time is not 0 */
+    object = registered(OUR_CA, "", NULL, NULL);
+}
+
+static void teardown(void)
+{
+    keeper_free(keeper);
+    registration_free(registration);
+    vpa_kube_client_free(client);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clk);
+    vpa_arena_release(&arena);
+}
+
+/* Time passes, and what is due is done. */
+static void work_for(vpa_duration duration)
+{
+    int64_t end = vpa_loop_monotonic(loop) + duration;
+
+    while (vpa_loop_monotonic(loop) < end) {
+        while (vpa_loop_poll(loop))
+            ;
+        if (keeper_is_due(keeper))
+            keeper_work(keeper);
+        else
+            vpa_loop_pump(loop, 100 * VPA_MILLISECOND);
+    }
+}
+
+static void start(void)
+{
+    registration_start(registration);
+    keeper_start(keeper);
+    work_for(VPA_SECOND);
+}
+
+static double metric(const char *name, const char *label)
+{
+    for (size_t i = 0; i < admission_metric_count; i++)
+        if (strstr(admission_metrics[i]->name, name))
+            return label ? vpa_metric_value(admission_metrics[i], label)
+                         : vpa_metric_value(admission_metrics[i]);
+    ck_abort_msg("no metric %s", name);
+}
+
+#define RIGHT() metric("registration_right", NULL)
+#define REPAIRS(WHAT) metric("registration_repairs", WHAT)
+
+static void expect_event(const char *reason, const char *message)
+{
+    const struct vpa_json *told = json_of(event ? event : "null");
+
+    ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_find(told, "reason"))), reason);
+    ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_find(told, "message"))), message);
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(told, "type")), "Warning");
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(told, "involvedObject.kind")), "Lease");
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(told, "involvedObject.name")),
+                     config.status_lease_name);
+}
+
+/* The patch: it rests on the version that was seen, and writes that path. The value is returned. */
+static const struct vpa_json *expect_patch(unsigned seen, const char *op, const char *path)
+{
+    const struct vpa_json *first = vpa_json_first(json_of(written)), *second;
+    vpa_auto_free char *number = vpa_xprintf("%u", seen);
+
+    ck_assert_str_eq(write_to, "PATCH " COLLECTION "/" NAME);
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(first, "op")), "test");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(first, "path")), "/metadata/resourceVersion");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(first, "value")), number);
+    second = vpa_json_next(first);
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(second, "op")), op);
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(second, "path")), path);
+    ck_assert_ptr_null(vpa_json_next(second));
+    return vpa_json_find(second, "value");
+}
+
+static const char *webhooks_of(const char *text)
+{
+    return text_of(vpa_json_find(json_of(text), "webhooks"));
+}
+
+/* ---- tests ---- */
+
+START_TEST(what_is_right_is_left_alone)
+{
+    registration_start(registration);
+    work_for(VPA_SECOND);
+    ck_assert(!keeper_is_due(keeper)); /* it was not started */
+    keeper_start(keeper);
+    ck_assert(keeper_is_due(keeper));
+    work_for(VPA_MINUTE);
+    ck_assert(!keeper_is_due(keeper));
+    ck_assert_uint_eq(writes + events, 0);
+    ck_assert_double_eq(RIGHT(), 1);
+}
+END_TEST
+
+START_TEST(a_registration_that_is_gone_is_made_again)
+{
+    object = "";
+    start();
+    ck_assert_str_eq(write_to, "POST " COLLECTION);
+    ck_assert_str_eq(webhooks_of(written), webhooks_of(object));
+    ck_assert_uint_eq(writes, 1);
+    ck_assert_double_eq(REPAIRS("gone"), 1);
+    ck_assert_double_eq(RIGHT(), 1); /* it was read at once */
+    expect_event("RegistrationRepaired",
+                 "MutatingWebhookConfiguration " NAME ": gone is not as it should be; repaired");
+}
+END_TEST
+
+START_TEST(a_part_that_differs_is_put_back)
+{
+    bool theirs = _i == 1; /* the caBundle, which stays */
+
+    object = registered(theirs ? OLD_CA : OUR_CA, theirs ? CERT_MANAGERS : "", PODS, NO_PODS);
+    unsigned seen = version;
+    start();
+    const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
+    ck_assert_str_eq(text_of(value),
+                     webhooks_of(registered(theirs ? OLD_CA : OUR_CA, "", NULL, NULL)));
+    ck_assert_uint_eq(writes, 1);
+    ck_assert_double_eq(REPAIRS("rules"), 1);
+    expect_event("RegistrationRepaired",
+                 "MutatingWebhookConfiguration " NAME ": rules is not as it should be; repaired");
+}
+END_TEST
+
+START_TEST(a_bundle_that_does_not_vouch_for_us_gets_our_ca)
+{
+    object = registered(OLD_CA, "", "\"webhooks\":[",
+                        "\"webhooks\":[{\"name\":\"first\",\"clientConfig\":{}},");
+    unsigned seen = version;
+    start();
+    const struct vpa_json *value = expect_patch(seen, "add", "/webhooks/1/clientConfig/caBundle");
+    ck_assert_str_eq(vpa_json_string(value), "b3VyIENB");
+    ck_assert_double_eq(REPAIRS("caBundle"), 1);
+    ck_assert_uint_eq(events, 1);
+}
+END_TEST
+
+/* What others own is told once, and once again when it had been right in between. */
+static const struct report_row {
+    bool registering;
+    const char *annotations, *ca, *from, *to;
+    const char *what;
+} reports[] = {
+    {true, HELMS, OUR_CA, PODS, NO_PODS, "rules"},
+    {true, CERT_MANAGERS, OLD_CA, NULL, NULL, "caBundle"},
+    {false, "", OLD_CA, NULL, NULL, "caBundle"},
+    {false, NULL, NULL, NULL, NULL, "gone"},
+};
+
+static const char *faulty(const struct report_row *row)
+{
+    return row->annotations ? registered(row->ca, row->annotations, row->from, row->to) : "";
+}
+
+START_TEST(what_others_own_is_reported)
+{
+    const struct report_row *row = &reports[_i];
+
+    config.register_webhook = row->registering;
+    object = faulty(row);
+    start();
+    expect_event("RegistrationFaulty",
+                 vpa_arena_printf(&arena,
+                                  "MutatingWebhookConfiguration " NAME ": %s is not as it should "
+                                  "be; not repaired, because others own it",
+                                  row->what));
+    ck_assert_double_eq(RIGHT(), 0);
+    object = faulty(row);
+    keeper_look(keeper);
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(events, 1);
+    object = registered(OUR_CA, "", NULL, NULL);
+    work_for(10 * VPA_SECOND);
+    ck_assert_double_eq(RIGHT(), 1);
+    object = faulty(row);
+    work_for(10 * VPA_SECOND);
+    ck_assert_uint_eq(events, 2);
+    ck_assert_uint_eq(writes, 0);
+    ck_assert_double_eq(REPAIRS(row->what), 0);
+}
+END_TEST
+
+START_TEST(what_may_not_be_read_is_neither_right_nor_wrong)
+{
+    object = NULL;
+    start();
+    ck_assert_double_eq(RIGHT(), 0);
+    meter_registration(true);
+    keeper_look(keeper);
+    work_for(VPA_SECOND);
+    ck_assert_double_eq(RIGHT(), 1); /* as it was */
+    ck_assert_uint_eq(writes + events, 0);
+}
+END_TEST
+
+/* Another CA of ours is written as soon as there is one, and is no repair; what comes later is. */
+START_TEST(a_new_ca_is_no_repair)
+{
+    start();
+    for (unsigned i = 0; i < 2; i++) { /* the second time too soon */
+        object = registered(OLD_CA, "", NULL, NULL);
+        registration_refresh(registration);
+        work_for(100 * VPA_MILLISECOND);
+        ck_assert_uint_eq(writes, 1);
+    }
+    ck_assert_double_eq(REPAIRS("caBundle"), 1);
+    keeper_ca_is_new(keeper);
+    work_for(100 * VPA_MILLISECOND);
+    ck_assert_uint_eq(writes, 2);
+    ck_assert_double_eq(REPAIRS("caBundle"), 1);
+    ck_assert_uint_eq(events, 1);
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(writes, 2);
+    object = registered(OLD_CA, "", NULL, NULL);
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(writes, 3);
+    ck_assert_double_eq(REPAIRS("caBundle"), 2);
+}
+END_TEST
+
+START_TEST(another_fault_is_a_repair_while_the_ca_is_new)
+{
+    object = registered(OUR_CA, "", PODS, NO_PODS);
+    keeper_ca_is_new(keeper);
+    start();
+    ck_assert_uint_eq(writes, 1);
+    ck_assert_double_eq(REPAIRS("rules"), 1);
+    ck_assert_uint_eq(events, 1);
+}
+END_TEST
+
+static void expect_pause(size_t i, vpa_duration wanted)
+{
+    vpa_duration pause = times[i] - times[i - 1];
+
+    ck_assert_msg(pause >= wanted && pause < wanted + VPA_SECOND / 2, "repair %zu came %g s after",
+                  i, (double)pause / VPA_SECOND);
+}
+
+START_TEST(who_keeps_undoing_is_answered_after_longer_pauses)
+{
+    static const int pauses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
+
+    stubborn = true;
+    object = registered(OUR_CA, "", PODS, NO_PODS);
+    start();
+    work_for(VPA_HOUR / 3);
+    ck_assert_uint_ge(writes, 1 + VPA_COUNT(pauses));
+    for (size_t i = 0; i < VPA_COUNT(pauses); i++)
+        expect_pause(i + 1, pauses[i] * VPA_SECOND);
+    ck_assert_double_eq(RIGHT(), 0);
+    ck_assert_double_eq(REPAIRS("rules"), writes);
+}
+END_TEST
+
+/* Undone after so many quiet minutes: the pause after that repair starts over, or does not. */
+START_TEST(after_ten_quiet_minutes_the_pauses_start_over)
+{
+    bool over = _i == 1;
+    unsigned before;
+
+    stubborn = true;
+    object = registered(OUR_CA, "", PODS, NO_PODS);
+    start();
+    work_for(2 * VPA_MINUTE);
+    stubborn = false;
+    work_for(5 * VPA_MINUTE);
+    before = writes;
+    ck_assert_double_eq(RIGHT(), 1);
+    vpa_duration quiet = vpa_loop_monotonic(loop) - times[before - 1];
+    work_for((over ? 10 * VPA_MINUTE + VPA_SECOND : 9 * VPA_MINUTE) - quiet);
+    stubborn = true;
+    object = registered(OUR_CA, "", PODS, NO_PODS);
+    work_for(5 * VPA_MINUTE);
+    ck_assert_uint_gt(writes, before + 1);
+    expect_pause(before + 1, over ? VPA_SECOND : 256 * VPA_SECOND);
+}
+END_TEST
+
+/* What is in the log. */
+static FILE *log_file;
+
+static void log_to_file(void)
+{
+    struct vpa_error err;
+
+    log_file = tmpfile();
+    ck_assert_ptr_nonnull(log_file);
+    const struct vpa_log_options options = {.fd = fileno(log_file)};
+    ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
+}
+
+static bool log_has(const char *text)
+{
+    static char content[1 << 16];
+
+    rewind(log_file);
+    content[fread(content, 1, sizeof(content) - 1, log_file)] = '\0';
+    return strstr(content, text);
+}
+
+/* Overtaken by another replica: nothing to tell. Else it is, and both try again. */
+static const struct {
+    bool gone;
+    int status;
+    bool told;
+} refusals[] = {{true, 409, false}, {false, 409, false}, {false, 404, false}, {false, 500, true}};
+
+START_TEST(a_refused_repair_is_tried_again)
+{
+    log_to_file();
+    refusal = refusals[_i].status;
+    object = refusals[_i].gone ? "" : registered(OUR_CA, "", PODS, NO_PODS);
+    start();
+    ck_assert_uint_eq(writes, 1);
+    ck_assert_uint_eq(events, 0);
+    ck_assert_int_eq(log_has("Cannot repair the registration"), refusals[_i].told);
+    refusal = 0;
+    work_for(3 * VPA_SECOND);
+    ck_assert_uint_eq(writes, 2);
+    ck_assert_uint_eq(events, 1);
+    ck_assert_double_eq(RIGHT(), 1);
+    fclose(log_file);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_keeper");
+    TCase *tc = tcase_create("keeper");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, what_is_right_is_left_alone);
+    tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
+    tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
+    tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
+    tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
+    tcase_add_test(tc, what_may_not_be_read_is_neither_right_nor_wrong);
+    tcase_add_test(tc, a_new_ca_is_no_repair);
+    tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);
+    tcase_add_test(tc, who_keeps_undoing_is_answered_after_longer_pauses);
+    tcase_add_loop_test(tc, after_ten_quiet_minutes_the_pauses_start_over, 0, 2);
+    tcase_add_loop_test(tc, a_refused_repair_is_tried_again, 0, (int)VPA_COUNT(refusals));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

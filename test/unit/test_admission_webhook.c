@@ -1,0 +1,269 @@
+/* Registering ourselves, and a new CA for what is registered, on an API server in memory. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "json_helper.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/net/memory_transport.h"
+#include "webhook.h"
+
+#define NAME "vpa-webhook-config"
+#define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+#define METADATA "\"metadata\":{\"name\":\"" NAME "\"}"
+#define ANNOTATED(TEXT) "\"metadata\":{\"name\":\"" NAME "\",\"annotations\":{" TEXT "}}"
+#define CERT_MANAGERS ANNOTATED("\"cert-manager.io/inject-ca-from\":\"ns/name\"")
+#define HELMS ANNOTATED("\"meta.helm.sh/release-name\":\"vpa\"")
+#define CA "-CA-"
+#define OTHER_CA "other CA"
+#define TESTED                                                                                     \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"details\":" \
+    "{%s}}"
+
+static struct vpa_clock *clk;
+static struct vpa_loop *loop;
+static struct vpa_transport *transport;
+static struct vpa_kube_client *client;
+static struct vpa_random seed;
+static struct admission_config config;
+static char ca_file[64];
+
+static const char *object;   /* what is registered; NULL: nothing */
+static const char *refused;  /* the method that is refused */
+static int refusal;          /* with that status */
+static const char *details;  /* of a refusal with 422 */
+static struct vpa_buf calls; /* the methods, in order */
+static const char *written;  /* the last body */
+
+static void serve(void *ctx, const struct vpa_memory_request *request,
+                  struct vpa_memory_reply *reply)
+{
+    bool creates = strcmp(request->method, "POST") == 0;
+
+    (void)ctx;
+    ck_assert_str_eq(request->path, creates ? COLLECTION : COLLECTION "/" NAME);
+    vpa_buf_printf(&calls, "%s%s", calls.len ? " " : "", request->method);
+    if (*request->body)
+        written = vpa_arena_strdup(&arena, request->body);
+    if (refused && strcmp(request->method, refused) == 0 && details)
+        vpa_memory_reply_json(reply, refusal, vpa_arena_printf(&arena, TESTED, details));
+    else if (refused && strcmp(request->method, refused) == 0)
+        vpa_memory_reply_status(reply, refusal, NULL, "refused");
+    else if (!object && !creates)
+        vpa_memory_reply_status(reply, 404, NULL, "no registration");
+    else
+        vpa_memory_reply_json(reply, creates ? 201 : 200, creates ? request->body : object);
+}
+
+static void write_ca(const char *text)
+{
+    FILE *file = fopen(ca_file, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void setup(void)
+{
+    const struct vpa_flags flags = {
+        .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
+    struct vpa_error err;
+
+    vpa_flags_preset(&flags);
+    snprintf(ca_file, sizeof(ca_file), "/tmp/plumb-webhook-XXXXXX");
+    int fd = mkstemp(ca_file);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    config.client_ca_file = ca_file;
+    clk = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
+    loop = vpa_loop_new(clk);
+    transport = vpa_memory_transport_new(loop, serve, NULL);
+    client = vpa_kube_client_new(
+        &(struct vpa_kube_client_options){
+            .loop = loop, .transport = transport, .random = &seed, .user_agent = "test", .qps = -1},
+        &err);
+    vpa_buf_init(&calls, 4096);
+}
+
+static void teardown(void)
+{
+    unlink(ca_file);
+    vpa_buf_release(&calls);
+    vpa_kube_client_free(client);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clk);
+    vpa_arena_release(&arena);
+}
+
+/* The object as we would register it for that CA, with a piece of its text replaced. */
+static const char *registered(const char *ca, const char *from, const char *to)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 16);
+    webhook_encode(&config, "kube-system", ca, &text);
+    const char *json = vpa_buf_text(&text), *at = from ? strstr(json, from) : json;
+    ck_assert_msg(at != NULL, "%s in %s", from, json);
+    return vpa_arena_printf(&arena, "%.*s%s%s", (int)(at - json), json, to,
+                            at + (from ? strlen(from) : 0));
+}
+
+/* ---- registering ---- */
+
+static const struct register_row {
+    const char *ca, *from, *to; /* what is there; CA NULL: nothing */
+    const char *calls;
+} registers[] = {
+    {NULL, NULL, "", "GET POST"},
+    {CA, NULL, "", "GET"},
+    {CA, METADATA, HELMS, "GET"},
+    {OTHER_CA, METADATA, HELMS, "GET"},
+    {OTHER_CA, METADATA, CERT_MANAGERS, "GET"},
+    {OTHER_CA, NULL, "", "GET DELETE POST"},
+    {CA, "\"pods\"", "\"configmaps\"", "GET DELETE POST"},
+    {CA, "\"failurePolicy\":\"Ignore\"", "\"failurePolicy\":\"Fail\"", "GET DELETE POST"},
+};
+
+START_TEST(what_is_right_stays_and_what_is_not_is_made_anew)
+{
+    const struct register_row *row = &registers[_i];
+    struct vpa_error err;
+
+    object = row->ca ? registered(row->ca, row->from, row->to) : NULL;
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), row->calls);
+    if (strstr(row->calls, "POST"))
+        ck_assert_str_eq(text_of(json_of(written)), text_of(json_of(registered(CA, NULL, ""))));
+}
+END_TEST
+
+static const struct refusal_row {
+    const char *method;
+    int status;
+    const char *calls;
+    const char *error; /* the beginning; NULL: success */
+} refusals[] = {
+    {"POST", 409, "GET DELETE POST", NULL}, /* another replica was faster */
+    {"POST", 403, "GET DELETE POST", "cannot create MutatingWebhookConfiguration " NAME ": "},
+    {"DELETE", 403, "GET DELETE", "cannot delete MutatingWebhookConfiguration " NAME ": "},
+    {"GET", 403, "GET POST", NULL}, /* taken as absence */
+};
+
+START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
+{
+    const struct refusal_row *row = &refusals[_i];
+    struct vpa_error err = {0};
+
+    object = registered(OTHER_CA, NULL, "");
+    refused = row->method;
+    refusal = row->status;
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err),
+                     row->error ? -1 : 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), row->calls);
+    if (row->error)
+        ck_assert_msg(vpa_str_starts_with(err.text, row->error), "%s", err.text);
+}
+END_TEST
+
+/* ---- a new CA ---- */
+
+static const struct reload_row {
+    const char *file; /* what is in it; NULL: there is none */
+    const char *ca, *from, *to;
+    const char *refused;
+    const char *calls;
+    int result;
+} reloads[] = {
+    {CA, CA, NULL, "", NULL, "GET", 0},
+    {CA, OTHER_CA, NULL, "", NULL, "GET PATCH", 0},
+    {CA, "-CA+", NULL, "", NULL, "GET PATCH", 0}, /* of the same length */
+    {CA, CA, "LUNBLQ==", "!", NULL, "GET PATCH", 0},
+    {CA, CA, ",\"caBundle\":\"LUNBLQ==\"", "", NULL, "GET PATCH", 0},
+    {CA, OTHER_CA, METADATA, HELMS, NULL, "GET", 0},
+    {CA, OTHER_CA, METADATA, CERT_MANAGERS, NULL, "GET", 0},
+    {CA, CA, "\"webhooks\":[", "\"others\":[", NULL, "GET", -1},
+    {CA, OTHER_CA, NULL, "", "GET", "GET", -1},
+    {CA, OTHER_CA, NULL, "", "PATCH", "GET PATCH", -1},
+    {"", OTHER_CA, NULL, "", NULL, "", 0},
+    {NULL, OTHER_CA, NULL, "", NULL, "", 0},
+};
+
+START_TEST(a_new_ca_is_put_where_it_differs)
+{
+    const struct reload_row *row = &reloads[_i];
+
+    object = registered(row->ca, row->from, row->to);
+    refused = row->refused;
+    refusal = 403;
+    if (row->file)
+        write_ca(row->file);
+    else
+        unlink(ca_file);
+    ck_assert_int_eq(webhook_reload_ca(client, &config), row->result);
+    ck_assert_str_eq(vpa_buf_text(&calls), row->calls);
+    if (strstr(row->calls, "PATCH"))
+        ck_assert_str_eq(written, "{\"webhooks\":[{\"name\":\"vpa.k8s.io\",\"clientConfig\":{"
+                                  "\"caBundle\":\"LUNBLQ==\"}}]}");
+}
+END_TEST
+
+START_TEST(the_file_is_read_or_there_is_none)
+{
+    write_ca(CA);
+    vpa_auto_free char *text = webhook_read_ca(ca_file);
+    ck_assert_str_eq(text, CA);
+    ck_assert_ptr_null(webhook_read_ca("/nonexistent"));
+}
+END_TEST
+
+/* ---- a patch whose test fails ---- */
+
+static const struct {
+    int status;
+    const char *details;
+    bool conflict;
+} tests[] = {
+    {422, "", true},
+    {422, "\"causes\":[{\"message\":\"m\",\"field\":\"f\"}]", false},
+    {409, NULL, true},
+    {400, NULL, false},
+};
+
+START_TEST(a_test_that_fails_is_a_conflict)
+{
+    vpa_auto_buf body = {0};
+    struct vpa_error err = {0};
+
+    object = registered(CA, NULL, "");
+    refused = "PATCH";
+    refusal = tests[_i].status;
+    details = tests[_i].details;
+    vpa_buf_init(&body, 16);
+    vpa_buf_puts(&body, "[]");
+    ck_assert_int_eq(webhook_call(client, VPA_KUBE_PATCH_JSON, NAME, &body, &err), -1);
+    ck_assert_int_eq(err.code == VPA_CONFLICT, tests[_i].conflict);
+    ck_assert_int_eq(webhook_call(client, VPA_KUBE_PATCH_JSON, NAME, &body, NULL), -1);
+    refused = NULL;
+    ck_assert_int_eq(webhook_call(client, VPA_KUBE_PATCH_JSON, NAME, &body, &err), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_webhook");
+    TCase *tc = tcase_create("webhook");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, what_is_right_stays_and_what_is_not_is_made_anew, 0,
+                        (int)VPA_COUNT(registers));
+    tcase_add_loop_test(tc, refusals_end_the_registration_but_for_a_faster_replica, 0,
+                        (int)VPA_COUNT(refusals));
+    tcase_add_loop_test(tc, a_new_ca_is_put_where_it_differs, 0, (int)VPA_COUNT(reloads));
+    tcase_add_test(tc, the_file_is_read_or_there_is_none);
+    tcase_add_loop_test(tc, a_test_that_fails_is_a_conflict, 0, (int)VPA_COUNT(tests));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,563 @@
+/* Algorithms: the registry, parameters as texts, knowledge of every algorithm alike, and VPA's own
+ * through the interface against the model's parts that it is made of. */
+#include <check.h>
+#include <math.h>
+
+#include "model_fixture.h"
+#include "vpa/model/algorithm.h"
+
+static vpa_time t0;
+static struct vpa_error err;
+static struct vpa_arena arena;
+
+static void setup(void)
+{
+    t0 = at("2026-03-01T00:00:00Z");
+    err = (struct vpa_error){0};
+    vpa_arena_init(&arena, 0);
+}
+
+static void teardown(void)
+{
+    vpa_arena_release(&arena);
+}
+
+static const struct vpa_algorithm *algorithm_at(int i)
+{
+    size_t count;
+    const struct vpa_algorithm *const *all = vpa_algorithms(&count);
+
+    ck_assert_uint_lt((size_t)i, count);
+    return all[i];
+}
+
+static int algorithm_count(void)
+{
+    size_t count;
+
+    vpa_algorithms(&count);
+    return (int)count;
+}
+
+static struct vpa_method *preset_method(const struct vpa_algorithm *a)
+{
+    struct vpa_parameters p;
+
+    vpa_parameters_init(&p, a);
+    struct vpa_method *m = vpa_method_new(&p, &err);
+    ck_assert_msg(m != NULL, "%s", err.text);
+    vpa_parameters_release(&p);
+    return m;
+}
+
+static bool add(struct vpa_knowledge *k, enum vpa_usage_type type, vpa_time t, uint64_t replica,
+                vpa_amount amount)
+{
+    return vpa_knowledge_add(k, &(struct vpa_usage){type, t, replica, amount});
+}
+
+/* Three days of two replicas, every ten minutes, with a saw tooth of usage. */
+static vpa_time live(struct vpa_knowledge *k, vpa_time from)
+{
+    vpa_time t = from;
+
+    for (int i = 0; i < 432; i++, t += 10 * VPA_MINUTE) {
+        for (uint64_t replica = 1; replica <= 2; replica++) {
+            vpa_amount n = (i * 7 + (int)replica * 13) % 97;
+            ck_assert(add(k, VPA_USAGE_CPU, t, replica, 100 + 5 * n));
+            ck_assert(add(k, VPA_USAGE_MEMORY, t, replica, (300 + n) * MI));
+        }
+    }
+    return t;
+}
+
+static const char *saved(const struct vpa_knowledge *k, vpa_time now)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_knowledge_save(k, now, &w);
+    ck_assert(vpa_json_writer_done(&w));
+    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
+}
+
+static struct vpa_knowledge *load(struct vpa_method *m, const char *text, vpa_time now)
+{
+    return vpa_knowledge_load(m, json(&arena, text), now, &err);
+}
+
+static void assert_near(const struct vpa_estimate *a, const struct vpa_estimate *b, double most)
+{
+    for (int bound = 0; bound < VPA_BOUNDS; bound++) {
+        for (int kind = 0; kind < VPA_KINDS; kind++) {
+            double x = (double)a->bound[bound].value[kind];
+            double y = (double)b->bound[bound].value[kind];
+            ck_assert_msg(fabs(x - y) <= most * y, "bound %d, %s: %g, %g", bound,
+                          vpa_kind_name((enum vpa_kind)kind), x, y);
+        }
+    }
+}
+
+static struct vpa_estimate ask(const struct vpa_knowledge *k, vpa_time now)
+{
+    struct vpa_estimate e;
+
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now, 1}, &e));
+    return e;
+}
+
+/* ---- registry ---- */
+
+START_TEST(names_find_algorithms)
+{
+    ck_assert_ptr_eq(algorithm_at(0), vpa_algorithm_find(VPA_ALGORITHM_VPA));
+    ck_assert_ptr_null(vpa_algorithm_find("none"));
+    ck_assert_ptr_null(vpa_algorithm_find(""));
+    for (int i = 0; i < algorithm_count(); i++)
+        ck_assert_ptr_eq(vpa_algorithm_find(vpa_algorithm_name(algorithm_at(i))), algorithm_at(i));
+}
+END_TEST
+
+/* Every preset is a value that could be set. */
+START_TEST(presets_are_valid)
+{
+    const struct vpa_algorithm *a = algorithm_at(_i);
+    struct vpa_parameters p;
+    size_t count;
+    const struct vpa_parameter *parameters = vpa_algorithm_parameters(a, &count);
+
+    vpa_parameters_init(&p, a);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_msg(vpa_parameters_set(&p, parameters[i].key, parameters[i].preset, &err) == 0,
+                      "%s", err.text);
+        ck_assert_str_eq(vpa_parameters_text(&p, parameters[i].key), parameters[i].preset);
+        ck_assert_uint_gt(strlen(parameters[i].help), 0);
+    }
+    vpa_parameters_release(&p);
+}
+END_TEST
+
+/* ---- parameters ---- */
+
+static const struct {
+    const char *key, *text, *error;
+} wrong[] = {
+    {"target-cpu-percentile", "1.5", "target-cpu-percentile: 1.5 is not within 0 to 1"},
+    {"target-cpu-percentile", "", "target-cpu-percentile: \"\" is not a number"},
+    {"target-cpu-percentile", "NaN", "target-cpu-percentile: \"NaN\" is not a number"},
+    {"cpu-histogram-decay-half-life", "soon",
+     "cpu-histogram-decay-half-life: \"soon\" is not a duration; write 1h30m, or whole days as 7d"},
+    {"cpu-histogram-decay-half-life", "1ms",
+     "cpu-histogram-decay-half-life: 1ms is not within 1 to 31536000 seconds"},
+};
+
+START_TEST(wrong_values_change_nothing)
+{
+    struct vpa_parameters p, before;
+
+    vpa_parameters_init(&p, algorithm_at(0));
+    vpa_parameters_copy(&before, &p);
+    ck_assert_int_eq(vpa_parameters_set(&p, wrong[_i].key, wrong[_i].text, &err), -1);
+    ck_assert_str_eq(err.text, wrong[_i].error);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert(vpa_parameters_equal(&p, &before));
+    vpa_parameters_release(&before);
+    vpa_parameters_release(&p);
+}
+END_TEST
+
+START_TEST(unknown_keys_are_told_with_those_there_are)
+{
+    struct vpa_parameters p;
+
+    vpa_parameters_init(&p, algorithm_at(0));
+    ck_assert_int_eq(vpa_parameters_set(&p, "percentile", "1", &err), -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(err.text, "percentile: no such parameter of algorithm vpa, which "
+                                           "has: target-cpu-percentile, "));
+    ck_assert_ptr_null(vpa_parameters_text(&p, "percentile"));
+    vpa_parameters_release(&p);
+}
+END_TEST
+
+START_TEST(days_are_durations)
+{
+    struct vpa_parameters p, q;
+
+    vpa_parameters_init(&p, algorithm_at(0));
+    vpa_parameters_copy(&q, &p);
+    ck_assert_int_eq(vpa_parameters_set(&p, "memory-aggregation-interval", "2d", &err), 0);
+    ck_assert(!vpa_parameters_equal(&p, &q));
+    struct vpa_method *m = vpa_method_new(&p, &err);
+    ck_assert(vpa_method_memory(m) == 16 * DAY);
+    ck_assert(vpa_parameters_equal(vpa_method_parameters(m), &p));
+    vpa_method_unref(m);
+    vpa_parameters_release(&q);
+    vpa_parameters_release(&p);
+}
+END_TEST
+
+/* ---- knowledge of any algorithm ---- */
+
+START_TEST(nothing_known_is_no_estimate)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    struct vpa_estimate e = {.bound[0].value[0] = 7};
+
+    ck_assert(vpa_knowledge_is_empty(k));
+    ck_assert(!vpa_knowledge_estimate(k, &(struct vpa_question){t0, 1}, &e));
+    ck_assert_int_eq(e.bound[0].value[0], 7);
+    ck_assert(!add(k, VPA_USAGE_CPU, t0, 1, -1));
+    ck_assert(vpa_knowledge_is_empty(k));
+    ck_assert(vpa_time_is_unset(vpa_knowledge_last_sample(k)));
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+START_TEST(bounds_are_in_order_and_above_nothing)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0);
+    struct vpa_estimate e = ask(k, now);
+
+    ck_assert(!vpa_knowledge_is_empty(k));
+    ck_assert_int_eq(vpa_knowledge_sample_count(k), 864);
+    ck_assert(vpa_knowledge_last_sample(k) == now - 10 * VPA_MINUTE);
+    for (int kind = 0; kind < VPA_KINDS; kind++) {
+        ck_assert_int_gt(e.bound[VPA_LOWER_BOUND].value[kind], 0);
+        ck_assert_int_le(e.bound[VPA_LOWER_BOUND].value[kind], e.bound[VPA_TARGET].value[kind]);
+        ck_assert_int_le(e.bound[VPA_TARGET].value[kind], e.bound[VPA_UPPER_BOUND].value[kind]);
+    }
+    /* Usage is 100 to 580 millicores and 300 to 396 MiB. */
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 300);
+    ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 1000);
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 350 * MI);
+    ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 800 * MI);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* Saved and loaded, then both go on: the estimates stay together. */
+START_TEST(a_restart_loses_nothing)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0);
+    struct vpa_knowledge *again = load(m, saved(k, now), now);
+
+    ck_assert_msg(again != NULL, "%s", err.text);
+    struct vpa_estimate a = ask(k, now), b = ask(again, now);
+    assert_near(&b, &a, 0.001);
+    ck_assert(vpa_knowledge_last_sample(again) == vpa_knowledge_last_sample(k));
+    ck_assert_int_eq(vpa_knowledge_sample_count(again), vpa_knowledge_sample_count(k));
+    now = live(k, now);
+    live(again, now - 3 * DAY);
+    a = ask(k, now);
+    b = ask(again, now);
+    assert_near(&b, &a, 0.001);
+    vpa_knowledge_free(again);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+START_TEST(an_empty_knowledge_outlives_a_restart)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    struct vpa_knowledge *again = load(m, saved(k, t0), t0);
+
+    ck_assert_msg(again != NULL, "%s", err.text);
+    ck_assert(vpa_knowledge_is_empty(again));
+    live(again, t0);
+    vpa_knowledge_free(again);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* Two halves of the replicas, merged, know what one that saw all of them knows. */
+START_TEST(merging_replicas_is_seeing_both)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *both = vpa_knowledge_new(m, t0), *half = vpa_knowledge_new(m, t0);
+    struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
+    vpa_time t = t0;
+
+    for (int i = 0; i < 600; i++, t += 5 * VPA_MINUTE) {
+        vpa_amount n = (i * 11) % 50;
+        add(both, VPA_USAGE_CPU, t, 1, 200 + n);
+        add(both, VPA_USAGE_CPU, t, 2, 210 + n);
+        add(half, VPA_USAGE_CPU, t, 1, 200 + n);
+        add(other, VPA_USAGE_CPU, t, 2, 210 + n);
+        add(both, VPA_USAGE_MEMORY, t, 1, 300 * MI);
+        add(both, VPA_USAGE_MEMORY, t, 2, 310 * MI);
+        add(half, VPA_USAGE_MEMORY, t, 1, 300 * MI);
+        add(other, VPA_USAGE_MEMORY, t, 2, 310 * MI);
+    }
+    vpa_knowledge_merge(half, other);
+    struct vpa_estimate a = ask(both, t), b = ask(half, t);
+    assert_near(&b, &a, 0.06); /* a bucket */
+    ck_assert_int_eq(vpa_knowledge_sample_count(half), vpa_knowledge_sample_count(both));
+    vpa_knowledge_free(other);
+    vpa_knowledge_free(half);
+    vpa_knowledge_free(both);
+    vpa_method_unref(m);
+}
+END_TEST
+
+START_TEST(an_oom_raises_memory)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0);
+    vpa_amount before = ask(k, now).bound[VPA_TARGET].value[VPA_KIND_MEMORY];
+
+    ck_assert(add(k, VPA_USAGE_OOM, now, 1, 2000 * MI));
+    ck_assert_int_gt(ask(k, now).bound[VPA_TARGET].value[VPA_KIND_MEMORY], before);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+static const struct {
+    const char *text, *error;
+} bad_states[] = {
+    {"{}", "state of algorithm \"\", not of "},
+    {"[]", "state of algorithm \"\", not of "},
+    {"{\"algorithm\":\"other\"}", "state of algorithm \"other\", not of "},
+    {"{\"algorithm\":\"%s\"}", "version 0 of the state is not known"},
+    {"{\"algorithm\":\"%s\",\"version\":99}", "version 99 of the state is not known"},
+    {"{\"algorithm\":\"%s\",\"version\":1,\"samples\":-1}", "samples is not a count"},
+    {"{\"algorithm\":\"%s\",\"version\":1,\"lastSample\":\"noon\"}", "lastSample is not a time"},
+    {"{\"algorithm\":\"%s\",\"version\":1,\"lastSample\":\"2027-01-01T00:00:00Z\"}",
+     "lastSample is later than now"},
+};
+
+START_TEST(foreign_states_are_refused)
+{
+    const struct vpa_algorithm *a = algorithm_at(_i);
+    struct vpa_method *m = preset_method(a);
+    const char *name = vpa_algorithm_name(a);
+
+    for (size_t i = 0; i < VPA_COUNT(bad_states); i++) {
+        const char *mark = strstr(bad_states[i].text, "%s");
+        const char *text =
+            mark ? vpa_arena_printf(&arena, "%.*s%s%s", (int)(mark - bad_states[i].text),
+                                    bad_states[i].text, name, mark + 2)
+                 : bad_states[i].text;
+        ck_assert_ptr_null(load(m, text, t0));
+        ck_assert_msg(strstr(err.text, bad_states[i].error), "%s", err.text);
+        ck_assert_int_eq(err.code, VPA_INVALID);
+    }
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* Many replicas come and go; the state stays bounded, and what they told stays. */
+START_TEST(replicas_without_end_are_bounded)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time t = t0;
+
+    for (uint64_t replica = 0; replica < 3 * VPA_REPLICAS_MAX; replica++, t += VPA_MINUTE) {
+        ck_assert(add(k, VPA_USAGE_CPU, t, replica * 7919, 100));
+        ck_assert(add(k, VPA_USAGE_MEMORY, t, replica * 7919, 300 * MI));
+    }
+    ck_assert_int_gt(ask(k, t).bound[VPA_TARGET].value[VPA_KIND_CPU], 99);
+    ck_assert_uint_lt(strlen(saved(k, t)), VPA_KNOWLEDGE_TEXT_MAX);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* ---- VPA's own ---- */
+
+START_TEST(vpa_is_the_aggregate_and_the_estimator)
+{
+    struct vpa_method *m = preset_method(vpa_algorithm_find("vpa"));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    struct vpa_aggregation global;
+    struct vpa_aggregate a;
+    struct vpa_container_state c;
+    struct vpa_estimator e;
+    struct vpa_estimate want, got;
+    vpa_time t = t0;
+
+    vpa_aggregation_init(&global);
+    vpa_aggregate_init(&a, &global, t0);
+    vpa_container_state_init(&c);
+    vpa_estimator_init(&e);
+    for (int i = 0; i < 1000; i++, t += VPA_MINUTE * 7) {
+        vpa_amount n = (i * 37) % 89;
+        ck_assert(add(k, VPA_USAGE_CPU, t, 5, n * 10));
+        ck_assert(vpa_container_add_cpu(&c, &a, t, n * 10, NULL));
+        ck_assert(add(k, VPA_USAGE_MEMORY, t, 5, n * 10 * MI));
+        ck_assert(vpa_container_add_memory(&c, &a, t, n * 10 * MI, NULL));
+        if (i % 300 == 299) {
+            ck_assert(add(k, VPA_USAGE_OOM, t, 5, 1000 * MI));
+            ck_assert_int_eq(vpa_container_record_oom(&c, &a, t, 1000 * MI, NULL, &err), 0);
+        }
+    }
+    ck_assert(!add(k, VPA_USAGE_CPU, t0, 5, 1)); /* out of order */
+    struct vpa_history history = vpa_aggregate_history(&a);
+    struct vpa_amounts minimum = vpa_estimator_minimum(&e, 3);
+    vpa_estimator_estimate(&e, &history, &minimum, &want);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 3}, &got));
+    ck_assert_mem_eq(&got, &want, sizeof(got));
+    vpa_aggregate_release(&a);
+    vpa_aggregation_release(&global);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+START_TEST(vpa_takes_the_settings_of_the_recommender)
+{
+    struct vpa_aggregation global;
+    struct vpa_estimator e;
+
+    vpa_aggregation_init(&global);
+    vpa_estimator_init(&e);
+    e.min_cpu_millicores = 900;
+    struct vpa_method *m = vpa_method_new_vpa(&global, &e);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    ck_assert(add(k, VPA_USAGE_CPU, t0, 1, 1));
+    ck_assert_int_eq(ask(k, t0).bound[VPA_TARGET].value[VPA_KIND_CPU], 900);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+    vpa_aggregation_release(&global);
+}
+END_TEST
+
+START_TEST(impossible_stored_histories_are_refused)
+{
+    struct vpa_method *m = preset_method(vpa_algorithm_find("vpa"));
+
+    ck_assert_ptr_null(
+        load(m, "{\"algorithm\":\"vpa\",\"version\":1,\"state\":{\"status\":{\"version\":\"v2\"}}}",
+             t0));
+    ck_assert_str_eq(err.text, "unsupported checkpoint version v2");
+    ck_assert_ptr_null(load(m,
+                            "{\"algorithm\":\"vpa\",\"version\":1,\"state\":{\"status\":{"
+                            "\"version\":\"v3\"},\"open\":[{\"replica\":1}]}}",
+                            t0));
+    ck_assert_str_eq(err.text, "open: replica, usage and oom are to be whole numbers");
+    vpa_method_unref(m);
+}
+END_TEST
+
+static const struct {
+    const char *state, *error;
+} bad_crane[] = {
+    {"[]", "state is not an object"},
+    {"{\"samples\":-1}", "state: samples is not a count"},
+    {"{\"cpu\":{\"bucketSize\":0,\"slotSeconds\":1}}", "cpu: impossible bucketSize or slotSeconds"},
+    {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":1e9}}",
+     "cpu: impossible bucketSize or slotSeconds"},
+    {"{\"memory\":{\"bucketSize\":1,\"slotSeconds\":86400,\"slots\":[{\"slot\":-1}]}}",
+     "memory: slots: impossible slot or first bucket"},
+    {"{\"memory\":{\"bucketSize\":1,\"slotSeconds\":86400,\"slots\":[{\"slot\":1,\"first\":"
+     "9223372036854775807}]}}",
+     "memory: slots: impossible slot or first bucket"},
+    {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":86400,\"slots\":[{\"slot\":99999,\"first\":1}]}}",
+     "cpu: slot 99999 begins later than now"},
+    {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":86400,\"slots\":[{\"slot\":1,\"first\":1,"
+     "\"weights\":[1,-1]}]}}",
+     "cpu: bucket 2 has an impossible weight"},
+    {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":86400,\"slots\":[{\"slot\":1,\"first\":1,"
+     "\"weights\":[1e101]}]}}",
+     "cpu: bucket 1 has an impossible weight"},
+    {"{\"oom\":[{\"time\":\"2026-02-01T00:00:00Z\",\"bytes\":-1}]}",
+     "oom: bytes is not a number of bytes"},
+    {"{\"oom\":[{\"time\":\"2026-04-01T00:00:00Z\",\"bytes\":1}]}", "oom: time is later than now"},
+    {"{\"oom\":[{\"time\":1,\"bytes\":1}]}", "oom: time is not a time"},
+};
+
+START_TEST(impossible_states_of_crane_are_refused)
+{
+    struct vpa_method *m = preset_method(vpa_algorithm_find("crane"));
+
+    ck_assert_ptr_null(
+        load(m,
+             vpa_arena_printf(&arena, "{\"algorithm\":\"crane\",\"version\":1,\"state\":%s}",
+                              bad_crane[_i].state),
+             t0));
+    ck_assert_str_eq(err.text, bad_crane[_i].error);
+    vpa_method_unref(m);
+}
+END_TEST
+
+START_TEST(other_parameters_keep_what_was_learned)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0);
+    struct vpa_knowledge *converted = vpa_knowledge_convert(k, m, now);
+    struct vpa_estimate a = ask(k, now), b = ask(converted, now);
+
+    assert_near(&b, &a, 0.001);
+    vpa_knowledge_free(converted);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* The memory peak of a day that is not over is stored beside the histogram, one per replica; that
+ * of a day that is over stands in the histogram. */
+START_TEST(vpa_stores_open_peaks_apart)
+{
+    struct vpa_method *m = preset_method(vpa_algorithm_find(VPA_ALGORITHM_VPA));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+
+    ck_assert(add(k, VPA_USAGE_MEMORY, t0, 1, 300 * MI));
+    ck_assert(add(k, VPA_USAGE_MEMORY, t0, 2, 200 * MI));
+    const struct vpa_json *open = vpa_json_at(json(&arena, saved(k, t0 + VPA_HOUR)), "state.open");
+    ck_assert_uint_eq(vpa_json_count(open), 2);
+    int64_t usage = 0;
+    ck_assert(vpa_json_int64(vpa_json_find(vpa_json_first(open), "usage"), &usage));
+    ck_assert_int_eq(usage, 300 * MI);
+    open = vpa_json_at(json(&arena, saved(k, t0 + 3 * DAY)), "state.open");
+    ck_assert(vpa_json_is_array(open));
+    ck_assert_uint_eq(vpa_json_count(open), 0);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("algorithm");
+    TCase *tc = tcase_create("algorithm");
+    int all = algorithm_count();
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, names_find_algorithms);
+    tcase_add_loop_test(tc, presets_are_valid, 0, all);
+    tcase_add_loop_test(tc, wrong_values_change_nothing, 0, VPA_COUNT(wrong));
+    tcase_add_test(tc, unknown_keys_are_told_with_those_there_are);
+    tcase_add_test(tc, days_are_durations);
+    tcase_add_loop_test(tc, nothing_known_is_no_estimate, 0, all);
+    tcase_add_loop_test(tc, bounds_are_in_order_and_above_nothing, 0, all);
+    tcase_add_loop_test(tc, a_restart_loses_nothing, 0, all);
+    tcase_add_loop_test(tc, an_empty_knowledge_outlives_a_restart, 0, all);
+    tcase_add_loop_test(tc, merging_replicas_is_seeing_both, 0, all);
+    tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
+    tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
+    tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);
+    tcase_add_loop_test(tc, other_parameters_keep_what_was_learned, 0, all);
+    tcase_add_test(tc, vpa_is_the_aggregate_and_the_estimator);
+    tcase_add_test(tc, vpa_takes_the_settings_of_the_recommender);
+    tcase_add_loop_test(tc, impossible_states_of_crane_are_refused, 0, VPA_COUNT(bad_crane));
+    tcase_add_test(tc, vpa_stores_open_peaks_apart);
+    tcase_add_test(tc, impossible_stored_histories_are_refused);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

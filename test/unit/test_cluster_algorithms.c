@@ -1,0 +1,393 @@
+/* VPAs with another algorithm than VPA's own in the model: what they learn, what a choice keeps and
+ * loses, what is stored, and that nobody else pays for it. */
+#include <check.h>
+
+#include "model_fixture.h"
+#include "vpa/model/cluster_learners.h"
+#include "vpa/model/recommend.h"
+
+static struct vpa_aggregation global;
+static struct vpa_estimator estimator;
+static struct vpa_cluster *cluster;
+static struct vpa_arena arena;
+static struct vpa_method *crane;
+static struct vpa_error err;
+static vpa_time now;
+
+static struct vpa_method *make_method(const char *algorithm, const char *key, const char *text)
+{
+    struct vpa_parameters p;
+
+    vpa_parameters_init(&p, vpa_algorithm_find(algorithm));
+    if (key)
+        ck_assert_msg(vpa_parameters_set(&p, key, text, &err) == 0, "%s", err.text);
+    struct vpa_method *m = vpa_method_new(&p, &err);
+    ck_assert_msg(m != NULL, "%s", err.text);
+    vpa_parameters_release(&p);
+    return m;
+}
+
+static void setup(void)
+{
+    now = at("2026-03-01T00:00:00Z");
+    vpa_arena_init(&arena, 0);
+    vpa_aggregation_init(&global);
+    vpa_estimator_init(&estimator);
+    cluster = vpa_cluster_new(&(struct vpa_cluster_options){.aggregation = &global});
+    crane = make_method("crane", NULL, NULL);
+}
+
+static void teardown(void)
+{
+    vpa_cluster_free(cluster);
+    vpa_method_unref(crane);
+    vpa_aggregation_release(&global);
+    vpa_arena_release(&arena);
+}
+
+static struct vpa_autoscaler *put(const char *name)
+{
+    return vpa_cluster_put_vpa(cluster, simple_vpa(&arena, name), selector_of(&arena, "app=web"),
+                               NULL, now);
+}
+
+static void put_pod(const char *name)
+{
+    vpa_cluster_put_pod(cluster, simple_pod(&arena, name, "{\"app\":\"web\"}"), NULL, now);
+}
+
+/* An hour of minutes. */
+static void live(const char *pod, vpa_amount millis, vpa_amount bytes)
+{
+    for (int i = 0; i < 60; i++, now += VPA_MINUTE) {
+        ck_assert_int_eq(
+            vpa_cluster_add_sample(cluster, "ns", pod, "app", VPA_KIND_CPU, now, millis, now, &err),
+            0);
+        ck_assert_int_eq(vpa_cluster_add_sample(cluster, "ns", pod, "app", VPA_KIND_MEMORY, now,
+                                                bytes, now, &err),
+                         0);
+    }
+}
+
+static struct vpa_estimates estimate(struct vpa_autoscaler *v)
+{
+    struct vpa_estimates estimates;
+
+    vpa_estimate(cluster, v, &estimator, now, &arena, &estimates);
+    return estimates;
+}
+
+static vpa_amount target(struct vpa_autoscaler *v, enum vpa_kind kind)
+{
+    struct vpa_estimates estimates = estimate(v);
+
+    ck_assert_uint_eq(estimates.count, 1);
+    ck_assert_str_eq(estimates.items[0].container, "app");
+    return estimates.items[0].estimate.bound[VPA_TARGET].value[kind];
+}
+
+START_TEST(the_chosen_algorithm_recommends)
+{
+    struct vpa_autoscaler *own = put("own"), *other = put("other");
+
+    vpa_autoscaler_set_method(other, crane, NULL, now);
+    ck_assert_ptr_eq(vpa_autoscaler_method(other), crane);
+    ck_assert_ptr_null(vpa_autoscaler_method(own));
+    put_pod("web-1");
+    ck_assert_uint_eq(estimate(other).count, 0);
+    live("web-1", 150, 150 * MI);
+    /* Examples C3 and C4 of the specification. */
+    ck_assert_int_eq(target(other, VPA_KIND_CPU), 229);
+    ck_assert_int_eq(target(other, VPA_KIND_MEMORY), 241172479);
+    ck_assert_int_ne(target(own, VPA_KIND_CPU), 229);
+}
+END_TEST
+
+START_TEST(all_replicas_and_revisions_are_one)
+{
+    struct vpa_autoscaler *v = put("web");
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    vpa_cluster_put_pod(
+        cluster, simple_pod(&arena, "web-2", "{\"app\":\"web\",\"revision\":\"2\"}"), NULL, now);
+    live("web-1", 150, 150 * MI);
+    live("web-2", 1950, 950 * MI);
+    ck_assert_int_eq(target(v, VPA_KIND_CPU), 2300);
+    ck_assert_int_eq(target(v, VPA_KIND_MEMORY), 1205862400);
+}
+END_TEST
+
+START_TEST(an_oom_counts)
+{
+    struct vpa_autoscaler *v = put("web");
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    ck_assert_int_eq(
+        vpa_cluster_record_oom(cluster, "ns", "web-1", "app", now, 500 * MI, now, &err), 0);
+    ck_assert_int_eq(target(v, VPA_KIND_MEMORY), 600 * MI);
+    now += 168 * VPA_HOUR + VPA_SECOND;
+    ck_assert_uint_eq(estimate(v).count, 0); /* no sample of that week either */
+}
+END_TEST
+
+/* Going back to an algorithm finds it as if it had never been left. */
+START_TEST(a_former_algorithm_goes_on_learning)
+{
+    struct vpa_autoscaler *v = put("web");
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(v, NULL, NULL, now);
+    ck_assert_ptr_null(vpa_autoscaler_method(v));
+    vpa_amount own = target(v, VPA_KIND_CPU);
+    live("web-1", 850, 150 * MI);
+    ck_assert_int_gt(target(v, VPA_KIND_CPU), own);
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    ck_assert_int_eq(target(v, VPA_KIND_CPU), 1035);
+}
+END_TEST
+
+START_TEST(what_was_left_long_ago_goes)
+{
+    struct vpa_autoscaler *v = put("web");
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(v, NULL, NULL, now);
+    now += 167 * VPA_HOUR;
+    live("web-1", 150, 150 * MI);
+    vpa_cluster_collect_garbage(cluster, now, NULL, NULL);
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    ck_assert_uint_eq(estimate(v).count, 0);
+}
+END_TEST
+
+/* As the histories do (U25). */
+START_TEST(another_target_forgets)
+{
+    static const char *const text =
+        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"web\"},\"spec\":{\"targetRef\":{"
+        "\"kind\":\"Deployment\",\"name\":\"%s\"}}}";
+    struct vpa_selector *selector = selector_of(&arena, "app=web");
+    struct vpa_autoscaler *v = vpa_cluster_put_vpa(
+        cluster, vpa_of(&arena, vpa_arena_printf(&arena, text, "a")), selector, NULL, now);
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    ck_assert_uint_eq(estimate(v).count, 1);
+    vpa_cluster_put_vpa(cluster, vpa_of(&arena, vpa_arena_printf(&arena, text, "b")), selector,
+                        NULL, now);
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    ck_assert_uint_eq(estimate(v).count, 0);
+}
+END_TEST
+
+START_TEST(other_parameters_keep_what_was_learned)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct vpa_method *wide = make_method("crane", "cpu-request-margin-fraction", "1");
+
+    vpa_autoscaler_set_method(v, crane, "annotation x: wrong", now);
+    ck_assert_str_eq(vpa_autoscaler_method_note(v), "annotation x: wrong");
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(v, wide, NULL, now);
+    ck_assert_ptr_null(vpa_autoscaler_method_note(v));
+    ck_assert_int_eq(target(v, VPA_KIND_CPU), 400);
+    vpa_method_unref(wide);
+}
+END_TEST
+
+struct stored {
+    char *container;
+    char *text;
+    bool former;
+    int count;
+};
+
+static void on_known(void *ctx, const struct vpa_known *known)
+{
+    struct stored *stored = ctx;
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_knowledge_save(known->knowledge, now, &w);
+    *stored = (struct stored){vpa_arena_strdup(&arena, known->container),
+                              vpa_arena_strdup(&arena, vpa_buf_text(&text)), known->former,
+                              stored->count + 1};
+}
+
+START_TEST(what_is_stored_can_be_loaded)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct stored stored = {0};
+
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    ck_assert_int_eq(stored.count, 0);
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    ck_assert_int_eq(stored.count, 1);
+    ck_assert_str_eq(stored.container, "app");
+    ck_assert(!stored.former);
+
+    struct vpa_autoscaler *again = put("again");
+    live("web-1", 150, 150 * MI);
+    ck_assert_int_eq(
+        vpa_autoscaler_load_knowledge(again, crane, "app", json(&arena, stored.text), now, &err),
+        0);
+    ck_assert_ptr_null(vpa_autoscaler_method(again)); /* loaded, not chosen */
+    vpa_autoscaler_set_method(again, crane, NULL, now);
+    ck_assert_int_eq(target(again, VPA_KIND_CPU), 229);
+}
+END_TEST
+
+/* Samples that came before the load stay. */
+START_TEST(loading_adds_to_what_is_there)
+{
+    struct vpa_autoscaler *v = put("web"), *again = put("again");
+    struct stored stored = {0};
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    vpa_autoscaler_set_method(again, crane, NULL, now);
+    live("web-1", 1550, 150 * MI);
+    ck_assert_int_eq(
+        vpa_autoscaler_load_knowledge(again, crane, "app", json(&arena, stored.text), now, &err),
+        0);
+    struct vpa_known *known;
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(again, &arena, &known), 1);
+    ck_assert_int_eq(vpa_knowledge_sample_count(known[0].knowledge), 120);
+    ck_assert_int_eq(target(again, VPA_KIND_CPU), 1839);
+}
+END_TEST
+
+/* A standby has seen the samples that the leader stored: they count once. */
+START_TEST(what_both_know_counts_once)
+{
+    struct vpa_autoscaler *leader = put("web"), *standby = put("again");
+    struct stored stored = {0};
+    struct vpa_known *known;
+
+    vpa_autoscaler_set_method(leader, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(standby, crane, NULL, now);
+    live("web-1", 1550, 150 * MI);
+    vpa_autoscaler_visit_knowledge(leader, on_known, &stored);
+    live("web-1", 150, 150 * MI);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(vpa_autoscaler_load_knowledge(standby, crane, "app",
+                                                       json(&arena, stored.text), now, &err),
+                         0);
+        ck_assert_uint_eq(vpa_autoscaler_knowledge(standby, &arena, &known), 1);
+        ck_assert_int_eq(vpa_knowledge_sample_count(known[0].knowledge), 120);
+    }
+}
+END_TEST
+
+START_TEST(what_cannot_be_loaded_changes_nothing)
+{
+    struct vpa_autoscaler *v = put("web");
+
+    ck_assert_int_eq(vpa_autoscaler_load_knowledge(v, crane, "app", json(&arena, "{}"), now, &err),
+                     -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    struct stored stored = {0};
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    ck_assert_int_eq(stored.count, 0);
+}
+END_TEST
+
+/* Containers that no pod has and whose samples are all too old. */
+START_TEST(gone_containers_are_forgotten)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct stored stored = {0};
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_cluster_remove_pod(cluster, "ns", "web-1");
+    now += 100 * VPA_HOUR;
+    vpa_cluster_collect_garbage(cluster, now, NULL, NULL);
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    ck_assert_int_eq(stored.count, 1);
+    now += 69 * VPA_HOUR;
+    vpa_cluster_collect_garbage(cluster, now, NULL, NULL);
+    struct vpa_known *known;
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 0);
+}
+END_TEST
+
+START_TEST(former_learners_are_bounded)
+{
+    struct vpa_autoscaler *first = NULL;
+    struct stored stored = {0};
+
+    put_pod("web-1");
+    for (int i = 0; i <= VPA_FORMER_MAX; i++) {
+        struct vpa_autoscaler *v = put(vpa_arena_printf(&arena, "v%d", i));
+        vpa_autoscaler_set_method(v, crane, NULL, now);
+        if (i == 0) {
+            first = v;
+            live("web-1", 150, 150 * MI);
+        }
+        vpa_autoscaler_set_method(v, NULL, NULL, now + i);
+    }
+    vpa_autoscaler_visit_knowledge(first, on_known, &stored);
+    ck_assert_int_eq(stored.count, 0); /* left first */
+}
+END_TEST
+
+START_TEST(containers_in_mode_off_are_left_out)
+{
+    struct vpa_autoscaler *v = vpa_cluster_put_vpa(
+        cluster,
+        vpa_of(&arena, "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"web\"},\"spec\":{"
+                       "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"app\","
+                       "\"mode\":\"Off\"}]}}}"),
+        selector_of(&arena, "app=web"), NULL, now);
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    ck_assert_uint_eq(estimate(v).count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cluster algorithms");
+    TCase *tc = tcase_create("cluster algorithms");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, the_chosen_algorithm_recommends);
+    tcase_add_test(tc, all_replicas_and_revisions_are_one);
+    tcase_add_test(tc, an_oom_counts);
+    tcase_add_test(tc, a_former_algorithm_goes_on_learning);
+    tcase_add_test(tc, what_was_left_long_ago_goes);
+    tcase_add_test(tc, another_target_forgets);
+    tcase_add_test(tc, other_parameters_keep_what_was_learned);
+    tcase_add_test(tc, what_is_stored_can_be_loaded);
+    tcase_add_test(tc, loading_adds_to_what_is_there);
+    tcase_add_test(tc, what_both_know_counts_once);
+    tcase_add_test(tc, what_cannot_be_loaded_changes_nothing);
+    tcase_add_test(tc, gone_containers_are_forgotten);
+    tcase_add_test(tc, former_learners_are_bounded);
+    tcase_add_test(tc, containers_in_mode_off_are_left_out);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

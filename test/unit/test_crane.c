@@ -1,0 +1,243 @@
+/* Crane's numbers: the examples of the specification (crane.md 11), computed by hand. */
+#include <check.h>
+
+#include "model_fixture.h"
+#include "vpa/model/crane_workload.h"
+
+static struct vpa_crane_predictor predictor;
+static struct vpa_histogram h;
+static struct vpa_arena arena;
+static struct vpa_error err;
+
+static void make(struct vpa_crane_config config)
+{
+    config.interval = "1m";
+    config.history_length = "7d";
+    ck_assert_msg(vpa_crane_predictor_init(&predictor, &config, &err) == 0, "%s", err.text);
+    vpa_histogram_init(&h, &predictor.options);
+}
+
+static void make_cpu(const char *percentile, const char *margin, const char *utilization)
+{
+    make((struct vpa_crane_config){
+        .percentile = percentile, .margin = margin, .utilization = utilization});
+}
+
+static void make_memory(void)
+{
+    make((struct vpa_crane_config){
+        .margin = "0.15", .bucket_size = "104857600", .max_value = "104857600000"});
+}
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+    predictor = (struct vpa_crane_predictor){0};
+    h = (struct vpa_histogram){0};
+}
+
+static void teardown(void)
+{
+    vpa_histogram_release(&h);
+    vpa_crane_predictor_release(&predictor);
+    vpa_arena_release(&arena);
+}
+
+static void add(double value, int times)
+{
+    for (int i = 0; i < times; i++)
+        vpa_crane_predictor_add(&predictor, &h, value);
+}
+
+static int64_t cpu(void)
+{
+    return (int64_t)(vpa_crane_predictor_value(&predictor, &h) * 1000.0);
+}
+
+static int64_t bytes(void)
+{
+    return (int64_t)vpa_crane_predictor_value(&predictor, &h);
+}
+
+/* C1 */
+static const struct {
+    double value;
+    uint32_t bucket;
+} buckets[] = {
+    {0, 0},   {0.05, 0}, {0.1, 1},   {0.15, 1}, {0.2, 2},     {0.3, 2},    {0.6, 5},
+    {0.7, 6}, {1.0, 10}, {1.02, 10}, {2.3, 22}, {99.95, 999}, {100, 1000}, {150, 1000},
+};
+
+START_TEST(divisions_round)
+{
+    make_cpu("0.99", "0.15", "1");
+    ck_assert_uint_eq(predictor.options.buckets, 1001);
+    ck_assert_uint_eq(vpa_histogram_find_bucket(&predictor.options, buckets[_i].value),
+                      buckets[_i].bucket);
+}
+END_TEST
+
+/* C3, C7: the end of the bucket, the margin, the utilization; truncated, not rounded. */
+START_TEST(constant_cpu)
+{
+    make_cpu("0.99", "0.15", "1");
+    add(0.15, 100);
+    ck_assert_int_eq(cpu(), 229);
+    predictor.utilization = 0.8;
+    ck_assert_int_eq(cpu(), 287);
+    predictor.margin = 0.0;
+    ck_assert_int_eq(cpu(), 250);
+}
+END_TEST
+
+/* C4 */
+START_TEST(constant_memory)
+{
+    make_memory();
+    add(157286400.0, 100);
+    ck_assert_int_eq(bytes(), 241172479);
+}
+END_TEST
+
+/* C5, C6: two samples of a hundred carry a seventh of the load. */
+START_TEST(samples_weigh_their_value)
+{
+    make_cpu("0.99", "0.15", "1");
+    add(0.25, 98);
+    add(2.05, 2);
+    ck_assert_int_eq(cpu(), 2415);
+    predictor.percentile = 0.85;
+    ck_assert_int_eq(cpu(), 345);
+    predictor.percentile = 0.99;
+    add(0.25, 901); /* 999 and 2: the peak is below 1 % of the load only with one of them */
+    ck_assert_int_eq(cpu(), 2415);
+}
+END_TEST
+
+/* C8 */
+START_TEST(limits_of_the_range)
+{
+    make_cpu("0.99", "0.15", "1");
+    ck_assert_double_eq(vpa_crane_predictor_value(&predictor, &h), 0.0);
+    add(0.0, 10);
+    ck_assert_int_eq(cpu(), 114);
+    add(150.0, 10);
+    ck_assert_int_eq(cpu(), 114999);
+}
+END_TEST
+
+/* C9 */
+START_TEST(memory_mix)
+{
+    make_memory();
+    add(300000000.0, 9990);
+    add(900000000.0, 10);
+    ck_assert_int_eq(bytes(), 361758720);
+    add(900000000.0, 990);
+    ck_assert_int_eq(bytes(), 1085276160);
+}
+END_TEST
+
+/* C10 */
+START_TEST(need_after_a_kill)
+{
+    ck_assert_int_eq(vpa_crane_oom_need(104857600, 1.2), 209715200);
+    ck_assert_int_eq(vpa_crane_oom_need(524288000, 1.2), 629145600);
+    ck_assert_int_eq(vpa_crane_oom_need(524288001, 1.2), 629145601);
+    ck_assert_int_eq(vpa_crane_oom_need(1073741824, 1.2), 1288490188);
+    ck_assert_int_eq(vpa_crane_oom_need(INT64_MAX, 1.2), INT64_MAX);
+}
+END_TEST
+
+/* C11 */
+static const struct {
+    int64_t millis, bytes;
+    const char *cpu, *memory; /* NULL: nothing holds it */
+} sizes[] = {
+    {229, 241172479, "250m", "256Mi"}, {100, 125 * MI, "250m", "256Mi"},
+    {500, 1625 * MI, "1", "2Gi"},      {230, 3072 * MI, "1", "4Gi"},
+    {300, 1024 * MI, "500m", "1Gi"},   {251, 256 * MI, "500m", "512Mi"},
+    {1150, 500 * MI, "2", "2Gi"},      {4100, 40960 * MI, "8", "64Gi"},
+    {65000, 1024 * MI, NULL, NULL},    {100, 307200 * MI, NULL, NULL},
+};
+
+START_TEST(sizes_hold_both)
+{
+    struct vpa_crane_sizes list;
+    struct vpa_quantity c, m;
+
+    ck_assert_int_eq(vpa_crane_sizes_parse(VPA_CRANE_SIZES_PRESET, &list, &err), 0);
+    bool found = vpa_crane_sizes_match(&list, sizes[_i].millis, sizes[_i].bytes, &arena, &c, &m);
+    ck_assert_int_eq(found, sizes[_i].cpu != NULL);
+    if (found) {
+        ck_assert_str_eq(vpa_quantity_text(&arena, &c), sizes[_i].cpu);
+        ck_assert_str_eq(vpa_quantity_text(&arena, &m), sizes[_i].memory);
+    }
+    vpa_crane_sizes_release(&list);
+}
+END_TEST
+
+static const char *const wrong_sizes[] = {"", "24c", "2c4g5c", "1c1g,", "1c4..g", "1.2.3c4g"};
+
+START_TEST(wrong_lists_are_refused)
+{
+    struct vpa_crane_sizes list;
+
+    ck_assert_int_eq(vpa_crane_sizes_parse(wrong_sizes[_i], &list, &err), -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+}
+END_TEST
+
+/* A wave of a day is found in two weeks of it with a little noise; none in a line. */
+START_TEST(a_daily_wave_has_a_period)
+{
+    double samples[336], day[24];
+    struct vpa_crane_signal s = {samples, 336, VPA_HOUR};
+    struct vpa_random random;
+
+    vpa_random_init(&random, 7);
+    for (int i = 0; i < 336; i++)
+        samples[i] = 2.0 + (i % 24 < 12 ? 1.0 : 0.0) + 0.01 * vpa_random_double(&random);
+    ck_assert(vpa_crane_signal_period(&s, &random) == 24 * VPA_HOUR);
+    vpa_crane_signal_largest(&s, 24, 0.5, day);
+    ck_assert(day[0] >= 4.5 && day[0] < 4.52 && day[23] >= 3.0 && day[23] < 3.02);
+    vpa_crane_signal_smooth(&s, 24, &(struct vpa_crane_fft){.min_items = 3, .low_amplitude = 1},
+                            day);
+    ck_assert(day[6] > 2.5 && day[18] < 2.5);
+}
+END_TEST
+
+START_TEST(tails_are_whole)
+{
+    double samples[30] = {0};
+    struct vpa_crane_signal s = {samples, 30, VPA_HOUR};
+    size_t days;
+    struct vpa_crane_signal tail = vpa_crane_signal_tail(&s, 24 * VPA_HOUR, &days);
+
+    ck_assert_uint_eq(days, 1);
+    ck_assert_ptr_eq(tail.samples, samples + 6);
+    ck_assert_uint_eq(tail.count, 24);
+    ck_assert_uint_eq(vpa_crane_signal_tail(&s, 168 * VPA_HOUR, NULL).count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("crane");
+    TCase *tc = tcase_create("crane");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, divisions_round, 0, VPA_COUNT(buckets));
+    tcase_add_test(tc, constant_cpu);
+    tcase_add_test(tc, constant_memory);
+    tcase_add_test(tc, samples_weigh_their_value);
+    tcase_add_test(tc, limits_of_the_range);
+    tcase_add_test(tc, memory_mix);
+    tcase_add_test(tc, need_after_a_kill);
+    tcase_add_loop_test(tc, sizes_hold_both, 0, VPA_COUNT(sizes));
+    tcase_add_loop_test(tc, wrong_lists_are_refused, 0, VPA_COUNT(wrong_sizes));
+    tcase_add_test(tc, a_daily_wave_has_a_period);
+    tcase_add_test(tc, tails_are_whole);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,553 @@
+/*
+ * Decisions made again: from an entry of the ledger and the objects that it names the same decision
+ * comes out, to the last bit, for 10,000 random ones.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+#include "objects.h"
+#include "vpa/api/limit_range.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/random.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/ledger.h"
+#include "vpa/policy/decision.h"
+#include "vpa/policy/patch_facts.h"
+#include "vpa/policy/recommendation_facts.h"
+
+#define DECISIONS 10000
+#define START 1772366400 /* 2026-03-01T12:00:00Z */
+
+/* ---- entries ---- */
+
+static bool get_double(const struct vpa_json *inputs, const char *name, double *out)
+{
+    const char *text = vpa_json_string(vpa_json_find(inputs, name));
+    char *end;
+
+    if (!text || !*text)
+        return false;
+    *out = strtod(text, &end);
+    return !*end;
+}
+
+static bool get_nanos(const struct vpa_json *inputs, const char *name, int64_t *out)
+{
+    const char *text = vpa_json_string(vpa_json_find(inputs, name));
+    char *end;
+
+    if (!text || !*text)
+        return false;
+    *out = strtoll(text, &end, 10);
+    return !*end;
+}
+
+static bool get_admission(const struct vpa_json *inputs, enum vpa_admission *out)
+{
+    const char *name = vpa_json_string(vpa_json_find(inputs, "admission"));
+
+    for (int a = VPA_ADMIT_NO_RECOMMENDATION; a <= VPA_ADMIT_ACCEPTED; a++) {
+        if (!vpa_str_eq(vpa_admission_name((enum vpa_admission)a), name))
+            continue;
+        *out = (enum vpa_admission)a;
+        return true;
+    }
+    return false;
+}
+
+static bool get_outcome(const struct vpa_json *inputs, struct vpa_decision *out)
+{
+    return get_admission(inputs, &out->admission) &&
+           get_double(inputs, "priority", &out->priority.diff) &&
+           vpa_json_bool(vpa_json_find(inputs, "scaleUp"), &out->priority.scale_up) &&
+           vpa_json_bool(vpa_json_find(inputs, "outsideRange"), &out->priority.outside_range) &&
+           vpa_json_bool(vpa_json_find(inputs, "allowed"), &out->allowed);
+}
+
+/* What vpa_decision_encode wrote of now, options and outcome. */
+static int decode(const struct vpa_json *inputs, struct vpa_priority_options *options,
+                  vpa_time *now, struct vpa_decision *out, struct vpa_error *err)
+{
+    struct vpa_priority_options o;
+    struct vpa_decision decision = {.allowed = false};
+    int64_t nanos;
+
+    if (!get_nanos(inputs, "now", &nanos) ||
+        !get_double(inputs, "updateThreshold", &o.update_threshold) ||
+        !get_nanos(inputs, "lifetimeThreshold", &o.lifetime_threshold) ||
+        !get_nanos(inputs, "oomThreshold", &o.oom_threshold) ||
+        !vpa_json_bool(vpa_json_find(inputs, "perVPAConfig"), &o.per_vpa_config) ||
+        !get_outcome(inputs, &decision))
+        return vpa_fail(err, VPA_INVALID, "these are no inputs of a decision");
+    *options = o;
+    *now = vpa_time_from_unix(nanos / VPA_SECOND, nanos % VPA_SECOND);
+    *out = decision;
+    return 0;
+}
+
+/* The same outcome, bit by bit. */
+static bool is_equal(const struct vpa_decision *a, const struct vpa_decision *b)
+{
+    return a->admission == b->admission && a->allowed == b->allowed &&
+           a->priority.scale_up == b->priority.scale_up &&
+           a->priority.outside_range == b->priority.outside_range &&
+           memcmp(&a->priority.diff, &b->priority.diff, sizeof(a->priority.diff)) == 0;
+}
+
+/* ---- random objects ---- */
+
+static struct vpa_random randomness;
+
+static int64_t any(int64_t below)
+{
+    return (int64_t)(vpa_random_next(&randomness) % (uint64_t)below);
+}
+
+static const char *one_of(const char *const *texts, size_t count)
+{
+    return texts[any((int64_t)count)];
+}
+#define ONE_OF(...)                                                                                \
+    one_of((const char *const[]){__VA_ARGS__},                                                     \
+           sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static char *amounts(struct vpa_arena *arena)
+{
+    return vpa_arena_printf(
+        arena, "{%s}",
+        ONE_OF("", vpa_arena_printf(arena, "'cpu':'%dm'", (int)any(3000)),
+               vpa_arena_printf(arena, "'cpu':'%d','memory':'%dMi'", (int)any(4), (int)any(4000)),
+               vpa_arena_printf(arena, "'memory':'%d'", (int)any(2000000000))));
+}
+
+static char *time_text(struct vpa_arena *arena, int64_t before)
+{
+    char text[VPA_TIME_TEXT_MAX];
+
+    vpa_time_format(vpa_time_from_unix(START - any(before), 0), text);
+    return vpa_arena_strdup(arena, text);
+}
+
+static char *pod_text(struct vpa_arena *arena)
+{
+    char *first = vpa_arena_printf(arena, "{'name':'a','resources':{'requests':%s,'limits':%s}}",
+                                   amounts(arena), amounts(arena));
+    char *more =
+        vpa_arena_printf(arena, ",{'name':'b','resources':{'requests':%s}}", amounts(arena));
+    char *oom = vpa_arena_printf(
+        arena,
+        ",'containerStatuses':[{'name':'a','lastState':{'terminated':{'reason':'%s','startedAt':"
+        "'%s','finishedAt':'%s'}}}]",
+        ONE_OF("OOMKilled", "Error"), time_text(arena, 2000), time_text(arena, 1000));
+
+    return vpa_arena_printf(
+        arena,
+        "{'metadata':{'name':'p','namespace':'n','uid':'u%d','resourceVersion':'%d'%s},'spec':{"
+        "'containers':[%s%s]},'status':{'startTime':'%s'%s}}",
+        (int)any(1000), (int)any(1000), ONE_OF("", ",'annotations':{'vpaObservedContainers':'a'}"),
+        first, any(2) ? more : "", time_text(arena, 100000), any(2) ? oom : "");
+}
+
+static char *vpa_text(struct vpa_arena *arena)
+{
+    char *a =
+        vpa_arena_printf(arena, "{'containerName':'a','target':%s,'lowerBound':%s,'upperBound':%s}",
+                         amounts(arena), amounts(arena), amounts(arena));
+    char *b = vpa_arena_printf(arena, ",{'containerName':'b','target':%s}", amounts(arena));
+
+    return vpa_arena_printf(
+        arena,
+        "{'metadata':{'name':'v','namespace':'n','uid':'w','resourceVersion':'%d'},'spec':{"
+        "'updatePolicy':{'updateMode':'%s'%s},'resourcePolicy':{'containerPolicies':[{"
+        "'containerName':'*','maxAllowed':%s}]}},'status':{'recommendation':{"
+        "'containerRecommendations':[%s%s]}}}",
+        (int)any(1000), ONE_OF("Recreate", "InPlace", "InPlaceOrRecreate"),
+        ONE_OF("", ",'evictAfterOOMSeconds':300",
+               ",'evictionRequirements':[{'resources':['cpu'],'changeRequirement':"
+               "'TargetHigherThanRequests'}]"),
+        amounts(arena), a, any(2) ? b : "");
+}
+
+static void read_limits(struct vpa_arena *arena, const char *text, struct vpa_namespace_limits *out)
+{
+    struct vpa_limit_range *range = vpa_arena_zalloc(arena, sizeof(*range));
+    const struct vpa_limit_range *const ranges[] = {range};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_limit_range_decode(arena, objects_json(arena, text), range, &err), 0);
+    vpa_namespace_limits_fold(arena, ranges, 1, out);
+}
+
+/* What is stored of one decision: the objects as the API server has them. */
+struct stored {
+    char *pod, *vpa, *limits;
+};
+
+static void decide(struct vpa_ledger *ledger, const struct stored *stored, vpa_time now)
+{
+    const struct vpa_priority_options options = {
+        .update_threshold = vpa_random_double(&randomness) / 3,
+        .lifetime_threshold = any(24) * VPA_HOUR,
+        .oom_threshold = any(1200) * VPA_SECOND + any(1000),
+        .per_vpa_config = any(2),
+    };
+    vpa_auto_arena arena = {0};
+    struct vpa_namespace_limits limits;
+    struct vpa_decision decision;
+    struct vpa_json_writer w;
+    vpa_auto_buf inputs = {0};
+    struct vpa_error err;
+
+    read_limits(&arena, stored->limits, &limits);
+    const struct vpa_decision_facts facts = {.pod = objects_pod(&arena, stored->pod),
+                                             .vpa = objects_vpa(&arena, stored->vpa),
+                                             .limits = &limits,
+                                             .options = &options,
+                                             .now = now};
+    ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
+    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
+    vpa_json_writer_init(&w, &inputs);
+    vpa_decision_encode(&w, &facts, &decision);
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.time = now,
+                                                         .ns = "n",
+                                                         .vpa = "v",
+                                                         .pod = "p",
+                                                         .decision = "decide",
+                                                         .inputs = vpa_buf_text(&inputs)});
+}
+
+static void replay(const struct vpa_json *entry, const struct stored *stored,
+                   size_t counts[VPA_ADMIT_ACCEPTED + 1])
+{
+    const struct vpa_json *inputs = vpa_json_find(entry, "inputs");
+    struct vpa_priority_options options;
+    struct vpa_decision was, now_made;
+    vpa_auto_arena arena = {0};
+    struct vpa_namespace_limits limits;
+    int64_t hash = -1;
+    struct vpa_error err;
+    vpa_time now;
+
+    ck_assert_int_eq(decode(inputs, &options, &now, &was, &err), 0);
+    read_limits(&arena, stored->limits, &limits);
+    const struct vpa_decision_facts facts = {.pod = objects_pod(&arena, stored->pod),
+                                             .vpa = objects_vpa(&arena, stored->vpa),
+                                             .limits = &limits,
+                                             .options = &options,
+                                             .now = now};
+    ck_assert(vpa_json_int64(vpa_json_find(inputs, "limits"), &hash));
+    ck_assert_int_eq(hash, vpa_namespace_limits_hash(&limits));
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(inputs, "pod.uid")), facts.pod->meta.uid);
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(inputs, "vpa.resourceVersion")),
+                     facts.vpa->meta.resource_version);
+    ck_assert_int_eq(vpa_decision_make(&arena, &facts, &now_made, &err), 0);
+    ck_assert(is_equal(&was, &now_made));
+    counts[was.admission]++;
+}
+
+static void store_objects(struct vpa_arena *arena, struct stored *out)
+{
+    out->pod = pod_text(arena);
+    out->vpa = vpa_text(arena);
+    out->limits = vpa_arena_printf(
+        arena,
+        "{'metadata':{'name':'l','namespace':'n'},'spec':{'limits':[{'type':'%s','max':%s}]}}",
+        ONE_OF("Container", "Pod"), amounts(arena));
+}
+
+/* The entries behind the first so many, of one page. */
+static const struct vpa_json *read_page(struct vpa_ledger *ledger, size_t since,
+                                        struct vpa_arena *arena)
+{
+    vpa_auto_free char *text = vpa_xprintf("%zu", since);
+    vpa_auto_buf out = {0};
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
+    ck_assert_int_eq(vpa_ledger_read(ledger, &(struct vpa_ledger_query){.since = text}, &out, &err),
+                     0);
+    ck_assert_int_eq(vpa_json_parse(arena, out.data, out.len, &root, &err), 0);
+    return vpa_json_find(root, "decisions");
+}
+
+START_TEST(ten_thousand_decisions_are_made_again)
+{
+    struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
+    vpa_auto_arena arena = {0};
+    struct stored *stored = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*stored));
+    size_t counts[VPA_ADMIT_ACCEPTED + 1] = {0}, replayed = 0;
+
+    vpa_random_init(&randomness, 14);
+    for (size_t i = 0; i < DECISIONS; i++) {
+        store_objects(&arena, &stored[i]);
+        decide(ledger, &stored[i], vpa_time_from_unix(START + any(1000), any(VPA_SECOND)));
+    }
+    while (replayed < DECISIONS) {
+        vpa_auto_arena page = {0};
+        const struct vpa_json *list = read_page(ledger, replayed, &page);
+
+        ck_assert_ptr_nonnull(vpa_json_first(list));
+        vpa_json_foreach (entry, list)
+            replay(entry, &stored[replayed++], counts);
+    }
+    vpa_ledger_free(ledger);
+    ck_assert_uint_gt(counts[VPA_ADMIT_ACCEPTED], 1000);
+    ck_assert_uint_gt(counts[VPA_ADMIT_YOUNG], 50);
+    ck_assert_uint_gt(counts[VPA_ADMIT_DIFF_TOO_LOW], 5);
+}
+END_TEST
+
+/* ---- patches ---- */
+
+struct patch_case {
+    struct stored stored;
+    bool boost;
+};
+
+static int make_patch(struct vpa_arena *arena, const struct patch_case *c, struct vpa_buf *patch,
+                      struct vpa_json_writer *inputs)
+{
+    struct vpa_namespace_limits limits;
+    vpa_auto_buf words = {0};
+    const struct vpa_pod *pod = objects_pod(arena, c->stored.pod);
+    struct vpa_reason_phrases changes = {.out = &words, .pod = pod};
+    const struct vpa_pod_patch_options options = {.startup_boost = c->boost, .changes = &changes};
+    struct vpa_patch_facts facts = {.review = "r",
+                                    .pod = pod,
+                                    .vpa = objects_vpa(arena, c->stored.vpa),
+                                    .limits = &limits,
+                                    .options = &options};
+    struct vpa_error err;
+
+    read_limits(arena, c->stored.limits, &limits);
+    vpa_buf_init(&words, VPA_REASON_MAX);
+    vpa_buf_init(patch, VPA_LEDGER_LINE_MAX);
+    int failed = vpa_pod_patch(arena, pod, facts.vpa, &limits, &options, patch, &err);
+    facts.before = changes.left_out > 0;
+    if (inputs)
+        vpa_patch_facts_encode(inputs, &facts, failed ? NULL : vpa_buf_text(patch), patch->len);
+    return failed;
+}
+
+static void record_patch(struct vpa_ledger *ledger, const struct patch_case *c)
+{
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf patch = {0}, inputs = {0};
+    struct vpa_json_writer w;
+
+    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
+    vpa_json_writer_init(&w, &inputs);
+    (void)make_patch(&arena, c, &patch, &w);
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "patch",
+                                                         .inputs = inputs.data,
+                                                         .inputs_len = inputs.len});
+}
+
+/* The entry names settings and objects, and has the patch. */
+static void replay_patch(const struct vpa_json *entry, const struct patch_case *stored)
+{
+    const struct vpa_json *inputs = vpa_json_find(entry, "inputs");
+    struct patch_case again = *stored;
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf patch = {0}, was = {0};
+    struct vpa_json_writer w;
+
+    ck_assert(vpa_json_bool(vpa_json_find(inputs, "startupBoost"), &again.boost));
+    ck_assert_int_eq(make_patch(&arena, &again, &patch, NULL), 0);
+    vpa_buf_init(&was, VPA_LEDGER_LINE_MAX);
+    vpa_json_writer_init(&w, &was);
+    vpa_json_put_node(&w, vpa_json_find(inputs, "patch"));
+    ck_assert_str_eq(vpa_buf_text(&was), vpa_buf_text(&patch));
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(inputs, "vpa.resourceVersion")),
+                     objects_vpa(&arena, stored->stored.vpa)->meta.resource_version);
+}
+
+START_TEST(ten_thousand_patches_are_made_again)
+{
+    struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
+    vpa_auto_arena arena = {0};
+    struct patch_case *cases = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*cases));
+    size_t replayed = 0;
+
+    vpa_random_init(&randomness, 15);
+    for (size_t i = 0; i < DECISIONS; i++) {
+        store_objects(&arena, &cases[i].stored);
+        cases[i].boost = any(2);
+        record_patch(ledger, &cases[i]);
+    }
+    while (replayed < DECISIONS) {
+        vpa_auto_arena page = {0};
+        const struct vpa_json *list = read_page(ledger, replayed, &page);
+
+        ck_assert_ptr_nonnull(vpa_json_first(list));
+        vpa_json_foreach (entry, list)
+            replay_patch(entry, &cases[replayed++]);
+    }
+    vpa_ledger_free(ledger);
+}
+END_TEST
+
+/* ---- recommendations ---- */
+
+static struct vpa_estimates any_estimates(struct vpa_arena *arena)
+{
+    struct vpa_estimates e = {.count = (size_t)any(3)};
+
+    e.items = vpa_arena_zalloc(arena, 2 * sizeof(*e.items));
+    for (size_t i = 0; i < e.count; i++) {
+        e.items[i].container = i ? "b" : "a";
+        for (int kind = 0; kind < VPA_KINDS; kind++) {
+            e.items[i].controlled[kind] = any(4);
+            for (int bound = 0; bound < VPA_BOUNDS; bound++)
+                e.items[i].estimate.bound[bound].value[kind] = any(kind ? 8000000000 : 8000);
+        }
+    }
+    return e;
+}
+
+static void record_recommendation(struct vpa_ledger *ledger, const char *vpa)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_estimates estimates = any_estimates(&arena);
+    const struct vpa_rendering rendering = {.humanize_memory = any(2),
+                                            .round_cpu_millicores = 1 + any(50),
+                                            .round_memory_bytes = 1 + any(1000000)};
+    struct vpa_resource max = {VPA_CPU, vpa_quantity_milli(any(5000))};
+    const struct vpa_resource_list global_max = {.items = &max, .count = (size_t)any(2)};
+    const struct vpa_recommendation_facts facts = {.vpa = objects_vpa(&arena, vpa),
+                                                   .estimates = &estimates,
+                                                   .rendering = &rendering,
+                                                   .integer_cpu = any(2),
+                                                   .global_max = &global_max};
+    const struct vpa_recommendation rec = vpa_recommendation_make(&arena, &facts);
+    struct vpa_json_writer w;
+    vpa_auto_buf inputs = {0};
+
+    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
+    vpa_json_writer_init(&w, &inputs);
+    vpa_recommendation_facts_encode(&w, &facts, &rec);
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "recommend",
+                                                         .inputs = vpa_buf_text(&inputs)});
+}
+
+static void read_estimate(const struct vpa_json *node, struct vpa_container_estimate *out)
+{
+    static const char *const kinds[VPA_KINDS] = {"cpu", "memory"};
+
+    out->container = vpa_json_string(vpa_json_find(node, "name"));
+    for (int kind = 0; kind < VPA_KINDS; kind++) {
+        const struct vpa_json *bounds = vpa_json_find(node, kinds[kind]);
+        int bound = 0;
+
+        out->controlled[kind] = bounds != NULL;
+        vpa_json_foreach (value, bounds)
+            ck_assert(vpa_json_int64(value, &out->estimate.bound[bound++].value[kind]));
+    }
+}
+
+static struct vpa_estimates read_estimates(struct vpa_arena *arena, const struct vpa_json *list)
+{
+    struct vpa_estimates e = {.items = vpa_arena_zalloc(arena, 2 * sizeof(*e.items))};
+
+    vpa_json_foreach (node, list)
+        read_estimate(node, &e.items[e.count++]);
+    return e;
+}
+
+static void replay_recommendation(const struct vpa_json *entry, const char *vpa)
+{
+    const struct vpa_json *inputs = vpa_json_find(entry, "inputs");
+    vpa_auto_arena arena = {0};
+    const struct vpa_estimates estimates =
+        read_estimates(&arena, vpa_json_find(inputs, "estimates"));
+    struct vpa_rendering rendering;
+    struct vpa_resource_list global_max;
+    struct vpa_recommendation_facts facts = {.vpa = objects_vpa(&arena, vpa),
+                                             .estimates = &estimates,
+                                             .rendering = &rendering,
+                                             .global_max = &global_max};
+    vpa_auto_buf was = {0}, is = {0};
+    struct vpa_json_writer w;
+    struct vpa_error err;
+
+    ck_assert(vpa_json_bool(vpa_json_find(inputs, "humanizeMemory"), &rendering.humanize_memory));
+    ck_assert(vpa_json_int64(vpa_json_find(inputs, "roundCPUMillicores"),
+                             &rendering.round_cpu_millicores));
+    ck_assert(
+        vpa_json_int64(vpa_json_find(inputs, "roundMemoryBytes"), &rendering.round_memory_bytes));
+    ck_assert(vpa_json_bool(vpa_json_find(inputs, "integerCPU"), &facts.integer_cpu));
+    ck_assert_int_eq(
+        vpa_resource_list_decode(&arena, vpa_json_find(inputs, "maxAllowed"), &global_max, &err),
+        0);
+
+    const struct vpa_recommendation rec = vpa_recommendation_make(&arena, &facts);
+
+    vpa_buf_init(&was, VPA_LEDGER_LINE_MAX);
+    vpa_json_writer_init(&w, &was);
+    vpa_json_put_node(&w, inputs);
+    vpa_buf_init(&is, VPA_LEDGER_LINE_MAX);
+    vpa_json_writer_init(&w, &is);
+    vpa_recommendation_facts_encode(&w, &facts, &rec);
+    ck_assert_str_eq(vpa_buf_text(&was), vpa_buf_text(&is));
+}
+
+START_TEST(ten_thousand_recommendations_are_made_again)
+{
+    struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
+    vpa_auto_arena arena = {0};
+    const char **vpas = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*vpas));
+    size_t replayed = 0;
+
+    vpa_random_init(&randomness, 16);
+    for (size_t i = 0; i < DECISIONS; i++) {
+        vpas[i] = vpa_text(&arena);
+        record_recommendation(ledger, vpas[i]);
+    }
+    while (replayed < DECISIONS) {
+        vpa_auto_arena page = {0};
+        const struct vpa_json *list = read_page(ledger, replayed, &page);
+
+        ck_assert_ptr_nonnull(vpa_json_first(list));
+        vpa_json_foreach (entry, list)
+            replay_recommendation(entry, vpas[replayed++]);
+    }
+    vpa_ledger_free(ledger);
+}
+END_TEST
+
+static const char *const no_inputs[] = {
+    "{}", "[]", "{'now':'x'}",
+    "{'now':'1','updateThreshold':'0x1p-3','lifetimeThreshold':'1','oomThreshold':'1',"
+    "'perVPAConfig':true,'admission':'nonsense','priority':'0x1p0','scaleUp':true,"
+    "'outsideRange':true,'allowed':true}"};
+
+START_TEST(what_is_no_decision_is_refused)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_priority_options options;
+    struct vpa_decision decision;
+    struct vpa_error err;
+    vpa_time now;
+
+    ck_assert_int_eq(decode(objects_json(&arena, no_inputs[_i]), &options, &now, &decision, &err),
+                     -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("decision");
+    TCase *tc = tcase_create("decision");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, ten_thousand_decisions_are_made_again);
+    tcase_add_test(tc, ten_thousand_patches_are_made_again);
+    tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
+    tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

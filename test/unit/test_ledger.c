@@ -1,0 +1,286 @@
+/* The ledger: order, bounds, questions, the file. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "suite.h"
+#include "vpa/base/file.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/ledger.h"
+#include "vpa/json/json.h"
+
+#define START ((vpa_time)1772366400 * VPA_SECOND) /* 2026-03-01T12:00:00Z */
+
+static struct vpa_ledger *ledger;
+static struct vpa_arena arena;
+
+static void teardown(void)
+{
+    vpa_ledger_free(ledger);
+    vpa_arena_release(&arena);
+}
+
+static void make(int64_t memory, const char *file, int64_t file_bytes)
+{
+    ledger = vpa_ledger_new(
+        &(struct vpa_ledger_flags){.memory = memory, .file = file, .file_bytes = file_bytes});
+}
+
+static void record(int i, const char *inputs)
+{
+    vpa_auto_free char *vpa = vpa_xprintf("v%d", i % 3), *pod = vpa_xprintf("p%d", i);
+
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.time = START + i * VPA_SECOND,
+                                                         .ns = i % 2 ? "odd" : "even",
+                                                         .vpa = vpa,
+                                                         .pod = pod,
+                                                         .decision = "evict",
+                                                         .rule = "accepted",
+                                                         .why = "because \"so\"",
+                                                         .inputs = inputs});
+}
+
+static const struct vpa_json *ask(const struct vpa_ledger_query *query)
+{
+    const struct vpa_json *root;
+    vpa_auto_buf out = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
+    ck_assert_int_eq(vpa_ledger_read(ledger, query, &out, &err), 0);
+    ck_assert_int_eq(vpa_json_parse(&arena, out.data, out.len, &root, &err), 0);
+    return root;
+}
+
+static size_t count(const struct vpa_json *page)
+{
+    size_t n = 0;
+
+    vpa_json_foreach (entry, vpa_json_find(page, "decisions"))
+        n += entry != NULL;
+    return n;
+}
+
+static int64_t next(const struct vpa_json *page)
+{
+    int64_t n = -1;
+
+    (void)vpa_json_int64(vpa_json_find(page, "next"), &n);
+    return n;
+}
+
+START_TEST(an_entry_is_a_line_of_json)
+{
+    make(VPA_LEDGER_MEMORY, "", 0);
+    record(1, "{\"threshold\":0.1}");
+    const struct vpa_json *e =
+        vpa_json_first(vpa_json_find(ask(&(struct vpa_ledger_query){.ns = NULL}), "decisions"));
+
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "time")), "2026-03-01T12:00:01.000000Z");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "namespace")), "odd");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "vpa")), "v1");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "pod")), "p1");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "decision")), "evict");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "rule")), "accepted");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "why")), "because \"so\"");
+    ck_assert_ptr_nonnull(vpa_json_at(e, "inputs.threshold"));
+}
+END_TEST
+
+START_TEST(questions)
+{
+    make(VPA_LEDGER_MEMORY, "", 0);
+    for (int i = 0; i < 12; i++)
+        record(i, NULL);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = "odd"})), 6);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = "odd", .vpa = "v0"})), 2);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.pod = "p7"})), 1);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.pod = "x"})), 0);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.since = "10"})), 2);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.since = "2026-03-01T12:00:09Z"})), 3);
+    ck_assert_int_eq(next(ask(&(struct vpa_ledger_query){.since = "99"})), 99);
+}
+END_TEST
+
+static const char *const no_times[] = {"yesterday", "-1", "12x", "2026-13-01T00:00:00Z", " 1"};
+
+START_TEST(since_that_is_neither_number_nor_time)
+{
+    vpa_auto_buf out = {0};
+    struct vpa_error err;
+
+    make(VPA_LEDGER_MEMORY, "", 0);
+    vpa_buf_init(&out, VPA_LEDGER_PAGE_MAX);
+    ck_assert_int_eq(
+        vpa_ledger_read(ledger, &(struct vpa_ledger_query){.since = no_times[_i]}, &out, &err), -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert_uint_eq(out.len, 0);
+}
+END_TEST
+
+START_TEST(pages_follow_each_other)
+{
+    size_t all = 0;
+    vpa_auto_free char *since = vpa_xstrdup("0");
+
+    make(VPA_LEDGER_MEMORY, "", 0);
+    for (int i = 0; i < 1200; i++)
+        record(i, NULL);
+    for (int page = 0; page < 3; page++) {
+        const struct vpa_json *found = ask(&(struct vpa_ledger_query){.since = since});
+
+        all += count(found);
+        ck_assert_uint_eq(count(found), page < 2 ? VPA_LEDGER_PAGE_ENTRIES : 200);
+        free(since);
+        since = vpa_xprintf("%lld", (long long)next(found));
+    }
+    ck_assert_uint_eq(all, 1200);
+    ck_assert_str_eq(since, "1200");
+}
+END_TEST
+
+START_TEST(the_newest_are_kept)
+{
+    const struct vpa_json *page;
+
+    make(4096, "", 0);
+    for (int i = 0; i < 1000; i++) {
+        record(i, NULL);
+        ck_assert_uint_le(vpa_ledger_size(ledger), 4096);
+    }
+    page = ask(&(struct vpa_ledger_query){.ns = NULL});
+    ck_assert_uint_gt(count(page), 5);
+    ck_assert_int_eq(next(page), 1000);
+}
+END_TEST
+
+START_TEST(large_inputs_are_hashed)
+{
+    char *large = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 1);
+
+    memset(large, 'x', VPA_LEDGER_LINE_MAX);
+    large[0] = '"';
+    large[VPA_LEDGER_LINE_MAX - 1] = '"';
+    large[VPA_LEDGER_LINE_MAX] = '\0';
+    make(VPA_LEDGER_MEMORY, "", 0);
+    record(1, large);
+    free(large);
+    ck_assert_ptr_nonnull(vpa_json_at(
+        vpa_json_first(vpa_json_find(ask(&(struct vpa_ledger_query){.ns = NULL}), "decisions")),
+        "inputs.hash"));
+}
+END_TEST
+
+START_TEST(the_file_is_appended_to_and_rotated)
+{
+    char folder[] = "/tmp/ledgerXXXXXX";
+    struct vpa_error err;
+    struct stat status;
+    size_t len;
+    char *text;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    vpa_auto_free char *file = vpa_xprintf("%s/ledger", folder), *old = vpa_xprintf("%s.1", file);
+    make(VPA_LEDGER_MEMORY, file, 1000);
+    for (int i = 0; i < 20; i++)
+        record(i, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger)); /* what waits is written first */
+    ck_assert_int_eq(stat(file, &status), 0);
+    ck_assert_int_le(status.st_size, 1000);
+    ck_assert_int_eq(status.st_mode & 0777, 0600);
+    ck_assert_int_eq(stat(old, &status), 0);
+    ck_assert_int_le(status.st_size, 1000);
+    ck_assert_int_eq(vpa_read_file(file, 2000, &text, &len, &err), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"pod\":\"p19\""));
+    ck_assert_int_eq(text[len - 1], '\n');
+    free(text);
+    unlink(file);
+    unlink(old);
+    rmdir(folder);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_written_stops_nothing)
+{
+    make(VPA_LEDGER_MEMORY, "/nowhere/ledger", 1000);
+    record(1, NULL);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = NULL})), 1);
+}
+END_TEST
+
+/* ---- threads ---- */
+
+#define RECORDERS 4
+#define EACH 500
+
+static void *record_many(void *ctx)
+{
+    for (int i = 0; i < EACH; i++)
+        record(*(int *)ctx * EACH + i, "{\"a\":1}");
+    return NULL;
+}
+
+/* Several record and one reads meanwhile: each number is given once, and the ring and the file are
+ * in their order. */
+START_TEST(threads_record_while_one_reads)
+{
+    char folder[] = "/tmp/ledgerXXXXXX";
+    pthread_t threads[RECORDERS];
+    int which[RECORDERS];
+    int64_t last = 0, seq;
+    size_t len, lines = 0;
+    struct vpa_error err;
+    char *text;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    vpa_auto_free char *file = vpa_xprintf("%s/ledger", folder);
+    make(VPA_LEDGER_MEMORY, file, 64 << 20);
+    for (int i = 0; i < RECORDERS; i++) {
+        which[i] = i;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, record_many, &which[i]), 0);
+    }
+    while (last < RECORDERS * EACH) {
+        vpa_auto_free char *since = vpa_xprintf("%lld", (long long)last);
+
+        vpa_json_foreach (
+            entry, vpa_json_find(ask(&(struct vpa_ledger_query){.since = since}), "decisions")) {
+            ck_assert(vpa_json_int64(vpa_json_find(entry, "seq"), &seq));
+            ck_assert_int_eq(seq, ++last);
+        }
+        vpa_arena_clear(&arena);
+    }
+    for (int i = 0; i < RECORDERS; i++)
+        pthread_join(threads[i], NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    ck_assert_int_eq(vpa_read_file(file, 1 << 20, &text, &len, &err), 0);
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1)
+        ck_assert_int_eq(strtoll(at + strlen("{\"seq\":"), NULL, 10), (long long)++lines);
+    ck_assert_uint_eq(lines, RECORDERS * EACH);
+    free(text);
+    unlink(file);
+    rmdir(folder);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ledger");
+    TCase *tc = tcase_create("ledger");
+
+    tcase_add_checked_fixture(tc, NULL, teardown);
+    tcase_add_test(tc, an_entry_is_a_line_of_json);
+    tcase_add_test(tc, questions);
+    tcase_add_loop_test(tc, since_that_is_neither_number_nor_time, 0, VPA_COUNT(no_times));
+    tcase_add_test(tc, pages_follow_each_other);
+    tcase_add_test(tc, the_newest_are_kept);
+    tcase_add_test(tc, large_inputs_are_hashed);
+    tcase_add_test(tc, the_file_is_appended_to_and_rotated);
+    tcase_add_test(tc, threads_record_while_one_reads);
+    tcase_add_test(tc, a_file_that_cannot_be_written_stops_nothing);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,90 @@
+/* Collections read once, page by page: what is given, and what ends the reading. */
+#include <check.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "suite.h"
+
+#include "vpa/base/str.h"
+#include "vpa/kube/list.h"
+
+static const char *const *pages; /* of the server, NULL behind the last; the last repeats */
+static int asked, given;
+static char token[64]; /* of the last request */
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    const char *sent = vpa_memory_query(q, "continue");
+
+    (void)ctx;
+    strncpy(token, sent ? sent : "", sizeof(token) - 1);
+    vpa_memory_reply_json(r, 200, *pages);
+    if (pages[1])
+        pages++;
+    asked++;
+}
+
+static void on_item(void *ctx, const struct vpa_json *item, struct vpa_slice text)
+{
+    (void)ctx;
+    ck_assert(vpa_json_is_object(item));
+    ck_assert(text.ptr[0] == '{' && text.ptr[text.len - 1] == '}');
+    given++;
+}
+
+static void setup(void)
+{
+    start_client(serve, 1768435200, 7);
+    asked = given = 0;
+}
+
+static int list(const char *const *texts, struct vpa_error *err)
+{
+    pages = texts;
+    return vpa_list_each(
+        client, &(struct vpa_list_request){.path = "/x", .paged = true, .timeout = VPA_MINUTE},
+        on_item, NULL, err);
+}
+
+START_TEST(goes_on_until_the_last_page)
+{
+    static const char *const texts[] = {
+        "{\"metadata\":{\"continue\":\"t1\"},\"items\":[{\"a\":1},{\"a\":2}]}",
+        "{\"metadata\":{\"continue\":\"\"},\"items\":[{\"a\":3}]}", NULL};
+    struct vpa_error err;
+
+    ck_assert_int_eq(list(texts, &err), 0);
+    ck_assert_int_eq(asked, 2);
+    ck_assert_int_eq(given, 3);
+    ck_assert_str_eq(token, "t1");
+}
+END_TEST
+
+static const char *const broken[][2] = {
+    {"{\"metadata\":{\"continue\":tru},\"items\":[]}", NULL},      /* where the next page is */
+    {"{\"items\":[{\"a\":1}],\"metadata\":{\"b\":01x}}", NULL},    /* behind the items */
+    {"{\"metadata\":{},\"items\":[{\"a\":nul}]}", NULL},           /* an item */
+    {"{\"metadata\":{},\"items\":[{\"a\":1}", NULL},               /* cut */
+    {"{\"metadata\":{\"continue\":\"same\"},\"items\":[]}", NULL}, /* no end */
+};
+
+START_TEST(half_a_list_is_none)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(list(broken[_i], &err), -1);
+    ck_assert_int_le(asked, 2);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("list");
+    TCase *c = tcase_create("list");
+
+    tcase_add_checked_fixture(c, setup, stop_client);
+    tcase_add_test(c, goes_on_until_the_last_page);
+    tcase_add_loop_test(c, half_a_list_is_none, 0, sizeof(broken) / sizeof(broken[0]));
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

@@ -1,0 +1,134 @@
+/* Load histograms: buckets, percentiles by load and by time against numbers computed by hand. */
+#include <check.h>
+#include <math.h>
+
+#include "suite.h"
+#include "vpa/model/load_histogram.h"
+
+static struct vpa_buckets cpu;
+
+static void setup(void)
+{
+    vpa_buckets_init(&cpu, 0.001, 1000.0);
+}
+
+static vpa_time hours(int h)
+{
+    return vpa_time_from_unix(1700006400 + 3600 * (int64_t)h, 0);
+}
+
+static const struct {
+    double value;
+    uint32_t bucket;
+} places[] = {
+    {0.0, 0},          {0.001, 0},          {0.00100001, 1},
+    {0.00105, 1}, /* its end: 0.001 * 1.05 */
+    {0.0010500001, 2}, {0.0011025, 2},      {1000.0, 284},
+    {1e9, 285},        {0.00162889462, 10}, /* 1.05^10 = 1.628894626777442 */
+};
+
+START_TEST(values_fall_into_geometric_buckets)
+{
+    ck_assert_uint_eq(vpa_buckets_find(&cpu, places[_i].value), places[_i].bucket);
+    ck_assert(places[_i].value > 1000.0 ||
+              vpa_buckets_round_up(&cpu, places[_i].value) >= places[_i].value * (1 - 1e-8));
+}
+END_TEST
+
+START_TEST(empty_knows_nothing)
+{
+    struct vpa_load_histogram h;
+
+    vpa_load_histogram_init(&h, &cpu, 12 * VPA_HOUR);
+    ck_assert(vpa_load_histogram_is_empty(&h));
+    ck_assert(vpa_load_histogram_percentile(&h, 0.9) == 0.0);
+    vpa_load_histogram_release(&h);
+}
+END_TEST
+
+/* Nine samples at the end of bucket 0 (1 millicore) and one at that of bucket 100 (0.131501257846
+ * cores): by time the 90th percentile is the small one, by load the large one holds 0.1315 / (0.009
+ * + 0.1315) = 93.6 % of all, so that any percentile above 6.4 is the large one. */
+START_TEST(load_is_not_time)
+{
+    struct vpa_load_histogram h;
+
+    vpa_load_histogram_init(&h, &cpu, 12 * VPA_HOUR);
+    for (int i = 0; i < 9; i++)
+        vpa_load_histogram_add(&h, 0.001, 1.0, hours(0));
+    vpa_load_histogram_add(&h, 0.1315, 1.0, hours(0));
+    ck_assert_double_eq_tol(vpa_load_histogram_time_percentile(&h, 0.9), 0.001, 1e-12);
+    ck_assert_double_eq_tol(vpa_load_histogram_percentile(&h, 0.06), 0.001, 1e-12);
+    ck_assert_double_eq_tol(vpa_load_histogram_percentile(&h, 0.07), 0.131501257846, 1e-9);
+    ck_assert_double_eq_tol(vpa_load_histogram_time_percentile(&h, 0.91), 0.131501257846, 1e-9);
+    vpa_load_histogram_release(&h);
+}
+END_TEST
+
+/* Two samples, a half-life apart: the older weighs half, so a third of the time. */
+START_TEST(the_old_weighs_less)
+{
+    struct vpa_load_histogram h;
+
+    vpa_load_histogram_init(&h, &cpu, 12 * VPA_HOUR);
+    vpa_load_histogram_add(&h, 0.001, 1.0, hours(0));
+    vpa_load_histogram_add(&h, 0.1315, 1.0, hours(12));
+    ck_assert_double_eq_tol(vpa_load_histogram_time_percentile(&h, 0.333), 0.001, 1e-12);
+    ck_assert_double_eq_tol(vpa_load_histogram_time_percentile(&h, 0.334), 0.1315, 1e-5);
+    vpa_load_histogram_release(&h);
+}
+END_TEST
+
+/* A year later the reference has moved, and the old sample is worth nothing. */
+START_TEST(a_long_time_does_not_overflow)
+{
+    struct vpa_load_histogram h;
+
+    vpa_load_histogram_init(&h, &cpu, VPA_HOUR);
+    vpa_load_histogram_add(&h, 1.0, 1.0, hours(0));
+    for (int h_year = 100; h_year <= 24 * 365; h_year += 100)
+        vpa_load_histogram_add(&h, 0.001, 1.0, hours(h_year));
+    ck_assert(h.ref > hours(24 * 365 - 300));
+    ck_assert_double_eq_tol(vpa_load_histogram_time_percentile(&h, 0.999999), 0.001, 1e-12);
+    vpa_load_histogram_release(&h);
+}
+END_TEST
+
+START_TEST(merging_is_adding)
+{
+    struct vpa_load_histogram all, a, b;
+
+    vpa_load_histogram_init(&all, &cpu, 12 * VPA_HOUR);
+    vpa_load_histogram_init(&a, &cpu, 12 * VPA_HOUR);
+    vpa_load_histogram_init(&b, &cpu, 12 * VPA_HOUR);
+    for (int i = 0; i < 200; i++) {
+        double value = 0.001 * (1 + i * 37 % 100);
+        vpa_load_histogram_add(&all, value, 1.0, hours(i));
+        vpa_load_histogram_add(i % 3 ? &a : &b, value, 1.0, hours(i));
+    }
+    vpa_load_histogram_merge(&a, &b);
+    for (int p = 1; p < 100; p++)
+        ck_assert(vpa_load_histogram_percentile(&a, p / 100.0) ==
+                  vpa_load_histogram_percentile(&all, p / 100.0));
+    vpa_load_histogram_release(&all);
+    vpa_load_histogram_release(&a);
+    vpa_load_histogram_release(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("load_histogram");
+    TCase *c = tcase_create("load_histogram");
+
+    tcase_add_checked_fixture(c, setup, NULL);
+    tcase_add_loop_test(c, values_fall_into_geometric_buckets, 0,
+                        (int)(sizeof(places) / sizeof(places[0])));
+    tcase_add_test(c, empty_knows_nothing);
+    tcase_add_test(c, load_is_not_time);
+    tcase_add_test(c, the_old_weighs_less);
+    tcase_add_test(c, a_long_time_does_not_overflow);
+    tcase_add_test(c, merging_is_adding);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

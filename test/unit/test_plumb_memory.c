@@ -1,0 +1,186 @@
+/* Plumb's memory target: margin, growth, youth, kills, by hand. */
+#include <check.h>
+#include <math.h>
+
+#include "suite.h"
+#include "vpa/model/plumb_memory.h"
+
+#define MIB 1048576.0
+#define W(n) (1700006400 + 300 * (int64_t)(n))
+#define DAY 288 /* windows */
+
+static struct vpa_buckets buckets;
+static struct vpa_plumb_memory p;
+
+static void setup(void)
+{
+    vpa_buckets_init(&buckets, MIB, 1e12);
+    vpa_plumb_memory_init(&p, &(struct vpa_plumb_memory_rule){&buckets, 0.1, 10 * MIB, 3 * 86400});
+}
+
+static void teardown(void)
+{
+    vpa_plumb_memory_release(&p);
+}
+
+static void use(int from, int to, double bytes)
+{
+    for (int n = from; n < to; n++)
+        vpa_plumb_memory_add(&p, W(n), bytes);
+    vpa_plumb_memory_advance(&p, W(to));
+}
+
+static double target(int n)
+{
+    return vpa_plumb_memory_target(&p, W(n));
+}
+
+/* A bucket's end, so that rounding up changes nothing. */
+static double end(uint32_t bucket)
+{
+    return buckets.ends[bucket];
+}
+
+START_TEST(nothing_known)
+{
+    vpa_plumb_memory_advance(&p, W(1));
+    ck_assert(target(1) == 0.0);
+}
+END_TEST
+
+/* Ten days old: 1 GiB asks for 10 % and 10 MiB * sqrt(1024 / 100), little ones for relatively more.
+ */
+static const struct {
+    uint32_t bucket;
+} sizes[] = {{40}, {94}, {142}, {190}};
+START_TEST(margin_of_the_old)
+{
+    double peak = end(sizes[_i].bucket);
+    double want = peak * 1.1 + 10 * MIB * sqrt(peak / (100 * MIB));
+
+    use(0, 10 * DAY, peak);
+    ck_assert_double_ge(target(10 * DAY), want);
+    ck_assert_double_le(target(10 * DAY), want * 1.05 * 1.12); /* a bucket, and what is kept */
+}
+END_TEST
+
+/* 20 MiB: three times as much while it is young, 250 MiB at most, gone after some days. */
+START_TEST(the_young_have_headroom)
+{
+    double small = end(62); /* 20.6 MiB */
+
+    use(0, DAY, small);
+    ck_assert_double_ge(target(DAY), 3 * small);
+    ck_assert_double_le(target(DAY), 3 * small * 1.05);
+    use(DAY, 5 * DAY, small);
+    ck_assert_double_lt(target(5 * DAY), 2 * small);
+    ck_assert_double_gt(target(5 * DAY), 1.1 * small);
+}
+END_TEST
+
+START_TEST(headroom_of_the_young_is_bounded)
+{
+    use(0, DAY, end(100)); /* 131.5 MiB: three times would be 394 */
+    ck_assert_double_ge(target(DAY), 250 * MIB);
+    ck_assert_double_le(target(DAY), 250 * MIB * 1.05);
+}
+END_TEST
+
+/* 1 GiB, then 2 GiB after two days: 2 GiB and half of the rise is 2.5 GiB, above the margin's 2.25.
+ */
+START_TEST(growth_is_foreseen)
+{
+    double peak = end(142); /* 1.02 GiB */
+
+    use(0, 2 * DAY, peak);
+    double before = target(2 * DAY);
+    use(2 * DAY, 2 * DAY + 1, 2 * peak);
+    ck_assert_double_lt(before, 1.3 * peak);
+    ck_assert_double_ge(target(2 * DAY + 1), 2.5 * peak);
+    ck_assert_double_le(target(2 * DAY + 1), 2.5 * peak * 1.05 * 1.05 * 1.05);
+}
+END_TEST
+
+/* The peak of three days counts, then it is forgotten. */
+START_TEST(peaks_age)
+{
+    double peak = end(142);
+
+    use(0, 5 * DAY, peak);
+    use(5 * DAY, 5 * DAY + 1, 1.5 * peak);
+    use(5 * DAY + 1, 7 * DAY + 200, peak);
+    ck_assert_double_gt(target(7 * DAY + 200), 1.5 * peak);
+    use(7 * DAY + 200, 9 * DAY, peak);
+    ck_assert_double_lt(target(9 * DAY), 1.3 * peak);
+}
+END_TEST
+
+/* Kills at 100 MiB: 120, then 150, then 200 MiB, and no more than twice what was hit, however
+ * often; a day after the last one all is forgotten but the usage that was seen. */
+START_TEST(kills_bump_and_do_not_run_away)
+{
+    double limit = end(94); /* 98.1 MiB */
+
+    use(0, 10 * DAY, 0.5 * limit);
+    vpa_plumb_memory_oom(&p, W(10 * DAY), limit);
+    ck_assert_double_ge(target(10 * DAY + 1), 1.2 * limit);
+    vpa_plumb_memory_oom(&p, W(10 * DAY + 1), limit);
+    ck_assert_double_ge(target(10 * DAY + 2), 1.5 * limit);
+    for (int i = 2; i < 50; i++)
+        vpa_plumb_memory_oom(&p, W(10 * DAY + i), limit);
+    ck_assert_double_ge(target(10 * DAY + 50), 2.0 * limit);
+    ck_assert_double_le(target(10 * DAY + 50), 2.0 * limit * 1.05);
+    use(10 * DAY + 50, 15 * DAY, 0.5 * limit);
+    ck_assert_double_lt(target(15 * DAY), limit);
+}
+END_TEST
+
+/* Hidden demand of three times the limit is reached by the second bump at the latest. */
+START_TEST(two_kills_are_enough)
+{
+    double usage = end(94);
+    double demand = 1.7 * usage;
+    int kills = 0;
+
+    use(0, 10 * DAY, usage);
+    for (int n = 10 * DAY; n < 11 * DAY; n++) {
+        double limit = target(n);
+        if (demand > limit) {
+            vpa_plumb_memory_oom(&p, W(n), limit);
+            kills++;
+        } else {
+            vpa_plumb_memory_add(&p, W(n), demand);
+        }
+        vpa_plumb_memory_advance(&p, W(n + 1));
+    }
+    ck_assert_int_ge(kills, 1);
+    ck_assert_int_le(kills, 2);
+}
+END_TEST
+
+START_TEST(memory_of_a_container_is_bounded)
+{
+    for (int n = 0; n < 30 * DAY; n++)
+        vpa_plumb_memory_add(&p, W(n), 1e12 * (1.0 - (double)n / (30.0 * DAY + 1)));
+    ck_assert_uint_le(p.peaks.count + p.day.count + p.held.count, 3 * VPA_BUCKETS_MAX);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plumb_memory");
+    TCase *c = tcase_create("plumb_memory");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, nothing_known);
+    tcase_add_loop_test(c, margin_of_the_old, 0, (int)(sizeof(sizes) / sizeof(sizes[0])));
+    tcase_add_test(c, the_young_have_headroom);
+    tcase_add_test(c, headroom_of_the_young_is_bounded);
+    tcase_add_test(c, growth_is_foreseen);
+    tcase_add_test(c, peaks_age);
+    tcase_add_test(c, kills_bump_and_do_not_run_away);
+    tcase_add_test(c, two_kills_are_enough);
+    tcase_add_test(c, memory_of_a_container_is_bounded);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

@@ -1,0 +1,236 @@
+/* Proofs and breakers: what may be done after what was seen. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "suite.h"
+#include "vpa/base/str.h"
+#include "vpa/policy/proof.h"
+
+static struct vpa_proof *proof;
+static const vpa_time start = 1000 * VPA_HOUR;
+
+static void setup(void)
+{
+    proof = vpa_proof_new();
+}
+
+static void teardown(void)
+{
+    vpa_proof_free(proof);
+}
+
+static struct vpa_proof_id id(const char *vpa, const char *group)
+{
+    return (struct vpa_proof_id){vpa, group, VPA_PROOF_EVICTION};
+}
+
+static enum vpa_proof_permit ask(const char *vpa, const char *group, vpa_time now)
+{
+    struct vpa_proof_id i = id(vpa, group);
+
+    return vpa_proof_ask(proof, &i, now);
+}
+
+static bool sent(const char *vpa, const char *group, vpa_time now)
+{
+    struct vpa_proof_id i = id(vpa, group);
+
+    return vpa_proof_sent(proof, &i, now);
+}
+
+static enum vpa_breaker_change judge(const char *vpa, const char *group, enum vpa_verdict verdict,
+                                     vpa_time now)
+{
+    struct vpa_proof_id i = id(vpa, group);
+
+    return vpa_proof_judge(proof, &i, verdict, "what was seen", now);
+}
+
+START_TEST(the_first_of_a_group_waits_then_all_are_free)
+{
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
+    ck_assert(sent("n/v", "g", start));
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_FIRST); /* each group its own */
+    ck_assert_int_eq(ask("n/v", "g", start + VPA_HOUR), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_GOOD, start), VPA_BREAKER_SAME);
+    ck_assert_int_eq(ask("n/v", "g", start + VPA_PROOF_AGE - 1), VPA_PERMIT_FREE);
+    ck_assert(!sent("n/v", "g", start));
+    ck_assert_int_eq(ask("n/v", "g", start + VPA_PROOF_AGE), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(what_was_refused_or_cannot_be_known_counts_for_nothing)
+{
+    struct vpa_proof_id i = id("n/v", "g");
+
+    sent("n/v", "g", start);
+    vpa_proof_refused(proof, &i);
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
+    sent("n/v", "g", start);
+    ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_VOID, start), VPA_BREAKER_SAME);
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 0);
+}
+END_TEST
+
+START_TEST(a_failure_opens_and_the_pause_doubles_to_a_day)
+{
+    vpa_time now = start;
+    vpa_duration pause = 10 * VPA_MINUTE;
+
+    for (int i = 0; i < 12; i++) {
+        ck_assert_int_eq(ask("n/v", "g", now), VPA_PERMIT_FIRST);
+        ck_assert(sent("n/v", "g", now));
+        ck_assert_int_eq(ask("n/v", "h", now), i ? VPA_PERMIT_WAITING : VPA_PERMIT_FIRST);
+        ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, now), VPA_BREAKER_OPENED);
+        ck_assert_int_eq(ask("n/v", "g", now + pause - 1), VPA_PERMIT_PAUSED);
+        ck_assert_int_eq(ask("n/v", "h", now + pause - 1), VPA_PERMIT_PAUSED);
+        ck_assert(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->opened == start);
+        now += pause;
+        pause = pause * 2 < VPA_PAUSE_LONGEST ? pause * 2 : VPA_PAUSE_LONGEST;
+    }
+    ck_assert_int_eq(pause, 24 * VPA_HOUR);
+    ck_assert(sent("n/v", "g", now));
+    ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_GOOD, now), VPA_BREAKER_CLOSED);
+    ck_assert_ptr_null(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION));
+    ck_assert_int_eq(ask("n/v", "g", now), VPA_PERMIT_FREE);
+    judge("n/v", "g", VPA_VERDICT_CRASHING, now); /* and begins at ten minutes again */
+    ck_assert_int_eq(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->pause, VPA_PAUSE_FIRST);
+}
+END_TEST
+
+START_TEST(a_trial_without_outcome_is_followed_by_another)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    sent("n/v", "g", later);
+    ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_WAITING);
+    judge("n/v", "g", VPA_VERDICT_VOID, later);
+    ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_FIRST);
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 1);
+}
+END_TEST
+
+START_TEST(a_late_success_closes)
+{
+    sent("n/v", "g", start);
+    judge("n/v", "g", VPA_VERDICT_UNSCHEDULABLE, start);
+    ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_GOOD, start + 1), VPA_BREAKER_CLOSED);
+    ck_assert_int_eq(ask("n/v", "g", start + 1), VPA_PERMIT_FREE);
+}
+END_TEST
+
+START_TEST(several_vpas_in_a_row_open_the_clusters)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
+    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
+    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    ck_assert_int_eq(ask("n/z", "z", start), VPA_PERMIT_FIRST);
+    judge("n/c", "c", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_int_eq(ask("n/z", "z", start), VPA_PERMIT_CLUSTER_PAUSED);
+    ck_assert_int_eq(ask("n/z", "z", later), VPA_PERMIT_FIRST);
+    ck_assert(sent("n/z", "z", later)); /* one pod for all */
+    ck_assert_int_eq(ask("n/y", "y", later), VPA_PERMIT_WAITING);
+    judge("n/z", "z", VPA_VERDICT_NOT_PATCHED, later);
+    ck_assert_int_eq(vpa_proof_cluster(proof)->pause, 2 * VPA_PAUSE_FIRST);
+    later += 2 * VPA_PAUSE_FIRST;
+    sent("n/y", "y", later);
+    judge("n/y", "y", VPA_VERDICT_GOOD, later);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    ck_assert_int_eq(ask("n/x", "x", later), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(a_good_proof_ends_a_row)
+{
+    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
+    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
+    judge("n/c", "c", VPA_VERDICT_GOOD, start);
+    judge("n/d", "d", VPA_VERDICT_NOT_PATCHED, start);
+    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+}
+END_TEST
+
+START_TEST(a_reason_that_is_gone_closes_at_once)
+{
+    judge("n/a", "a", VPA_VERDICT_NO_REPLACEMENT, start);
+    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert(vpa_proof_reset(proof, "n/a"));
+    ck_assert(!vpa_proof_reset(proof, "n/a"));
+    ck_assert_int_eq(ask("n/a", "a", start), VPA_PERMIT_FIRST);
+    judge("n/a", "a", VPA_VERDICT_NO_REPLACEMENT, start);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 1); /* a quota is not the webhook's */
+    ck_assert_int_eq(ask("n/a", "a", start), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/b", "b", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(resizes_have_breakers_of_their_own)
+{
+    struct vpa_proof_id resize = {"n/v", "g", VPA_PROOF_RESIZE};
+
+    vpa_proof_judge(proof, &resize, VPA_VERDICT_NOT_RESIZED, "Infeasible", start);
+    ck_assert_int_eq(vpa_proof_ask(proof, &resize, start), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(a_restored_breaker_begins_with_the_first_pause)
+{
+    vpa_proof_restore(proof, "n/v", VPA_PROOF_EVICTION, VPA_VERDICT_CRASHING, "seen",
+                      start - VPA_HOUR, start);
+    ck_assert_int_eq(ask("n/v", "g", start + VPA_PAUSE_FIRST - 1), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/v", "g", start + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+    ck_assert(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->opened == start - VPA_HOUR);
+    ck_assert_str_eq(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->seen, "seen");
+}
+END_TEST
+
+static bool is_a(void *ctx, const char *vpa)
+{
+    (void)ctx;
+    return vpa_str_eq(vpa, "n/a");
+}
+
+START_TEST(what_is_gone_is_forgotten)
+{
+    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
+    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
+    sent("n/c", "c", start);
+    vpa_proof_sweep(proof, is_a, NULL, start);
+    ck_assert_int_eq(ask("n/a", "a", start), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/b", "b", start), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("n/c", "c", start), VPA_PERMIT_FIRST);
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("proof");
+    TCase *tc = tcase_create("proof");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, the_first_of_a_group_waits_then_all_are_free);
+    tcase_add_test(tc, what_was_refused_or_cannot_be_known_counts_for_nothing);
+    tcase_add_test(tc, a_failure_opens_and_the_pause_doubles_to_a_day);
+    tcase_add_test(tc, a_trial_without_outcome_is_followed_by_another);
+    tcase_add_test(tc, a_late_success_closes);
+    tcase_add_test(tc, several_vpas_in_a_row_open_the_clusters);
+    tcase_add_test(tc, a_good_proof_ends_a_row);
+    tcase_add_test(tc, a_reason_that_is_gone_closes_at_once);
+    tcase_add_test(tc, resizes_have_breakers_of_their_own);
+    tcase_add_test(tc, a_restored_breaker_begins_with_the_first_pause);
+    tcase_add_test(tc, what_is_gone_is_forgotten);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,104 @@
+/*
+ * What the recommender writes into its ledger: the first recommendation, what changes it by a tenth
+ * or more, and conditions; nothing while nothing changes.
+ */
+#include "recommender_fixture.h"
+
+static int64_t read_until; /* number of the last entry that was read */
+
+static const struct vpa_json *read_new(void)
+{
+    vpa_auto_free char *since = vpa_xprintf("%lld", (long long)read_until);
+    const struct vpa_ledger_query query = {.since = since};
+    vpa_auto_buf out = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
+    ck_assert_int_eq(vpa_ledger_read(ledger, &query, &out, &err), 0);
+    const struct vpa_json *page = json(vpa_arena_strdup(&arena, vpa_buf_text(&out)));
+
+    ck_assert(vpa_json_int64(vpa_json_find(page, "next"), &read_until));
+    return vpa_json_find(page, "decisions");
+}
+
+static const struct vpa_json *the_only_new(void)
+{
+    const struct vpa_json *list = read_new();
+
+    ck_assert_uint_eq(vpa_json_count(list), 1);
+    return vpa_json_first(list);
+}
+
+static void begin(void)
+{
+    setup();
+    read_until = 0;
+    ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = VPA_LEDGER_MEMORY});
+    start(NULL);
+}
+
+static void end(void)
+{
+    teardown();
+    vpa_ledger_free(ledger);
+    ledger = NULL;
+}
+
+START_TEST(writes_down_what_changes)
+{
+    const struct vpa_json *e;
+
+    pass(USAGE("1", "1Gi"));
+    e = the_only_new();
+    ck_assert_str_eq(fake_text_at(e, "decision"), "recommend");
+    ck_assert_str_eq(fake_text_at(e, "rule"), "first");
+    ck_assert_str_eq(fake_text_at(e, "namespace"), "shop");
+    ck_assert_str_eq(fake_text_at(e, "vpa"), "web");
+    ck_assert_str_eq(fake_text_at(e, "pod"), "");
+    ck_assert_ptr_nonnull(strstr(fake_text_at(e, "why"), "cpu target none -> "));
+    ck_assert_ptr_nonnull(strstr(fake_text_at(e, "why"), "RecommendationProvided is True"));
+    ck_assert_ptr_nonnull(vpa_json_at(e, "inputs.recommendation"));
+    for (int i = 0; i < 20; i++)
+        pass(USAGE("1", "1Gi"));
+    ck_assert_uint_eq(vpa_json_count(read_new()), 0);
+
+    for (int i = 0; i < 40; i++)
+        pass(USAGE("8", "1Gi"));
+    vpa_json_foreach (moved, read_new()) {
+        ck_assert_str_eq(fake_text_at(moved, "rule"), "a target moved by a tenth or more");
+        ck_assert_ptr_nonnull(strstr(fake_text_at(moved, "why"), "cpu target "));
+        e = moved;
+    }
+    ck_assert_str_eq(fake_text_at(e, "rule"), "a target moved by a tenth or more");
+}
+END_TEST
+
+START_TEST(writes_down_conditions)
+{
+    const struct vpa_json *e;
+
+    pass(USAGE("1", "1Gi"));
+    (void)read_new();
+    end_watches("pods");
+    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"
+           "\"web-1\"}}");
+    pass("{\"usage\":[]}");
+    pass("{\"usage\":[]}");
+    e = the_only_new();
+    ck_assert_str_eq(fake_text_at(e, "rule"), "its conditions changed");
+    ck_assert_ptr_nonnull(strstr(fake_text_at(e, "why"), "NoPodsMatched is True"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_account");
+    TCase *tc = tcase_create("account");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, writes_down_what_changes);
+    tcase_add_test(tc, writes_down_conditions);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

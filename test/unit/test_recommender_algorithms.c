@@ -1,0 +1,271 @@
+/* The recommender serves several algorithms: names in spec.recommenders, flags, annotations, what
+ * the status and the checkpoints say, switching and restarting. */
+#include "recommender_fixture.h"
+
+#include "vpa/model/object_status.h"
+
+#define NAMED(recommender, annotations)                                                            \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
+          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"generation\":1,"                \
+          "\"annotations\":{" annotations                                                          \
+          "},\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{"                           \
+          "\"recommenders\":[{\"name\":\"" recommender "\"}],\"targetRef\":{\"apiVersion\":"       \
+          "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}")
+#define CRANE_ANNOTATION "crane.vpa.autoscaling.k8s.io/cpu-request-margin-fraction"
+
+static void passes(int count, const char *usage)
+{
+    for (int i = 0; i < count; i++)
+        pass(usage);
+}
+
+static const struct vpa_json *status(void)
+{
+    return vpa_json_find(stored("verticalpodautoscalers", "web"), "status");
+}
+
+static const struct vpa_json *condition(const char *type)
+{
+    vpa_json_foreach (c, vpa_json_find(status(), "conditions")) {
+        if (vpa_str_eq(vpa_json_string(vpa_json_find(c, "type")), type))
+            return c;
+    }
+    return NULL;
+}
+
+static const char *of_condition(const char *type, const char *member)
+{
+    return vpa_json_string(vpa_json_find(condition(type), member));
+}
+
+static const struct vpa_json *checkpoint(const char *name)
+{
+    return stored("verticalpodautoscalercheckpoints", name);
+}
+
+static const char *text_of(const struct vpa_json *node)
+{
+    vpa_auto_buf text = {0};
+    struct vpa_json_writer w;
+
+    vpa_buf_init(&text, 1 << 20);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_put_node(&w, node);
+    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
+}
+
+/* Example C3 of the specification: 150 millicores are 229. */
+START_TEST(the_name_chooses_crane)
+{
+    change(NAMED("crane", ""));
+    start(NULL);
+    passes(6, USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 229);
+    struct vpa_quantity memory = target("memory");
+    ck_assert_int_eq(vpa_quantity_value(&memory), 241172479);
+    ck_assert_str_eq(of_condition("RecommendationProvided", "status"), "True");
+    ck_assert_str_eq(of_condition("Algorithm", "status"), "True");
+    ck_assert_str_eq(of_condition("Algorithm", "reason"), "crane");
+    ck_assert_str_eq(of_condition("Algorithm", "message"), "Recommended by algorithm crane");
+}
+END_TEST
+
+static const struct {
+    const char *flag, *name;
+    int64_t cpu; /* 0: no status */
+} names[] = {
+    {NULL, "crane", 229},
+    {NULL, "default", 25},
+    {NULL, "nobody", 0},
+    {NULL, "default/crane", 0},
+    {"--recommender-name=blue", "blue/crane", 229},
+    {"--recommender-name=blue", "crane", 0},
+    {"--recommender-name=blue", "blue", 25},
+    {"--recommender-name=crane", "crane", 25},
+    {"--recommender-name=crane", "crane/crane", 229},
+    {"--algorithms=vpa", "crane", 0},
+    {"--algorithms=vpa", "default", 25},
+    {"--algorithms=crane", "crane", 229},
+    {"--algorithms=crane", "default", 0},
+    {"--algorithms=vpa, crane", "crane", 229},
+};
+
+START_TEST(names_are_served_or_not)
+{
+    change(vpa_arena_printf(&arena, NAMED("%s", ""), names[_i].name));
+    start(names[_i].flag);
+    passes(6, USAGE("150m", "150Mi"));
+    if (names[_i].cpu == 0)
+        ck_assert_ptr_null(status());
+    else if (names[_i].cpu == 25)
+        ck_assert_int_ne(target_cpu(), 229);
+    else
+        ck_assert_int_eq(target_cpu(), names[_i].cpu);
+}
+END_TEST
+
+START_TEST(flags_and_annotations_are_parameters)
+{
+    change(NAMED("crane", ""));
+    start("--crane-cpu-request-margin-fraction=0.5");
+    passes(6, USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 300);
+    change(NAMED("crane", "\"" CRANE_ANNOTATION "\":\"1\""));
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 400);
+    change(NAMED("crane", ""));
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 300);
+}
+END_TEST
+
+START_TEST(a_wrong_annotation_is_told_and_not_used)
+{
+    change(NAMED("crane", "\"" CRANE_ANNOTATION "\":\"much\""));
+    start(NULL);
+    passes(6, USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 229);
+    ck_assert_str_eq(of_condition("Algorithm", "status"), "False");
+    ck_assert_str_eq(of_condition("Algorithm", "message"),
+                     "annotation " CRANE_ANNOTATION
+                     ": \"much\" is not a number; the setting of the recommender is used");
+    change(NAMED("crane", ""));
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_str_eq(of_condition("Algorithm", "status"), "True");
+}
+END_TEST
+
+static const struct {
+    const char *flag, *error;
+} wrong_flags[] = {
+    {"--algorithms=vpa,cran",
+     "--algorithms: there is no algorithm \"cran\"; give names separated by commas, or all"},
+    {"--crane-cpu-request-percentile=2", "--crane-cpu-request-percentile: 2 is not within 0 to 1"},
+    {"--crane-specification-config=1c", "--crane-specification-config: specification 1c format "
+                                        "error"},
+    {"--crane-mem-histogram-max-value=1e15",
+     "algorithm crane: mem-histogram-max-value is more than 1000 times the bucket size"},
+};
+
+START_TEST(wrong_flags_end_the_start)
+{
+    struct vpa_flags flags = recommender_flags(&config);
+    char *argv[] = {(char *)"recommender", (char *)wrong_flags[_i].flag, NULL};
+    struct vpa_error err;
+    int exit_status;
+
+    ck_assert_int_eq(vpa_flags_parse(&flags, &arena, 2, argv, &err), VPA_FLAGS_RUN);
+    ck_assert_int_eq(recommender_config_check(&config, no_env, NULL, &arena, &exit_status, &err),
+                     -1);
+    ck_assert_str_eq(err.text, wrong_flags[_i].error);
+}
+END_TEST
+
+/* VPA's own checkpoint stays as it is; the other stands beside it. */
+START_TEST(states_are_stored_beside_vpa_s_own)
+{
+    change(NAMED("crane", ""));
+    start(NULL);
+    passes(6, USAGE("150m", "150Mi"));
+    const struct vpa_json *own = checkpoint("web-app"), *state = checkpoint("web-app.crane");
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(own, "status.version")), "v3");
+    ck_assert_ptr_null(strstr(text_of(own), "crane"));
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(state, "status.version")), "plumb-crane");
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(state, "spec.vpaObjectName")), "web");
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(state, "spec.containerName")), "app.crane");
+}
+END_TEST
+
+/* What was learned of large usage is there after the restart, in the first pass. */
+START_TEST(a_restart_keeps_what_was_learned)
+{
+    change(NAMED("crane", ""));
+    start(NULL);
+    passes(6, USAGE("1950m", "950Mi"));
+    ck_assert_int_eq(target_cpu(), 2300);
+    stop();
+    start(NULL);
+    passes(2, USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 2300);
+}
+END_TEST
+
+/* There and back, with a restart on the way: both know what they knew, and what came meanwhile. */
+START_TEST(switching_back_and_forth_loses_nothing)
+{
+    start(NULL);
+    passes(4, USAGE("150m", "150Mi"));
+    ck_assert_ptr_null(condition("Algorithm"));
+    ck_assert_ptr_null(checkpoint("web-app.crane"));
+    change(NAMED("crane", ""));
+    passes(6, USAGE("1950m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 2300);
+    change(VPA("web", "2026-01-15T10:00:00Z"));
+    passes(2, USAGE("150m", "950Mi"));
+    int64_t own = target_cpu();
+    ck_assert_int_gt(own, 1500); /* it learned while the other one recommended */
+    ck_assert_ptr_null(condition("Algorithm"));
+    stop();
+    start(NULL);
+    passes(1, USAGE("150m", "150Mi"));
+    ck_assert_int_ge(target_cpu(), own * 9 / 10);
+    change(NAMED("crane", ""));
+    passes(1, USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 2300);
+    struct vpa_quantity memory = target("memory");
+    ck_assert_int_eq(vpa_quantity_value(&memory), 1205862400); /* of the time in between */
+}
+END_TEST
+
+#define STORED(version, annotations)                                                               \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
+          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app.crane\","          \
+          "\"namespace\":\"shop\",\"annotations\":{" annotations "}},\"spec\":{\"vpaObjectName\":" \
+          "\"web\",\"containerName\":\"app.crane\"},\"status\":{\"version\":\"" version "\"}}")
+
+/* As other checkpoints (U16). */
+START_TEST(an_unreadable_state_is_kept_aside)
+{
+    change(STORED("plumb-crane", "\"vpa.autoscaling.k8s.io/algorithm-state\":\"{{\""));
+    change(NAMED("crane", ""));
+    start(NULL);
+    passes(6, USAGE("150m", "150Mi"));
+    const struct vpa_json *kept = checkpoint("web-app.crane-unreadable");
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_ptr_nonnull(strstr(text_of(kept), "\"{{\""));
+    ck_assert_ptr_null(strstr(text_of(checkpoint("web-app.crane")), "\"{{\""));
+    ck_assert_int_eq(target_cpu(), 229);
+}
+END_TEST
+
+/* Of an algorithm that this version does not have, or does not serve. */
+START_TEST(foreign_states_are_left_alone)
+{
+    change(STORED("plumb-other", "\"vpa.autoscaling.k8s.io/algorithm-state\":\"{}\""));
+    start(NULL);
+    passes(6, USAGE("150m", "150Mi"));
+    ck_assert_ptr_null(checkpoint("web-app.crane-unreadable"));
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(checkpoint("web-app.crane"), "status.version")),
+                     "plumb-other");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender algorithms");
+    TCase *tc = tcase_create("recommender algorithms");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, the_name_chooses_crane);
+    tcase_add_loop_test(tc, names_are_served_or_not, 0, VPA_COUNT(names));
+    tcase_add_test(tc, flags_and_annotations_are_parameters);
+    tcase_add_test(tc, a_wrong_annotation_is_told_and_not_used);
+    tcase_add_loop_test(tc, wrong_flags_end_the_start, 0, VPA_COUNT(wrong_flags));
+    tcase_add_test(tc, states_are_stored_beside_vpa_s_own);
+    tcase_add_test(tc, a_restart_keeps_what_was_learned);
+    tcase_add_test(tc, switching_back_and_forth_loses_nothing);
+    tcase_add_test(tc, an_unreadable_state_is_kept_aside);
+    tcase_add_test(tc, foreign_states_are_left_alone);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

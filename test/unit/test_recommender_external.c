@@ -1,0 +1,183 @@
+/* Usage from external metrics: one query per pod and metric, put together by container. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "model_fixture.h"
+#include "../../recommender/usage.h"
+
+#include "vpa/base/str.h"
+
+#define NOW INT64_C(1768435200)
+#define LONG_NAME "a-name-of-sixty-four-characters-which-no-label-value-can-have-ok"
+
+static struct vpa_aggregation aggregation;
+static struct vpa_arena arena;
+static struct vpa_cluster *cluster;
+static struct recommender_config config;
+static struct usage_memory memory;
+static struct usage_options options;
+static struct vpa_error err;
+
+static struct {
+    int queries;
+    char selectors[8][128]; /* of the queries, in order */
+    int fails_at;           /* the query that is refused; -1: none */
+} server;
+
+static struct {
+    int count;
+    vpa_amount cpu, memory; /* last ones */
+} heard;
+
+static void hear(void *ctx, const char *mode, enum vpa_kind kind, bool is_oom, vpa_amount usage,
+                 vpa_amount recommendation)
+{
+    (void)ctx, (void)mode, (void)is_oom, (void)recommendation;
+    heard.count++;
+    *(kind == VPA_KIND_CPU ? &heard.cpu : &heard.memory) = usage;
+}
+
+#define VALUE(container, value)                                                                    \
+    "{\"metricName\":\"m\",\"metricLabels\":{\"ctr\":\"" container                                 \
+    "\"},\"timestamp\":\"2026-01-15T00:00:00Z\",\"value\":\"" value "\"}"
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    const char *selector = vpa_or_empty(vpa_memory_query(q, "labelSelector"));
+
+    (void)ctx;
+    ck_assert_int_lt(server.queries, 8);
+    snprintf(server.selectors[server.queries], sizeof(server.selectors[0]), "%s", selector);
+    if (server.queries++ == server.fails_at)
+        vpa_memory_reply_status(r, 403, NULL, "no");
+    else if (strcmp(q->path, "/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/cpu") == 0)
+        vpa_memory_reply_json(r, 200, "{\"items\":[" VALUE("app", "1500m") "]}");
+    else if (strcmp(q->path, "/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/memory") == 0)
+        vpa_memory_reply_json(r, 200, "{\"items\":[" VALUE("app", "3Mi") "]}");
+}
+
+static void setup(void)
+{
+    struct vpa_cluster_options model = {.aggregation = &aggregation, .hooks = {.usage = hear}};
+
+    memset(&server, 0, sizeof(server));
+    memset(&heard, 0, sizeof(heard));
+    server.fails_at = -1;
+    memory = (struct usage_memory){0};
+    vpa_aggregation_init(&aggregation);
+    vpa_arena_init(&arena, 0);
+    cluster = vpa_cluster_new(&model);
+    start_client(serve, NOW, 5);
+    config = (struct recommender_config){.use_external_metrics = true,
+                                         .external_cpu_metric = "cpu",
+                                         .external_memory_metric = "memory"};
+    config.prometheus.container_name_label = "ctr";
+    options = (struct usage_options){client, &config, cluster, &memory};
+    vpa_cluster_put_vpa(cluster, simple_vpa(&arena, "v"), selector_of(&arena, "app=web,tier=x"),
+                        NULL, vpa_loop_now(loop));
+}
+
+static void teardown(void)
+{
+    stop_client();
+    vpa_cluster_free(cluster);
+    vpa_aggregation_release(&aggregation);
+    vpa_arena_release(&arena);
+}
+
+static void put_pod(const char *name)
+{
+    vpa_cluster_put_pod(cluster, simple_pod(&arena, name, "{\"app\":\"web\",\"tier\":\"x\"}"), NULL,
+                        vpa_loop_now(loop));
+}
+
+static int collect(void)
+{
+    return usage_collect_external(&options, vpa_loop_now(loop), &err);
+}
+
+/* The VPA's selector and the name of the pod, sorted by key; both metrics reach the container. */
+START_TEST(asks_by_selector_and_pod)
+{
+    put_pod("p1");
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 2);
+    ck_assert_str_eq(server.selectors[0], "app=web,pod=p1,tier=x");
+    ck_assert_str_eq(server.selectors[1], "app=web,pod=p1,tier=x");
+    ck_assert_int_eq(heard.count, 2);
+    ck_assert_int_eq(heard.cpu, 1500);
+    ck_assert_int_eq(heard.memory, 3 * MI);
+}
+END_TEST
+
+/* A metric that is not configured is not asked for, and counts as nothing used. */
+START_TEST(a_metric_without_a_name_is_nothing)
+{
+    config.external_cpu_metric = "";
+    put_pod("p1");
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 1);
+    ck_assert_int_eq(heard.cpu, 0);
+    ck_assert_int_eq(heard.memory, 3 * MI);
+}
+END_TEST
+
+/* One refusal makes the whole reading worthless: nothing of it is kept. */
+START_TEST(one_failure_spoils_the_reading)
+{
+    put_pod("p1");
+    put_pod("p2");
+    server.fails_at = 3;
+    ck_assert_int_eq(collect(), -1);
+    ck_assert_str_eq(err.text, "external metric memory of pod ns/p2: no");
+    ck_assert_int_eq(heard.count, 0);
+    server.fails_at = -1;
+    server.queries = 0;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(heard.count, 4);
+}
+END_TEST
+
+/* A pod that no selector can name goes without usage, the others have theirs. */
+START_TEST(an_unusable_name_is_one_pod)
+{
+    ck_assert_uint_eq(strlen(LONG_NAME), 64);
+    put_pod(LONG_NAME);
+    put_pod("p1");
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 2);
+    ck_assert_uint_eq(memory.unaskable, 1);
+    ck_assert_int_eq(heard.count, 2);
+}
+END_TEST
+
+/* The pods of a VPA are asked for by name, whatever the order in which they came. */
+START_TEST(asks_in_order_of_names)
+{
+    put_pod("b");
+    put_pod("c");
+    put_pod("a");
+    config.external_memory_metric = "";
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_str_eq(server.selectors[0], "app=web,pod=a,tier=x");
+    ck_assert_str_eq(server.selectors[1], "app=web,pod=b,tier=x");
+    ck_assert_str_eq(server.selectors[2], "app=web,pod=c,tier=x");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_external");
+    TCase *c = tcase_create("recommender_external");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, asks_by_selector_and_pod);
+    tcase_add_test(c, a_metric_without_a_name_is_nothing);
+    tcase_add_test(c, one_failure_spoils_the_reading);
+    tcase_add_test(c, an_unusable_name_is_one_pod);
+    tcase_add_test(c, asks_in_order_of_names);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

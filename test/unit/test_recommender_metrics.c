@@ -1,0 +1,132 @@
+/* The recommender's metrics: what a sample says of the quality of recommendations. */
+#include <check.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "suite.h"
+#include "../../recommender/metrics.h"
+
+#include "vpa/base/buf.h"
+
+static struct vpa_buf page;
+
+static void setup(void)
+{
+    recommender_metrics_reset();
+}
+
+static void teardown(void)
+{
+    recommender_metrics_reset();
+    vpa_buf_release(&page);
+}
+
+/* Whether the page has that line. */
+static bool shows(const char *line)
+{
+    struct vpa_metrics all = {0};
+    const char *text, *found;
+
+    all.table = recommender_metrics_table(&all.count);
+    vpa_buf_release(&page);
+    vpa_buf_init(&page, (size_t)1 << 20);
+    vpa_metrics_write(&all, VPA_EXPOSITION_TEXT, NULL, 0, &page);
+    text = vpa_buf_text(&page);
+    found = strstr(text, line);
+    return found && (found == text || found[-1] == '\n') && found[strlen(line)] == '\n';
+}
+
+static void sample(enum vpa_kind kind, bool is_oom, vpa_amount usage, vpa_amount recommendation)
+{
+    struct vpa_model_hooks hooks =
+        recommender_quality_hooks(&(struct recommender_quality){NULL, NULL});
+
+    hooks.usage(hooks.ctx, "Recreate", kind, is_oom, usage, recommendation);
+}
+
+/* Of an alert's increase() the first event is one only where 0 was shown before it. */
+START_TEST(our_counters_are_there_from_the_start)
+{
+    static const char saved[] =
+        "vpa_recommender_failures_total{message=\"Cannot save checkpoint for VPA\"} ";
+
+    metrics_start();
+    ck_assert(shows("vpa_recommender_unreadable_checkpoints_total{outcome=\"kept\"} 0"));
+    ck_assert(shows("vpa_recommender_recommendation_queries_total{result=\"NoVPA\"} 0"));
+    ck_assert(strstr(vpa_buf_text(&page), saved));
+    metrics_failures("Cannot save checkpoint for VPA", 2);
+    metrics_start(); /* takes nothing back */
+    ck_assert(
+        shows("vpa_recommender_failures_total{message=\"Cannot save checkpoint for VPA\"} 2"));
+}
+END_TEST
+
+#define RELATIVE "vpa_quality_usage_recommendation_relative_diffs"
+
+/* A core used of two that were recommended. */
+START_TEST(usage_below_the_recommendation)
+{
+    sample(VPA_KIND_CPU, false, 1000, 2000);
+    ck_assert(
+        shows(RELATIVE "_sum{is_oom=\"false\",resource=\"cpu\",update_mode=\"Recreate\"} -0.5"));
+    ck_assert(
+        shows(RELATIVE "_count{is_oom=\"false\",resource=\"cpu\",update_mode=\"Recreate\"} 1"));
+    ck_assert(shows("vpa_quality_cpu_recommendations_cores_sum{update_mode=\"Recreate\"} 2"));
+    ck_assert(shows("vpa_quality_cpu_recommendation_over_usage_diffs_cores_sum{"
+                    "recommendation_missing=\"false\",update_mode=\"Recreate\"} 1"));
+}
+END_TEST
+
+/* Three megabytes used of two that were recommended. */
+START_TEST(usage_above_the_recommendation)
+{
+    sample(VPA_KIND_MEMORY, true, 3000000, 2000000);
+    ck_assert(
+        shows(RELATIVE "_sum{is_oom=\"true\",resource=\"memory\",update_mode=\"Recreate\"} 0.5"));
+    ck_assert(shows("vpa_quality_mem_recommendations_bytes_sum{is_oom=\"true\",update_mode="
+                    "\"Recreate\"} 2e+06"));
+    ck_assert(shows("vpa_quality_mem_recommendation_lower_equal_usage_diffs_bytes_sum{is_oom="
+                    "\"true\",recommendation_missing=\"false\",update_mode=\"Recreate\"} 1e+06"));
+}
+END_TEST
+
+/* Without a recommendation there is nothing to compare with, and that is counted. */
+START_TEST(usage_without_a_recommendation)
+{
+    sample(VPA_KIND_CPU, false, 1000, 0);
+    ck_assert(shows("vpa_quality_usage_sample_missing_recommendation_count{is_oom=\"false\","
+                    "resource=\"cpu\",update_mode=\"Recreate\"} 1"));
+    ck_assert(shows("vpa_quality_cpu_recommendation_lower_equal_usage_diffs_cores_sum{"
+                    "recommendation_missing=\"true\",update_mode=\"Recreate\"} 1"));
+    ck_assert(!strstr(vpa_buf_text(&page), RELATIVE "_sum"));
+    ck_assert(!strstr(vpa_buf_text(&page), "vpa_quality_cpu_recommendations_cores_sum"));
+}
+END_TEST
+
+/* Counts of lookups that did not happen are no series. */
+START_TEST(lookups_are_counted_by_source)
+{
+    metrics_resource_lookups(&(struct vpa_lookups){.from_spec = 2});
+    ck_assert(shows("vpa_resources_get_resources_count{source=\"Pod.Spec.Containers\"} 2"));
+    ck_assert(!strstr(vpa_buf_text(&page), "Pod.Status.ContainerStatuses"));
+    metrics_resource_lookups(&(struct vpa_lookups){.from_status = 3, .from_spec = 1});
+    ck_assert(shows("vpa_resources_get_resources_count{source=\"Pod.Spec.Containers\"} 3"));
+    ck_assert(
+        shows("vpa_resources_get_resources_count{source=\"Pod.Status.ContainerStatuses\"} 3"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_metrics");
+    TCase *c = tcase_create("recommender_metrics");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, our_counters_are_there_from_the_start);
+    tcase_add_test(c, usage_below_the_recommendation);
+    tcase_add_test(c, usage_above_the_recommendation);
+    tcase_add_test(c, usage_without_a_recommendation);
+    tcase_add_test(c, lookups_are_counted_by_source);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

@@ -1,0 +1,467 @@
+/*
+ * POST /recommendedPodResources over a real socket, with owners from an API server in memory:
+ * whose recommendation is answered, every bad query of the specification's table, and what happens
+ * between two passes.
+ */
+#include "objects.h"
+#include "owner_fixture.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../recommender/metrics.h"
+#include "../../recommender/query.h"
+#include "../../recommender/query_object.h"
+#include "vpa/daemon/observe.h"
+
+#define REC                                                                                        \
+    "'status':{'recommendation':{'containerRecommendations':[{'containerName':'app','target':{"    \
+    "'cpu':'587m','memory':'250Mi'},'lowerBound':{'cpu':'540m'},'upperBound':{'cpu':'1','memory':" \
+    "'500Mi'}},{'containerName':'log','target':{'cpu':'25m'}}]}}"
+#define META(name, created)                                                                        \
+    "'metadata':{'namespace':'n','name':'" name "','creationTimestamp':'2026-01-0" created         \
+    "T00:00:00Z'}"
+#define TARGETS(kind, target) "'spec':{'targetRef':{'kind':'" kind "','name':'" target "'}}"
+#define QUERY(rest)                                                                                \
+    "{'apiVersion':'recommendation.autoscaling.k8s.io/v1alpha1','kind':'RecommendationQuery'" rest \
+    "}"
+#define POD_OF(kind, owner, containers)                                                            \
+    "'spec':{'pod':{'metadata':{'namespace':'n','generateName':'web-1-','labels':{'app':'x'},"     \
+    "'ownerReferences':[{'apiVersion':'apps/v1','kind':'" kind "','name':'" owner                  \
+    "','controller':true}]},'spec':{'containers':[" containers "]}}}"
+#define POD(rest, containers)                                                                      \
+    "'spec':{'pod':{'metadata':{" rest "},'spec':{'containers':[" containers "]}}}"
+#define APP_CONTAINER "{'name':'app'}"
+#define STATUS(code, reason)                                                                       \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","           \
+    "\"message\":\"" code "\",\"reason\":\"" reason "\""
+
+static struct vpa_arena arena;
+static struct vpa_observe *observe;
+static struct query *query;
+
+static void put(const char *vpa, const char *labels, bool foreign)
+{
+    const struct vpa_object *object = objects_vpa(&arena, vpa);
+    struct vpa_selector selector;
+
+    if (labels)
+        ck_assert_int_eq(vpa_selector_parse(&arena, labels, &selector, &err), 0);
+    if (foreign)
+        query_add_foreign(query, object, labels ? &selector : NULL);
+    else
+        query_add(query, object, labels ? &selector : NULL, &object->recommendation);
+}
+
+static void pass_with(const char *vpa, const char *labels)
+{
+    query_begin(query, 1);
+    put(vpa, labels, false);
+    query_end(query);
+}
+
+static void begin(void)
+{
+    setup();
+    synced();
+    recommender_metrics_reset();
+    observe = vpa_observe_new(loop, &(struct vpa_observe_options){.address = "127.0.0.1:0"}, &err);
+    ck_assert_ptr_nonnull(observe);
+    query = query_new(loop, owners);
+    vpa_observe_serve(observe, QUERY_PATH, query_answer, query);
+}
+
+static void end(void)
+{
+    vpa_observe_serve(observe, QUERY_PATH, NULL, NULL);
+    query_free(query);
+    query_free(NULL);
+    vpa_observe_free(observe);
+    teardown();
+    vpa_arena_release(&arena);
+    recommender_metrics_reset();
+}
+
+/* The whole answer, head and body; the loop turns meanwhile. */
+static const char *send_text(const char *head, const char *body)
+{
+    static char answer[65536];
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)vpa_observe_port(observe)),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    vpa_auto_free char *json = strdup(body);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    size_t len = 0;
+    ssize_t n = 1;
+
+    for (char *p = json; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    dprintf(fd, "%s\r\nHost: h\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s", head,
+            strlen(json), json);
+    while (n != 0 && len < sizeof(answer) - 1) {
+        vpa_loop_poll(loop);
+        n = recv(fd, answer + len, sizeof(answer) - 1 - len, MSG_DONTWAIT);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    answer[len] = '\0';
+    close(fd);
+    return answer;
+}
+
+#define HEAD "POST " QUERY_PATH " HTTP/1.1\r\nContent-Type: application/json"
+
+/* The body of an answer with that status. */
+static const char *ask(const char *body, int status)
+{
+    const char *answer = send_text(HEAD, body);
+    const char *end_of_head = strstr(answer, "\r\n\r\n");
+
+    ck_assert_ptr_nonnull(end_of_head);
+    ck_assert_msg(atoi(answer + strlen("HTTP/1.1 ")) == status, "%s", answer);
+    ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/json\r\n"));
+    return end_of_head + 4;
+}
+
+static const struct vpa_json *status_of(const char *body)
+{
+    const struct vpa_json *root = NULL;
+
+    ck_assert_msg(vpa_json_parse(&arena, body, strlen(body), &root, &err) == 0, "%s", body);
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(root, "apiVersion")), QUERY_API_VERSION);
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(root, "kind")), QUERY_KIND);
+    return vpa_json_find(root, "status");
+}
+
+static void expect_error(const char *question, const char *error)
+{
+    const struct vpa_json *status = status_of(ask(question, 200));
+
+    ck_assert_ptr_null(vpa_json_find(status, "recommendation"));
+    ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_find(status, "error"))), error);
+}
+
+static void expect_target(const char *question, const char *container, const char *cpu)
+{
+    const struct vpa_json *status = status_of(ask(question, 200));
+    const struct vpa_json *first =
+        vpa_json_first(vpa_json_at(status, "recommendation.containerRecommendations"));
+
+    ck_assert_ptr_null(vpa_json_find(status, "error"));
+    ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_find(first, "name"))), container);
+    ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_at(first, "target.requests.cpu"))), cpu);
+}
+
+static double counted(const char *result)
+{
+    size_t count;
+    struct vpa_metric *const *table = recommender_metrics_table(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i]->name, "vpa_recommender_recommendation_queries_total") == 0)
+            return vpa_metric_value(table[i], result);
+    return -1;
+}
+
+#define WEB "{" META("web", "1") "," TARGETS("Deployment", "web") "," REC "}"
+#define OF_WEB POD_OF("ReplicaSet", "web-1", APP_CONTAINER)
+
+/* ---- the answer ---- */
+
+START_TEST(answers_with_the_whole_object)
+{
+    pass_with(WEB, "app=x");
+    ck_assert_str_eq(
+        ask(QUERY(",'metadata':{'name':'q'},'status':{'error':7},'spec':{'other':1,'pod':{"
+                  "'metadata':{'namespace':'n','name':'p','labels':{'app':'x'}},'spec':{"
+                  "'nodeName':'a','containers':[{'name':'log'},{'name':'none'},{'name':'app',"
+                  "'resources':{'requests':{'cpu':1e-1}}}]},'status':[1]}}"),
+            200),
+        "{\"apiVersion\":\"recommendation.autoscaling.k8s.io/v1alpha1\","
+        "\"kind\":\"RecommendationQuery\",\"metadata\":{\"name\":\"q\"},\"spec\":{\"pod\":{"
+        "\"metadata\":{\"namespace\":\"n\",\"name\":\"p\",\"labels\":{\"app\":\"x\"}},\"spec\":{"
+        "\"nodeName\":\"a\",\"containers\":[{\"name\":\"log\"},{\"name\":\"none\"},{\"name\":"
+        "\"app\",\"resources\":{\"requests\":{\"cpu\":1e-1}}}]},\"status\":[1]}},\"status\":{"
+        "\"recommendation\":{\"containerRecommendations\":[{\"name\":\"log\",\"target\":{"
+        "\"requests\":{\"cpu\":\"25m\"}}},{\"name\":\"app\",\"target\":{\"requests\":{\"cpu\":"
+        "\"587m\",\"memory\":\"250Mi\"}},\"minRecommended\":{\"requests\":{\"cpu\":\"540m\"}},"
+        "\"maxRecommended\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"500Mi\"}}}]}}}");
+}
+END_TEST
+
+static const struct {
+    const char *question, *pod;
+} nobodys[] = {
+    {POD_OF("ReplicaSet", "lost-1", APP_CONTAINER), "n/web-1-%"}, /* its Deployment is not there */
+    {POD_OF("ReplicaSet", "gone", APP_CONTAINER), "n/web-1-%"},
+    {POD_OF("Deployment", "onnode", APP_CONTAINER), "n/web-1-%"},
+    {POD_OF("ReplicaSet", "loop-1", APP_CONTAINER), "n/web-1-%"},
+    {POD("'namespace':'n','name':'p','labels':{'app':'y'}", APP_CONTAINER), "n/p"},
+    {POD("'name':'p','labels':{'app':'x'}", APP_CONTAINER), "default/p"},
+    {POD("'namespace':'m','name':'p','labels':{'app':'x'}", APP_CONTAINER), "m/p"},
+    {POD("'namespace':'o','generateName':'g-','labels':{'app':'x'}", APP_CONTAINER), "o/g-%"},
+    {"'spec':{'pod':{}}", "default/%"},
+    {"'metadata':{'namespace':'q'},'spec':{'pod':{'metadata':null,'spec':null}}", "q/%"},
+};
+
+START_TEST(says_that_no_vpa_matches)
+{
+    pass_with(WEB, "app=x");
+    expect_error(
+        vpa_arena_printf(&arena, QUERY(",%s"), nobodys[_i].question),
+        vpa_arena_printf(&arena, "no VerticalPodAutoscaler matches pod %s", nobodys[_i].pod));
+    ck_assert_double_eq(counted("NoVPA"), 1);
+}
+END_TEST
+
+static const struct {
+    const char *vpa, *question;
+} silents[] = {
+    {"{" META("web", "1") "," TARGETS("Deployment", "web") "}", OF_WEB},
+    {WEB, POD_OF("ReplicaSet", "web-1", "{'name':'other'},{}")},
+    {WEB, POD_OF("ReplicaSet", "web-1", "")},
+    {"{" META("web", "1") "," TARGETS("Deployment", "web") "}",
+     POD("'namespace':'n','labels':{'app':'x'}", APP_CONTAINER)},
+};
+
+START_TEST(says_that_there_is_no_recommendation)
+{
+    pass_with(silents[_i].vpa, "app=x");
+    expect_error(vpa_arena_printf(&arena, QUERY(",%s"), silents[_i].question),
+                 "no recommendation available for VerticalPodAutoscaler n/web");
+}
+END_TEST
+
+/* ---- whose recommendation ---- */
+
+#define WITH(name, created, target, cpu)                                                           \
+    "{" META(name, created) "," target ",'status':{'recommendation':{'containerRecommendations':[" \
+                            "{'containerName':'app','target':{"                                    \
+                            "'cpu':'" cpu "'}}]}}}"
+#define BY_LABELS "'spec':{'selector':{'matchLabels':{'app':'x'}}}"
+#define OFF                                                                                        \
+    "'spec':{'targetRef':{'kind':'Deployment','name':'web'},'updatePolicy':{'updateMode':'Off'}}"
+#define BARE POD("'namespace':'n','name':'p','labels':{'app':'x'}", APP_CONTAINER)
+
+static const struct {
+    struct {
+        const char *vpa, *labels;
+        bool foreign;
+    } vpas[3];
+    const char *question, *cpu; /* NULL: no recommendation of n/foreign */
+} rivals[] = {
+    /* the oldest, then the smaller name; the mode does not count */
+    {{{WITH("b", "2", TARGETS("Deployment", "web"), "2"), "app=x", false},
+      {WITH("a", "2", OFF, "1"), "app=x", false},
+      {WITH("c", "3", TARGETS("Deployment", "web"), "3"), "app=x", false}},
+     OF_WEB,
+     "1"},
+    /* another target does not count for a pod with a controller, but for one without */
+    {{{WITH("a", "1", TARGETS("Deployment", "db"), "1"), "app=x", false},
+      {WITH("b", "2", TARGETS("Deployment", "web"), "2"), "app=x", false}},
+     OF_WEB,
+     "2"},
+    {{{WITH("a", "1", TARGETS("Deployment", "db"), "1"), "app=x", false},
+      {WITH("b", "2", TARGETS("Deployment", "web"), "2"), "app=x", false}},
+     BARE,
+     "1"},
+    /* a VPA that selects by labels needs no controller */
+    {{{WITH("a", "1", BY_LABELS, "1"), "app=x", false},
+      {WITH("b", "2", TARGETS("Deployment", "web"), "2"), "app=x", false}},
+     OF_WEB,
+     "1"},
+    /* a target that is not known, and labels that do not match, are passed over */
+    {{{WITH("a", "1", TARGETS("Deployment", "web"), "1"), NULL, false},
+      {WITH("b", "2", TARGETS("Deployment", "web"), "2"), "app=y", false},
+      {WITH("c", "3", TARGETS("Deployment", "web"), "3"), "app=x", false}},
+     OF_WEB,
+     "3"},
+    /* another recommender's VPA that controls the pod; without a controller only ours count */
+    {{{WITH("foreign", "1", TARGETS("Deployment", "web"), "1"), "app=x", true},
+      {WITH("b", "2", TARGETS("Deployment", "web"), "2"), "app=x", false}},
+     OF_WEB,
+     NULL},
+    {{{WITH("foreign", "1", TARGETS("Deployment", "web"), "1"), "app=x", true},
+      {WITH("b", "2", TARGETS("Deployment", "web"), "2"), "app=x", false}},
+     BARE,
+     "2"},
+};
+
+START_TEST(the_strongest_vpa_answers)
+{
+    const char *question = vpa_arena_printf(&arena, QUERY(",%s"), rivals[_i].question);
+
+    query_begin(query, 3);
+    for (size_t i = 0; i < 3 && rivals[_i].vpas[i].vpa; i++)
+        put(rivals[_i].vpas[i].vpa, rivals[_i].vpas[i].labels, rivals[_i].vpas[i].foreign);
+    query_end(query);
+    if (rivals[_i].cpu)
+        expect_target(question, "app", rivals[_i].cpu);
+    else
+        expect_error(question, "no recommendation available for VerticalPodAutoscaler n/foreign");
+}
+END_TEST
+
+/* ---- bad queries ---- */
+
+static const struct {
+    const char *head, *body;
+    int status;
+    const char *has;
+} bad[] = {
+    {"GET " QUERY_PATH " HTTP/1.1", "", 405, STATUS("only POST", "MethodNotAllowed")},
+    {"PUT " QUERY_PATH " HTTP/1.1\r\nContent-Type: application/json", "{}", 405, "\"code\":405}"},
+    {"POST " QUERY_PATH " HTTP/1.1", "{}", 415, "\"reason\":\"UnsupportedMediaType\""},
+    {"POST " QUERY_PATH " HTTP/1.1\r\nContent-Type: application/yaml", "{}", 415, "\"code\":415}"},
+    {"POST " QUERY_PATH " HTTP/1.1\r\nContent-Type: application/jsonx", "{}", 415, "\"code\":415}"},
+    {HEAD, "", 400, "\"reason\":\"BadRequest\",\"code\":400}"},
+    {HEAD, "{", 400, "line 1"},
+    {HEAD, "[]", 400, "\"code\":400}"},
+    {HEAD, "null", 400, "\"code\":400}"},
+    {HEAD, "{}", 400, "apiVersion must be recommendation.autoscaling.k8s.io/v1alpha1"},
+    {HEAD, "{'apiVersion':'v1','kind':'RecommendationQuery'}", 400, "apiVersion must be"},
+    {HEAD, "{'apiVersion':'recommendation.autoscaling.k8s.io/v1alpha1','kind':'Pod'}", 400,
+     "kind must be RecommendationQuery"},
+    {HEAD, QUERY(""), 400, "spec.pod is missing"},
+    {HEAD, QUERY(",'spec':{}"), 400, "spec.pod is missing"},
+    {HEAD, QUERY(",'spec':{'pod':null}"), 400, "spec.pod is missing"},
+    {HEAD, QUERY(",'spec':{'pod':7}"), 400, "spec: pod: "},
+    {HEAD, QUERY(",'spec':[]"), 400, "spec: "},
+    {HEAD, QUERY(",'metadata':'x','spec':{'pod':{}}"), 400, "metadata: "},
+    {HEAD, QUERY(",'metadata':{'namespace':7},'spec':{'pod':{}}"), 400, "metadata: namespace: "},
+    {HEAD, QUERY(",'spec':{'pod':{'metadata':{'labels':7}}}"), 400, "spec.pod: metadata: "},
+    {HEAD, QUERY(",'spec':{'pod':{'spec':{'containers':{}}}}"), 400, "spec.pod: spec: containers"},
+    {HEAD, QUERY(",'spec':{'pod':{'spec':{'containers':[7]}}}"), 400, "containers: number 0: "},
+    {HEAD, QUERY(",'spec':{'pod':{'spec':{'containers':[{},{'name':[]}]}}}"), 400, "number 1: "},
+};
+
+START_TEST(a_bad_query_is_refused_with_a_status)
+{
+    pass_with(WEB, "app=x");
+    const char *answer = send_text(bad[_i].head, bad[_i].body);
+
+    ck_assert_msg(atoi(answer + strlen("HTTP/1.1 ")) == bad[_i].status, "%s", answer);
+    ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/json\r\n"));
+    ck_assert_msg(strstr(answer, bad[_i].has) != NULL, "%s", answer);
+    ck_assert_ptr_nonnull(strstr(answer, "\"kind\":\"Status\""));
+}
+END_TEST
+
+START_TEST(a_body_that_is_too_long_is_refused)
+{
+    const struct vpa_server_request request = {
+        .method = "POST", .path = QUERY_PATH, .body = "", .body_too_large = true};
+    struct vpa_server_response response = {0};
+
+    query_answer(query, &request, &response);
+    ck_assert_int_eq(response.status, 413);
+    ck_assert_ptr_nonnull(strstr(response.body, "\"reason\":\"RequestEntityTooLarge\""));
+    free(response.body);
+}
+END_TEST
+
+START_TEST(too_many_containers_are_refused)
+{
+    vpa_auto_buf body = {0};
+
+    vpa_buf_init(&body, 1 << 20);
+    vpa_buf_puts(&body, "{\"apiVersion\":\"" QUERY_API_VERSION "\",\"kind\":\"" QUERY_KIND
+                        "\",\"spec\":{\"pod\":{\"spec\":{\"containers\":[{}");
+    for (int i = 0; i < VPA_JSON_LIST_MAX; i++)
+        vpa_buf_puts(&body, ",{}");
+    vpa_buf_puts(&body, "]}}}}");
+    ck_assert_ptr_nonnull(strstr(ask(vpa_buf_text(&body), 400), "4097 of them, at most 4096"));
+}
+END_TEST
+
+START_TEST(the_media_type_may_have_parameters)
+{
+    pass_with(WEB, "app=x");
+    ck_assert_ptr_nonnull(strstr(
+        send_text("POST " QUERY_PATH " HTTP/1.1\r\nContent-Type: Application/JSON ; charset=utf-8",
+                  QUERY("," OF_WEB)),
+        "\"587m\""));
+}
+END_TEST
+
+/* ---- passes ---- */
+
+/* What a pass found is answered until the next one is done; one that breaks off changes nothing. */
+START_TEST(answers_from_the_last_whole_pass)
+{
+    const char *question = QUERY("," OF_WEB);
+
+    ck_assert_ptr_nonnull(
+        strstr(ask(question, 503), "\"reason\":\"ServiceUnavailable\",\"code\":503}"));
+    query_begin(query, 1);
+    put(WITH("a", "1", TARGETS("Deployment", "web"), "1"), "app=x", false);
+    ask(question, 503);
+    query_end(query);
+    expect_target(question, "app", "1");
+
+    query_begin(query, 1);
+    put(WITH("a", "1", TARGETS("Deployment", "web"), "2"), "app=x", false);
+    expect_target(question, "app", "1");
+    query_drop(query);
+    query_end(query);
+    expect_target(question, "app", "1");
+
+    pass_with(WITH("a", "1", TARGETS("Deployment", "web"), "3"), "app=x");
+    expect_target(question, "app", "3");
+    query_begin(query, 0);
+    query_end(query);
+    expect_error(question, "no VerticalPodAutoscaler matches pod n/web-1-%");
+}
+END_TEST
+
+/* A custom controller is asked for in the background; nothing is said about its pods until then. */
+START_TEST(a_controller_that_is_not_known_yet_is_no_answer)
+{
+    const char *question = QUERY("," POD_OF("Deployment", "managed", APP_CONTAINER));
+
+    pass_with(WITH("w", "1", TARGETS("Widget", "w"), "5"), "app=x");
+    expect_error(question, "the controller of pod n/web-1-% is not known yet");
+    while (scale_gets == 0)
+        vpa_loop_pump(loop, VPA_MILLISECOND);
+    vpa_loop_pump(loop, VPA_SECOND);
+    expect_target(question, "app", "5");
+}
+END_TEST
+
+/* The ReplicaSet of a rollout comes between two passes, and its pods right after it. */
+START_TEST(owners_are_renewed_between_passes)
+{
+    const char *question = QUERY("," POD_OF("Deployment", "new", APP_CONTAINER));
+
+    pass_with(WITH("w", "1", TARGETS("Deployment", "new"), "6"), "app=x");
+    expect_error(question, "no VerticalPodAutoscaler matches pod n/web-1-%");
+    vpa_memory_stream_event(watch_of_deployments, "ADDED",
+                            "{\"metadata\":{\"namespace\":\"n\",\"name\":\"new\","
+                            "\"resourceVersion\":\"9\"},\"spec\":" APP "}");
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+    expect_target(question, "app", "6");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_query");
+    TCase *tcase = tcase_create("query");
+
+    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_test(tcase, answers_with_the_whole_object);
+    tcase_add_loop_test(tcase, says_that_no_vpa_matches, 0, (int)VPA_COUNT(nobodys));
+    tcase_add_loop_test(tcase, says_that_there_is_no_recommendation, 0, (int)VPA_COUNT(silents));
+    tcase_add_loop_test(tcase, the_strongest_vpa_answers, 0, (int)VPA_COUNT(rivals));
+    tcase_add_loop_test(tcase, a_bad_query_is_refused_with_a_status, 0, (int)VPA_COUNT(bad));
+    tcase_add_test(tcase, a_body_that_is_too_long_is_refused);
+    tcase_add_test(tcase, too_many_containers_are_refused);
+    tcase_add_test(tcase, the_media_type_may_have_parameters);
+    tcase_add_test(tcase, answers_from_the_last_whole_pass);
+    tcase_add_test(tcase, a_controller_that_is_not_known_yet_is_no_answer);
+    tcase_add_test(tcase, owners_are_renewed_between_passes);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

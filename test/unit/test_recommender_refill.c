@@ -1,0 +1,134 @@
+/* Mode "history": what a VPA knows is filled from Prometheus once per period. */
+#include "recommender_fixture.h"
+
+#define IN_HISTORY                                                                                 \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
+          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"generation\":1,"                \
+          "\"annotations\":{\"crane.vpa.autoscaling.k8s.io/mode\":\"history\"},"                   \
+          "\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{"                             \
+          "\"recommenders\":[{\"name\":\"crane\"}],\"targetRef\":{\"apiVersion\":"                 \
+          "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}")
+
+static int questions; /* to Prometheus */
+static int status = 200;
+static char *last_body;
+
+/* An hour of minutes before the question: 1.95 cores, 950 MiB. */
+static void prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    bool cpu = strstr(q->body, "irate") != NULL;
+    vpa_auto_buf text = {0};
+    int64_t now = vpa_time_unix_nanos(vpa_loop_now(loop)) / VPA_SECOND;
+
+    (void)ctx;
+    questions++;
+    ck_assert_str_eq(q->method, "POST");
+    ck_assert_str_eq(q->path, "/api/v1/query_range");
+    last_body = vpa_arena_strdup(&arena, q->body);
+    vpa_buf_init(&text, 1 << 20);
+    vpa_buf_puts(&text, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{"
+                        "\"metric\":{\"pod\":\"web-0\"},\"values\":[");
+    for (int i = 0; i < 60; i++)
+        vpa_buf_printf(&text, "%s[%lld,\"%s\"]", i ? "," : "", (long long)(now - 3600 + 60 * i),
+                       i == 7 ? "NaN"
+                       : cpu  ? "1.95"
+                              : "996147200");
+    vpa_buf_puts(&text, "]}]}}");
+    vpa_memory_reply_json(r, status, status == 200 ? vpa_buf_text(&text) : "no");
+}
+
+static struct vpa_transport *connect(void *ctx, const struct vpa_http_client_options *options,
+                                     struct vpa_error *err)
+{
+    (void)ctx;
+    (void)err;
+    ck_assert_str_eq(options->base_url, "http://prometheus.monitoring.svc");
+    return vpa_memory_transport_new(loop, prometheus, NULL);
+}
+
+static void start_connected(void)
+{
+    struct vpa_error err;
+
+    construct(NULL);
+    recommender_free(recommender);
+    recommender = recommender_new(&(struct recommender_options){.loop = loop,
+                                                                .config = &config,
+                                                                .client = client,
+                                                                .writer = client,
+                                                                .metrics = client,
+                                                                .connect_prometheus = connect});
+    ck_assert_int_eq(recommender_start(recommender, &err), 0);
+    ck_assert_int_eq(recommender_load_history(recommender, &err), 0);
+}
+
+/* From the first pass on, without the time that live samples need; the live ones count too. */
+START_TEST(the_history_counts_at_once)
+{
+    change(IN_HISTORY);
+    start_connected();
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2);
+    ck_assert_int_eq(target_cpu(), 2300);
+    struct vpa_quantity memory = target("memory");
+    ck_assert_int_eq(vpa_quantity_value(&memory), 1205862400);
+    ck_assert_ptr_nonnull(strstr(last_body, "container_memory_working_set_bytes"));
+    ck_assert_ptr_nonnull(strstr(last_body, "step=60"));
+    ck_assert_ptr_nonnull(strstr(last_body, "%5Eweb-%5Ba-z0-9%5D%2B-%5Ba-z0-9%5D%7B5%7D%24"));
+}
+END_TEST
+
+START_TEST(once_per_period)
+{
+    change(IN_HISTORY);
+    start_connected();
+    for (int i = 0; i < 20; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2);
+    vpa_loop_pump(loop, 24 * VPA_HOUR);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+}
+END_TEST
+
+/* A failure leaves what is known, and is tried again after a while. */
+START_TEST(a_failure_is_tried_again)
+{
+    change(IN_HISTORY);
+    start_connected();
+    status = 500;
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 1);
+    ck_assert_int_eq(target_cpu(), 229);
+    status = 200;
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 3);
+    ck_assert_int_eq(target_cpu(), 2300);
+}
+END_TEST
+
+START_TEST(mode_live_asks_nobody)
+{
+    change(VPA("web", "2026-01-15T10:00:00Z"));
+    start_connected();
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender refill");
+    TCase *tc = tcase_create("recommender refill");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, the_history_counts_at_once);
+    tcase_add_test(tc, once_per_period);
+    tcase_add_test(tc, a_failure_is_tried_again);
+    tcase_add_test(tc, mode_live_asks_nobody);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,527 @@
+/*
+ * The replica that does not lead: it knows what the leader knows, writes nothing, and goes on where
+ * the leader ends.
+ */
+#include "recommender_fixture.h"
+
+#include "vpa/json/json_writer.h"
+
+#define LEASES_PATH "/leases/"
+#define LEASE_MAX 2048
+#define WARM_PASSES 7
+#define PASSES 12
+
+/* The Lease of the standby on the server: its spec; "" is none. */
+static char lease[LEASE_MAX];
+static unsigned lease_writes, lease_requests;
+static bool lease_denied, lease_broken;
+static char lease_write[128]; /* method and path of the last write */
+
+static bool serve_lease(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!strstr(q->path, "/leases"))
+        return false;
+    lease_requests++;
+    if (lease_broken) {
+        vpa_memory_reply_status(r, 400, "BadRequest", "not now");
+    } else if (lease_denied) {
+        vpa_memory_reply_status(r, 403, "Forbidden", "leases is forbidden");
+    } else if (strcmp(q->method, "GET") != 0) {
+        const char *spec = strstr(q->body, "\"spec\":");
+
+        ck_assert_ptr_nonnull(spec);
+        snprintf(lease_write, sizeof lease_write, "%s %s", q->method, q->path);
+        snprintf(lease, sizeof lease, "{\"metadata\":{\"name\":\"l-standby\"},%s", spec);
+        lease_writes++;
+        vpa_memory_reply_json(r, 200, lease);
+    } else if (lease[0]) {
+        vpa_memory_reply_json(r, 200, lease);
+    } else {
+        vpa_memory_reply_status(r, 404, "NotFound", "leases \"l-standby\" not found");
+    }
+    return true;
+}
+
+/* Another standby renews it. */
+static void renew_as_another(void)
+{
+    char now[VPA_TIME_TEXT_MAX];
+
+    vpa_time_format(vpa_loop_now(loop), now);
+    now[strlen(now) - 1] = '\0'; /* Z */
+    snprintf(lease, sizeof lease,
+             "{\"metadata\":{\"name\":\"l-standby\"},\"spec\":{\"holderIdentity\":\"other\","
+             "\"renewTime\":\"%s.000000Z\"}}",
+             now);
+}
+
+static void setup_lease(void)
+{
+    setup();
+    lease[0] = '\0';
+    lease_writes = lease_requests = 0;
+    lease_denied = lease_broken = false;
+    hook = serve_lease;
+}
+
+/* ---- replicas ---- */
+
+static bool first_stands_by;
+static bool second_stands_by;
+static struct recommender *second;
+
+static struct recommender *replica(const char *identity, const bool *standby)
+{
+    return recommender_new(&(struct recommender_options){
+        .loop = loop,
+        .config = &config,
+        .client = client,
+        .writer = client,
+        .metrics = client,
+        .standby = standby,
+        .standby_lease = &(struct standby_options){
+            .client = client, .ns = "kube-system", .leader = "l", .identity = identity}});
+}
+
+static void load(struct recommender *r)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(recommender_start(r, &err), 0);
+    ck_assert_int_eq(recommender_load_history(r, &err), 0);
+}
+
+/* The first one leads; flag as of start(). */
+static void start_leader(const char *flag)
+{
+    construct(flag);
+    recommender_free(recommender);
+    first_stands_by = false;
+    recommender = replica("first", &first_stands_by);
+    load(recommender);
+}
+
+static void start_second(void)
+{
+    second_stands_by = true;
+    second = replica("second", &second_stands_by);
+    load(second);
+}
+
+static void teardown_both(void)
+{
+    recommender_free(second);
+    second = NULL;
+    teardown();
+}
+
+/* Usage that is never the same. */
+static const char *usage_of(int minute)
+{
+    return vpa_arena_printf(&arena, USAGE("%dm", "%dMi"), 100 + 37 * (minute % 11),
+                            200 + 53 * (minute % 7));
+}
+
+/* One minute later: the first one, if it is there, makes its pass, then the second one. */
+static void both_pass(int minute)
+{
+    vpa_loop_pump(loop, VPA_MINUTE);
+    fake_cluster_set_step(server, json(usage_of(minute)));
+    fake_cluster_begin_record(server);
+    if (recommender)
+        recommender_pass(recommender);
+    if (second)
+        recommender_pass(second);
+}
+
+/* ---- what is stored ---- */
+
+static void put_member(struct vpa_buf *out, const char *plural, const char *name,
+                       const char *member)
+{
+    struct vpa_json_writer w;
+    const struct vpa_json *object = stored(plural, name);
+
+    ck_assert_ptr_nonnull(object);
+    vpa_json_writer_init(&w, out);
+    vpa_json_put_node(&w, vpa_json_at(object, member));
+}
+
+/* Status and checkpoint, with annotations. */
+static void put_stored(struct vpa_buf *out)
+{
+    vpa_buf_init(out, (size_t)1 << 20);
+    put_member(out, "verticalpodautoscalers", "web", "status");
+    put_member(out, "verticalpodautoscalercheckpoints", "web-app", "status");
+    put_member(out, "verticalpodautoscalercheckpoints", "web-app", "metadata.annotations");
+    ck_assert(!vpa_buf_failed(out));
+}
+
+/* ---- tests ---- */
+
+START_TEST(after_a_takeover_all_is_as_if_nothing_had_happened)
+{
+    vpa_auto_buf alone = {0}, taken_over = {0};
+
+    start_leader(NULL);
+    for (int i = 0; i < PASSES; i++)
+        both_pass(i);
+    put_stored(&alone);
+    teardown();
+
+    setup_lease();
+    start_leader(NULL);
+    start_second();
+    for (int i = 0; i < WARM_PASSES; i++)
+        both_pass(i);
+    recommender_free(VPA_STEAL(recommender)); /* killed: nothing is flushed */
+    second_stands_by = false;
+    for (int i = WARM_PASSES; i < PASSES; i++)
+        both_pass(i);
+    put_stored(&taken_over);
+    ck_assert_str_eq(vpa_buf_text(&taken_over), vpa_buf_text(&alone));
+}
+END_TEST
+
+START_TEST(a_standby_writes_nothing_but_its_lease)
+{
+    start_leader(NULL);
+    both_pass(0);
+    start_second();
+    recommender_free(VPA_STEAL(recommender));
+    for (int i = 1; i < 4; i++) {
+        size_t count;
+
+        both_pass(i);
+        fake_cluster_writes(server, &count);
+        ck_assert_uint_eq(count, 0);
+    }
+    ck_assert_uint_eq(lease_writes, 4); /* claimed, and renewed after each pass */
+    recommender_flush(second, VPA_SECOND);
+    size_t count;
+    fake_cluster_writes(server, &count);
+    ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+/* Patches of the checkpoint in so many passes, the other standby renewing or not. */
+static size_t patches_in(int passes, bool renewing)
+{
+    size_t patches = 0;
+
+    for (int i = 0; i < passes; i++) {
+        if (renewing)
+            renew_as_another();
+        both_pass(i);
+        patches += count_writes("PATCH", "/web-app");
+    }
+    return patches;
+}
+
+START_TEST(with_a_standby_in_step_a_checkpoint_waits_for_its_turn)
+{
+    start_leader(NULL);
+    ck_assert_uint_eq(patches_in(5, false), 5);
+    patches_in(2, true); /* it is noticed */
+    size_t patches = patches_in(40, true);
+    ck_assert_uint_ge(patches, 4);
+    ck_assert_uint_le(patches, 5);
+    patches_in(2, false); /* and that it is gone */
+    ck_assert_uint_eq(patches_in(5, false), 5);
+}
+END_TEST
+
+START_TEST(what_waits_is_written_before_the_end)
+{
+    vpa_auto_buf alone = {0}, flushed = {0};
+
+    start_leader("--checkpoint-interval=0");
+    patches_in(9, true);
+    put_stored(&alone);
+    teardown();
+    setup_lease();
+    start_leader(NULL);
+    patches_in(9, true);
+    vpa_loop_stop(loop);
+    recommender_flush(recommender, VPA_SECOND);
+    put_stored(&flushed);
+    ck_assert_str_eq(vpa_buf_text(&flushed), vpa_buf_text(&alone));
+}
+END_TEST
+
+START_TEST(a_second_standby_waits_for_whole_checkpoints)
+{
+    start_leader(NULL);
+    both_pass(0);
+    renew_as_another();
+    vpa_time before = vpa_loop_now(loop);
+    start_second();
+    ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), before), STANDBY_SILENCE * VPA_MINUTE);
+    ck_assert_ptr_nonnull(strstr(lease, "\"holderIdentity\":\"second\""));
+    ck_assert_ptr_null(strstr(lease, "renewTime"));
+    both_pass(1);
+    ck_assert_ptr_nonnull(strstr(lease, "renewTime"));
+    renew_as_another(); /* a third one: the Lease is its own from now on */
+    both_pass(2);
+    ck_assert_ptr_nonnull(strstr(lease, "\"other\""));
+}
+END_TEST
+
+START_TEST(without_the_right_to_the_lease_there_is_no_standby)
+{
+    lease_denied = true;
+    start_leader(NULL);
+    both_pass(0);
+    ck_assert_uint_eq(patches_in(5, false), 5);
+    vpa_time before = vpa_loop_now(loop);
+    start_second();
+    ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), before), 0);
+}
+END_TEST
+
+static void expect_ready(struct recommender *r, const char *reason)
+{
+    vpa_auto_buf why = {0};
+
+    vpa_buf_init(&why, 1024);
+    bool ready = recommender_is_ready(r, &why);
+    ck_assert_str_eq(vpa_buf_text(&why), reason);
+    ck_assert_int_eq(ready, !*reason);
+}
+
+START_TEST(readiness_says_what_is_missing)
+{
+    struct vpa_error err;
+
+    start_leader(NULL);
+    expect_ready(recommender, "");
+    second_stands_by = true;
+    second = replica("second", &second_stands_by);
+    expect_ready(second, "the cache of daemonsets is not filled yet");
+    ck_assert_int_eq(recommender_start(second, &err), 0);
+    while (vpa_loop_poll(loop))
+        ;
+    expect_ready(second, "the history is not loaded yet");
+    ck_assert_int_eq(recommender_load_history(second, &err), 0);
+    expect_ready(second, "the standby has not made a pass yet");
+    both_pass(0);
+    expect_ready(second, "");
+}
+END_TEST
+
+static vpa_time begun[2];
+static size_t begun_count;
+
+static void on_pass(void *ctx)
+{
+    (void)ctx;
+    begun[begun_count++] = vpa_loop_now(loop);
+    if (begun_count == VPA_COUNT(begun))
+        vpa_loop_stop(loop);
+}
+
+START_TEST(passes_come_at_multiples_of_the_interval)
+{
+    bool aligned = _i == 0;
+
+    construct(NULL);
+    if (aligned) {
+        recommender_free(recommender);
+        recommender = replica("first", &first_stands_by);
+    }
+    load(recommender);
+    vpa_loop_pump(loop, 25 * VPA_SECOND);
+    vpa_time start = vpa_loop_now(loop);
+    fake_cluster_set_step(server, json(usage_of(0)));
+    begun_count = 0;
+    recommender_run(recommender, on_pass, NULL);
+    ck_assert_uint_eq(begun_count, VPA_COUNT(begun));
+    ck_assert_int_eq(vpa_time_sub(begun[0], start), (aligned ? 35 : 60) * VPA_SECOND);
+    ck_assert_int_eq(vpa_time_sub(begun[1], begun[0]), VPA_MINUTE);
+}
+END_TEST
+
+/* ---- the Lease alone ---- */
+
+#define LEASE_OF(HOLDER, TIMES)                                                                    \
+    "{\"metadata\":{\"name\":\"l-standby\",\"resourceVersion\":\"7\"},\"spec\":{"                  \
+    "\"holderIdentity\":\"" HOLDER "\"" TIMES "}}"
+#define ACQUIRED ",\"acquireTime\":\"2026-01-15T11:00:00.000000Z\""
+#define RENEWED(MINUTE) ",\"renewTime\":\"2026-01-15T11:" MINUTE ":00.000000Z\""
+#define STORE(HOLDER, TIMES) snprintf(lease, sizeof lease, "%s", LEASE_OF(HOLDER, TIMES))
+#define LEASES_OF_NS "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+#define NOW "2026-01-15T12:00:00.000000Z"
+
+static struct standby *standby;
+
+static void setup_alone(void)
+{
+    setup_lease();
+    construct(NULL);
+    standby = standby_new(&(struct standby_options){
+        .client = client, .ns = "kube-system", .leader = "l", .identity = "me"});
+}
+
+static void teardown_alone(void)
+{
+    standby_free(standby);
+    teardown();
+}
+
+/* Of the Lease as it is stored; "" for what is not there. */
+static const char *lease_member(const char *name)
+{
+    const struct vpa_json *spec = vpa_json_find(json(lease), "spec");
+
+    return vpa_or_empty(vpa_json_string(vpa_json_find(spec, name)));
+}
+
+static const struct claim_row {
+    const char *lease;
+    bool other; /* another one may have been in step */
+    const char *write;
+} claims[] = {
+    {"", false, "POST " LEASES_OF_NS},
+    {LEASE_OF("other", ACQUIRED), false, "PUT " LEASES_OF_NS "/l-standby"},
+    {LEASE_OF("other", ACQUIRED RENEWED("30")), true, "PUT " LEASES_OF_NS "/l-standby"},
+};
+
+START_TEST(a_claim_says_whether_another_one_was_there)
+{
+    const struct claim_row *row = &claims[_i];
+
+    snprintf(lease, sizeof lease, "%s", row->lease);
+    ck_assert_int_eq(standby_claim(standby), row->other);
+    ck_assert_str_eq(lease_write, row->write);
+    ck_assert_str_eq(lease_member("holderIdentity"), "me");
+    ck_assert_str_eq(lease_member("acquireTime"), NOW);
+    ck_assert_str_eq(lease_member("renewTime"), "");
+}
+END_TEST
+
+START_TEST(a_claim_that_cannot_be_made_waits_for_nobody)
+{
+    STORE("other", ACQUIRED RENEWED("30"));
+    lease_broken = true;
+    ck_assert(!standby_claim(standby));
+    ck_assert_uint_eq(lease_writes, 0);
+}
+END_TEST
+
+START_TEST(a_renewal_keeps_the_time_of_the_claim)
+{
+    bool gone = _i == 1; /* somebody has deleted the Lease */
+
+    STORE("me", ACQUIRED);
+    if (gone)
+        lease[0] = '\0';
+    standby_renew(standby);
+    ck_assert_str_eq(lease_write, gone ? "POST " LEASES_OF_NS : "PUT " LEASES_OF_NS "/l-standby");
+    ck_assert_str_eq(lease_member("holderIdentity"), "me");
+    ck_assert_str_eq(lease_member("acquireTime"), gone ? NOW : "2026-01-15T11:00:00.000000Z");
+    ck_assert_str_eq(lease_member("renewTime"), NOW);
+}
+END_TEST
+
+START_TEST(who_was_displaced_does_not_come_back)
+{
+    STORE("other", ACQUIRED);
+    standby_renew(standby);
+    ck_assert_uint_eq(lease_requests, 1);
+    STORE("me", ACQUIRED);
+    standby_renew(standby);
+    ck_assert_uint_eq(lease_requests, 1);
+    ck_assert_uint_eq(lease_writes, 0);
+}
+END_TEST
+
+/* What went wrong once is tried again; what is not allowed is not. */
+START_TEST(a_refusal_is_final_and_an_error_is_not)
+{
+    bool denied = _i == 1;
+
+    STORE("me", ACQUIRED);
+    lease_denied = denied;
+    lease_broken = !denied;
+    standby_renew(standby);
+    lease_denied = lease_broken = false;
+    ck_assert(!standby_is_in_step(standby));
+    standby_renew(standby);
+    ck_assert_uint_eq(lease_requests, denied ? 1 : 4);
+    ck_assert_uint_eq(lease_writes, denied ? 0 : 1);
+}
+END_TEST
+
+/* Clocks are never compared: only a renewal that was seen to happen counts, and for two passes. */
+START_TEST(in_step_is_who_was_seen_to_renew)
+{
+    static const struct {
+        const char *lease;
+        bool in_step;
+    } passes[] = {
+        {"", false},
+        {LEASE_OF("other", RENEWED("01")), false}, /* perhaps long ago */
+        {LEASE_OF("other", RENEWED("01")), false},
+        {LEASE_OF("other", RENEWED("02")), true},
+        {LEASE_OF("other", RENEWED("02")), true},
+        {LEASE_OF("other", RENEWED("02")), false}, /* silent for two passes */
+        {LEASE_OF("other", RENEWED("02")), false},
+        {LEASE_OF("other", RENEWED("01")), true}, /* its clock was set back */
+        {LEASE_OF("other", ACQUIRED), false},     /* the next one has just begun */
+        {LEASE_OF("other", RENEWED("03")), false},
+        {LEASE_OF("other", RENEWED("04")), true},
+        {LEASE_OF("me", RENEWED("05")), false}, /* our own, from before we led */
+        {LEASE_OF("other", RENEWED("06")), false},
+        {LEASE_OF("other", RENEWED("07")), true},
+        {"", false},
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(passes); i++) {
+        snprintf(lease, sizeof lease, "%s", passes[i].lease);
+        ck_assert_msg(standby_is_in_step(standby) == passes[i].in_step, "pass %zu", i);
+    }
+    ck_assert_uint_eq(lease_writes, 0);
+}
+END_TEST
+
+START_TEST(a_lease_that_cannot_be_read_is_nobodys)
+{
+    for (unsigned i = 1; i < 3; i++) {
+        snprintf(lease, sizeof lease,
+                 LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:0%u:00.000000Z\""), i);
+        ck_assert_int_eq(standby_is_in_step(standby), i == 2);
+    }
+    lease_broken = true;
+    ck_assert(!standby_is_in_step(standby));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_standby");
+    TCase *tcase = tcase_create("standby");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup_lease, teardown_both);
+    tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
+    tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
+    tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
+    tcase_add_test(tcase, what_waits_is_written_before_the_end);
+    tcase_add_test(tcase, a_second_standby_waits_for_whole_checkpoints);
+    tcase_add_test(tcase, without_the_right_to_the_lease_there_is_no_standby);
+    tcase_add_loop_test(tcase, passes_come_at_multiples_of_the_interval, 0, 2);
+    tcase_add_test(tcase, readiness_says_what_is_missing);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("lease");
+    tcase_add_checked_fixture(tcase, setup_alone, teardown_alone);
+    tcase_add_loop_test(tcase, a_claim_says_whether_another_one_was_there, 0,
+                        (int)VPA_COUNT(claims));
+    tcase_add_test(tcase, a_claim_that_cannot_be_made_waits_for_nobody);
+    tcase_add_loop_test(tcase, a_renewal_keeps_the_time_of_the_claim, 0, 2);
+    tcase_add_test(tcase, who_was_displaced_does_not_come_back);
+    tcase_add_loop_test(tcase, a_refusal_is_final_and_an_error_is_not, 0, 2);
+    tcase_add_test(tcase, in_step_is_who_was_seen_to_renew);
+    tcase_add_test(tcase, a_lease_that_cannot_be_read_is_nobodys);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

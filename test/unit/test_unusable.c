@@ -1,0 +1,128 @@
+/* Warning events for objects that were skipped. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/unusable.h"
+#include "vpa/kube/reflector.h"
+
+static struct vpa_unusable *unusable;
+static char bodies[128][1024];
+static size_t count;
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    ck_assert_uint_lt(count, VPA_COUNT(bodies));
+    snprintf(bodies[count++], sizeof(bodies[0]), "%s %s", q->path, q->body);
+    vpa_memory_reply_json(r, 201, "{}");
+}
+
+static void begin(bool leading)
+{
+    unusable = vpa_unusable_new(&(struct vpa_unusable_options){
+        .client = client, .component = "vpa-updater", .leading = leading});
+}
+
+static void setup(void)
+{
+    start_client(serve, 1772366400, 3);
+    count = 0;
+}
+
+static void teardown(void)
+{
+    vpa_unusable_free(unusable);
+    vpa_unusable_free(NULL);
+    stop_client();
+}
+
+static void tell(const char *api_version, const char *resource, const char *ns, const char *name)
+{
+    vpa_unusable_tell(
+        unusable, api_version, resource,
+        &(struct vpa_unusable_object){.kind = "", .ns = ns, .name = name, .reason = "too deep"});
+    vpa_loop_pump(loop, VPA_SECOND);
+}
+
+static const struct {
+    const char *api_version, *resource, *ns;
+    const char *kind; /* NULL: no event */
+} objects[] = {
+    {"v1", "pods", "shop", "Pod"},
+    {"v1", "limitranges", "shop", "LimitRange"},
+    {"autoscaling.k8s.io/v1", "verticalpodautoscalers", "shop", "VerticalPodAutoscaler"},
+    {"apps/v1", "deployments", "shop", "Deployment"},
+    {"v1", "namespaces", "", NULL},
+    {"v1", "pods", "", NULL},
+    {"v1", "events", "shop", NULL},
+};
+
+START_TEST(tells_the_namespace_of_the_object)
+{
+    begin(true);
+    tell(objects[_i].api_version, objects[_i].resource, objects[_i].ns, "x");
+    ck_assert_uint_eq(count, objects[_i].kind ? 1 : 0);
+    if (!objects[_i].kind)
+        return;
+    const char *parts[] = {"/api/v1/namespaces/shop/events ",
+                           "\"name\":\"x\"",
+                           objects[_i].kind,
+                           objects[_i].api_version,
+                           "\"reason\":\"UnusableObject\"",
+                           "vpa-updater cannot use this object, and does nothing that would rest "
+                           "on it: too deep",
+                           "\"type\":\"Warning\""};
+    for (size_t i = 0; i < VPA_COUNT(parts); i++)
+        ck_assert_msg(strstr(bodies[0], parts[i]) != NULL, "%s: %s", parts[i], bodies[0]);
+}
+END_TEST
+
+START_TEST(waits_until_it_leads)
+{
+    begin(false);
+    tell("v1", "pods", "shop", "old");
+    vpa_loop_pump(loop, VPA_UNUSABLE_PATIENCE);
+    for (int i = 0; i < VPA_UNUSABLE_PENDING + 1; i++) {
+        vpa_auto_free char *name = vpa_xprintf("p%d", i);
+
+        vpa_unusable_tell(
+            unusable, "v1", "pods",
+            &(struct vpa_unusable_object){.kind = "", .ns = "shop", .name = name, .reason = "bad"});
+    }
+    ck_assert_uint_eq(count, 0);
+    vpa_unusable_lead(unusable);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_eq(count, VPA_UNUSABLE_PENDING);
+    ck_assert_ptr_nonnull(strstr(bodies[0], "\"name\":\"p1\"")); /* the oldest gave way */
+    tell("v1", "pods", "shop", "new");
+    ck_assert_uint_eq(count, VPA_UNUSABLE_PENDING + 1);
+}
+END_TEST
+
+START_TEST(what_may_have_been_mended_is_not_told)
+{
+    begin(false);
+    tell("v1", "pods", "shop", "old");
+    vpa_loop_pump(loop, VPA_UNUSABLE_PATIENCE);
+    vpa_unusable_lead(unusable);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("unusable");
+    TCase *c = tcase_create("unusable");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, tells_the_namespace_of_the_object, 0, VPA_COUNT(objects));
+    tcase_add_test(c, waits_until_it_leads);
+    tcase_add_test(c, what_may_have_been_mended_is_not_told);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

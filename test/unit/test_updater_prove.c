@@ -1,0 +1,378 @@
+/*
+ * What the updater learns from its evictions and resizes (U24): one useless action at most, told
+ * with what was seen, and no further one until the reason is gone or a pause is over.
+ */
+#include "updater_fixture.h"
+
+#include "../../updater/prove.h"
+
+static void learn(void)
+{
+    server.proving = true;
+    start(0);
+}
+
+/* Passes a minute apart, as the ticker makes them. */
+static void pass_for(int minutes)
+{
+    for (int i = 0; i < minutes; i++) {
+        updater_pass(server.updater);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+}
+
+static const char *condition(void)
+{
+    return server.conditions ? server.conditions : "";
+}
+
+static double failed_proofs(const char *reason)
+{
+    return metric("vpa_updater_failed_proofs_total", (const char *const[]){reason, "v00", "n"});
+}
+
+static double paused(const char *scope)
+{
+    return metric("vpa_updater_paused", (const char *const[]){scope});
+}
+
+/* ---- it works ---- */
+
+START_TEST(the_first_is_waited_for_then_the_budget_decides)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 6);
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 10); /* each once */
+    ck_assert_uint_eq(server.status_patches, 0);
+    ck_assert_uint_eq(server.unscheduled_lists, 0);
+}
+END_TEST
+
+START_TEST(each_group_proves_itself)
+{
+    server.reborn = "2";
+    server.vpas = 3;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 3);
+}
+END_TEST
+
+START_TEST(without_proofs_all_go_at_once)
+{
+    server.config.prove_evictions = "off";
+    start(0);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+/* ---- it does not ---- */
+
+#define ENDED                                                                                      \
+    ",\"containerStatuses\":[{\"name\":\"c\",\"lastState\":{\"terminated\":{\"reason\":\"Error\"," \
+    "\"exitCode\":1}}}]"
+#define UNSCHEDULED(cpu)                                                                           \
+    "{\"metadata\":{\"name\":\"p-new\",\"namespace\":\"n\",\"uid\":\"new\","                       \
+    "\"creationTimestamp\":\"2026-03-01T12:00:00Z\",\"ownerReferences\":[{\"apiVersion\":\"apps/"  \
+    "v1\",\"kind\":\"ReplicaSet\",\"name\":\"rs00\",\"controller\":true}]},\"spec\":{"             \
+    "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}]},"       \
+    "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"     \
+    "\"False\",\"message\":\"0/3 nodes are available: 3 Insufficient cpu.\"}]}}"
+
+static const struct {
+    const char *reborn, *status, *unscheduled;
+    bool lost;
+    const char *reason, *seen;
+} failures[] = {
+    {NULL, NULL, NULL, false, "NotPatched",
+     "pod p00-00 has cpu request 1 in container c, wanted 2"},
+    {"1600m", ENDED, NULL, false, "Crashing", "container c of pod p00-00 ended (Error)"},
+    {NULL, NULL, NULL, true, "NoReplacement", "no replacement was created for pod p00-00, 9 of 10"},
+    {NULL, NULL, UNSCHEDULED("2"), true, "Unschedulable", "3 Insufficient cpu."},
+    {NULL, NULL, UNSCHEDULED("1"), true, "NotPatched", "pod p-new has cpu request 1"},
+};
+
+START_TEST(one_useless_eviction_and_no_more)
+{
+    const char *events;
+
+    capture_log();
+    server.reborn = failures[_i].reborn;
+    server.reborn_status = failures[_i].status;
+    server.unscheduled = failures[_i].unscheduled;
+    server.lost = failures[_i].lost;
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs(failures[_i].reason), 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_double_eq(paused("cluster"), 0);
+    ck_assert_uint_le(server.unscheduled_lists, 1);
+    /* said: once each */
+    updater_flush(server.updater, VPA_MINUTE);
+    events = vpa_buf_text(&server.event_bodies);
+    ck_assert_ptr_nonnull(strstr(events, "\"reason\":\"EvictionsPaused\""));
+    ck_assert_ptr_nonnull(strstr(events, failures[_i].seen));
+    ck_assert_uint_eq(lines_with("An update did not help"), 1);
+    /* a condition, with a test of the version that it rests on, written once */
+    ck_assert_uint_eq(server.status_patches, 1);
+    ck_assert_ptr_nonnull(strstr(server.last_annotation, "\"path\":\"/metadata/resourceVersion\""));
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"EvictionsPaused\",\"status\":\"True\""));
+    ck_assert_ptr_nonnull(strstr(condition(), failures[_i].reason));
+    ck_assert_ptr_nonnull(strstr(condition(), failures[_i].seen));
+}
+END_TEST
+
+/* 10, 20, 40 minutes: three more in the first hour and a bit. */
+START_TEST(one_pod_after_each_pause_which_doubles)
+{
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    pass_for(4);
+    ck_assert_uint_eq(server.call_count, 2);
+    pass_for(17);
+    ck_assert_uint_eq(server.call_count, 2);
+    pass_for(5);
+    ck_assert_uint_eq(server.call_count, 3);
+}
+END_TEST
+
+START_TEST(a_trial_that_helps_closes_the_breaker)
+{
+    learn();
+    pass_for(9);
+    server.reborn = "2";
+    pass_for(4);
+    ck_assert_uint_gt(server.call_count, 2);
+    ck_assert_str_eq(condition(), "[]");
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* Somebody has deleted the bad pod, and the next one is as it should be. */
+START_TEST(a_late_replacement_closes_the_breaker)
+{
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.reborn = "2";
+    replace_pod("p00-00");
+    pass_for(2);
+    ck_assert_uint_gt(server.call_count, 1);
+}
+END_TEST
+
+static void show_vpas(void)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, TEXT_MAX);
+    list_vpas(&text);
+    vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
+    while (vpa_loop_poll(server.loop))
+        ;
+}
+
+START_TEST(a_vpa_that_was_changed_is_tried_at_once)
+{
+    learn();
+    pass_for(4);
+    server.generation_of_vpas++;
+    show_vpas();
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+START_TEST(a_template_that_was_changed_is_tried_at_once)
+{
+    server.pod = "\"labels\":{\"app\":\"a0\",\"pod-template-hash\":\"1\"},";
+    learn();
+    pass_for(4);
+    server.pod = "\"labels\":{\"app\":\"a0\",\"pod-template-hash\":\"2\"},";
+    replace_pod("p00-03");
+    pass_for(1);
+    ck_assert_uint_le(server.call_count, 2);
+}
+END_TEST
+
+START_TEST(a_webhook_that_was_repaired_is_tried_at_once)
+{
+    server.config.use_admission_status = true;
+    server.renewed = "2026-03-01T13:00:00.000000Z";
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.renewed = "2026-03-01T11:00:00.000000Z";
+    pass_for(1);
+    server.renewed = "2026-03-01T13:00:00.000000Z";
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* Nothing is evicted: there is nothing to learn from, and nothing is paused. */
+START_TEST(a_budget_that_always_refuses_is_no_failed_proof)
+{
+    server.refuse = 1;
+    learn();
+    pass_for(5);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(server.status_patches, 0);
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        ck_assert_int_eq(*generation_of(0, p), 0);
+}
+END_TEST
+
+START_TEST(a_restart_does_not_forget)
+{
+    learn();
+    pass_for(3);
+    updater_free(server.updater);
+    vpa_kube_client_free(server.client);
+    start(0);
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    pass_for(4);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+START_TEST(without_the_right_the_condition_is_missed_once)
+{
+    capture_log();
+    server.status_denied = true;
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_uint_eq(lines_with("No right to patch verticalpodautoscalers/status"), 1);
+    ck_assert_ptr_nonnull(server.last_annotation);
+}
+END_TEST
+
+/* The third VPA opens the cluster's breaker; told once. */
+START_TEST(several_vpas_stop_the_cluster)
+{
+    capture_log();
+    server.vpas = 3;
+    server.status_denied = true;
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 3);
+    ck_assert_double_eq(paused("cluster"), 1);
+    ck_assert_uint_eq(lines_with("nothing is evicted in the whole cluster"), 1);
+    pass_for(4); /* one pod for all */
+    ck_assert_uint_eq(server.call_count, 4);
+}
+END_TEST
+
+/* ---- resizes ---- */
+
+static const struct {
+    const char *condition;
+    int minutes; /* until it is given up */
+} stuck[] = {
+    {"{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}", 2},
+    {"{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\"}", 8},
+};
+
+START_TEST(resizes_that_are_never_carried_out_are_no_storm)
+{
+    vpa_auto_buf text = {0};
+    char *end;
+
+    server.mode = "InPlace";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    vpa_buf_init(&text, TEXT_MAX);
+    put_pod(&text, 0, 0);
+    end = strstr(text.data, "\"conditions\":[") + strlen("\"conditions\":[");
+    vpa_auto_free char *pod =
+        vpa_xprintf("%.*s%s,%s", (int)(end - text.data), text.data, stuck[_i].condition, end);
+    vpa_memory_stream_event(server.pod_objects, "MODIFIED", pod);
+    pass_for(stuck[_i].minutes);
+    ck_assert_uint_le(server.call_count, 2); /* the same pod's */
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_str_eq(server.calls[i], "p00-00/resize");
+}
+END_TEST
+
+/* ---- dry runs ---- */
+
+static const struct {
+    const char *cpu, *refusal;
+    bool no_right;
+    size_t calls; /* of the first pass */
+    const char *reason, *seen;
+} dry_runs[] = {
+    {"2", NULL, false, 1, NULL, NULL},
+    {NULL, NULL, false, 0, "NotPatched", "pod dry has cpu request 1 in container c, wanted 2"},
+    {NULL, "exceeded quota: app", false, 0, "NoReplacement", "would be refused: "},
+    {NULL, "pods is forbidden", true, 1, NULL, NULL},
+};
+
+/* No eviction at all where the replacement can be seen to be no good. */
+START_TEST(a_replacement_is_tried_before_the_first_eviction)
+{
+    server.config.prove_evictions = "dry-run";
+    server.dry_cpu = dry_runs[_i].cpu;
+    server.dry_refusal = dry_runs[_i].refusal;
+    server.no_right = dry_runs[_i].no_right;
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, dry_runs[_i].calls);
+    ck_assert_uint_eq(server.dry_runs, 1);
+    ck_assert_ptr_nonnull(strstr(server.dry_body, "\"generateName\":\"p00-00-\""));
+    ck_assert_ptr_nonnull(strstr(server.dry_body, "\"ownerReferences\":[{"));
+    ck_assert_ptr_null(strstr(server.dry_body, "\"uid\""));
+    ck_assert_ptr_null(strstr(server.dry_body, "\"status\""));
+    pass_for(3);
+    if (!dry_runs[_i].reason) {
+        ck_assert_uint_eq(server.call_count, 10); /* the others without a dry run */
+        ck_assert_uint_eq(server.dry_runs, 1);
+        return;
+    }
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(server.dry_runs, 1); /* until the pause is over */
+    ck_assert_ptr_nonnull(strstr(condition(), dry_runs[_i].reason));
+    ck_assert_ptr_nonnull(strstr(condition(), dry_runs[_i].seen));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_prove");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, the_first_is_waited_for_then_the_budget_decides);
+    tcase_add_test(tc, each_group_proves_itself);
+    tcase_add_test(tc, without_proofs_all_go_at_once);
+    tcase_add_loop_test(tc, one_useless_eviction_and_no_more, 0, VPA_COUNT(failures));
+    tcase_add_test(tc, one_pod_after_each_pause_which_doubles);
+    tcase_add_test(tc, a_trial_that_helps_closes_the_breaker);
+    tcase_add_test(tc, a_late_replacement_closes_the_breaker);
+    tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
+    tcase_add_test(tc, a_template_that_was_changed_is_tried_at_once);
+    tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);
+    tcase_add_test(tc, a_budget_that_always_refuses_is_no_failed_proof);
+    tcase_add_test(tc, a_restart_does_not_forget);
+    tcase_add_test(tc, without_the_right_the_condition_is_missed_once);
+    tcase_add_test(tc, several_vpas_stop_the_cluster);
+    tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
+    tcase_add_loop_test(tc, a_replacement_is_tried_before_the_first_eviction, 0,
+                        VPA_COUNT(dry_runs));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

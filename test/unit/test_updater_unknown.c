@@ -1,0 +1,170 @@
+/*
+ * What unknown objects (U21) keep the updater from doing: VPAs, LimitRanges and pods that cannot be
+ * decoded, beside healthy ones that ask for changes.
+ */
+#include "updater_fixture.h"
+
+#define HELD "vpa_updater_held_pods"
+#define BAD_POLICY                                                                                 \
+    "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"c\",\"minAllowed\":{\"cpu\":" \
+    "\"1e1.5\"}}]}"
+#define BAD_VPA(ns, target)                                                                        \
+    "{\"metadata\":{\"name\":\"bad\",\"namespace\":\"" ns "\"},\"spec\":{" target BAD_POLICY "}}"
+#define TARGET(kind, name)                                                                         \
+    "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"" kind "\",\"name\":\"" name "\"},"
+
+static void show(struct vpa_memory_stream *stream, const char *event, const char *object)
+{
+    vpa_memory_stream_event(stream, event, object);
+    while (vpa_loop_poll(server.loop))
+        ;
+}
+
+static double held(const char *reason)
+{
+    return metric(HELD, (const char *const[]){reason});
+}
+
+/* ---- VPAs ---- */
+
+static const struct {
+    const char *vpa;
+    size_t calls; /* of two VPAs with four pods each */
+} unknown_vpas[] = {
+    {BAD_VPA("n", TARGET("ReplicaSet", "rs00")), 2},
+    {BAD_VPA("n", TARGET("ReplicaSet", "other")), 4},
+    {BAD_VPA("n", TARGET("Deployment", "rs00")), 4},
+    {BAD_VPA("n", ""), 0}, /* whose target cannot be told */
+    {BAD_VPA("m", ""), 4},
+};
+
+START_TEST(what_an_unknown_vpa_may_govern_is_left_alone)
+{
+    server.vpas = 2;
+    server.pods_per_vpa = 4;
+    start(0);
+    show(server.vpa_objects, "ADDED", unknown_vpas[_i].vpa);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, unknown_vpas[_i].calls);
+    for (size_t i = 0; unknown_vpas[_i].calls == 2 && i < 2; i++)
+        ck_assert_msg(!strncmp(server.calls[i], "p01", 3), "%s", server.calls[i]);
+    ck_assert_double_eq(held("UnknownVPA"), (double)(4 - unknown_vpas[_i].calls) * 2);
+}
+END_TEST
+
+/* It was known, and becomes so again: nothing happens between. */
+START_TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on)
+{
+    vpa_auto_buf text = {0};
+
+    capture_log();
+    start(0);
+    show(server.vpa_objects, "MODIFIED",
+         "{\"metadata\":{\"name\":\"v00\",\"namespace\":\"n\"},\"spec\":{" BAD_POLICY "}}");
+    for (int pass = 0; pass < 3; pass++)
+        updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(lines_with("A VPA cannot be read"), 1);
+    vpa_buf_init(&text, TEXT_MAX);
+    list_vpas(&text);
+    show(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+    ck_assert_double_eq(held("UnknownVPA"), 0);
+}
+END_TEST
+
+static const char *const modes[] = {"Recreate", "InPlaceOrRecreate", "InPlace"};
+
+START_TEST(neither_resized_nor_evicted)
+{
+    server.mode = modes[_i];
+    start(0);
+    show(server.vpa_objects, "ADDED", BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+/* A boost is not taken back either: what the pod should have then is not known. */
+START_TEST(boosts_stay)
+{
+    server.mode = "Off";
+    server.boost = "\"startupBoost\":{\"cpu\":{\"type\":\"Factor\",\"factor\":2}},";
+    server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":"
+                 "\\\"500m\\\"}}\"},";
+    start(0);
+    show(server.vpa_objects, "ADDED", BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    show(server.vpa_objects, "DELETED", BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
+    updater_pass(server.updater);
+    ck_assert_uint_gt(server.call_count, 0);
+}
+END_TEST
+
+/* ---- LimitRanges ---- */
+
+START_TEST(pods_held_by_an_unknown_limit_range_are_counted)
+{
+    server.limits = "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{\"limits\":[{"
+                    "\"type\":\"Container\",\"min\":{\"cpu\":\"1Zz\"}}]}}";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_double_eq(held("UnknownLimitRange"), 10);
+}
+END_TEST
+
+/* ---- pods ---- */
+
+#define BAD_POD(name, owners)                                                                      \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"" name "\"" owners "},"    \
+    "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1Zz\"}}}]}}"
+#define OWNED(name)                                                                                \
+    ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"" name         \
+    "\",\"controller\":true}]"
+
+static const struct {
+    const char *pods[3];
+    size_t calls; /* of four pods known, a tolerance of half */
+} unknown_pods[] = {
+    {{NULL}, 2},
+    {{BAD_POD("a", OWNED("rs00"))}, 1}, /* 5, of them 4 there: 3 stay */
+    {{BAD_POD("a", OWNED("rs00")), BAD_POD("b", OWNED("rs00"))}, 1}, /* 6, 4: 3 stay */
+    {{BAD_POD("a", OWNED("rs00")), BAD_POD("b", OWNED("rs00")), BAD_POD("c", OWNED("rs00"))}, 0},
+    {{BAD_POD("a", OWNED("other")), BAD_POD("b", OWNED("other"))}, 2},      /* not theirs */
+    {{BAD_POD("a", ""), BAD_POD("b", ""), BAD_POD("c", OWNED("rs00"))}, 0}, /* of any group */
+};
+
+/* A group whose size is the count of its pods, here a Job. */
+START_TEST(unknown_pods_are_not_available)
+{
+    server.owner_version = "batch/v1";
+    server.owner_kind = "Job";
+    server.pods_per_vpa = 4;
+    server.selects = true;
+    start(0);
+    for (size_t i = 0; i < 3 && unknown_pods[_i].pods[i]; i++)
+        show(server.pod_objects, "ADDED", unknown_pods[_i].pods[i]);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, unknown_pods[_i].calls);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_unknown");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, what_an_unknown_vpa_may_govern_is_left_alone, 0,
+                        VPA_COUNT(unknown_vpas));
+    tcase_add_test(tc, a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on);
+    tcase_add_loop_test(tc, neither_resized_nor_evicted, 0, VPA_COUNT(modes));
+    tcase_add_test(tc, boosts_stay);
+    tcase_add_test(tc, pods_held_by_an_unknown_limit_range_are_counted);
+    tcase_add_loop_test(tc, unknown_pods_are_not_available, 0, VPA_COUNT(unknown_pods));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

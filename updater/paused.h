@@ -1,0 +1,27 @@
+/*
+ * Conditions that say why nothing happens: EvictionsPaused and ResizesPaused of a VPA whose breaker
+ * is open (vpa/policy/proof.h). They are put right in every pass, so that a writer who has
+ * overwritten one does not matter; nothing is sent while they are right.
+ *
+ * The patch tests the resourceVersion it rests on. Where the right to patch
+ * verticalpodautoscalers/status is missing, as under upstream's roles, that is said once.
+ */
+#ifndef UPDATER_PAUSED_H
+#define UPDATER_PAUSED_H
+
+#include "select.h"
+#include "vpa/policy/proof.h"
+
+#define PAUSED_EVICTIONS "EvictionsPaused"
+#define PAUSED_RESIZES "ResizesPaused"
+
+/* What was seen, and when it is tried again; heap. */
+char *updater_paused_message(const struct vpa_breaker *breaker);
+/* Patches that were sent. */
+size_t updater_paused_publish(struct pass *pass, const struct vpa_proof *proof,
+                              const struct selection *selection);
+/* Opens the breakers that the conditions tell of; true when there was one. */
+bool updater_paused_restore(struct vpa_proof *proof, const struct vpa_object *vpa, const char *key,
+                            vpa_time now);
+
+#endif

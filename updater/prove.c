@@ -1,0 +1,511 @@
+/*
+ * Trials.
+ *
+ * What an action did shows in the watch caches: the old pod goes, one that is newer than all pods
+ * that the owner had comes. So a trial is a note of what was wanted, and every pass begins with a
+ * look at those that are open. Only a replacement without a node is not in the cache, which holds
+ * scheduled pods: when nothing has come for a while the API server is asked once.
+ *
+ * A trial that failed is kept until the next one of its group: a late replacement that carries the
+ * values (a node came, the quota was raised, somebody deleted the bad pod) closes the breaker.
+ */
+#include "prove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "announce.h"
+#include "dry_run.h"
+#include "paused.h"
+#include "trial.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+/* Templates that are remembered of a VPA whose breaker is open. */
+#define TEMPLATES_MAX 8
+
+/* What a VPA was like when its breaker opened. */
+struct basis {
+    int64_t generation;
+    uint64_t templates[TEMPLATES_MAX];
+    size_t template_count;
+    char key[];
+};
+
+struct prove {
+    struct vpa_proof *proof;
+    struct vpa_table trials; /* by way, VPA and owner */
+    struct vpa_table bases;  /* by VPA */
+    bool webhook_down;
+    bool cluster_told;
+    bool unsettled; /* conditions were sent: are they there? */
+};
+
+/* ---- life ---- */
+
+struct prove *updater_prove_new(void)
+{
+    struct prove *prove = vpa_xcalloc(1, sizeof(*prove));
+
+    prove->proof = vpa_proof_new();
+    return prove;
+}
+
+void updater_prove_free(struct prove *prove)
+{
+    void *value;
+
+    if (!prove)
+        return;
+    for (size_t i = 0; vpa_table_next(&prove->trials, &i, NULL, &value);)
+        updater_trial_free(value);
+    vpa_table_release(&prove->trials);
+    for (size_t i = 0; vpa_table_next(&prove->bases, &i, NULL, &value);)
+        free(value);
+    vpa_table_release(&prove->bases);
+    vpa_proof_free(prove->proof);
+    free(prove);
+}
+
+static void drop_trial(struct prove *prove, const char *key)
+{
+    struct trial *t = vpa_table_remove(&prove->trials, key);
+
+    if (t)
+        updater_trial_free(t);
+}
+
+/* ---- asking and sending ---- */
+
+struct id_texts {
+    char *vpa, *group, *trial;
+};
+
+static struct vpa_proof_id make_id(const struct work *w, size_t pod, enum vpa_proof_way way,
+                                   struct id_texts *texts)
+{
+    const struct vpa_replica_group *g = vpa_disruption_group(w->budget, pod);
+
+    texts->vpa = vpa_xjoin(w->vpa->meta.ns, '/', w->vpa->meta.name);
+    texts->group = vpa_xprintf("%s/%s/%s", g->ns, g->kind, g->name);
+    texts->trial = vpa_xprintf("%d %s %s", (int)way, texts->vpa, texts->group);
+    return (struct vpa_proof_id){texts->vpa, texts->group, way};
+}
+
+static void id_texts_release(struct id_texts *texts)
+{
+    free(texts->vpa);
+    free(texts->group);
+    free(texts->trial);
+}
+#define auto_id_texts __attribute__((cleanup(id_texts_release))) struct id_texts
+
+static bool is_off(const struct work *w, size_t pod)
+{
+    const struct pass_env *env = w->pass->env;
+
+    return !env->prove || env->all_proven || !vpa_disruption_group(w->budget, pod);
+}
+
+bool updater_prove_permits(const struct work *w, size_t pod, enum vpa_proof_way way)
+{
+    auto_id_texts texts = {0};
+
+    if (is_off(w, pod))
+        return true;
+
+    struct vpa_proof_id id = make_id(w, pod, way, &texts);
+
+    return vpa_permit_given(vpa_proof_ask(w->pass->env->prove->proof, &id, updater_work_now(w)));
+}
+
+void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way)
+{
+    auto_id_texts texts = {0};
+
+    if (is_off(w, pod))
+        return;
+
+    struct prove *prove = w->pass->env->prove;
+    struct vpa_proof_id id = make_id(w, pod, way, &texts);
+    bool first = vpa_proof_sent(prove->proof, &id, updater_work_now(w));
+    const struct trial *under_way = vpa_table_find(&prove->trials, texts.trial);
+
+    if (!first && under_way && !under_way->judged)
+        return; /* one at a time is looked at */
+    drop_trial(prove, texts.trial);
+
+    struct trial *t = updater_trial_new(w, pod, &id, texts.trial);
+
+    vpa_table_put(&prove->trials, t->key, t);
+}
+
+void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way)
+{
+    auto_id_texts texts = {0};
+
+    if (is_off(w, pod))
+        return;
+
+    struct prove *prove = w->pass->env->prove;
+    struct vpa_proof_id id = make_id(w, pod, way, &texts);
+    const struct trial *t = vpa_table_find(&prove->trials, texts.trial);
+
+    if (!t || !vpa_str_eq(t->uid, w->pods[pod]->meta.uid))
+        return;
+    vpa_proof_refused(prove->proof, &id);
+    drop_trial(prove, texts.trial);
+}
+
+/* ---- what a VPA is like ---- */
+
+static uint64_t template_of(const struct vpa_pod *pod)
+{
+    static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    const char *text = owner ? owner->name : "";
+
+    for (size_t i = 0; i < VPA_COUNT(labels); i++) {
+        const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);
+
+        if (hash)
+            return vpa_hash_bytes(hash, strlen(hash));
+    }
+    return vpa_hash_bytes(text, strlen(text));
+}
+
+static bool has_template(const struct basis *b, uint64_t template)
+{
+    for (size_t i = 0; i < b->template_count; i++) {
+        if (b->templates[i] == template)
+            return true;
+    }
+    return false;
+}
+
+static void note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
+                       const struct vpa_pod *const *pods, size_t count)
+{
+    struct basis *b = vpa_table_find(&prove->bases, key);
+    size_t size = strlen(key) + 1;
+
+    if (!b) {
+        b = vpa_xcalloc(1, sizeof(*b) + size);
+        memcpy(b->key, key, size);
+        vpa_table_put(&prove->bases, b->key, b);
+    }
+    b->generation = vpa->meta.generation;
+    b->template_count = 0;
+    for (size_t i = 0; i < count && b->template_count < TEMPLATES_MAX; i++) {
+        uint64_t template = template_of(pods[i]);
+
+        if (!has_template(b, template))
+            b->templates[b->template_count++] = template;
+    }
+}
+
+/* Why the reason of a failure may be gone; NULL: all is as it was. */
+static const char *what_changed(const struct basis *b, const struct selected *s)
+{
+    if (b->generation != s->vpa->meta.generation)
+        return "the VPA was changed";
+    for (size_t i = 0; b->template_count < TEMPLATES_MAX && i < s->pod_count; i++) {
+        if (!has_template(b, template_of(s->pods[i])))
+            return "its pods have another template";
+    }
+    return NULL;
+}
+
+/* ---- verdicts ---- */
+
+struct known_vpa {
+    const struct vpa_object *vpa;
+    const struct selected *selected; /* NULL: it takes no part in the pass */
+};
+/* What a look at the trials needs. */
+struct look {
+    struct pass *pass;
+    struct prove *prove;
+    const struct selection *selection;
+    struct vpa_table vpas; /* "namespace/name" -> struct known_vpa */
+};
+
+static char *key_of(struct look *look, const struct vpa_object *vpa)
+{
+    return vpa_arena_printf(&look->pass->arena, "%s/%s", vpa->meta.ns, vpa->meta.name);
+}
+
+static void index_vpas(struct look *look, const struct vpa_object *const *vpas, size_t count)
+{
+    struct known_vpa *known = vpa_arena_zalloc(&look->pass->arena, (count + 1) * sizeof(*known));
+
+    for (size_t i = 0; i < count; i++) {
+        known[i].vpa = vpas[i];
+        vpa_table_put(&look->vpas, key_of(look, vpas[i]), &known[i]);
+    }
+    for (size_t i = 0; i < look->selection->count; i++) {
+        const struct selected *s = &look->selection->items[i];
+        struct known_vpa *k = vpa_table_find(&look->vpas, key_of(look, s->vpa));
+
+        if (k)
+            k->selected = s;
+    }
+}
+
+static const struct vpa_object *find_vpa(const struct look *look, const char *key)
+{
+    const struct known_vpa *known = vpa_table_find(&look->vpas, key);
+
+    return known ? known->vpa : NULL;
+}
+
+static const struct selected *find_selected(const struct look *look, const char *key)
+{
+    const struct known_vpa *known = vpa_table_find(&look->vpas, key);
+
+    return known ? known->selected : NULL;
+}
+
+/* ---- what follows ---- */
+
+static const char *event_reason(enum vpa_proof_way way)
+{
+    return way == VPA_PROOF_EVICTION ? "EvictionsPaused" : "ResizesPaused";
+}
+
+static void tell_cluster(struct prove *prove)
+{
+    const struct vpa_breaker *cluster = vpa_proof_cluster(prove->proof);
+
+    if (cluster && !prove->cluster_told)
+        VPA_ERROR("Evictions did not help for several VPAs in a row: nothing is evicted in the "
+                  "whole cluster, but one pod after each pause",
+                  VPA_KV("reason", vpa_verdict_name(cluster->verdict)),
+                  VPA_KV("last", cluster->seen), VPA_KV("pause_s", cluster->pause / VPA_SECOND));
+    if (!cluster && prove->cluster_told)
+        VPA_INFO("An eviction has helped: evictions go on in the whole cluster");
+    prove->cluster_told = cluster != NULL;
+    updater_meter_breakers(vpa_proof_open_count(prove->proof), cluster != NULL);
+}
+
+static void tell_failure(struct pass_env *env, const struct vpa_proof_id *id,
+                         const struct vpa_object *vpa, const char *pod)
+{
+    const struct vpa_breaker *b = vpa_proof_breaker(env->prove->proof, id->vpa, id->way);
+    const char *reason = vpa_verdict_name(b->verdict);
+    bool eviction = id->way == VPA_PROOF_EVICTION;
+    struct vpa_object_ref ref = updater_vpa_ref(vpa);
+    vpa_auto_free char *message = updater_paused_message(b);
+
+    VPA_WARN("An update did not help: there is none for this VPA until the pause is over",
+             VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name),
+             VPA_KV("way", eviction ? "eviction" : "resize"), VPA_KV("reason", reason),
+             VPA_KV("seen", b->seen), VPA_KV("pause_s", b->pause / VPA_SECOND));
+    vpa_events_record_warning(env->events, &ref, event_reason(id->way), message);
+    updater_write_down(
+        env, vpa, pod,
+        &(struct vpa_ledger_entry){.decision = eviction ? "pause evictions" : "pause resizes",
+                                   .rule = reason,
+                                   .why = message});
+    updater_meter_failed_proof(reason, vpa->meta.name, vpa->meta.ns);
+}
+
+static void conclude(const struct look *look, struct trial *t, const struct vpa_object *vpa,
+                     enum vpa_verdict verdict, const char *seen)
+{
+    struct prove *prove = look->prove;
+    vpa_time now = vpa_loop_now(look->pass->env->loop);
+    enum vpa_breaker_change change = vpa_proof_judge(prove->proof, &t->id, verdict, seen, now);
+
+    if (change == VPA_BREAKER_OPENED) {
+        t->judged = true;
+        const struct selected *s = find_selected(look, t->id.vpa);
+
+        note_basis(prove, vpa, t->id.vpa, s ? s->pods : NULL, s ? s->pod_count : 0);
+        tell_failure(look->pass->env, &t->id, vpa, t->pod);
+        return;
+    }
+    if (change == VPA_BREAKER_CLOSED)
+        VPA_INFO("An update has helped: updates of this VPA go on", VPA_KV("vpa", t->id.vpa));
+    if (verdict == VPA_VERDICT_GOOD)
+        updater_write_down(
+            look->pass->env, vpa, t->pod,
+            &(struct vpa_ledger_entry){.decision = "go on", .rule = vpa_verdict_name(verdict)});
+    /* A pod that could be replaced is the way out of resizes that cannot be carried out. */
+    if (verdict == VPA_VERDICT_GOOD && t->id.way == VPA_PROOF_EVICTION)
+        vpa_proof_forgive(prove->proof, t->id.vpa, VPA_PROOF_RESIZE);
+    drop_trial(prove, t->key);
+}
+
+static void look_at(const struct look *look, struct trial *t)
+{
+    const struct vpa_object *vpa = find_vpa(look, t->id.vpa);
+    enum vpa_verdict verdict = VPA_VERDICT_VOID;
+    vpa_auto_buf seen = {0};
+
+    if (t->judged && !vpa_proof_breaker(look->prove->proof, t->id.vpa, t->id.way)) {
+        drop_trial(look->prove, t->key);
+        return;
+    }
+    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
+    if (vpa && vpa_update_mode_active(vpa_update_mode_of(vpa)))
+        verdict = updater_trial_judge(look->pass, t, vpa, &seen);
+    if (verdict == VPA_VERDICT_WAIT || (t->judged && verdict != VPA_VERDICT_GOOD && vpa))
+        return;
+    conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
+}
+
+/* ---- a pass ---- */
+
+/* The newest pod that the owner of each trial has got since. */
+static void find_replacements(struct prove *prove, const struct vpa_pod *const *pods, size_t count)
+{
+    struct vpa_table owners = {0};
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&prove->trials, &i, NULL, &value);) {
+        struct trial *t = value;
+
+        t->replacement = NULL;
+        t->live = 0;
+        if (t->id.way != VPA_PROOF_EVICTION)
+            continue;
+
+        struct trial *other = vpa_table_put(&owners, t->id.group, t);
+
+        if (other) /* another VPA has the group by now */
+            other->live = INT64_MAX;
+    }
+    for (size_t i = 0; owners.count > 0 && i < count; i++) {
+        const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pods[i]->meta);
+        struct trial *t;
+
+        if (!owner)
+            continue;
+
+        vpa_auto_free char *key =
+            vpa_xprintf("%s/%s/%s", pods[i]->meta.ns, owner->kind, owner->name);
+
+        t = vpa_table_find(&owners, key);
+        if (!t || vpa_str_eq(pods[i]->meta.uid, t->uid))
+            continue;
+        t->live++;
+        if (pods[i]->meta.creation > t->newest &&
+            (!t->replacement || pods[i]->meta.creation >= t->replacement->meta.creation))
+            t->replacement = pods[i];
+    }
+    vpa_table_release(&owners);
+}
+
+static bool is_paused(const struct prove *prove, const char *vpa)
+{
+    return vpa_proof_breaker(prove->proof, vpa, VPA_PROOF_EVICTION) ||
+           vpa_proof_breaker(prove->proof, vpa, VPA_PROOF_RESIZE);
+}
+
+/* Breakers whose reason is gone; bases of those that are closed go. */
+static void reset_changed(const struct look *look)
+{
+    struct prove *prove = look->prove;
+
+    for (size_t i = 0; prove->bases.count > 0 && i < look->selection->count; i++) {
+        const struct selected *s = &look->selection->items[i];
+        vpa_auto_free char *key = vpa_xjoin(s->vpa->meta.ns, '/', s->vpa->meta.name);
+        struct basis *b = vpa_table_find(&prove->bases, key);
+        const char *changed = b ? what_changed(b, s) : NULL;
+
+        if (!b || (!changed && is_paused(prove, key)))
+            continue;
+        if (vpa_proof_reset(prove->proof, key))
+            VPA_INFO("Updates of this VPA go on", VPA_KV("vpa", key), VPA_KV("because", changed));
+        vpa_table_remove(&prove->bases, key);
+        free(b);
+    }
+}
+
+static bool vpa_is_known(void *ctx, const char *key)
+{
+    return find_vpa(ctx, key) != NULL;
+}
+
+/* What an earlier process had paused. */
+static void restore(const struct look *look)
+{
+    vpa_time now = vpa_loop_now(look->pass->env->loop);
+
+    for (size_t i = 0; i < look->selection->count; i++) {
+        const struct selected *s = &look->selection->items[i];
+        vpa_auto_free char *key = vpa_xjoin(s->vpa->meta.ns, '/', s->vpa->meta.name);
+
+        if (updater_paused_restore(look->prove->proof, s->vpa, key, now))
+            note_basis(look->prove, s->vpa, key, s->pods, s->pod_count);
+    }
+}
+
+void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vpas,
+                           size_t vpa_count, const struct selection *selection,
+                           const struct vpa_pod *const *pods, size_t pod_count)
+{
+    struct look look = {.pass = pass, .prove = pass->env->prove, .selection = selection};
+    struct prove *prove = pass->env->prove;
+
+    if (!prove || pass->env->all_proven)
+        return;
+    if (!pass->env->has_passed)
+        restore(&look);
+    if (prove->trials.count == 0 && prove->bases.count == 0 && !prove->unsettled)
+        return;
+    index_vpas(&look, vpas, vpa_count);
+    find_replacements(prove, pods, pod_count);
+
+    vpa_auto_free void **trials = vpa_table_sorted(&prove->trials);
+    size_t count = prove->trials.count;
+
+    for (size_t i = 0; i < count; i++)
+        look_at(&look, trials[i]);
+    reset_changed(&look);
+    vpa_proof_sweep(prove->proof, vpa_is_known, &look, vpa_loop_now(pass->env->loop));
+    vpa_table_release(&look.vpas);
+    tell_cluster(prove);
+    prove->unsettled = updater_paused_publish(pass, prove->proof, selection) > 0;
+}
+
+void updater_prove_webhook(struct pass_env *env, bool works)
+{
+    struct prove *prove = env->prove;
+
+    if (!prove)
+        return;
+    if (works && prove->webhook_down && vpa_proof_repaired(prove->proof) > 0)
+        VPA_INFO("The webhook works again: updates that it had stopped go on");
+    prove->webhook_down = !works;
+}
+
+/* ---- before ---- */
+
+bool updater_prove_dry_run(struct work *w, size_t pod, bool *pumped)
+{
+    struct pass_env *env = w->pass->env;
+    enum vpa_verdict verdict;
+    auto_id_texts texts = {0};
+    vpa_auto_buf seen = {0};
+
+    if (is_off(w, pod) || !vpa_str_eq(env->config->prove_evictions, "dry-run"))
+        return true;
+
+    struct vpa_proof_id id = make_id(w, pod, VPA_PROOF_EVICTION, &texts);
+
+    if (vpa_proof_ask(env->prove->proof, &id, updater_work_now(w)) != VPA_PERMIT_FIRST)
+        return true;
+    *pumped = true;
+    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
+    verdict = updater_dry_run(w, pod, &seen);
+    if (!vpa_verdict_failed(verdict))
+        return true;
+    (void)vpa_proof_judge(env->prove->proof, &id, verdict, vpa_buf_text(&seen),
+                          updater_work_now(w));
+    note_basis(env->prove, w->vpa, id.vpa, w->pods, w->pod_count);
+    tell_failure(env, &id, w->vpa, w->pods[pod]->meta.name);
+    return false;
+}

@@ -1,0 +1,39 @@
+/*
+ * What evictions and resizes did (U24): trials under way, looked at in every pass by what the
+ * caches have, and the breakers of vpa/policy/proof.h that follow.
+ *
+ *     updater_prove_observe(pass, vpas, count, selection, pods, pod_count); // first of all
+ *     if (!updater_prove_permits(w, i, VPA_PROOF_EVICTION)) ...           // not now
+ *     updater_prove_sent(w, i, VPA_PROOF_EVICTION);                      // the request goes out
+ *     updater_prove_refused(w, i, VPA_PROOF_EVICTION);                   // it was refused
+ *
+ * A trial belongs to the group of the pod (its owner). The first of a group is waited for; while a
+ * group is proven one of its pods after the other is looked at all the same. No API call is made,
+ * but one list of a namespace's unscheduled pods when a replacement does not come.
+ */
+#ifndef UPDATER_PROVE_H
+#define UPDATER_PROVE_H
+
+#include "select.h"
+#include "work.h"
+#include "vpa/policy/proof.h"
+
+struct prove;
+struct prove *updater_prove_new(void);
+void updater_prove_free(struct prove *prove); /* NULL is allowed */
+
+/* vpas: all that are known, ordered; pods: all live ones. */
+void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vpas,
+                           size_t vpa_count, const struct selection *selection,
+                           const struct vpa_pod *const *pods, size_t pod_count);
+/* The webhook's Lease says that it works, or not. */
+void updater_prove_webhook(struct pass_env *env, bool works);
+
+bool updater_prove_permits(const struct work *w, size_t pod, enum vpa_proof_way way);
+/* --prove-evictions=dry-run, before the first of a group: false when it would not help, which opens
+ * the breaker. *pumped: the loop was pumped. */
+bool updater_prove_dry_run(struct work *w, size_t pod, bool *pumped);
+void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way);
+void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way);
+
+#endif

@@ -1,0 +1,185 @@
+/* One eviction or resize whose outcome is looked at. */
+#include "trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unscheduled.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/policy/resize_state.h"
+
+/* How long a pod that asked to be evicted may look as if nothing had happened. */
+#define NOTHING_HAPPENS (2 * VPA_MINUTE)
+/* How long a replacement may take to become ready. */
+#define READY_PATIENCE (10 * VPA_MINUTE)
+
+/* ---- life ---- */
+
+void updater_trial_free(struct trial *t)
+{
+    free((char *)(uintptr_t)t->id.vpa);
+    free((char *)(uintptr_t)t->id.group);
+    free(t->ns);
+    free(t->kind);
+    free(t->name);
+    free(t->api_version);
+    free(t->pod);
+    free(t->uid);
+    vpa_expected_release(&t->expected);
+    free(t);
+}
+
+struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_proof_id *id,
+                                const char *key)
+{
+    const struct vpa_replica_group *g = vpa_disruption_group(w->budget, pod);
+    const struct vpa_pod *p = w->pods[pod];
+    size_t size = strlen(key) + 1;
+    struct trial *t = vpa_xcalloc(1, sizeof(*t) + size);
+    struct vpa_recommendation wanted;
+
+    memcpy(t->key, key, size);
+    t->id = (struct vpa_proof_id){vpa_xstrdup(id->vpa), vpa_xstrdup(id->group), id->way};
+    t->ns = vpa_xstrdup(g->ns);
+    t->kind = vpa_xstrdup(g->kind);
+    t->name = vpa_xstrdup(g->name);
+    t->api_version = vpa_xstrdup(g->api_version);
+    t->pod = vpa_xstrdup(p->meta.name);
+    t->uid = vpa_xstrdup(p->meta.uid);
+    t->newest = g->newest;
+    t->sent = updater_work_now(w);
+    t->gone = VPA_TIME_UNSET;
+    t->seen = VPA_TIME_UNSET;
+    wanted = updater_pass_wanted(w->pass, w->vpa, p);
+    vpa_expected_init(&t->expected, p, &wanted);
+    return t;
+}
+
+/* ---- evictions ---- */
+
+static enum vpa_verdict judge_replacement(struct pass *pass, struct trial *t,
+                                          const struct vpa_object *vpa,
+                                          const struct vpa_pod *replacement, struct vpa_buf *seen)
+{
+    struct vpa_recommendation wanted = updater_pass_wanted(pass, vpa, replacement);
+
+    return vpa_expected_judge(&t->expected, replacement, &wanted, seen);
+}
+
+static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
+                                      const struct vpa_object *vpa, vpa_time now,
+                                      struct vpa_buf *seen)
+{
+    enum vpa_verdict verdict = judge_replacement(pass, t, vpa, t->replacement, seen);
+
+    if (vpa_time_is_unset(t->seen))
+        t->seen = now;
+    if (verdict == VPA_VERDICT_WAIT && vpa_time_sub(now, t->seen) > READY_PATIENCE) {
+        vpa_buf_printf(seen, "pod %s has the values and is not ready after %d minutes",
+                       t->replacement->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
+        return VPA_VERDICT_NOT_READY;
+    }
+    return verdict;
+}
+
+/* Nothing has come: is there to be one, and where is it? */
+static enum vpa_verdict judge_absent(struct pass *pass, struct trial *t,
+                                     const struct vpa_object *vpa, struct vpa_buf *seen)
+{
+    const struct vpa_controller_key owner = {
+        .ns = t->ns, .kind = t->kind, .name = t->name, .api_version = t->api_version};
+    vpa_auto_unscheduled struct unscheduled found = {0};
+    enum vpa_verdict verdict;
+    int32_t replicas;
+
+    if (!vpa_owners_replicas(pass->env->owners, &owner, &replicas) || t->live >= replicas)
+        return VPA_VERDICT_VOID; /* scaled down, or nobody says how many there are to be */
+    if (!updater_unscheduled_find(pass->env->client, t->ns, t->kind, t->name, t->newest, &found)) {
+        vpa_buf_printf(seen,
+                       "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
+                       "an admission webhook or the controller refuses it",
+                       t->pod, (long long)t->live, (int)replicas);
+        return VPA_VERDICT_NO_REPLACEMENT;
+    }
+    verdict = judge_replacement(pass, t, vpa, &found.pod, seen);
+    if (vpa_verdict_failed(verdict))
+        return verdict;
+    vpa_buf_printf(seen, "pod %s has the values and no node takes it: %.400s", found.pod.meta.name,
+                   found.reason);
+    return VPA_VERDICT_UNSCHEDULABLE;
+}
+
+static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
+                                       const struct vpa_object *vpa, struct vpa_buf *seen)
+{
+    const struct pass_env *env = pass->env;
+    vpa_time now = vpa_loop_now(env->loop);
+    const struct vpa_pod *old = updater_store_find_pod(env->store, t->ns, t->pod);
+
+    if (t->replacement)
+        return judge_present(pass, t, vpa, now, seen);
+    if (t->judged)
+        return VPA_VERDICT_WAIT;
+    if (old && vpa_str_eq(old->meta.uid, t->uid))
+        return vpa_time_is_unset(old->meta.deletion) && vpa_time_sub(now, t->sent) > NOTHING_HAPPENS
+                   ? VPA_VERDICT_VOID
+                   : VPA_VERDICT_WAIT;
+    if (vpa_time_is_unset(t->gone))
+        t->gone = now;
+    if (vpa_time_sub(now, t->gone) < env->config->proof_patience)
+        return VPA_VERDICT_WAIT;
+    return judge_absent(pass, t, vpa, seen);
+}
+
+static bool waits_too_long(const struct pass_env *env, const struct vpa_pod *pod,
+                           vpa_duration patience, vpa_time now)
+{
+    vpa_time since = now;
+
+    (void)vpa_update_memory_resize_since(env->memory, pod->meta.uid, &since);
+    return vpa_time_sub(now, since) > patience;
+}
+
+static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
+                                     const struct vpa_object *vpa, struct vpa_buf *seen)
+{
+    const struct pass_env *env = pass->env;
+    const struct vpa_pod *pod = updater_store_find_pod(env->store, t->ns, t->pod);
+    vpa_time now = vpa_loop_now(env->loop);
+    bool failed = true;
+
+    if (!pod || !vpa_str_eq(pod->meta.uid, t->uid))
+        return VPA_VERDICT_VOID;
+
+    enum vpa_resize_status status = vpa_pod_resize_status(pod);
+
+    switch (status) {
+    case VPA_RESIZE_NONE:
+        if (!vpa_verdict_failed(judge_replacement(pass, t, vpa, pod, seen)))
+            return VPA_VERDICT_GOOD;
+        vpa_buf_clear(seen);
+        return vpa_time_sub(now, t->sent) > NOTHING_HAPPENS ? VPA_VERDICT_VOID : VPA_VERDICT_WAIT;
+    case VPA_RESIZE_DEFERRED:
+        failed = waits_too_long(env, pod, VPA_RESIZE_DEFERRED_TIMEOUT, now);
+        break;
+    case VPA_RESIZE_IN_PROGRESS:
+        failed = waits_too_long(env, pod, VPA_RESIZE_IN_PROGRESS_TIMEOUT, now);
+        break;
+    case VPA_RESIZE_INFEASIBLE:
+    case VPA_RESIZE_ERROR:
+    case VPA_RESIZE_UNKNOWN:
+        break;
+    }
+    if (!failed || t->judged)
+        return VPA_VERDICT_WAIT;
+    vpa_buf_printf(seen, "the resize of pod %s is %s", t->pod, vpa_resize_status_name(status));
+    return VPA_VERDICT_NOT_RESIZED;
+}
+
+enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
+                                     const struct vpa_object *vpa, struct vpa_buf *seen)
+{
+    return t->id.way == VPA_PROOF_EVICTION ? judge_eviction(pass, t, vpa, seen)
+                                           : judge_resize(pass, t, vpa, seen);
+}

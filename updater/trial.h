@@ -1,0 +1,36 @@
+/*
+ * One eviction or resize whose outcome is looked at: what was wanted, and what has come of it so
+ * far. Looked at once per pass, by what the caches have.
+ */
+#ifndef UPDATER_TRIAL_H
+#define UPDATER_TRIAL_H
+
+#include "work.h"
+#include "vpa/policy/proof.h"
+#include "vpa/policy/replacement.h"
+
+struct trial {
+    struct vpa_proof_id id; /* owned texts */
+    char *ns, *kind, *name; /* of the owner */
+    char *api_version;
+    char *pod, *uid;
+    vpa_time newest; /* creation of the newest pod of the owner when it was sent */
+    vpa_time sent;
+    vpa_time gone; /* the pod was seen to be gone; unset */
+    vpa_time seen; /* a replacement was first seen; unset */
+    bool judged;   /* it has failed */
+    struct vpa_expected expected;
+    const struct vpa_pod *replacement; /* of this pass */
+    int64_t live;                      /* pods of the owner, of this pass */
+    char key[];
+};
+
+struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_proof_id *id,
+                                const char *key);
+void updater_trial_free(struct trial *t);
+/* t->replacement and t->live are those of this pass. seen: what was seen when it failed. At most
+ * one API call, in one pass of the trial's life. */
+enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
+                                     const struct vpa_object *vpa, struct vpa_buf *seen);
+
+#endif
