@@ -322,13 +322,26 @@ real_arguments=() hostile_arguments=()
 
 # measure_work: sets work to the seconds that all programs that have ended worked so far. (times counts for this very shell.)
 times_file=$(mktemp)
-trap 'rm -f "$times_file"; kill $(jobs -rp) 2>/dev/null' EXIT
+output=''
+trap 'rm -f "$times_file" "$output"; kill $(jobs -rp) 2>/dev/null' EXIT
 measure_work() {
     times >"$times_file"
     work=$(awk -F '[ms ]+' 'NR == 2 { print int(60 * $1 + $2 + 60 * $3 + $4) }' "$times_file")
 }
 
+# Hours of output end with what failed, so that nobody has to look for it.
+tell_failures() {
+    awk '
+        /^(== |[a-z]+: [0-9]+ passed)/ { left = 0 }
+        /^   [^ ]+ \[[^]]+\]: (passed|skipped)/ { left = 0 }
+        /^FAILED |^   .*\]: failed( in|:)|ended without its closing line/ { left = 25 }
+        left-- > 0 { print }' "$1"
+}
+
 started=$SECONDS
+output=$(mktemp)
+exec 3>&1 > >(tee "$output")
+teller=$!
 [ ${#real_arguments[@]} -eq 0 ] || build_planes_ahead
 for tier in "${tiers[@]}"; do
     begin=$SECONDS
@@ -339,6 +352,9 @@ for tier in "${tiers[@]}"; do
     measure_work
     say "tier $tier took $((SECONDS - begin)) s, $((work - worked)) s of work"
 done
+exec >&3 3>&-
+timeout 10 tail --pid="$teller" -f /dev/null # whoever still holds the pipe does not hold this
+[ $total_failed -eq 0 ] || { say "what failed"; tell_failures "$output"; }
 say "all took $((SECONDS - started)) s, $work s of work"
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 [ -z "$core_branches" ] || echo "$core_branches" # the last line of a run with the tier "coverage"

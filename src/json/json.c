@@ -73,14 +73,17 @@ static const cJSON *find_folded(const cJSON *object, const char *name, size_t le
     return found;
 }
 
-static const cJSON *find_member(const cJSON *object, const char *name, size_t len)
+static const cJSON *find_exact(const cJSON *object, const char *name, size_t len)
 {
-    if (object->type & FOLDED)
-        return find_folded(object, name, len);
     for (const cJSON *child = object->child; child; child = child->next)
         if ((size_t)child->valueint == len && memcmp(child->string, name, len) == 0)
             return child;
     return NULL;
+}
+
+static const cJSON *find_member(const cJSON *object, const char *name, size_t len)
+{
+    return object->type & FOLDED ? find_folded(object, name, len) : find_exact(object, name, len);
 }
 
 const struct vpa_json *vpa_json_find(const struct vpa_json *object, const char *name)
@@ -220,12 +223,17 @@ static bool numbers_equal(const struct vpa_json *a, const struct vpa_json *b)
     return vpa_json_double(a, &x) && vpa_json_double(b, &y) && x == y;
 }
 
-/* Every member of a is in b and equal there. */
+/* Every member of a is in b and equal there. By the exact name, also in folded documents: of "cpu"
+ * and "CPU" in one object, vpa_json_find() would compare the last one with both. */
 static bool members_within(const struct vpa_json *a, const struct vpa_json *b)
 {
-    vpa_json_foreach (member, a)
-        if (!vpa_json_equal(member, vpa_json_find(b, vpa_json_name(member))))
+    vpa_json_foreach (member, a) {
+        const cJSON *other =
+            find_exact(tree_of(b), vpa_json_name(member), vpa_json_name_length(member));
+
+        if (!vpa_json_equal(member, node_of(other)))
             return false;
+    }
     return true;
 }
 

@@ -534,6 +534,25 @@ START_TEST(compares)
 }
 END_TEST
 
+static const struct vpa_json *folded_of(const char *text)
+{
+    const struct vpa_json *root = NULL;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_json_parse_folded(&arena, text, strlen(text), &root, &err), 0);
+    return root;
+}
+
+START_TEST(compares_names_by_their_case)
+{
+    const struct vpa_json *both = folded_of("{\"a\":1,\"A\":2}");
+
+    ck_assert(vpa_json_equal(both, folded_of("{\"A\":2,\"a\":1}")));
+    ck_assert(!vpa_json_equal(both, folded_of("{\"A\":1,\"a\":2}")));
+    ck_assert(!vpa_json_equal(folded_of("{\"a\":1}"), folded_of("{\"A\":1}")));
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_set_timeout(tc, 60); /* for sanitizers on a busy machine */
@@ -556,6 +575,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, tells_escapes);
     tcase_add_loop_test(tc, reads_numbers, 0, VPA_COUNT(numbers));
     tcase_add_loop_test(tc, compares, 0, VPA_COUNT(pairs));
+    tcase_add_test(tc, compares_names_by_their_case);
 }
 
 int main(void)
