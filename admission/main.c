@@ -6,7 +6,6 @@
 
 #include "vpa/base/str.h"
 #include "vpa/daemon/daemon.h"
-#include "vpa/daemon/ledger_page.h"
 
 static struct admission_config config;
 
@@ -18,7 +17,7 @@ static int check(struct vpa_arena *arena, int *exit_status, struct vpa_error *er
     return admission_config_check(&config, exit_status, err);
 }
 
-static int work(struct vpa_process *process, struct vpa_ledger *ledger)
+static int run(struct vpa_process *process)
 {
     struct admission *admission =
         admission_new(&(struct admission_options){.config = &config,
@@ -26,24 +25,12 @@ static int work(struct vpa_process *process, struct vpa_ledger *ledger)
                                                   .client = process->clients[0],
                                                   .ns = vpa_or_empty(getenv("NAMESPACE")),
                                                   .host_name = process->host_name,
-                                                  .ledger = ledger,
+                                                  .ledger = process->ledger,
                                                   .observe = process->observe});
     meters_start();
     int status = admission_run(admission);
 
     admission_free(admission);
-    return status;
-}
-
-static int run(struct vpa_process *process)
-{
-    struct vpa_ledger *ledger = vpa_ledger_new(&config.ledger);
-    struct vpa_ledger_page *page =
-        vpa_ledger_page_new_by_flags(&config.ledger, process->observe, ledger, process->clients[0]);
-    int status = work(process, ledger);
-
-    vpa_ledger_page_free(page);
-    vpa_ledger_free(ledger);
     return status;
 }
 
@@ -54,6 +41,7 @@ int main(int argc, char **argv)
         .title = "Starting Vertical Pod Autoscaler Admission Controller",
         .flags = {.rows = admission_flag_rows, .count = admission_flag_count, .values = &config},
         .common = &config.common,
+        .ledger = &config.ledger,
         .shadow = &config.shadow,
         .metrics = admission_metrics,
         .metric_count = admission_metric_count,

@@ -7,7 +7,6 @@
 
 #include "vpa/base/log.h"
 #include "vpa/daemon/daemon.h"
-#include "vpa/daemon/ledger_page.h"
 
 enum { OBJECTS, WRITER, USAGE, CLIENT_COUNT };
 
@@ -37,8 +36,7 @@ connect_prometheus(void *ctx, const struct vpa_http_client_options *options, str
 /* Never false: a shadow stands by for good. */
 static const bool standing_by = true;
 
-static struct recommender *make(struct vpa_process *process, struct vpa_ledger *ledger,
-                                struct shadow *shadow)
+static struct recommender *make(struct vpa_process *process, struct shadow *shadow)
 {
     bool may_stand_by = process->elector && config.leader.standby;
     const struct standby_options lease = {
@@ -59,7 +57,7 @@ static struct recommender *make(struct vpa_process *process, struct vpa_ledger *
                                                  : may_stand_by ? &process->standby
                                                                 : NULL,
                                       .standby_lease = may_stand_by ? &lease : NULL,
-                                      .ledger = ledger,
+                                      .ledger = process->ledger,
                                       .shadow = shadow,
                                       .connect_prometheus = connect_prometheus,
                                       .connect_ctx = process->loop});
@@ -93,10 +91,7 @@ static void print_table(const struct shadow *shadow)
 static int run(struct vpa_process *process)
 {
     struct shadow *shadow = config.shadow ? shadow_new() : NULL;
-    struct vpa_ledger *ledger = vpa_ledger_new(&config.ledger);
-    struct vpa_ledger_page *page = vpa_ledger_page_new_by_flags(&config.ledger, process->observe,
-                                                                ledger, process->clients[OBJECTS]);
-    struct recommender *recommender = make(process, ledger, shadow);
+    struct recommender *recommender = make(process, shadow);
 
     metrics_start();
     vpa_observe_on_ready(process->observe, recommender_is_ready, recommender);
@@ -105,8 +100,6 @@ static int run(struct vpa_process *process)
     if (shadow)
         print_table(shadow);
     recommender_free(recommender);
-    vpa_ledger_page_free(page);
-    vpa_ledger_free(ledger);
     shadow_free(shadow);
     return status;
 }
@@ -119,6 +112,7 @@ int main(int argc, char **argv)
         .instance = {"recommenderName", &config.name},
         .flags = recommender_flags(&config),
         .common = &config.common,
+        .ledger = &config.ledger,
         .leader = &config.leader,
         .shadow = &config.shadow,
         .client_count = CLIENT_COUNT,

@@ -5,7 +5,6 @@
 
 #include "vpa/base/log.h"
 #include "vpa/daemon/daemon.h"
-#include "vpa/daemon/ledger_page.h"
 
 /* Evictions and resizes; events, whose rate limit must not slow those down. */
 enum { OBJECTS, EVENTS, CLIENT_COUNT };
@@ -47,7 +46,7 @@ static void pass_until_stopped(struct updater *updater, struct vpa_process *proc
         updater_flush(updater, FLUSH_PATIENCE);
 }
 
-static int work(struct vpa_process *process, struct vpa_ledger *ledger)
+static int run(struct vpa_process *process)
 {
     struct updater *updater =
         updater_new(&(struct updater_options){.loop = process->loop,
@@ -55,7 +54,7 @@ static int work(struct vpa_process *process, struct vpa_ledger *ledger)
                                               .events_client = process->clients[EVENTS],
                                               .config = &config,
                                               .on_pass = on_pass,
-                                              .ledger = ledger,
+                                              .ledger = process->ledger,
                                               .may_act = vpa_process_leads,
                                               .ctx = process});
     struct vpa_error err;
@@ -75,18 +74,6 @@ static int work(struct vpa_process *process, struct vpa_ledger *ledger)
     return status;
 }
 
-static int run(struct vpa_process *process)
-{
-    struct vpa_ledger *ledger = vpa_ledger_new(&config.ledger);
-    struct vpa_ledger_page *page = vpa_ledger_page_new_by_flags(&config.ledger, process->observe,
-                                                                ledger, process->clients[OBJECTS]);
-    int status = work(process, ledger);
-
-    vpa_ledger_page_free(page);
-    vpa_ledger_free(ledger);
-    return status;
-}
-
 int main(int argc, char **argv)
 {
     const struct vpa_daemon daemon = {
@@ -94,6 +81,7 @@ int main(int argc, char **argv)
         .title = "Vertical Pod Autoscaler Updater",
         .flags = {.rows = updater_flag_rows, .count = updater_flag_count, .values = &config},
         .common = &config.common,
+        .ledger = &config.ledger,
         .leader = &config.leader,
         .shadow = &config.shadow,
         .metrics = updater_metrics,

@@ -18,6 +18,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/table.h"
 #include "vpa/daemon/clock.h"
+#include "vpa/daemon/ledger_page.h"
 #include "vpa/daemon/seed.h"
 #include "vpa/kube/reflector.h"
 #include "vpa/daemon/unusable.h"
@@ -385,8 +386,15 @@ static int become_leader(struct frame *f)
 
 static void work(struct frame *f)
 {
-    int status = f->daemon->run(&f->process);
+    struct vpa_process *process = &f->process;
 
+    process->ledger = vpa_ledger_new(f->daemon->ledger);
+    struct vpa_ledger_page *decisions = vpa_ledger_page_new_by_flags(
+        f->daemon->ledger, process->observe, process->ledger, process->clients[0]);
+    int status = f->daemon->run(process);
+
+    vpa_ledger_page_free(decisions);
+    vpa_ledger_free(process->ledger);
     if (f->exit_status == 0) /* leadership that was lost meanwhile says more */
         f->exit_status = status;
 }

@@ -1,16 +1,14 @@
 /*
- * The writer knows only its depth and whether a comma is due. Doubles are printed as Go does: the
- * shortest digits that read back as the same value, found by printing with 15 to 17 of them and
- * reading the text again; the exponent form below 1e-6 and from 1e21.
+ * The writer knows only its depth and whether a comma is due.
  */
 #include "vpa/json/json_writer.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "vpa/base/math.h"
 
 /* ---- text ---- */
 
@@ -114,108 +112,13 @@ void vpa_json_escape(struct vpa_buf *buf, const char *text)
 
 /* ---- doubles ---- */
 
-/* "d.ddde[+-]xx" of a finite |x| with the given number of digits, split. */
-struct decimal {
-    char digits[24]; /* without point */
-    int exponent;    /* of the first digit */
-};
-
-static void to_decimal(double x, int count, struct decimal *out)
-{
-    char text[40];
-    size_t n = 0;
-
-    snprintf(text, sizeof(text), "%.*e", count - 1, x);
-    for (const char *p = text; *p != 'e'; p++)
-        if (*p != '.')
-            out->digits[n++] = *p;
-    out->digits[n] = '\0';
-    out->exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
-}
-
-static double from_decimal(const struct decimal *d)
-{
-    char text[48];
-
-    snprintf(text, sizeof(text), "%c.%se%d", d->digits[0], d->digits + 1, d->exponent);
-    return strtod(text, NULL);
-}
-
-/* The next larger decimal of as many digits. */
-static void increment(struct decimal *d)
-{
-    size_t i = strlen(d->digits);
-
-    while (i-- > 0) {
-        if (d->digits[i] < '9') {
-            d->digits[i]++;
-            return;
-        }
-        d->digits[i] = '0';
-    }
-    d->digits[0] = '1';
-    d->exponent++;
-}
-
-static bool round_trips(double x, int count, struct decimal *out)
-{
-    int exponent;
-
-    to_decimal(x, count, out);
-    if (from_decimal(out) == x)
-        return true;
-    /* Above a power of two doubles lie twice as far apart as below it, so there a farther decimal
-     * may read back where the nearest one does not. */
-    if (frexp(x, &exponent) != 0.5)
-        return false;
-    increment(out);
-    return from_decimal(out) == x;
-}
-
-/* The shortest decimal that reads back as x > 0. Fifteen digits always name the double that a text
- * of at most fifteen digits means, so for normal numbers only 15, 16 and 17 need trying. */
-static void shortest(double x, struct decimal *out)
-{
-    int count = x < 2.2250738585072014e-308 ? 1 : 15;
-
-    while (count < 17 && !round_trips(x, count, out))
-        count++;
-    if (count == 17)
-        to_decimal(x, 17, out);
-    size_t n = strlen(out->digits);
-    while (n > 1 && out->digits[n - 1] == '0')
-        out->digits[--n] = '\0';
-}
-
 void vpa_json_format_double(struct vpa_buf *buf, double x)
 {
-    struct decimal d;
-    int len;
+    char text[VPA_DOUBLE_TEXT_MAX];
 
     assert(isfinite(x));
-    if (signbit(x))
-        vpa_buf_putc(buf, '-');
-    x = fabs(x);
-    if (x < 9007199254740992.0 && x == floor(x)) {
-        vpa_buf_printf(buf, "%" PRId64, (int64_t)x);
-        return;
-    }
-    shortest(x, &d);
-    len = (int)strlen(d.digits);
-    if (x < 1e-6 || x >= 1e21) {
-        vpa_buf_putc(buf, d.digits[0]);
-        if (len > 1)
-            vpa_buf_printf(buf, ".%s", d.digits + 1);
-        vpa_buf_printf(buf, "e%c%d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
-    } else if (d.exponent < 0) {
-        vpa_buf_printf(buf, "0.%.*s%s", -d.exponent - 1, "00000", d.digits);
-    } else if (len > d.exponent + 1) {
-        vpa_buf_printf(buf, "%.*s.%s", d.exponent + 1, d.digits, d.digits + d.exponent + 1);
-    } else {
-        vpa_buf_puts(buf, d.digits);
-        for (int i = len; i <= d.exponent; i++)
-            vpa_buf_putc(buf, '0');
-    }
+    vpa_double_format_json(x, text);
+    vpa_buf_puts(buf, text);
 }
 
 /* ---- structure ---- */

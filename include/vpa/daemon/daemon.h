@@ -20,7 +20,8 @@
  *     }
  *
  * Order of start: flags, log, checks, signals, the plain listener (probes pass while the rest
- * waits), the API server's address and credentials, clients, the Lease when electing, the work; a
+ * waits), the API server's address and credentials, clients, the Lease when electing, the ledger of
+ * decisions with its page, the work; a
  * standby (--standby) begins the work without the Lease. One line tells why a start ended:
  *
  *     exit status  why
@@ -37,6 +38,7 @@
 #include "vpa/base/metrics.h"
 #include "vpa/daemon/common_flags.h"
 #include "vpa/daemon/leader.h"
+#include "vpa/daemon/ledger.h"
 #include "vpa/daemon/observe.h"
 #include "vpa/kube/client.h"
 
@@ -55,6 +57,7 @@ struct vpa_process {
      * when this process leads; who loses the lead ends. */
     bool standby;
     const char *host_name;
+    struct vpa_ledger *ledger; /* of decisions */
 };
 
 struct vpa_daemon {
@@ -67,6 +70,7 @@ struct vpa_daemon {
     struct vpa_flags flags;
     const struct vpa_common_flags *common; /* inside the values of the flags */
     const struct vpa_leader_flags *leader; /* likewise; NULL: never elects */
+    const struct vpa_ledger_flags *ledger; /* likewise; always there */
     /* Likewise; beside another installation: no election, and every write is a dry run. */
     const bool *shadow;
     struct vpa_metric *const *metrics;
