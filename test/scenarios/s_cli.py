@@ -121,7 +121,7 @@ scenario_cli_garbage.tiers, scenario_cli_garbage.why = ["sim"], "the server is t
 
 # ---- the forecast ----
 
-FLAGS = ("--use-admission-controller-status=false", "--updater-interval=1m", "--kube-api-qps=1000", "--kube-api-burst=1000")
+FLAGS = ("--use-admission-controller-status=false", "--updater-interval=30s", "--kube-api-qps=1000", "--kube-api-burst=1000")
 MODES = ("Off", "Initial", "Recreate", "Recreate", "Auto", "InPlaceOrRecreate", "InPlaceOrRecreate", "InPlace")
 AGES = (600, 3 * 3600, 30 * 3600)  # seconds, far from every threshold of the updater
 
@@ -260,7 +260,8 @@ def happened(before, after):
 def scenario_cli_forecast(make):
     """For a thousand random pods `why` says before a pass what the updater then does."""
     dice = random.Random(int(os.environ.get("PLUMB_SEED", "16")))
-    cluster = make(rate=10.0, controllers=False, flags=("--no-service-account",))
+    # Real time: what happened a minute ago must not come to five before the pass, on a busy machine too.
+    cluster = make(controllers=False, flags=("--no-service-account",))
     cluster.install()
     cluster.client.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}})
     cluster.client.merge("Node", "node", {"status": {"allocatable": {"cpu": "10000", "memory": "10000Gi", "pods": "5000"},
@@ -285,7 +286,7 @@ def scenario_cli_forecast(make):
     assert not wrong, (len(wrong), wrong[:10])
 
 
-scenario_cli_forecast.tiers, scenario_cli_forecast.why = ["sim"], "a thousand pods, and passes of the simulated clock"
+scenario_cli_forecast.tiers, scenario_cli_forecast.why = ["sim"], "a thousand pods without their controllers"
 
 
 # ---- what was decided ----
