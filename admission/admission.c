@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "file_watch.h"
-#include "manager.h"
 #include "proof.h"
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
+#include "vpa/daemon/certificate_manager.h"
 #include "vpa/daemon/panic.h"
 #include "vpa/daemon/status_lease.h"
 #include "vpa/net/http_client.h"
@@ -63,8 +63,8 @@ struct admission {
     unsigned pair_retry; /* periods until the next try, 0: none is due */
     unsigned ca_retry;
 
-    struct manager *manager; /* with --manage-certificates, else NULL */
-    bool pair_pending;       /* its pair is not served yet */
+    struct vpa_certificate_manager *manager; /* with --manage-certificates, else NULL */
+    bool pair_pending;                       /* its pair is not served yet */
 
     struct vpa_timer *register_timer;
     char
@@ -150,7 +150,7 @@ static bool is_due(void *ctx)
     const struct admission *a = ctx;
 
     return a->reload_due || a->register_due || (a->proof && proof_is_due(a->proof)) ||
-           (a->manager && manager_is_due(a->manager));
+           (a->manager && vpa_certificate_manager_is_due(a->manager));
 }
 
 /* ---- health ---- */
@@ -204,6 +204,26 @@ static const char *live_bundle(void *ctx)
     return registration_state(r) == REGISTRATION_PRESENT ? registration_view(r)->ca : "";
 }
 
+static struct vpa_certificate_manager *make_manager(struct admission *a)
+{
+    const struct admission_config *config = a->config;
+    vpa_auto_arena arena = {0};
+
+    return vpa_certificate_manager_new(&(struct vpa_certificate_manager_options){
+        .client = a->client,
+        .ns = a->ns,
+        .secret = config->certificate_secret,
+        .ca_name = "vpa-webhook-ca",
+        .service = config->webhook_service,
+        .host = config->register_by_url ? registration_view_host_of(&arena, config->webhook_address)
+                                        : NULL,
+        .lifetime = config->certificate_lifetime,
+        .step_line = "Certificates of the webhook",
+        .failure_line = "Cannot keep the certificates of the webhook",
+        .live_bundle = live_bundle,
+        .ctx = a});
+}
+
 struct admission *admission_new(const struct admission_options *options)
 {
     struct admission *a = vpa_xcalloc(1, sizeof(*a));
@@ -229,11 +249,7 @@ struct admission *admission_new(const struct admission_options *options)
     a->reload_timer = vpa_timer_new(a->loop, on_reload_timer, a);
     a->register_timer = vpa_timer_new(a->loop, on_register_timer, a);
     if (a->config->manage_certificates && !a->unbound)
-        a->manager = manager_new(&(struct manager_options){.client = a->client,
-                                                           .config = a->config,
-                                                           .ns = a->ns,
-                                                           .live_bundle = live_bundle,
-                                                           .ctx = a});
+        a->manager = make_manager(a);
     observe(a, true);
     return a;
 }
@@ -255,7 +271,7 @@ void admission_free(struct admission *a)
     vpa_loop_unpost(a->loop, publish, a);
     snapshot_builder_free(a->builder);
     vpa_owners_free(a->owners);
-    manager_free(a->manager);
+    vpa_certificate_manager_free(a->manager);
     free(a->ca);
     free(a);
 }
@@ -303,8 +319,9 @@ static int read_pair(const struct admission *a, struct vpa_tls_pair *pair, struc
 
     *pair = (struct vpa_tls_pair){0};
     if (a->manager) {
-        *pair = (struct vpa_tls_pair){.cert_pem = vpa_xstrdup(manager_served(a->manager)->cert_pem),
-                                      .key_pem = vpa_xstrdup(manager_served(a->manager)->key_pem)};
+        *pair = (struct vpa_tls_pair){
+            .cert_pem = vpa_xstrdup(vpa_certificate_manager_served(a->manager)->cert_pem),
+            .key_pem = vpa_xstrdup(vpa_certificate_manager_served(a->manager)->key_pem)};
         return 0;
     }
     if (vpa_read_file(config->tls_cert_file, VPA_PEM_MAX, &pair->cert_pem, &len, err) < 0 ||
@@ -435,7 +452,7 @@ static int reload_pair(struct admission *a)
 static void read_ca(struct admission *a)
 {
     free(a->ca);
-    a->ca = a->manager ? vpa_xstrdup(manager_bundle(a->manager))
+    a->ca = a->manager ? vpa_xstrdup(vpa_certificate_manager_bundle(a->manager))
                        : webhook_read_ca(a->config->client_ca_file);
     if (a->proof)
         proof_wants_ca(a->proof, a->ca, a->manager != NULL);
@@ -478,7 +495,7 @@ static void reload(struct admission *a)
  * not do either. */
 static void serve_managed_pair(struct admission *a)
 {
-    const struct vpa_tls_pair *pair = manager_served(a->manager);
+    const struct vpa_tls_pair *pair = vpa_certificate_manager_served(a->manager);
     if (!a->pair_pending ||
         (proof_would_take(a->proof, pair->cert_pem) < 0 && proof_would_take(a->proof, NULL) == 0))
         return;
@@ -487,9 +504,10 @@ static void serve_managed_pair(struct admission *a)
 
 static void manage(struct admission *a)
 {
-    if (!manager_work(a->manager))
+    if (!vpa_certificate_manager_work(a->manager))
         return;
-    a->pair_pending = !proof_is_serving(a->proof, manager_served(a->manager)->cert_pem);
+    a->pair_pending =
+        !proof_is_serving(a->proof, vpa_certificate_manager_served(a->manager)->cert_pem);
     read_ca(a);
 }
 
@@ -498,7 +516,7 @@ static void prove(struct admission *a)
     bool proof_due = proof_is_due(a->proof);
 
     /* Before the registration is changed: another replica may have changed the certificates. */
-    if (a->manager && (proof_due || manager_is_due(a->manager)))
+    if (a->manager && (proof_due || vpa_certificate_manager_is_due(a->manager)))
         manage(a);
     if (proof_is_due(a->proof))
         proof_work(a->proof);
@@ -596,7 +614,7 @@ int admission_run(struct admission *a)
         VPA_ERROR("Could not sync the caches", VPA_KERR(&err));
         return 1;
     }
-    if (a->manager && manager_prepare(a->manager, &err) < 0)
+    if (a->manager && vpa_certificate_manager_prepare(a->manager, &err) < 0)
         return 0;
     if (admission_listen(a, &err) < 0) {
         VPA_ERROR("Failed to start HTTPS server", VPA_KERR(&err));

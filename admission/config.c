@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "vpa/daemon/certificate_manager.h"
 #include "vpa/daemon/daemon.h"
 
 #define ROW(KIND, NAME, FIELD, PRESET, HELP)                                                       \
@@ -77,7 +78,7 @@ int admission_config_check(const struct admission_config *config, int *exit_stat
     *exit_status = 1;
     if (config->status_lease_update_interval <= 0)
         return vpa_fail(err, VPA_INVALID, "--status-lease-update-interval must be positive.");
-    if (config->certificate_lifetime < ADMISSION_CERTIFICATE_LIFETIME_MIN)
+    if (config->certificate_lifetime < VPA_CERTIFICATE_LIFETIME_MIN)
         return vpa_fail(err, VPA_INVALID, "--certificate-lifetime must be at least 10m0s.");
     if (config->recommendation_query_timeout <= 0)
         return vpa_fail(err, VPA_INVALID, "--recommendation-query-timeout must be positive.");

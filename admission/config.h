@@ -8,9 +8,6 @@
 #include "vpa/daemon/ledger.h"
 #include "vpa/net/http_server.h"
 
-/* Shorter lives leave replicas and API servers no time to hear of a change. */
-#define ADMISSION_CERTIFICATE_LIFETIME_MIN (10 * VPA_MINUTE)
-
 struct admission_config {
     struct vpa_common_flags common;
     bool shadow; /* ours: beside another installation */

@@ -2,13 +2,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "client_fixture.h"
 #include "json_helper.h"
 #include "keeper.h"
 #include "meters.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
-#include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 #include "webhook.h"
 
 #define NAME "vpa-webhook-config"
@@ -22,11 +21,6 @@
 #define OLD_CA "old CA"
 #define TIMES_MAX 32
 
-static struct vpa_clock *clk;
-static struct vpa_loop *loop;
-static struct vpa_transport *transport;
-static struct vpa_kube_client *client;
-static struct vpa_random seed;
 static struct admission_config config;
 static struct registration *registration;
 static struct keeper *keeper;
@@ -133,16 +127,9 @@ static void setup(void)
 {
     const struct vpa_flags flags = {
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
-    struct vpa_error err;
 
     vpa_flags_preset(&flags);
-    clk = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
-    loop = vpa_loop_new(clk);
-    transport = vpa_memory_transport_new(loop, serve, NULL);
-    client = vpa_kube_client_new(
-        &(struct vpa_kube_client_options){
-            .loop = loop, .transport = transport, .random = &seed, .user_agent = "test", .qps = -1},
-        &err);
+    start_client(serve, 1780000000, 1);
     const struct registration_wanted wanted = {.config = &config, .ns = "kube-system"};
     registration = registration_new(
         &(struct registration_options){.client = client, .wanted = wanted, .changed = on_change});
@@ -161,10 +148,7 @@ static void teardown(void)
 {
     keeper_free(keeper);
     registration_free(registration);
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    vpa_loop_free(loop);
-    vpa_clock_free(clk);
+    stop_client();
     vpa_arena_release(&arena);
 }
 

@@ -3,7 +3,7 @@
  * longer wanted is set to null, and metadata.resourceVersion makes the server refuse it when
  * somebody else was faster.
  */
-#include "certificate_store.h"
+#include "vpa/daemon/certificate_store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct member {
     char **text;
 };
 
-static void list_members(struct certificates *set, struct member out[MEMBERS])
+static void list_members(struct vpa_certificates *set, struct member out[MEMBERS])
 {
     const struct member members[MEMBERS] = {
         {"ca.crt", &set->ca.cert_pem},           {"ca.key", &set->ca.key_pem},
@@ -32,19 +32,19 @@ static void list_members(struct certificates *set, struct member out[MEMBERS])
     memcpy(out, members, sizeof(members));
 }
 
-void certificate_store_release(struct certificate_store *store)
+void vpa_certificate_store_release(struct vpa_certificate_store *store)
 {
     free(store->version);
     store->version = NULL;
 }
 
-static void set_version(struct certificate_store *store, const char *version)
+static void set_version(struct vpa_certificate_store *store, const char *version)
 {
     free(store->version);
     store->version = vpa_xstrdup(vpa_or_empty(version));
 }
 
-static void secret_path(const struct certificate_store *store, struct vpa_buf *path,
+static void secret_path(const struct vpa_certificate_store *store, struct vpa_buf *path,
                         const char *name)
 {
     vpa_buf_init(path, VPA_KUBE_PATH_MAX);
@@ -65,7 +65,7 @@ static char *decoded(const char *base64)
     return vpa_buf_take(&text);
 }
 
-static void decode(const struct vpa_json *secret, struct certificates *set)
+static void decode(const struct vpa_json *secret, struct vpa_certificates *set)
 {
     const struct vpa_json *data = vpa_json_find(secret, "data");
     struct member members[MEMBERS];
@@ -77,8 +77,8 @@ static void decode(const struct vpa_json *secret, struct certificates *set)
     }
 }
 
-int certificate_store_read(struct certificate_store *store, struct certificates *set,
-                           struct vpa_error *err)
+int vpa_certificate_store_read(struct vpa_certificate_store *store, struct vpa_certificates *set,
+                               struct vpa_error *err)
 {
     const struct vpa_json *secret = NULL;
     struct vpa_error failure;
@@ -92,7 +92,7 @@ int certificate_store_read(struct certificate_store *store, struct certificates 
             *err = failure;
         return vpa_wrap(err, "Secret %s/%s", store->ns, store->name);
     }
-    certificates_release(set);
+    vpa_certificates_release(set);
     set_version(store, vpa_json_string(vpa_json_at(secret, "metadata.resourceVersion")));
     decode(secret, set);
     return 0;
@@ -100,7 +100,7 @@ int certificate_store_read(struct certificate_store *store, struct certificates 
 
 /* ---- writing ---- */
 
-static void put_data(const struct certificate_store *store, struct certificates *set,
+static void put_data(const struct vpa_certificate_store *store, struct vpa_certificates *set,
                      struct vpa_json_writer *w)
 {
     struct member members[MEMBERS];
@@ -122,7 +122,7 @@ static void put_data(const struct certificate_store *store, struct certificates 
     vpa_json_close_object(w);
 }
 
-static void put_metadata(const struct certificate_store *store, struct vpa_json_writer *w)
+static void put_metadata(const struct vpa_certificate_store *store, struct vpa_json_writer *w)
 {
     vpa_json_key(w, "metadata");
     vpa_json_open_object(w);
@@ -135,10 +135,10 @@ static void put_metadata(const struct certificate_store *store, struct vpa_json_
     vpa_json_close_object(w);
 }
 
-int certificate_store_write(struct certificate_store *store, const struct certificates *set,
-                            struct vpa_error *err)
+int vpa_certificate_store_write(struct vpa_certificate_store *store,
+                                const struct vpa_certificates *set, struct vpa_error *err)
 {
-    struct certificates copy = *set; /* lists its members, changes none */
+    struct vpa_certificates copy = *set; /* lists its members, changes none */
     bool exists = *store->version != '\0';
     struct vpa_kube_result result = {0};
     const struct vpa_json *secret;

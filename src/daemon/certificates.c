@@ -3,7 +3,7 @@
  * begins before its time. So nothing but the certificates needs to be stored, and replicas that
  * read the same set decide the same.
  */
-#include "certificates.h"
+#include "vpa/daemon/certificates.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +11,26 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
-#define CA_NAME "vpa-webhook-ca"
 #define SETTLING_PARTS 90
 #define SETTLING_MIN VPA_MINUTE
 
-void certificates_release(struct certificates *set)
+void vpa_certificates_release(struct vpa_certificates *set)
 {
     vpa_tls_pair_release(&set->ca);
     vpa_tls_pair_release(&set->next_ca);
     vpa_tls_pair_release(&set->served);
     free(set->previous_ca);
-    *set = (struct certificates){0};
+    *set = (struct vpa_certificates){0};
 }
 
-vpa_duration certificates_settling(const struct certificate_terms *terms)
+vpa_duration vpa_certificates_settling(const struct vpa_certificate_terms *terms)
 {
     vpa_duration part = terms->lifetime / SETTLING_PARTS;
 
     return part > SETTLING_MIN ? part : SETTLING_MIN;
 }
 
-const char *certificates_step_name(enum certificates_step step)
+const char *vpa_certificates_step_name(enum vpa_certificates_step step)
 {
     static const char *const names[] = {"kept",     "created", "announced",
                                         "promoted", "renewed", "retired"};
@@ -39,7 +38,7 @@ const char *certificates_step_name(enum certificates_step step)
     return names[step];
 }
 
-char *certificates_bundle(const struct certificates *set)
+char *vpa_certificates_bundle(const struct vpa_certificates *set)
 {
     return vpa_xprintf("%s%s%s", vpa_or_empty(set->ca.cert_pem),
                        vpa_or_empty(set->next_ca.cert_pem), vpa_or_empty(set->previous_ca));
@@ -78,8 +77,8 @@ static bool is_usable(const struct vpa_tls_pair *pair, vpa_time now)
            info.not_after > now;
 }
 
-static bool serves_all_names(const struct certificates *set, const struct certificate_terms *terms,
-                             vpa_time now)
+static bool serves_all_names(const struct vpa_certificates *set,
+                             const struct vpa_certificate_terms *terms, vpa_time now)
 {
     if (!is_usable(&set->served, now))
         return false;
@@ -92,8 +91,8 @@ static bool serves_all_names(const struct certificates *set, const struct certif
 /* ---- steps ---- */
 
 /* A pair of this CA, which does not outlive it. */
-static int sign(const struct vpa_tls_pair *ca, const struct certificate_terms *terms, vpa_time now,
-                struct vpa_tls_pair *out, struct vpa_error *err)
+static int sign(const struct vpa_tls_pair *ca, const struct vpa_certificate_terms *terms,
+                vpa_time now, struct vpa_tls_pair *out, struct vpa_error *err)
 {
     vpa_duration left = vpa_time_sub(ends(ca->cert_pem), now);
 
@@ -101,8 +100,8 @@ static int sign(const struct vpa_tls_pair *ca, const struct certificate_terms *t
                                       left < terms->lifetime ? left : terms->lifetime, out, err);
 }
 
-static int renew(struct certificates *set, const struct certificate_terms *terms, vpa_time now,
-                 struct vpa_error *err)
+static int renew(struct vpa_certificates *set, const struct vpa_certificate_terms *terms,
+                 vpa_time now, struct vpa_error *err)
 {
     struct vpa_tls_pair pair = {0};
 
@@ -114,8 +113,8 @@ static int renew(struct certificates *set, const struct certificate_terms *terms
 }
 
 /* ca becomes the one that signs; the one before is trusted a little longer. */
-static int change_ca(struct certificates *set, struct vpa_tls_pair *ca,
-                     const struct certificate_terms *terms, vpa_time now, struct vpa_error *err)
+static int change_ca(struct vpa_certificates *set, struct vpa_tls_pair *ca,
+                     const struct vpa_certificate_terms *terms, vpa_time now, struct vpa_error *err)
 {
     struct vpa_tls_pair pair = {0};
 
@@ -131,12 +130,12 @@ static int change_ca(struct certificates *set, struct vpa_tls_pair *ca,
     return 0;
 }
 
-static int create(struct certificates *set, const struct certificate_terms *terms, vpa_time now,
-                  struct vpa_error *err)
+static int create(struct vpa_certificates *set, const struct vpa_certificate_terms *terms,
+                  vpa_time now, struct vpa_error *err)
 {
     struct vpa_tls_pair ca = {0};
 
-    if (vpa_tls_create_ca(CA_NAME, now, terms->lifetime, &ca, err) < 0)
+    if (vpa_tls_create_ca(terms->ca_name, now, terms->lifetime, &ca, err) < 0)
         return -1;
     int result = change_ca(set, &ca, terms, now, err);
     vpa_tls_pair_release(&ca);
@@ -145,12 +144,12 @@ static int create(struct certificates *set, const struct certificate_terms *term
     return result;
 }
 
-static int announce(struct certificates *set, const struct certificate_terms *terms, vpa_time now,
-                    struct vpa_error *err)
+static int announce(struct vpa_certificates *set, const struct vpa_certificate_terms *terms,
+                    vpa_time now, struct vpa_error *err)
 {
     struct vpa_tls_pair ca = {0};
 
-    if (vpa_tls_create_ca(CA_NAME, now, terms->lifetime, &ca, err) < 0)
+    if (vpa_tls_create_ca(terms->ca_name, now, terms->lifetime, &ca, err) < 0)
         return -1;
     vpa_tls_pair_release(&set->next_ca);
     set->next_ca = ca;
@@ -159,61 +158,64 @@ static int announce(struct certificates *set, const struct certificate_terms *te
 
 /* ---- which one is due ---- */
 
-static bool may_promote(const struct certificates *set, const struct certificate_terms *terms,
-                        vpa_time now, bool next_is_trusted)
+static bool may_promote(const struct vpa_certificates *set,
+                        const struct vpa_certificate_terms *terms, vpa_time now,
+                        bool next_is_trusted)
 {
-    vpa_duration settling = certificates_settling(terms);
+    vpa_duration settling = vpa_certificates_settling(terms);
 
     if (now >= vpa_time_add(ends(set->ca.cert_pem), -settling))
         return true; /* nothing is left to be lost */
     return next_is_trusted && is_older_than(set->next_ca.cert_pem, settling, now);
 }
 
-static enum certificates_step due(const struct certificates *set,
-                                  const struct certificate_terms *terms, vpa_time now,
-                                  bool next_is_trusted)
+static enum vpa_certificates_step due(const struct vpa_certificates *set,
+                                      const struct vpa_certificate_terms *terms, vpa_time now,
+                                      bool next_is_trusted)
 {
     vpa_duration two_thirds = terms->lifetime / 3 * 2;
     bool has_next = is_usable(&set->next_ca, now);
 
     if (!is_usable(&set->ca, now))
-        return has_next ? CERTIFICATES_PROMOTED : CERTIFICATES_CREATED;
+        return has_next ? VPA_CERTIFICATES_PROMOTED : VPA_CERTIFICATES_CREATED;
     if (!serves_all_names(set, terms, now))
-        return CERTIFICATES_RENEWED;
-    if (set->previous_ca && is_older_than(set->served.cert_pem, certificates_settling(terms), now))
-        return CERTIFICATES_RETIRED;
+        return VPA_CERTIFICATES_RENEWED;
+    if (set->previous_ca &&
+        is_older_than(set->served.cert_pem, vpa_certificates_settling(terms), now))
+        return VPA_CERTIFICATES_RETIRED;
     if (!has_next && is_older_than(set->ca.cert_pem, two_thirds, now))
-        return CERTIFICATES_ANNOUNCED;
+        return VPA_CERTIFICATES_ANNOUNCED;
     if (has_next)
-        return may_promote(set, terms, now, next_is_trusted) ? CERTIFICATES_PROMOTED
-                                                             : CERTIFICATES_KEPT;
-    return is_older_than(set->served.cert_pem, two_thirds, now) ? CERTIFICATES_RENEWED
-                                                                : CERTIFICATES_KEPT;
+        return may_promote(set, terms, now, next_is_trusted) ? VPA_CERTIFICATES_PROMOTED
+                                                             : VPA_CERTIFICATES_KEPT;
+    return is_older_than(set->served.cert_pem, two_thirds, now) ? VPA_CERTIFICATES_RENEWED
+                                                                : VPA_CERTIFICATES_KEPT;
 }
 
-int certificates_advance(struct certificates *set, const struct certificate_terms *terms,
-                         vpa_time now, bool next_is_trusted, enum certificates_step *step,
-                         struct vpa_error *err)
+int vpa_certificates_advance(struct vpa_certificates *set,
+                             const struct vpa_certificate_terms *terms, vpa_time now,
+                             bool next_is_trusted, enum vpa_certificates_step *step,
+                             struct vpa_error *err)
 {
-    enum certificates_step next = due(set, terms, now, next_is_trusted);
+    enum vpa_certificates_step next = due(set, terms, now, next_is_trusted);
     int result = 0;
 
     switch (next) {
-    case CERTIFICATES_KEPT:
+    case VPA_CERTIFICATES_KEPT:
         break;
-    case CERTIFICATES_CREATED:
+    case VPA_CERTIFICATES_CREATED:
         result = create(set, terms, now, err);
         break;
-    case CERTIFICATES_ANNOUNCED:
+    case VPA_CERTIFICATES_ANNOUNCED:
         result = announce(set, terms, now, err);
         break;
-    case CERTIFICATES_PROMOTED:
+    case VPA_CERTIFICATES_PROMOTED:
         result = change_ca(set, &set->next_ca, terms, now, err);
         break;
-    case CERTIFICATES_RENEWED:
+    case VPA_CERTIFICATES_RENEWED:
         result = renew(set, terms, now, err);
         break;
-    case CERTIFICATES_RETIRED:
+    case VPA_CERTIFICATES_RETIRED:
         free(set->previous_ca);
         set->previous_ca = NULL;
         break;

@@ -1,7 +1,7 @@
 /* The life of the managed certificates, on a clock that the test turns. */
 #include "suite.h"
 
-#include "certificates.h"
+#include "vpa/daemon/certificates.h"
 #include "vpa/base/mem.h"
 
 #define START vpa_time_from_unix(1780000000, 0)
@@ -10,9 +10,9 @@
 #define NAME "vpa-webhook.kube-system.svc"
 
 static const char *const names[] = {NAME, "vpa-webhook"};
-static const struct certificate_terms terms = {
-    .names = names, .name_count = 2, .lifetime = LIFETIME};
-static struct certificates set;
+static const struct vpa_certificate_terms terms = {
+    .ca_name = "ca", .names = names, .name_count = 2, .lifetime = LIFETIME};
+static struct vpa_certificates set;
 static vpa_time now;
 static bool trusted;
 
@@ -24,15 +24,15 @@ static void setup(void)
 
 static void teardown(void)
 {
-    certificates_release(&set);
+    vpa_certificates_release(&set);
 }
 
-static enum certificates_step advance(void)
+static enum vpa_certificates_step advance(void)
 {
-    enum certificates_step step = CERTIFICATES_KEPT;
+    enum vpa_certificates_step step = VPA_CERTIFICATES_KEPT;
     struct vpa_error err;
 
-    if (certificates_advance(&set, &terms, now, trusted, &step, &err) < 0)
+    if (vpa_certificates_advance(&set, &terms, now, trusted, &step, &err) < 0)
         ck_abort_msg("%s", err.text);
     return step;
 }
@@ -48,24 +48,25 @@ static bool is_accepted(const char *bundle)
 START_TEST(three_rotations)
 {
     static const int expected[][2] = {
-        {0, CERTIFICATES_CREATED},   {60, CERTIFICATES_ANNOUNCED},  {61, CERTIFICATES_PROMOTED},
-        {62, CERTIFICATES_RETIRED},  {120, CERTIFICATES_ANNOUNCED}, {121, CERTIFICATES_PROMOTED},
-        {122, CERTIFICATES_RETIRED}, {180, CERTIFICATES_ANNOUNCED}, {181, CERTIFICATES_PROMOTED},
-        {182, CERTIFICATES_RETIRED},
+        {0, VPA_CERTIFICATES_CREATED},     {60, VPA_CERTIFICATES_ANNOUNCED},
+        {61, VPA_CERTIFICATES_PROMOTED},   {62, VPA_CERTIFICATES_RETIRED},
+        {120, VPA_CERTIFICATES_ANNOUNCED}, {121, VPA_CERTIFICATES_PROMOTED},
+        {122, VPA_CERTIFICATES_RETIRED},   {180, VPA_CERTIFICATES_ANNOUNCED},
+        {181, VPA_CERTIFICATES_PROMOTED},  {182, VPA_CERTIFICATES_RETIRED},
     };
     vpa_auto_free char *yesterdays = NULL;
     size_t seen = 0;
 
     for (int day = 0; day < 200; day++) {
         now = vpa_time_add(START, day * DAY);
-        enum certificates_step step = advance();
-        if (step != CERTIFICATES_KEPT) {
+        enum vpa_certificates_step step = advance();
+        if (step != VPA_CERTIFICATES_KEPT) {
             ck_assert_uint_lt(seen, VPA_COUNT(expected));
             ck_assert_msg(expected[seen][1] == (int)step && expected[seen][0] == day, "day %d: %s",
-                          day, certificates_step_name(step));
+                          day, vpa_certificates_step_name(step));
             seen++;
         }
-        vpa_auto_free char *bundle = certificates_bundle(&set);
+        vpa_auto_free char *bundle = vpa_certificates_bundle(&set);
         ck_assert(is_accepted(bundle));
         ck_assert(!yesterdays || is_accepted(yesterdays));
         free(yesterdays);
@@ -78,14 +79,14 @@ END_TEST
 /* A CA that the registration does not name yet signs nothing, as long as the old one lasts. */
 START_TEST(untrusted_cas_wait)
 {
-    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     trusted = false;
     now = vpa_time_add(START, 61 * DAY);
-    ck_assert_int_eq(advance(), CERTIFICATES_ANNOUNCED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_ANNOUNCED);
     now = vpa_time_add(START, 88 * DAY);
-    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
     now = vpa_time_add(START, 89 * DAY + VPA_HOUR);
-    ck_assert_int_eq(advance(), CERTIFICATES_PROMOTED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_PROMOTED);
     ck_assert_ptr_nonnull(set.previous_ca);
     ck_assert_ptr_null(set.next_ca.key_pem);
 }
@@ -94,11 +95,11 @@ END_TEST
 /* Asleep for so long that everything has ended: a new beginning. */
 START_TEST(what_has_ended_is_made_anew)
 {
-    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     now = vpa_time_add(START, 100 * DAY);
-    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     ck_assert_ptr_null(set.previous_ca);
-    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
 }
 END_TEST
 
@@ -135,31 +136,31 @@ static void do_damage(enum damage how)
 
 START_TEST(damaged_pairs_are_renewed)
 {
-    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     vpa_auto_free char *ca = vpa_xstrdup(set.ca.cert_pem);
     do_damage((enum damage)_i);
-    ck_assert_msg(advance() == CERTIFICATES_RENEWED, "%s", damages[_i]);
+    ck_assert_msg(advance() == VPA_CERTIFICATES_RENEWED, "%s", damages[_i]);
     ck_assert_str_eq(set.ca.cert_pem, ca);
-    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
 }
 END_TEST
 
 /* A CA that signs no more (its key is lost, or nonsense) goes, but stays trusted where it can. */
 START_TEST(damaged_cas_are_replaced)
 {
-    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     free(set.ca.key_pem);
     set.ca.key_pem = vpa_xstrdup("nonsense");
-    ck_assert_int_eq(advance(), CERTIFICATES_CREATED);
-    ck_assert_int_eq(advance(), CERTIFICATES_KEPT);
-    vpa_auto_free char *bundle = certificates_bundle(&set);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
+    vpa_auto_free char *bundle = vpa_certificates_bundle(&set);
     ck_assert(is_accepted(bundle));
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_certificates");
+    Suite *suite = suite_create("certificates");
     TCase *tc = tcase_create("life");
 
     tcase_add_checked_fixture(tc, setup, teardown);

@@ -6,26 +6,27 @@
  * Members: ca.crt, ca.key, next-ca.crt, next-ca.key, previous-ca.crt, tls.crt, tls.key. The Secret
  * is mounted nowhere. The manifests create it empty, so that no right to create Secrets is needed.
  */
-#ifndef ADMISSION_CERTIFICATE_STORE_H
-#define ADMISSION_CERTIFICATE_STORE_H
+#ifndef VPA_DAEMON_CERTIFICATE_STORE_H
+#define VPA_DAEMON_CERTIFICATE_STORE_H
 
-#include "certificates.h"
+#include "vpa/daemon/certificates.h"
 #include "vpa/kube/client.h"
 
-struct certificate_store {
+struct vpa_certificate_store {
     struct vpa_kube_client *client; /* borrowed */
     const char *ns;                 /* borrowed */
     const char *name;               /* borrowed */
     char *version;                  /* of what was read last, "" when there was no Secret */
 };
-void certificate_store_release(struct certificate_store *store);
+void vpa_certificate_store_release(struct vpa_certificate_store *store);
 
 /* Replaces *set. A Secret that is not there, or empty, is an empty set; a member that cannot be
  * decoded is as good as absent. Pumps the loop. */
-int certificate_store_read(struct certificate_store *store, struct certificates *set,
-                           struct vpa_error *err) VPA_MUST_CHECK;
+int vpa_certificate_store_read(struct vpa_certificate_store *store, struct vpa_certificates *set,
+                               struct vpa_error *err) VPA_MUST_CHECK;
 /* VPA_CONFLICT: somebody else has written since; read again. Pumps the loop. */
-int certificate_store_write(struct certificate_store *store, const struct certificates *set,
-                            struct vpa_error *err) VPA_MUST_CHECK;
+int vpa_certificate_store_write(struct vpa_certificate_store *store,
+                                const struct vpa_certificates *set,
+                                struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif
