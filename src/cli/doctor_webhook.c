@@ -20,6 +20,12 @@ static bool is_ours(const struct vpa_json *hook)
     return strcmp(name, "vpa.k8s.io") == 0 || strstr(name, "vpa-admission") != NULL;
 }
 
+/* Without rules the API server calls it for nothing: the chart keeps one so for a rollback. */
+static bool is_called(const struct vpa_json *hook)
+{
+    return vpa_json_count(vpa_json_find(hook, "rules")) > 0;
+}
+
 static bool covers_pods(const struct vpa_json *hook)
 {
     vpa_json_foreach (rule, vpa_json_find(hook, "rules")) {
@@ -103,7 +109,7 @@ static int on_registration(void *ctx, const struct vpa_json *object, struct vpa_
 
     (void)err;
     vpa_json_foreach (hook, vpa_json_find(object, "webhooks"))
-        if (is_ours(hook))
+        if (is_ours(hook) && is_called(hook))
             check_hook(s, hook, subject);
     return 0;
 }

@@ -14,6 +14,8 @@ from schemas import tool  # noqa: E402
 
 CHART, UPSTREAM, NAMESPACE = ROOT / "deploy/helm/plumb", ROOT / "test/charts/upstream", "kube-system"
 USAGE = {"fakelet.plumb/cpu": "400m", "fakelet.plumb/memory": "300Mi"}
+MANAGED = "vpa-managed-webhook-config"  # the webhook object of a release whose daemon makes its certificate
+MANAGING = ("--manage-certificates", f"--webhook-config-name={MANAGED}")
 WORDS = ("forbidden", "Failed to list")  # what a daemon says that lacks a right
 
 
@@ -76,22 +78,34 @@ def certificates_by_job(cluster):
     return data
 
 
-def webhook_ca(cluster):
-    return cluster.client.get("MutatingWebhookConfiguration", "vpa-webhook-config")["webhooks"][0]["clientConfig"].get("caBundle")
+def webhook(cluster, name="vpa-webhook-config"):
+    """The webhook that is registered under a name; None where there is no such object."""
+    return (cluster.client.find("MutatingWebhookConfiguration", name) or {"webhooks": [None]})["webhooks"][0]
 
 
-def secret(cluster):
-    return (cluster.client.find("Secret", "vpa-tls-certs", NAMESPACE) or {}).get("data")
+def webhook_ca(cluster, name="vpa-webhook-config"):
+    return webhook(cluster, name)["clientConfig"].get("caBundle")
 
 
-def work_under_rights(cluster):
-    """The daemons, each with the token of its ServiceAccount, do their work and are refused nothing."""
-    cluster.start_daemon("admission-controller", "--register-webhook=false")
+def secret(cluster, name="vpa-tls-certs"):
+    return (cluster.client.find("Secret", name, NAMESPACE) or {}).get("data")
+
+
+def asks_for(cluster):
+    """What the API server sends to the webhooks that are registered: {name: resources}."""
+    return {c["metadata"]["name"]: [r for rule in c["webhooks"][0].get("rules") or [] for r in rule["resources"]]
+            for c in cluster.client.list("MutatingWebhookConfiguration")}
+
+
+def work_under_rights(cluster, *flags):
+    """The daemons, each with the token of its ServiceAccount, do their work and are refused nothing. The webhook gets the flags."""
+    cluster.start_daemon("admission-controller", "--register-webhook=false", *flags)
     cluster.start_daemon("recommender", "--leader-elect=true")
     cluster.start_daemon("updater", "--leader-elect=true", "--leader-elect-resource-name=vpa-updater-lease")
     until(lambda: any((v.get("status") or {}).get("recommendation") for v in cluster.client.list("VerticalPodAutoscaler", "work")), 90,
           "a recommendation")
     cluster.wait_passes("updater", 1)
+    until(lambda: all(webhook_ca(cluster, name) for name, asked in asks_for(cluster).items() if asked), 60, "the webhook's CA is registered")
     for daemon, process in cluster.daemons.items():
         said = [line for line in process.text().splitlines() if any(word in line for word in WORDS)]
         assert process.running() and not said, (daemon, said)
@@ -116,26 +130,34 @@ def scenario_chart_switch(make):
     ours = all_from(cluster, "registry.example/plumb/")
     assert ours["recommender"][1] == 3 and vpas(cluster) == objects, ours
     assert secret(cluster) == data and webhook_ca(cluster) == data["ca"]
-    work_under_rights(cluster)
+    everything = ["pods", "verticalpodautoscalers"]
+    assert asks_for(cluster) == {"vpa-webhook-config": [], MANAGED: everything}
+    work_under_rights(cluster, *MANAGING)
+    assert webhook_ca(cluster, MANAGED) not in (None, data["ca"]) and webhook_ca(cluster) == data["ca"]
     assert "Succeeded" in helm("test", "vpa", "--timeout=1m")
+    made = secret(cluster, "vpa-webhook-certificates"), webhook_ca(cluster, MANAGED)
+    helm(*upgrade, "--reset-then-reuse-values", "--wait")
+    assert (secret(cluster, "vpa-webhook-certificates"), webhook_ca(cluster, MANAGED)) == made and webhook_ca(cluster) == data["ca"]
 
     helm("rollback", "vpa", "1", "--wait", "--timeout=2m")
     assert images(cluster) == theirs and vpas(cluster) == objects
-    assert secret(cluster) == data and webhook_ca(cluster) == data["ca"]
+    assert secret(cluster) == data and webhook_ca(cluster) == data["ca"] and asks_for(cluster) == {"vpa-webhook-config": everything}
     helm(*upgrade, "--reset-then-reuse-values", "--wait")
     all_from(cluster, "registry.example/plumb/")
     helm("uninstall", "vpa", "--wait", "--timeout=2m")
+    assert asks_for(cluster) == {}
     assert not cluster.client.find("Deployment", "vpa-recommender", NAMESPACE)
     left = [r["metadata"]["name"] for r in cluster.client.list("ClusterRole") if r["metadata"]["name"].startswith("vpa-")]
     assert not left and vpas(cluster) == objects and secret(cluster) == data, left
 
 
 def scenario_chart_install(make):
-    """Our chart alone: the certificate is made once and kept, the image of another chart is named, uninstall."""
+    """Our chart alone, the certificate made by Helm: it is made once and kept, the image of another chart is named, uninstall."""
     cluster = make(rate=60.0, fresh=True)
     helm = helm_of(cluster, make)
     cluster.start_fakelet()
-    notes = helm("install", "vpa", CHART, "--set", "fullnameOverride=vpa,updater.image.repository=mirror.example/vpa-updater", "--wait", "--timeout=2m")
+    values = "fullnameOverride=vpa,admissionController.managedCertificates=false"
+    notes = helm("install", "vpa", CHART, "--set", f"{values},updater.image.repository=mirror.example/vpa-updater", "--wait", "--timeout=2m")
     assert 'YOUR VALUES NAME THE IMAGE of: updater' in notes and 'The registry is "localhost"' in notes, notes
     made = secret(cluster)
     assert webhook_ca(cluster) == made["ca"]
@@ -148,27 +170,24 @@ def scenario_chart_install(make):
                    check=True, capture_output=True)
     helm("uninstall", "vpa", "--wait", "--timeout=2m")
     assert secret(cluster) == made and not cluster.client.find("MutatingWebhookConfiguration", "vpa-webhook-config")
-    helm("install", "vpa", CHART, "--set", "fullnameOverride=vpa", "--wait", "--timeout=2m")
+    helm("install", "vpa", CHART, "--set", values, "--wait", "--timeout=2m")
     assert secret(cluster) == made and webhook_ca(cluster) == made["ca"], "the Secret of the release before is taken up"
 
 
 def scenario_chart_managed(make):
-    """With managedCertificates the daemon, under the chart's rights, fills Secret and webhook object; an upgrade leaves both alone."""
+    """By default the daemon, under the chart's rights, fills Secret and webhook object; an upgrade leaves both alone."""
     cluster = make(rate=60.0, fresh=True)
     helm = helm_of(cluster, make)
     cluster.start_fakelet()
-    values = ("--set", "fullnameOverride=vpa,admissionController.managedCertificates=true", "--wait", "--timeout=2m")
+    values = ("--set", "fullnameOverride=vpa", "--wait", "--timeout=2m")
     helm("install", "vpa", CHART, *values)
-    daemon = cluster.start_daemon("admission-controller", "--register-webhook=false", "--manage-certificates",
-                                  "--webhook-config-name=vpa-webhook-config")
-    until(lambda: webhook_ca(cluster), 60, "the CA is in the webhook object of the release")
-
-    def stored():
-        return cluster.client.get("Secret", "vpa-webhook-certificates", NAMESPACE).get("data")
-    made, ca = stored(), webhook_ca(cluster)
+    assert not webhook(cluster) and not secret(cluster)
+    daemon = cluster.start_daemon("admission-controller", "--register-webhook=false", *MANAGING)
+    until(lambda: webhook_ca(cluster, MANAGED), 60, "the CA is in the webhook object of the release")
+    made, ca = secret(cluster, "vpa-webhook-certificates"), webhook_ca(cluster, MANAGED)
     assert made
     helm("upgrade", "vpa", CHART, *values, "--set", "recommender.replicas=1")
-    assert stored() == made and webhook_ca(cluster) == ca
+    assert secret(cluster, "vpa-webhook-certificates") == made and webhook_ca(cluster, MANAGED) == ca and not webhook(cluster)
     assert daemon.running() and "forbidden" not in daemon.text(), daemon.text()[-2000:]
 
 

@@ -510,12 +510,15 @@ def scenario_cli_doctor(make):
     def registered(**change):
         return lambda: client.merge("MutatingWebhookConfiguration", "vpa-webhook-config", {"webhooks": [{**pods, **change}]})
     service = {"namespace": "kube-system", "name": "nowhere", "port": 443}
+    idle = {"metadata": {"name": "kept-by-the-chart"}, "webhooks": [{**pods, "rules": []}]}
+    client.create({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", **idle})
+    assert "second-installation" not in findings()[0], findings()
     expect("webhook-service", registered(clientConfig={"service": service, "caBundle": pods["clientConfig"]["caBundle"]}), None)
     if cluster.tier == "sim":  # a real server refuses to store it
         expect("webhook-ca", registered(clientConfig={"service": service, "caBundle": ""}), None)
     expect("webhook-rules", registered(rules=[{**pods["rules"][0], "operations": ["DELETE"]}]), None)
     expect("webhook-policy", registered(failurePolicy="Fail"), None)
-    expect("webhook", lambda: client.delete("MutatingWebhookConfiguration", "vpa-webhook-config"), None)
+    expect("webhook", lambda: client.delete("MutatingWebhookConfiguration", "vpa-webhook-config"), None)  # "idle" is not called
     expect("lease", lambda: client.delete("Lease", "vpa-admission-controller", "kube-system"), None)
     definition = client.get("CustomResourceDefinition", "verticalpodautoscalers.autoscaling.k8s.io")
     versions = definition["spec"]["versions"]

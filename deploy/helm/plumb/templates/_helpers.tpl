@@ -59,17 +59,37 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- end }}
 
+{{/* Not empty when another way to a certificate than the next two is chosen. */}}
+{{- define "plumb.otherCertificate" -}}
+{{- $admission := .Values.admissionController }}
+{{- if or $admission.certManager.enabled $admission.tls.create (not (kindIs "invalid" $admission.certGen.enabled)) }}yes{{ end }}
+{{- end }}
+
+{{/* Not empty when the daemon makes its certificate: chosen, or nothing else is. With failurePolicy Fail only when chosen: no pod could
+be created, the daemon's own neither, before it has written its CA. */}}
+{{- define "plumb.managed" -}}
+{{- $admission := .Values.admissionController }}
+{{- $else := or (include "plumb.otherCertificate" .) $admission.tls.generate (eq $admission.mutatingWebhookConfiguration.failurePolicy "Fail") }}
+{{- if and $admission.enabled (kindIs "invalid" $admission.managedCertificates | ternary (not $else) $admission.managedCertificates) }}yes{{ end }}
+{{- end }}
+
 {{/* Not empty when Helm makes the certificate: chosen, or nothing else is. */}}
 {{- define "plumb.makesCertificate" -}}
 {{- $admission := .Values.admissionController }}
-{{- $else := or $admission.managedCertificates $admission.certManager.enabled $admission.tls.create (not (kindIs "invalid" $admission.certGen.enabled)) }}
+{{- $else := or (include "plumb.otherCertificate" .) (include "plumb.managed" .) }}
 {{- if and $admission.enabled (kindIs "invalid" $admission.tls.generate | ternary (not $else) $admission.tls.generate) }}yes{{ end }}
+{{- end }}
+
+{{/* Name of the webhook object of the release. With managed certificates it is not that of upstream's chart: the object under that name holds
+the CA that the chart's Job wrote, and no Job writes it again on a rollback. See webhook.yaml. */}}
+{{- define "plumb.webhookName" -}}
+{{- printf "%s-%s" (include "plumb.fullname" .) (include "plumb.managed" . | empty | ternary "webhook-config" "managed-webhook-config") }}
 {{- end }}
 
 {{/* Not empty when Helm owns the webhook object; the daemon owns it with registerWebhook. */}}
 {{- define "plumb.ownsWebhook" -}}
 {{- $admission := .Values.admissionController }}
-{{- if or $admission.certGen.enabled $admission.certManager.enabled (and $admission.managedCertificates (not $admission.registerWebhook)) (and (include "plumb.makesCertificate" .) (not $admission.registerWebhook)) }}yes{{ end }}
+{{- if or $admission.certGen.enabled $admission.certManager.enabled (and (or (include "plumb.managed" .) (include "plumb.makesCertificate" .)) (not $admission.registerWebhook)) }}yes{{ end }}
 {{- end }}
 
 {{/* Asked by every name, because nobody knows which template Helm renders first. */}}
