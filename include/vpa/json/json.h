@@ -100,8 +100,8 @@ bool vpa_json_int64(const struct vpa_json *node, int64_t *out);
 bool vpa_json_int32(const struct vpa_json *node, int32_t *out);
 bool vpa_json_double(const struct vpa_json *node, double *out);
 
-/* Deep equality: objects without order, numbers by value, names by every letter's case, also in folded
- * documents. */
+/* Deep equality: objects without order, numbers by value, names by the case of every letter, in
+ * folded documents too. */
 bool vpa_json_equal(const struct vpa_json *a, const struct vpa_json *b);
 
 #endif
