@@ -7,28 +7,34 @@
 #include "vpa/model/window_signal.h"
 
 static const struct lab_policy policies[] = {
-    {"vpa", "VPA's default, in place", &lab_vpa_ops, &(struct lab_vpa_config){0.9, false}},
-    {"plumb", "Plumb, risk middle", &lab_plumb_ops, &(struct lab_plumb_config){VPA_PLUMB_MIDDLE}},
-    {"plumb-lean", "Plumb, risk lean", &lab_plumb_ops, &(struct lab_plumb_config){VPA_PLUMB_LEAN}},
-    {"plumb-safe", "Plumb, risk safe", &lab_plumb_ops, &(struct lab_plumb_config){VPA_PLUMB_SAFE}},
-    {"vpa-no-minimum", "VPA without its minimum of 25 millicores and 250 MiB", &lab_vpa_ops,
+    {"vpa", "VPA's default, in place", &lab_vpa_ops, NULL, &(struct lab_vpa_config){0.9, false}},
+    {"plumb", "Plumb, risk middle", &lab_learners_ops, &lab_plumb_learner,
+     &(struct lab_plumb_config){VPA_PLUMB_MIDDLE}},
+    {"plumb-lean", "Plumb, risk lean", &lab_learners_ops, &lab_plumb_learner,
+     &(struct lab_plumb_config){VPA_PLUMB_LEAN}},
+    {"plumb-safe", "Plumb, risk safe", &lab_learners_ops, &lab_plumb_learner,
+     &(struct lab_plumb_config){VPA_PLUMB_SAFE}},
+    {"vpa-no-minimum", "VPA without its minimum of 25 millicores and 250 MiB", &lab_vpa_ops, NULL,
      &(struct lab_vpa_config){0.9, true}},
-    {"vpa-p95", "VPA at the 95th percentile", &lab_vpa_ops, &(struct lab_vpa_config){0.95, false}},
-    {"vpa-p99", "VPA at the 99th percentile", &lab_vpa_ops, &(struct lab_vpa_config){0.99, false}},
-    {"crane", "Crane's algorithm, live", &lab_knowledge_ops,
+    {"vpa-p95", "VPA at the 95th percentile", &lab_vpa_ops, NULL,
+     &(struct lab_vpa_config){0.95, false}},
+    {"vpa-p99", "VPA at the 99th percentile", &lab_vpa_ops, NULL,
+     &(struct lab_vpa_config){0.99, false}},
+    {"crane", "Crane's algorithm, live", &lab_knowledge_ops, NULL,
      &(struct lab_knowledge_config){.algorithm = "crane"}},
-    {"autopilot-avg", "Autopilot: S_avg, memory S_p98", &lab_window_ops,
-     &(struct lab_window_config){.average = true, .memory_percentile = 0.98}},
-    {"autopilot-p90", "Autopilot: S_p90, memory max(S_p60, S_max/2)", &lab_window_ops,
-     &(struct lab_window_config){
-         .cpu_percentile = 0.9, .memory_percentile = 0.6, .memory_max_share = 0.5}},
-    {"autopilot-p95", "Autopilot: S_p95, memory S_p98", &lab_window_ops,
-     &(struct lab_window_config){.cpu_percentile = 0.95, .memory_percentile = 0.98}},
-    {"autopilot-max", "Autopilot: S_max of 7 days", &lab_window_ops,
-     &(struct lab_window_config){.cpu_max_share = 1.0, .memory_max_share = 1.0}},
-    {"autopilot-ml-counts", "Autopilot: arg-min over models, counting", &lab_argmin_ops,
-     &(struct lab_argmin_config){.cpu_over = 20.0, .cpu_change = 0.1}},
-    {"autopilot-ml-distances", "Autopilot: arg-min over models, distances", &lab_argmin_ops,
+    {"autopilot-avg", "Autopilot: S_avg, memory S_p98", &lab_learners_ops, &lab_window_learner,
+     &(struct lab_window_config){.average = true, .percentile = {0.0, 0.98}}},
+    {"autopilot-p90", "Autopilot: S_p90, memory max(S_p60, S_max/2)", &lab_learners_ops,
+     &lab_window_learner,
+     &(struct lab_window_config){.percentile = {0.9, 0.6}, .max_share = {0.0, 0.5}}},
+    {"autopilot-p95", "Autopilot: S_p95, memory S_p98", &lab_learners_ops, &lab_window_learner,
+     &(struct lab_window_config){.percentile = {0.95, 0.98}}},
+    {"autopilot-max", "Autopilot: S_max of 7 days", &lab_learners_ops, &lab_window_learner,
+     &(struct lab_window_config){.max_share = {1.0, 1.0}}},
+    {"autopilot-ml-counts", "Autopilot: arg-min over models, counting", &lab_learners_ops,
+     &lab_argmin_learner, &(struct lab_argmin_config){.cpu_over = 20.0, .cpu_change = 0.1}},
+    {"autopilot-ml-distances", "Autopilot: arg-min over models, distances", &lab_learners_ops,
+     &lab_argmin_learner,
      &(struct lab_argmin_config){.distances = true, .cpu_over = 80.0, .cpu_change = 0.5}},
 };
 
@@ -70,7 +76,7 @@ struct lab_run *lab_run_new(const struct lab_policy *policy, int64_t interval_se
     struct lab_run *run = vpa_xcalloc(1, sizeof(*run));
 
     run->ops = policy->ops;
-    run->state = policy->ops->create(policy->config, interval_seconds);
+    run->state = policy->ops->create(policy, interval_seconds);
     run->peak = NAN;
     return run;
 }

@@ -20,9 +20,9 @@ struct knowledge_run {
     bool has_memory;
 };
 
-static void *create(const void *config, int64_t interval_seconds)
+static void *create(const struct lab_policy *policy, int64_t interval_seconds)
 {
-    const struct lab_knowledge_config *c = config;
+    const struct lab_knowledge_config *c = policy->config;
     struct knowledge_run *r = vpa_xcalloc(1, sizeof(*r));
     struct vpa_parameters parameters;
 

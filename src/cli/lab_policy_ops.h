@@ -3,6 +3,9 @@
  *
  * Calls come window by window: cpu for each sample, memory at most once, close, then answer for the
  * window that begins next.
+ *
+ * Policies that learn CPU and memory apart, each from the windows of one resource, implement that
+ * one resource only, as a learner; lab_learners_ops is the policy around two of them.
  */
 #ifndef CLI_LAB_POLICY_OPS_H
 #define CLI_LAB_POLICY_OPS_H
@@ -10,15 +13,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vpa/model/aggregate.h"
 #include "vpa/model/plumb.h"
 
+struct lab_policy;
 struct lab_allocation {
     double cpu;    /* cores; NaN while unknown */
     double memory; /* bytes; the same */
 };
 
 struct lab_policy_ops {
-    void *(*create)(const void *config, int64_t interval_seconds);
+    void *(*create)(const struct lab_policy *policy, int64_t interval_seconds);
     void (*destroy)(void *state);
     void (*cpu)(void *state, int64_t window, double cores);
     /* oom: there was a kill at a limit of `peak` bytes; more than that was wanted. */
@@ -27,10 +32,23 @@ struct lab_policy_ops {
     void (*answer)(void *state, int64_t second, struct lab_allocation *out);
 };
 
+struct lab_learner_ops {
+    void *(*create)(const void *config, enum vpa_kind kind);
+    void (*destroy)(void *learner);
+    void (*add)(void *learner, int64_t window, double value);
+    /* Memory only, instead of add: a kill at this limit. */
+    void (*kill)(void *learner, int64_t window, double limit);
+    void (*close)(void *learner, int64_t window);
+    /* For the window that begins at this second; NaN while unknown. */
+    double (*limit)(void *learner, int64_t second);
+};
+extern const struct lab_policy_ops lab_learners_ops;
+
 struct lab_policy {
     const char *name;
     const char *about;
     const struct lab_policy_ops *ops;
+    const struct lab_learner_ops *learner; /* of lab_learners_ops; NULL with others */
     const void *config;
 };
 
@@ -41,13 +59,11 @@ struct lab_vpa_config {
     bool no_minimum;
 };
 
-extern const struct lab_policy_ops lab_window_ops;
+extern const struct lab_learner_ops lab_window_learner;
 struct lab_window_config {
-    bool average;
-    double cpu_percentile;
-    double cpu_max_share;
-    double memory_percentile;
-    double memory_max_share;
+    bool average; /* of CPU */
+    double percentile[VPA_KINDS];
+    double max_share[VPA_KINDS];
 };
 
 extern const struct lab_policy_ops lab_knowledge_ops;
@@ -57,14 +73,14 @@ struct lab_knowledge_config {
     const char *value;
 };
 
-extern const struct lab_policy_ops lab_argmin_ops;
+extern const struct lab_learner_ops lab_argmin_learner;
 struct lab_argmin_config {
     bool distances;
     double cpu_over;
     double cpu_change;
 };
 
-extern const struct lab_policy_ops lab_plumb_ops;
+extern const struct lab_learner_ops lab_plumb_learner;
 struct lab_plumb_config {
     enum vpa_plumb_risk risk;
 };

@@ -3,81 +3,83 @@
  * policies CPU comes in unrounded.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "lab_policy_ops.h"
 #include "vpa/base/mem.h"
 #include "vpa/model/plumb.h"
 #include "vpa/model/window_signal.h"
 
-struct plumb_run {
+/* Of one resource: the other part stays as it was made. */
+struct plumb_learner {
+    enum vpa_kind kind;
     struct vpa_plumb_options options;
     struct vpa_plumb_cpu cpu;
     struct vpa_plumb_memory memory;
 };
 
-static void *create(const void *config, int64_t interval_seconds)
+static void *create(const void *config, enum vpa_kind kind)
 {
     const struct lab_plumb_config *c = config;
-    struct plumb_run *r = vpa_xcalloc(1, sizeof(*r));
+    struct plumb_learner *l = vpa_xcalloc(1, sizeof(*l));
 
-    (void)interval_seconds;
-    vpa_plumb_options_init(&r->options, c->risk);
-    vpa_plumb_cpu_init(&r->cpu, &r->options.cpu);
-    vpa_plumb_memory_init(&r->memory, &r->options.memory);
-    return r;
+    l->kind = kind;
+    vpa_plumb_options_init(&l->options, c->risk);
+    vpa_plumb_cpu_init(&l->cpu, &l->options.cpu);
+    vpa_plumb_memory_init(&l->memory, &l->options.memory);
+    return l;
 }
 
-static void destroy(void *state)
+static void destroy(void *learner)
 {
-    struct plumb_run *r = state;
+    struct plumb_learner *l = learner;
 
-    vpa_plumb_cpu_release(&r->cpu);
-    vpa_plumb_memory_release(&r->memory);
-    vpa_free_indirect(&r);
+    vpa_plumb_cpu_release(&l->cpu);
+    vpa_plumb_memory_release(&l->memory);
+    free(l);
 }
 
-static void cpu(void *state, int64_t window, double cores)
+static void add(void *learner, int64_t window, double value)
 {
-    struct plumb_run *r = state;
+    struct plumb_learner *l = learner;
 
-    vpa_plumb_cpu_add(&r->cpu, window, cores);
-}
-
-static void memory(void *state, int64_t window, double peak, bool oom)
-{
-    struct plumb_run *r = state;
-
-    if (oom)
-        vpa_plumb_memory_oom(&r->memory, window, peak);
+    if (l->kind == VPA_KIND_CPU)
+        vpa_plumb_cpu_add(&l->cpu, window, value);
     else
-        vpa_plumb_memory_add(&r->memory, window, peak);
+        vpa_plumb_memory_add(&l->memory, window, value);
 }
 
-static void close_window(void *state, int64_t window)
+static void kill_at(void *learner, int64_t window, double limit)
 {
-    struct plumb_run *r = state;
+    struct plumb_learner *l = learner;
 
-    vpa_plumb_cpu_advance(&r->cpu, window + VPA_WINDOW_SECONDS);
-    vpa_plumb_memory_advance(&r->memory, window + VPA_WINDOW_SECONDS);
+    vpa_plumb_memory_oom(&l->memory, window, limit);
 }
 
-static void answer(void *state, int64_t second, struct lab_allocation *out)
+static void close_window(void *learner, int64_t window)
 {
-    struct plumb_run *r = state;
-    double cores = vpa_plumb_cpu_target(&r->cpu);
-    double bytes = vpa_plumb_memory_target(&r->memory, second);
+    struct plumb_learner *l = learner;
 
-    if (cores > 0.0)
-        out->cpu = cores;
-    if (bytes > 0.0)
-        out->memory = bytes;
+    if (l->kind == VPA_KIND_CPU)
+        vpa_plumb_cpu_advance(&l->cpu, window + VPA_WINDOW_SECONDS);
+    else
+        vpa_plumb_memory_advance(&l->memory, window + VPA_WINDOW_SECONDS);
 }
 
-const struct lab_policy_ops lab_plumb_ops = {
+static double limit_at(void *learner, int64_t second)
+{
+    struct plumb_learner *l = learner;
+    double limit = l->kind == VPA_KIND_CPU ? vpa_plumb_cpu_target(&l->cpu)
+                                           : vpa_plumb_memory_target(&l->memory, second);
+
+    return limit > 0.0 ? limit : NAN;
+}
+
+const struct lab_learner_ops lab_plumb_learner = {
     .create = create,
     .destroy = destroy,
-    .cpu = cpu,
-    .memory = memory,
+    .add = add,
+    .kill = kill_at,
     .close = close_window,
-    .answer = answer,
+    .limit = limit_at,
 };

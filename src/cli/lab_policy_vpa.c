@@ -22,9 +22,9 @@ struct vpa_run {
     struct vpa_amounts minimum;
 };
 
-static void *create(const void *config, int64_t interval_seconds)
+static void *create(const struct lab_policy *policy, int64_t interval_seconds)
 {
-    const struct lab_vpa_config *c = config;
+    const struct lab_vpa_config *c = policy->config;
     struct vpa_run *r = vpa_xcalloc(1, sizeof(*r));
 
     (void)interval_seconds;
