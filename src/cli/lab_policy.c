@@ -32,10 +32,9 @@ static const struct lab_policy policies[] = {
     {"autopilot-max", "Autopilot: S_max of 7 days", &lab_learners_ops, &lab_window_learner,
      &(struct lab_window_config){.max_share = {1.0, 1.0}}},
     {"autopilot-ml-counts", "Autopilot: arg-min over models, counting", &lab_learners_ops,
-     &lab_argmin_learner, &(struct lab_argmin_config){.cpu_over = 20.0, .cpu_change = 0.1}},
+     &lab_argmin_learner, &(struct lab_argmin_config){.distances = false}},
     {"autopilot-ml-distances", "Autopilot: arg-min over models, distances", &lab_learners_ops,
-     &lab_argmin_learner,
-     &(struct lab_argmin_config){.distances = true, .cpu_over = 80.0, .cpu_change = 0.5}},
+     &lab_argmin_learner, &(struct lab_argmin_config){.distances = true}},
 };
 
 const struct lab_policy *lab_policy_at(size_t i)

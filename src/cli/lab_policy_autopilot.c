@@ -1,9 +1,7 @@
 /*
  * Autopilot's two recommenders on one resource, unrounded: moving windows (model/window_signal.h)
  * with the paper's half-lives (12 h CPU, 48 h memory) and what it leaves open, a margin of 15 % and
- * a span of 7 days; and the arg-min over models (model/argmin.h), the largest value of the last
- * hour holding. The weights of the latter are not the paper's, which has none, but those of the
- * judge that the laboratory is compared with (test/lab/agree.py).
+ * a span of 7 days; and the arg-min over models (model/argmin.h).
  *
  * Memory has windows of its own: one without memory does not count. After a kill at a limit the
  * answer is not below a floor for a day.
@@ -139,44 +137,17 @@ const struct lab_learner_ops lab_window_learner = {
 struct argmin_learner {
     struct common common;
     struct vpa_argmin argmin;
-    struct vpa_recent_max held;
 };
-
-static struct vpa_argmin_rule argmin_rule(const struct lab_argmin_config *c, enum vpa_kind kind)
-{
-    struct vpa_argmin_rule cpu = {
-        .w_over = c->cpu_over,
-        .w_under = 1.0,
-        .w_change = c->cpu_change,
-        .w_model = 0.1,
-        .smooth = 24 * VPA_HOUR,
-        .distances = c->distances,
-        .margin_count = 7,
-        .margins = {0, 1, 2, 3, 5, 8, 12},
-    };
-    struct vpa_argmin_rule memory = {
-        .w_over = 300.0,
-        .w_under = 1.0,
-        .w_change = 0.2,
-        .w_model = 0.1,
-        .smooth = 24 * VPA_HOUR,
-        .distances = c->distances,
-        .margin_count = 4,
-        .margins = {2, 3, 5, 8},
-    };
-
-    return kind == VPA_KIND_CPU ? cpu : memory;
-}
 
 static void *argmin_create(const void *config, enum vpa_kind kind)
 {
+    const struct lab_argmin_config *c = config;
     struct argmin_learner *l = vpa_xcalloc(1, sizeof(*l));
-    struct vpa_argmin_rule rule = argmin_rule(config, kind);
+    struct vpa_argmin_rule rule;
 
     init_common(&l->common, kind);
-    rule.buckets = &l->common.buckets;
+    vpa_argmin_preset(&rule, &l->common.buckets, kind, c->distances);
     vpa_argmin_init(&l->argmin, &rule);
-    l->held.span = HOLD_SECONDS;
     return l;
 }
 
@@ -185,7 +156,6 @@ static void argmin_destroy(void *learner)
     struct argmin_learner *l = learner;
 
     vpa_argmin_release(&l->argmin);
-    vpa_recent_max_release(&l->held);
     free(l);
 }
 
@@ -210,11 +180,8 @@ static void argmin_close(void *learner, int64_t window)
 {
     struct argmin_learner *l = learner;
 
-    if (!counts(&l->common))
-        return;
-    double limit = vpa_argmin_close(&l->argmin);
-    if (limit > 0.0)
-        vpa_recent_max_push(&l->held, window, limit);
+    if (counts(&l->common))
+        vpa_argmin_close(&l->argmin, window);
 }
 
 static double argmin_limit(void *learner, int64_t second)
@@ -222,7 +189,7 @@ static double argmin_limit(void *learner, int64_t second)
     struct argmin_learner *l = learner;
 
     (void)second;
-    return l->held.count ? above_floor(&l->common, vpa_recent_max(&l->held)) : NAN;
+    return l->argmin.known ? above_floor(&l->common, vpa_argmin_limit(&l->argmin)) : NAN;
 }
 
 const struct lab_learner_ops lab_argmin_learner = {

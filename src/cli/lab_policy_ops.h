@@ -76,8 +76,6 @@ struct lab_knowledge_config {
 extern const struct lab_learner_ops lab_argmin_learner;
 struct lab_argmin_config {
     bool distances;
-    double cpu_over;
-    double cpu_change;
 };
 
 extern const struct lab_learner_ops lab_plumb_learner;

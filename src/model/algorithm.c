@@ -15,12 +15,10 @@
 /* How far the clock of who stored a state may be ahead. */
 #define CLOCKS_APART (24 * VPA_HOUR)
 
-/* The registry: one line per algorithm, VPA's own first. */
+/* The registry, VPA's own first. */
 static const struct vpa_algorithm *const algorithms[] = {
-    &vpa_algorithm_vpa,
-    &vpa_algorithm_crane,
-    &vpa_algorithm_autopilot,
-    &vpa_algorithm_plumb,
+    &vpa_algorithm_vpa,          &vpa_algorithm_crane, &vpa_algorithm_autopilot,
+    &vpa_algorithm_autopilot_ml, &vpa_algorithm_plumb,
 };
 
 struct vpa_method {

@@ -64,6 +64,7 @@ struct vpa_method *vpa_method_wrap(const struct vpa_parameters *p, void *prepare
 extern const struct vpa_algorithm vpa_algorithm_vpa;
 extern const struct vpa_algorithm vpa_algorithm_crane;
 extern const struct vpa_algorithm vpa_algorithm_autopilot;
+extern const struct vpa_algorithm vpa_algorithm_autopilot_ml;
 extern const struct vpa_algorithm vpa_algorithm_plumb;
 
 #endif

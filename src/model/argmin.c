@@ -1,6 +1,7 @@
 #include "vpa/model/argmin.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "vpa/base/math.h"
 #include "vpa/base/mem.h"
@@ -9,9 +10,39 @@
 static const vpa_duration half_lives[VPA_ARGMIN_DECAYS] = {VPA_HOUR, 6 * VPA_HOUR, 24 * VPA_HOUR,
                                                            72 * VPA_HOUR};
 
+#define HOLD_SECONDS 3600
+
+void vpa_argmin_preset(struct vpa_argmin_rule *rule, const struct vpa_buckets *buckets,
+                       enum vpa_kind kind, bool distances)
+{
+    static const struct vpa_argmin_rule presets[VPA_KINDS] = {
+        [VPA_KIND_CPU] = {.w_over = 20.0,
+                          .w_change = 0.1,
+                          .margin_count = 7,
+                          .margins = {0, 1, 2, 3, 5, 8, 12}},
+        [VPA_KIND_MEMORY] = {.w_over = 300.0,
+                             .w_change = 0.2,
+                             .margin_count = 4,
+                             .margins = {2, 3, 5, 8}},
+    };
+
+    *rule = presets[kind];
+    rule->buckets = buckets;
+    rule->distances = distances;
+    rule->w_under = 1.0;
+    rule->w_model = 0.1;
+    rule->smooth = 24 * VPA_HOUR;
+    rule->hold_seconds = HOLD_SECONDS;
+    if (distances && kind == VPA_KIND_CPU) {
+        rule->w_over = 80.0;
+        rule->w_change = 0.5;
+    }
+}
+
 void vpa_argmin_init(struct vpa_argmin *a, const struct vpa_argmin_rule *rule)
 {
     *a = (struct vpa_argmin){.rule = *rule, .first = rule->buckets->count};
+    a->held.span = rule->hold_seconds;
     a->past = vpa_xcalloc((size_t)VPA_ARGMIN_DECAYS * rule->buckets->count, sizeof(*a->past));
     a->open = vpa_xcalloc(rule->buckets->count, sizeof(*a->open));
 }
@@ -20,6 +51,7 @@ void vpa_argmin_release(struct vpa_argmin *a)
 {
     free(a->past);
     free(a->open);
+    vpa_recent_max_release(&a->held);
     *a = (struct vpa_argmin){.rule = a->rule};
 }
 
@@ -136,7 +168,7 @@ static void choose_model(struct vpa_argmin *a)
     a->limit = a->models[best / a->rule.margin_count][best % a->rule.margin_count].limit;
 }
 
-double vpa_argmin_close(struct vpa_argmin *a)
+double vpa_argmin_close(struct vpa_argmin *a, int64_t window)
 {
     double cost[VPA_BUCKETS_MAX];
 
@@ -153,6 +185,126 @@ double vpa_argmin_close(struct vpa_argmin *a)
             a->open[i] = 0.0;
         a->known = true;
         a->open_count = 0;
+        a->closed += a->closed < INT64_MAX ? 1 : 0;
+        a->last_window = window;
     }
-    return a->known ? a->rule.buckets->ends[a->limit] : 0.0;
+    if (!a->known)
+        return 0.0;
+    vpa_recent_max_push(&a->held, window, a->rule.buckets->ends[a->limit]);
+    return a->rule.buckets->ends[a->limit];
+}
+
+double vpa_argmin_limit(const struct vpa_argmin *a)
+{
+    return vpa_recent_max(&a->held);
+}
+
+/* ---- merging ---- */
+
+/* What is left of a past after so many windows. */
+static double left_after(int64_t windows, vpa_duration half_life)
+{
+    return vpa_exp2(-(double)windows * (double)(VPA_WINDOW_SECONDS * VPA_SECOND) /
+                    (double)half_life);
+}
+
+/* How much of a memory of this half-life the windows of a fill, as of a later window: a new one
+ * after an old one goes on where that one was, and two of the same time count alike. */
+static double filled(const struct vpa_argmin *a, int64_t until, vpa_duration half_life)
+{
+    int64_t since = (until - a->last_window) / VPA_WINDOW_SECONDS;
+
+    return (1.0 - left_after(a->closed, half_life)) * left_after(since, half_life);
+}
+
+/* The share of the other one in a mean of both. */
+static double share_of_other(const struct vpa_argmin *a, const struct vpa_argmin *other,
+                             vpa_duration half_life)
+{
+    int64_t until = a->last_window > other->last_window ? a->last_window : other->last_window;
+    double mine = filled(a, until, half_life);
+    double theirs = filled(other, until, half_life);
+
+    return mine + theirs > 0.0 ? theirs / (mine + theirs) : 0.5;
+}
+
+static void mix_pasts(struct vpa_argmin *a, const struct vpa_argmin *other)
+{
+    size_t count = a->rule.buckets->count;
+
+    for (size_t k = 0; k < VPA_ARGMIN_DECAYS; k++) {
+        double share = share_of_other(a, other, half_lives[k]);
+        for (size_t i = k * count; i < (k + 1) * count; i++)
+            a->past[i] = (1.0 - share) * a->past[i] + share * other->past[i];
+    }
+}
+
+static void mix_costs(struct vpa_argmin *a, const struct vpa_argmin *other)
+{
+    double share = share_of_other(a, other, a->rule.smooth);
+
+    for (size_t k = 0; k < VPA_ARGMIN_DECAYS; k++)
+        for (size_t m = 0; m < a->rule.margin_count; m++)
+            a->models[k][m].cost =
+                (1.0 - share) * a->models[k][m].cost + share * other->models[k][m].cost;
+}
+
+static void take_limits(struct vpa_argmin *a, const struct vpa_argmin *other)
+{
+    for (size_t k = 0; k < VPA_ARGMIN_DECAYS; k++) {
+        a->picks[k] = other->picks[k];
+        for (size_t m = 0; m < a->rule.margin_count; m++)
+            a->models[k][m].limit = other->models[k][m].limit;
+    }
+    a->best = other->best;
+    a->limit = other->limit;
+}
+
+static bool is_ahead(const struct vpa_argmin *a, const struct vpa_argmin *other)
+{
+    if (a->last_window != other->last_window)
+        return a->last_window > other->last_window;
+    return a->limit >= other->limit;
+}
+
+static void merge_known(struct vpa_argmin *a, const struct vpa_argmin *other)
+{
+    bool together = a->last_window == other->last_window;
+    int64_t most = a->closed > other->closed ? a->closed : other->closed;
+    int64_t sum;
+
+    if (__builtin_add_overflow(a->closed, other->closed, &sum))
+        sum = INT64_MAX;
+    mix_pasts(a, other);
+    mix_costs(a, other);
+    if (!is_ahead(a, other))
+        take_limits(a, other);
+    a->closed = together ? most : sum;
+    if (other->last_window > a->last_window)
+        a->last_window = other->last_window;
+}
+
+static void take_known(struct vpa_argmin *a, const struct vpa_argmin *other)
+{
+    memcpy(a->past, other->past,
+           (size_t)VPA_ARGMIN_DECAYS * a->rule.buckets->count * sizeof(*a->past));
+    memcpy(a->models, other->models, sizeof(a->models));
+    take_limits(a, other);
+    a->known = true;
+    a->closed = other->closed;
+    a->last_window = other->last_window;
+}
+
+void vpa_argmin_merge(struct vpa_argmin *a, const struct vpa_argmin *other)
+{
+    for (uint32_t i = 0; i < a->rule.buckets->count; i++)
+        a->open[i] += other->open[i];
+    a->open_count += other->open_count;
+    a->first = other->first < a->first ? other->first : a->first;
+    a->last = other->last > a->last ? other->last : a->last;
+    vpa_recent_max_merge(&a->held, &other->held);
+    if (other->known && a->known)
+        merge_known(a, other);
+    else if (other->known)
+        take_known(a, other);
 }

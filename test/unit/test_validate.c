@@ -92,6 +92,10 @@ static const struct {
     {"\"" CRANE "oom-protection\":\"maybe\"", "",
      "metadata.annotations[" CRANE "oom-protection]: Invalid value: \"maybe\": "
      "oom-protection: \"maybe\" is neither true nor false"},
+    {"\"autopilot-ml.vpa.autoscaling.k8s.io/cost\":\"distances\"", "", ""},
+    {"\"autopilot-ml.vpa.autoscaling.k8s.io/cost\":\"money\"", "",
+     "metadata.annotations[autopilot-ml.vpa.autoscaling.k8s.io/cost]: Invalid value: \"money\": "
+     "cost: \"money\" is none of counts|distances"},
     /* What is stored may stay, and nothing is said of what is not ours. */
     {"\"" CRANE "oom-protection\":\"maybe\"", "\"" CRANE "oom-protection\":\"maybe\"", ""},
     {"\"vpa.vpa.autoscaling.k8s.io/x\":\"1\",\"team.vpa.autoscaling.k8s.io/x\":\"1\"", "", ""},
