@@ -228,25 +228,68 @@ static void check_amount(struct ctx *c, const char *type, const struct jv *item,
     }
 }
 
-/* Sum over the containers; a name that one of them lacks is absent, as the server sees it. */
+/* An amount that nobody has stated is absent. */
+struct stated {
+    struct vpa_quantity q;
+    bool there;
+};
+
+static void state_sum(struct ctx *c, struct stated *to, const struct stated *more)
+{
+    if (more->there)
+        vpa_quantity_add(c->a, &to->q, &more->q);
+    to->there |= more->there;
+}
+
+static void state_max(struct stated *to, const struct stated *other)
+{
+    if (other->there && (!to->there || vpa_quantity_cmp(&other->q, &to->q) > 0))
+        *to = *other;
+}
+
+static struct stated stated_by(struct ctx *c, const struct jv *container, const char *list,
+                               const char *name)
+{
+    struct stated s;
+
+    s.q = quantity(c, jv_get(jv_get(jv_get(container, "resources"), list), name), &s.there);
+    return s;
+}
+
+/* What the pod needs at once: its containers and sidecars, or an init container beside the sidecars
+ * that have begun before it. */
+static struct stated pod_needs(struct ctx *c, const struct jv *pod, const char *list,
+                               const char *name)
+{
+    struct stated all = {0}, sidecars = {0}, beginning = {0};
+
+    jv_each (m, jv_at(pod, "spec.containers")) {
+        struct stated own = stated_by(c, m->value, list, name);
+        state_sum(c, &all, &own);
+    }
+    jv_each (m, jv_at(pod, "spec.initContainers")) {
+        struct stated own = stated_by(c, m->value, list, name);
+        bool stays = !strcmp(jv_text_at(m->value, "restartPolicy"), "Always");
+
+        if (stays)
+            state_sum(c, &all, &own);
+        state_sum(c, &own, &sidecars);
+        if (stays)
+            sidecars = own;
+        state_max(&beginning, &own);
+    }
+    state_max(&all, &beginning);
+    return all;
+}
+
 static struct jv *pod_sum(struct ctx *c, const struct jv *pod, const char *list)
 {
     struct jv *out = jv_obj(c->a);
 
     for (size_t i = 0; i < VPA_COUNT(amounts); i++) {
-        struct vpa_quantity sum = {0};
-        bool any = false;
-        jv_each (m, jv_at(pod, "spec.containers")) {
-            bool there;
-            struct vpa_quantity q = quantity(
-                c, jv_get(jv_get(jv_get(m->value, "resources"), list), amounts[i]), &there);
-            if (there) {
-                vpa_quantity_add(c->a, &sum, &q);
-                any = true;
-            }
-        }
-        if (any)
-            jv_set_str(c->a, out, amounts[i], vpa_quantity_text(c->a, &sum));
+        struct stated s = pod_needs(c, pod, list, amounts[i]);
+        if (s.there)
+            jv_set_str(c->a, out, amounts[i], vpa_quantity_text(c->a, &s.q));
     }
     return out;
 }
