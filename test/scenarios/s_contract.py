@@ -1,5 +1,6 @@
 """Answers recorded from real API servers, replayed: on the simulator to hold it against them, on real servers to prove the
 reader. The whole set is taken from ../shared/golden when it is there, else the project's own selection of it."""
+import json
 import time
 
 import contract
@@ -11,6 +12,15 @@ from kube import path_of
 def minors(make):
     """(minor, flags for the simulator)"""
     return ((36, ()), (34, ("--minor=34",))) if make.tier == "sim" else ((int(make.tier.partition(".")[2]), ()),)
+
+
+KINDS = ("VerticalPodAutoscaler", "VerticalPodAutoscalerCheckpoint")
+
+
+def described(cluster):
+    """Names of schemas in OpenAPI, which a real server writes some time after it serves a custom resource."""
+    status, _, text = cluster.client.raw("GET", "/openapi/v3/apis/autoscaling.k8s.io/v1")
+    return set(json.loads(text)["components"]["schemas"]) if status == 200 else set()
 
 
 def scenario_contract(make):
@@ -27,8 +37,9 @@ def scenario_contract(make):
             cluster = make(flags=(*flags, *today), users=contract.USERS, controllers=controllers)
             for definition in contract.upstream_definitions():
                 cluster.client.apply(definition)
-            for kind in ("VerticalPodAutoscaler", "VerticalPodAutoscalerCheckpoint"):
+            for kind in KINDS:
                 until(lambda: cluster.client.raw("GET", path_of(kind))[0] == 200, 30, f"{kind} is served")
+            until(lambda: {f"io.k8s.autoscaling.v1.{kind}" for kind in KINDS} <= described(cluster), 60, "both kinds are described")
             for recorded, what in ((folder, ""), *(() if controllers else ((contract.OWN, " of the daemons' own requests"),))):
                 lines, pairs, failed = contract.replay(cluster, recorded, minor, controllers)
                 for line in lines:

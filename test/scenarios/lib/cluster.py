@@ -193,7 +193,8 @@ class Cluster:
     def start_all(self):
         self.install()
         for name in ("admission-controller", "recommender", "updater"):
-            self.start_daemon(name)
+            if name not in self.daemons:
+                self.start_daemon(name)
         until(lambda: self.client.find("MutatingWebhookConfiguration", "vpa-webhook-config"), 60,
               "the webhook has registered itself")
 
