@@ -27,12 +27,14 @@ static int run(struct vpa_process *process)
                                                   .host_name = process->host_name,
                                                   .ledger = process->ledger,
                                                   .observe = process->observe});
-    meters_start();
     int status = admission_run(admission);
 
     admission_free(admission);
     return status;
 }
+
+static const char *const caches[] = {"verticalpodautoscalers", "limitranges", "configmaps",
+                                     "mutatingwebhookconfigurations", NULL};
 
 int main(int argc, char **argv)
 {
@@ -45,6 +47,8 @@ int main(int argc, char **argv)
         .shadow = &config.shadow,
         .metrics = admission_metrics,
         .metric_count = admission_metric_count,
+        .start_metrics = meters_start,
+        .caches = caches,
         .client_count = 1,
         .check = check,
         .run = run,

@@ -3,6 +3,7 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/kube/reflector.h"
+#include "vpa/net/http_server.h"
 
 static struct vpa_metric pods =
     VPA_COUNTER("vpa_admission_controller_admission_pods_total",
@@ -71,6 +72,8 @@ void meters_start(void)
     start(&queries, results, VPA_COUNT(results));
     start(&repairs, wrong, VPA_COUNT(wrong));
     start(&self_tests, steps, VPA_COUNT(steps));
+    for (size_t i = 0; vpa_server_handshake_failure(i); i++)
+        vpa_metric_add(&handshakes, 0, vpa_server_handshake_failure(i));
 }
 
 void meter_pod(bool applied)

@@ -17,8 +17,7 @@ extern const size_t admission_metric_count;
 void meter_pod(bool applied);
 /* A patch could not be calculated (docs/compatibility.md, U9). */
 void meter_calculation_failed(void);
-/* The counters whose words are known are there with 0 before anything has happened: an alert on
- * their increase would not see the first one otherwise. Called by main. */
+/* The families that upstream does not have are there with 0 before anything has happened. */
 void meters_start(void);
 
 /* One pod for which the recommender was to be asked: Recommendation, or why there is none (docs/

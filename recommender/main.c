@@ -93,7 +93,6 @@ static int run(struct vpa_process *process)
     struct shadow *shadow = config.shadow ? shadow_new() : NULL;
     struct recommender *recommender = make(process, shadow);
 
-    metrics_start();
     vpa_observe_on_ready(process->observe, recommender_is_ready, recommender);
     int status = work(process, recommender);
     vpa_observe_on_ready(process->observe, NULL, NULL);
@@ -103,6 +102,8 @@ static int run(struct vpa_process *process)
     shadow_free(shadow);
     return status;
 }
+
+static const char *const caches[] = {"verticalpodautoscalers", "pods", NULL};
 
 int main(int argc, char **argv)
 {
@@ -115,6 +116,8 @@ int main(int argc, char **argv)
         .ledger = &config.ledger,
         .leader = &config.leader,
         .shadow = &config.shadow,
+        .start_metrics = metrics_start,
+        .caches = caches,
         .client_count = CLIENT_COUNT,
         .tells_of_unusable = true,
         .interval = &config.interval,

@@ -375,6 +375,26 @@ static void publish_single(struct single *single, enum vpa_kind kind)
     *s = (struct sums){0};
 }
 
+void measures_start(void)
+{
+    static const struct sums none;
+    size_t count;
+    const struct vpa_algorithm *const *all = vpa_algorithms(&count);
+
+    for (enum vpa_kind k = 0; k < VPA_KINDS; k++) {
+        const char *nobody[] = {"", "", vpa_kind_name(k), NULL};
+
+        publish(singles, nobody, k, &none);
+        for (size_t i = 0; i < count; i++) {
+            const char *labels[] = {vpa_algorithm_name(all[i]), vpa_kind_name(k), NULL};
+
+            publish(totals, labels, k, &none);
+            vpa_metric_set_to(&slack, 0, labels);
+            vpa_metric_set_to(&unserved, 0, labels);
+        }
+    }
+}
+
 void measures_end_pass(struct measures *m)
 {
     size_t count;

@@ -43,6 +43,9 @@ extern struct vpa_metric *const measures_metrics[MEASURES_METRICS];
  * the wrong one. */
 int measures_check(const char *vpas, struct vpa_error *err) VPA_MUST_CHECK;
 
+/* Every series of an algorithm with 0, and of the metrics per VPA those that name none. */
+void measures_start(void);
+
 struct measures;
 struct measures *measures_new(const char *vpas); /* of a checked list, borrowed */
 void measures_free(struct measures *m);          /* NULL is ignored */

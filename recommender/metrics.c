@@ -283,6 +283,15 @@ static void start(struct vpa_metric *metric, const char *const *values, size_t c
         vpa_metric_add(metric, 0, values[i]);
 }
 
+const char *const metrics_bounds[METRICS_BOUNDS] = {"target", "lowerBound", "upperBound"};
+
+static void start_differences(void)
+{
+    for (size_t b = 0; b < METRICS_BOUNDS; b++)
+        for (enum vpa_kind k = 0; k < VPA_KINDS; k++)
+            vpa_metric_add(&shadow_differences, 0, metrics_bounds[b], vpa_kind_name(k));
+}
+
 void metrics_start(void)
 {
     static const char *const messages[] = {
@@ -301,6 +310,8 @@ void metrics_start(void)
     start(&failures, messages, VPA_COUNT(messages));
     start(&queries, answers, VPA_COUNT(answers));
     vpa_metric_add(&unreadable_checkpoints, 0, "kept");
+    start_differences();
+    measures_start();
 }
 
 void metrics_failures(const char *message, size_t count)

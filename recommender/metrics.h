@@ -34,14 +34,16 @@ void metrics_aggregates(size_t count);
 /* One reading of the usage. */
 void metrics_usage_response(bool is_error);
 void metrics_prometheus_response(int code, const char *method, vpa_duration took);
-/* Our own counters are there with 0 before anything has happened: an alert on their increase would
- * not see the first one otherwise. Called by main; upstream's appear as upstream's do. */
+/* The families that upstream does not have are there with 0 before anything has happened, those
+ * whose labels name a VPA with a series that names none; upstream's appear as upstream's do. */
 void metrics_start(void);
 /* Failures that one line of the log tells of; message: constant text. */
 void metrics_failures(const char *message, size_t count);
 /* A checkpoint that could not be read was kept aside (no upstream counterpart). */
 void metrics_unreadable_checkpoint(void);
-/* (ours - theirs) / theirs, of a shadow (no upstream counterpart; hidden until it happens). */
+/* (ours - theirs) / theirs, of a shadow (no upstream counterpart); bound: one of metrics_bounds. */
+#define METRICS_BOUNDS 3
+extern const char *const metrics_bounds[METRICS_BOUNDS];
 void metrics_shadow_difference(const char *bound, const char *resource, double difference);
 /* One query was answered: Recommendation, NoVPA, NoRecommendation, UnknownController, or the reason
  * of the Status (no upstream counterpart). Any thread. */

@@ -10,9 +10,8 @@
 #include "vpa/base/quantity.h"
 #include "vpa/base/str.h"
 
-enum { TARGET, LOWER_BOUND, UPPER_BOUND, BOUND_COUNT };
+enum { TARGET, LOWER_BOUND, UPPER_BOUND, BOUND_COUNT = METRICS_BOUNDS };
 enum { CPU, MEMORY, RESOURCE_COUNT };
-static const char *const bound_names[BOUND_COUNT] = {"target", "lowerBound", "upperBound"};
 static const char *const resource_names[RESOURCE_COUNT] = {VPA_CPU, VPA_MEMORY};
 
 /* Distances up to which values are counted together; the last column has no limit. */
@@ -112,7 +111,7 @@ static void compare_values(struct shadow *s, const struct vpa_object *vpa,
         return;
     double difference = (ours_value - theirs_value) / theirs_value;
     note(&s->current.rows[bound][resource], difference, vpa, ours->container_name);
-    metrics_shadow_difference(bound_names[bound], name, difference);
+    metrics_shadow_difference(metrics_bounds[bound], name, difference);
 }
 
 static void compare_containers(struct shadow *s, const struct vpa_object *vpa,
@@ -150,7 +149,8 @@ void shadow_compare(struct shadow *s, const struct vpa_object *vpa,
 
 static void write_row(const struct row *row, int bound, int resource, struct vpa_buf *out)
 {
-    vpa_buf_printf(out, "%-12s%-8s%8zu", bound_names[bound], resource_names[resource], row->values);
+    vpa_buf_printf(out, "%-12s%-8s%8zu", metrics_bounds[bound], resource_names[resource],
+                   row->values);
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         vpa_buf_printf(out, "%8zu", row->within[i]);
     if (row->where)

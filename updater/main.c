@@ -74,6 +74,9 @@ static int run(struct vpa_process *process)
     return status;
 }
 
+static const char *const caches[] = {"verticalpodautoscalers", "pods", "limitranges", "configmaps",
+                                     NULL};
+
 int main(int argc, char **argv)
 {
     const struct vpa_daemon daemon = {
@@ -86,6 +89,8 @@ int main(int argc, char **argv)
         .shadow = &config.shadow,
         .metrics = updater_metrics,
         .metric_count = updater_metric_count,
+        .start_metrics = updater_meters_start,
+        .caches = caches,
         .client_count = CLIENT_COUNT,
         .tells_of_unusable = true,
         .interval = &config.interval,

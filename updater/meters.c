@@ -4,6 +4,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/daemon/size_label.h"
 #include "vpa/kube/reflector.h"
+#include "vpa/policy/proof.h"
 
 static struct vpa_metric controlled = VPA_GAUGE(
     "vpa_updater_controlled_pods_total", "Live pods under a VPA", "vpa_size_log2", "update_mode");
@@ -115,16 +116,23 @@ static void publish_by_size(struct vpa_metric *metric, const struct meter_sums *
     }
 }
 
-/* Only while there are some: a cluster without unknown objects has no such series. */
 static void publish_held(const double *pods)
 {
     static const char *const reasons[METER_HOLDS] = {NULL, "UnknownVPA", "UnknownLimitRange"};
 
-    vpa_metric_reset(&held);
-    for (size_t i = 1; i < METER_HOLDS; i++) {
-        if (pods[i] > 0)
-            vpa_metric_set(&held, pods[i], reasons[i]);
-    }
+    for (size_t i = 1; i < METER_HOLDS; i++)
+        vpa_metric_set(&held, pods[i], reasons[i]);
+}
+
+void updater_meters_start(void)
+{
+    static const double none[METER_HOLDS];
+
+    publish_held(none);
+    for (enum vpa_verdict v = 0; v < VPA_VERDICTS; v++)
+        if (vpa_verdict_failed(v))
+            vpa_metric_add(&failed_proofs, 0, vpa_verdict_name(v), "", "");
+    updater_meter_breakers(0, false);
 }
 
 void updater_meter_pass_publish(const struct meter_pass *gauges)

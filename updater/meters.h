@@ -38,6 +38,9 @@ struct meter_pass {
 };
 void updater_meter_sums_add(struct meter_sums *sums, enum vpa_update_mode mode, size_t pods,
                             double value);
+/* The families that upstream does not have are there with 0 before anything has happened. Those
+ * whose labels name a VPA begin with a series that names none. */
+void updater_meters_start(void);
 void updater_meter_pass_publish(const struct meter_pass *gauges);
 
 /* Who a counter is about. */

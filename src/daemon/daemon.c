@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "vpa/api/controller.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/table.h"
@@ -203,6 +204,24 @@ static vpa_duration health_timeout(const struct vpa_daemon *d)
     return timeout < HEALTH_TIMEOUT_MIN ? HEALTH_TIMEOUT_MIN : timeout;
 }
 
+static void start_cache(const char *resource)
+{
+    vpa_metric_set(&vpa_cache_in_step, 0, resource);
+    vpa_metric_add(&vpa_unusable_objects, 0, resource);
+}
+
+/* Which server will answer is not known yet: the first series of the requests names none. */
+static void start_metrics(const struct vpa_daemon *d)
+{
+    vpa_metric_add(&vpa_kube_requests, 0, "200", "GET", "");
+    for (enum vpa_controller_kind kind = 0; kind < VPA_KIND_COUNT; kind++)
+        start_cache(vpa_controller_plural(kind));
+    for (size_t i = 0; d->caches[i]; i++)
+        start_cache(d->caches[i]);
+    if (d->start_metrics)
+        d->start_metrics();
+}
+
 static void gather_metrics(struct frame *f)
 {
     const struct vpa_daemon *d = f->daemon;
@@ -213,6 +232,7 @@ static void gather_metrics(struct frame *f)
     for (size_t i = 0; i < VPA_COUNT(common_metrics); i++)
         f->metrics[f->metric_count++] = common_metrics[i];
     vpa_metric_set(&build_info, 1, d->program, PLUMB_VERSION);
+    start_metrics(d);
 }
 
 const struct vpa_metric *vpa_daemon_metric(size_t i)

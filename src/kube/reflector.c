@@ -30,7 +30,8 @@
 
 struct vpa_metric vpa_cache_in_step = VPA_GAUGE(
     "vpa_cache_in_step_timestamp_seconds",
-    "When the cache of a resource was last certain to be in step with the API server, Unix time.",
+    "When the cache of a resource was last certain to be in step with the API server, Unix time; "
+    "0: never yet.",
     "resource");
 struct vpa_metric vpa_unusable_objects =
     VPA_COUNTER("vpa_unusable_objects_total",

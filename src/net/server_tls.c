@@ -256,21 +256,30 @@ static gnutls_alert_description_t unread_alert(int fd)
     return record[6];
 }
 
+static const struct {
+    gnutls_alert_description_t alert;
+    const char *name;
+} alerts[] = {
+    {GNUTLS_A_CLOSE_NOTIFY, "ended"}, /* also when there was none */
+    {GNUTLS_A_BAD_CERTIFICATE, "bad_certificate"},
+    {GNUTLS_A_UNSUPPORTED_CERTIFICATE, "unsupported_certificate"},
+    {GNUTLS_A_CERTIFICATE_REVOKED, "certificate_revoked"},
+    {GNUTLS_A_CERTIFICATE_EXPIRED, "certificate_expired"},
+    {GNUTLS_A_CERTIFICATE_UNKNOWN, "certificate_unknown"},
+    {GNUTLS_A_UNKNOWN_CA, "unknown_ca"},
+    {GNUTLS_A_PROTOCOL_VERSION, "protocol_version"},
+};
+static const char other_alert[] = "other_alert";
+
+const char *vpa_server_handshake_failure(size_t i)
+{
+    if (i < VPA_COUNT(alerts))
+        return alerts[i].name;
+    return i == VPA_COUNT(alerts) ? other_alert : NULL;
+}
+
 const char *server_tls_heard(struct server_tls_ear *ear, int fd)
 {
-    static const struct {
-        gnutls_alert_description_t alert;
-        const char *name;
-    } alerts[] = {
-        {GNUTLS_A_CLOSE_NOTIFY, "ended"}, /* also when there was none */
-        {GNUTLS_A_BAD_CERTIFICATE, "bad_certificate"},
-        {GNUTLS_A_UNSUPPORTED_CERTIFICATE, "unsupported_certificate"},
-        {GNUTLS_A_CERTIFICATE_REVOKED, "certificate_revoked"},
-        {GNUTLS_A_CERTIFICATE_EXPIRED, "certificate_expired"},
-        {GNUTLS_A_CERTIFICATE_UNKNOWN, "certificate_unknown"},
-        {GNUTLS_A_UNKNOWN_CA, "unknown_ca"},
-        {GNUTLS_A_PROTOCOL_VERSION, "protocol_version"},
-    };
     gnutls_alert_description_t alert = ear->alert;
 
     free(ear);
@@ -279,5 +288,5 @@ const char *server_tls_heard(struct server_tls_ear *ear, int fd)
     for (size_t i = 0; i < VPA_COUNT(alerts); i++)
         if (alert == alerts[i].alert)
             return alerts[i].name;
-    return "other_alert";
+    return other_alert;
 }

@@ -32,8 +32,10 @@ static const char head[] =
     "- `Accept-Encoding: gzip` gives a compressed answer; `name[]=FAMILY` (repeatable) only these\n"
     "  families.\n"
     "- A family of upstream's with labels appears with its first series, as upstream's do; one\n"
-    "  without labels is there from the start. Our counters are there from the start with 0, one\n"
-    "  series for each word that is known, so that `increase()` sees the first event.\n"
+    "  without labels is there from the start. Families of our own are there from the start with\n"
+    "  0, one series for each word that is known, so that `increase()` sees the first event; "
+    "where\n"
+    "  a label names an object or a server, with a series whose names are empty.\n"
     "- `process_*` and `promhttp_*` are those of Prometheus' client library.\n";
 
 /* Families that upstream has too. */

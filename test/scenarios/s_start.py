@@ -4,7 +4,7 @@ import os
 import ssl
 import subprocess
 
-from cluster import DAEMONS, until
+from cluster import DAEMONS, ROOT, until
 from realcluster import write_kubeconfig
 
 
@@ -78,3 +78,53 @@ def scenario_no_profiling(make):
         body = webhook.getresponse().read()  # the webhook answers every path alike
         assert b"pprof" not in body and b"goroutine" not in body, (path, body)
         webhook.close()
+
+
+def listed_families(program):
+    """(every family, those that are there from the start) as docs/metrics.md lists them: all of ours, and upstream's without labels."""
+    every, begins, section = set(), set(), None
+    for line in (ROOT / "docs/metrics.md").read_text().splitlines():
+        section = line[3:] if line.startswith("## ") else section
+        if line.startswith("| `") and section in ("Every daemon", program):
+            name, _, labels, whose = (cell.strip("| `") for cell in line.split(" | ")[:4])
+            every.add(name)
+            begins |= {name} if whose == "Plumb" or not labels else set()
+    return every, begins
+
+
+def series(page):
+    """{family: label sets} of a page of metrics."""
+    made = {line.split()[2]: set() for line in page.splitlines() if line.startswith("# TYPE ")}
+    for line in page.splitlines():
+        name, _, rest = line.partition(" ")[0].partition("{")
+        family = name if name in made else name.removesuffix("_count")
+        if line[:1] not in ("", "#") and family in made:
+            made[family].add(rest)
+    return made
+
+
+CACHES = "vpa_cache_in_step_timestamp_seconds"
+
+
+def scenario_families(make):
+    """The first page of each daemon, before any answer of the API server, has every family of ours with its series, also those of its caches."""
+    cluster = make()
+    caches = {}
+    for name, program in DAEMONS.items():
+        config = write_kubeconfig(cluster.processes.folder / f"{name}.kubeconfig", "http://127.0.0.1:1")
+        daemon = cluster.start_daemon(name)
+        page = series(cluster.addresses[name].raw("GET", "/metrics")[2].decode())
+        every, begins = listed_families(program)
+        missing = {family for family in begins if not page.get(family)}
+        assert not missing, (name, sorted(missing))
+        others = {family for family in page if not family.startswith(("process_", "promhttp_"))} - every
+        assert not others, (name, sorted(others))
+        caches[name] = page[CACHES]
+        daemon.stop()
+        config.unlink()
+    cluster.start_all()
+    for name in DAEMONS:
+        def ages():
+            return cluster.addresses[name].raw("GET", f"/metrics?name[]={CACHES}")[2].decode()
+        until(lambda: "} 0\n" not in ages(), 60, f"every cache of the {name} is in step")
+        assert series(ages())[CACHES] == caches[name], (name, series(ages())[CACHES] ^ caches[name])

@@ -54,6 +54,11 @@ START_TEST(our_counters_are_there_from_the_start)
     ck_assert(shows("vpa_recommender_unreadable_checkpoints_total{outcome=\"kept\"} 0"));
     ck_assert(shows("vpa_recommender_recommendation_queries_total{result=\"NoVPA\"} 0"));
     ck_assert(strstr(vpa_buf_text(&page), saved));
+    ck_assert(shows("vpa_recommender_shadow_relative_difference_count{bound=\"upperBound\","
+                    "resource=\"memory\"} 0"));
+    ck_assert(shows("vpa_recommender_measure_slack{algorithm=\"crane\",resource=\"cpu\"} 0"));
+    ck_assert(shows("vpa_recommender_vpa_measure_used_total{namespace=\"\",resource=\"cpu\","
+                    "vpa=\"\"} 0"));
     metrics_failures("Cannot save checkpoint for VPA", 2);
     metrics_start(); /* takes nothing back */
     ck_assert(

@@ -75,6 +75,12 @@ struct vpa_daemon {
     const bool *shadow;
     struct vpa_metric *const *metrics;
     size_t metric_count;
+    /* Gives the daemon's own families their first series, with 0: an alert on an increase would not
+     * see the first event otherwise. Before anybody can read them; NULL: there are none. */
+    void (*start_metrics)(void);
+    /* Resources that it keeps caches of beside those of the well-known controllers, NULL behind the
+     * last: their series are there from the start as well. */
+    const char *const *caches;
     /* Clients of the API server, each with the rate limit of the flags for itself. */
     size_t client_count;
     /* Whether objects that cannot be used get a Warning event, which takes the right to write them

@@ -98,6 +98,9 @@ struct vpa_server_tls {   /* texts are copied */
 #define VPA_SERVER_TRANSFER_TIMEOUT (10 * VPA_SECOND)
 #define VPA_SERVER_RATE_MIN (256 << 10) /* bytes per second; 5 MiB take 30 s at most */
 
+/* Why handshakes fail, one text after the other; NULL behind the last. */
+const char *vpa_server_handshake_failure(size_t i);
+
 struct vpa_http_server_options {
     const char *address; /* "host:port", ":port" (all interfaces, IPv6 and IPv4), "[::1]:0" */
     vpa_server_fn handler;
@@ -109,7 +112,7 @@ struct vpa_http_server_options {
     const struct vpa_server_tls *tls; /* NULL: plain HTTP; needs threads > 0 */
     /* Told about each TLS handshake that did not come to its end, on one of the server's threads:
      * the alert that the peer sent ("unknown_ca", "bad_certificate", "certificate_expired", ...),
-     * "ended" without one. One of a few static texts. NULL: nobody. */
+     * "ended" without one. One of vpa_server_handshake_failure(). NULL: nobody. */
     void (*on_failed_handshake)(void *ctx, const char *reason);
     size_t body_max;          /* 0: VPA_SERVER_BODY_MAX */
     size_t bodies_max;        /* 0: VPA_SERVER_BODIES_MAX */

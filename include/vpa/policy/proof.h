@@ -60,6 +60,7 @@ enum vpa_verdict {
     VPA_VERDICT_CRASHING,       /* the pod before did not */
     VPA_VERDICT_NOT_READY,
     VPA_VERDICT_NOT_RESIZED, /* the kubelet cannot or does not */
+    VPA_VERDICTS
 };
 const char *vpa_verdict_name(enum vpa_verdict verdict); /* "NotPatched": reasons, labels */
 static inline bool vpa_verdict_failed(enum vpa_verdict verdict)
