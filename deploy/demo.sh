@@ -14,7 +14,7 @@ esac
 . test/lib/prepare.sh
 
 prepare_packages "building" "${packages_build[@]}"
-prepare_packages "the demo" python3 python3-yaml openssl curl
+prepare_packages "the demo" "${packages_demo[@]}"
 echo "Building Plumb (build/release) ..."
 started=$SECONDS
 prepare_build release vpa-recommender vpa-updater vpa-admission-controller kubesim fakelet

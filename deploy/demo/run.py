@@ -26,7 +26,7 @@ START_HOUR = 12  # of the simulated day: usage follows the hours, whenever someb
 CRANE = "-crane"  # ends the names of VPAs that only show what Crane's algorithm would recommend
 NEXT = ("", "Three things to try next:",
         "  ./deploy/demo.sh                  # stays up until Ctrl-C, and shows commands for its cluster",
-        "  less docs/install.md              # how it comes into a cluster of yours",
+        "  more docs/install.md              # how it comes into a cluster of yours",
         "  ./test/run.sh unit golden         # its tests")
 KINDS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob")
 

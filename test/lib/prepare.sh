@@ -7,6 +7,7 @@
 packages_build=(gcc libc6-dev cmake make pkg-config libcurl4-openssl-dev libcjson-dev libyaml-dev libssl-dev
     libmicrohttpd-dev libgnutls28-dev libncurses-dev zlib1g-dev
     check libnghttp2-dev) # the last two for the tests, which cmake configures with the rest
+packages_demo=(python3 python3-yaml python3-cryptography openssl curl)
 packages_test=(clang clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 python3 python3-yaml python3-kubernetes python3-cryptography jq openssl curl valgrind time)
 packages_arm64=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross clang mmdebstrap qemu-user)
 
