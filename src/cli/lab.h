@@ -5,7 +5,9 @@
  *     lab score DIR       policies x traces: how much is reserved, how much is missing
  *     lab drive POLICY    one policy in a closed loop over standard input and output
  *     lab replay FILE     a VPA object over a history: what would have been done, and a picture
+ *     lab checkpoint      what policies recommend from what a recommender has stored
  *     lab_trace           reading, folding into windows
+ *     lab_top             recordings of kubectl top
  *     lab_policy          algorithms under short names, at work on one container
  *     lab_measure         slack, unserved, OOMs, means, intervals
  */
@@ -28,6 +30,8 @@ int lab_find_policy(const char *name, const struct lab_policy **out,
                     struct vpa_error *err) VPA_MUST_CHECK;
 
 int lab_replay_config(struct cli *cli, const char *path, struct vpa_error *err) VPA_MUST_CHECK;
+/* path NULL: from the cluster. */
+int lab_checkpoint(struct cli *cli, const char *path, struct vpa_error *err) VPA_MUST_CHECK;
 int lab_score(struct cli *cli, const char *folder, struct vpa_error *err) VPA_MUST_CHECK;
 /*
  * The closed loop: lines of `in`, an answer on `out` for each `recommend`:

@@ -60,6 +60,14 @@ const char *lab_policy_about(const struct lab_policy *policy)
     return policy->about;
 }
 
+bool lab_policy_estimator(const struct lab_policy *policy, struct vpa_estimator *out)
+{
+    if (policy->ops != &lab_vpa_ops)
+        return false;
+    lab_vpa_estimator(policy->config, out);
+    return true;
+}
+
 struct lab_run {
     const struct lab_policy_ops *ops;
     void *state;

@@ -28,6 +28,10 @@ const struct lab_policy *lab_policy_at(size_t i);           /* NULL behind the l
 const char *lab_policy_name(const struct lab_policy *policy);
 const char *lab_policy_about(const struct lab_policy *policy); /* one line */
 
+/* What a policy makes of a histogram that VPA's own algorithm has learned. False: it learns
+ * otherwise, and such a histogram is of no use to it. */
+bool lab_policy_estimator(const struct lab_policy *policy, struct vpa_estimator *out);
+
 struct lab_run;
 /* interval_seconds: how far apart the samples are; VPA's confidence counts them by the minute. */
 struct lab_run *lab_run_new(const struct lab_policy *policy, int64_t interval_seconds);

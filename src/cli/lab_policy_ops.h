@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "vpa/model/aggregate.h"
+#include "vpa/model/estimator.h"
 #include "vpa/model/plumb.h"
 
 struct lab_policy;
@@ -58,6 +58,7 @@ struct lab_vpa_config {
     double percentile;
     bool no_minimum;
 };
+void lab_vpa_estimator(const struct lab_vpa_config *c, struct vpa_estimator *out);
 
 extern const struct lab_learner_ops lab_window_learner;
 struct lab_window_config {

@@ -22,6 +22,17 @@ struct vpa_run {
     struct vpa_amounts minimum;
 };
 
+void lab_vpa_estimator(const struct lab_vpa_config *c, struct vpa_estimator *out)
+{
+    vpa_estimator_init(out);
+    out->percentile[VPA_TARGET][VPA_KIND_CPU] = c->percentile;
+    out->percentile[VPA_TARGET][VPA_KIND_MEMORY] = c->percentile;
+    if (c->no_minimum) {
+        out->min_cpu_millicores = 0.0;
+        out->min_memory_mb = 0.0;
+    }
+}
+
 static void *create(const struct lab_policy *policy, int64_t interval_seconds)
 {
     const struct lab_vpa_config *c = policy->config;
@@ -29,13 +40,7 @@ static void *create(const struct lab_policy *policy, int64_t interval_seconds)
 
     (void)interval_seconds;
     vpa_aggregation_init(&r->aggregation);
-    vpa_estimator_init(&r->estimator);
-    r->estimator.percentile[VPA_TARGET][VPA_KIND_CPU] = c->percentile;
-    r->estimator.percentile[VPA_TARGET][VPA_KIND_MEMORY] = c->percentile;
-    if (c->no_minimum) {
-        r->estimator.min_cpu_millicores = 0.0;
-        r->estimator.min_memory_mb = 0.0;
-    }
+    lab_vpa_estimator(c, &r->estimator);
     r->minimum = vpa_estimator_minimum(&r->estimator, 1);
     vpa_aggregate_init(&r->aggregate, &r->aggregation, VPA_TIME_UNSET);
     vpa_container_state_init(&r->container);

@@ -59,6 +59,11 @@ static int read_answer(const struct vpa_json *root, struct series *s, struct vpa
     const struct vpa_json *result = vpa_json_at(root, "data.result");
     size_t count = vpa_json_count(result);
 
+    if (vpa_json_find(root, "kind"))
+        return vpa_fail(err, VPA_INVALID,
+                        "an object of Kubernetes, not an answer of Prometheus; a checkpoint is a "
+                        "histogram, which cannot be replayed: lab checkpoint shows what is "
+                        "recommended from it");
     if (!vpa_str_eq(vpa_json_string(vpa_json_at(root, "data.resultType")), "matrix"))
         return vpa_fail(err, VPA_INVALID, "expected the answer of a range query (a matrix)");
     if (count != 1)

@@ -10,6 +10,7 @@
 #include "lab.h"
 #include "lab_prometheus.h"
 #include "lab_story.h"
+#include "lab_top.h"
 #include "output.h"
 #include "vpa/base/file.h"
 #include "vpa/base/str.h"
@@ -104,11 +105,21 @@ static int write_picture(const struct lab_story *s, const char *path, struct vpa
     return 0;
 }
 
-/* A trace, or answers of Prometheus: of CPU, and of memory with --memory. */
+/* A trace, a recording, or answers of Prometheus: of CPU, and of memory with --memory. */
 static int read_history(const struct cli *cli, const char *path, struct lab_trace *out,
                         struct vpa_error *err)
 {
     const char *memory = cli_option(cli, "memory");
+    const struct lab_top_choice choice = {.container = cli_option(cli, "container"),
+                                          .pods = cli_option(cli, "pods")};
+
+    if (vpa_str_ends_with(path, ".yaml") || vpa_str_ends_with(path, ".yml"))
+        return vpa_fail(err, VPA_INVALID,
+                        "%s: an object of Kubernetes is no history; what checkpoints hold is shown "
+                        "by lab checkpoint",
+                        path);
+    if (!memory && vpa_str_ends_with(path, LAB_TOP_EXTENSION))
+        return lab_top_read(path, &choice, out, err);
 
     if (memory || vpa_str_ends_with(path, ".json"))
         return lab_prometheus_read(path, memory, out, err);

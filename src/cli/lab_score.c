@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lab.h"
+#include "lab_folder.h"
 #include "lab_measure.h"
 #include "output.h"
 #include "vpa/base/math.h"
@@ -384,6 +385,20 @@ static int keep_groups(struct score *s, const char *list, struct vpa_error *err)
     return 0;
 }
 
+/* A trace that ends within its warm-up is in no figure. */
+static void note_unscored(const struct score *s)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->traces.count; i++)
+        count += s->traces.items[i].first >= s->traces.items[i].last;
+    if (count)
+        cli_note(s->cli,
+                 "%zu of %zu traces end within the warm-up of 24 h (short ones: 6 h) and are "
+                 "not scored",
+                 count, s->traces.count);
+}
+
 int lab_score(struct cli *cli, const char *folder, struct vpa_error *err)
 {
     __attribute__((cleanup(score_release))) struct score s = {
@@ -396,6 +411,7 @@ int lab_score(struct cli *cli, const char *folder, struct vpa_error *err)
         lab_traces_read(folder, &s.traces, err) < 0 ||
         keep_groups(&s, cli_option(cli, "group"), err) < 0)
         return -1;
+    note_unscored(&s);
     for (size_t r = 0; r < RESOURCES; r++)
         s.scores[r] = vpa_xcalloc(s.traces.count, sizeof(*s.scores[r]));
     for (size_t i = 0; lab_policy_at(i); i++)

@@ -1,12 +1,10 @@
 #include "lab_trace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "vpa/base/file.h"
@@ -48,7 +46,7 @@ void lab_traces_release(struct lab_traces *t)
 void lab_samples_add(struct lab_samples *s, int64_t second, double cpu, double memory)
 {
     if (s->count == s->capacity) {
-        s->capacity = s->capacity ? 2 * s->capacity : 1024;
+        s->capacity = s->capacity ? 2 * s->capacity : 64;
         s->second = vpa_xreallocarray(s->second, s->capacity, sizeof(*s->second));
         s->cpu = vpa_xreallocarray(s->cpu, s->capacity, sizeof(*s->cpu));
         s->memory = vpa_xreallocarray(s->memory, s->capacity, sizeof(*s->memory));
@@ -216,12 +214,21 @@ static char *id_of(const char *path)
     return vpa_xstrndup(name, len);
 }
 
+/* Samples of one second are of several replicas. */
+static int64_t interval_of(const struct lab_samples *s)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (s->second[i] > s->second[i - 1])
+            return s->second[i] - s->second[i - 1];
+    return LAB_WINDOW_SECONDS;
+}
+
 void lab_trace_fold(const struct lab_samples *s, const char *id, struct lab_trace *out)
 {
     *out = (struct lab_trace){.id = vpa_xstrdup(id), .group = vpa_xstrdup("traces")};
     fold(out, s, has_memory(s));
     out->is_long = (double)out->windows * LAB_WINDOW_SECONDS >= LONG_DAYS * LAB_DAY_SECONDS;
-    out->interval_seconds = s->count > 1 ? s->second[1] - s->second[0] : LAB_WINDOW_SECONDS;
+    out->interval_seconds = interval_of(s);
     set_scored(out, INT64_MAX);
 }
 
@@ -307,8 +314,8 @@ static int add_line(const char *folder, struct vpa_slice line, struct lab_traces
     return 0;
 }
 
-static int read_index(const char *folder, const char *path, struct lab_traces *out,
-                      struct vpa_error *err)
+int lab_traces_read_index(const char *folder, const char *path, struct lab_traces *out,
+                          struct vpa_error *err)
 {
     vpa_auto_free char *text = NULL;
     struct vpa_slice line;
@@ -323,63 +330,5 @@ static int read_index(const char *folder, const char *path, struct lab_traces *o
         if (vpa_slice_trim(line).len && add_line(folder, line, out, err) < 0)
             return vpa_wrap(err, "%s: line %zu", path, number);
     }
-    return 0;
-}
-
-static int is_trace_file(const struct dirent *entry)
-{
-    return vpa_str_ends_with(entry->d_name, ".csv") || vpa_str_ends_with(entry->d_name, ".csv.gz");
-}
-
-static void free_names(struct dirent **names, int count)
-{
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-}
-
-static int read_files(const char *folder, struct dirent **names, int count, struct lab_traces *out,
-                      struct vpa_error *err)
-{
-    for (int i = 0; i < count && i < LAB_TRACES_MAX; i++) {
-        vpa_auto_free char *path = vpa_xjoin(folder, '/', names[i]->d_name);
-        struct lab_trace trace;
-        if (lab_trace_read(path, &trace, err) < 0)
-            return -1;
-        VPA_GROW(out->items, out->count, out->capacity);
-        out->items[out->count++] = trace;
-    }
-    return 0;
-}
-
-static int read_folder(const char *folder, struct lab_traces *out, struct vpa_error *err)
-{
-    struct dirent **names;
-    int count = scandir(folder, &names, is_trace_file, alphasort);
-
-    if (count < 0)
-        return vpa_fail(err, VPA_NOT_FOUND, "open %s: %s", folder, strerror(errno));
-    int result = read_files(folder, names, count, out, err);
-    free_names(names, count);
-    if (result == 0 && !out->count)
-        return vpa_fail(err, VPA_NOT_FOUND, "%s: neither index.jsonl nor a .csv or .csv.gz file",
-                        folder);
-    return result;
-}
-
-int lab_traces_read(const char *folder, struct lab_traces *out, struct vpa_error *err)
-{
-    vpa_auto_free char *path = vpa_xjoin(folder, '/', "index.jsonl");
-    struct lab_traces traces = {0};
-    struct vpa_error inner;
-    bool indexed = access(path, F_OK) == 0;
-    int result =
-        indexed ? read_index(folder, path, &traces, &inner) : read_folder(folder, &traces, &inner);
-
-    if (result < 0) {
-        lab_traces_release(&traces);
-        return vpa_fail(err, inner.code, "%s", inner.text);
-    }
-    *out = traces;
     return 0;
 }

@@ -2,10 +2,9 @@
  * Usage traces of the laboratory: one container each, folded into windows of 300 seconds.
  *
  * A trace is a CSV file, plain or gzip, with the header `timestamp_seconds,cpu_cores,memory_bytes`:
- * Unix seconds strictly rising, either value may be empty. A folder of traces holds `index.jsonl`,
- * one object per trace (id, file, group, cls, resources, interval_seconds, score_until); without it
- * every *.csv and *.csv.gz of the folder is a trace of the group "traces", long from 2.5 covered
- * days on.
+ * Unix seconds strictly rising, either value may be empty. The index of a folder of traces,
+ * `index.jsonl`, has one object per trace (id, file, group, cls, resources, interval_seconds,
+ * score_until). A trace without one is of the group "traces", and long from 2.5 covered days on.
  *
  * Of CPU every sample of a window counts, of memory only the peak. Windows without any sample are
  * absent.
@@ -48,9 +47,10 @@ struct lab_traces {
     size_t capacity;
 };
 void lab_traces_release(struct lab_traces *t);
-/* A folder. The error names file and line, and the message what was expected there. */
-int lab_traces_read(const char *folder, struct lab_traces *out,
-                    struct vpa_error *err) VPA_MUST_CHECK;
+/* The traces of an index (path) in a folder. The error names file and line, and what was expected
+ * there. */
+int lab_traces_read_index(const char *folder, const char *path, struct lab_traces *out,
+                          struct vpa_error *err) VPA_MUST_CHECK;
 /* Samples by time, before they are folded. */
 struct lab_samples {
     int64_t *second;

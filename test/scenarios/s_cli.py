@@ -1139,6 +1139,8 @@ def scenario_cli_examples(make):
         f"{1772323200 + 300 * i},{0.1 + 0.05 * (i % 7)},{(200 + i % 11) << 20}\n" for i in range(600))
     for file in ("week.csv", "traces/week.csv"):
         (work / file).write_text(usage)
+    (work / "shop.top").write_text("".join(
+        f"{1772323200 + 60 * i}\nPOD   NAME   CPU(cores)   MEMORY(bytes)\nweb-5d4f8   app   {100 + i % 7}m   {200 + i % 11}Mi\n" for i in range(60)))
     (work / "vpa.yaml").write_text(yaml.safe_dump({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {
         "name": "web"}, "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}))
     config = yaml.safe_load(open(cluster.plane.kubeconfig))

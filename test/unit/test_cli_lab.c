@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "lab.h"
+#include "lab_folder.h"
 #include "lab_measure.h"
 #include "lab_prometheus.h"
 #include "suite.h"
