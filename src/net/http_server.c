@@ -618,8 +618,7 @@ void vpa_http_server_free(struct vpa_http_server *s)
     if (s->current)
         atomic_store(&s->current->place.retired, true);
     finish_requests(s);
-    workers_free(
-        s->workers); /* before: libmicrohttpd cannot stop while connections are suspended */
+    workers_stop(s->workers); /* libmicrohttpd cannot stop while connections are suspended */
     generation_free(s->current);
     while (s->retired) {
         struct generation *next = s->retired->next;
@@ -631,6 +630,7 @@ void vpa_http_server_free(struct vpa_http_server *s)
     vpa_timer_free(s->accept_again);
     connections_free(s->connections);
     server_tls_free(s->tls);
+    workers_free(s->workers); /* the generations' threads gave some until their end */
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -67,26 +67,47 @@ void workers_give(struct workers *w, struct work *work)
 {
     work->next = NULL;
     pthread_mutex_lock(&w->lock);
-    *w->end = work;
-    w->end = &work->next;
-    pthread_cond_signal(&w->changed);
+    bool stopping = w->stopping;
+    if (!stopping) {
+        *w->end = work;
+        w->end = &work->next;
+        pthread_cond_signal(&w->changed);
+    }
     pthread_mutex_unlock(&w->lock);
+    if (stopping)
+        work->run(work, true);
+}
+
+/* From then on nobody gives or takes any; what waited. */
+static struct work *stop_taking(struct workers *w)
+{
+    pthread_mutex_lock(&w->lock);
+    struct work *waiting = w->first;
+    w->first = NULL;
+    w->end = &w->first;
+    w->stopping = true;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    return waiting;
+}
+
+void workers_stop(struct workers *w)
+{
+    if (!w)
+        return;
+    for (struct work *work = stop_taking(w), *next; work; work = next) {
+        next = work->next; /* running it may end its life */
+        work->run(work, true);
+    }
+    while (w->count > 0)
+        pthread_join(w->threads[--w->count], NULL);
 }
 
 void workers_free(struct workers *w)
 {
-    struct work *work;
-
     if (!w)
         return;
-    pthread_mutex_lock(&w->lock);
-    w->stopping = true;
-    pthread_cond_broadcast(&w->changed);
-    pthread_mutex_unlock(&w->lock);
-    for (unsigned i = 0; i < w->count; i++)
-        pthread_join(w->threads[i], NULL);
-    while ((work = take(w)) != NULL)
-        work->run(work, true);
+    workers_stop(w);
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);
     free(w);

@@ -3,7 +3,8 @@
  *
  *     struct workers *w = workers_new(2);
  *     workers_give(w, &job->work);      // job->work.run(&job->work, false) on one of them
- *     workers_free(w);                  // run(..., true) for those that have not begun
+ *     workers_stop(w);                  // run(..., true) for those that have not begun
+ *     workers_free(w);
  */
 #ifndef NET_WORKERS_H
 #define NET_WORKERS_H
@@ -19,9 +20,11 @@ struct work { /* part of the job, which must live until run was called */
 
 /* NULL when a thread cannot be had. */
 struct workers *workers_new(unsigned threads);
-/* First come, first served. Any thread may call. */
+/* First come, first served. Any thread may call. After the stop it is cancelled at once. */
 void workers_give(struct workers *workers, struct work *work);
-/* Waits for what is under way; cancels what waits. NULL is allowed. */
+/* Cancels what waits, at once, and then waits for what is under way. Twice, or NULL, is allowed. */
+void workers_stop(struct workers *workers);
+/* Stops; nobody gives any more. NULL is allowed. */
 void workers_free(struct workers *workers);
 
 #endif
