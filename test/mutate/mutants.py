@@ -12,7 +12,7 @@ SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bv
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
 RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
 # Whose arguments mean the same in either order.
-SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal)\(")
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance)\(")
 # One more than needed is no fault there.
 ROOM = re.compile(r"\bvpa_\w*(alloc|array)\(|_FEW\b")
 

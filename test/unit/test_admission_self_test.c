@@ -234,6 +234,38 @@ START_TEST(too_early_is_no_failure)
 }
 END_TEST
 
+static int trust_nonsense(void *ctx, struct self_test_trust *out, enum self_test_step *step,
+                          struct vpa_error *err)
+{
+    (void)ctx;
+    (void)step;
+    (void)err;
+    *out = (struct self_test_trust){.verify = true, .name = "x", .ca_pem = "no certificate"};
+    return 0;
+}
+
+/* The registration carries something else than a CA: nobody can verify the webhook, nor does it. */
+START_TEST(a_ca_that_is_none_is_a_failure)
+{
+    struct bench b = {0};
+    double before = failures("chain");
+    vpa_auto_buf why = {0};
+
+    vpa_buf_init(&why, 1024);
+    b.clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
+    b.loop = vpa_loop_new(b.clock);
+    b.test = self_test_new(&(struct self_test_options){
+        .loop = b.loop, .port = 1, .interval = INTERVAL, .trust = trust_nonsense});
+    self_test_start(b.test);
+    vpa_loop_pump(b.loop, 3 * PERIOD);
+    ck_assert_double_ge(failures("chain"), before + 3);
+    ck_assert(!self_test_is_healthy(b.test));
+    ck_assert(!self_test_is_ready(b.test, &why));
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&why), "certificate"));
+    end(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("self_test");
@@ -246,6 +278,7 @@ int main(void)
     tcase_add_test(tc, alive_until_it_fails_in_a_row);
     tcase_add_test(tc, what_the_registration_says_counts);
     tcase_add_test(tc, too_early_is_no_failure);
+    tcase_add_test(tc, a_ca_that_is_none_is_a_failure);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

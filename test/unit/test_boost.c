@@ -69,6 +69,8 @@ static const struct boost_row {
     {"type unknown", "{}", NULL, "{'type':'Percent','factor':2}", REQUESTS_AND_LIMITS, NULL, NULL,
      NULL},
     {"factor missing", "{}", NULL, "{'type':'Factor'}", REQUESTS_AND_LIMITS, NULL, NULL, NULL},
+    {"a factor of one is allowed", "{'requests':{'cpu':'100m'}}", "{'cpu':'150m'}",
+     "{'type':'Factor','factor':1}", REQUESTS_AND_LIMITS, NULL, "cpu=150m", "-"},
     {"factor below one", "{}", NULL, "{'type':'Factor','factor':0}", REQUESTS_AND_LIMITS, NULL,
      NULL, NULL},
     {"quantity missing", "{}", NULL, "{'type':'Quantity'}", REQUESTS_AND_LIMITS, NULL, NULL, NULL},

@@ -42,6 +42,39 @@ START_TEST(pods_are_counted_by_selector)
 }
 END_TEST
 
+static void expect_pods(const struct vpa_autoscaler *v, const char *const *want, size_t count)
+{
+    size_t found;
+    const char **names = vpa_autoscaler_pods(v, &found);
+
+    ck_assert_uint_eq(found, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_str_eq(names[i], want[i]);
+    free(names);
+}
+
+/* Wherever a pod stands among those of its group: it leaves no trace there, nor brings one along. */
+START_TEST(pods_move_from_group_to_group)
+{
+    static const char *const all[] = {"a", "b", "c"}, *const late[] = {"d"};
+    struct vpa_autoscaler *web = put_vpa("web", "app=web"), *db = put_vpa("db", "app=db");
+
+    for (size_t moves = 0; moves < 3; moves++) {
+        for (size_t i = 0; i < 3; i++)
+            put_pod(all[i], "{\"app\":\"web\"}");
+        put_pod(all[moves], "{\"app\":\"db\"}");
+        expect_pods(db, &all[moves], 1);
+        put_pod(all[moves], "{\"app\":\"web\"}");
+        put_pod("d", "{\"app\":\"db\"}");
+        expect_pods(db, late, 1);
+        expect_pods(web, all, 3);
+        ck_assert(vpa_cluster_remove_pod(c, "ns", "d"));
+        for (size_t i = 0; i < 3; i++)
+            ck_assert(vpa_cluster_remove_pod(c, "ns", all[i]));
+    }
+}
+END_TEST
+
 START_TEST(vpas_added_later_find_the_pods)
 {
     put_pod("a", "{\"app\":\"web\"}");
@@ -465,6 +498,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, pods_are_counted_by_selector);
+    tcase_add_test(tc, pods_move_from_group_to_group);
     tcase_add_test(tc, vpas_added_later_find_the_pods);
     tcase_add_test(tc, namespaces_are_apart);
     tcase_add_test(tc, containers_of_one_pod);

@@ -298,6 +298,32 @@ START_TEST(what_both_know_counts_once)
 }
 END_TEST
 
+/* What a history has taught takes the place of what is known, for a container that learns by the same
+ * method; for others it stays the caller's. */
+START_TEST(only_what_is_being_learned_is_replaced)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct vpa_method *other = make_method("crane", NULL, NULL);
+    struct vpa_knowledge *same_method = vpa_knowledge_new(crane, now);
+    struct vpa_knowledge *other_method = vpa_knowledge_new(other, now);
+    struct vpa_known *known;
+
+    ck_assert(!vpa_autoscaler_replace_knowledge(v, "app", same_method)); /* learns nothing */
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    ck_assert(!vpa_autoscaler_replace_knowledge(v, "other", same_method));
+    ck_assert(!vpa_autoscaler_replace_knowledge(v, "app", other_method));
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 1);
+    ck_assert_int_eq(vpa_knowledge_sample_count(known[0].knowledge), 60);
+    ck_assert(vpa_autoscaler_replace_knowledge(v, "app", same_method));
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 1);
+    ck_assert_ptr_eq(known[0].knowledge, same_method);
+    vpa_knowledge_free(other_method);
+    vpa_method_unref(other);
+}
+END_TEST
+
 START_TEST(what_cannot_be_loaded_changes_nothing)
 {
     struct vpa_autoscaler *v = put("web");
@@ -384,6 +410,7 @@ int main(void)
     tcase_add_test(tc, what_is_stored_can_be_loaded);
     tcase_add_test(tc, loading_adds_to_what_is_there);
     tcase_add_test(tc, what_both_know_counts_once);
+    tcase_add_test(tc, only_what_is_being_learned_is_replaced);
     tcase_add_test(tc, what_cannot_be_loaded_changes_nothing);
     tcase_add_test(tc, gone_containers_are_forgotten);
     tcase_add_test(tc, former_learners_are_bounded);

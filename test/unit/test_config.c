@@ -434,6 +434,25 @@ START_TEST(plugins_block_no_signal)
 }
 END_TEST
 
+/* One that asks for something gets its end instead of an answer, wherever our input comes from. */
+START_TEST(plugins_read_nothing)
+{
+    struct vpa_kube_config *config =
+        with_plugin("read -r line && echo '{}' && exit\n" ANSWER("{\"token\":\"plugged\"}"));
+    int ends[2], before = dup(0);
+
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], "secret\n", 7), 7);
+    dup2(ends[0], 0);
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    dup2(before, 0);
+    close(before);
+    close(ends[0]);
+    close(ends[1]);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
 static const struct {
     const char *script, *error;
 } failing[] = {
@@ -520,6 +539,7 @@ int main(void)
     tcase_add_test(c, tokens_are_read_again);
     tcase_add_test(c, exec_plugin);
     tcase_add_test(c, plugins_block_no_signal);
+    tcase_add_test(c, plugins_read_nothing);
     tcase_add_test(c, plugins_that_need_a_terminal_are_refused);
     tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
     tcase_add_test(c, missing_plugin_gives_its_hint);

@@ -1,5 +1,6 @@
 /* Crane's numbers: the examples of the specification (crane.md 11), computed by hand. */
 #include <check.h>
+#include <math.h>
 
 #include "model_fixture.h"
 #include "vpa/model/crane_workload.h"
@@ -207,6 +208,33 @@ START_TEST(a_daily_wave_has_a_period)
 }
 END_TEST
 
+/* A wave of a day, and a small one of half an hour: noise when it is below the amplitude that counts,
+ * unless it is one of the components that stay in any case. */
+static const struct {
+    size_t min_items;
+    double low_amplitude;
+    bool stays;
+} small_waves[] = {{1, 0.2, false}, {1, 0.04, true}, {2, 0.2, true}};
+
+START_TEST(fast_and_small_waves_are_noise)
+{
+    double samples[288], day[144];
+    struct vpa_crane_signal s = {samples, 288, 10 * VPA_MINUTE};
+    const struct vpa_crane_fft options = {.margin = 0.5,
+                                          .min_items = small_waves[_i].min_items,
+                                          .low_amplitude = small_waves[_i].low_amplitude};
+
+    for (int i = 0; i < 288; i++)
+        samples[i] = 2.0 + cos(2 * M_PI * i / 144) + 0.1 * cos(2 * M_PI * i / 3);
+    vpa_crane_signal_smooth(&s, 144, &options, day);
+    for (int i = 0; i < 144; i++)
+        ck_assert_double_eq_tol(day[i],
+                                1.5 * (2.0 + cos(2 * M_PI * i / 144) +
+                                       (small_waves[_i].stays ? 0.1 * cos(2 * M_PI * i / 3) : 0)),
+                                1e-9);
+}
+END_TEST
+
 START_TEST(tails_are_whole)
 {
     double samples[30] = {0};
@@ -237,6 +265,7 @@ int main(void)
     tcase_add_loop_test(tc, sizes_hold_both, 0, VPA_COUNT(sizes));
     tcase_add_loop_test(tc, wrong_lists_are_refused, 0, VPA_COUNT(wrong_sizes));
     tcase_add_test(tc, a_daily_wave_has_a_period);
+    tcase_add_loop_test(tc, fast_and_small_waves_are_noise, 0, VPA_COUNT(small_waves));
     tcase_add_test(tc, tails_are_whole);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

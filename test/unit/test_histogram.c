@@ -236,6 +236,23 @@ START_TEST(equal_compares_range_and_weights)
 }
 END_TEST
 
+/* A sum that was rounded otherwise is the same sum. */
+START_TEST(equal_allows_for_rounding)
+{
+    struct vpa_histogram a, b;
+
+    vpa_histogram_init(&a, &ten);
+    vpa_histogram_init(&b, &ten);
+    vpa_histogram_add(&a, 3, 1.0);
+    for (int i = 0; i < 10; i++)
+        vpa_histogram_add(&b, 3, 0.1);
+    ck_assert_double_ne(a.total, b.total);
+    ck_assert(vpa_histogram_equal(&a, &b));
+    vpa_histogram_release(&a);
+    vpa_histogram_release(&b);
+}
+END_TEST
+
 START_TEST(text_shows_range_and_percentiles)
 {
     struct vpa_histogram h;
@@ -534,6 +551,7 @@ int main(void)
     tcase_add_test(tc, light_edges_leave_the_range_but_keep_their_weight);
     tcase_add_test(tc, light_samples_do_not_widen_the_range);
     tcase_add_test(tc, equal_compares_range_and_weights);
+    tcase_add_test(tc, equal_allows_for_rounding);
     tcase_add_test(tc, text_shows_range_and_percentiles);
     tcase_add_test(tc, saves_relative_to_the_heaviest);
     tcase_add_loop_test(tc, refuses_checkpoints_untouched, 0,

@@ -7,6 +7,7 @@
 
 #include "suite.h"
 #include "../../recommender/config.h"
+#include "../../recommender/publish.h"
 
 #include "vpa/base/str.h"
 
@@ -258,6 +259,53 @@ START_TEST(knows_where_history_comes_from)
 }
 END_TEST
 
+/* Each flag of the estimator decides about its own number and about no other. */
+START_TEST(flags_reach_the_estimator)
+{
+    struct vpa_estimator e, plain;
+    const struct row {
+        const char *flag;
+        double *value;
+    } rows[] = {
+        {"--target-cpu-percentile=7", &e.percentile[VPA_TARGET][VPA_KIND_CPU]},
+        {"--recommendation-lower-bound-cpu-percentile=7",
+         &e.percentile[VPA_LOWER_BOUND][VPA_KIND_CPU]},
+        {"--recommendation-upper-bound-cpu-percentile=7",
+         &e.percentile[VPA_UPPER_BOUND][VPA_KIND_CPU]},
+        {"--target-memory-percentile=7", &e.percentile[VPA_TARGET][VPA_KIND_MEMORY]},
+        {"--recommendation-lower-bound-memory-percentile=7",
+         &e.percentile[VPA_LOWER_BOUND][VPA_KIND_MEMORY]},
+        {"--recommendation-upper-bound-memory-percentile=7",
+         &e.percentile[VPA_UPPER_BOUND][VPA_KIND_MEMORY]},
+        {"--recommendation-margin-fraction=7", &e.margin},
+        {"--pod-recommendation-min-cpu-millicores=7", &e.min_cpu_millicores},
+        {"--pod-recommendation-min-memory-mb=7", &e.min_memory_mb},
+    };
+    struct vpa_error err;
+
+    parse((const char *const[4]){NULL}, &err);
+    publisher_estimator(&config, &plain);
+    for (size_t i = 0; i < VPA_COUNT(rows); i++) {
+        size_t offset = (size_t)((char *)rows[i].value - (char *)&e);
+
+        ck_assert_int_eq(parse((const char *const[4]){rows[i].flag}, &err), VPA_FLAGS_RUN);
+        publisher_estimator(&config, &e);
+        ck_assert_msg(*rows[i].value == 7, "%s: %g", rows[i].flag, *rows[i].value);
+        *rows[i].value = *(const double *)((const char *)&plain + offset);
+        ck_assert_msg(memcmp(&e, &plain, sizeof(e)) == 0, "%s changes something else",
+                      rows[i].flag);
+    }
+    parse((const char *const[4]){"--confidence-interval-cpu=7h"}, &err);
+    publisher_estimator(&config, &e);
+    ck_assert_int_eq(e.confidence_interval[VPA_KIND_CPU], 7 * VPA_HOUR);
+    ck_assert_int_eq(e.confidence_interval[VPA_KIND_MEMORY], 24 * VPA_HOUR);
+    parse((const char *const[4]){"--confidence-interval-memory=7h"}, &err);
+    publisher_estimator(&config, &e);
+    ck_assert_int_eq(e.confidence_interval[VPA_KIND_CPU], 24 * VPA_HOUR);
+    ck_assert_int_eq(e.confidence_interval[VPA_KIND_MEMORY], 7 * VPA_HOUR);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_config");
@@ -269,6 +317,7 @@ int main(void)
     tcase_add_test(tcase, trims_the_token_file);
     tcase_add_test(tcase, reads_the_environment);
     tcase_add_test(tcase, knows_where_history_comes_from);
+    tcase_add_test(tcase, flags_reach_the_estimator);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -152,12 +152,56 @@ START_TEST(finds_the_losers_of_all_pairs)
 }
 END_TEST
 
+#define NAMESPACES 9
+
+/* "nN/NAME", created on that day; it targets the same workload in each namespace. */
+static const struct vpa_object *in_namespace(int number, const char *name, int day)
+{
+    return vpa_of(&arena,
+                  vpa_arena_printf(&arena,
+                                   "{\"metadata\":{\"namespace\":\"n%d\",\"name\":\"%s\","
+                                   "\"creationTimestamp\":\"2026-01-0%dT00:00:00Z\"},"
+                                   "\"spec\":{\"selector\":{\"matchLabels\":{\"x\":\"y\"}}}}",
+                                   number, name, day));
+}
+
+/* Foreign VPAs of however many namespaces: each contends in its own. */
+START_TEST(foreign_ones_win_in_their_namespace)
+{
+    struct vpa_candidate candidates[NAMESPACES];
+    struct vpa_autoscaler *vpas[NAMESPACES];
+    const struct vpa_selector *selector = selector_of(&arena, "app=web");
+    struct conflicts conflicts;
+
+    for (int i = 0; i < NAMESPACES; i++) {
+        const char *pod = vpa_arena_printf(&arena,
+                                           "{\"metadata\":{\"namespace\":\"n%d\",\"name\":\"p\","
+                                           "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":"
+                                           "[{\"name\":\"app\"}]}}",
+                                           i);
+        vpas[i] =
+            vpa_cluster_put_vpa(c, in_namespace(i, "own", i % 3 ? 2 : 1), selector, NULL, now);
+        vpa_cluster_put_pod(c, pod_of(&arena, pod), NULL, now);
+        candidates[i] = (struct vpa_candidate){in_namespace(i, "theirs", i % 3 ? 1 : 2), selector};
+    }
+    conflicts_find(&conflicts, c, candidates, NAMESPACES);
+    for (int i = 0; i < NAMESPACES; i++)
+        ck_assert_str_eq(vpa_or_empty(conflicts_message(&conflicts, vpas[i], &arena)),
+                         i % 3 ? MESSAGE "theirs" : "");
+    conflicts_release(&conflicts);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_conflict");
     TCase *tcase = tcase_create("conflict");
 
     tcase_add_loop_test(tcase, finds_the_losers_of_all_pairs, 0, 4);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("namespaces");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, foreign_ones_win_in_their_namespace);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

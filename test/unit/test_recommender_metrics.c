@@ -95,6 +95,17 @@ START_TEST(usage_above_the_recommendation)
 }
 END_TEST
 
+/* The share that nobody used, of memory. */
+START_TEST(memory_below_the_recommendation)
+{
+    sample(VPA_KIND_MEMORY, false, 2000000, 3000000);
+    ck_assert(shows("vpa_quality_mem_recommendation_over_usage_diffs_bytes_sum{is_oom=\"false\","
+                    "recommendation_missing=\"false\",update_mode=\"Recreate\"} 1e+06"));
+    ck_assert(!strstr(vpa_buf_text(&page), "vpa_quality_mem_recommendation_lower_equal_usage_"
+                                           "diffs_bytes_sum"));
+}
+END_TEST
+
 /* Without a recommendation there is nothing to compare with, and that is counted. */
 START_TEST(usage_without_a_recommendation)
 {
@@ -121,6 +132,36 @@ START_TEST(lookups_are_counted_by_source)
 }
 END_TEST
 
+#define OBJECTS(mode, api, recommended, matches)                                                   \
+    "vpa_recommender_vpa_objects_count{api=\"" api "\",has_recommendation=\"" recommended          \
+    "\",matches_pods=\"" matches "\",unsupported_config=\"false\",update_mode=\"" mode "\"}"
+
+/* What the last whole pass counted, in the version that is read; the older ones show 0. A mode that
+ * the CRD does not know shows only what it has. */
+START_TEST(objects_are_counted_by_what_they_have)
+{
+    struct metrics_objects *objects = metrics_objects_begin();
+
+    metrics_objects_add(objects, "Off", true, true, false);
+    metrics_objects_add(objects, "Off", true, true, false);
+    metrics_objects_add(objects, "Odd", false, true, false);
+    metrics_objects_end(objects);
+    ck_assert(shows(OBJECTS("Off", "v1", "true", "true") " 2"));
+    ck_assert(shows(OBJECTS("Off", "v1", "false", "true") " 0"));
+    ck_assert(shows(OBJECTS("Off", "v1beta2", "true", "true") " 0"));
+    ck_assert(shows(OBJECTS("Auto", "v1", "true", "true") " 0"));
+    ck_assert(shows(OBJECTS("Odd", "v1", "false", "true") " 1"));
+    ck_assert(!strstr(vpa_buf_text(&page), OBJECTS("Odd", "v1", "true", "true")));
+    ck_assert(!strstr(vpa_buf_text(&page), OBJECTS("Odd", "v1beta2", "false", "true")));
+
+    objects = metrics_objects_begin();
+    metrics_objects_add(objects, "Auto", true, true, false);
+    metrics_objects_drop(objects); /* a pass that broke off */
+    ck_assert(shows(OBJECTS("Auto", "v1", "true", "true") " 0"));
+    ck_assert(shows(OBJECTS("Off", "v1", "true", "true") " 2"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_metrics");
@@ -130,8 +171,10 @@ int main(void)
     tcase_add_test(c, our_counters_are_there_from_the_start);
     tcase_add_test(c, usage_below_the_recommendation);
     tcase_add_test(c, usage_above_the_recommendation);
+    tcase_add_test(c, memory_below_the_recommendation);
     tcase_add_test(c, usage_without_a_recommendation);
     tcase_add_test(c, lookups_are_counted_by_source);
+    tcase_add_test(c, objects_are_counted_by_what_they_have);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

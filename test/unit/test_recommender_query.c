@@ -304,6 +304,32 @@ START_TEST(the_strongest_vpa_answers)
 }
 END_TEST
 
+/* A pod without a controller is looked for among the VPAs of its own namespace, of however many. */
+START_TEST(each_namespace_has_its_own)
+{
+    enum { COUNT = 9 };
+
+    query_begin(query, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        put(vpa_arena_printf(&arena,
+                             "{'metadata':{'namespace':'n%d','name':'v'}," TARGETS(
+                                 "Deployment", "web") ",'status':{'recommendation':{"
+                                                      "'containerRecommendations':[{"
+                                                      "'containerName':'app','target':{"
+                                                      "'cpu':'%d'}}]}}}",
+                             i, i + 1),
+            "app=x", false);
+    query_end(query);
+    for (int i = 0; i < COUNT; i++)
+        expect_target(
+            vpa_arena_printf(
+                &arena, QUERY("," POD("'namespace':'n%d','labels':{'app':'x'}", APP_CONTAINER)), i),
+            "app", vpa_arena_printf(&arena, "%d", i + 1));
+    expect_error(QUERY("," POD("'namespace':'n45','labels':{'app':'x'}", APP_CONTAINER)),
+                 "no VerticalPodAutoscaler matches pod n45/%");
+}
+END_TEST
+
 /* ---- bad queries ---- */
 
 static const struct {
@@ -455,6 +481,7 @@ int main(void)
     tcase_add_loop_test(tcase, says_that_no_vpa_matches, 0, (int)VPA_COUNT(nobodys));
     tcase_add_loop_test(tcase, says_that_there_is_no_recommendation, 0, (int)VPA_COUNT(silents));
     tcase_add_loop_test(tcase, the_strongest_vpa_answers, 0, (int)VPA_COUNT(rivals));
+    tcase_add_test(tcase, each_namespace_has_its_own);
     tcase_add_loop_test(tcase, a_bad_query_is_refused_with_a_status, 0, (int)VPA_COUNT(bad));
     tcase_add_test(tcase, a_body_that_is_too_long_is_refused);
     tcase_add_test(tcase, too_many_containers_are_refused);

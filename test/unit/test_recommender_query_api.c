@@ -67,6 +67,8 @@ static void serve_api(void *ctx, const struct vpa_memory_request *q, struct vpa_
         vpa_memory_reply_status(reply, 500, NULL, "no etcd");
     else if (strstr(review, "\"user\":\"alice\""))
         vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":true}}");
+    else if (strstr(review, "\"user\":\"mallory\""))
+        vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":true,\"denied\":true}}");
     else
         vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":false}}");
 }
@@ -320,6 +322,16 @@ START_TEST(asks_the_api_server_whether_he_may)
 }
 END_TEST
 
+/* One authorizer allows it, another denies it. */
+START_TEST(a_denial_is_stronger)
+{
+    start();
+    pass();
+    ck_assert_int_eq(ask_as(PROXY, "mallory"), 403);
+    ck_assert_str_eq(reason(), "Forbidden");
+}
+END_TEST
+
 START_TEST(allows_nobody_while_it_does_not_answer)
 {
     start();
@@ -502,6 +514,7 @@ int main(void)
     tcase_add_test(c, takes_every_name_when_none_is_named);
     tcase_add_loop_test(c, believes_nobody_without_an_authority, 0, VPA_COUNT(unknowns));
     tcase_add_test(c, asks_the_api_server_whether_he_may);
+    tcase_add_test(c, a_denial_is_stronger);
     tcase_add_test(c, allows_nobody_while_it_does_not_answer);
     tcase_add_loop_test(c, answers_a_query, 0, VPA_COUNT(bodies));
     tcase_add_loop_test(c, answers_paths, 0, VPA_COUNT(paths));

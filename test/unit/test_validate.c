@@ -443,6 +443,10 @@ START_TEST(warns_a_hundred_times)
 
     ck_assert(got.allowed);
     ck_assert_uint_eq(got.warning_count, VPA_WARNINGS_MAX);
+    for (size_t i = 0; i < got.warning_count; i++) { /* each is told, in their order */
+        const char *name = vpa_arena_printf(&arena, "\"r%zu\"", i);
+        ck_assert_msg(strstr(got.warnings[i], name) != NULL, "%s", got.warnings[i]);
+    }
 }
 END_TEST
 
