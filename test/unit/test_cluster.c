@@ -53,7 +53,7 @@ static void expect_pods(const struct vpa_autoscaler *v, const char *const *want,
     free(names);
 }
 
-/* Wherever a pod stands among those of its group: it leaves no trace there, nor brings one along. */
+/* Wherever a pod stands in its group: it leaves no trace there, nor brings one along. */
 START_TEST(pods_move_from_group_to_group)
 {
     static const char *const all[] = {"a", "b", "c"}, *const late[] = {"d"};

@@ -208,8 +208,8 @@ START_TEST(a_daily_wave_has_a_period)
 }
 END_TEST
 
-/* A wave of a day, and a small one of half an hour: noise when it is below the amplitude that counts,
- * unless it is one of the components that stay in any case. */
+/* A wave of a day, and a small one of half an hour: noise when it is below the amplitude that
+ * counts, unless it is one of the components that stay in any case. */
 static const struct {
     size_t min_items;
     double low_amplitude;

@@ -150,6 +150,25 @@ START_TEST(one_of_three_leads)
 }
 END_TEST
 
+/* As long as another leads, or nobody answers, it asks once in two to four and a half seconds. */
+START_TEST(a_standby_asks_at_its_pace)
+{
+    struct candidate c;
+
+    if (_i == 0)
+        keep("{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":36000,\"renewTime\":"
+             "\"2026-03-01T12:00:00.000000Z\"}}");
+    else
+        cut = VPA_TRANSPORT_REFUSED;
+    candidate(&c, "a");
+    vpa_loop_pump(loop, 10 * VPA_MINUTE);
+    ck_assert_int_eq(c.started, 0);
+    ck_assert_uint_ge(requests, 600 * 10 / 45);
+    ck_assert_uint_le(requests, 600 / 2 + 1);
+    vpa_elector_free(c.elector);
+}
+END_TEST
+
 static void stop_loop(void *ctx)
 {
     (void)ctx;
@@ -473,6 +492,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, one_of_three_leads);
+    tcase_add_loop_test(c, a_standby_asks_at_its_pace, 0, 2);
     tcase_add_test(c, campaigns_by_flags);
     tcase_add_loop_test(c, an_expired_lease_is_no_leadership, 0, 2);
     tcase_add_test(c, a_lease_lasts_from_when_its_renewal_was_sent);

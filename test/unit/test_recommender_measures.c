@@ -184,6 +184,64 @@ START_TEST(a_vpa_is_measured_where_asked)
 }
 END_TEST
 
+/* What a VPA that is measured by itself has of its own: kills, changes of either resource, and that
+ * the passes add up while it stays. */
+START_TEST(a_vpa_has_kills_and_changes_of_its_own)
+{
+    struct vpa_object *object = simple_vpa(&arena, "v");
+    struct vpa_recommendation first = targets("500m"), other = targets("2");
+    struct vpa_error err;
+
+    begin("ns/*");
+    object->recommendation = first;
+    struct vpa_autoscaler *v =
+        vpa_cluster_put_vpa(c, object, selector_of(&arena, "app=web"), NULL, now);
+    put_pod("p", "{\"app\":\"web\"}");
+    recommend(v);
+    for (int pass = 1; pass <= 2; pass++) {
+        measures_begin_pass(measures, c);
+        now += VPA_HOUR;
+        use_cpu("p", 400);
+        ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now, 100000000, now, &err), 0);
+        measures_target(measures, v, &other);
+        measures_end_pass(measures);
+        ck_assert(single(OOMS, "v", "memory") == pass);
+        ck_assert(single(CHANGES, "v", "cpu") == pass);
+        ck_assert(single(CHANGES, "v", "memory") == 0);
+        ck_assert_double_eq_tol(single(SERVED, "v", "cpu"), 0.4 * pass, 1e-12);
+        ck_assert_double_eq_tol(total(SERVED, "vpa", "cpu"), 0.4 * pass, 1e-12);
+        ck_assert(total(OOMS, "vpa", "memory") == pass);
+    }
+    ck_assert_uint_eq(measures_metrics[SINGLE + OOMS]->series.count, 1); /* of memory alone */
+    measures_begin_pass(measures, c);
+    measures_target(measures, v, &other); /* nothing but a change, and it counts */
+    measures_end_pass(measures);
+    ck_assert(single(CHANGES, "v", "cpu") == 3);
+}
+END_TEST
+
+/* A target of memory that is another byte. */
+START_TEST(memory_changes_are_counted)
+{
+    struct vpa_object *object = simple_vpa(&arena, "v");
+    struct vpa_recommendation first = targets("500m"), other = targets("500m");
+
+    object->recommendation = first;
+    struct vpa_autoscaler *v =
+        vpa_cluster_put_vpa(c, object, selector_of(&arena, "app=web"), NULL, now);
+    for (size_t i = 0; i < other.containers[0].target.count; i++)
+        if (strcmp(other.containers[0].target.items[i].name, VPA_MEMORY) == 0)
+            ck_assert_int_eq(vpa_quantity_parse(&arena, "300M",
+                                                &other.containers[0].target.items[i].quantity,
+                                                NULL),
+                             0);
+    measures_target(measures, v, &other);
+    measures_end_pass(measures);
+    ck_assert(total(CHANGES, "vpa", "memory") == 1);
+    ck_assert(total(CHANGES, "vpa", "cpu") == 0);
+}
+END_TEST
+
 START_TEST(no_more_than_a_thousand_vpas)
 {
     begin("*/*");
@@ -250,6 +308,8 @@ int main(void)
     tcase_add_test(tc, kills_are_counted);
     tcase_add_test(tc, a_target_that_is_not_the_stored_one_is_a_change);
     tcase_add_test(tc, a_vpa_is_measured_where_asked);
+    tcase_add_test(tc, a_vpa_has_kills_and_changes_of_its_own);
+    tcase_add_test(tc, memory_changes_are_counted);
     tcase_add_test(tc, no_more_than_a_thousand_vpas);
     tcase_add_test(tc, the_leader_counts);
     tcase_add_loop_test(tc, lists_are_checked, 0, (int)(sizeof(lists) / sizeof(lists[0])));
