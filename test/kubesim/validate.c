@@ -572,11 +572,70 @@ static void validate_stateful_set_change(struct ctx *c, const struct jv *old,
                     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden");
 }
 
+/* Takes over what may change. */
+static void take_over(struct ctx *c, struct jv *to, const struct jv *from, const char *const *names,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct jv *value = jv_get(from, names[i]);
+
+        if (value)
+            jv_set(c->a, to, names[i], jv_clone(c->a, value));
+        else
+            jv_del(to, names[i]);
+    }
+}
+
+static void take_over_resources(struct ctx *c, struct jv *to, const struct jv *from,
+                                const char *list)
+{
+    static const char *const resources[] = {"resources"};
+    struct jv *ours = jv_get(to, list);
+    const struct jv *theirs = jv_get(from, list);
+
+    if (jv_len(ours) != jv_len(theirs))
+        return;
+    for (size_t i = 0; i < jv_len(ours); i++) {
+        struct jv *x = ours->items[i].value;
+        const struct jv *y = theirs->items[i].value;
+
+        if (!strcmp(jv_text_at(x, "name"), jv_text_at(y, "name")))
+            take_over(c, x, y, resources, 1);
+    }
+}
+
+/* Of a Job that is suspended and has not begun, the places of its pods may change; from 1.36 on
+ * their resources too. */
+static void validate_job_template(struct ctx *c, const struct jv *old, const struct jv *object,
+                                  struct field_errors *errors)
+{
+    static const char *const places[] = {"nodeSelector", "tolerations", "schedulingGates"};
+    static const char *const names[] = {"labels", "annotations"};
+    struct jv *before = jv_clone(c->a, old);
+    const struct jv *spec = jv_at(object, "spec.template.spec");
+
+    if (!jv_bool_at(old, "spec.suspend", false) || !jv_missing(jv_at(old, "status.startTime"))) {
+        immutable(c, old, object, "spec.template", errors);
+        return;
+    }
+    take_over(c, jv_ensure(c->a, before, "spec.template.spec"), spec, places, VPA_COUNT(places));
+    take_over(c, jv_ensure(c->a, before, "spec.template.metadata"),
+              jv_at(object, "spec.template.metadata"), names, VPA_COUNT(names));
+    if (c->sim->opt.minor < 36) {
+        immutable(c, before, object, "spec.template", errors);
+        return;
+    }
+    take_over_resources(c, jv_at(before, "spec.template.spec"), spec, "containers");
+    take_over_resources(c, jv_at(before, "spec.template.spec"), spec, "initContainers");
+    immutable(c, before, object, "spec.template.spec", errors);
+}
+
 static void validate_job_change(struct ctx *c, const struct jv *old, const struct jv *object,
                                 struct field_errors *errors)
 {
     const struct jv *selector = jv_at(object, "spec.selector");
 
+    validate_workload(c, object, "Job", errors);          /* once more, as the server does */
     for (int i = 0; jv_missing(selector) && i < 2; i++) { /* looked at twice */
         field_error(c, errors, REQUIRED, "spec.selector", "Required value");
         field_error(c, errors, INVALID, "spec.template.metadata.labels",
@@ -587,7 +646,7 @@ static void validate_job_change(struct ctx *c, const struct jv *old, const struc
     }
     immutable(c, old, object, "spec.completions", errors);
     immutable(c, old, object, "spec.selector", errors);
-    immutable(c, old, object, "spec.template", errors);
+    validate_job_template(c, old, object, errors);
 }
 
 void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,
