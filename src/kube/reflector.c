@@ -144,19 +144,38 @@ static int skip_object(struct vpa_reflector *r, enum vpa_reflector_event event,
     return 0;
 }
 
+/* API servers refuse other names (path segment names); one that gave them would send our requests
+ * elsewhere. */
+static bool can_stand_in_a_path(const char *name)
+{
+    return !strpbrk(name, "/%") && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static int check_name(const char *ns, const char *name, struct vpa_error *why)
+{
+    if (!*name)
+        return vpa_fail(why, VPA_INVALID, "metadata.name is missing");
+    if (!can_stand_in_a_path(name) || !can_stand_in_a_path(ns))
+        return vpa_fail(why, VPA_INVALID, "its name or namespace cannot stand in a path");
+    return 0;
+}
+
 int reflector_give_object(struct vpa_reflector *r, enum vpa_reflector_event event,
                           const struct vpa_json *object, struct vpa_error *err)
 {
     const struct vpa_json *meta = vpa_json_find(object, "metadata");
+    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace")));
+    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name")));
     struct vpa_error why;
 
     r->stats.objects++;
-    if (r->options.handler.object(r->options.handler.ctx, event, object, &why) == 0)
+    if (check_name(ns, name, &why) == 0 &&
+        r->options.handler.object(r->options.handler.ctx, event, object, &why) == 0)
         return 0;
     const struct vpa_unusable_object what = {
         .kind = vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind"))),
-        .ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace"))),
-        .name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name"))),
+        .ns = ns,
+        .name = name,
         .reason = why.text,
         .object = object,
     };

@@ -585,6 +585,50 @@ START_TEST(an_object_without_a_name_is_an_error)
 }
 END_TEST
 
+/* The same of one that could be read but for that. */
+START_TEST(a_whole_object_without_a_name_is_an_error)
+{
+    static const struct answer answers[] = {
+        {.status = 200,
+         .json = LIST("10", OBJECT("a", "1") ",{\"metadata\":{\"namespace\":\"n\"}}")},
+        {.status = 200, .json = LIST("12", OBJECT("c", "1"))},
+        {.want = "resourceVersion=12", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    ck_assert_str_eq(trace, "B La B Lc E ");
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 0);
+}
+END_TEST
+
+/* Requests about them would go elsewhere: "..", for example, to the collection. */
+static const struct {
+    const char *ns, *name, *trace;
+} places[] = {
+    {"n", ".", "B La !LPod/n/. E "},     {"n", "..", "B La !LPod/n/.. E "},
+    {"n", "x/y", "B La !LPod/n/x/y E "}, {"n", "x%2fy", "B La !LPod/n/x%2fy E "},
+    {"..", "x", "B La !LPod/../x E "},   {"n/m", "x", "B La !LPod/n/m/x E "},
+};
+
+START_TEST(names_that_cannot_stand_in_a_path_are_skipped)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf(LIST("10", OBJECT("a", "1") ",{\"kind\":\"Pod\",\"metadata\":{\"namespace\":"
+                                                "\"%s\",\"name\":\"%s\"}}"),
+                    places[_i].ns, places[_i].name);
+    const struct answer answers[] = {
+        {.status = 200, .json = list},
+        {.want = "resourceVersion=10", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_str_eq(trace, places[_i].trace);
+    ck_assert(vpa_reflector_is_watching(reflector));
+}
+END_TEST
+
 /* Only events of objects have a name to be skipped by. */
 START_TEST(a_damaged_bookmark_ends_the_watch)
 {
@@ -777,6 +821,8 @@ int main(void)
     tcase_add_loop_test(c, a_damaged_object_is_one_object, 0, VPA_COUNT(damaged));
     tcase_add_test(c, nul_characters_are_read);
     tcase_add_test(c, an_object_without_a_name_is_an_error);
+    tcase_add_test(c, a_whole_object_without_a_name_is_an_error);
+    tcase_add_loop_test(c, names_that_cannot_stand_in_a_path_are_skipped, 0, VPA_COUNT(places));
     tcase_add_test(c, a_damaged_bookmark_ends_the_watch);
     tcase_add_test(c, bounds_objects);
     tcase_add_loop_test(c, broken_lists_never_end_well, 0, VPA_COUNT(broken_lists));
