@@ -114,7 +114,8 @@ static const struct cli_option options[] = {
     {"json", 0, NULL, "score: JSON, all digits"},
     {"config", 0, "FILE", "replay: the VerticalPodAutoscaler, as YAML or JSON"},
     {"container", 0, "NAME",
-     "replay: the container; default the first that a policy names. checkpoint: only this one"},
+     "replay: the container; default that of a recording, else the first that a policy names. "
+     "checkpoint: only this one"},
     {"pods", 0, "PREFIX", "replay: of a recording only pods whose names begin so"},
     {"vpa", 0, "NAME", "checkpoint: only those of this VPA"},
     {"percentile", 0, "P[,P]", "checkpoint: target percentiles besides, as 0.8"},

@@ -126,6 +126,17 @@ static int read_history(const struct cli *cli, const char *path, struct lab_trac
     return lab_trace_read(path, out, err);
 }
 
+/* The container whose policy counts: the one asked for; of a recording the one that is in it. NULL:
+ * the VPA object says. */
+static const char *container_of(struct cli *cli, const char *path, const struct lab_trace *trace)
+{
+    const char *given = cli_option(cli, "container");
+
+    if (given || !vpa_str_ends_with(path, LAB_TOP_EXTENSION))
+        return given;
+    return vpa_arena_strdup(&cli->arena, trace->id);
+}
+
 int lab_replay_config(struct cli *cli, const char *path, struct vpa_error *err)
 {
     const char *config = cli_option(cli, "config");
@@ -139,7 +150,7 @@ int lab_replay_config(struct cli *cli, const char *path, struct vpa_error *err)
                         "replay needs --config FILE with a VerticalPodAutoscaler");
     if (read_vpa(cli, config, &vpa, err) < 0 || read_history(cli, path, &trace, err) < 0)
         return -1;
-    int result = lab_story_tell(&vpa, cli_option(cli, "container"), &trace, &story, err);
+    int result = lab_story_tell(&vpa, container_of(cli, path, &trace), &trace, &story, err);
     lab_trace_release(&trace);
     if (result == 0)
         print_events(cli, &story);

@@ -216,32 +216,41 @@ static bool fits(const struct lab_top_choice *c, const struct lab_top_series *s)
            (!c->pods || vpa_str_starts_with(s->pod, c->pods));
 }
 
-static int check_choice(const struct lab_top *t, const struct lab_top_choice *c,
-                        struct vpa_error *err)
+static int refuse_others(const struct lab_top_series *first, const struct lab_top_series *s,
+                         struct vpa_error *err)
+{
+    if (strcmp(first->container, s->container) != 0)
+        return vpa_fail(err, VPA_INVALID,
+                        "containers %.60s and %.60s are in it: choose with --container",
+                        first->container, s->container);
+    if (strcmp(first->ns, s->ns) != 0)
+        return vpa_fail(err, VPA_INVALID,
+                        "pods %.60s of namespace %.60s and %.60s of %.60s are in it: choose "
+                        "with --pods",
+                        first->pod, first->ns, s->pod, s->ns);
+    return 0;
+}
+
+/* The first that fits; all that do are replicas of its container. */
+static int choose(const struct lab_top *t, const struct lab_top_choice *c,
+                  const struct lab_top_series **out, struct vpa_error *err)
 {
     const struct lab_top_series *first = NULL;
 
     for (size_t i = 0; i < t->count; i++) {
-        const struct lab_top_series *s = t->items[i];
-        if (!fits(c, s))
+        if (!fits(c, t->items[i]))
             continue;
-        if (first && strcmp(first->container, s->container) != 0)
-            return vpa_fail(err, VPA_INVALID,
-                            "containers %.60s and %.60s are in it: choose with --container",
-                            first->container, s->container);
-        if (first && strcmp(first->ns, s->ns) != 0)
-            return vpa_fail(err, VPA_INVALID,
-                            "pods %.60s of namespace %.60s and %.60s of %.60s are in it: choose "
-                            "with --pods",
-                            first->pod, first->ns, s->pod, s->ns);
-        first = s;
+        first = first ? first : t->items[i];
+        if (refuse_others(first, t->items[i], err) < 0)
+            return -1;
     }
-    if (first)
-        return 0;
-    return vpa_fail(err, VPA_INVALID,
-                    "no container \"%.60s\" of pods \"%.60s...\"; the first is %.60s of %.60s",
-                    c->container ? c->container : "*", vpa_or_empty(c->pods),
-                    t->items[0]->container, t->items[0]->pod);
+    if (!first)
+        return vpa_fail(err, VPA_INVALID,
+                        "no container \"%.60s\" of pods \"%.60s...\"; the first is %.60s of %.60s",
+                        c->container ? c->container : "*", vpa_or_empty(c->pods),
+                        t->items[0]->container, t->items[0]->pod);
+    *out = first;
+    return 0;
 }
 
 struct sample {
@@ -281,15 +290,16 @@ static void join(const struct lab_top *t, const struct lab_top_choice *c, struct
 int lab_top_read(const char *path, const struct lab_top_choice *choice, struct lab_trace *out,
                  struct vpa_error *err)
 {
+    const struct lab_top_series *first;
     struct lab_samples samples = {0};
     struct lab_top t;
 
     if (read_file(path, &t, err) < 0)
         return -1;
-    int result = check_choice(&t, choice, err);
+    int result = choose(&t, choice, &first, err);
     if (result == 0) {
         join(&t, choice, &samples);
-        lab_trace_fold(&samples, "top", out);
+        lab_trace_fold(&samples, first->container, out);
         lab_samples_release(&samples);
     }
     lab_top_release(&t);

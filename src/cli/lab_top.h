@@ -49,9 +49,9 @@ struct lab_top_choice {
     const char *container;
     const char *pods; /* what the names of its pods begin with */
 };
-/* The samples of all replicas of the chosen container as one trace: of CPU every sample, of memory
- * the largest of a window. VPA_INVALID: containers of several names or namespaces fit, or none; the
- * text lists them. */
+/* The samples of all replicas of the chosen container as one trace that is named after it: of CPU
+ * every sample, of memory the largest of a window. VPA_INVALID: containers of several names or
+ * namespaces fit, or none; the text lists them. */
 int lab_top_read(const char *path, const struct lab_top_choice *choice, struct lab_trace *out,
                  struct vpa_error *err) VPA_MUST_CHECK;
 /* Each container of each pod as a trace "namespace/pod/container" of the group that the file is

@@ -65,6 +65,12 @@ static void parse(char *words)
     ck_assert_msg(cli_parse(&cli, count, items, &help, &err) == 0, "%s", err.text);
 }
 
+/* Of an answer. */
+static void assert_row(const char *answered, const char *row)
+{
+    ck_assert_msg(strstr(answered, row) != NULL, "%s", answered);
+}
+
 /* ---- recordings ---- */
 
 #define HEADING "POD   NAME   CPU(cores)   MEMORY(bytes)\n"
@@ -158,6 +164,7 @@ START_TEST(replicas_are_one_trace)
     ck_assert_double_eq_tol(t.cpu[0] + t.cpu[1] + t.cpu[2], 1.3, 1e-12);
     ck_assert(t.memory[0] == 320.0 * 1048576 && t.memory[1] == 1073741824.0);
     ck_assert_int_eq(t.interval_seconds, 60); /* not that of two replicas */
+    ck_assert_str_eq(t.id, "app");
     lab_trace_release(&t);
 }
 END_TEST
@@ -182,6 +189,25 @@ START_TEST(a_choice_that_is_none_is_told)
     put("shop.top", choices[_i].text);
     ck_assert_int_eq(lab_top_read(path, &choice, &t, &err), -1);
     ck_assert_msg(strstr(err.text, choices[_i].says) != NULL, "%s", err.text);
+}
+END_TEST
+
+/* The policy of the recorded container bounds it, not that of the first in the object. */
+START_TEST(a_recording_names_its_container)
+{
+    char words[128];
+
+    put("c.yaml",
+        "{kind: VerticalPodAutoscaler, apiVersion: autoscaling.k8s.io/v1, metadata: {name: v}, "
+        "spec: {targetRef: {kind: Deployment, apiVersion: apps/v1, name: web}, resourcePolicy: "
+        "{containerPolicies: [{containerName: proxy, maxAllowed: {cpu: 30m}}, {containerName: app, "
+        "maxAllowed: {cpu: 70m}}]}}}");
+    snprintf(words, sizeof(words), "replay shop.top --config %s", path);
+    parse(words);
+    put("shop.top", "300\nweb-1 app 500m 300Mi\n600\nweb-1 app 500m 300Mi\n");
+    cli.format = CLI_CSV;
+    ck_assert_msg(lab_replay_config(&cli, path, &err) == 0, "%s", err.text);
+    assert_row(vpa_buf_text(&cli.out), "started,70m,");
 }
 END_TEST
 
@@ -230,11 +256,6 @@ static const char *answer(void)
     cli.format = CLI_CSV;
     ck_assert_msg(lab_checkpoint(&cli, path, &err) == 0, "%s", err.text);
     return vpa_buf_text(&cli.out);
-}
-
-static void assert_row(const char *answered, const char *row)
-{
-    ck_assert_msg(strstr(answered, row) != NULL, "%s", answered);
 }
 
 START_TEST(policies_and_percentiles_by_hand)
@@ -401,6 +422,7 @@ int main(void)
     tcase_add_test(top, long_lines_and_zeros_are_told);
     tcase_add_test(top, replicas_are_one_trace);
     tcase_add_loop_test(top, a_choice_that_is_none_is_told, 0, (int)VPA_COUNT(choices));
+    tcase_add_test(top, a_recording_names_its_container);
     tcase_add_test(top, folders_hold_recordings);
     tcase_add_checked_fixture(stored, setup, teardown);
     tcase_add_test(stored, policies_and_percentiles_by_hand);
