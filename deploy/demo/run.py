@@ -25,9 +25,9 @@ LIMIT_SECONDS = 240  # of --once, the build not included
 START_HOUR = 12  # of the simulated day: usage follows the hours, whenever somebody runs the demo
 CRANE = "-crane"  # ends the names of VPAs that only show what Crane's algorithm would recommend
 NEXT = ("", "Three things to try next:",
-        "  ./deploy/demo.sh                  # stays up until Ctrl-C, and shows commands for its cluster",
-        "  more docs/install.md              # how it comes into a cluster of yours",
-        "  ./test/run.sh unit golden         # its tests")
+        "  ./deploy/demo.sh           # live until Ctrl-C, with commands for its cluster",
+        "  more docs/install.md       # how it comes into a cluster of yours",
+        "  ./test/run.sh unit golden  # its tests")
 KINDS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob")
 
 
