@@ -35,7 +35,8 @@ static const char head[] =
     "  without labels is there from the start. Families of our own are there from the start with\n"
     "  0, one series for each word that is known, so that `increase()` sees the first event; "
     "where\n"
-    "  a label names an object or a server, with a series whose names are empty.\n"
+    "  a label names an object or a server, with a series whose names are empty (scenario\n"
+    "  `families`).\n"
     "- `process_*` and `promhttp_*` are those of Prometheus' client library.\n";
 
 /* Families that upstream has too. */

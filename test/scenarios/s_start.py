@@ -112,7 +112,7 @@ def scenario_families(make):
     caches = {}
     for name, program in DAEMONS.items():
         config = write_kubeconfig(cluster.processes.folder / f"{name}.kubeconfig", "http://127.0.0.1:1")
-        daemon = cluster.start_daemon(name)
+        cluster.start_daemon(name)
         page = series(cluster.addresses[name].raw("GET", "/metrics")[2].decode())
         every, begins = listed_families(program)
         missing = {family for family in begins if not page.get(family)}
@@ -120,7 +120,7 @@ def scenario_families(make):
         others = {family for family in page if not family.startswith(("process_", "promhttp_"))} - every
         assert not others, (name, sorted(others))
         caches[name] = page[CACHES]
-        daemon.stop()
+        cluster.daemons.pop(name).stop()
         config.unlink()
     cluster.start_all()
     for name in DAEMONS:
