@@ -8,32 +8,17 @@
 
 #include <string.h>
 
-#include "vpa/api/review.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/ca_bundle.h"
 #include "webhook_object.h"
 
-#define CA_MAX ((size_t)1 << 20)
 #define HTTPS_PORT 443
-
-static const char *const injectors[] = {"cert-manager.io/inject-ca-from",
-                                        "cert-manager.io/inject-ca-from-secret",
-                                        "cert-manager.io/inject-apiserver-ca"};
 
 /* ---- whose it is ---- */
 
 static const char *text_of(const struct vpa_json *object, const char *name)
 {
     return vpa_or_empty(vpa_json_string(vpa_json_find(object, name)));
-}
-
-const char *registration_view_ca_owner(const struct vpa_json *object)
-{
-    const struct vpa_json *annotations = vpa_json_at(object, "metadata.annotations");
-
-    for (size_t i = 0; i < VPA_COUNT(injectors); i++)
-        if (vpa_json_find(annotations, injectors[i]))
-            return injectors[i];
-    return "";
 }
 
 /* A label of ours may say Helm too: upstream's chart hands its labels to --webhook-labels. What
@@ -149,7 +134,7 @@ static const struct vpa_json *wanted_object(struct vpa_arena *arena,
     vpa_auto_buf text = {0};
     struct vpa_error err;
 
-    vpa_buf_init(&text, CA_MAX);
+    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
     webhook_encode(wanted->config, wanted->ns, NULL, &text);
     if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, &root, &err) < 0)
         return NULL;
@@ -210,17 +195,6 @@ static const char *called_as(struct vpa_arena *arena, const struct vpa_json *cli
                             text_of(service, "namespace"));
 }
 
-/* Of a bundle that is not base64 nothing is left, and so no certificate in it. */
-static const char *decoded(struct vpa_arena *arena, const char *base64)
-{
-    vpa_auto_buf pem = {0};
-
-    vpa_buf_init(&pem, CA_MAX);
-    if (vpa_base64_decode(&pem, base64, strlen(base64), NULL) < 0)
-        return "unreadable";
-    return *base64 && pem.len == 0 ? "unreadable" : vpa_arena_strdup(arena, vpa_buf_text(&pem));
-}
-
 static void read_hook(struct registration_view *view, const struct vpa_json *object,
                       const struct vpa_json *hook, const struct registration_wanted *wanted)
 {
@@ -229,7 +203,7 @@ static void read_hook(struct registration_view *view, const struct vpa_json *obj
 
     view->host = called_as(arena, client_config);
     view->ca_base64 = vpa_arena_strdup(arena, text_of(client_config, "caBundle"));
-    view->ca = decoded(arena, view->ca_base64);
+    view->ca = vpa_ca_bundle_decode(arena, view->ca_base64);
     view->fault = sends_new_pods(hook) ? "" : "rules";
     if (!view->object_is_ours)
         return;
@@ -244,7 +218,7 @@ void registration_view_read(struct registration_view *view, const struct vpa_jso
     registration_view_release(view);
     view->resource_version = vpa_arena_strdup(
         &view->arena, text_of(vpa_json_find(object, "metadata"), "resourceVersion"));
-    view->ca_owner = registration_view_ca_owner(object);
+    view->ca_owner = vpa_ca_bundle_injector(object);
     view->object_is_ours = wanted->config->register_webhook && !registration_view_is_helms(object);
     view->ca_is_ours =
         !view->ca_owner[0] && (view->object_is_ours || wanted->config->manage_certificates);

@@ -48,7 +48,5 @@ void registration_view_release(struct registration_view *view);
 const char *registration_view_host_of(struct vpa_arena *arena, const char *url);
 /* A Helm release made it. */
 bool registration_view_is_helms(const struct vpa_json *object);
-/* The annotation by which somebody else fills caBundle in, "" for nobody. */
-const char *registration_view_ca_owner(const struct vpa_json *object);
 
 #endif

@@ -13,6 +13,7 @@
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/ca_bundle.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/net/tls.h"
 
@@ -185,7 +186,7 @@ static int reload_ca(struct vpa_kube_client *client, const char *name, const cha
     webhook_path(&path, name);
     if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, err) < 0)
         return -1;
-    if (*registration_view_ca_owner(object) || registration_view_is_helms(object)) {
+    if (*vpa_ca_bundle_injector(object) || registration_view_is_helms(object)) {
         VPA_V(2, "The caBundle of the registration is not ours, skipping patch");
         return 0;
     }

@@ -158,6 +158,19 @@ static const struct vpa_flag rows[] = {
         "upstream)"),
     ROW(STRING, "recommendation-api-key-file", recommendation_api.key_file, "",
         "Key of that certificate, PEM (not known upstream)"),
+    ROW(BOOL, "recommendation-api-manage-certificates", recommendation_api.manage_certificates,
+        false,
+        "Make CA and certificate of that listener instead, keep them in a Secret and rotate them, "
+        "and keep caBundle of the APIService (not known upstream)"),
+    ROW(STRING, "recommendation-api-certificate-secret", recommendation_api.certificate_secret,
+        "vpa-recommendation-certificates", "That Secret, in NAMESPACE (not known upstream)"),
+    ROW(DURATION, "recommendation-api-certificate-lifetime",
+        recommendation_api.certificate_lifetime, 90 * 24 * VPA_HOUR,
+        "Life of that CA and certificate; they are changed when two thirds are over; at least ten "
+        "minutes (not known upstream)"),
+    ROW(STRING, "recommendation-api-service", recommendation_api.service, "vpa-recommendation",
+        "Service of the listener, in NAMESPACE: the name in that certificate (not known "
+        "upstream)"),
 
     VPA_LEDGER_FLAGS(struct recommender_config, ledger),
 
@@ -227,6 +240,15 @@ static int check_durations(const struct recommender_config *c, struct vpa_error 
     return 0;
 }
 
+static int check_api(const struct recommender_config *c, struct vpa_error *err)
+{
+    if (c->shadow && c->recommendation_api.manage_certificates)
+        return vpa_fail(err, VPA_INVALID,
+                        "--recommendation-api-manage-certificates and --shadow exclude each "
+                        "other: a shadow writes nothing.");
+    return query_api_check(&c->recommendation_api, err);
+}
+
 int recommender_config_check(struct recommender_config *config, recommender_getenv_fn read_env,
                              void *ctx, struct vpa_arena *arena, int *exit_status,
                              struct vpa_error *err)
@@ -245,8 +267,7 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
         return -1;
     if (check_durations(config, err) < 0)
         return -1;
-    if (algorithm_flags_check(&config->algorithms, err) < 0 ||
-        query_api_check(&config->recommendation_api, err) < 0 ||
+    if (algorithm_flags_check(&config->algorithms, err) < 0 || check_api(config, err) < 0 ||
         measures_check(config->measure_vpas, err) < 0)
         return -1;
 

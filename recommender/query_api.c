@@ -8,12 +8,14 @@
 #include "access.h"
 #include "front_proxy.h"
 #include "metrics.h"
+#include "query_certificate.h"
 #include "query_documents.h"
 #include "query_object.h"
 
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/certificate_manager.h"
 #include "vpa/net/tls.h"
 
 /* As the webhook's: two share handshakes and ordinary requests, one takes large pods. */
@@ -27,12 +29,13 @@ struct query_api {
     struct query_api_options options;
     struct vpa_http_server *server; /* NULL: not started */
     struct access *access;
-    struct vpa_tls_pair pair; /* as read from the files last */
+    struct vpa_tls_pair pair;              /* that is served */
+    struct query_certificate *certificate; /* NULL: files */
     struct vpa_timer *files_timer;
     struct vpa_timer *settings_timer;
     struct vpa_kube_request *reading; /* the settings, under way */
     char *said;                       /* the failure that was logged last, of the settings */
-    char *said_of_files;
+    char *said_of_pair;
     pthread_mutex_t lock;
     struct front_proxy *front; /* guarded by lock; NULL: not known yet */
 };
@@ -44,10 +47,15 @@ int query_api_check(const struct query_api_config *config, struct vpa_error *err
 
     if (!*config->address)
         return 0;
-    if (!*config->cert_file || !*config->key_file)
+    if (config->manage_certificates ? *config->cert_file || *config->key_file
+                                    : !*config->cert_file || !*config->key_file)
         return vpa_fail(err, VPA_INVALID,
                         "--recommendation-api-address needs --recommendation-api-cert-file and "
-                        "--recommendation-api-key-file.");
+                        "--recommendation-api-key-file, or "
+                        "--recommendation-api-manage-certificates without them.");
+    if (config->certificate_lifetime < VPA_CERTIFICATE_LIFETIME_MIN)
+        return vpa_fail(err, VPA_INVALID,
+                        "--recommendation-api-certificate-lifetime must be at least 10m0s.");
     if (vpa_address_parse(config->address, host, &port, err) < 0)
         return vpa_wrap(err, "--recommendation-api-address");
     return 0;
@@ -271,46 +279,98 @@ static bool is_same(const struct vpa_tls_pair *a, const struct vpa_tls_pair *b)
     return vpa_str_eq(a->cert_pem, b->cert_pem) && vpa_str_eq(a->key_pem, b->key_pem);
 }
 
+static int listen(struct query_api *api, const struct vpa_tls_pair *pair, struct vpa_error *err)
+{
+    const struct vpa_server_tls tls = {
+        .cert_pem = pair->cert_pem, .key_pem = pair->key_pem, .asks_for_certificate = true};
+    const struct vpa_http_server_options server = {.address = api->options.config->address,
+                                                   .handler = answer,
+                                                   .ctx = api,
+                                                   .threads = THREADS,
+                                                   .workers = WORKERS,
+                                                   .tls = &tls};
+
+    api->server = vpa_http_server_new(api->options.loop, &server, err);
+    return api->server ? 0 : -1;
+}
+
+/* Takes the pair when it can be served; a bad one never replaces a good one. */
+static int serve(struct query_api *api, struct vpa_tls_pair *pair, struct vpa_error *err)
+{
+    bool first = !api->server;
+
+    if ((first ? listen(api, pair, err)
+               : vpa_http_server_reload(api->server, pair->cert_pem, pair->key_pem, err)) < 0)
+        return -1;
+    if (!first)
+        VPA_INFO("The recommendation API serves a new certificate");
+    vpa_tls_pair_release(&api->pair);
+    api->pair = *pair;
+    *pair = (struct vpa_tls_pair){0};
+    return 0;
+}
+
 /* A pair that is half written is no pair: the next look sees the other half. */
 static int reload(struct query_api *api, struct vpa_error *err)
 {
     struct vpa_tls_pair pair = {0};
+    int result = 0;
 
     if (read_files(api->options.config, &pair, err) < 0)
         return -1;
-    if (is_same(&pair, &api->pair)) {
-        vpa_tls_pair_release(&pair);
-        return 0;
-    }
-    if (vpa_http_server_reload(api->server, pair.cert_pem, pair.key_pem, err) < 0) {
-        vpa_tls_pair_release(&pair);
-        return -1;
-    }
-    VPA_INFO("The recommendation API serves a new certificate");
-    vpa_tls_pair_release(&api->pair);
-    api->pair = pair;
-    return 0;
+    if (!is_same(&pair, &api->pair))
+        result = serve(api, &pair, err);
+    vpa_tls_pair_release(&pair);
+    return result;
+}
+
+/* err NULL: it worked. */
+static void tell_of_pair(struct query_api *api, const struct vpa_error *err)
+{
+    if (err && vpa_error_says(err, api->said_of_pair))
+        return;
+    free(api->said_of_pair);
+    api->said_of_pair = err ? vpa_xstrdup(err->text) : NULL;
+    if (!err)
+        return;
+    if (api->certificate)
+        VPA_ERROR("The recommendation API cannot serve its managed certificate", VPA_KERR(err));
+    else
+        VPA_ERROR("The recommendation API keeps its certificate, the files cannot be used",
+                  VPA_KERR(err));
 }
 
 void query_api_look_at_files(struct query_api *api)
 {
     struct vpa_error err;
 
-    if (reload(api, &err) == 0) {
-        free(api->said_of_files);
-        api->said_of_files = NULL;
-    } else if (!vpa_error_says(&err, api->said_of_files)) {
-        free(api->said_of_files);
-        api->said_of_files = vpa_xstrdup(err.text);
-        VPA_ERROR("The recommendation API keeps its certificate, the files cannot be used",
-                  VPA_KERR(&err));
-    }
+    tell_of_pair(api, reload(api, &err) < 0 ? &err : NULL);
     vpa_timer_start(api->files_timer, QUERY_API_FILES_LOOK);
 }
 
 static void on_files_timer(void *ctx)
 {
     query_api_look_at_files(ctx);
+}
+
+bool query_api_is_due(const struct query_api *api)
+{
+    return api->certificate && query_certificate_is_due(api->certificate);
+}
+
+void query_api_work(struct query_api *api)
+{
+    const struct vpa_tls_pair *next;
+    struct vpa_error err;
+
+    query_certificate_work(api->certificate);
+    next = query_certificate_next(api->certificate, api->pair.cert_pem);
+    if (!next)
+        return;
+    struct vpa_tls_pair pair = {.cert_pem = vpa_xstrdup(next->cert_pem),
+                                .key_pem = vpa_xstrdup(next->key_pem)};
+    tell_of_pair(api, serve(api, &pair, &err) < 0 ? &err : NULL);
+    vpa_tls_pair_release(&pair);
 }
 
 /* ---- life ---- */
@@ -321,36 +381,45 @@ struct query_api *query_api_new(const struct query_api_options *options)
 
     api->options = *options;
     api->access = access_new(options->loop, options->client);
+    if (options->config->manage_certificates)
+        api->certificate = query_certificate_new(
+            &(struct query_certificate_options){.client = options->client,
+                                                .ns = options->ns,
+                                                .secret = options->config->certificate_secret,
+                                                .service = options->config->service,
+                                                .lifetime = options->config->certificate_lifetime,
+                                                .may_write = options->leads,
+                                                .ctx = options->ctx});
     api->files_timer = vpa_timer_new(options->loop, on_files_timer, api);
     api->settings_timer = vpa_timer_new(options->loop, look_at_settings, api);
     pthread_mutex_init(&api->lock, NULL);
     return api;
 }
 
+static int start_with_files(struct query_api *api, struct vpa_error *err)
+{
+    struct vpa_tls_pair pair = {0};
+
+    if (read_files(api->options.config, &pair, err) < 0)
+        return -1;
+    int result = serve(api, &pair, err);
+    vpa_tls_pair_release(&pair);
+    if (result == 0)
+        vpa_timer_start(api->files_timer, QUERY_API_FILES_LOOK);
+    return result;
+}
+
 int query_api_start(struct query_api *api, struct vpa_error *err)
 {
-    if (read_files(api->options.config, &api->pair, err) < 0)
-        return vpa_wrap(err, "recommendation API");
-    const struct vpa_server_tls tls = {
-        .cert_pem = api->pair.cert_pem, .key_pem = api->pair.key_pem, .asks_for_certificate = true};
-    const struct vpa_http_server_options server = {.address = api->options.config->address,
-                                                   .handler = answer,
-                                                   .ctx = api,
-                                                   .threads = THREADS,
-                                                   .workers = WORKERS,
-                                                   .tls = &tls};
-
-    api->server = vpa_http_server_new(api->options.loop, &server, err);
-    if (!api->server)
+    if (!api->certificate && start_with_files(api, err) < 0)
         return vpa_wrap(err, "recommendation API");
     look_at_settings(api);
-    vpa_timer_start(api->files_timer, QUERY_API_FILES_LOOK);
     return 0;
 }
 
 int query_api_port(const struct query_api *api)
 {
-    return vpa_http_server_port(api->server);
+    return api->server ? vpa_http_server_port(api->server) : 0;
 }
 
 void query_api_free(struct query_api *api)
@@ -364,10 +433,11 @@ void query_api_free(struct query_api *api)
         vpa_kube_cancel(api->reading);
     vpa_timer_free(api->files_timer);
     vpa_timer_free(api->settings_timer);
+    query_certificate_free(api->certificate);
     vpa_tls_pair_release(&api->pair);
     front_proxy_unref(api->front);
     pthread_mutex_destroy(&api->lock);
     free(api->said);
-    free(api->said_of_files);
+    free(api->said_of_pair);
     free(api);
 }

@@ -10,7 +10,7 @@
  * API server (access.h). Discovery and schemas are constants: they are shown to anybody, as is
  * /healthz. What API servers trust the proxy by is read at the start and once a minute; until it is
  * known nobody is believed. The certificate that is served is read from its files again when they
- * have changed.
+ * have changed, or managed (query_certificate.h).
  *
  * Requests run on threads of the listener. A query is answered there from the snapshot; only the
  * question of access goes over the loop.
@@ -30,6 +30,10 @@ struct query_api_config { /* texts are borrowed */
     const char *address;  /* "": no such listener */
     const char *cert_file;
     const char *key_file;
+    bool manage_certificates; /* instead of the files */
+    const char *certificate_secret;
+    vpa_duration certificate_lifetime;
+    const char *service; /* in front of the listener */
 };
 /* VPA_INVALID: flags that do not go together. */
 int query_api_check(const struct query_api_config *config, struct vpa_error *err) VPA_MUST_CHECK;
@@ -39,14 +43,24 @@ struct query_api_options { /* borrowed */
     const struct query_api_config *config;
     struct vpa_kube_client *client;
     struct query *query;
+    /* With manage_certificates: the namespace of Secret and Service, and whether this replica
+     * leads. */
+    const char *ns;
+    bool (*leads)(void *ctx);
+    void *ctx;
 };
 struct query_api;
 struct query_api *query_api_new(const struct query_api_options *options);
-/* VPA_NOT_FOUND, VPA_INVALID: the files; VPA_RETRY: the port cannot be bound. */
+/* VPA_NOT_FOUND, VPA_INVALID: the files; VPA_RETRY: the port cannot be bound. With managed
+ * certificates nothing fails: the port is opened by query_api_work() as soon as there is one. */
 int query_api_start(struct query_api *api, struct vpa_error *err) VPA_MUST_CHECK;
-int query_api_port(const struct query_api *api);
-void query_api_free(struct query_api *api); /* NULL is allowed */
+int query_api_port(const struct query_api *api); /* 0: not open yet */
+void query_api_free(struct query_api *api);      /* NULL is allowed */
 
+/* With managed certificates: looks after them, and serves another one when it is time to. Pumps the
+ * loop. */
+bool query_api_is_due(const struct query_api *api);
+void query_api_work(struct query_api *api);
 /* Reads the files again; by itself every QUERY_API_FILES_LOOK. */
 void query_api_look_at_files(struct query_api *api);
 

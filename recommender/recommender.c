@@ -49,6 +49,7 @@
 #include "usage.h"
 
 #include "vpa/base/log.h"
+#include "vpa/daemon/status_lease.h"
 #include "vpa/kube/events.h"
 
 /* Between attempts to read the checkpoints. */
@@ -96,6 +97,11 @@ void recommender_aggregation(const struct recommender_config *c, struct vpa_aggr
     a->per_vpa_config = c->common.gates.per_vpa_config;
 }
 
+static bool is_leading(void *ctx)
+{
+    return !is_standby(ctx);
+}
+
 static void start_query(struct recommender *r)
 {
     bool by_path = r->config->recommendation_query, by_api = *r->config->recommendation_api.address;
@@ -109,7 +115,10 @@ static void start_query(struct recommender *r)
         r->api = query_api_new(&(struct query_api_options){.loop = r->loop,
                                                            .config = &r->config->recommendation_api,
                                                            .client = r->options.client,
-                                                           .query = r->query});
+                                                           .query = r->query,
+                                                           .ns = vpa_status_lease_namespace(""),
+                                                           .leads = is_leading,
+                                                           .ctx = r});
 }
 
 static void stop_query(struct recommender *r)
@@ -272,11 +281,6 @@ static int load_checkpoints(struct recommender *r, struct vpa_error *err)
         wait = wait < LOAD_BACKOFF_MAX / 2 ? wait * 2 : LOAD_BACKOFF_MAX;
     }
     return 0;
-}
-
-static bool is_leading(void *ctx)
-{
-    return !is_standby(ctx);
 }
 
 /* A leader that wrote by turns has something to write first. -1 when the loop was stopped. */
@@ -495,6 +499,13 @@ static vpa_duration until_first_tick(const struct recommender *r)
     return interval - vpa_time_unix_nanos(vpa_loop_now(r->loop)) % interval;
 }
 
+static bool api_is_due(void *ctx)
+{
+    const struct recommender *r = ctx;
+
+    return r->api && query_api_is_due(r->api);
+}
+
 void recommender_run(struct recommender *r, void (*on_pass)(void *ctx), void *ctx)
 {
     vpa_duration interval = r->config->interval;
@@ -504,8 +515,11 @@ void recommender_run(struct recommender *r, void (*on_pass)(void *ctx), void *ct
     if (r->options.observe)
         vpa_observe_arm(r->options.observe);
     while (!vpa_loop_is_stopping(r->loop)) {
+        if (api_is_due(r))
+            query_api_work(r->api);
         if (!has_ticked(&ticker)) {
-            vpa_loop_pump(r->loop, ticker.next - vpa_loop_monotonic(r->loop));
+            (void)vpa_loop_wait(r->loop, api_is_due, r, ticker.next - vpa_loop_monotonic(r->loop),
+                                NULL);
             continue;
         }
         ticker.pending = false;

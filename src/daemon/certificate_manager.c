@@ -113,6 +113,11 @@ void vpa_certificate_manager_look(struct vpa_certificate_manager *m)
 
 /* ---- a look ---- */
 
+static bool may_write(const struct vpa_certificate_manager *m)
+{
+    return !m->options.may_write || m->options.may_write(m->options.ctx);
+}
+
 static bool is_trusted(const struct vpa_certificate_manager *m, const struct vpa_certificates *set)
 {
     const char *live = m->options.live_bundle ? m->options.live_bundle(m->options.ctx) : "";
@@ -127,6 +132,8 @@ static int advance(const struct vpa_certificate_manager *m, struct vpa_certifica
     enum vpa_certificates_step step;
 
     *steps = 0;
+    if (!may_write(m))
+        return 0;
     do {
         if (vpa_certificates_advance(set, &m->terms, vpa_loop_now(m->loop), is_trusted(m, set),
                                      &step, err) < 0)
@@ -187,6 +194,8 @@ static vpa_duration pause(const struct vpa_certificate_manager *m)
 {
     vpa_duration share = vpa_certificates_settling(&m->terms) / LOOKS_PER_SETTLING;
 
+    if (!m->set.served.cert_pem)
+        return RETRY;
     return share < LOOK_MIN ? LOOK_MIN : share < LOOK ? share : LOOK;
 }
 
@@ -197,8 +206,9 @@ bool vpa_certificate_manager_work(struct vpa_certificate_manager *m)
     struct vpa_error err;
 
     m->due = false;
+    int result = look(m, &err);
     vpa_timer_start(m->timer, pause(m));
-    if (look(m, &err) < 0) {
+    if (result < 0) {
         complain(m, &err);
         return false;
     }

@@ -136,8 +136,30 @@ def scenario_recommendation_query_webhook(make):
 COLLECTION = f"/apis/{KIND['apiVersion']}/namespaces/{NAMESPACE}/recommendationqueries"
 
 
+API_SERVICE = "v1alpha1.recommendation.autoscaling.k8s.io"
+
+
+def register_api(cluster, port, authority=None):
+    """Service and APIService of deploy/components/query-api, for a listener outside of the cluster."""
+    for obj in documents(ROOT / "deploy/components/query-api/api-service.yaml"):
+        if obj["kind"] == "Service":
+            obj["spec"] = {"type": "ExternalName", "externalName": "127.0.0.1", "ports": [{"port": port}]}
+        else:
+            obj["spec"]["service"]["port"] = port
+            if authority:
+                obj["spec"]["caBundle"] = base64.b64encode(authority.pem).decode()
+        cluster.client.apply(obj)
+
+
+def await_api(cluster):
+    def available():
+        found = cluster.client.get("APIService", API_SERVICE)
+        return {c["type"]: c["status"] for c in found.get("status", {}).get("conditions", [])}.get("Available") == "True"
+    until(available, 60, "the API is available")
+
+
 def start_api(cluster):
-    """The recommender with its API behind an APIService, as deploy/components/query-api says; its port."""
+    """The recommender with its API behind an APIService and a certificate in files, as deploy/components/query-api-files says; its port."""
     port, folder = free_port(), cluster.processes.folder / "api-certs"
     authority = certs.make(folder, names=("vpa-recommendation.kube-system.svc", "127.0.0.1"))
     cluster.apply(ROOT / "deploy/components/query-api/rbac.yaml")
@@ -145,18 +167,8 @@ def start_api(cluster):
         "recommender", f"--recommendation-api-address=127.0.0.1:{port}", "--shadow",
         f"--recommendation-api-cert-file={folder / 'serverCert.pem'}", f"--recommendation-api-key-file={folder / 'serverKey.pem'}")
     wait_port(port)
-    for obj in documents(ROOT / "deploy/components/query-api/api-service.yaml"):
-        if obj["kind"] == "Service":
-            obj["spec"] = {"type": "ExternalName", "externalName": "127.0.0.1", "ports": [{"port": port}]}
-        else:
-            obj["spec"]["caBundle"] = base64.b64encode(authority.pem).decode()
-            obj["spec"]["service"]["port"] = port
-        cluster.client.apply(obj)
-
-    def available():
-        found = cluster.client.get("APIService", "v1alpha1.recommendation.autoscaling.k8s.io")
-        return {c["type"]: c["status"] for c in found.get("status", {}).get("conditions", [])}.get("Available") == "True"
-    until(available, 60, "the API is available")
+    register_api(cluster, port, authority)
+    await_api(cluster)
     return port
 
 
@@ -258,9 +270,59 @@ def refuses_strangers(cluster, port, pod):
         assert counted.get(f'vpa_recommender_recommendation_queries_total{{result="{result}"}}', 0) >= 1, (result, counted)
 
 
+def scenario_recommendation_api_certificates(make):
+    """No certificate is made by hand: the component alone makes the API available; caBundle is put back; rotation and restart refuse no query."""
+    simulated = make.tier == "sim"
+    cluster = make(rate=30.0)
+    cluster.install()
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    for part in ("rbac", "certificates"):
+        cluster.apply(ROOT / f"deploy/components/query-api/{part}.yaml")
+    port = free_port()
+    register_api(cluster, port)
+    flags = [f"--recommendation-api-address=127.0.0.1:{port}", "--recommendation-api-manage-certificates"]
+    if simulated:
+        flags.append("--recommendation-api-certificate-lifetime=10m")
+    recommender = cluster.start_daemon("recommender", *flags)
+    await_api(cluster)
+
+    def secret():
+        return cluster.client.get("Secret", "vpa-recommendation-certificates", "kube-system").get("data") or {}
+
+    def bundle():
+        return cluster.client.get("APIService", API_SERVICE)["spec"].get("caBundle")
+    question = json.dumps({**KIND, "spec": {"pod": {"metadata": {"name": "none"}, "spec": {"containers": [{"name": "app"}]}}}})
+
+    def answered():
+        return cluster.client.raw("POST", COLLECTION, question)[0] == 201
+    until(answered, 60, "a query is answered")
+    made = secret()
+    assert set(made) >= {"ca.crt", "ca.key", "tls.crt", "tls.key"}, list(made)
+
+    if simulated:
+        authorities = set()
+
+        def rotated():
+            assert answered(), "a query is refused"
+            found = secret()
+            authorities.add(found["ca.crt"])
+            return len(authorities) > 2 and "previous-ca.crt" not in found and bundle() == found["ca.crt"]
+        until(rotated, 120, "two rotations")
+    else:
+        assert bundle() == made["ca.crt"], "caBundle is the CA"
+    cluster.client.merge("APIService", API_SERVICE, {"spec": {"caBundle": None}})
+    until(lambda: bundle() and answered(), 90, "the caBundle is put back")
+    recommender.stop()
+    before = secret()
+    recommender = cluster.start_daemon("recommender", *flags)
+    until(answered, 60, "a query is answered after a restart")
+    assert simulated or secret() == before, "a restart makes no new certificates"
+    assert "forbidden" not in recommender.text(), recommender.text()[-2000:]
+
+
 for each in (scenario_recommendation_query, scenario_recommendation_query_webhook):
     each.tiers = ["sim"]
     each.why = "hours of cluster time"
 
 
-scenario_recommendation_query.each_minor = True
+scenario_recommendation_query.each_minor = scenario_recommendation_api_certificates.each_minor = True

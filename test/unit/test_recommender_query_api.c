@@ -3,6 +3,7 @@
  * from an API server in memory: who is believed, who may ask, what is answered, what it says of
  * itself.
  */
+#include "certificate_server.h"
 #include "objects.h"
 #include "http_fixture.h" /* its err is not that of objects.h */
 
@@ -11,6 +12,7 @@
 #include "../../recommender/query_api.h"
 #include "../../recommender/query_documents.h"
 #include "../../recommender/query_object.h"
+#include "vpa/daemon/ca_bundle.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/net/memory_transport.h"
 #include "vpa/net/tls.h"
@@ -54,10 +56,13 @@ static char *config_map(const char *names)
 
 static void serve_api(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
-    (void)ctx;
     if (strcmp(q->path, FRONT_PROXY_PATH) == 0) {
         if (settings)
             vpa_memory_reply_json(reply, settings_status, settings);
+        return;
+    }
+    if (config.manage_certificates && !vpa_str_ends_with(q->path, "/subjectaccessreviews")) {
+        serve_certificates(ctx, q, reply);
         return;
     }
     ck_assert_str_eq(q->target, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
@@ -115,7 +120,8 @@ static void make_files(void)
     close(mkstemp(key_file));
     write_file(cert_file, serving.cert_pem);
     write_file(key_file, serving.key_pem);
-    config = (struct query_api_config){"127.0.0.1:0", cert_file, key_file};
+    config = (struct query_api_config){
+        .address = "127.0.0.1:0", .cert_file = cert_file, .key_file = key_file};
 }
 
 static void begin(void)
@@ -481,15 +487,98 @@ static const struct {
     {{":8445", "a", ""}, "needs --recommendation-api-cert-file"},
     {{":8445", "", "b"}, "needs --recommendation-api-cert-file"},
     {{"8445", "a", "b"}, "--recommendation-api-address: address \"8445\""},
+    {{":8445", "", "", true}, NULL},
+    {{":8445", "a", "b", true}, "without them"},
+    {{":8445", "", "", true, .certificate_lifetime = 599 * VPA_SECOND}, "at least 10m0s"},
 };
 
 START_TEST(checks_flags)
 {
-    int rc = query_api_check(&flags[_i].config, &err);
+    struct query_api_config wanted = flags[_i].config;
+
+    if (!wanted.certificate_lifetime)
+        wanted.certificate_lifetime = VPA_HOUR;
+    int rc = query_api_check(&wanted, &err);
 
     ck_assert_int_eq(rc, flags[_i].problem ? -1 : 0);
     if (flags[_i].problem)
         ck_assert_msg(strstr(err.text, flags[_i].problem) != NULL, "%s", err.text);
+}
+END_TEST
+
+/* ---- managed certificates ---- */
+
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+static void manage(const char *address)
+{
+    query_api_free(api);
+    config = (struct query_api_config){.address = address,
+                                       .cert_file = "",
+                                       .key_file = "",
+                                       .manage_certificates = true,
+                                       .certificate_secret = "certificates",
+                                       .certificate_lifetime = 90 * 24 * VPA_HOUR,
+                                       .service = "127.0.0.1"};
+    api = query_api_new(&(struct query_api_options){.loop = loop,
+                                                    .config = &config,
+                                                    .client = client,
+                                                    .query = query,
+                                                    .ns = "ns",
+                                                    .leads = always});
+}
+
+/* Who trusts what the APIService says now is answered. */
+static int ask_by_bundle(void)
+{
+    free(serving_ca.cert_pem);
+    serving_ca.cert_pem = vpa_xstrdup(vpa_ca_bundle_decode(&arena, bundle));
+    return ask_as(PROXY, "alice");
+}
+
+START_TEST(makes_its_own_certificate)
+{
+    manage("127.0.0.1:0");
+    start();
+    ck_assert_int_eq(query_api_port(api), 0); /* nothing is served before there is one */
+    ck_assert(query_api_is_due(api));
+    query_api_work(api);
+    ck_assert(!query_api_is_due(api));
+    pass();
+    ck_assert_int_eq(ask_by_bundle(), 201);
+    snprintf(data, sizeof(data), "{}"); /* somebody wants new ones */
+    secret_version++;
+    snprintf(bundle, sizeof(bundle), "%s", "");
+    service_version++;
+    query_api_work(api);
+    ck_assert_int_eq(ask_by_bundle(), 201);
+    ck_assert_int_eq(secret_writes, 2);
+}
+END_TEST
+
+/* A port that cannot be had is asked for again; nothing else suffers. */
+START_TEST(waits_for_its_port)
+{
+    char address[32];
+    int taken = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(at);
+
+    ck_assert_int_eq(bind(taken, (struct sockaddr *)&at, len), 0);
+    ck_assert_int_eq(listen(taken, 1), 0);
+    ck_assert_int_eq(getsockname(taken, (struct sockaddr *)&at, &len), 0);
+    snprintf(address, sizeof(address), "127.0.0.1:%d", ntohs(at.sin_port));
+    manage(address);
+    start();
+    query_api_work(api);
+    ck_assert_int_eq(query_api_port(api), 0);
+    close(taken);
+    query_api_work(api);
+    ck_assert_int_eq(query_api_port(api), ntohs(at.sin_port));
 }
 END_TEST
 
@@ -522,6 +611,8 @@ int main(void)
     tcase_add_test(c, takes_a_new_certificate);
     tcase_add_loop_test(c, checks_flags, 0, VPA_COUNT(flags));
     tcase_add_test(c, needs_its_files);
+    tcase_add_test(c, makes_its_own_certificate);
+    tcase_add_test(c, waits_for_its_port);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -30,6 +30,9 @@ struct vpa_certificate_manager_options {
     /* The caBundle by which API servers judge now (PEM, "" when it cannot be told), borrowed until
      * the loop turns. NULL: nothing is known. */
     const char *(*live_bundle)(void *ctx);
+    /* Whether this replica may write; one that may not takes what the others have stored. NULL:
+     * always. */
+    bool (*may_write)(void *ctx);
     void *ctx;
 };
 

@@ -137,6 +137,9 @@ containers:
       {{- end }}
       - name: prometheus
         containerPort: {{ .port }}
+      {{- with .ports }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
     livenessProbe:
       httpGet:
         path: /health-check

@@ -1,0 +1,349 @@
+/*
+ * The managed certificate of the recommendation API, on an API server in memory that holds the
+ * Secret and the APIService, and a clock that the test turns.
+ */
+#include <stdlib.h>
+
+#include "../../recommender/query_certificate.h"
+#include "certificate_server.h"
+#include "client_fixture.h"
+#include "vpa/daemon/ca_bundle.h"
+#include "vpa/base/log.h"
+#include "vpa/base/str.h"
+
+#define NAME "recommendation.ns.svc"
+#define DAY (24 * VPA_HOUR)
+
+/* ---- replicas ---- */
+
+static vpa_duration lifetime;
+
+struct replica {
+    struct query_certificate *c;
+    bool leads;
+    char *served; /* NULL: nothing yet */
+};
+
+static bool may_write(void *ctx)
+{
+    return ((struct replica *)ctx)->leads;
+}
+
+static struct replica make_replica(void)
+{
+    return (struct replica){.leads = true};
+}
+
+static void start(struct replica *r)
+{
+    r->c = query_certificate_new(&(struct query_certificate_options){.client = client,
+                                                                     .ns = "ns",
+                                                                     .secret = "certificates",
+                                                                     .service = "recommendation",
+                                                                     .lifetime = lifetime,
+                                                                     .may_write = may_write,
+                                                                     .ctx = r});
+}
+
+static void stop(struct replica *r)
+{
+    query_certificate_free(r->c);
+    free(r->served);
+}
+
+/* What is due is done; whether another pair is served then. */
+static bool work(struct replica *r)
+{
+    if (!query_certificate_is_due(r->c))
+        return false;
+    query_certificate_work(r->c);
+    const struct vpa_tls_pair *next = query_certificate_next(r->c, r->served);
+    if (!next)
+        return false;
+    free(r->served);
+    r->served = vpa_xstrdup(next->cert_pem);
+    return true;
+}
+
+static void work_for(struct replica *r, vpa_duration duration)
+{
+    int64_t end = vpa_loop_monotonic(loop) + duration;
+
+    while (vpa_loop_monotonic(loop) < end) {
+        (void)work(r);
+        vpa_loop_pump(loop, VPA_SECOND);
+    }
+}
+
+/* The live caBundle as text; heap. */
+static char *live(void)
+{
+    vpa_auto_arena arena = {0};
+
+    return vpa_xstrdup(vpa_ca_bundle_decode(&arena, bundle));
+}
+
+static bool is_taken(const struct replica *r, const char *by)
+{
+    return vpa_tls_verify(r->served, by, NAME, vpa_loop_now(loop), NULL) == 0;
+}
+
+static bool is_taken_now(const struct replica *r)
+{
+    vpa_auto_free char *by = live();
+
+    return r->served && *by && is_taken(r, by);
+}
+
+static void setup(void)
+{
+    start_client(serve_certificates, 1780000000, 1);
+    lifetime = 90 * DAY;
+    vpa_loop_pump(loop, VPA_HOUR); /* its monotonic time is not 0 */
+}
+
+/* ---- tests ---- */
+
+START_TEST(the_leader_writes_and_the_others_take_it)
+{
+    struct replica first = make_replica(), other = make_replica();
+
+    other.leads = false;
+    start(&first);
+    start(&other);
+    ck_assert(!work(&other));
+    ck_assert_int_eq(secret_writes + service_writes, 0);
+    ck_assert(work(&first));
+    ck_assert_int_eq(secret_writes, 1);
+    ck_assert_int_eq(service_writes, 1);
+    ck_assert(is_taken_now(&first));
+    work_for(&other, 6 * VPA_SECOND);
+    ck_assert_str_eq(other.served, first.served);
+    work_for(&first, VPA_HOUR);
+    work_for(&other, VPA_HOUR);
+    ck_assert_int_eq(secret_writes, 1);
+    ck_assert_int_eq(service_writes, 1);
+    ck_assert_ptr_null(strstr(written, "service")); /* nothing but the bundle */
+    stop(&first);
+    stop(&other);
+}
+END_TEST
+
+START_TEST(who_comes_to_lead_goes_on)
+{
+    struct replica r = make_replica();
+
+    r.leads = false;
+    start(&r);
+    work_for(&r, VPA_MINUTE);
+    ck_assert_ptr_null(r.served);
+    r.leads = true;
+    work_for(&r, 6 * VPA_SECOND);
+    ck_assert(is_taken_now(&r));
+    stop(&r);
+}
+END_TEST
+
+/* Two rotations, the other replica leading in between: at no time is there a caBundle, the one of
+ * ten minutes ago included, that does not take what a replica serves. */
+START_TEST(every_bundle_takes_what_is_served)
+{
+    struct replica replicas[2] = {make_replica(), make_replica()};
+    vpa_auto_free char *before = NULL;
+
+    lifetime = 9 * DAY;
+    replicas[1].leads = false;
+    for (int i = 0; i < 2; i++)
+        start(&replicas[i]);
+    for (int i = 0; i < 2; i++)
+        work_for(&replicas[i], 6 * VPA_SECOND);
+    for (int step = 0; step < 13 * 24 * 6; step++) {
+        vpa_loop_pump(loop, 10 * VPA_MINUTE);
+        if (step == 6 * 24 * 6 + 15) /* in the middle of a rotation */
+            for (int i = 0; i < 2; i++)
+                replicas[i].leads = !replicas[i].leads;
+        for (int i = 0; i < 2; i++) {
+            (void)work(&replicas[i]);
+            ck_assert_msg(is_taken_now(&replicas[i]), "step %d", step);
+            ck_assert_msg(!before || is_taken(&replicas[i], before), "step %d", step);
+        }
+        free(before);
+        before = live();
+    }
+    ck_assert_int_eq(secret_writes, 1 + 2 * 3);
+    ck_assert_int_eq(service_writes, 1 + 2 * 3);
+    for (int i = 0; i < 2; i++)
+        stop(&replicas[i]);
+}
+END_TEST
+
+static FILE *log_file;
+
+static void log_to_file(void)
+{
+    struct vpa_error err;
+
+    log_file = tmpfile();
+    ck_assert_ptr_nonnull(log_file);
+    const struct vpa_log_options options = {.fd = fileno(log_file)};
+    ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
+}
+
+static int log_count(const char *text)
+{
+    static char content[1 << 16];
+    int count = 0;
+
+    rewind(log_file);
+    content[fread(content, 1, sizeof(content) - 1, log_file)] = '\0';
+    for (const char *at = content; (at = strstr(at, text)); at++)
+        count++;
+    return count;
+}
+
+#define WRONG "is not as it should be"
+
+START_TEST(what_an_injector_owns_is_left_to_it)
+{
+    static const char *const owners[] = {"cert-manager.io/inject-ca-from",
+                                         "cert-manager.io/inject-ca-from-secret",
+                                         "cert-manager.io/inject-apiserver-ca"};
+    vpa_auto_free char *annotation = vpa_xprintf("\"%s\":\"x\"", owners[_i]);
+    struct replica r = make_replica();
+
+    log_to_file();
+    annotations = annotation;
+    snprintf(bundle, sizeof(bundle), "dGhlaXJz");
+    start(&r);
+    work_for(&r, VPA_HOUR);
+    ck_assert_int_eq(service_writes, 0);
+    ck_assert_int_eq(log_count(WRONG), 1);
+    ck_assert_int_eq(log_count(owners[_i]), 1);
+    annotations = "";
+    work_for(&r, 11 * VPA_SECOND);
+    ck_assert_int_eq(service_writes, 1);
+    work_for(&r, 11 * VPA_SECOND);
+    ck_assert_int_eq(log_count("is right again"), 1);
+    stop(&r);
+}
+END_TEST
+
+/* What cannot be read or written is said once, nobody is served what is not stored, and all is well
+ * as soon as it can. */
+START_TEST(late_objects_and_rights_are_waited_for)
+{
+    struct replica r = make_replica();
+
+    log_to_file();
+    no_service = _i == 0;
+    no_rights = _i == 1;
+    start(&r);
+    work_for(&r, 10 * VPA_MINUTE);
+    ck_assert_int_eq(service_writes, 0);
+    ck_assert_int_eq(r.served != NULL, _i == 0); /* from the Secret */
+    ck_assert_int_eq(log_count(WRONG), 1);
+    ck_assert_int_eq(log_count("Cannot keep the certificates"), _i);
+    no_service = no_rights = false;
+    work_for(&r, 11 * VPA_SECOND);
+    ck_assert_int_eq(service_writes, 1);
+    ck_assert(is_taken_now(&r));
+    stop(&r);
+}
+END_TEST
+
+/* Whoever keeps undoing it is answered once a minute. */
+START_TEST(a_bundle_that_is_undone_is_written_again)
+{
+    static const char *const undone[] = {"", "bm9uc2Vuc2U=", "!"};
+    struct replica r = make_replica();
+
+    start(&r);
+    work_for(&r, VPA_MINUTE + VPA_SECOND);
+    ck_assert_int_eq(service_writes, 1);
+    for (int i = 0; i < 600; i++) {
+        snprintf(bundle, sizeof(bundle), "%s", undone[_i]);
+        service_version++;
+        work_for(&r, VPA_SECOND);
+    }
+    ck_assert_int_ge(service_writes, 10);
+    ck_assert_int_le(service_writes, 12);
+    ck_assert_int_eq(secret_writes, 1);
+    stop(&r);
+}
+END_TEST
+
+START_TEST(who_is_overtaken_looks_again)
+{
+    struct replica r = make_replica();
+
+    log_to_file();
+    raced = true;
+    start(&r);
+    work_for(&r, 11 * VPA_SECOND);
+    ck_assert_int_eq(conflicts, 1);
+    ck_assert_int_eq(service_writes, 1);
+    ck_assert_int_eq(log_count(WRONG), 0);
+    stop(&r);
+}
+END_TEST
+
+/* A bundle that never follows: the old pair is served as long as API servers take it. */
+START_TEST(a_pair_that_nobody_trusts_waits)
+{
+    struct replica r = make_replica();
+
+    start(&r);
+    ck_assert(work(&r));
+    annotations = "\"cert-manager.io/inject-ca-from\":\"x\"";
+    for (int day = 0; day < 89; day++) {
+        vpa_loop_pump(loop, DAY);
+        (void)work(&r);
+        ck_assert_msg(is_taken_now(&r), "day %d", day);
+    }
+    stop(&r);
+}
+END_TEST
+
+/* Whatever somebody puts in the Secret, nothing but a pair is served, and it is made anew. */
+START_TEST(damage_is_repaired)
+{
+    static const char *const damages[] = {"{}", "{\"tls.crt\":\"bm9uc2Vuc2U=\",\"tls.key\":\"!\"}",
+                                          "{\"ca.crt\":1}", "null"};
+    struct replica r = make_replica(), other = make_replica();
+
+    other.leads = false;
+    start(&r);
+    start(&other);
+    ck_assert(work(&r));
+    ck_assert(work(&other));
+    snprintf(data, sizeof(data), "%s", damages[_i]);
+    secret_version++;
+    work_for(&r, 2 * VPA_MINUTE);
+    work_for(&other, VPA_SECOND);
+    ck_assert_int_eq(secret_writes, 2);
+    ck_assert(is_taken_now(&r));
+    ck_assert_str_eq(other.served, r.served);
+    stop(&r);
+    stop(&other);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_query_certificate");
+    TCase *tc = tcase_create("certificate");
+
+    tcase_add_checked_fixture(tc, setup, stop_client);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, the_leader_writes_and_the_others_take_it);
+    tcase_add_test(tc, who_comes_to_lead_goes_on);
+    tcase_add_test(tc, every_bundle_takes_what_is_served);
+    tcase_add_loop_test(tc, what_an_injector_owns_is_left_to_it, 0, 3);
+    tcase_add_loop_test(tc, late_objects_and_rights_are_waited_for, 0, 2);
+    tcase_add_loop_test(tc, a_bundle_that_is_undone_is_written_again, 0, 3);
+    tcase_add_test(tc, who_is_overtaken_looks_again);
+    tcase_add_test(tc, a_pair_that_nobody_trusts_waits);
+    tcase_add_loop_test(tc, damage_is_repaired, 0, 4);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
