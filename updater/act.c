@@ -18,6 +18,7 @@
 #include "announce.h"
 #include "flight.h"
 #include "prove.h"
+#include "rest.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -156,6 +157,7 @@ static void on_evicted(void *ctx, const struct vpa_kube_result *result, const st
 {
     struct action *a = ctx;
 
+    a->status_code = result->status_code;
     action_answered(a, err ? failed(a, "Failed to evict pod", result, err) : ACT_OK);
 }
 
@@ -173,17 +175,12 @@ static void put_precondition(struct vpa_json_writer *w, const char *uid)
     vpa_json_close_object(w);
 }
 
-enum act_result updater_act_evict(struct work *w, size_t pod)
+void updater_act_evict(struct work *w, size_t pod)
 {
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, pod);
     const struct vpa_meta *meta = &w->pods[pod]->meta;
     struct vpa_json_writer writer;
     vpa_auto_buf body = {0};
-
-    if (!group)
-        return ACT_NO_GROUP;
-    if (!vpa_can_evict(w->pods[pod], group, w->pass->env->memory, vpa_loop_now(w->pass->env->loop)))
-        return ACT_BUDGET;
 
     vpa_buf_init(&body, EVICTION_BODY_MAX);
     vpa_json_writer_init(&writer, &body);
@@ -208,7 +205,6 @@ enum act_result updater_act_evict(struct work *w, size_t pod)
     updater_prove_sent(w, pod, VPA_PROOF_EVICTION);
     action_started(a);
     send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
-    return ACT_SENT;
 }
 
 /* ---- resize ---- */
@@ -415,9 +411,14 @@ enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)
 
 /* ---- answers ---- */
 
-static const char *rule_of(enum act_result result)
+static bool is_refused_by_budget(const struct action *a)
 {
-    switch (result) {
+    return a->kind == ACTION_EVICT && a->status_code == 429;
+}
+
+static const char *rule_of(const struct action *a)
+{
+    switch (a->result) {
     case ACT_OK:
         return "accepted";
     case ACT_STALE:
@@ -425,16 +426,32 @@ static const char *rule_of(enum act_result result)
     case ACT_API_INFEASIBLE:
         return "refused: the node cannot hold it";
     default:
-        return "refused by the API server";
+        return is_refused_by_budget(a) ? "refused by a PodDisruptionBudget"
+                                       : "refused by the API server";
+    }
+}
+
+/* What is refused in every pass is entered when that begins. */
+static bool is_news(const struct action *a)
+{
+    switch (a->result) {
+    case ACT_API:
+    case ACT_API_INFEASIBLE:
+        return updater_rest_is_news(a->work, is_refused_by_budget(a) ? VPA_REST_REFUSED_PDB
+                                                                     : VPA_REST_REFUSED);
+    default:
+        return true;
     }
 }
 
 static void write_down(const struct action *a, const char *decision)
 {
+    if (!is_news(a))
+        return;
     updater_write_down(
         a->work->pass->env, a->work->vpa, a->pod->meta.name,
         &(struct vpa_ledger_entry){
-            .decision = decision, .rule = rule_of(a->result), .why = a->why, .inputs = a->inputs});
+            .decision = decision, .rule = rule_of(a), .why = a->why, .inputs = a->inputs});
 }
 
 static void finish_eviction(struct action *a)

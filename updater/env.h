@@ -38,6 +38,9 @@ struct pass_env {
     struct store *store;
     struct vpa_update_memory *memory;
     struct vpa_ledger *ledger; /* NULL: nothing is written down */
+    struct vpa_table told;     /* by VPA (told.h) */
+    size_t rest_room;          /* entries of pods left alone that the pass may still make */
+    const char *halted;        /* the rule by which passes do nothing; NULL: they go on */
     struct prove *prove;       /* what actions did; NULL: nobody looks */
     int64_t status_denied_at;  /* monotonic: no right to write conditions; 0: not known */
     bool told_of_dry_run;      /* the log says that it cannot be done */

@@ -6,9 +6,13 @@
  *     env.h     what passes work with
  *     unknown.h what is not to be touched, because an object is unknown
  *     pass.h    what a pass holds
+ *     told.h    what the ledger knows of pods that are left alone
  *     flight.h  requests under way: waiting for answers and for the limiter
  *     select.h  which VPAs take part, and which pods they control
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
+ *     words.h   why a pod is left alone, in words
+ *     rest.h    the same for the ledger, when the answer changes
+ *     list.h    the pods of a VPA that deserve a change
  *     act.h     one request: eviction, resize, end of a boost; what its answer changes
  *     trial.h   what became of one request
  *     prove.h   whether acting helps: trials, breakers, conditions (paused.h)

@@ -108,16 +108,27 @@ static bool is_off(const struct work *w, size_t pod)
     return !env->prove || env->all_proven || !vpa_disruption_group(w->budget, pod);
 }
 
-bool updater_prove_permits(const struct work *w, size_t pod, enum vpa_proof_way way)
+enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proof_way way)
 {
     auto_id_texts texts = {0};
 
     if (is_off(w, pod))
-        return true;
+        return VPA_REST_NONE;
 
     struct vpa_proof_id id = make_id(w, pod, way, &texts);
 
-    return vpa_permit_given(vpa_proof_ask(w->pass->env->prove->proof, &id, updater_work_now(w)));
+    switch (vpa_proof_ask(w->pass->env->prove->proof, &id, updater_work_now(w))) {
+    case VPA_PERMIT_WAITING:
+        return VPA_REST_PROOF;
+    case VPA_PERMIT_PAUSED:
+        return VPA_REST_PAUSED;
+    case VPA_PERMIT_CLUSTER_PAUSED:
+        return VPA_REST_CLUSTER_PAUSED;
+    case VPA_PERMIT_FREE:
+    case VPA_PERMIT_FIRST:
+        break;
+    }
+    return VPA_REST_NONE;
 }
 
 void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way)

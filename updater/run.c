@@ -17,6 +17,7 @@
 #include "prove.h"
 #include "select.h"
 #include "steps.h"
+#include "told.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/daemon/panic.h"
@@ -224,11 +225,16 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
 
     if (!caches_are_filled(env)) {
         VPA_INFO("Caches are not in step yet. Skipping update loop");
+        updater_tell_of_pass(env, "caches-not-filled", "the caches are not in step yet");
         return;
     }
-    if (!caches_are_fresh(env))
+    if (!caches_are_fresh(env)) {
+        updater_tell_of_pass(env, "stale-cache",
+                             "a cache is behind: the API server does not answer its watch");
         return;
+    }
     if (updater_store_panic(env->store)) {
+        updater_tell_of_pass(env, "panic", "ConfigMap " VPA_PANIC_CONFIG_MAP " exists");
         VPA_INFO("ConfigMap " VPA_PANIC_CONFIG_MAP " exists. Skipping update loop");
         return;
     }
@@ -239,8 +245,12 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
     bool webhook_works = webhook_is_alive(env);
 
     updater_prove_webhook(env, webhook_works);
-    if (!webhook_works)
+    if (!webhook_works) {
+        updater_tell_of_pass(env, "webhook",
+                             "the status Lease says nothing of a webhook that works");
         return;
+    }
+    updater_tell_of_pass(env, NULL, NULL);
     pass->doing = "asking for targets and controllers";
 
     size_t count;
@@ -248,6 +258,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
 
     lap(watch, "ListVPAs");
     vpa_owners_begin_pass(env->owners);
+    updater_told_begin_pass(env, vpas, count);
     selection = updater_select_vpas(pass, vpas, count);
     if (selection->count > 0)
         run_selected(pass, selection, vpas, count, watch);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "told.h"
 #include "unknown.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
@@ -58,10 +59,19 @@ static void add_selected(struct pass *pass, const struct vpa_object *vpa,
     if (resolve_selector(pass, vpa, &s->selector, &err) < 0) {
         VPA_V(3, "Skipping VPA: no selector of its target", VPA_KV("namespace", vpa->meta.ns),
               VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
+        updater_tell_of_vpa(pass->env, vpa, VPA_REST_TARGET, err.text);
         return;
     }
     s->vpa = vpa;
     selection->count++;
+}
+
+static void leave_alone(struct pass *pass, const struct vpa_object *vpa)
+{
+    VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
+          VPA_KV("vpa", vpa->meta.name), VPA_KV("mode", vpa_object_mode(vpa)));
+    vpa_arena_clear(&pass->scratch);
+    updater_tell_of_vpa(pass->env, vpa, VPA_REST_MODE, updater_words_of_mode(&pass->scratch, vpa));
 }
 
 /* Once per VPA, and again when it comes back to that mode: told are those of the last pass. */
@@ -105,8 +115,7 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
         if (updater_select_takes_part(vpa))
             add_selected(pass, vpa, s);
         else
-            VPA_V(3, "Skipping VPA: nothing to do for it", VPA_KV("namespace", vpa->meta.ns),
-                  VPA_KV("vpa", vpa->meta.name), VPA_KV("mode", vpa_object_mode(vpa)));
+            leave_alone(pass, vpa);
     }
     updater_select_forget(pass->env);
     pass->env->told_of_auto = told;

@@ -13,7 +13,11 @@
 
 #include "act.h"
 #include "flight.h"
+#include "list.h"
 #include "prove.h"
+#include "rest.h"
+#include "told.h"
+#include "words.h"
 
 static bool group_in_flight(const struct vpa_replica_group *group)
 {
@@ -70,18 +74,22 @@ static enum work_step step_unboost(struct work *w)
 static enum work_step step_filter(struct work *w)
 {
     struct pass *pass = w->pass;
+    enum vpa_rest rest = vpa_rest_of_vpa(w->vpa, &pass->env->update);
 
     if (w->in_flight > 0)
         return WORK_STEP_BLOCKED;
     if (pass->env->on_work)
         pass->env->on_work(pass->env->on_work_ctx, w);
-    if (!vpa_update_mode_active(w->mode) ||
-        (w->mode == VPA_MODE_IN_PLACE && !pass->env->update.in_place_gate)) {
+    if (rest != VPA_REST_NONE) {
         /* Only boosts were to be taken back. Mode and gate decide, so no gauge is touched. */
+        updater_tell_of_vpa(pass->env, w->vpa, rest,
+                            rest == VPA_REST_MODE
+                                ? updater_words_of_mode(&pass->arena, w->vpa)
+                                : updater_words_of_rest(&pass->arena, w, 0, rest));
         enter_phase(w, WORK_DONE);
         return WORK_STEP_FINISHED;
     }
-    updater_work_make_list(w);
+    updater_list_make(w);
     if (vpa_update_mode_in_place(w->mode)) {
         updater_meter_sums_add(&pass->gauges.updatable, 0, w->pod_count, (double)w->list_count);
         w->updatable = w->list_count > 0;
@@ -98,48 +106,89 @@ static enum work_step step_filter(struct work *w)
 
 /* ---- resizes ---- */
 
+/* The pod stays as it is by that rule, unless an answer that is under way may change that. */
+static enum work_step leave_alone(struct work *w, size_t pod, enum vpa_rest rest)
+{
+    if (group_in_flight(vpa_disruption_group(w->budget, pod)))
+        return WORK_STEP_BLOCKED;
+    updater_rest_note_turn(w, pod, rest);
+    return WORK_STEP_FINISHED;
+}
+
+/* Why no request came of an attempt to resize; of one that its own state kept from it that. */
+static enum vpa_rest rest_of_result(enum act_result result, enum vpa_rest state)
+{
+    switch (result) {
+    case ACT_BUDGET:
+        return VPA_REST_BUDGET;
+    case ACT_NO_GROUP:
+        return VPA_REST_MIN_REPLICAS;
+    case ACT_NOT_NEEDED:
+    case ACT_NOTHING_TO_PATCH:
+        return state != VPA_REST_NONE ? state : VPA_REST_NOTHING_TO_CHANGE;
+    case ACT_COMPUTATION:
+        return VPA_REST_LIMITS_UNKNOWN;
+    case ACT_API:
+        return VPA_REST_NO_RESIZES;
+    default:
+        return VPA_REST_NONE;
+    }
+}
+
+static enum work_step resize(struct work *w, size_t k, enum vpa_rest state)
+{
+    size_t i = w->list[k].index;
+    enum act_result result = updater_act_resize(w, i, k);
+    enum vpa_rest rest = rest_of_result(result, state);
+
+    if (result == ACT_LIMITED) {
+        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateRateLimiterWaitFailed");
+        updater_rest_note_turn(w, i, VPA_REST_RATE);
+        return WORK_STEP_ABORT;
+    }
+    if (result == ACT_BUDGET)
+        return leave_alone(w, i, rest);
+    if (!is_harmless(result)) {
+        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
+        w->evict[k] = w->mode == VPA_MODE_IN_PLACE_OR_RECREATE;
+    }
+    if (rest != VPA_REST_NONE && !w->evict[k])
+        updater_rest_note_turn(w, i, rest);
+    return WORK_STEP_FINISHED;
+}
+
 static enum work_step resize_candidate(struct work *w, size_t k)
 {
     struct pass_env *env = w->pass->env;
     size_t i = w->list[k].index;
     const struct vpa_pod *pod = w->pods[i];
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
-    enum vpa_update_decision decision;
+    struct vpa_update_verdict verdict;
+    enum vpa_rest rest;
 
     updater_work_confirm(w, group);
     updater_work_look(w);
     if (!updater_work_is_there(w, i))
         return WORK_STEP_FINISHED;
-    decision =
-        vpa_update_decide(pod, w->vpa, group, env->memory, &env->update, updater_work_now(w));
-    if (decision == VPA_DECIDE_DEFERRED && w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
-        return group_in_flight(group) ? WORK_STEP_BLOCKED : WORK_STEP_FINISHED;
-    if (decision == VPA_DECIDE_INFEASIBLE_CACHED)
+    verdict = vpa_update_look(pod, w->vpa, group, env->memory, &env->update, updater_work_now(w));
+    if (verdict.decision == VPA_DECIDE_DEFERRED && w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
+        return leave_alone(w, i, verdict.rest);
+    if (verdict.decision == VPA_DECIDE_INFEASIBLE_CACHED) {
+        updater_rest_note_turn(w, i, verdict.rest);
         return WORK_STEP_FINISHED;
-    if (decision == VPA_DECIDE_EVICT) {
+    }
+    if (verdict.decision == VPA_DECIDE_EVICT) {
         w->evict[k] = true;
         return WORK_STEP_FINISHED;
     }
-    if (!updater_prove_permits(w, i, VPA_PROOF_RESIZE))
-        return group_in_flight(group) ? WORK_STEP_BLOCKED : WORK_STEP_FINISHED;
+    rest = updater_prove_rest(w, i, VPA_PROOF_RESIZE);
+    if (rest != VPA_REST_NONE)
+        return leave_alone(w, i, rest);
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
-    if (decision == VPA_DECIDE_INFEASIBLE)
+    if (verdict.decision == VPA_DECIDE_INFEASIBLE)
         vpa_update_memory_record_infeasible(env->memory, pod->meta.uid, &w->vpa->recommendation);
-
-    enum act_result result = updater_act_resize(w, i, k);
-
-    if (result == ACT_LIMITED) {
-        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateRateLimiterWaitFailed");
-        return WORK_STEP_ABORT;
-    }
-    if (result == ACT_BUDGET)
-        return group_in_flight(group) ? WORK_STEP_BLOCKED : WORK_STEP_FINISHED;
-    if (!is_harmless(result)) {
-        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
-        w->evict[k] = w->mode == VPA_MODE_IN_PLACE_OR_RECREATE;
-    }
-    return WORK_STEP_FINISHED;
+    return resize(w, k, verdict.rest);
 }
 
 static enum work_step step_in_place(struct work *w)
@@ -156,43 +205,54 @@ static enum work_step step_in_place(struct work *w)
 
 /* ---- evictions ---- */
 
-/* By what is known now, not by what was known when the list was made. */
-static bool may_evict(struct work *w, size_t i)
+/* The rule that says no by what is known now, not by what was known when the list was made; the pod
+ * has to be there still. */
+static enum vpa_rest eviction_rest(struct work *w, size_t i)
 {
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
 
     updater_work_confirm(w, group);
     updater_work_look(w);
-    return updater_work_is_there(w, i) &&
-           vpa_can_evict(w->pods[i], group, w->pass->env->memory, updater_work_now(w));
+    return updater_work_is_there(w, i)
+               ? vpa_eviction_rest(w->pods[i], group, w->pass->env->memory, updater_work_now(w))
+               : VPA_REST_EVICTED;
+}
+
+/* The same after the loop was pumped: the pod's turn is over either way. */
+static bool still_evictable(struct work *w, size_t i)
+{
+    enum vpa_rest rest = eviction_rest(w, i);
+
+    if (rest != VPA_REST_NONE && updater_work_is_there(w, i))
+        updater_rest_note_turn(w, i, rest);
+    return rest == VPA_REST_NONE;
 }
 
 static enum work_step evict_candidate(struct work *w, size_t k)
 {
     size_t i = w->list[k].index;
+    enum vpa_rest rest = eviction_rest(w, i);
     enum pass_token token;
     bool pumped = false;
 
-    if (!may_evict(w, i))
-        return updater_work_is_there(w, i) && group_in_flight(vpa_disruption_group(w->budget, i))
-                   ? WORK_STEP_BLOCKED
-                   : WORK_STEP_FINISHED;
-    if (!updater_prove_permits(w, i, VPA_PROOF_EVICTION))
-        return group_in_flight(vpa_disruption_group(w->budget, i)) ? WORK_STEP_BLOCKED
-                                                                   : WORK_STEP_FINISHED;
+    if (!updater_work_is_there(w, i))
+        return WORK_STEP_FINISHED;
+    if (rest == VPA_REST_NONE)
+        rest = updater_prove_rest(w, i, VPA_PROOF_EVICTION);
+    if (rest != VPA_REST_NONE)
+        return leave_alone(w, i, rest);
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
-    if (!updater_prove_dry_run(w, i, &pumped) || (pumped && !may_evict(w, i)))
+    if (!updater_prove_dry_run(w, i, &pumped) || (pumped && !still_evictable(w, i)))
         return WORK_STEP_FINISHED;
     token = updater_pass_take_token(w->pass, &w->pass->env->eviction_rate);
     if (token == PASS_TOKEN_REFUSED) {
         updater_meter_eviction_failed(&w->labels, "EvictionRateLimiterWaitFailed");
+        updater_rest_note_turn(w, i, VPA_REST_RATE);
         return WORK_STEP_ABORT;
     }
-    if (token == PASS_TOKEN_TAKEN_LATE && !may_evict(w, i))
-        return WORK_STEP_FINISHED;
-    if (updater_act_evict(w, i) != ACT_SENT)
-        updater_meter_eviction_failed(&w->labels, "EvictionError");
+    if (token == PASS_TOKEN_TAKEN || still_evictable(w, i))
+        updater_act_evict(w, i);
     return WORK_STEP_FINISHED;
 }
 
@@ -240,6 +300,7 @@ enum work_step updater_work_step(struct work *w)
         case WORK_BEGIN:
             updater_work_observe(w);
             updater_work_begin(w);
+            updater_rest_begin(w);
             enter_phase(w, WORK_UNBOOST);
             break;
         case WORK_UNBOOST:
@@ -261,6 +322,8 @@ enum work_step updater_work_step(struct work *w)
             break;
         }
     }
+    if (w->phase == WORK_DONE || step == WORK_STEP_ABORT)
+        updater_rest_publish(w);
     if (w->phase == WORK_DONE)
         updater_work_clear(w);
     return step;

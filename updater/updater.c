@@ -12,6 +12,7 @@
 #include "prove.h"
 #include "run.h"
 #include "select.h"
+#include "told.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -91,6 +92,7 @@ void updater_free(struct updater *u)
     vpa_update_memory_free(u->env.memory);
     updater_prove_free(u->env.prove);
     updater_select_forget(&u->env);
+    updater_told_forget(&u->env);
     free(u);
 }
 

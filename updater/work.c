@@ -52,6 +52,19 @@ void updater_work_clear(struct work *w)
     w->gone = NULL;
     free(w->left);
     w->left = NULL;
+    updater_work_drop_notes(w);
+}
+
+void updater_work_drop_notes(struct work *w)
+{
+    while (w->notes) {
+        struct rest_note *n = w->notes;
+
+        w->notes = n->next;
+        free(n->why);
+        free(n->inputs);
+        free(n);
+    }
 }
 
 /* Kinds whose replica count upstream knows: without it their groups may not be touched. */
@@ -218,28 +231,32 @@ void updater_work_skip_infeasible(struct work *w, size_t pod)
     vpa_events_record(w->pass->env->events, &ref, SKIPPED_REASON, SKIPPED_MESSAGE);
 }
 
-struct work_filter updater_work_filter(const struct work *w, size_t i)
+struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
 {
     const struct pass_env *env = w->pass->env;
-    const struct vpa_pod *pod = w->pods[i];
-    const struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
+    int64_t live = vpa_disruption_live(w->budget, i);
 
-    if (updater_work_is_held(w, i) || vpa_update_memory_is_evicted(env->memory, pod->meta.uid))
-        return (struct work_filter){0};
-    if (updater_work_boosts(w) && vpa_boost_marked(&pod->meta.annotations))
-        return (struct work_filter){0};
-    if (!vpa_update_mode_in_place(w->mode))
-        return (struct work_filter){
-            .kept = vpa_can_evict(pod, group, env->memory, updater_work_now(w))};
-
-    enum vpa_update_decision decision =
-        vpa_update_decide(pod, w->vpa, group, env->memory, &env->update, updater_work_now(w));
-
-    return (struct work_filter){.kept = vpa_update_kept_by_filter(w->mode, decision),
-                                .infeasible = decision == VPA_DECIDE_INFEASIBLE_CACHED};
+    return (struct vpa_rest_facts){
+        .of = {.pod = w->pods[i], .vpa = w->vpa, .now = updater_work_now(w)},
+        .update = &env->update,
+        .memory = env->memory,
+        .group = vpa_disruption_group(w->budget, i),
+        .evicts = !vpa_update_mode_in_place(w->mode) || w->phase == WORK_EVICT,
+        .held = updater_work_is_held(w, i),
+        .controlled = live >= 0,
+        .live = live,
+        .required = vpa_disruption_required(w->budget),
+    };
 }
 
-struct vpa_decision_facts updater_work_facts(struct work *w, const struct vpa_pod *pod)
+enum vpa_rest updater_work_filter(const struct work *w, size_t i)
+{
+    const struct vpa_rest_facts facts = updater_work_state(w, i);
+
+    return vpa_rest_of_state(&facts);
+}
+
+struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod)
 {
     const struct pass_env *env = w->pass->env;
 
@@ -251,57 +268,4 @@ struct vpa_decision_facts updater_work_facts(struct work *w, const struct vpa_po
         .options = &env->priority,
         .now = updater_work_now(w),
     };
-}
-
-/* Whether the change is worth it; fills the candidate. *allowed: in a direction that the VPA wants.
- */
-static bool deserves_change(struct work *w, size_t i, struct vpa_update_candidate *out,
-                            bool *allowed)
-{
-    struct pass *pass = w->pass;
-    const struct vpa_pod *pod = w->pods[i];
-    const struct vpa_decision_facts facts = updater_work_facts(w, pod);
-    struct vpa_decision decision;
-    struct vpa_error err;
-
-    vpa_arena_clear(&pass->scratch);
-    if (vpa_decision_make(&pass->scratch, &facts, &decision, &err) < 0) {
-        VPA_V(2, "Cannot process the recommendation for a pod", VPA_KV("namespace", pod->meta.ns),
-              VPA_KV("pod", pod->meta.name), VPA_KERR(&err));
-        return false;
-    }
-    if (decision.admission != VPA_ADMIT_ACCEPTED) {
-        VPA_V(4, "Not updating pod", VPA_KV("namespace", pod->meta.ns),
-              VPA_KV("pod", pod->meta.name),
-              VPA_KV("reason", vpa_admission_name(decision.admission)));
-        return false;
-    }
-    VPA_V(2, "Pod accepted for update", VPA_KV("namespace", pod->meta.ns),
-          VPA_KV("pod", pod->meta.name), VPA_KV("updatePriority", decision.priority.diff));
-    *allowed = decision.allowed;
-    *out = (struct vpa_update_candidate){.pod = pod, .priority = decision.priority, .index = i};
-    return true;
-}
-
-void updater_work_make_list(struct work *w)
-{
-    vpa_auto_free bool *allowed = vpa_xcalloc(w->pod_count, sizeof(*allowed));
-    size_t kept = 0;
-
-    w->list = vpa_xcalloc(w->pod_count, sizeof(*w->list));
-    w->evict = vpa_xcalloc(w->pod_count, sizeof(*w->evict));
-    for (size_t i = 0; i < w->pod_count; i++) {
-        struct work_filter filter = updater_work_filter(w, i);
-
-        if (filter.infeasible)
-            updater_work_skip_infeasible(w, i);
-        if (filter.kept && deserves_change(w, i, &w->list[w->list_count], &allowed[i]))
-            w->list_count++;
-    }
-    vpa_priority_sort(w->list, w->list_count);
-    for (size_t k = 0; k < w->list_count; k++) {
-        if (allowed[w->list[k].index])
-            w->list[kept++] = w->list[k];
-    }
-    w->list_count = kept;
 }

@@ -5,7 +5,8 @@
 #define UPDATER_WORK_H
 
 #include "pass.h"
-#include "vpa/policy/decision.h"
+#include "told.h"
+#include "vpa/policy/rest_facts.h"
 
 /* How an attempt to change a pod went. */
 enum act_result {
@@ -53,6 +54,15 @@ struct work {
     size_t in_flight;
     bool evictable, evicted, updatable, updated; /* what happened, for the gauges */
     enum act_result last;                        /* of the action that was dealt with last */
+    size_t rests[VPA_REST_COUNT]; /* pods that are left alone in this pass, by rule */
+    struct told *told;            /* what the ledger was told of the VPA; NULL without a ledger */
+    struct rest_note *notes;      /* what it is to be told */
+};
+struct rest_note { /* rest.h */
+    struct rest_note *next;
+    enum vpa_rest rest;
+    size_t pod;
+    char *why, *inputs; /* heap */
 };
 
 void updater_work_init(struct work *w, struct pass *pass, const struct vpa_object *vpa,
@@ -77,19 +87,17 @@ void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
 /* Whether the VPA's boosts are looked after: gate on, and it has some. */
 bool updater_work_boosts(const struct work *w);
 vpa_time updater_work_now(const struct work *w);
+void updater_work_drop_notes(struct work *w);
 /* What a decision about the pod rests on now. */
-struct vpa_decision_facts updater_work_facts(struct work *w, const struct vpa_pod *pod);
+struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod);
+/* The state of pod i and its group; of `of` pod, VPA and now. */
+struct vpa_rest_facts updater_work_state(const struct work *w, size_t i);
 
-/* Whether the state of pod i and its group lets it into the list of pods to change. */
-struct work_filter {
-    bool kept;
-    bool infeasible; /* passed over for a resize that its node could not hold: to be announced */
-};
-struct work_filter updater_work_filter(const struct work *w, size_t i);
+/* Whether the state of pod i and its group lets it into the list of pods to change: NONE, or the
+ * rule that says no. INFEASIBLE is to be announced. */
+enum vpa_rest updater_work_filter(const struct work *w, size_t i);
 /* Counts and announces an infeasible resize that is passed over. */
 void updater_work_skip_infeasible(struct work *w, size_t pod);
-/* Fills w->list: the pods to change, most urgent first. Nothing may be in flight. */
-void updater_work_make_list(struct work *w);
 
 /* The pod as events name it; borrows from the pod. */
 struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod);

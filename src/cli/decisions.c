@@ -38,12 +38,15 @@ static void keep(struct cli_decisions *out, const struct cli_decision *decision)
     out->count = kept + 1;
 }
 
-/* Of the pods, whichever VPA it was; of the VPA, whichever pod it was. */
+/* Of the pods, whichever VPA it was; of the VPA, whichever pod it was; of everything. */
 static bool is_about(const struct vpa_json *entry, const struct cli_decisions_query *query)
 {
     const char *vpa = vpa_json_string(vpa_json_find(entry, "vpa"));
     const char *pod = vpa_json_string(vpa_json_find(entry, "pod"));
+    const char *ns = vpa_json_string(vpa_json_find(entry, "namespace"));
 
+    if (ns && !*ns)
+        return true;
     if (*query->vpa && vpa_str_eq(vpa, query->vpa))
         return true;
     for (size_t i = 0; i < query->pod_count; i++)

@@ -221,7 +221,10 @@ static void print_decisions(struct cli *cli, const struct why *why)
         const struct cli_decision *d = &known->items[i];
 
         put_line(cli, CLI_PLAIN, "  %s %s %s: %s%s%s", time_text(cli, d->at),
-                 *d->pod ? d->pod : d->vpa, d->decision, d->rule, *d->why ? ": " : "", d->why);
+                 *d->pod   ? d->pod
+                 : *d->vpa ? d->vpa
+                           : "every pod",
+                 d->decision, d->rule, *d->why ? ": " : "", d->why);
     }
     if (known->left_out)
         put_line(cli, CLI_DIM, "  %zu older ones", known->left_out);

@@ -353,8 +353,12 @@ static bool fits(const char *wanted, const char *have)
 static bool is_wanted(const struct line *line, const struct vpa_ledger_query *q,
                       const struct since *since)
 {
-    return line->seq > since->seq && line->time >= since->time && fits(q->ns, line->texts[NS]) &&
-           fits(q->vpa, line->texts[VPA]) && fits(q->pod, line->texts[POD]);
+    if (line->seq <= since->seq || line->time < since->time)
+        return false;
+    if (!*line->texts[NS]) /* of everything */
+        return true;
+    return fits(q->ns, line->texts[NS]) && fits(q->vpa, line->texts[VPA]) &&
+           fits(q->pod, line->texts[POD]);
 }
 
 /* False when the page has no room for it. */

@@ -41,6 +41,7 @@ struct vpa_disruption {
     size_t group_capacity;
     struct owned_group **of_pod; /* NULL: no controlling owner */
     size_t pod_count;
+    int64_t required;                /* live pods of a group */
     struct vpa_replica_group **kept; /* groups that were not discarded */
     size_t kept_count;
 };
@@ -171,6 +172,7 @@ struct vpa_disruption *vpa_disruption_new(const struct vpa_object *vpa,
     bool skip_check =
         options->in_place_skip_budget && vpa_update_mode_in_place(vpa_update_mode_of(vpa));
 
+    d->required = required;
     assign_pods(d, pods, count, options->memory);
     d->kept = vpa_xcalloc(d->group_count ? d->group_count : 1, sizeof(struct vpa_replica_group *));
     for (size_t g = 0; g < d->group_count; g++) {
@@ -200,6 +202,18 @@ struct vpa_replica_group *vpa_disruption_group(struct vpa_disruption *d, size_t 
     struct owned_group *g = i < d->pod_count ? d->of_pod[i] : NULL;
 
     return g && !g->discarded ? &g->group : NULL;
+}
+
+int64_t vpa_disruption_live(const struct vpa_disruption *d, size_t i)
+{
+    const struct owned_group *g = i < d->pod_count ? d->of_pod[i] : NULL;
+
+    return g ? g->actual - g->evicted : -1;
+}
+
+int64_t vpa_disruption_required(const struct vpa_disruption *d)
+{
+    return d->required;
 }
 
 size_t vpa_disruption_group_count(const struct vpa_disruption *d)

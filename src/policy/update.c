@@ -54,28 +54,64 @@ static bool known_infeasible(const struct vpa_pod *pod, const struct vpa_object 
     return record && !vpa_recommendation_lower(&vpa->recommendation, record, false);
 }
 
+static enum vpa_rest rest_of_budget(const struct vpa_replica_group *group)
+{
+    if (vpa_group_disruptable(group))
+        return VPA_REST_NONE;
+    return group->closed ? VPA_REST_REPLICAS_UNKNOWN : VPA_REST_BUDGET;
+}
+
+static struct vpa_update_verdict deferred(enum vpa_rest rest)
+{
+    return (struct vpa_update_verdict){VPA_DECIDE_DEFERRED, rest};
+}
+
+/* Of a pod with a resize that the kubelet has not carried out. */
+static struct vpa_update_verdict look_at_resize(bool in_place_only, enum vpa_resize_status status,
+                                                bool stalled)
+{
+    if (in_place_only && status == VPA_RESIZE_INFEASIBLE)
+        return (struct vpa_update_verdict){VPA_DECIDE_INFEASIBLE, VPA_REST_RESIZING};
+    if (!in_place_only && stalled)
+        return (struct vpa_update_verdict){VPA_DECIDE_EVICT, VPA_REST_NONE};
+    return deferred(VPA_REST_RESIZING);
+}
+
+struct vpa_update_verdict vpa_update_look(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                                          const struct vpa_replica_group *group,
+                                          const struct vpa_update_memory *memory,
+                                          const struct vpa_update_options *options, vpa_time now)
+{
+    bool in_place_only = vpa_update_mode_of(vpa) == VPA_MODE_IN_PLACE;
+    enum vpa_resize_status status = vpa_pod_resize_status(pod);
+    enum vpa_rest rest;
+
+    if (in_place_only && !options->in_place_gate)
+        return deferred(VPA_REST_GATE);
+    if (!group)
+        return deferred(VPA_REST_MIN_REPLICAS);
+    if (vpa_pod_pending(pod))
+        return deferred(VPA_REST_PENDING);
+    if (!vpa->recommendation.present)
+        return deferred(VPA_REST_NO_RECOMMENDATION);
+    if (in_place_only && known_infeasible(pod, vpa, memory))
+        return (struct vpa_update_verdict){VPA_DECIDE_INFEASIBLE_CACHED, VPA_REST_INFEASIBLE};
+    if (status != VPA_RESIZE_NONE && (in_place_only || !vpa_unboost_unfinished(pod, memory)))
+        return look_at_resize(in_place_only, status,
+                              !in_place_only && vpa_resize_stalled(pod, group, memory, now));
+    if (options->in_place_skip_budget && !resize_restarts(pod))
+        return (struct vpa_update_verdict){VPA_DECIDE_APPROVED, VPA_REST_NONE};
+    rest = rest_of_budget(group);
+    return (struct vpa_update_verdict){
+        rest == VPA_REST_NONE ? VPA_DECIDE_APPROVED : VPA_DECIDE_DEFERRED, rest};
+}
+
 enum vpa_update_decision vpa_update_decide(const struct vpa_pod *pod, const struct vpa_object *vpa,
                                            const struct vpa_replica_group *group,
                                            const struct vpa_update_memory *memory,
                                            const struct vpa_update_options *options, vpa_time now)
 {
-    bool in_place_only = vpa_update_mode_of(vpa) == VPA_MODE_IN_PLACE;
-    enum vpa_resize_status status = vpa_pod_resize_status(pod);
-
-    if (in_place_only && !options->in_place_gate)
-        return VPA_DECIDE_DEFERRED;
-    if (!group || vpa_pod_pending(pod) || !vpa->recommendation.present)
-        return VPA_DECIDE_DEFERRED;
-    if (in_place_only && known_infeasible(pod, vpa, memory))
-        return VPA_DECIDE_INFEASIBLE_CACHED;
-    if (status != VPA_RESIZE_NONE && (in_place_only || !vpa_unboost_unfinished(pod, memory))) {
-        if (in_place_only)
-            return status == VPA_RESIZE_INFEASIBLE ? VPA_DECIDE_INFEASIBLE : VPA_DECIDE_DEFERRED;
-        return vpa_resize_stalled(pod, group, memory, now) ? VPA_DECIDE_EVICT : VPA_DECIDE_DEFERRED;
-    }
-    if (options->in_place_skip_budget && !resize_restarts(pod))
-        return VPA_DECIDE_APPROVED;
-    return vpa_group_disruptable(group) ? VPA_DECIDE_APPROVED : VPA_DECIDE_DEFERRED;
+    return vpa_update_look(pod, vpa, group, memory, options, now).decision;
 }
 
 bool vpa_update_kept_by_filter(enum vpa_update_mode mode, enum vpa_update_decision decision)
@@ -120,18 +156,26 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
     return false;
 }
 
+enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_replica_group *group,
+                                const struct vpa_update_memory *memory, vpa_time now)
+{
+    if (!group || group->below_min)
+        return VPA_REST_MIN_REPLICAS;
+    if (vpa_update_memory_is_evicted(memory, pod->meta.uid))
+        return VPA_REST_EVICTED;
+    if (vpa_pod_pending(pod))
+        return VPA_REST_NONE;
+    if (vpa_unboost_unfinished(pod, memory))
+        return VPA_REST_BOOST_ENDING;
+    if (vpa_pod_resizing(pod))
+        return vpa_resize_stalled(pod, group, memory, now) ? VPA_REST_NONE : VPA_REST_RESIZING;
+    return rest_of_budget(group);
+}
+
 bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                    const struct vpa_update_memory *memory, vpa_time now)
 {
-    if (!group || group->below_min || vpa_update_memory_is_evicted(memory, pod->meta.uid))
-        return false;
-    if (vpa_pod_pending(pod))
-        return true;
-    if (vpa_unboost_unfinished(pod, memory))
-        return false;
-    if (vpa_pod_resizing(pod))
-        return vpa_resize_stalled(pod, group, memory, now);
-    return vpa_group_disruptable(group);
+    return vpa_eviction_rest(pod, group, memory, now) == VPA_REST_NONE;
 }
 
 bool vpa_pod_boost_expired(const struct vpa_pod *pod, const struct vpa_object *vpa, vpa_time now)

@@ -203,10 +203,23 @@ static void put_sent(struct bench *b, struct vpa_json_writer *w)
     }
 }
 
+static enum act_result try_to_evict(struct bench *b, size_t i)
+{
+    const struct pass_env *env = world_env(b->world);
+    const struct vpa_replica_group *group = vpa_disruption_group(b->work.budget, i);
+
+    if (!group)
+        return ACT_NO_GROUP;
+    if (!vpa_can_evict(b->pods[i], group, env->memory, vpa_loop_now(env->loop)))
+        return ACT_BUDGET;
+    updater_act_evict(&b->work, i);
+    return ACT_SENT;
+}
+
 static void step_act(struct bench *b, struct vpa_json_writer *w, const char *op, size_t i)
 {
-    enum act_result result = vpa_str_eq(op, "evict") ? updater_act_evict(&b->work, i)
-                                                     : updater_act_resize(&b->work, i, SIZE_MAX);
+    enum act_result result =
+        vpa_str_eq(op, "evict") ? try_to_evict(b, i) : updater_act_resize(&b->work, i, SIZE_MAX);
 
     if (result == ACT_SENT) {
         updater_pass_drain(&b->pass);
@@ -366,14 +379,14 @@ static void compare_decision(struct bench *b, size_t i, const struct vpa_json *w
     bool explicit =
         vpa_json_string(vpa_json_at(GOLDEN_IN(c, "vpa"), "spec.updatePolicy.updateMode"));
     if (explicit || vpa_json_find(want, "keptByFilter")) {
-        struct work_filter filter = updater_work_filter(&b->work, i);
+        enum vpa_rest rest = updater_work_filter(&b->work, i);
 
         world_begin_step(b->world);
-        if (filter.infeasible)
+        if (rest == VPA_REST_INFEASIBLE)
             updater_work_skip_infeasible(&b->work, i);
         golden_bool(c, LABEL("keptByFilter"), vpa_json_find(want, "keptByFilter"),
                     vpa_update_mode_in_place(b->work.mode)
-                        ? filter.kept
+                        ? rest == VPA_REST_NONE
                         : vpa_update_kept_by_filter(b->work.mode, decision));
         updater_flush(world_updater(b->world), VPA_MINUTE);
         golden_json(c, LABEL("events"), vpa_json_find(want, "events"),

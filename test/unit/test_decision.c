@@ -16,6 +16,7 @@
 #include "vpa/policy/decision.h"
 #include "vpa/policy/patch_facts.h"
 #include "vpa/policy/recommendation_facts.h"
+#include "vpa/policy/rest_facts.h"
 
 #define DECISIONS 10000
 #define START 1772366400 /* 2026-03-01T12:00:00Z */
@@ -185,14 +186,19 @@ struct stored {
     char *pod, *vpa, *limits;
 };
 
-static void decide(struct vpa_ledger *ledger, const struct stored *stored, vpa_time now)
+static struct vpa_priority_options any_options(void)
 {
-    const struct vpa_priority_options options = {
+    return (struct vpa_priority_options){
         .update_threshold = vpa_random_double(&randomness) / 3,
         .lifetime_threshold = any(24) * VPA_HOUR,
         .oom_threshold = any(1200) * VPA_SECOND + any(1000),
         .per_vpa_config = any(2),
     };
+}
+
+static void decide(struct vpa_ledger *ledger, const struct stored *stored, vpa_time now)
+{
+    const struct vpa_priority_options options = any_options();
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits limits;
     struct vpa_decision decision;
@@ -297,6 +303,280 @@ START_TEST(ten_thousand_decisions_are_made_again)
     ck_assert_uint_gt(counts[VPA_ADMIT_ACCEPTED], 1000);
     ck_assert_uint_gt(counts[VPA_ADMIT_YOUNG], 50);
     ck_assert_uint_gt(counts[VPA_ADMIT_DIFF_TOO_LOW], 5);
+}
+END_TEST
+
+/* ---- decisions not to act ---- */
+
+static char *rest_pod(struct vpa_arena *arena)
+{
+    return vpa_arena_printf(
+        arena,
+        "{'metadata':{'name':'p','namespace':'n','uid':'u%d','resourceVersion':'%d'%s},'spec':{"
+        "'containers':[{'name':'a','resources':{'requests':%s}%s}]},'status':{'phase':'%s',"
+        "'startTime':'%s','conditions':[%s],'containerStatuses':[{'name':'a'%s}]}}",
+        (int)any(1000), (int)any(1000),
+        ONE_OF("", "", "", ",'annotations':{'startupCPUBoost.a':'{}'}"), amounts(arena),
+        ONE_OF("", ",'resizePolicy':[{'resourceName':'cpu','restartPolicy':'RestartContainer'}]"),
+        ONE_OF("Running", "Running", "Running", "Pending"), time_text(arena, 100000),
+        ONE_OF("", "", "", "{'type':'PodResizePending','status':'True','reason':'Deferred'}",
+               "{'type':'PodResizePending','status':'True','reason':'Infeasible'}",
+               "{'type':'PodResizeInProgress','status':'True'}",
+               "{'type':'PodResizeInProgress','status':'True','reason':'Error'}"),
+        ONE_OF("", vpa_arena_printf(arena, ",'resources':{'requests':%s}", amounts(arena))));
+}
+
+static char *rest_vpa(struct vpa_arena *arena)
+{
+    char *rec = vpa_arena_printf(
+        arena,
+        "'recommendation':{'containerRecommendations':[{'containerName':'a','target':%s,"
+        "'lowerBound':%s}]}",
+        amounts(arena), amounts(arena));
+
+    return vpa_arena_printf(
+        arena,
+        "{'metadata':{'name':'v','namespace':'n','uid':'w','resourceVersion':'%d'},'spec':{"
+        "'updatePolicy':{'updateMode':'%s'%s}%s},'status':{%s}}",
+        (int)any(1000),
+        ONE_OF("Off", "Initial", "Recreate", "Recreate", "Recreate", "InPlace", "InPlace",
+               "InPlaceOrRecreate", "InPlaceOrRecreate"),
+        ONE_OF("", "",
+               ",'evictionRequirements':[{'resources':['cpu'],'changeRequirement':"
+               "'TargetHigherThanRequests'}]"),
+        ONE_OF("", ",'startupBoost':{'cpu':{'type':'Factor','factor':2}}"),
+        ONE_OF("", rec, rec, rec, rec));
+}
+
+static struct vpa_replica_group any_group(void)
+{
+    return (struct vpa_replica_group){.kind = "ReplicaSet",
+                                      .name = "r",
+                                      .configured = any(10),
+                                      .running = any(10),
+                                      .pending = any(3),
+                                      .tolerance = any(4),
+                                      .evicted = any(3),
+                                      .in_place_started = any(3),
+                                      .closed = any(8) == 0,
+                                      .below_min = any(8) == 0};
+}
+
+/* What a rest rests on beside objects and memory. */
+struct rest_case {
+    struct stored stored;
+    struct vpa_update_options update;
+    struct vpa_priority_options priority;
+    struct vpa_replica_group group;
+    struct vpa_update_memory *memory;
+    struct vpa_rest_facts facts; /* without what is borrowed from the objects */
+    vpa_time now;
+};
+
+/* Everything borrowed lives in the arena or the case. */
+static const struct vpa_rest_facts *rest_facts(struct vpa_arena *arena, struct rest_case *c)
+{
+    struct vpa_namespace_limits *limits = vpa_arena_zalloc(arena, sizeof(*limits));
+    struct vpa_rest_facts *f = &c->facts;
+
+    read_limits(arena, c->stored.limits, limits);
+    f->of = (struct vpa_decision_facts){.pod = objects_pod(arena, c->stored.pod),
+                                        .vpa = objects_vpa(arena, c->stored.vpa),
+                                        .limits = limits,
+                                        .options = &c->priority,
+                                        .now = c->now};
+    f->update = &c->update;
+    f->memory = c->memory;
+    return f;
+}
+
+static void remember_anything(struct rest_case *c)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_pod *pod = objects_pod(&arena, c->stored.pod);
+    const char *other = vpa_text(&arena);
+
+    vpa_update_memory_observe(c->memory, pod, vpa_time_add(c->now, -any(2 * VPA_HOUR)));
+    if (any(16) == 0)
+        vpa_update_memory_note_eviction(c->memory, pod, 0, c->now);
+    vpa_update_memory_set_unboost(c->memory, pod->meta.uid, any(4) == 0);
+    if (any(4) == 0)
+        vpa_update_memory_record_infeasible(c->memory, pod->meta.uid,
+                                            &objects_vpa(&arena, other)->recommendation);
+}
+
+static void any_case(struct vpa_arena *arena, struct rest_case *c)
+{
+    static const enum vpa_rest turns[] = {VPA_REST_NONE,   VPA_REST_PROOF, VPA_REST_PAUSED,
+                                          VPA_REST_BUDGET, VPA_REST_RATE,  VPA_REST_NO_RESIZES};
+
+    store_objects(arena, &c->stored);
+    c->stored.pod = rest_pod(arena);
+    c->stored.vpa = rest_vpa(arena);
+    c->now = vpa_time_from_unix(START + any(1000), any(VPA_SECOND));
+    c->update = (struct vpa_update_options){
+        .in_place_gate = any(4), .boost_gate = any(2), .in_place_skip_budget = any(4) == 0};
+    c->priority = any_options();
+    c->group = any_group();
+    c->memory = vpa_update_memory_new();
+    remember_anything(c);
+    c->facts = (struct vpa_rest_facts){.group = any(6) ? &c->group : NULL,
+                                       .evicts = any(2),
+                                       .held = any(16) == 0,
+                                       .controlled = any(8),
+                                       .live = any(5),
+                                       .required = any(5),
+                                       .turn = turns[any(VPA_COUNT(turns))]};
+}
+
+static enum vpa_rest record_rest(struct vpa_ledger *ledger, struct rest_case *c)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_json_writer w;
+    vpa_auto_buf inputs = {0};
+    struct vpa_rest_facts facts = *rest_facts(&arena, c);
+
+    facts.of.infeasible = vpa_update_memory_infeasible(c->memory, facts.of.pod->meta.uid);
+    enum vpa_rest rest = vpa_rest_make(&arena, &facts);
+
+    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
+    vpa_json_writer_init(&w, &inputs);
+    vpa_rest_facts_encode(&w, &arena, &facts);
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "leave alone",
+                                                         .rule = vpa_rest_name(rest),
+                                                         .inputs = vpa_buf_text(&inputs)});
+    return rest;
+}
+
+static enum vpa_rest rest_named(const char *name)
+{
+    for (int rest = VPA_REST_NONE; rest < VPA_REST_COUNT; rest++) {
+        if (vpa_str_eq(vpa_rest_name((enum vpa_rest)rest), name))
+            return (enum vpa_rest)rest;
+    }
+    ck_abort_msg("no rule %s", name);
+}
+
+static bool get_bool(const struct vpa_json *node, const char *name)
+{
+    bool value = false;
+
+    ck_assert_msg(vpa_json_bool(vpa_json_find(node, name), &value), "%s", name);
+    return value;
+}
+
+static int64_t get_int(const struct vpa_json *node, const char *name)
+{
+    int64_t value = 0;
+
+    ck_assert_msg(vpa_json_int64(vpa_json_find(node, name), &value), "%s", name);
+    return value;
+}
+
+static void read_group(const struct vpa_json *node, struct vpa_replica_group *out)
+{
+    *out = (struct vpa_replica_group){.configured = get_int(node, "configured"),
+                                      .running = get_int(node, "running"),
+                                      .pending = get_int(node, "pending"),
+                                      .tolerance = get_int(node, "tolerance"),
+                                      .evicted = get_int(node, "evicted"),
+                                      .in_place_started = get_int(node, "resized"),
+                                      .closed = get_bool(node, "closed"),
+                                      .below_min = get_bool(node, "belowMin")};
+}
+
+/* The memory of a process that saw what the entry says. */
+static void read_memory(const struct vpa_json *inputs, const struct rest_case *c)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_pod *pod = objects_pod(&arena, c->stored.pod);
+    struct vpa_recommendation infeasible;
+    struct vpa_error err;
+    int64_t since;
+
+    if (get_nanos(inputs, "resizeSince", &since))
+        vpa_update_memory_observe(c->memory, pod, vpa_time_from_unix(0, since));
+    if (get_bool(inputs, "evicted"))
+        vpa_update_memory_note_eviction(c->memory, pod, 0, c->now);
+    vpa_update_memory_set_unboost(c->memory, pod->meta.uid, get_bool(inputs, "boostEnding"));
+    if (!vpa_json_find(inputs, "infeasible"))
+        return;
+    ck_assert_int_eq(
+        vpa_recommendation_decode(&arena, vpa_json_find(inputs, "infeasible"), &infeasible, &err),
+        0);
+    vpa_update_memory_record_infeasible(c->memory, pod->meta.uid, &infeasible);
+}
+
+static void read_case(const struct vpa_json *inputs, struct rest_case *c)
+{
+    struct vpa_decision ignored;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        decode(vpa_json_find(inputs, "decision"), &c->priority, &c->now, &ignored, &err), 0);
+    c->update = (struct vpa_update_options){.in_place_gate = get_bool(inputs, "inPlace"),
+                                            .boost_gate = get_bool(inputs, "startupBoost"),
+                                            .in_place_skip_budget = get_bool(inputs, "skipBudget")};
+    c->memory = vpa_update_memory_new();
+    read_memory(inputs, c);
+    if (vpa_json_find(inputs, "group"))
+        read_group(vpa_json_find(inputs, "group"), &c->group);
+    c->facts =
+        (struct vpa_rest_facts){.group = vpa_json_find(inputs, "group") ? &c->group : NULL,
+                                .evicts = get_bool(inputs, "evicts"),
+                                .held = get_bool(inputs, "held"),
+                                .controlled = get_bool(inputs, "controlled"),
+                                .live = get_int(inputs, "live"),
+                                .required = get_int(inputs, "required"),
+                                .turn = rest_named(vpa_json_string(vpa_json_find(inputs, "turn")))};
+}
+
+/* From the entry and the objects alone. */
+static void replay_rest(const struct vpa_json *entry, const struct stored *stored)
+{
+    struct rest_case again = {.stored = *stored};
+    vpa_auto_arena arena = {0};
+    struct vpa_rest_facts facts;
+
+    read_case(vpa_json_find(entry, "inputs"), &again);
+    facts = *rest_facts(&arena, &again);
+    facts.of.infeasible = vpa_update_memory_infeasible(again.memory, facts.of.pod->meta.uid);
+    ck_assert_str_eq(vpa_rest_name(vpa_rest_make(&arena, &facts)),
+                     vpa_json_string(vpa_json_find(entry, "rule")));
+    vpa_update_memory_free(again.memory);
+}
+
+START_TEST(ten_thousand_decisions_not_to_act_are_made_again)
+{
+    struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
+    vpa_auto_arena arena = {0};
+    struct stored *stored = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*stored));
+    size_t counts[VPA_REST_COUNT] = {0}, replayed = 0, kinds = 0;
+
+    vpa_random_init(&randomness, 17);
+    for (size_t i = 0; i < DECISIONS; i++) {
+        struct rest_case c = {.now = 0};
+
+        any_case(&arena, &c);
+        stored[i] = c.stored;
+        counts[record_rest(ledger, &c)]++;
+        vpa_update_memory_free(c.memory);
+    }
+    while (replayed < DECISIONS) {
+        vpa_auto_arena page = {0};
+        const struct vpa_json *list = read_page(ledger, replayed, &page);
+
+        ck_assert_ptr_nonnull(vpa_json_first(list));
+        vpa_json_foreach (entry, list)
+            replay_rest(entry, &stored[replayed++]);
+    }
+    vpa_ledger_free(ledger);
+    for (int rest = VPA_REST_MODE; rest < VPA_REST_COUNT; rest++)
+        kinds += counts[rest] > 0;
+    ck_assert_uint_ge(kinds, 20);
+    ck_assert_uint_gt(counts[VPA_REST_BUDGET], 500);
+    ck_assert_uint_gt(counts[VPA_REST_RESIZING], 100);
+    ck_assert_uint_gt(counts[VPA_REST_INFEASIBLE], 20);
 }
 END_TEST
 
@@ -545,6 +825,7 @@ int main(void)
 
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, ten_thousand_decisions_are_made_again);
+    tcase_add_test(tc, ten_thousand_decisions_not_to_act_are_made_again);
     tcase_add_test(tc, ten_thousand_patches_are_made_again);
     tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
     tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));

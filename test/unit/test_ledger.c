@@ -106,6 +106,18 @@ START_TEST(questions)
 }
 END_TEST
 
+/* "Do nothing" of a whole pass answers everybody who asks why nothing was done. */
+START_TEST(what_is_about_everything_is_in_every_answer)
+{
+    make(VPA_LEDGER_MEMORY, "", 0);
+    record(1, NULL);
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "do nothing"});
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = "odd"})), 2);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = "x", .vpa = "y"})), 1);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.since = "2"})), 0);
+}
+END_TEST
+
 static const char *const no_times[] = {"yesterday", "-1", "12x", "2026-13-01T00:00:00Z", " 1"};
 
 START_TEST(since_that_is_neither_number_nor_time)
@@ -274,6 +286,7 @@ int main(void)
     tcase_add_checked_fixture(tc, NULL, teardown);
     tcase_add_test(tc, an_entry_is_a_line_of_json);
     tcase_add_test(tc, questions);
+    tcase_add_test(tc, what_is_about_everything_is_in_every_answer);
     tcase_add_loop_test(tc, since_that_is_neither_number_nor_time, 0, VPA_COUNT(no_times));
     tcase_add_test(tc, pages_follow_each_other);
     tcase_add_test(tc, the_newest_are_kept);

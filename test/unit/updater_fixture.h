@@ -28,6 +28,7 @@ struct server {
     /* objects */
     int vpas, pods_per_vpa;
     const char *mode;          /* of the VPAs */
+    const char *status;        /* more conditions of each pod's status */
     const char *pod;           /* more members of each pod's metadata */
     const char *boost;         /* more members of each VPA's spec */
     bool proving;              /* outcomes of actions are looked at */
@@ -160,10 +161,10 @@ static inline void put_pod(struct vpa_buf *buf, int v, int p)
         "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",%s\"resources\":{"
         "\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
         "\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
-        "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]%s}}",
+        "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}%s]%s}}",
         v, p, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
         server.owner_version, server.owner_kind, v, server.container,
-        generation && server.reborn ? server.reborn : server.request,
+        generation && server.reborn ? server.reborn : server.request, server.status,
         generation && server.reborn_status ? server.reborn_status : "");
 }
 
@@ -470,6 +471,7 @@ static inline void setup(void)
                              .generation_of_vpas = 1,
                              .pods_per_vpa = 10,
                              .mode = "Recreate",
+                             .status = "",
                              .pod = "",
                              .boost = "",
                              .request = "1",

@@ -79,7 +79,7 @@ void vpa_ledger_free(struct vpa_ledger *ledger);
  * NULL. */
 void vpa_ledger_record(struct vpa_ledger *ledger, const struct vpa_ledger_entry *entry);
 
-struct vpa_ledger_query { /* NULL or "": all */
+struct vpa_ledger_query { /* NULL or "": all. Entries without a namespace are about everything. */
     const char *ns, *vpa, *pod;
     const char *since; /* a number: behind the entry with it; RFC 3339: from that time on */
 };

@@ -76,6 +76,10 @@ struct vpa_disruption *vpa_disruption_new(const struct vpa_object *vpa,
 void vpa_disruption_free(struct vpa_disruption *d);
 /* Group of pods[i], or NULL when it has none (discarded group, no controlling owner). */
 struct vpa_replica_group *vpa_disruption_group(struct vpa_disruption *d, size_t i);
+/* Live pods of the owner of pods[i] that were not evicted, -1 without a controlling owner; and how
+ * many there have to be. */
+int64_t vpa_disruption_live(const struct vpa_disruption *d, size_t i);
+int64_t vpa_disruption_required(const struct vpa_disruption *d);
 /* The groups in order of their first pod. */
 size_t vpa_disruption_group_count(const struct vpa_disruption *d);
 struct vpa_replica_group *vpa_disruption_group_at(struct vpa_disruption *d, size_t g);

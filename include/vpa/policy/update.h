@@ -12,6 +12,7 @@
 #include "vpa/api/vpa.h"
 #include "vpa/base/time.h"
 #include "vpa/policy/disruption.h"
+#include "vpa/policy/rest.h"
 #include "vpa/policy/update_memory.h"
 #include "vpa/policy/update_mode.h"
 
@@ -39,6 +40,16 @@ enum vpa_update_decision vpa_update_decide(const struct vpa_pod *pod, const stru
                                            const struct vpa_replica_group *group,
                                            const struct vpa_update_memory *memory,
                                            const struct vpa_update_options *options, vpa_time now);
+/* The same with the rule behind it; NONE: it is approved, or there is a change to be made. A pod
+ * without a group is one with too few replicas here. */
+struct vpa_update_verdict {
+    enum vpa_update_decision decision;
+    enum vpa_rest rest;
+};
+struct vpa_update_verdict vpa_update_look(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                                          const struct vpa_replica_group *group,
+                                          const struct vpa_update_memory *memory,
+                                          const struct vpa_update_options *options, vpa_time now);
 /* Whether the candidate stays in the list at filter time (updater.md 13.4). */
 bool vpa_update_kept_by_filter(enum vpa_update_mode mode, enum vpa_update_decision decision);
 
@@ -46,6 +57,10 @@ bool vpa_update_kept_by_filter(enum vpa_update_mode mode, enum vpa_update_decisi
  * that vpa_update_memory_observe keeps. */
 bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                         const struct vpa_update_memory *memory, vpa_time now);
+/* The rule that keeps the pod from being evicted; NONE: it may be. A pod without a group is one
+ * with too few replicas here. */
+enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_replica_group *group,
+                                const struct vpa_update_memory *memory, vpa_time now);
 bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                    const struct vpa_update_memory *memory, vpa_time now);
 /* Whether some startup boost of the pod is over (policy/boost.h): it carries an expired marker. */

@@ -1,0 +1,290 @@
+/*
+ * Why pods are left alone, as the updater's ledger has it: once when the answer changes, never in
+ * every pass, and so that the same answer comes out again.
+ */
+#include <stdio.h>
+
+#include "updater_fixture.h"
+
+#include "../../updater/told.h"
+#include "vpa/daemon/ledger.h"
+#include "vpa/json/json.h"
+
+static struct vpa_ledger *ledger;
+
+static void begin_with_ledger(size_t requests_max)
+{
+    ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = VPA_LEDGER_MEMORY});
+    start(requests_max);
+    updater_env(server.updater)->ledger = ledger;
+}
+
+static void check_inputs(void);
+
+static void teardown_all(void)
+{
+    check_inputs();
+    teardown();
+    vpa_ledger_free(ledger);
+    ledger = NULL;
+}
+
+/* A pass a minute. */
+static void pass_for(int minutes)
+{
+    for (int i = 0; i < minutes; i++) {
+        updater_pass(server.updater);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+}
+
+static const struct vpa_json *entries(struct vpa_arena *arena)
+{
+    vpa_auto_buf out = {0};
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
+    ck_assert_int_eq(vpa_ledger_read(ledger, &(struct vpa_ledger_query){0}, &out, &err), 0);
+    ck_assert_int_eq(vpa_json_parse(arena, out.data, out.len, &root, &err), 0);
+    return vpa_json_find(root, "decisions");
+}
+
+/* "decision rule|decision rule|...", oldest first. */
+static const char *told(void)
+{
+    static char text[1 << 16];
+    vpa_auto_arena arena = {0};
+    size_t len = 0;
+
+    text[0] = '\0';
+    vpa_json_foreach (entry, entries(&arena))
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %s", len ? "|" : "",
+                                vpa_json_string(vpa_json_find(entry, "decision")),
+                                vpa_json_string(vpa_json_find(entry, "rule")));
+    return text;
+}
+
+/* The words of the last entry with that rule. */
+static const char *why(const char *rule)
+{
+    static char text[2048];
+    vpa_auto_arena arena = {0};
+
+    text[0] = '\0';
+    vpa_json_foreach (entry, entries(&arena)) {
+        if (vpa_str_eq(vpa_json_string(vpa_json_find(entry, "rule")), rule))
+            snprintf(text, sizeof(text), "%s: %s", vpa_json_string(vpa_json_find(entry, "pod")),
+                     vpa_json_string(vpa_json_find(entry, "why")));
+    }
+    return text;
+}
+
+/* What each entry rests on gives its rule again. */
+static void check_inputs(void)
+{
+    vpa_auto_arena arena = {0};
+
+    vpa_json_foreach (entry, entries(&arena)) {
+        const char *pod = vpa_json_string(vpa_json_find(entry, "pod"));
+        const char *decision = vpa_json_string(vpa_json_find(entry, "decision"));
+
+        if (*pod && vpa_str_eq(decision, UPDATER_LEAVES_ALONE))
+            ck_assert_str_eq(vpa_json_string(vpa_json_at(entry, "inputs.rest")),
+                             vpa_json_string(vpa_json_find(entry, "rule")));
+    }
+}
+
+/* ---- each rule, once ---- */
+
+static const struct {
+    const char *mode, *request, *policy;
+    int pods, replicas;
+    const char *told, *rule, *why;
+} answers[] = {
+    {"Off", "1", "", 2, 0, "leave alone mode", "mode", ": mode Off: running pods are left alone"},
+    {"Initial", "1", "", 2, 0, "leave alone mode", "mode",
+     ": mode Initial: only new pods get the recommendation"},
+    {"Recreate", "1", "", 1, 0, "leave alone min-replicas", "min-replicas",
+     "p00-00: ReplicaSet rs00 has 1 live pods, --min-replicas asks for 2"},
+    {"Recreate", "1", ",\"minReplicas\":7", 4, 0, "leave alone min-replicas", "min-replicas",
+     "p00-00: ReplicaSet rs00 has 4 live pods, minReplicas of the VPA asks for 7; so it is for 3 "
+     "more of its VPA's 4 pods"},
+    {"Recreate", "1900m", "", 3, 0, "leave alone young", "young",
+     "p00-00: requests are within the bounds, and the pod is 1h0m0s old: it is looked at again "
+     "after 12h0m0s; so it is for 2 more of its VPA's 3 pods"},
+    {"Recreate", "1\",\"memory\":\"1Gi",
+     ",\"evictionRequirements\":[{\"resources\":[\"cpu\"],\"changeRequirement\":"
+     "\"TargetLowerThanRequests\"}]",
+     3, 0, "leave alone eviction-requirements", "eviction-requirements",
+     "p00-00: no container changes in the direction that evictionRequirements ask for; so it is "
+     "for 2 more of its VPA's 3 pods"},
+    {"InPlace", "1", "", 1, 0, "leave alone min-replicas", "min-replicas",
+     "p00-00: ReplicaSet rs00 has 1 live pods, --min-replicas asks for 2"},
+    {"Recreate", "1", "", 4, 9, "leave alone budget", "budget",
+     "p00-00: ReplicaSet rs00: 4 of 9 replicas run, 4 may be missing, 0 are being changed; so it "
+     "is for 3 more of its VPA's 4 pods"},
+};
+
+START_TEST(each_rule_is_told_once)
+{
+    server.mode = answers[_i].mode;
+    server.request = answers[_i].request;
+    server.policy = answers[_i].policy;
+    server.pods_per_vpa = answers[_i].pods;
+    server.replicas = answers[_i].replicas;
+    begin_with_ledger(0);
+    pass_for(30);
+    ck_assert_str_eq(told(), answers[_i].told);
+    ck_assert_str_eq(why(answers[_i].rule), answers[_i].why);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+/* What the kubelet and proofs say of resizes. */
+#define DEFERRED ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\"}"
+static const struct {
+    const char *mode, *request;
+    bool proving, old, resizing;
+    const char *told;
+} resizes[] = {
+    {"InPlace", "2", false, false, false, "leave alone young"},
+    {"InPlaceOrRecreate", "1", false, false, true, "leave alone resizing"},
+    {"InPlace", "1", false, true, false, "resize refused by the API server|leave alone no-resizes"},
+    {"InPlaceOrRecreate", "1", true, false, false, "resize accepted|leave alone proof"},
+};
+
+START_TEST(resizes_that_do_not_come)
+{
+    server.mode = resizes[_i].mode;
+    server.request = resizes[_i].request;
+    server.proving = resizes[_i].proving;
+    server.old = resizes[_i].old;
+    server.status = resizes[_i].resizing ? DEFERRED : "";
+    server.pods_per_vpa = 4;
+    begin_with_ledger(0);
+    pass_for(3);
+    ck_assert_msg(vpa_str_starts_with(told(), resizes[_i].told), "%s", told());
+    ck_assert_ptr_null(strstr(strstr(told(), "leave") + 1, "leave"));
+}
+END_TEST
+
+/* ---- when it changes ---- */
+
+START_TEST(the_answer_changes_with_the_age_of_the_pods)
+{
+    server.request = "1900m";
+    server.pods_per_vpa = 3;
+    begin_with_ledger(0);
+    pass_for(12 * 60);
+    ck_assert_str_eq(told(), "leave alone young|leave alone in-bounds");
+}
+END_TEST
+
+/* A VPA that was changed is told everything anew. */
+START_TEST(a_changed_vpa_is_told_again)
+{
+    server.pods_per_vpa = 1;
+    begin_with_ledger(0);
+    pass_for(3);
+    server.generation_of_vpas = 2;
+    server.touch = true;
+    touch_vpa();
+    pass_for(3);
+    ck_assert_str_eq(told(), "leave alone min-replicas|leave alone min-replicas");
+}
+END_TEST
+
+/* Half of ten pods may go: the others wait for the next pass, and are told so once. */
+START_TEST(pods_that_have_to_wait)
+{
+    server.stuck = true;
+    begin_with_ledger(0);
+    pass_for(5);
+    ck_assert_ptr_nonnull(strstr(told(), "leave alone budget"));
+    ck_assert_ptr_null(strstr(strstr(told(), "leave alone budget") + 1, "leave alone budget"));
+    ck_assert_ptr_nonnull(strstr(told(), "leave alone evicted"));
+}
+END_TEST
+
+START_TEST(a_refusal_in_every_pass_is_entered_once)
+{
+    server.refuse = 1;
+    server.pods_per_vpa = 4;
+    begin_with_ledger(0);
+    pass_for(8);
+    ck_assert_uint_ge(server.call_count, 8);
+    ck_assert_str_eq(told(), "evict refused by a PodDisruptionBudget");
+}
+END_TEST
+
+START_TEST(a_group_waits_for_its_proof_and_for_the_pause)
+{
+    server.proving = true;
+    begin_with_ledger(0);
+    pass_for(6);
+    ck_assert_str_eq(told(), "evict accepted|leave alone proof|pause evictions NotPatched|"
+                             "leave alone paused");
+}
+END_TEST
+
+/* ---- passes ---- */
+
+START_TEST(a_pass_that_does_nothing_says_why)
+{
+    server.panic = true;
+    server.pods_per_vpa = 1;
+    begin_with_ledger(0);
+    pass_for(3);
+    ck_assert_str_eq(told(), "do nothing panic");
+    vpa_memory_stream_event(server.config_maps, "DELETED",
+                            "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\","
+                            "\"resourceVersion\":\"3\"}}");
+    pass_for(3);
+    ck_assert_str_eq(told(), "do nothing panic|go on panic|leave alone min-replicas");
+}
+END_TEST
+
+/* ---- bounds ---- */
+
+/* More VPAs than a pass may tell of: nothing is lost, and no pass tells more. */
+START_TEST(a_large_cluster_is_told_bit_by_bit)
+{
+    size_t before = 0, now = 0;
+
+    server.vpas = CALLS_MAX;
+    server.pods_per_vpa = 1;
+    begin_with_ledger(0);
+    for (int i = 0; i < 3; i++, before = now) {
+        updater_pass(server.updater);
+        now = vpa_ledger_size(ledger);
+        if (i == 0)
+            ck_assert_uint_gt(now, 0);
+        if (i == 1)
+            ck_assert_uint_gt(now, before);
+        if (i == 2)
+            ck_assert_uint_eq(now, before);
+    }
+    ck_assert_uint_eq(updater_env(server.updater)->rest_room, UPDATER_TOLD_MAX);
+    ck_assert_uint_eq(updater_env(server.updater)->told.count, CALLS_MAX);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_rest");
+    TCase *tc = tcase_create("rest");
+
+    tcase_add_checked_fixture(tc, setup, teardown_all);
+    tcase_add_loop_test(tc, each_rule_is_told_once, 0, VPA_COUNT(answers));
+    tcase_add_loop_test(tc, resizes_that_do_not_come, 0, VPA_COUNT(resizes));
+    tcase_add_test(tc, the_answer_changes_with_the_age_of_the_pods);
+    tcase_add_test(tc, a_changed_vpa_is_told_again);
+    tcase_add_test(tc, pods_that_have_to_wait);
+    tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);
+    tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);
+    tcase_add_test(tc, a_pass_that_does_nothing_says_why);
+    tcase_add_test(tc, a_large_cluster_is_told_bit_by_bit);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,12 @@
+/*
+ * The pods of a VPA that deserve a change, most urgent first.
+ */
+#ifndef UPDATER_LIST_H
+#define UPDATER_LIST_H
+
+#include "work.h"
+
+/* Fills w->list; why each other pod is left alone is noted (rest.h). Nothing may be in flight. */
+void updater_list_make(struct work *w);
+
+#endif

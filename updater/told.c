@@ -1,0 +1,154 @@
+/*
+ * What the ledger was told of things left alone.
+ *
+ * Of a VPA it is a set of rules, one bit each, in two generations: that of the last few passes and
+ * the one before. A rule in either is not told again.
+ */
+#include "told.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/ledger.h"
+
+#define GENERATION_PASSES 10
+_Static_assert(VPA_REST_COUNT <= 32, "a rule is a bit of 32");
+
+struct told { /* of one VPA */
+    uint32_t recent, older;
+    uint32_t passes;   /* of the recent ones */
+    uint64_t identity; /* of the VPA as it was */
+    char key[];
+};
+
+static uint32_t bit_of(enum vpa_rest rest)
+{
+    return UINT32_C(1) << rest;
+}
+
+void updater_told_forget(struct pass_env *env)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&env->told, &i, NULL, &value);)
+        free(value);
+    vpa_table_release(&env->told);
+    env->told = (struct vpa_table){0};
+}
+
+static uint64_t identity_of(const struct vpa_object *vpa)
+{
+    const char *uid = vpa_or_empty(vpa->meta.uid);
+
+    return vpa_hash_bytes(uid, strlen(uid)) + (uint64_t)vpa->meta.generation;
+}
+
+struct told *updater_told_of(struct pass_env *env, const struct vpa_object *vpa)
+{
+    if (!env->ledger)
+        return NULL;
+
+    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
+    struct told *told = vpa_table_find(&env->told, key);
+    uint64_t identity = identity_of(vpa);
+
+    if (!told) {
+        size_t size = strlen(key) + 1;
+
+        told = vpa_xcalloc(1, sizeof(*told) + size);
+        memcpy(told->key, key, size);
+        told->identity = identity;
+        vpa_table_put(&env->told, told->key, told);
+    }
+    if (told->identity != identity) {
+        told->recent = told->older = told->passes = 0;
+        told->identity = identity;
+    }
+    return told;
+}
+
+bool updater_told_news(struct pass_env *env, struct told *told, enum vpa_rest rest)
+{
+    if (!told)
+        return false;
+
+    bool known = (told->recent | told->older) & bit_of(rest);
+
+    if (!known && env->rest_room == 0)
+        return false;
+    told->recent |= bit_of(rest);
+    env->rest_room -= !known;
+    return !known;
+}
+
+void updater_told_begin_pass(struct pass_env *env, const struct vpa_object *const *vpas,
+                             size_t count)
+{
+    struct vpa_table live = {0};
+    const char *key;
+    void *value;
+
+    env->rest_room = UPDATER_TOLD_MAX;
+    if (env->told.count <= count)
+        return;
+
+    vpa_auto_arena arena = {0};
+
+    for (size_t i = 0; i < count; i++)
+        vpa_table_put(&live,
+                      vpa_arena_printf(&arena, "%s/%s", vpas[i]->meta.ns, vpas[i]->meta.name),
+                      (void *)(uintptr_t)vpas[i]);
+    for (size_t i = 0; vpa_table_next(&env->told, &i, &key, &value);) {
+        if (vpa_table_find(&live, key))
+            continue;
+        vpa_table_remove(&env->told, key);
+        free(value);
+    }
+    vpa_table_release(&live);
+}
+
+void updater_told_turn(struct told *told)
+{
+    if (++told->passes < GENERATION_PASSES)
+        return;
+    told->older = told->recent;
+    told->recent = 0;
+    told->passes = 0;
+}
+
+/* ---- of more than pods ---- */
+
+const char *updater_words_of_mode(struct vpa_arena *arena, const struct vpa_object *vpa)
+{
+    if (vpa_update_mode_of(vpa) == VPA_MODE_INITIAL)
+        return "mode Initial: only new pods get the recommendation";
+    return vpa_arena_printf(arena, "mode %.40s: running pods are left alone", vpa_object_mode(vpa));
+}
+
+void updater_tell_of_vpa(struct pass_env *env, const struct vpa_object *vpa, enum vpa_rest rest,
+                         const char *why)
+{
+    if (updater_told_news(env, updater_told_of(env, vpa), rest))
+        vpa_ledger_record(env->ledger, &(struct vpa_ledger_entry){.time = vpa_loop_now(env->loop),
+                                                                  .ns = vpa->meta.ns,
+                                                                  .vpa = vpa->meta.name,
+                                                                  .decision = UPDATER_LEAVES_ALONE,
+                                                                  .rule = vpa_rest_name(rest),
+                                                                  .why = why});
+}
+
+void updater_tell_of_pass(struct pass_env *env, const char *rule, const char *why)
+{
+    const char *before = env->halted;
+
+    if (before == rule || (before && rule && strcmp(before, rule) == 0))
+        return;
+    env->halted = rule;
+    vpa_ledger_record(env->ledger,
+                      &(struct vpa_ledger_entry){.time = vpa_loop_now(env->loop),
+                                                 .decision = rule ? "do nothing" : "go on",
+                                                 .rule = rule ? rule : before,
+                                                 .why = why});
+}
