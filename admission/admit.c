@@ -54,6 +54,8 @@ const char *admit_status_name(enum admit_status status)
 
 #define INPUTS_MAX ((size_t)1 << 20) /* longer ones are hashed in the ledger anyhow */
 #define ADMITTED_AS_IT_IS "admit as it is"
+/* Of the log line about a patched pod. */
+#define PATCH_LEVEL 4
 
 static void decided(struct admission *a, const struct vpa_pod *pod, const char *vpa,
                     const struct vpa_ledger_entry *entry)
@@ -321,16 +323,16 @@ static void tell_failed_patch(struct admission *a, const struct vpa_patch_facts 
                                           .why = err->text});
 }
 
-static void tell_patch(struct admission *a, const struct vpa_patch_facts *facts,
-                       const struct vpa_buf *changes)
+/* change: old and new values and what they follow from, as the updater's lines have them. */
+static void tell_patch(struct admission *a, const struct vpa_patch_facts *facts, const char *change)
 {
-    VPA_V(4, "Patching pod", VPA_KV("namespace", facts->pod->meta.ns),
-          VPA_KV("pod", facts->pod->meta.name), VPA_KV("vpa", facts->vpa->meta.name));
+    const char *rule = facts->advised ? "recommended on request" : "recommended";
+
+    VPA_V(PATCH_LEVEL, "Patching pod", VPA_KV("namespace", facts->pod->meta.ns),
+          VPA_KV("pod", facts->pod->meta.name), VPA_KV("vpa", facts->vpa->meta.name),
+          VPA_KV("change", change), VPA_KV("reason", rule));
     decided_by(a, facts,
-               &(struct vpa_ledger_entry){.decision = "patch",
-                                          .rule = facts->advised ? "recommended on request"
-                                                                 : "recommended",
-                                          .why = vpa_buf_text(changes)});
+               &(struct vpa_ledger_entry){.decision = "patch", .rule = rule, .why = change});
 }
 
 /* The patch by the VPA that governs the pod. */
@@ -344,7 +346,7 @@ static void patch_pod(struct admission *a, struct vpa_pod *pod, const struct vpa
         .max_cpu_boost = a->options->max_cpu_boost,
         .on_unusable_boost = log_unusable_boost,
         .ctx = pod,
-        .changes = a->options->explain ? &changes : NULL,
+        .changes = a->options->explain || vpa_log_enabled(PATCH_LEVEL, __FILE__) ? &changes : NULL,
     };
     struct vpa_patch_facts facts = {
         .review = a->request.uid,
@@ -369,7 +371,7 @@ static void patch_pod(struct admission *a, struct vpa_pod *pod, const struct vpa
     a->response.patch_len = a->patch.len;
     a->result->status = ADMIT_APPLIED;
     facts.before = changes.left_out > 0;
-    tell_patch(a, &facts, &words);
+    tell_patch(a, &facts, vpa_buf_text(&words));
 }
 
 static void explain_panic(struct admission *a, const struct vpa_pod *pod)
@@ -485,6 +487,7 @@ static void only_look(struct admission *a)
         VPA_V(
             1, "Shadow: would patch", VPA_KV("resource", a->request.resource),
             VPA_KV("namespace", a->request.ns), VPA_KV("name", a->request.name),
+            VPA_KV("change", vpa_or_empty(a->result->entry.why)),
             VPA_KV("patch", vpa_arena_strndup(a->arena, r->patch,
                                               r->patch_len < SHADOW_PATCH_MAX ? r->patch_len
                                                                               : SHADOW_PATCH_MAX)));

@@ -1,3 +1,6 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "admission_fixture.h"
 #include "meters.h"
 
@@ -93,6 +96,8 @@ static const struct admit_row {
 };
 
 /* The body of the answer, heap; *f is to be stopped. */
+static int log_file = -1; /* for lines of --v=4 and below; -1: nobody reads them */
+
 static char *answer_to(struct fixture *f, const struct admit_row *row, bool shadow)
 {
     struct vpa_server_response response = {0};
@@ -101,6 +106,9 @@ static char *answer_to(struct fixture *f, const struct admit_row *row, bool shad
     *f = (struct fixture){
         .vpas = row->vpas, .config_maps = row->config_maps, .stateful_sets = STATEFUL_SET};
     fixture_start(f, false);
+    if (log_file >= 0)
+        ck_assert_int_eq(
+            vpa_log_configure(&(struct vpa_log_options){.level = 4, .fd = log_file}, &err), 0);
     f->config.shadow = shadow;
     fixture_daemon(f, true);
     ck_assert_int_eq(admission_sync(f->admission, &err), 0);
@@ -179,6 +187,30 @@ START_TEST(the_ledger_says_what_was_decided)
         ck_assert_ptr_null(e);
     }
     fixture_stop(&f);
+}
+END_TEST
+
+/* Old and new values in few words. */
+static const char *const patch_lines[] = {"\"Patching pod\"", "\"Shadow: would patch\""};
+
+START_TEST(the_log_says_what_was_changed)
+{
+    char text[1 << 16];
+    struct fixture f;
+
+    log_file = memfd_create("log", 0);
+    free(answer_to(&f, row_named("matched pod is patched"), _i == 1));
+    ssize_t len = pread(log_file, text, sizeof(text) - 1, 0);
+    ck_assert_int_gt(len, 0);
+    text[len] = '\0';
+
+    const char *line = strstr(text, patch_lines[_i]);
+
+    ck_assert_ptr_nonnull(line);
+    vpa_auto_free char *words = vpa_xstrndup(line, strcspn(line, "\n"));
+    ck_assert_ptr_nonnull(strstr(words, "change=\"cpu request none -> 2"));
+    fixture_stop(&f);
+    close(log_file);
 }
 END_TEST
 
@@ -438,6 +470,7 @@ int main(void)
 
     tcase_add_loop_test(tc, answers, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, the_ledger_says_what_was_decided, 0, 2 * (int)VPA_COUNT(ledger_rows));
+    tcase_add_loop_test(tc, the_log_says_what_was_changed, 0, VPA_COUNT(patch_lines));
     tcase_add_loop_test(tc, a_shadow_changes_nothing, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, panic_is_known_at_the_start, 0, VPA_COUNT(panic_starts));
     tcase_add_test(tc, unreadable_limit_ranges_fail_the_calculation);
