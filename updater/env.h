@@ -39,6 +39,7 @@ struct pass_env {
     struct vpa_update_memory *memory;
     struct vpa_ledger *ledger; /* NULL: nothing is written down */
     struct vpa_table told;     /* by VPA (told.h) */
+    struct vpa_table few;      /* VPAs whose pods are too few (few.h) */
     size_t rest_room;          /* entries of pods left alone that the pass may still make */
     const char *halted;        /* the rule by which passes do nothing; NULL: they go on */
     struct prove *prove;       /* what actions did; NULL: nobody looks */

@@ -12,6 +12,8 @@
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
  *     words.h   why a pod is left alone, in words
  *     rest.h    the same for the ledger, when the answer changes
+ *     condition.h  a condition of ours
+ *     few.h     the condition of VPAs whose pods are too few to be changed
  *     list.h    the pods of a VPA that deserve a change
  *     act.h     one request: eviction, resize, end of a boost; what its answer changes
  *     trial.h   what became of one request

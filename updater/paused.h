@@ -2,9 +2,6 @@
  * Conditions that say why nothing happens: EvictionsPaused and ResizesPaused of a VPA whose breaker
  * is open (vpa/policy/proof.h). They are put right in every pass, so that a writer who has
  * overwritten one does not matter; nothing is sent while they are right.
- *
- * The patch tests the resourceVersion it rests on. Where the right to patch
- * verticalpodautoscalers/status is missing, as under upstream's roles, that is said once.
  */
 #ifndef UPDATER_PAUSED_H
 #define UPDATER_PAUSED_H

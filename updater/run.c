@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "few.h"
 #include "flight.h"
 #include "prove.h"
 #include "select.h"
@@ -191,10 +192,19 @@ static void run_selected(struct pass *pass, struct selection *selection,
     run_works(&works);
     if (!works.aborted) {
         env->has_passed = true;
+        if (!env->all_proven)
+            updater_few_publish(pass, vpas, vpa_count);
         lap(watch, "EvictPods");
     }
     works_release(&works);
     updater_meter_pass_publish(&pass->gauges);
+}
+
+static void skip_all(struct pass *pass, const struct vpa_object *const *vpas, size_t count)
+{
+    VPA_INFO("No VPA objects to process");
+    if (!pass->env->all_proven)
+        updater_few_publish(pass, vpas, count);
 }
 
 /* A pass over half of the pods would take healthy groups for small ones, and decide by that. */
@@ -263,7 +273,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
     if (selection->count > 0)
         run_selected(pass, selection, vpas, count, watch);
     else
-        VPA_INFO("No VPA objects to process");
+        skip_all(pass, vpas, count);
     updater_select_release(selection);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "act.h"
+#include "few.h"
 #include "flight.h"
 #include "list.h"
 #include "prove.h"
@@ -285,6 +286,7 @@ static enum work_step step_drain(struct work *w)
         updater_meter_sums_add(&gauges->vpas_with_updatable, 0, w->pod_count, 1);
     if (w->updated)
         updater_meter_sums_add(&gauges->vpas_with_updated, 0, w->pod_count, 1);
+    updater_few_note(w);
     enter_phase(w, WORK_DONE);
     return WORK_STEP_FINISHED;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "few.h"
 #include "prove.h"
 #include "run.h"
 #include "select.h"
@@ -93,6 +94,7 @@ void updater_free(struct updater *u)
     updater_prove_free(u->env.prove);
     updater_select_forget(&u->env);
     updater_told_forget(&u->env);
+    updater_few_forget(&u->env);
     free(u);
 }
 

@@ -1,0 +1,146 @@
+/*
+ * The condition TooFewReplicas: written once when it has been so for a while, gone when it is over,
+ * and never in every pass.
+ */
+#include "updater_fixture.h"
+
+#include "../../updater/few.h"
+
+/* One pod that has what it should have, a pass a minute. */
+static void begin_few(void)
+{
+    server.pods_per_vpa = 1;
+    server.request = "2";
+    server.proving = true;
+    server.touch = true;
+    start(0);
+}
+
+static void pass_for(int minutes)
+{
+    for (int i = 0; i < minutes; i++) {
+        updater_pass(server.updater);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+}
+
+static void change_vpa(const char *mode, const char *policy)
+{
+    server.mode = mode;
+    server.policy = policy;
+    server.generation_of_vpas++;
+    touch_vpa();
+    vpa_loop_pump(server.loop, VPA_SECOND);
+}
+
+#define ENOUGH ",\"minReplicas\":1"
+
+START_TEST(it_is_written_once)
+{
+    begin_few();
+    pass_for(UPDATER_FEW_PASSES - 1);
+    ck_assert_uint_eq(server.status_patches, 0);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 1);
+    ck_assert_ptr_nonnull(strstr(server.last_annotation, "\"path\":\"/metadata/resourceVersion\""));
+    ck_assert_ptr_nonnull(
+        strstr(server.conditions, "\"type\":\"TooFewReplicas\",\"status\":\"True\""));
+    ck_assert_ptr_nonnull(strstr(server.conditions,
+                                 "\"reason\":\"MinReplicas\",\"message\":\"Running pods are left "
+                                 "alone: ReplicaSet rs00 has 1 live pods, --min-replicas asks for "
+                                 "2\""));
+    pass_for(60);
+    ck_assert_uint_eq(server.status_patches, 1);
+}
+END_TEST
+
+static const struct {
+    const char *mode, *policy;
+} ends[] = {{"Recreate", ENOUGH}, {"Off", ""}, {"Initial", ""}};
+
+START_TEST(it_goes_when_it_is_over)
+{
+    begin_few();
+    pass_for(10);
+    change_vpa(ends[_i].mode, ends[_i].policy);
+    pass_for(UPDATER_FEW_PASSES - 1);
+    ck_assert_uint_eq(server.status_patches, 1);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 2);
+    ck_assert_str_eq(server.conditions, "[]");
+    pass_for(60);
+    ck_assert_uint_eq(server.status_patches, 2);
+    ck_assert_uint_eq(updater_env(server.updater)->few.count, 0);
+}
+END_TEST
+
+/* A process that has just begun finds the condition of the one before. */
+START_TEST(a_restart_takes_over)
+{
+    server.conditions = vpa_xstrdup("[{\"type\":\"TooFewReplicas\",\"status\":\"True\"}]");
+    server.policy = ENOUGH;
+    begin_few();
+    pass_for(60);
+    ck_assert_uint_eq(server.status_patches, 1);
+    ck_assert_str_eq(server.conditions, "[]");
+}
+END_TEST
+
+START_TEST(what_goes_to_and_fro_writes_nothing)
+{
+    begin_few();
+    for (int i = 0; i < 40; i++) {
+        change_vpa("Recreate", i % 4 < 2 ? ENOUGH : "");
+        pass_for(1);
+    }
+    ck_assert_uint_eq(server.status_patches, 0);
+}
+END_TEST
+
+/* Some of its pods could be changed: nothing to say. */
+START_TEST(enough_pods_say_nothing)
+{
+    begin_few();
+    change_vpa("Recreate", ENOUGH);
+    pass_for(30);
+    ck_assert_uint_eq(server.status_patches, 0);
+    ck_assert_uint_eq(updater_env(server.updater)->few.count, 0);
+}
+END_TEST
+
+START_TEST(without_the_right_it_is_said_once)
+{
+    capture_log();
+    server.status_denied = true;
+    begin_few();
+    pass_for(50);
+    ck_assert_uint_eq(lines_with("No right to patch"), 1);
+    ck_assert_uint_eq(server.status_patches, 0);
+}
+END_TEST
+
+START_TEST(a_shadow_writes_nothing)
+{
+    server.config.shadow = true;
+    begin_few();
+    pass_for(30);
+    ck_assert_uint_eq(server.status_patches, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_few");
+    TCase *tc = tcase_create("few");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, it_is_written_once);
+    tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));
+    tcase_add_test(tc, a_restart_takes_over);
+    tcase_add_test(tc, what_goes_to_and_fro_writes_nothing);
+    tcase_add_test(tc, enough_pods_say_nothing);
+    tcase_add_test(tc, without_the_right_it_is_said_once);
+    tcase_add_test(tc, a_shadow_writes_nothing);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

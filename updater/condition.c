@@ -1,0 +1,125 @@
+/* A condition of ours on a VPA. */
+#include "condition.h"
+
+#include <stdlib.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_patch.h"
+
+#define PATCH_MAX 8192
+/* How long a refusal is believed. */
+#define DENIED_AGE VPA_HOUR
+
+int64_t updater_condition_find(const struct vpa_object *vpa, const char *type)
+{
+    for (size_t i = vpa->condition_count; i > 0; i--) {
+        if (vpa_str_eq(vpa->conditions[i - 1].type, type))
+            return (int64_t)i - 1;
+    }
+    return -1;
+}
+
+bool updater_condition_is(const struct vpa_object *vpa, const char *type,
+                          const struct vpa_condition *wanted)
+{
+    int64_t at = updater_condition_find(vpa, type);
+    const struct vpa_condition *c = at < 0 ? NULL : &vpa->conditions[at];
+
+    if (!wanted || !c)
+        return !wanted && !c;
+    return vpa_str_eq(c->status, "True") && vpa_str_eq(c->message, wanted->message);
+}
+
+bool updater_condition_may_put(const struct pass_env *env)
+{
+    return !env->status_denied_at ||
+           vpa_loop_monotonic(env->loop) - env->status_denied_at >= DENIED_AGE;
+}
+
+static void put_condition(struct vpa_json_writer *w, const struct vpa_condition *c)
+{
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "type", c->type);
+    vpa_json_member_string(w, "status", "True");
+    vpa_json_key(w, "lastTransitionTime");
+    vpa_json_put_time(w, c->last_transition);
+    vpa_json_member_string(w, "reason", c->reason);
+    vpa_json_member_string(w, "message", c->message);
+    vpa_json_close_object(w);
+}
+
+/* One operation that puts the condition right. */
+static void put_operation(struct vpa_json_patch *patch, const struct vpa_object *vpa,
+                          const char *type, const struct vpa_condition *wanted)
+{
+    int64_t at = updater_condition_find(vpa, type);
+    enum vpa_patch_op op = !wanted ? VPA_PATCH_REMOVE : at >= 0 ? VPA_PATCH_REPLACE : VPA_PATCH_ADD;
+    vpa_auto_free char *path =
+        at >= 0 ? vpa_xprintf("/status/conditions/%lld", (long long)at)
+                : vpa_xstrdup(vpa->condition_count ? "/status/conditions/-" : "/status/conditions");
+    struct vpa_json_writer *w = vpa_json_patch_op(patch, op, path);
+
+    if (!wanted) {
+        vpa_json_put_null(w);
+    } else if (at < 0 && vpa->condition_count == 0) {
+        vpa_json_open_array(w);
+        put_condition(w, wanted);
+        vpa_json_close_array(w);
+    } else {
+        put_condition(w, wanted);
+    }
+    vpa_json_patch_end_op(patch);
+}
+
+static void on_patched(struct pass_env *env, const struct vpa_object *vpa,
+                       const struct vpa_error *err)
+{
+    if (err->code == VPA_DENIED) {
+        if (env->status_denied_at == 0)
+            VPA_WARN("No right to patch verticalpodautoscalers/status: conditions do not tell why "
+                     "updates do not come, events, ledger and this log do",
+                     VPA_KERR(err));
+        env->status_denied_at = vpa_loop_monotonic(env->loop);
+    } else if (err->code != VPA_CONFLICT &&
+               err->code != VPA_INVALID) { /* a newer version is there */
+        VPA_WARN_UNLESS_TOLD(err, "Cannot write a condition", VPA_KERR(err),
+                             VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
+    }
+}
+
+static void send_patch(struct pass_env *env, const struct vpa_object *vpa,
+                       const struct vpa_buf *body)
+{
+    vpa_auto_buf path = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(&path, VPA_GROUP_VERSION, vpa->meta.ns, "verticalpodautoscalers", vpa->meta.name,
+                  "status");
+    if (vpa_kube_do(env->client,
+                    &(struct vpa_kube_call){.verb = VPA_KUBE_PATCH_JSON,
+                                            .path = vpa_buf_text(&path),
+                                            .body = body->data,
+                                            .body_len = body->len,
+                                            .no_retry = true},
+                    NULL, NULL, &err) < 0)
+        on_patched(env, vpa, &err);
+}
+
+void updater_condition_put(struct pass_env *env, const struct vpa_object *vpa, const char *type,
+                           const struct vpa_condition *wanted)
+{
+    struct vpa_json_patch patch;
+    vpa_auto_buf body = {0};
+
+    vpa_buf_init(&body, PATCH_MAX);
+    vpa_json_patch_begin(&patch, &body);
+    vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
+                        vpa->meta.resource_version);
+    vpa_json_patch_end_op(&patch);
+    put_operation(&patch, vpa, type, wanted);
+    vpa_json_patch_end(&patch);
+    send_patch(env, vpa, &body);
+}

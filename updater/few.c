@@ -1,0 +1,148 @@
+/*
+ * The condition TooFewReplicas.
+ *
+ * A streak counts the passes in a row, upwards those in which there were too few, downwards the
+ * others. Only VPAs with such a streak, or with the condition, have an entry.
+ */
+#include "few.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "condition.h"
+#include "words.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+/* Patches of one pass: the rest follows in the next. */
+#define PATCHES_MAX 50
+#define REASON "MinReplicas"
+
+struct few { /* of one VPA */
+    int streak;
+    bool now;      /* in this pass */
+    char *message; /* heap */
+    char key[];
+};
+
+static void few_free(struct few *f)
+{
+    free(f->message);
+    free(f);
+}
+
+void updater_few_forget(struct pass_env *env)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&env->few, &i, NULL, &value);)
+        few_free(value);
+    vpa_table_release(&env->few);
+    env->few = (struct vpa_table){0};
+}
+
+static struct few *few_of(struct pass_env *env, const struct vpa_object *vpa, bool make)
+{
+    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
+    struct few *f = vpa_table_find(&env->few, key);
+    size_t size = strlen(key) + 1;
+
+    if (f || !make)
+        return f;
+    f = vpa_xcalloc(1, sizeof(*f) + size);
+    memcpy(f->key, key, size);
+    vpa_table_put(&env->few, f->key, f);
+    return f;
+}
+
+void updater_few_note(struct work *w)
+{
+    struct pass *pass = w->pass;
+
+    if (w->rests[VPA_REST_MIN_REPLICAS] < w->pod_count)
+        return;
+
+    struct few *f = few_of(pass->env, w->vpa, true);
+
+    vpa_arena_clear(&pass->scratch);
+    f->now = true;
+    if (f->streak > 0)
+        return; /* the numbers of its beginning: others are no news */
+    free(f->message);
+    f->message = vpa_xprintf("Running pods are left alone: %s",
+                             updater_words_of_rest(&pass->scratch, w, 0, VPA_REST_MIN_REPLICAS));
+}
+
+static void count_pass(struct few *f)
+{
+    if (f->now)
+        f->streak = f->streak < 0 ? 1 : f->streak + (f->streak < UPDATER_FEW_PASSES);
+    else
+        f->streak = f->streak > 0 ? -1 : f->streak - (f->streak > -UPDATER_FEW_PASSES);
+    f->now = false;
+}
+
+/* True when something was sent. */
+static bool put_right(struct pass_env *env, const struct vpa_object *vpa, const struct few *f)
+{
+    const struct vpa_condition wanted = {.type = UPDATER_FEW,
+                                         .reason = REASON,
+                                         .message = f->message,
+                                         .last_transition = vpa_loop_now(env->loop)};
+    bool has = updater_condition_find(vpa, UPDATER_FEW) >= 0;
+
+    if (f->streak == UPDATER_FEW_PASSES && !has)
+        updater_condition_put(env, vpa, UPDATER_FEW, &wanted);
+    else if (f->streak == -UPDATER_FEW_PASSES && has)
+        updater_condition_put(env, vpa, UPDATER_FEW, NULL);
+    else
+        return false;
+    return true;
+}
+
+static void drop(struct pass_env *env, struct few *f)
+{
+    vpa_table_remove(&env->few, f->key);
+    few_free(f);
+}
+
+/* VPAs that are no more were not counted in this pass. */
+static void sweep(struct pass_env *env, const struct vpa_object *const *vpas, size_t count)
+{
+    struct vpa_table kept = {0};
+    void *value;
+
+    for (size_t i = 0; env->few.count > 0 && i < count; i++) {
+        struct few *f = few_of(env, vpas[i], false);
+
+        if (!f)
+            continue;
+        vpa_table_remove(&env->few, f->key);
+        vpa_table_put(&kept, f->key, f);
+    }
+    for (size_t i = 0; vpa_table_next(&env->few, &i, NULL, &value);)
+        few_free(value);
+    vpa_table_release(&env->few);
+    env->few = kept;
+}
+
+void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas, size_t count)
+{
+    struct pass_env *env = pass->env;
+    size_t sent = 0;
+
+    if (env->few.count > count)
+        sweep(env, vpas, count);
+    for (size_t i = 0; i < count; i++) {
+        bool has = updater_condition_find(vpas[i], UPDATER_FEW) >= 0;
+        struct few *f = env->few.count > 0 || has ? few_of(env, vpas[i], has) : NULL;
+
+        if (!f)
+            continue;
+        count_pass(f);
+        if (sent < PATCHES_MAX && !updater_pass_is_stopped(pass) && updater_condition_may_put(env))
+            sent += put_right(env, vpas[i], f);
+        if (f->streak == -UPDATER_FEW_PASSES && !has)
+            drop(env, f);
+    }
+}
