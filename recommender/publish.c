@@ -257,6 +257,7 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
         .unsupported = vpa_autoscaler_unsupported(v),
         .conflict = conflicts_message(&p->conflicts, v, &p->arena),
         .pods_matched = vpa_autoscaler_pod_count(v) > 0,
+        .no_samples = estimates.count == 0 && estimates.left_out == 0,
         .recommendation = &rec,
         .now = now};
     struct vpa_object_status status;

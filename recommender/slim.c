@@ -97,6 +97,7 @@ static const char *const well_known[] = {
     VPA_CONDITION_NO_PODS,
     VPA_CONDITION_UNSUPPORTED,
     VPA_CONDITION_CONFLICT,
+    VPA_CONDITION_WAITING,
     "apps/v1",
     "Deployment",
     "StatefulSet",

@@ -14,9 +14,14 @@
 
 #define NO_PODS_REASON "NoPodsMatched"
 #define NO_PODS_MESSAGE "No pods match this VPA object"
+#define WAITING_REASON "NoSamples"
+#define WAITING_MESSAGE                                                                            \
+    "Pods match this VPA object, and no usage samples of their containers have come, or too few "  \
+    "to "                                                                                          \
+    "recommend from"
 
 /* Conditions that a pass adds at most. */
-#define ADDED_MAX 5
+#define ADDED_MAX 6
 
 static struct vpa_condition *find_condition(const struct vpa_object_status *status,
                                             const char *type)
@@ -90,6 +95,21 @@ static void set_algorithm(const struct vpa_object_status_facts *facts, struct vp
                   facts->now);
 }
 
+/* Said when nothing has been provided for a while, so that it is one write for a VPA whose samples
+ * do not come, and none for the others. */
+static void set_waiting(const struct vpa_object_status_facts *facts, struct vpa_object_status *out)
+{
+    const struct vpa_condition *provided = find_condition(out, VPA_CONDITION_PROVIDED);
+    vpa_duration since = vpa_time_sub(facts->now, provided->last_transition);
+
+    if (facts->no_samples && facts->pods_matched && !facts->unsupported &&
+        strcmp(provided->status, "False") == 0 && since >= VPA_WAITING_PATIENCE)
+        set_condition(out, VPA_CONDITION_WAITING, true, WAITING_REASON, WAITING_MESSAGE,
+                      facts->now);
+    else
+        remove_condition(out, VPA_CONDITION_WAITING);
+}
+
 void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct vpa_arena *arena,
                              struct vpa_object_status *out)
 {
@@ -121,6 +141,7 @@ void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct
     bool explain = !provided && !facts->pods_matched;
     set_condition(out, VPA_CONDITION_PROVIDED, provided, explain ? NO_PODS_REASON : "",
                   explain ? NO_PODS_MESSAGE : "", facts->now);
+    set_waiting(facts, out);
     qsort(out->conditions, out->condition_count, sizeof(*out->conditions), compare_conditions);
 }
 

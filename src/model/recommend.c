@@ -65,6 +65,7 @@ static void estimate_known(const struct vpa_autoscaler *v, vpa_time now, struct 
         if (!is_off(policy_of(v, known[i].container)))
             known[kept++] = known[i];
     }
+    out->left_out = count - kept;
     out->count = 0;
     out->items = vpa_arena_alloc(arena, (kept + 1) * sizeof(*out->items));
     for (size_t i = 0; i < kept; i++) {
@@ -90,6 +91,7 @@ void vpa_estimate(struct vpa_cluster *c, struct vpa_autoscaler *v, const struct 
         if (!is_off(policy_of(v, histories.items[i].container)))
             histories.items[kept++] = histories.items[i];
     }
+    out->left_out = histories.count - kept;
     out->count = kept;
     out->items = vpa_arena_alloc(arena, (kept + 1) * sizeof(*out->items));
     for (size_t i = 0; i < kept; i++) {

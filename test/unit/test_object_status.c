@@ -127,6 +127,53 @@ START_TEST(status_is_built)
 }
 END_TEST
 
+/* Pods, and nothing recommended since: no samples, too many of them unsupported, a policy Off. */
+#define NONE_SINCE(at)                                                                             \
+    "{\"type\":\"RecommendationProvided\",\"status\":\"False\",\"lastTransitionTime\":\"" at "\"}"
+#define WAITS "WaitingForSamples"
+
+static const struct {
+    const char *since;
+    bool pods, no_samples, unsupported, recommendation, said;
+} waits[] = {
+    {"2026-01-15T13:50:00Z", true, true, false, false, true},
+    {"2026-01-15T13:50:01Z", true, true, false, false, false},  /* not yet */
+    {"2026-01-15T12:00:00Z", true, false, false, false, false}, /* its containers are not wanted */
+    {"2026-01-15T12:00:00Z", false, true, false, false, false}, /* NoPodsMatched says it */
+    {"2026-01-15T12:00:00Z", true, true, true, false, false},   /* ConfigUnsupported says it */
+    {"2026-01-15T12:00:00Z", true, true, false, true, false},
+};
+
+START_TEST(waiting_for_samples_is_said_after_a_while)
+{
+    vpa_auto_free char *first =
+        vpa_xprintf("{\"conditions\":[" NONE_SINCE("%s") "]}", waits[_i].since);
+    vpa_auto_free char *after = vpa_xprintf(
+        "{\"conditions\":[" NONE_SINCE(
+            "%s") ",{\"type\":\"" WAITS
+                  "\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-15T13:55:00Z\"}]}",
+        waits[_i].since);
+    struct vpa_recommendation rec = recommendation(waits[_i].recommendation ? "1" : NULL);
+    const char *const stored[] = {first, after};
+
+    for (size_t i = 0; i < VPA_COUNT(stored); i++) {
+        struct vpa_object_status status;
+
+        vpa_object_status_build(
+            &(struct vpa_object_status_facts){
+                .object = object_with(stored[i]),
+                .unsupported = waits[_i].unsupported ? "Cannot read targetRef" : NULL,
+                .pods_matched = waits[_i].pods,
+                .no_samples = waits[_i].no_samples,
+                .recommendation = &rec,
+                .now = at("2026-01-15T14:00:00Z")},
+            &arena, &status);
+        ck_assert_int_eq(vpa_condition_true(status.conditions, status.condition_count, WAITS),
+                         waits[_i].said);
+    }
+}
+END_TEST
+
 #define STORED                                                                                     \
     "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"   \
     "\"cpu\":\"1000m\"}}]},\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":3}"
@@ -291,6 +338,7 @@ int main(void)
     TCase *tc = tcase_create("object_status");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, status_is_built, 0, VPA_COUNT(statuses));
+    tcase_add_loop_test(tc, waiting_for_samples_is_said_after_a_while, 0, VPA_COUNT(waits));
     tcase_add_test(tc, equal_by_value);
     tcase_add_loop_test(tc, unequal_by_value, 0, VPA_COUNT(unequal));
     tcase_add_loop_test(tc, every_bound_is_compared, 0, VPA_COUNT(bounds));

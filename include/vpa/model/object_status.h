@@ -17,6 +17,10 @@
 #define VPA_CONDITION_DEPRECATED "ConfigDeprecated"
 #define VPA_CONDITION_UNSUPPORTED "ConfigUnsupported"
 #define VPA_CONDITION_CONFLICT "TargetConflict" /* ours: another VPA controls the pods (U12) */
+/* ours: pods are there, and nothing is known of their usage for a while */
+#define VPA_CONDITION_WAITING "WaitingForSamples"
+/* How long there is no recommendation before that is said: samples of new pods come in a minute. */
+#define VPA_WAITING_PATIENCE (10 * VPA_MINUTE)
 #define VPA_CONDITION_ALGORITHM                                                                    \
     "Algorithm" /* ours: which one recommends, where it is not VPA's own */
 
@@ -34,6 +38,7 @@ struct vpa_object_status_facts {
     const char *algorithm;      /* name; NULL: VPA's own, of which the status says nothing */
     const char *algorithm_note; /* what is wrong with its parameters; NULL: nothing */
     bool pods_matched;
+    bool no_samples; /* nothing is recommended, because nothing is known of the containers' usage */
     const struct vpa_recommendation *recommendation; /* of this pass */
     vpa_time now;
 };

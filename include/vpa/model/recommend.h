@@ -27,6 +27,7 @@ struct vpa_container_estimate {
 struct vpa_estimates {
     struct vpa_container_estimate *items; /* by container name; in the arena */
     size_t count;
+    size_t left_out; /* with a history, and not wanted: their policy is mode Off */
 };
 /* All containers of the VPA but those whose policy is mode Off, and those of which another
  * algorithm than VPA's own knows too little. e is of VPA's own. */
