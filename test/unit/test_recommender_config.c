@@ -178,6 +178,11 @@ static const struct {
      2},
     {"lease_flags_without_election", {"--leader-elect-lease-duration=10s"}, NULL, 0},
     {"no_interval", {"--recommender-interval=0"}, "--recommender-interval must be positive.", 1},
+    {"shadow_of_certificates",
+     {"--shadow", "--recommendation-api-address=:1", "--recommendation-api-manage-certificates"},
+     "--recommendation-api-manage-certificates and --shadow exclude each other: a shadow writes "
+     "nothing.",
+     1},
     {"negative_half_life",
      {"--cpu-histogram-decay-half-life=-1h"},
      "--cpu-histogram-decay-half-life must be positive.",
