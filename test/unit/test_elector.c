@@ -444,6 +444,33 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
 }
 END_TEST
 
+/* Two replicas that write at the same moment, a Lease that is not there yet and one that is: the
+ * slower one leaves it at that. */
+START_TEST(another_replica_is_as_good)
+{
+    struct vpa_status_writer_options options = {
+        .client = client, .ns = "n", .name = "l", .holder = "a", .interval = 10 * VPA_SECOND};
+    struct vpa_status_writer *a = vpa_status_writer_new(&options), *b;
+    FILE *log = tmpfile();
+
+    ck_assert_ptr_nonnull(log);
+    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = fileno(log)}, NULL), 0);
+    options.holder = "b";
+    b = vpa_status_writer_new(&options);
+    vpa_status_writer_start(a);
+    vpa_status_writer_start(b);
+    for (size_t tick = 1; tick <= 2; tick++) {
+        vpa_loop_pump(loop, 10 * VPA_SECOND + VPA_SECOND);
+        ck_assert_uint_eq(requests, 4 * tick); /* both read, both write */
+        ck_assert_int_eq(version, (int)tick);  /* one of them did */
+    }
+    ck_assert_uint_eq(lines_of(log, "Status update failed"), 0);
+    vpa_status_writer_free(a);
+    vpa_status_writer_free(b);
+    fclose(log);
+}
+END_TEST
+
 START_TEST(resets_cost_thirty_three_reads)
 {
     struct vpa_error err;
@@ -503,6 +530,7 @@ int main(void)
     tcase_add_loop_test(c, checks_durations, 0, VPA_COUNT(durations));
     tcase_add_test(c, checks_lock_types);
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
+    tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, resets_cost_thirty_three_reads);
     tcase_add_test(c, the_namespace_of_the_status_lease);
     tcase_add_test(c, unreadable_status_leases);
