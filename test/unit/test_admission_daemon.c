@@ -294,12 +294,13 @@ static void on_bad_moment(void *ctx)
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
         ck_assert(!serves(&second));
         write_text("ca.pem", ca.cert_pem);
-        vpa_timer_start(s->timer, 7 * VPA_SECOND);
+        vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
         return;
-    default:
-        ck_assert(serves(&second));
-        ck_assert_int_ge(f.webhook_reads, 3); /* one of them by who follows it */
-        vpa_loop_stop(f.loop);
+    default: /* the limit of the test is the limit of its patience */
+        if (f.webhook_reads >= 3 && serves(&second)) /* one of them by who follows it */
+            vpa_loop_stop(f.loop);
+        else
+            vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
     }
 }
 
@@ -491,7 +492,7 @@ static void set_scene(enum proof_case how)
     vpa_tls_pair_release(&other);
 }
 
-/* Until the Lease was renewed, or so many tests have failed that it would have been. */
+/* Until the Lease was written, or so many tests have failed that it would have been. */
 static void on_look(void *ctx)
 {
     double failed = 0;
@@ -501,7 +502,7 @@ static void on_look(void *ctx)
             failed = vpa_metric_value(admission_metrics[i], "registration") +
                      vpa_metric_value(admission_metrics[i], "chain") +
                      vpa_metric_value(admission_metrics[i], "validity");
-    if (f.lease_writes > 1 || failed > 8)
+    if (f.lease_writes > 0 || failed > 6)
         vpa_loop_stop(f.loop);
     vpa_timer_start(*(struct vpa_timer **)ctx, 100 * VPA_MILLISECOND);
 }
@@ -512,10 +513,13 @@ START_TEST(the_lease_rests_on_the_proof)
     const struct proof_row *row = &proofs[_i];
     struct vpa_timer *timer = vpa_timer_new(f.loop, on_look, &timer);
 
+    admission_free(f.admission);
+    f.config.status_lease_update_interval = 3 * VPA_SECOND; /* as long a success may take */
+    fixture_daemon(&f, false);
     set_scene(row->how);
     vpa_timer_start(timer, 0);
     ck_assert_int_eq(admission_run(f.admission), 0);
-    ck_assert_msg((f.lease_writes > 1) == row->renewed, "%s: %d", row->name, f.lease_writes);
+    ck_assert_msg((f.lease_writes > 0) == row->renewed, "%s: %d", row->name, f.lease_writes);
     vpa_loop_resume(f.loop);
     vpa_timer_free(timer);
 }
