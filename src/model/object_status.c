@@ -16,9 +16,7 @@
 #define NO_PODS_MESSAGE "No pods match this VPA object"
 #define WAITING_REASON "NoSamples"
 #define WAITING_MESSAGE                                                                            \
-    "Pods match this VPA object, and no usage samples of their containers have come, or too few "  \
-    "to "                                                                                          \
-    "recommend from"
+    "Pods match this VPA object, but too few usage samples of their containers came"
 
 /* Conditions that a pass adds at most. */
 #define ADDED_MAX 6
