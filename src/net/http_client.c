@@ -202,6 +202,8 @@ static void deliver(void *ctx)
     struct vpa_exchange *x = ctx;
 
     x->posted = false;
+    if (x->in_callback) /* its reader turns the loop: it hears of the rest when it has returned */
+        return;
     x->in_callback = true;
     if (x->head_ready && !x->head_given) {
         x->head_given = true;

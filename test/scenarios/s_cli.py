@@ -446,6 +446,7 @@ def scenario_cli_doctor(make):
 
     def findings():
         status, out, err = run("doctor", "--json")
+        assert out, (status, err)
         found = json.loads(out)["findings"]
         assert status == any(f["level"] == "error" for f in found), (status, out)
         return {f["check"] for f in found if f["level"] != "ok"}, found, err

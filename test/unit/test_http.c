@@ -367,6 +367,80 @@ START_TEST(cancels_in_callbacks)
 }
 END_TEST
 
+/* A reader that asks for something else for each part, and waits for it. */
+static struct curious {
+    struct vpa_transport *t;
+    bool inside, answered, ended;
+    size_t asked, bytes;
+} curious;
+
+static void on_answer(void *ctx, const struct vpa_http_result *result)
+{
+    (void)ctx;
+    ck_assert_int_eq(result->status, 200);
+    curious.answered = true;
+}
+
+static bool has_answer(void *ctx)
+{
+    (void)ctx;
+    return curious.answered;
+}
+
+static int ask_for_more(void *ctx, const char *bytes, size_t len)
+{
+    static const struct vpa_http_request request = {.method = "GET", .target = "/more"};
+    static const struct vpa_http_handler handler = {.on_done = on_answer};
+
+    (void)ctx;
+    (void)bytes;
+    ck_assert_msg(!curious.inside, "the next part came while this one was read");
+    curious.inside = true;
+    for (int i = 0; i < 5; i++, curious.asked++) {
+        curious.answered = false;
+        vpa_transport_start(curious.t, &request, &handler);
+        ck_assert_int_eq(vpa_loop_wait(loop, has_answer, NULL, 20 * VPA_SECOND, &err), 0);
+        ck_assert_msg(!curious.ended, "ended while a part was read");
+    }
+    curious.inside = false;
+    curious.bytes += len;
+    return 0;
+}
+
+static void on_end(void *ctx, const struct vpa_http_result *result)
+{
+    (void)ctx;
+    ck_assert_msg(result->failure == VPA_TRANSPORT_OK, "%s", result->error);
+    curious.ended = true;
+}
+
+static bool has_ended(void *ctx)
+{
+    (void)ctx;
+    return curious.ended;
+}
+
+START_TEST(readers_may_turn_the_loop)
+{
+    static const struct vpa_http_handler handler = {.on_data = ask_for_more, .on_done = on_end};
+    static const struct vpa_http_request big = {.method = "GET", .target = "/big"};
+    static const struct vpa_http_request small = {.method = "GET", .target = "/small"};
+    struct vpa_http_server *server = serve(1, NULL);
+
+    curious = (struct curious){.t = connect_to(vpa_http_server_port(server), NULL)};
+    vpa_transport_start(curious.t, &small, &handler);
+    ck_assert_int_eq(vpa_loop_wait(loop, has_ended, NULL, 20 * VPA_SECOND, &err), 0);
+    ck_assert_uint_gt(curious.asked, 0);
+    curious.ended = false;
+    curious.bytes = 0;
+    vpa_transport_start(curious.t, &big, &handler);
+    ck_assert_int_eq(vpa_loop_wait(loop, has_ended, NULL, 20 * VPA_SECOND, &err), 0);
+    ck_assert_uint_eq(curious.bytes, 3 << 20);
+    vpa_transport_free(curious.t);
+    vpa_http_server_free(server);
+}
+END_TEST
+
 static int finished;
 
 static void count_done(void *ctx, const struct vpa_http_result *result)
@@ -454,6 +528,7 @@ int main(void)
     tcase_add_test(c, bounds_and_streams);
     tcase_add_test(c, dead_peers_of_streams);
     tcase_add_test(c, cancels_in_callbacks);
+    tcase_add_test(c, readers_may_turn_the_loop);
     tcase_add_loop_test(c, many_at_once, 0, 3);
     tcase_add_loop_test(c, bounds_all_bodies_together, 0, 2);
     tcase_add_loop_test(c, silent_peers_cost_nothing, 0, 2 * VPA_COUNT(silences));

@@ -84,7 +84,8 @@ struct vpa_http_handler {
     /* The status line and headers are there (the last ones, after redirects); may be NULL. */
     void (*on_head)(void *ctx, int status);
     /* A piece of the body of a 2xx answer; -1 ends the exchange with VPA_TRANSPORT_STOPPED. NULL:
-     * the body is collected. Bodies of other answers are always collected. */
+     * the body is collected. Bodies of other answers are always collected. It may turn the loop:
+     * what comes meanwhile is given when it has returned. */
     int (*on_data)(void *ctx, const char *bytes, size_t len);
     void (*on_done)(void *ctx, const struct vpa_http_result *result);
 };
