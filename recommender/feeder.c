@@ -301,10 +301,12 @@ void feeder_record_ooms(struct feeder *f, vpa_time now)
 
     for (size_t i = 0; i < f->ooms.count; i++) {
         const struct vpa_oom *oom = &f->ooms.items[i];
+        const struct vpa_container_name name = {oom->ns, oom->pod, oom->container};
+        struct vpa_sample_target to;
         struct vpa_error err;
 
-        if (vpa_cluster_record_oom(f->cluster, oom->ns, oom->pod, oom->container, oom->time,
-                                   oom->memory, now, &err) < 0)
+        if (vpa_cluster_container(f->cluster, &name, now, &to, &err) < 0 ||
+            vpa_cluster_record_oom(&to, oom->time, oom->memory, now, &err) < 0)
             failures_add(&unknown, oom->ns, oom->pod, &err);
     }
     failures_report(&unknown);

@@ -249,18 +249,33 @@ struct destination {
     vpa_time now;
 };
 
-static void feed_list(const struct destination *to, const char *container, enum vpa_kind kind,
-                      const struct history_list *list)
+static void feed_list(const struct destination *to, const struct vpa_sample_target *container,
+                      enum vpa_kind kind, const struct history_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         vpa_time t = (vpa_time)list->items[i].millis * VPA_MILLISECOND;
         struct vpa_error err;
 
-        if (vpa_cluster_add_sample(to->cluster, to->pod->ns, to->pod->name, container, kind, t,
-                                   list->items[i].amount, to->now, &err) < 0)
+        if (vpa_cluster_add_sample(container, kind, t, list->items[i].amount, to->now, &err) < 0)
             VPA_V(3, "Error adding metric sample from history", VPA_KV("namespace", to->pod->ns),
-                  VPA_KV("pod", to->pod->name), VPA_KV("container", container), VPA_KERR(&err));
+                  VPA_KV("pod", to->pod->name), VPA_KV("resource", vpa_kind_name(kind)),
+                  VPA_KERR(&err));
     }
+}
+
+static int feed_container(const struct destination *to, const struct history_container *c,
+                          struct vpa_error *err)
+{
+    const struct vpa_container_name name = {to->pod->ns, to->pod->name, c->name};
+    struct vpa_sample_target target;
+
+    if (vpa_cluster_put_container(to->cluster, name.ns, name.pod, name.container, to->now, err) <
+            0 ||
+        vpa_cluster_container(to->cluster, &name, to->now, &target, err) < 0)
+        return -1;
+    feed_list(to, &target, VPA_KIND_CPU, &c->cpu);
+    feed_list(to, &target, VPA_KIND_MEMORY, &c->memory);
+    return 0;
 }
 
 static void feed_pod(const struct destination *to)
@@ -274,14 +289,9 @@ static void feed_pod(const struct destination *to)
     for (size_t i = 0; i < pod->containers.count; i++) {
         const struct history_container *c = containers[i];
 
-        if (vpa_cluster_put_container(to->cluster, pod->ns, pod->name, c->name, to->now, &err) <
-            0) {
+        if (feed_container(to, c, &err) < 0)
             VPA_ERROR("Failed to add container from history", VPA_KV("namespace", pod->ns),
                       VPA_KV("pod", pod->name), VPA_KV("container", c->name), VPA_KERR(&err));
-            continue;
-        }
-        feed_list(to, c->name, VPA_KIND_CPU, &c->cpu);
-        feed_list(to, c->name, VPA_KIND_MEMORY, &c->memory);
     }
     vpa_cluster_mark_pod_deleted(to->cluster, pod->ns, pod->name);
 }

@@ -78,33 +78,32 @@ size_t vpa_cluster_aggregate_count(const struct vpa_cluster *c)
 
 /* ---- samples ---- */
 
-static int find_container(struct vpa_cluster *c, const char *ns, const char *pod_name,
-                          const char *name, vpa_time now, struct vpa_tracked_container **out,
-                          struct vpa_error *err)
+int vpa_cluster_container(struct vpa_cluster *c, const struct vpa_container_name *name,
+                          vpa_time now, struct vpa_sample_target *out, struct vpa_error *err)
 {
-    struct vpa_tracked_pod *pod = vpa_pods_find(c, ns, pod_name);
+    struct vpa_tracked_pod *pod = vpa_pods_find(c, name->ns, name->pod);
 
     vpa_cluster_settle(c); /* settings of a new VPA count at once */
     if (!pod)
-        return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {%s %s}", ns, pod_name);
-    struct vpa_tracked_container *container = vpa_pod_find_container(c, pod, name);
+        return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {%s %s}", name->ns, name->pod);
+    struct vpa_tracked_container *container = vpa_pod_find_container(c, pod, name->container);
+    bool init = vpa_pod_has_init_container(pod, name->container);
     if (!container)
-        return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {{%s %s} %s}", ns, pod_name, name);
+        return vpa_fail(err, init ? VPA_NOT_OURS : VPA_NOT_FOUND, "KeyError: {{%s %s} %s}",
+                        name->ns, name->pod, name->container);
     if (!container->member) /* collected since */
-        container->member = vpa_group_get_member(c, pod->group, name, now);
-    *out = container;
+        container->member = vpa_group_get_member(c, pod->group, container->name, now);
+    *out = (struct vpa_sample_target){c, pod, container, init};
     return 0;
 }
 
-/* What other algorithms learn of an accepted sample; the replica is filled in. The pod is looked
- * for again, so that samples cost nothing more where nobody else learns. */
-static void learn(struct vpa_cluster *c, const char *ns, const char *pod, const char *container,
-                  struct vpa_usage *usage, vpa_time now)
+/* What other algorithms learn of an accepted sample; the replica is filled in. */
+static void learn(const struct vpa_sample_target *to, struct vpa_usage *usage, vpa_time now)
 {
-    const struct vpa_tracked_pod *owner = vpa_pods_find(c, ns, pod);
-
-    usage->replica = (uint64_t)owner->hashed.hash << 32 | owner->uid_hash;
-    vpa_group_learn(c, owner->group, container, usage, now);
+    if (to->cluster->sides.count == 0)
+        return;
+    usage->replica = (uint64_t)to->pod->hashed.hash << 32 | to->pod->uid_hash;
+    vpa_group_learn(to->cluster, to->pod->group, to->container->name, usage, now);
 }
 
 static const struct vpa_usage_observer *observer_of(const struct vpa_cluster *c)
@@ -112,47 +111,37 @@ static const struct vpa_usage_observer *observer_of(const struct vpa_cluster *c)
     return c->hooks.usage ? &c->observer : NULL;
 }
 
-int vpa_cluster_add_sample(struct vpa_cluster *c, const char *ns, const char *pod,
-                           const char *container, enum vpa_kind kind, vpa_time t, vpa_amount usage,
-                           vpa_time now, struct vpa_error *err)
+int vpa_cluster_add_sample(const struct vpa_sample_target *to, enum vpa_kind kind, vpa_time t,
+                           vpa_amount usage, vpa_time now, struct vpa_error *err)
 {
-    struct vpa_tracked_container *target;
+    struct vpa_container_state *state = &to->container->state;
+    struct vpa_aggregate *aggregate = &to->container->member->state;
+    const struct vpa_usage_observer *observer = observer_of(to->cluster);
 
-    if (find_container(c, ns, pod, container, now, &target, err) < 0)
-        return -1;
     bool taken = kind == VPA_KIND_CPU
-                     ? vpa_container_add_cpu(&target->state, &target->member->state, t, usage,
-                                             observer_of(c))
-                     : vpa_container_add_memory(&target->state, &target->member->state, t, usage,
-                                                observer_of(c));
+                     ? vpa_container_add_cpu(state, aggregate, t, usage, observer)
+                     : vpa_container_add_memory(state, aggregate, t, usage, observer);
     if (!taken)
         return vpa_fail(err, VPA_INVALID, "sample discarded (invalid or out of order)");
-    if (c->sides.count > 0)
-        learn(c, ns, pod, container,
-              &(struct vpa_usage){.type = kind == VPA_KIND_CPU ? VPA_USAGE_CPU : VPA_USAGE_MEMORY,
-                                  .t = t,
-                                  .amount = usage},
-              now);
+    learn(to,
+          &(struct vpa_usage){.type = kind == VPA_KIND_CPU ? VPA_USAGE_CPU : VPA_USAGE_MEMORY,
+                              .t = t,
+                              .amount = usage},
+          now);
     return 0;
 }
 
-int vpa_cluster_record_oom(struct vpa_cluster *c, const char *ns, const char *pod,
-                           const char *container, vpa_time t, vpa_amount memory, vpa_time now,
-                           struct vpa_error *err)
+int vpa_cluster_record_oom(const struct vpa_sample_target *to, vpa_time t, vpa_amount memory,
+                           vpa_time now, struct vpa_error *err)
 {
-    struct vpa_tracked_container *target;
-
-    if (find_container(c, ns, pod, container, now, &target, err) < 0)
-        return -1;
-    if (vpa_container_record_oom(&target->state, &target->member->state, t, memory, observer_of(c),
-                                 err) < 0) {
+    if (vpa_container_record_oom(&to->container->state, &to->container->member->state, t, memory,
+                                 observer_of(to->cluster), err) < 0) {
         struct vpa_error reason = err ? *err : (struct vpa_error){0};
         return vpa_fail(err, VPA_INVALID, "error while recording OOM for {{%s %s} %s}, Reason: %s",
-                        ns, pod, container, reason.text);
+                        to->pod->group->ns, vpa_tracked_pod_name(to->pod), to->container->name,
+                        reason.text);
     }
-    if (c->sides.count > 0)
-        learn(c, ns, pod, container,
-              &(struct vpa_usage){.type = VPA_USAGE_OOM, .t = t, .amount = memory}, now);
+    learn(to, &(struct vpa_usage){.type = VPA_USAGE_OOM, .t = t, .amount = memory}, now);
     return 0;
 }
 

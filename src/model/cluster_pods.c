@@ -548,15 +548,13 @@ bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char
     return find(&c->pods, ns, name) != NULL;
 }
 
-bool vpa_cluster_is_init_container(const struct vpa_cluster *c, const char *ns,
-                                   const char *pod_name, const char *container)
+bool vpa_pod_has_init_container(const struct vpa_tracked_pod *pod, const char *name)
 {
-    const struct vpa_tracked_pod *pod = find(&c->pods, ns, pod_name);
-    const char *rest = pod ? pod->init_names : NULL;
-    struct vpa_slice name;
+    const char *rest = pod->init_names;
+    struct vpa_slice one;
 
-    while (rest && vpa_str_split(&rest, '\n', &name)) {
-        if (vpa_slice_eq(name, container))
+    while (rest && vpa_str_split(&rest, '\n', &one)) {
+        if (vpa_slice_eq(one, name))
             return true;
     }
     return false;

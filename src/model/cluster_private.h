@@ -207,6 +207,7 @@ struct vpa_tracked_pod *vpa_pods_find(const struct vpa_cluster *c, const char *n
                                       const char *name);
 struct vpa_tracked_container *vpa_pod_find_container(const struct vpa_cluster *c,
                                                      struct vpa_tracked_pod *pod, const char *name);
+bool vpa_pod_has_init_container(const struct vpa_tracked_pod *pod, const char *name);
 
 /* Memory saver: the idle pods of a group that is matched now become tracked. */
 void vpa_pods_promote(struct vpa_cluster *c, struct vpa_group *group, vpa_time now);

@@ -115,14 +115,15 @@ static size_t feed(struct bench *b, int pass)
         vpa_time t = START + (vpa_time)pass * 7 * VPA_HOUR + (vpa_time)(i % 60) * VPA_SECOND;
         double scale = 1.0 + (double)(i % 97);
         char name[64];
+        struct vpa_sample_target to;
 
         pod_name(name, sizeof(name), i);
-        refused +=
-            vpa_cluster_add_sample(b->cluster, "production", name, "app", VPA_KIND_CPU, t,
-                                   (vpa_amount)(scale * (20.0 + 180.0 * uniform(b))), t, NULL) < 0;
-        refused +=
-            vpa_cluster_add_sample(b->cluster, "production", name, "app", VPA_KIND_MEMORY, t,
-                                   (vpa_amount)(scale * 1e7 * (1.0 + uniform(b))), t, NULL) < 0;
+        const struct vpa_container_name container = {"production", name, "app"};
+        vpa_amount cpu = (vpa_amount)(scale * (20.0 + 180.0 * uniform(b)));
+        vpa_amount memory = (vpa_amount)(scale * 1e7 * (1.0 + uniform(b)));
+        refused += vpa_cluster_container(b->cluster, &container, t, &to, NULL) < 0 ||
+                   vpa_cluster_add_sample(&to, VPA_KIND_CPU, t, cpu, t, NULL) < 0 ||
+                   vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, t, memory, t, NULL) < 0;
     }
     return refused;
 }

@@ -478,19 +478,20 @@ static void store_events(struct bench *b, struct vpa_cluster *cluster)
 {
     vpa_json_foreach (event, GOLDEN_IN(b->c, "events")) {
         const char *kind = golden_text_of(event, "kind");
-        const char *pod = golden_text_of(event, "pod");
-        const char *name = golden_text_of(event, "container");
+        const struct vpa_container_name name = {"ns", golden_text_of(event, "pod"),
+                                                golden_text_of(event, "container")};
         vpa_time t = golden_time_of(vpa_json_find(event, "t"));
         int64_t amount = golden_int_of(event, "amount");
-        int ignored;
+        struct vpa_sample_target to;
 
+        if (vpa_cluster_container(cluster, &name, b->now, &to, NULL) < 0)
+            continue;
         if (strcmp(kind, "oom") == 0)
-            ignored = vpa_cluster_record_oom(cluster, "ns", pod, name, t, amount, b->now, NULL);
+            (void)!vpa_cluster_record_oom(&to, t, amount, b->now, NULL);
         else
-            ignored = vpa_cluster_add_sample(
-                cluster, "ns", pod, name, strcmp(kind, "cpu") == 0 ? VPA_KIND_CPU : VPA_KIND_MEMORY,
-                t, amount, b->now, NULL);
-        (void)ignored;
+            (void)!vpa_cluster_add_sample(&to,
+                                          strcmp(kind, "cpu") == 0 ? VPA_KIND_CPU : VPA_KIND_MEMORY,
+                                          t, amount, b->now, NULL);
     }
 }
 

@@ -123,15 +123,31 @@ static void put_pods(struct bench *b)
     }
 }
 
+static bool find_target(struct bench *b, const struct vpa_json *event, struct vpa_sample_target *to)
+{
+    const struct vpa_container_name name = {b->ns, golden_text_of(event, "pod"),
+                                            golden_text_of(event, "container")};
+
+    return vpa_cluster_container(b->cluster, &name, 0, to, NULL) == 0;
+}
+
 /* Refused samples are part of the cases. */
 static void add(struct bench *b, const struct vpa_json *event, enum vpa_kind kind, vpa_time t,
                 int64_t amount)
 {
-    int ignored =
-        vpa_cluster_add_sample(b->cluster, b->ns, golden_text_of(event, "pod"),
-                               golden_text_of(event, "container"), kind, t, amount, 0, NULL);
+    struct vpa_sample_target to;
 
-    (void)ignored;
+    if (find_target(b, event, &to))
+        (void)!vpa_cluster_add_sample(&to, kind, t, amount, 0, NULL);
+}
+
+static void add_oom(struct bench *b, const struct vpa_json *event)
+{
+    struct vpa_sample_target to;
+
+    if (find_target(b, event, &to))
+        (void)!vpa_cluster_record_oom(&to, golden_time_of(vpa_json_find(event, "t")),
+                                      golden_int_of(event, "requested"), 0, NULL);
 }
 
 static int64_t *read_pattern(struct bench *b, const struct vpa_json *list, size_t *count)
@@ -168,15 +184,10 @@ static void play_series(struct bench *b, const struct vpa_json *event)
 static void play_events(struct bench *b)
 {
     vpa_json_foreach (event, GOLDEN_IN(b->c, "events")) {
-        if (vpa_str_eq(golden_text_of(event, "kind"), "series")) {
+        if (vpa_str_eq(golden_text_of(event, "kind"), "series"))
             play_series(b, event);
-        } else {
-            int ignored = vpa_cluster_record_oom(b->cluster, b->ns, golden_text_of(event, "pod"),
-                                                 golden_text_of(event, "container"),
-                                                 golden_time_of(vpa_json_find(event, "t")),
-                                                 golden_int_of(event, "requested"), 0, NULL);
-            (void)ignored;
-        }
+        else
+            add_oom(b, event);
     }
 }
 

@@ -55,7 +55,7 @@ static inline int sample(const char *pod, enum vpa_kind kind, vpa_time t, vpa_am
 {
     struct vpa_error err;
 
-    return vpa_cluster_add_sample(c, "ns", pod, "app", kind, t, amount, now, &err);
+    return add_sample(c, CONTAINER("ns", pod, "app"), kind, t, amount, now, &err);
 }
 
 static inline struct vpa_pod *pod_with_status(const char *uid, const char *status)

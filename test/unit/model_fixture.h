@@ -111,4 +111,40 @@ static inline const char *checkpoint_text(struct vpa_arena *arena,
     return vpa_arena_strdup(arena, vpa_buf_text(&text));
 }
 
+/* The names of a container, for vpa_cluster_container. */
+#define CONTAINER(ns, pod, container) (&(struct vpa_container_name){ns, pod, container})
+
+static inline int add_sample(struct vpa_cluster *cluster, const struct vpa_container_name *name,
+                             enum vpa_kind kind, vpa_time t, vpa_amount amount, vpa_time at_time,
+                             struct vpa_error *err)
+{
+    struct vpa_sample_target to;
+
+    if (vpa_cluster_container(cluster, name, at_time, &to, err) < 0)
+        return -1;
+    return vpa_cluster_add_sample(&to, kind, t, amount, at_time, err);
+}
+
+static inline int record_oom(struct vpa_cluster *cluster, const struct vpa_container_name *name,
+                             vpa_time t, vpa_amount memory, vpa_time at_time, struct vpa_error *err)
+{
+    struct vpa_sample_target to;
+
+    if (vpa_cluster_container(cluster, name, at_time, &to, err) < 0)
+        return -1;
+    return vpa_cluster_record_oom(&to, t, memory, at_time, err);
+}
+
+/* Whether an init container of the pod has that name. */
+static inline bool is_init(struct vpa_cluster *cluster, const struct vpa_container_name *name,
+                           vpa_time at_time)
+{
+    struct vpa_sample_target to = {0};
+    struct vpa_error err = {0};
+
+    if (vpa_cluster_container(cluster, name, at_time, &to, &err) < 0)
+        return err.code == VPA_NOT_OURS;
+    return to.init;
+}
+
 #endif

@@ -106,19 +106,18 @@ START_TEST(containers_of_one_pod)
 
     vpa_cluster_put_pod(c, pod, NULL, now);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
-    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "j"));
-    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "a"));
-    ck_assert(!vpa_cluster_is_init_container(c, "ns", "q", "i"));
-    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "b", VPA_KIND_CPU, now, 1, now, &err), 0);
+    ck_assert(is_init(c, CONTAINER("ns", "p", "j"), now));
+    ck_assert(!is_init(c, CONTAINER("ns", "p", "a"), now));
+    ck_assert(!is_init(c, CONTAINER("ns", "q", "i"), now));
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "b"), VPA_KIND_CPU, now, 1, now, &err), 0);
     /* a pod of the same name with other containers: the old ones stay */
     pod = pod_of(&arena,
                  "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\"},\"spec\":{\"containers\":"
                  "[{\"name\":\"c\"}]}}");
     vpa_cluster_put_pod(c, pod, NULL, now);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 3);
-    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "j"));
-    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "b", VPA_KIND_CPU, now, 1, now, &err),
-                     -1);
+    ck_assert(!is_init(c, CONTAINER("ns", "p", "j"), now));
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "b"), VPA_KIND_CPU, now, 1, now, &err), -1);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
 END_TEST
@@ -134,7 +133,7 @@ START_TEST(pods_may_grow_anywhere_in_their_group)
     for (char name[] = "a"; name[0] <= 'c'; name[0]++) {
         ck_assert_int_eq(vpa_cluster_put_container(c, "ns", name, "more", now, &err), 0);
         ck_assert_int_eq(
-            vpa_cluster_add_sample(c, "ns", name, "more", VPA_KIND_CPU, now, 1, now, &err), 0);
+            add_sample(c, CONTAINER("ns", name, "more"), VPA_KIND_CPU, now, 1, now, &err), 0);
     }
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 3);
     ck_assert(vpa_cluster_remove_pod(c, "ns", "b"));
@@ -200,27 +199,26 @@ START_TEST(samples_need_pod_and_container)
     struct vpa_error err;
 
     put_pod("p", "{}");
-    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "q", "app", VPA_KIND_CPU, now, 1, now, &err),
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "q", "app"), VPA_KIND_CPU, now, 1, now, &err),
                      -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
     ck_assert_str_eq(err.text, "KeyError: {ns q}");
-    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "x", VPA_KIND_CPU, now, 1, now, &err),
-                     -1);
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "x"), VPA_KIND_CPU, now, 1, now, &err), -1);
     ck_assert_str_eq(err.text, "KeyError: {{ns p} x}");
     ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 1), 0);
-    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "app", VPA_KIND_CPU, now, 1, now, &err),
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "app"), VPA_KIND_CPU, now, 1, now, &err),
                      -1);
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_str_eq(err.text, "sample discarded (invalid or out of order)");
-    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "q", "app", now, 1, now, &err), -1);
+    ck_assert_int_eq(record_oom(c, CONTAINER("ns", "q", "app"), now, 1, now, &err), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
     ck_assert_int_eq(sample("p", VPA_KIND_MEMORY, now, 1), 0);
-    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now - 2 * DAY, 1, now, &err), -1);
+    ck_assert_int_eq(record_oom(c, CONTAINER("ns", "p", "app"), now - 2 * DAY, 1, now, &err), -1);
     ck_assert_str_eq(err.text,
                      "error while recording OOM for {{ns p} app}, Reason: OOM event will be "
                      "discarded - it is too old (2026-01-13 13:00:00 +0000 UTC)");
-    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now - 2 * DAY, 1, now, NULL), -1);
-    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now, 1, now, &err), 0);
+    ck_assert_int_eq(record_oom(c, CONTAINER("ns", "p", "app"), now - 2 * DAY, 1, now, NULL), -1);
+    ck_assert_int_eq(record_oom(c, CONTAINER("ns", "p", "app"), now, 1, now, &err), 0);
 }
 END_TEST
 
@@ -381,8 +379,8 @@ START_TEST(oom_kills_are_queued)
     vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
     ck_assert_uint_eq(q.count, 1);
     ck_assert_int_eq(q.items[0].memory, 100 * MI);
-    ck_assert_int_eq(vpa_cluster_record_oom(c, q.items[0].ns, q.items[0].pod, q.items[0].container,
-                                            q.items[0].time, q.items[0].memory, now, &err),
+    ck_assert_int_eq(record_oom(c, CONTAINER(q.items[0].ns, q.items[0].pod, q.items[0].container),
+                                q.items[0].time, q.items[0].memory, now, &err),
                      0);
     ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 2);
     ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 1);
@@ -454,8 +452,8 @@ START_TEST(order_of_events_is_irrelevant)
             snprintf(name, sizeof(name), "p%d", i);
             vpa_time t = now + pass * VPA_MINUTE + i;
             for (int k = 0; k < 2; k++)
-                ck_assert_int_eq(vpa_cluster_add_sample(k ? shuffled : c, "ns", name, "app",
-                                                        VPA_KIND_CPU, t, 100 + 37 * i, now, &err),
+                ck_assert_int_eq(add_sample(k ? shuffled : c, CONTAINER("ns", name, "app"),
+                                            VPA_KIND_CPU, t, 100 + 37 * i, now, &err),
                                  0);
         }
     }

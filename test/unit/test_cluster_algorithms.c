@@ -61,10 +61,10 @@ static void live(const char *pod, vpa_amount millis, vpa_amount bytes)
 {
     for (int i = 0; i < 60; i++, now += VPA_MINUTE) {
         ck_assert_int_eq(
-            vpa_cluster_add_sample(cluster, "ns", pod, "app", VPA_KIND_CPU, now, millis, now, &err),
+            add_sample(cluster, CONTAINER("ns", pod, "app"), VPA_KIND_CPU, now, millis, now, &err),
             0);
-        ck_assert_int_eq(vpa_cluster_add_sample(cluster, "ns", pod, "app", VPA_KIND_MEMORY, now,
-                                                bytes, now, &err),
+        ck_assert_int_eq(add_sample(cluster, CONTAINER("ns", pod, "app"), VPA_KIND_MEMORY, now,
+                                    bytes, now, &err),
                          0);
     }
 }
@@ -125,8 +125,8 @@ START_TEST(an_oom_counts)
     vpa_autoscaler_set_method(v, crane, NULL, now);
     put_pod("web-1");
     live("web-1", 150, 150 * MI);
-    ck_assert_int_eq(
-        vpa_cluster_record_oom(cluster, "ns", "web-1", "app", now, 500 * MI, now, &err), 0);
+    ck_assert_int_eq(record_oom(cluster, CONTAINER("ns", "web-1", "app"), now, 500 * MI, now, &err),
+                     0);
     ck_assert_int_eq(target(v, VPA_KIND_MEMORY), 600 * MI);
     now += 168 * VPA_HOUR + VPA_SECOND;
     ck_assert_uint_eq(estimate(v).count, 0); /* no sample of that week either */

@@ -45,7 +45,7 @@ static void use(const char *pod, const char *container, enum vpa_kind kind, cons
     struct vpa_error err;
 
     ck_assert_int_eq(
-        vpa_cluster_add_sample(c, "ns", pod, container, kind, at(when), amount, now, &err), 0);
+        add_sample(c, CONTAINER("ns", pod, container), kind, at(when), amount, now, &err), 0);
 }
 
 struct stored {
@@ -437,12 +437,12 @@ START_TEST(open_intervals_outlive_a_restart)
     ck_assert(next.open[0].items[0].end == at("2026-01-16T13:30:00Z"));
 
     /* The interval goes on: a lower value is nothing new, a higher one takes the peak's place. */
-    ck_assert_int_eq(vpa_cluster_add_sample(again, "ns", "same", "app", VPA_KIND_MEMORY,
-                                            at("2026-01-15T14:00:00Z"), 100 * MI, now, &err),
+    ck_assert_int_eq(add_sample(again, CONTAINER("ns", "same", "app"), VPA_KIND_MEMORY,
+                                at("2026-01-15T14:00:00Z"), 100 * MI, now, &err),
                      0);
     ck_assert_double_eq_tol(memory_weight(again, "v", 100 * MI), 0, 1e-9);
-    ck_assert_int_eq(vpa_cluster_add_sample(again, "ns", "same", "app", VPA_KIND_MEMORY,
-                                            at("2026-01-15T14:01:00Z"), 3000 * MI, now, &err),
+    ck_assert_int_eq(add_sample(again, CONTAINER("ns", "same", "app"), VPA_KIND_MEMORY,
+                                at("2026-01-15T14:01:00Z"), 3000 * MI, now, &err),
                      0);
     ck_assert_double_eq_tol(memory_weight(again, "v", 300 * MI), 0, 1e-9);
     ck_assert_double_gt(memory_weight(again, "v", 3000 * MI), 0.5);
@@ -502,8 +502,8 @@ START_TEST(restart_keeps_the_history)
     put("p", "{\"app\":\"web\"}", "app");
     for (int i = 0; i < 200; i++) {
         vpa_time t = at("2026-01-14T00:00:00Z") + i * 5 * (vpa_time)VPA_MINUTE;
-        ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p", "app", VPA_KIND_CPU, t,
-                                                100 + (i * 37) % 900, now, &err),
+        ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "app"), VPA_KIND_CPU, t,
+                                    100 + (i * 37) % 900, now, &err),
                          0);
     }
     vpa_cluster_checkpoints(c, v, now, keep, &first);

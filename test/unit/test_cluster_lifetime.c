@@ -85,7 +85,7 @@ START_TEST(waiting_pods_hand_over_everything)
     vpa_cluster_put_pod(c, pod, NULL, now);
     vpa_cluster_put_pod(c, pod, NULL, now);
     put_vpa("v", "a=1");
-    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "i"));
+    ck_assert(is_init(c, CONTAINER("ns", "p", "i"), now));
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
 }
 END_TEST
@@ -100,11 +100,11 @@ START_TEST(waiting_pods_hand_over_the_lack_of_init_containers)
 
     put_vpa("v", "a=1");
     vpa_cluster_put_pod(c, with, NULL, now);
-    ck_assert(vpa_cluster_is_init_container(c, "ns", "p", "j"));
-    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "app"));
+    ck_assert(is_init(c, CONTAINER("ns", "p", "j"), now));
+    ck_assert(!is_init(c, CONTAINER("ns", "p", "app"), now));
     put_pod("p", "{\"a\":\"2\"}"); /* waits, and is another pod of the name by now */
     put_pod("p", "{\"a\":\"1\"}");
-    ck_assert(!vpa_cluster_is_init_container(c, "ns", "p", "i"));
+    ck_assert(!is_init(c, CONTAINER("ns", "p", "i"), now));
 }
 END_TEST
 

@@ -42,7 +42,7 @@ static void use(const char *pod, vpa_time t)
 {
     struct vpa_error err;
 
-    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", pod, "app", VPA_KIND_CPU, t, 500, now, &err),
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", pod, "app"), VPA_KIND_CPU, t, 500, now, &err),
                      0);
 }
 
@@ -302,7 +302,7 @@ START_TEST(vpas_in_numbers_find_their_pods)
         put(name, vpa_arena_printf(&arena, "app=s%d", i));
     }
     vpa_cluster_remove_vpa(c, "ns", "v7"); /* before it was linked */
-    ck_assert_int_eq(vpa_cluster_add_sample(c, "ns", "p1", "app", VPA_KIND_CPU, now, 1, now, &err),
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p1", "app"), VPA_KIND_CPU, now, 1, now, &err),
                      0);
     for (int i = 0; i < 50; i++) {
         snprintf(name, sizeof(name), "v%d", i);

@@ -128,7 +128,7 @@ START_TEST(kills_are_counted)
 
     put_pod("p", "{\"app\":\"web\"}");
     recommend(v);
-    ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now, 100000000, now, &err), 0);
+    ck_assert_int_eq(record_oom(c, CONTAINER("ns", "p", "app"), now, 100000000, now, &err), 0);
     measures_end_pass(measures);
     ck_assert(total(OOMS, "vpa", "memory") == 1);
     ck_assert(total(USED, "vpa", "memory") == 0);
@@ -202,7 +202,7 @@ START_TEST(a_vpa_has_kills_and_changes_of_its_own)
         measures_begin_pass(measures, c);
         now += VPA_HOUR;
         use_cpu("p", 400);
-        ck_assert_int_eq(vpa_cluster_record_oom(c, "ns", "p", "app", now, 100000000, now, &err), 0);
+        ck_assert_int_eq(record_oom(c, CONTAINER("ns", "p", "app"), now, 100000000, now, &err), 0);
         measures_target(measures, v, &other);
         measures_end_pass(measures);
         ck_assert(single(OOMS, "v", "memory") == pass);

@@ -10,7 +10,8 @@
  *
  *     vpa_cluster_put_vpa() for every VPA in force, vpa_cluster_remove_vpa() for those gone
  *     vpa_cluster_put_pod() for every pod event since the last pass, vpa_cluster_mark_pod_deleted()
- *     vpa_cluster_add_sample() for the usage, vpa_cluster_record_oom() for the queue
+ *     vpa_cluster_container(), then vpa_cluster_add_sample() for its usage and
+ *     vpa_cluster_record_oom() for the queue
  *     vpa_cluster_remove_deleted_pods()
  *     for each of vpa_cluster_vpas(): vpa_recommend() (recommend.h), post-processing,
  *         vpa_cluster_set_recommendation(), vpa_object_status_build() (object_status.h),
@@ -179,8 +180,6 @@ size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c); /* how many */
 void vpa_cluster_forget_deleted_pods(struct vpa_cluster *c, vpa_time now);
 /* True when the pod is tracked (exists; with the memory saver: took part in a match). */
 bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char *name);
-bool vpa_cluster_is_init_container(const struct vpa_cluster *c, const char *ns, const char *pod,
-                                   const char *container);
 
 /* Where the requests of containers were found, for the metric vpa_resources_get_resources_count:
  * one per container of the tracked pods (upstream looks at each once per pass), plus one per OOM
@@ -193,14 +192,31 @@ struct vpa_lookups vpa_cluster_take_lookups(struct vpa_cluster *c);
 
 /* ---- Samples ---- */
 
-/* VPA_NOT_FOUND ("KeyError: ...") for an unknown pod or container, VPA_INVALID ("sample discarded
- * ...") when refused. */
-int vpa_cluster_add_sample(struct vpa_cluster *c, const char *ns, const char *pod,
-                           const char *container, enum vpa_kind kind, vpa_time t, vpa_amount usage,
+/* A container of a pod by its names. */
+struct vpa_container_name {
+    const char *ns;
+    const char *pod;
+    const char *container;
+};
+/* Where the samples of one container go: found once, used for all of them. A value that points into
+ * the cluster; valid until a pod or VPA is put or removed, or garbage is collected. */
+struct vpa_sample_target {
+    struct vpa_cluster *cluster;
+    struct vpa_tracked_pod *pod;
+    struct vpa_tracked_container *container;
+    bool init; /* an init container of the pod has that name now: its usage does not count */
+};
+/* VPA_NOT_FOUND ("KeyError: ...") for an unknown pod or container; VPA_NOT_OURS when only an
+ * init container has that name. */
+int vpa_cluster_container(struct vpa_cluster *c, const struct vpa_container_name *name,
+                          vpa_time now, struct vpa_sample_target *out,
+                          struct vpa_error *err) VPA_MUST_CHECK;
+/* usage in millicores or bytes. VPA_INVALID ("sample discarded ...") when refused. */
+int vpa_cluster_add_sample(const struct vpa_sample_target *to, enum vpa_kind kind, vpa_time t,
+                           vpa_amount usage, vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
+/* memory: request of the container when it was killed, bytes. VPA_INVALID when it is too old. */
+int vpa_cluster_record_oom(const struct vpa_sample_target *to, vpa_time t, vpa_amount memory,
                            vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
-int vpa_cluster_record_oom(struct vpa_cluster *c, const char *ns, const char *pod,
-                           const char *container, vpa_time t, vpa_amount memory, vpa_time now,
-                           struct vpa_error *err) VPA_MUST_CHECK;
 
 /* ---- Histories of a VPA ---- */
 
