@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "requirement.h"
+#include "labels_private.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_decode.h"
 #include "vpa/json/json_writer.h"

@@ -2,7 +2,7 @@
  * What a label key and a label value may be, with upstream's texts for what they may not be
  * (specification api.md 11.3).
  */
-#include "requirement.h"
+#include "labels_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "requirement.h"
+#include "labels_private.h"
 #include "vpa/base/str.h"
 
 enum token { END, WORD, NOT, EQUALS, DOUBLE_EQUALS, NOT_EQUALS, GREATER, LESS, OPEN, CLOSE, COMMA };

@@ -13,7 +13,7 @@
  * Where the reference overflows, wraps or rounds negative numbers wrongly, the value here is exact
  * and saturates at the int64 range.
  */
-#include "quantity_forms.h"
+#include "quantity_private.h"
 
 #include <string.h>
 

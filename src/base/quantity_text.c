@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "quantity_forms.h"
+#include "quantity_private.h"
 
 #define NANO_SCALE 9      /* digits behind the point of a parsed big form */
 #define FAST_DIGITS 18    /* that many decimal digits always fit an int64 */

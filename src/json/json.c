@@ -1,6 +1,6 @@
 /*
  * Access to the nodes that scan.c builds. struct vpa_json is never defined: a node pointer is a
- * cJSON pointer, and only the two files that include node.h know.
+ * cJSON pointer, and only the two files that include json_private.h know.
  */
 #include "vpa/json/json.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node.h"
+#include "json_private.h"
 #include "vpa/base/str.h"
 
 /* ---- reading ---- */

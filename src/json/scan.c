@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node.h"
+#include "json_private.h"
 #include "vpa/base/mem.h"
 
 /* ---- repeated members ---- */

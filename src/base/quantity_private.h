@@ -1,8 +1,8 @@
 /*
  * Between quantity.c (values, arithmetic) and quantity_text.c (parsing, printing): the two forms.
  */
-#ifndef VPA_BASE_QUANTITY_FORMS_H
-#define VPA_BASE_QUANTITY_FORMS_H
+#ifndef VPA_BASE_QUANTITY_PRIVATE_H
+#define VPA_BASE_QUANTITY_PRIVATE_H
 
 #include "vpa/base/decimal.h"
 #include "vpa/base/quantity.h"

@@ -1,8 +1,8 @@
 /*
  * One requirement of a label selector: shared by the structured and the text form.
  */
-#ifndef VPA_API_REQUIREMENT_H
-#define VPA_API_REQUIREMENT_H
+#ifndef VPA_API_LABELS_PRIVATE_H
+#define VPA_API_LABELS_PRIVATE_H
 
 #include "vpa/api/labels.h"
 

@@ -5,8 +5,8 @@
  * Beyond cJSON's use of its fields: a number has its source text in valuestring, and valueint is
  * the length of a member's name.
  */
-#ifndef JSON_NODE_H
-#define JSON_NODE_H
+#ifndef JSON_PRIVATE_H
+#define JSON_PRIVATE_H
 
 #include <cjson/cJSON.h>
 
