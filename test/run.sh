@@ -80,7 +80,8 @@ run_ctest() {
     shift
     log=$(mktemp)
     # Check allows a test four seconds, which a sanitizer on a busy machine may need many times over.
-    (cd "build/$preset" && CK_TIMEOUT_MULTIPLIER=20 ctest --timeout 1200 -j "$(nproc)" --verbose "$@") >"$log" 2>&1
+    # Some tests wait for real time: more of them than processors.
+    (cd "build/$preset" && CK_TIMEOUT_MULTIPLIER=20 ctest --timeout 1200 -j "$(($(nproc) * 2))" --verbose "$@") >"$log" 2>&1
     # Check prints "100%: Checks: N, Failures: F, Errors: E" per program; ctest tells of crashed programs.
     counts=$(awk '/Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/ {
             for (i = 1; i <= NF; i++) { if ($i == "Checks:") c += $(i+1); if ($i == "Failures:") f += $(i+1); if ($i == "Errors:") f += $(i+1) } }
@@ -156,7 +157,7 @@ tier_hostile() {
 
 tier_scenarios() {
     prepare_build asan && prepare_build release || { close_tier scenarios 0 1 0; return; }
-    run_counted scenarios test/scenarios/run --jobs "$(($(nproc) * 2))" # they mostly wait
+    run_counted scenarios test/scenarios/run --jobs "$(($(nproc) * 3))" # they mostly wait
 }
 
 # run_counted TIER COMMAND...: a program that prints the tier's closing line itself.
