@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #
-#   test/run.sh                   everything that a change must pass: lint unit golden hostile scenarios real fuzz bench;
-#                                 of the older control plane, and where only valgrind counts of "hostile", a sample,
-#                                 which these tiers by name run whole
-#   test/run.sh TIER...           only these tiers; also: images, arm64, coverage, mutants
+#   test/run.sh                   everything that a change must pass: lint unit golden hostile scenarios real fuzz
+#                                 mutants bench; of the older control plane, of the mutants, and where only valgrind
+#                                 counts of "hostile", a sample: these tiers by name run whole
+#   test/run.sh TIER...           only these tiers; also: images, arm64, coverage
 #   test/run.sh golden [-v] DIR   the golden vectors of DIR instead of the project's own
 #
 # Each tier ends with "<tier>: N passed, N failed, N skipped", the whole with the sum. A tier that cannot
 # run here is skipped with its reason. Missing Debian packages are installed (as root or through sudo).
 #
 #   PLUMB_FUZZ_SECONDS    seconds per fuzz target (default 10, whole daemons at least 60; 3600 for a release)
-#   PLUMB_MUTANTS         mutants in the sample (default 400); PLUMB_MUTANTS_SEED: another sample than 1's
+#   PLUMB_MUTANTS         mutants in the sample (default 400, in the whole 40); PLUMB_MUTANTS_SEED: another than 1's
 #   VPA_KUBE_ASSETS       folder with etcd, kube-apiserver, ... for the tier "real"
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 . test/lib/prepare.sh
 
-all_tiers=(lint unit golden hostile scenarios real fuzz bench)
+all_tiers=(lint unit golden hostile scenarios real fuzz mutants bench)
 total_passed=0 total_failed=0 total_skipped=0
 core_branches='' # what the tier "coverage" found
 
@@ -266,16 +266,16 @@ images_again() {
     images_built "$1" build/images-again build/image-work-again >/dev/null && diff build/images/list build/images-again/list
 }
 
-# Does a test notice when the meaning of the sources is changed?
 tier_arm64() {
     local passed=0 failed=0 skipped=0
     check "arm64 under qemu-user" test/lint/check-arm64 --run
     close_tier arm64 $passed $failed $skipped
 }
 
+# Does a test notice when the meaning of the sources is changed?
 tier_mutants() {
     prepare_build mutants || { close_tier mutants 0 1 0; return; }
-    run_counted mutants test/mutate/run --seed "${PLUMB_MUTANTS_SEED:-1}" --count "${PLUMB_MUTANTS:-400}"
+    run_counted mutants test/mutate/run --seed "${PLUMB_MUTANTS_SEED:-1}" --count "${PLUMB_MUTANTS:-$mutants}"
 }
 
 # Unit tests, corpora and the project's own golden vectors on an instrumented build. Every branch counts,
@@ -319,8 +319,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-real_arguments=() hostile_arguments=()
-[ ${#tiers[@]} -gt 0 ] || tiers=("${all_tiers[@]}") real_arguments=(--sample) hostile_arguments=(--sample 40)
+real_arguments=() hostile_arguments=() mutants=400
+[ ${#tiers[@]} -gt 0 ] || tiers=("${all_tiers[@]}") real_arguments=(--sample) hostile_arguments=(--sample 40) mutants=40
 
 # measure_work: sets work to the seconds that all programs that have ended worked so far. (times counts for this very shell.)
 times_file=$(mktemp)

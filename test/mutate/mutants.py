@@ -4,9 +4,10 @@ import re
 CALL_ARGUMENT = r"[A-Za-z_&*!][\w.>&*!-]*(?:\([^(),]*\))?|\d+"
 
 # Lines that only tell people something, that give memory back (the sanitizers of the unit tests see to that), that
-# size a buffer, or that hold a mistake of ours.
+# size a buffer, that hold a mistake of ours, or that take a lock (ThreadSanitizer sees to that).
 SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bvpa_(fail|wrap|log)\w*\(|\bassert\(|"
-                    r"\b\w*(free|release|unref)\(|\bvpa_buf_init\(|\bmemory_limit\b|^\s*#|\bVPA_GROW\b|_MAX\b.*;$")
+                    r"\b\w*(free|release|unref)\(|\bvpa_buf_init\(|\bmemory_limit\b|^\s*#|\bVPA_GROW\b|_MAX\b.*;$|"
+                    r"\bpthread_(mutex|rwlock)_\w*lock\(")
 
 
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
