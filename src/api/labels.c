@@ -109,22 +109,6 @@ void vpa_labels_key(const struct vpa_labels *labels, struct vpa_buf *out)
     }
 }
 
-struct vpa_labels vpa_labels_copy(struct vpa_arena *arena, const struct vpa_labels *labels)
-{
-    struct vpa_labels copy = {.count = labels->count, .present = labels->present};
-    struct vpa_label *items;
-
-    if (labels->count == 0)
-        return copy;
-    items = vpa_arena_alloc(arena, labels->count * sizeof(*items));
-    for (size_t i = 0; i < labels->count; i++) {
-        items[i].key = vpa_arena_strdup(arena, labels->items[i].key);
-        items[i].value = vpa_arena_strdup(arena, labels->items[i].value);
-    }
-    copy.items = items;
-    return copy;
-}
-
 /* ---- building ---- */
 
 static int compare_texts(const void *a, const void *b)

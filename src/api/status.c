@@ -59,8 +59,9 @@ static void encode_causes(struct vpa_json_writer *w, const struct vpa_status *st
     vpa_json_close_array(w);
 }
 
-static void encode_members(struct vpa_json_writer *w, const struct vpa_status *status)
+void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *status)
 {
+    vpa_json_open_object(w);
     vpa_json_key(w, "metadata");
     vpa_json_open_object(w);
     vpa_json_close_object(w);
@@ -79,20 +80,5 @@ static void encode_members(struct vpa_json_writer *w, const struct vpa_status *s
         vpa_json_close_object(w);
     }
     vpa_json_member_int_opt(w, "code", status->code);
-}
-
-void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *status)
-{
-    vpa_json_open_object(w);
-    encode_members(w, status);
-    vpa_json_close_object(w);
-}
-
-void vpa_status_encode_object(struct vpa_json_writer *w, const struct vpa_status *status)
-{
-    vpa_json_open_object(w);
-    vpa_json_member_string(w, "kind", "Status");
-    vpa_json_member_string(w, "apiVersion", "v1");
-    encode_members(w, status);
     vpa_json_close_object(w);
 }

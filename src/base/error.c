@@ -47,30 +47,3 @@ bool vpa_error_says(const struct vpa_error *err, const char *text)
 {
     return text && strcmp(err->text, text) == 0;
 }
-
-const char *vpa_code_name(enum vpa_code code)
-{
-    switch (code) {
-    case VPA_OK:
-        return "ok";
-    case VPA_INVALID:
-        return "invalid";
-    case VPA_NOT_FOUND:
-        return "not found";
-    case VPA_CONFLICT:
-        return "conflict";
-    case VPA_GONE:
-        return "gone";
-    case VPA_RETRY:
-        return "retry";
-    case VPA_DENIED:
-        return "denied";
-    case VPA_LIMIT:
-        return "limit exceeded";
-    case VPA_CANCELLED:
-        return "cancelled";
-    case VPA_NOT_OURS:
-        return "not ours";
-    }
-    return "unknown";
-}

@@ -204,43 +204,6 @@ void vpa_flags_usage(const struct vpa_flags *flags, const char *program, struct 
     }
 }
 
-/* A bar would end the cell. */
-static void put_cell(const char *text, struct vpa_buf *out)
-{
-    for (; *text; text++) {
-        if (*text == '|')
-            vpa_buf_putc(out, '\\');
-        vpa_buf_putc(out, *text);
-    }
-}
-
-void vpa_flags_markdown(const struct vpa_flags *flags, struct vpa_buf *out)
-{
-    vpa_auto_free const struct vpa_flag **rows = by_name(flags);
-    vpa_auto_buf preset = {0};
-
-    vpa_buf_init(&preset, TEXT_MAX);
-    vpa_buf_puts(out, "| Flag | Type | Default | Meaning |\n|---|---|---|---|\n");
-    for (size_t i = 0; i < flags->count; i++) {
-        const char *type = *type_name(rows[i]) ? type_name(rows[i]) : "bool";
-        vpa_buf_clear(&preset);
-        format_preset(rows[i], &preset);
-        vpa_buf_printf(out, "| `--%s` | %s | ", rows[i]->name, type);
-        if (*vpa_buf_text(&preset)) {
-            vpa_buf_putc(out, '`');
-            put_cell(vpa_buf_text(&preset), out);
-            vpa_buf_putc(out, '`');
-        }
-        vpa_buf_puts(out, " | ");
-        put_cell(rows[i]->help, out);
-        if (rows[i]->note) {
-            vpa_buf_puts(out, ". *Accepted, has no effect:* ");
-            put_cell(rows[i]->note, out);
-        }
-        vpa_buf_puts(out, " |\n");
-    }
-}
-
 /* ---- log ---- */
 
 static void log_row(const struct vpa_flags *flags, const struct vpa_flag *row)

@@ -316,20 +316,6 @@ const char *vpa_intern(struct vpa_intern_pool *pool, const char *text)
     return s->text;
 }
 
-const char *vpa_intern_n(struct vpa_intern_pool *pool, const char *text, size_t len)
-{
-    char small[256];
-    vpa_auto_free char *large = NULL;
-
-    if (len >= sizeof(small)) {
-        large = vpa_xstrndup(text, len);
-        return vpa_intern(pool, large);
-    }
-    memcpy(small, text, len);
-    small[len] = '\0';
-    return vpa_intern(pool, small);
-}
-
 void vpa_unintern(struct vpa_intern_pool *pool, const char *interned)
 {
     if (!interned)

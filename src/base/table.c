@@ -70,13 +70,6 @@ void vpa_table_release(struct vpa_table *table)
     *table = (struct vpa_table){0};
 }
 
-void vpa_table_clear(struct vpa_table *table)
-{
-    if (table->capacity)
-        memset(table->slots, 0, table->capacity * sizeof(*table->slots));
-    table->count = table->used = 0;
-}
-
 static struct vpa_table_slot *find_slot(const struct vpa_table *table, const char *key,
                                         uint64_t hash)
 {

@@ -366,12 +366,6 @@ const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast,
     return vpa_table_find(&forecast->verdicts, key);
 }
 
-const struct cli_verdict **cli_forecast_all(const struct cli_forecast *forecast, size_t *count)
-{
-    *count = forecast->verdicts.count;
-    return (const struct cli_verdict **)(void *)vpa_table_sorted(&forecast->verdicts);
-}
-
 const char *cli_forecast_standstill(const struct cli_forecast *forecast)
 {
     return forecast->standstill;

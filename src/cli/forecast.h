@@ -28,8 +28,6 @@ void cli_forecast_free(struct cli_forecast *forecast); /* NULL is allowed */
 /* NULL: no VPA that takes part in a pass controls it. */
 const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast, const char *ns,
                                             const char *pod);
-/* All verdicts by namespace and pod; a heap array for the caller to free. */
-const struct cli_verdict **cli_forecast_all(const struct cli_forecast *forecast, size_t *count);
 /* Why no pass would do anything at all ("the webhook's Lease ..."), or NULL. */
 const char *cli_forecast_standstill(const struct cli_forecast *forecast);
 /* What the pass worked with: caches and settings, for those who explain more. */

@@ -25,7 +25,7 @@ int lab_find_policy(const char *name, const struct lab_policy **out, struct vpa_
 void lab_replay(const struct lab_policy *policy, const struct lab_trace *t, double *cpu,
                 double *memory)
 {
-    struct lab_run *run = lab_run_new(policy, t->interval_seconds);
+    struct lab_run *run = lab_run_new(policy);
 
     for (size_t w = 0; w < t->windows; w++) {
         struct lab_allocation a;

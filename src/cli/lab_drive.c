@@ -71,7 +71,7 @@ static int on_trace(struct drive *d, char *const *words, struct vpa_error *err)
     if (interval < 1 || interval > LAB_DAY_SECONDS)
         return vpa_fail(err, VPA_INVALID, "sample interval: %.40s is not within 1 and %d", words[2],
                         LAB_DAY_SECONDS);
-    d->run = lab_run_new(d->policy, interval);
+    d->run = lab_run_new(d->policy);
     return 0;
 }
 

@@ -7,34 +7,42 @@
 #include "vpa/model/window_signal.h"
 
 static const struct lab_policy policies[] = {
-    {"vpa", "VPA's default, in place", &lab_vpa_ops, NULL, &(struct lab_vpa_config){0.9, false}},
-    {"plumb", "Plumb, risk middle", &lab_learners_ops, &lab_plumb_learner,
-     &(struct lab_plumb_config){VPA_PLUMB_MIDDLE}},
-    {"plumb-lean", "Plumb, risk lean", &lab_learners_ops, &lab_plumb_learner,
+    /* VPA's default, in place */
+    {"vpa", &lab_vpa_ops, NULL, &(struct lab_vpa_config){0.9, false}},
+    /* Plumb, risk middle */
+    {"plumb", &lab_learners_ops, &lab_plumb_learner, &(struct lab_plumb_config){VPA_PLUMB_MIDDLE}},
+    /* Plumb, risk lean */
+    {"plumb-lean", &lab_learners_ops, &lab_plumb_learner,
      &(struct lab_plumb_config){VPA_PLUMB_LEAN}},
-    {"plumb-safe", "Plumb, risk safe", &lab_learners_ops, &lab_plumb_learner,
+    /* Plumb, risk safe */
+    {"plumb-safe", &lab_learners_ops, &lab_plumb_learner,
      &(struct lab_plumb_config){VPA_PLUMB_SAFE}},
-    {"vpa-no-minimum", "VPA without its minimum of 25 millicores and 250 MiB", &lab_vpa_ops, NULL,
-     &(struct lab_vpa_config){0.9, true}},
-    {"vpa-p95", "VPA at the 95th percentile", &lab_vpa_ops, NULL,
-     &(struct lab_vpa_config){0.95, false}},
-    {"vpa-p99", "VPA at the 99th percentile", &lab_vpa_ops, NULL,
-     &(struct lab_vpa_config){0.99, false}},
-    {"crane", "Crane's algorithm, live", &lab_knowledge_ops, NULL,
-     &(struct lab_knowledge_config){.algorithm = "crane"}},
-    {"autopilot-avg", "Autopilot: S_avg, memory S_p98", &lab_learners_ops, &lab_window_learner,
+    /* VPA without its minimum of 25 millicores and 250 MiB */
+    {"vpa-no-minimum", &lab_vpa_ops, NULL, &(struct lab_vpa_config){0.9, true}},
+    /* VPA at the 95th percentile */
+    {"vpa-p95", &lab_vpa_ops, NULL, &(struct lab_vpa_config){0.95, false}},
+    /* VPA at the 99th percentile */
+    {"vpa-p99", &lab_vpa_ops, NULL, &(struct lab_vpa_config){0.99, false}},
+    /* Crane's algorithm, live */
+    {"crane", &lab_knowledge_ops, NULL, &(struct lab_knowledge_config){.algorithm = "crane"}},
+    /* Autopilot: S_avg, memory S_p98 */
+    {"autopilot-avg", &lab_learners_ops, &lab_window_learner,
      &(struct lab_window_config){.average = true, .percentile = {0.0, 0.98}}},
-    {"autopilot-p90", "Autopilot: S_p90, memory max(S_p60, S_max/2)", &lab_learners_ops,
-     &lab_window_learner,
+    /* Autopilot: S_p90, memory max(S_p60, S_max/2) */
+    {"autopilot-p90", &lab_learners_ops, &lab_window_learner,
      &(struct lab_window_config){.percentile = {0.9, 0.6}, .max_share = {0.0, 0.5}}},
-    {"autopilot-p95", "Autopilot: S_p95, memory S_p98", &lab_learners_ops, &lab_window_learner,
+    /* Autopilot: S_p95, memory S_p98 */
+    {"autopilot-p95", &lab_learners_ops, &lab_window_learner,
      &(struct lab_window_config){.percentile = {0.95, 0.98}}},
-    {"autopilot-max", "Autopilot: S_max of 7 days", &lab_learners_ops, &lab_window_learner,
+    /* Autopilot: S_max of 7 days */
+    {"autopilot-max", &lab_learners_ops, &lab_window_learner,
      &(struct lab_window_config){.max_share = {1.0, 1.0}}},
-    {"autopilot-ml-counts", "Autopilot: arg-min over models, counting", &lab_learners_ops,
-     &lab_argmin_learner, &(struct lab_argmin_config){.distances = false}},
-    {"autopilot-ml-distances", "Autopilot: arg-min over models, distances", &lab_learners_ops,
-     &lab_argmin_learner, &(struct lab_argmin_config){.distances = true}},
+    /* Autopilot: arg-min over models, counting */
+    {"autopilot-ml-counts", &lab_learners_ops, &lab_argmin_learner,
+     &(struct lab_argmin_config){.distances = false}},
+    /* Autopilot: arg-min over models, distances */
+    {"autopilot-ml-distances", &lab_learners_ops, &lab_argmin_learner,
+     &(struct lab_argmin_config){.distances = true}},
 };
 
 const struct lab_policy *lab_policy_at(size_t i)
@@ -55,11 +63,6 @@ const char *lab_policy_name(const struct lab_policy *policy)
     return policy->name;
 }
 
-const char *lab_policy_about(const struct lab_policy *policy)
-{
-    return policy->about;
-}
-
 bool lab_policy_estimator(const struct lab_policy *policy, struct vpa_estimator *out)
 {
     if (policy->ops != &lab_vpa_ops)
@@ -78,12 +81,12 @@ struct lab_run {
     double limit; /* that a kill of the window hit */
 };
 
-struct lab_run *lab_run_new(const struct lab_policy *policy, int64_t interval_seconds)
+struct lab_run *lab_run_new(const struct lab_policy *policy)
 {
     struct lab_run *run = vpa_xcalloc(1, sizeof(*run));
 
     run->ops = policy->ops;
-    run->state = policy->ops->create(policy, interval_seconds);
+    run->state = policy->ops->create(policy);
     run->peak = NAN;
     return run;
 }

@@ -5,7 +5,7 @@
  * container uses and says what is to be in force; the same state, whoever asks: a replay of a
  * trace, the closed loop on standard input, a picture.
  *
- *     struct lab_run *run = lab_run_new(lab_policy_find("vpa"), 60);
+ *     struct lab_run *run = lab_run_new(lab_policy_find("vpa"));
  *     lab_run_recommend(run, 600, &allocation);      window 600 begins
  *     lab_run_sample(run, 610, 0.2, 3e8);            what was used in it
  *     lab_run_oom(run, 640, 3e8);                    a kill in it: memory above 3e8 was wanted
@@ -26,15 +26,13 @@
 const struct lab_policy *lab_policy_find(const char *name); /* NULL: there is none */
 const struct lab_policy *lab_policy_at(size_t i);           /* NULL behind the last */
 const char *lab_policy_name(const struct lab_policy *policy);
-const char *lab_policy_about(const struct lab_policy *policy); /* one line */
 
 /* What a policy makes of a histogram that VPA's own algorithm has learned. False: it learns
  * otherwise, and such a histogram is of no use to it. */
 bool lab_policy_estimator(const struct lab_policy *policy, struct vpa_estimator *out);
 
 struct lab_run;
-/* interval_seconds: how far apart the samples are; VPA's confidence counts them by the minute. */
-struct lab_run *lab_run_new(const struct lab_policy *policy, int64_t interval_seconds);
+struct lab_run *lab_run_new(const struct lab_policy *policy);
 void lab_run_free(struct lab_run *run);
 /* What is to be in force from now on; closes the window before. Times do not go back. */
 void lab_run_recommend(struct lab_run *run, int64_t second, struct lab_allocation *out);

@@ -20,13 +20,12 @@ struct knowledge_run {
     bool has_memory;
 };
 
-static void *create(const struct lab_policy *policy, int64_t interval_seconds)
+static void *create(const struct lab_policy *policy)
 {
     const struct lab_knowledge_config *c = policy->config;
     struct knowledge_run *r = vpa_xcalloc(1, sizeof(*r));
     struct vpa_parameters parameters;
 
-    (void)interval_seconds;
     vpa_parameters_init(&parameters, vpa_algorithm_find(c->algorithm));
     bool set = !c->key || vpa_parameters_set(&parameters, c->key, c->value, NULL) == 0;
     assert(set && "the parameters of the table are right");

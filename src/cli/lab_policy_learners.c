@@ -9,11 +9,10 @@ struct learners_run {
     void *learner[VPA_KINDS];
 };
 
-static void *create(const struct lab_policy *policy, int64_t interval_seconds)
+static void *create(const struct lab_policy *policy)
 {
     struct learners_run *r = vpa_xcalloc(1, sizeof(*r));
 
-    (void)interval_seconds;
     r->ops = policy->learner;
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++)
         r->learner[kind] = r->ops->create(policy->config, kind);

@@ -23,7 +23,7 @@ struct lab_allocation {
 };
 
 struct lab_policy_ops {
-    void *(*create)(const struct lab_policy *policy, int64_t interval_seconds);
+    void *(*create)(const struct lab_policy *policy);
     void (*destroy)(void *state);
     void (*cpu)(void *state, int64_t window, double cores);
     /* oom: there was a kill at a limit of `peak` bytes; more than that was wanted. */
@@ -46,7 +46,6 @@ extern const struct lab_policy_ops lab_learners_ops;
 
 struct lab_policy {
     const char *name;
-    const char *about;
     const struct lab_policy_ops *ops;
     const struct lab_learner_ops *learner; /* of lab_learners_ops; NULL with others */
     const void *config;

@@ -33,12 +33,11 @@ void lab_vpa_estimator(const struct lab_vpa_config *c, struct vpa_estimator *out
     }
 }
 
-static void *create(const struct lab_policy *policy, int64_t interval_seconds)
+static void *create(const struct lab_policy *policy)
 {
     const struct lab_vpa_config *c = policy->config;
     struct vpa_run *r = vpa_xcalloc(1, sizeof(*r));
 
-    (void)interval_seconds;
     vpa_aggregation_init(&r->aggregation);
     lab_vpa_estimator(c, &r->estimator);
     r->minimum = vpa_estimator_minimum(&r->estimator, 1);

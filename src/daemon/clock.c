@@ -1,6 +1,6 @@
 /*
- * Three clocks behind the four functions of struct vpa_clock. A clock begins with that struct, so
- * that a pointer to one is a pointer to the other. The simulated clock's parameters are a sequence
+ * Two clocks behind the functions of struct vpa_clock. A clock begins with that struct, so that a
+ * pointer to one is a pointer to the other. The simulated clock's parameters are a sequence
  * lock in shared memory whose writer is another process: readers try again while it writes, and
  * take what they have when the writer died in between.
  */
@@ -29,12 +29,6 @@
 struct simulated_clock {
     struct vpa_clock base;
     const struct vpa_clock_file *file; /* mapped */
-};
-
-struct manual_clock {
-    struct vpa_clock base;
-    vpa_time start;
-    int64_t elapsed; /* atomic: other threads may ask while it is advanced */
 };
 
 static int64_t read_clock(clockid_t id)
@@ -74,51 +68,6 @@ struct vpa_clock *vpa_clock_new_real(void)
     *clock =
         (struct vpa_clock){.now = real_now, .monotonic = real_monotonic, .real_wait = real_wait};
     return clock;
-}
-
-/* ---- manual ---- */
-
-static vpa_time manual_now(const struct vpa_clock *clock)
-{
-    const struct manual_clock *manual = (const struct manual_clock *)clock;
-
-    return vpa_time_add(manual->start, __atomic_load_n(&manual->elapsed, __ATOMIC_RELAXED));
-}
-
-static int64_t manual_monotonic(const struct vpa_clock *clock)
-{
-    return __atomic_load_n(&((const struct manual_clock *)clock)->elapsed, __ATOMIC_RELAXED);
-}
-
-static int64_t manual_wait(const struct vpa_clock *clock, vpa_duration duration)
-{
-    (void)clock;
-    (void)duration;
-    return 0;
-}
-
-static void manual_advance(struct vpa_clock *clock, vpa_duration d)
-{
-    struct manual_clock *manual = (struct manual_clock *)clock;
-    int64_t elapsed = manual_monotonic(clock);
-
-    if (d <= 0)
-        return;
-    if (__builtin_add_overflow(elapsed, d, &elapsed))
-        elapsed = INT64_MAX;
-    __atomic_store_n(&manual->elapsed, elapsed, __ATOMIC_RELAXED);
-}
-
-struct vpa_clock *vpa_clock_new_manual(vpa_time start)
-{
-    struct manual_clock *manual = vpa_xcalloc(1, sizeof(*manual));
-
-    manual->base = (struct vpa_clock){.now = manual_now,
-                                      .monotonic = manual_monotonic,
-                                      .real_wait = manual_wait,
-                                      .advance = manual_advance};
-    manual->start = start;
-    return &manual->base;
 }
 
 /* ---- simulated ---- */
@@ -227,20 +176,4 @@ void vpa_clock_free(struct vpa_clock *clock)
 vpa_time vpa_clock_now(const struct vpa_clock *clock)
 {
     return clock->now(clock);
-}
-
-int64_t vpa_clock_monotonic(const struct vpa_clock *clock)
-{
-    return clock->monotonic(clock);
-}
-
-int64_t vpa_clock_real_wait(const struct vpa_clock *clock, vpa_duration duration)
-{
-    return clock->real_wait(clock, duration);
-}
-
-void vpa_clock_advance(struct vpa_clock *clock, vpa_duration d)
-{
-    if (clock->advance)
-        clock->advance(clock, d);
 }

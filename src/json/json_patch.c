@@ -51,21 +51,6 @@ void vpa_json_patch_end(struct vpa_json_patch *patch)
     vpa_json_close_array(&patch->writer);
 }
 
-void vpa_json_patch_format(struct vpa_buf *out, const struct vpa_patch_item *items, size_t count)
-{
-    struct vpa_json_patch patch;
-
-    vpa_json_patch_begin(&patch, out);
-    for (size_t i = 0; i < count; i++) {
-        const char *value = items[i].value ? items[i].value : "null";
-        struct vpa_json_writer *w = vpa_json_patch_op(&patch, items[i].op, items[i].path);
-
-        vpa_json_put_raw(w, value, strlen(value));
-        vpa_json_patch_end_op(&patch);
-    }
-    vpa_json_patch_end(&patch);
-}
-
 /* ---- pointers ---- */
 
 void vpa_json_pointer_add(struct vpa_buf *pointer, const char *name)
@@ -501,46 +486,4 @@ int vpa_json_patch_apply(const struct vpa_json *document, const struct vpa_json 
         i++;
     }
     return write_result(p.root, out, err);
-}
-
-/* ---- JSON Merge Patch ---- */
-
-static void merge(struct vpa_arena *arena, struct shadow *target, const struct vpa_json *patch)
-{
-    if (!vpa_json_is_object(patch)) {
-        target->source = patch;
-        target->type = vpa_json_type(patch);
-        target->child = NULL;
-        return;
-    }
-    if (target->type == VPA_JSON_OBJECT) {
-        unfold(arena, target);
-    } else {
-        target->source = NULL;
-        target->type = VPA_JSON_OBJECT;
-        target->child = NULL;
-    }
-    vpa_json_foreach (member, patch) {
-        const char *name = vpa_json_name(member);
-        struct shadow **link = find_member(target, name);
-
-        if (vpa_json_is_null(member)) {
-            if (*link)
-                *link = (*link)->next;
-            continue;
-        }
-        if (!*link)
-            *link = wrap_node(arena, name, NULL);
-        merge(arena, *link, member);
-    }
-}
-
-int vpa_json_merge_patch_apply(const struct vpa_json *document, const struct vpa_json *patch,
-                               struct vpa_buf *out, struct vpa_error *err)
-{
-    vpa_auto_arena arena = {0};
-    struct shadow *root = wrap_node(&arena, NULL, document);
-
-    merge(&arena, root, patch);
-    return write_result(root, out, err);
 }

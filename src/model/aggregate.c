@@ -146,17 +146,6 @@ bool vpa_settings_needs_recommendation(const struct vpa_settings *s)
     return s->under_vpa && s->scaling_mode && strcmp(s->scaling_mode, "Off") != 0;
 }
 
-bool vpa_settings_controls(const struct vpa_settings *s, enum vpa_kind kind)
-{
-    if (!s->has_controlled)
-        return true;
-    for (size_t i = 0; i < s->controlled_count; i++) {
-        if (s->controlled[i] == (uint8_t)kind)
-            return true;
-    }
-    return false;
-}
-
 vpa_duration vpa_settings_window(const struct vpa_settings *s)
 {
     return (vpa_duration)((uint64_t)s->memory_interval * (uint64_t)s->memory_interval_count);

@@ -66,17 +66,6 @@ const struct vpa_parameter *vpa_algorithm_parameters(const struct vpa_algorithm 
 
 /* ---- methods ---- */
 
-struct vpa_method *vpa_method_wrap(const struct vpa_parameters *p, void *prepared)
-{
-    struct vpa_method *m = vpa_xcalloc(1, sizeof(*m));
-
-    m->algorithm = p->algorithm;
-    vpa_parameters_copy(&m->parameters, p);
-    m->prepared = prepared;
-    m->references = 1;
-    return m;
-}
-
 struct vpa_method *vpa_method_new(const struct vpa_parameters *p, struct vpa_error *err)
 {
     void *prepared = p->algorithm->prepare(p->values, err);
@@ -85,7 +74,12 @@ struct vpa_method *vpa_method_new(const struct vpa_parameters *p, struct vpa_err
         vpa_error_wrap(err, "algorithm %s", p->algorithm->name);
         return NULL;
     }
-    return vpa_method_wrap(p, prepared);
+    struct vpa_method *m = vpa_xcalloc(1, sizeof(*m));
+    m->algorithm = p->algorithm;
+    vpa_parameters_copy(&m->parameters, p);
+    m->prepared = prepared;
+    m->references = 1;
+    return m;
 }
 
 struct vpa_method *vpa_method_ref(struct vpa_method *m)

@@ -58,9 +58,6 @@ int vpa_stored_number(const struct vpa_json *object, const char *name, double *o
 int vpa_stored_time(const struct vpa_json *object, const char *name, vpa_time *out,
                     struct vpa_error *err) VPA_MUST_CHECK;
 
-/* A method of p's algorithm that takes over what was prepared elsewhere. */
-struct vpa_method *vpa_method_wrap(const struct vpa_parameters *p, void *prepared);
-
 extern const struct vpa_algorithm vpa_algorithm_vpa;
 extern const struct vpa_algorithm vpa_algorithm_crane;
 extern const struct vpa_algorithm vpa_algorithm_autopilot;

@@ -92,17 +92,14 @@ static const struct vpa_parameter parameters[] = {
 /* ---- method ---- */
 
 struct prepared {
-    const struct vpa_aggregation *aggregation; /* own, or the recommender's */
-    const struct vpa_estimator *estimator;
-    struct vpa_aggregation own;
-    struct vpa_estimator own_estimator;
-    bool owns;
+    struct vpa_aggregation aggregation;
+    struct vpa_estimator estimator;
 };
 
 static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
 {
     struct prepared *p = vpa_xcalloc(1, sizeof(*p));
-    struct vpa_aggregation *a = &p->own;
+    struct vpa_aggregation *a = &p->aggregation;
 
     (void)err; /* the values do not depend on each other */
     vpa_aggregation_init(a);
@@ -112,7 +109,7 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
     a->memory_interval_count = (int64_t)v[INTERVAL_COUNT].number;
     a->oom_bump_up_ratio = v[OOM_RATIO].number;
     a->oom_min_bump_up = v[OOM_BYTES].number;
-    p->own_estimator = (struct vpa_estimator){
+    p->estimator = (struct vpa_estimator){
         .percentile = {[VPA_TARGET] = {v[CPU_TARGET].number, v[MEMORY_TARGET].number},
                        [VPA_LOWER_BOUND] = {v[CPU_LOWER].number, v[MEMORY_LOWER].number},
                        [VPA_UPPER_BOUND] = {v[CPU_UPPER].number, v[MEMORY_UPPER].number}},
@@ -121,9 +118,6 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
         .min_memory_mb = v[MIN_MEMORY].number,
         .confidence_interval = {v[CPU_CONFIDENCE].duration, v[MEMORY_CONFIDENCE].duration},
     };
-    p->aggregation = a;
-    p->estimator = &p->own_estimator;
-    p->owns = true;
     return p;
 }
 
@@ -131,23 +125,8 @@ static void discard(void *prepared)
 {
     struct prepared *p = prepared;
 
-    if (p->owns)
-        vpa_aggregation_release(&p->own);
+    vpa_aggregation_release(&p->aggregation);
     free(p);
-}
-
-struct vpa_method *vpa_method_new_vpa(const struct vpa_aggregation *aggregation,
-                                      const struct vpa_estimator *estimator)
-{
-    struct vpa_parameters presets;
-    struct prepared *p = vpa_xcalloc(1, sizeof(*p));
-
-    p->aggregation = aggregation;
-    p->estimator = estimator;
-    vpa_parameters_init(&presets, &vpa_algorithm_vpa);
-    struct vpa_method *m = vpa_method_wrap(&presets, p);
-    vpa_parameters_release(&presets);
-    return m;
 }
 
 static vpa_duration memory(const void *prepared)
@@ -155,8 +134,8 @@ static vpa_duration memory(const void *prepared)
     const struct prepared *p = prepared;
     vpa_duration window;
 
-    if (__builtin_mul_overflow(p->aggregation->memory_interval,
-                               p->aggregation->memory_interval_count, &window))
+    if (__builtin_mul_overflow(p->aggregation.memory_interval, p->aggregation.memory_interval_count,
+                               &window))
         return INT64_MAX;
     return window;
 }
@@ -179,7 +158,7 @@ static void *make(const void *prepared, vpa_time now)
     const struct prepared *p = prepared;
     struct state *s = vpa_xcalloc(1, sizeof(*s));
 
-    vpa_aggregate_init(&s->aggregate, p->aggregation, now);
+    vpa_aggregate_init(&s->aggregate, &p->aggregation, now);
     return s;
 }
 
@@ -297,8 +276,8 @@ static bool estimate(const void *state, const void *prepared, const struct vpa_q
     if (is_empty(s))
         return false;
     struct vpa_history history = vpa_aggregate_history(&s->aggregate);
-    struct vpa_amounts minimum = vpa_estimator_minimum(p->estimator, question->containers);
-    vpa_estimator_estimate(p->estimator, &history, &minimum, out);
+    struct vpa_amounts minimum = vpa_estimator_minimum(&p->estimator, question->containers);
+    vpa_estimator_estimate(&p->estimator, &history, &minimum, out);
     return true;
 }
 
@@ -331,7 +310,7 @@ static void save(const void *state, const void *prepared, vpa_time now, struct v
     vpa_time end;
     vpa_amount peak;
 
-    vpa_aggregate_init(&closed, p->aggregation, now);
+    vpa_aggregate_init(&closed, &p->aggregation, now);
     struct vpa_aggregate copied = s->aggregate; /* the fresh one is shifted, not the copy */
     vpa_aggregate_merge(&closed, &copied);
     for (size_t i = 0; i < s->count; i++) {
@@ -363,7 +342,7 @@ static int resume(struct state *s, const struct prepared *p, const struct vpa_js
         interval.oom < 0)
         return vpa_fail(err, VPA_INVALID, "open: replica, usage and oom are to be whole numbers");
     if (vpa_stored_time(stored, "end", &interval.end, err) < 0 ||
-        vpa_aggregate_check_interval(p->aggregation, &interval, now, err) < 0)
+        vpa_aggregate_check_interval(&p->aggregation, &interval, now, err) < 0)
         return -1;
     vpa_container_resume(&get_replica(s, (uint64_t)id)->state, &s->aggregate, &interval);
     return 0;
@@ -379,7 +358,7 @@ static int load(void *state, const void *prepared, const struct vpa_json *stored
 
     (void)version;
     if (vpa_checkpoint_decode(&arena, stored, &checkpoint, err) < 0 ||
-        vpa_aggregate_check_stored(p->aggregation, &checkpoint.status, now, err) < 0 ||
+        vpa_aggregate_check_stored(&p->aggregation, &checkpoint.status, now, err) < 0 ||
         vpa_aggregate_load(&s->aggregate, &checkpoint.status, err) < 0)
         return -1;
     s->aggregate.last_peak = checkpoint.status.memory.reference;

@@ -35,12 +35,6 @@ void vpa_decay_release(struct vpa_decay *d)
     vpa_histogram_release(&d->h);
 }
 
-void vpa_decay_clear(struct vpa_decay *d)
-{
-    vpa_histogram_clear(&d->h);
-    d->ref = VPA_TIME_UNSET;
-}
-
 static void shift(struct vpa_decay *d, vpa_time new_ref)
 {
     new_ref = vpa_time_round(new_ref, d->half_life);

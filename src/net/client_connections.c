@@ -106,15 +106,6 @@ void client_connections_free(struct client_connections *cs)
     free(cs);
 }
 
-size_t client_connections_count(const struct client_connections *cs)
-{
-    size_t count = 0;
-
-    for (const struct client_connection *c = cs->list; c; c = c->next)
-        count += c->fd >= 0;
-    return count;
-}
-
 /* Sockets */
 
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)

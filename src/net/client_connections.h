@@ -36,7 +36,5 @@ void client_connections_leave(struct client_connection *connection);
  * it, when nothing at all arrived there during the second half of that time. True when it was. NULL
  * is allowed. */
 bool client_connections_judge(struct client_connection *connection, vpa_duration waited);
-/* Open connections, those of watches included. */
-size_t client_connections_count(const struct client_connections *cs);
 
 #endif

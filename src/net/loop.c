@@ -114,11 +114,6 @@ void vpa_loop_free(struct vpa_loop *loop)
     free(loop);
 }
 
-struct vpa_clock *vpa_loop_clock(const struct vpa_loop *loop)
-{
-    return loop->clock;
-}
-
 vpa_time vpa_loop_now(const struct vpa_loop *loop)
 {
     return loop->clock->now(loop->clock);

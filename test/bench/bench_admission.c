@@ -29,11 +29,12 @@
 #include <unistd.h>
 
 #include "admission.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/net/http_client.h"
-#include "vpa/net/memory_transport.h"
 
 #define REQUESTS 200000
 #define PAGE 500

@@ -13,10 +13,10 @@
 #include <time.h>
 
 #include "../../updater/updater.h"
+#include "memory_transport.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 #include "vpa/base/random.h"
 
 #define VPAS 1000

@@ -138,6 +138,7 @@ struct fakelet_options {
 
 struct fakelet {
     struct fakelet_options options;
+    struct vpa_clock *clock; /* borrowed */
     struct vpa_loop *loop;
     struct vpa_kube_client *client;
     struct traces *traces;

@@ -42,10 +42,9 @@ static void on_tick(void *ctx)
 {
     struct fakelet *f = ctx;
     vpa_duration step = f->options.tick;
-    const struct vpa_clock *clock = vpa_loop_clock(f->loop);
 
     pods_step(f, vpa_loop_now(f->loop));
-    while (vpa_clock_real_wait(clock, step) < SHORTEST_REAL_STEP && step < VPA_MINUTE)
+    while (f->clock->real_wait(f->clock, step) < SHORTEST_REAL_STEP && step < VPA_MINUTE)
         step *= 2;
     vpa_timer_start(f->timer, step);
 }
@@ -91,6 +90,7 @@ static int connect_and_run(struct fakelet *f, struct vpa_clock *clock, struct vp
     if (!config)
         return vpa_wrap(err, "kubeconfig");
     vpa_random_init(&random, vpa_seed_from_kernel());
+    f->clock = clock;
     f->loop = vpa_loop_new(clock);
     struct vpa_transport *transport = vpa_kube_connect(f->loop, config, err);
     if (transport) {

@@ -4,10 +4,11 @@
  */
 #include "admission.h"
 #include "fuzz.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/api/review.h"
 #include "vpa/base/log.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 
 #define TEXT_MAX ((size_t)64 << 20)
 

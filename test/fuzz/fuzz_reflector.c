@@ -7,11 +7,12 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/api/pod.h"
 #include "vpa/base/log.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/kube/reflector.h"
-#include "vpa/net/memory_transport.h"
 
 static const uint8_t *input;
 static size_t input_size;

@@ -19,13 +19,14 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/json/json.h"
 #include "vpa/kube/client.h"
-#include "vpa/net/memory_transport.h"
 
 #define WORLD_START 1772366400 /* 2026-03-01T12:00:00Z */
 #define WORLD_TEXT_MAX ((size_t)4 << 20)

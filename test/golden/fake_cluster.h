@@ -8,7 +8,8 @@
 
 #include "vpa/base/table.h"
 #include "vpa/json/json.h"
-#include "vpa/net/memory_transport.h"
+
+#include "memory_transport.h"
 
 struct fake_write {
     const char *method;

@@ -1,4 +1,5 @@
 #include "lease_server.h"
+#include "manual_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

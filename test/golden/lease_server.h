@@ -6,8 +6,8 @@
 #define LEASE_SERVER_H
 
 #include "golden.h"
+#include "memory_transport.h"
 #include "vpa/kube/client.h"
-#include "vpa/net/memory_transport.h"
 
 #define IDENTITY "host_0b5cc4b8-8bd0-4a62-a0f4-4fd52a3e1d45"
 #define REQUESTS_MAX 400

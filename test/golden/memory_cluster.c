@@ -1,4 +1,5 @@
 #include "memory_cluster.h"
+#include "manual_clock.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #define GOLDEN_MEMORY_CLUSTER_H
 
 #include "golden.h"
+#include "memory_transport.h"
 #include "vpa/kube/client.h"
-#include "vpa/net/memory_transport.h"
 
 struct memory_cluster {
     const struct vpa_json *objects;   /* array, or NULL */

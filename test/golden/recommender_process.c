@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "recommender_compare.h"
+#include "manual_clock.h"
 
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"

@@ -8,7 +8,8 @@
 
 #include "golden.h"
 #include "vpa/base/str.h"
-#include "vpa/model/crane_workload.h"
+#include "crane_signal.h"
+#include "crane_workload.h"
 
 /* ---- readers ---- */
 

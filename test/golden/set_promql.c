@@ -7,11 +7,12 @@
 
 #include "../../recommender/config.h"
 #include "../../recommender/prom_client.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
-#include "vpa/net/memory_transport.h"
 
 #define NOW (vpa_time_from_unix(1768435200, 123456789))
 #define FLAGS_MAX 64

@@ -8,6 +8,7 @@
 #include "../../updater/act.h"
 #include "../../updater/flight.h"
 #include "updater_world.h"
+#include "manual_clock.h"
 #include "vpa/policy/resize_state.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"

@@ -1,5 +1,6 @@
 /* The cluster in memory: its objects, and the updater in it. */
 #include "updater_world_parts.h"
+#include "manual_clock.h"
 
 #include <stdlib.h>
 #include <string.h>

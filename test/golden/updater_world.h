@@ -9,7 +9,7 @@
 #include "../../updater/updater.h"
 #include "golden.h"
 #include "updater_case.h"
-#include "vpa/net/memory_transport.h"
+#include "memory_transport.h"
 
 struct world;
 

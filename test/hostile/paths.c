@@ -9,10 +9,11 @@
 #include "../../admission/admit.h"
 #include "../../recommender/recommender.h"
 #include "../../updater/updater.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 
 #define START_SECONDS 1772366400 /* 2026-03-01T12:00:00Z */
 #define LIST_MAX ((size_t)65 << 20)

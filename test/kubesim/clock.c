@@ -3,6 +3,7 @@
  * everybody who takes part maps (layout: vpa/daemon/clock.h); without, virtual time is real time.
  */
 #include "sim.h"
+#include "clock_file.h"
 
 #include <fcntl.h>
 #include <string.h>

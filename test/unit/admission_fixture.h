@@ -10,10 +10,11 @@
 
 #include "admission.h"
 #include "policy_fixtures.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 
 struct fixture {
     struct vpa_arena arena;

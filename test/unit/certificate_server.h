@@ -9,10 +9,10 @@
 
 #include "../../recommender/api_service.h"
 #include "suite.h"
+#include "memory_transport.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
-#include "vpa/net/memory_transport.h"
 
 #define SECRET_PATH "/api/v1/namespaces/ns/secrets/certificates"
 

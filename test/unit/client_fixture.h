@@ -5,7 +5,9 @@
 
 #include "vpa/daemon/clock.h"
 #include "vpa/kube/client.h"
-#include "vpa/net/memory_transport.h"
+
+#include "memory_transport.h"
+#include "manual_clock.h"
 
 static struct vpa_clock *clk;
 static struct vpa_loop *loop;

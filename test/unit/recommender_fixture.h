@@ -21,6 +21,7 @@
 #include "../golden/fake_cluster.c"
 #include "../golden/fake_store.c"
 #include "../golden/fake_usage.c"
+#include "manual_clock.h"
 
 #define CHECKPOINTS "/apis/autoscaling.k8s.io/v1/namespaces/shop/verticalpodautoscalercheckpoints"
 

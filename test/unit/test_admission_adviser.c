@@ -14,8 +14,9 @@
 
 #include "../../admission/adviser.h"
 #include "../../admission/meters.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 
 #define GOOD                                                                                       \
     "{\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"name\":\"app\",\"target\":" \

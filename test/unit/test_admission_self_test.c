@@ -2,9 +2,10 @@
 
 #include "meters.h"
 #include "self_test.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 
 #define INTERVAL (20 * VPA_SECOND)
 #define PERIOD (5 * VPA_SECOND) /* between two tests */

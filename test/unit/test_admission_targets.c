@@ -4,10 +4,11 @@
 
 #include "admission.h"
 #include "suite.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 
 static int scale_reads;
 

@@ -6,8 +6,9 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 #include "webhook.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 
 #define NAME "vpa-webhook-config"
 #define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"

@@ -419,24 +419,6 @@ START_TEST(vpa_is_the_aggregate_and_the_estimator)
 }
 END_TEST
 
-START_TEST(vpa_takes_the_settings_of_the_recommender)
-{
-    struct vpa_aggregation global;
-    struct vpa_estimator e;
-
-    vpa_aggregation_init(&global);
-    vpa_estimator_init(&e);
-    e.min_cpu_millicores = 900;
-    struct vpa_method *m = vpa_method_new_vpa(&global, &e);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    ck_assert(add(k, VPA_USAGE_CPU, t0, 1, 1));
-    ck_assert_int_eq(ask(k, t0).bound[VPA_TARGET].value[VPA_KIND_CPU], 900);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
-    vpa_aggregation_release(&global);
-}
-END_TEST
-
 START_TEST(impossible_stored_histories_are_refused)
 {
     struct vpa_method *m = preset_method(vpa_algorithm_find("vpa"));
@@ -554,7 +536,6 @@ int main(void)
     tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);
     tcase_add_loop_test(tc, other_parameters_keep_what_was_learned, 0, all);
     tcase_add_test(tc, vpa_is_the_aggregate_and_the_estimator);
-    tcase_add_test(tc, vpa_takes_the_settings_of_the_recommender);
     tcase_add_loop_test(tc, impossible_states_of_crane_are_refused, 0, VPA_COUNT(bad_crane));
     tcase_add_test(tc, vpa_stores_open_peaks_apart);
     tcase_add_test(tc, impossible_stored_histories_are_refused);

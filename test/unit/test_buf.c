@@ -140,16 +140,6 @@ START_TEST(long_error_texts_are_cut_visibly)
 }
 END_TEST
 
-START_TEST(codes_have_names)
-{
-    static const char *const names[] = {"ok",        "invalid",  "not found", "conflict",
-                                        "gone",      "retry",    "denied",    "limit exceeded",
-                                        "cancelled", "not ours", "unknown"};
-
-    ck_assert_str_eq(vpa_code_name((enum vpa_code)_i), names[_i]);
-}
-END_TEST
-
 START_TEST(reserved_and_not_used_is_still_a_text)
 {
     struct vpa_buf buf;
@@ -174,7 +164,6 @@ int main(void)
     tcase_add_test(tc, consume_truncate_take);
     tcase_add_test(tc, error_texts_grow_from_the_inside);
     tcase_add_test(tc, long_error_texts_are_cut_visibly);
-    tcase_add_loop_test(tc, codes_have_names, 0, 10);
     tcase_add_test(tc, reserved_and_not_used_is_still_a_text);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

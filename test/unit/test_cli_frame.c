@@ -6,9 +6,10 @@
 #include "cli.h"
 #include "lists.h"
 #include "suite.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 
 static struct cli cli;
 static struct vpa_error err;

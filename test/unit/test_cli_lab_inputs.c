@@ -11,10 +11,11 @@
 #include "lab_folder.h"
 #include "lab_top.h"
 #include "suite.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/model/algorithm.h"
-#include "vpa/net/memory_transport.h"
 
 static char folder[] = "/tmp/lab-XXXXXX";
 static char path[64];

@@ -5,6 +5,7 @@
 
 #include "report.h"
 #include "suite.h"
+#include "manual_clock.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/net/loop.h"
 

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "suite.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/kube/client.h"
 #include "vpa/kube/reflector.h"
-#include "vpa/net/memory_transport.h"
 
 static struct vpa_clock *clk;
 static struct vpa_loop *loop;

@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "model_fixture.h"
-#include "vpa/model/crane_workload.h"
+#include "crane_signal.h"
+#include "crane_workload.h"
 
 static struct vpa_crane_predictor predictor;
 static struct vpa_histogram h;

@@ -7,6 +7,7 @@
 
 #include "client_fixture.h"
 #include "suite.h"
+#include "manual_clock.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/leader.h"

@@ -360,21 +360,6 @@ START_TEST(aligns_the_usage_page)
 }
 END_TEST
 
-START_TEST(prints_markdown)
-{
-    vpa_auto_buf text = {0};
-
-    vpa_buf_init(&text, 1 << 20);
-    vpa_flags_markdown(&flags, &text);
-    ck_assert(
-        strstr(vpa_buf_text(&text), "| `--min-replicas` | int | `2` | Replicas \\| pods |\n"));
-    ck_assert(strstr(vpa_buf_text(&text),
-                     "| `--on` | bool | `false` | Switch. *Accepted, has no effect:* nothing to "
-                     "switch |\n"));
-    ck_assert(strstr(vpa_buf_text(&text), "| `--most` | quantity |  | Most |\n"));
-}
-END_TEST
-
 /* What is logged of the flags at that level. */
 static const char *log_of(const struct vpa_flags *table, int level)
 {
@@ -542,7 +527,6 @@ int main(void)
     tcase_add_test(tc, starts_from_upstreams_gates);
     tcase_add_test(tc, prints_the_usage_page);
     tcase_add_test(tc, aligns_the_usage_page);
-    tcase_add_test(tc, prints_markdown);
     tcase_add_test(tc, logs_the_flags);
     tcase_add_test(tc, logs_no_secret);
     tcase_add_test(tc, applies_the_logging_flags);

@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "suite.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/random.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/daemon/ledger_page.h"
-#include "vpa/net/memory_transport.h"
 
 #define SECRET "s3cret"
 

@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "suite.h"
+#include "manual_clock.h"
 #include "vpa/base/mem.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/daemon/observe.h"

@@ -12,9 +12,9 @@
 #include "../../recommender/query_api.h"
 #include "../../recommender/query_documents.h"
 #include "../../recommender/query_object.h"
+#include "memory_transport.h"
 #include "vpa/daemon/ca_bundle.h"
 #include "vpa/json/json_writer.h"
-#include "vpa/net/memory_transport.h"
 #include "vpa/net/tls.h"
 
 #define BASE "/apis/" QUERY_API_VERSION

@@ -13,11 +13,12 @@
 
 #include "suite.h"
 #include "../../updater/updater.h"
+#include "memory_transport.h"
+#include "manual_clock.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "vpa/net/memory_transport.h"
 #include "vpa/base/random.h"
 
 #define TEXT_MAX ((size_t)4 << 20)

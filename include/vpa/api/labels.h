@@ -31,7 +31,6 @@ int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, stru
                       struct vpa_error *err) VPA_MUST_CHECK;
 /* "k=v,k=v" sorted bytewise by those strings: the label-set key of the model. */
 void vpa_labels_key(const struct vpa_labels *labels, struct vpa_buf *out);
-struct vpa_labels vpa_labels_copy(struct vpa_arena *arena, const struct vpa_labels *labels);
 
 enum vpa_selector_op {
     VPA_SELECT_EQUALS,        /* k=v */

@@ -36,7 +36,5 @@ int vpa_status_decode(struct vpa_arena *arena, const struct vpa_json *object,
 /* {"metadata":{},"status":..,"message":..,"reason":..,"details":{..},"code":..}: empty members left
  * out. */
 void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *status);
-/* The same as a whole object: kind and apiVersion come first, as API servers answer. */
-void vpa_status_encode_object(struct vpa_json_writer *w, const struct vpa_status *status);
 
 #endif

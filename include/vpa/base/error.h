@@ -59,7 +59,4 @@ static inline int vpa_failure_(void)
  * text: a decision rests on the code (test/lint/check-errors). */
 bool vpa_error_says(const struct vpa_error *err, const char *text);
 
-/* Name of the code for messages and metrics, for example "not found". Never NULL. */
-const char *vpa_code_name(enum vpa_code code);
-
 #endif

@@ -178,8 +178,6 @@ int vpa_flags_start(const struct vpa_flags *flags, struct vpa_arena *arena, int 
 
 /* The usage text in name order. */
 void vpa_flags_usage(const struct vpa_flags *flags, const char *program, struct vpa_buf *out);
-/* The rows of docs/flags.md: a Markdown table with name, type, default, meaning, in name order. */
-void vpa_flags_markdown(const struct vpa_flags *flags, struct vpa_buf *out);
 /* The value of a row as it prints: 1m0s, 1.048576e+08, true. preset: the default, not the value. */
 void vpa_flag_format(const struct vpa_flags *flags, const struct vpa_flag *row, bool preset,
                      struct vpa_buf *out);

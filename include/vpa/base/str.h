@@ -78,7 +78,6 @@ void vpa_intern_pool_free(struct vpa_intern_pool *pool); /* also frees strings s
 const char *vpa_intern(struct vpa_intern_pool *pool, const char *text);
 /* Without a reference; NULL when nobody has interned the text. */
 const char *vpa_intern_find(const struct vpa_intern_pool *pool, const char *text);
-const char *vpa_intern_n(struct vpa_intern_pool *pool, const char *text, size_t len);
 void vpa_unintern(struct vpa_intern_pool *pool, const char *interned); /* NULL is ignored */
 size_t vpa_intern_count(const struct vpa_intern_pool *pool);
 

@@ -30,7 +30,6 @@ void *vpa_table_find(const struct vpa_table *table, const char *key); /* NULL wh
  * new key. */
 void *vpa_table_put(struct vpa_table *table, const char *key, void *value);
 void *vpa_table_remove(struct vpa_table *table, const char *key); /* the removed value or NULL */
-void vpa_table_clear(struct vpa_table *table);
 /* Start with *i = 0. Removing the entry just given is allowed while iterating, adding is not. */
 bool vpa_table_next(const struct vpa_table *table, size_t *i, const char **key, void **value);
 /* Values ordered bytewise by key, in a heap array of table->count that the caller frees. */

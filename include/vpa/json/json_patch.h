@@ -1,6 +1,6 @@
 /*
- * JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386): writing patches as upstream does (members
- * in the order op, path, value), and applying patches to a parsed document.
+ * JSON Patch (RFC 6902): writing patches as upstream does (members in the order op, path, value),
+ * and applying patches to a parsed document.
  *
  *     struct vpa_json_patch patch;
  *     vpa_json_patch_begin(&patch, &buf);
@@ -21,16 +21,6 @@
 
 enum vpa_patch_op { VPA_PATCH_ADD, VPA_PATCH_REPLACE, VPA_PATCH_REMOVE, VPA_PATCH_TEST };
 
-/* One operation with its value as JSON text. */
-struct vpa_patch_item {
-    enum vpa_patch_op op;
-    const char *path;  /* JSON pointer, escaped */
-    const char *value; /* JSON text; NULL writes null (upstream writes value for remove too) */
-};
-/* Appends the array text. */
-void vpa_json_patch_format(struct vpa_buf *out, const struct vpa_patch_item *items, size_t count);
-
-/* The same in steps, for values that are written directly. */
 struct vpa_json_patch {
     struct vpa_json_writer writer;
     size_t count; /* operations so far */
@@ -54,8 +44,5 @@ const struct vpa_json *vpa_json_pointer_find(const struct vpa_json *document, co
  * (10,000 operations or out's limit). */
 int vpa_json_patch_apply(const struct vpa_json *document, const struct vpa_json *patch,
                          struct vpa_buf *out, struct vpa_error *err) VPA_MUST_CHECK;
-/* Applies a JSON Merge Patch. Cannot fail but for out's limit (VPA_LIMIT) and depth. */
-int vpa_json_merge_patch_apply(const struct vpa_json *document, const struct vpa_json *patch,
-                               struct vpa_buf *out, struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif

@@ -59,7 +59,6 @@ void vpa_settings_use_global(struct vpa_settings *s, const struct vpa_aggregatio
  * VPA applies its own. */
 void vpa_settings_mark_not_autoscaled(struct vpa_settings *s);
 bool vpa_settings_needs_recommendation(const struct vpa_settings *s);
-bool vpa_settings_controls(const struct vpa_settings *s, enum vpa_kind kind);
 /* Interval times count: idle histories older than this expire. Absurd counts wrap around in 64
  * bits, as upstream's do. */
 vpa_duration vpa_settings_window(const struct vpa_settings *s);

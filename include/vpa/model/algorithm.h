@@ -97,10 +97,6 @@ bool vpa_parameters_equal(const struct vpa_parameters *a, const struct vpa_param
 struct vpa_method;
 /* Copies the parameters. VPA_INVALID when they do not fit each other. NULL then. */
 struct vpa_method *vpa_method_new(const struct vpa_parameters *p, struct vpa_error *err);
-/* VPA's own with the very settings of the recommender (flags), borrowed for as long as the method
- * lives. */
-struct vpa_method *vpa_method_new_vpa(const struct vpa_aggregation *aggregation,
-                                      const struct vpa_estimator *estimator);
 struct vpa_method *vpa_method_ref(struct vpa_method *m);
 void vpa_method_unref(struct vpa_method *m); /* NULL is ignored */
 const struct vpa_algorithm *vpa_method_algorithm(const struct vpa_method *m);

@@ -1,7 +1,6 @@
 /*
  * The numbers of Crane's resource recommendation (specification crane.md 2 to 8), as its source has
- * them: what the algorithm `crane` (algorithm_crane.c) is built of, and the whole evaluation of a
- * workload as Crane runs it, from texts of configuration to texts of its result.
+ * them: what the algorithm `crane` (algorithm_crane.c) is built of.
  *
  *     percentile * (1 + margin) / utilization, in doubles
  *     truncated to millicores and bytes
@@ -15,7 +14,6 @@
 #define VPA_MODEL_CRANE_H
 
 #include "vpa/api/pod.h"
-#include "vpa/base/random.h"
 #include "vpa/model/aggregate.h"
 
 /* ---- durations ---- */
@@ -99,61 +97,6 @@ bool vpa_crane_sizes_match(const struct vpa_crane_sizes *sizes, int64_t millis, 
 #define VPA_CRANE_OOM_MIN_BUMP INT64_C(104857600)
 /* Bytes that a container needs which was killed with that request. The sum saturates. */
 int64_t vpa_crane_oom_need(int64_t bytes, double ratio);
-
-struct vpa_crane_oom {
-    const char *ns;
-    const char *pod;
-    const char *container;
-    struct vpa_quantity memory; /* requested */
-    vpa_time t;
-};
-/* The records that one process keeps, and writes to its ConfigMap when a new key comes. */
-struct vpa_crane_oom_records {
-    struct vpa_arena arena; /* of texts and items */
-    struct vpa_crane_oom *items;
-    size_t count;
-    size_t capacity;
-    size_t writes;    /* since the beginning */
-    const char *text; /* of the last write; NULL: none */
-};
-void vpa_crane_oom_records_init(struct vpa_crane_oom_records *r);
-void vpa_crane_oom_records_release(struct vpa_crane_oom_records *r);
-/* The kills that a pod shows, in the order of its container statuses; in the arena. */
-struct vpa_crane_oom *vpa_crane_oom_of_pod(struct vpa_arena *arena, const struct vpa_pod *pod,
-                                           size_t *count);
-/* Takes in what a pod shows: one record per namespace, pod and container, replaced when the memory
- * is larger. */
-void vpa_crane_oom_records_observe(struct vpa_crane_oom_records *r, const struct vpa_pod *pod);
-/* Keeps the newest `most` records, by time when some have to go; returns how many are left. */
-size_t vpa_crane_oom_trim(struct vpa_crane_oom *items, size_t count, size_t most);
-
-/* ---- signals ---- */
-
-/* Crane's prediction of periodic usage, which its resource recommendation does not use: 9 of the
- * specification. Samples in equal steps; a day of them is estimated from whole days at the end. */
-struct vpa_crane_signal {
-    const double *samples;
-    size_t count; /* 2 .. VPA_CRANE_SIGNAL_MAX */
-    vpa_duration step;
-};
-#define VPA_CRANE_SIGNAL_MAX 4096 /* the transforms take the square of it */
-struct vpa_crane_fft {
-    double margin;
-    size_t min_items;     /* of the spectrum that stay */
-    double low_amplitude; /* below it, and fast: noise */
-};
-/* The last whole multiple of length; count 0 when it is shorter. *multiples may be NULL. */
-struct vpa_crane_signal vpa_crane_signal_tail(const struct vpa_crane_signal *s, vpa_duration length,
-                                              size_t *multiples);
-/* Per step of a period the largest sample of all periods. s: whole periods; out: one period. */
-void vpa_crane_signal_largest(const struct vpa_crane_signal *s, size_t period, double margin,
-                              double *out);
-/* The last period, without what is fast and small. */
-void vpa_crane_signal_smooth(const struct vpa_crane_signal *s, size_t period,
-                             const struct vpa_crane_fft *options, double *out);
-/* The fundamental period: one whose frequency has more power than any in 99 of 100 shuffles of the
- * samples, and that is a peak of the autocorrelation. 0: not periodic. */
-vpa_duration vpa_crane_signal_period(const struct vpa_crane_signal *s, struct vpa_random *random);
 
 /* ---- queries ---- */
 

@@ -27,7 +27,6 @@ struct vpa_decay {
 void vpa_decay_init(struct vpa_decay *d, const struct vpa_histogram_options *options,
                     vpa_duration half_life);
 void vpa_decay_release(struct vpa_decay *d);
-void vpa_decay_clear(struct vpa_decay *d);
 void vpa_decay_add(struct vpa_decay *d, double value, double weight, vpa_time t);
 void vpa_decay_subtract(struct vpa_decay *d, double value, double weight, vpa_time t);
 /* Equal options and half-lives required. The one with the older reference is shifted first, which

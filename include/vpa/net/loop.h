@@ -29,8 +29,8 @@
 
 typedef void (*vpa_loop_fn)(void *ctx);
 
-/* Where time comes from; daemon/clock.h has a real one, the simulator's and one that stands still.
- */
+/* Where time comes from; daemon/clock.h has a real one and the simulator's, test/lib has one that
+ * stands still. */
 struct vpa_clock {
     vpa_time (*now)(const struct vpa_clock *clock);      /* wall clock */
     int64_t (*monotonic)(const struct vpa_clock *clock); /* nanoseconds, never backwards */
@@ -46,7 +46,6 @@ struct vpa_loop *vpa_loop_new(struct vpa_clock *clock);
 /* Everything that was made on the loop (timers, watches, clients) must be freed before. */
 void vpa_loop_free(struct vpa_loop *loop);
 
-struct vpa_clock *vpa_loop_clock(const struct vpa_loop *loop);
 vpa_time vpa_loop_now(const struct vpa_loop *loop);
 int64_t vpa_loop_monotonic(const struct vpa_loop *loop);
 

@@ -1,13 +1,14 @@
 /*
  * HTTP exchanges behind a small interface, so that everything above runs the same over the network
- * (http_client.h) and against an API server in memory (memory_transport.h).
+ * (http_client.h) and in tests against an API server in memory.
  *
  *     struct vpa_http_handler handler = {.ctx = me, .on_done = on_done};
  *     struct vpa_exchange *x = vpa_transport_start(transport, &request, &handler);
  *     vpa_transport_cancel(transport, x);   // before on_done; no callback comes afterwards
  *
  * Callbacks run on the loop, never inside start. on_done comes exactly once unless cancelled; the
- * exchange is gone when it returns.
+ * exchange is gone when it returns. A callback may free the transport: nothing else of it is called
+ * back, and it goes when the callback has returned.
  */
 #ifndef VPA_NET_TRANSPORT_H
 #define VPA_NET_TRANSPORT_H

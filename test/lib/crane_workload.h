@@ -10,10 +10,10 @@
  *     if (vpa_crane_evaluate(&r, &workload, &source, &arena, &result, err) < 0) ...
  *     vpa_crane_recommender_release(&r);
  */
-#ifndef VPA_MODEL_CRANE_WORKLOAD_H
-#define VPA_MODEL_CRANE_WORKLOAD_H
+#ifndef TEST_CRANE_WORKLOAD_H
+#define TEST_CRANE_WORKLOAD_H
 
-#include "vpa/model/crane.h"
+#include "crane_oom.h"
 
 struct vpa_crane_recommender {
     const struct vpa_labels *config; /* of the recommender, by key; borrowed */

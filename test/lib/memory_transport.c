@@ -4,7 +4,7 @@
  * through posted calls, or after the delay through a timer. Streams append to the same script
  * later.
  */
-#include "vpa/net/memory_transport.h"
+#include "memory_transport.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ struct memory_transport {
     void *ctx;
     struct vpa_exchange *exchanges;
     size_t open;
+    bool freed; /* by a callback of an exchange, the last of which takes it along */
 };
 
 struct vpa_memory_stream {
@@ -70,10 +71,12 @@ struct vpa_memory_reply {
 
 static void exchange_free(struct vpa_exchange *x)
 {
+    struct memory_transport *t = x->transport;
+
     *x->link = x->next;
     if (x->next)
         x->next->link = x->link;
-    x->transport->open--;
+    t->open--;
     vpa_timer_free(x->delay);
     vpa_timer_free(x->timeout);
     vpa_timer_free(x->idle);
@@ -82,6 +85,8 @@ static void exchange_free(struct vpa_exchange *x)
     vpa_buf_release(&x->body);
     free(x->content_type);
     free(x);
+    if (t->freed && !t->exchanges)
+        free(t);
 }
 
 /* The client is gone: the server hears of it, its handle is no longer valid. */
@@ -166,7 +171,8 @@ static void deliver(void *ctx)
     struct vpa_exchange *x = ctx;
 
     x->posted = false;
-    if (x->held && !x->done)
+    if (x->in_callback ||
+        (x->held && !x->done)) /* as in http_client.c: its reader turns the loop */
         return;
     x->in_callback = true;
     if (!x->done && !x->head_given && x->status) {
@@ -343,9 +349,13 @@ static void memory_free(struct vpa_transport *transport)
 {
     struct memory_transport *t = (struct memory_transport *)transport;
 
-    while (t->exchanges)
-        memory_cancel(transport, t->exchanges);
-    free(t);
+    for (struct vpa_exchange *x = t->exchanges, *next; x; x = next) {
+        next = x->next;
+        memory_cancel(transport, x);
+    }
+    t->freed = true;
+    if (!t->exchanges)
+        free(t);
 }
 
 static const struct vpa_transport_ops memory_ops = {memory_start, memory_cancel, memory_free};

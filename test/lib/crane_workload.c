@@ -2,7 +2,7 @@
  * Crane's evaluation of a workload, container by container: CPU before memory, the last error ends
  * it.
  */
-#include "vpa/model/crane_workload.h"
+#include "crane_workload.h"
 
 #include <string.h>
 

@@ -2,12 +2,13 @@
  * Crane's recorder of OOM kills: what a pod shows, one record per container of a pod, the text of
  * its ConfigMap.
  */
+#include "crane_oom.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
-#include "vpa/model/crane.h"
 
 #define KILLED "OOMKilled"
 #define RECORDS_TEXT_MAX ((size_t)8 << 20)

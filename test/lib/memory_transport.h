@@ -13,8 +13,8 @@
  *     }
  *     struct vpa_transport *t = vpa_memory_transport_new(loop, serve, server);
  */
-#ifndef VPA_NET_MEMORY_TRANSPORT_H
-#define VPA_NET_MEMORY_TRANSPORT_H
+#ifndef TEST_MEMORY_TRANSPORT_H
+#define TEST_MEMORY_TRANSPORT_H
 
 #include <stddef.h>
 

@@ -2,14 +2,16 @@
  * Periodic signals: the discrete Fourier transform of a few weeks of hourly usage.
  *
  * The transforms are the plain sums: a month has 720 samples, so a table of the roots of unity and
- * half a million products do. Nothing on the way of a recommendation calls this.
+ * half a million products do.
  */
+#include "crane_signal.h"
+
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "vpa/model/crane.h"
+#include "vpa/base/mem.h"
 
 #define MAX_ITEMS 100       /* of the spectrum that stay at most */
 #define FAST (1.0 / 3600.0) /* hertz: above it a component may be noise */
