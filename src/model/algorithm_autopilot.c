@@ -8,7 +8,6 @@
 #include "autopilot.h"
 #include "stored.h"
 #include "vpa/base/str.h"
-#include "vpa/base/str.h"
 #include "vpa/model/window_signal.h"
 
 #define HOLD_SECONDS 3600
@@ -51,18 +50,14 @@ struct prepared {
 
 /* ---- the signal: a statistic of windows ---- */
 
-static void *make(const struct vpa_autopilot *prepared, enum vpa_kind kind)
+static void init(void *signal, const struct vpa_autopilot *prepared, enum vpa_kind kind)
 {
-    struct vpa_window_signal *g = vpa_xcalloc(1, sizeof(*g));
-
-    vpa_window_signal_init(g, &((const struct prepared *)(const void *)prepared)->rules[kind]);
-    return g;
+    vpa_window_signal_init(signal, &((const struct prepared *)(const void *)prepared)->rules[kind]);
 }
 
-static void drop(void *signal)
+static void release(void *signal)
 {
     vpa_window_signal_release(signal);
-    free(signal);
 }
 
 static void add(void *signal, int64_t window, double value)
@@ -123,8 +118,9 @@ static int load(void *signal, const struct vpa_json *stored, vpa_time now, struc
 }
 
 static const struct vpa_autopilot_signal windows = {
-    .make = make,
-    .drop = drop,
+    .size = sizeof(struct vpa_window_signal),
+    .init = init,
+    .release = release,
     .add = add,
     .close = close_window,
     .merge = merge,
@@ -181,19 +177,8 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
 
 const struct vpa_algorithm vpa_algorithm_autopilot = {
     .name = "autopilot",
-    .version = 1,
     .parameters = parameters,
     .parameter_count = VPA_COUNT(parameters),
     .prepare = prepare,
-    .discard = free,
-    .memory = vpa_autopilot_memory,
-    .make = vpa_autopilot_make,
-    .drop = vpa_autopilot_drop,
-    .add = vpa_autopilot_add,
-    .merge = vpa_autopilot_merge,
-    .age = vpa_autopilot_age,
-    .is_empty = vpa_autopilot_is_empty,
-    .estimate = vpa_autopilot_estimate,
-    .save = vpa_autopilot_save,
-    .load = vpa_autopilot_load,
+    VPA_AUTOPILOT_FUNCTIONS,
 };

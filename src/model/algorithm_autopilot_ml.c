@@ -52,18 +52,14 @@ struct prepared {
 
 /* ---- the signal: the limit of the cheapest model ---- */
 
-static void *make(const struct vpa_autopilot *prepared, enum vpa_kind kind)
+static void init(void *signal, const struct vpa_autopilot *prepared, enum vpa_kind kind)
 {
-    struct vpa_argmin *a = vpa_xcalloc(1, sizeof(*a));
-
-    vpa_argmin_init(a, &((const struct prepared *)(const void *)prepared)->rules[kind]);
-    return a;
+    vpa_argmin_init(signal, &((const struct prepared *)(const void *)prepared)->rules[kind]);
 }
 
-static void drop(void *signal)
+static void release(void *signal)
 {
     vpa_argmin_release(signal);
-    free(signal);
 }
 
 static void add(void *signal, int64_t window, double value)
@@ -313,8 +309,9 @@ static int load(void *signal, const struct vpa_json *stored, vpa_time now, struc
 }
 
 static const struct vpa_autopilot_signal ensemble = {
-    .make = make,
-    .drop = drop,
+    .size = sizeof(struct vpa_argmin),
+    .init = init,
+    .release = release,
     .add = add,
     .close = close_window,
     .merge = merge,
@@ -345,19 +342,8 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
 
 const struct vpa_algorithm vpa_algorithm_autopilot_ml = {
     .name = "autopilot-ml",
-    .version = 1,
     .parameters = parameters,
     .parameter_count = VPA_COUNT(parameters),
     .prepare = prepare,
-    .discard = free,
-    .memory = vpa_autopilot_memory,
-    .make = vpa_autopilot_make,
-    .drop = vpa_autopilot_drop,
-    .add = vpa_autopilot_add,
-    .merge = vpa_autopilot_merge,
-    .age = vpa_autopilot_age,
-    .is_empty = vpa_autopilot_is_empty,
-    .estimate = vpa_autopilot_estimate,
-    .save = vpa_autopilot_save,
-    .load = vpa_autopilot_load,
+    VPA_AUTOPILOT_FUNCTIONS,
 };

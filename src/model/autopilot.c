@@ -38,15 +38,19 @@ vpa_duration vpa_autopilot_memory(const void *prepared)
 static void init(struct state *s, const struct vpa_autopilot *p)
 {
     *s = (struct state){.ops = p->signal};
-    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++)
-        s->signals[kind] = p->signal->make(p, kind);
+    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
+        s->signals[kind] = vpa_xcalloc(1, p->signal->size);
+        p->signal->init(s->signals[kind], p, kind);
+    }
     vpa_oom_floor_init(&s->floor);
 }
 
 static void release(struct state *s)
 {
-    for (size_t kind = 0; kind < VPA_KINDS; kind++)
-        s->ops->drop(s->signals[kind]);
+    for (size_t kind = 0; kind < VPA_KINDS; kind++) {
+        s->ops->release(s->signals[kind]);
+        free(s->signals[kind]);
+    }
 }
 
 void *vpa_autopilot_make(const void *prepared, vpa_time now)

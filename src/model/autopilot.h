@@ -18,8 +18,9 @@
 
 struct vpa_autopilot;
 struct vpa_autopilot_signal {
-    void *(*make)(const struct vpa_autopilot *prepared, enum vpa_kind kind);
-    void (*drop)(void *signal);
+    size_t size;
+    void (*init)(void *signal, const struct vpa_autopilot *prepared, enum vpa_kind kind);
+    void (*release)(void *signal);
     void (*add)(void *signal, int64_t window, double value);
     void (*close)(void *signal, int64_t window);
     void (*merge)(void *signal, const void *other);
@@ -51,5 +52,12 @@ void vpa_autopilot_save(const void *state, const void *prepared, vpa_time now,
                         struct vpa_json_writer *w);
 int vpa_autopilot_load(void *state, const void *prepared, const struct vpa_json *stored,
                        int version, vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* Of a struct vpa_algorithm all but name, parameters and prepare. */
+#define VPA_AUTOPILOT_FUNCTIONS                                                                    \
+    .version = 1, .discard = free, .memory = vpa_autopilot_memory, .make = vpa_autopilot_make,     \
+    .drop = vpa_autopilot_drop, .add = vpa_autopilot_add, .merge = vpa_autopilot_merge,            \
+    .age = vpa_autopilot_age, .is_empty = vpa_autopilot_is_empty,                                  \
+    .estimate = vpa_autopilot_estimate, .save = vpa_autopilot_save, .load = vpa_autopilot_load
 
 #endif
