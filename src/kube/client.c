@@ -68,23 +68,18 @@ struct vpa_kube_request {
 };
 
 static const struct {
-    const char *name, *method, *content_type;
+    const char *method, *content_type;
 } verbs[VPA_KUBE_VERB_COUNT] = {
-    [VPA_KUBE_GET] = {"get", "GET", NULL},
-    [VPA_KUBE_LIST] = {"list", "GET", NULL},
-    [VPA_KUBE_WATCH] = {"watch", "GET", NULL},
-    [VPA_KUBE_CREATE] = {"create", "POST", "application/json"},
-    [VPA_KUBE_UPDATE] = {"update", "PUT", "application/json"},
-    [VPA_KUBE_PATCH_JSON] = {"patch", "PATCH", "application/json-patch+json"},
-    [VPA_KUBE_PATCH_MERGE] = {"patch", "PATCH", "application/merge-patch+json"},
-    [VPA_KUBE_PATCH_STRATEGIC] = {"patch", "PATCH", "application/strategic-merge-patch+json"},
-    [VPA_KUBE_DELETE] = {"delete", "DELETE", "application/json"},
+    [VPA_KUBE_GET] = {"GET", NULL},
+    [VPA_KUBE_LIST] = {"GET", NULL},
+    [VPA_KUBE_WATCH] = {"GET", NULL},
+    [VPA_KUBE_CREATE] = {"POST", "application/json"},
+    [VPA_KUBE_UPDATE] = {"PUT", "application/json"},
+    [VPA_KUBE_PATCH_JSON] = {"PATCH", "application/json-patch+json"},
+    [VPA_KUBE_PATCH_MERGE] = {"PATCH", "application/merge-patch+json"},
+    [VPA_KUBE_PATCH_STRATEGIC] = {"PATCH", "application/strategic-merge-patch+json"},
+    [VPA_KUBE_DELETE] = {"DELETE", "application/json"},
 };
-
-const char *vpa_kube_verb_name(enum vpa_kube_verb verb)
-{
-    return (unsigned)verb < VPA_KUBE_VERB_COUNT ? verbs[verb].name : "unknown";
-}
 
 /* Client */
 
@@ -307,34 +302,13 @@ static void fail_transport(const struct vpa_kube_request *r, const struct vpa_ht
              vpa_transport_failure_name(http->failure), http->error);
 }
 
-/* Whether a failure says something about the server. A watch that was open and ends says nothing:
- * it is opened anew, and that will tell. */
-static bool is_about_server(const struct vpa_kube_request *r, const struct vpa_http_result *http)
-{
-    switch (http->failure) {
-    case VPA_TRANSPORT_REFUSED:
-    case VPA_TRANSPORT_TIMEOUT:
-    case VPA_TRANSPORT_TLS:
-    case VPA_TRANSPORT_OTHER:
-        return !r->opened;
-    case VPA_TRANSPORT_RESET:
-    case VPA_TRANSPORT_EOF:
-        return !r->opened && (!changes(&r->call) || r->call.repeatable);
-    case VPA_TRANSPORT_OK:
-    case VPA_TRANSPORT_LIMIT:
-    case VPA_TRANSPORT_STOPPED:
-    case VPA_TRANSPORT_UNSENT:
-        break;
-    }
-    return false;
-}
-
 static void note_failure(struct vpa_kube_request *r, const struct vpa_http_result *http,
                          struct vpa_error *err)
 {
     struct vpa_reach *reach = &r->client->options.transport->reach;
 
-    if (is_about_server(r, http))
+    if (!r->opened &&
+        reach_is_about_server(http->failure, !changes(&r->call) || r->call.repeatable))
         reach_failed(reach, r->answers_before, vpa_loop_monotonic(r->client->options.loop), err);
     else
         err->told = reach->away || (r->opened && r->call.verb == VPA_KUBE_WATCH &&

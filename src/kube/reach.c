@@ -21,6 +21,26 @@ void reach_answered(struct vpa_reach *reach, int64_t now)
              VPA_KV("failures", (int64_t)reach->failures));
 }
 
+bool reach_is_about_server(enum vpa_transport_failure failure, bool repeatable)
+{
+    switch (failure) {
+    case VPA_TRANSPORT_REFUSED:
+    case VPA_TRANSPORT_TIMEOUT:
+    case VPA_TRANSPORT_TLS:
+    case VPA_TRANSPORT_OTHER:
+        return true;
+    case VPA_TRANSPORT_RESET:
+    case VPA_TRANSPORT_EOF:
+        return repeatable;
+    case VPA_TRANSPORT_OK:
+    case VPA_TRANSPORT_LIMIT:
+    case VPA_TRANSPORT_STOPPED:
+    case VPA_TRANSPORT_UNSENT:
+        break;
+    }
+    return false;
+}
+
 bool reach_failed(struct vpa_reach *reach, uint64_t answers_before, int64_t now,
                   struct vpa_error *err)
 {

@@ -17,7 +17,7 @@
  */
 #include "vpa/net/http_client.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,8 +25,9 @@
 
 #include <openssl/ssl.h>
 
-#include "client_tls.h"
 #include "client_connections.h"
+#include "client_failure.h"
+#include "client_tls.h"
 #include "loop_internal.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/log.h"
@@ -52,6 +53,7 @@ struct http_client {
     long connect_timeout_ms;
     struct client_connections *connections;
     struct vpa_exchange *exchanges;
+    bool freed; /* by a callback of an exchange, the last of which takes it along */
 };
 
 struct vpa_exchange {
@@ -93,12 +95,25 @@ struct vpa_exchange {
 
 /* Requests and answers */
 
+static void client_release(struct http_client *c)
+{
+    client_connections_free(c->connections);
+    free(c->url);
+    free(c->host);
+    free(c->connect_to);
+    free(c->proxy);
+    client_tls_release(&c->tls);
+    free(c);
+}
+
 static void exchange_free(struct vpa_exchange *x)
 {
+    struct http_client *c = x->client;
+
     *x->link = x->next;
     if (x->next)
         x->next->link = x->link;
-    curl_multi_remove_handle(vpa_loop_multi(x->client->loop), x->easy);
+    curl_multi_remove_handle(vpa_loop_multi(c->loop), x->easy);
     client_connections_leave(x->connection);
     curl_easy_cleanup(x->easy);
     curl_slist_free_all(x->headers);
@@ -107,6 +122,8 @@ static void exchange_free(struct vpa_exchange *x)
     vpa_buf_release(&x->pending);
     vpa_buf_release(&x->body);
     free(x);
+    if (c->freed && !c->exchanges)
+        client_release(c);
 }
 
 static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
@@ -124,36 +141,7 @@ static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
     if (x->too_long)
         return VPA_TRANSPORT_LIMIT;
     curl_easy_getinfo(x->easy, CURLINFO_OS_ERRNO, &os_errno);
-    switch (x->code) {
-    case CURLE_OK:
-        return VPA_TRANSPORT_OK;
-    case CURLE_COULDNT_CONNECT:
-        return os_errno == ECONNREFUSED ? VPA_TRANSPORT_REFUSED : VPA_TRANSPORT_OTHER;
-    case CURLE_RECV_ERROR:
-        /* OpenSSL 3 calls a peer that closes without a TLS goodbye an error as well. */
-        return os_errno == ECONNRESET || os_errno == EPIPE ? VPA_TRANSPORT_RESET
-                                                           : VPA_TRANSPORT_EOF;
-    case CURLE_SEND_ERROR:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-        return VPA_TRANSPORT_RESET;
-    case CURLE_GOT_NOTHING:
-    case CURLE_PARTIAL_FILE:
-    case CURLE_WEIRD_SERVER_REPLY:
-        return VPA_TRANSPORT_EOF;
-    case CURLE_OPERATION_TIMEDOUT:
-        return VPA_TRANSPORT_TIMEOUT;
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_CIPHER:
-    case CURLE_USE_SSL_FAILED:
-        return VPA_TRANSPORT_TLS;
-    default:
-        return VPA_TRANSPORT_OTHER;
-    }
+    return client_failure_of(x->code, os_errno);
 }
 
 static void give_done(struct vpa_exchange *x)
@@ -565,6 +553,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
     vpa_auto_free char *url = vpa_xprintf("%s%s", c->url, request->target);
 
+    assert(!c->freed);
     client_tls_refresh(&c->tls, real_monotonic());
     x->transfer.done = transfer_done;
     x->client = c;
@@ -628,15 +617,13 @@ static void client_free(struct vpa_transport *transport)
 {
     struct http_client *c = (struct http_client *)transport;
 
-    while (c->exchanges)
-        client_cancel(transport, c->exchanges);
-    client_connections_free(c->connections);
-    free(c->url);
-    free(c->host);
-    free(c->connect_to);
-    free(c->proxy);
-    client_tls_release(&c->tls);
-    free(c);
+    for (struct vpa_exchange *x = c->exchanges, *next; x; x = next) {
+        next = x->next;
+        client_cancel(transport, x);
+    }
+    c->freed = true;
+    if (!c->exchanges)
+        client_release(c);
 }
 
 static const struct vpa_transport_ops client_ops = {client_start, client_cancel, client_free};
@@ -708,22 +695,4 @@ void vpa_http_client_set_certificate(struct vpa_transport *transport, const char
     struct http_client *c = (struct http_client *)transport;
 
     client_tls_set_certificate(&c->tls, cert_pem, key_pem);
-}
-
-const char *vpa_transport_failure_name(enum vpa_transport_failure failure)
-{
-    static const char *const names[] = {
-        [VPA_TRANSPORT_OK] = "ok",
-        [VPA_TRANSPORT_REFUSED] = "connection refused",
-        [VPA_TRANSPORT_RESET] = "connection reset",
-        [VPA_TRANSPORT_EOF] = "unexpected EOF",
-        [VPA_TRANSPORT_TIMEOUT] = "timeout",
-        [VPA_TRANSPORT_TLS] = "TLS failure",
-        [VPA_TRANSPORT_LIMIT] = "answer too long",
-        [VPA_TRANSPORT_STOPPED] = "stopped by the reader",
-        [VPA_TRANSPORT_UNSENT] = "not sent",
-        [VPA_TRANSPORT_OTHER] = "network failure",
-    };
-
-    return (unsigned)failure < VPA_COUNT(names) ? names[failure] : "network failure";
 }

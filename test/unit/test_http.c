@@ -367,6 +367,70 @@ START_TEST(cancels_in_callbacks)
 }
 END_TEST
 
+/* Where the transport is freed by its own exchange: in on_head, on_data, on_done. */
+static struct {
+    struct vpa_transport *t;
+    int where;
+    bool over;
+} freeing;
+
+static void free_here(int where)
+{
+    if (freeing.where != where)
+        return;
+    vpa_transport_free(freeing.t);
+    freeing.over = true;
+}
+
+static void free_in_head(void *ctx, int status)
+{
+    (void)ctx;
+    (void)status;
+    ck_assert(!freeing.over);
+    free_here(0);
+}
+
+static int free_in_data(void *ctx, const char *bytes, size_t len)
+{
+    (void)ctx;
+    (void)bytes;
+    (void)len;
+    ck_assert(!freeing.over);
+    free_here(1);
+    return 0;
+}
+
+static void free_in_done(void *ctx, const struct vpa_http_result *result)
+{
+    (void)ctx;
+    (void)result;
+    ck_assert(!freeing.over);
+    free_here(2);
+}
+
+static bool is_over(void *ctx)
+{
+    (void)ctx;
+    return freeing.over;
+}
+
+START_TEST(callbacks_may_free_the_transport)
+{
+    static const struct vpa_http_request request = {.method = "GET", .target = "/big"};
+    const struct vpa_http_handler freer = {
+        .on_head = free_in_head, .on_data = free_in_data, .on_done = free_in_done};
+    struct vpa_http_server *server = serve(1, NULL);
+
+    freeing.t = connect_to(vpa_http_server_port(server), NULL);
+    freeing.where = _i;
+    for (int i = 0; i < 3; i++) /* one of them frees it; nothing more is heard of the others */
+        vpa_transport_start(freeing.t, &request, &freer);
+    ck_assert_int_eq(vpa_loop_wait(loop, is_over, NULL, 20 * VPA_SECOND, &err), 0);
+    vpa_loop_pump(loop, 300 * VPA_MILLISECOND); /* for the server, as above */
+    vpa_http_server_free(server);
+}
+END_TEST
+
 /* A reader that asks for something else for each part, and waits for it. */
 static struct curious {
     struct vpa_transport *t;
@@ -528,6 +592,7 @@ int main(void)
     tcase_add_test(c, bounds_and_streams);
     tcase_add_test(c, dead_peers_of_streams);
     tcase_add_test(c, cancels_in_callbacks);
+    tcase_add_loop_test(c, callbacks_may_free_the_transport, 0, 3);
     tcase_add_test(c, readers_may_turn_the_loop);
     tcase_add_loop_test(c, many_at_once, 0, 3);
     tcase_add_loop_test(c, bounds_all_bodies_together, 0, 2);

@@ -54,7 +54,6 @@ enum vpa_kube_verb {
     VPA_KUBE_DELETE,
     VPA_KUBE_VERB_COUNT,
 };
-const char *vpa_kube_verb_name(enum vpa_kube_verb verb);
 
 /*
  * /api/v1/... or /apis/GROUP/VERSION/...; ns NULL or "" for cluster scope or all namespaces; name

@@ -1,0 +1,12 @@
+/* What libcurl's errors mean to those who asked. */
+#ifndef VPA_NET_CLIENT_FAILURE_H
+#define VPA_NET_CLIENT_FAILURE_H
+
+#include <curl/curl.h>
+
+#include "vpa/net/transport.h"
+
+/* os_errno: CURLINFO_OS_ERRNO of the transfer. */
+enum vpa_transport_failure client_failure_of(CURLcode code, long os_errno);
+
+#endif
