@@ -24,11 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
     } while (0)
 
 /* The input as a string in the arena: up to the first NUL. */
-static inline const char *fuzz_text(struct vpa_arena *arena, const uint8_t *data, size_t size)
-{
-    const char *bytes = size ? (const char *)data : "";
-
-    return vpa_arena_strndup(arena, bytes, strnlen(bytes, size));
-}
+const char *fuzz_text(struct vpa_arena *arena, const uint8_t *data, size_t size);
 
 #endif

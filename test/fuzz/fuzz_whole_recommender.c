@@ -1,5 +1,5 @@
 /* The recommender on lists, watches, usage and checkpoints of an API server that says anything. */
-#include "fuzz_world.h"
+#include "world.h"
 
 #include "recommender.h"
 #include "metrics.h"

@@ -1,6 +1,6 @@
 /* The updater on lists and watches of an API server that says anything: what it evicts and resizes
  * carries what the decision rested on. */
-#include "fuzz_world.h"
+#include "world.h"
 
 #include "updater.h"
 

@@ -1,5 +1,5 @@
 /* The webhook on lists, watches and reviews: any review is answered with a well-formed one. */
-#include "fuzz_world.h"
+#include "world.h"
 
 #include "admission.h"
 #include "vpa/api/review.h"

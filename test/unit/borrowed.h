@@ -26,17 +26,12 @@ struct lender {
     const char *begin;
 };
 
-static inline void lender_init(struct lender *lender)
-{
-    vpa_arena_init(&lender->arena, BORROWED_ROOM);
-    lender->begin = vpa_arena_alloc(&lender->arena, 1);
-}
+void lender_init(struct lender *lender);
 
 /* Clears the padding behind the last member. */
 #define CLEAR_PADDING(object, last)                                                                \
     memset((char *)(object) + offsetof(__typeof__(*(object)), last) + sizeof((object)->last), 0,   \
            sizeof(*(object)) - offsetof(__typeof__(*(object)), last) - sizeof((object)->last))
-
 /* Clears the padding between two members that follow each other. */
 #define CLEAR_BETWEEN(object, before, after)                                                       \
     memset((char *)(object) + offsetof(__typeof__(*(object)), before) + sizeof((object)->before),  \
@@ -45,25 +40,8 @@ static inline void lender_init(struct lender *lender)
                sizeof((object)->before))
 
 /* Whether a word of the memory is an address of the lender's. */
-static inline bool borrows(const void *memory, size_t size, const struct lender *lender)
-{
-    const char *bytes = memory;
-
-    for (size_t at = 0; at + sizeof(uintptr_t) <= size; at += sizeof(uintptr_t)) {
-        uintptr_t word;
-
-        memcpy(&word, bytes + at, sizeof(word));
-        if (word >= (uintptr_t)lender->begin && word < (uintptr_t)lender->begin + BORROWED_ROOM &&
-            (word & 0xff) > 1)
-            return true;
-    }
-    return false;
-}
-
+bool borrows(const void *memory, size_t size, const struct lender *lender);
 /* All that was handed out of an arena of one chunk. */
-static inline bool lender_borrows(const struct lender *copy, const struct lender *from)
-{
-    return borrows(copy->begin, copy->arena.used, from);
-}
+bool lender_borrows(const struct lender *copy, const struct lender *from);
 
 #endif

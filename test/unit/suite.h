@@ -8,14 +8,6 @@
 #include <stdlib.h>
 
 /* The status of main: EXIT_SUCCESS when all passed. CK_VERBOSITY decides what is printed. */
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+int run_suite(Suite *suite);
 
 #endif

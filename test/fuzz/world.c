@@ -1,66 +1,8 @@
-/*
- * A whole daemon in front of an API server whose every word is the input.
- *
- * The input is a story in lines; a line is a letter, the collection, a blank and JSON (or what was
- * JSON once):
- *
- *     Lpods {"metadata":...}     an item of the list
- *     Wpods {"type":...}         a frame of the watch, sent when the story gets there
- *     R {"request":...}          a review (the webhook)
- *     .                          a minute, and a pass
- *
- * Collections are named by the last part of their path, usage is "usage". Lists are what all L
- * lines say, in whatever order. A daemon may skip and complain as it likes; it must live, its
- * writes must be well-formed, and they must be about objects that the server has spoken of.
- */
-#ifndef FUZZ_WORLD_H
-#define FUZZ_WORLD_H
-
-#include <fcntl.h>
-
-#include "fuzz.h"
-#include "memory_transport.h"
-#include "manual_clock.h"
-#include "vpa/base/buf.h"
-#include "vpa/base/log.h"
-#include "vpa/base/str.h"
-#include "vpa/daemon/clock.h"
-#include "vpa/json/json.h"
-#include "vpa/kube/client.h"
-
-#define WORLD_START 1772366400 /* 2026-03-01T12:00:00Z */
-#define WORLD_TEXT_MAX ((size_t)4 << 20)
-/* Requests after which a story is over: a server that never says anything useful is asked for
- * ever. */
-#define WORLD_REQUESTS_MAX 400
-
-struct world_line {
-    char what;      /* L W R . */
-    const char *of; /* collection */
-    const char *text;
-    size_t len;
-};
-
-struct world {
-    struct vpa_arena arena;
-    struct world_line *lines;
-    size_t count, capacity;
-    struct {
-        const char *of;
-        struct vpa_memory_stream *stream;
-    } watches[16];
-    size_t watch_count;
-    size_t requests, writes;
-    struct vpa_clock *clock;
-    struct vpa_loop *loop;
-    struct vpa_transport *transport;
-    struct vpa_random random;
-    struct vpa_kube_client *client;
-};
+#include "world.h"
 
 /* ---- the story ---- */
 
-static inline void world_read_line(struct world *w, const char *text, size_t len)
+static void world_read_line(struct world *w, const char *text, size_t len)
 {
     const char *blank = memchr(text, ' ', len);
     size_t head = blank ? (size_t)(blank - text) : len;
@@ -77,7 +19,7 @@ static inline void world_read_line(struct world *w, const char *text, size_t len
     };
 }
 
-static inline void world_read(struct world *w, const char *text, size_t size)
+static void world_read(struct world *w, const char *text, size_t size)
 {
     for (size_t at = 0; at < size;) {
         const char *end = memchr(text + at, '\n', size - at);
@@ -90,7 +32,7 @@ static inline void world_read(struct world *w, const char *text, size_t size)
 
 /* ---- the server ---- */
 
-static inline const char *world_collection(const char *path)
+static const char *world_collection(const char *path)
 {
     const char *last = strrchr(path, '/');
 
@@ -99,8 +41,7 @@ static inline const char *world_collection(const char *path)
     return last ? last + 1 : path;
 }
 
-static inline void world_list(const struct world *w, const char *path,
-                              struct vpa_memory_reply *reply)
+static void world_list(const struct world *w, const char *path, struct vpa_memory_reply *reply)
 {
     const char *of = world_collection(path), *comma = "";
     vpa_auto_buf text = {0};
@@ -118,12 +59,12 @@ static inline void world_list(const struct world *w, const char *path,
     vpa_memory_reply_bytes(reply, 200, "application/json", vpa_buf_text(&text), text.len);
 }
 
-static inline void world_watch_closed(void *ctx)
+static void world_watch_closed(void *ctx)
 {
     *(struct vpa_memory_stream **)ctx = NULL;
 }
 
-static inline void world_watch(struct world *w, const char *path, struct vpa_memory_reply *reply)
+static void world_watch(struct world *w, const char *path, struct vpa_memory_reply *reply)
 {
     const char *of = world_collection(path);
     size_t at = 0;
@@ -143,8 +84,8 @@ static inline void world_watch(struct world *w, const char *path, struct vpa_mem
 }
 
 /* What a write must be: JSON, about an object of a namespace that has a name. */
-static inline void world_write(struct world *w, const struct vpa_memory_request *q,
-                               struct vpa_memory_reply *reply)
+static void world_write(struct world *w, const struct vpa_memory_request *q,
+                        struct vpa_memory_reply *reply)
 {
     vpa_auto_arena arena = {0};
     const struct vpa_json *body;
@@ -163,8 +104,8 @@ static inline void world_write(struct world *w, const struct vpa_memory_request 
     vpa_memory_reply_json(reply, 200, "{\"metadata\":{\"name\":\"x\",\"namespace\":\"n\"}}");
 }
 
-static inline void world_serve(void *ctx, const struct vpa_memory_request *q,
-                               struct vpa_memory_reply *reply)
+static void world_serve(void *ctx, const struct vpa_memory_request *q,
+                        struct vpa_memory_reply *reply)
 {
     struct world *w = ctx;
 
@@ -183,9 +124,7 @@ static inline void world_serve(void *ctx, const struct vpa_memory_request *q,
         world_list(w, q->path, reply);
 }
 
-/* The frames of the watches that stand before the next "." or "R"; *at moves behind them. False at
- * the end of the story. */
-static inline bool world_tell(struct world *w, size_t *at)
+bool world_tell(struct world *w, size_t *at)
 {
     for (; *at < w->count && w->lines[*at].what != '.' && w->lines[*at].what != 'R'; ++*at) {
         const struct world_line *line = &w->lines[*at];
@@ -203,7 +142,7 @@ static inline bool world_tell(struct world *w, size_t *at)
 
 /* ---- life ---- */
 
-static inline void world_start(struct world *w, const uint8_t *data, size_t size)
+void world_start(struct world *w, const uint8_t *data, size_t size)
 {
     static bool quiet;
     const struct vpa_log_options log = {.fd = quiet ? 0 : open("/dev/null", O_WRONLY | O_CLOEXEC)};
@@ -227,7 +166,7 @@ static inline void world_start(struct world *w, const uint8_t *data, size_t size
     FUZZ_CHECK(w->client);
 }
 
-static inline void world_stop(struct world *w)
+void world_stop(struct world *w)
 {
     vpa_kube_client_free(w->client);
     vpa_transport_free(w->transport);
@@ -236,5 +175,3 @@ static inline void world_stop(struct world *w)
     free(w->lines);
     vpa_arena_release(&w->arena);
 }
-
-#endif

@@ -4,6 +4,11 @@
 
 #include "fake_cluster_internal.h"
 
+const char *fake_text_at(const struct vpa_json *node, const char *path)
+{
+    return vpa_or_empty(vpa_json_string(vpa_json_at(node, path)));
+}
+
 static const struct fake_resource built_in[] = {
     {"", "v1", "pods", "Pod", true, false},
     {"", "v1", "namespaces", "Namespace", false, false},

@@ -86,13 +86,9 @@ struct fake_exchange {
     bool answered_later;
 };
 
-static inline const char *fake_text_at(const struct vpa_json *node, const char *path)
-{
-    return vpa_or_empty(vpa_json_string(vpa_json_at(node, path)));
-}
-
 /* ---- fake_store.c ---- */
 
+const char *fake_text_at(const struct vpa_json *node, const char *path); /* "" when absent */
 void fake_store_init(struct fake_cluster *f, const struct vpa_json *crds);
 void fake_store_release(struct fake_cluster *f);
 const struct fake_resource *fake_resource_of_plural(const struct fake_cluster *f, const char *group,

@@ -1,0 +1,44 @@
+#include "json_helper.h"
+
+struct vpa_arena arena;
+
+const struct vpa_json *json_of(const char *text)
+{
+    const struct vpa_json *root = NULL;
+    struct vpa_error err;
+
+    if (vpa_json_parse(&arena, text, strlen(text), &root, &err) < 0)
+        ck_abort_msg("%s: %s", text, err.text);
+    return root;
+}
+
+const char *text_of(const struct vpa_json *node)
+{
+    struct vpa_json_writer w;
+    struct vpa_buf buf;
+    const char *text;
+
+    vpa_buf_init(&buf, 1 << 20);
+    vpa_json_writer_init(&w, &buf);
+    vpa_json_put_node(&w, node);
+    ck_assert(vpa_json_writer_done(&w));
+    text = vpa_arena_strdup(&arena, vpa_buf_text(&buf));
+    vpa_buf_release(&buf);
+    return text;
+}
+
+static void release_arena(void)
+{
+    vpa_arena_release(&arena);
+}
+
+int run_case(const char *name, void (*add)(TCase *tc))
+{
+    Suite *suite = suite_create(name);
+    TCase *tc = tcase_create(name);
+
+    tcase_add_checked_fixture(tc, NULL, release_arena);
+    add(tc);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
