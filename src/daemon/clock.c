@@ -104,7 +104,10 @@ static int64_t simulated_now(const struct vpa_clock *clock)
 
 static vpa_time simulated_wall(const struct vpa_clock *clock)
 {
-    return (vpa_time)simulated_now(clock);
+    const struct vpa_clock_file *file = ((const struct simulated_clock *)clock)->file;
+
+    return vpa_time_add((vpa_time)simulated_now(clock),
+                        __atomic_load_n(&file->wall_offset_ns, __ATOMIC_ACQUIRE));
 }
 
 static int64_t simulated_wait(const struct vpa_clock *clock, vpa_duration duration)

@@ -330,6 +330,9 @@ START_TEST(simulated_clock_follows_its_file)
     vpa_clock_file_write(file, 5000 * VPA_SECOND, monotonic_ns(), 0); /* stands still */
     ck_assert(vpa_clock_now(clock) == (vpa_time)5000 * VPA_SECOND);
     ck_assert_int_gt(clock->real_wait(clock, VPA_SECOND), 0);
+    file->wall_offset_ns = -VPA_MINUTE; /* somebody sets the clock back */
+    ck_assert(vpa_clock_now(clock) == (vpa_time)4940 * VPA_SECOND);
+    ck_assert_int_eq(clock->monotonic(clock), 5000 * VPA_SECOND);
     vpa_loop_free(l);
     vpa_clock_free(clock);
     munmap(file, sizeof(*file));

@@ -27,6 +27,10 @@
  * while `generation` is odd or changed under them.
  *
  *     virtual now = virtual_base_ns + (CLOCK_MONOTONIC - monotonic_base_ns) * rate
+ *     wall clock  = virtual now + wall_offset_ns
+ *
+ * The offset may be stored at any moment, by itself: somebody has set the clock, and what is
+ * measured with the monotonic one does not notice.
  */
 #define VPA_CLOCK_FILE_MAGIC INT64_C(0x31304b4c434d554c) /* "LUMCLK01" read as bytes */
 struct vpa_clock_file {
@@ -35,6 +39,7 @@ struct vpa_clock_file {
     int64_t monotonic_base_ns; /* CLOCK_MONOTONIC in nanoseconds */
     double rate;               /* virtual seconds per real second; 0 stands still; never negative */
     int64_t generation;        /* odd while being written */
+    int64_t wall_offset_ns;    /* 0 but for tests of clocks that are set */
 };
 
 struct vpa_clock *vpa_clock_new_real(void);
