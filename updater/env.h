@@ -8,6 +8,7 @@
 #include "config.h"
 #include "store.h"
 #include "vpa/base/table.h"
+#include "vpa/daemon/status_lease.h"
 #include "vpa/kube/client.h"
 #include "vpa/kube/events.h"
 #include "vpa/kube/owner.h"
@@ -37,14 +38,15 @@ struct pass_env {
     struct vpa_owners *owners;
     struct store *store;
     struct vpa_update_memory *memory;
-    struct vpa_ledger *ledger; /* NULL: nothing is written down */
-    struct vpa_table told;     /* by VPA (told.h) */
-    struct vpa_table few;      /* VPAs whose pods are too few (few.h) */
-    size_t rest_room;          /* entries of pods left alone that the pass may still make */
-    const char *halted;        /* the rule by which passes do nothing; NULL: they go on */
-    struct prove *prove;       /* what actions did; NULL: nobody looks */
-    int64_t status_denied_at;  /* monotonic: no right to write conditions; 0: not known */
-    bool told_of_dry_run;      /* the log says that it cannot be done */
+    struct vpa_ledger *ledger;      /* NULL: nothing is written down */
+    struct vpa_status_view webhook; /* its Lease */
+    struct vpa_table told;          /* by VPA (told.h) */
+    struct vpa_table few;           /* VPAs whose pods are too few (few.h) */
+    size_t rest_room;               /* entries of pods left alone that the pass may still make */
+    const char *halted;             /* the rule by which passes do nothing; NULL: they go on */
+    struct prove *prove;            /* what actions did; NULL: nobody looks */
+    int64_t status_denied_at;       /* monotonic: no right to write conditions; 0: not known */
+    bool told_of_dry_run;           /* the log says that it cannot be done */
     bool has_passed; /* a whole pass was made: the memory has what is to be known of all pods */
     struct vpa_update_options update;
     struct vpa_priority_options priority;

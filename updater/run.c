@@ -155,9 +155,10 @@ static bool webhook_is_alive(struct pass_env *env)
 
     if (!config->use_admission_status)
         return true;
-    if (vpa_status_lease_check(
-            env->client, vpa_status_lease_namespace(config->status_lease_namespace),
-            config->status_lease_name, config->status_lease_timeout, &valid, &err) < 0) {
+    env->webhook.ns = vpa_status_lease_namespace(config->status_lease_namespace);
+    env->webhook.name = config->status_lease_name;
+    env->webhook.timeout = config->status_lease_timeout;
+    if (vpa_status_lease_check(env->client, &env->webhook, &valid, &err) < 0) {
         VPA_ERROR_UNLESS_TOLD(&err,
                               "Error getting Admission Controller status. Skipping update loop",
                               VPA_KERR(&err));

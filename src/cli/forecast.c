@@ -233,13 +233,14 @@ static void look_at_webhook(struct cli_forecast *f)
 {
     const struct updater_config *config = &f->config;
     const char *ns = vpa_status_lease_namespace(config->status_lease_namespace);
+    struct vpa_status_view view = {
+        .ns = ns, .name = config->status_lease_name, .timeout = config->status_lease_timeout};
     struct vpa_error err;
     bool valid = false;
 
     if (!config->use_admission_status || f->standstill)
         return;
-    if (vpa_status_lease_check(f->client, ns, config->status_lease_name,
-                               config->status_lease_timeout, &valid, &err) < 0) {
+    if (vpa_status_lease_check(f->client, &view, &valid, &err) < 0) {
         if (err.code == VPA_DENIED)
             cli_note(f->cli,
                      "not allowed to read the Lease %s/%s of the webhook, without which "

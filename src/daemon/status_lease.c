@@ -227,25 +227,45 @@ static int read_lease(struct vpa_kube_client *client, const char *path, struct v
     }
 }
 
-int vpa_status_lease_check(struct vpa_kube_client *client, const char *ns, const char *name,
-                           vpa_duration timeout, bool *valid, struct vpa_error *err)
+/* By the wall clock, which upstream goes by. */
+static bool is_recent(const struct vpa_lease *lease, vpa_duration timeout, vpa_time now)
+{
+    return vpa_time_add(lease->meta.creation, timeout) > now ||
+           (!vpa_time_is_unset(lease->spec.renew_time) &&
+            vpa_time_add(lease->spec.renew_time, timeout) > now);
+}
+
+/* A renewal that was taken back has an earlier time than it had: so it does not count as one. */
+static void see(struct vpa_status_view *view, vpa_time renewed, int64_t now)
+{
+    if (view->known && renewed == view->renewed)
+        return;
+    view->moved = view->known && renewed > view->renewed;
+    view->renewed = renewed;
+    view->since = now;
+    view->known = true;
+}
+
+int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_view *view,
+                           bool *valid, struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
     vpa_auto_buf path = {0};
     struct vpa_kube_result result = {0};
+    const struct vpa_loop *loop = vpa_kube_client_loop(client);
     const struct vpa_json *root;
     struct vpa_lease lease;
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(&path, LEASES, ns, "leases", name, NULL);
+    vpa_kube_path(&path, LEASES, view->ns, "leases", view->name, NULL);
     if (read_lease(client, vpa_buf_text(&path), &arena, &result, err) < 0)
         return -1;
     if (vpa_json_parse(&arena, result.body, result.body_len, &root, err) < 0 ||
         vpa_lease_decode(&arena, root, &lease, err) < 0)
         return vpa_wrap(err, "lease");
-    vpa_time now = vpa_loop_now(vpa_kube_client_loop(client));
-    *valid = vpa_time_add(lease.meta.creation, timeout) > now ||
-             (!vpa_time_is_unset(lease.spec.renew_time) &&
-              vpa_time_add(lease.spec.renew_time, timeout) > now);
+    int64_t now = vpa_loop_monotonic(loop);
+    see(view, lease.spec.renew_time, now);
+    *valid = now - view->since < view->timeout &&
+             (view->moved || is_recent(&lease, view->timeout, vpa_loop_now(loop)));
     return 0;
 }

@@ -358,11 +358,12 @@ static void compare_request(struct golden_case *c, size_t i, const struct vpa_js
 
 static void check(struct golden_case *c, size_t i, int64_t at, const struct vpa_json *want)
 {
-    vpa_duration timeout = golden_in_int(c, "timeout_ms") * VPA_MILLISECOND;
+    struct vpa_status_view view = {.ns = golden_in_text(c, "namespace"),
+                                   .name = golden_in_text(c, "name"),
+                                   .timeout = golden_in_int(c, "timeout_ms") * VPA_MILLISECOND};
     struct vpa_error err;
     bool valid = false;
-    int rc = vpa_status_lease_check(lease_world.client, golden_in_text(c, "namespace"),
-                                    golden_in_text(c, "name"), timeout, &valid, &err);
+    int rc = vpa_status_lease_check(lease_world.client, &view, &valid, &err);
 
     golden_int(c, golden_label(c, "checks[%zu].at_ms", i), vpa_json_find(want, "at_ms"), at);
     golden_bool(c, golden_label(c, "checks[%zu].valid", i), vpa_json_find(want, "valid"), valid);

@@ -9,6 +9,7 @@
 #include "suite.h"
 #include "manual_clock.h"
 #include "vpa/base/log.h"
+#include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/leader.h"
 #include "vpa/kube/elector.h"
@@ -475,15 +476,53 @@ END_TEST
 
 START_TEST(resets_cost_thirty_three_reads)
 {
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
     bool valid = true;
 
     cut = VPA_TRANSPORT_RESET;
-    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), -1);
     ck_assert_str_eq(err.text, "timed out waiting for the condition");
     ck_assert_uint_eq(requests, 33);
     ck_assert_int_eq(vpa_loop_monotonic(loop) / VPA_MILLISECOND, 30400 + 33);
     ck_assert(valid); /* untouched */
+}
+END_TEST
+
+/* The cluster's time is 12:00 at the start, and a Lease lasts for a minute. */
+static const struct {
+    const char *renewed; /* minute and second of the Lease */
+    int pause;           /* seconds since the look before */
+    bool valid;
+} looks[] = {
+    {"58:00", 0, false}, /* by the clock too old, and nothing else is known */
+    {"58:10", 10, true}, /* it is renewed: only that clock is another one */
+    {"58:10", 50, true}, {"58:10", 10, false},
+    {"58:20", 0, true},  {"58:15", 1, false}, /* taken back, or that clock was set */
+    {"58:25", 10, true}, {"70:00", 10, true},
+    {"70:00", 59, true}, {"70:00", 1, false}, /* that it lies ahead does not keep it alive */
+};
+
+START_TEST(another_clock_is_no_sign_of_death)
+{
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    struct vpa_error err;
+
+    latency = 0;
+    for (size_t i = 0; i < VPA_COUNT(looks); i++) {
+        int minute = atoi(looks[i].renewed);
+        vpa_auto_free char *text =
+            vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2020-01-01T00:00:00Z\"},"
+                        "\"spec\":{\"renewTime\":\"2026-03-01T%d:%02d%s.000000Z\"}}",
+                        minute < 60 ? 11 : 12, minute % 60, strchr(looks[i].renewed, ':'));
+        bool valid = !looks[i].valid;
+
+        garbage = text;
+        vpa_loop_pump(loop, looks[i].pause * VPA_SECOND);
+        ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+        ck_assert_msg(valid == looks[i].valid, "look %zu", i);
+        garbage = NULL;
+    }
 }
 END_TEST
 
@@ -500,16 +539,17 @@ END_TEST
 
 START_TEST(unreadable_status_leases)
 {
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
     bool valid;
 
     garbage = "{\"spec\":{\"renewTime\":\"soon\"}}";
-    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), -1);
     ck_assert(vpa_str_starts_with(err.text, "lease: "));
     garbage = "{";
-    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), -1);
     garbage = NULL;
-    ck_assert_int_eq(vpa_status_lease_check(client, "n", "l", VPA_MINUTE, &valid, &err), -1);
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
 }
 END_TEST
@@ -534,6 +574,7 @@ int main(void)
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
     tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, resets_cost_thirty_three_reads);
+    tcase_add_test(c, another_clock_is_no_sign_of_death);
     tcase_add_test(c, the_namespace_of_the_status_lease);
     tcase_add_test(c, unreadable_status_leases);
     suite_add_tcase(suite, c);

@@ -2,6 +2,11 @@
  * The admission controller's status Lease: written by the webhook, read by the updater before it
  * acts (leader-election-and-clients.md 2 of the specification). A wall-clock liveness mark, no
  * leadership.
+ *
+ * The two clocks are those of two machines, of which one may be set wrong. So a reader remembers
+ * what it saw: a Lease whose renewTime grows is renewed, whatever the time in it, and one that has
+ * not changed for the timeout is not, both by the reader's monotonic clock alone. What was not seen
+ * to change yet is judged by the time in it.
  */
 #ifndef VPA_DAEMON_STATUS_LEASE_H
 #define VPA_DAEMON_STATUS_LEASE_H
@@ -33,9 +38,21 @@ struct vpa_status_writer *vpa_status_writer_new(const struct vpa_status_writer_o
 void vpa_status_writer_start(struct vpa_status_writer *writer);
 void vpa_status_writer_free(struct vpa_status_writer *writer); /* NULL is allowed */
 
-/* Reads the lease, pumping the loop, with three tries. 0: *valid says whether creation or renewal
- * lie less than timeout back. -1: it cannot be read, NOT_FOUND included; text as upstream's. */
-int vpa_status_lease_check(struct vpa_kube_client *client, const char *ns, const char *name,
-                           vpa_duration timeout, bool *valid, struct vpa_error *err) VPA_MUST_CHECK;
+/* A Lease as one reader sees it; all zero but for the first three to begin with. */
+struct vpa_status_view {
+    const char *ns; /* borrowed */
+    const char *name;
+    vpa_duration timeout;
+    bool known; /* it was read before: */
+    bool moved; /* renewTime was seen to grow */
+    vpa_time renewed;
+    int64_t since; /* monotonic: when this renewTime was first seen */
+};
+
+/* Reads the lease, pumping the loop, with three tries. 0: *valid says whether it is renewed: seen
+ * to be, or creation or renewal lie less than timeout back. -1: it cannot be read, NOT_FOUND
+ * included; text as upstream's. */
+int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_view *view,
+                           bool *valid, struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif
