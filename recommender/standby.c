@@ -16,9 +16,9 @@ struct standby {
     char *ns;
     char *name;
     char *identity;
-    vpa_time renewed; /* leader: as last read; unset: nobody has */
-    unsigned silence; /* leader: passes since it changed */
-    bool displaced;   /* a newer standby has the Lease */
+    vpa_time renewed; /* by another one, as last read; unset: nobody has */
+    unsigned silence; /* passes since it changed */
+    unsigned waited;  /* displaced by a newer standby: passes without a sign of that one */
     bool denied;      /* it may not be used, and that was said */
     bool in_step;     /* leader: as last told */
 };
@@ -137,26 +137,6 @@ bool standby_claim(struct standby *s)
     return other;
 }
 
-void standby_renew(struct standby *s)
-{
-    vpa_auto_arena arena = {0};
-    struct vpa_lease lease;
-    struct vpa_error err;
-
-    if (s->displaced || s->denied)
-        return;
-    int found = read_lease(s, &arena, &lease, &err);
-    if (found < 0) {
-        failed(s, &err);
-        return;
-    }
-    s->displaced = found && !vpa_str_eq(lease.spec.holder, s->identity);
-    if (!s->displaced)
-        take(s, found, &lease, vpa_loop_now(vpa_kube_client_loop(s->client)), true);
-}
-
-/* ---- the leader's side ---- */
-
 /* One more reading: whose time it shows, unset when nobody's. */
 static bool judge(struct standby *s, vpa_time renewed)
 {
@@ -170,6 +150,51 @@ static bool judge(struct standby *s, vpa_time renewed)
     return s->silence < STANDBY_SILENCE;
 }
 
+/* Whether a newer standby has the Lease, which may still come to something. */
+static bool is_displaced(struct standby *s, const struct vpa_lease *lease)
+{
+    if (!lease->spec.has_holder || vpa_str_eq(lease->spec.holder, "") ||
+        vpa_str_eq(lease->spec.holder, s->identity))
+        return false;
+    if (judge(s, lease->spec.renew_time))
+        s->waited = 0;
+    else
+        s->waited++;
+    return s->waited < STANDBY_PATIENCE;
+}
+
+void standby_renew(struct standby *s)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_lease lease;
+    struct vpa_error err;
+
+    if (s->denied)
+        return;
+    int found = read_lease(s, &arena, &lease, &err);
+    if (found < 0) {
+        failed(s, &err);
+        return;
+    }
+    if (found && is_displaced(s, &lease))
+        return;
+    s->waited = 0;
+    take(s, found, &lease, vpa_loop_now(vpa_kube_client_loop(s->client)), true);
+}
+
+/* ---- the leader's side ---- */
+
+/* A standby of before holds a Lease that another one may need. Whoever is faster has it. */
+static void give_up(struct standby *s, struct vpa_lease *lease)
+{
+    struct vpa_error err;
+
+    lease->spec.has_holder = false;
+    lease->spec.renew_time = VPA_TIME_UNSET;
+    if (write_lease(s, true, lease, &err) < 0 && err.code != VPA_CONFLICT)
+        failed(s, &err);
+}
+
 bool standby_is_in_step(struct standby *s)
 {
     vpa_auto_arena arena = {0};
@@ -181,11 +206,14 @@ bool standby_is_in_step(struct standby *s)
     int found = read_lease(s, &arena, &lease, &err);
     if (found < 0)
         failed(s, &err);
-    bool other = found > 0 && !vpa_str_eq(lease.spec.holder, s->identity);
+    bool ours = found > 0 && lease.spec.has_holder && vpa_str_eq(lease.spec.holder, s->identity);
+    bool other = found > 0 && !ours;
     bool in_step = judge(s, other ? lease.spec.renew_time : VPA_TIME_UNSET);
     if (in_step != s->in_step)
         VPA_INFO(in_step ? "A standby is in step" : "There is no standby any more",
                  VPA_KV("namespace", s->ns), VPA_KV("lease", s->name));
     s->in_step = in_step;
+    if (ours)
+        give_up(s, &lease);
     return in_step;
 }

@@ -11,9 +11,11 @@
  *     has loaded them     standby_renew()    after each pass, with the time of that pass
  *     leader, each pass   standby_is_in_step()
  *
- * The newest standby takes the Lease over, and the one before does not take it back. Clocks are
- * never compared: a standby is there while renewTime changes. Where the Lease may not be read
- * (upstream's roles) there is no standby, as far as the leader knows; one line says so.
+ * The newest standby takes the Lease over, and the one before takes it back only when that one has
+ * come to nothing: it leads by now, and so gave the Lease up, or was not seen to renew it in ten
+ * passes. Clocks are never compared: a standby is there while renewTime changes. Where the Lease
+ * may not be read (upstream's roles) there is no standby, as far as the leader knows; one line says
+ * so.
  */
 #ifndef RECOMMENDER_STANDBY_H
 #define RECOMMENDER_STANDBY_H
@@ -24,6 +26,8 @@
 #define STANDBY_SUFFIX "-standby"
 /* Passes of the leader without a renewal after which the standby is gone. */
 #define STANDBY_SILENCE 2
+/* Passes of a displaced standby in which the newer one must have renewed: it may be loading. */
+#define STANDBY_PATIENCE 10
 
 struct standby_options {            /* texts are copied */
     struct vpa_kube_client *client; /* borrowed; may write although this process does not lead */

@@ -423,15 +423,42 @@ START_TEST(a_renewal_keeps_the_time_of_the_claim)
 }
 END_TEST
 
-START_TEST(who_was_displaced_does_not_come_back)
+/* A newer standby has the Lease while it renews it, and while it may be loading. */
+START_TEST(who_was_displaced_waits_for_the_newer_one)
 {
-    STORE("other", ACQUIRED);
-    standby_renew(standby);
-    ck_assert_uint_eq(lease_requests, 1);
-    STORE("me", ACQUIRED);
-    standby_renew(standby);
-    ck_assert_uint_eq(lease_requests, 1);
+    for (unsigned i = 0; i < STANDBY_PATIENCE + 2; i++) {
+        snprintf(lease, sizeof lease,
+                 LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:%02u:00.000000Z\""), i);
+        standby_renew(standby);
+    }
+    ck_assert_uint_eq(lease_requests, STANDBY_PATIENCE + 2);
+    STORE("other", ACQUIRED); /* a third one, which never gets further */
+    for (unsigned i = 1; i < STANDBY_PATIENCE; i++)
+        standby_renew(standby);
     ck_assert_uint_eq(lease_writes, 0);
+    standby_renew(standby);
+    ck_assert_str_eq(lease_member("holderIdentity"), "me");
+    ck_assert_str_eq(lease_member("renewTime"), NOW);
+}
+END_TEST
+
+/* Of two that start at once the one that leads may have claimed last. */
+START_TEST(who_leads_gives_the_lease_to_the_standby)
+{
+    struct standby *leader = standby_new(&(struct standby_options){
+        .client = client, .ns = "kube-system", .leader = "l", .identity = "leader"});
+
+    ck_assert(!standby_claim(standby));
+    ck_assert(!standby_claim(leader));
+    standby_renew(standby);
+    ck_assert_str_eq(lease_member("holderIdentity"), "leader");
+    ck_assert(!standby_is_in_step(leader));
+    ck_assert_str_eq(lease_member("holderIdentity"), "");
+    standby_renew(standby);
+    ck_assert_str_eq(lease_member("holderIdentity"), "me");
+    ck_assert(!standby_is_in_step(leader));
+    ck_assert_uint_eq(lease_writes, 4); /* two claims, given up, taken */
+    standby_free(leader);
 }
 END_TEST
 
@@ -447,8 +474,8 @@ START_TEST(a_refusal_is_final_and_an_error_is_not)
     lease_denied = lease_broken = false;
     ck_assert(!standby_is_in_step(standby));
     standby_renew(standby);
-    ck_assert_uint_eq(lease_requests, denied ? 1 : 4);
-    ck_assert_uint_eq(lease_writes, denied ? 0 : 1);
+    ck_assert_uint_eq(lease_requests, denied ? 1 : 5); /* given up in between */
+    ck_assert_uint_eq(lease_writes, denied ? 0 : 2);
 }
 END_TEST
 
@@ -480,7 +507,7 @@ START_TEST(in_step_is_who_was_seen_to_renew)
         snprintf(lease, sizeof lease, "%s", passes[i].lease);
         ck_assert_msg(standby_is_in_step(standby) == passes[i].in_step, "pass %zu", i);
     }
-    ck_assert_uint_eq(lease_writes, 0);
+    ck_assert_uint_eq(lease_writes, 1); /* our own is given up */
 }
 END_TEST
 
@@ -518,7 +545,8 @@ int main(void)
                         (int)VPA_COUNT(claims));
     tcase_add_test(tcase, a_claim_that_cannot_be_made_waits_for_nobody);
     tcase_add_loop_test(tcase, a_renewal_keeps_the_time_of_the_claim, 0, 2);
-    tcase_add_test(tcase, who_was_displaced_does_not_come_back);
+    tcase_add_test(tcase, who_was_displaced_waits_for_the_newer_one);
+    tcase_add_test(tcase, who_leads_gives_the_lease_to_the_standby);
     tcase_add_loop_test(tcase, a_refusal_is_final_and_an_error_is_not, 0, 2);
     tcase_add_test(tcase, in_step_is_who_was_seen_to_renew);
     tcase_add_test(tcase, a_lease_that_cannot_be_read_is_nobodys);
