@@ -2,9 +2,11 @@
 #include "vpa/policy/replacement.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/policy/boost.h"
 #include "vpa/policy/priority.h"
 
 #define NAME_SHOWN 63
@@ -99,6 +101,32 @@ static void compare(struct comparison *c, const struct vpa_container_recommendat
     c->target = &target->quantity;
 }
 
+static bool is_boosted(const struct vpa_pod *pod, const char *container)
+{
+    const struct vpa_labels *annotations = &pod->meta.annotations;
+
+    for (size_t i = 0; i < annotations->count; i++) {
+        const char *marked = vpa_boost_marker_container(annotations->items[i].key);
+
+        if (marked && strcmp(marked, container) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the container asks for, or will when its boost is over. */
+static const struct vpa_quantity *request_of(const struct vpa_pod *pod, const char *container,
+                                             const struct vpa_resource_list *requests,
+                                             const struct vpa_resource *target)
+{
+    const struct vpa_quantity *have = vpa_resource_find(requests, target->name);
+
+    if (have && strcmp(target->name, "cpu") == 0 && vpa_quantity_cmp(have, &target->quantity) > 0 &&
+        is_boosted(pod, container))
+        return &target->quantity;
+    return have;
+}
+
 static struct comparison compare_all(const struct vpa_expected *expected,
                                      const struct vpa_pod *replacement)
 {
@@ -112,7 +140,7 @@ static struct comparison compare_all(const struct vpa_expected *expected,
             const struct vpa_resource *target = &rec->target.items[k];
 
             compare(&c, rec, target, vpa_resource_find(&expected->had[i], target->name),
-                    vpa_resource_find(&have.requests, target->name));
+                    request_of(replacement, rec->container_name, &have.requests, target));
         }
     }
     return c;

@@ -35,6 +35,8 @@ static void teardown(void)
     "{'status':{'recommendation':{'containerRecommendations':[{'containerName':'c','target'"       \
     ":" target ",'lowerBound':" lower ",'upperBound':" upper "}]}}}"
 #define PATCHED ",'annotations':{'vpaObservedContainers':'c'}"
+#define BOOSTED(container)                                                                         \
+    ",'annotations':{'vpaObservedContainers':'c','vpaCpuStartupBoost/" container "':'{}'}"
 #define MORE REC("{'cpu':'1238m'}", "{'cpu':'1100m'}", "{'cpu':'2'}")
 
 static const struct {
@@ -59,6 +61,13 @@ static const struct {
      VPA_VERDICT_GOOD, ""},
     {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'1'}", READY), NULL,
      VPA_VERDICT_PATCHED_BACK, "pod p has cpu request 1 in container c, wanted 1238m"},
+    /* boosted for its start: three times what was wanted, and more than the upper bound */
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(BOOSTED("c"), "{'cpu':'3714m'}", READY), NULL,
+     VPA_VERDICT_GOOD, ""},
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(BOOSTED("d"), "{'cpu':'3714m'}", READY), NULL,
+     VPA_VERDICT_PATCHED_BACK, "pod p has cpu request 3714m in container c, wanted 1238m"},
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(BOOSTED("c"), "{'cpu':'500m'}", READY), NULL,
+     VPA_VERDICT_PATCHED_BACK, "pod p has cpu request 500m in container c, wanted 1238m"},
     /* the recommendation went on meanwhile */
     {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'4'}", READY),
      REC("{'cpu':'4'}", "{'cpu':'3'}", "{'cpu':'5'}"), VPA_VERDICT_GOOD, ""},

@@ -10,6 +10,9 @@
  * decision and the admission. So a replacement carries the values when some request has come nearer
  * to what was wanted and none is outside the bounds, either those of the decision or those of the
  * recommendation by now. That is: it would not be evicted again for the same reason.
+ *
+ * A startup boost raises the cpu above what is wanted for a while. Above that, and with the mark of
+ * the boost, is as good as wanted: the end of the boost leads there.
  */
 #ifndef VPA_POLICY_REPLACEMENT_H
 #define VPA_POLICY_REPLACEMENT_H
