@@ -4,7 +4,7 @@
 #   test/run.sh                   everything that a change must pass: lint unit golden hostile scenarios real fuzz
 #                                 mutants bench; of the older control plane, of the mutants, and where only valgrind
 #                                 counts of "hostile", a sample: these tiers by name run whole
-#   test/run.sh TIER...           only these tiers; also: images, arm64, coverage
+#   test/run.sh TIER...           only these tiers; also: images, arm64, coverage, faults, endurance
 #   test/run.sh golden [-v] DIR   the golden vectors of DIR instead of the project's own
 #
 # Each tier ends with "<tier>: N passed, N failed, N skipped", the whole with the sum. A tier that cannot
@@ -12,6 +12,8 @@
 #
 #   PLUMB_FUZZ_SECONDS    seconds per fuzz target (default 10, whole daemons at least 60; 3600 for a release)
 #   PLUMB_MUTANTS         mutants in the sample (default 400, in the whole 40); PLUMB_MUTANTS_SEED: another than 1's
+#   PLUMB_FAULT_MINUTES   minutes of faults on each real control plane (default 60)
+#   PLUMB_ENDURANCE_DAYS  days of the simulated cluster (default 30)
 #   VPA_KUBE_ASSETS       folder with etcd, kube-apiserver, ... for the tier "real"
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -248,6 +250,21 @@ tier_real() {
     run_counted real test/realcluster/run "${real_arguments[@]+"${real_arguments[@]}"}"
 }
 
+# An hour of faults on both minors side by side; not part of the whole command, which would take an hour longer.
+tier_faults() {
+    local reason
+    reason=$(test/realcluster/run --why-not) || { skip_tier faults "$reason"; return; }
+    [ -n "${VPA_KUBE_ASSETS:-}" ] || test/realcluster/build || true # what is missing then, the program says
+    prepare_build release || { close_tier faults 0 1 0; return; }
+    run_counted faults test/realcluster/faults
+}
+
+# Weeks of the simulated cluster in hours; not part of the whole command either.
+tier_endurance() {
+    prepare_build release || { close_tier endurance 0 1 0; return; }
+    run_counted endurance test/scenarios/endurance
+}
+
 # Images for this machine's kind: built twice, no larger than promised, and run as a node runs them.
 tier_images() {
     local passed=0 failed=0 skipped=0 arch
@@ -306,13 +323,13 @@ tiers=()
 golden_args=()
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    lint | unit | golden | hostile | scenarios | images | arm64 | fuzz | bench | real | coverage | mutants) tiers+=("$1") ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    lint | unit | golden | hostile | scenarios | images | arm64 | fuzz | bench | real | coverage | mutants | faults | endurance) tiers+=("$1") ;;
     *)
         if [ ${#tiers[@]} -gt 0 ] && [ "${tiers[-1]}" = golden ]; then
             golden_args+=("$1")
         else
-            echo "run.sh: unknown tier '$1' (lint unit golden hostile scenarios images arm64 fuzz bench real coverage mutants)" >&2
+            echo "run.sh: unknown tier '$1' (lint unit golden hostile scenarios images arm64 fuzz bench real coverage mutants faults endurance)" >&2
             exit 2
         fi
         ;;
