@@ -4,16 +4,32 @@
 
 #include "suite.h"
 #include "../../recommender/prometheus.h"
+#include "vpa/base/mem.h"
 
-static int series_count;
-static size_t sample_count;
+static struct vpa_buf seen; /* a line per series: its labels, and time=value of each sample */
+static int series_count, refuse_at;
 
 static int on_series(void *ctx, const struct prom_series *series, struct vpa_error *err)
 {
-    (void)ctx, (void)err;
+    (void)ctx;
     series_count++;
-    sample_count += series->count;
-    return 0;
+    prom_format_metric(&series->labels, &seen);
+    for (size_t i = 0; i < series->count; i++)
+        vpa_buf_printf(&seen, " %lld=%g", (long long)series->samples[i].millis,
+                       series->samples[i].value);
+    vpa_buf_putc(&seen, '\n');
+    return series_count == refuse_at ? vpa_fail(err, VPA_DENIED, "refused") : 0;
+}
+
+static void setup(void)
+{
+    vpa_buf_init(&seen, 1 << 16);
+    series_count = refuse_at = 0;
+}
+
+static void teardown(void)
+{
+    vpa_buf_release(&seen);
 }
 
 #define HEAD "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":"
@@ -46,8 +62,6 @@ START_TEST(series_end_where_they_end)
     struct vpa_error err = {0};
     const char *body = answers[_i].body;
 
-    series_count = 0;
-    sample_count = 0;
     int result = prom_parse_answer(PROM_CPU, 200, body, strlen(body), on_series, NULL, &err);
     ck_assert_msg(result == (answers[_i].error ? -1 : 0), "%s: %d %s", answers[_i].name, result,
                   err.text);
@@ -74,13 +88,201 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
+#define SERIES(metric, values) HEAD "[{\"metric\":" metric ",\"values\":" values "}]}}"
+#define SAMPLE(time, value) SERIES("{}", "[[" time "," value "]]")
+#define BAD "cannot get timeseries for cpu: "
+
+/* An answer whole: what is given of it, or why not. */
+static const struct {
+    const char *name, *body;
+    const char *seen;
+    const char *error; /* NULL: none */
+    int status;        /* 0: 200 */
+} wholes[] = {
+    {"nothing", SERIES("{}", "[]"), "{}\n", NULL, 0},
+    {"no members", HEAD "[{}]}}", "{}\n", NULL, 0},
+    {"null values", SERIES("{}", "null"), "{}\n", NULL, 0},
+    {"a name alone", SERIES("{\"__name__\":\"up\"}", "[]"), "up\n", NULL, 0},
+    {"a name and labels", SERIES("{\"z\":\"1\",\"__name__\":\"up\",\"b\":\"q\\\"\"}", "[]"),
+     "up{b=\"q\\\"\", z=\"1\"}\n", NULL, 0},
+    {"labels alone", SERIES("{\"b\":\"2\"}", "[]"), "{b=\"2\"}\n", NULL, 0},
+    {"samples in order", SERIES("{}", "[[3,\"1.5\"],[1,\"-2\"],[2,\"1e3\"]]"),
+     "{} 3000=1.5 1000=-2 2000=1000\n", NULL, 0},
+    {"no figures", SERIES("{}", "[[1,\"NaN\"],[2,\"+Inf\"],[3,\"-Inf\"]]"),
+     "{} 1000=nan 2000=inf 3000=-inf\n", NULL, 0},
+    {"another status that is fine", SAMPLE("1", "\"2\""), "{} 1000=2\n", NULL, 201},
+    {"the last status that is fine", SAMPLE("1", "\"2\""), "{} 1000=2\n", NULL, 299},
+    /* times */
+    {"decimals", SAMPLE("1.5", "\"0\""), "{} 1500=0\n", NULL, 0},
+    {"two decimals", SAMPLE("1.05", "\"0\""), "{} 1050=0\n", NULL, 0},
+    {"decimals are cut", SAMPLE("12.0349", "\"0\""), "{} 12034=0\n", NULL, 0},
+    {"below zero", SAMPLE("-12.0349", "\"0\""), "{} -12034=0\n", NULL, 0},
+    {"zero", SAMPLE("0", "\"0\""), "{} 0=0\n", NULL, 0},
+    {"the last time", SAMPLE("9223372036854775.807", "\"0\""), "{} 9223372036854775807=0\n", NULL,
+     0},
+    {"beyond the last", SAMPLE("9223372036854775.808", "\"0\""), "", BAD "invalid sample time", 0},
+    {"seconds beyond it", SAMPLE("9223372036854776", "\"0\""), "", BAD "invalid sample time", 0},
+    {"round the range", SAMPLE("18446744073709551617", "\"0\""), "", BAD "invalid sample time", 0},
+    {"an exponent", SAMPLE("1e3", "\"0\""), "", BAD "invalid sample time", 0},
+    {"a text for a time", SAMPLE("\"1\"", "\"0\""), "", BAD "invalid sample time", 0},
+    /* samples */
+    {"one of a pair", SERIES("{}", "[[1]]"), "", BAD "sample is not a pair of time and value", 0},
+    {"three of a pair", SERIES("{}", "[[1,\"2\",3]]"), "",
+     BAD "sample is not a pair of time and value", 0},
+    {"no pair", SERIES("{}", "[{\"a\":1,\"b\":\"2\"}]"), "",
+     BAD "sample is not a pair of time and value", 0},
+    {"a number for a value", SAMPLE("1", "2"), "", BAD "sample value is number, not a string", 0},
+    {"no figure", SAMPLE("1", "\"x\""), "", BAD "sample value: ", 0},
+    {"the second is bad", SERIES("{}", "[[1,\"2\"],7]"), "",
+     BAD "sample is not a pair of time and value", 0},
+    /* series */
+    {"a number for a series", HEAD "[7]}}", "", BAD "series is number, not an object", 0},
+    {"a number for labels", SERIES("7", "[]"), "", BAD "metric: ", 0},
+    {"an object of values", SERIES("{}", "{}"), "", BAD "values is object, not an array", 0},
+    {"a text of values", SERIES("{}", "\"\""), "", BAD "values is string, not an array", 0},
+    {"a bad series", HEAD "[{]}]}}", "", BAD "bad_response: ", 0},
+    /* what is around them */
+    {"no content", "", "", BAD "no content", 204},
+    {"no answer", "", "", BAD "client_error: client error: 404", 404},
+    {"first of the strangers", "", "", BAD "bad_response: bad response code 300", 300},
+    {"last of the strangers", "", "", BAD "bad_response: bad response code 399", 399},
+    {"before all", "", "", BAD "bad_response: bad response code 199", 199},
+    {"behind all", "", "", BAD "bad_response: bad response code 600", 600},
+    {"a client's fault", "", "", BAD "client_error: client error: 401", 401},
+    {"its last", "", "", BAD "client_error: client error: 499", 499},
+    {"the server's fault", "", "", BAD "server_error: server error: 500", 500},
+    {"its last one", "", "", BAD "server_error: server error: 599", 599},
+    {"no text", "", "", BAD "bad_response: ", 0},
+    {"a number", "7", "", BAD "bad_response: body is number, not an object", 0},
+    {"an error",
+     "{\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"too long\",\"data\":{}}", "",
+     BAD "timeout: too long", 0},
+    {"an error without words", "{\"status\":\"error\"}", "", BAD ": ", 400},
+    {"a refusal", "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"what\"}", "",
+     BAD "bad_data: what", 400},
+    {"another refusal", "{\"status\":\"error\",\"errorType\":\"execution\",\"error\":\"what\"}", "",
+     BAD "execution: what", 422},
+    {"success that is none", SAMPLE("1", "\"2\""), "",
+     BAD "bad_response: inconsistent body for response code", 400},
+    {"nor is this", SAMPLE("1", "\"2\""), "",
+     BAD "bad_response: inconsistent body for response code", 422},
+    {"no data", "{\"status\":\"success\"}", "", BAD "data is absent, not an object", 0},
+    {"a list of data", "{\"data\":[]}", "", BAD "data is array, not an object", 0},
+    {"a vector", "{\"data\":{\"resultType\":\"vector\",\"result\":[]}}", "",
+     "expected query to return a matrix; got result type model.Vector", 0},
+    {"a scalar", "{\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"2\"]}}", "",
+     "expected query to return a matrix; got result type *model.Scalar", 0},
+    {"a text", "{\"data\":{\"resultType\":\"string\",\"result\":[1,\"2\"]}}", "",
+     BAD "unexpected value type \"string\"", 0},
+    {"no type", "{\"data\":{\"result\":[]}}", "", BAD "unexpected value type \"\"", 0},
+    {"no result", "{\"data\":{\"resultType\":\"matrix\"}}", "", BAD "result is absent, not an array",
+     0},
+    {"an object for a result", "{\"data\":{\"resultType\":\"matrix\",\"result\":{\"a\":[1]}}}", "",
+     BAD "result is object, not an array", 0},
+    {"names alike",
+     "{\"dat\":1,\"dota\":{},\"datas\":2,\"data\":{\"resultType\":\"matrix\",\"results\":7,"
+     "\"rosult\":8,\"resul\":9,\"result\":[{}]},\"data2\":3}",
+     "{}\n", NULL, 0},
+    {"blanks everywhere",
+     "\t{\n\"data\" :\r{ \"resultType\"\t:\"matrix\"\n,\"n\" : 1 , \"result\" : [\t{\"metric\" : { "
+     "} }\r,"
+     "\n{\"values\":[ ] } ]\t}\n}\r\n",
+     "{}\n{}\n", NULL, 0},
+};
+
+START_TEST(an_answer_is_read_whole)
+{
+    const char *want = wholes[_i].error, *name = wholes[_i].name;
+    int status = wholes[_i].status ? wholes[_i].status : 200;
+    struct vpa_error err = {0};
+    int result = prom_parse_answer(PROM_CPU, status, wholes[_i].body, strlen(wholes[_i].body),
+                                   on_series, NULL, &err);
+
+    ck_assert_msg(result == (want ? -1 : 0), "%s: %d %s", name, result, err.text);
+    ck_assert_msg(strcmp(vpa_buf_text(&seen), wholes[_i].seen) == 0, "%s: %s", name,
+                  vpa_buf_text(&seen));
+    if (!want)
+        return;
+    ck_assert_msg(err.code == VPA_INVALID, "%s: %d", name, err.code);
+    /* What the parser below says of it is its own affair. */
+    if (strlen(want) > 2 && strcmp(want + strlen(want) - 2, ": ") == 0 && status == 200)
+        ck_assert_msg(strncmp(err.text, want, strlen(want)) == 0 && err.text[strlen(want)],
+                      "%s: %s", name, err.text);
+    else
+        ck_assert_msg(strcmp(err.text, want) == 0, "%s: %s", name, err.text);
+}
+END_TEST
+
+START_TEST(who_reads_may_end_it)
+{
+    static const char body[] = HEAD "[" ONE "," ONE "," ONE "]}}";
+    struct vpa_error err;
+
+    refuse_at = 2;
+    ck_assert_int_eq(
+        prom_parse_answer(PROM_LABELS, 200, body, sizeof(body) - 1, on_series, NULL, &err), -1);
+    ck_assert_int_eq(err.code, VPA_DENIED);
+    ck_assert_str_eq(err.text, "refused");
+    ck_assert_str_eq(vpa_buf_text(&seen), "{a=\"1\"} 1000=2 2000=3\n{a=\"1\"} 1000=2 2000=3\n");
+}
+END_TEST
+
+/* The list may be long, what is around it may not. */
+START_TEST(what_is_around_the_list_has_a_limit)
+{
+    static const size_t limit = 1 << 20;
+    static const struct {
+        size_t more;
+        bool list;
+        int result;
+    } cases[] = {{0, false, -1}, {1, false, -1}, {0, true, 0}, {1, true, -1}};
+    static const char head[] = "{\"data\":{\"resultType\":\"matrix\"", end[] = "},\"x\":\"";
+    struct vpa_error err = {0};
+    vpa_auto_buf text = {0};
+    size_t own; /* what is not filled */
+
+    vpa_buf_init(&text, 3 * limit);
+    vpa_buf_puts(&text, head);
+    if (cases[_i].list)
+        vpa_buf_puts(&text, ",\"result\":[");
+    own = text.len + (cases[_i].list ? 1 : 0) + strlen(end) + 2;
+    for (int n = 0; cases[_i].list && n < 200000; n++)
+        vpa_buf_puts(&text, n ? ",{}" : "{}");
+    if (cases[_i].list)
+        vpa_buf_putc(&text, ']');
+    vpa_buf_puts(&text, end);
+    for (size_t n = own; n < limit + cases[_i].more; n++)
+        vpa_buf_putc(&text, 'x');
+    vpa_buf_puts(&text, "\"}");
+    vpa_buf_release(&seen);
+    vpa_buf_init(&seen, 1 << 21);
+    ck_assert_int_eq(
+        prom_parse_answer(PROM_MEMORY, 200, vpa_buf_text(&text), text.len, on_series, NULL, &err),
+        cases[_i].result);
+    ck_assert_int_eq(series_count, cases[_i].result == 0 ? 200000 : 0);
+    if (cases[_i].more) {
+        ck_assert_int_eq(err.code, VPA_LIMIT);
+        ck_assert_str_eq(err.text, "cannot get timeseries for memory: bad_response: answer without "
+                                   "a list of series is too long");
+    } else if (cases[_i].result < 0) {
+        ck_assert_str_eq(err.text,
+                         "cannot get timeseries for memory: result is absent, not an array");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_prom_answer");
     TCase *c = tcase_create("recommender_prom_answer");
 
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, series_end_where_they_end, 0, sizeof(answers) / sizeof(answers[0]));
     tcase_add_test(c, cut_anywhere);
+    tcase_add_loop_test(c, an_answer_is_read_whole, 0, (int)VPA_COUNT(wholes));
+    tcase_add_test(c, who_reads_may_end_it);
+    tcase_add_loop_test(c, what_is_around_the_list_has_a_limit, 0, 4);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -95,6 +95,189 @@ START_TEST(keeps_what_is_read)
 }
 END_TEST
 
+/* ---- to the last field ---- */
+
+static struct vpa_buf seen;
+
+static void put_list(const char *what, const struct vpa_resource_list *list)
+{
+    vpa_buf_printf(&seen, " %s%s", what, list->present ? "" : " absent");
+    for (size_t i = 0; i < list->count; i++)
+        vpa_buf_printf(&seen, " %s=%s", list->items[i].name,
+                       vpa_quantity_text(&arena, &list->items[i].quantity));
+}
+
+static void put_meta(const struct vpa_meta *m)
+{
+    vpa_buf_printf(&seen, "%s/%s uid=%s version=%s generation=%lld prefix=%s made=%lld labels=%zu",
+                   m->ns, m->name, m->uid, m->resource_version, (long long)m->generation,
+                   m->generate_name,
+                   vpa_time_is_unset(m->creation) ? -1 : (long long)(m->creation / VPA_SECOND),
+                   m->labels.count);
+    ck_assert_ptr_null(m->owners);
+    ck_assert_uint_eq(m->owner_count, 0);
+    vpa_buf_printf(&seen, "\nannotations%s", m->annotations.present ? "" : " absent");
+    ck_assert_int_eq(m->annotations.items == NULL, m->annotations.count == 0);
+    for (size_t i = 0; i < m->annotations.count; i++)
+        vpa_buf_printf(&seen, " %s=%s", m->annotations.items[i].key, m->annotations.items[i].value);
+    vpa_buf_putc(&seen, '\n');
+}
+
+static void put_spec(const struct vpa_object *o)
+{
+    const struct vpa_target_ref *t = &o->target_ref;
+
+    if (t->present)
+        vpa_buf_printf(&seen, "target %s %s %s\n", t->api_version, t->kind, t->name);
+    if (o->has_selector) {
+        vpa_buf_puts(&seen, "selector ");
+        vpa_selector_format(&o->selector, &seen);
+        vpa_buf_printf(&seen, "%s\n", vpa_or_empty(o->selector_error));
+    }
+    vpa_buf_printf(&seen, "mode=%s policy=%d requirements=%zu boost=%d%d<%s>",
+                   vpa_or_empty(o->update_mode), o->has_update_policy,
+                   o->eviction_requirement_count, o->startup_boost.present,
+                   o->startup_boost.has_cpu, o->startup_boost.type);
+    ck_assert_ptr_null(o->eviction_requirements);
+    for (size_t i = 0; i < o->recommender_count; i++)
+        vpa_buf_printf(&seen, " by %s", o->recommenders[i]);
+    vpa_buf_putc(&seen, '\n');
+    for (size_t i = 0; i < o->resource_policy.container_count; i++) {
+        vpa_buf_printf(&seen, "container %s %s", o->resource_policy.containers[i].container_name,
+                       vpa_or_empty(o->resource_policy.containers[i].mode));
+        put_list("min", &o->resource_policy.containers[i].min_allowed);
+        put_list("max", &o->resource_policy.containers[i].max_allowed);
+        vpa_buf_putc(&seen, '\n');
+    }
+}
+
+static const char *text_of_object(const struct vpa_object *o)
+{
+    vpa_buf_clear(&seen);
+    put_meta(&o->meta);
+    put_spec(o);
+    vpa_buf_printf(&seen, "status=%d seen=%lld\n", o->has_status,
+                   o->observed_generation.present ? (long long)o->observed_generation.value : -1);
+    for (size_t i = 0; i < o->condition_count; i++) {
+        const struct vpa_condition *c = &o->conditions[i];
+
+        vpa_buf_printf(&seen, "condition %s=%s reason=%s message=%s generation=%lld at=%lld\n",
+                       c->type, c->status, c->reason, c->message, (long long)c->observed_generation,
+                       vpa_time_is_unset(c->last_transition)
+                           ? -1
+                           : (long long)(c->last_transition / VPA_SECOND));
+    }
+    for (size_t i = 0; i < o->recommendation.container_count; i++) {
+        vpa_buf_printf(&seen, "recommends %s", o->recommendation.containers[i].container_name);
+        put_list("target", &o->recommendation.containers[i].target);
+        put_list("lower", &o->recommendation.containers[i].lower_bound);
+        vpa_buf_putc(&seen, '\n');
+    }
+    return vpa_buf_text(&seen);
+}
+
+#define BARE "annotations absent\n"
+#define PLAIN "mode= policy=0 requirements=0 boost=00<>"
+#define NO_STATUS "status=0 seen=-1\n"
+#define NAMED "{\"metadata\":{\"name\":\"v\",\"namespace\":\"n\"}"
+#define NAMED_TEXT "n/v uid= version= generation=0 prefix= made=-1 labels=0\n" BARE
+
+static const struct {
+    const char *name, *from, *to;
+} wholes[] = {
+    {"metadata",
+     "{\"metadata\":{\"name\":\"v\",\"namespace\":\"default\",\"uid\":\"u\",\"resourceVersion\":"
+     "\"7\","
+     "\"generateName\":\"g\",\"generation\":9,\"creationTimestamp\":\"1970-01-01T00:01:00Z\","
+     "\"labels\":{\"a\":\"b\"},\"annotations\":{\"a\":\"b\","
+     "\"vpa-post-processor.kubernetes.io/x_integerCPU\":\"true\",\"m\":\"n\","
+     "\"vpa-post-processor.kubernetes.io/"
+     "y_integerCPU\":\"false\",\"z\":\"\"},\"ownerReferences\":[{"
+     "\"apiVersion\":\"v\",\"kind\":\"k\",\"name\":\"n\",\"uid\":\"u\"}]}}",
+     "default/v uid=u version= generation=9 prefix= made=60 labels=0\nannotations "
+     "vpa-post-processor.kubernetes.io/x_integerCPU=true "
+     "vpa-post-processor.kubernetes.io/y_integerCPU=false\n" PLAIN "\n" NO_STATUS},
+    {"annotations that are not needed",
+     "{\"metadata\":{\"name\":\"v\",\"namespace\":\"n\",\"annotations\":{\"a\":\"b\"}}}",
+     "n/v uid= version= generation=0 prefix= made=-1 labels=0\nannotations\n" PLAIN "\n" NO_STATUS},
+    {"a target of the same name",
+     NAMED ",\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"name\":"
+           "\"v\"}}}",
+     NAMED_TEXT "target apps/v1 DaemonSet v\n" PLAIN "\n" NO_STATUS},
+    {"another target",
+     NAMED ",\"spec\":{\"targetRef\":{\"apiVersion\":\"x/v9\",\"kind\":\"Odd\",\"name\":\"w\"}}}",
+     NAMED_TEXT "target x/v9 Odd w\n" PLAIN "\n" NO_STATUS},
+    {"a selector", NAMED ",\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}}}}",
+     NAMED_TEXT "selector a=b\n" PLAIN "\n" NO_STATUS},
+    {"spec",
+     NAMED
+     ",\"spec\":{\"updatePolicy\":{\"updateMode\":\"Odd\",\"evictionRequirements\":[{\"resources\":"
+     "["
+     "\"cpu\"],\"changeRequirement\":\"TargetHigherThanRequests\"}]},\"recommenders\":[{\"name\":"
+     "\"default\"},{\"name\":\"mine\"}],\"startupBoost\":{\"cpu\":{\"type\":\"Factor\",\"factor\":"
+     "2}},"
+     "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"a\",\"mode\":\"Off\"},{"
+     "\"containerName\":\"*\",\"minAllowed\":{\"cpu\":\"0.5\"},\"maxAllowed\":{\"memory\":\"1Gi\"}}"
+     "]}"
+     "}}",
+     NAMED_TEXT "mode=Odd policy=1 requirements=0 boost=00<> by default by mine\n"
+                "container a Off min absent max absent\n"
+                "container *  min cpu=500m max memory=1Gi\n" NO_STATUS},
+    {"status",
+     NAMED
+     ",\"status\":{\"observedGeneration\":6,\"conditions\":[{\"type\":\"NoPodsMatched\","
+     "\"status\":\"True\",\"reason\":\"odd\",\"message\":\"more\",\"lastTransitionTime\":"
+     "\"1970-01-01T00:02:00Z\",\"observedGeneration\":5},{\"type\":\"Odd\",\"status\":\"Unknown\"}"
+     "],\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"a\",\"target\":{"
+     "\"cpu\":\"25m\"},\"lowerBound\":{\"cpu\":\"20m\"}},{\"containerName\":\"b\",\"target\":{"
+     "\"memory\":\"1Gi\"}}]}}}",
+     NAMED_TEXT PLAIN "\nstatus=1 seen=6\n"
+                      "condition NoPodsMatched=True reason=odd message=more generation=5 at=120\n"
+                      "condition Odd=Unknown reason= message= generation=0 at=-1\n"
+                      "recommends a target cpu=25m lower cpu=20m\n"
+                      "recommends b target memory=1Gi lower absent\n"},
+};
+
+START_TEST(is_so_to_the_last_field)
+{
+    struct slim_vpa v;
+    struct vpa_error err;
+
+    vpa_buf_init(&seen, 1 << 16);
+    ck_assert_int_eq(slim(&arena, json(wholes[_i].from), &v, &err), 0);
+    const char *text = text_of_object(&v.object);
+    ck_assert_msg(strcmp(text, wholes[_i].to) == 0, "%s:\n%s", wholes[_i].name, text);
+    vpa_buf_release(&seen);
+}
+END_TEST
+
+/* Of words that nearly all VPAs have there is one copy; so of a target with the VPA's name. */
+START_TEST(common_words_are_not_copied)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"v\",\"namespace\":\"default\"},\"spec\":{\"targetRef\":{"
+        "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"v\"},\"updatePolicy\":{"
+        "\"updateMode\":\"Off\"},\"recommenders\":[{\"name\":\"default\"}]},\"status\":{"
+        "\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"True\"}]}}";
+    struct slim_vpa a, b;
+    struct vpa_error err;
+
+    ck_assert_int_eq(slim(&arena, json(text), &a, &err), 0);
+    ck_assert_int_eq(slim(&arena, json(text), &b, &err), 0);
+    const struct vpa_object *x = &a.object, *y = &b.object;
+    ck_assert_ptr_eq(x->meta.ns, y->meta.ns);
+    ck_assert_ptr_ne(x->meta.name, y->meta.name);
+    ck_assert_ptr_eq(x->target_ref.name, x->meta.name);
+    ck_assert_ptr_eq(x->target_ref.api_version, y->target_ref.api_version);
+    ck_assert_ptr_eq(x->target_ref.kind, y->target_ref.kind);
+    ck_assert_ptr_eq(x->update_mode, y->update_mode);
+    ck_assert_ptr_eq(x->recommenders[0], x->meta.ns);
+    ck_assert_ptr_eq(x->conditions[0].type, y->conditions[0].type);
+    ck_assert_ptr_eq(x->conditions[0].status, y->conditions[0].status);
+    ck_assert_ptr_eq(x->conditions[0].reason, x->conditions[0].message);
+}
+END_TEST
+
 static struct vpa_cache *new_cache(void)
 {
     return vpa_cache_new(
@@ -262,6 +445,8 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, keeps_what_is_read);
+    tcase_add_loop_test(tcase, is_so_to_the_last_field, 0, VPA_COUNT(wholes));
+    tcase_add_test(tcase, common_words_are_not_copied);
     tcase_add_test(tcase, shares_equal_policies);
     tcase_add_test(tcase, a_long_policy_is_not_shared);
     tcase_add_test(tcase, does_without_everything);
