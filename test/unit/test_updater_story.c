@@ -150,6 +150,18 @@ static void tell_metrics(void)
     vpa_buf_printf(&told, "%s\n", vpa_buf_text(&parts));
 }
 
+/* The first line that differs. */
+static void compare(const char *name, const char *got, const char *want)
+{
+    const char *line = got;
+
+    for (size_t i = 0; got[i] && got[i] == want[i]; i++)
+        if (got[i] == '\n')
+            line = got + i + 1;
+    ck_assert_msg(strcmp(got, want) == 0, "%s: %.*s\nis not %.*s", name, (int)strcspn(line, "\n"),
+                  line, (int)strcspn(want + (line - got), "\n"), want + (line - got));
+}
+
 static void start_with_ledger(void)
 {
     start(0);
@@ -482,6 +494,20 @@ static const struct story stories[] = {
          "controlled_pods_total{update_mode=\"Off\",vpa_size_log2=\"1\"} 2\n"
          "count{step=\"AdmissionInit\"} 2 count{step=\"EvictPods\"} 2 count{step=\"FilterPods\"} 2 "
          "count{step=\"ListPods\"} 2 count{step=\"ListVPAs\"} 2 count{step=\"total\"} 2 \n"},
+    {.name = "boosts of which only the marker is left in a mode that evicts",
+     .mode = "Recreate",
+     .pods = 2,
+     .boost = BOOST,
+     .pod = MARKER("2"),
+     .request = "2",
+     .passes = 2,
+     .left =
+         "annotated 4\n"
+         "> v00 p00-00 leave alone, boosted: the startup boost of the pod is not over yet; so it "
+         "is for 1 more of its VPA's 2 pods {}\n"
+         "controlled_pods_total{update_mode=\"Recreate\",vpa_size_log2=\"1\"} 2\n"
+         "count{step=\"AdmissionInit\"} 2 count{step=\"EvictPods\"} 2 count{step=\"FilterPods\"} 2 "
+         "count{step=\"ListPods\"} 2 count{step=\"ListVPAs\"} 2 count{step=\"total\"} 2 \n"},
     {.name = "boosts that are over in a mode that evicts",
      .mode = "Recreate",
      .pods = 4,
@@ -635,8 +661,7 @@ START_TEST(is_left_behind_whole)
         updater_pass(server.updater);
         vpa_loop_pump(server.loop, VPA_MINUTE);
     }
-    const char *left = tell_all();
-    ck_assert_msg(strcmp(left, s->left) == 0, "%s:\n%s", s->name, left);
+    compare(s->name, tell_all(), s->left);
 }
 END_TEST
 
