@@ -225,7 +225,7 @@ static double share_of_other(const struct vpa_argmin *a, const struct vpa_argmin
     double mine = filled(a, until, half_life);
     double theirs = filled(other, until, half_life);
 
-    return mine + theirs > 0.0 ? theirs / (mine + theirs) : 0.5;
+    return theirs / (mine + theirs); /* the newer one's is above nothing */
 }
 
 static void mix_pasts(struct vpa_argmin *a, const struct vpa_argmin *other)
