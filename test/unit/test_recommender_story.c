@@ -1,6 +1,6 @@
 /*
- * What passes of the recommender leave behind, whole: the writes and readings of each pass, what the
- * ledger says, lines of the log, and every series of the metrics that is not zero.
+ * What passes of the recommender leave behind, whole: the writes and readings of each pass, what
+ * the ledger says, lines of the log, and every series of the metrics that is not zero.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -814,9 +814,9 @@ static const struct story stories[] = {
          "> shop/web recommend, first: cpu target none -> 25m; memory target none -> 250Mi; "
          "RecommendationProvided is True\n"
          "E \"Usage of containers that are not known\" err=\"KeyError: {shop stranger}\" "
-         "failures=4 first=\"shop/stranger\"\n"
+         "failures=2 first=\"shop/stranger\"\n"
          "recommender_aggregate_container_states_count 1\n"
-         "recommender_failures_total{message=\"Usage of containers that are not known\"} 4\n"
+         "recommender_failures_total{message=\"Usage of containers that are not known\"} 2\n"
          "recommender_metric_server_responses{client_name=\"default-metrics-client\",is_error="
          "\"false\"} 1\n"
          "recommender_recommendation_latency_seconds_sum 7260\n"
