@@ -233,6 +233,34 @@ void vpa_recommendation_encode(struct vpa_json_writer *w, const struct vpa_recom
     vpa_json_close_object(w);
 }
 
+static bool same_quantity(const struct vpa_quantity *a, const struct vpa_quantity *b)
+{
+    return !a->big && !b->big && a->mantissa == b->mantissa && a->scale == b->scale &&
+           a->format == b->format && vpa_str_eq(a->text, b->text);
+}
+
+/* To the last letter, not only by value. */
+static bool same_list(const struct vpa_resource_list *a, const struct vpa_resource_list *b)
+{
+    if (a->count != b->count || a->present != b->present)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i].name, b->items[i].name) != 0 ||
+            !same_quantity(&a->items[i].quantity, &b->items[i].quantity))
+            return false;
+    return true;
+}
+
+/* Without policy bounds in the way the two targets are the same: an eighth of a VPA's memory. */
+static struct vpa_resource_list copy_uncapped(struct vpa_arena *arena,
+                                              const struct vpa_container_recommendation *from,
+                                              const struct vpa_container_recommendation *copy)
+{
+    return same_list(&from->uncapped_target, &from->target)
+               ? copy->target
+               : vpa_resource_list_copy(arena, &from->uncapped_target);
+}
+
 struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
                                                   const struct vpa_recommendation *rec)
 {
@@ -250,8 +278,8 @@ struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
             .target = vpa_resource_list_copy(arena, &from->target),
             .lower_bound = vpa_resource_list_copy(arena, &from->lower_bound),
             .upper_bound = vpa_resource_list_copy(arena, &from->upper_bound),
-            .uncapped_target = vpa_resource_list_copy(arena, &from->uncapped_target),
         };
+        copy.containers[i].uncapped_target = copy_uncapped(arena, from, &copy.containers[i]);
     }
     vpa_recommendation_index(arena, &copy);
     return copy;

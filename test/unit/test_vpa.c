@@ -270,6 +270,43 @@ START_TEST(a_status_beyond_the_bound_is_none)
 }
 END_TEST
 
+static const struct {
+    const char *uncapped;
+    bool one; /* with the target */
+} uncapped[] = {
+    {"{\"cpu\":\"1\",\"memory\":\"1Gi\"}", true},
+    {"{\"cpu\":\"1000m\",\"memory\":\"1Gi\"}", false}, /* as much, but another text */
+    {"{\"cpu\":\"1\",\"memory\":\"2Gi\"}", false},
+    {"{\"cpu\":\"1\"}", false},
+    {"{\"cpu\":\"1\",\"x\":\"1Gi\"}", false},
+    {"{}", false},
+    {"null", false},
+    {"{\"cpu\":\"1\",\"memory\":\"1Gi\",\"x\":\"1\"}", false},
+};
+
+START_TEST(copies_have_equal_targets_once)
+{
+    struct vpa_object vpa = object_of(vpa_arena_printf(
+        &arena,
+        "{\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\","
+        "\"target\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"uncappedTarget\":%s}]}}}",
+        uncapped[_i].uncapped));
+    struct vpa_recommendation copy = vpa_recommendation_copy(&arena, &vpa.recommendation);
+    vpa_auto_buf before = {0}, after = {0};
+    struct vpa_json_writer w;
+
+    ck_assert((copy.containers[0].uncapped_target.items == copy.containers[0].target.items) ==
+              uncapped[_i].one);
+    vpa_buf_init(&before, 4096);
+    vpa_json_writer_init(&w, &before);
+    vpa_recommendation_encode(&w, &vpa.recommendation);
+    vpa_buf_init(&after, 4096);
+    vpa_json_writer_init(&w, &after);
+    vpa_recommendation_encode(&w, &copy);
+    ck_assert_str_eq(vpa_buf_text(&after), vpa_buf_text(&before));
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, decodes_spec);
@@ -278,6 +315,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, knows_startup_boosts);
     tcase_add_test(tc, finds_policies);
     tcase_add_test(tc, copies_borrow_nothing);
+    tcase_add_loop_test(tc, copies_have_equal_targets_once, 0, VPA_COUNT(uncapped));
     tcase_add_loop_test(tc, bounds_the_lists_of_the_spec, 0, VPA_COUNT(spec_lists));
     tcase_add_test(tc, a_status_beyond_the_bound_is_none);
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));

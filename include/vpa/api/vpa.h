@@ -130,6 +130,7 @@ int vpa_recommendation_decode(struct vpa_arena *arena, const struct vpa_json *no
 void vpa_recommendation_index(struct vpa_arena *arena, struct vpa_recommendation *rec);
 /* status.recommendation as upstream writes it: {} when empty; members in upstream's order. */
 void vpa_recommendation_encode(struct vpa_json_writer *w, const struct vpa_recommendation *rec);
+/* For reading only: equal lists of a container may be one. */
 struct vpa_recommendation vpa_recommendation_copy(struct vpa_arena *arena,
                                                   const struct vpa_recommendation *rec);
 /* Entry of that container, or NULL. */
