@@ -170,6 +170,33 @@ START_TEST(the_newest_are_kept)
 }
 END_TEST
 
+/* Whatever the block they stand in: all that is kept is read as it was written. */
+START_TEST(what_is_packed_is_read_as_it_was)
+{
+    make(16384, "", 0);
+    for (int i = 0; i < 2000; i++) {
+        vpa_auto_free char *inputs = vpa_xprintf("{\"number\":%d,\"text\":\"%.*s\"}", i, i % 300,
+                                                 "abcdefghijklmnopqrstuvwxyz");
+        record(i, inputs);
+    }
+    const struct vpa_json *page = ask(&(struct vpa_ledger_query){.ns = NULL});
+    int64_t first, seq = 0, number;
+
+    ck_assert(vpa_json_int64(vpa_json_find(vpa_json_first(vpa_json_find(page, "decisions")), "seq"),
+                             &first));
+    ck_assert_int_lt(first, 2000 - 200); /* a line of 150 bytes in fewer than 80 */
+    vpa_json_foreach (entry, vpa_json_find(page, "decisions")) {
+        ck_assert(vpa_json_int64(vpa_json_find(entry, "seq"), &seq));
+        ck_assert_int_eq(seq, first++);
+        ck_assert(vpa_json_int64(vpa_json_at(entry, "inputs.number"), &number));
+        ck_assert_int_eq(number, seq - 1);
+        vpa_auto_free char *pod = vpa_xprintf("p%d", (int)number);
+        ck_assert_str_eq(vpa_json_string(vpa_json_find(entry, "pod")), pod);
+    }
+    ck_assert_int_eq(seq, 2000);
+}
+END_TEST
+
 START_TEST(large_inputs_are_hashed)
 {
     char *large = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 1);
@@ -290,6 +317,7 @@ int main(void)
     tcase_add_loop_test(tc, since_that_is_neither_number_nor_time, 0, VPA_COUNT(no_times));
     tcase_add_test(tc, pages_follow_each_other);
     tcase_add_test(tc, the_newest_are_kept);
+    tcase_add_test(tc, what_is_packed_is_read_as_it_was);
     tcase_add_test(tc, large_inputs_are_hashed);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
     tcase_add_test(tc, threads_record_while_one_reads);
