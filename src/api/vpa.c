@@ -9,6 +9,8 @@
 
 #include "decoders.h"
 
+#include "vpa/base/str.h"
+
 /* ---- spec ---- */
 
 static int decode_opt_quantity(struct vpa_arena *arena, const struct vpa_json *node, void *out,

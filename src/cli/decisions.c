@@ -12,7 +12,7 @@
 #include "vpa/json/json.h"
 #include "vpa/net/http_client.h"
 
-/* Of the whole answer: what a ledger of 512 KiB has when an entry takes 16 bytes, which is little. */
+/* Of the whole answer: what a ledger of 4 MiB has, and some more. */
 #define PAGES_MAX 64
 #define PAGE_BYTES (2 * VPA_LEDGER_PAGE_MAX)
 #define PAGE_TIMEOUT (5 * VPA_SECOND)

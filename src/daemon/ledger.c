@@ -4,10 +4,10 @@
  * the queue, so numbers are in order. It is kept as the texts that it was made of; they become JSON
  * when somebody reads, because most entries are never read.
  *
- * Lines are kept packed (base/pack.h), each against the one before: a recommendation takes 90 bytes
- * instead of 700. They stand in blocks, so that the oldest can go and a reader need not unpack all:
- * the first line of a block is packed against nothing. What stands in a block never changes, lines
- * only come behind it; so a reader takes references under the lock, and unpacks without it.
+ * Lines are kept packed, for most of them repeat the one before. They stand in blocks, so that the
+ * oldest can go and a reader need not unpack all. A block is a stream of zlib's, flushed after each
+ * line: what stands there never changes, lines only come behind it. So a reader takes references
+ * under the lock, and unpacks without it.
  */
 #include "vpa/daemon/ledger.h"
 
@@ -18,10 +18,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
-#include "vpa/base/pack.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/json/json_writer.h"
@@ -46,25 +46,31 @@ struct lines { /* oldest first */
     size_t size;
 };
 
-/* Lines, each: how long it is unpacked and packed (uint16_t), and the packed bytes. */
+/* A stream of lines, of each its length (uint16_t) and what is packed of it. */
 struct block {
     struct block *next;
     unsigned refs; /* the ledger's and those of readers; under the lock */
-    uint64_t first_seq, last_seq;
+    uint64_t first_seq;
+    size_t count; /* of lines */
     vpa_time newest;
+    size_t size; /* of the lines, unpacked */
     size_t room, used;
     char space[];
 };
 #define BLOCK_ROOM ((size_t)8 << 10)
 #define BLOCK_ROOM_MIN ((size_t)256)
 #define BLOCKS_WANTED 8 /* at least, where little may be kept: what goes at once is a block */
+/* zlib's: some five lines back are looked at, in 25 KiB of memory. */
+#define WINDOW_BITS 12
+#define MEMORY_LEVEL 4
 
 struct vpa_ledger {
     pthread_mutex_t lock; /* of what follows */
     struct block *oldest, *newest;
-    struct line *last; /* the newest line; NULL: none */
-    size_t size;       /* of the blocks */
+    bool ended;  /* the newest block takes no more lines */
+    size_t size; /* of all lines, unpacked */
     size_t size_max;
+    z_stream packer;       /* of the newest block */
     struct vpa_buf packed; /* a line */
     uint64_t seq;
     struct lines queue; /* for the file */
@@ -82,6 +88,8 @@ struct vpa_ledger {
 
 /* Of a line of JSON: what is beside the texts, and what a byte of them may become. */
 #define FRAME_MAX 256
+/* Of a packed line: a little more than the line when nothing repeats. */
+#define PACKED_MAX (2 * VPA_LEDGER_LINE_MAX)
 #define ESCAPED_MAX 6
 
 /* ---- lines ---- */
@@ -152,12 +160,6 @@ static struct line *line_new(vpa_time time, const char *const texts[TEXTS],
 
 /* ---- blocks ---- */
 
-static struct vpa_slice slice_of(const struct line *line)
-{
-    return (struct vpa_slice){(const char *)line + PACKED_FROM,
-                              line ? line->size - PACKED_FROM : 0};
-}
-
 /* Under the lock, as all that counts references. */
 static void unref(struct block *block)
 {
@@ -172,22 +174,22 @@ static void drop_oldest_block(struct vpa_ledger *l)
     l->oldest = block->next;
     if (!l->oldest)
         l->newest = NULL;
-    l->size -= sizeof(*block) + block->room;
+    l->size -= block->size;
     unref(block);
 }
 
-/* For a line of that many bytes. NULL: that is more than may be kept. */
-static struct block *add_block(struct vpa_ledger *l, size_t len)
+/* How much of the ledger may be in one block. */
+static size_t block_share(const struct vpa_ledger *l)
 {
-    size_t room = l->size_max / BLOCKS_WANTED;
+    return l->size_max / BLOCKS_WANTED;
+}
+
+static void add_block(struct vpa_ledger *l, size_t packed_len)
+{
+    size_t room = block_share(l);
 
     room = room < BLOCK_ROOM_MIN ? BLOCK_ROOM_MIN : room > BLOCK_ROOM ? BLOCK_ROOM : room;
-    room = len > room ? len : room;
-    if (sizeof(struct block) + room > l->size_max)
-        return NULL;
-    while (l->size + sizeof(struct block) + room > l->size_max)
-        drop_oldest_block(l);
-
+    room = packed_len > room ? packed_len : room;
     struct block *block = vpa_xmalloc(sizeof(*block) + room);
     *block = (struct block){.refs = 1, .first_seq = l->seq, .newest = VPA_TIME_UNSET, .room = room};
     if (l->newest)
@@ -195,50 +197,72 @@ static struct block *add_block(struct vpa_ledger *l, size_t len)
     else
         l->oldest = block;
     l->newest = block;
-    l->size += sizeof(*block) + room;
-    return block;
 }
 
-/* The packed line; false when the block has no room for it. */
-static bool put_packed(struct block *block, const struct line *line, const struct vpa_buf *packed)
+static void feed(struct vpa_ledger *l, const void *data, size_t len, int flush)
 {
-    const uint16_t lengths[] = {(uint16_t)(line->size - PACKED_FROM), (uint16_t)packed->len};
+    z_stream *z = &l->packer;
 
-    if (!block || block->room - block->used < sizeof(lengths) + packed->len)
-        return false;
-    memcpy(block->space + block->used, lengths, sizeof(lengths));
-    memcpy(block->space + block->used + sizeof(lengths), packed->data, packed->len);
-    block->used += sizeof(lengths) + packed->len;
-    block->last_seq = line->seq;
+    z->next_in = (z_const Bytef *)(uintptr_t)data;
+    z->avail_in = (uInt)len;
+    do {
+        z->next_out = (Bytef *)vpa_buf_reserve(&l->packed, FRAME_MAX);
+        z->avail_out = FRAME_MAX;
+        deflate(z, flush);
+        vpa_buf_advance(&l->packed, FRAME_MAX - z->avail_out);
+    } while (z->avail_out == 0);
+}
+
+/* The next piece of the newest block's stream. */
+static void pack(struct vpa_ledger *l, const struct line *line)
+{
+    uint16_t len = (uint16_t)(line->size - PACKED_FROM);
+
+    vpa_buf_clear(&l->packed);
+    feed(l, &len, sizeof(len), Z_NO_FLUSH);
+    feed(l, (const char *)line + PACKED_FROM, len, Z_SYNC_FLUSH);
+}
+
+static bool fits_into_newest(const struct vpa_ledger *l, const struct line *line)
+{
+    const struct block *block = l->newest;
+
+    return block && !l->ended && block->size + line->size <= block_share(l);
+}
+
+static void put_packed(struct vpa_ledger *l, const struct line *line)
+{
+    struct block *block = l->newest;
+
+    memcpy(block->space + block->used, l->packed.data, l->packed.len);
+    block->used += l->packed.len;
+    block->count++;
+    block->size += line->size;
+    l->size += line->size;
     if (line->time > block->newest)
         block->newest = line->time;
-    return true;
 }
 
-static void pack(struct vpa_ledger *l, const struct line *before, const struct line *line)
+/* Under the lock. A line that is larger than all that may be kept is not. */
+static void keep(struct vpa_ledger *l, const struct line *line)
 {
-    vpa_buf_clear(&l->packed);
-    vpa_pack(slice_of(before), slice_of(line), &l->packed);
-}
+    bool goes_on = fits_into_newest(l, line);
 
-/* Takes the line. */
-static void keep(struct vpa_ledger *l, struct line *line)
-{
-    line->seq = l->seq;
-    if (l->newest && l->last) {
-        pack(l, l->last, line);
-        if (put_packed(l->newest, line, &l->packed)) {
-            free(l->last);
-            l->last = line;
-            return;
-        }
+    l->ended = line->size > l->size_max;
+    if (l->ended)
+        return;
+    while (l->oldest && l->size + line->size > l->size_max) {
+        goes_on &= l->oldest != l->newest;
+        drop_oldest_block(l);
     }
-    free(VPA_STEAL(l->last));
-    pack(l, NULL, line);
-    if (put_packed(add_block(l, 2 * sizeof(uint16_t) + l->packed.len), line, &l->packed))
-        l->last = line;
-    else
-        free(line);
+    if (goes_on)
+        pack(l, line);
+    if (!goes_on || l->newest->room - l->newest->used < l->packed.len) {
+        deflateReset(&l->packer);
+        pack(l, line);
+        add_block(l, l->packed.len);
+    }
+    put_packed(l, line);
 }
 
 /* Makes the line of what lies behind PACKED_FROM. */
@@ -256,31 +280,43 @@ static void find_texts(struct line *line)
 /* A reader's place in a block. */
 struct place {
     const struct block *block;
-    size_t used; /* when the references were taken */
-    size_t at;
+    size_t used;  /* when the references were taken */
+    size_t count; /* lines from here on */
     uint64_t seq;
-    struct line *line, *spare; /* the line there, the one before */
+};
+struct reader {
+    z_stream unpacker; /* of the block at hand */
+    struct line *line;
 };
 
-/* False at the end. */
-static bool next_line(struct place *p)
+static void take(struct reader *r, void *to, size_t len)
 {
-    uint16_t lengths[2];
-    struct vpa_error err;
-
-    if (p->at == p->used)
-        return false;
-    memcpy(lengths, p->block->space + p->at, sizeof(lengths));
-    struct vpa_slice packed = {p->block->space + p->at + sizeof(lengths), lengths[1]};
-    struct line *line = p->spare, *before = p->at > 0 ? p->line : NULL;
-    if (vpa_unpack(slice_of(before), packed, (char *)line + PACKED_FROM, lengths[0], &err) < 0)
+    r->unpacker.next_out = to;
+    r->unpacker.avail_out = (uInt)len;
+    if (inflate(&r->unpacker, Z_SYNC_FLUSH) != Z_OK || r->unpacker.avail_out > 0)
         abort(); /* it was packed here */
-    line->size = PACKED_FROM + lengths[0];
-    line->seq = p->seq++;
-    find_texts(line);
-    p->spare = p->line;
-    p->line = line;
-    p->at += sizeof(lengths) + lengths[1];
+}
+
+static void begin_block(struct reader *r, const struct place *p)
+{
+    inflateReset(&r->unpacker);
+    r->unpacker.next_in = (z_const Bytef *)(uintptr_t)p->block->space;
+    r->unpacker.avail_in = (uInt)p->used;
+}
+
+/* False at the end. */
+static bool next_line(struct reader *r, struct place *p)
+{
+    uint16_t len;
+
+    if (p->count == 0)
+        return false;
+    take(r, &len, sizeof(len));
+    take(r, (char *)r->line + PACKED_FROM, len);
+    r->line->size = PACKED_FROM + len;
+    r->line->seq = p->seq++;
+    find_texts(r->line);
+    p->count--;
     return true;
 }
 
@@ -389,7 +425,11 @@ struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags)
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->due, NULL);
     l->size_max = flags->memory > 0 ? (size_t)flags->memory : 0;
-    vpa_buf_init(&l->packed, VPA_PACK_BOUND(VPA_PACK_MAX));
+    vpa_buf_init(&l->packed, PACKED_MAX);
+    /* Trees of its own would take more room than they save in a line. */
+    if (l->size_max > 0 && deflateInit2(&l->packer, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -WINDOW_BITS,
+                                        MEMORY_LEVEL, Z_FIXED) != Z_OK)
+        abort(); /* out of memory */
     l->fd = -1;
     l->file_max = flags->file_bytes;
     if (*vpa_or_empty(flags->file))
@@ -416,7 +456,7 @@ void vpa_ledger_free(struct vpa_ledger *l)
     stop_file(l);
     while (l->oldest)
         drop_oldest_block(l);
-    free(l->last);
+    deflateEnd(&l->packer);
     vpa_buf_release(&l->packed);
     pthread_cond_destroy(&l->due);
     pthread_mutex_destroy(&l->lock);
@@ -440,6 +480,7 @@ static void enter(struct vpa_ledger *l, vpa_time time, const char *const texts[T
     if (line)
         keep(l, line);
     pthread_mutex_unlock(&l->lock);
+    free(line);
     if (!in_time && !said)
         VPA_WARN("The ledger's file is written too slowly; decisions are missing in it",
                  VPA_KV("file", l->path));
@@ -537,14 +578,15 @@ struct answer {
     bool more;
 };
 
-static void add_block_to_answer(struct answer *a, struct place *p)
+static void add_block_to_answer(struct answer *a, struct reader *r, struct place *p)
 {
-    while (!a->more && next_line(p)) {
-        if (!is_wanted(p->line, a->query, &a->since))
+    begin_block(r, p);
+    while (!a->more && next_line(r, p)) {
+        if (!is_wanted(r->line, a->query, &a->since))
             continue;
-        a->more = !add_to_page(p->line, &a->count, a->out);
+        a->more = !add_to_page(r->line, &a->count, a->out);
         if (!a->more)
-            a->next = p->line->seq;
+            a->next = r->line->seq;
     }
 }
 
@@ -557,11 +599,11 @@ static struct place *take_places(struct vpa_ledger *l, const struct since *since
     *count = 0;
     pthread_mutex_lock(&l->lock);
     for (struct block *block = l->oldest; block; block = block->next) {
-        if (block->last_seq <= since->seq || block->newest < since->time)
+        if (block->first_seq + block->count <= since->seq + 1 || block->newest < since->time)
             continue;
         VPA_GROW(places, *count, capacity);
-        places[(*count)++] =
-            (struct place){.block = block, .used = block->used, .seq = block->first_seq};
+        places[(*count)++] = (struct place){
+            .block = block, .used = block->used, .count = block->count, .seq = block->first_seq};
         block->refs++;
     }
     pthread_mutex_unlock(&l->lock);
@@ -581,17 +623,15 @@ static void read_blocks(struct vpa_ledger *l, struct answer *a)
 {
     size_t count;
     struct place *places = take_places(l, &a->since, &count);
-    struct line *one = vpa_xmalloc(sizeof(*one) + VPA_PACK_MAX);
-    struct line *other = vpa_xmalloc(sizeof(*other) + VPA_PACK_MAX);
+    struct reader reader = {.line = vpa_xmalloc(sizeof(struct line) + UINT16_MAX)};
 
-    for (size_t i = 0; i < count && !a->more; i++) {
-        places[i].line = one;
-        places[i].spare = other;
-        add_block_to_answer(a, &places[i]);
-    }
+    if (inflateInit2(&reader.unpacker, -WINDOW_BITS) != Z_OK)
+        abort(); /* out of memory */
+    for (size_t i = 0; i < count && !a->more; i++)
+        add_block_to_answer(a, &reader, &places[i]);
+    inflateEnd(&reader.unpacker);
+    free(reader.line);
     give_places_back(l, places, count);
-    free(one);
-    free(other);
 }
 
 int vpa_ledger_read(struct vpa_ledger *l, const struct vpa_ledger_query *query, struct vpa_buf *out,
@@ -613,7 +653,7 @@ int vpa_ledger_read(struct vpa_ledger *l, const struct vpa_ledger_query *query, 
 size_t vpa_ledger_size(struct vpa_ledger *l)
 {
     pthread_mutex_lock(&l->lock);
-    size_t size = l->size - (l->newest ? l->newest->room - l->newest->used : 0);
+    size_t size = l->size;
     pthread_mutex_unlock(&l->lock);
     return size;
 }

@@ -17,8 +17,9 @@
  * entry holds names, quantities, times and rules.
  *
  * Any number of threads may record and read. Who records copies and packs; JSON is made when
- * somebody reads, and nobody who records waits for that. The file is written by a thread of its own, so that a slow disk holds up nobody: what
- * waits for it is bounded by VPA_LEDGER_QUEUE_MAX, and what does not fit is missing in the file.
+ * somebody reads, and nobody who records waits for that. The file is written by a thread of its
+ * own, so that a slow disk holds up nobody: what waits for it is bounded by VPA_LEDGER_QUEUE_MAX,
+ * and what does not fit is missing in the file.
  */
 #ifndef VPA_DAEMON_LEDGER_H
 #define VPA_DAEMON_LEDGER_H
@@ -31,8 +32,8 @@
 #include "vpa/base/flags.h"
 #include "vpa/base/time.h"
 
-/* Some five thousand recommendations. */
-#define VPA_LEDGER_MEMORY (512 << 10)
+/* Some five thousand recommendations, which take 0.6 MiB packed. */
+#define VPA_LEDGER_MEMORY (4 << 20)
 #define VPA_LEDGER_LINE_MAX ((size_t)16 << 10)
 /* Of one answer. */
 #define VPA_LEDGER_PAGE_ENTRIES 500
@@ -44,7 +45,7 @@
 struct vpa_ledger_flags {
     bool serve;         /* /decisions */
     bool trust_local;   /* callers of loopback need no token */
-    int64_t memory;     /* bytes of the ring, packed; <= 0: nothing is recorded in memory */
+    int64_t memory;     /* bytes of the ring, unpacked; <= 0: nothing is recorded in memory */
     const char *file;   /* "" for none */
     int64_t file_bytes; /* beyond it the file becomes FILE.1 and a new one begins */
 };
@@ -55,8 +56,9 @@ struct vpa_ledger_flags {
         "may get the nonResourceURL /decisions"),                                                  \
         VPA_FLAG_BOOL("decisions-local", STRUCT, MEMBER.trust_local, true,                         \
                       "Callers of loopback (kubectl port-forward) need no token for /decisions"),  \
-        VPA_FLAG_INT("ledger-memory", STRUCT, MEMBER.memory, VPA_LEDGER_MEMORY,                    \
-                     "Bytes of memory for decisions, packed; the newest are kept"),                \
+        VPA_FLAG_INT(                                                                              \
+            "ledger-memory", STRUCT, MEMBER.memory, VPA_LEDGER_MEMORY,                             \
+            "Bytes of decisions that are kept in memory, the newest; packed they take less"),      \
         VPA_FLAG_STRING("ledger-file", STRUCT, MEMBER.file, "",                                    \
                         "File that decisions are appended to, as lines of JSON"),                  \
         VPA_FLAG_INT("ledger-file-size", STRUCT, MEMBER.file_bytes, 64 << 20,                      \
@@ -88,7 +90,7 @@ struct vpa_ledger_query { /* NULL or "": all. Entries without a namespace are ab
  * the next one. VPA_INVALID: `since` is neither. */
 int vpa_ledger_read(struct vpa_ledger *ledger, const struct vpa_ledger_query *query,
                     struct vpa_buf *out, struct vpa_error *err) VPA_MUST_CHECK;
-/* Bytes in memory, without the room that the newest block still has. */
+/* Bytes of what is kept in memory, unpacked. */
 size_t vpa_ledger_size(struct vpa_ledger *ledger);
 
 #endif
