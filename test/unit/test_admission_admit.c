@@ -3,6 +3,7 @@
 
 #include "admission_fixture.h"
 #include "meters.h"
+#include "captured_log.h"
 
 #define STATEFUL_SET                                                                               \
     "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'web'}}" \
@@ -96,7 +97,7 @@ static const struct admit_row {
 };
 
 /* The body of the answer, heap; *f is to be stopped. */
-static int log_file = -1; /* for lines of --v=4 and below; -1: nobody reads them */
+static bool reads_log; /* lines of --v=4 and below */
 
 static char *answer_to(struct fixture *f, const struct admit_row *row, bool shadow)
 {
@@ -106,9 +107,8 @@ static char *answer_to(struct fixture *f, const struct admit_row *row, bool shad
     *f = (struct fixture){
         .vpas = row->vpas, .config_maps = row->config_maps, .stateful_sets = STATEFUL_SET};
     fixture_start(f, false);
-    if (log_file >= 0)
-        ck_assert_int_eq(
-            vpa_log_configure(&(struct vpa_log_options){.level = 4, .fd = log_file}, &err), 0);
+    if (reads_log)
+        capture_log(4);
     f->config.shadow = shadow;
     fixture_daemon(f, true);
     ck_assert_int_eq(admission_sync(f->admission, &err), 0);
@@ -195,22 +195,16 @@ static const char *const patch_lines[] = {"\"Patching pod\"", "\"Shadow: would p
 
 START_TEST(the_log_says_what_was_changed)
 {
-    char text[1 << 16];
     struct fixture f;
 
-    log_file = memfd_create("log", 0);
+    reads_log = true;
     free(answer_to(&f, row_named("matched pod is patched"), _i == 1));
-    ssize_t len = pread(log_file, text, sizeof(text) - 1, 0);
-    ck_assert_int_gt(len, 0);
-    text[len] = '\0';
 
-    const char *line = strstr(text, patch_lines[_i]);
-
+    const char *line = strstr(logged_text(), patch_lines[_i]);
     ck_assert_ptr_nonnull(line);
     vpa_auto_free char *words = vpa_xstrndup(line, strcspn(line, "\n"));
     ck_assert_ptr_nonnull(strstr(words, "change=\"cpu request none -> 2"));
     fixture_stop(&f);
-    close(log_file);
 }
 END_TEST
 
@@ -281,9 +275,6 @@ START_TEST(unreadable_limit_ranges_fail_the_calculation)
                                         "'limits':[{'type':'Container','max':{'cpu':'1q'}}]}}",
                         .stateful_sets = STATEFUL_SET};
     struct vpa_server_response response = {0};
-    FILE *log = tmpfile();
-    const struct vpa_log_options log_options = {.fd = fileno(log)};
-    char text[4096] = "";
     struct vpa_error err;
 
     fixture_start(&f, false);
@@ -291,7 +282,7 @@ START_TEST(unreadable_limit_ranges_fail_the_calculation)
     ck_assert_int_eq(admission_sync(f.admission, &err), 0);
     vpa_loop_pump(f.loop, VPA_SECOND);
     ck_assert_int_eq(admission_listen(f.admission, &err), 0);
-    ck_assert_int_eq(vpa_log_configure(&log_options, &err), 0);
+    capture_log(0);
 
     const char *body = fixture_json(&f.arena, POD_REVIEW(POD("")));
     const struct vpa_server_request request = {
@@ -302,14 +293,10 @@ START_TEST(unreadable_limit_ranges_fail_the_calculation)
     ck_assert_str_eq(admission_metrics[1]->name,
                      "vpa_admission_controller_pod_calculation_failures_total");
     ck_assert(vpa_metric_value(admission_metrics[1]) == 1);
-    rewind(log);
-    ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, log), 0);
-    ck_assert_msg(strstr(text, "error obtaining limit range: LimitRange ns/l: ") != NULL, "%s",
-                  text);
+    ck_assert_uint_eq(logged("error obtaining limit range: LimitRange ns/l: "), 1);
     free(response.body);
     fixture_stop(&f);
     fixture_quiet();
-    fclose(log);
 }
 END_TEST
 
@@ -365,14 +352,9 @@ START_TEST(complaints_are_bounded)
         snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
     struct server *server =
         server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
-    FILE *log = tmpfile();
-    const struct vpa_log_options log_options = {.fd = fileno(log)};
     vpa_auto_arena arena = {0};
-    char line[4096];
-    struct vpa_error err;
-    int lines = 0;
 
-    ck_assert_int_eq(vpa_log_configure(&log_options, &err), 0);
+    capture_log(0);
     for (size_t i = 0; i < 2000; i++) {
         const char *body = fixture_json(&arena, bodies[i % VPA_COUNT(bodies)]);
         struct vpa_server_response response = {0};
@@ -385,13 +367,10 @@ START_TEST(complaints_are_bounded)
         server_answer(server, &request, i % 11 ? "application/json" : "text/plain", &response);
         free(response.body);
     }
-    rewind(log);
-    while (fgets(line, sizeof(line), log))
-        lines++;
-    ck_assert_int_ge(lines, 100); /* and ten for each second that this has taken */
-    ck_assert_int_lt(lines, 1000);
+    size_t lines = logged("\n");
+    ck_assert_uint_ge(lines, 100); /* and ten for each second that this has taken */
+    ck_assert_uint_lt(lines, 1000);
     fixture_quiet();
-    fclose(log);
     server_free(server);
     snapshot_builder_free(builder);
 }

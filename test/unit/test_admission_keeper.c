@@ -9,6 +9,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "webhook.h"
+#include "captured_log.h"
 
 #define NAME "vpa-webhook-config"
 #define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -422,28 +423,6 @@ START_TEST(after_ten_quiet_minutes_the_pauses_start_over)
 }
 END_TEST
 
-/* What is in the log. */
-static FILE *log_file;
-
-static void log_to_file(void)
-{
-    struct vpa_error err;
-
-    log_file = tmpfile();
-    ck_assert_ptr_nonnull(log_file);
-    const struct vpa_log_options options = {.fd = fileno(log_file)};
-    ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
-}
-
-static bool log_has(const char *text)
-{
-    static char content[1 << 16];
-
-    rewind(log_file);
-    content[fread(content, 1, sizeof(content) - 1, log_file)] = '\0';
-    return strstr(content, text);
-}
-
 /* Overtaken by another replica: nothing to tell. Else it is, and both try again. */
 static const struct {
     bool gone;
@@ -453,19 +432,18 @@ static const struct {
 
 START_TEST(a_refused_repair_is_tried_again)
 {
-    log_to_file();
+    capture_log(0);
     refusal = refusals[_i].status;
     object = refusals[_i].gone ? "" : registered(OUR_CA, "", PODS, NO_PODS);
     start();
     ck_assert_uint_eq(writes, 1);
     ck_assert_uint_eq(events, 0);
-    ck_assert_int_eq(log_has("Cannot repair the registration"), refusals[_i].told);
+    ck_assert_uint_eq(logged("Cannot repair the registration"), refusals[_i].told);
     refusal = 0;
     work_for(3 * VPA_SECOND);
     ck_assert_uint_eq(writes, 2);
     ck_assert_uint_eq(events, 1);
     ck_assert_double_eq(RIGHT(), 1);
-    fclose(log_file);
 }
 END_TEST
 

@@ -8,6 +8,7 @@
 #include "client_fixture.h"
 #include "suite.h"
 #include "manual_clock.h"
+#include "captured_log.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -396,17 +397,6 @@ END_TEST
 
 /* Status lease */
 
-static size_t lines_of(FILE *log, const char *what)
-{
-    char line[1024];
-    size_t count = 0;
-
-    rewind(log);
-    while (fgets(line, sizeof(line), log))
-        count += strstr(line, what) != NULL;
-    return count;
-}
-
 static bool is_healthy(void *ctx)
 {
     (void)ctx;
@@ -423,10 +413,8 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
                                                       .interval = 10 * VPA_SECOND,
                                                       .healthy = is_healthy};
     struct vpa_status_writer *w = vpa_status_writer_new(&options);
-    FILE *log = tmpfile();
 
-    ck_assert_ptr_nonnull(log);
-    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = fileno(log)}, NULL), 0);
+    capture_log(0);
     healthy = false;
     vpa_status_writer_start(w);
     vpa_loop_pump(loop, 35 * VPA_SECOND);
@@ -435,15 +423,14 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
     healthy = true;
     vpa_loop_pump(loop, 10 * VPA_SECOND);
     ck_assert_uint_eq(requests, 2);
-    ck_assert_uint_eq(lines_of(log, "failed its self-test"), 1); /* not at every tick */
+    ck_assert_uint_eq(logged("failed its self-test"), 1); /* not at every tick */
     healthy = false;
     vpa_loop_pump(loop, 20 * VPA_SECOND);
-    ck_assert_uint_eq(lines_of(log, "failed its self-test"), 2);
+    ck_assert_uint_eq(logged("failed its self-test"), 2);
     ck_assert_uint_eq(requests, 4); /* the renewal was taken back, once */
     ck_assert_msg(strstr(lease, "\"renewTime\":\"1970-01-01T00:00:00.000000Z\"") != NULL, "%s",
                   lease);
     vpa_status_writer_free(w);
-    fclose(log);
 }
 END_TEST
 
@@ -454,10 +441,8 @@ START_TEST(another_replica_is_as_good)
     struct vpa_status_writer_options options = {
         .client = client, .ns = "n", .name = "l", .holder = "a", .interval = 10 * VPA_SECOND};
     struct vpa_status_writer *a = vpa_status_writer_new(&options), *b;
-    FILE *log = tmpfile();
 
-    ck_assert_ptr_nonnull(log);
-    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = fileno(log)}, NULL), 0);
+    capture_log(0);
     options.holder = "b";
     b = vpa_status_writer_new(&options);
     vpa_status_writer_start(a);
@@ -467,10 +452,9 @@ START_TEST(another_replica_is_as_good)
         ck_assert_uint_eq(requests, 4 * tick); /* both read, both write */
         ck_assert_int_eq(version, (int)tick);  /* one of them did */
     }
-    ck_assert_uint_eq(lines_of(log, "Status update failed"), 0);
+    ck_assert_uint_eq(logged("Status update failed"), 0);
     vpa_status_writer_free(a);
     vpa_status_writer_free(b);
-    fclose(log);
 }
 END_TEST
 

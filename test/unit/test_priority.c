@@ -5,6 +5,7 @@
 #include "suite.h"
 #include "objects.h"
 #include "vpa/base/mem.h"
+#include "vpa/policy/pod_patch.h"
 #include "vpa/policy/priority.h"
 #include "vpa/policy/update_memory.h"
 
@@ -115,7 +116,7 @@ static const struct {
 START_TEST(reads_observed_containers)
 {
     struct vpa_pod *pod = objects_pod(&arena, POD(C("{}"), OLD));
-    struct vpa_label label = {VPA_OBSERVED_CONTAINERS_ANNOTATION, observed[_i].annotation};
+    struct vpa_label label = {VPA_OBSERVED_ANNOTATION, observed[_i].annotation};
 
     if (observed[_i].annotation)
         pod->meta.annotations = (struct vpa_labels){&label, 1, true};

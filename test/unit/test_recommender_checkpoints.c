@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "recommender_fixture.h"
+#include "captured_log.h"
 
 /* ---- checkpoints ---- */
 
@@ -186,37 +187,6 @@ END_TEST
 
 /* ---- the log ---- */
 
-static int log_file;
-
-static void capture_log(int level)
-{
-    struct vpa_error err;
-
-    log_file = memfd_create("log", 0);
-    ck_assert_int_eq(
-        vpa_log_configure(&(struct vpa_log_options){.fd = log_file, .level = level}, &err), 0);
-}
-
-/* Lines with that text since the last look. */
-static size_t count_lines(const char *text)
-{
-    static char all[1 << 16];
-    ssize_t len = pread(log_file, all, sizeof all - 1, 0);
-    size_t count = 0;
-
-    ck_assert_int_ge(len, 0);
-    all[len] = '\0';
-    for (const char *at = all; (at = strstr(at, text)); at++)
-        count++;
-    return count;
-}
-
-static void forget_log(void)
-{
-    ck_assert_int_eq(ftruncate(log_file, 0), 0);
-    lseek(log_file, 0, SEEK_SET);
-}
-
 static bool refuse_writes(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (strcmp(q->method, "GET") == 0)
@@ -235,16 +205,16 @@ START_TEST(says_once_per_pass_that_writes_are_refused)
     for (int i = 0; i < 2; i++) {
         forget_log();
         pass(USAGE("100m", "100Mi"));
-        ck_assert_uint_eq(count_lines("Cannot update VPA"), 1);
-        ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 1);
-        ck_assert_uint_eq(count_lines("failures=3"), 2);
-        ck_assert_uint_eq(count_lines("first=\"shop/web\""), 1);
-        ck_assert_uint_eq(count_lines("no right"), 2);
+        ck_assert_uint_eq(logged("Cannot update VPA"), 1);
+        ck_assert_uint_eq(logged("Cannot save checkpoint for VPA"), 1);
+        ck_assert_uint_eq(logged("failures=3"), 2);
+        ck_assert_uint_eq(logged("first=\"shop/web\""), 1);
+        ck_assert_uint_eq(logged("no right"), 2);
     }
     hook = NULL;
     forget_log();
     pass(USAGE("100m", "100Mi"));
-    ck_assert_uint_eq(count_lines("Cannot"), 0);
+    ck_assert_uint_eq(logged("Cannot"), 0);
 }
 END_TEST
 
@@ -276,8 +246,8 @@ START_TEST(says_in_few_lines_that_the_server_is_away)
     for (int i = 0; i < 2; i++) {
         forget_log();
         pass(USAGE("2", "1Gi"));
-        ck_assert_uint_eq(count_lines("The API server does not answer"), i == 0);
-        lines[i] = count_lines("err=");
+        ck_assert_uint_eq(logged("The API server does not answer"), i == 0);
+        lines[i] = logged("err=");
     }
     ck_assert_uint_le(lines[0], 5);
     ck_assert_uint_le(lines[1], 5);
@@ -333,9 +303,9 @@ START_TEST(says_once_that_a_checkpoint_name_is_too_long)
     capture_log(4);
     for (int i = 0; i < 3; i++) {
         pass(USAGE("100m", "100Mi"));
-        ck_assert_uint_eq(count_lines("is longer than 253 characters"), 1);
+        ck_assert_uint_eq(logged("is longer than 253 characters"), 1);
         ck_assert_uint_eq(count_writes("PATCH", LONG_NAME "-app"), 0);
-        ck_assert_uint_eq(count_lines("Cannot save checkpoint for VPA"), 0);
+        ck_assert_uint_eq(logged("Cannot save checkpoint for VPA"), 0);
     }
     ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
     ck_assert_ptr_nonnull(
@@ -366,7 +336,7 @@ START_TEST(says_once_that_pods_cannot_be_asked_for)
     for (int i = 0; i < 3; i++)
         pass("{\"usage\":[]}");
     ck_assert_uint_eq(hook_calls, 3); /* web-1 only */
-    ck_assert_uint_eq(count_lines("Cannot ask for external metrics"), 1);
+    ck_assert_uint_eq(logged("Cannot ask for external metrics"), 1);
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include "../../recommender/query_certificate.h"
 #include "certificate_server.h"
 #include "client_fixture.h"
+#include "captured_log.h"
 #include "vpa/daemon/ca_bundle.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
@@ -177,30 +178,6 @@ START_TEST(every_bundle_takes_what_is_served)
 }
 END_TEST
 
-static FILE *log_file;
-
-static void log_to_file(void)
-{
-    struct vpa_error err;
-
-    log_file = tmpfile();
-    ck_assert_ptr_nonnull(log_file);
-    const struct vpa_log_options options = {.fd = fileno(log_file)};
-    ck_assert_int_eq(vpa_log_configure(&options, &err), 0);
-}
-
-static int log_count(const char *text)
-{
-    static char content[1 << 16];
-    int count = 0;
-
-    rewind(log_file);
-    content[fread(content, 1, sizeof(content) - 1, log_file)] = '\0';
-    for (const char *at = content; (at = strstr(at, text)); at++)
-        count++;
-    return count;
-}
-
 #define WRONG "is not as it should be"
 
 START_TEST(what_an_injector_owns_is_left_to_it)
@@ -211,19 +188,19 @@ START_TEST(what_an_injector_owns_is_left_to_it)
     vpa_auto_free char *annotation = vpa_xprintf("\"%s\":\"x\"", owners[_i]);
     struct replica r = make_replica();
 
-    log_to_file();
+    capture_log(0);
     annotations = annotation;
     snprintf(bundle, sizeof(bundle), "dGhlaXJz");
     start(&r);
     work_for(&r, VPA_HOUR);
     ck_assert_int_eq(service_writes, 0);
-    ck_assert_int_eq(log_count(WRONG), 1);
-    ck_assert_int_eq(log_count(owners[_i]), 1);
+    ck_assert_uint_eq(logged(WRONG), 1);
+    ck_assert_uint_eq(logged(owners[_i]), 1);
     annotations = "";
     work_for(&r, 11 * VPA_SECOND);
     ck_assert_int_eq(service_writes, 1);
     work_for(&r, 11 * VPA_SECOND);
-    ck_assert_int_eq(log_count("is right again"), 1);
+    ck_assert_uint_eq(logged("is right again"), 1);
     stop(&r);
 }
 END_TEST
@@ -234,15 +211,15 @@ START_TEST(late_objects_and_rights_are_waited_for)
 {
     struct replica r = make_replica();
 
-    log_to_file();
+    capture_log(0);
     no_service = _i == 0;
     no_rights = _i == 1;
     start(&r);
     work_for(&r, 10 * VPA_MINUTE);
     ck_assert_int_eq(service_writes, 0);
     ck_assert_int_eq(r.served != NULL, _i == 0); /* from the Secret */
-    ck_assert_int_eq(log_count(WRONG), 1);
-    ck_assert_int_eq(log_count("Cannot keep the certificates"), _i);
+    ck_assert_uint_eq(logged(WRONG), 1);
+    ck_assert_uint_eq(logged("Cannot keep the certificates"), (size_t)_i);
     no_service = no_rights = false;
     work_for(&r, 11 * VPA_SECOND);
     ck_assert_int_eq(service_writes, 1);
@@ -276,13 +253,13 @@ START_TEST(who_is_overtaken_looks_again)
 {
     struct replica r = make_replica();
 
-    log_to_file();
+    capture_log(0);
     raced = true;
     start(&r);
     work_for(&r, 11 * VPA_SECOND);
     ck_assert_int_eq(conflicts, 1);
     ck_assert_int_eq(service_writes, 1);
-    ck_assert_int_eq(log_count(WRONG), 0);
+    ck_assert_uint_eq(logged(WRONG), 0);
     stop(&r);
 }
 END_TEST

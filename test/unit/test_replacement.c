@@ -108,6 +108,24 @@ START_TEST(carries_what_was_wanted_and_is_no_worse)
 }
 END_TEST
 
+START_TEST(a_replacement_gets_annotations_of_its_own)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1024);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_open_object(&w);
+    vpa_replacement_annotations(
+        &w, objects_json(&arena, "{'a':'1','vpaUpdates':'x','vpaObservedContainers':'c',"
+                                 "'vpaInPlaceUpdated':'true','vpaCpuStartupBoost/c':'{}',"
+                                 "'vpaUpdatesToo':'y'}"));
+    vpa_json_close_object(&w);
+    ck_assert_str_eq(vpa_buf_text(&text),
+                     "{\"annotations\":{\"a\":\"1\",\"vpaUpdatesToo\":\"y\"}}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("replacement");
@@ -115,6 +133,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, carries_what_was_wanted_and_is_no_worse, 0, VPA_COUNT(cases));
+    tcase_add_test(tc, a_replacement_gets_annotations_of_its_own);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include "updater_fixture.h"
 
 #include "../../updater/few.h"
+#include "captured_log.h"
 
 /* One pod that has what it should have, a pass a minute. */
 static void begin_few(void)
@@ -110,11 +111,11 @@ END_TEST
 
 START_TEST(without_the_right_it_is_said_once)
 {
-    capture_log();
+    capture_log(0);
     server.status_denied = true;
     begin_few();
     pass_for(50);
-    ck_assert_uint_eq(lines_with("No right to patch"), 1);
+    ck_assert_uint_eq(logged("No right to patch"), 1);
     ck_assert_uint_eq(server.status_patches, 0);
 }
 END_TEST

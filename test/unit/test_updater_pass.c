@@ -3,6 +3,7 @@
  * with servers old and new; the ticker.
  */
 #include "updater_fixture.h"
+#include "captured_log.h"
 
 /* ---- several requests in flight ---- */
 
@@ -140,7 +141,7 @@ START_TEST(a_change_is_told_with_its_values_and_its_reason)
 {
     const char *events;
 
-    capture_log();
+    capture_log(0);
     server.mode = told[_i].mode;
     start(0);
     updater_pass(server.updater);
@@ -148,7 +149,7 @@ START_TEST(a_change_is_told_with_its_values_and_its_reason)
     events = vpa_buf_text(&server.event_bodies);
     ck_assert_ptr_nonnull(strstr(events, told[_i].pod_event));
     ck_assert_ptr_nonnull(strstr(events, told[_i].vpa_event));
-    ck_assert_uint_eq(lines_with(told[_i].line), 1);
+    ck_assert_uint_eq(logged(told[_i].line), 1);
 }
 END_TEST
 

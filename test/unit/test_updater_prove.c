@@ -5,6 +5,7 @@
 #include "updater_fixture.h"
 
 #include "../../updater/prove.h"
+#include "captured_log.h"
 
 static void learn(void)
 {
@@ -102,7 +103,7 @@ START_TEST(one_useless_eviction_and_no_more)
 {
     const char *events;
 
-    capture_log();
+    capture_log(0);
     server.reborn = failures[_i].reborn;
     server.reborn_status = failures[_i].status;
     server.unscheduled = failures[_i].unscheduled;
@@ -119,7 +120,7 @@ START_TEST(one_useless_eviction_and_no_more)
     events = vpa_buf_text(&server.event_bodies);
     ck_assert_ptr_nonnull(strstr(events, "\"reason\":\"EvictionsPaused\""));
     ck_assert_ptr_nonnull(strstr(events, failures[_i].seen));
-    ck_assert_uint_eq(lines_with("An update did not help"), 1);
+    ck_assert_uint_eq(logged("An update did not help"), 1);
     /* a condition, with a test of the version that it rests on, written once */
     ck_assert_uint_eq(server.status_patches, 1);
     ck_assert_ptr_nonnull(strstr(server.last_annotation, "\"path\":\"/metadata/resourceVersion\""));
@@ -254,12 +255,12 @@ END_TEST
 
 START_TEST(without_the_right_the_condition_is_missed_once)
 {
-    capture_log();
+    capture_log(0);
     server.status_denied = true;
     learn();
     pass_for(9);
     ck_assert_uint_eq(server.call_count, 1);
-    ck_assert_uint_eq(lines_with("No right to patch verticalpodautoscalers/status"), 1);
+    ck_assert_uint_eq(logged("No right to patch verticalpodautoscalers/status"), 1);
     ck_assert_ptr_nonnull(server.last_annotation);
 }
 END_TEST
@@ -267,14 +268,14 @@ END_TEST
 /* The third VPA opens the cluster's breaker; told once. */
 START_TEST(several_vpas_stop_the_cluster)
 {
-    capture_log();
+    capture_log(0);
     server.vpas = 3;
     server.status_denied = true;
     learn();
     pass_for(9);
     ck_assert_uint_eq(server.call_count, 3);
     ck_assert_double_eq(paused("cluster"), 1);
-    ck_assert_uint_eq(lines_with("nothing is evicted in the whole cluster"), 1);
+    ck_assert_uint_eq(logged("nothing is evicted in the whole cluster"), 1);
     pass_for(4); /* one pod for all */
     ck_assert_uint_eq(server.call_count, 4);
 }

@@ -5,6 +5,7 @@
 #include "updater_fixture.h"
 
 #include "../../updater/flight.h"
+#include "captured_log.h"
 
 /* ---- what stops a pass ---- */
 
@@ -100,21 +101,21 @@ START_TEST(nothing_rests_on_an_old_cache)
 {
     vpa_auto_free char *which = vpa_xprintf("cache=\"%s\"", watched[_i] + 1);
 
-    capture_log();
+    capture_log(0);
     start(0);
     server.frozen = watched[_i];
     vpa_loop_pump(server.loop, 3 * VPA_MINUTE);
     updater_pass(server.updater);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
-    ck_assert_uint_eq(lines_with("A cache is behind"), 1);
-    ck_assert_uint_eq(lines_with(which), 1);
+    ck_assert_uint_eq(logged("A cache is behind"), 1);
+    ck_assert_uint_eq(logged(which), 1);
 
     server.frozen = NULL;
     vpa_loop_pump(server.loop, 12 * VPA_MINUTE); /* the request that hangs is given up */
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
-    ck_assert_uint_eq(lines_with("The caches are fresh again"), 1);
+    ck_assert_uint_eq(logged("The caches are fresh again"), 1);
 }
 END_TEST
 
@@ -164,7 +165,7 @@ START_TEST(a_pass_that_hangs_says_so_within_an_interval)
 {
     int64_t begun;
 
-    capture_log();
+    capture_log(0);
     server.config.use_admission_status = true;
     server.slow = "/vpa-admission-controller"; /* the status lease */
     start(0);
@@ -172,19 +173,19 @@ START_TEST(a_pass_that_hangs_says_so_within_an_interval)
     updater_run(server.updater);
     vpa_loop_pump(server.loop, 2 * VPA_MINUTE + VPA_SECOND);
     ck_assert_int_ge(vpa_loop_monotonic(server.loop) - begun, 2 * VPA_MINUTE);
-    ck_assert_uint_ge(lines_with("cannot get on"), 1);
-    ck_assert_uint_ge(lines_with("reading the status lease"), 1);
+    ck_assert_uint_ge(logged("cannot get on"), 1);
+    ck_assert_uint_ge(logged("reading the status lease"), 1);
     ck_assert_uint_eq(server.call_count, 0);
 }
 END_TEST
 
 START_TEST(a_pass_in_time_says_nothing)
 {
-    capture_log();
+    capture_log(0);
     start(0);
     updater_pass(server.updater);
     vpa_loop_pump(server.loop, 2 * VPA_MINUTE);
-    ck_assert_uint_eq(lines_with("cannot get on"), 0);
+    ck_assert_uint_eq(logged("cannot get on"), 0);
 }
 END_TEST
 

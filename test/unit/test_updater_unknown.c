@@ -3,6 +3,7 @@
  * decoded, beside healthy ones that ask for changes.
  */
 #include "updater_fixture.h"
+#include "captured_log.h"
 
 #define HELD "vpa_updater_held_pods"
 #define BAD_POLICY                                                                                 \
@@ -57,14 +58,14 @@ START_TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on)
 {
     vpa_auto_buf text = {0};
 
-    capture_log();
+    capture_log(0);
     start(0);
     show(server.vpa_objects, "MODIFIED",
          "{\"metadata\":{\"name\":\"v00\",\"namespace\":\"n\"},\"spec\":{" BAD_POLICY "}}");
     for (int pass = 0; pass < 3; pass++)
         updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
-    ck_assert_uint_eq(lines_with("A VPA cannot be read"), 1);
+    ck_assert_uint_eq(logged("A VPA cannot be read"), 1);
     vpa_buf_init(&text, TEXT_MAX);
     list_vpas(&text);
     show(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));

@@ -334,29 +334,6 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     vpa_memory_reply_json(reply, 201, "{}");
 }
 
-/* ---- log ---- */
-
-void capture_log(void)
-{
-    struct vpa_error err;
-
-    server.log = memfd_create("log", 0);
-    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = server.log}, &err), 0);
-}
-
-size_t lines_with(const char *text)
-{
-    static char all[1 << 20];
-    ssize_t len = pread(server.log, all, sizeof(all) - 1, 0);
-    size_t count = 0;
-
-    ck_assert_int_ge(len, 0);
-    all[len] = '\0';
-    for (const char *at = all; (at = strstr(at, text)); at++)
-        count++;
-    return count;
-}
-
 /* ---- life ---- */
 
 void setup(void)

@@ -56,7 +56,6 @@ struct server {
     const char *limits;                     /* items of the list of LimitRanges */
     bool panic;
     const char *frozen;  /* watches of this collection are not answered any more; NULL: all are */
-    int log;             /* file of the lines, see capture_log() */
     bool old;            /* no pods/resize */
     const char *renewed; /* of the status lease, NULL: there is none */
     /* answers */
@@ -112,12 +111,6 @@ void replace_pod(const char *name);
 void touch_vpa(void);
 void show_panic(void);
 void refuse(struct vpa_memory_reply *reply);
-
-/* ---- log ---- */
-
-void capture_log(void);
-/* Lines so far with that text. */
-size_t lines_with(const char *text);
 
 /* ---- life ---- */
 
