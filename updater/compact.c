@@ -70,7 +70,7 @@ static struct vpa_resources pack_resources(struct vpa_arena *arena,
 
 static bool annotation_matters(const char *key)
 {
-    return vpa_str_eq(key, VPA_OBSERVED_CONTAINERS_ANNOTATION) || vpa_boost_marker_container(key);
+    return vpa_str_eq(key, VPA_OBSERVED_ANNOTATION) || vpa_boost_marker_container(key);
 }
 
 static struct vpa_labels pack_labels(struct vpa_arena *arena, const struct vpa_labels *from,

@@ -6,35 +6,11 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/policy/boost.h"
 #include "vpa/policy/replacement.h"
-#include "vpa/policy/resize_patch.h"
 
 #define POD_MAX ((size_t)2 << 20)
 
 /* ---- the pod ---- */
-
-/* What the webhook and we write: the replacement gets its own. */
-static bool is_ours(const char *annotation)
-{
-    return vpa_str_eq(annotation, "vpaUpdates") ||
-           vpa_str_eq(annotation, VPA_OBSERVED_CONTAINERS_ANNOTATION) ||
-           vpa_str_eq(annotation, VPA_IN_PLACE_ANNOTATION) ||
-           vpa_boost_marker_container(annotation);
-}
-
-static void put_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations)
-{
-    vpa_json_key(w, "annotations");
-    vpa_json_open_object(w);
-    vpa_json_foreach (a, annotations) {
-        if (is_ours(vpa_json_name(a)))
-            continue;
-        vpa_json_key(w, vpa_json_name(a));
-        vpa_json_put_node(w, a);
-    }
-    vpa_json_close_object(w);
-}
 
 /* Without blockOwnerDeletion, which asks for a right of its own. */
 static void put_owners(struct vpa_json_writer *w, const struct vpa_json *owners)
@@ -68,7 +44,7 @@ static void put_metadata(struct vpa_json_writer *w, const struct vpa_json *metad
         vpa_json_key(w, "labels");
         vpa_json_put_node(w, labels);
     }
-    put_annotations(w, vpa_json_find(metadata, "annotations"));
+    vpa_replacement_annotations(w, vpa_json_find(metadata, "annotations"));
     put_owners(w, vpa_json_find(metadata, "ownerReferences"));
     vpa_json_close_object(w);
 }

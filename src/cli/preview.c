@@ -12,6 +12,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/policy/replacement.h"
 
 #define POD_MAX ((size_t)8 << 20)
 #define TRIES 20 /* of a pod whose owner is not known yet */
@@ -48,25 +49,6 @@ static const struct vpa_json *template_of(struct cli *cli, const char *ns,
     return vpa_json_at(object, "spec.template");
 }
 
-static bool is_ours(const char *key)
-{
-    return vpa_str_eq(key, VPA_UPDATES_ANNOTATION) || vpa_str_eq(key, VPA_OBSERVED_ANNOTATION) ||
-           vpa_str_starts_with(key, VPA_BOOST_ANNOTATION_PREFIX);
-}
-
-static void put_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations)
-{
-    vpa_json_key(w, "annotations");
-    vpa_json_open_object(w);
-    vpa_json_foreach (a, annotations) {
-        if (is_ours(vpa_json_name(a)))
-            continue;
-        vpa_json_key(w, vpa_json_name(a));
-        vpa_json_put_node(w, a);
-    }
-    vpa_json_close_object(w);
-}
-
 static void put_member(struct vpa_json_writer *w, const char *name, const struct vpa_json *node)
 {
     if (vpa_json_is_null(node))
@@ -90,7 +72,7 @@ static void put_pod(struct vpa_json_writer *w, const char *ns, const struct vpa_
     vpa_json_member_string(w, generate ? "generateName" : "name", generate ? generate : name);
     vpa_json_member_string(w, "namespace", ns);
     put_member(w, "labels", vpa_json_at(pod, "metadata.labels"));
-    put_annotations(w, vpa_json_at(from, "metadata.annotations"));
+    vpa_replacement_annotations(w, vpa_json_at(from, "metadata.annotations"));
     put_member(w, "ownerReferences", vpa_json_at(pod, "metadata.ownerReferences"));
     vpa_json_close_object(w);
     put_member(w, "spec", vpa_json_find(from, "spec"));

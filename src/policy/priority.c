@@ -78,7 +78,7 @@ static size_t count_separators(const char *text)
 
 static void observed_read(struct observed *o, const struct vpa_pod *pod)
 {
-    const char *rest = vpa_labels_get(&pod->meta.annotations, VPA_OBSERVED_CONTAINERS_ANNOTATION);
+    const char *rest = vpa_labels_get(&pod->meta.annotations, VPA_OBSERVED_ANNOTATION);
     char name[DNS_LABEL_MAX + 1];
     bool valid;
 

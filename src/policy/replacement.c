@@ -7,9 +7,32 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/boost.h"
-#include "vpa/policy/priority.h"
+#include "vpa/policy/pod_patch.h"
+#include "vpa/policy/resize_patch.h"
 
 #define NAME_SHOWN 63
+
+/* What the webhook and the updater write: the replacement gets its own. */
+static bool is_ours(const char *annotation)
+{
+    return vpa_str_eq(annotation, VPA_UPDATES_ANNOTATION) ||
+           vpa_str_eq(annotation, VPA_OBSERVED_ANNOTATION) ||
+           vpa_str_eq(annotation, VPA_IN_PLACE_ANNOTATION) ||
+           vpa_boost_marker_container(annotation);
+}
+
+void vpa_replacement_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations)
+{
+    vpa_json_key(w, "annotations");
+    vpa_json_open_object(w);
+    vpa_json_foreach (a, annotations) {
+        if (is_ours(vpa_json_name(a)))
+            continue;
+        vpa_json_key(w, vpa_json_name(a));
+        vpa_json_put_node(w, a);
+    }
+    vpa_json_close_object(w);
+}
 
 bool vpa_pod_is_ready(const struct vpa_pod *pod)
 {
@@ -174,7 +197,7 @@ static void put_values(struct vpa_buf *out, const struct comparison *c, const ch
 static bool was_patched(const struct vpa_pod *pod)
 {
     for (size_t i = 0; i < pod->meta.annotations.count; i++) {
-        if (vpa_str_eq(pod->meta.annotations.items[i].key, VPA_OBSERVED_CONTAINERS_ANNOTATION))
+        if (vpa_str_eq(pod->meta.annotations.items[i].key, VPA_OBSERVED_ANNOTATION))
             return true;
     }
     return false;

@@ -5,7 +5,6 @@
 #include "suite.h"
 #include "objects.h"
 #include "vpa/base/mem.h"
-#include "vpa/policy/pod_patch.h"
 #include "vpa/policy/priority.h"
 #include "vpa/policy/update_memory.h"
 

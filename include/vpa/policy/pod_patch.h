@@ -11,7 +11,6 @@
 #include "vpa/policy/reason.h"
 
 #define VPA_UPDATES_ANNOTATION "vpaUpdates"
-#define VPA_OBSERVED_ANNOTATION "vpaObservedContainers"
 
 struct vpa_pod_patch_options {
     bool startup_boost;                /* gate CPUStartupBoost */

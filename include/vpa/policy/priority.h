@@ -22,7 +22,7 @@
 #include "vpa/base/time.h"
 
 /* Written by the webhook: the containers that a VPA looked at, joined with ", ". */
-#define VPA_OBSERVED_CONTAINERS_ANNOTATION "vpaObservedContainers"
+#define VPA_OBSERVED_ANNOTATION "vpaObservedContainers"
 
 struct vpa_priority {
     bool outside_range; /* some request is outside [lowerBound, upperBound], or missing */

@@ -20,6 +20,7 @@
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
 #include "vpa/base/buf.h"
+#include "vpa/json/json_writer.h"
 #include "vpa/policy/proof.h"
 
 /* Longest text of what was seen. */
@@ -36,6 +37,10 @@ struct vpa_expected {
 void vpa_expected_init(struct vpa_expected *expected, const struct vpa_pod *pod,
                        const struct vpa_recommendation *wanted);
 void vpa_expected_release(struct vpa_expected *expected);
+
+/* The member "annotations" of a pod that would replace one with these: all but what the webhook and
+ * the updater write. */
+void vpa_replacement_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations);
 
 bool vpa_pod_is_ready(const struct vpa_pod *pod); /* condition Ready is True */
 /* WAIT while it carries the values and is not ready, as the pod before was. now_wanted: after
