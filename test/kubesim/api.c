@@ -349,11 +349,6 @@ static int route(struct ctx *c)
     if (*c->ns && !(c->type->flags & T_NAMESPACED) && strcmp(c->type->kind, "Namespace") != 0)
         return fail_details(c, 404, "NotFound", jv_obj(c->a),
                             "the server could not find the requested resource");
-    if (c->type->crd && c->sim->opt.initializing_ms && real_millis() < c->type->ready_at) {
-        c->res->retry_after = 1;
-        return fail_details(c, 429, "TooManyRequests", jv_lit(c->a, "{\"retryAfterSeconds\":1}"),
-                            "storage is (re)initializing");
-    }
     if (read_options(c) < 0)
         return -1;
     return dispatch_resource(c);

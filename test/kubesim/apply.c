@@ -339,10 +339,6 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
 {
     struct jv *meta = jv_get(now, "metadata"), *list;
 
-    if (!c->sim->opt.managed_fields) {
-        jv_del(meta, "managedFields");
-        return;
-    }
     if (!c->field_manager || !*c->field_manager)
         c->field_manager = "unknown";
     list = jv_get(meta, "managedFields");
@@ -766,8 +762,6 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct 
     put_entry(c, list, "Apply", c->sub, set);
     drop_empty(list);
     jv_set(a, jv_ensure(a, object, "metadata"), "managedFields", list);
-    if (!c->sim->opt.managed_fields)
-        jv_del(jv_get(object, "metadata"), "managedFields");
     *out = object;
     return 0;
 }

@@ -465,13 +465,7 @@ int create_pod(struct controllers *k, const char *api, const char *kind, const s
     jv_set_str(a, pod, "kind", "Pod");
     jv_set(a, pod, "metadata", meta);
     jv_set(a, pod, "spec", spec);
-    struct jv *answer;
-    int status =
-        call(k, "POST", vpa_arena_printf(a, "/api/v1/namespaces/%s/pods", ns), NULL, pod, &answer);
-    if (status != 201 && k->sim->opt.verbosity)
-        fprintf(stderr, "kubesim: pod of %s %s: %d %s\n", kind, jv_text_at(owner, "metadata.name"),
-                status, jv_text_at(answer, "message"));
-    return status;
+    return call(k, "POST", vpa_arena_printf(a, "/api/v1/namespaces/%s/pods", ns), NULL, pod, NULL);
 }
 
 void delete_pod(struct controllers *k, const struct jv *pod)

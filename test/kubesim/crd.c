@@ -88,11 +88,6 @@ void crd_changed(struct ctx *c, const struct jv *object)
     if (!strcmp(c->type->kind, "CustomResourceDefinition") &&
         !strcmp(c->type->group, "apiextensions.k8s.io"))
         types_add_crd(&c->sim->types, &c->sim->store, object);
-    else
-        return;
-    for (struct restype *t = c->sim->types.first; t; t = t->next)
-        if (!t->withdrawn && t->crd && !strcmp(t->crd->name, jv_text_at(object, "metadata.name")))
-            t->ready_at = real_millis() + c->sim->opt.initializing_ms;
 }
 
 /* The definition takes its objects along. */

@@ -305,7 +305,9 @@ static char *read_file(const char *path, struct vpa_error *err)
 
 static int listen_socket(struct sim *sim, struct vpa_error *err)
 {
-    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons((uint16_t)sim->opt.port)};
+    struct sockaddr_in addr = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)sim->opt.port),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(addr);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
@@ -313,11 +315,10 @@ static int listen_socket(struct sim *sim, struct vpa_error *err)
         return vpa_fail(err, VPA_INVALID, "no socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    if (inet_pton(AF_INET, sim->opt.listen, &addr.sin_addr) != 1 ||
-        bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, 511) < 0 ||
+    if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, 511) < 0 ||
         getsockname(fd, (struct sockaddr *)&addr, &len) < 0) {
         close(fd);
-        return vpa_fail(err, VPA_INVALID, "cannot listen on %s:%u", sim->opt.listen, sim->opt.port);
+        return vpa_fail(err, VPA_INVALID, "cannot listen on port %u", sim->opt.port);
     }
     sim->port = ntohs(addr.sin_port);
     return fd;

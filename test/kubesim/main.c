@@ -12,9 +12,7 @@
 static const char help[] =
     "kubesim: a Kubernetes API server in memory, for tests, demonstrations and benchmarks.\n"
     "\n"
-    "  --listen ADDR               address (127.0.0.1)\n"
-    "  --port N                    port; 0 takes a free one (8001)\n"
-    "  --port-file PATH            the port in use is written here once requests are answered\n"
+    "  --port N                    port on 127.0.0.1; 0 takes a free one (8001)\n"
     "  --tls-cert-file, --tls-private-key-file   serve HTTPS\n"
     "  --client-ca-file PATH       client certificates: CN is the user, O the groups\n"
     "  --requestheader-client-ca-file PATH   who may speak for users to aggregated APIs: told to "
@@ -35,10 +33,6 @@ static const char help[] =
     "  --minor 34|36               whose answers where the two differ (36)\n"
     "  --no-resize                 pods/resize is not served, as before 1.33\n"
     "  --no-service-account        pods do not need a service account\n"
-    "  --no-managed-fields         no bookkeeping of field owners\n"
-    "  --no-watch-list             watches with sendInitialEvents are refused with 422\n"
-    "  --watch-list-error          watch-lists get one in-stream error 500, as with an old etcd\n"
-    "  --initializing-ms N         custom resources answer 429 so long after their definition (0)\n"
     "  --history N                 events remembered per resource (20000); older versions answer "
     "410\n"
     "  --bookmark-seconds N        interval of bookmarks (60)\n"
@@ -94,34 +88,27 @@ static const char help[] =
 enum { OPT_LONG = 256 };
 static const struct option options[] = {
     {"help", no_argument, NULL, 'h'},
-    {"listen", required_argument, NULL, OPT_LONG},
-    {"port", required_argument, NULL, OPT_LONG + 1},
-    {"port-file", required_argument, NULL, OPT_LONG + 2},
-    {"tls-cert-file", required_argument, NULL, OPT_LONG + 3},
-    {"tls-private-key-file", required_argument, NULL, OPT_LONG + 4},
-    {"client-ca-file", required_argument, NULL, OPT_LONG + 5},
-    {"token-auth-file", required_argument, NULL, OPT_LONG + 6},
-    {"authorization", required_argument, NULL, OPT_LONG + 7},
-    {"controllers", required_argument, NULL, OPT_LONG + 8},
-    {"service-map", required_argument, NULL, OPT_LONG + 9},
-    {"load", required_argument, NULL, OPT_LONG + 10},
-    {"minor", required_argument, NULL, OPT_LONG + 11},
-    {"no-resize", no_argument, NULL, OPT_LONG + 12},
-    {"no-service-account", no_argument, NULL, OPT_LONG + 13},
-    {"no-managed-fields", no_argument, NULL, OPT_LONG + 14},
-    {"no-watch-list", no_argument, NULL, OPT_LONG + 15},
-    {"history", required_argument, NULL, OPT_LONG + 16},
-    {"bookmark-seconds", required_argument, NULL, OPT_LONG + 17},
-    {"time-rate", required_argument, NULL, OPT_LONG + 18},
-    {"clock-file", required_argument, NULL, OPT_LONG + 19},
-    {"start-time", required_argument, NULL, OPT_LONG + 20},
-    {"generate", required_argument, NULL, OPT_LONG + 21},
-    {"watch-list-error", no_argument, NULL, OPT_LONG + 22},
-    {"initializing-ms", required_argument, NULL, OPT_LONG + 23},
-    {"requestheader-client-ca-file", required_argument, NULL, OPT_LONG + 24},
-    {"proxy-client-cert-file", required_argument, NULL, OPT_LONG + 25},
-    {"proxy-client-key-file", required_argument, NULL, OPT_LONG + 26},
-    {"verbose", no_argument, NULL, 'v'},
+    {"port", required_argument, NULL, OPT_LONG},
+    {"tls-cert-file", required_argument, NULL, OPT_LONG + 1},
+    {"tls-private-key-file", required_argument, NULL, OPT_LONG + 2},
+    {"client-ca-file", required_argument, NULL, OPT_LONG + 3},
+    {"token-auth-file", required_argument, NULL, OPT_LONG + 4},
+    {"authorization", required_argument, NULL, OPT_LONG + 5},
+    {"controllers", required_argument, NULL, OPT_LONG + 6},
+    {"service-map", required_argument, NULL, OPT_LONG + 7},
+    {"load", required_argument, NULL, OPT_LONG + 8},
+    {"minor", required_argument, NULL, OPT_LONG + 9},
+    {"no-resize", no_argument, NULL, OPT_LONG + 10},
+    {"no-service-account", no_argument, NULL, OPT_LONG + 11},
+    {"history", required_argument, NULL, OPT_LONG + 12},
+    {"bookmark-seconds", required_argument, NULL, OPT_LONG + 13},
+    {"time-rate", required_argument, NULL, OPT_LONG + 14},
+    {"clock-file", required_argument, NULL, OPT_LONG + 15},
+    {"start-time", required_argument, NULL, OPT_LONG + 16},
+    {"generate", required_argument, NULL, OPT_LONG + 17},
+    {"requestheader-client-ca-file", required_argument, NULL, OPT_LONG + 18},
+    {"proxy-client-cert-file", required_argument, NULL, OPT_LONG + 19},
+    {"proxy-client-key-file", required_argument, NULL, OPT_LONG + 20},
     {NULL, 0, NULL, 0},
 };
 
@@ -129,109 +116,73 @@ static bool take_option(struct options *o, int opt)
 {
     switch (opt) {
     case OPT_LONG:
-        o->listen = optarg;
-        break;
-    case OPT_LONG + 1:
         o->port = (unsigned)strtoul(optarg, NULL, 10);
         break;
-    case OPT_LONG + 2:
-        o->port_file = optarg;
-        break;
-    case OPT_LONG + 3:
+    case OPT_LONG + 1:
         o->tls_cert = optarg;
         break;
-    case OPT_LONG + 4:
+    case OPT_LONG + 2:
         o->tls_key = optarg;
         break;
-    case OPT_LONG + 5:
+    case OPT_LONG + 3:
         o->client_ca = optarg;
         break;
-    case OPT_LONG + 6:
+    case OPT_LONG + 4:
         o->token_file = optarg;
         break;
-    case OPT_LONG + 7:
+    case OPT_LONG + 5:
         o->authorization = optarg;
         return !strcmp(optarg, "none") || !strcmp(optarg, "rbac");
-    case OPT_LONG + 8:
+    case OPT_LONG + 6:
         o->controllers = optarg;
         break;
-    case OPT_LONG + 9:
+    case OPT_LONG + 7:
         o->service_map = optarg;
         break;
-    case OPT_LONG + 10:
+    case OPT_LONG + 8:
         if (o->load_count < VPA_COUNT(o->load))
             o->load[o->load_count++] = optarg;
         break;
-    case OPT_LONG + 11:
+    case OPT_LONG + 9:
         o->minor = (unsigned)strtoul(optarg, NULL, 10);
         break;
-    case OPT_LONG + 12:
+    case OPT_LONG + 10:
         o->resize = false;
         break;
-    case OPT_LONG + 13:
+    case OPT_LONG + 11:
         o->service_accounts = false;
         break;
-    case OPT_LONG + 14:
-        o->managed_fields = false;
-        break;
-    case OPT_LONG + 15:
-        o->watch_list = false;
-        break;
-    case OPT_LONG + 16:
+    case OPT_LONG + 12:
         o->history = (unsigned)strtoul(optarg, NULL, 10);
         break;
-    case OPT_LONG + 17:
+    case OPT_LONG + 13:
         o->bookmark_seconds = (unsigned)strtoul(optarg, NULL, 10);
         break;
-    case OPT_LONG + 18:
+    case OPT_LONG + 14:
         o->time_rate = strtod(optarg, NULL);
         return o->time_rate >= 0;
-    case OPT_LONG + 19:
+    case OPT_LONG + 15:
         o->clock_file = optarg;
         break;
-    case OPT_LONG + 20:
+    case OPT_LONG + 16:
         o->start_time = optarg;
         break;
-    case OPT_LONG + 21:
+    case OPT_LONG + 17:
         o->generate = optarg;
         break;
-    case OPT_LONG + 22:
-        o->watch_list_error = true;
-        break;
-    case OPT_LONG + 23:
-        o->initializing_ms = (unsigned)strtoul(optarg, NULL, 10);
-        break;
-    case OPT_LONG + 24:
+    case OPT_LONG + 18:
         o->requestheader_ca = optarg;
         break;
-    case OPT_LONG + 25:
+    case OPT_LONG + 19:
         o->proxy_client_cert = optarg;
         break;
-    case OPT_LONG + 26:
+    case OPT_LONG + 20:
         o->proxy_client_key = optarg;
-        break;
-    case 'v':
-        o->verbosity++;
         break;
     default:
         return false;
     }
     return true;
-}
-
-static int write_port(const struct sim *sim, struct vpa_error *err)
-{
-    if (!sim->opt.port_file)
-        return 0;
-    vpa_auto_free char *temporary = vpa_xprintf("%s.tmp", sim->opt.port_file);
-    FILE *f = fopen(temporary, "w");
-    if (!f)
-        return vpa_fail(err, VPA_INVALID, "port file %s cannot be written", sim->opt.port_file);
-    fprintf(f, "%u\n", sim->port);
-    fclose(f);
-    if (rename(temporary, sim->opt.port_file) < 0)
-        return vpa_fail(err, VPA_INVALID, "port file %s cannot be written", sim->opt.port_file);
-    return 0;
 }
 
 static int run(struct sim *sim, struct vpa_error *err)
@@ -249,11 +200,9 @@ static int run(struct sim *sim, struct vpa_error *err)
     if (!h)
         return -1;
     controllers_start(sim);
-    if (write_port(sim, err) == 0) {
-        fprintf(stderr, "kubesim: serving %s://%s:%u\n", sim->opt.tls_cert ? "https" : "http",
-                sim->opt.listen, sim->port);
-        sigwait(&set, &got);
-    }
+    fprintf(stderr, "kubesim: serving %s://127.0.0.1:%u\n", sim->opt.tls_cert ? "https" : "http",
+            sim->port);
+    sigwait(&set, &got);
     atomic_store(&sim->stopping, true);
     controllers_stop(sim);
     http_stop(h);
@@ -266,8 +215,7 @@ int main(int argc, char **argv)
     struct vpa_error err = {0};
     int opt;
 
-    sim.opt = (struct options){.listen = "127.0.0.1",
-                               .port = 8001,
+    sim.opt = (struct options){.port = 8001,
                                .authorization = "none",
                                .controllers = "*",
                                .time_rate = 1,
@@ -275,11 +223,9 @@ int main(int argc, char **argv)
                                .minor = 36,
                                .resize = true,
                                .service_accounts = true,
-                               .managed_fields = true,
-                               .watch_list = true,
                                .bookmark_seconds = 60,
                                .service_map = ""};
-    while ((opt = getopt_long(argc, argv, "hv", options, NULL)) != -1) {
+    while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (opt == 'h') {
             fputs(help, stdout);
             return 0;

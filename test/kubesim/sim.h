@@ -21,9 +21,7 @@
 #include "vpa/base/time.h"
 
 struct options {
-    const char *listen; /* address */
-    unsigned port;      /* 0: any free one */
-    const char *port_file;
+    unsigned port; /* 0: any free one */
     const char *tls_cert, *tls_key, *client_ca;
     const char *proxy_client_cert, *proxy_client_key, *requestheader_ca;
     const char *token_file;
@@ -38,14 +36,9 @@ struct options {
     unsigned minor;        /* 34, 36: whose answers */
     bool resize;           /* pods/resize is served */
     bool service_accounts; /* admission plugin ServiceAccount */
-    bool managed_fields;
-    bool watch_list;          /* false: answer watch-lists with 422 */
-    bool watch_list_error;    /* true: with an in-stream error 500, as with an old etcd */
-    unsigned initializing_ms; /* custom resources answer 429 so long after their definition */
     unsigned bookmark_seconds;
     const char *load[16];
     size_t load_count;
-    int verbosity;
 };
 
 #define USER_GROUPS_MAX 8

@@ -56,7 +56,6 @@ struct restype {
     struct crd_info *crd; /* NULL for built-in kinds */
     const char *as;       /* plural of another group's view of the same objects: "events" */
     bool withdrawn;
-    int64_t ready_at; /* real milliseconds; before it requests are answered 429 */
     struct restype *next;
 };
 struct types {

@@ -265,12 +265,6 @@ static int read_watch_options(struct ctx *c, struct watch_options *o)
                         seconds);
     }
     if (send && *send) {
-        if (!c->sim->opt.watch_list) {
-            field_error(c, &e, "FieldValueForbidden", "sendInitialEvents",
-                        "Forbidden: sendInitialEvents is forbidden for watch unless the WatchList "
-                        "feature gate is enabled");
-            return fail_invalid(c, "meta.k8s.io", "ListOptions", "", &e);
-        }
         if (!match || strcmp(match, "NotOlderThan") != 0)
             return refuse(c, match && *match);
     } else if (match && *match) {
@@ -287,16 +281,9 @@ static int read_watch_options(struct ctx *c, struct watch_options *o)
     o->bookmarks = query_flag(c, "allowWatchBookmarks");
     bool from_now = !*o->rv || !strcmp(o->rv, "0");
     o->initial = (send && query_flag(c, "sendInitialEvents")) || (!(send && *send) && from_now);
-    o->mark_end = o->initial && o->bookmarks && c->sim->opt.watch_list;
+    o->mark_end = o->initial && o->bookmarks;
     return 0;
 }
-
-/* What a server says whose etcd is too old to report progress. */
-static const char no_progress[] =
-    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
-    "\"status\":\"Failure\",\"message\":\"a watch stream was requested by the client but the "
-    "required storage "
-    "feature RequestWatchProgress is disabled\",\"code\":500}}\n";
 
 int handle_watch(struct ctx *c)
 {
@@ -325,10 +312,7 @@ int handle_watch(struct ctx *c)
     w->mark_end = o.mark_end;
     w->fault = fault;
     vpa_buf_init(&w->out, EVENT_OUT_MAX);
-    if (o.initial && o.bookmarks && c->sim->opt.watch_list_error) {
-        vpa_buf_puts(&w->out, no_progress);
-        w->ended = true;
-    } else if (o.initial) {
+    if (o.initial) {
         w->cursor = c->sim->store.rv;
         if (store_snapshot(w->store, w->ns, 0, &w->initial, &w->initial_count) < 0)
             abort(); /* the present is never forgotten */
