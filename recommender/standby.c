@@ -19,7 +19,8 @@ struct standby {
     vpa_time renewed; /* by another one, as last read; unset: nobody has */
     unsigned silence; /* passes since it changed */
     unsigned waited;  /* displaced by a newer standby: passes without a sign of that one */
-    bool denied;      /* it may not be used, and that was said */
+    unsigned denied;  /* it may not be used: calls until that is asked again */
+    bool told;        /* and that was said */
     bool in_step;     /* leader: as last told */
 };
 
@@ -53,7 +54,10 @@ static void failed(struct standby *s, const struct vpa_error *err)
     if (vpa_loop_is_stopping(vpa_kube_client_loop(s->client)))
         return;
     if (err->code == VPA_DENIED) {
-        s->denied = true;
+        s->denied = STANDBY_PATIENCE;
+        if (s->told)
+            return;
+        s->told = true;
         VPA_WARN("The Lease of the standby may not be used: changed checkpoints are written in "
                  "every pass, as without a standby",
                  VPA_KV("namespace", s->ns), VPA_KV("lease", s->name), VPA_KERR(err));
@@ -61,6 +65,23 @@ static void failed(struct standby *s, const struct vpa_error *err)
         VPA_WARN_UNLESS_TOLD(err, "Cannot use the Lease of the standby", VPA_KV("namespace", s->ns),
                              VPA_KV("lease", s->name), VPA_KERR(err));
     }
+}
+
+/* A refusal is believed for some passes. */
+static bool is_denied(struct standby *s)
+{
+    if (s->denied == 0)
+        return false;
+    s->denied--;
+    return true;
+}
+
+static void allowed(struct standby *s)
+{
+    if (s->told)
+        VPA_INFO("The Lease of the standby may be used again", VPA_KV("namespace", s->ns),
+                 VPA_KV("lease", s->name));
+    s->told = false;
 }
 
 /* 1: it is there; 0: it is not. */
@@ -116,6 +137,8 @@ static void take(struct standby *s, int found, struct vpa_lease *lease, vpa_time
     lease->spec.renew_time = in_step ? now : VPA_TIME_UNSET;
     if (write_lease(s, found, lease, &err) < 0)
         failed(s, &err);
+    else
+        allowed(s);
 }
 
 /* ---- the standby's side ---- */
@@ -169,7 +192,7 @@ void standby_renew(struct standby *s)
     struct vpa_lease lease;
     struct vpa_error err;
 
-    if (s->denied)
+    if (is_denied(s))
         return;
     int found = read_lease(s, &arena, &lease, &err);
     if (found < 0) {
@@ -201,11 +224,13 @@ bool standby_is_in_step(struct standby *s)
     struct vpa_lease lease;
     struct vpa_error err;
 
-    if (s->denied)
+    if (is_denied(s))
         return false;
     int found = read_lease(s, &arena, &lease, &err);
     if (found < 0)
         failed(s, &err);
+    else
+        allowed(s);
     bool ours = found > 0 && lease.spec.has_holder && vpa_str_eq(lease.spec.holder, s->identity);
     bool other = found > 0 && !ours;
     bool in_step = judge(s, other ? lease.spec.renew_time : VPA_TIME_UNSET);

@@ -15,7 +15,8 @@
  * come to nothing: it leads by now, and so gave the Lease up, or was not seen to renew it in ten
  * passes. Clocks are never compared: a standby is there while renewTime changes. Where the Lease
  * may not be read (upstream's roles) there is no standby, as far as the leader knows; one line says
- * so.
+ * so. Every tenth pass asks again: an API server that has just started refuses everything for a
+ * moment.
  */
 #ifndef RECOMMENDER_STANDBY_H
 #define RECOMMENDER_STANDBY_H
