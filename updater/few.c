@@ -2,7 +2,8 @@
  * The condition TooFewReplicas.
  *
  * A streak counts the passes in a row, upwards those in which there were too few, downwards the
- * others. Only VPAs with such a streak, or with the condition, have an entry.
+ * others. Only VPAs with such a streak, or with the condition, have an entry. The message has a
+ * count of its own: the passes in which it was the same.
  */
 #include "few.h"
 
@@ -20,6 +21,7 @@
 
 struct few { /* of one VPA */
     int streak;
+    int settled;   /* passes with this message */
     bool now;      /* in this pass */
     char *message; /* heap */
     char key[];
@@ -55,6 +57,16 @@ static struct few *few_of(struct pass_env *env, const struct vpa_object *vpa, bo
     return f;
 }
 
+/* Takes the message. */
+static void say(struct few *f, char *message)
+{
+    bool same = f->message && strcmp(f->message, message) == 0;
+
+    f->settled = same ? f->settled + (f->settled < UPDATER_FEW_PASSES) : 1;
+    free(f->message);
+    f->message = message;
+}
+
 void updater_few_note(struct work *w)
 {
     struct pass *pass = w->pass;
@@ -66,11 +78,8 @@ void updater_few_note(struct work *w)
 
     vpa_arena_clear(&pass->scratch);
     f->now = true;
-    if (f->streak > 0)
-        return; /* the numbers of its beginning: others are no news */
-    free(f->message);
-    f->message = vpa_xprintf("Running pods are left alone: %s",
-                             updater_words_of_rest(&pass->scratch, w, 0, VPA_REST_MIN_REPLICAS));
+    say(f, vpa_xprintf("Running pods are left alone: %s",
+                       updater_words_of_rest(&pass->scratch, w, 0, VPA_REST_MIN_REPLICAS)));
 }
 
 static void count_pass(struct few *f)
@@ -85,18 +94,25 @@ static void count_pass(struct few *f)
 /* True when something was sent. */
 static bool put_right(struct pass_env *env, const struct vpa_object *vpa, const struct few *f)
 {
-    const struct vpa_condition wanted = {.type = UPDATER_FEW,
-                                         .reason = REASON,
-                                         .message = f->message,
-                                         .last_transition = vpa_loop_now(env->loop)};
-    bool has = updater_condition_find(vpa, UPDATER_FEW) >= 0;
+    struct vpa_condition wanted = {.type = UPDATER_FEW,
+                                   .reason = REASON,
+                                   .message = f->message,
+                                   .last_transition = vpa_loop_now(env->loop)};
+    int64_t at = updater_condition_find(vpa, UPDATER_FEW);
 
-    if (f->streak == UPDATER_FEW_PASSES && !has)
-        updater_condition_put(env, vpa, UPDATER_FEW, &wanted);
-    else if (f->streak == -UPDATER_FEW_PASSES && has)
+    if (f->streak == -UPDATER_FEW_PASSES && at >= 0) {
         updater_condition_put(env, vpa, UPDATER_FEW, NULL);
-    else
+        return true;
+    }
+    if (f->streak < UPDATER_FEW_PASSES)
         return false;
+    if (at >= 0) {
+        if (f->settled < UPDATER_FEW_PASSES || updater_condition_is(vpa, UPDATER_FEW, &wanted))
+            return false;
+        if (!vpa_time_is_unset(vpa->conditions[at].last_transition))
+            wanted.last_transition = vpa->conditions[at].last_transition;
+    }
+    updater_condition_put(env, vpa, UPDATER_FEW, &wanted);
     return true;
 }
 

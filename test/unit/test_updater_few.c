@@ -2,6 +2,8 @@
  * The condition TooFewReplicas: written once when it has been so for a while, gone when it is over,
  * and never in every pass.
  */
+#include <stdio.h>
+
 #include "updater_fixture.h"
 
 #include "../../updater/few.h"
@@ -52,6 +54,29 @@ START_TEST(it_is_written_once)
                                  "2\""));
     pass_for(60);
     ck_assert_uint_eq(server.status_patches, 1);
+}
+END_TEST
+
+/* The numbers are those of now, when they have been so for a while. */
+START_TEST(its_message_follows)
+{
+    char since[64];
+
+    begin_few();
+    pass_for(10);
+    snprintf(since, sizeof since, "%.50s", strstr(server.conditions, "\"lastTransitionTime\""));
+    strrchr(since, 'Z')[1] = '\0';
+    change_vpa("Recreate", ",\"minReplicas\":3");
+    pass_for(UPDATER_FEW_PASSES - 1);
+    change_vpa("Recreate", ",\"minReplicas\":4");
+    pass_for(UPDATER_FEW_PASSES - 1);
+    ck_assert_uint_eq(server.status_patches, 1);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 2);
+    ck_assert_ptr_nonnull(strstr(server.conditions, "minReplicas of the VPA asks for 4"));
+    ck_assert_ptr_nonnull(strstr(server.conditions, since));
+    pass_for(60);
+    ck_assert_uint_eq(server.status_patches, 2);
 }
 END_TEST
 
@@ -136,6 +161,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, it_is_written_once);
+    tcase_add_test(tc, its_message_follows);
     tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));
     tcase_add_test(tc, a_restart_takes_over);
     tcase_add_test(tc, what_goes_to_and_fro_writes_nothing);
