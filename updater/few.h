@@ -6,9 +6,9 @@
  *     updater_few_publish(pass, vpas, count);           // at the end of a pass
  *
  * It is written when it has been so for UPDATER_FEW_PASSES passes in a row, and goes when it has
- * not been so for as many: a number that goes to and fro writes nothing. Its message is renewed when
- * owner and numbers are others and have been for as many passes; lastTransitionTime stays then.
- * While nothing changes nothing is sent.
+ * not been so for as many: a number that goes to and fro writes nothing. Its message is renewed
+ * when owner and numbers are others and have been for as many passes; lastTransitionTime stays
+ * then. While nothing changes nothing is sent.
  */
 #ifndef UPDATER_FEW_H
 #define UPDATER_FEW_H

@@ -6,13 +6,11 @@ a kubelet does, and an end that no fault explains is a finding.
 """
 import contextlib
 import http.client
-import mmap
-import pathlib
-import struct
 import threading
 import time
 import urllib.parse
 
+from clockfile import ClockFile
 from cluster import Cluster, DAEMONS, until
 from kube import ApiError, Client, path_of
 from processes import free_port, wait_port
@@ -29,30 +27,6 @@ FLAGS = {"recommender": ("--leader-elect=true", "--recommender-interval=5s", "--
 REPLICAS, TOLERATED = 4, 2  # pods of a workload of the load, and how many of them may be away: half
 LOST = 255  # exit status of who lost the Lease
 UNREACHABLE = (ApiError, OSError, http.client.HTTPException)
-CLOCK = struct.Struct("=qqqdqq")
-CLOCK_MAGIC = 0x31304b4c434d554c
-
-
-class ClockFile:
-    """The time of one process: that of the machine, with an offset that tests move."""
-
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        base = time.time_ns(), time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        self.path.write_bytes(CLOCK.pack(CLOCK_MAGIC, *base, 1.0, 0, 0))
-        with open(self.path, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), CLOCK.size)
-        self.history = [(0.0, 0)]  # (since when, seconds)
-
-    def move(self, seconds):
-        struct.pack_into("=q", self.map, CLOCK.size - 8, seconds * 10**9)
-        self.history.append((time.time(), seconds))
-
-    def real(self, wall):
-        """The times at which this clock may have shown `wall`."""
-        offsets = [(since, self.history[i + 1][0] if i + 1 < len(self.history) else float("inf"), offset)
-                   for i, (since, offset) in enumerate(self.history)]
-        return [wall - offset for since, end, offset in offsets if since <= wall - offset <= end] or [wall]
 
 
 class Replica:

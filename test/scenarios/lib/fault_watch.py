@@ -34,7 +34,7 @@ def moment(text):
 class Watch:
     def __init__(self, bed):
         self.bed, self.findings, self.lock = bed, [], threading.Lock()
-        self.held = threading.Event()  # the load stands still
+        self.held, self.wanted = threading.Event(), {}  # the load stands still; what it asked for, by workload
         self.stopping, self.frozen, self.away, self.heals = threading.Event(), [], [], []
         self.threads = [threading.Thread(target=f, daemon=True) for f in (self._revive, self._look_on, self._load)]
         self.lost, self.samples, self.down, self.looks, self.worst = 0, {}, 0, 0, REPLICAS
@@ -136,8 +136,23 @@ class Watch:
             if self.held.is_set():
                 continue
             with contextlib.suppress(*UNREACHABLE):
-                self.bed.push(self.bed.pushed[turn % len(self.bed.pushed)], PUSHES[turn // len(self.bed.pushed) % len(PUSHES)])
+                name, cpu = self.bed.pushed[turn % len(self.bed.pushed)], PUSHES[turn // len(self.bed.pushed) % len(PUSHES)]
+                self.bed.push(name, cpu)
+                self.wanted[name] = f"{cpu}m"
                 turn += 1
+
+    def settled(self):
+        """Every pod of the load is ready, and has what was pushed last but where evictions are paused."""
+        pods = self.bed.pods()
+        return all(self._at_rest(name, [p for p in pods if p["metadata"].get("labels", {}).get("app") == name])
+                   for name in self.bed.pushed)
+
+    def _at_rest(self, name, pods):
+        asked = {p["spec"]["containers"][0]["resources"]["requests"]["cpu"] for p in pods}
+        if not all(map(ready, pods)):
+            return False
+        conditions = self.bed.client.get("VerticalPodAutoscaler", name, NAMESPACE).get("status", {}).get("conditions") or []
+        return asked == {self.wanted.get(name, "100m")} or any(c["type"] == "EvictionsPaused" for c in conditions)
 
     # ---- at the end, from the audit log ----
 
