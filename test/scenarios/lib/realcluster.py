@@ -1,5 +1,6 @@
 """A real control plane as plain processes: etcd, kube-apiserver, kube-controller-manager, kube-scheduler."""
 import base64
+import datetime
 import json
 import os
 import pathlib
@@ -189,6 +190,10 @@ class RealControlPlane(ControlPlane):
                 f"--authorization-kubeconfig={config}", "--leader-elect=false", "--bind-address=127.0.0.1",
                 f"--secure-port={port}", *more])
         until(lambda: self.client.find("ServiceAccount", "default", "default"), 30, "the default service account")
+
+    def now(self):
+        """The time of the cluster, RFC 3339."""
+        return datetime.datetime.now(datetime.timezone.utc).isoformat()
 
     def compact(self):
         """Forgets history: old versions answer 410 from now on."""
