@@ -1,0 +1,291 @@
+/*
+ * The life of the webhook without a listener, second by second: when it registers itself, renews
+ * its Lease, reads its files again, and what it asks of the API server meanwhile.
+ */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "admission_fixture.h"
+#include "webhook.h"
+
+#define NAME "vpa-webhook-config"
+
+static struct fixture f;
+static char dir[32];
+static struct vpa_buf happened; /* "seconds METHOD name" each */
+static int64_t began;           /* monotonic */
+static const char *refused;     /* the method that is refused for the registration */
+static FILE *log_file;
+
+static void note(const char *what, const char *name)
+{
+    vpa_buf_printf(&happened, "%s%.1f %s %s", happened.len ? "|" : "",
+                   (double)(vpa_loop_monotonic(f.loop) - began) / (double)VPA_SECOND, what, name);
+}
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+{
+    bool registration = strstr(q->path, "/mutatingwebhookconfigurations") != NULL;
+
+    if (registration)
+        note(q->method, "registration");
+    if (strstr(q->path, "/leases"))
+        note(q->method, "lease");
+    if (registration && vpa_str_eq(q->method, refused))
+        vpa_memory_reply_status(reply, 403, "Forbidden", "no");
+    else if (registration && strcmp(q->method, "POST") == 0)
+        vpa_memory_reply_json(reply, 201, q->body);
+    else
+        fixture_serve(ctx, q, reply);
+}
+
+static const char *in_dir(const char *name)
+{
+    return vpa_arena_printf(&f.arena, "%s/%s", dir, name);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(in_dir(name), "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void setup(void)
+{
+    struct vpa_error err;
+
+    f = (struct fixture){0};
+    snprintf(dir, sizeof(dir), "/tmp/plumb-serve-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    vpa_buf_init(&happened, 1 << 16);
+    fixture_start(&f, false);
+    vpa_kube_client_free(f.client);
+    vpa_transport_free(f.transport);
+    f.transport = vpa_memory_transport_new(f.loop, serve, &f);
+    f.client = vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = f.loop,
+                                                                     .transport = f.transport,
+                                                                     .random = &f.random,
+                                                                     .user_agent = "test",
+                                                                     .qps = -1},
+                                   &err);
+    refused = NULL;
+    log_file = tmpfile();
+    ck_assert_ptr_nonnull(log_file);
+    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = fileno(log_file)}, &err), 0);
+    write_text("cert.pem", "cert");
+    write_text("key.pem", "key");
+    write_text("ca.pem", "-CA-");
+    f.config.tls_cert_file = in_dir("cert.pem");
+    f.config.tls_private_key = in_dir("key.pem");
+    f.config.client_ca_file = in_dir("ca.pem");
+    f.config.status_lease_update_interval = 10 * VPA_SECOND;
+}
+
+static void teardown(void)
+{
+    static const char *const names[] = {"cert.pem", "key.pem", "ca.pem"};
+
+    for (size_t i = 0; i < VPA_COUNT(names); i++)
+        unlink(in_dir(names[i]));
+    rmdir(dir);
+    fixture_stop(&f);
+    vpa_buf_release(&happened);
+    fclose(log_file);
+}
+
+static size_t lines_with(const char *text)
+{
+    static char content[1 << 16];
+    size_t count = 0;
+
+    rewind(log_file);
+    content[fread(content, 1, sizeof(content) - 1, log_file)] = '\0';
+    for (const char *at = content; (at = strstr(at, text)); at++)
+        count++;
+    return count;
+}
+
+/* What happens meanwhile, half a second past each second; after the last one the loop stops. */
+struct script {
+    struct vpa_timer *timer;
+    void (*step)(int second);
+    int second, last;
+    size_t failures; /* lines of failed reloads so far */
+};
+
+static void on_half(void *ctx)
+{
+    struct script *s = ctx;
+    size_t failures = lines_with("Failed to reload certificate");
+
+    if (failures > s->failures)
+        note("failed", "pair");
+    s->failures = failures;
+    if (s->step)
+        s->step(s->second);
+    if (s->second++ == s->last)
+        vpa_loop_stop(f.loop);
+    vpa_timer_start(s->timer, VPA_SECOND);
+}
+
+/* The status of a process that lives so long. */
+static int live(int seconds, void (*step)(int second))
+{
+    struct script s = {.step = step, .last = seconds};
+
+    fixture_daemon(&f, true);
+    s.timer = vpa_timer_new(f.loop, on_half, &s);
+    vpa_timer_start(s.timer, VPA_SECOND / 2);
+    began = vpa_loop_monotonic(f.loop);
+    int status = admission_run(f.admission);
+    vpa_loop_resume(f.loop);
+    vpa_timer_free(s.timer);
+    return status;
+}
+
+static const char *registered(const char *ca)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 16);
+    webhook_encode(&f.config, "kube-system", ca, &text);
+    return vpa_arena_strdup(&f.arena, vpa_buf_text(&text));
+}
+
+/* ---- registration and Lease ---- */
+
+/* The Lease is written an interval after the registration. */
+#define FIRST "20.0 GET lease|20.0 POST lease"
+#define RENEWED "20.0 GET lease|20.0 PUT lease"
+static const struct {
+    bool registers;
+    const char *there; /* the CA of the registration; NULL: there is none */
+    const char *refused;
+    int status;
+    const char *happened;
+} lives[] = {
+    {false, NULL, NULL, 0, "10.0 GET lease|10.0 POST lease|" RENEWED},
+    {true, NULL, NULL, 0, "10.0 GET registration|10.0 POST registration|" FIRST},
+    {true, "-CA-", NULL, 0, "10.0 GET registration|" FIRST},
+    {true, "other", NULL, 0,
+     "10.0 GET registration|10.0 DELETE registration|10.0 POST registration|" FIRST},
+    {true, NULL, "POST", 255, "10.0 GET registration|10.0 POST registration"},
+};
+
+START_TEST(registers_then_renews)
+{
+    f.config.register_webhook = lives[_i].registers;
+    f.registration = lives[_i].there ? registered(lives[_i].there) : "";
+    refused = lives[_i].refused;
+    ck_assert_int_eq(live(25, NULL), lives[_i].status);
+    ck_assert_str_eq(vpa_buf_text(&happened), lives[_i].happened);
+    ck_assert_uint_eq(lines_with("Cannot register the webhook"), lives[_i].status ? 1 : 0);
+}
+END_TEST
+
+static void stop_at_nine(int second)
+{
+    if (second == 9)
+        vpa_loop_stop(f.loop);
+}
+
+START_TEST(a_stop_before_it_registers_is_no_failure)
+{
+    f.config.register_webhook = true;
+    ck_assert_int_eq(live(25, stop_at_nine), 0);
+    ck_assert_str_eq(vpa_buf_text(&happened), "");
+}
+END_TEST
+
+/* ---- files ---- */
+
+static void lose_the_key(int second)
+{
+    if (second == 2)
+        unlink(in_dir("key.pem"));
+    if (second == 14)
+        write_text("key.pem", "another key");
+    if (second == 20)
+        write_text("cert.pem", "another certificate");
+}
+
+/* What could not be read is tried again every five seconds, and at once when it changes. */
+START_TEST(a_pair_that_is_gone_is_tried_again)
+{
+    f.config.reload_cert = _i == 0;
+    ck_assert_int_eq(live(25, lose_the_key), 0);
+    ck_assert_uint_eq(lines_with("Failed to reload certificate"), _i == 0 ? 3 : 0);
+    ck_assert_str_eq(vpa_buf_text(&happened),
+                     _i == 0 ? "3.5 failed pair|8.5 failed pair|10.0 GET lease|10.0 POST "
+                               "lease|13.5 failed pair|" RENEWED
+                             : "10.0 GET lease|10.0 POST lease|" RENEWED);
+}
+END_TEST
+
+static void change_the_ca(int second)
+{
+    if (second == 2)
+        write_text("ca.pem", "another CA");
+    if (second == 5)
+        f.registration = registered("-CA-");
+}
+
+/* A new CA is put into the registration as soon as that can be read. */
+static const struct {
+    bool registers, reloads, readable;
+    const char *happened;
+} cas[] = {
+    {true, true, true, "3.0 GET registration|3.0 PATCH registration"},
+    {true, true, false, "3.0 GET registration|8.0 GET registration|8.0 PATCH registration"},
+    {true, false, true, ""},
+    {false, true, true, ""},
+};
+
+START_TEST(a_new_ca_is_put_into_the_registration)
+{
+    f.config.register_webhook = cas[_i].registers;
+    f.config.reload_cert = cas[_i].reloads;
+    f.registration = cas[_i].readable ? registered("-CA-") : NULL;
+    ck_assert_int_eq(live(9, change_the_ca), 0);
+    ck_assert_str_eq(vpa_buf_text(&happened), cas[_i].happened);
+}
+END_TEST
+
+static const struct {
+    const char *missing;
+    bool registers;
+    int status;
+} absent[] = {
+    {"cert.pem", false, 255},
+    {"key.pem", false, 255},
+    {"ca.pem", true, 255},
+    {"ca.pem", false, 0},
+};
+
+START_TEST(what_is_to_be_watched_has_to_be_there)
+{
+    f.config.register_webhook = absent[_i].registers;
+    f.config.reload_cert = true;
+    unlink(in_dir(absent[_i].missing));
+    ck_assert_int_eq(live(1, NULL), absent[_i].status);
+    ck_assert_uint_eq(lines_with("Failed to start HTTPS server"), absent[_i].status ? 1 : 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_serve");
+    TCase *tc = tcase_create("serve");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, registers_then_renews, 0, (int)VPA_COUNT(lives));
+    tcase_add_test(tc, a_stop_before_it_registers_is_no_failure);
+    tcase_add_loop_test(tc, a_pair_that_is_gone_is_tried_again, 0, 2);
+    tcase_add_loop_test(tc, a_new_ca_is_put_into_the_registration, 0, (int)VPA_COUNT(cas));
+    tcase_add_loop_test(tc, what_is_to_be_watched_has_to_be_there, 0, (int)VPA_COUNT(absent));
+    suite_add_tcase(suite, tc);
+    return fixture_run(suite);
+}
