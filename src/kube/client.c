@@ -537,11 +537,7 @@ static void schedule(struct vpa_kube_request *r)
 
 static char *copy_bytes(const char *bytes, size_t len)
 {
-    char *copy = vpa_xmalloc(len + 1);
-
-    memcpy(copy, bytes, len);
-    copy[len] = '\0';
-    return copy;
+    return memcpy(vpa_xmalloc(len + 1), bytes, len);
 }
 
 /* Heap. */

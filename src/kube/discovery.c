@@ -388,19 +388,14 @@ static size_t collect(struct vpa_discovery *d, const struct group *g, const char
     return count;
 }
 
-/* The plural that upstream guesses for a kind. */
+/* The plural that upstream guesses for a kind that ends in "List". */
 static char *guess_plural(const char *kind)
 {
-    vpa_auto_free char *lower = vpa_xstrdup(kind);
-    size_t len = strlen(lower);
+    char *plural = vpa_xprintf("%ss", kind);
 
-    for (char *p = lower; *p; p++)
+    for (char *p = plural; *p; p++)
         *p = (char)tolower((unsigned char)*p);
-    if (len && lower[len - 1] == 's')
-        return vpa_xprintf("%ses", lower);
-    if (len && lower[len - 1] == 'y')
-        return vpa_xprintf("%.*sies", (int)len - 1, lower);
-    return vpa_xprintf("%ss", lower);
+    return plural;
 }
 
 /* Upstream's mapper also knows "<Kind>List" of each kind, under a guessed plural that no server

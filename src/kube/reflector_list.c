@@ -37,7 +37,7 @@ static void list_complete(struct vpa_reflector *r, const char *version)
     reflector_set_text(&r->last_error, NULL);
     if (r->options.handler.end)
         r->options.handler.end(r->options.handler.ctx);
-    if (r->options.resync > 0 && !vpa_timer_is_running(r->resync_timer))
+    if (r->options.resync && !vpa_timer_is_running(r->resync_timer))
         vpa_timer_start(r->resync_timer, r->options.resync);
     reflector_start_watch(r);
 }
@@ -50,8 +50,7 @@ static bool too_large_version(const struct vpa_kube_status *status)
 
 static bool lacks_version(const struct vpa_kube_result *result)
 {
-    return result && result->failure == VPA_TRANSPORT_OK && result->status_code > 0 &&
-           (vpa_kube_is_expired(&result->status) || too_large_version(&result->status));
+    return result && (vpa_kube_is_expired(&result->status) || too_large_version(&result->status));
 }
 
 static void list_failed(struct vpa_reflector *r, const struct vpa_list_end *how)

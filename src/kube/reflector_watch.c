@@ -213,8 +213,7 @@ static void on_watch_done(void *ctx, const struct vpa_kube_result *result,
         watch_failed(r, r->error_frame ? &r->frame_status : NULL, VPA_TRANSPORT_OK,
                      &r->stream_error);
     } else if (err && !own_limit) {
-        bool answered = result->failure == VPA_TRANSPORT_OK && result->status_code > 0;
-        watch_failed(r, answered ? &result->status : NULL, result->failure, err);
+        watch_failed(r, &result->status, result->failure, err);
     } else {
         watch_ended(r);
     }

@@ -289,7 +289,8 @@ static int read_version(const struct vpa_algorithm *a, const struct vpa_json *st
     if (!vpa_str_eq(name, a->name))
         return vpa_fail(err, VPA_INVALID, "state of algorithm \"%.32s\", not of %s",
                         vpa_or_empty(name), a->name);
-    if (!vpa_json_int32(vpa_json_find(stored, "version"), &n) || n < 1 || n > a->version)
+    vpa_json_int32(vpa_json_find(stored, "version"), &n); /* else it stays 0 */
+    if (n < 1 || n > a->version)
         return vpa_fail(err, VPA_INVALID, "version %ld of the state is not known, only 1 to %d",
                         (long)n, a->version);
     *version = n;

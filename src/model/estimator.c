@@ -19,6 +19,7 @@ static const struct {
     double multiplier;
     int exponent;
 } confidence_rules[VPA_BOUNDS] = {
+    [VPA_TARGET] = {0.0, 0}, /* 1, whatever the confidence */
     [VPA_LOWER_BOUND] = {0.001, -2},
     [VPA_UPPER_BOUND] = {1.0, 1},
 };
@@ -90,8 +91,6 @@ double vpa_estimator_confidence(const struct vpa_estimator *e, const struct vpa_
 
 double vpa_estimator_confidence_factor(enum vpa_bound bound, double confidence)
 {
-    if (bound == VPA_TARGET)
-        return 1.0;
     return vpa_pow(1.0 + confidence_rules[bound].multiplier / confidence,
                    confidence_rules[bound].exponent);
 }

@@ -13,7 +13,17 @@ SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bv
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
 RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
 # Whose arguments mean the same in either order.
-SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance)\(")
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|vpa_time_add|same_\w+|is_same|\w+_equal|distance)\(")
+# The larger or the smaller of two, in either order: equal ones are the same. Written as one expression, or as
+# "if (a > b) b = a;", where the assignment of what is equal changes nothing.
+RELATION = r"(?: < | <= | > | >= )"
+OPERAND = r"[\w.>\[\]-]+(?:\([^()]*\))?(?: [-+] [\w.>\[\]-]+)?"
+BEGINS = r"(?:(?<=\()|(?<== )|(?<=return )|(?<=\? )|(?<=: )|(?<=&& )|(?<=\|\| )|(?<=, ))"
+EITHER = re.compile(rf"{BEGINS}(?P<a>{OPERAND}){RELATION}(?P<b>{OPERAND})\s\?\s(?:(?P=a)\s:\s(?P=b)|(?P=b)\s:\s(?P=a))(?=[;,)])")
+RAISED = re.compile(rf"\bif \((?:[^()|?]*\s&&\s)?(?P<a>{OPERAND}){RELATION}(?P<b>{OPERAND})\)\s+"
+                    r"(?:(?P=a) = (?P=b)|(?P=b) = (?P=a));(?!\s*else)")
+# Or where only "the same or not" is asked of them.
+SAME_OR_NOT = re.compile(r"\w*_cmp\([^()]*(?:\([^()]*\))?[^()]*\) [!=]= 0\b")
 # One more than needed is no fault there.
 ROOM = re.compile(r"\bvpa_\w*(alloc|array)\(|_FEW\b")
 
@@ -82,7 +92,8 @@ def sites(masked, begin, end):
         if not re.match(r"(return|if|while|for|switch)\b", m.group(1)):
             yield "statement", begin + m.start(1), begin + m.end(1), ";"
     for m in re.finditer(rf"\b\w+\(({CALL_ARGUMENT}), ({CALL_ARGUMENT})\)", body):
-        if m.group(1) != m.group(2) and not SYMMETRIC.match(m.group(0)):
+        symmetric = SYMMETRIC.match(m.group(0)) or SAME_OR_NOT.match(body, m.start())
+        if m.group(1) != m.group(2) and not symmetric:
             yield "arguments", begin + m.start(1), begin + m.end(2), f"{m.group(2)}, {m.group(1)}"
 
 
@@ -98,6 +109,11 @@ def told_only(masked, begin, end):
         if log and not masked[matching(masked, log.end()) + 1:end].lstrip().startswith("else"):
             found.append((begin + m.start(), close))
     return found
+
+
+def no_matter_when_equal(masked, begin, end):
+    """[(offset, end)] of relations that mean the same with and without equality."""
+    return [(m.end("a"), m.start("b")) for pattern in (EITHER, RAISED) for m in pattern.finditer(masked, begin, end)]
 
 
 class Mutant:
@@ -120,15 +136,19 @@ def mutants_of(path, source):
         if RELEASING.search(name):
             continue
         told = told_only(masked, begin, end)
+        equal = no_matter_when_equal(masked, begin, end)
         for operator, first, last, replacement in sites(masked, begin, end):
             if any(a <= first < b for a, b in told):
+                continue
+            if operator == "relation" and any(a <= first < b for a, b in equal):
                 continue
             line_begin, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
             statement = source[line_begin:line_end]
             previous = source[max(source.rfind(";", 0, line_begin), source.rfind("{", 0, line_begin)):line_begin]
             if SILENT.search(statement) or SILENT.search(previous):
                 continue
-            if operator in ("constant", "relation") and ROOM.search(statement):
+            more = operator in ("constant", "relation") or (operator == "arithmetic" and "+" in replacement)
+            if more and ROOM.search(statement):
                 continue
             if "{}" not in replacement:
                 replacement = replacement.replace("{", "{{").replace("}", "}}")

@@ -360,6 +360,60 @@ START_TEST(foreign_states_are_refused)
 }
 END_TEST
 
+/* Where the state has a number, something else is refused: no text, nothing below 0 or beyond all
+ * bounds (VPA's own form is upstream's, which knows negative counts). Up to so many places of a
+ * state are tried, its ends whole. */
+#define PLACES_MAX 100
+static const char *const no_numbers[] = {"\"x\"", "-1", "1e300", "{}"};
+/* Whether that place is in a list of costs, of which only the size is bounded. */
+static bool is_cost(const char *text, size_t place)
+{
+    while (text[place] != '"')
+        place--;
+    return strncmp(text + place - strlen("\"costs"), "\"costs", strlen("\"costs")) == 0;
+}
+
+START_TEST(what_is_no_number_is_refused)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0);
+
+    ck_assert(add(k, VPA_USAGE_OOM, now, 1, 1000 * MI));
+    const char *text = saved(k, now);
+    size_t count = 0, first = (size_t)(strstr(text, "\"state\"") - text);
+    size_t places[20000];
+    bool quoted = false;
+    for (size_t i = first; text[i]; i++) {
+        quoted ^= text[i] == '"';
+        bool begins = strchr(":[,", text[i - 1]) && text[i] >= '0' && text[i] <= '9';
+        if (begins && !quoted && count < VPA_COUNT(places))
+            places[count++] = i;
+    }
+    ck_assert_uint_gt(count, 10);
+    size_t step = count / PLACES_MAX + 1;
+    for (size_t n = 0; n < count; n += n < 20 || n + 30 > count ? 1 : step) {
+        size_t len = strspn(text + places[n], "0123456789.e+-");
+        for (size_t w = 0; w < VPA_COUNT(no_numbers); w++) {
+            struct vpa_arena scratch;
+            if (w == 1 && (_i == 0 || is_cost(text, places[n])))
+                continue;
+            vpa_arena_init(&scratch, 0);
+            const char *other = vpa_arena_printf(&scratch, "%.*s%s%s", (int)places[n], text,
+                                                 no_numbers[w], text + places[n] + len);
+            struct vpa_knowledge *got = vpa_knowledge_load(m, json(&scratch, other), now, &err);
+            ck_assert_msg(got == NULL, "%s: taken as %s: ...%.60s",
+                          vpa_algorithm_name(algorithm_at(_i)), no_numbers[w],
+                          other + (places[n] > 30 ? places[n] - 30 : 0));
+            ck_assert_int_eq(err.code, VPA_INVALID);
+            vpa_arena_release(&scratch);
+        }
+    }
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* Many replicas come and go; the state stays bounded, and what they told stays. */
 START_TEST(replicas_without_end_are_bounded)
 {
@@ -533,6 +587,7 @@ int main(void)
     tcase_add_loop_test(tc, merging_replicas_is_seeing_both, 0, all);
     tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
     tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
+    tcase_add_loop_test(tc, what_is_no_number_is_refused, 0, all);
     tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);
     tcase_add_loop_test(tc, other_parameters_keep_what_was_learned, 0, all);
     tcase_add_test(tc, vpa_is_the_aggregate_and_the_estimator);

@@ -282,6 +282,55 @@ static const struct {
     {"refused", VPA_KUBE_GET, 0, -1, VPA_TRANSPORT_REFUSED, 100, 1, 0, -1},
 };
 
+/* Which lost connections are tried again once, after a second: those of reads; a watch also after a
+ * time-out. Nothing of a write that may have happened. */
+START_TEST(repeats_after_lost_connections)
+{
+    static const enum vpa_kube_verb verbs_tried[] = {VPA_KUBE_GET, VPA_KUBE_LIST, VPA_KUBE_WATCH,
+                                                     VPA_KUBE_CREATE, VPA_KUBE_DELETE};
+    enum vpa_transport_failure failure = (enum vpa_transport_failure)_i;
+
+    for (size_t i = 0; i < VPA_COUNT(verbs_tried); i++) {
+        enum vpa_kube_verb verb = verbs_tried[i];
+        const struct vpa_kube_call call = {.verb = verb, .path = "/api/v1/x"};
+        bool lost = failure == VPA_TRANSPORT_RESET || failure == VPA_TRANSPORT_EOF;
+        bool again =
+            i < 3 && (lost || (verb == VPA_KUBE_WATCH && failure == VPA_TRANSPORT_TIMEOUT));
+        int64_t begin = vpa_loop_monotonic(loop);
+        struct vpa_error err;
+
+        seen = 0;
+        script.failure = failure;
+        script.until = 1;
+        ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, &err), again ? 0 : -1);
+        ck_assert_int_eq(seen, again ? 2 : 1);
+        ck_assert(vpa_loop_monotonic(loop) - begin == (again ? VPA_SECOND : 0));
+    }
+}
+END_TEST
+
+/* Which answers with Retry-After are: 429 and all from 500 on. */
+static const struct {
+    int status;
+    bool again;
+} asking[] = {{400, false}, {428, false}, {429, true}, {430, false}, {499, false},
+              {500, true},  {501, true},  {503, true}, {599, true}};
+START_TEST(repeats_when_asked_to)
+{
+    const struct vpa_kube_call call = {.verb = VPA_KUBE_CREATE, .path = "/api/v1/x"};
+    struct vpa_error err;
+
+    script.status = asking[_i].status;
+    script.message = "scripted";
+    script.retry_after = 7;
+    script.until = 1;
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, &err), asking[_i].again ? 0 : -1);
+    ck_assert_int_eq(seen, asking[_i].again ? 2 : 1);
+    ck_assert(vpa_loop_monotonic(loop) == (asking[_i].again ? 7 * VPA_SECOND : 0));
+    ck_assert_uint_eq(vpa_kube_client_in_flight(client), 0);
+}
+END_TEST
+
 START_TEST(repeats_requests)
 {
     const struct vpa_kube_call call = {
@@ -737,6 +786,9 @@ int main(void)
     tcase_add_test(c, builds_queries);
     tcase_add_loop_test(c, sends_verbs, 0, VPA_COUNT(verbs));
     tcase_add_loop_test(c, classifies_failures, 0, VPA_COUNT(failures));
+    tcase_add_loop_test(c, repeats_after_lost_connections, VPA_TRANSPORT_REFUSED,
+                        VPA_TRANSPORT_STOPPED);
+    tcase_add_loop_test(c, repeats_when_asked_to, 0, VPA_COUNT(asking));
     tcase_add_loop_test(c, repeats_requests, 0, VPA_COUNT(repeats));
     tcase_add_test(c, times_out);
     tcase_add_test(c, an_attempt_ends_with_the_calls_time);

@@ -87,6 +87,8 @@ static const struct {
      "for k. certificate-authority-data will override."},
     {CONTEXT CLUSTER("    certificate-authority-data: '***'\n") USER("    token: t\n"),
      "invalid configuration: cluster \"k\": certificate-authority-data: illegal base64 data"},
+    {CONTEXT CLUSTER("    certificate-authority-data: YQBi\n") USER("    token: t\n"),
+     "invalid configuration: cluster \"k\": certificate-authority-data: illegal base64 data"},
     {CONTEXT CLUSTER("    certificate-authority-data: YQ==\n    insecure-skip-tls-verify: true\n")
          USER("    token: t\n"),
      "invalid configuration: specifying a root certificates file with the insecure flag is not "
@@ -203,6 +205,31 @@ START_TEST(accepts)
 
     ck_assert_str_eq(vpa_kube_config_server(config), accepted[_i].server);
     ck_assert_str_eq(header(config, 0, accepted[_i].name), accepted[_i].value);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* A key of an extra field: letters, digits and some signs stay, all else is escaped. */
+START_TEST(extra_keys_are_escaped)
+{
+    vpa_auto_buf text = {0}, name = {0};
+
+    vpa_buf_init(&text, 10000);
+    vpa_buf_init(&name, 10000);
+    vpa_buf_puts(&text, CONTEXT CLUSTER("") USER("    as: root\n    as-user-extra: {\""));
+    vpa_buf_puts(&name, "Impersonate-Extra-");
+    for (int c = 0x20; c < 0x7f; c++) {
+        bool stays = strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "!#$&'*+-.^_`|~",
+                            c) != NULL;
+        vpa_buf_printf(&text, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        vpa_buf_printf(&name, stays ? "%c" : "%%%02X", c);
+    }
+    vpa_buf_puts(&text, "\\u00e9\": [x]}\n");
+    vpa_buf_puts(&name, "%C3%A9");
+    struct vpa_kube_config *config = load(vpa_buf_text(&text));
+
+    ck_assert_str_eq(header(config, 0, vpa_buf_text(&name)), "x");
     vpa_kube_config_free(config);
 }
 END_TEST
@@ -531,6 +558,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, refuses, 0, VPA_COUNT(refused));
     tcase_add_loop_test(c, accepts, 0, VPA_COUNT(accepted));
+    tcase_add_test(c, extra_keys_are_escaped);
     tcase_add_test(c, impersonation_is_bounded);
     tcase_add_test(c, hands_tls_to_the_client);
     tcase_add_test(c, resolves_files_beside_the_config);

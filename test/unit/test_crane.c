@@ -236,6 +236,39 @@ START_TEST(fast_and_small_waves_are_noise)
 }
 END_TEST
 
+/* Amplitudes of a half, a quarter, an eighth and a tenth of that; all but the first are fast. So
+ * many of the largest stay as are asked for, and what is not below the low amplitude. */
+static const struct {
+    size_t min_items;
+    double low_amplitude;
+    int stay; /* of the three fast ones */
+} kept_waves[] = {{0, 0.4, 0}, {1, 0.4, 0}, {2, 1, 1},   {3, 1, 2},     {4, 1, 3},
+                  {1, 0.2, 1}, {1, 0.1, 2}, {3, 0.2, 2}, {200, 0.2, 1}, {143, 1, 3}};
+
+START_TEST(the_largest_waves_stay)
+{
+    static const double amplitudes[] = {0.5, 0.25, 0.1};
+    static const int periods[] = {3, 4, 9}, per[] = {1, 1, 4};
+    double samples[288], day[144];
+    struct vpa_crane_signal s = {samples, 288, 10 * VPA_MINUTE};
+    const struct vpa_crane_fft options = {.min_items = kept_waves[_i].min_items,
+                                          .low_amplitude = kept_waves[_i].low_amplitude};
+
+    for (int i = 0; i < 288; i++) {
+        samples[i] = 3.0 + cos(2 * M_PI * i / 144);
+        for (int w = 0; w < 3; w++)
+            samples[i] += amplitudes[w] * cos(2 * M_PI * i * per[w] / periods[w]);
+    }
+    vpa_crane_signal_smooth(&s, 144, &options, day);
+    for (int i = 0; i < 144; i++) {
+        double want = 3.0 + cos(2 * M_PI * i / 144);
+        for (int w = 0; w < kept_waves[_i].stay; w++)
+            want += amplitudes[w] * cos(2 * M_PI * i * per[w] / periods[w]);
+        ck_assert_double_eq_tol(day[i], want, 1e-9);
+    }
+}
+END_TEST
+
 START_TEST(tails_are_whole)
 {
     double samples[30] = {0};
@@ -267,6 +300,7 @@ int main(void)
     tcase_add_loop_test(tc, wrong_lists_are_refused, 0, VPA_COUNT(wrong_sizes));
     tcase_add_test(tc, a_daily_wave_has_a_period);
     tcase_add_loop_test(tc, fast_and_small_waves_are_noise, 0, VPA_COUNT(small_waves));
+    tcase_add_loop_test(tc, the_largest_waves_stay, 0, VPA_COUNT(kept_waves));
     tcase_add_test(tc, tails_are_whole);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

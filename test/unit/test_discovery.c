@@ -136,6 +136,303 @@ START_TEST(lists_are_known_by_their_kind)
 }
 END_TEST
 
+/* ---- a server of pages, with a log of what was asked ---- */
+
+struct page {
+    const char *path, *body;
+    vpa_duration delay;
+    int status; /* 0: 200 */
+};
+static const struct page *pages;
+static size_t page_count;
+static char asked[4096];
+static struct vpa_discovery *disc;
+static const struct vpa_rest_mapping *found;
+static size_t found_count;
+
+static void serve_pages(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    strncat(asked, q->path, sizeof(asked) - strlen(asked) - 2);
+    strcat(asked, " ");
+    for (size_t i = 0; i < page_count; i++) {
+        if (strcmp(pages[i].path, q->path) != 0)
+            continue;
+        vpa_memory_reply_delay(r, pages[i].delay);
+        if (pages[i].status)
+            vpa_memory_reply_status(r, pages[i].status, NULL, pages[i].body);
+        else
+            vpa_memory_reply_json(r, 200, pages[i].body);
+        return;
+    }
+    vpa_memory_reply_status(r, 404, NULL, "nothing here");
+}
+
+static void serve_from(const struct page *all, size_t count)
+{
+    pages = all;
+    page_count = count;
+    asked[0] = '\0';
+}
+
+static void setup_pages(void)
+{
+    start_client(serve_pages, 1772366400, 3);
+    disc = vpa_discovery_new(client);
+    serve_from(NULL, 0);
+}
+
+static void teardown_pages(void)
+{
+    vpa_discovery_free(disc);
+    stop_client();
+}
+
+static int find(const char *group, const char *kind)
+{
+    asked[0] = '\0';
+    found_count = 99;
+    return vpa_discovery_find(disc, group, kind, &found, &found_count, &err);
+}
+
+#define VERSIONS(PREFERRED, OTHERS)                                                                \
+    "{\"preferredVersion\":{\"version\":\"" PREFERRED "\"},\"versions\":[" OTHERS "]}"
+#define V(NAME) "{\"version\":\"" NAME "\"}"
+#define RESOURCES(ITEMS) "{\"resources\":[" ITEMS "]}"
+#define R(NAME, KIND, NAMESPACED)                                                                  \
+    "{\"name\":\"" NAME "\",\"kind\":\"" KIND "\",\"namespaced\":" NAMESPACED "}"
+
+static const struct page shop[] = {
+    {"/apis/shop.io", VERSIONS("v2", V("v1") "," V("v2") "," V("v1") "," V("v3")), 0, 0},
+    {"/apis/shop.io/v1",
+     RESOURCES(R("carts", "Cart", "true") "," R("wagons", "Cart", "false") "," R(
+         "tills", "Till", "false") ",{\"name\":\"half\"},{\"kind\":\"Half\"}"),
+     0, 0},
+    {"/apis/shop.io/v2",
+     RESOURCES(R("carts", "Cart", "true") "," R("carts/status", "Cart",
+                                                "true") "," R("trolleys", "Cart", "true")),
+     0, 0},
+    {"/apis/shop.io/v3", "down", 0, 503},
+    {"/api/v1", RESOURCES(R("pods", "Pod", "true") "," R("nodes", "Node", "false")), 0, 0},
+};
+
+static void assert_mapping(size_t i, const char *group, const char *version, const char *resource,
+                           const char *kind, bool namespaced)
+{
+    ck_assert_uint_lt(i, found_count);
+    ck_assert_str_eq(found[i].group, group);
+    ck_assert_str_eq(found[i].version, version);
+    ck_assert_str_eq(found[i].resource, resource);
+    ck_assert_str_eq(found[i].kind, kind);
+    ck_assert(found[i].namespaced == namespaced);
+}
+
+/* The preferred version first; of each version the last plural, once in all. */
+START_TEST(mappings_are_whole)
+{
+    serve_from(shop, VPA_COUNT(shop));
+    ck_assert_int_eq(find("shop.io", "Cart"), 0);
+    ck_assert_str_eq(asked, "/apis/shop.io /apis/shop.io/v2 /apis/shop.io/v1 /apis/shop.io/v3 ");
+    ck_assert_uint_eq(found_count, 2);
+    assert_mapping(0, "shop.io", "v2", "trolleys", "Cart", true);
+    assert_mapping(1, "shop.io", "v1", "wagons", "Cart", false);
+    ck_assert_int_eq(find("shop.io", "till"), 0);
+    ck_assert_uint_eq(found_count, 1);
+    assert_mapping(0, "shop.io", "v1", "tills", "Till", false);
+    ck_assert_int_eq(find("", "Node"), 0);
+    ck_assert_str_eq(asked, "/api/v1 ");
+    assert_mapping(0, "", "v1", "nodes", "Node", false);
+    ck_assert_int_eq(find("shop.io", "TillList"), 0);
+    ck_assert_uint_eq(found_count, 1);
+    assert_mapping(0, "shop.io", "v1", "tilllists", "Till", false);
+}
+END_TEST
+
+/* A kind is its own spelling, or all of it in lower case; nothing else is. */
+static const char *const no_kinds[] = {"CART", "cArt", "Car", "car", "Carts", "carts", "", "Half"};
+START_TEST(other_spellings_are_unknown)
+{
+    serve_from(shop, VPA_COUNT(shop));
+    ck_assert_int_eq(find("shop.io", no_kinds[_i]), -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+    vpa_auto_free char *says =
+        vpa_xprintf("no matches for kind \"%s\" in group \"shop.io\"", no_kinds[_i]);
+    ck_assert_str_eq(err.text, says);
+    ck_assert_int_eq(find("shop.io", no_kinds[_i]), -1);
+    ck_assert_str_eq(asked, ""); /* known in this pass */
+}
+END_TEST
+
+/* A group is asked for again when it is five minutes old, or lacks the kind in a new pass. */
+START_TEST(groups_grow_old)
+{
+    serve_from(shop, VPA_COUNT(shop));
+    ck_assert_int_eq(find("", "Pod"), 0);
+    vpa_loop_pump(loop, VPA_DISCOVERY_AGE - 1);
+    ck_assert_int_eq(find("", "Pod"), 0);
+    ck_assert_str_eq(asked, "");
+    ck_assert_int_eq(vpa_discovery_peek(disc, "", "Pod", &found, &found_count, &err), 0);
+    vpa_loop_pump(loop, 1);
+    ck_assert_int_eq(vpa_discovery_peek(disc, "", "Pod", &found, &found_count, &err), -1);
+    ck_assert_int_eq(err.code, VPA_RETRY);
+    ck_assert_str_eq(err.text, "group \"\" is not known yet");
+    ck_assert_int_eq(find("", "Pod"), 0);
+    ck_assert_str_eq(asked, "/api/v1 ");
+    vpa_discovery_begin_pass(disc);
+    ck_assert_int_eq(find("", "Pod"), 0); /* what is there is believed */
+    ck_assert_str_eq(asked, "");
+    ck_assert_int_eq(vpa_discovery_peek(disc, "", "Pot", &found, &found_count, &err), -1);
+    ck_assert_int_eq(err.code, VPA_RETRY);
+    ck_assert_str_eq(err.text, "group \"\" is not known in this pass");
+    ck_assert_int_eq(find("", "Pot"), -1);
+    ck_assert_str_eq(asked, "/api/v1 ");
+    ck_assert_int_eq(find("", "Pot"), -1);
+    ck_assert_str_eq(asked, "");
+}
+END_TEST
+
+START_TEST(unusable_groups_are_not_asked_for)
+{
+    ck_assert_int_eq(find("a/b", "Cart"), -1);
+    ck_assert_int_eq(err.code, VPA_NOT_FOUND);
+    ck_assert_str_eq(err.text, "no matches for kind \"Cart\" in group \"a/b\"");
+    ck_assert(!vpa_discovery_has_subresource(disc, "../v1", "carts/scale"));
+    ck_assert_str_eq(asked, "");
+}
+END_TEST
+
+START_TEST(subresources_are_of_one_version)
+{
+    serve_from(shop, VPA_COUNT(shop));
+    ck_assert(vpa_discovery_has_subresource(disc, "shop.io/v2", "carts/status"));
+    ck_assert(!vpa_discovery_has_subresource(disc, "shop.io/v1", "carts/status"));
+    ck_assert(!vpa_discovery_has_subresource(disc, "shop.io/v2", "carts/scale"));
+    ck_assert_str_eq(asked, "/apis/shop.io /apis/shop.io/v2 /apis/shop.io/v1 /apis/shop.io/v3 ");
+    vpa_loop_pump(loop, VPA_DISCOVERY_AGE);
+    asked[0] = '\0';
+    ck_assert(vpa_discovery_has_subresource(disc, "v1", "pods"));
+    ck_assert(vpa_discovery_has_subresource(disc, "shop.io/v1", "tills"));
+    ck_assert_str_eq(asked, "/api/v1 /apis/shop.io /apis/shop.io/v2 /apis/shop.io/v1 "
+                            "/apis/shop.io/v3 ");
+}
+END_TEST
+
+/* A group that fails is told with the server's words; what was known before stays. */
+START_TEST(failures_are_told)
+{
+    static const struct page broken[] = {{"/apis/shop.io", "gone mad", 0, 500}};
+
+    serve_from(shop, VPA_COUNT(shop));
+    ck_assert_int_eq(find("shop.io", "Cart"), 0);
+    serve_from(broken, 1);
+    vpa_discovery_begin_pass(disc);
+    ck_assert_int_eq(find("shop.io", "Basket"), -1);
+    ck_assert_int_eq(err.code, VPA_RETRY);
+    ck_assert_str_eq(asked, "/apis/shop.io ");
+    ck_assert_int_eq(find("shop.io", "Cart"), 0);
+    ck_assert_str_eq(asked, "");
+    vpa_loop_stop(loop);
+    ck_assert_int_eq(find("other.io", "Cart"), -1);
+    ck_assert_int_eq(err.code, VPA_CANCELLED);
+    ck_assert_ptr_nonnull(strstr(err.text, "discovery of group other.io: "));
+}
+END_TEST
+
+/* Three readings at a time, ending in any order: each goes on, and is joined while it does. */
+static const int orders[][3] = {{1, 2, 3}, {1, 3, 2}, {2, 1, 3}, {2, 3, 1}, {3, 1, 2}, {3, 2, 1}};
+START_TEST(readings_are_apart)
+{
+    struct page slow[] = {{"/apis/a.io", VERSIONS("v1", ""), orders[_i][0] * VPA_SECOND, 0},
+                          {"/apis/b.io", VERSIONS("v1", ""), orders[_i][1] * VPA_SECOND, 0},
+                          {"/apis/c.io", VERSIONS("v1", ""), orders[_i][2] * VPA_SECOND, 0}};
+    static const char *const groups[] = {"a.io", "b.io", "c.io"};
+    struct vpa_discovery_wait waits[3][4];
+
+    memset(told, 0, sizeof(told));
+    serve_from(slow, 3);
+    for (int second = 0; second < 4; second++) {
+        asked[0] = '\0';
+        for (int i = 0; i < 3; i++) {
+            waits[i][second] = (struct vpa_discovery_wait){.fn = on_read, .ctx = &told[i]};
+            if (second < orders[_i][i])
+                vpa_discovery_read(disc, groups[i], &waits[i][second]);
+        }
+        ck_assert_str_eq(asked, second ? "" : "/apis/a.io /apis/b.io /apis/c.io ");
+        vpa_loop_pump(loop, VPA_SECOND / 2);
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(told[i], second < orders[_i][i] ? 0 : orders[_i][i]);
+        vpa_loop_pump(loop, VPA_SECOND / 2);
+    }
+}
+END_TEST
+
+/* Freed while readings are under way, with some who wait. */
+START_TEST(freed_while_it_reads)
+{
+    static const struct page slow[] = {{"/apis/a.io", VERSIONS("v1", ""), VPA_SECOND, 0},
+                                       {"/apis/b.io", VERSIONS("v1", ""), VPA_SECOND, 0}};
+    struct vpa_discovery_wait waits[3];
+
+    serve_from(slow, 2);
+    memset(told, 0, sizeof(told));
+    for (int i = 0; i < 3; i++) {
+        waits[i] = (struct vpa_discovery_wait){.fn = on_read, .ctx = &told[i]};
+        vpa_discovery_read(disc, i ? "b.io" : "a.io", &waits[i]);
+    }
+    vpa_discovery_free(disc);
+    disc = NULL;
+    vpa_loop_pump(loop, VPA_MINUTE);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_ptr_null(waits[i].link);
+        ck_assert_int_eq(told[i], 0);
+    }
+    ck_assert_uint_eq(vpa_memory_transport_open(transport), 0);
+}
+END_TEST
+
+/* As many groups as are kept, and one more: all but that one go, and are asked for again. */
+START_TEST(groups_are_bounded)
+{
+    char name[16];
+
+    for (int i = 0; i < VPA_DISCOVERY_GROUPS_MAX; i++) {
+        snprintf(name, sizeof(name), "g%d.io", i);
+        ck_assert_int_eq(find(name, "Cart"), -1);
+        ck_assert_str_ne(asked, "");
+    }
+    ck_assert_int_eq(find("g0.io", "Cart"), -1);
+    ck_assert_str_eq(asked, "");
+    vpa_discovery_begin_pass(disc);
+    ck_assert_int_eq(find("g0.io", "Cart"), -1); /* read anew in its own place */
+    ck_assert_str_eq(asked, "/apis/g0.io ");
+    ck_assert_int_eq(vpa_discovery_peek(disc, "g1.io", "Cart", &found, &found_count, &err), -1);
+    ck_assert_str_eq(err.text, "group \"g1.io\" is not known in this pass");
+    ck_assert_int_eq(find("more.io", "Cart"), -1);
+    ck_assert_int_eq(vpa_discovery_peek(disc, "g1.io", "Cart", &found, &found_count, &err), -1);
+    ck_assert_str_eq(err.text, "group \"g1.io\" is not known yet");
+    ck_assert_int_eq(find("more.io", "Cart"), -1);
+    ck_assert_str_eq(asked, "");
+}
+END_TEST
+
+/* 33 versions: 32 are asked for. */
+START_TEST(versions_are_bounded)
+{
+    vpa_auto_buf text = {0};
+    struct page many = {.path = "/apis/many.io"};
+
+    vpa_buf_init(&text, 1 << 16);
+    for (int i = 1; i <= 33; i++)
+        vpa_buf_printf(&text, "%s{\"version\":\"v%d\"}", i > 1 ? "," : "{\"versions\":[", i);
+    vpa_buf_puts(&text, "]}");
+    many.body = vpa_buf_text(&text);
+    serve_from(&many, 1);
+    ck_assert_int_eq(find("many.io", "Cart"), -1);
+    ck_assert_ptr_nonnull(strstr(asked, "/v32 "));
+    ck_assert_ptr_null(strstr(asked, "/v33 "));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("discovery");
@@ -150,6 +447,20 @@ int main(void)
     tcase_add_test(c, broken_answers);
     tcase_add_test(c, those_who_wait_are_told);
     tcase_add_test(c, lists_are_known_by_their_kind);
+    suite_add_tcase(suite, c);
+    c = tcase_create("pages");
+    tcase_add_checked_fixture(c, setup_pages, teardown_pages);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, mappings_are_whole);
+    tcase_add_loop_test(c, other_spellings_are_unknown, 0, (int)VPA_COUNT(no_kinds));
+    tcase_add_test(c, groups_grow_old);
+    tcase_add_test(c, unusable_groups_are_not_asked_for);
+    tcase_add_test(c, subresources_are_of_one_version);
+    tcase_add_test(c, failures_are_told);
+    tcase_add_loop_test(c, readings_are_apart, 0, (int)VPA_COUNT(orders));
+    tcase_add_test(c, freed_while_it_reads);
+    tcase_add_test(c, groups_are_bounded);
+    tcase_add_test(c, versions_are_bounded);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -18,6 +18,7 @@ static struct {
 static size_t count;
 static int fail_code, fail_times;
 static enum vpa_transport_failure failure;
+static vpa_duration delay; /* of each answer */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -30,6 +31,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
                  vpa_memory_header(q, "content-type"));
         seen[count++].at = vpa_loop_monotonic(loop);
     }
+    if (delay)
+        vpa_memory_reply_delay(r, delay);
     if (fail_times > 0) {
         fail_times--;
         if (failure)
@@ -49,6 +52,7 @@ static void setup(void)
     count = 0;
     fail_times = 0;
     failure = VPA_TRANSPORT_OK;
+    delay = 0;
 }
 
 static void teardown(void)
@@ -140,6 +144,110 @@ START_TEST(combines_similar_events)
 }
 END_TEST
 
+/* The next one goes out when the one before it was answered. */
+START_TEST(writes_one_after_the_other)
+{
+    delay = VPA_SECOND;
+    for (int i = 0; i < 4; i++)
+        vpa_events_record(events, &pod, "R", i % 2 ? "odd" : "even");
+    for (size_t i = 1; i <= 4; i++) {
+        vpa_loop_pump(loop, VPA_SECOND / 2);
+        ck_assert_uint_eq(count, i);
+        ck_assert_uint_eq(vpa_memory_transport_open(transport), 1);
+        ck_assert_uint_eq(vpa_events_pending(events), 5 - i);
+        vpa_loop_pump(loop, VPA_SECOND / 2);
+    }
+    ck_assert_uint_eq(vpa_events_pending(events), 0);
+    ck_assert_uint_eq(count, 4);
+    vpa_events_record(events, &pod, "R", "after the queue was empty");
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_uint_eq(count, 5);
+}
+END_TEST
+
+/* Events are the same when all of this is: a difference in any of it begins anew. */
+START_TEST(what_makes_an_event)
+{
+    const struct vpa_object_ref others[] = {
+        {"v2", "Pod", "ns", "d-0", "uid-ns-d-0", NULL},
+        {"v1", "Pot", "ns", "d-0", "uid-ns-d-0", NULL},
+        {"v1", "Pod", "nt", "d-0", "uid-ns-d-0", NULL},
+        {"v1", "Pod", "ns", "d-1", "uid-ns-d-0", NULL},
+        {"v1", "Pod", "ns", "d-0", "uid-ns-d-1", NULL},
+    };
+
+    vpa_events_record(events, &pod, "R", "m");
+    for (size_t i = 0; i < VPA_COUNT(others); i++)
+        vpa_events_record(events, &others[i], "R", "m");
+    vpa_events_record(events, &pod, "Q", "m");
+    vpa_events_record(events, &pod, "R", "n");
+    vpa_events_record_warning(events, &pod, "R", "m");
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_uint_eq(count, 9);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_str_eq(seen[i].method, "POST");
+    vpa_events_record(events, &pod, "R", "m"); /* and again: the first one */
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_str_eq(seen[9].method, "PATCH");
+}
+END_TEST
+
+/* Each event within ten minutes of the one before it belongs to the row; so do its repetitions. */
+START_TEST(rows_of_similar_events_end)
+{
+    char message[64];
+
+    for (int i = 0; i < 10; i++) {
+        snprintf(message, sizeof(message), "m%d", i);
+        vpa_events_record(events, &vpa, "R", message);
+        vpa_events_flush(events, VPA_MINUTE);
+        vpa_loop_pump(loop, 600 * VPA_SECOND);
+    }
+    ck_assert_uint_eq(count, 10);
+    ck_assert_ptr_nonnull(strstr(seen[8].body, "\"message\":\"m8\""));
+    ck_assert_ptr_nonnull(
+        strstr(seen[9].body, "\"message\":\"(combined from similar events): m9\""));
+    ck_assert_ptr_nonnull(strstr(seen[9].body,
+                                 "\"firstTimestamp\":\"2026-03-01T13:30:00Z\","
+                                 "\"lastTimestamp\":\"2026-03-01T13:30:00Z\",\"count\":1,"));
+    ck_assert_ptr_nonnull(strstr(seen[9].body, "\"reportingComponent\":\"\","));
+    vpa_events_record(events, &vpa, "R", "m3"); /* known, but the row is combined by now: no */
+    vpa_events_flush(events, VPA_MINUTE);
+    ck_assert_ptr_nonnull(strstr(seen[10].body, "\"message\":\"m3\""));
+    ck_assert_ptr_nonnull(strstr(seen[10].body, "\"count\":2,"));
+    vpa_loop_pump(loop, 600 * VPA_SECOND + 1);
+    for (int i = 0; i < 9; i++) { /* a row of their own */
+        snprintf(message, sizeof(message), "n%d", i);
+        vpa_events_record(events, &vpa, "R", message);
+        vpa_events_flush(events, VPA_MINUTE);
+        ck_assert_ptr_null(strstr(seen[11 + i].body, "combined"));
+    }
+}
+END_TEST
+
+/* A write that cannot be sent is tried twelve times, the second after a part of ten seconds. */
+START_TEST(tries_have_a_bound)
+{
+    failure = VPA_TRANSPORT_RESET;
+    fail_times = 11;
+    vpa_events_record(events, &pod, "R", "m");
+    vpa_events_flush(events, VPA_HOUR);
+    ck_assert_uint_eq(count, 12); /* the last one was good */
+    for (size_t i = 2; i < 12; i++)
+        ck_assert(seen[i].at - seen[i - 1].at == 10 * VPA_SECOND);
+    ck_assert(seen[1].at > seen[0].at);
+    fail_times = 12;
+    vpa_events_record(events, &pod, "Q", "m");
+    vpa_events_flush(events, VPA_HOUR);
+    ck_assert_uint_eq(count, 24);
+    fail_times = 11; /* counted anew for the next */
+    vpa_events_record(events, &pod, "P", "m");
+    vpa_events_flush(events, VPA_HOUR);
+    ck_assert_uint_eq(count, 36);
+    ck_assert_uint_eq(vpa_events_pending(events), 0);
+}
+END_TEST
+
 START_TEST(filters_spam)
 {
     for (int i = 0; i < 40; i++)
@@ -216,6 +324,10 @@ int main(void)
     tcase_add_test(c, writes_whole_events);
     tcase_add_test(c, counts_repetitions);
     tcase_add_test(c, combines_similar_events);
+    tcase_add_test(c, writes_one_after_the_other);
+    tcase_add_test(c, what_makes_an_event);
+    tcase_add_test(c, rows_of_similar_events_end);
+    tcase_add_test(c, tries_have_a_bound);
     tcase_add_test(c, filters_spam);
     tcase_add_test(c, bounds_the_queue);
     tcase_add_test(c, tries_transport_failures_again);

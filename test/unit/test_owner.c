@@ -44,6 +44,8 @@ static void compare_walk(int rc, bool found, const struct vpa_controller_key *to
     }
 }
 
+static struct vpa_arena names;
+
 START_TEST(walks_up)
 {
     const struct vpa_controller_key key = {"n", walks[_i].kind, walks[_i].name, walks[_i].version};
@@ -113,6 +115,40 @@ static const struct {
      "unhandled targetRef BAD_group!/v1 / Foo / w, last error no matches for kind \"Foo\" in group "
      "\"BAD_group!\""},
 };
+
+/* However many scales there are, each is found, and none between them. */
+START_TEST(every_scale_is_found)
+{
+    const int count = _i;
+    const struct vpa_selector *selector;
+
+    synced();
+    every_widget = true;
+    follow_many(count);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(scale_gets, count);
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+    for (int i = 0; i <= count; i++) {
+        char name[16], between[16];
+        snprintf(name, sizeof(name), "w%d", i);
+        snprintf(between, sizeof(between), "w%d.", i);
+        ck_assert_int_eq(
+            vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector, &err),
+            i < count ? 0 : -1);
+        if (i == count)
+            ck_assert_str_eq(err.text, vpa_arena_printf(&names,
+                                                        "scale of Widget n/%s is not "
+                                                        "known yet",
+                                                        name));
+        ck_assert_int_eq(vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", between,
+                                                 &selector, &err),
+                         -1);
+        ck_assert_int_eq(err.code, VPA_RETRY);
+    }
+    vpa_owner_view_unref(view);
+    vpa_arena_release(&names);
+}
+END_TEST
 
 START_TEST(finds_selectors)
 {
@@ -326,6 +362,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, walks_up, 0, VPA_COUNT(walks));
     tcase_add_loop_test(c, views_answer_alike, 0, VPA_COUNT(walks));
+    tcase_add_loop_test(c, every_scale_is_found, 1, 10);
     tcase_add_loop_test(c, finds_selectors, 0, VPA_COUNT(selectors));
     tcase_add_test(c, knows_replicas);
     tcase_add_test(c, an_owner_that_no_longer_decodes_is_unknown);

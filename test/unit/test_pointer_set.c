@@ -36,6 +36,41 @@ START_TEST(empty_set_finds_nothing)
 }
 END_TEST
 
+/* Three quarters are used at most; half full of objects it doubles, else only tombstones go. */
+START_TEST(grows_as_it_fills)
+{
+    static const size_t capacities[][2] = {{1, 16}, {12, 16}, {13, 32}, {24, 32}, {25, 64}};
+    struct item items[40];
+    struct vpa_pointer_set set = {0};
+    size_t count = 0;
+
+    for (int i = 0; i < 40; i++)
+        items[i] = (struct item){{(uint32_t)i}, i};
+    for (size_t c = 0; c < sizeof(capacities) / sizeof(capacities[0]); c++) {
+        while (count < capacities[c][0])
+            vpa_pointer_set_add(&set, &items[count++].hashed);
+        ck_assert_uint_eq(set.capacity, capacities[c][1]);
+        ck_assert_uint_eq(set.used, count);
+    }
+    vpa_pointer_set_release(&set);
+    for (size_t left = 7; left <= 8; left++) {
+        for (int i = 0; i < 12; i++)
+            vpa_pointer_set_add(&set, &items[i].hashed);
+        for (size_t i = left; i < 12; i++)
+            vpa_pointer_set_remove(&set, &items[i].hashed);
+        ck_assert_uint_eq(set.used, 12);
+        vpa_pointer_set_add(&set, &items[12].hashed);
+        ck_assert_uint_eq(set.capacity, left == 8 ? 32 : 16);
+        ck_assert_uint_eq(set.used, left + 1);
+        ck_assert_uint_eq(set.count, left + 1);
+        for (int i = 0; i < (int)left; i++)
+            ck_assert_ptr_eq(find(&set, i, (uint32_t)i), &items[i]);
+        ck_assert_ptr_eq(find(&set, 12, 12), &items[12]);
+        vpa_pointer_set_release(&set);
+    }
+}
+END_TEST
+
 static const unsigned spreads[] = {1, 7, 1000};
 
 START_TEST(behaves_like_an_array)
@@ -111,6 +146,7 @@ int main(void)
     Suite *suite = suite_create("pointer_set");
     TCase *tc = tcase_create("pointer_set");
     tcase_add_test(tc, empty_set_finds_nothing);
+    tcase_add_test(tc, grows_as_it_fills);
     tcase_add_loop_test(tc, behaves_like_an_array, 0, 3);
     tcase_add_test(tc, removing_while_iterating_visits_all);
     tcase_add_test(tc, replace_follows_a_move);
