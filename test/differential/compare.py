@@ -13,7 +13,8 @@ GIVEN_TIME = re.compile(r"2020-01-0[12]T")
 # Texts from the inside of the Go libraries: what stands before them must be the same.
 GO_TYPE_ERROR = re.compile(r"(cannot be handled as an? \w+: |failed to (?:create typed patch|convert new) object [^)]*\)).*", re.S)
 GO_DIFF = re.compile(r"(if it was previously negative\)).*", re.S)
-GO_VALUE = re.compile(r"Invalid value: \{.*?\}: ")
+# Go prints a map that is absent as null and an empty one as {}: the same object in JSON.
+GO_VALUE = re.compile(r"Invalid value: (?:\{.*?\}|null): ")
 VERSION = re.compile(r"(ResourceVersion in \w+(?: \w+)?: )\d+")
 ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
 
@@ -93,6 +94,9 @@ def differences(ours, theirs, place=""):
         return found
     if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         return [d for i, (a, b) in enumerate(zip(ours, theirs)) for d in differences(a, b, f"{place}/{i}")]
+    if place == "/events" and isinstance(ours, list) and isinstance(theirs, list):
+        found = differences(ours[:len(theirs)], theirs[:len(ours)], place)
+        return found[:3] or [(f"{place}/{min(len(ours), len(theirs))}", ours[len(theirs):], theirs[len(ours):])]
     return [] if type(ours) is type(theirs) and ours == theirs else [(place, ours, theirs)]
 
 
