@@ -163,6 +163,14 @@ static void set_defaults(struct ctx *c, const struct jv *item, struct jv *pod, v
         default_container(c, m->value, "init container", item, out);
 }
 
+void admit_limit_defaults(struct ctx *c, const struct jv *old, struct jv *pod)
+{
+    const char *note = "";
+
+    if (!jv_at(old, "metadata.deletionTimestamp"))
+        each_limit(c, pod, set_defaults, &note);
+}
+
 static void apply_limit_defaults(struct ctx *c, struct jv *pod)
 {
     const char *note = "";
@@ -256,6 +264,15 @@ static struct stated stated_by(struct ctx *c, const struct jv *container, const 
     return s;
 }
 
+/* What the pod says for itself counts instead of what its containers need. */
+static struct stated pod_says(struct ctx *c, const struct jv *pod, const char *list,
+                              const char *name, struct stated needs)
+{
+    struct stated own = stated_by(c, jv_get(pod, "spec"), list, name);
+
+    return own.there ? own : needs;
+}
+
 /* What the pod needs at once: its containers and sidecars, or an init container beside the sidecars
  * that have begun before it. */
 static struct stated pod_needs(struct ctx *c, const struct jv *pod, const char *list,
@@ -287,7 +304,7 @@ static struct jv *pod_sum(struct ctx *c, const struct jv *pod, const char *list)
     struct jv *out = jv_obj(c->a);
 
     for (size_t i = 0; i < VPA_COUNT(amounts); i++) {
-        struct stated s = pod_needs(c, pod, list, amounts[i]);
+        struct stated s = pod_says(c, pod, list, amounts[i], pod_needs(c, pod, list, amounts[i]));
         if (s.there)
             jv_set_str(c->a, out, amounts[i], vpa_quantity_text(c->a, &s.q));
     }

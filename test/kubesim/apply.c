@@ -127,8 +127,9 @@ static struct jv *unite(struct vpa_arena *a, struct jv *x, const struct jv *y)
     return x;
 }
 
-/* x without the leaves of y; nodes that become empty go too. */
-static void subtract(struct jv *x, const struct jv *y)
+/* x without the leaves of y; nodes that become empty go too, and with `dots` those that only stand
+ * for themselves. */
+static void subtract_set(struct jv *x, const struct jv *y, bool dots)
 {
     for (size_t i = 0; i < jv_len(x);) {
         struct jv_member *m = &x->items[i];
@@ -139,14 +140,19 @@ static void subtract(struct jv *x, const struct jv *y)
         }
         bool was_leaf = jv_len(m->value) == 0;
         if (!was_leaf)
-            subtract(m->value, other);
+            subtract_set(m->value, other, dots);
         bool only_dot = jv_len(m->value) == 1 && !strcmp(m->value->items[0].name, ".");
         bool element = *m->name == 'k' || *m->name == 'v'; /* in the set by itself */
-        if (was_leaf || jv_len(m->value) == 0 || (only_dot && !element))
+        if (was_leaf || jv_len(m->value) == 0 || (only_dot && !element && dots))
             jv_remove_at(x, i);
         else
             i++;
     }
+}
+
+static void subtract(struct jv *x, const struct jv *y)
+{
+    subtract_set(x, y, true);
 }
 
 static bool owns(const struct jv *set, const struct jv *path) /* path: list of segments */
@@ -278,6 +284,27 @@ static void put_entry(struct ctx *c, struct jv *list, const char *operation, con
         jv_push(c->a, list, e);
 }
 
+/* Of two entries of one manager the server, which keeps them in a map, reads the last. */
+static void drop_doubles(struct jv *list)
+{
+    static const char *const names[] = {"manager", "operation", "apiVersion", "subresource"};
+
+    for (size_t i = 0; i < jv_len(list);) {
+        bool double_of_later = false;
+        for (size_t k = i + 1; k < list->count && !double_of_later; k++) {
+            double_of_later = true;
+            for (size_t n = 0; n < VPA_COUNT(names); n++)
+                double_of_later =
+                    double_of_later && !strcmp(jv_text_at(list->items[i].value, names[n]),
+                                               jv_text_at(list->items[k].value, names[n]));
+        }
+        if (double_of_later)
+            jv_remove_at(list, i);
+        else
+            i++;
+    }
+}
+
 static void drop_empty(struct jv *list)
 {
     for (size_t i = 0; i < jv_len(list);) {
@@ -355,6 +382,7 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
         return;
     }
     list = list ? jv_clone(c->a, list) : jv_arr(c->a);
+    drop_doubles(list);
     struct jv *changed = changed_fields(c, old, now), *removed = removed_fields(c, old, now);
     jv_each (m, list) {
         struct jv *set = jv_get(m->value, "fieldsV1");
@@ -382,15 +410,6 @@ static bool is_apply(const struct jv *entry)
     return !strcmp(jv_text_at(entry, "operation"), "Apply");
 }
 
-/* Whether the member at `path` belongs to somebody who applied it. */
-static bool is_applied(const struct jv *list, const struct jv *path)
-{
-    jv_each (m, list)
-        if (is_apply(m->value) && owns(jv_get(m->value, "fieldsV1"), path))
-            return true;
-    return false;
-}
-
 /*
  * A write through the scale subresource takes the member at `path` (segments "f:spec", ...) from
  * its owners. The server looks at the managers of the scale alone, a scale leaves out 0, and a set
@@ -399,7 +418,8 @@ static bool is_applied(const struct jv *list, const struct jv *path)
  *     changed     the writer owns it, through the subresource, where somebody did before; nobody
  *                 owns 0
  *     unchanged   who applied it keeps it; of others it stands in an entry of its own from then on,
- *                 which goes with the next write where the value is 0
+ *                 which goes with the next write of any kind where the manager has another entry,
+ *                 and with the next one where the value is 0
  *
  * True when the bookkeeping changed.
  */
@@ -409,12 +429,11 @@ bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool c
     struct jv *out = jv_arr(c->a), *only = jv_obj(c->a);
     bool moved = false;
 
-    if (!changed && is_applied(list, path))
-        return false;
     add_path(c->a, only, path);
+    drop_doubles(list);
     jv_each (m, list) {
         struct jv *rest = jv_clone(c->a, jv_get(m->value, "fieldsV1"));
-        bool owned = owns(rest, path);
+        bool owned = owns(rest, path) && (changed || !is_apply(m->value));
         if (owned)
             subtract(rest, only);
         if (!owned || (!changed && !jv_len(rest) && !zero)) {
@@ -445,6 +464,7 @@ bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool c
 
 struct conflict {
     const char *who; /* "one" using v1 */
+    const char *key; /* the order of managers in the server */
     const char *field;
 };
 struct conflicts {
@@ -473,7 +493,10 @@ static void add_conflict(struct conflicts *k, const struct jv *entry, const char
         k->items = items;
         k->capacity = capacity;
     }
-    k->items[k->count++] = (struct conflict){who, field};
+    const char *key = vpa_arena_printf(
+        c->a, "%s\"%s%s%s%s", jv_text_at(entry, "manager"), jv_text_at(entry, "operation"),
+        update ? jv_text_at(entry, "apiVersion") : "", *sub ? "," : "}", sub);
+    k->items[k->count++] = (struct conflict){who, key, field};
 }
 
 static void conflict_leaf(struct visit *w, const struct schema *s, const char *dotted)
@@ -611,39 +634,56 @@ static struct jv *merge(struct vpa_arena *a, const struct schema *s, struct jv *
     return merge_lists(a, s, live, config);
 }
 
-/* Takes the leaves of the set out of the object, and what becomes empty by it. */
-static void remove_fields(struct vpa_arena *a, const struct schema *s, struct jv *v,
-                          const struct jv *set, bool top)
+/* What a manager applied before and does not apply now. */
+struct removal {
+    struct vpa_arena *a;
+    bool nulls; /* of what is empty now null is left: objects without types in the server */
+};
+
+static void take_out(struct jv *v, const struct jv *child, const char *segment)
 {
-    jv_each (m, set) {
-        if (!strcmp(m->name, "."))
-            continue;
+    if (v->type == JV_OBJ) {
+        jv_del(v, segment + 2);
+        return;
+    }
+    for (size_t i = 0; i < v->count; i++)
+        if (v->items[i].value == child)
+            jv_remove_at(v, i--);
+}
+
+/*
+ * Takes out of `v` what stands in `last` and nowhere in `kept`, the sets of all managers now. A
+ * field that nobody owns any part of goes with all that it holds, also what nobody owned; one that
+ * somebody owns stays, if only as null.
+ */
+static void remove_fields(const struct removal *r, const struct schema *s, struct jv *v,
+                          const struct jv *last, const struct jv *kept, bool top)
+{
+    jv_each (m, last) {
         const struct schema *sub = top && !strcmp(m->name, "f:metadata")
                                        ? schema_builtin("ObjectMeta")
                                        : child_schema(s, m->name);
-        struct jv *child = find_child(a, s, v, m->name);
-        bool end = jv_len(m->value) == 0 || jv_get(m->value, ".");
+        struct jv *child = strcmp(m->name, ".") ? find_child(r->a, s, v, m->name) : NULL;
+        const struct jv *others = jv_get(kept, m->name);
+        /* A key of a map is in the set only where it stands for itself. */
+        bool named = schema_field_is_named(s, m->name) || top;
+        bool member = !jv_len(m->value) || jv_get(m->value, ".") || named;
+
         if (!child)
             continue;
-        if (v->type == JV_ARR && end) { /* an element goes with all that it holds */
-            for (size_t i = 0; i < v->count; i++)
-                if (v->items[i].value == child)
-                    jv_remove_at(v, i--);
+        if (member && !others) {
+            take_out(v, child, m->name);
             continue;
         }
-        if (!end || (jv_len(m->value) > 1 && child->type >= JV_ARR))
-            remove_fields(a, sub, child, m->value, false);
-        bool empty = child->type < JV_ARR || leaf(sub, child) || jv_len(child) == 0;
-        if (!end && jv_len(child))
+        if (!jv_len(m->value) || child->type < JV_ARR || !jv_len(child))
             continue;
-        if (!empty && jv_len(m->value) > 1 && jv_len(child))
+        remove_fields(r, sub, child, m->value, others, false);
+        if (jv_len(child))
             continue;
-        if (v->type == JV_OBJ)
-            jv_del(v, m->name + 2);
+        if (r->nulls)
+            *child = *jv_null(r->a);
         else
-            for (size_t i = 0; i < v->count; i++)
-                if (v->items[i].value == child)
-                    jv_remove_at(v, i--);
+            take_out(v, child, m->name);
     }
 }
 
@@ -651,7 +691,7 @@ static void remove_fields(struct vpa_arena *a, const struct schema *s, struct jv
 static int by_manager_and_field(const void *x, const void *y)
 {
     const struct conflict *a = x, *b = y;
-    int order = strcmp(a->who, b->who);
+    int order = strcmp(a->key, b->key);
     const char *p = a->field, *q = b->field;
 
     while (!order) {
@@ -739,6 +779,7 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct 
     struct conflicts k = {.c = c, .live = object, .taken = jv_obj(a)};
 
     list = list ? jv_clone(a, list) : jv_arr(a);
+    drop_doubles(list);
     if (live && !jv_len(list))
         own_what_was_before(c, live, list);
     k.list = list;
@@ -747,18 +788,20 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct 
     walk(&w, c->type->schema, set, "");
     if (k.count && !force)
         return report_conflicts(c, &k);
-    struct jv *mine = entry_of(list, c->field_manager, "Apply", c->sub),
-              *gone = mine ? jv_clone(a, jv_get(mine, "fieldsV1")) : jv_obj(a);
-    subtract(gone, set);
-    jv_each (m, list) {
-        if (m->value == mine)
-            continue;
-        if (force)
-            subtract(jv_get(m->value, "fieldsV1"), k.taken);
-        subtract(gone, jv_get(m->value, "fieldsV1"));
-    }
-    remove_fields(a, c->type->schema, object, gone, true);
+    struct jv *mine = entry_of(list, c->field_manager, "Apply", c->sub);
+    if (force)
+        jv_each (m, list)
+            if (m->value != mine)
+                subtract_set(jv_get(m->value, "fieldsV1"), k.taken, false);
+    struct jv *last = mine ? jv_clone(a, jv_get(mine, "fieldsV1")) : jv_obj(a),
+              *kept = jv_clone(a, set);
+    jv_each (m, list)
+        if (m->value != mine)
+            unite(a, kept, jv_get(m->value, "fieldsV1"));
     object = merge_config(c, object, config);
+    const struct removal r = {a, c->type->crd != NULL};
+    jv_ensure(a, kept, "f:metadata"); /* the name is applied always */
+    remove_fields(&r, c->type->schema, object, last, kept, true);
     put_entry(c, list, "Apply", c->sub, set);
     drop_empty(list);
     jv_set(a, jv_ensure(a, object, "metadata"), "managedFields", list);

@@ -246,6 +246,8 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
             default_template(a, job);
         }
     }
+    if (strcmp(kind, "ReplicationController") != 0 && strcmp(kind, "CronJob") != 0)
+        jv_ensure(a, spec, "template");
     default_template(a, spec);
     struct jv *template_labels = jv_at(spec, "template.metadata.labels");
     if (!strcmp(kind, "ReplicationController") && !jv_get(spec, "selector") && template_labels)
@@ -474,7 +476,9 @@ static bool has_amount(const struct jv *list)
 
     for (size_t i = 0; i < VPA_COUNT(names); i++) {
         const char *text = jv_text(jv_get(list, names[i]));
-        if (text && strcmp(text, "0") != 0)
+        struct vpa_quantity q;
+        vpa_auto_arena a = {0};
+        if (text && vpa_quantity_parse(&a, text, &q, NULL) == 0 && vpa_quantity_sign(&q) > 0)
             return true;
     }
     return false;

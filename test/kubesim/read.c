@@ -547,7 +547,8 @@ int handle_list(struct ctx *c)
     for (end = first; end < count && (!o.limit || kept < (size_t)o.limit); end++)
         if (selector_matches(o.selector, items[end]))
             page[kept++] = items[end];
-    bool more = o.limit && end < count; /* of whatever labels */
+    /* Of whatever labels; one that is asked for by name has none behind it. */
+    bool more = o.limit && end < count && !selector_exact_name(o.selector);
     c->res->status = 200;
     c->res->content_type = "application/json";
     open_list(c, &o, vpa_arena_printf(c->a, "%llu", (unsigned long long)rv),

@@ -11,30 +11,36 @@
 
 #define FORBIDDEN "FieldValueForbidden"
 
-static struct jv *named(const struct jv *list, const char *name)
+#define INVALID "FieldValueInvalid"
+
+static bool same_names(const struct jv *old, const struct jv *now)
 {
-    jv_each (m, list)
-        if (!strcmp(jv_text_at(m->value, "name"), name))
-            return m->value;
-    return NULL;
+    bool same = jv_len(old) == jv_len(now);
+
+    for (size_t i = 0; same && i < jv_len(old); i++)
+        same = !strcmp(jv_text_at(old->items[i].value, "name"),
+                       jv_text_at(now->items[i].value, "name"));
+    return same;
 }
 
+/* The old containers with the new resources and resize policies; a list with other names stays as
+ * it is, for validation to refuse. */
 static void keep_rest(struct ctx *c, const struct jv *old_list, struct jv *list)
 {
-    jv_each (m, list) {
-        struct jv *before = named(old_list, jv_text_at(m->value, "name"));
-        if (!before)
-            continue;
-        struct jv *merged = jv_clone(c->a, before);
-        static const char *const changing[] = {"resources", "resizePolicy"};
+    static const char *const changing[] = {"resources", "resizePolicy"};
+
+    if (!same_names(old_list, list))
+        return;
+    for (size_t k = 0; k < jv_len(list); k++) {
+        struct jv *merged = jv_clone(c->a, old_list->items[k].value), *now = list->items[k].value;
         for (size_t i = 0; i < VPA_COUNT(changing); i++) {
-            struct jv *v = jv_get(m->value, changing[i]);
+            struct jv *v = jv_get(now, changing[i]);
             if (v)
                 jv_set(c->a, merged, changing[i], v);
             else
                 jv_del(merged, changing[i]);
         }
-        m->value = merged;
+        list->items[k].value = merged;
     }
 }
 
@@ -46,30 +52,120 @@ static bool removed(const struct jv *old, const struct jv *now)
     return false;
 }
 
-static bool other_changed(const struct jv *old, const struct jv *now)
+static void check_removed(struct ctx *c, const struct jv *old, const struct jv *now, const char *at,
+                          const char *what, struct field_errors *errors)
 {
-    jv_each (m, now)
-        if (strcmp(m->name, "cpu") != 0 && strcmp(m->name, "memory") != 0 &&
-            !jv_equal(m->value, jv_get(old, m->name)))
+    static const char *const lists[] = {"requests", "limits"};
+
+    for (size_t i = 0; i < VPA_COUNT(lists); i++)
+        if (removed(jv_get(old, lists[i]), jv_get(now, lists[i])))
+            field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.%s", at, lists[i]),
+                        "Forbidden: %s %s cannot be removed", what, lists[i]);
+}
+
+/* Resources without what may change. 1.34 does not look at a list that was not there before. */
+static void drop_amounts(struct ctx *c, const struct jv *old, struct jv *resources)
+{
+    static const char *const lists[] = {"requests", "limits"};
+
+    for (size_t i = 0; i < VPA_COUNT(lists); i++) {
+        jv_del(jv_get(resources, lists[i]), "cpu");
+        jv_del(jv_get(resources, lists[i]), "memory");
+        if (c->sim->opt.minor < 36 && !jv_len(jv_get(old, lists[i])))
+            jv_del(resources, lists[i]);
+    }
+}
+
+static bool rest_changed(struct ctx *c, const struct jv *old, const struct jv *now)
+{
+    const struct jv *before = jv_get(old, "resources");
+    struct jv *x = jv_clone(c->a, old), *y = jv_clone(c->a, now);
+
+    drop_amounts(c, before, jv_get(x, "resources"));
+    drop_amounts(c, before, jv_get(y, "resources"));
+    return !schema_equal(c->a, schema_builtin("Container"), x, y);
+}
+
+static bool goes_on(const struct jv *container)
+{
+    return !strcmp(jv_text_at(container, "restartPolicy"), "Always");
+}
+
+static bool restarts(const struct jv *container)
+{
+    jv_each (m, jv_get(container, "resizePolicy"))
+        if (!strcmp(jv_text_at(m->value, "restartPolicy"), "RestartContainer"))
             return true;
     return false;
 }
 
-static void check_container(struct ctx *c, const struct jv *old, const struct jv *now,
-                            const char *at, struct field_errors *errors)
+/* Before 1.36 only init containers that go on can be resized. */
+static void check_init(struct ctx *c, const struct jv *old, const struct jv *now, const char *at,
+                       struct field_errors *errors)
 {
-    const struct jv *r0 = jv_at(old, "resources.requests"), *r1 = jv_at(now, "resources.requests"),
-                    *l0 = jv_at(old, "resources.limits"), *l1 = jv_at(now, "resources.limits");
+    bool old_rules = c->sim->opt.minor < 36;
+    bool changed = !schema_equal(c->a, schema_builtin("Container"), old, now);
 
-    if (other_changed(r0, r1) || other_changed(l0, l1))
-        field_error(c, errors, FORBIDDEN, "spec",
-                    "Forbidden: only cpu and memory resources are mutable");
-    if (removed(l0, l1))
-        field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.resources.limits", at),
-                    "Forbidden: resource limits cannot be removed");
-    if (removed(r0, r1))
-        field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.resources.requests", at),
-                    "Forbidden: resource requests cannot be removed");
+    if (old_rules && !goes_on(now)) {
+        if (changed)
+            field_error(c, errors, FORBIDDEN, "spec",
+                        "Forbidden: resources for non-sidecar init containers are immutable");
+        return;
+    }
+    if (rest_changed(c, old, now))
+        field_error(c, errors, FORBIDDEN, old_rules ? "spec" : at,
+                    "Forbidden: only cpu and memory resources for %ssidecar containers are mutable",
+                    old_rules ? "" : "init or ");
+    if (changed && !goes_on(now) && restarts(now))
+        field_error(c, errors, FORBIDDEN, at,
+                    "Forbidden: non-sidecar init containers with a resize policy of "
+                    "RestartContainer cannot be resized");
+}
+
+static void check_names(struct ctx *c, const struct jv *old, const struct jv *now, const char *list,
+                        struct field_errors *errors)
+{
+    if (jv_len(old) != jv_len(now)) {
+        field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "spec.%s", list),
+                    "Forbidden: %s may not be added or removed on resize", list);
+        return;
+    }
+    for (size_t i = 0; i < jv_len(old); i++)
+        if (strcmp(jv_text_at(old->items[i].value, "name"),
+                   jv_text_at(now->items[i].value, "name")) != 0)
+            field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "spec.%s[%zu].name", list, i),
+                        "Forbidden: %s may not be renamed or reordered on resize", list);
+}
+
+static void check_containers(struct ctx *c, const struct jv *old, const struct jv *now,
+                             struct field_errors *errors)
+{
+    const struct jv *init0 = jv_get(old, "initContainers"), *init1 = jv_get(now, "initContainers"),
+                    *list0 = jv_get(old, "containers"), *list1 = jv_get(now, "containers");
+    size_t before = errors->count;
+
+    check_names(c, list0, list1, "containers", errors);
+    check_names(c, init0, init1, "initContainers", errors);
+    if (errors->count > before)
+        return;
+    for (size_t i = 0; i < jv_len(init0); i++)
+        if (c->sim->opt.minor >= 36 || goes_on(init0->items[i].value))
+            check_removed(c, jv_get(init0->items[i].value, "resources"),
+                          jv_get(init1->items[i].value, "resources"),
+                          vpa_arena_printf(c->a, "spec.initContainers[%zu].resources", i),
+                          "resource", errors);
+    for (size_t i = 0; i < jv_len(list0); i++)
+        check_removed(c, jv_get(list0->items[i].value, "resources"),
+                      jv_get(list1->items[i].value, "resources"),
+                      vpa_arena_printf(c->a, "spec.containers[%zu].resources", i), "resource",
+                      errors);
+    for (size_t i = 0; i < jv_len(list0); i++)
+        if (rest_changed(c, list0->items[i].value, list1->items[i].value))
+            field_error(c, errors, FORBIDDEN, "spec",
+                        "Forbidden: only cpu and memory resources are mutable");
+    for (size_t i = 0; i < jv_len(init0); i++)
+        check_init(c, init0->items[i].value, init1->items[i].value,
+                   vpa_arena_printf(c->a, "spec.initContainers[%zu]", i), errors);
 }
 
 static bool node_supports(const struct jv *pod)
@@ -80,46 +176,71 @@ static bool node_supports(const struct jv *pod)
     return true;
 }
 
+/* Resources of the whole pod, which 1.34 cannot resize. */
+static bool has_pod_level(const struct jv *spec)
+{
+    return jv_len(jv_at(spec, "resources.requests")) + jv_len(jv_at(spec, "resources.limits")) > 0;
+}
+
+static void check_pod_level(struct ctx *c, const struct jv *old, const struct jv *now,
+                            struct field_errors *errors)
+{
+    const struct jv *before = jv_get(old, "resources");
+
+    if (before && !jv_get(now, "resources")) {
+        field_error(c, errors, FORBIDDEN, "spec.resources",
+                    "Forbidden: pod-level resources cannot be removed");
+        return;
+    }
+    check_removed(c, before, jv_get(now, "resources"), "spec.resources", "pod-level resource",
+                  errors);
+}
+
+static void put_back(struct ctx *c, const struct jv *old, struct jv *spec)
+{
+    struct jv *kept = jv_clone(c->a, jv_get(old, "spec"));
+    const char *const lists[] = {"containers", "initContainers", "resources"};
+
+    if (jv_len(jv_get(spec, lists[0])) != jv_len(jv_get(kept, lists[0])) ||
+        jv_len(jv_get(spec, lists[1])) != jv_len(jv_get(kept, lists[1])))
+        return; /* refused anyhow */
+    keep_rest(c, jv_get(kept, lists[0]), jv_get(spec, lists[0]));
+    keep_rest(c, jv_get(kept, lists[1]), jv_get(spec, lists[1]));
+    for (size_t i = 0; i < 2u + (c->sim->opt.minor >= 36); i++) {
+        if (jv_get(spec, lists[i]))
+            jv_set(c->a, kept, lists[i], jv_get(spec, lists[i]));
+        else
+            jv_del(kept, lists[i]);
+    }
+    *spec = *kept;
+}
+
 int resize_prepare(struct ctx *c, const struct jv *old, struct jv *object,
                    struct field_errors *errors)
 {
-    struct jv *spec = jv_get(object, "spec"), *kept = jv_clone(c->a, jv_get(old, "spec"));
-    struct jv *list = jv_get(spec, "containers"), *init = jv_get(spec, "initContainers");
-    const struct jv *old_list = jv_at(old, "spec.containers");
-    size_t i = 0;
-    bool same = jv_len(list) == jv_len(old_list);
-
-    keep_rest(c, old_list, list);
-    keep_rest(c, jv_at(old, "spec.initContainers"), init);
-    if (list)
-        jv_set(c->a, kept, "containers", list);
-    if (init && jv_at(old, "spec.initContainers"))
-        jv_set(c->a, kept, "initContainers", init);
-    jv_set(c->a, object, "spec", kept);
-    jv_each (m, list)
-        same =
-            same && i < jv_len(old_list) &&
-            !strcmp(jv_text_at(m->value, "name"), jv_text_at(old_list->items[i++].value, "name"));
-    if (jv_equal(jv_get(old, "spec"), kept))
-        return 0;
-    defaults_pod_spec(c->a, kept);
-    validate_pod_spec(c, kept, "spec", errors);
+    struct jv *spec = jv_get(object, "spec");
+    const struct jv *before = jv_get(old, "spec");
     const char *qos = jv_text_at(old, "status.qosClass");
-    if (*qos && strcmp(qos, pod_qos(kept)) != 0)
-        field_error(c, errors, "FieldValueInvalid", "spec",
+
+    defaults_pod_spec(c->a, spec);
+    admit_limit_defaults(c, old, object);
+    put_back(c, old, spec);
+    if (c->sim->opt.minor < 36 && (has_pod_level(before) || has_pod_level(spec))) {
+        field_error(c, errors, FORBIDDEN, "[]",
+                    "Forbidden: pods with pod-level resources cannot be resized");
+        return 0;
+    }
+    validate_pod_spec(c, spec, "spec", errors);
+    if (strcmp(*qos ? qos : pod_qos(before), pod_qos(spec)) != 0)
+        field_error(c, errors, INVALID, "spec",
                     "Invalid value: \"%s\": Pod QOS Class may not change as a result of resizing",
                     qos);
     if (!node_supports(old))
         field_error(c, errors, FORBIDDEN, "spec",
                     "Forbidden: Pod running on node without support for resize");
-    if (!same) {
-        field_error(c, errors, FORBIDDEN, "spec.containers",
-                    "Forbidden: containers may not be added or removed on resize");
-        return 0;
-    }
-    for (i = 0; i < jv_len(list); i++)
-        check_container(c, old_list->items[i].value, list->items[i].value,
-                        vpa_arena_printf(c->a, "spec.containers[%zu]", i), errors);
+    if (has_pod_level(before) || has_pod_level(spec))
+        check_pod_level(c, before, spec, errors);
+    check_containers(c, before, spec, errors);
     return 0;
 }
 
@@ -138,52 +259,102 @@ static int refuse(struct ctx *c, const char *cause, const char *text)
                         vpa_arena_printf(c->a, "pods \"%s\" is forbidden: %s", c->name, text));
 }
 
-static int64_t request_sum(struct ctx *c, const struct jv *pod, const char *name, bool milli)
+/* What the pod asks for, as the scheduler counts it. */
+static int64_t asked(struct ctx *c, const struct jv *spec, const char *name, bool milli)
 {
-    int64_t sum = 0;
-
-    jv_each (m, jv_at(pod, "spec.containers")) {
-        const char *text = jv_text(jv_get(jv_at(m->value, "resources.requests"), name));
-        struct vpa_quantity q;
-        if (text && vpa_quantity_parse(c->a, text, &q, NULL) == 0)
-            sum += milli ? vpa_quantity_milli_value(&q) : vpa_quantity_value(&q);
-    }
-    return sum;
-}
-
-/* Admission plugin PodResizeValidator of 1.36, and the LimitRange checks. */
-int resize_admit(struct ctx *c, const struct jv *old, const struct jv *object)
-{
-    static const char *const names[] = {"cpu", "memory"};
-    const char *node_name = jv_text_at(object, "spec.nodeName");
+    const char *own = jv_text(jv_get(jv_at(spec, "resources.requests"), name)),
+               *sum = jv_text(jv_get(pod_containers_sum(c->a, spec, "requests"), name));
     struct vpa_quantity q;
 
-    if (jv_equal(jv_get(old, "spec"), jv_get(object, "spec")))
+    if ((!own && !sum) || vpa_quantity_parse(c->a, own ? own : sum, &q, NULL) < 0)
         return 0;
-    if (admit_limits(c, (struct jv *)(uintptr_t)object) < 0)
+    return milli ? vpa_quantity_milli_value(&q) : vpa_quantity_value(&q);
+}
+
+static int64_t allocatable(struct ctx *c, const struct jv *node, const char *name, bool milli)
+{
+    const char *text = jv_text(jv_get(jv_at(node, "status.allocatable"), name));
+    struct vpa_quantity q;
+
+    if (!text || vpa_quantity_parse(c->a, text, &q, NULL) < 0)
+        return 0;
+    return milli ? vpa_quantity_milli_value(&q) : vpa_quantity_value(&q);
+}
+
+static const char *too_much(struct ctx *c, const struct jv *spec, const struct jv *node)
+{
+    static const char *const names[] = {"cpu", "memory"};
+    const char *text = "";
+
+    for (size_t i = 0; i < VPA_COUNT(names); i++) {
+        long long wanted = asked(c, spec, names[i], i == 0),
+                  there = allocatable(c, node, names[i], i == 0);
+        if (wanted > there)
+            text = vpa_arena_printf(c->a, "%s%s%s, requested: %lld, allocatable: %lld", text,
+                                    *text ? "; " : "", names[i], wanted, there);
+    }
+    return text;
+}
+
+/* What nodes must be able to do for this change: none of those that declare nothing. */
+static const char *feature_needed(struct ctx *c, const struct jv *old, const struct jv *spec)
+{
+    const struct jv *init = jv_get(spec, "initContainers");
+
+    for (size_t i = 0; i < jv_len(init); i++)
+        if (!goes_on(init->items[i].value) &&
+            !schema_equal(c->a, schema_builtin("Container"),
+                          jv_get(old, "initContainers")->items[i].value, init->items[i].value))
+            return "InPlacePodVerticalScalingInitContainers";
+    return schema_equal(c->a, schema_builtin("ResourceRequirements"), jv_get(old, "resources"),
+                        jv_get(spec, "resources"))
+               ? NULL
+               : "InPlacePodLevelResourcesVerticalScaling";
+}
+
+static bool declares(const struct jv *node, const char *feature)
+{
+    jv_each (m, jv_at(node, "status.declaredFeatures"))
+        if (jv_text(m->value) && !strcmp(m->value->text, feature))
+            return true;
+    return false;
+}
+
+/* The LimitRange checks and, from 1.36, admission plugins NodeDeclaredFeatureValidator and
+ * PodResizeValidator. */
+int resize_admit(struct ctx *c, const struct jv *old, const struct jv *object)
+{
+    const struct jv *spec = jv_get(object, "spec");
+    const char *name = jv_text_at(spec, "nodeName");
+
+    if (!jv_at(old, "metadata.deletionTimestamp") &&
+        admit_limits(c, (struct jv *)(uintptr_t)object) < 0)
         return -1;
-    if (c->sim->opt.minor < 36 || !*node_name)
+    if (c->sim->opt.minor < 36 || !*name ||
+        schema_equal(c->a, schema_builtin("PodSpec"), jv_get(old, "spec"), spec))
         return 0;
     const struct version *v =
-        store_find(types_find(&c->sim->types, "", "v1", "nodes")->store, "", node_name);
+        store_find(types_find(&c->sim->types, "", "v1", "nodes")->store, "", name);
     if (!v)
-        return refuse(c, NULL, vpa_arena_printf(c->a, "node \"%s\" not found", node_name));
+        return refuse(c, NULL, vpa_arena_printf(c->a, "node \"%s\" not found", name));
     const struct jv *node = version_parse(c->a, v);
+    const char *feature = feature_needed(c, jv_get(old, "spec"), spec);
+    if (feature && !declares(node, feature))
+        return refuse(c, NULL,
+                      vpa_arena_printf(c->a,
+                                       "pod update requires features %s which are not available on "
+                                       "node \"%s\"",
+                                       feature, name));
     const char *os = jv_text(jv_get(jv_at(node, "metadata.labels"), "kubernetes.io/os"));
     if (os && strcmp(os, "linux") != 0)
-        return refuse(c, "UnsupportedPlatform", "Pod resize is not supported on non-linux nodes");
-    for (size_t i = 0; i < VPA_COUNT(names); i++) {
-        const char *text = jv_text(jv_get(jv_at(node, "status.allocatable"), names[i]));
-        if (!text || vpa_quantity_parse(c->a, text, &q, NULL) < 0)
-            continue;
-        int64_t allocatable = i == 0 ? vpa_quantity_milli_value(&q) : vpa_quantity_value(&q);
-        int64_t wanted = request_sum(c, object, names[i], i == 0);
-        if (wanted > allocatable)
-            return refuse(c, "NodeCapacity",
-                          vpa_arena_printf(c->a,
-                                           "node didn't have enough allocatable resources: %s, "
-                                           "requested: %lld, allocatable: %lld",
-                                           names[i], (long long)wanted, (long long)allocatable));
-    }
-    return 0;
+        return refuse(c, "UnsupportedPlatform",
+                      vpa_arena_printf(c->a,
+                                       "pod resize is only supported on linux nodes, node \"%s\" "
+                                       "is \"%s\"",
+                                       name, os));
+    const char *text = too_much(c, spec, node);
+    return *text ? refuse(c, "NodeCapacity",
+                          vpa_arena_printf(
+                              c->a, "node didn't have enough allocatable resources: %s", text))
+                 : 0;
 }

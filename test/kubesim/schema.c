@@ -20,6 +20,14 @@ const struct schema *schema_field(const struct schema *s, const char *name)
     return s->values;
 }
 
+bool schema_field_is_named(const struct schema *s, const char *segment)
+{
+    for (size_t i = 0; s && !strncmp(segment, "f:", 2) && i < s->field_count; i++)
+        if (!strcmp(s->fields[i].name, segment + 2))
+            return true;
+    return false;
+}
+
 struct walk {
     struct vpa_arena *a;
     struct decode_notes *notes;
@@ -283,6 +291,54 @@ void schema_apply_defaults(struct vpa_arena *a, const struct schema *s, struct j
         jv_each (m, v)
             schema_apply_defaults(a, s->items, m->value);
     }
+}
+
+static bool equal_quantities(struct vpa_arena *a, const struct jv *x, const struct jv *y)
+{
+    struct vpa_quantity p, q;
+
+    return jv_text(x) && jv_text(y) && vpa_quantity_parse(a, x->text, &p, NULL) == 0 &&
+           vpa_quantity_parse(a, y->text, &q, NULL) == 0 && vpa_quantity_cmp(&p, &q) == 0;
+}
+
+static bool is_empty(const struct schema *s, const struct jv *v)
+{
+    bool collection = s && (s->type == S_ARRAY || (s->type == S_OBJECT && s->values));
+
+    return !v || (collection && (v->type == JV_NULL || (v->type >= JV_ARR && !v->count)));
+}
+
+static bool equal_members(struct vpa_arena *a, const struct schema *s, const struct jv *x,
+                          const struct jv *y)
+{
+    jv_each (m, x)
+        if (!schema_equal(a, schema_field(s, m->name), m->value, jv_get(y, m->name)))
+            return false;
+    jv_each (m, y)
+        if (!jv_get(x, m->name) && !is_empty(schema_field(s, m->name), m->value))
+            return false;
+    return true;
+}
+
+bool schema_equal(struct vpa_arena *a, const struct schema *s, const struct jv *x,
+                  const struct jv *y)
+{
+    if (is_empty(s, x) && is_empty(s, y))
+        return true;
+    if (!s || !x || !y || x->type != y->type)
+        return jv_equal(x, y);
+    if (s->type == S_QUANTITY)
+        return equal_quantities(a, x, y) || jv_equal(x, y);
+    if (x->type == JV_OBJ)
+        return equal_members(a, s, x, y);
+    if (x->type != JV_ARR || s->type != S_ARRAY)
+        return jv_equal(x, y);
+    if (x->count != y->count)
+        return false;
+    for (size_t i = 0; i < x->count; i++)
+        if (!schema_equal(a, s->items, x->items[i].value, y->items[i].value))
+            return false;
+    return true;
 }
 
 static void write_scalar(struct vpa_buf *buf, const char *type, const char *format)

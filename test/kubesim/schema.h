@@ -51,6 +51,8 @@ struct schema {
 };
 
 const struct schema *schema_field(const struct schema *s, const char *name);
+/* Whether the segment "f:name" of a set of fields is a field of a structure, not a key of a map. */
+bool schema_field_is_named(const struct schema *s, const char *segment);
 /* The schema of the built-in type of that Go name; NULL when there is none. */
 const struct schema *schema_builtin(const char *name);
 void schema_builtin_init(void);
@@ -68,6 +70,10 @@ struct decode_notes {
 void schema_decode(struct vpa_arena *a, const struct schema *s, struct jv *v, bool crd,
                    struct decode_notes *notes);
 void schema_apply_defaults(struct vpa_arena *a, const struct schema *s, struct jv *v);
+/* Equal as the server compares typed objects: quantities by value, absent lists and maps as empty
+ * ones. */
+bool schema_equal(struct vpa_arena *a, const struct schema *s, const struct jv *x,
+                  const struct jv *y);
 /* The JSON schema (OpenAPI v3) of a built-in type by its parts; $ref for named ones. */
 void schema_write_openapi(struct vpa_buf *buf, const struct schema *s, bool top);
 /* Calls for each named type, for the components of an OpenAPI document. */

@@ -40,7 +40,7 @@ static const char *const definitions[] = {
     "NodeSpec: podCIDR=s podCIDRs=[]s+ providerID=s unschedulable=b taints=[]Taint! configSource=* "
     "externalID=s",
     "Taint: key=s value=s effect=s timeAdded=t",
-    "NodeStatus: capacity=ResourceList allocatable=ResourceList phase=s "
+    "NodeStatus: declaredFeatures=[]s! capacity=ResourceList allocatable=ResourceList phase=s "
     "conditions=[]Condition@type "
     "addresses=[]NodeAddress@type daemonEndpoints=* nodeInfo=* images=* volumesInUse=* "
     "volumesAttached=* config=* runtimeHandlers=* features=*",
@@ -86,7 +86,12 @@ static const char *const definitions[] = {
     "terminationMessagePolicy=s imagePullPolicy=s securityContext=* stdin=b stdinOnce=b tty=b "
     "targetContainerName=s",
     "ContainerPort: name=s hostPort=i containerPort=i protocol=s hostIP=s",
-    "EnvVar: name=s value=s valueFrom=*",
+    "EnvVar: name=s value=s valueFrom=EnvVarSource",
+    "EnvVarSource: fieldRef=FieldRef! resourceFieldRef=ResourceFieldRef! configMapKeyRef=KeyRef! "
+    "secretKeyRef=KeyRef! fileKeyRef=*",
+    "FieldRef: apiVersion=s fieldPath=s",
+    "ResourceFieldRef: containerName=s resource=s divisor=q",
+    "KeyRef: name=s key=s optional=b",
     "VolumeMount: name=s readOnly=b recursiveReadOnly=s mountPath=s subPath=s mountPropagation=s "
     "subPathExpr=s",
     "VolumeDevice: name=s devicePath=s",
@@ -119,7 +124,7 @@ static const char *const definitions[] = {
     "status=ReplicaSetStatus",
     "ReplicationControllerSpec: replicas=i minReadySeconds=i selector={}s! "
     "template=PodTemplateSpec",
-    "Event: metadata=ObjectMeta involvedObject=ObjectReference reason=s message=s "
+    "Event: metadata=ObjectMeta involvedObject=ObjectReference! reason=s message=s "
     "source=EventSource "
     "firstTimestamp=t lastTimestamp=t count=i type=s eventTime=m series=EventSeries action=s "
     "related=ObjectReference reportingComponent=s reportingInstance=s",

@@ -290,10 +290,27 @@ void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
                      struct field_errors *errors);
 void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,
                      struct jv *object, const char *sub, struct field_errors *errors);
+void validate_label_key(struct ctx *c, const char *key, const char *field,
+                        struct field_errors *errors);
+void validate_label_value(struct ctx *c, const char *value, const char *field,
+                          struct field_errors *errors);
+void validate_labels(struct ctx *c, const struct jv *labels, const char *field,
+                     struct field_errors *errors);
+void validate_annotations(struct ctx *c, const struct jv *annotations, const char *field,
+                          struct field_errors *errors);
+/* A metav1.LabelSelector. */
+void validate_selector(struct ctx *c, const struct jv *selector, const char *at,
+                       struct field_errors *errors);
+void validate_workload(struct ctx *c, const struct jv *object, const char *kind,
+                       struct field_errors *errors);
+/* What may not change, and what the server looks at once more. */
+void validate_workload_change(struct ctx *c, const struct jv *old, const struct jv *object,
+                              const char *kind, struct field_errors *errors);
 void check_resource_name(struct ctx *c, const char *name, const char *path,
                          struct field_errors *errors);
 void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
                        struct field_errors *errors);
+const char *dns_label_fault(const char *text);
 void warn_pod_spec(struct ctx *c, const struct jv *spec, const char *path);
 /* Structural schema and CEL rules of a custom resource; old (may be NULL) for ratcheting. */
 void validate_custom(struct ctx *c, const struct restype *t, const struct jv *old,
@@ -307,6 +324,8 @@ int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, st
 int admit_webhooks(struct ctx *c, bool mutate, const char *operation, const struct jv *old,
                    struct jv **object, const char *options_kind);
 int admit_overhead(struct ctx *c, const struct jv *pod);
+/* Fills in what LimitRanges preset, as on creation; not for a pod that is going. */
+void admit_limit_defaults(struct ctx *c, const struct jv *old, struct jv *pod);
 int admit_limits(struct ctx *c, struct jv *pod); /* LimitRange checks, also on resize */
 
 /* ---- subresources ---- */

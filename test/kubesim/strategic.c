@@ -60,12 +60,16 @@ static int missing_key(struct merge *g, const char *key, const struct jv *elemen
                     jv_dump(g->a, element), key);
 }
 
+/* Without a key elements are compared as they are. */
 static size_t place_in(const struct jv *list, const char *key, const struct jv *element)
 {
     size_t at = SIZE_MAX;
 
-    if (jv_get(element, key))
+    if (key && jv_get(element, key))
         find_element(list, key, jv_get(element, key), &at);
+    for (size_t i = 0; !key && at == SIZE_MAX && i < jv_len(list); i++)
+        if (jv_equal(list->items[i].value, element))
+            at = i;
     return at;
 }
 
@@ -142,13 +146,12 @@ static int merge_keyed_list(struct merge *g, const struct schema *s, struct jv *
 
 static void merge_set(struct merge *g, struct jv *target, const struct jv *patch)
 {
-    jv_each (m, patch) {
-        bool there = false;
-        jv_each (e, target)
-            there = there || jv_equal(e->value, m->value);
-        if (!there)
+    const struct jv *before = jv_clone(g->a, target);
+
+    jv_each (m, patch)
+        if (place_in(target, NULL, m->value) == SIZE_MAX)
             jv_push(g->a, target, jv_clone(g->a, m->value));
-    }
+    sort_merged(g, NULL, target, patch, before);
 }
 
 /* $setElementOrder/X: listed elements in that order; the others keep their place in front of what

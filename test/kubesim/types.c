@@ -93,7 +93,7 @@ static const struct builtin {
     {"batch", "v1", "cronjobs", "cronjob", "CronJob", "cj", true, WORKLOAD, plain_fields},
     {"batch", "v1", "jobs", "job", "Job", "", true, WORKLOAD, job_fields},
     {"policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", "pdb",
-     false, WORKLOAD | T_NEEDS_VERSION, plain_fields},
+     false, WORKLOAD | T_NEEDS_VERSION | T_PATH_NAMES, plain_fields},
     {RBAC, "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", "", false,
      T_PATH_NAMES, plain_fields},
     {RBAC, "v1", "clusterroles", "clusterrole", "ClusterRole", "", false, T_PATH_NAMES,

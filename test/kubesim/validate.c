@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/base/quantity.h"
+
 #define SUBDOMAIN                                                                                  \
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "   \
     "'.', and must start "                                                                         \
@@ -96,6 +98,12 @@ bool is_label_value(const char *text)
 #define INVALID "FieldValueInvalid"
 #define REQUIRED "FieldValueRequired"
 
+/* Lengths are told in characters before 1.35. */
+static const char *unit(const struct ctx *c)
+{
+    return c->sim->opt.minor < 35 ? "characters" : "bytes";
+}
+
 static void validate_name(struct ctx *c, const struct restype *t, const char *name,
                           struct field_errors *errors)
 {
@@ -108,7 +116,7 @@ static void validate_name(struct ctx *c, const struct restype *t, const char *na
     if (t->flags & T_LABEL_NAMES) {
         if (strlen(name) > 63)
             field_error(c, errors, INVALID, "metadata.name",
-                        "Invalid value: \"%s\": must be no more than 63 bytes", name);
+                        "Invalid value: \"%s\": must be no more than 63 %s", name, unit(c));
         if (!dns_label(name, strlen(name)))
             field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " LABEL, name);
         return;
@@ -116,25 +124,83 @@ static void validate_name(struct ctx *c, const struct restype *t, const char *na
     if (strlen(name) > 253)
         field_error(c, errors, INVALID, "metadata.name",
                     "Invalid value: \"%s\": must be no more than 253 %s", name,
-                    t->crd ? "characters" : "bytes");
+                    t->crd ? "characters" : unit(c));
     if (!dns_subdomain(name))
         field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " SUBDOMAIN, name);
 }
 
-static void validate_labels(struct ctx *c, const struct jv *labels, const char *field,
-                            struct field_errors *errors)
+static void wrong(struct ctx *c, struct field_errors *errors, const char *field, const char *value,
+                  const char *why)
 {
-    const char *why;
+    field_error(c, errors, INVALID, field, "Invalid value: \"%s\": %s", value, why);
+}
 
+/* Every fault is told. */
+void validate_label_key(struct ctx *c, const char *key, const char *field,
+                        struct field_errors *errors)
+{
+    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
+
+    if (strchr(name, '/')) {
+        wrong(c, errors, field, key,
+              vpa_arena_printf(c->a,
+                               "%s %s with an optional DNS subdomain prefix and '/' (e.g. "
+                               "'example.com/MyName')",
+                               c->sim->opt.minor < 35 ? "a qualified name" : "a valid label key",
+                               NAME_PART + strlen("name part ")));
+        return;
+    }
+    if (slash == key)
+        wrong(c, errors, field, key, "prefix part must be non-empty");
+    else if (slash && slash - key > 253)
+        wrong(c, errors, field, key,
+              vpa_arena_printf(c->a, "prefix part must be no more than 253 %s", unit(c)));
+    else if (slash && !dns_subdomain(vpa_arena_strndup(c->a, key, (size_t)(slash - key))))
+        wrong(c, errors, field, key, "prefix part " SUBDOMAIN);
+    if (!*name)
+        wrong(c, errors, field, key, "name part must be non-empty");
+    else if (strlen(name) > 63)
+        wrong(c, errors, field, key,
+              vpa_arena_printf(c->a, "name part must be no more than 63 %s", unit(c)));
+    if (!qualified_part(name, strlen(name)))
+        wrong(c, errors, field, key, NAME_PART);
+}
+
+void validate_label_value(struct ctx *c, const char *value, const char *field,
+                          struct field_errors *errors)
+{
+    if (strlen(value) > 63)
+        wrong(c, errors, field, value,
+              vpa_arena_printf(c->a, "must be no more than 63 %s", unit(c)));
+    if (*value && !qualified_part(value, strlen(value)))
+        wrong(c, errors, field, value, LABEL_VALUE);
+}
+
+void validate_labels(struct ctx *c, const struct jv *labels, const char *field,
+                     struct field_errors *errors)
+{
     jv_each (m, labels) {
-        const char *value = jv_text(m->value) ? m->value->text : "";
-        if (!is_label_key(m->name, &why))
-            field_error(c, errors, INVALID, field, "Invalid value: \"%s\": %s", m->name, why);
-        if (!is_label_value(value))
-            field_error(c, errors, INVALID, field,
-                        strlen(value) > 63 ? "Invalid value: \"%s\": must be no more than 63 bytes"
-                                           : "Invalid value: \"%s\": " LABEL_VALUE,
-                        value);
+        validate_label_key(c, m->name, field, errors);
+        validate_label_value(c, jv_text(m->value) ? m->value->text : "", field, errors);
+    }
+}
+
+void validate_annotations(struct ctx *c, const struct jv *annotations, const char *field,
+                          struct field_errors *errors)
+{
+    jv_each (m, annotations) {
+        char *lower = vpa_arena_strdup(c->a, m->name);
+        size_t before = errors->count;
+
+        for (char *p = lower; *p; p++)
+            *p = (char)tolower((unsigned char)*p);
+        validate_label_key(c, lower, field, errors);
+        for (size_t i = before; i < errors->count; i++) { /* told with the key as it is given */
+            const char *why =
+                errors->items[i].message + strlen("Invalid value: \"\"") + strlen(lower);
+            errors->items[i].message =
+                vpa_arena_printf(c->a, "Invalid value: \"%s\"%s", m->name, why);
+        }
     }
 }
 
@@ -173,12 +239,37 @@ static void validate_owners(struct ctx *c, const struct jv *owners, struct field
     }
 }
 
+static bool takes_any_finalizer(const struct restype *t)
+{
+    return t->crd || !strcmp(t->kind, "PodDisruptionBudget") || !strcmp(t->kind, "Lease");
+}
+
+static void validate_finalizers(struct ctx *c, const struct restype *t, const struct jv *meta,
+                                bool whole, struct field_errors *errors)
+{
+    static const char *const known[] = {"orphan", "foregroundDeletion", "kubernetes"};
+    size_t i = 0;
+
+    jv_each (m, jv_get(meta, "finalizers")) {
+        const char *name = jv_text(m->value) ? m->value->text : "";
+        bool standard = strchr(name, '/') || takes_any_finalizer(t);
+
+        if (whole)
+            validate_label_key(c, name, "metadata.finalizers", errors);
+        for (size_t k = 0; k < VPA_COUNT(known); k++)
+            standard = standard || !strcmp(name, known[k]);
+        if (!standard)
+            wrong(c, errors, vpa_arena_printf(c->a, "metadata.finalizers[%zu]", i), name,
+                  "name is neither a standard finalizer name nor is it fully qualified");
+        i++;
+    }
+}
+
 void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object,
                    struct field_errors *errors)
 {
     const struct jv *meta = jv_get(object, "metadata");
     const char *name = jv_text_at(meta, "name");
-    const char *why;
 
     if (*name)
         validate_name(c, t, name, errors);
@@ -186,15 +277,9 @@ void validate_meta(struct ctx *c, const struct restype *t, const struct jv *obje
         field_error(c, errors, REQUIRED, "metadata.name",
                     "Required value: name or generateName is required");
     validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
-    jv_each (m, jv_get(meta, "annotations")) {
-        char *lower = vpa_arena_strdup(c->a, m->name);
-        for (char *p = lower; *p; p++)
-            *p = (char)tolower((unsigned char)*p);
-        if (!is_label_key(lower, &why))
-            field_error(c, errors, INVALID, "metadata.annotations", "Invalid value: \"%s\": %s",
-                        m->name, why);
-    }
+    validate_annotations(c, jv_get(meta, "annotations"), "metadata.annotations", errors);
     validate_owners(c, jv_get(meta, "ownerReferences"), errors);
+    validate_finalizers(c, t, meta, true, errors);
 }
 
 static bool has_text(const struct jv *list, const char *text)
@@ -210,28 +295,43 @@ static int by_text(const void *x, const void *y)
     return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
-                          struct field_errors *errors)
+static void validate_new_finalizers(struct ctx *c, const struct jv *old, const struct jv *object,
+                                    struct field_errors *errors)
 {
-    if (!jv_at(old, "metadata.deletionTimestamp"))
-        return;
     struct strings fresh = {0};
     const char *list = "";
 
     jv_each (m, jv_at(object, "metadata.finalizers"))
         if (jv_text(m->value) && !has_text(jv_at(old, "metadata.finalizers"), m->value->text))
             strings_add(c->a, &fresh, m->value->text);
-    if (!fresh.count)
+    if (!fresh.count || !jv_at(old, "metadata.deletionTimestamp"))
         return;
     qsort(fresh.items, fresh.count, sizeof(*fresh.items), by_text);
     for (size_t i = 0; i < fresh.count; i++)
         list = vpa_arena_printf(c->a, "%s%s\"%s\"", list, i ? ", " : "", fresh.items[i]);
-    /* The server checks most kinds twice. */
-    for (int i = !strcmp(c->type->kind, "PodDisruptionBudget"); i < 2; i++)
-        field_error(c, errors, "FieldValueForbidden", "metadata.finalizers",
-                    "Forbidden: no new finalizers can be added if the object is being deleted, "
-                    "found new finalizers []string{%s}",
-                    list);
+    field_error(c, errors, "FieldValueForbidden", "metadata.finalizers",
+                "Forbidden: no new finalizers can be added if the object is being deleted, found "
+                "new finalizers []string{%s}",
+                list);
+}
+
+/* The server looks at the metadata of most kinds twice. */
+void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
+                          struct field_errors *errors)
+{
+    static const char *const once[] = {"PodDisruptionBudget", "LimitRange", "Event"};
+    const struct jv *meta = jv_get(object, "metadata");
+    int times = 2;
+
+    for (size_t i = 0; i < VPA_COUNT(once); i++)
+        times -= !strcmp(c->type->kind, once[i]);
+    for (int i = 0; i < times; i++) {
+        validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
+        validate_annotations(c, jv_get(meta, "annotations"), "metadata.annotations", errors);
+        validate_owners(c, jv_get(meta, "ownerReferences"), errors);
+        validate_new_finalizers(c, old, object, errors);
+    }
+    validate_finalizers(c, c->type, meta, false, errors);
 }
 
 /* ---- kinds ---- */
@@ -246,80 +346,125 @@ static void at_least(struct ctx *c, const struct jv *object, const char *path, i
                     (long long)least);
 }
 
-static void validate_workload(struct ctx *c, const struct jv *object, const char *kind,
-                              struct field_errors *errors)
-{
-    const struct jv *spec = jv_get(object, "spec");
-    const struct jv *labels = jv_at(spec, "template.metadata.labels"),
-                    *selector = jv_get(spec, "selector");
-    bool controller = strcmp(kind, "Job") != 0 && strcmp(kind, "CronJob") != 0;
+/* One resource of a limit: its amounts must be in order. */
+struct limit {
+    struct ctx *c;
+    const struct jv *item;
+    const char *at, *resource;
+    struct field_errors *errors;
+};
 
-    at_least(c, object, "spec.replicas", 0, errors);
-    if (!strcmp(kind, "CronJob")) {
-        if (!*jv_text_at(spec, "schedule"))
-            field_error(c, errors, REQUIRED, "spec.schedule", "Required value");
-        validate_pod_spec(c, jv_at(spec, "jobTemplate.spec.template.spec"),
-                          "spec.jobTemplate.spec.template.spec", errors);
-        const char *restart = jv_text_at(spec, "jobTemplate.spec.template.spec.restartPolicy");
-        if (strcmp(restart, "OnFailure") != 0 && strcmp(restart, "Never") != 0)
-            field_error(c, errors, REQUIRED, "spec.jobTemplate.spec.template.spec.restartPolicy",
-                        "Required value: valid values: \"OnFailure\", \"Never\"");
-        return;
-    }
-    if (controller && strcmp(kind, "ReplicationController") != 0) {
-        if (jv_missing(selector)) {
-            field_error(c, errors, REQUIRED, "spec.selector", "Required value");
-        } else if (!jv_len(jv_get(selector, "matchLabels")) &&
-                   !jv_len(jv_get(selector, "matchExpressions"))) {
-            field_error(c, errors, INVALID, "spec.selector",
-                        "Invalid value: {}: empty selector is invalid for %s",
-                        !strcmp(kind, "Deployment")    ? "deployment"
-                        : !strcmp(kind, "StatefulSet") ? "statefulset"
-                                                       : kind);
-        }
-        bool everything = !jv_missing(selector) && !jv_len(jv_get(selector, "matchLabels")) &&
-                          !jv_len(jv_get(selector, "matchExpressions"));
-        if (!everything && !label_selector_matches(selector, labels))
-            field_error(c, errors, INVALID, "spec.template.metadata.labels",
-                        "Invalid value: %s: `selector` does not match template `labels`",
-                        labels ? jv_dump(c->a, labels) : "null");
-    }
-    if (!strcmp(kind, "Deployment") && !strcmp(jv_text_at(spec, "strategy.type"), "Recreate") &&
-        jv_at(spec, "strategy.rollingUpdate"))
-        field_error(c, errors, "FieldValueForbidden", "spec.strategy.rollingUpdate",
-                    "Forbidden: may not be specified when strategy `type` is 'Recreate'");
-    if (!strcmp(kind, "ReplicationController") && !jv_len(selector))
-        field_error(c, errors, REQUIRED, "spec.selector", "Required value");
-    if (!strcmp(kind, "ReplicationController") && jv_missing(jv_get(spec, "template")))
-        field_error(c, errors, REQUIRED, "spec.template", "Required value");
-    else
-        validate_pod_spec(c, jv_at(spec, "template.spec"), "spec.template.spec", errors);
+static bool stated(const struct limit *k, const char *list, struct vpa_quantity *q)
+{
+    const struct jv *v = jv_get(jv_get(k->item, list), k->resource);
+
+    return jv_text(v) && vpa_quantity_parse(k->c->a, v->text, q, NULL) == 0;
 }
 
-static void check_limit_names(struct ctx *c, const struct jv *item, size_t index,
-                              struct field_errors *errors)
+/* Refused when what is stated in `less` is more than what is stated in `more`. */
+struct order {
+    const char *less, *more;
+    const char *told, *value; /* the list that is told of, and the one whose value is shown */
+    const char *text[2];      /* how both are called */
+};
+
+static void check_order(const struct limit *k, const struct order *o)
 {
+    struct vpa_quantity less, more;
+
+    if (!stated(k, o->less, &less) || !stated(k, o->more, &more) ||
+        vpa_quantity_cmp(&less, &more) <= 0)
+        return;
+    const char *x = vpa_quantity_text(k->c->a, &less), *y = vpa_quantity_text(k->c->a, &more);
+    field_error(k->c, k->errors, INVALID,
+                vpa_arena_printf(k->c->a, "%s.%s[%s]", k->at, o->told, k->resource),
+                "Invalid value: \"%s\": %s value %s is greater than %s value %s",
+                !strcmp(o->value, o->less) ? x : y, o->text[0], x, o->text[1], y);
+}
+
+static void check_ratio(const struct limit *k)
+{
+    const char *at = vpa_arena_printf(k->c->a, "%s.maxLimitRequestRatio[%s]", k->at, k->resource);
+    struct vpa_quantity ratio, min, max;
+
+    if (!stated(k, "maxLimitRequestRatio", &ratio))
+        return;
+    const char *text = vpa_quantity_text(k->c->a, &ratio);
+    if (vpa_quantity_milli_value(&ratio) < 1000)
+        field_error(k->c, k->errors, INVALID, at, "Invalid value: \"%s\": ratio %s is less than 1",
+                    text, text);
+    if (!stated(k, "min", &min) || !stated(k, "max", &max))
+        return;
+    double most = (double)vpa_quantity_milli_value(&max) / (double)vpa_quantity_milli_value(&min);
+    if ((double)vpa_quantity_milli_value(&ratio) / 1000 > most)
+        field_error(k->c, k->errors, INVALID, at,
+                    "Invalid value: \"%s\": ratio %s is greater than max/min = %f", text, text,
+                    most);
+}
+
+static void check_limit_amounts(struct ctx *c, const struct jv *item, const char *at,
+                                struct field_errors *errors)
+{
+    static const struct order orders[] = {
+        {"min", "max", "min", "min", {"min", "max"}},
+        {"min", "defaultRequest", "defaultRequest", "defaultRequest", {"min", "default request"}},
+        {"defaultRequest", "max", "defaultRequest", "defaultRequest", {"default request", "max"}},
+        {"defaultRequest",
+         "default",
+         "defaultRequest",
+         "defaultRequest",
+         {"default request", "default limit"}},
+        {"min", "default", "default", "min", {"min", "default"}},
+        {"default", "max", "default", "max", {"default", "max"}},
+    };
     static const char *const lists[] = {"min", "max", "default", "defaultRequest",
                                         "maxLimitRequestRatio"};
+    bool pod = !strcmp(jv_text_at(item, "type"), "Pod");
+    struct strings seen = {0};
 
-    for (size_t i = 0; i < VPA_COUNT(lists); i++)
-        jv_each (m, jv_get(item, lists[i]))
-            check_resource_name(
-                c, m->name, vpa_arena_printf(c->a, "spec.limits[%zu].%s", index, lists[i]), errors);
+    for (size_t i = 0; i < VPA_COUNT(lists); i++) {
+        const struct jv *list = jv_get(item, lists[i]);
+        bool preset = !strncmp(lists[i], "default", 7);
+
+        if (pod && preset && jv_len(list))
+            field_error(c, errors, "FieldValueForbidden",
+                        vpa_arena_printf(c->a, "%s.%s", at, lists[i]),
+                        "Forbidden: may not be specified when `type` is 'Pod'");
+        jv_each (m, pod && preset ? NULL : list) {
+            check_resource_name(c, m->name, vpa_arena_printf(c->a, "%s.%s", at, lists[i]), errors);
+            if (!strings_has(&seen, m->name))
+                strings_add(c->a, &seen, m->name);
+        }
+    }
+    for (size_t i = 0; i < seen.count; i++) {
+        const struct limit k = {c, item, at, seen.items[i], errors};
+        for (size_t n = 0; n < VPA_COUNT(orders); n++)
+            if (!pod || strncmp(orders[n].told, "default", 7) != 0)
+                check_order(&k, &orders[n]);
+        check_ratio(&k);
+    }
 }
 
 static void validate_limit_range(struct ctx *c, const struct jv *object,
                                  struct field_errors *errors)
 {
+    struct strings seen = {0};
     size_t i = 0;
 
     jv_each (m, jv_at(object, "spec.limits")) {
-        const char *at = vpa_arena_printf(c->a, "spec.limits[%zu].type", i);
-        check_limit_names(c, m->value, i++, errors);
-        if (*jv_text_at(m->value, "type"))
-            continue;
-        field_error(c, errors, INVALID, at, "Invalid value: \"\": name part must be non-empty");
-        field_error(c, errors, INVALID, at, "Invalid value: \"\": " NAME_PART);
+        const char *at = vpa_arena_printf(c->a, "spec.limits[%zu]", i++);
+        const char *place = vpa_arena_printf(c->a, "%s.type", at),
+                   *type = jv_text_at(m->value, "type");
+        size_t before = errors->count;
+
+        validate_label_key(c, type, place, errors);
+        if (errors->count == before && !strchr(type, '/') && strcmp(type, "Pod") != 0 &&
+            strcmp(type, "Container") != 0 && strcmp(type, "PersistentVolumeClaim") != 0)
+            wrong(c, errors, place, type, "must be a standard limit type or fully qualified");
+        if (strings_has(&seen, type))
+            field_error(c, errors, "FieldValueDuplicate", place, "Duplicate value: \"%s\"", type);
+        strings_add(c->a, &seen, type);
+        check_limit_amounts(c, m->value, at, errors);
     }
 }
 
@@ -421,23 +566,16 @@ static void validate_share(struct ctx *c, const struct jv *object, const char *p
                     "Invalid value: \"%s\": must not be greater than 100%%", v->text);
 }
 
-static void check_selector_keys(struct ctx *c, const struct jv *selector, const char *path,
-                                struct field_errors *errors)
-{
-    size_t i = 0;
-
-    jv_each (m, jv_get(selector, "matchExpressions")) {
-        const char *at = vpa_arena_printf(c->a, "%s.matchExpressions[%zu].key", path, i++);
-        if (*jv_text_at(m->value, "key"))
-            continue;
-        field_error(c, errors, INVALID, at, "Invalid value: \"\": name part must be non-empty");
-        field_error(c, errors, INVALID, at, "Invalid value: \"\": " NAME_PART);
-    }
-}
-
 static void validate_budget(struct ctx *c, const struct jv *object, struct field_errors *errors)
 {
-    check_selector_keys(c, jv_at(object, "spec.selector"), "spec.selector", errors);
+    const char *policy = jv_text(jv_at(object, "spec.unhealthyPodEvictionPolicy"));
+
+    validate_selector(c, jv_at(object, "spec.selector"), "spec.selector", errors);
+    if (policy && strcmp(policy, "AlwaysAllow") != 0 && strcmp(policy, "IfHealthyBudget") != 0)
+        field_error(c, errors, "FieldValueNotSupported", "spec.unhealthyPodEvictionPolicy",
+                    "Unsupported value: \"%s\": supported values: \"AlwaysAllow\", "
+                    "\"IfHealthyBudget\"",
+                    policy);
     validate_share(c, object, "spec.minAvailable", errors);
     validate_share(c, object, "spec.maxUnavailable", errors);
     if (jv_at(object, "spec.minAvailable") && jv_at(object, "spec.maxUnavailable"))
@@ -506,15 +644,6 @@ static void validate_status(struct ctx *c, const struct restype *t, const struct
                     jv_text_at(object, "status.qosClass"));
 }
 
-static void immutable(struct ctx *c, const struct jv *old, const struct jv *object,
-                      const char *path, struct field_errors *errors)
-{
-    const struct jv *x = jv_at(old, path), *y = jv_at(object, path);
-    if (!jv_equal(x, y))
-        field_error(c, errors, INVALID, path, "Invalid value: %s: field is immutable",
-                    y ? jv_dump(c->a, y) : "null");
-}
-
 /* Of a pod only images, tolerations (more of them), deadlines and grace may change. */
 static void validate_pod_change(struct ctx *c, const struct jv *old, const struct jv *object,
                                 struct field_errors *errors)
@@ -538,7 +667,7 @@ static void validate_pod_change(struct ctx *c, const struct jv *old, const struc
                         "Forbidden: pod updates may not add or remove containers");
             return;
         }
-    if (!jv_equal(x, y))
+    if (!schema_equal(c->a, schema_builtin("PodSpec"), x, y))
         field_error(
             c, errors, "FieldValueForbidden", "spec",
             "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
@@ -547,106 +676,6 @@ static void validate_pod_change(struct ctx *c, const struct jv *old, const struc
             "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 "
             "if it was "
             "previously negative)");
-}
-
-static void validate_stateful_set_change(struct ctx *c, const struct jv *old,
-                                         const struct jv *object, struct field_errors *errors)
-{
-    static const char *const mutable[] = {"replicas",
-                                          "ordinals",
-                                          "template",
-                                          "updateStrategy",
-                                          "revisionHistoryLimit",
-                                          "persistentVolumeClaimRetentionPolicy",
-                                          "minReadySeconds"};
-    struct jv *x = jv_clone(c->a, jv_get(old, "spec")), *y = jv_clone(c->a, jv_get(object, "spec"));
-
-    for (size_t i = 0; i < VPA_COUNT(mutable); i++) {
-        jv_del(x, mutable[i]);
-        jv_del(y, mutable[i]);
-    }
-    if (!jv_equal(x, y))
-        field_error(c, errors, "FieldValueForbidden", "spec",
-                    "Forbidden: updates to statefulset spec for fields other than 'replicas', "
-                    "'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', "
-                    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden");
-}
-
-/* Takes over what may change. */
-static void take_over(struct ctx *c, struct jv *to, const struct jv *from, const char *const *names,
-                      size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct jv *value = jv_get(from, names[i]);
-
-        if (value)
-            jv_set(c->a, to, names[i], jv_clone(c->a, value));
-        else
-            jv_del(to, names[i]);
-    }
-}
-
-static void take_over_resources(struct ctx *c, struct jv *to, const struct jv *from,
-                                const char *list)
-{
-    static const char *const resources[] = {"resources"};
-    struct jv *ours = jv_get(to, list);
-    const struct jv *theirs = jv_get(from, list);
-
-    if (jv_len(ours) != jv_len(theirs))
-        return;
-    for (size_t i = 0; i < jv_len(ours); i++) {
-        struct jv *x = ours->items[i].value;
-        const struct jv *y = theirs->items[i].value;
-
-        if (!strcmp(jv_text_at(x, "name"), jv_text_at(y, "name")))
-            take_over(c, x, y, resources, 1);
-    }
-}
-
-/* Of a Job that is suspended and has not begun, the places of its pods may change; from 1.36 on
- * their resources too. */
-static void validate_job_template(struct ctx *c, const struct jv *old, const struct jv *object,
-                                  struct field_errors *errors)
-{
-    static const char *const places[] = {"nodeSelector", "tolerations", "schedulingGates"};
-    static const char *const names[] = {"labels", "annotations"};
-    struct jv *before = jv_clone(c->a, old);
-    const struct jv *spec = jv_at(object, "spec.template.spec");
-
-    if (!jv_bool_at(old, "spec.suspend", false) || !jv_missing(jv_at(old, "status.startTime"))) {
-        immutable(c, old, object, "spec.template", errors);
-        return;
-    }
-    take_over(c, jv_ensure(c->a, before, "spec.template.spec"), spec, places, VPA_COUNT(places));
-    take_over(c, jv_ensure(c->a, before, "spec.template.metadata"),
-              jv_at(object, "spec.template.metadata"), names, VPA_COUNT(names));
-    if (c->sim->opt.minor < 36) {
-        immutable(c, before, object, "spec.template", errors);
-        return;
-    }
-    take_over_resources(c, jv_at(before, "spec.template.spec"), spec, "containers");
-    take_over_resources(c, jv_at(before, "spec.template.spec"), spec, "initContainers");
-    immutable(c, before, object, "spec.template.spec", errors);
-}
-
-static void validate_job_change(struct ctx *c, const struct jv *old, const struct jv *object,
-                                struct field_errors *errors)
-{
-    const struct jv *selector = jv_at(object, "spec.selector");
-
-    validate_workload(c, object, "Job", errors);          /* once more, as the server does */
-    for (int i = 0; jv_missing(selector) && i < 2; i++) { /* looked at twice */
-        field_error(c, errors, REQUIRED, "spec.selector", "Required value");
-        field_error(c, errors, INVALID, "spec.template.metadata.labels",
-                    "Invalid value: %s: `selector` does not match template `labels`",
-                    jv_at(object, "spec.template.metadata.labels")
-                        ? jv_dump(c->a, jv_at(object, "spec.template.metadata.labels"))
-                        : "null");
-    }
-    immutable(c, old, object, "spec.completions", errors);
-    immutable(c, old, object, "spec.selector", errors);
-    validate_job_template(c, old, object, errors);
 }
 
 void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,
@@ -661,10 +690,7 @@ void validate_update(struct ctx *c, const struct restype *t, const struct jv *ol
             validate_status(c, t, old, object, errors);
         return;
     }
-    validate_meta(c, t, object, errors);
     validate_meta_update(c, old, object, errors);
-    if (!t->crd)
-        validate_owners(c, jv_at(object, "metadata.ownerReferences"), errors); /* once more */
     if (t->crd) {
         validate_custom(c, t, old, object, errors);
         return;
@@ -676,11 +702,5 @@ void validate_update(struct ctx *c, const struct restype *t, const struct jv *ol
         return;
     }
     validate_kind(c, t, object, errors);
-    if (!strcmp(t->kind, "StatefulSet"))
-        validate_stateful_set_change(c, old, object, errors);
-    if (!strcmp(t->kind, "Job"))
-        validate_job_change(c, old, object, errors);
-    if (!strcmp(t->kind, "Deployment") || !strcmp(t->kind, "ReplicaSet") ||
-        !strcmp(t->kind, "DaemonSet"))
-        immutable(c, old, object, "spec.selector", errors);
+    validate_workload_change(c, old, object, t->kind, errors);
 }

@@ -27,6 +27,55 @@ static bool dns_label(const char *t)
     return true;
 }
 
+static bool dns_subdomain(const char *t)
+{
+    for (;; t += strcspn(t, ".") + 1) {
+        char part[64];
+        size_t len = strcspn(t, ".");
+
+        if (len >= sizeof(part))
+            return false;
+        memcpy(part, t, len);
+        part[len] = 0;
+        if (!dns_label(part))
+            return false;
+        if (!t[len])
+            return true;
+    }
+}
+
+/* What is wrong with a DNS label, NULL when nothing is. */
+const char *dns_label_fault(const char *text)
+{
+    return dns_label(text) ? NULL : dns_subdomain(text) ? "must not contain dots" : LABEL;
+}
+
+static void check_label(struct ctx *c, const char *text, const char *at,
+                        struct field_errors *errors)
+{
+    const char *fault = dns_label_fault(text);
+
+    if (strlen(text) > 63)
+        field_error(c, errors, INVALID, at,
+                    "Invalid value: \"%s\": must be no more than 63 characters", text);
+    if (fault)
+        field_error(c, errors, INVALID, at, "Invalid value: \"%s\": %s", text, fault);
+}
+
+static void check_word(struct ctx *c, const char *text, const char *at, const char *const words[3],
+                       struct field_errors *errors)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (!strcmp(text, words[i]))
+            return;
+    if (!*text)
+        field_error(c, errors, REQUIRED, at, "Required value");
+    else
+        field_error(c, errors, UNSUPPORTED, at,
+                    "Unsupported value: \"%s\": supported values: \"%s\", \"%s\", \"%s\"", text,
+                    words[0], words[1], words[2]);
+}
+
 static bool amount(struct ctx *c, const struct jv *v, struct vpa_quantity *q)
 {
     return jv_text(v) && vpa_quantity_parse(c->a, v->text, q, NULL) == 0;
@@ -136,6 +185,29 @@ static void check_env(struct ctx *c, const struct jv *container, const char *at,
     }
 }
 
+/* A container's own restart policy. */
+static void check_own_policy(struct ctx *c, const struct jv *container, const char *at,
+                             struct field_errors *errors)
+{
+    static const char *const words[] = {"Always", "Never", "OnFailure"};
+    const struct jv *policy = jv_get(container, "restartPolicy");
+    const char *place = vpa_arena_printf(c->a, "%s.restartPolicy", at);
+
+    if (jv_missing(policy))
+        return;
+    if (c->sim->opt.minor >= 35 || !jv_text(policy)) {
+        if (jv_text(policy) && !*policy->text)
+            field_error(c, errors, UNSUPPORTED, place,
+                        "Unsupported value: \"\": supported values: \"Always\", \"Never\", "
+                        "\"OnFailure\"");
+        else
+            check_word(c, jv_text(policy) ? policy->text : "", place, words, errors);
+    } else if (strcmp(policy->text, "Always") != 0) {
+        field_error(c, errors, UNSUPPORTED, place,
+                    "Unsupported value: \"%s\": supported values: \"Always\"", policy->text);
+    }
+}
+
 static void check_containers(struct ctx *c, const struct jv *spec, const char *member,
                              const char *path, struct strings *seen, struct field_errors *errors)
 {
@@ -150,13 +222,9 @@ static void check_containers(struct ctx *c, const struct jv *spec, const char *m
         if (!*name)
             field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.name", at),
                         "Required value");
-        else if (strlen(name) > 63)
-            field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at),
-                        "Invalid value: \"%s\": must be no more than 63 characters", name);
-        else if (!dns_label(name))
-            field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at),
-                        "Invalid value: \"%s\": " LABEL, name);
-        else if (strings_has(seen, name))
+        else
+            check_label(c, name, vpa_arena_printf(c->a, "%s.name", at), errors);
+        if (*name && strings_has(seen, name))
             field_error(c, errors, "FieldValueDuplicate", vpa_arena_printf(c->a, "%s.name", at),
                         "Duplicate value: \"%s\"", name);
         strings_add(c->a, seen, name);
@@ -164,6 +232,7 @@ static void check_containers(struct ctx *c, const struct jv *spec, const char *m
             field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.image", at),
                         "Required value");
         check_env(c, m->value, at, errors);
+        check_own_policy(c, m->value, at, errors);
         check_resources(c, jv_get(m->value, "resources"),
                         vpa_arena_printf(c->a, "%s.resources", at), errors);
         bool plain_init = init && strcmp(jv_text_at(m->value, "restartPolicy"), "Always") != 0;
@@ -200,6 +269,18 @@ static void check_pod_resources(struct ctx *c, const struct jv *spec, const char
     check_resources(c, resources, vpa_arena_printf(c->a, "%s.resources", path), errors);
 }
 
+static void check_node_name(struct ctx *c, const char *name, const char *at,
+                            struct field_errors *errors)
+{
+    if (*name && !dns_subdomain(name))
+        field_error(c, errors, INVALID, at,
+                    "Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower "
+                    "case alphanumeric characters, '-' or '.', and must start and end with an "
+                    "alphanumeric character (e.g. 'example.com', regex used for validation is "
+                    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+                    name);
+}
+
 void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
                        struct field_errors *errors)
 {
@@ -213,6 +294,13 @@ void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
     check_containers(c, spec, "initContainers", vpa_arena_printf(c->a, "%s.initContainers", path),
                      &seen, errors);
     check_pod_resources(c, spec, path, errors);
+    static const char *const policies[] = {"Always", "OnFailure", "Never"};
+    check_word(c, jv_text_at(spec, "restartPolicy"),
+               vpa_arena_printf(c->a, "%s.restartPolicy", path), policies, errors);
+    check_node_name(c, jv_text_at(spec, "nodeName"), vpa_arena_printf(c->a, "%s.nodeName", path),
+                    errors);
+    check_list(c, jv_get(spec, "overhead"), vpa_arena_printf(c->a, "%s.overhead.limits", path),
+               errors);
 }
 
 /* Fractions of bytes are accepted with a warning. */

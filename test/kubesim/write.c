@@ -106,14 +106,19 @@ static void finish_job(struct ctx *c, struct jv *object)
     const char *uid = jv_text_at(object, "metadata.uid"),
                *name = jv_text_at(object, "metadata.name");
 
+    const char *const given[][2] = {{"batch.kubernetes.io/controller-uid", uid},
+                                    {"batch.kubernetes.io/job-name", name},
+                                    {"controller-uid", uid},
+                                    {"job-name", name}};
+
     if (jv_bool_at(spec, "manualSelector", false))
         return;
-    jv_set_str(c->a, labels, "batch.kubernetes.io/controller-uid", uid);
-    jv_set_str(c->a, labels, "batch.kubernetes.io/job-name", name);
-    jv_set_str(c->a, labels, "controller-uid", uid);
-    jv_set_str(c->a, labels, "job-name", name);
+    for (size_t i = 0; i < VPA_COUNT(given); i++)
+        if (!jv_get(labels, given[i][0]))
+            jv_set_str(c->a, labels, given[i][0], given[i][1]);
     struct jv *match = jv_ensure(c->a, jv_ensure(c->a, spec, "selector"), "matchLabels");
-    jv_set_str(c->a, match, "batch.kubernetes.io/controller-uid", uid);
+    if (!jv_get(match, given[0][0]))
+        jv_set_str(c->a, match, given[0][0], uid);
 }
 
 static bool is_kind(const struct ctx *c, const char *group, const char *kind)
@@ -139,6 +144,42 @@ static bool is_leaving(struct ctx *c, struct version *v)
     return jv_at(version_parse(c->a, v), "metadata.deletionTimestamp") != NULL;
 }
 
+/* What the server itself sets before it validates. */
+static void finish_new_object(struct ctx *c, struct jv *object)
+{
+    if (is_kind(c, "", "Pod")) {
+        struct jv *status = jv_ensure(c->a, object, "status");
+        jv_set_str(c->a, status, "phase", "Pending");
+        jv_set_str(c->a, status, "qosClass", pod_qos(jv_get(object, "spec")));
+    }
+    defaults_status(c, c->type, object);
+    finish_new_meta(c, object);
+    if (is_kind(c, "apps", "DaemonSet"))
+        jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, "1");
+    if (is_kind(c, "batch", "Job"))
+        finish_job(c, object);
+}
+
+/* Names of pods, and of what names its pods, become host names. */
+static void warn_name(struct ctx *c, const char *name)
+{
+    static const char *const makers[][2] = {
+        {"apps", "Deployment"}, {"apps", "ReplicaSet"}, {"batch", "Job"}};
+    const char *fault = dns_label_fault(name);
+    bool maker = false, too_long = strlen(name) > 63;
+
+    for (size_t i = 0; i < VPA_COUNT(makers); i++)
+        maker = maker || is_kind(c, makers[i][0], makers[i][1]);
+    if ((!fault && !too_long) || (!maker && !is_kind(c, "", "Pod")))
+        return;
+    quote_warning(c, vpa_arena_printf(c->a,
+                                      "metadata.name: this is used in %s, which can result in "
+                                      "surprising behavior; a DNS label is recommended: [%s%s%s]",
+                                      maker ? "Pod names and hostnames" : "the Pod's hostname",
+                                      too_long ? "must be no more than 63 characters" : "",
+                                      too_long && fault ? " " : "", fault ? fault : ""));
+}
+
 /* The steps from a decoded object to a stored one; also creation by PUT and by apply. */
 int create_object(struct ctx *c, struct jv *object, int code)
 {
@@ -160,15 +201,11 @@ int create_object(struct ctx *c, struct jv *object, int code)
         return -1;
     init_status(c, object);
     defaults_apply(c, c->type, object);
+    track_fields(c, NULL, object, ""); /* nobody owns what admission adds */
     if (admit_builtin(c, "CREATE", NULL, object) < 0 ||
         admit_webhooks(c, true, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
-    if (is_kind(c, "", "Pod")) {
-        struct jv *status = jv_ensure(c->a, object, "status");
-        jv_set_str(c->a, status, "phase", "Pending");
-        jv_set_str(c->a, status, "qosClass", pod_qos(jv_get(object, "spec")));
-    }
-    defaults_status(c, c->type, object);
+    finish_new_object(c, object);
     if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
         crd_prepare(c, object, &errors);
     validate_create(c, c->type, object, &errors);
@@ -178,11 +215,8 @@ int create_object(struct ctx *c, struct jv *object, int code)
         return -1;
     if (admit_webhooks(c, false, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
-    finish_new_meta(c, object);
-    if (is_kind(c, "apps", "DaemonSet"))
-        jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, "1");
-    if (is_kind(c, "batch", "Job"))
-        finish_job(c, object);
+    warn_name(c, jv_text_at(object, "metadata.name"));
+    defaults_apply(c, c->type, object); /* what is stored is read with defaults */
     meta = jv_get(object, "metadata");
     c->name = jv_text_at(meta, "name");
     struct version *there = store_find(c->type->store, c->ns, c->name);
@@ -190,7 +224,6 @@ int create_object(struct ctx *c, struct jv *object, int code)
         return fail_object(c, 409, "AlreadyExists", "%s%s \"%s\" already exists",
                            there && is_leaving(c, there) ? "object is being deleted: " : "",
                            type_qualified(c->a, c->type), c->name);
-    track_fields(c, NULL, object, "");
     if (c->dry_run) {
         if (given)
             jv_set(c->a, meta, "resourceVersion", given);
@@ -277,13 +310,13 @@ static int prepare_update(struct ctx *c, const struct jv *old, struct jv **objec
     return 0;
 }
 
-static bool differs(const struct jv *old, const struct jv *now, const char *member)
+static bool differs(struct ctx *c, const struct jv *old, const struct jv *now, const char *member)
 {
     const struct jv *x = jv_at(old, member), *y = jv_at(now, member);
     if ((!x || !jv_len(x)) && (!y || !jv_len(y)) && (!x || x->type >= JV_ARR) &&
         (!y || y->type >= JV_ARR))
         return false; /* absent and empty are one */
-    return !jv_equal(x, y);
+    return !schema_equal(c->a, schema_field(c->type->schema, member), x, y);
 }
 
 static bool specification_changed(struct ctx *c, const struct jv *old, const struct jv *now)
@@ -302,9 +335,9 @@ static bool specification_changed(struct ctx *c, const struct jv *old, const str
                 return true;
         return false;
     }
-    if (is_kind(c, "apps", "Deployment") && differs(old, now, "metadata.annotations"))
+    if (is_kind(c, "apps", "Deployment") && differs(c, old, now, "metadata.annotations"))
         return true;
-    return differs(old, now, "spec") || differs(old, now, "webhooks");
+    return differs(c, old, now, "spec") || differs(c, old, now, "webhooks");
 }
 
 /* Equal but for managedFields and the version. */
@@ -344,9 +377,14 @@ static bool same_owners(struct ctx *c, const struct jv *old, const struct jv *no
     return jv_equal(x, y);
 }
 
+static bool is_apply(const struct ctx *c)
+{
+    return strstr(c->req->content_type ? c->req->content_type : "", "apply-patch");
+}
+
 static int commit_update(struct ctx *c, struct version *v, const struct jv *old, struct jv *object)
 {
-    bool apply = strstr(c->req->content_type ? c->req->content_type : "", "apply-patch");
+    bool apply = is_apply(c);
 
     if (store_find(c->type->store, c->ns, c->name) != v)
         return WRITE_AGAIN;
@@ -354,8 +392,6 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
         specification_changed(c, old, object))
         jv_set_int(c->a, jv_get(object, "metadata"), "generation",
                    jv_int_at(old, "metadata.generation", 0) + 1);
-    if (!apply)
-        track_fields(c, old, object, c->sub);
     if (!c->ignored_change && same_content(c, old, object) &&
         (!apply || same_owners(c, old, object))) {
         answer_version(c, 200, v);
@@ -431,6 +467,8 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
             defaults_status(c, c->type, object);
         if (is_kind(c, "apps", "DaemonSet"))
             count_template(c, old, object);
+        if (!is_apply(c))
+            track_fields(c, old, object, c->sub);
         rc = admit_builtin(c, "UPDATE", old, object);
     }
     if (rc == 0)
