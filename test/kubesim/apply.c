@@ -381,7 +381,9 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
             put_entry(c, list, "Update", "", all);
         return;
     }
-    list = list ? jv_clone(c->a, list) : jv_arr(c->a);
+    if (!jv_len(list))
+        return; /* what nobody owns stays so until somebody applies it */
+    list = jv_clone(c->a, list);
     drop_doubles(list);
     struct jv *changed = changed_fields(c, old, now), *removed = removed_fields(c, old, now);
     jv_each (m, list) {

@@ -224,11 +224,12 @@ int delete_version(struct ctx *c, struct restype *t, struct version *v,
     *gone = !held && (grace == GRACE_NONE || jv_int_at(meta, "deletionGracePeriodSeconds", 0) == 0);
     if (o->dry_run)
         return 0;
-    bool at_once = *gone && grace == GRACE_NONE; /* watchers see it go as it was */
-    if (changed && !at_once)
+    if (*gone && grace == GRACE_NONE)
+        object = *out = before; /* it goes as it was */
+    else if (changed)
         v = store_put(&c->sim->store, t->store, c->a, object);
     if (*gone)
-        store_delete(&c->sim->store, t->store, c->a, v, at_once ? before : object);
+        store_delete(&c->sim->store, t->store, c->a, v, object);
     return 0;
 }
 

@@ -154,8 +154,6 @@ static void finish_new_object(struct ctx *c, struct jv *object)
     }
     defaults_status(c, c->type, object);
     finish_new_meta(c, object);
-    if (is_kind(c, "apps", "DaemonSet"))
-        jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, "1");
     if (is_kind(c, "batch", "Job"))
         finish_job(c, object);
 }
@@ -201,6 +199,8 @@ int create_object(struct ctx *c, struct jv *object, int code)
         return -1;
     init_status(c, object);
     defaults_apply(c, c->type, object);
+    if (is_kind(c, "apps", "DaemonSet"))
+        jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, "1");
     track_fields(c, NULL, object, ""); /* nobody owns what admission adds */
     if (admit_builtin(c, "CREATE", NULL, object) < 0 ||
         admit_webhooks(c, true, "CREATE", NULL, &object, "CreateOptions") < 0)
@@ -384,16 +384,13 @@ static bool is_apply(const struct ctx *c)
 
 static int commit_update(struct ctx *c, struct version *v, const struct jv *old, struct jv *object)
 {
-    bool apply = is_apply(c);
-
     if (store_find(c->type->store, c->ns, c->name) != v)
         return WRITE_AGAIN;
     if ((c->type->flags & T_GENERATION) && strcmp(c->sub, "status") != 0 &&
         specification_changed(c, old, object))
         jv_set_int(c->a, jv_get(object, "metadata"), "generation",
                    jv_int_at(old, "metadata.generation", 0) + 1);
-    if (!c->ignored_change && same_content(c, old, object) &&
-        (!apply || same_owners(c, old, object))) {
+    if (!c->ignored_change && same_content(c, old, object) && same_owners(c, old, object)) {
         answer_version(c, 200, v);
         return 0;
     }
@@ -465,10 +462,14 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
             defaults_apply(c, c->type, object);
         else
             defaults_status(c, c->type, object);
-        if (is_kind(c, "apps", "DaemonSet"))
-            count_template(c, old, object);
+        bool daemons = is_kind(c, "apps", "DaemonSet");
+        if (daemons) /* decoding counts from 0 what has no counter */
+            jv_default(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION,
+                       "\"0\"");
         if (!is_apply(c))
             track_fields(c, old, object, c->sub);
+        if (daemons)
+            count_template(c, old, object);
         rc = admit_builtin(c, "UPDATE", old, object);
     }
     if (rc == 0)
