@@ -1,7 +1,7 @@
 #include "admission_fixture.h"
 
-static void fixture_serve(void *ctx, const struct vpa_memory_request *request,
-                          struct vpa_memory_reply *reply)
+void fixture_serve(void *ctx, const struct vpa_memory_request *request,
+                   struct vpa_memory_reply *reply)
 {
     struct fixture *f = ctx;
     const char *items = "";

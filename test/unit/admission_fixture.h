@@ -39,6 +39,9 @@ struct fixture {
 };
 
 void fixture_quiet(void);
+/* What that API server answers; ctx: the fixture. */
+void fixture_serve(void *ctx, const struct vpa_memory_request *request,
+                   struct vpa_memory_reply *reply);
 /* real: the real clock, for tests with sockets. f->vpas and so on are set before; the flags after
  * it. */
 void fixture_start(struct fixture *f, bool real);
