@@ -152,9 +152,10 @@ static size_t found_count;
 
 static void serve_pages(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
+    size_t len = strlen(asked);
+
     (void)ctx;
-    strncat(asked, q->path, sizeof(asked) - strlen(asked) - 2);
-    strcat(asked, " ");
+    snprintf(asked + len, sizeof(asked) - len, "%s ", q->path);
     for (size_t i = 0; i < page_count; i++) {
         if (strcmp(pages[i].path, q->path) != 0)
             continue;
