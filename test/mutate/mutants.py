@@ -13,7 +13,7 @@ SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bv
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
 RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
 # Whose arguments mean the same in either order.
-SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|vpa_time_add|same_\w+|is_same|\w+_equal|distance)\(")
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance)\(")
 # The larger or the smaller of two, in either order: equal ones are the same. Written as one expression, or as
 # "if (a > b) b = a;", where the assignment of what is equal changes nothing.
 RELATION = r"(?: < | <= | > | >= )"
