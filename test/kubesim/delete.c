@@ -131,7 +131,8 @@ static enum grace set_grace(struct ctx *c, const struct restype *t, struct jv *o
     if (!is_pod(t))
         return GRACE_NONE;
     if (jv_get(meta, "deletionTimestamp"))
-        return jv_get(meta, "deletionGracePeriodSeconds") ? shorten_grace(c, meta, o) : GRACE_NONE;
+        return jv_int_at(meta, "deletionGracePeriodSeconds", 0) ? shorten_grace(c, meta, o)
+                                                                : GRACE_NONE;
     int64_t grace = pod_grace(object, o->grace);
     set_deletion(c, meta, vpa_time_add(sim_now(c->sim), grace * VPA_SECOND), grace);
     return GRACE_SET;
