@@ -267,6 +267,8 @@ void schema_decode(struct vpa_arena *a, const struct schema *s, struct jv *v, bo
         struct strings unknown = notes->unknown; /* noted already */
         if (meta && meta->type == JV_OBJ)
             decode_object(&m, schema_builtin("ObjectMeta"), meta);
+        else if (!jv_missing(meta))
+            wrong_type(&m, meta, "metav1.ObjectMeta");
         notes->unknown = unknown;
         vpa_buf_release(&m.path);
         schema_apply_defaults(a, s, v);
