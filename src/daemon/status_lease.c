@@ -17,6 +17,8 @@
 #define LEASE_MAX ((size_t)1 << 20)
 #define FIRST_PAUSE (100 * VPA_MILLISECOND)
 #define PAUSE_FACTOR 3
+/* The renewTime of a webhook that found out that it cannot be used. */
+#define TAKEN_BACK vpa_time_from_unix(0, 0)
 
 enum step { GET, CREATE, PUT };
 
@@ -102,7 +104,7 @@ static int update(struct vpa_status_writer *w, const struct vpa_kube_result *res
         return vpa_wrap(err, "lease");
     lease.spec.has_holder = true;
     lease.spec.holder = w->options.holder;
-    lease.spec.renew_time = w->withdraw ? vpa_time_from_unix(0, 0) : vpa_loop_now(w->loop);
+    lease.spec.renew_time = w->withdraw ? TAKEN_BACK : vpa_loop_now(w->loop);
     call(w, PUT, VPA_KUBE_UPDATE, &lease);
     return 0;
 }
@@ -227,9 +229,12 @@ static int read_lease(struct vpa_kube_client *client, const char *path, struct v
     }
 }
 
-/* By the wall clock, which upstream goes by. */
+/* By the wall clock, which upstream goes by. What was taken back is not recent, however young the
+ * Lease is. */
 static bool is_recent(const struct vpa_lease *lease, vpa_duration timeout, vpa_time now)
 {
+    if (lease->spec.renew_time == TAKEN_BACK)
+        return false;
     return vpa_time_add(lease->meta.creation, timeout) > now ||
            (!vpa_time_is_unset(lease->spec.renew_time) &&
             vpa_time_add(lease->spec.renew_time, timeout) > now);

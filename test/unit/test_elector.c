@@ -510,6 +510,26 @@ START_TEST(another_clock_is_no_sign_of_death)
 }
 END_TEST
 
+/* Upstream believes a young Lease whatever its renewTime. */
+START_TEST(a_young_lease_may_be_taken_back)
+{
+    static const char *const renewed[] = {"2026-03-01T11:00:00.000000Z",
+                                          "1970-01-01T00:00:00.000000Z"};
+    vpa_auto_free char *text =
+        vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2026-03-01T11:59:50Z\"},"
+                    "\"spec\":{\"renewTime\":\"%s\"}}",
+                    renewed[_i]);
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    struct vpa_error err;
+    bool valid = false;
+
+    garbage = text;
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert_int_eq(valid, _i == 0);
+    garbage = NULL;
+}
+END_TEST
+
 START_TEST(the_namespace_of_the_status_lease)
 {
     unsetenv("NAMESPACE");
@@ -559,6 +579,7 @@ int main(void)
     tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, resets_cost_thirty_three_reads);
     tcase_add_test(c, another_clock_is_no_sign_of_death);
+    tcase_add_loop_test(c, a_young_lease_may_be_taken_back, 0, 2);
     tcase_add_test(c, the_namespace_of_the_status_lease);
     tcase_add_test(c, unreadable_status_leases);
     suite_add_tcase(suite, c);
