@@ -342,11 +342,12 @@ def scenario_webhook_certificates(make):
     """Two replicas start at once and agree on one CA; three rotations of it under load: no admission fails.
 
     A certificate is valid for ten minutes at least, and the clock of a real server cannot be moved. So two rotations take two
-    minutes there, and three (PLUMB_ROTATIONS=3) eight.
+    minutes there, and three (PLUMB_ROTATIONS=3) ten.
     """
     rotations = 3 if make.tier == "sim" else int(os.environ.get("PLUMB_ROTATIONS", 2))
-    rate = 15.0 if make.tier == "sim" else 6.0 if rotations < 3 else 2.7
-    replicas = Replicas(make, lifetime=600, rate=rate, behind=480)
+    # Rotated every 400 of their seconds, valid from 300 before to 600 after the moment they are made.
+    rate, behind = (15.0, 0) if make.tier == "sim" else (6.0, 480) if rotations < 3 else (2.0, 350)
+    replicas = Replicas(make, lifetime=600, rate=rate, behind=behind)
     cluster = replicas.cluster
     for number in (0, 1):
         replicas.start(number)
