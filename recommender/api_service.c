@@ -3,10 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api_meters.h"
+
 #include "vpa/api/review.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/ca_bundle.h"
+#include "vpa/daemon/certificate_store.h"
 #include "vpa/json/json_writer.h"
 
 #define BODY_MAX (2 * VPA_CA_BUNDLE_MAX)
@@ -51,14 +54,27 @@ const char *api_service_bundle(const struct api_service *s)
 
 /* ---- telling ---- */
 
+void api_service_warn(struct vpa_events *events, const char *reason, const struct vpa_error *err)
+{
+    static const struct vpa_object_ref object = {
+        .api_version = "apiregistration.k8s.io/v1", .kind = "APIService", .name = API_SERVICE_NAME};
+
+    if (events && !err->told)
+        vpa_events_record_warning(events, &object, reason, err->text);
+}
+
 static void complain(struct api_service *s, const struct vpa_error *err)
 {
-    if (vpa_error_says(err, s->said) || vpa_loop_is_stopping(s->loop))
+    if (vpa_loop_is_stopping(s->loop))
+        return;
+    api_meter_failed("registration");
+    if (vpa_error_says(err, s->said))
         return;
     free(s->said);
     s->said = vpa_xstrdup(err->text);
     VPA_ERROR_UNLESS_TOLD(err, "The caBundle of the recommendation API is not as it should be",
                           VPA_KV("name", API_SERVICE_NAME), VPA_KERR(err));
+    api_service_warn(s->options.events, "CABundleFaulty", err);
 }
 
 static void is_right(struct api_service *s)
@@ -91,18 +107,37 @@ static void take(struct api_service *s, const struct vpa_json *object)
     s->version = vpa_arena_strdup(&s->arena, vpa_or_empty(version));
 }
 
-void api_service_read(struct api_service *s)
+static int call(struct api_service *s, enum vpa_kube_verb verb, const struct vpa_buf *body,
+                struct vpa_error *err)
 {
-    const struct vpa_json *object = NULL;
+    const struct vpa_kube_call request = {.verb = verb,
+                                          .path = API_SERVICE_PATH,
+                                          .body = body ? body->data : NULL,
+                                          .body_len = body ? body->len : 0,
+                                          .timeout = VPA_CERTIFICATE_STORE_TIMEOUT,
+                                          .no_retry = true,
+                                          .unlimited = true,
+                                          .repeatable = true};
+    struct vpa_kube_result result = {0};
+    const struct vpa_json *object;
     vpa_auto_arena arena = {0};
+
+    if (vpa_kube_do(s->options.client, &request, &arena, &result, err) < 0 ||
+        vpa_json_parse(&arena, result.body, result.body_len, &object, err) < 0)
+        return -1;
+    take(s, object);
+    return 0;
+}
+
+bool api_service_read(struct api_service *s)
+{
     struct vpa_error err;
 
-    if (vpa_kube_get_json(s->options.client, API_SERVICE_PATH, &arena, &object, &err) == 0) {
-        take(s, object);
-        return;
-    }
+    if (call(s, VPA_KUBE_GET, NULL, &err) == 0)
+        return true;
     forget(s);
     complain(s, &err);
+    return err.code != VPA_RETRY;
 }
 
 /* ---- writing ---- */
@@ -129,23 +164,11 @@ static void encode(const struct api_service *s, const char *wanted, struct vpa_b
 
 static int write_bundle(struct api_service *s, const char *wanted, struct vpa_error *err)
 {
-    struct vpa_kube_result result = {0};
-    const struct vpa_json *object;
-    vpa_auto_arena arena = {0};
     vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, BODY_MAX);
     encode(s, wanted, &body);
-    const struct vpa_kube_call call = {.verb = VPA_KUBE_PATCH_MERGE,
-                                       .path = API_SERVICE_PATH,
-                                       .body = body.data,
-                                       .body_len = body.len,
-                                       .repeatable = true};
-    if (vpa_kube_do(s->options.client, &call, &arena, &result, err) < 0 ||
-        vpa_json_parse(&arena, result.body, result.body_len, &object, err) < 0)
-        return -1;
-    take(s, object);
-    return 0;
+    return call(s, VPA_KUBE_PATCH_MERGE, &body, err);
 }
 
 /* The same bundle again, and too soon. */
@@ -172,6 +195,8 @@ static void repair(struct api_service *s, const char *wanted)
         return;
     }
     VPA_INFO("The recommendation API has our caBundle", VPA_KV("name", API_SERVICE_NAME));
+    if (vpa_str_eq(s->written, wanted))
+        api_meter_repaired();
     free(s->written);
     s->written = vpa_xstrdup(wanted);
     s->written_at = vpa_loop_monotonic(s->loop);

@@ -126,10 +126,11 @@ static struct vpa_metric *const table[] = {
 
 struct vpa_metric *const *recommender_metrics_table(size_t *count)
 {
-    static struct vpa_metric *all[VPA_COUNT(table) + MEASURES_METRICS];
+    static struct vpa_metric *all[VPA_COUNT(table) + MEASURES_METRICS + API_METERS];
 
     memcpy(all, table, sizeof(table));
     memcpy(all + VPA_COUNT(table), measures_metrics, sizeof(measures_metrics));
+    memcpy(all + VPA_COUNT(table) + MEASURES_METRICS, api_meters, sizeof(api_meters));
     *count = VPA_COUNT(all);
     return all;
 }
@@ -312,6 +313,7 @@ void metrics_start(void)
     vpa_metric_add(&unreadable_checkpoints, 0, "kept");
     start_differences();
     measures_start();
+    api_meters_start();
 }
 
 void metrics_failures(const char *message, size_t count)

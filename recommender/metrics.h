@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "api_meters.h"
 #include "measures.h"
 
 #include "vpa/base/metrics.h"

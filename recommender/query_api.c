@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "access.h"
+#include "api_meters.h"
+#include "api_service.h"
 #include "front_proxy.h"
 #include "metrics.h"
 #include "query_certificate.h"
@@ -279,6 +281,12 @@ static bool is_same(const struct vpa_tls_pair *a, const struct vpa_tls_pair *b)
     return vpa_str_eq(a->cert_pem, b->cert_pem) && vpa_str_eq(a->key_pem, b->key_pem);
 }
 
+static void on_failed_handshake(void *ctx, const char *reason)
+{
+    (void)ctx;
+    api_meter_handshake_failed(reason);
+}
+
 static int listen(struct query_api *api, const struct vpa_tls_pair *pair, struct vpa_error *err)
 {
     const struct vpa_server_tls tls = {
@@ -288,6 +296,7 @@ static int listen(struct query_api *api, const struct vpa_tls_pair *pair, struct
                                                    .ctx = api,
                                                    .threads = THREADS,
                                                    .workers = WORKERS,
+                                                   .on_failed_handshake = on_failed_handshake,
                                                    .tls = &tls};
 
     api->server = vpa_http_server_new(api->options.loop, &server, err);
@@ -304,6 +313,7 @@ static int serve(struct query_api *api, struct vpa_tls_pair *pair, struct vpa_er
         return -1;
     if (!first)
         VPA_INFO("The recommendation API serves a new certificate");
+    api_meter_serves(pair->cert_pem);
     vpa_tls_pair_release(&api->pair);
     api->pair = *pair;
     *pair = (struct vpa_tls_pair){0};
@@ -327,12 +337,15 @@ static int reload(struct query_api *api, struct vpa_error *err)
 /* err NULL: it worked. */
 static void tell_of_pair(struct query_api *api, const struct vpa_error *err)
 {
+    if (err)
+        api_meter_failed("listener");
     if (err && vpa_error_says(err, api->said_of_pair))
         return;
     free(api->said_of_pair);
     api->said_of_pair = err ? vpa_xstrdup(err->text) : NULL;
     if (!err)
         return;
+    api_service_warn(api->options.events, "CertificateNotServed", err);
     if (api->certificate)
         VPA_ERROR("The recommendation API cannot serve its managed certificate", VPA_KERR(err));
     else
@@ -358,19 +371,26 @@ bool query_api_is_due(const struct query_api *api)
     return api->certificate && query_certificate_is_due(api->certificate);
 }
 
+static void serve_copy(struct query_api *api, const struct vpa_tls_pair *of)
+{
+    struct vpa_tls_pair pair = {.cert_pem = vpa_xstrdup(of->cert_pem),
+                                .key_pem = vpa_xstrdup(of->key_pem)};
+    struct vpa_error err;
+
+    tell_of_pair(api, serve(api, &pair, &err) < 0 ? &err : NULL);
+    vpa_tls_pair_release(&pair);
+}
+
 void query_api_work(struct query_api *api)
 {
     const struct vpa_tls_pair *next;
-    struct vpa_error err;
 
     query_certificate_work(api->certificate);
     next = query_certificate_next(api->certificate, api->pair.cert_pem);
-    if (!next)
-        return;
-    struct vpa_tls_pair pair = {.cert_pem = vpa_xstrdup(next->cert_pem),
-                                .key_pem = vpa_xstrdup(next->key_pem)};
-    tell_of_pair(api, serve(api, &pair, &err) < 0 ? &err : NULL);
-    vpa_tls_pair_release(&pair);
+    if (next)
+        serve_copy(api, next);
+    if (api->pair.cert_pem && !query_certificate_is_taken(api->certificate, api->pair.cert_pem))
+        api_meter_failed("chain");
 }
 
 /* ---- life ---- */
@@ -389,7 +409,8 @@ struct query_api *query_api_new(const struct query_api_options *options)
                                                 .service = options->config->service,
                                                 .lifetime = options->config->certificate_lifetime,
                                                 .may_write = options->leads,
-                                                .ctx = options->ctx});
+                                                .ctx = options->ctx,
+                                                .events = options->events});
     api->files_timer = vpa_timer_new(options->loop, on_files_timer, api);
     api->settings_timer = vpa_timer_new(options->loop, look_at_settings, api);
     pthread_mutex_init(&api->lock, NULL);

@@ -20,11 +20,14 @@
 
 #include "query.h"
 
+#include "vpa/daemon/certificate_store.h"
 #include "vpa/kube/client.h"
+#include "vpa/kube/events.h"
 
 #define QUERY_API_LOOK VPA_MINUTE             /* at the cluster's settings */
 #define QUERY_API_LOOK_FIRST (5 * VPA_SECOND) /* until they have been read */
 #define QUERY_API_FILES_LOOK (10 * VPA_SECOND)
+#define QUERY_API_PATIENCE VPA_CERTIFICATE_STORE_TIMEOUT
 
 struct query_api_config { /* texts are borrowed */
     const char *address;  /* "": no such listener */
@@ -48,6 +51,7 @@ struct query_api_options { /* borrowed */
     const char *ns;
     bool (*leads)(void *ctx);
     void *ctx;
+    struct vpa_events *events; /* NULL: none */
 };
 struct query_api;
 struct query_api *query_api_new(const struct query_api_options *options);
@@ -58,7 +62,7 @@ int query_api_port(const struct query_api *api); /* 0: not open yet */
 void query_api_free(struct query_api *api);      /* NULL is allowed */
 
 /* With managed certificates: looks after them, and serves another one when it is time to. Pumps the
- * loop. */
+ * loop, for QUERY_API_PATIENCE when the server does not answer. */
 bool query_api_is_due(const struct query_api *api);
 void query_api_work(struct query_api *api);
 /* Reads the files again; by itself every QUERY_API_FILES_LOOK. */

@@ -118,7 +118,8 @@ static void start_query(struct recommender *r)
                                                            .query = r->query,
                                                            .ns = vpa_status_lease_namespace(""),
                                                            .leads = is_leading,
-                                                           .ctx = r});
+                                                           .ctx = r,
+                                                           .events = r->events});
 }
 
 static void stop_query(struct recommender *r)
@@ -499,11 +500,34 @@ static vpa_duration until_first_tick(const struct recommender *r)
     return interval - vpa_time_unix_nanos(vpa_loop_now(r->loop)) % interval;
 }
 
-static bool api_is_due(void *ctx)
+static bool api_is_due(const struct recommender *r)
 {
-    const struct recommender *r = ctx;
-
     return r->api && query_api_is_due(r->api);
+}
+
+/* A server that hangs holds up what the API has to do. So it begins when there is time for that
+ * before the next pass; or right after one, however late that was. */
+struct gap {
+    const struct recommender *r;
+    const struct ticker *ticker;
+};
+
+static bool api_has_time(void *ctx)
+{
+    const struct gap *gap = ctx;
+    int64_t left = gap->ticker->next - vpa_loop_monotonic(gap->r->loop);
+
+    return left > QUERY_API_PATIENCE && api_is_due(gap->r);
+}
+
+/* Until the next tick, or until the API has something to do. */
+static void wait_for_tick(struct recommender *r, const struct ticker *ticker)
+{
+    struct gap gap = {.r = r, .ticker = ticker};
+
+    if (vpa_loop_wait(r->loop, api_has_time, &gap, ticker->next - vpa_loop_monotonic(r->loop),
+                      NULL) == 0)
+        query_api_work(r->api);
 }
 
 void recommender_run(struct recommender *r, void (*on_pass)(void *ctx), void *ctx)
@@ -515,16 +539,15 @@ void recommender_run(struct recommender *r, void (*on_pass)(void *ctx), void *ct
     if (r->options.observe)
         vpa_observe_arm(r->options.observe);
     while (!vpa_loop_is_stopping(r->loop)) {
-        if (api_is_due(r))
-            query_api_work(r->api);
         if (!has_ticked(&ticker)) {
-            (void)vpa_loop_wait(r->loop, api_is_due, r, ticker.next - vpa_loop_monotonic(r->loop),
-                                NULL);
+            wait_for_tick(r, &ticker);
             continue;
         }
         ticker.pending = false;
         if (on_pass)
             on_pass(ctx);
         recommender_pass(r);
+        if (api_is_due(r))
+            query_api_work(r->api);
     }
 }

@@ -144,13 +144,19 @@ static int advance(const struct vpa_certificate_manager *m, struct vpa_certifica
     return 0;
 }
 
+static void tell_step(const struct vpa_certificate_manager *m, enum vpa_certificates_step step)
+{
+    VPA_INFO(m->options.step_line, VPA_KV("step", vpa_certificates_step_name(step)),
+             VPA_KV("secret", m->store.name));
+    if (m->options.on_step)
+        m->options.on_step(m->options.ctx, step);
+}
+
 static void tell(const struct vpa_certificate_manager *m, unsigned steps)
 {
     for (unsigned step = 0; steps >> step; step++)
         if (steps >> step & 1)
-            VPA_INFO(m->options.step_line,
-                     VPA_KV("step", vpa_certificates_step_name((enum vpa_certificates_step)step)),
-                     VPA_KV("secret", m->store.name));
+            tell_step(m, (enum vpa_certificates_step)step);
 }
 
 /* Reads, advances, writes. What is not stored is not used: another replica may have other keys. */
@@ -183,7 +189,13 @@ static int look(struct vpa_certificate_manager *m, struct vpa_error *err)
 
 static void complain(struct vpa_certificate_manager *m, const struct vpa_error *err)
 {
-    if (vpa_error_says(err, m->said) || vpa_loop_is_stopping(m->loop))
+    bool is_new = !vpa_error_says(err, m->said);
+
+    if (vpa_loop_is_stopping(m->loop))
+        return;
+    if (m->options.on_failure)
+        m->options.on_failure(m->options.ctx, err, is_new);
+    if (!is_new)
         return;
     free(m->said);
     m->said = vpa_xstrdup(err->text);

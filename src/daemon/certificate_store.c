@@ -77,17 +77,31 @@ static void decode(const struct vpa_json *secret, struct vpa_certificates *set)
     }
 }
 
+static int get(const struct vpa_certificate_store *store, struct vpa_arena *arena,
+               const struct vpa_json **secret, struct vpa_error *err)
+{
+    struct vpa_kube_result result = {0};
+    vpa_auto_buf path = {0};
+
+    secret_path(store, &path, store->name);
+    const struct vpa_kube_call call = {.verb = VPA_KUBE_GET,
+                                       .path = vpa_buf_text(&path),
+                                       .timeout = VPA_CERTIFICATE_STORE_TIMEOUT,
+                                       .no_retry = true,
+                                       .unlimited = true};
+    if (vpa_kube_do(store->client, &call, arena, &result, err) < 0)
+        return -1;
+    return vpa_json_parse(arena, result.body, result.body_len, secret, err);
+}
+
 int vpa_certificate_store_read(struct vpa_certificate_store *store, struct vpa_certificates *set,
                                struct vpa_error *err)
 {
     const struct vpa_json *secret = NULL;
     struct vpa_error failure;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0};
 
-    secret_path(store, &path, store->name);
-    if (vpa_kube_get_json(store->client, vpa_buf_text(&path), &arena, &secret, &failure) < 0 &&
-        failure.code != VPA_NOT_FOUND) {
+    if (get(store, &arena, &secret, &failure) < 0 && failure.code != VPA_NOT_FOUND) {
         if (err)
             *err = failure;
         return vpa_wrap(err, "Secret %s/%s", store->ns, store->name);
@@ -159,6 +173,9 @@ int vpa_certificate_store_write(struct vpa_certificate_store *store,
                                        .path = vpa_buf_text(&path),
                                        .body = body.data,
                                        .body_len = body.len,
+                                       .timeout = VPA_CERTIFICATE_STORE_TIMEOUT,
+                                       .no_retry = true,
+                                       .unlimited = true,
                                        .repeatable = exists};
     int rc = vpa_kube_do(store->client, &call, &arena, &result, err);
     explicit_bzero(body.data, body.len);

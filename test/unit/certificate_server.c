@@ -7,6 +7,8 @@ int secret_version = 1, service_version = 1;
 int secret_writes, service_writes, conflicts;
 bool no_service, no_rights, raced;
 char written[128 << 10];
+char event[8 << 10];
+int events_written;
 
 static void reply_secret(struct vpa_memory_reply *reply)
 {
@@ -82,7 +84,11 @@ void serve_certificates(void *ctx, const struct vpa_memory_request *request,
                         struct vpa_memory_reply *reply)
 {
     (void)ctx;
-    if (no_rights) {
+    if (strcmp(request->path, "/api/v1/namespaces/default/events") == 0) {
+        snprintf(event, sizeof(event), "%s", request->body);
+        events_written++;
+        vpa_memory_reply_json(reply, 201, "{}");
+    } else if (no_rights) {
         vpa_memory_reply_status(reply, 403, "Forbidden", "no right");
     } else if (strcmp(request->path, API_SERVICE_PATH) == 0) {
         serve_service(request, reply);

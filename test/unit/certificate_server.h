@@ -23,6 +23,8 @@ extern int secret_version, service_version;
 extern int secret_writes, service_writes, conflicts;
 extern bool no_service, no_rights, raced; /* raced: somebody is faster, once */
 extern char written[128 << 10];           /* the last body for the APIService */
+extern char event[8 << 10];               /* the last one */
+extern int events_written;
 
 void serve_certificates(void *ctx, const struct vpa_memory_request *request,
                         struct vpa_memory_reply *reply);

@@ -7,6 +7,7 @@
 #include "client_fixture.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/certificate_manager.h"
+#include "vpa/daemon/certificate_store.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/net/tls.h"
@@ -17,6 +18,7 @@
 static char data[64 << 10]; /* member of the Secret, "" when there is none */
 static int version;         /* 0: no Secret */
 static int writes, conflicts, refusals;
+static bool hangs, busy; /* nothing is answered in time; 429 */
 static const char *live; /* caBundle of the registration */
 static const char *host; /* a name besides those of the service */
 
@@ -67,6 +69,12 @@ static void serve(void *ctx, const struct vpa_memory_request *request,
         store(request);
         reply_secret(reply, 200);
     }
+    if (busy) {
+        vpa_memory_reply_status(reply, 429, NULL, "too many requests");
+        vpa_memory_reply_retry_after(reply, 30);
+    }
+    if (hangs)
+        vpa_memory_reply_delay(reply, VPA_HOUR);
 }
 
 static const char *live_bundle(void *ctx)
@@ -231,6 +239,35 @@ START_TEST(damage_is_repaired)
 }
 END_TEST
 
+/* Whoever asks has other work to do. */
+START_TEST(a_server_that_hangs_is_not_waited_for)
+{
+    struct vpa_certificate_manager *m = replica();
+
+    prepare(m);
+    hangs = true;
+    int64_t begin = vpa_loop_monotonic(loop);
+    ck_assert(!vpa_certificate_manager_work(m));
+    ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, VPA_CERTIFICATE_STORE_TIMEOUT);
+    ck_assert_ptr_nonnull(vpa_certificate_manager_served(m)->key_pem);
+    vpa_certificate_manager_free(m);
+}
+END_TEST
+
+/* A server that asks for patience is asked again later, not waited for. */
+START_TEST(a_server_that_asks_to_wait_is_not_waited_for)
+{
+    struct vpa_certificate_manager *m = replica();
+
+    prepare(m);
+    busy = true;
+    int64_t begin = vpa_loop_monotonic(loop);
+    ck_assert(!vpa_certificate_manager_work(m));
+    ck_assert_int_eq(vpa_loop_monotonic(loop), begin);
+    vpa_certificate_manager_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("certificate_manager");
@@ -242,6 +279,8 @@ int main(void)
     tcase_add_test(tc, rotates_with_the_registration);
     tcase_add_loop_test(tc, is_called_by_every_name_of_the_service, 0, 2);
     tcase_add_test(tc, waits_for_its_rights);
+    tcase_add_test(tc, a_server_that_hangs_is_not_waited_for);
+    tcase_add_test(tc, a_server_that_asks_to_wait_is_not_waited_for);
     tcase_add_loop_test(tc, damage_is_repaired, 0, 4);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -15,6 +15,7 @@
 #include "memory_transport.h"
 #include "vpa/daemon/ca_bundle.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/net/http_server.h"
 #include "vpa/net/tls.h"
 
 #define BASE "/apis/" QUERY_API_VERSION
@@ -233,15 +234,21 @@ static const char *reason(void)
     return vpa_or_empty(vpa_json_string(vpa_json_find(root, "reason")));
 }
 
-static double counted(const char *result)
+/* Of a family with one label, or with none (NULL). */
+static double metric(const char *family, const char *label)
 {
     size_t count;
     struct vpa_metric *const *table = recommender_metrics_table(&count);
 
     for (size_t i = 0; i < count; i++)
-        if (strcmp(table[i]->name, "vpa_recommender_recommendation_queries_total") == 0)
-            return vpa_metric_value(table[i], result);
+        if (strcmp(table[i]->name, family) == 0)
+            return label ? vpa_metric_value(table[i], label) : vpa_metric_value(table[i]);
     return -1;
+}
+
+static double counted(const char *result)
+{
+    return metric("vpa_recommender_recommendation_queries_total", result);
 }
 
 /* ---- who is believed ---- */
@@ -548,6 +555,9 @@ START_TEST(makes_its_own_certificate)
     ck_assert(query_api_is_due(api));
     query_api_work(api);
     ck_assert(!query_api_is_due(api));
+    ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "chain"), 0);
+    ck_assert_double_eq(metric("vpa_recommender_certificate_expiry_seconds", NULL),
+                        (double)(vpa_clock_now(clk) / VPA_SECOND + 90 * 24 * 3600));
     pass();
     ck_assert_int_eq(ask_by_bundle(), 201);
     snprintf(data, sizeof(data), "{}"); /* somebody wants new ones */
@@ -557,6 +567,37 @@ START_TEST(makes_its_own_certificate)
     query_api_work(api);
     ck_assert_int_eq(ask_by_bundle(), 201);
     ck_assert_int_eq(secret_writes, 2);
+    annotations = "\"cert-manager.io/inject-ca-from\":\"x\"";
+    snprintf(bundle, sizeof(bundle), "%s", "dGhlaXJz"); /* and is not to be put right */
+    service_version++;
+    query_api_work(api);
+    ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "chain"), 1);
+    ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "registration"), 1);
+}
+END_TEST
+
+static bool a_handshake_failed(void *ctx)
+{
+    double count = 0;
+
+    (void)ctx;
+    for (size_t i = 0; vpa_server_handshake_failure(i); i++)
+        count +=
+            metric("vpa_recommender_tls_handshake_failures_total", vpa_server_handshake_failure(i));
+    return count == 1;
+}
+
+START_TEST(counts_handshakes_that_fail)
+{
+    const struct vpa_http_client_options distrusting = {.ca_data = users_ca.cert_pem};
+    const struct vpa_http_request request = {.method = "GET", .target = "/healthz"};
+
+    start();
+    struct vpa_transport *t = connect_to(query_api_port(api), &distrusting);
+    fetch_with(t, &request, false);
+    ck_assert_int_ne(got.failure, VPA_TRANSPORT_OK);
+    ck_assert_int_eq(vpa_loop_wait(loop, a_handshake_failed, NULL, 20 * VPA_SECOND, &err), 0);
+    vpa_transport_free(t);
 }
 END_TEST
 
@@ -576,6 +617,7 @@ START_TEST(waits_for_its_port)
     start();
     query_api_work(api);
     ck_assert_int_eq(query_api_port(api), 0);
+    ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "listener"), 1);
     close(taken);
     query_api_work(api);
     ck_assert_int_eq(query_api_port(api), ntohs(at.sin_port));
@@ -613,6 +655,7 @@ int main(void)
     tcase_add_test(c, needs_its_files);
     tcase_add_test(c, makes_its_own_certificate);
     tcase_add_test(c, waits_for_its_port);
+    tcase_add_test(c, counts_handshakes_that_fail);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "../../recommender/api_meters.h"
 #include "../../recommender/query_certificate.h"
 #include "certificate_server.h"
 #include "client_fixture.h"
@@ -18,6 +19,7 @@
 /* ---- replicas ---- */
 
 static vpa_duration lifetime;
+static struct vpa_events *events;
 
 struct replica {
     struct query_certificate *c;
@@ -43,7 +45,8 @@ static void start(struct replica *r)
                                                                      .service = "recommendation",
                                                                      .lifetime = lifetime,
                                                                      .may_write = may_write,
-                                                                     .ctx = r});
+                                                                     .ctx = r,
+                                                                     .events = events});
 }
 
 static void stop(struct replica *r)
@@ -100,7 +103,29 @@ static void setup(void)
 {
     start_client(serve_certificates, 1780000000, 1);
     lifetime = 90 * DAY;
+    events = vpa_events_new(
+        &(struct vpa_events_options){.client = client, .component = "vpa-recommender"});
     vpa_loop_pump(loop, VPA_HOUR); /* its monotonic time is not 0 */
+}
+
+static void teardown(void)
+{
+    vpa_events_free(events);
+    stop_client();
+}
+
+/* Of a family with one label, or with none (NULL). */
+static double counted(const char *family, const char *label)
+{
+    for (size_t i = 0; i < API_METERS; i++)
+        if (strcmp(api_meters[i]->name, family) == 0)
+            return label ? vpa_metric_value(api_meters[i], label) : vpa_metric_value(api_meters[i]);
+    ck_abort_msg("%s", family);
+}
+
+static double failed(const char *step)
+{
+    return counted("vpa_recommender_self_test_failures_total", step);
 }
 
 /* ---- tests ---- */
@@ -173,6 +198,11 @@ START_TEST(every_bundle_takes_what_is_served)
     }
     ck_assert_int_eq(secret_writes, 1 + 2 * 3);
     ck_assert_int_eq(service_writes, 1 + 2 * 3);
+    static const char steps[] = "vpa_recommender_certificate_steps_total";
+    ck_assert_double_eq(counted(steps, "created"), 1);
+    ck_assert_double_eq(counted(steps, "promoted"), 2);
+    ck_assert_double_eq(counted(steps, "retired"), 2);
+    ck_assert_int_eq(events_written, 0);
     for (int i = 0; i < 2; i++)
         stop(&replicas[i]);
 }
@@ -220,6 +250,13 @@ START_TEST(late_objects_and_rights_are_waited_for)
     ck_assert_int_eq(r.served != NULL, _i == 0); /* from the Secret */
     ck_assert_uint_eq(logged(WRONG), 1);
     ck_assert_uint_eq(logged("Cannot keep the certificates"), (size_t)_i);
+    ck_assert_int_eq(events_written, 1 + _i); /* each reason once */
+    ck_assert_ptr_nonnull(strstr(event, "\"type\":\"Warning\""));
+    ck_assert_ptr_nonnull(strstr(event, "\"kind\":\"APIService\""));
+    ck_assert_ptr_nonnull(strstr(event, API_SERVICE_NAME));
+    ck_assert_ptr_nonnull(strstr(event, _i ? "CertificatesNotKept" : "CABundleFaulty"));
+    ck_assert_double_ge(failed("registration"), 59); /* each look */
+    ck_assert_int_eq(failed("secret") > 0, _i);
     no_service = no_rights = false;
     work_for(&r, 11 * VPA_SECOND);
     ck_assert_int_eq(service_writes, 1);
@@ -245,6 +282,8 @@ START_TEST(a_bundle_that_is_undone_is_written_again)
     ck_assert_int_ge(service_writes, 10);
     ck_assert_int_le(service_writes, 12);
     ck_assert_int_eq(secret_writes, 1);
+    ck_assert_double_eq(counted("vpa_recommender_registration_repairs_total", "caBundle"),
+                        service_writes - 1);
     stop(&r);
 }
 END_TEST
@@ -310,7 +349,7 @@ int main(void)
     Suite *suite = suite_create("recommender_query_certificate");
     TCase *tc = tcase_create("certificate");
 
-    tcase_add_checked_fixture(tc, setup, stop_client);
+    tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, the_leader_writes_and_the_others_take_it);
     tcase_add_test(tc, who_comes_to_lead_goes_on);

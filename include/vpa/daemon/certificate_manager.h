@@ -33,6 +33,10 @@ struct vpa_certificate_manager_options {
     /* Whether this replica may write; one that may not takes what the others have stored. NULL:
      * always. */
     bool (*may_write)(void *ctx);
+    /* Told of each step that was stored, and of each look that failed; is_new: not the reason of
+     * the look before. They only count or enqueue. NULL: nobody. */
+    void (*on_step)(void *ctx, enum vpa_certificates_step step);
+    void (*on_failure)(void *ctx, const struct vpa_error *err, bool is_new);
     void *ctx;
 };
 

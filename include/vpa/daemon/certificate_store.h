@@ -12,6 +12,10 @@
 #include "vpa/daemon/certificates.h"
 #include "vpa/kube/client.h"
 
+/* Of each call. Whoever looks after certificates has other work to do, and looks again soon: no
+ * call is repeated inside, or waits for the rate limit. */
+#define VPA_CERTIFICATE_STORE_TIMEOUT (5 * VPA_SECOND)
+
 struct vpa_certificate_store {
     struct vpa_kube_client *client; /* borrowed */
     const char *ns;                 /* borrowed */

@@ -1,0 +1,109 @@
+/* When passes begin, whatever else the loop has to do. */
+#include "recommender_fixture.h"
+
+#include "../../recommender/api_service.h"
+
+#define SECRET "/api/v1/namespaces/kube-system/secrets/vpa-recommendation-certificates"
+#define PASSES 10
+
+static const char *hung; /* whose calls are not answered; "": everything of the API's certificate */
+static bool refuses;     /* the connection, at once */
+static unsigned asked;
+
+static bool hang(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    bool of_api = strcmp(q->path, SECRET) == 0 || strcmp(q->path, API_SERVICE_PATH) == 0;
+
+    if (!of_api)
+        return false;
+    asked += vpa_str_ends_with(q->path, hung);
+    vpa_memory_reply_json(r, 200, "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{}}");
+    if (vpa_str_ends_with(q->path, hung) && refuses)
+        vpa_memory_reply_fail(r, VPA_TRANSPORT_REFUSED);
+    else if (vpa_str_ends_with(q->path, hung))
+        vpa_memory_reply_delay(r, VPA_HOUR);
+    return true;
+}
+
+static bool slow(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (hang(q, r))
+        return true;
+    if (vpa_str_starts_with(q->path, "/apis/metrics.k8s.io/")) /* the pass waits for its timeout */
+        vpa_memory_reply_delay(r, 3 * VPA_MINUTE);
+    return false;
+}
+
+static vpa_time begun[PASSES];
+static size_t begun_count;
+
+static void on_pass(void *ctx)
+{
+    (void)ctx;
+    begun[begun_count++] = vpa_loop_now(loop);
+    if (begun_count == PASSES)
+        vpa_loop_stop(loop);
+}
+
+/* A recommender that manages the certificate of its API. */
+static void start_managing(void)
+{
+    struct vpa_error err;
+
+    construct(NULL);
+    recommender_free(recommender);
+    config.recommendation_api.address = "127.0.0.1:0";
+    config.recommendation_api.manage_certificates = true;
+    recommender = recommender_new(&(struct recommender_options){
+        .loop = loop, .config = &config, .client = client, .writer = client, .metrics = client});
+    begun_count = asked = 0;
+    ck_assert_int_eq(recommender_start(recommender, &err), 0);
+    ck_assert_int_eq(recommender_load_history(recommender, &err), 0);
+    fake_cluster_set_step(server, json(USAGE("100m", "100Mi")));
+}
+
+static const char *const hanging[] = {"secrets/vpa-recommendation-certificates", API_SERVICE_NAME,
+                                      ""};
+
+/* The API is looked after all the same, every ten seconds. */
+START_TEST(a_server_that_hangs_delays_no_pass)
+{
+    hook = hang;
+    hung = hanging[_i / 2];
+    refuses = _i % 2;
+    start_managing();
+    vpa_time start = vpa_loop_now(loop);
+    recommender_run(recommender, on_pass, NULL);
+    ck_assert_uint_eq(begun_count, PASSES);
+    for (int i = 0; i < PASSES; i++)
+        ck_assert_int_eq(vpa_time_sub(begun[i], start), (i + 1) * VPA_MINUTE);
+    ck_assert_uint_ge(asked, PASSES * 3);
+    ck_assert_uint_le(asked, PASSES * 20); /* nor is it asked without a pause */
+}
+END_TEST
+
+/* Passes without a gap between them: the API has its turn after each. */
+START_TEST(the_api_has_its_turn_between_late_passes)
+{
+    hook = slow;
+    hung = API_SERVICE_NAME;
+    start_managing();
+    recommender_run(recommender, on_pass, NULL);
+    for (int i = 2; i < PASSES; i++)
+        ck_assert_int_gt(vpa_time_sub(begun[i], begun[i - 1]), VPA_MINUTE);
+    ck_assert_uint_ge(asked, PASSES - 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_run");
+    TCase *tc = tcase_create("run");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, a_server_that_hangs_delays_no_pass, 0, 2 * VPA_COUNT(hanging));
+    tcase_add_test(tc, the_api_has_its_turn_between_late_passes);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
