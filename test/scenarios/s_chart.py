@@ -1,12 +1,18 @@
 """Installations of upstream's switch to Plumb and go back: releases of its chart, and its plain manifests."""
 import base64
 import json
+import ssl
 import subprocess
 import sys
 
-from cluster import DAEMONS, ROOT, documents, until
+import yaml
+
+from cluster import DAEMONS, ROOT, Client, documents, path_of, until
 from fixtures import Hamster, amounts, container
+from formulas import parse_quantity
+from processes import free_port, wait_port
 from s_kubectl import kubectl_of
+from s_query import API_SERVICE, COLLECTION, KIND, NAMESPACE as ASKED, await_api, replaced, trust_the_nameless
 from s_upstream_rights import roles
 
 sys.path.insert(0, str(ROOT / "test/charts"))
@@ -228,9 +234,85 @@ def scenario_manifests_switch(make):
     assert vpas(cluster) == objects
 
 
+def rendered(helm, *values):
+    """What the chart would install, without what only runs for `helm test`."""
+    text = helm("template", "vpa", CHART, "--include-crds", "--kube-version=1.34.0", "--set", ",".join(["fullnameOverride=vpa", *values]))
+    return [obj for obj in yaml.safe_load_all(text) if obj and "helm.sh/hook" not in obj["metadata"].get("annotations", {})]
+
+
+def apply_with_listener(cluster, objects, port):
+    """The objects, for a recommender outside of the cluster at that port; its flags about the API, as the chart has them."""
+    flags = []
+    for obj in objects:
+        if obj["kind"] == "Deployment":
+            obj["spec"]["replicas"] = 0
+            if obj["metadata"]["name"] == "vpa-recommender":
+                flags = [a for a in obj["spec"]["template"]["spec"]["containers"][0]["args"] if a.startswith("--recommendation-api")]
+        elif obj["metadata"]["name"] == "vpa-recommendation" and obj["kind"] == "Service":
+            obj["spec"] = {"type": "ExternalName", "externalName": "127.0.0.1", "ports": [{"port": port}]}
+        elif obj["kind"] == "APIService":
+            obj["spec"]["service"]["port"] = port
+        cluster.client.apply(obj)
+        if obj["kind"] == "CustomResourceDefinition":
+            until(lambda kind=obj["spec"]["names"]["kind"]: cluster.client.raw("GET", path_of(kind))[0] == 200, 30, "the CRD is served")
+    assert "--recommendation-api-manage-certificates" in flags, flags
+    return [f for f in flags if not f.startswith("--recommendation-api-address=")] + [f"--recommendation-api-address=127.0.0.1:{port}"]
+
+
+def scenario_chart_query_api(make):
+    """The chart with recommendationQuery.api.enabled: the daemon, under its rights, makes the APIService available; kubectl asks; edit is enough."""
+    simulated = make.tier == "sim"
+    cluster = make(rate=240.0, fresh=True, users=[("admin-secret", "admin", "1", "system:masters"), ("bob-secret", "bob", "2", "dev")])
+    helm, kubectl = helm_of(cluster, make), kubectl_of(cluster, make, not simulated)
+    if simulated:
+        trust_the_nameless(cluster)
+    port = free_port()
+    flags = apply_with_listener(cluster, rendered(helm, "recommendationQuery.api.enabled=true"), port)
+    cluster.start_fakelet()
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ASKED}})
+    cluster.client.create({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": ASKED},
+                           "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                                    "updatePolicy": {"updateMode": "Off"}}})
+    replaced(cluster, "300m")
+    recommender = cluster.start_daemon("recommender", *flags)
+    wait_port(port)
+    await_api(cluster)
+    made = secret(cluster, "vpa-recommendation-certificates")
+    assert cluster.client.get("APIService", API_SERVICE)["spec"]["caBundle"] == made["ca.crt"]
+
+    pod = cluster.pods(ASKED, app="web")[0]
+    question = json.dumps({**KIND, "spec": {"pod": pod}})
+
+    def recommended():
+        status, _, body = cluster.client.raw("POST", COLLECTION, question)
+        return status == 201 and "recommendation" in json.loads(body)["status"]
+    until(recommended, 60, "an answer for a pod")
+    unchecked = ["--validate=false"] if simulated else []  # it serves no OpenAPI v2
+    answer = json.loads(kubectl("-n", ASKED, "create", "-o", "json", "-f", "-", *unchecked, text=question))
+    containers = answer["status"]["recommendation"]["containerRecommendations"]
+    assert [c["name"] for c in containers] == ["app"] and parse_quantity(containers[0]["target"]["requests"]["cpu"]) > 0, answer
+
+    bob = Client(cluster.plane.url, token="bob-secret", ca=cluster.plane.ca)
+    assert bob.raw("POST", COLLECTION, question)[0] == 403
+    role = "vpa-recommendation-query" if simulated else "edit"  # nobody adds roles up in the simulator
+    group = "rbac.authorization.k8s.io"
+    cluster.client.apply({"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {"name": "bob", "namespace": ASKED},
+                          "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+                          "subjects": [{"apiGroup": group, "kind": "User", "name": "bob"}]})
+    until(lambda: bob.raw("POST", COLLECTION, question)[0] == 201, 60, "whoever may edit may ask")
+    ends = subprocess.run(["openssl", "x509", "-noout", "-enddate"], input=base64.b64decode(made["tls.crt"]), check=True, capture_output=True).stdout
+    counted = cluster.metrics("recommender")
+    shown = {name: counted.get(f"vpa_recommender_{name}") for name in (
+        "certificate_expiry_seconds", 'certificate_steps_total{step="created"}', 'self_test_failures_total{step="chain"}')}
+    assert list(shown.values()) == [ssl.cert_time_to_seconds(ends.decode().split("=")[1].strip()), 1, 0], (shown, ends)
+    said = [line for line in recommender.text().splitlines() if any(word in line for word in WORDS)]
+    assert recommender.running() and not said, said
+
+
 for scenario in (scenario_chart_switch, scenario_chart_install, scenario_chart_managed, scenario_manifests_switch):
     scenario.tiers, scenario.why = ["real"], "the simulator knows neither Helm's hooks nor who may do what"
     scenario.other_rights = True  # no part of the report on the rights of deploy/
 
 
-scenario_chart_switch.each_minor = True
+scenario_chart_query_api.other_rights = True
+scenario_chart_switch.each_minor = scenario_chart_query_api.each_minor = True
