@@ -309,8 +309,12 @@ static bool is_not_counted(const struct vpa_json *line)
 /* A family of our own: upstream has none of that name to compare it with. */
 static bool is_ours(const char *line)
 {
-    static const char *const families[] = {"vpa_recommender_failures_total",
-                                           "vpa_recommender_measure_"};
+    static const char *const families[] = {"vpa_recommender_certificate_",
+                                           "vpa_recommender_failures_total",
+                                           "vpa_recommender_measure_",
+                                           "vpa_recommender_registration_repairs_total",
+                                           "vpa_recommender_self_test_failures_total",
+                                           "vpa_recommender_tls_handshake_failures_total"};
     const char *name = vpa_str_starts_with(line, "# TYPE ") ? line + strlen("# TYPE ") : line;
 
     for (size_t i = 0; i < VPA_COUNT(families); i++)
