@@ -9,8 +9,8 @@
 #include "vpa/json/json_patch.h"
 
 #define PATCH_MAX 8192
-/* How long a refusal is believed. */
-#define DENIED_AGE VPA_HOUR
+/* How long a refusal is believed: an API server that has just started refuses everybody. */
+#define DENIED_AGE (10 * VPA_MINUTE)
 
 int64_t updater_condition_find(const struct vpa_object *vpa, const char *type)
 {

@@ -265,6 +265,20 @@ START_TEST(without_the_right_the_condition_is_missed_once)
 }
 END_TEST
 
+START_TEST(a_refused_condition_is_tried_again_after_ten_minutes)
+{
+    server.status_denied = true;
+    learn();
+    pass_for(4);
+    ck_assert_str_eq(condition(), "");
+    server.status_denied = false;
+    pass_for(7);
+    ck_assert_str_eq(condition(), "");
+    pass_for(3);
+    ck_assert_str_ne(condition(), "");
+}
+END_TEST
+
 /* The third VPA opens the cluster's breaker; told once. */
 START_TEST(several_vpas_stop_the_cluster)
 {
@@ -377,6 +391,7 @@ int main(void)
     tcase_add_test(tc, a_budget_that_always_refuses_is_no_failed_proof);
     tcase_add_test(tc, a_restart_does_not_forget);
     tcase_add_test(tc, without_the_right_the_condition_is_missed_once);
+    tcase_add_test(tc, a_refused_condition_is_tried_again_after_ten_minutes);
     tcase_add_test(tc, several_vpas_stop_the_cluster);
     tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
     tcase_add_loop_test(tc, a_replacement_is_tried_before_the_first_eviction, 0,
