@@ -147,7 +147,7 @@ void validate_label_key(struct ctx *c, const char *key, const char *field,
                                "%s %s with an optional DNS subdomain prefix and '/' (e.g. "
                                "'example.com/MyName')",
                                c->sim->opt.minor < 35 ? "a qualified name" : "a valid label key",
-                               NAME_PART + strlen("name part ")));
+                               &NAME_PART[strlen("name part ")]));
         return;
     }
     if (slash == key)

@@ -35,6 +35,7 @@ struct lines {
     size_t counts[64], count;
 };
 
+static void add_line(struct lines *lines, const char *format, ...) VPA_PRINTF(2, 3);
 static void add_line(struct lines *lines, const char *format, ...)
 {
     char text[4096];
