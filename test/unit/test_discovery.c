@@ -143,7 +143,8 @@ struct page {
     vpa_duration delay;
     int status; /* 0: 200 */
 };
-static const struct page *pages;
+#define PAGES_MAX 200
+static struct page pages[PAGES_MAX];
 static size_t page_count;
 static char asked[4096];
 static struct vpa_discovery *disc;
@@ -171,7 +172,9 @@ static void serve_pages(void *ctx, const struct vpa_memory_request *q, struct vp
 
 static void serve_from(const struct page *all, size_t count)
 {
-    pages = all;
+    ck_assert_uint_le(count, PAGES_MAX);
+    for (size_t i = 0; i < count; i++)
+        pages[i] = all[i];
     page_count = count;
     asked[0] = '\0';
 }
