@@ -270,7 +270,7 @@ int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_vie
         return vpa_wrap(err, "lease");
     int64_t now = vpa_loop_monotonic(loop);
     see(view, lease.spec.renew_time, now);
-    *valid = now - view->since < view->timeout &&
-             (view->moved || is_recent(&lease, view->timeout, vpa_loop_now(loop)));
+    *valid = view->moved ? now - view->since < view->timeout
+                         : is_recent(&lease, view->timeout, vpa_loop_now(loop));
     return 0;
 }

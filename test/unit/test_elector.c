@@ -510,6 +510,27 @@ START_TEST(another_clock_is_no_sign_of_death)
 }
 END_TEST
 
+/* Nobody was seen to renew it, so nobody was seen to stop: upstream's rule alone. */
+START_TEST(a_lease_that_lies_ahead_counts_until_its_time)
+{
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    struct vpa_error err;
+    bool valid = false;
+
+    latency = 0;
+    garbage = "{\"metadata\":{\"creationTimestamp\":\"2020-01-01T00:00:00Z\"},"
+              "\"spec\":{\"renewTime\":\"2026-03-01T12:10:00.000000Z\"}}";
+    for (int minute = 0; minute < 11; minute++) {
+        ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+        ck_assert_msg(valid, "minute %d", minute);
+        vpa_loop_pump(loop, VPA_MINUTE);
+    }
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert(!valid);
+    garbage = NULL;
+}
+END_TEST
+
 /* Upstream believes a young Lease whatever its renewTime. */
 START_TEST(a_young_lease_may_be_taken_back)
 {
@@ -579,6 +600,7 @@ int main(void)
     tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, resets_cost_thirty_three_reads);
     tcase_add_test(c, another_clock_is_no_sign_of_death);
+    tcase_add_test(c, a_lease_that_lies_ahead_counts_until_its_time);
     tcase_add_loop_test(c, a_young_lease_may_be_taken_back, 0, 2);
     tcase_add_test(c, the_namespace_of_the_status_lease);
     tcase_add_test(c, unreadable_status_leases);

@@ -4,9 +4,9 @@
  * leadership.
  *
  * The two clocks are those of two machines, of which one may be set wrong. So a reader remembers
- * what it saw: a Lease whose renewTime grows is renewed, whatever the time in it, and one that has
- * not changed for the timeout is not, both by the reader's monotonic clock alone. What was not seen
- * to change yet is judged by the time in it.
+ * what it saw: a Lease whose renewTime grows is renewed, whatever the time in it, and once it has
+ * not grown for the timeout it is not, both by the reader's monotonic clock alone. What was not
+ * seen to grow is judged by the time in it, as upstream has it.
  */
 #ifndef VPA_DAEMON_STATUS_LEASE_H
 #define VPA_DAEMON_STATUS_LEASE_H
