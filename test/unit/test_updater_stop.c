@@ -96,18 +96,34 @@ END_TEST
 static const char *const watched[] = {"/pods", "/verticalpodautoscalers", "/limitranges",
                                       "/replicasets", "/configmaps"};
 
+static bool ledger_says(struct vpa_ledger *ledger, const char *text)
+{
+    vpa_auto_buf page = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&page, 2 * VPA_LEDGER_PAGE_MAX);
+    ck_assert_int_eq(vpa_ledger_read(ledger, &(struct vpa_ledger_query){.ns = NULL}, &page, &err),
+                     0);
+    return strstr(vpa_buf_text(&page), text) != NULL;
+}
+
 /* A watch that is frozen: what happened meanwhile, a panic say, would not be known. */
 START_TEST(nothing_rests_on_an_old_cache)
 {
     vpa_auto_free char *which = vpa_xprintf("cache=\"%s\"", watched[_i] + 1);
 
+    struct vpa_ledger *ledger =
+        vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 1 << 20, .file = ""});
+
     capture_log(0);
     start(0);
+    updater_env(server.updater)->ledger = ledger;
     server.frozen = watched[_i];
     vpa_loop_pump(server.loop, 3 * VPA_MINUTE);
     updater_pass(server.updater);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
+    ck_assert(ledger_says(ledger, "\"rule\":\"stale-cache\""));
     ck_assert_uint_eq(logged("A cache is behind"), 1);
     ck_assert_uint_eq(logged(which), 1);
 
@@ -116,6 +132,8 @@ START_TEST(nothing_rests_on_an_old_cache)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
     ck_assert_uint_eq(logged("The caches are fresh again"), 1);
+    updater_env(server.updater)->ledger = NULL;
+    vpa_ledger_free(ledger);
 }
 END_TEST
 

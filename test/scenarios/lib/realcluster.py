@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 CONTROLLERS = ",".join(f"{name}-controller" for name in (
     "serviceaccount-token", "serviceaccount", "namespace", "deployment", "replicaset", "replicationcontroller",
     "statefulset", "daemonset", "job", "cronjob", "disruption", "pod-garbage-collector", "garbage-collector",
-    "endpointslice")) + ",root-ca-certificate-publisher-controller"
+    "endpointslice", "clusterrole-aggregation")) + ",root-ca-certificate-publisher-controller"
 
 
 class MissingAssets(Exception):
