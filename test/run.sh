@@ -292,7 +292,9 @@ tier_arm64() {
 # Does a test notice when the meaning of the sources is changed?
 tier_mutants() {
     prepare_build mutants || { close_tier mutants 0 1 0; return; }
-    run_counted mutants test/mutate/run --seed "${PLUMB_MUTANTS_SEED:-1}" --count "${PLUMB_MUTANTS:-$mutants}"
+    # A slow machine is no reason to leave tests out of the few mutants of the whole command.
+    run_counted mutants test/mutate/run --seed "${PLUMB_MUTANTS_SEED:-1}" --count "${PLUMB_MUTANTS:-$mutants}" \
+        --seconds $((mutants < 100 ? 600 : 60))
 }
 
 # Unit tests, corpora and the project's own golden vectors on an instrumented build. Every branch counts,
