@@ -35,6 +35,7 @@
 #ifndef FAKELET_H
 #define FAKELET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -148,6 +149,7 @@ struct fakelet {
     struct vpa_reflector *reflector;
     struct vpa_http_server *metrics;
     struct vpa_timer *timer;
+    atomic_bool stopping; /* the loop turns no more: nobody waits for it */
     int record_fd;
     int next_ip;
     bool failed;

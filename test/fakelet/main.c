@@ -71,6 +71,7 @@ static int run(struct fakelet *f, struct vpa_error *err)
 static void release(struct fakelet *f)
 {
     vpa_timer_free(f->timer);
+    atomic_store(&f->stopping, true);
     vpa_http_server_free(f->metrics);
     pods_release(f);
     for (size_t i = 0; i < f->node_count; i++)

@@ -352,18 +352,21 @@ static void on_thread_request(void *ctx, const struct vpa_server_request *reques
 {
     struct errand *e = vpa_xcalloc(1, sizeof(*e));
     struct timespec until;
+    int left = ERRAND_WAIT_S;
 
     e->f = ctx;
     e->request = request;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->changed, NULL);
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += ERRAND_WAIT_S;
     vpa_loop_post(e->f->loop, run_errand, e);
 
     pthread_mutex_lock(&e->lock);
-    while (!e->done && pthread_cond_timedwait(&e->changed, &e->lock, &until) != ETIMEDOUT)
-        ;
+    while (!e->done && left-- > 0 && !atomic_load(&e->f->stopping)) {
+        until.tv_sec++;
+        while (!e->done && pthread_cond_timedwait(&e->changed, &e->lock, &until) != ETIMEDOUT)
+            ;
+    }
     bool done = e->done;
     e->request = NULL;
     pthread_mutex_unlock(&e->lock);
