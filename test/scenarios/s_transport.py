@@ -110,11 +110,13 @@ def scenario_api_server_away(make):
     time.sleep(25)
     server.start()
     until(lambda: cluster.client.raw("GET", "/readyz")[0] == 200, 120, "kube-apiserver is ready")
-    for name in cluster.daemons:
+    back = '"The API server answers again"'
+    for name, daemon in cluster.daemons.items():
+        # Passes of the updater ask nothing: its watches are what finds out, a minute after the last failure at the latest.
+        until(lambda: back in daemon.text()[before[name]:], 90, f"the {name} knows that the API server answers again")
         cluster.wait_passes(name, 3)
     for name, daemon in cluster.daemons.items():
-        away, _, after = daemon.text()[before[name]:].partition('"The API server answers again"')
-        assert after, name
+        away, _, after = daemon.text()[before[name]:].partition(back)
         # A write that was under way when the server went is told by itself: nobody knows what became of it.
         said = [line for line in complaints(away) if "connection reset" not in line and "unexpected EOF" not in line]
         assert len(said) == 1 and '"The API server does not answer"' in said[0], (name, said)
