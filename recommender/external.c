@@ -7,10 +7,10 @@
  * are kept until all are there. A pod whose name is too long for a label value cannot be asked for
  * at all: it goes without usage, the others do not suffer (U18).
  */
+#include "external.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "usage.h"
 
 #include "vpa/api/metrics_api.h"
 #include "vpa/base/log.h"

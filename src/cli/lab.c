@@ -1,48 +1,8 @@
 #include "lab.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-
-#define NAMES_MAX 1024
-
-int lab_find_policy(const char *name, const struct lab_policy **out, struct vpa_error *err)
-{
-    vpa_auto_buf names = {0};
-
-    *out = lab_policy_find(name);
-    if (*out)
-        return 0;
-    vpa_buf_init(&names, NAMES_MAX);
-    for (size_t i = 0; lab_policy_at(i); i++)
-        vpa_buf_printf(&names, "%s%s", i ? ", " : "", lab_policy_name(lab_policy_at(i)));
-    return vpa_fail(err, VPA_INVALID, "no policy \"%.60s\"; there are %s", name,
-                    vpa_buf_text(&names));
-}
-
-void lab_replay(const struct lab_policy *policy, const struct lab_trace *t, double *cpu,
-                double *memory)
-{
-    struct lab_run *run = lab_run_new(policy);
-
-    for (size_t w = 0; w < t->windows; w++) {
-        struct lab_allocation a;
-        double peak = t->memory ? t->memory[w] : NAN;
-        bool oom;
-        lab_run_recommend(run, t->start[w], &a);
-        cpu[w] = a.cpu;
-        memory[w] = a.memory;
-        oom = w >= t->first && peak > a.memory;
-        for (size_t i = t->cpu_from[w]; i < t->cpu_from[w + 1]; i++)
-            lab_run_sample(run, t->start[w], t->cpu[i], NAN);
-        lab_run_sample(run, t->start[w], NAN, oom ? a.memory : peak);
-        if (oom)
-            lab_run_oom(run, t->start[w] + LAB_WINDOW_SECONDS - 1, a.memory);
-    }
-    lab_run_free(run);
-}
 
 static int run_score(struct cli *cli, struct vpa_error *err)
 {
@@ -53,7 +13,7 @@ static int run_drive(struct cli *cli, struct vpa_error *err)
 {
     const struct lab_policy *policy;
 
-    if (lab_find_policy(cli->args[1], &policy, err) < 0)
+    if (lab_policy_get(cli->args[1], &policy, err) < 0)
         return -1;
     return lab_drive(policy, stdin, stdout, err);
 }

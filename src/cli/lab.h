@@ -20,15 +20,6 @@
 #include "lab_policy.h"
 #include "lab_trace.h"
 
-/* What would have been in force in each window, from earlier windows only: arrays of t->windows,
- * NaN while unknown. Usage above a limit is hidden from the policy and told as an OOM, but not
- * before the first scored window. */
-void lab_replay(const struct lab_policy *policy, const struct lab_trace *t, double *cpu,
-                double *memory);
-/* The policy of that name; -1 lists those that there are. */
-int lab_find_policy(const char *name, const struct lab_policy **out,
-                    struct vpa_error *err) VPA_MUST_CHECK;
-
 int lab_replay_config(struct cli *cli, const char *path, struct vpa_error *err) VPA_MUST_CHECK;
 /* path NULL: from the cluster. */
 int lab_checkpoint(struct cli *cli, const char *path, struct vpa_error *err) VPA_MUST_CHECK;

@@ -51,7 +51,7 @@ static int add_policy(struct collection *c, const char *name, struct vpa_error *
 
     if (c->policy_count == POLICIES_MAX)
         return vpa_fail(err, VPA_LIMIT, "more than %d policies", POLICIES_MAX);
-    if (lab_find_policy(name, &policy, err) < 0)
+    if (lab_policy_get(name, &policy, err) < 0)
         return -1;
     if (!lab_policy_estimator(policy, &p->estimator))
         return vpa_fail(err, VPA_INVALID,

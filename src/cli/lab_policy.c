@@ -6,6 +6,8 @@
 #include "vpa/base/mem.h"
 #include "vpa/model/window_signal.h"
 
+#define NAMES_MAX 1024
+
 static const struct lab_policy policies[] = {
     /* VPA's default, in place */
     {"vpa", &lab_vpa_ops, NULL, &(struct lab_vpa_config){0.9, false}},
@@ -56,6 +58,20 @@ const struct lab_policy *lab_policy_find(const char *name)
         if (strcmp(policies[i].name, name) == 0)
             return &policies[i];
     return NULL;
+}
+
+int lab_policy_get(const char *name, const struct lab_policy **out, struct vpa_error *err)
+{
+    vpa_auto_buf names = {0};
+
+    *out = lab_policy_find(name);
+    if (*out)
+        return 0;
+    vpa_buf_init(&names, NAMES_MAX);
+    for (size_t i = 0; lab_policy_at(i); i++)
+        vpa_buf_printf(&names, "%s%s", i ? ", " : "", lab_policy_name(lab_policy_at(i)));
+    return vpa_fail(err, VPA_INVALID, "no policy \"%.60s\"; there are %s", name,
+                    vpa_buf_text(&names));
 }
 
 const char *lab_policy_name(const struct lab_policy *policy)
@@ -144,4 +160,26 @@ void lab_run_oom(struct lab_run *run, int64_t second, double limit)
     enter(run, second);
     run->limit = run->oom && run->limit > limit ? run->limit : limit;
     run->oom = true;
+}
+
+void lab_run_trace(const struct lab_policy *policy, const struct lab_trace *t, double *cpu,
+                   double *memory)
+{
+    struct lab_run *run = lab_run_new(policy);
+
+    for (size_t w = 0; w < t->windows; w++) {
+        struct lab_allocation a;
+        double peak = t->memory ? t->memory[w] : NAN;
+        bool oom;
+        lab_run_recommend(run, t->start[w], &a);
+        cpu[w] = a.cpu;
+        memory[w] = a.memory;
+        oom = w >= t->first && peak > a.memory;
+        for (size_t i = t->cpu_from[w]; i < t->cpu_from[w + 1]; i++)
+            lab_run_sample(run, t->start[w], t->cpu[i], NAN);
+        lab_run_sample(run, t->start[w], NAN, oom ? a.memory : peak);
+        if (oom)
+            lab_run_oom(run, t->start[w] + LAB_WINDOW_SECONDS - 1, a.memory);
+    }
+    lab_run_free(run);
 }

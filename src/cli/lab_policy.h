@@ -22,9 +22,13 @@
 #include <stdint.h>
 
 #include "lab_policy_ops.h"
+#include "lab_trace.h"
 
 const struct lab_policy *lab_policy_find(const char *name); /* NULL: there is none */
-const struct lab_policy *lab_policy_at(size_t i);           /* NULL behind the last */
+/* The policy of that name; -1 lists those that there are. */
+int lab_policy_get(const char *name, const struct lab_policy **out,
+                   struct vpa_error *err) VPA_MUST_CHECK;
+const struct lab_policy *lab_policy_at(size_t i); /* NULL behind the last */
 const char *lab_policy_name(const struct lab_policy *policy);
 
 /* What a policy makes of a histogram that VPA's own algorithm has learned. False: it learns
@@ -39,5 +43,11 @@ void lab_run_recommend(struct lab_run *run, int64_t second, struct lab_allocatio
 /* Either may be NaN: unknown. */
 void lab_run_sample(struct lab_run *run, int64_t second, double cpu, double memory);
 void lab_run_oom(struct lab_run *run, int64_t second, double limit);
+
+/* What would have been in force in each window, from earlier windows only: arrays of t->windows,
+ * NaN while unknown. Usage above a limit is hidden from the policy and told as an OOM, but not
+ * before the first scored window. */
+void lab_run_trace(const struct lab_policy *policy, const struct lab_trace *t, double *cpu,
+                   double *memory);
 
 #endif

@@ -80,7 +80,7 @@ static void replay_one(struct score *s, const struct lab_policy *policy, size_t 
     vpa_auto_free double *cpu = vpa_xcalloc(t->windows, sizeof(*cpu));
     vpa_auto_free double *memory = vpa_xcalloc(t->windows, sizeof(*memory));
 
-    lab_replay(policy, t, cpu, memory);
+    lab_run_trace(policy, t, cpu, memory);
     if (!lab_score_cpu(t, cpu, &s->scores[0][i]))
         s->scores[0][i].group = NULL;
     if (!lab_score_memory(t, memory, &s->scores[1][i]))
@@ -362,7 +362,7 @@ static int check_policies(const char *list, struct vpa_error *err)
         struct vpa_slice word = vpa_slice_trim(piece);
         vpa_auto_free char *name = vpa_xstrndup(word.ptr, word.len);
         const struct lab_policy *policy;
-        if (lab_find_policy(name, &policy, err) < 0)
+        if (lab_policy_get(name, &policy, err) < 0)
             return vpa_wrap(err, "--policy");
     }
     return 0;

@@ -1,4 +1,4 @@
-/* Credentials of each request, and the in-cluster configuration. Parsing of files: kubeconfig.c. */
+/* Credentials of each request, and the in-cluster configuration. Files are read by kubeconfig.c. */
 #include "config_internal.h"
 
 #include <ctype.h>
@@ -124,33 +124,6 @@ struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char 
 const char *vpa_kube_config_namespace(const struct vpa_kube_config *config)
 {
     return vpa_or_empty(config->ns);
-}
-
-struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err)
-{
-    return vpa_kube_config_load_context(path, NULL, err);
-}
-
-struct vpa_kube_config *vpa_kube_config_load_context(const char *path, const char *context,
-                                                     struct vpa_error *err)
-{
-    vpa_auto_free char *text = NULL;
-    size_t len;
-
-    if (!path || !*path)
-        return vpa_kube_config_in_cluster(getenv("KUBERNETES_SERVICE_HOST"),
-                                          getenv("KUBERNETES_SERVICE_PORT"),
-                                          VPA_SERVICE_ACCOUNT_DIR, err);
-    if (vpa_read_file(path, VPA_KUBECONFIG_MAX, &text, &len, err) < 0)
-        return NULL;
-    const char *slash = strrchr(path, '/');
-    vpa_auto_free char *dir = slash ? vpa_xstrndup(path, (size_t)(slash - path)) : vpa_xstrdup(".");
-    struct vpa_kube_config *config =
-        config_parse(text, len, slash == path ? "/" : dir, context, err);
-    explicit_bzero(text, len);
-    if (!config)
-        vpa_wrap(err, "error loading config file \"%s\"", path);
-    return config;
 }
 
 /* Connecting */

@@ -74,9 +74,6 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
                           struct exec_credential *out, struct vpa_error *err);
 
 /* scheme://host[:port][/prefix] of a server entry, in the arena. */
-/* vpa_kube_config_parse with a context; NULL or "": the current one. */
-struct vpa_kube_config *config_parse(const char *yaml, size_t len, const char *dir,
-                                     const char *context, struct vpa_error *err);
 int normalize_server(struct vpa_arena *arena, const char *text, const char **out, bool *plain_http,
                      struct vpa_error *err);
 

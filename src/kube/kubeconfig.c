@@ -13,6 +13,7 @@
 
 #include "vpa/api/review.h"
 #include "vpa/base/buf.h"
+#include "vpa/base/file.h"
 #include "vpa/base/str.h"
 #include "vpa/json/yaml.h"
 #include "vpa/net/tls.h"
@@ -457,14 +458,9 @@ static int read_all(struct reader *r, const struct vpa_json *root)
                     r->complaint_count > 1 ? "]" : "");
 }
 
-struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, const char *dir,
-                                              struct vpa_error *err)
-{
-    return config_parse(yaml, len, dir, NULL, err);
-}
-
-struct vpa_kube_config *config_parse(const char *yaml, size_t len, const char *dir,
-                                     const char *context, struct vpa_error *err)
+/* context NULL or "": the current one. */
+static struct vpa_kube_config *config_parse(const char *yaml, size_t len, const char *dir,
+                                            const char *context, struct vpa_error *err)
 {
     vpa_auto_arena document = {0};
     const struct vpa_json *root;
@@ -501,5 +497,38 @@ struct vpa_kube_config *config_parse(const char *yaml, size_t len, const char *d
         vpa_kube_config_free(VPA_STEAL(config));
     }
     vpa_buf_release(&r.complaints);
+    return config;
+}
+
+struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, const char *dir,
+                                              struct vpa_error *err)
+{
+    return config_parse(yaml, len, dir, NULL, err);
+}
+
+struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err)
+{
+    return vpa_kube_config_load_context(path, NULL, err);
+}
+
+struct vpa_kube_config *vpa_kube_config_load_context(const char *path, const char *context,
+                                                     struct vpa_error *err)
+{
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    if (!path || !*path)
+        return vpa_kube_config_in_cluster(getenv("KUBERNETES_SERVICE_HOST"),
+                                          getenv("KUBERNETES_SERVICE_PORT"),
+                                          VPA_SERVICE_ACCOUNT_DIR, err);
+    if (vpa_read_file(path, VPA_KUBECONFIG_MAX, &text, &len, err) < 0)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    vpa_auto_free char *dir = slash ? vpa_xstrndup(path, (size_t)(slash - path)) : vpa_xstrdup(".");
+    struct vpa_kube_config *config =
+        config_parse(text, len, slash == path ? "/" : dir, context, err);
+    explicit_bzero(text, len);
+    if (!config)
+        vpa_wrap(err, "error loading config file \"%s\"", path);
     return config;
 }

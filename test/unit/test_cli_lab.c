@@ -325,7 +325,7 @@ START_TEST(policies_do_not_see_the_future)
             make(&t, (const double[]){3e8, 3e8, change ? 9e9 : 3e8, change ? 9e8 : 3e8}, true);
             for (size_t i = 0; i < WARM; i++)
                 t.memory[i] = 3e8;
-            lab_replay(lab_policy_at(p), &t, cpu[change], memory[change]);
+            lab_run_trace(lab_policy_at(p), &t, cpu[change], memory[change]);
             lab_trace_release(&t);
         }
         ck_assert(memcmp(memory[0] + 1, memory[1] + 1, (WARM + 2) * sizeof(double)) == 0);
@@ -416,7 +416,7 @@ START_TEST(policies_have_names)
     for (size_t i = 0; lab_policy_at(i); i++) {
         ck_assert(lab_policy_find(lab_policy_name(lab_policy_at(i))) == lab_policy_at(i));
     }
-    ck_assert_int_eq(lab_find_policy("best", &policy, &err), -1);
+    ck_assert_int_eq(lab_policy_get("best", &policy, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "there are vpa, plumb"));
 }
 END_TEST

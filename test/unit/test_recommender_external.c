@@ -5,7 +5,7 @@
 
 #include "client_fixture.h"
 #include "model_fixture.h"
-#include "../../recommender/usage.h"
+#include "../../recommender/external.h"
 
 #include "vpa/base/str.h"
 

@@ -1,0 +1,11 @@
+/* Usage from external.metrics.k8s.io, for usage_collect(). */
+#ifndef RECOMMENDER_EXTERNAL_H
+#define RECOMMENDER_EXTERNAL_H
+
+#include "usage_sample.h"
+
+/* One query per pod and metric; nothing is added when one fails. */
+int usage_collect_external(const struct usage_options *options, vpa_time now,
+                           struct vpa_error *err) VPA_MUST_CHECK;
+
+#endif

@@ -1,0 +1,32 @@
+#include "usage_sample.h"
+
+#include "vpa/base/log.h"
+
+static void report(const struct usage_sample *s, enum vpa_kind kind, const struct vpa_error *err)
+{
+    VPA_V(3, "Error adding metric sample", VPA_KV("namespace", s->ns), VPA_KV("pod", s->pod),
+          VPA_KV("container", s->container), VPA_KV("resource", vpa_kind_name(kind)),
+          VPA_KERR(err));
+}
+
+void usage_add(const struct usage_options *options, const struct usage_sample *sample, vpa_time now)
+{
+    const struct usage_sample *s = sample;
+    struct vpa_sample_target to;
+    struct vpa_error err;
+
+    if (vpa_cluster_container(options->cluster,
+                              &(struct vpa_container_name){s->ns, s->pod, s->container}, now, &to,
+                              &err) < 0) {
+        /* The memory saver tracks only some pods: samples of the others are no news. */
+        if (err.code == VPA_NOT_FOUND && !options->config->memory_saver)
+            failures_add(&options->memory->unknown, s->ns, s->pod, &err);
+        return;
+    }
+    if (to.init)
+        return;
+    if (vpa_cluster_add_sample(&to, VPA_KIND_CPU, s->time, s->cpu_millis, now, &err) < 0)
+        report(s, VPA_KIND_CPU, &err);
+    if (vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, s->time, s->memory_bytes, now, &err) < 0)
+        report(s, VPA_KIND_MEMORY, &err);
+}

@@ -1,0 +1,35 @@
+/* A container's usage into the model, whatever API told it: usage.c, external.c. */
+#ifndef RECOMMENDER_USAGE_SAMPLE_H
+#define RECOMMENDER_USAGE_SAMPLE_H
+
+#include "config.h"
+#include "failures.h"
+
+#include "vpa/kube/client.h"
+#include "vpa/model/cluster.h"
+
+struct usage_memory {        /* from pass to pass; zeroed at first */
+    size_t unaskable;        /* pods whose names are no label values, in the last reading */
+    struct failures unknown; /* containers, of the reading under way */
+};
+struct usage_options { /* all borrowed */
+    struct vpa_kube_client *client;
+    const struct recommender_config *config;
+    struct vpa_cluster *cluster;
+    struct usage_memory *memory;
+};
+
+struct usage_sample {
+    const char *ns;
+    const char *pod;
+    const char *container;
+    vpa_time time;
+    vpa_amount cpu_millis;
+    vpa_amount memory_bytes;
+};
+/* Adds it to the container's history. A container that nobody knows is noted in memory->unknown,
+ * what the model refuses is logged at --v=3; an init container has no usage. */
+void usage_add(const struct usage_options *options, const struct usage_sample *sample,
+               vpa_time now);
+
+#endif
