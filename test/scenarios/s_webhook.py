@@ -275,7 +275,7 @@ class Replicas:
 
     def start(self, number):
         cluster = self.cluster
-        config = cluster.processes.folder / "replica.kubeconfig"
+        config = cluster.processes.folder / f"replica-{number}.kubeconfig"
         write_kubeconfig(config, cluster.plane.url, cluster.plane.ca, token=cluster.plane.token("vpa-admission-controller"))
         if self.real:  # by their clock its certificate is not valid yet
             known = json.loads(config.read_text())
@@ -358,7 +358,7 @@ def scenario_webhook_certificates(make):
     first = replicas.secret()
     assert replicas.bundle() == first["ca.crt"] and replicas.steps("created") <= 2
     for number in (0, 1):
-        # The Lease was renewed by either of them: the other may not listen yet.
+        # The Lease was renewed by one of them: the other may not listen yet.
         served = until(lambda: replicas.served(number), 60, f"replica {number} serves")
         assert served.split() == first["tls.crt"].split(), number
     # Before one of them had made the registration the other may have missed it, and said so.
