@@ -116,7 +116,8 @@ class Processes:
             if process.process is None:
                 continue
             if not process.running():
-                bad.append(f"{process.name} had ended with status {process.process.returncode}")
+                last = (process.text().splitlines() or ["nothing in its log"])[-1]
+                bad.append(f"{process.name} had ended with status {process.process.returncode}: {last}")
                 continue
             try:
                 process.stop()
