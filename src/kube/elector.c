@@ -408,6 +408,12 @@ static void release_step(struct vpa_elector *e, enum step step,
     write_lease(e, RELEASE_PUT, &blank);
 }
 
+/* A write after which the lease may be ours, whatever becomes of its answer. */
+static bool is_claim(enum step step)
+{
+    return step == FAST_PUT || step == CREATE || step == PUT;
+}
+
 static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct vpa_elector *e = ctx;
@@ -417,7 +423,10 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     e->request = NULL;
     e->step = NO_STEP;
     if (e->phase == RELEASING) {
-        release_step(e, step, result, err);
+        if (is_claim(step)) /* the release waited for it */
+            call(e, RELEASE_GET, VPA_KUBE_GET, NULL, 0);
+        else
+            release_step(e, step, result, err);
         return;
     }
     if (step == FAST_PUT && err) {
@@ -505,20 +514,25 @@ static bool is_done(void *ctx)
 
 void vpa_elector_release(struct vpa_elector *e, vpa_duration timeout)
 {
-    bool leading = holds(e, e->observed_holder);
+    bool over = e->phase == RELEASING || e->phase == DONE;
+    bool claiming = e->request && is_claim(e->step);
     bool stopping = vpa_loop_is_stopping(e->loop);
 
     e->options.on_lost = NULL;
     e->options.on_started = NULL;
-    if (e->phase == RELEASING || e->phase == DONE)
-        leading = false;
-    drop_request(e);
-    if (!leading) {
+    if (over || !claiming)
+        drop_request(e);
+    if (over || (!claiming && !holds(e, e->observed_holder))) {
         finish(e);
         return;
     }
     vpa_loop_resume(e->loop);
-    release(e);
+    if (claiming) { /* given up now, it could still be carried out after all reads of ours */
+        vpa_timer_stop(e->pause);
+        e->phase = RELEASING;
+    } else {
+        release(e);
+    }
     vpa_timer_start(e->deadline, timeout);
     vpa_loop_wait(e->loop, is_done, e, INT64_MAX, NULL);
     if (stopping)

@@ -289,6 +289,39 @@ START_TEST(release_lets_the_next_one_lead_soon)
 }
 END_TEST
 
+/* The server has made or renewed the lease when the answer is still on its way. */
+START_TEST(release_waits_for_what_was_asked)
+{
+    static const struct {
+        bool first_answered; /* the release meets a renewal, else the creation */
+        bool answers;
+    } cases[] = {{false, true}, {true, true}, {true, false}};
+    struct candidate a;
+
+    for (size_t i = 0; i < VPA_COUNT(cases); i++) {
+        lease[0] = '\0';
+        candidate(&a, "a");
+        if (cases[i].first_answered)
+            vpa_loop_pump(loop, VPA_SECOND);
+        latency = cases[i].answers ? 500 * VPA_MILLISECOND : VPA_HOUR;
+        size_t before = requests;
+        while (requests == before || !strstr(lease, "\"holderIdentity\":\"a\""))
+            vpa_loop_pump(loop, VPA_MILLISECOND);
+        int64_t released = vpa_loop_monotonic(loop);
+        vpa_elector_release(a.elector, 3 * VPA_SECOND);
+        int64_t took = vpa_loop_monotonic(loop) - released;
+        ck_assert_int_le(took, 3 * VPA_SECOND);
+        ck_assert_int_eq(cases[i].answers, took < 3 * VPA_SECOND);
+        ck_assert_int_eq(cases[i].answers, strstr(lease, "\"holderIdentity\":\"\"") != NULL);
+        ck_assert_int_eq(a.lost, 0);
+        ck_assert_int_eq(a.started, cases[i].first_answered);
+        ck_assert(!vpa_elector_is_leader(a.elector));
+        vpa_elector_free(a.elector);
+        latency = VPA_MILLISECOND;
+    }
+}
+END_TEST
+
 START_TEST(a_standby_releases_nothing)
 {
     struct candidate a, b;
@@ -591,6 +624,7 @@ int main(void)
     tcase_add_loop_test(c, an_expired_lease_is_no_leadership, 0, 2);
     tcase_add_test(c, a_lease_lasts_from_when_its_renewal_was_sent);
     tcase_add_test(c, release_lets_the_next_one_lead_soon);
+    tcase_add_test(c, release_waits_for_what_was_asked);
     tcase_add_test(c, a_standby_releases_nothing);
     tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));
     tcase_add_test(c, garbage_is_no_lease);

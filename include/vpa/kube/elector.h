@@ -51,8 +51,8 @@ int vpa_elector_campaign(struct vpa_elector *elector) VPA_MUST_CHECK;
 bool vpa_elector_is_leader(const struct vpa_elector *elector);
 /* Its own, not the holder's; borrowed. */
 const char *vpa_elector_own_identity(const struct vpa_elector *elector);
-/* Stops renewing and, when leading, gives the lease back; pumps the loop at most so long. No
- * callback comes afterwards. */
+/* Stops renewing and, when leading or asking for the lease at this moment, gives it back; pumps the
+ * loop at most so long. No callback comes afterwards. */
 void vpa_elector_release(struct vpa_elector *elector, vpa_duration timeout);
 void vpa_elector_free(struct vpa_elector *elector); /* releases nothing; NULL is allowed */
 
