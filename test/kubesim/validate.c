@@ -1,340 +1,8 @@
-/* Validation of metadata and of the built-in kinds other than pods, with the server's texts. */
-#include "sim.h"
+/* Validation of the built-in kinds without a file of their own, with the server's texts. */
+#include "validate.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "vpa/base/quantity.h"
-
-#define SUBDOMAIN                                                                                  \
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "   \
-    "'.', and must start "                                                                         \
-    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "    \
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-#define LABEL                                                                                      \
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
-    "must start and end "                                                                          \
-    "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-#define NAME_PART                                                                                  \
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
-    "with an "                                                                                     \
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "         \
-    "validation is "                                                                               \
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-#define LABEL_VALUE                                                                                \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
-    "'.', and must start "                                                                         \
-    "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex "  \
-    "used for "                                                                                    \
-    "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-
-static bool dns_label(const char *text, size_t len)
-{
-    if (!len || text[0] == '-' || text[len - 1] == '-')
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!(islower((unsigned char)text[i]) || isdigit((unsigned char)text[i]) || text[i] == '-'))
-            return false;
-    return true;
-}
-
-static bool dns_subdomain(const char *text)
-{
-    for (;;) {
-        size_t len = strcspn(text, ".");
-        if (!dns_label(text, len))
-            return false;
-        if (!text[len])
-            return true;
-        text += len + 1;
-    }
-}
-
-static bool qualified_part(const char *text, size_t len)
-{
-    if (!len || !isalnum((unsigned char)text[0]) || !isalnum((unsigned char)text[len - 1]))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i]))
-            return false;
-    return true;
-}
-
-bool is_label_key(const char *text, const char **why)
-{
-    const char *slash = strchr(text, '/'), *name = slash ? slash + 1 : text;
-
-    *why = NAME_PART;
-    if (slash && (slash == text || strchr(name, '/'))) {
-        return false;
-    }
-    if (slash) {
-        char prefix[254];
-        size_t len = (size_t)(slash - text);
-        if (len >= sizeof(prefix))
-            return false;
-        memcpy(prefix, text, len);
-        prefix[len] = 0;
-        if (!dns_subdomain(prefix)) {
-            *why = "prefix part " SUBDOMAIN;
-            return false;
-        }
-    }
-    if (strlen(name) > 63) {
-        *why = "name part must be no more than 63 bytes";
-        return false;
-    }
-    return qualified_part(name, strlen(name));
-}
-
-bool is_label_value(const char *text)
-{
-    return !*text || (strlen(text) <= 63 && qualified_part(text, strlen(text)));
-}
-
-#define INVALID "FieldValueInvalid"
-#define REQUIRED "FieldValueRequired"
-
-/* Lengths are told in characters before 1.35. */
-static const char *unit(const struct ctx *c)
-{
-    return c->sim->opt.minor < 35 ? "characters" : "bytes";
-}
-
-static void validate_name(struct ctx *c, const struct restype *t, const char *name,
-                          struct field_errors *errors)
-{
-    if (t->flags & T_PATH_NAMES) {
-        if (strchr(name, '/') || strchr(name, '%') || !strcmp(name, ".") || !strcmp(name, ".."))
-            field_error(c, errors, INVALID, "metadata.name",
-                        "Invalid value: \"%s\": may not contain '/'", name);
-        return;
-    }
-    if (t->flags & T_LABEL_NAMES) {
-        if (strlen(name) > 63)
-            field_error(c, errors, INVALID, "metadata.name",
-                        "Invalid value: \"%s\": must be no more than 63 %s", name, unit(c));
-        if (!dns_label(name, strlen(name)))
-            field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " LABEL, name);
-        return;
-    }
-    if (strlen(name) > 253)
-        field_error(c, errors, INVALID, "metadata.name",
-                    "Invalid value: \"%s\": must be no more than 253 %s", name,
-                    t->crd ? "characters" : unit(c));
-    if (!dns_subdomain(name))
-        field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " SUBDOMAIN, name);
-}
-
-static void wrong(struct ctx *c, struct field_errors *errors, const char *field, const char *value,
-                  const char *why)
-{
-    field_error(c, errors, INVALID, field, "Invalid value: \"%s\": %s", value, why);
-}
-
-/* Every fault is told. */
-void validate_label_key(struct ctx *c, const char *key, const char *field,
-                        struct field_errors *errors)
-{
-    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
-
-    if (strchr(name, '/')) {
-        wrong(c, errors, field, key,
-              vpa_arena_printf(c->a,
-                               "%s %s with an optional DNS subdomain prefix and '/' (e.g. "
-                               "'example.com/MyName')",
-                               c->sim->opt.minor < 35 ? "a qualified name" : "a valid label key",
-                               &NAME_PART[strlen("name part ")]));
-        return;
-    }
-    if (slash == key)
-        wrong(c, errors, field, key, "prefix part must be non-empty");
-    else if (slash && slash - key > 253)
-        wrong(c, errors, field, key,
-              vpa_arena_printf(c->a, "prefix part must be no more than 253 %s", unit(c)));
-    else if (slash && !dns_subdomain(vpa_arena_strndup(c->a, key, (size_t)(slash - key))))
-        wrong(c, errors, field, key, "prefix part " SUBDOMAIN);
-    if (!*name)
-        wrong(c, errors, field, key, "name part must be non-empty");
-    else if (strlen(name) > 63)
-        wrong(c, errors, field, key,
-              vpa_arena_printf(c->a, "name part must be no more than 63 %s", unit(c)));
-    if (!qualified_part(name, strlen(name)))
-        wrong(c, errors, field, key, NAME_PART);
-}
-
-void validate_label_value(struct ctx *c, const char *value, const char *field,
-                          struct field_errors *errors)
-{
-    if (strlen(value) > 63)
-        wrong(c, errors, field, value,
-              vpa_arena_printf(c->a, "must be no more than 63 %s", unit(c)));
-    if (*value && !qualified_part(value, strlen(value)))
-        wrong(c, errors, field, value, LABEL_VALUE);
-}
-
-void validate_labels(struct ctx *c, const struct jv *labels, const char *field,
-                     struct field_errors *errors)
-{
-    jv_each (m, labels) {
-        validate_label_key(c, m->name, field, errors);
-        validate_label_value(c, jv_text(m->value) ? m->value->text : "", field, errors);
-    }
-}
-
-void validate_annotations(struct ctx *c, const struct jv *annotations, const char *field,
-                          struct field_errors *errors)
-{
-    jv_each (m, annotations) {
-        char *lower = vpa_arena_strdup(c->a, m->name);
-        size_t before = errors->count;
-
-        for (char *p = lower; *p; p++)
-            *p = (char)tolower((unsigned char)*p);
-        validate_label_key(c, lower, field, errors);
-        for (size_t i = before; i < errors->count; i++) { /* told with the key as it is given */
-            const char *why =
-                errors->items[i].message + strlen("Invalid value: \"\"") + strlen(lower);
-            errors->items[i].message =
-                vpa_arena_printf(c->a, "Invalid value: \"%s\"%s", m->name, why);
-        }
-    }
-}
-
-static const char *owner_json(struct ctx *c, const struct jv *owners)
-{
-    vpa_auto_buf b = {0};
-    vpa_buf_init(&b, 1 << 20);
-    jv_write(&b, owners);
-    return vpa_arena_strdup(c->a, vpa_buf_text(&b));
-}
-
-static void validate_owners(struct ctx *c, const struct jv *owners, struct field_errors *errors)
-{
-    const char *first = NULL;
-    static const char *const members[] = {"apiVersion", "kind", "name", "uid"};
-
-    jv_each (m, owners) {
-        for (size_t i = 0; i < VPA_COUNT(members); i++)
-            if (!*jv_text_at(m->value, members[i]))
-                field_error(c, errors, INVALID,
-                            vpa_arena_printf(c->a, "metadata.ownerReferences.%s", members[i]),
-                            "Invalid value: \"\": %s",
-                            i ? "must not be empty" : "version must not be empty");
-        if (!jv_bool_at(m->value, "controller", false))
-            continue;
-        const char *who = vpa_arena_printf(c->a, "%s/%s", jv_text_at(m->value, "kind"),
-                                           jv_text_at(m->value, "name"));
-        if (first)
-            field_error(c, errors, INVALID, "metadata.ownerReferences",
-                        "Invalid value: %s: Only one reference can have Controller set to true. "
-                        "Found \"true\" in "
-                        "references for %s and %s",
-                        owner_json(c, owners), first, who);
-        else
-            first = who;
-    }
-}
-
-static bool takes_any_finalizer(const struct restype *t)
-{
-    return t->crd || !strcmp(t->kind, "PodDisruptionBudget") || !strcmp(t->kind, "Lease");
-}
-
-static void validate_finalizers(struct ctx *c, const struct restype *t, const struct jv *meta,
-                                bool whole, struct field_errors *errors)
-{
-    static const char *const known[] = {"orphan", "foregroundDeletion", "kubernetes"};
-    size_t i = 0;
-
-    jv_each (m, jv_get(meta, "finalizers")) {
-        const char *name = jv_text(m->value) ? m->value->text : "";
-        bool standard = strchr(name, '/') || takes_any_finalizer(t);
-
-        if (whole)
-            validate_label_key(c, name, "metadata.finalizers", errors);
-        for (size_t k = 0; k < VPA_COUNT(known); k++)
-            standard = standard || !strcmp(name, known[k]);
-        if (!standard)
-            wrong(c, errors, vpa_arena_printf(c->a, "metadata.finalizers[%zu]", i), name,
-                  "name is neither a standard finalizer name nor is it fully qualified");
-        i++;
-    }
-}
-
-void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object,
-                   struct field_errors *errors)
-{
-    const struct jv *meta = jv_get(object, "metadata");
-    const char *name = jv_text_at(meta, "name");
-
-    if (*name)
-        validate_name(c, t, name, errors);
-    else if (!*jv_text_at(meta, "generateName"))
-        field_error(c, errors, REQUIRED, "metadata.name",
-                    "Required value: name or generateName is required");
-    validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
-    validate_annotations(c, jv_get(meta, "annotations"), "metadata.annotations", errors);
-    validate_owners(c, jv_get(meta, "ownerReferences"), errors);
-    validate_finalizers(c, t, meta, true, errors);
-}
-
-static bool has_text(const struct jv *list, const char *text)
-{
-    jv_each (m, list)
-        if (jv_text(m->value) && !strcmp(m->value->text, text))
-            return true;
-    return false;
-}
-
-static int by_text(const void *x, const void *y)
-{
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-static void validate_new_finalizers(struct ctx *c, const struct jv *old, const struct jv *object,
-                                    struct field_errors *errors)
-{
-    struct strings fresh = {0};
-    const char *list = "";
-
-    jv_each (m, jv_at(object, "metadata.finalizers"))
-        if (jv_text(m->value) && !has_text(jv_at(old, "metadata.finalizers"), m->value->text))
-            strings_add(c->a, &fresh, m->value->text);
-    if (!fresh.count || !jv_at(old, "metadata.deletionTimestamp"))
-        return;
-    qsort(fresh.items, fresh.count, sizeof(*fresh.items), by_text);
-    for (size_t i = 0; i < fresh.count; i++)
-        list = vpa_arena_printf(c->a, "%s%s\"%s\"", list, i ? ", " : "", fresh.items[i]);
-    field_error(c, errors, "FieldValueForbidden", "metadata.finalizers",
-                "Forbidden: no new finalizers can be added if the object is being deleted, found "
-                "new finalizers []string{%s}",
-                list);
-}
-
-/* The server looks at the metadata of most kinds twice. */
-void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
-                          struct field_errors *errors)
-{
-    static const char *const once[] = {"PodDisruptionBudget", "LimitRange", "Event"};
-    const struct jv *meta = jv_get(object, "metadata");
-    int times = 2;
-
-    for (size_t i = 0; i < VPA_COUNT(once); i++)
-        times -= !strcmp(c->type->kind, once[i]);
-    for (int i = 0; i < times; i++) {
-        validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
-        validate_annotations(c, jv_get(meta, "annotations"), "metadata.annotations", errors);
-        validate_owners(c, jv_get(meta, "ownerReferences"), errors);
-        validate_new_finalizers(c, old, object, errors);
-    }
-    validate_finalizers(c, c->type, meta, false, errors);
-}
-
-/* ---- kinds ---- */
 
 static void at_least(struct ctx *c, const struct jv *object, const char *path, int64_t least,
                      struct field_errors *errors)
@@ -344,128 +12,6 @@ static void at_least(struct ctx *c, const struct jv *object, const char *path, i
         field_error(c, errors, INVALID, path,
                     "Invalid value: %lld: must be greater than or equal to %lld", (long long)n,
                     (long long)least);
-}
-
-/* One resource of a limit: its amounts must be in order. */
-struct limit {
-    struct ctx *c;
-    const struct jv *item;
-    const char *at, *resource;
-    struct field_errors *errors;
-};
-
-static bool stated(const struct limit *k, const char *list, struct vpa_quantity *q)
-{
-    const struct jv *v = jv_get(jv_get(k->item, list), k->resource);
-
-    return jv_text(v) && vpa_quantity_parse(k->c->a, v->text, q, NULL) == 0;
-}
-
-/* Refused when what is stated in `less` is more than what is stated in `more`. */
-struct order {
-    const char *less, *more;
-    const char *told, *value; /* the list that is told of, and the one whose value is shown */
-    const char *text[2];      /* how both are called */
-};
-
-static void check_order(const struct limit *k, const struct order *o)
-{
-    struct vpa_quantity less, more;
-
-    if (!stated(k, o->less, &less) || !stated(k, o->more, &more) ||
-        vpa_quantity_cmp(&less, &more) <= 0)
-        return;
-    const char *x = vpa_quantity_text(k->c->a, &less), *y = vpa_quantity_text(k->c->a, &more);
-    field_error(k->c, k->errors, INVALID,
-                vpa_arena_printf(k->c->a, "%s.%s[%s]", k->at, o->told, k->resource),
-                "Invalid value: \"%s\": %s value %s is greater than %s value %s",
-                !strcmp(o->value, o->less) ? x : y, o->text[0], x, o->text[1], y);
-}
-
-static void check_ratio(const struct limit *k)
-{
-    const char *at = vpa_arena_printf(k->c->a, "%s.maxLimitRequestRatio[%s]", k->at, k->resource);
-    struct vpa_quantity ratio, min, max;
-
-    if (!stated(k, "maxLimitRequestRatio", &ratio))
-        return;
-    const char *text = vpa_quantity_text(k->c->a, &ratio);
-    if (vpa_quantity_milli_value(&ratio) < 1000)
-        field_error(k->c, k->errors, INVALID, at, "Invalid value: \"%s\": ratio %s is less than 1",
-                    text, text);
-    if (!stated(k, "min", &min) || !stated(k, "max", &max))
-        return;
-    double most = (double)vpa_quantity_milli_value(&max) / (double)vpa_quantity_milli_value(&min);
-    if ((double)vpa_quantity_milli_value(&ratio) / 1000 > most)
-        field_error(k->c, k->errors, INVALID, at,
-                    "Invalid value: \"%s\": ratio %s is greater than max/min = %f", text, text,
-                    most);
-}
-
-static void check_limit_amounts(struct ctx *c, const struct jv *item, const char *at,
-                                struct field_errors *errors)
-{
-    static const struct order orders[] = {
-        {"min", "max", "min", "min", {"min", "max"}},
-        {"min", "defaultRequest", "defaultRequest", "defaultRequest", {"min", "default request"}},
-        {"defaultRequest", "max", "defaultRequest", "defaultRequest", {"default request", "max"}},
-        {"defaultRequest",
-         "default",
-         "defaultRequest",
-         "defaultRequest",
-         {"default request", "default limit"}},
-        {"min", "default", "default", "min", {"min", "default"}},
-        {"default", "max", "default", "max", {"default", "max"}},
-    };
-    static const char *const lists[] = {"min", "max", "default", "defaultRequest",
-                                        "maxLimitRequestRatio"};
-    bool pod = !strcmp(jv_text_at(item, "type"), "Pod");
-    struct strings seen = {0};
-
-    for (size_t i = 0; i < VPA_COUNT(lists); i++) {
-        const struct jv *list = jv_get(item, lists[i]);
-        bool preset = !strncmp(lists[i], "default", 7);
-
-        if (pod && preset && jv_len(list))
-            field_error(c, errors, "FieldValueForbidden",
-                        vpa_arena_printf(c->a, "%s.%s", at, lists[i]),
-                        "Forbidden: may not be specified when `type` is 'Pod'");
-        jv_each (m, pod && preset ? NULL : list) {
-            check_resource_name(c, m->name, vpa_arena_printf(c->a, "%s.%s", at, lists[i]), errors);
-            if (!strings_has(&seen, m->name))
-                strings_add(c->a, &seen, m->name);
-        }
-    }
-    for (size_t i = 0; i < seen.count; i++) {
-        const struct limit k = {c, item, at, seen.items[i], errors};
-        for (size_t n = 0; n < VPA_COUNT(orders); n++)
-            if (!pod || strncmp(orders[n].told, "default", 7) != 0)
-                check_order(&k, &orders[n]);
-        check_ratio(&k);
-    }
-}
-
-static void validate_limit_range(struct ctx *c, const struct jv *object,
-                                 struct field_errors *errors)
-{
-    struct strings seen = {0};
-    size_t i = 0;
-
-    jv_each (m, jv_at(object, "spec.limits")) {
-        const char *at = vpa_arena_printf(c->a, "spec.limits[%zu]", i++);
-        const char *place = vpa_arena_printf(c->a, "%s.type", at),
-                   *type = jv_text_at(m->value, "type");
-        size_t before = errors->count;
-
-        validate_label_key(c, type, place, errors);
-        if (errors->count == before && !strchr(type, '/') && strcmp(type, "Pod") != 0 &&
-            strcmp(type, "Container") != 0 && strcmp(type, "PersistentVolumeClaim") != 0)
-            wrong(c, errors, place, type, "must be a standard limit type or fully qualified");
-        if (strings_has(&seen, type))
-            field_error(c, errors, "FieldValueDuplicate", place, "Duplicate value: \"%s\"", type);
-        strings_add(c->a, &seen, type);
-        check_limit_amounts(c, m->value, at, errors);
-    }
 }
 
 static void validate_lease(struct ctx *c, const struct jv *object, struct field_errors *errors)
@@ -508,7 +54,7 @@ static void validate_webhooks(struct ctx *c, const struct jv *object, struct fie
         int64_t seconds = jv_int_at(w, "timeoutSeconds", 10);
         const char *at = vpa_arena_printf(c->a, "webhooks[%zu]", i++);
         const char *dot = strchr(name, '.');
-        if (!dns_subdomain(name))
+        if (!is_dns_subdomain(name))
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.name", at),
                         "Invalid value: \"%s\": " SUBDOMAIN, name);
         else if (!dot || !strchr(dot + 1, '.'))
@@ -520,9 +66,9 @@ static void validate_webhooks(struct ctx *c, const struct jv *object, struct fie
             field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.sideEffects", at),
                         "Required value: must specify one of None, NoneOnDryRun");
         else if (strcmp(effects, "None") != 0 && strcmp(effects, "NoneOnDryRun") != 0)
-            field_error(
-                c, errors, "FieldValueNotSupported", vpa_arena_printf(c->a, "%s.sideEffects", at),
-                "Unsupported value: \"%s\": supported values: \"None\", \"NoneOnDryRun\"", effects);
+            field_error(c, errors, UNSUPPORTED, vpa_arena_printf(c->a, "%s.sideEffects", at),
+                        "Unsupported value: \"%s\": supported values: \"None\", \"NoneOnDryRun\"",
+                        effects);
         if (seconds < 1 || seconds > 30)
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s.timeoutSeconds", at),
                         "Invalid value: %lld: the timeout value must be between 1 and 30 seconds",
@@ -572,7 +118,7 @@ static void validate_budget(struct ctx *c, const struct jv *object, struct field
 
     validate_selector(c, jv_at(object, "spec.selector"), "spec.selector", errors);
     if (policy && strcmp(policy, "AlwaysAllow") != 0 && strcmp(policy, "IfHealthyBudget") != 0)
-        field_error(c, errors, "FieldValueNotSupported", "spec.unhealthyPodEvictionPolicy",
+        field_error(c, errors, UNSUPPORTED, "spec.unhealthyPodEvictionPolicy",
                     "Unsupported value: \"%s\": supported values: \"AlwaysAllow\", "
                     "\"IfHealthyBudget\"",
                     policy);
@@ -662,14 +208,13 @@ static void validate_pod_change(struct ctx *c, const struct jv *old, const struc
     }
     for (size_t k = 0; k < VPA_COUNT(lists); k++)
         if (jv_len(jv_get(x, lists[k])) != jv_len(jv_get(y, lists[k]))) {
-            field_error(c, errors, "FieldValueForbidden",
-                        vpa_arena_printf(c->a, "spec.%s", lists[k]),
+            field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "spec.%s", lists[k]),
                         "Forbidden: pod updates may not add or remove containers");
             return;
         }
     if (!schema_equal(c->a, schema_builtin("PodSpec"), x, y))
         field_error(
-            c, errors, "FieldValueForbidden", "spec",
+            c, errors, FORBIDDEN, "spec",
             "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
             "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
             "additions to "

@@ -1,54 +1,10 @@
 /* Validation of pod specifications, also inside templates. */
-#include "sim.h"
+#include "validate.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "vpa/base/quantity.h"
 #include "vpa/base/str.h"
-
-#define INVALID "FieldValueInvalid"
-#define REQUIRED "FieldValueRequired"
-#define UNSUPPORTED "FieldValueNotSupported"
-#define LABEL                                                                                      \
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
-    "must start and end "                                                                          \
-    "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-
-static bool dns_label(const char *t)
-{
-    size_t len = strlen(t);
-    if (!len || t[0] == '-' || t[len - 1] == '-')
-        return false;
-    for (; *t; t++)
-        if (!islower((unsigned char)*t) && !isdigit((unsigned char)*t) && *t != '-')
-            return false;
-    return true;
-}
-
-static bool dns_subdomain(const char *t)
-{
-    for (;; t += strcspn(t, ".") + 1) {
-        char part[64];
-        size_t len = strcspn(t, ".");
-
-        if (len >= sizeof(part))
-            return false;
-        memcpy(part, t, len);
-        part[len] = 0;
-        if (!dns_label(part))
-            return false;
-        if (!t[len])
-            return true;
-    }
-}
-
-/* What is wrong with a DNS label, NULL when nothing is. */
-const char *dns_label_fault(const char *text)
-{
-    return dns_label(text) ? NULL : dns_subdomain(text) ? "must not contain dots" : LABEL;
-}
 
 static void check_label(struct ctx *c, const char *text, const char *at,
                         struct field_errors *errors)
@@ -272,7 +228,7 @@ static void check_pod_resources(struct ctx *c, const struct jv *spec, const char
 static void check_node_name(struct ctx *c, const char *name, const char *at,
                             struct field_errors *errors)
 {
-    if (*name && !dns_subdomain(name))
+    if (*name && !is_dns_subdomain(name))
         field_error(c, errors, INVALID, at,
                     "Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower "
                     "case alphanumeric characters, '-' or '.', and must start and end with an "

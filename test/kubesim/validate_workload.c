@@ -1,13 +1,8 @@
 /* Validation of what makes pods: Deployments, ReplicaSets, StatefulSets, DaemonSets,
  * ReplicationControllers, Jobs and CronJobs, with the server's texts. */
-#include "sim.h"
+#include "validate.h"
 
 #include <string.h>
-
-#define INVALID "FieldValueInvalid"
-#define REQUIRED "FieldValueRequired"
-#define FORBIDDEN "FieldValueForbidden"
-#define UNSUPPORTED "FieldValueNotSupported"
 
 struct check {
     struct ctx *c;
