@@ -20,7 +20,7 @@ def tool(name):
     """A program of VPA_KUBE_ASSETS, of test/realcluster/build, or of the machine; None without."""
     cache = subprocess.run([ROOT / "test/realcluster/build", "--where"], capture_output=True, text=True).stdout.strip()
     for folder in (os.environ.get("VPA_KUBE_ASSETS"), cache):
-        for path in (pathlib.Path(folder or "/nowhere") / "tools" / name, pathlib.Path(folder or "/nowhere") / name):
+        for path in (pathlib.Path(folder or "/nowhere") / part / name for part in ("tools", "state-metrics", "")):
             if path.is_file():
                 return path
     return shutil.which(name)

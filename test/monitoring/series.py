@@ -2,7 +2,14 @@
 kube-state-metrics 2), computed a second time, so that the configuration can be tried on objects."""
 import datetime
 import decimal
+import json
+import pathlib
 import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIGURATION = ROOT / "deploy/components/monitoring/kube-state-metrics.yaml"
+OBJECTS = ROOT / "test/monitoring/series_vpas.yaml"  # VPAs to try it on
+RECORDED = ("capping", "inplace", "updater_pass")  # and the sets of golden vectors with whole VPAs
 
 SUFFIXES = {"": 1, "n": decimal.Decimal("1e-9"), "u": decimal.Decimal("1e-6"), "m": decimal.Decimal("1e-3"),
             **{s: 1000 ** i for i, s in enumerate("kMGTPE", 1)}, **{s + "i": 1024 ** i for i, s in enumerate("KMGTPE", 1)}}
@@ -97,3 +104,20 @@ def series_of(resource, obj):
         except Problem as problem:
             problems.append((metric["name"], str(problem)))
     return sorted(lines), problems
+
+
+def vpas_in(value):
+    """Every VPA object in a vector."""
+    if isinstance(value, dict):
+        if value.get("kind") == "VerticalPodAutoscaler" and value.get("apiVersion") == "autoscaling.k8s.io/v1":
+            yield value
+        value = list(value.values())
+    for part in value if isinstance(value, list) else []:
+        yield from vpas_in(part)
+
+
+def golden_vpas():
+    """(file, VPA object) of the recorded sets."""
+    for path in (ROOT / "test/golden/data" / f"{name}.jsonl" for name in RECORDED):
+        with path.open() as lines:
+            yield from ((path.name, vpa) for line in lines for vpa in vpas_in(json.loads(line)))
