@@ -48,6 +48,12 @@ static void add_conflict(struct conflicts *k, const struct jv *entry, const char
     k->items[k->count++] = (struct conflict){who, key, field};
 }
 
+static bool is_own(const struct ctx *c, const struct jv *entry)
+{
+    return !strcmp(jv_text_at(entry, "manager"), c->field_manager) &&
+           !strcmp(jv_text_at(entry, "operation"), "Apply");
+}
+
 static void conflict_leaf(struct fields_visit *w, const struct schema *s, const char *dotted)
 {
     struct conflicts *k = w->ctx;
@@ -58,10 +64,23 @@ static void conflict_leaf(struct fields_visit *w, const struct schema *s, const 
     if (jv_equal(live, fields_value_at(c->a, c->type, k->merged, w->path)))
         return;
     jv_each (m, k->list) {
-        const char *manager = jv_text_at(m->value, "manager"),
-                   *operation = jv_text_at(m->value, "operation");
-        if ((!strcmp(manager, c->field_manager) && !strcmp(operation, "Apply")) ||
-            !fields_have(jv_get(m->value, "fieldsV1"), w->path))
+        if (is_own(c, m->value) || !fields_have(jv_get(m->value, "fieldsV1"), w->path))
+            continue;
+        add_conflict(k, m->value, dotted);
+        fields_add_path(c->a, k->taken, w->path);
+    }
+}
+
+/* A map or list that is not there any more, but somebody's: they applied an empty one. */
+static void conflict_inner(struct fields_visit *w, const char *dotted)
+{
+    struct conflicts *k = w->ctx;
+    struct ctx *c = k->c;
+
+    if (fields_value_at(c->a, c->type, k->live, w->path))
+        return;
+    jv_each (m, k->list) {
+        if (is_own(c, m->value) || !fields_have_whole(jv_get(m->value, "fieldsV1"), w->path))
             continue;
         add_conflict(k, m->value, dotted);
         fields_add_path(c->a, k->taken, w->path);
@@ -138,12 +157,12 @@ static void own_what_was_before(struct ctx *c, const struct jv *live, struct jv 
 }
 
 /* Conflicts are looked for in the text of the configuration, before quantities get their usual
- * form: "0.1" is another value than "100m". */
-int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct jv *text,
-                bool force, struct jv **out)
+ * form ("0.1" is another value than "100m"), and before anybody sees that one is none. */
+int apply_patch(struct ctx *c, struct jv *live, const struct apply_config *config, struct jv **out)
 {
     struct vpa_arena *a = c->a;
-    struct jv *set = fields_of_object(a, c->type, text, false); /* empty maps are applied too */
+    struct jv *set =
+        fields_of_object(a, c->type, config->text, false); /* empty maps are applied too */
     struct jv *object = live ? live : jv_obj(a);
     struct jv *list = jv_at(object, "metadata.managedFields");
     struct conflicts k = {.c = c, .live = object, .taken = jv_obj(a)};
@@ -153,13 +172,20 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct 
     if (live && !jv_len(list))
         own_what_was_before(c, live, list);
     k.list = list;
-    k.merged = apply_merge(c, jv_clone(a, object), text);
-    struct fields_visit w = {.a = a, .path = jv_arr(a), .leaf = conflict_leaf, .ctx = &k};
+    k.merged = apply_merge(c, jv_clone(a, object), config->text);
+    struct fields_visit w = {
+        .a = a, .path = jv_arr(a), .leaf = conflict_leaf, .inner = conflict_inner, .ctx = &k};
     fields_walk(&w, c->type->schema, set, "");
-    if (k.count && !force)
+    if (k.count && !config->force)
         return report_conflicts(c, &k);
+    if (config->fault)
+        return fail_typed(
+            c, "convert new", c->name,
+            vpa_arena_printf(a, "unable to convert unstructured object to %s, Kind=%s: %s",
+                             *c->type->group ? type_api_version(a, c->type) : "/v1", c->type->kind,
+                             config->fault));
     struct jv *mine = managers_find(list, c->field_manager, "Apply", c->sub);
-    if (force)
+    if (config->force)
         jv_each (m, list)
             if (m->value != mine)
                 fields_take(jv_get(m->value, "fieldsV1"), k.taken, false);
@@ -168,13 +194,16 @@ int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct 
     jv_each (m, list)
         if (m->value != mine)
             fields_unite(a, kept, jv_get(m->value, "fieldsV1"));
-    object = apply_merge(c, object, config);
+    object = apply_merge(c, object, config->object);
     const struct apply_removal r = {a, c->type->crd != NULL};
     jv_ensure(a, kept, "f:metadata"); /* the name is applied always */
     apply_remove(&r, c->type->schema, object, last, kept, true);
     managers_put(c, list, "Apply", c->sub, set);
     managers_drop_empty(list);
-    jv_set(a, jv_ensure(a, object, "metadata"), "managedFields", list);
+    if (jv_len(list))
+        jv_set(a, jv_ensure(a, object, "metadata"), "managedFields", list);
+    else
+        jv_del(jv_get(object, "metadata"), "managedFields");
     *out = object;
     return 0;
 }

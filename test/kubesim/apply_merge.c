@@ -134,9 +134,10 @@ void apply_remove(const struct apply_removal *r, const struct schema *s, struct 
                   const struct jv *last, const struct jv *kept, bool top)
 {
     jv_each (m, last) {
-        const struct schema *sub = top && !strcmp(m->name, "f:metadata")
-                                       ? schema_builtin("ObjectMeta")
-                                       : fields_child_schema(s, m->name);
+        bool meta = top && !strcmp(m->name, "f:metadata"); /* has types everywhere */
+        const struct apply_removal within = {r->a, r->nulls && !meta};
+        const struct schema *sub =
+            meta ? schema_builtin("ObjectMeta") : fields_child_schema(s, m->name);
         struct jv *child = strcmp(m->name, ".") ? fields_child(r->a, s, v, m->name) : NULL;
         const struct jv *others = jv_get(kept, m->name);
         /* A key of a map is in the set only where it stands for itself. */
@@ -151,7 +152,7 @@ void apply_remove(const struct apply_removal *r, const struct schema *s, struct 
         }
         if (!jv_len(m->value) || child->type < JV_ARR || !jv_len(child))
             continue;
-        apply_remove(r, sub, child, m->value, others, false);
+        apply_remove(&within, sub, child, m->value, others, false);
         if (jv_len(child))
             continue;
         if (r->nulls)
@@ -166,6 +167,8 @@ struct jv *apply_merge(struct ctx *c, struct jv *object, const struct jv *config
     const struct jv *meta = jv_get(config, "metadata");
     struct jv *was = jv_get(object, "metadata");
 
+    /* Of a custom resource the schema says nothing of metadata: this merge would take it whole. */
+    was = was ? jv_clone(c->a, was) : NULL;
     object = merge(c->a, c->type->schema, object, config);
     if (meta)
         jv_set(c->a, object, "metadata", merge(c->a, schema_builtin("ObjectMeta"), was, meta));

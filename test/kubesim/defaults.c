@@ -17,8 +17,8 @@ static void default_probe(struct vpa_arena *a, struct jv *container, const char 
     jv_default(a, p, "failureThreshold", "3");
     struct jv *http = jv_get(p, "httpGet");
     if (jv_is(http, JV_OBJ)) {
-        jv_default(a, http, "path", "\"/\"");
-        jv_default(a, http, "scheme", "\"HTTP\"");
+        jv_default_text(a, http, "path", "/");
+        jv_default_text(a, http, "scheme", "HTTP");
     }
 }
 
@@ -35,27 +35,61 @@ static void default_requests(struct vpa_arena *a, struct jv *container)
     }
 }
 
+/* Length of a part of a repository's name: letters and digits, between them one of . _ __ or any
+ * number of dashes; 0 when there is none. */
+static size_t name_part(const char *text)
+{
+    static const char alphanumeric[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t len = strspn(text, alphanumeric);
+
+    while (len) {
+        size_t dashes = strspn(text + len, "-");
+        size_t separator = dashes                          ? dashes
+                           : !strncmp(text + len, "__", 2) ? 2
+                                                           : (text[len] == '.' || text[len] == '_');
+        size_t more = separator ? strspn(text + len + separator, alphanumeric) : 0;
+        if (!more)
+            break;
+        len += separator + more;
+    }
+    return len;
+}
+
+/* Whether an image is named and its tag is "latest", said or not; not of what is no name. */
+static bool is_latest(const char *image)
+{
+    const char *slash = strchr(image, '/');
+    size_t first = slash ? (size_t)(slash - image) : 0;
+    size_t lower = strcspn(image, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.:"); /* what only a host has */
+    bool host = slash && lower < first;
+
+    for (const char *at = host ? slash + 1 : image;;) {
+        size_t len = name_part(at);
+        if (!len)
+            return false;
+        at += len;
+        if (*at != '/')
+            return !*at || !strcmp(at, ":latest");
+        at++;
+    }
+}
+
 static void default_container(struct vpa_arena *a, struct jv *c, bool requests)
 {
     const char *image = jv_text_at(c, "image");
-    const char *slash = strrchr(image, '/');
-    const char *tag = strchr(slash ? slash : image, ':');
-    size_t named = strspn(image, "abcdefghijklmnopqrstuvwxyz0123456789._/-");
-    bool valid = named && (!image[named] || strchr(":@", image[named]));
 
     jv_default(a, c, "resources", "{}");
     if (requests)
         default_requests(a, c);
-    jv_default(a, c, "terminationMessagePath", "\"/dev/termination-log\"");
-    jv_default(a, c, "terminationMessagePolicy", "\"File\"");
-    bool latest = valid && !strchr(image, '@') && (!tag || !strcmp(tag, ":latest"));
-    jv_default(a, c, "imagePullPolicy", latest ? "\"Always\"" : "\"IfNotPresent\"");
+    jv_default_text(a, c, "terminationMessagePath", "/dev/termination-log");
+    jv_default_text(a, c, "terminationMessagePolicy", "File");
+    jv_default_text(a, c, "imagePullPolicy", is_latest(image) ? "Always" : "IfNotPresent");
     jv_each (m, jv_get(c, "ports"))
-        jv_default(a, m->value, "protocol", "\"TCP\"");
+        jv_default_text(a, m->value, "protocol", "TCP");
     jv_each (m, jv_get(c, "env")) {
         struct jv *field = jv_at(m->value, "valueFrom.fieldRef");
         if (jv_is(field, JV_OBJ))
-            jv_default(a, field, "apiVersion", "\"v1\"");
+            jv_default_text(a, field, "apiVersion", "v1");
     }
     default_probe(a, c, "livenessProbe");
     default_probe(a, c, "readinessProbe");
@@ -65,11 +99,11 @@ static void default_container(struct vpa_arena *a, struct jv *c, bool requests)
 /* What pods and pod templates share. */
 static void default_pod_spec(struct vpa_arena *a, struct jv *spec, bool requests)
 {
-    jv_default(a, spec, "restartPolicy", "\"Always\"");
+    jv_default_text(a, spec, "restartPolicy", "Always");
     jv_default(a, spec, "terminationGracePeriodSeconds", "30");
-    jv_default(a, spec, "dnsPolicy", "\"ClusterFirst\"");
+    jv_default_text(a, spec, "dnsPolicy", "ClusterFirst");
     jv_default(a, spec, "securityContext", "{}");
-    jv_default(a, spec, "schedulerName", "\"default-scheduler\"");
+    jv_default_text(a, spec, "schedulerName", "default-scheduler");
     const char *account = jv_text_at(spec, "serviceAccountName");
     if (*account)
         jv_set_str(a, spec, "serviceAccount", account);
@@ -171,11 +205,19 @@ void defaults_pod_spec(struct vpa_arena *a, struct jv *spec)
     jv_default(a, spec, "enableServiceLinks", "true");
 }
 
+/* Decoding keeps an empty one, which a new pod may not have. */
+static void drop_empty_overhead(struct jv *spec)
+{
+    if (!jv_len(jv_get(spec, "overhead")))
+        jv_del(spec, "overhead");
+}
+
 static void default_template(struct vpa_arena *a, struct jv *spec)
 {
     struct jv *template = jv_get(spec, "template");
 
     if (jv_is(template, JV_OBJ)) {
+        drop_empty_overhead(jv_ensure(a, template, "spec"));
         jv_default(a, template, "metadata", "{}");
         default_pod_spec(a, jv_ensure(a, template, "spec"), false);
     }
@@ -186,7 +228,7 @@ static void default_deployment(struct vpa_arena *a, struct jv *spec)
     jv_default(a, spec, "replicas", "1");
     jv_default(a, spec, "strategy", "{}");
     struct jv *strategy = jv_get(spec, "strategy");
-    jv_default(a, strategy, "type", "\"RollingUpdate\"");
+    jv_default_text(a, strategy, "type", "RollingUpdate");
     if (!strcmp(jv_text_at(strategy, "type"), "RollingUpdate")) {
         struct jv *rolling = jv_ensure(a, strategy, "rollingUpdate");
         jv_default(a, rolling, "maxUnavailable", "\"25%\"");
@@ -219,7 +261,7 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
         jv_default(a, spec, "replicas", "1");
     if (!strcmp(kind, "StatefulSet")) {
         jv_default(a, spec, "replicas", "1");
-        jv_default(a, spec, "podManagementPolicy", "\"OrderedReady\"");
+        jv_default_text(a, spec, "podManagementPolicy", "OrderedReady");
         jv_default(a, spec, "updateStrategy",
                    "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"partition\":0}}");
         jv_default(a, spec, "revisionHistoryLimit", "10");
@@ -235,16 +277,15 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
     if (!strcmp(kind, "Job"))
         default_job(a, spec);
     if (!strcmp(kind, "CronJob")) {
-        jv_default(a, spec, "concurrencyPolicy", "\"Allow\"");
+        jv_default_text(a, spec, "concurrencyPolicy", "Allow");
         jv_default(a, spec, "suspend", "false");
         jv_default(a, spec, "successfulJobsHistoryLimit", "3");
         jv_default(a, spec, "failedJobsHistoryLimit", "1");
         if (jv_is(jv_get(spec, "jobTemplate"), JV_OBJ))
             jv_default(a, jv_get(spec, "jobTemplate"), "metadata", "{}");
-        struct jv *job = jv_at(spec, "jobTemplate.spec");
-        if (jv_is(job, JV_OBJ)) {
-            default_template(a, job);
-        }
+        struct jv *job = jv_ensure(a, spec, "jobTemplate.spec");
+        jv_ensure(a, job, "template");
+        default_template(a, job);
     }
     if (strcmp(kind, "ReplicationController") != 0 && strcmp(kind, "CronJob") != 0)
         jv_ensure(a, spec, "template");
@@ -300,7 +341,7 @@ static void default_service(struct ctx *c, struct jv *object)
     jv_default(a, spec, "sessionAffinity", "\"None\"");
     jv_default(a, spec, "internalTrafficPolicy", "\"Cluster\"");
     jv_each (m, jv_get(spec, "ports")) {
-        jv_default(a, m->value, "protocol", "\"TCP\"");
+        jv_default_text(a, m->value, "protocol", "TCP");
         if (!jv_get(m->value, "targetPort") && jv_get(m->value, "port"))
             jv_set(a, m->value, "targetPort", jv_clone(a, jv_get(m->value, "port")));
     }
@@ -419,6 +460,8 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
         return;
     if (!strcmp(k, "Pod")) {
         struct jv *spec = jv_ensure(a, object, "spec");
+        if (*jv_text_at(object, "metadata.uid")) /* no new pod */
+            drop_empty_overhead(spec);
         defaults_pod_spec(a, spec);
     } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") ||
                !strcmp(k, "ReplicationController")) {

@@ -139,15 +139,23 @@ void fields_subtract(struct jv *x, const struct jv *y)
     fields_take(x, y, true);
 }
 
+static const struct jv *node_at(const struct jv *set, const struct jv *path)
+{
+    jv_each (m, path)
+        set = set ? jv_get(set, m->value->text) : NULL;
+    return set;
+}
+
 bool fields_have(const struct jv *set, const struct jv *path)
 {
-    const struct jv *at = set;
-    jv_each (m, path) {
-        at = jv_get(at, m->value->text);
-        if (!at)
-            return false;
-    }
-    return true;
+    return node_at(set, path) != NULL;
+}
+
+bool fields_have_whole(const struct jv *set, const struct jv *path)
+{
+    const struct jv *node = node_at(set, path);
+
+    return node && (!jv_len(node) || jv_get(node, "."));
 }
 
 /* ---- values at paths ---- */
@@ -205,6 +213,8 @@ void fields_walk(struct fields_visit *w, const struct schema *s, const struct jv
         jv_push(w->a, w->path, jv_str(w->a, m->name));
         bool end = jv_len(m->value) == 0 ||
                    (jv_len(m->value) == 1 && !strcmp(m->value->items[0].name, "."));
+        if (!end && w->inner)
+            w->inner(w, at);
         if (end)
             w->leaf(w, sub, at);
         else

@@ -28,6 +28,8 @@ struct jv *fields_unite(struct vpa_arena *a, struct jv *x, const struct jv *y);
 void fields_take(struct jv *x, const struct jv *y, bool dots);
 void fields_subtract(struct jv *x, const struct jv *y); /* with dots */
 bool fields_have(const struct jv *set, const struct jv *path);
+/* The path itself, not only something below it. */
+bool fields_have_whole(const struct jv *set, const struct jv *path);
 void fields_add_path(struct vpa_arena *a, struct jv *set, const struct jv *path);
 
 /* What stands at a segment or path of a value; NULL when nothing does. */
@@ -37,11 +39,12 @@ const struct schema *fields_child_schema(const struct schema *s, const char *seg
 const struct jv *fields_value_at(struct vpa_arena *a, const struct restype *t,
                                  const struct jv *object, const struct jv *path);
 
-/* Walks the leaves of a set; dotted: the path as messages show it. */
+/* Walks a set; dotted: the path as messages show it. */
 struct fields_visit {
     struct vpa_arena *a;
     struct jv *path;
     void (*leaf)(struct fields_visit *w, const struct schema *s, const char *dotted);
+    void (*inner)(struct fields_visit *w, const char *dotted); /* what has leaves; may be NULL */
     void *ctx;
 };
 void fields_walk(struct fields_visit *w, const struct schema *s, const struct jv *set,

@@ -313,6 +313,14 @@ void jv_default(struct vpa_arena *a, struct jv *obj, const char *name, const cha
         jv_set(a, obj, name, jv_lit(a, json));
 }
 
+void jv_default_text(struct vpa_arena *a, struct jv *obj, const char *name, const char *text)
+{
+    const struct jv *v = jv_get(obj, name);
+
+    if (jv_missing(v) || (v->type == JV_STR && !*v->text))
+        jv_set_str(a, obj, name, text);
+}
+
 /* ---- comparing and pointing ---- */
 
 bool jv_equal(const struct jv *x, const struct jv *y)

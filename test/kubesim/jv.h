@@ -104,6 +104,8 @@ void jv_remove_at(struct jv *arr, size_t at);
 struct jv *jv_ensure(struct vpa_arena *a, struct jv *obj, const char *dotted);
 /* Sets where absent. */
 void jv_default(struct vpa_arena *a, struct jv *obj, const char *name, const char *json);
+/* The same for a text that is missing or empty: Go's strings that are no pointers. */
+void jv_default_text(struct vpa_arena *a, struct jv *obj, const char *name, const char *text);
 
 bool jv_equal(const struct jv *x,
               const struct jv *y); /* order of members ignored, numbers by value */

@@ -167,6 +167,22 @@ static struct jv *look(struct vpa_arena *a, struct jv *doc, const char *path)
     return find_place(a, doc, "test", path, &p, NULL) < 0 ? NULL : child(p.parent, p.key);
 }
 
+/* A member that is absent is null; one of what is absent itself is not. */
+static int patch_test(struct vpa_arena *a, struct jv *doc, const char *path, const struct jv *value,
+                      struct vpa_error *err)
+{
+    const struct jv *there = look(a, doc, path);
+    struct place p;
+
+    if (!there && value->type == JV_NULL)
+        return find_place(a, doc, "test", path, &p, err) < 0 || p.parent->type != JV_OBJ
+                   ? vpa_fail(err, VPA_CONFLICT, "testing value %s failed: test failed", path)
+                   : 0;
+    if (!there || !jv_equal(there, value))
+        return vpa_fail(err, VPA_CONFLICT, "testing value %s failed: test failed", path);
+    return 0;
+}
+
 static int patch_one(struct vpa_arena *a, struct jv **doc, const struct jv *op,
                      struct vpa_error *err)
 {
@@ -184,10 +200,7 @@ static int patch_one(struct vpa_arena *a, struct jv **doc, const struct jv *op,
     if (!strcmp(name, "replace"))
         return patch_replace(a, doc, path, value, err);
     if (!strcmp(name, "test")) {
-        struct jv *there = look(a, *doc, path);
-        if (there ? !jv_equal(there, value) : value->type != JV_NULL)
-            return vpa_fail(err, VPA_CONFLICT, "testing value %s failed: test failed", path);
-        return 0;
+        return patch_test(a, *doc, path, value, err);
     }
     if (!strcmp(name, "move") && from) {
         if (patch_remove(a, *doc, from, &moved, err) < 0)

@@ -86,10 +86,11 @@ static int apply_to(struct ctx *c, enum patch_kind kind, struct jv *base, const 
     return -1;
 }
 
-static int fail_typed(struct ctx *c, const char *name, const char *why)
+int fail_typed(struct ctx *c, const char *what, const char *name, const char *why)
 {
-    return fail(c, 500, NULL, "failed to create typed patch object (/%s; %s, Kind=%s): %s", name,
-                *c->type->group ? type_api_version(c->a, c->type) : "/v1", c->type->kind, why);
+    return fail(c, 500, NULL, "failed to %s object (/%s; %s, Kind=%s)%s: %s", what, name,
+                *c->type->group ? type_api_version(c->a, c->type) : "/v1", c->type->kind,
+                strstr(what, "convert") ? " to proper version" : "", why);
 }
 
 /* The first value of a custom resource that is not of the type that its schema says. */
@@ -115,7 +116,7 @@ static int check_apply_body(struct ctx *c, struct jv *config)
         return -1;
     const struct jv *given = jv_get(config, "metadata"), *name = jv_get(given, "name");
     if ((given && !jv_is(given, JV_OBJ)) || (name && !jv_missing(name) && !jv_text(name)))
-        return fail_typed(c, "", ".metadata: of another type");
+        return fail_typed(c, "create typed patch", "", ".metadata: of another type");
     struct jv *meta = jv_ensure(c->a, config, "metadata");
     if (!jv_missing(jv_get(meta, "managedFields")))
         return fail(c, 400, "BadRequest", "metadata.managedFields must be nil");
@@ -138,17 +139,14 @@ static int apply_once(struct ctx *c, struct version *v, struct jv *config)
     schema_decode(c->a, c->type->schema, typed, c->type->crd != NULL, &notes);
     if (notes.unknown.count) {
         const char *field = notes.unknown.items[0] + strlen("unknown field \"");
-        return fail(c, 500, NULL,
-                    "failed to create typed patch object (%s/%s; %s, Kind=%s): .%.*s: field not "
-                    "declared in schema",
-                    c->ns && false ? c->ns : "", c->name,
-                    *c->type->group ? type_api_version(c->a, c->type) : "/v1", c->type->kind,
-                    (int)strlen(field) - 1, field);
+        return fail_typed(c, "create typed patch", c->name,
+                          vpa_arena_printf(c->a, ".%.*s: field not declared in schema",
+                                           (int)strlen(field) - 1, field));
     }
-    if (!notes.type_error && c->type->crd)
-        notes.type_error = wrong_type_in(c, typed);
-    if (notes.type_error)
-        return fail_typed(c, c->name, notes.type_error);
+    if (!notes.mistyped && c->type->crd)
+        notes.mistyped = wrong_type_in(c, typed);
+    if (notes.mistyped)
+        return fail_typed(c, "create typed patch", c->name, notes.mistyped);
     if (v && *jv_text_at(config, "metadata.resourceVersion") &&
         strtoull(jv_text_at(config, "metadata.resourceVersion"), NULL, 10) != v->rv)
         return fail_conflict(c);
@@ -156,7 +154,8 @@ static int apply_once(struct ctx *c, struct version *v, struct jv *config)
         return -1;
     jv_del(jv_get(typed, "metadata"), "resourceVersion");
     jv_del(jv_get(typed, "metadata"), "uid");
-    if (apply_patch(c, live, typed, config, query_flag(c, "force"), &merged) < 0)
+    const struct apply_config applied = {typed, config, notes.type_error, query_flag(c, "force")};
+    if (apply_patch(c, live, &applied, &merged) < 0)
         return -1;
     if (!v)
         return create_object(c, stored_of(c->a, c->type, merged), 201);

@@ -42,7 +42,8 @@ static const char *json_kind(const struct jv *v)
     return names[v->type];
 }
 
-static void wrong_type(struct walk *w, const struct jv *v, const char *go)
+/* A value that Go's type does not take. */
+static void unreadable(struct walk *w, const struct jv *v, const char *go)
 {
     if (w->notes->type_error)
         return;
@@ -53,13 +54,30 @@ static void wrong_type(struct walk *w, const struct jv *v, const char *go)
         vpa_buf_text(&w->path), go);
 }
 
+/* One that the schema does not take either. */
+static void wrong_type(struct walk *w, const struct jv *v, const char *go)
+{
+    unreadable(w, v, go);
+    if (!w->notes->mistyped)
+        w->notes->mistyped = w->notes->type_error;
+}
+
+/* The schema takes any scalar for what Go reads from a text of its own. */
+static void wrong_scalar(struct walk *w, const struct jv *v, const char *go)
+{
+    if (v->type >= JV_ARR)
+        wrong_type(w, v, go);
+    else
+        unreadable(w, v, go);
+}
+
 static void decode_quantity(struct walk *w, const struct schema *owner, struct jv *v)
 {
     struct vpa_quantity q;
     struct vpa_error err;
 
     if (v->type != JV_STR && v->type != JV_NUM) {
-        wrong_type(w, v, "resource.Quantity");
+        wrong_scalar(w, v, "resource.Quantity");
         return;
     }
     if (vpa_quantity_parse(w->a, v->text, &q, &err) < 0) {
@@ -84,7 +102,7 @@ static void decode_time(struct walk *w, struct jv *v, bool micro)
     char text[VPA_TIME_TEXT_MAX];
 
     if (v->type != JV_STR) {
-        wrong_type(w, v, "string");
+        wrong_scalar(w, v, "string");
         return;
     }
     if ((micro ? vpa_time_parse_micro(v->text, &t, &err) : vpa_time_parse(v->text, &t, &err)) < 0) {
@@ -102,15 +120,12 @@ static void decode_time(struct walk *w, struct jv *v, bool micro)
 static void decode_int(struct walk *w, struct jv *v, const char *go)
 {
     int64_t n;
-    char *end = NULL;
 
-    if (v->type != JV_NUM || !jv_is_int(v, &n) || (v->text[strspn(v->text, "-0123456789")])) {
+    if (v->type != JV_NUM)
         wrong_type(w, v, go);
-        return;
-    }
-    (void)end;
-    if (!strcmp(go, "int32") && (n > INT32_MAX || n < INT32_MIN))
-        wrong_type(w, v, go);
+    else if (!jv_is_int(v, &n) || v->text[strspn(v->text, "-0123456789")] ||
+             (!strcmp(go, "int32") && (n > INT32_MAX || n < INT32_MIN)))
+        unreadable(w, v, go); /* any number for the schema */
 }
 
 static void decode(struct walk *w, const struct schema *s, const struct schema *owner,
@@ -124,11 +139,9 @@ static bool known_everywhere(const char *name)
 /* Go leaves empty maps and lists of built-in types out; these are the members where it does not. */
 static bool keeps_empty(const struct schema *s, const char *name)
 {
-    static const char *const kept[][2] = {{"LimitRangeSpec", "limits"},
-                                          {"PodSpec", "containers"},
-                                          {"Role", "rules"},
-                                          {"ClusterRole", "rules"},
-                                          {"PolicyRule", "verbs"}};
+    static const char *const kept[][2] = {{"LimitRangeSpec", "limits"}, {"PodSpec", "containers"},
+                                          {"PodSpec", "overhead"},      {"Role", "rules"},
+                                          {"ClusterRole", "rules"},     {"PolicyRule", "verbs"}};
 
     for (size_t i = 0; s->name && i < VPA_COUNT(kept); i++)
         if (!strcmp(s->name, kept[i][0]) && !strcmp(name, kept[i][1]))
@@ -235,7 +248,7 @@ static void decode(struct walk *w, const struct schema *s, const struct schema *
         break;
     case S_INT_OR_STRING:
         if (v->type != JV_STR && v->type != JV_NUM)
-            wrong_type(w, v, "intstr.IntOrString");
+            wrong_scalar(w, v, "intstr.IntOrString");
         break;
     case S_QUANTITY:
         decode_quantity(w, owner, v);

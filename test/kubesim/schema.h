@@ -64,6 +64,7 @@ const struct schema *schema_from_crd(struct vpa_arena *a, const struct jv *opena
 struct decode_notes {
     struct strings unknown; /* unknown field "spec.x" */
     const char *type_error; /* first wrong type, in Go's words, or NULL */
+    const char *mistyped;   /* first value that the schema does not allow, not only Go's type */
 };
 /* Brings a value into stored form: unknown members out (noted), nulls out, quantities and times
  * canonical, defaults of custom resources in. crd: wrong types are left for validation. */

@@ -268,8 +268,15 @@ int json_patch(struct vpa_arena *a, struct jv **doc, const struct jv *ops, struc
 struct jv *merge_patch(struct vpa_arena *a, struct jv *target, const struct jv *patch);
 int strategic_patch(struct vpa_arena *a, const struct schema *s, struct jv *target,
                     const struct jv *patch, struct vpa_error *err);
-int apply_patch(struct ctx *c, struct jv *live, struct jv *config, const struct jv *text,
-                bool force, struct jv **out);
+/* What is applied. */
+struct apply_config {
+    struct jv *object;     /* as Go's types read it */
+    const struct jv *text; /* as it came */
+    const char *fault;     /* why they do not, NULL: they do */
+    bool force;
+};
+int apply_patch(struct ctx *c, struct jv *live, const struct apply_config *config, struct jv **out);
+int fail_typed(struct ctx *c, const char *what, const char *name, const char *why);
 /* managedFields after a plain write. */
 void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const char *sub);
 bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool changed, bool zero);

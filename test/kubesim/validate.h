@@ -21,6 +21,7 @@
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 
+bool is_one_of(const char *word, const char *const *words, size_t count);
 bool is_dns_label(const char *text, size_t len);
 bool is_dns_subdomain(const char *text);
 /* Invalid value: "VALUE": WHY */

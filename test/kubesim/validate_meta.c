@@ -237,8 +237,9 @@ static bool takes_any_finalizer(const struct restype *t)
     return t->crd || !strcmp(t->kind, "PodDisruptionBudget") || !strcmp(t->kind, "Lease");
 }
 
-static void validate_finalizers(struct ctx *c, const struct restype *t, const struct jv *meta,
-                                bool whole, struct field_errors *errors)
+/* Built-in kinds look once more whether somebody can own the name. */
+static void validate_known_finalizers(struct ctx *c, const struct restype *t, const struct jv *meta,
+                                      struct field_errors *errors)
 {
     static const char *const known[] = {"orphan", "foregroundDeletion", "kubernetes"};
     size_t i = 0;
@@ -247,8 +248,6 @@ static void validate_finalizers(struct ctx *c, const struct restype *t, const st
         const char *name = jv_text(m->value) ? m->value->text : "";
         bool standard = strchr(name, '/') || takes_any_finalizer(t);
 
-        if (whole)
-            validate_label_key(c, name, "metadata.finalizers", errors);
         for (size_t k = 0; k < VPA_COUNT(known); k++)
             standard = standard || !strcmp(name, known[k]);
         if (!standard)
@@ -256,6 +255,22 @@ static void validate_finalizers(struct ctx *c, const struct restype *t, const st
                         "name is neither a standard finalizer name nor is it fully qualified");
         i++;
     }
+}
+
+static void validate_maps(struct ctx *c, const struct jv *meta, struct field_errors *errors)
+{
+    validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
+    validate_annotations(c, jv_get(meta, "annotations"), "metadata.annotations", errors);
+    validate_owners(c, jv_get(meta, "ownerReferences"), errors);
+}
+
+/* What does not depend on what was there before. */
+static void validate_whole(struct ctx *c, const struct jv *meta, struct field_errors *errors)
+{
+    validate_maps(c, meta, errors);
+    jv_each (m, jv_get(meta, "finalizers"))
+        validate_label_key(c, jv_text(m->value) ? m->value->text : "", "metadata.finalizers",
+                           errors);
 }
 
 void validate_meta(struct ctx *c, const struct restype *t, const struct jv *object,
@@ -269,10 +284,8 @@ void validate_meta(struct ctx *c, const struct restype *t, const struct jv *obje
     else if (!*jv_text_at(meta, "generateName"))
         field_error(c, errors, REQUIRED, "metadata.name",
                     "Required value: name or generateName is required");
-    validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
-    validate_annotations(c, jv_get(meta, "annotations"), "metadata.annotations", errors);
-    validate_owners(c, jv_get(meta, "ownerReferences"), errors);
-    validate_finalizers(c, t, meta, true, errors);
+    validate_whole(c, meta, errors);
+    validate_known_finalizers(c, t, meta, errors);
 }
 
 static bool has_text(const struct jv *list, const char *text)
@@ -308,21 +321,40 @@ static void validate_new_finalizers(struct ctx *c, const struct jv *old, const s
                 list);
 }
 
-/* The server looks at the metadata of most kinds twice. */
+/* What changed, the second time. */
+static void validate_change(struct ctx *c, const struct jv *old, const struct jv *object,
+                            struct field_errors *errors)
+{
+    validate_new_finalizers(c, old, object, errors);
+    validate_maps(c, jv_get(object, "metadata"), errors);
+}
+
+bool is_one_of(const char *word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(word, words[i]))
+            return true;
+    return false;
+}
+
+/* The server looks at all metadata, and at what changed; then most kinds look at what changed
+ * again, and some at all of it. */
 void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
                           struct field_errors *errors)
 {
     static const char *const once[] = {"PodDisruptionBudget", "LimitRange", "Event"};
+    static const char *const whole[] = {"Pod", "ConfigMap", "ServiceAccount", "Job", "LimitRange"};
     const struct jv *meta = jv_get(object, "metadata");
-    int times = 2;
+    const char *kind = c->type->kind;
 
-    for (size_t i = 0; i < VPA_COUNT(once); i++)
-        times -= !strcmp(c->type->kind, once[i]);
-    for (int i = 0; i < times; i++) {
-        validate_labels(c, jv_get(meta, "labels"), "metadata.labels", errors);
-        validate_annotations(c, jv_get(meta, "annotations"), "metadata.annotations", errors);
-        validate_owners(c, jv_get(meta, "ownerReferences"), errors);
-        validate_new_finalizers(c, old, object, errors);
+    validate_whole(c, meta, errors);
+    validate_change(c, old, object, errors);
+    if (!is_one_of(kind, once, VPA_COUNT(once))) {
+        validate_change(c, old, object, errors);
+        validate_known_finalizers(c, c->type, meta, errors);
     }
-    validate_finalizers(c, c->type, meta, false, errors);
+    if (is_one_of(kind, whole, VPA_COUNT(whole))) {
+        validate_whole(c, meta, errors);
+        validate_known_finalizers(c, c->type, meta, errors);
+    }
 }

@@ -128,12 +128,85 @@ static void check_resize_policy(struct ctx *c, const struct jv *container, const
     }
 }
 
+/* A field of the pod that a variable shows; members of labels and annotations are taken as they
+ * are. */
+static void check_field_ref(struct ctx *c, const struct jv *ref, const char *at,
+                            struct field_errors *errors)
+{
+    static const char *const shown[] = {"metadata.name",
+                                        "metadata.namespace",
+                                        "metadata.uid",
+                                        "spec.nodeName",
+                                        "spec.serviceAccountName",
+                                        "status.hostIP",
+                                        "status.hostIPs",
+                                        "status.podIP",
+                                        "status.podIPs"};
+    static const char *const others[] = {"metadata.annotations", "metadata.labels",
+                                         "spec.restartPolicy", "spec.schedulerName",
+                                         "status.phase"};
+    const char *version = jv_text_at(ref, "apiVersion"), *path = jv_text_at(ref, "fieldPath");
+    const char *place = vpa_arena_printf(c->a, "%s.fieldPath", at);
+
+    if (!*path)
+        field_error(c, errors, REQUIRED, place, "Required value");
+    else if (strcmp(version, "v1") != 0)
+        field_error(
+            c, errors, INVALID, place,
+            "Invalid value: \"%s\": error converting fieldPath: unsupported pod version: %s", path,
+            version);
+    else if (strstr(path, "['") || is_one_of(path, shown, VPA_COUNT(shown)))
+        return;
+    else if (is_one_of(path, others, VPA_COUNT(others)))
+        field_error(c, errors, UNSUPPORTED, place,
+                    "Unsupported value: \"%s\": supported values: \"metadata.name\", "
+                    "\"metadata.namespace\", \"metadata.uid\", \"spec.nodeName\", "
+                    "\"spec.serviceAccountName\", \"status.hostIP\", \"status.hostIPs\", "
+                    "\"status.podIP\", \"status.podIPs\"",
+                    path);
+    else
+        field_error(c, errors, INVALID, place,
+                    "Invalid value: \"%s\": error converting fieldPath: field label not supported: "
+                    "%s",
+                    path, path);
+}
+
+/* Where a variable's value comes from, of which the simulator knows fields of the pod. */
+static void check_value_from(struct ctx *c, const struct jv *variable, const char *at,
+                             struct field_errors *errors)
+{
+    static const char *const sources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef",
+                                          "secretKeyRef", "fileKeyRef"};
+    const struct jv *from = jv_get(variable, "valueFrom");
+    int count = 0;
+
+    if (jv_missing(from))
+        return;
+    for (size_t i = 0; i < VPA_COUNT(sources); i++)
+        count += !jv_missing(jv_get(from, sources[i]));
+    if (!jv_missing(jv_get(from, "fieldRef")))
+        check_field_ref(c, jv_get(from, "fieldRef"), vpa_arena_printf(c->a, "%s.fieldRef", at),
+                        errors);
+    if (!count)
+        field_wrong(c, errors, at, "",
+                    c->sim->opt.minor < 35 ? "must specify one of: `fieldRef`, `resourceFieldRef`, "
+                                             "`configMapKeyRef` or `secretKeyRef`"
+                                           : "must specify one of: `fieldRef`, `resourceFieldRef`, "
+                                             "`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`");
+    else if (*jv_text_at(variable, "value"))
+        field_wrong(c, errors, at, "", "may not be specified when `value` is not empty");
+    else if (count > 1)
+        field_wrong(c, errors, at, "", "may not have more than one field specified at a time");
+}
+
 static void check_env(struct ctx *c, const struct jv *container, const char *at,
                       struct field_errors *errors)
 {
     size_t i = 0;
 
     jv_each (m, jv_get(container, "env")) {
+        check_value_from(c, m->value, vpa_arena_printf(c->a, "%s.env[%zu].valueFrom", at, i),
+                         errors);
         if (!*jv_text_at(m->value, "name"))
             field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.env[%zu].name", at, i),
                         "Required value");

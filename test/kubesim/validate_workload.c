@@ -145,8 +145,9 @@ static bool check_selector(const struct check *k, const char *who)
         field_error(c, k->errors, INVALID, under(k, "selector"),
                     "Invalid value: {}: empty selector is invalid for %s", who);
     if (!can_select(c, selector)) {
-        field_error(c, k->errors, INVALID, under(k, "selector"), "Invalid value: {}: %s",
-                    !strcmp(who, "deployment") ? "invalid label selector" : "");
+        field_error(c, k->errors, INVALID, under(k, "selector"), "Invalid value: %s%s",
+                    jv_dump(c->a, selector), /* of a StatefulSet nothing more is said */
+                    !strcmp(who, "deployment") ? ": invalid label selector" : "");
         return false;
     }
     if (!selects_all(selector) && !label_selector_matches(selector, labels))

@@ -444,6 +444,17 @@ static int check_preconditions(struct ctx *c, const struct version *v, const str
     return 0;
 }
 
+/* Of a resize the managers own all that they asked for, also what is put back without a word. */
+static const struct jv *resize_owners(struct ctx *c, const struct jv *old, const struct jv *object)
+{
+    if (strcmp(c->sub, "resize") != 0 || is_apply(c))
+        return NULL;
+    struct jv *asked = jv_clone(c->a, object);
+    defaults_apply(c, c->type, asked);
+    track_fields(c, old, asked, c->sub);
+    return jv_at(asked, "metadata.managedFields");
+}
+
 /* From the decoded new object to the answer; WRITE_AGAIN when the object changed meanwhile. */
 int update_object(struct ctx *c, struct version *v, struct jv *object, bool patched)
 {
@@ -456,6 +467,7 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
     keep_from_old(c, old, object);
     /* 1.34 writes custom resources anew even when all that a request changes is ignored. */
     c->ignored_change = c->type->crd && c->sim->opt.minor < 35 && !same_content(c, old, object);
+    const struct jv *asked = resize_owners(c, old, object);
     int rc = prepare_update(c, old, &object, &errors);
     if (rc == 0) {
         if (strcmp(c->sub, "status") != 0)
@@ -466,7 +478,9 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
         if (daemons) /* decoding counts from 0 what has no counter */
             jv_default(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION,
                        "\"0\"");
-        if (!is_apply(c))
+        if (asked)
+            jv_set(c->a, jv_get(object, "metadata"), "managedFields", jv_clone(c->a, asked));
+        else if (!is_apply(c))
             track_fields(c, old, object, c->sub);
         if (daemons)
             count_template(c, old, object);
