@@ -167,10 +167,11 @@ bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool c
 {
     struct jv *meta = jv_get(object, "metadata"), *list = jv_get(meta, "managedFields");
     struct jv *out = jv_arr(c->a), *only = jv_obj(c->a);
-    bool moved = false;
+    size_t entries = jv_len(list);
 
     fields_add_path(c->a, only, path);
     managers_drop_doubles(list);
+    bool moved = jv_len(list) != entries;
     jv_each (m, list) {
         struct jv *rest = jv_clone(c->a, jv_get(m->value, "fieldsV1"));
         bool owned = fields_have(rest, path) && (changed || !is_apply(m->value));
