@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 
 from workloads import RESOURCES, amount, pair, totals
 
@@ -120,10 +121,17 @@ class Screen:
             self.out.write(f"\x1b[{self.drawn}A\x1b[J")
             self.drawn = 0
 
+    def broken(self, line):
+        """The line, broken between words where it is wider than the terminal; commands begin with a blank and stay whole, to be copied."""
+        if not self.terminal or line.startswith(" ") or len(line) <= self.width():
+            return [line]
+        return textwrap.wrap(line, self.width(), subsequent_indent="    ", break_on_hyphens=False)
+
     def say(self, *lines):
         self.clear()
         for line in lines:
-            print(self.paint(safe(line)), file=self.out)
+            for part in self.broken(safe(line)):
+                print(self.paint(part), file=self.out)
         self.out.flush()
 
     def picture(self, works, shares, now):

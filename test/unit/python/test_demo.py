@@ -116,6 +116,21 @@ class ScreenTest(unittest.TestCase):
         Screen(out).say("a\x1b[2Jb\x07\x9bc")
         self.assertEqual(out.getvalue(), "a?[2Jb??c\n")
 
+    def test_prose_breaks_between_words_and_commands_stay_whole(self):
+        out = io.StringIO()
+        shown, command = Screen(out), "  kubectl " + "x" * 30 + " " + "y" * 60
+        shown.terminal = True
+        with mock.patch.dict(os.environ, {"COLUMNS": "80", "LINES": "24"}):
+            shown.say("2026-11-23 12:30  created   orders-6848dcfcb6-bl6hd: as written, requests 500m / 2048Mi", command)
+        lines = out.getvalue().splitlines()
+        self.assertEqual(lines, ["2026-11-23 12:30  created   orders-6848dcfcb6-bl6hd: as written, requests 500m",
+                                 "    / 2048Mi", command])
+
+    def test_a_file_gets_lines_as_they_are(self):
+        out = io.StringIO()
+        Screen(out).say("word " * 60)
+        self.assertEqual(out.getvalue(), "word " * 60 + "\n")
+
     def test_the_picture_fits_the_terminal(self):
         out = io.StringIO()
         out.isatty = lambda: True
