@@ -2,6 +2,7 @@
 """The demo: a simulated cluster, the three daemons, a live table and a log of what happened (see demo.sh)."""
 import argparse
 import datetime
+import os
 import pathlib
 import shutil
 import signal
@@ -14,7 +15,7 @@ sys.path[:0] = [str(ROOT / "test/scenarios/lib"), str(ROOT / "deploy/demo")]
 
 from cluster import Cluster, documents  # noqa: E402
 from kube import ApiError  # noqa: E402
-from processes import end_everything  # noqa: E402
+from processes import kill_everything  # noqa: E402
 from screen import LEGEND, Screen, side_by_side, table, totals_lines  # noqa: E402
 from story import Story  # noqa: E402
 from workloads import DEMO, Shares, Workload  # noqa: E402
@@ -173,14 +174,23 @@ def play(folder, arguments):
     return status
 
 
+def leave_nothing(folder):
+    """A handler of signals: a closed terminal leaves no process and no file behind."""
+    def handler(number, _frame):
+        kill_everything()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(128 + number)
+    return handler
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--once", action="store_true", help="until every workload is right-sized")
     parser.add_argument("--rate", type=float, default=300.0, help="cluster seconds per second")
     arguments = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal too leaves nothing behind
-        signal.signal(number, end_everything)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-demo-"))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave_nothing(folder))
     status = play(folder, arguments)
     if status == 0:
         shutil.rmtree(folder)

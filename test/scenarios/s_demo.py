@@ -128,10 +128,11 @@ def scenario_demo_terminal(make):
         assert command.startswith("curl "), command
         paste(command, os.environ["PATH"])
     until(lambda: "no VPA" in row(narrow, "backup") or row(narrow, "backup").rstrip().endswith("-"), 30, "the deleted VPA is seen")
-    started = children(narrow.child)
-    assert len(started) >= len(DAEMONS), started
+    started, logs = children(narrow.child), pathlib.Path(re.search(r"Logs of all programs: (\S+)", ESCAPE.sub("", narrow.said))[1])
+    assert len(started) >= len(DAEMONS) and logs.is_dir(), (started, logs)
     narrow.close()
     until(lambda: not any(is_there(pid) for pid in started), 20, "nothing runs on")
+    until(lambda: not logs.exists(), 20, "nothing is left behind")
 
     path = path_with_kubectl()
     wide = Terminal(200, 60, path)

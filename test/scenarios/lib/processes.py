@@ -82,10 +82,15 @@ class Process:
 _stacks = []
 
 
-def end_everything(number, _frame):
-    """A handler of signals: nothing that was started outlives this program."""
+def kill_everything():
+    """From a handler of signals: what was started is killed, and not waited for."""
     for process in (p for stack in _stacks for p in reversed(stack.all) if p.running()):
         os.killpg(process.process.pid, signal.SIGKILL)
+
+
+def end_everything(number, _frame):
+    """A handler of signals: nothing that was started outlives this program."""
+    kill_everything()
     os._exit(128 + number)
 
 
