@@ -24,6 +24,8 @@
 
 /* Templates that are remembered of a VPA whose breaker is open. */
 #define TEMPLATES_MAX 8
+#define AWAY_LINE                                                                                  \
+    "The webhook was away when a pod came back without its values: tried again with one pod"
 
 /* What a VPA was like when its breaker opened. */
 struct basis {
@@ -90,7 +92,8 @@ static struct vpa_proof_id make_id(const struct work *w, size_t pod, enum vpa_pr
     texts->vpa = vpa_xjoin(w->vpa->meta.ns, '/', w->vpa->meta.name);
     texts->group = vpa_xprintf("%s/%s/%s", g->ns, g->kind, g->name);
     texts->trial = vpa_xprintf("%d %s %s", (int)way, texts->vpa, texts->group);
-    return (struct vpa_proof_id){texts->vpa, texts->group, way};
+    return (struct vpa_proof_id){texts->vpa, texts->group, way,
+                                 vpa_proof_start(w->pass->env->prove->proof)};
 }
 
 static void id_texts_release(struct id_texts *texts)
@@ -329,6 +332,12 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
     vpa_time now = vpa_loop_now(look->pass->env->loop);
     enum vpa_breaker_change change = vpa_proof_judge(prove->proof, &t->id, verdict, seen, now);
 
+    if (change == VPA_BREAKER_EXCUSED)
+        VPA_INFO(AWAY_LINE, VPA_KV("vpa", t->id.vpa), VPA_KV("seen", seen));
+    if (change == VPA_BREAKER_EXCUSED)
+        updater_write_down(look->pass->env, vpa, t->pod,
+                           &(struct vpa_ledger_entry){
+                               .decision = "try again", .rule = "WebhookAway", .why = seen});
     if (change == VPA_BREAKER_OPENED) {
         t->judged = true;
         const struct selected *s = find_selected(look, t->id.vpa);
@@ -362,6 +371,8 @@ static void look_at(const struct look *look, struct trial *t)
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     if (vpa && vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
+    if (verdict == VPA_VERDICT_WAIT && t->replacement && !t->judged)
+        vpa_proof_patched(look->prove->proof);
     if (verdict == VPA_VERDICT_WAIT || (t->judged && verdict != VPA_VERDICT_GOOD && vpa))
         return;
     conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
@@ -485,9 +496,15 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
 void updater_prove_webhook(struct pass_env *env, bool works)
 {
     struct prove *prove = env->prove;
+    size_t excused = 0;
 
     if (!prove)
         return;
+    if (works && env->config->use_admission_status)
+        excused = vpa_proof_webhook(prove->proof, env->webhook.start, env->webhook.since,
+                                    vpa_loop_now(env->loop));
+    if (excused > 0)
+        VPA_INFO(AWAY_LINE, VPA_KV("vpas", (int64_t)excused));
     if (works && prove->webhook_down && vpa_proof_repaired(prove->proof) > 0)
         VPA_INFO("The webhook works again: updates that it had stopped go on");
     prove->webhook_down = !works;

@@ -26,7 +26,7 @@ void updater_prove_free(struct prove *prove); /* NULL is allowed */
 void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vpas,
                            size_t vpa_count, const struct selection *selection,
                            const struct vpa_pod *const *pods, size_t pod_count);
-/* The webhook's Lease says that it works, or not. */
+/* The webhook's Lease, as env->webhook has it, says that it works, or not. */
 void updater_prove_webhook(struct pass_env *env, bool works);
 
 /* NONE: it may be done. */

@@ -40,7 +40,7 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     struct vpa_recommendation wanted;
 
     memcpy(t->key, key, size);
-    t->id = (struct vpa_proof_id){vpa_xstrdup(id->vpa), vpa_xstrdup(id->group), id->way};
+    t->id = (struct vpa_proof_id){vpa_xstrdup(id->vpa), vpa_xstrdup(id->group), id->way, id->start};
     t->ns = vpa_xstrdup(g->ns);
     t->kind = vpa_xstrdup(g->kind);
     t->name = vpa_xstrdup(g->name);

@@ -21,7 +21,7 @@ static const char *const plain[VPA_REST_COUNT] = {
     [VPA_REST_OOM_NO_CHANGE] = "killed for memory soon after its start, but nothing would change",
     [VPA_REST_REQUIREMENTS] =
         "no container changes in the direction that evictionRequirements ask for",
-    [VPA_REST_PROOF] = "another pod of its group has to show first that a change helps",
+    [VPA_REST_PROOF] = "another pod has to show first that a change helps",
     [VPA_REST_PAUSED] =
         "an earlier update of this VPA did not help: there is none until the pause is over",
     [VPA_REST_CLUSTER_PAUSED] =

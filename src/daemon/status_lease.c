@@ -2,7 +2,8 @@
  * Writer: a ticker. Each tick makes up to three tries of GET and then POST or PUT, pauses 100 and
  * 300 ms; a tick that finds the last one still at work gives that one up, which is its time limit
  * of one interval. The first tick that is not healthy takes the last renewal back (1970), so that
- * nobody acts for the minute that it would be good for. Reader: the same three tries around one
+ * nobody acts for the minute that it would be good for. A renewal after more than GAP intervals
+ * without one takes the Lease anew, as the first one does. Reader: the same three tries around one
  * GET.
  */
 #include "vpa/daemon/status_lease.h"
@@ -17,6 +18,7 @@
 #define LEASE_MAX ((size_t)1 << 20)
 #define FIRST_PAUSE (100 * VPA_MILLISECOND)
 #define PAUSE_FACTOR 3
+#define GAP 2
 /* The renewTime of a webhook that found out that it cannot be used. */
 #define TAKEN_BACK vpa_time_from_unix(0, 0)
 
@@ -35,6 +37,8 @@ struct vpa_status_writer {
     bool unhealthy; /* at the last tick */
     bool written;   /* at least one tick was healthy */
     bool withdraw;  /* what is under way takes the last renewal back */
+    bool holding;   /* it was renewed without a gap since it was taken: */
+    int64_t held;   /* monotonic: so far */
 };
 
 const char *vpa_status_lease_namespace(const char *flag)
@@ -85,11 +89,25 @@ static void create(struct vpa_status_writer *w)
                  .holder = w->options.holder,
                  .has_duration = true,
                  .duration_seconds = (int32_t)(w->options.interval / VPA_SECOND),
-                 .acquire_time = VPA_TIME_UNSET,
+                 .acquire_time = vpa_loop_now(w->loop),
                  .renew_time = VPA_TIME_UNSET},
     };
 
     call(w, CREATE, VPA_KUBE_CREATE, &lease);
+}
+
+static void take(struct vpa_lease_spec *spec, vpa_time now)
+{
+    spec->acquire_time = now;
+    spec->has_transitions = true;
+    if (spec->transitions < INT32_MAX)
+        spec->transitions++;
+}
+
+static void renewed(struct vpa_status_writer *w)
+{
+    w->holding = !w->withdraw;
+    w->held = vpa_loop_monotonic(w->loop);
 }
 
 static int update(struct vpa_status_writer *w, const struct vpa_kube_result *result,
@@ -105,6 +123,8 @@ static int update(struct vpa_status_writer *w, const struct vpa_kube_result *res
     lease.spec.has_holder = true;
     lease.spec.holder = w->options.holder;
     lease.spec.renew_time = w->withdraw ? TAKEN_BACK : vpa_loop_now(w->loop);
+    if (!w->withdraw && !w->holding)
+        take(&lease.spec, lease.spec.renew_time);
     call(w, PUT, VPA_KUBE_UPDATE, &lease);
     return 0;
 }
@@ -137,10 +157,12 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
         create(w);
     else if (err && ((w->step == CREATE && vpa_kube_is_already_exists(&result->status)) ||
                      (w->step == PUT && err->code == VPA_CONFLICT)))
-        return; /* another replica was faster: as good */
+        w->held = vpa_loop_monotonic(w->loop); /* another replica was faster: as good */
     else if (err)
         try_again(w, result, err);
-    else if (w->step == GET && update(w, result, &why) < 0)
+    else if (w->step != GET)
+        renewed(w);
+    else if (update(w, result, &why) < 0)
         failed(w, &why);
 }
 
@@ -165,6 +187,8 @@ static void on_tick(void *ctx)
     if (!healthy && !w->unhealthy) /* said once, not at every tick */
         VPA_ERROR("Webhook failed its self-test, status lease is not renewed",
                   VPA_KV("holderIdentity", w->options.holder));
+    if (now - w->held > GAP * w->options.interval)
+        w->holding = false;
     w->withdraw = !healthy && !w->unhealthy && w->written;
     w->unhealthy = !healthy;
     if (!healthy && !w->withdraw)
@@ -270,6 +294,7 @@ int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_vie
         return vpa_wrap(err, "lease");
     int64_t now = vpa_loop_monotonic(loop);
     see(view, lease.spec.renew_time, now);
+    view->start = lease.spec.acquire_time;
     *valid = view->moved ? now - view->since < view->timeout
                          : is_recent(&lease, view->timeout, vpa_loop_now(loop));
     return 0;

@@ -17,11 +17,23 @@
 struct group {
     bool waiting;              /* else proven */
     bool for_vpa, for_cluster; /* the trial of an open breaker */
+    bool for_webhook;          /* that of a webhook which was away */
     vpa_time since;            /* proven */
     char key[];
 };
+/* Was the webhook away when this failed? */
+struct question {
+    bool open;
+    bool cluster_trial;
+    vpa_time start;
+    int64_t heard;
+    vpa_duration pause; /* before it; 0: the breaker was closed */
+};
 struct record {
     struct vpa_breaker breaker;
+    struct question question;
+    unsigned excuses; /* since its last good proof */
+    vpa_time excused;
     struct vpa_table groups;
     unsigned row; /* of failures that this VPA is part of */
     char *vpa;
@@ -32,6 +44,15 @@ struct vpa_proof {
     struct vpa_breaker cluster;
     unsigned row; /* grows with each good proof */
     size_t row_count;
+    bool watched; /* the webhook's Lease is known: */
+    vpa_time start;
+    int64_t heard;
+    size_t questions;
+    unsigned excuses;  /* starts that excused something since the last good proof */
+    vpa_time excusing; /* the last of them */
+    bool careful;      /* one pod in the whole cluster, until it is patched */
+    bool trial;        /* that one is under way: */
+    vpa_time tried;    /* since then */
 };
 
 const char *vpa_verdict_name(enum vpa_verdict verdict)
@@ -158,6 +179,20 @@ static enum vpa_proof_permit cluster_permit(const struct vpa_proof *proof, enum 
     return permit_of(&proof->cluster, VPA_PERMIT_CLUSTER_PAUSED, now);
 }
 
+/* Was the webhook away, or does it patch again? One pod is to show it; not one that takes hours to
+ * end. */
+static bool is_held(const struct vpa_proof *proof, enum vpa_proof_way way, vpa_time now)
+{
+    bool tried = proof->trial && vpa_time_sub(now, proof->tried) < VPA_PAUSE_FIRST;
+
+    return way == VPA_PROOF_EVICTION && (proof->questions > 0 || tried);
+}
+
+static bool is_careful(const struct vpa_proof *proof, enum vpa_proof_way way)
+{
+    return way == VPA_PROOF_EVICTION && proof->careful;
+}
+
 static bool is_proven(const struct group *g, vpa_time now)
 {
     return g && !g->waiting && vpa_time_sub(now, g->since) < VPA_PROOF_AGE;
@@ -176,9 +211,10 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
         return own;
     if (!vpa_permit_given(all))
         return all;
-    if (g && g->waiting)
+    if ((g && g->waiting) || is_held(proof, id->way, now))
         return VPA_PERMIT_WAITING;
-    if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || !is_proven(g, now))
+    if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || is_careful(proof, id->way) ||
+        !is_proven(g, now))
         return VPA_PERMIT_FIRST;
     return VPA_PERMIT_FREE;
 }
@@ -197,6 +233,11 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     r->breaker.trial = g->for_vpa;
     if (g->for_cluster)
         proof->cluster.trial = true;
+    g->for_webhook = is_careful(proof, id->way);
+    if (g->for_webhook) {
+        proof->trial = true;
+        proof->tried = now;
+    }
     return true;
 }
 
@@ -213,6 +254,8 @@ static void drop_group(struct vpa_proof *proof, struct record *r, const char *na
         r->breaker.trial = false;
     if (g->for_cluster)
         proof->cluster.trial = false;
+    if (g->for_webhook)
+        proof->trial = false;
     free(g);
 }
 
@@ -245,18 +288,144 @@ static void open_breaker(struct vpa_breaker *b, enum vpa_verdict verdict, const 
     set_seen(b, seen);
 }
 
-/* One VPA counts once in a row of failures. */
-static void count_failure(struct vpa_proof *proof, struct record *r, const struct vpa_proof_id *id,
-                          bool trial, vpa_time now)
+static void answer(struct vpa_proof *proof, struct record *r)
 {
-    if (id->way != VPA_PROOF_EVICTION)
-        return;
+    if (r->question.open)
+        proof->questions--;
+    r->question = (struct question){.open = false};
+}
+
+static void close_record(struct vpa_proof *proof, struct record *r)
+{
+    answer(proof, r);
+    close_breaker(&r->breaker);
+}
+
+/* One VPA counts once in a row of failures of evictions. */
+static void count_failure(struct vpa_proof *proof, struct record *r, bool trial, vpa_time now)
+{
     if (r->row != proof->row) {
         r->row = proof->row;
         proof->row_count++;
     }
     if (proof->cluster.open ? trial : proof->row_count >= VPA_PROOF_ROW)
-        open_breaker(&proof->cluster, r->breaker.verdict, id->vpa, now);
+        open_breaker(&proof->cluster, r->breaker.verdict, r->vpa, now);
+}
+
+/* ---- a webhook that was away ---- */
+
+static bool lacks_values(enum vpa_verdict verdict)
+{
+    return verdict == VPA_VERDICT_NOT_PATCHED || verdict == VPA_VERDICT_PATCHED_BACK;
+}
+
+static bool shows_values(enum vpa_verdict verdict)
+{
+    return verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
+           verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
+}
+
+/* One start excuses all that it has to. */
+static bool is_excusing(const struct vpa_proof *proof)
+{
+    return proof->excuses > 0 && proof->excusing == proof->start &&
+           !vpa_time_is_unset(proof->start);
+}
+
+static bool may_excuse(const struct vpa_proof *proof)
+{
+    return proof->excuses < VPA_PROOF_EXCUSES || is_excusing(proof);
+}
+
+static void count_excuse(struct vpa_proof *proof)
+{
+    proof->excuses += !is_excusing(proof);
+    proof->excusing = proof->start;
+    proof->careful = true;
+}
+
+static bool excuse(struct vpa_proof *proof, struct record *r, vpa_time start, vpa_time now)
+{
+    if (start == proof->start || r->excuses >= VPA_PROOF_EXCUSES || !may_excuse(proof))
+        return false;
+    count_excuse(proof);
+    r->excuses++;
+    r->excused = now;
+    return true;
+}
+
+/* Of several failures before the answer the breaker goes back to where the first found it. */
+static void ask_question(struct vpa_proof *proof, struct record *r, vpa_time start,
+                         bool cluster_trial)
+{
+    proof->questions += !r->question.open;
+    r->question = (struct question){.open = true,
+                                    .cluster_trial = cluster_trial || r->question.cluster_trial,
+                                    .start = start,
+                                    .heard = proof->heard,
+                                    .pause = r->question.open  ? r->question.pause
+                                             : r->breaker.open ? r->breaker.pause
+                                                               : 0};
+}
+
+/* As before the failure, and one pod may go at once. */
+static void take_back(struct vpa_proof *proof, struct record *r, vpa_time now)
+{
+    vpa_duration pause = r->question.pause;
+
+    answer(proof, r);
+    if (pause == 0) {
+        close_breaker(&r->breaker);
+        return;
+    }
+    r->breaker.pause = pause;
+    r->breaker.retry_at = now;
+}
+
+static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
+{
+    const struct question q = r->question;
+
+    if (excuse(proof, r, q.start, now)) {
+        take_back(proof, r, now);
+        return true;
+    }
+    if (q.heard != proof->heard || q.start != proof->start) {
+        answer(proof, r);
+        count_failure(proof, r, q.cluster_trial, now);
+    }
+    return false;
+}
+
+size_t vpa_proof_webhook(struct vpa_proof *proof, vpa_time start, int64_t heard, vpa_time now)
+{
+    vpa_auto_free void **records = NULL;
+    size_t excused = 0;
+
+    proof->watched = true;
+    proof->start = start;
+    proof->heard = heard;
+    if (proof->questions == 0)
+        return 0;
+    records = vpa_table_sorted(&proof->records);
+    for (size_t i = 0; i < proof->records.count; i++) {
+        struct record *r = records[i];
+
+        if (r->question.open)
+            excused += resolve(proof, r, now);
+    }
+    return excused;
+}
+
+vpa_time vpa_proof_start(const struct vpa_proof *proof)
+{
+    return proof->start;
+}
+
+void vpa_proof_patched(struct vpa_proof *proof)
+{
+    proof->careful = false;
+    proof->trial = false;
 }
 
 static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record *r,
@@ -269,11 +438,13 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     g = group_of(r, id->group);
     g->waiting = false;
     g->since = now;
-    close_breaker(&r->breaker);
+    close_record(proof, r);
+    r->excuses = 0;
     if (id->way == VPA_PROOF_EVICTION) {
         close_breaker(&proof->cluster);
         proof->row++;
         proof->row_count = 0;
+        proof->excuses = 0;
     }
     return was_open ? VPA_BREAKER_CLOSED : VPA_BREAKER_SAME;
 }
@@ -284,14 +455,25 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     struct record *r = record_of(proof, id->vpa, id->way);
     const struct group *g = vpa_table_find(&r->groups, id->group);
     bool cluster_trial = g && g->for_cluster;
+    bool eviction = id->way == VPA_PROOF_EVICTION;
+    bool questionable = proof->watched && eviction && lacks_values(verdict);
 
+    if (eviction && shows_values(verdict))
+        vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
         return judge_good(proof, r, id, now);
     drop_group(proof, r, id->group);
     if (!vpa_verdict_failed(verdict))
         return VPA_BREAKER_SAME;
+    if (questionable && excuse(proof, r, id->start, now))
+        return VPA_BREAKER_EXCUSED;
+    if (questionable && id->start == proof->start)
+        ask_question(proof, r, id->start, cluster_trial);
+    else
+        answer(proof, r);
     open_breaker(&r->breaker, verdict, seen, now);
-    count_failure(proof, r, id, cluster_trial, now);
+    if (eviction && !r->question.open)
+        count_failure(proof, r, cluster_trial, now);
     return VPA_BREAKER_OPENED;
 }
 
@@ -316,7 +498,7 @@ static bool reset_way(struct vpa_proof *proof, const char *vpa, enum vpa_proof_w
         return false;
     for (size_t i = 0; vpa_table_next(&r->groups, &i, &name, NULL);)
         drop_group(proof, r, name);
-    close_breaker(&r->breaker);
+    close_record(proof, r);
     return was_open;
 }
 
@@ -338,13 +520,14 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     size_t closed = 0;
     void *value;
 
+    if (!may_excuse(proof))
+        return 0;
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
         struct record *r = value;
 
-        if (!r->breaker.open || (r->breaker.verdict != VPA_VERDICT_NOT_PATCHED &&
-                                 r->breaker.verdict != VPA_VERDICT_PATCHED_BACK))
+        if (!r->breaker.open || !lacks_values(r->breaker.verdict))
             continue;
-        close_breaker(&r->breaker);
+        close_record(proof, r);
         closed++;
     }
     if (proof->cluster.open)
@@ -352,6 +535,8 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     close_breaker(&proof->cluster);
     proof->row++;
     proof->row_count = 0;
+    if (closed > 0)
+        count_excuse(proof);
     return closed;
 }
 
@@ -404,11 +589,15 @@ void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char
     for (size_t i = 0; vpa_table_next(&proof->records, &i, &key, &value);) {
         struct record *r = value;
 
-        if (!live(ctx, r->vpa))
+        if (!live(ctx, r->vpa)) {
             (void)reset_way(proof, r->vpa,
                             r->key[0] == '0' ? VPA_PROOF_EVICTION : VPA_PROOF_RESIZE);
+            r->excuses = 0;
+        }
+        if (vpa_time_sub(now, r->excused) >= VPA_PAUSE_LONGEST)
+            r->excuses = 0;
         sweep_groups(r, now);
-        if (r->breaker.open || r->groups.count > 0)
+        if (r->breaker.open || r->groups.count > 0 || r->excuses > 0)
             continue;
         vpa_table_remove(&proof->records, key);
         record_free(r);

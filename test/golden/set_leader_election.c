@@ -5,7 +5,7 @@
  * The leader's vectors were taken in real time from a real process, so what is compared is the
  * sequence of phases: consecutive requests of the same method, code and body count as one, and
  * their number may differ by two where it depends on the clock (by any where waiting is jittered).
- * The status lease is exact.
+ * The status lease is exact but for acquireTime and leaseTransitions, which upstream's has not.
  */
 #include <stdio.h>
 #include <signal.h>
@@ -341,6 +341,26 @@ static void invariant(struct golden_case *c)
 
 /* status_lease.jsonl */
 
+/* Members that only tell when the webhook was away; upstream has none of them. */
+static char *without_start(const char *body)
+{
+    static const char *const members[] = {"\"acquireTime\":", "\"leaseTransitions\":"};
+    char *copy = body ? vpa_xstrdup(body) : NULL;
+
+    for (size_t i = 0; copy && i < VPA_COUNT(members); i++) {
+        char *at = strstr(copy, members[i]);
+        char *end = at ? at + strcspn(at, ",}") : NULL;
+
+        if (at && *end == ',')
+            end++;
+        else if (at && at > copy && at[-1] == ',')
+            at--;
+        if (at)
+            memmove(at, end, strlen(end) + 1);
+    }
+    return copy;
+}
+
 static void compare_request(struct golden_case *c, size_t i, const struct vpa_json *want,
                             const struct lease_request *q)
 {
@@ -351,7 +371,10 @@ static void compare_request(struct golden_case *c, size_t i, const struct vpa_js
     golden_text(c, golden_label(c, "requests[%zu].path", i), vpa_json_find(want, "path"), q->path);
     golden_int(c, golden_label(c, "requests[%zu].code", i), vpa_json_find(want, "code"),
                q->abandoned ? 0 : q->code);
-    golden_json(c, golden_label(c, "requests[%zu].body", i), vpa_json_find(want, "body"), q->body);
+
+    vpa_auto_free char *body = without_start(q->body);
+
+    golden_json(c, golden_label(c, "requests[%zu].body", i), vpa_json_find(want, "body"), body);
     golden_text(c, golden_label(c, "requests[%zu].type", i), vpa_json_find(want, "type"),
                 q->body ? "application/json" : NULL);
 }

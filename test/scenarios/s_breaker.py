@@ -118,6 +118,39 @@ def scenario_breaker_webhook_frozen(make):
         bed.cluster.daemons["admission-controller"].process.send_signal(signal.SIGCONT)
 
 
+def scenario_breaker_webhook_restarts(make):
+    """The webhook is killed while pods are evicted, and back before its Lease is stale: the pods that came back as they were are
+    tried again, one first, and evictions are paused for nobody."""
+    names = [f"app-{i}" for i in range(4)]
+    bed = Bed(make, webhook=True, prove=True, updater=None, admission=("--status-lease-update-interval=3s",))
+    webhook = bed.cluster.daemons["admission-controller"]
+    for name in names:
+        bed.workload(name, OLD)
+        bed.vpa(name, "Recreate")
+        bed.recommend(name, **NEW)
+    bed.cluster.webhook_knows()
+    before = {name: bed.uids(name) for name in names}
+
+    def lease():
+        return (bed.client.find("Lease", "vpa-admission-controller", "kube-system") or {"spec": {}})["spec"]
+    until(lambda: lease().get("renewTime"), 30, "the webhook renews its Lease")
+    first = lease()["acquireTime"]
+    webhook.kill()
+    bed.start_updater("--use-admission-controller-status=true", "--proof-patience=60s")
+    until(lambda: all(bed.uids(name) - before[name] and len(bed.pods(name)) == 2 for name in names), 45,
+          "a pod of each came back while the webhook is away")
+    assert not any(bed.applied(name, NEW) for name in names)
+    bed.passes(2)
+    webhook.start()
+    until(lambda: all(len(bed.pods(name)) == 2 and bed.applied(name, NEW) for name in names), 120, "all replicas have their values")
+    assert lease()["acquireTime"] != first
+    useless = bed.evictions() - 2 * len(names)
+    make.say(f"      webhook restarts: {useless} useless evictions for {len(names)} VPAs")
+    assert useless <= len(names), useless
+    assert "nothing is evicted in the whole cluster" not in bed.updater.text()
+    assert not bed.metric("vpa_updater_paused", scope="vpa") and not bed.metric("vpa_updater_paused", scope="cluster")
+
+
 def scenario_breaker_limit_range(make):
     """A LimitRange clamps what is recommended to what the pods have already."""
     bed = make_bed(make)

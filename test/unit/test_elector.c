@@ -467,6 +467,56 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
 }
 END_TEST
 
+static int32_t transitions(void)
+{
+    const char *at = strstr(lease, "\"leaseTransitions\":");
+
+    return at ? atoi(at + strlen("\"leaseTransitions\":")) : 0;
+}
+
+/* It is taken anew by a process that starts, and by one that could not renew for a while. */
+START_TEST(the_lease_tells_when_the_webhook_was_away)
+{
+    const struct vpa_status_writer_options options = {.client = client,
+                                                      .ns = "n",
+                                                      .name = "l",
+                                                      .holder = "h",
+                                                      .interval = 10 * VPA_SECOND,
+                                                      .healthy = is_healthy};
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    struct vpa_status_writer *w = vpa_status_writer_new(&options);
+    struct vpa_error err;
+    vpa_time first;
+    bool valid;
+
+    capture_log(0);
+    healthy = true;
+    vpa_status_writer_start(w);
+    vpa_loop_pump(loop, 35 * VPA_SECOND);
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert(!vpa_time_is_unset(view.start));
+    first = view.start;
+    vpa_loop_pump(loop, 30 * VPA_SECOND);
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert(view.start == first);
+    int32_t before = transitions();
+
+    healthy = false; /* for one tick: what was taken back is taken anew */
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    healthy = true;
+    vpa_loop_pump(loop, 20 * VPA_SECOND);
+    ck_assert_int_eq(transitions(), before + 1);
+    vpa_status_writer_free(w);
+    w = vpa_status_writer_new(&options);
+    vpa_status_writer_start(w);
+    vpa_loop_pump(loop, 35 * VPA_SECOND);
+    ck_assert_int_eq(transitions(), before + 2);
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert(view.start > first);
+    vpa_status_writer_free(w);
+}
+END_TEST
+
 /* Two replicas that write at the same moment, a Lease that is not there yet and one that is: the
  * slower one leaves it at that. */
 START_TEST(another_replica_is_as_good)
@@ -632,6 +682,7 @@ int main(void)
     tcase_add_test(c, checks_lock_types);
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
     tcase_add_test(c, another_replica_is_as_good);
+    tcase_add_test(c, the_lease_tells_when_the_webhook_was_away);
     tcase_add_test(c, resets_cost_thirty_three_reads);
     tcase_add_test(c, another_clock_is_no_sign_of_death);
     tcase_add_test(c, a_lease_that_lies_ahead_counts_until_its_time);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "suite.h"
+#include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/proof.h"
 
@@ -21,7 +22,7 @@ static void teardown(void)
 
 static struct vpa_proof_id id(const char *vpa, const char *group)
 {
-    return (struct vpa_proof_id){vpa, group, VPA_PROOF_EVICTION};
+    return (struct vpa_proof_id){vpa, group, VPA_PROOF_EVICTION, vpa_proof_start(proof)};
 }
 
 static enum vpa_proof_permit ask(const char *vpa, const char *group, vpa_time now)
@@ -214,6 +215,161 @@ START_TEST(what_is_gone_is_forgotten)
 }
 END_TEST
 
+/* ---- a webhook that was away ---- */
+
+/* A pass: the Lease of the webhook, renewed n times, whose start is s. */
+static size_t lease(int s, int n, vpa_time now)
+{
+    return vpa_proof_webhook(proof, start + s, n, now);
+}
+
+static enum vpa_breaker_change unpatched(const char *vpa, int s, vpa_time now)
+{
+    struct vpa_proof_id i = id(vpa, "g");
+
+    i.start = start + s;
+    return vpa_proof_judge(proof, &i, VPA_VERDICT_NOT_PATCHED, "what was seen", now);
+}
+
+START_TEST(another_start_excuses)
+{
+    static const char *const vpas[] = {"n/a", "n/b", "n/c", "n/d"};
+
+    lease(1, 1, start);
+    for (size_t i = 0; i < VPA_COUNT(vpas); i++)
+        ck_assert(sent(vpas[i], "g", start));
+    for (size_t i = 0; i < VPA_COUNT(vpas); i++)
+        ck_assert_int_eq(unpatched(vpas[i], 1, start), VPA_BREAKER_OPENED);
+    lease(1, 1, start); /* not renewed: nothing is known, and nothing sent */
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/z", "g", start), VPA_PERMIT_WAITING);
+    ck_assert_uint_eq(lease(2, 2, start), VPA_COUNT(vpas));
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 0);
+    ck_assert(sent("n/a", "g", start)); /* one pod in the whole cluster */
+    ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(judge("n/a", "g", VPA_VERDICT_GOOD, start), VPA_BREAKER_SAME);
+    ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_FREE);
+}
+END_TEST
+
+/* It is back already when the pod is looked at: no breaker at all. */
+START_TEST(a_start_since_the_eviction_excuses_at_once)
+{
+    lease(1, 1, start);
+    sent("n/a", "g", start);
+    lease(2, 2, start);
+    ck_assert_int_eq(unpatched("n/a", 1, start), VPA_BREAKER_EXCUSED);
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 0);
+    ck_assert(sent("n/a", "g", start));
+    ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/b", "g", start + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST); /* too long */
+    vpa_proof_patched(proof); /* and is not ready yet */
+    ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(the_same_start_renewed_excuses_nothing)
+{
+    lease(1, 1, start);
+    unpatched("n/a", 1, start);
+    unpatched("n/b", 1, start);
+    unpatched("n/c", 1, start);
+    ck_assert_uint_eq(lease(1, 2, start), 0);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 3);
+    ck_assert_uint_eq(lease(2, 3, start), 0); /* too late */
+}
+END_TEST
+
+/* What is not the webhook's is a failure whatever its Lease says. */
+START_TEST(a_crash_is_not_excused)
+{
+    struct vpa_proof_id i = id("n/a", "g");
+
+    lease(1, 1, start);
+    i.start = start;
+    ck_assert_int_eq(vpa_proof_judge(proof, &i, VPA_VERDICT_CRASHING, "", start),
+                     VPA_BREAKER_OPENED);
+    ck_assert_uint_eq(lease(2, 2, start), 0);
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+/* However often it ends: each VPA three times, and three starts for all. */
+START_TEST(excuses_are_few)
+{
+    int useless = 0;
+    vpa_time now = start;
+
+    for (int s = 1; s <= 100; s++, now += VPA_MINUTE) {
+        vpa_auto_free char *vpa = vpa_xprintf("n/%d", s % 10);
+
+        lease(s, s, now);
+        if (!sent(vpa, "g", now))
+            continue;
+        useless++;
+        lease(s + 1, s + 1, now);
+        unpatched(vpa, s, now);
+    }
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_int_le(useless, VPA_PROOF_EXCUSES + VPA_PROOF_ROW + 3);
+}
+END_TEST
+
+START_TEST(a_vpa_is_excused_thrice_a_day_though_others_are_patched)
+{
+    int excused = 0;
+
+    for (int s = 1; s <= 50; s++) {
+        lease(s, s, start);
+        excused += unpatched("n/a", s - 1, start) == VPA_BREAKER_EXCUSED;
+        vpa_proof_sweep(proof, is_a, NULL, start);
+        judge("n/b", "g", VPA_VERDICT_GOOD, start);
+    }
+    ck_assert_int_eq(excused, VPA_PROOF_EXCUSES);
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
+    vpa_proof_reset(proof, "n/a");
+    vpa_proof_sweep(proof, is_a, NULL, start + VPA_PAUSE_LONGEST);
+    ck_assert_int_eq(unpatched("n/a", 1, start + VPA_PAUSE_LONGEST), VPA_BREAKER_EXCUSED);
+}
+END_TEST
+
+/* A breaker that was open before is as it was, and not a pause longer. */
+START_TEST(an_excused_trial_leaves_the_pause)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    lease(1, 1, start);
+    judge("n/a", "g", VPA_VERDICT_CRASHING, start);
+    ck_assert(sent("n/a", "g", later));
+    unpatched("n/a", 1, later);
+    ck_assert_int_eq(vpa_proof_breaker(proof, "n/a", VPA_PROOF_EVICTION)->pause,
+                     2 * VPA_PAUSE_FIRST);
+    ck_assert_uint_eq(lease(2, 2, later), 1);
+    ck_assert_int_eq(vpa_proof_breaker(proof, "n/a", VPA_PROOF_EVICTION)->pause, VPA_PAUSE_FIRST);
+    ck_assert_int_eq(ask("n/a", "g", later), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("n/b", "g", later), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(repairs_are_few_too)
+{
+    size_t closed = 0;
+
+    for (int i = 0; i < 20; i++) {
+        lease(i, i, start);
+        judge("n/a", "g", VPA_VERDICT_NOT_PATCHED, start);
+        closed += vpa_proof_repaired(proof);
+    }
+    ck_assert_uint_eq(closed, VPA_PROOF_EXCUSES);
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("proof");
@@ -231,6 +387,14 @@ int main(void)
     tcase_add_test(tc, resizes_have_breakers_of_their_own);
     tcase_add_test(tc, a_restored_breaker_begins_with_the_first_pause);
     tcase_add_test(tc, what_is_gone_is_forgotten);
+    tcase_add_test(tc, another_start_excuses);
+    tcase_add_test(tc, a_start_since_the_eviction_excuses_at_once);
+    tcase_add_test(tc, the_same_start_renewed_excuses_nothing);
+    tcase_add_test(tc, a_crash_is_not_excused);
+    tcase_add_test(tc, excuses_are_few);
+    tcase_add_test(tc, a_vpa_is_excused_thrice_a_day_though_others_are_patched);
+    tcase_add_test(tc, an_excused_trial_leaves_the_pause);
+    tcase_add_test(tc, repairs_are_few_too);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -226,6 +226,89 @@ START_TEST(a_webhook_that_was_repaired_is_tried_at_once)
 }
 END_TEST
 
+#define ACQUIRED(time) ",\"acquireTime\":\"2026-03-01T" time ".000000Z\""
+
+/* Three VPAs' pods come back as they were, and the webhook's Lease tells of another start: no
+ * breaker, one pod, and then all. */
+START_TEST(a_webhook_that_was_away_is_no_failed_proof)
+{
+    capture_log(0);
+    server.config.use_admission_status = true;
+    server.vpas = 3;
+    server.status_denied = true;
+    server.acquired = ACQUIRED("12:00:00");
+    learn();
+    pass_with_lease("2026-03-01T13:00:00.000000Z");
+    ck_assert_uint_eq(server.call_count, 3);
+    server.acquired = ACQUIRED("13:00:30");
+    server.reborn = "2";
+    pass_with_lease("2026-03-01T13:01:00.000000Z");
+    ck_assert_uint_eq(server.call_count, 4);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_double_eq(failed_proofs("NotPatched"), 0);
+    ck_assert_uint_eq(logged("The webhook was away"), 3);
+    pass_with_lease("2026-03-01T13:02:00.000000Z");
+    ck_assert_uint_gt(server.call_count, 4 + 2);
+}
+END_TEST
+
+/* It comes back only after its pods were looked at: their breakers close again. */
+START_TEST(a_webhook_that_is_late_back_is_no_failed_proof)
+{
+    server.config.use_admission_status = true;
+    server.vpas = 3;
+    server.status_denied = true;
+    server.acquired = ACQUIRED("12:00:00");
+    learn();
+    pass_with_lease("2026-03-01T13:00:00.000000Z");
+    pass_with_lease("2026-03-01T13:00:00.000000Z");
+    ck_assert_double_eq(paused("vpa"), 3);
+    ck_assert_double_eq(paused("cluster"), 0);
+    server.acquired = ACQUIRED("13:01:50");
+    server.reborn = "2";
+    pass_with_lease("2026-03-01T13:02:00.000000Z");
+    ck_assert_uint_eq(server.call_count, 4);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* Its Lease goes on as before: it does not patch, and three VPAs stop the cluster. */
+START_TEST(a_webhook_that_was_there_is_a_failed_proof)
+{
+    server.config.use_admission_status = true;
+    server.vpas = 3;
+    server.status_denied = true;
+    server.acquired = ACQUIRED("12:00:00");
+    learn();
+    pass_with_lease("2026-03-01T13:00:00.000000Z");
+    pass_with_lease("2026-03-01T13:01:00.000000Z");
+    pass_with_lease("2026-03-01T13:02:00.000000Z");
+    ck_assert_uint_eq(server.call_count, 3);
+    ck_assert_double_eq(paused("vpa"), 3);
+    ck_assert_double_eq(paused("cluster"), 1);
+}
+END_TEST
+
+/* A webhook that starts anew every minute and never patches. */
+START_TEST(a_webhook_that_is_always_away_ends_in_a_pause)
+{
+    server.config.use_admission_status = true;
+    server.vpas = 3;
+    server.status_denied = true;
+    learn();
+    for (int minute = 10; minute < 40; minute++) {
+        vpa_auto_free char *renewed = vpa_xprintf("2026-03-01T13:%d:00.000000Z", minute);
+        vpa_auto_free char *acquired =
+            vpa_xprintf(",\"acquireTime\":\"2026-03-01T13:%d:00.000000Z\"", minute);
+
+        server.acquired = acquired;
+        pass_with_lease(renewed);
+    }
+    ck_assert_uint_le(server.call_count, 3 + 3 + 3);
+    ck_assert_double_gt(paused("vpa"), 0);
+}
+END_TEST
+
 /* Nothing is evicted: there is nothing to learn from, and nothing is paused. */
 START_TEST(a_budget_that_always_refuses_is_no_failed_proof)
 {
@@ -388,6 +471,10 @@ int main(void)
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_template_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);
+    tcase_add_test(tc, a_webhook_that_was_away_is_no_failed_proof);
+    tcase_add_test(tc, a_webhook_that_is_late_back_is_no_failed_proof);
+    tcase_add_test(tc, a_webhook_that_was_there_is_a_failed_proof);
+    tcase_add_test(tc, a_webhook_that_is_always_away_ends_in_a_pause);
     tcase_add_test(tc, a_budget_that_always_refuses_is_no_failed_proof);
     tcase_add_test(tc, a_restart_does_not_forget);
     tcase_add_test(tc, without_the_right_the_condition_is_missed_once);

@@ -188,8 +188,8 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
         if (server.renewed) {
             vpa_auto_free char *lease =
                 vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},"
-                            "\"spec\":{\"renewTime\":\"%s\"}}",
-                            server.renewed);
+                            "\"spec\":{\"renewTime\":\"%s\"%s}}",
+                            server.renewed, vpa_or_empty(server.acquired));
 
             vpa_memory_reply_json(reply, 200, lease);
         }

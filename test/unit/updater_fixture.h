@@ -55,9 +55,10 @@ struct server {
     int replicas;                           /* of each ReplicaSet; 0: as there are pods */
     const char *limits;                     /* items of the list of LimitRanges */
     bool panic;
-    const char *frozen;  /* watches of this collection are not answered any more; NULL: all are */
-    bool old;            /* no pods/resize */
-    const char *renewed; /* of the status lease, NULL: there is none */
+    const char *frozen;   /* watches of this collection are not answered any more; NULL: all are */
+    bool old;             /* no pods/resize */
+    const char *renewed;  /* of the status lease, NULL: there is none */
+    const char *acquired; /* more members of it */
     /* answers */
     vpa_duration delay;
     vpa_duration page_delay;  /* of the second page of pods; 0: all in one page */

@@ -7,6 +7,10 @@
  * what it saw: a Lease whose renewTime grows is renewed, whatever the time in it, and once it has
  * not grown for the timeout it is not, both by the reader's monotonic clock alone. What was not
  * seen to grow is judged by the time in it, as upstream has it.
+ *
+ * acquireTime and leaseTransitions, which upstream neither writes nor reads, tell a reader that the
+ * webhook was away: a writer takes the Lease anew with its first renewal, and with the first one
+ * after several that it could not make (frozen, cut off, unhealthy).
  */
 #ifndef VPA_DAEMON_STATUS_LEASE_H
 #define VPA_DAEMON_STATUS_LEASE_H
@@ -46,7 +50,8 @@ struct vpa_status_view {
     bool known; /* it was read before: */
     bool moved; /* renewTime was seen to grow */
     vpa_time renewed;
-    int64_t since; /* monotonic: when this renewTime was first seen */
+    int64_t since;  /* monotonic: when this renewTime was first seen */
+    vpa_time start; /* another one when a webhook began to work anew; unset: nobody tells */
 };
 
 /* Reads the lease, pumping the loop, with three tries. 0: *valid says whether it is renewed: seen

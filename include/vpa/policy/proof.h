@@ -17,8 +17,21 @@
  *     breaker  closed --failed--> open --pause over--> one pod --good--> closed
  *                                                             \--failed--> open, twice as long
  *
- * No clock, no API calls; ids are copied. Bounded by the VPAs with an open breaker and the groups
- * that were changed within the last minutes.
+ * A webhook that was away when the replacement was created is not one that does not patch. Its
+ * Lease names a start, another one whenever it begins to work anew. So what came back without our
+ * values opens the breaker of its VPA, and is a question until the Lease is renewed after it was
+ * seen; nothing else is evicted meanwhile.
+ *
+ *     question  --renewed, the same start--> failed proof, counts towards the cluster's breaker
+ *               --another start-----------> excused: the breaker is as before, tried with one pod,
+ *                                           and as long as that is not patched with one in the
+ *                                           whole cluster
+ *
+ * Starts that excuse are few: VPA_PROOF_EXCUSES without a good proof between, and so many a day for
+ * one VPA without a good proof of its own. A webhook that ends again and again ends in a pause.
+ *
+ * No clock, no API calls; ids are copied. Bounded by the VPAs with an open breaker, those excused
+ * within a day, and the groups that were changed within the last minutes.
  */
 #ifndef VPA_POLICY_PROOF_H
 #define VPA_POLICY_PROOF_H
@@ -34,6 +47,7 @@
 #define VPA_PAUSE_LONGEST (24 * VPA_HOUR)
 /* Failed proofs of so many VPAs, none good between them, open the cluster's breaker. */
 #define VPA_PROOF_ROW 3
+#define VPA_PROOF_EXCUSES 3
 
 enum vpa_proof_way { VPA_PROOF_EVICTION, VPA_PROOF_RESIZE };
 enum vpa_proof_permit {
@@ -72,6 +86,7 @@ struct vpa_proof_id {
     const char *vpa;   /* namespace/name */
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
+    vpa_time start; /* vpa_proof_start() when the action went out; for the judge alone */
 };
 struct vpa_breaker {
     bool open;
@@ -94,11 +109,23 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
 bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now);
 void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id);
 
-enum vpa_breaker_change { VPA_BREAKER_SAME, VPA_BREAKER_OPENED, VPA_BREAKER_CLOSED };
+enum vpa_breaker_change {
+    VPA_BREAKER_SAME,
+    VPA_BREAKER_OPENED,
+    VPA_BREAKER_CLOSED,
+    VPA_BREAKER_EXCUSED, /* the verdict is a failure, and the webhook was away: the SAME */
+};
 /* verdict: not WAIT. Also for actions nobody waited for. The change is that of the VPA's breaker;
  * one that was open and failed again has OPENED. */
 enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vpa_proof_id *id,
                                         enum vpa_verdict verdict, const char *seen, vpa_time now);
+/* The webhook's Lease as a pass begins. start: another one when the webhook began to work anew;
+ * heard: another one with each renewal. Answers the questions: the number of VPAs excused. Until it
+ * is called nothing is a question, and failures count at once. */
+size_t vpa_proof_webhook(struct vpa_proof *proof, vpa_time start, int64_t heard, vpa_time now);
+vpa_time vpa_proof_start(const struct vpa_proof *proof);
+/* A replacement has our values, whatever else becomes of it: the webhook works. */
+void vpa_proof_patched(struct vpa_proof *proof);
 /* A breaker that an earlier process had opened. */
 void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,
                        enum vpa_verdict verdict, const char *seen, vpa_time opened, vpa_time now);
@@ -106,8 +133,8 @@ void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
 bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa);
 /* Another way has helped: this one may be tried again, one pod at a time. */
 void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way);
-/* The webhook was repaired: breakers that it had opened, and the cluster's, are closed. Their
- * number. */
+/* The webhook was repaired: breakers that it had opened, and the cluster's, are closed, and one pod
+ * is to show that it patches. Their number. It counts as an excuse: 0 when there were too many. */
 size_t vpa_proof_repaired(struct vpa_proof *proof);
 
 /* NULL while it is closed; borrowed until the next change. */

@@ -32,7 +32,7 @@ enum vpa_rest {
     VPA_REST_OOM_NO_CHANGE,
     VPA_REST_REQUIREMENTS,
     /* when its turn came */
-    VPA_REST_PROOF,          /* another pod of its group has to show first that it helps */
+    VPA_REST_PROOF,          /* another pod has to show first that it helps */
     VPA_REST_PAUSED,         /* the breaker of its VPA is open */
     VPA_REST_CLUSTER_PAUSED, /* that of the cluster */
     VPA_REST_NOTHING_TO_CHANGE,
