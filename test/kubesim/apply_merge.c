@@ -146,7 +146,8 @@ void apply_remove(const struct apply_removal *r, const struct schema *s, struct 
 
         if (!child)
             continue;
-        if (member && !others) {
+        bool owned = others && (named || !jv_len(others) || jv_get(others, "."));
+        if (member && !owned) {
             take_out(v, child, m->name);
             continue;
         }

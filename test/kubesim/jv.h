@@ -23,7 +23,7 @@ struct jv_member {
 };
 struct jv {
     enum jv_type type;
-    bool boolean;
+    bool boolean; /* of a text: it was written otherwise than the server writes it */
     uint32_t count;
     uint32_t capacity;
     const char *text; /* string, or the source text of a number */

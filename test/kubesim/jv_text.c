@@ -259,6 +259,20 @@ static int parse_string(struct parser *p, const char **out)
     return 0;
 }
 
+/* Whether the server would write the text otherwise than it stands there. */
+static bool written_otherwise(const char *text, const char *source, size_t len)
+{
+    vpa_auto_buf buf = {0};
+
+    if (strpbrk(text, "<>&"))
+        return true; /* escaped there */
+    if (!memchr(source, '\\', len))
+        return false;
+    vpa_buf_init(&buf, 2 * len + 16);
+    jv_write_string(&buf, text);
+    return buf.len != len || memcmp(vpa_buf_text(&buf), source, len) != 0;
+}
+
 static int parse_number(struct parser *p, struct jv **out)
 {
     const char *start = p->at;
@@ -417,11 +431,12 @@ static int parse_value(struct parser *p, struct jv **out)
         rc = parse_array(p, out);
         break;
     case '"': {
-        const char *text;
+        const char *text, *start = p->at;
         rc = parse_string(p, &text);
         if (rc == 0) {
             *out = jv_new(p->a, JV_STR);
             (*out)->text = text;
+            (*out)->boolean = written_otherwise(text, start, (size_t)(p->at - start));
         }
         break;
     }

@@ -82,11 +82,26 @@ static void compare_leaf(struct fields_visit *w, const struct schema *s, const c
         fields_add_path(w->a, k->out, w->path);
 }
 
+/* An element that is new stands for itself. */
+static void compare_inner(struct fields_visit *w, const char *dotted)
+{
+    struct compare *k = w->ctx;
+    bool element = *w->path->items[w->path->count - 1].value->text == 'k';
+
+    (void)dotted;
+    if (!element || fields_value_at(w->a, k->c->type, k->old, w->path))
+        return;
+    jv_push(w->a, w->path, jv_str(w->a, "."));
+    fields_add_path(w->a, k->out, w->path);
+    w->path->count--;
+}
+
 /* Leaves of `now` whose value differs from `old`. */
 static struct jv *changed_fields(struct ctx *c, const struct jv *old, const struct jv *now)
 {
     struct compare k = {c, old, now, jv_obj(c->a)};
-    struct fields_visit w = {.a = c->a, .path = jv_arr(c->a), .leaf = compare_leaf, .ctx = &k};
+    struct fields_visit w = {
+        .a = c->a, .path = jv_arr(c->a), .leaf = compare_leaf, .inner = compare_inner, .ctx = &k};
 
     fields_walk(&w, c->type->schema, fields_of_object(c->a, c->type, now, false), "");
     return k.out;

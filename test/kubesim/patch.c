@@ -167,6 +167,17 @@ static struct jv *look(struct vpa_arena *a, struct jv *doc, const char *path)
     return find_place(a, doc, "test", path, &p, NULL) < 0 ? NULL : child(p.parent, p.key);
 }
 
+/* The server compares texts as they are written, escapes and all. */
+static bool written_otherwise(const struct jv *v)
+{
+    if (v->type == JV_STR)
+        return v->boolean;
+    jv_each (m, v->type >= JV_ARR ? v : NULL)
+        if (written_otherwise(m->value))
+            return true;
+    return false;
+}
+
 /* A member that is absent is null; one of what is absent itself is not. */
 static int patch_test(struct vpa_arena *a, struct jv *doc, const char *path, const struct jv *value,
                       struct vpa_error *err)
@@ -178,7 +189,7 @@ static int patch_test(struct vpa_arena *a, struct jv *doc, const char *path, con
         return find_place(a, doc, "test", path, &p, err) < 0 || p.parent->type != JV_OBJ
                    ? vpa_fail(err, VPA_CONFLICT, "testing value %s failed: test failed", path)
                    : 0;
-    if (!there || !jv_equal(there, value))
+    if (!there || !jv_equal(there, value) || written_otherwise(value))
         return vpa_fail(err, VPA_CONFLICT, "testing value %s failed: test failed", path);
     return 0;
 }

@@ -318,7 +318,8 @@ void check_resource_name(struct ctx *c, const char *name, const char *path,
 void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
                        struct field_errors *errors);
 const char *dns_label_fault(const char *text);
-void warn_pod_spec(struct ctx *c, const struct jv *spec, const char *path);
+/* What is accepted and will not do, of a pod or of what makes pods. */
+void warn_pods(struct ctx *c, const struct restype *t, const struct jv *object);
 /* Structural schema and CEL rules of a custom resource; old (may be NULL) for ratcheting. */
 void validate_custom(struct ctx *c, const struct restype *t, const struct jv *old,
                      const struct jv *object, struct field_errors *errors);

@@ -136,8 +136,6 @@ static void validate_kind(struct ctx *c, const struct restype *t, struct jv *obj
 
     if (!strcmp(k, "Pod")) {
         validate_pod_spec(c, jv_get(object, "spec"), "spec", errors);
-        if (!errors->count)
-            warn_pod_spec(c, jv_get(object, "spec"), "spec");
     } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") ||
                !strcmp(k, "ReplicationController")) {
         validate_workload(c, object, k, errors);
@@ -162,6 +160,8 @@ void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
         validate_custom(c, t, NULL, object, errors);
     else
         validate_kind(c, t, object, errors);
+    if (!errors->count)
+        warn_pods(c, t, object);
 }
 
 static void not_more(struct ctx *c, const struct jv *object, const char *path, int64_t most,

@@ -333,22 +333,43 @@ void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
 }
 
 /* Fractions of bytes are accepted with a warning. */
-void warn_pod_spec(struct ctx *c, const struct jv *spec, const char *path)
+static void warn_fraction(struct ctx *c, const struct jv *amounts, const char *resource,
+                          const char *at)
 {
-    static const char *const lists[] = {"requests", "limits"};
+    const struct jv *v = jv_get(amounts, resource);
     struct vpa_quantity q;
+
+    if (amount(c, v, &q) && !vpa_quantity_is_whole(&q))
+        quote_warning(c, vpa_arena_printf(c->a,
+                                          "%s[%s]: fractional byte value \"%s\" is invalid, must "
+                                          "be an integer",
+                                          at, resource, v->text));
+}
+
+static void warn_containers(struct ctx *c, const struct jv *list, const char *at)
+{
+    static const char *const resources[] = {"memory", "ephemeral-storage"};
+    static const char *const lists[] = {"limits", "requests"};
     size_t i = 0;
 
-    jv_each (m, jv_get(spec, "containers")) {
-        for (size_t k = 0; k < VPA_COUNT(lists); k++) {
-            const struct jv *v = jv_get(jv_get(jv_get(m->value, "resources"), lists[k]), "memory");
-            if (amount(c, v, &q) && !vpa_quantity_is_whole(&q))
-                quote_warning(
-                    c, vpa_arena_printf(c->a,
-                                        "%s.containers[%zu].resources.%s[memory]: fractional byte "
-                                        "value \"%s\" is invalid, must be an integer",
-                                        path, i, lists[k], v->text));
-        }
+    jv_each (m, list) {
+        for (size_t r = 0; r < VPA_COUNT(resources); r++)
+            for (size_t k = 0; k < VPA_COUNT(lists); k++)
+                warn_fraction(c, jv_get(jv_get(m->value, "resources"), lists[k]), resources[r],
+                              vpa_arena_printf(c->a, "%s[%zu].resources.%s", at, i, lists[k]));
         i++;
     }
+}
+
+void warn_pods(struct ctx *c, const struct restype *t, const struct jv *object)
+{
+    const char *at = !strcmp(t->kind, "Pod")       ? "spec"
+                     : !strcmp(t->kind, "CronJob") ? "spec.jobTemplate.spec.template.spec"
+                                                   : "spec.template.spec";
+    const struct jv *spec = t->crd ? NULL : jv_at(object, at);
+
+    warn_fraction(c, jv_get(spec, "overhead"), "memory", vpa_arena_printf(c->a, "%s.overhead", at));
+    warn_containers(c, jv_get(spec, "initContainers"),
+                    vpa_arena_printf(c->a, "%s.initContainers", at));
+    warn_containers(c, jv_get(spec, "containers"), vpa_arena_printf(c->a, "%s.containers", at));
 }

@@ -387,9 +387,14 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
     if (store_find(c->type->store, c->ns, c->name) != v)
         return WRITE_AGAIN;
     if ((c->type->flags & T_GENERATION) && strcmp(c->sub, "status") != 0 &&
-        specification_changed(c, old, object))
+        specification_changed(c, old, object)) {
         jv_set_int(c->a, jv_get(object, "metadata"), "generation",
                    jv_int_at(old, "metadata.generation", 0) + 1);
+        bool same_daemons = is_kind(c, "apps", "DaemonSet") &&
+                            jv_equal(jv_at(old, "spec.template"), jv_at(object, "spec.template"));
+        if (!is_kind(c, "", "Pod") && !same_daemons)
+            warn_pods(c, c->type, object);
+    }
     if (!c->ignored_change && same_content(c, old, object) && same_owners(c, old, object)) {
         answer_version(c, 200, v);
         return 0;
@@ -451,6 +456,7 @@ static const struct jv *resize_owners(struct ctx *c, const struct jv *old, const
         return NULL;
     struct jv *asked = jv_clone(c->a, object);
     defaults_apply(c, c->type, asked);
+    defaults_status(c, c->type, asked);
     track_fields(c, old, asked, c->sub);
     return jv_at(asked, "metadata.managedFields");
 }
