@@ -1,9 +1,9 @@
 /*
  * The condition TooFewReplicas.
  *
- * A streak counts the passes in a row, upwards those in which there were too few, downwards the
- * others. Only VPAs with such a streak, or with the condition, have an entry. The message has a
- * count of its own: the passes in which it was the same.
+ * A streak counts the passes in a row in which there were too few, or in which there were enough.
+ * Only VPAs with such a streak, or with the condition, have an entry. The message has a count of
+ * its own: the passes in which it was the same.
  */
 #include "few.h"
 
@@ -19,11 +19,12 @@
 #define PATCHES_MAX 50
 #define REASON "MinReplicas"
 
-struct few { /* of one VPA */
-    int streak;
-    int settled;   /* passes with this message */
-    bool now;      /* in this pass */
-    char *message; /* heap */
+struct few {          /* of one VPA */
+    bool now;         /* too few in this pass */
+    bool few;         /* what the streak is of */
+    unsigned streak;  /* at most UPDATER_FEW_PASSES */
+    unsigned settled; /* passes with this message */
+    char *message;    /* heap */
     char key[];
 };
 
@@ -31,16 +32,6 @@ static void few_free(struct few *f)
 {
     free(f->message);
     free(f);
-}
-
-void updater_few_forget(struct pass_env *env)
-{
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&env->few, &i, NULL, &value);)
-        few_free(value);
-    vpa_table_release(&env->few);
-    env->few = (struct vpa_table){0};
 }
 
 static struct few *few_of(struct pass_env *env, const struct vpa_object *vpa, bool make)
@@ -62,7 +53,7 @@ static void say(struct few *f, char *message)
 {
     bool same = f->message && strcmp(f->message, message) == 0;
 
-    f->settled = same ? f->settled + (f->settled < UPDATER_FEW_PASSES) : 1;
+    f->settled = same ? f->settled + 1 : 1;
     free(f->message);
     f->message = message;
 }
@@ -84,11 +75,16 @@ void updater_few_note(struct work *w)
 
 static void count_pass(struct few *f)
 {
-    if (f->now)
-        f->streak = f->streak < 0 ? 1 : f->streak + (f->streak < UPDATER_FEW_PASSES);
-    else
-        f->streak = f->streak > 0 ? -1 : f->streak - (f->streak > -UPDATER_FEW_PASSES);
+    if (f->now != f->few)
+        f->streak = 0;
+    f->few = f->now;
+    f->streak += f->streak < UPDATER_FEW_PASSES;
     f->now = false;
+}
+
+static bool is_over(const struct few *f)
+{
+    return !f->few && f->streak == UPDATER_FEW_PASSES;
 }
 
 /* True when something was sent. */
@@ -100,11 +96,11 @@ static bool put_right(struct pass_env *env, const struct vpa_object *vpa, const 
                                    .last_transition = vpa_loop_now(env->loop)};
     int64_t at = updater_condition_find(vpa, UPDATER_FEW);
 
-    if (f->streak == -UPDATER_FEW_PASSES && at >= 0) {
+    if (is_over(f) && at >= 0) {
         updater_condition_put(env, vpa, UPDATER_FEW, NULL);
         return true;
     }
-    if (f->streak < UPDATER_FEW_PASSES)
+    if (!f->few || f->streak != UPDATER_FEW_PASSES)
         return false;
     if (at >= 0) {
         if (f->settled < UPDATER_FEW_PASSES || updater_condition_is(vpa, UPDATER_FEW, &wanted))
@@ -142,6 +138,11 @@ static void sweep(struct pass_env *env, const struct vpa_object *const *vpas, si
     env->few = kept;
 }
 
+void updater_few_forget(struct pass_env *env)
+{
+    sweep(env, NULL, 0);
+}
+
 void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas, size_t count)
 {
     struct pass_env *env = pass->env;
@@ -158,7 +159,7 @@ void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas
         count_pass(f);
         if (sent < PATCHES_MAX && !updater_pass_is_stopped(pass) && updater_condition_may_put(env))
             sent += put_right(env, vpas[i], f);
-        if (f->streak == -UPDATER_FEW_PASSES && !has)
+        if (is_over(f) && !has)
             drop(env, f);
     }
 }

@@ -158,7 +158,6 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
     case VPA_RESIZE_NONE:
         if (!vpa_verdict_failed(judge_replacement(pass, t, vpa, pod, seen)))
             return VPA_VERDICT_GOOD;
-        vpa_buf_clear(seen);
         return vpa_time_sub(now, t->sent) > NOTHING_HAPPENS ? VPA_VERDICT_VOID : VPA_VERDICT_WAIT;
     case VPA_RESIZE_DEFERRED:
         failed = waits_too_long(env, pod, VPA_RESIZE_DEFERRED_TIMEOUT, now);

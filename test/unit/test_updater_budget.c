@@ -103,6 +103,49 @@ START_TEST(pods_replaced_meanwhile_are_left_alone)
 }
 END_TEST
 
+#define RESTARTS                                                                                   \
+    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
+
+/* Without any wait for a token: while the answer to the first request is under way. */
+START_TEST(pods_that_went_while_an_answer_was_awaited_are_missing)
+{
+    static const char *const modes[] = {"Recreate", "InPlaceOrRecreate", "InPlace"};
+    struct vpa_timer *timer = vpa_timer_new(server.loop, lose_three, NULL);
+
+    server.mode = modes[_i];
+    server.container = RESTARTS;
+    start(1);
+    vpa_timer_start(timer, server.delay / 2);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* ---- replicas of the controllers that the API server has itself ---- */
+
+/* An owner whose number of replicas upstream would know, and that is not there, is left alone; of
+ * others the living pods count. */
+static const struct {
+    const char *version, *kind;
+    bool evicts;
+} absent[] = {
+    {"apps/v1", "StatefulSet", false}, {"v1", "ReplicationController", false},
+    {"apps/v1", "DaemonSet", false},   {"batch/v1", "Job", true},
+    {"apps/v1", "Deployment", true},
+};
+
+START_TEST(a_controller_that_is_not_there_is_left_alone)
+{
+    server.owner_version = absent[_i].version;
+    server.owner_kind = absent[_i].kind;
+    server.selects = true;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, absent[_i].evicts ? 5 : 0);
+}
+END_TEST
+
 /* ---- replicas of custom resources ---- */
 
 static void own_by_clone(int replicas)
@@ -188,11 +231,12 @@ int main(void)
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
+    tcase_add_loop_test(tc, pods_that_went_while_an_answer_was_awaited_are_missing, 0, 3);
+    tcase_add_loop_test(tc, a_controller_that_is_not_there_is_left_alone, 0, VPA_COUNT(absent));
     tcase_add_test(tc, a_scale_is_read_anew_in_every_pass);
     tcase_add_test(tc, a_scale_is_asked_for_once_in_a_pass);
     tcase_add_test(tc, a_scale_is_read_anew_in_a_long_pass);
     tcase_add_test(tc, without_its_scale_a_group_is_left_alone);
-    tcase_add_test(tc, without_any_scale_the_living_count);
     tcase_add_test(tc, without_any_scale_the_living_count);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

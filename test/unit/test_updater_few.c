@@ -145,6 +145,45 @@ START_TEST(without_the_right_it_is_said_once)
 }
 END_TEST
 
+/* An answer that says that a newer version is there is no news: the next pass sees that one. */
+static const struct {
+    int code;
+    bool is_told;
+} refusals[] = {{409, false}, {422, false}, {404, true}, {500, true}};
+
+START_TEST(what_was_refused_is_written_in_the_next_pass)
+{
+    capture_log(0);
+    server.status_code = refusals[_i].code;
+    begin_few();
+    pass_for(10);
+    ck_assert_uint_eq(server.status_patches, 0);
+    ck_assert_int_eq(logged("Cannot write a condition") > 0, refusals[_i].is_told);
+    server.status_code = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 1);
+}
+END_TEST
+
+START_TEST(vpas_that_went_are_forgotten)
+{
+    server.vpas = 12;
+    begin_few();
+    pass_for(2);
+    ck_assert_uint_eq(updater_env(server.updater)->few.count, 12);
+    for (int v = 1; v < server.vpas; v++) {
+        vpa_auto_free char *vpa =
+            vpa_xprintf("{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\"}}", v);
+
+        vpa_memory_stream_event(server.vpa_objects, "DELETED", vpa);
+    }
+    server.touch = false;
+    vpa_loop_pump(server.loop, VPA_SECOND);
+    pass_for(1);
+    ck_assert_uint_eq(updater_env(server.updater)->few.count, 1);
+}
+END_TEST
+
 START_TEST(a_shadow_writes_nothing)
 {
     server.config.shadow = true;
@@ -167,6 +206,8 @@ int main(void)
     tcase_add_test(tc, what_goes_to_and_fro_writes_nothing);
     tcase_add_test(tc, enough_pods_say_nothing);
     tcase_add_test(tc, without_the_right_it_is_said_once);
+    tcase_add_loop_test(tc, what_was_refused_is_written_in_the_next_pass, 0, VPA_COUNT(refusals));
+    tcase_add_test(tc, vpas_that_went_are_forgotten);
     tcase_add_test(tc, a_shadow_writes_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

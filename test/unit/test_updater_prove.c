@@ -170,6 +170,33 @@ START_TEST(a_late_replacement_closes_the_breaker)
 }
 END_TEST
 
+/* It has the values, and ten minutes to become ready. */
+START_TEST(a_replacement_that_never_becomes_ready_is_a_failure)
+{
+    static const char ready[] = "\"type\":\"Ready\",\"status\":\"True\"";
+    vpa_auto_buf text = {0};
+    char *at;
+
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    vpa_buf_init(&text, TEXT_MAX);
+    put_pod(&text, 0, 0);
+    at = strstr(text.data, ready);
+    ck_assert_ptr_nonnull(at);
+    memcpy(at + sizeof(ready) - sizeof("True\""), "None", strlen("None"));
+    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
+    while (vpa_loop_poll(server.loop))
+        ;
+    pass_for(11); /* seen in the first, ten minutes old in the eleventh */
+    ck_assert_double_eq(failed_proofs("NotReady"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotReady"), 1);
+    ck_assert_ptr_nonnull(
+        strstr(condition(), "pod p00-00 has the values and is not ready after 10 minutes"));
+}
+END_TEST
+
 static void show_vpas(void)
 {
     vpa_auto_buf text = {0};
@@ -468,6 +495,7 @@ int main(void)
     tcase_add_test(tc, one_pod_after_each_pause_which_doubles);
     tcase_add_test(tc, a_trial_that_helps_closes_the_breaker);
     tcase_add_test(tc, a_late_replacement_closes_the_breaker);
+    tcase_add_test(tc, a_replacement_that_never_becomes_ready_is_a_failure);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_template_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);

@@ -207,6 +207,30 @@ START_TEST(pods_that_have_to_wait)
 }
 END_TEST
 
+static void replace_third(void *ctx)
+{
+    (void)ctx;
+    replace_pod("p00-02/");
+}
+
+/* One eviction a second. The third pod is another one when its turn comes: nobody left it alone,
+ * and nothing is told of the others that had to wait. */
+START_TEST(a_pod_that_went_while_it_waited_is_not_told)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, replace_third, NULL);
+
+    server.config.eviction_rate_limit = 1;
+    server.config.eviction_tolerance = 1;
+    server.pods_per_vpa = 4;
+    begin_with_ledger(1);
+    vpa_timer_start(timer, 1500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 3);
+    ck_assert_str_eq(told(), "evict accepted|evict accepted|evict accepted");
+}
+END_TEST
+
 START_TEST(a_refusal_in_every_pass_is_entered_once)
 {
     server.refuse = 1;
@@ -281,6 +305,7 @@ int main(void)
     tcase_add_test(tc, the_answer_changes_with_the_age_of_the_pods);
     tcase_add_test(tc, a_changed_vpa_is_told_again);
     tcase_add_test(tc, pods_that_have_to_wait);
+    tcase_add_test(tc, a_pod_that_went_while_it_waited_is_not_told);
     tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);
     tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);
     tcase_add_test(tc, a_pass_that_does_nothing_says_why);

@@ -209,14 +209,15 @@ END_TEST
 
 static bool leads(void *ctx)
 {
-    (void)ctx;
-    return server.call_count < 3;
+    const struct server *s = ctx;
+
+    return s->call_count < 3;
 }
 
 START_TEST(lost_leadership_stops_a_pass)
 {
+    server.may_act = leads;
     start(1);
-    updater_env(server.updater)->may_act = leads;
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 3);
     updater_pass(server.updater);

@@ -143,6 +143,10 @@ static void answer_status(const struct vpa_memory_request *q, struct vpa_memory_
         vpa_memory_reply_status(reply, 403, "Forbidden", "no");
         return;
     }
+    if (server.status_code) {
+        vpa_memory_reply_status(reply, server.status_code, NULL, "not now");
+        return;
+    }
     server.status_patches++;
     free(server.conditions);
     server.conditions =
@@ -387,6 +391,8 @@ void begin(size_t requests_max)
     server.updater = updater_new(&(struct updater_options){.loop = server.loop,
                                                            .client = server.client,
                                                            .config = &server.config,
+                                                           .may_act = server.may_act,
+                                                           .ctx = &server,
                                                            .requests_max = requests_max});
     updater_start(server.updater);
 }

@@ -40,6 +40,7 @@ struct server {
     char *conditions;          /* of the VPA, as its status was patched; heap */
     int generation_of_vpas;
     bool status_denied;
+    int status_code;         /* of the answers to other patches of a status; 0: it is patched */
     const char *dry_cpu;     /* of pods that are tried; NULL: as it was sent */
     bool no_right;           /* to create pods */
     const char *dry_refusal; /* text of a 403 */
@@ -68,10 +69,11 @@ struct server {
     int refuse_from;
     int retry_after; /* of refusals, in seconds; 0: none */
     bool scale_fails;
-    bool stuck;   /* evicted pods stay as they are in what the updater sees */
-    bool stale;   /* evictions and resizes find another pod than was decided on */
-    int stop_at;  /* the loop is stopped at that write, 0: never */
-    int panic_at; /* the panic ConfigMap appears at that write */
+    bool stuck;                 /* evicted pods stay as they are in what the updater sees */
+    bool stale;                 /* evictions and resizes find another pod than was decided on */
+    int stop_at;                /* the loop is stopped at that write, 0: never */
+    int panic_at;               /* the panic ConfigMap appears at that write */
+    bool (*may_act)(void *ctx); /* of the updater's options, with &server */
     /* what happened */
     char *calls[CALLS_MAX];
     char *last_body;       /* of the last eviction or resize */
