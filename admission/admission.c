@@ -386,8 +386,6 @@ static int start_adviser(struct admission *a, struct vpa_error *err)
                                                      a->config->recommendation_query_timeout};
     struct vpa_transport *transport;
 
-    if (http.base_url[0] == '\0' || a->adviser)
-        return 0;
     transport = vpa_http_client_new(a->loop, &http, err);
     if (!transport)
         return vpa_wrap(err, "--recommendation-query-url");
@@ -402,7 +400,7 @@ int admission_listen(struct admission *a, struct vpa_error *err)
 {
     const struct vpa_gates *gates = &a->config->common.gates;
 
-    if (start_adviser(a, err) < 0)
+    if (*a->config->recommendation_query_url && start_adviser(a, err) < 0)
         return -1;
     struct server_options options = {
         .loop = a->loop,
@@ -608,12 +606,8 @@ int admission_run(struct admission *a)
         VPA_ERROR("Cannot serve TLS", VPA_KERR(&err));
         return EXIT_FATAL;
     }
-    if (admission_sync(a, &err) < 0) {
-        if (vpa_loop_is_stopping(a->loop))
-            return 0;
-        VPA_ERROR("Could not sync the caches", VPA_KERR(&err));
-        return 1;
-    }
+    if (admission_sync(a, &err) < 0)
+        return 0; /* only a stop keeps it from that */
     if (a->manager && vpa_certificate_manager_prepare(a->manager, &err) < 0)
         return 0;
     if (admission_listen(a, &err) < 0) {

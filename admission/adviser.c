@@ -13,6 +13,7 @@
 #include "meters.h"
 
 #include "vpa/base/log.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 
 #define API_VERSION "recommendation.autoscaling.k8s.io/v1alpha1"
@@ -45,14 +46,6 @@ struct adviser {
     int64_t next_try;   /* while open, monotonic */
     vpa_duration pause; /* the next one */
 };
-
-static int64_t real_monotonic(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * VPA_SECOND + t.tv_nsec;
-}
 
 /* ---- under the lock ---- */
 
@@ -182,7 +175,7 @@ static struct question *put_question(struct adviser *a, struct vpa_buf *body, bo
 
 static struct timespec until(vpa_duration timeout)
 {
-    int64_t t = real_monotonic() + timeout;
+    int64_t t = vpa_clock_read_monotonic() + timeout;
 
     return (struct timespec){.tv_sec = (time_t)(t / VPA_SECOND), .tv_nsec = (long)(t % VPA_SECOND)};
 }
@@ -330,7 +323,7 @@ struct adviser *adviser_new(const struct adviser_options *options)
     a->loop = options->loop;
     a->transport = options->transport;
     a->timeout = options->timeout;
-    a->monotonic = options->monotonic ? options->monotonic : real_monotonic;
+    a->monotonic = options->monotonic ? options->monotonic : vpa_clock_read_monotonic;
     a->pause = ADVISER_PAUSE;
     pthread_mutex_init(&a->lock, NULL);
     pthread_condattr_init(&monotonic);

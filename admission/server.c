@@ -10,11 +10,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "meters.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/net/rate.h"
 
 #define CONTENT_TYPE "application/json"
@@ -84,14 +84,6 @@ static void give_scratch(struct server *server, struct scratch *scratch)
     pthread_mutex_unlock(&server->lock);
 }
 
-static int64_t monotonic(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * VPA_SECOND + now.tv_nsec;
-}
-
 static double seconds_between(int64_t from, int64_t to)
 {
     return (double)(to - from) / (double)VPA_SECOND;
@@ -110,7 +102,7 @@ static bool is_json(const char *content_type)
 static bool may_log(struct server *server, int64_t *dropped)
 {
     pthread_mutex_lock(&server->lock);
-    bool allowed = vpa_rate_allow(&server->complaints, monotonic());
+    bool allowed = vpa_rate_allow(&server->complaints, vpa_clock_read_monotonic());
     *dropped = server->complaints_dropped;
     server->complaints_dropped = allowed ? 0 : *dropped + 1;
     pthread_mutex_unlock(&server->lock);
@@ -205,7 +197,7 @@ static void answer(struct server *server, struct vpa_arena *arena,
         admit(snapshot, &server->admit, arena, request->body, request->body_len, out, result);
         if (!result->owner_unknown)
             break;
-        int64_t now = monotonic();
+        int64_t now = vpa_clock_read_monotonic();
         if (!until)
             until = now + waiting_time(server, now);
         if (now >= until)
@@ -227,13 +219,13 @@ static void answer(struct server *server, struct vpa_arena *arena,
 void server_answer(struct server *server, const struct vpa_server_request *request,
                    const char *content_type, struct vpa_server_response *response)
 {
-    int64_t start = monotonic();
+    int64_t start = vpa_clock_read_monotonic();
     int64_t received = request->received_ns ? request->received_ns : start;
     struct admit_result result;
     struct vpa_buf out;
 
     if (refuse(server, request, content_type, response)) {
-        double total = seconds_between(received, monotonic());
+        double total = seconds_between(received, vpa_clock_read_monotonic());
         meter_step("total", total);
         meter_admission("error", "unknown", total);
         return;
@@ -243,7 +235,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
     vpa_buf_init(&out, ADMIT_ANSWER_MAX);
     answer(server, &scratch->arena, request, &out, &result);
     give_scratch(server, scratch);
-    int64_t admitted = monotonic();
+    int64_t admitted = vpa_clock_read_monotonic();
 
     *response = (struct vpa_server_response){
         .status = vpa_buf_failed(&out) ? 500 : 200,
@@ -253,7 +245,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
     response->body = vpa_buf_take(&out);
     vpa_buf_release(&out);
     if (!is_self_test(request))
-        count(&result, received, start, admitted, monotonic());
+        count(&result, received, start, admitted, vpa_clock_read_monotonic());
 }
 
 static void on_request(void *ctx, const struct vpa_server_request *request,
@@ -280,7 +272,7 @@ static bool is_new_refusal(struct server *server, const char *reason)
     return is_new;
 }
 
-static void on_failed_handshake(void *ctx, const char *reason)
+void server_handshake_failed(void *ctx, const char *reason)
 {
     meter_handshake_failed(reason);
     if (is_new_refusal(ctx, reason))
@@ -313,7 +305,7 @@ struct server *server_new(const struct server_options *options, struct vpa_error
         .threads = THREADS,
         .workers = WORKERS,
         .tls = options->tls,
-        .on_failed_handshake = on_failed_handshake,
+        .on_failed_handshake = server_handshake_failed,
         .body_max = VPA_SERVER_BODY_MAX,
     };
 

@@ -66,8 +66,7 @@ int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const 
     return -1;
 }
 
-/* Whether what is there stays: it is Helm's, or just as it would be registered. Any failure to read
- * it is taken as absence, as upstream does; creation will tell. */
+/* Whether what is there stays: it is Helm's, or just as it would be registered. */
 static bool stays(const struct registration_view *view, const char *name, const char *ca)
 {
     if (!view->object_is_ours) {
@@ -83,6 +82,8 @@ static bool stays(const struct registration_view *view, const char *name, const 
     return true;
 }
 
+/* Any failure to read it is taken as absence, as upstream does; creation will tell. Only who stops
+ * creates nothing. */
 static int clear_the_way(struct vpa_kube_client *client, const struct registration_wanted *wanted,
                          const char *ca, bool *stay, struct vpa_error *err)
 {
@@ -93,10 +94,11 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
     vpa_auto_buf path = {0};
+    struct vpa_error unread;
 
     webhook_path(&path, name);
-    if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, NULL) < 0)
-        return 0;
+    if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, &unread) < 0)
+        return unread.code == VPA_CANCELLED ? vpa_fail(err, unread.code, "%s", unread.text) : 0;
     registration_view_read(&view, object, wanted);
     *stay = stays(&view, name, ca);
     registration_view_release(&view);

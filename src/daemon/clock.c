@@ -39,6 +39,11 @@ static int64_t read_clock(clockid_t id)
     return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
 }
 
+int64_t vpa_clock_read_monotonic(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
 /* ---- real ---- */
 
 static vpa_time real_now(const struct vpa_clock *clock)
@@ -93,7 +98,7 @@ static int64_t simulated_now(const struct vpa_clock *clock)
     struct vpa_clock_file f;
 
     read_file(((const struct simulated_clock *)clock)->file, &f);
-    double passed = (double)(read_clock(CLOCK_MONOTONIC) - f.monotonic_base_ns) * f.rate;
+    double passed = (double)(vpa_clock_read_monotonic() - f.monotonic_base_ns) * f.rate;
     if (passed > 9e18)
         passed = 9e18;
     int64_t now;

@@ -31,6 +31,19 @@
     "}"
 #define PANIC "{'metadata':{'name':'vpa-panic','namespace':'kube-system'}}"
 
+/* Many for the same pod: the oldest governs it. */
+#define AGED(name, year)                                                                           \
+    "{'metadata':{'name':'" name "','namespace':'ns','creationTimestamp':'" year                   \
+    "-01-01T00:00:00Z'},'spec':{'targetRef':{'kind':'StatefulSet','name':'web','apiVersion':"      \
+    "'apps/v1'}},'status':{'recommendation':{'containerRecommendations':[{'containerName':'c',"    \
+    "'target':{'cpu':'2'}}]}}}"
+#define SIX(name, year)                                                                            \
+    AGED(name "0", year)                                                                           \
+    "," AGED(name "1", year) "," AGED(name "2", year) "," AGED(name "3", year) "," AGED(           \
+        name "4", year) "," AGED(name "5", year)
+#define YOUNG SIX("y", "2021")
+#define OLD AGED("o", "2020")
+
 static const struct admit_row {
     const char *name;
     const char *vpas;
@@ -40,6 +53,8 @@ static const struct admit_row {
     const char *absent; /* NULL, or what the answer must not have */
 } rows[] = {
     {"matched pod is patched", VPA(""), "", POD_REVIEW(POD("")), "'patchType':'JSONPatch'", NULL},
+    {"the first of many VPAs", OLD "," YOUNG, "", POD_REVIEW(POD("")), "'patch'", NULL},
+    {"the last of many VPAs", YOUNG "," OLD, "", POD_REVIEW(POD("")), "'patch'", NULL},
     {"no VPA", "", "", POD_REVIEW(POD("")), "'uid':'u','allowed':true}", "patch"},
     {"mode Off", VPA(",'updatePolicy':{'updateMode':'Off'}"), "", POD_REVIEW(POD("")),
      "'allowed':true}", "patch"},
@@ -129,6 +144,8 @@ static const struct ledger_row {
     const char *decision, *rule, *vpa, *why;
 } ledger_rows[] = {
     {"matched pod is patched", "patch", "recommended", "v", "cpu request none -> 2"},
+    {"the first of many VPAs", "patch", "recommended", "o", ""},
+    {"the last of many VPAs", "patch", "recommended", "o", ""},
     {"no VPA", "", "", "", ""},
     {"mode Off", "admit as it is", "update mode Off", "v", ""},
     {"VPA by other labels", "", "", "", ""},
@@ -186,6 +203,39 @@ START_TEST(the_ledger_says_what_was_decided)
     } else {
         ck_assert_ptr_null(e);
     }
+    fixture_stop(&f);
+}
+END_TEST
+
+/* What the words leave out is among the inputs. */
+START_TEST(values_that_are_not_told_are_kept)
+{
+    int containers = VPA_REASON_PHRASES + _i;
+    vpa_auto_buf pod = {0}, recommended = {0};
+    struct admit_row row = {.config_maps = ""};
+    struct fixture f;
+
+    vpa_buf_init(&pod, 4096);
+    vpa_buf_init(&recommended, 4096);
+    for (int i = 0; i < containers; i++) {
+        vpa_buf_printf(&pod, "%s{'name':'c%d'}", i ? "," : "", i);
+        vpa_buf_printf(&recommended, "%s{'containerName':'c%d','target':{'cpu':'2'}}", i ? "," : "",
+                       i);
+    }
+    vpa_auto_free char *vpa = vpa_xprintf(
+        "{'metadata':{'name':'v','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'web'}}"
+        "},'status':{'recommendation':{'containerRecommendations':[%s]}}}",
+        vpa_buf_text(&recommended));
+    vpa_auto_free char *body =
+        vpa_xprintf(POD_REVIEW("{'metadata':{'generateName':'web-','namespace':'ns','labels':{"
+                               "'app':'web'}},'spec':{'containers':[%s]}}"),
+                    vpa_buf_text(&pod));
+    row.vpas = vpa;
+    row.body = body;
+    free(answer_to(&f, &row, false));
+
+    const struct vpa_json *before = vpa_json_at(first_entry(&f), "inputs.before");
+    ck_assert_int_eq(before ? (int)vpa_json_count(before) : 0, _i ? containers : 0);
     fixture_stop(&f);
 }
 END_TEST
@@ -330,9 +380,87 @@ START_TEST(refusals_before_reading)
         ck_assert_str_eq(response.body, row->body);
     else
         ck_assert(!response.body && !response.content_type);
+    ck_assert_int_eq(response.nosniff, row->status != 200);
     free(response.body);
     server_free(server);
     server_free(NULL);
+    snapshot_builder_free(builder);
+}
+END_TEST
+
+static double counted(const char *name, const char *label)
+{
+    for (size_t i = 0; i < admission_metric_count; i++)
+        if (strstr(admission_metrics[i]->name, name))
+            return admission_metrics[i]->kind == VPA_METRIC_HISTOGRAM
+                       ? vpa_metric_sum_of(admission_metrics[i], (const char *const[]){label, NULL})
+                       : vpa_metric_value(admission_metrics[i], label);
+    ck_abort_msg("no metric %s", name);
+}
+
+/* From when the request had arrived. */
+START_TEST(requests_are_timed)
+{
+    static const char *const steps[] = {"read_request", "admit", "build_response",
+                                        "write_response"};
+    struct snapshot_builder *builder =
+        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
+    struct server *server =
+        server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
+    vpa_auto_arena arena = {0};
+    const char *body = fixture_json(&arena, POD_REVIEW(POD("")));
+    struct vpa_server_response response = {0};
+    int64_t received = vpa_clock_read_monotonic() - 5 * VPA_SECOND;
+    double parts = 0;
+
+    server_answer(server,
+                  &(struct vpa_server_request){.method = "POST",
+                                               .path = "/",
+                                               .query = "",
+                                               .body = body,
+                                               .body_len = strlen(body),
+                                               .received_ns = received},
+                  "application/json", &response);
+    double most = (double)(vpa_clock_read_monotonic() - received) / (double)VPA_SECOND;
+    for (size_t i = 0; i < VPA_COUNT(steps); i++) {
+        double part = counted("execution_latency", steps[i]);
+
+        ck_assert_double_ge(part, i == 0 ? 5 : 0);
+        parts += part;
+    }
+    ck_assert_double_le(parts, most + 1e-6);
+    ck_assert_double_eq_tol(counted("execution_latency", "total"), parts, 1e-6);
+    free(response.body);
+    server_free(server);
+    snapshot_builder_free(builder);
+}
+END_TEST
+
+/* Each kind is counted every time and told once; kinds without end are not told. */
+START_TEST(failed_handshakes_are_told_once)
+{
+    static const char *const reasons[] = {"no shared cipher", "too slow", "no shared cipher",
+                                          "too slow", "no certificate"};
+    static char many[64][16];
+    struct snapshot_builder *builder =
+        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
+    struct server *server =
+        server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
+
+    capture_log(0);
+    for (size_t i = 0; i < VPA_COUNT(reasons); i++)
+        server_handshake_failed(server, reasons[i]);
+    ck_assert_uint_eq(logged("A TLS handshake with the webhook failed"), 3);
+    ck_assert_uint_eq(logged("too slow"), 1);
+    ck_assert_double_eq(counted("tls_handshake_failures", "too slow"), 2);
+    ck_assert_double_eq(counted("tls_handshake_failures", "no certificate"), 1);
+    for (int i = 0; i < 64; i++) {
+        snprintf(many[i], sizeof many[i], "%d", i);
+        server_handshake_failed(server, many[i]);
+    }
+    ck_assert_uint_eq(logged("A TLS handshake with the webhook failed"), 16);
+    fixture_quiet();
+    server_free(server);
     snapshot_builder_free(builder);
 }
 END_TEST
@@ -453,6 +581,9 @@ int main(void)
     tcase_add_loop_test(tc, a_shadow_changes_nothing, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, panic_is_known_at_the_start, 0, VPA_COUNT(panic_starts));
     tcase_add_test(tc, unreadable_limit_ranges_fail_the_calculation);
+    tcase_add_loop_test(tc, values_that_are_not_told_are_kept, 0, 2);
+    tcase_add_test(tc, requests_are_timed);
+    tcase_add_test(tc, failed_handshakes_are_told_once);
     tcase_add_test(tc, complaints_are_bounded);
     tcase_add_loop_test(tc, reviews_beyond_our_limits_are_answered_with_their_uid, 0, 2);
     tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);

@@ -163,6 +163,8 @@ START_TEST(takes_the_recommendation)
     ck_assert_int_eq(vpa_quantity_milli_value(vpa_resource_find(&app->target, "cpu")), 587);
     ck_assert_int_eq(vpa_quantity_milli_value(vpa_resource_find(&app->lower_bound, "cpu")), 540);
     ck_assert_uint_eq(app->upper_bound.count, 0);
+    ck_assert(vpa_resource_list_equal(&app->uncapped_target, &app->target));
+    ck_assert_uint_eq(app->uncapped_target.count, 2);
     ck_assert_int_eq(vpa_quantity_milli_value(vpa_resource_find(&log->target, "cpu")), 1000);
     ck_assert_str_eq(question,
                      "{\"apiVersion\":\"recommendation.autoscaling.k8s.io/v1alpha1\",\"kind\":"
@@ -274,6 +276,28 @@ START_TEST(ends_with_questions_under_way)
 }
 END_TEST
 
+/* Several at a time, and none of them twice. */
+START_TEST(each_question_is_sent_once)
+{
+    struct asker askers[3] = {{0}};
+
+    hangs = true;
+    make(PATIENT);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(pthread_create(&askers[i].thread, NULL, run_asker, &askers[i]), 0);
+        while (served <= i)
+            vpa_loop_poll(loop);
+        turn();
+        ck_assert_int_eq(served, i + 1);
+    }
+    adviser_stop(adviser);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(askers[i].thread, NULL);
+        vpa_arena_release(&askers[i].arena);
+    }
+}
+END_TEST
+
 START_TEST(a_stop_ends_the_waiting)
 {
     struct asker asker = {0};
@@ -319,6 +343,7 @@ int main(void)
     tcase_add_loop_test(tcase, nobody_waits_twice, 0, 4);
     tcase_add_test(tcase, pauses_grow_while_it_is_away);
     tcase_add_test(tcase, ends_with_questions_under_way);
+    tcase_add_test(tcase, each_question_is_sent_once);
     tcase_add_test(tcase, a_stop_ends_the_waiting);
     tcase_add_test(tcase, a_pod_that_is_too_long_is_not_asked_for);
     suite_add_tcase(suite, tcase);

@@ -29,6 +29,7 @@ static struct keeper *keeper;
 /* ---- the server ---- */
 
 static const char *object;   /* what is registered; "": nothing, NULL: it may not be read */
+static bool away;            /* nobody answers */
 static bool stubborn;        /* what is written is undone at once */
 static int refusal;          /* the status that answers every write, 0: it is taken */
 static unsigned version;     /* of the object */
@@ -40,7 +41,9 @@ static int64_t times[TIMES_MAX]; /* of the writes */
 
 static void answer_read(struct vpa_memory_reply *reply)
 {
-    if (object && *object)
+    if (away)
+        vpa_memory_reply_fail(reply, VPA_TRANSPORT_REFUSED);
+    else if (object && *object)
         vpa_memory_reply_json(reply, 200, object);
     else
         vpa_memory_reply_status(reply, object ? 404 : 403, NULL, "no registration");
@@ -339,6 +342,31 @@ START_TEST(what_may_not_be_read_is_neither_right_nor_wrong)
 }
 END_TEST
 
+/* What was not heard of for a while is not known; that it may not be read is no less true then. */
+static const struct {
+    const char *object;
+    enum registration_state state, later;
+} states[] = {
+    {"{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN},
+    {"", REGISTRATION_ABSENT, REGISTRATION_UNKNOWN},
+    {NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN},
+};
+
+START_TEST(a_registration_is_known_for_a_while)
+{
+    object = states[_i].object;
+    ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
+    registration_start(registration);
+    work_for(VPA_SECOND);
+    away = true;
+    ck_assert_int_eq(registration_state(registration), states[_i].state);
+    work_for(REGISTRATION_AGE_MAX - 2 * VPA_SECOND);
+    ck_assert_int_eq(registration_state(registration), states[_i].state);
+    work_for(VPA_MINUTE);
+    ck_assert_int_eq(registration_state(registration), states[_i].later);
+}
+END_TEST
+
 /* Another CA of ours is written as soon as there is one, and is no repair; what comes later is. */
 START_TEST(a_new_ca_is_no_repair)
 {
@@ -458,6 +486,7 @@ int main(void)
     tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
     tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
     tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
+    tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));
     tcase_add_test(tc, what_may_not_be_read_is_neither_right_nor_wrong);
     tcase_add_test(tc, a_new_ca_is_no_repair);
     tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);

@@ -305,6 +305,17 @@ static int64_t monotonic_ns(void)
     return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
 }
 
+START_TEST(threads_wait_by_the_monotonic_clock)
+{
+    for (int i = 0; i < 1000; i++) {
+        int64_t before = monotonic_ns(), now = vpa_clock_read_monotonic();
+
+        ck_assert_int_ge(now, before);
+        ck_assert_int_le(now, monotonic_ns());
+    }
+}
+END_TEST
+
 START_TEST(simulated_clock_follows_its_file)
 {
     char path[] = "/tmp/plumb-clock-XXXXXX";
@@ -445,6 +456,7 @@ int main(void)
     suite_add_tcase(suite, c);
     TCase *other = tcase_create("clocks and rates");
     tcase_add_test(other, real_clock_waits);
+    tcase_add_test(other, threads_wait_by_the_monotonic_clock);
     tcase_add_test(other, simulated_clock_follows_its_file);
     tcase_add_loop_test(other, token_bucket, 0, VPA_COUNT(rates));
     tcase_add_test(other, client_limits);
