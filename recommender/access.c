@@ -15,6 +15,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 
 #define REVIEWS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -22,7 +23,6 @@
 
 struct entry {
     struct access *access;
-    struct entry *next;               /* of those to ask */
     struct vpa_kube_request *request; /* under way; the loop's alone */
     char *question;
     size_t waiting;
@@ -38,7 +38,6 @@ struct access {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct vpa_table entries;
-    struct entry *to_ask;
     bool stopping;
 };
 
@@ -109,14 +108,6 @@ static void entry_free(struct entry *e)
     free(e);
 }
 
-static int64_t monotonic(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * VPA_SECOND + now.tv_nsec;
-}
-
 static void forget(struct access *a)
 {
     const char *key;
@@ -185,14 +176,15 @@ static void on_reviewed(void *ctx, const struct vpa_kube_result *result,
     e->request = NULL;
     e->asking = false;
     e->verdict = verdict;
-    e->until = monotonic() + (verdict == ACCESS_UNKNOWN ? 0 : ACCESS_REMEMBERED);
+    e->until = vpa_clock_read_monotonic() + (verdict == ACCESS_UNKNOWN ? 0 : ACCESS_REMEMBERED);
     pthread_cond_broadcast(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
 
 /* Its own limit is that of the listener's threads, each of which waits for its question. */
-static void ask_server(struct entry *e)
+static void ask_server(void *ctx)
 {
+    struct entry *e = ctx;
     const struct vpa_kube_call call = {.verb = VPA_KUBE_CREATE,
                                        .path = REVIEWS_PATH,
                                        .body = e->question,
@@ -206,38 +198,13 @@ static void ask_server(struct entry *e)
     e->request = vpa_kube_start(e->access->client, &call, on_reviewed, e);
 }
 
-static void on_posted(void *ctx)
-{
-    struct access *a = ctx;
-
-    pthread_mutex_lock(&a->lock);
-    struct entry *e = VPA_STEAL(a->to_ask);
-    pthread_mutex_unlock(&a->lock);
-    while (e) {
-        struct entry *next = e->next;
-
-        ask_server(e);
-        e = next;
-    }
-}
-
 /* ---- any thread ---- */
 
 static struct timespec in_future(vpa_duration wait)
 {
-    int64_t at = monotonic() + wait;
+    int64_t at = vpa_clock_read_monotonic() + wait;
 
     return (struct timespec){.tv_sec = (time_t)(at / VPA_SECOND), .tv_nsec = at % VPA_SECOND};
-}
-
-/* Under the lock. */
-static void put_to_loop(struct access *a, struct entry *e)
-{
-    e->asking = true;
-    e->next = a->to_ask;
-    a->to_ask = e;
-    if (!e->next)
-        vpa_loop_post(a->loop, on_posted, a);
 }
 
 static enum access_verdict wait_for(struct access *a, const char *question)
@@ -248,8 +215,10 @@ static enum access_verdict wait_for(struct access *a, const char *question)
 
     pthread_mutex_lock(&a->lock);
     struct entry *e = find(a, question);
-    if (!e->asking && monotonic() >= e->until)
-        put_to_loop(a, e);
+    if (!e->asking && vpa_clock_read_monotonic() >= e->until) {
+        e->asking = true;
+        vpa_loop_post(a->loop, ask_server, e);
+    }
     e->waiting++;
     while (e->asking && !a->stopping && rc == 0)
         rc = pthread_cond_timedwait(&a->changed, &a->lock, &until);
@@ -303,10 +272,10 @@ void access_free(struct access *a)
 
     if (!a)
         return;
-    vpa_loop_unpost(a->loop, on_posted, a);
     for (size_t i = 0; vpa_table_next(&a->entries, &i, &key, &value);) {
         struct entry *e = value;
 
+        vpa_loop_unpost(a->loop, ask_server, e);
         if (e->request)
             vpa_kube_cancel(e->request);
         entry_free(e);

@@ -7,6 +7,7 @@
  */
 #include "algorithms.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,8 @@ static size_t add_rows(struct vpa_flag *rows, size_t count, const struct vpa_alg
     size_t parameters;
     const struct vpa_parameter *p = vpa_algorithm_parameters(a, &parameters);
 
-    for (size_t i = 0; i < parameters && count < ALGORITHM_FLAGS_MAX; i++, count++) {
+    assert(count + parameters <= ALGORITHM_FLAGS_MAX);
+    for (size_t i = 0; i < parameters; i++, count++) {
         rows[count] = (struct vpa_flag){
             .name = vpa_xprintf("%s-%s", vpa_algorithm_name(a), p[i].key),
             .kind = VPA_FLAG_KIND_STRING,
@@ -113,7 +115,7 @@ static int set_parameters(struct vpa_parameters *p, const struct algorithm_flags
     size_t count;
     const struct vpa_parameter *parameters = vpa_algorithm_parameters(p->algorithm, &count);
 
-    for (size_t i = 0; i < count && *at < ALGORITHM_FLAGS_MAX; i++, (*at)++) {
+    for (size_t i = 0; i < count; i++, (*at)++) {
         const char *text = flags->parameters[*at];
         struct vpa_error wrong;
         if (text && vpa_parameters_set(p, parameters[i].key, text, &wrong) < 0)

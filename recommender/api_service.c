@@ -112,8 +112,8 @@ static int call(struct api_service *s, enum vpa_kube_verb verb, const struct vpa
 {
     const struct vpa_kube_call request = {.verb = verb,
                                           .path = API_SERVICE_PATH,
-                                          .body = body ? body->data : NULL,
-                                          .body_len = body ? body->len : 0,
+                                          .body = body->data,
+                                          .body_len = body->len,
                                           .timeout = VPA_CERTIFICATE_STORE_TIMEOUT,
                                           .no_retry = true,
                                           .unlimited = true,
@@ -133,7 +133,7 @@ bool api_service_read(struct api_service *s)
 {
     struct vpa_error err;
 
-    if (call(s, VPA_KUBE_GET, NULL, &err) == 0)
+    if (call(s, VPA_KUBE_GET, &(struct vpa_buf){0}, &err) == 0)
         return true;
     forget(s);
     complain(s, &err);

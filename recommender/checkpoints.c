@@ -450,7 +450,7 @@ static void delete_orphans(struct collection *g)
     const struct checkpoints_options *o = &g->checkpoints->options;
     struct failures undeleted = {.message = "Orphaned VPA checkpoint cleanup - error deleting"};
 
-    if (g->orphan_count > 0)
+    if (g->orphans)
         qsort(g->orphans, g->orphan_count, sizeof g->orphans[0], orphan_cmp);
     for (size_t i = 0; i < g->orphan_count; i++) {
         /* A very large heap of garbage is taken away in several rounds. */

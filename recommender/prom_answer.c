@@ -91,7 +91,7 @@ static int parse_series(struct vpa_arena *arena, const struct vpa_json *node,
                         struct prom_series *out, struct vpa_error *err)
 {
     const struct vpa_json *values = vpa_json_find(node, "values");
-    struct prom_sample *samples = NULL;
+    struct prom_sample *samples;
     size_t count = 0;
 
     if (!vpa_json_is_object(node))
@@ -100,8 +100,7 @@ static int parse_series(struct vpa_arena *arena, const struct vpa_json *node,
         return vpa_wrap(err, "metric");
     if (!vpa_json_is_null(values) && !vpa_json_is_array(values))
         return vpa_fail(err, VPA_INVALID, "values is %s, not an array", vpa_json_type_name(values));
-    if (vpa_json_count(values) > 0)
-        samples = vpa_arena_alloc(arena, vpa_json_count(values) * sizeof *samples);
+    samples = vpa_arena_alloc(arena, vpa_json_count(values) * sizeof *samples);
     vpa_json_foreach (value, values)
         if (parse_sample(value, &samples[count++], err) < 0)
             return -1;

@@ -38,7 +38,6 @@ struct publisher {
     struct vpa_resource global_max_items[2];
     struct vpa_resource_list global_max;
     struct conflicts conflicts; /* of the pass */
-    struct vpa_arena arena;     /* of the VPA in hand */
     struct vpa_buf body;
     struct patch *patches; /* under way */
     struct failures unpatched;
@@ -114,7 +113,6 @@ void publisher_free(struct publisher *p)
 {
     if (!p)
         return;
-    vpa_arena_release(&p->arena);
     vpa_buf_release(&p->body);
     account_free(p->account);
     free(p);
@@ -235,14 +233,15 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
                         struct metrics_objects *objects)
 {
     const struct vpa_object *object = vpa_autoscaler_object(v);
+    vpa_auto_arena arena = {0};
     struct vpa_estimates estimates;
-    vpa_estimate(p->cluster, v, &p->estimator, now, &p->arena, &estimates);
+    vpa_estimate(p->cluster, v, &p->estimator, now, &arena, &estimates);
     const struct vpa_recommendation_facts made = {.vpa = object,
                                                   .estimates = &estimates,
                                                   .rendering = &p->rendering,
                                                   .integer_cpu = p->config->cpu_integer,
                                                   .global_max = &p->global_max};
-    struct vpa_recommendation rec = vpa_recommendation_make(&p->arena, &made);
+    struct vpa_recommendation rec = vpa_recommendation_make(&arena, &made);
     struct vpa_error err;
 
     tell_recommendation(p, v, &rec, now, objects);
@@ -255,19 +254,18 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
         .algorithm = method ? vpa_algorithm_name(vpa_method_algorithm(method)) : NULL,
         .algorithm_note = vpa_autoscaler_method_note(v),
         .unsupported = vpa_autoscaler_unsupported(v),
-        .conflict = conflicts_message(&p->conflicts, v, &p->arena),
+        .conflict = conflicts_message(&p->conflicts, v, &arena),
         .pods_matched = vpa_autoscaler_pod_count(v) > 0,
         .no_samples = estimates.count == 0 && estimates.left_out == 0,
         .recommendation = &rec,
         .now = now};
     struct vpa_object_status status;
-    vpa_object_status_build(&facts, &p->arena, &status);
+    vpa_object_status_build(&facts, &arena, &status);
     if (!is_standby(p) && is_known(p, v)) {
         account_tell(p->account, &made, &rec, &status, now);
         if (!vpa_object_status_equal_stored(&status, object))
             start_patch(p, v, &status);
     }
-    vpa_arena_clear(&p->arena);
 }
 
 static bool has_room(void *ctx)

@@ -44,6 +44,22 @@ static void end(void)
     ledger = NULL;
 }
 
+/* The part of the old target by which it has moved. */
+static double moved_by(const struct vpa_json *e, const char *what)
+{
+    char from[32] = "", to[32] = "";
+    struct vpa_quantity a, b;
+    const char *why = strstr(fake_text_at(e, "why"), what);
+
+    if (!why || sscanf(why + strlen(what), "%31s -> %31[^;:, ]", from, to) != 2)
+        return 0;
+    ck_assert_int_eq(vpa_quantity_parse(&arena, from, &a, NULL), 0);
+    ck_assert_int_eq(vpa_quantity_parse(&arena, to, &b, NULL), 0);
+    double old = (double)vpa_quantity_milli_value(&a), new = (double)vpa_quantity_milli_value(&b);
+
+    return (new > old ? new - old : old - new) / old;
+}
+
 START_TEST(writes_down_what_changes)
 {
     const struct vpa_json *e;
@@ -67,6 +83,9 @@ START_TEST(writes_down_what_changes)
     vpa_json_foreach (moved, read_new()) {
         ck_assert_str_eq(fake_text_at(moved, "rule"), "a target moved by a tenth or more");
         ck_assert_ptr_nonnull(strstr(fake_text_at(moved, "why"), "cpu target "));
+        ck_assert_msg(moved_by(moved, "cpu target ") >= 0.1 ||
+                          moved_by(moved, "memory target ") >= 0.1,
+                      "%s", fake_text_at(moved, "why"));
         e = moved;
     }
     ck_assert_str_eq(fake_text_at(e, "rule"), "a target moved by a tenth or more");

@@ -145,6 +145,32 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
 }
 END_TEST
 
+static bool find_create_invalid(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "POST") != 0 || !vpa_str_ends_with(q->path, "checkpoints"))
+        return false;
+    vpa_memory_reply_status(r, 422, "Invalid", "no such field");
+    return true;
+}
+
+/* Waiting longer would not help: the history goes on, and the loss is told. */
+START_TEST(overwrites_what_nobody_can_keep)
+{
+    change(FOREIGN);
+    start(NULL);
+    hook = find_create_invalid;
+    capture_log(0);
+    for (int i = 0; i < 3; i++) {
+        pass(USAGE("100m", "100Mi"));
+        ck_assert_uint_eq(logged("Cannot keep an unreadable checkpoint aside; it is lost"), 1);
+        ck_assert_str_eq(
+            fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+            "v3");
+    }
+    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+}
+END_TEST
+
 /* Not found is something else that has the checkpoint's name in its message. */
 static bool miss_the_namespace(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -340,6 +366,66 @@ START_TEST(says_once_that_pods_cannot_be_asked_for)
 }
 END_TEST
 
+#define ORPHAN(ns)                                                                                 \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"gone-app\"," \
+          "\"namespace\":"                                                                         \
+          "\"" ns "\"},\"spec\":{\"vpaObjectName\":\"gone\",\"containerName\":\"app\"},"           \
+          "\"status\":{\"version\":\"v3\"}}")
+#define NAMESPACE(name)                                                                            \
+    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" name "\"}}")
+
+/* In a namespace that is another's business nothing is an orphan: its VPAs are not known here. */
+START_TEST(collects_nothing_in_ignored_namespaces)
+{
+    const struct fake_resource *r = fake_resource_of_plural(server, "autoscaling.k8s.io", "v1",
+                                                            "verticalpodautoscalercheckpoints");
+
+    change(NAMESPACE("ours"));
+    change(NAMESPACE("theirs"));
+    change(ORPHAN("ours"));
+    change(ORPHAN("theirs"));
+    start("--ignored-vpa-object-namespaces=theirs");
+    for (int i = 0; i < 25; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(fake_find_object(server, r, "ours", "gone-app"));
+    ck_assert_ptr_nonnull(fake_find_object(server, r, "theirs", "gone-app"));
+}
+END_TEST
+
+#define PEAKS 720
+
+/* The open peaks of all pods are longer than an annotation may be. */
+START_TEST(says_once_that_peaks_do_not_fit)
+{
+    vpa_auto_buf usage = {0};
+
+    vpa_buf_init(&usage, 1 << 20);
+    for (int i = 0; i < PEAKS; i++) {
+        vpa_auto_free char *name = vpa_xprintf("%.240s-%d", LONG_NAME, i);
+        vpa_auto_free char *pod = vpa_xprintf(
+            APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\","
+                  "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":"
+                  "[{\"name\":\"app\"}]},\"status\":{\"phase\":\"Running\"}}"),
+            name);
+
+        change(pod);
+        vpa_buf_printf(&usage,
+                       "%s{\"namespace\":\"shop\",\"pod\":\"%s\",\"containers\":[{\"name\":"
+                       "\"app\",\"cpu\":[\"1\"],\"memory\":[\"1Gi\"]}]}",
+                       i ? "," : "{\"usage\":[", name);
+    }
+    vpa_buf_puts(&usage, "]}");
+    start("--checkpoint-max-age=0");
+    capture_log(0);
+    for (int i = 0; i < 3; i++) {
+        pass(vpa_buf_text(&usage));
+        ck_assert_uint_eq(count_writes(i ? "PATCH" : "POST", i ? "/web-app" : "checkpoints"), 1);
+        ck_assert_uint_eq(logged("A checkpoint has no room for the open memory peaks"), 1);
+    }
+}
+END_TEST
+
 START_TEST(collects_old_copies)
 {
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
@@ -429,6 +515,9 @@ int main(void)
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
     tcase_add_test(tcase, creates_only_what_is_missing_itself);
     tcase_add_test(tcase, collects_old_copies);
+    tcase_add_test(tcase, overwrites_what_nobody_can_keep);
+    tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
+    tcase_add_test(tcase, says_once_that_peaks_do_not_fit);
     tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
     tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);
     tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);

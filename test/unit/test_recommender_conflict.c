@@ -28,17 +28,35 @@ static int pick(int n)
     return (int)(seed >> 16) % n;
 }
 
-/* A VPA with one of three targets, or one that selects pods; it matches the pods of one of three
- * labels, or all. */
+#define SELECTOR "\"selector\":{\"matchLabels\":{\"x\":\"y\"}}"
+
+/* Which pods are its own: those of one of three targets, those that it selects; now and then both,
+ * which its target decides, or neither. */
+static const char *made_by(void)
+{
+    const char *target =
+        vpa_arena_printf(&arena, "\"targetRef\":{\"kind\":\"D\",\"name\":\"t%d\"}", pick(3));
+
+    switch (pick(12)) {
+    case 0:
+    case 1:
+    case 2:
+        return SELECTOR;
+    case 3:
+        return vpa_arena_printf(&arena, SELECTOR ",%s", target);
+    case 4:
+        return "";
+    default:
+        return target;
+    }
+}
+
+/* It matches the pods of one of three labels, or all; none without a selector of any kind. */
 static struct made make(const char *prefix, int number)
 {
     int label = pick(4);
     const char *selector = label == 3 ? "app" : vpa_arena_printf(&arena, "app=a%d", label);
-    const char *by = pick(4) == 0 ? "\"selector\":{\"matchLabels\":{\"x\":\"y\"}}"
-                                  : vpa_arena_printf(&arena,
-                                                     "\"targetRef\":{\"kind\":\"D\",\"name\":"
-                                                     "\"t%d\"}",
-                                                     pick(3));
+    const char *by = made_by();
     const char *text = vpa_arena_printf(&arena,
                                         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"%s%02d\","
                                         "\"creationTimestamp\":\"2026-01-01T00:00:0%dZ\"},"
@@ -46,18 +64,18 @@ static struct made make(const char *prefix, int number)
                                         prefix, number, pick(4), by);
 
     return (struct made){.object = vpa_of(&arena, text),
-                         .selector = pick(5) ? selector_of(&arena, selector) : NULL,
+                         .selector = pick(5) && *by ? selector_of(&arena, selector) : NULL,
                          .label = label};
 }
 
 static bool selects(const struct made *m)
 {
-    return m->object->has_selector;
+    return m->object->has_selector && !m->object->target_ref.present;
 }
 
 static bool same_target(const struct made *a, const struct made *b)
 {
-    return !selects(a) && !selects(b) &&
+    return a->object->target_ref.present && b->object->target_ref.present &&
            strcmp(a->object->target_ref.name, b->object->target_ref.name) == 0;
 }
 

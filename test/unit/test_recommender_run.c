@@ -95,6 +95,30 @@ START_TEST(the_api_has_its_turn_between_late_passes)
 }
 END_TEST
 
+/* ---- the start ---- */
+
+static const char *const lists[] = {"/verticalpodautoscalers", "/pods", "/replicasets"};
+static const char *late; /* the list that comes after a while */
+
+static bool come_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (vpa_str_ends_with(q->path, late) && !vpa_memory_query(q, "watch"))
+        vpa_memory_reply_delay(r, 5 * VPA_SECOND);
+    return false;
+}
+
+/* Histories belong to VPAs, and go on with the pods that are there. */
+START_TEST(a_start_waits_for_every_list)
+{
+    vpa_time before = vpa_loop_now(loop);
+
+    hook = come_late;
+    late = lists[_i];
+    start(NULL);
+    ck_assert_int_ge(vpa_time_sub(vpa_loop_now(loop), before), 5 * VPA_SECOND);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_run");
@@ -104,6 +128,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, a_server_that_hangs_delays_no_pass, 0, 2 * VPA_COUNT(hanging));
     tcase_add_test(tc, the_api_has_its_turn_between_late_passes);
+    tcase_add_loop_test(tc, a_start_waits_for_every_list, 0, VPA_COUNT(lists));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
