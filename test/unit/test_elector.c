@@ -506,11 +506,16 @@ START_TEST(the_lease_tells_when_the_webhook_was_away)
     healthy = true;
     vpa_loop_pump(loop, 20 * VPA_SECOND);
     ck_assert_int_eq(transitions(), before + 1);
+    silent = true; /* nobody answers for 40 seconds */
+    vpa_loop_pump(loop, 40 * VPA_SECOND);
+    silent = false;
+    vpa_loop_pump(loop, 30 * VPA_SECOND);
+    ck_assert_int_eq(transitions(), before + 2);
     vpa_status_writer_free(w);
     w = vpa_status_writer_new(&options);
     vpa_status_writer_start(w);
     vpa_loop_pump(loop, 35 * VPA_SECOND);
-    ck_assert_int_eq(transitions(), before + 2);
+    ck_assert_int_eq(transitions(), before + 3);
     ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
     ck_assert(view.start > first);
     vpa_status_writer_free(w);

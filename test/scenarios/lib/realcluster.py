@@ -189,7 +189,7 @@ class RealControlPlane(ControlPlane):
                 self.assets[command], f"--kubeconfig={config}", f"--authentication-kubeconfig={config}",
                 f"--authorization-kubeconfig={config}", "--leader-elect=false", "--bind-address=127.0.0.1",
                 f"--secure-port={port}", *more])
-        until(lambda: self.client.find("ServiceAccount", "default", "default"), 30, "the default service account")
+        until(lambda: self.client.find("ServiceAccount", "default", "default"), 120, "the default service account")
 
     def now(self):
         """The time of the cluster, RFC 3339."""
