@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "vpa/base/str.h"
-#include "vpa/base/table.h"
 #include "vpa/policy/reason.h"
 
 /* A target has moved when it is one part in so many away. */
@@ -15,75 +14,12 @@ struct amounts {
     int64_t cpu, memory; /* millicores, bytes; -1: none */
 };
 
-/* What was written down of a VPA. */
+/* What was written down of a VPA: 16 bytes and 16 per container. */
 struct note {
-    char *key; /* namespace/name */
-    unsigned pass;
     uint32_t conditions, names; /* hashes */
-    size_t count;
+    uint32_t count;
     struct amounts targets[];
 };
-
-struct account {
-    struct vpa_ledger *ledger;
-    struct vpa_table notes;
-    unsigned pass;
-};
-
-struct account *account_new(struct vpa_ledger *ledger)
-{
-    struct account *a;
-
-    if (!ledger)
-        return NULL;
-    a = vpa_xcalloc(1, sizeof(*a));
-    a->ledger = ledger;
-    return a;
-}
-
-static void note_free(struct note *note)
-{
-    if (note)
-        free(note->key);
-    free(note);
-}
-
-/* Those of other passes, or all. */
-static void forget(struct account *a, bool all)
-{
-    const char *key;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&a->notes, &i, &key, &value);) {
-        struct note *note = value;
-
-        if (all || note->pass != a->pass) {
-            vpa_table_remove(&a->notes, key);
-            note_free(note);
-        }
-    }
-}
-
-void account_free(struct account *a)
-{
-    if (!a)
-        return;
-    forget(a, true);
-    vpa_table_release(&a->notes);
-    free(a);
-}
-
-void account_begin(struct account *a)
-{
-    if (a)
-        a->pass++;
-}
-
-void account_end(struct account *a)
-{
-    if (a)
-        forget(a, false);
-}
 
 /* ---- what there is ---- */
 
@@ -101,14 +37,13 @@ static uint32_t add_text(uint32_t hash, const char *text)
     return vpa_hash_stable_add(hash, vpa_hash_stable(vpa_or_empty(text)));
 }
 
-static struct note *note_new(const struct vpa_object *vpa, const struct vpa_recommendation *rec,
+static struct note *note_new(const struct vpa_recommendation *rec,
                              const struct vpa_object_status *status)
 {
     struct note *note =
         vpa_xcalloc(1, sizeof(*note) + rec->container_count * sizeof(note->targets[0]));
 
-    note->key = vpa_xprintf("%s/%s", vpa->meta.ns, vpa->meta.name);
-    note->count = rec->container_count;
+    note->count = (uint32_t)rec->container_count;
     for (size_t i = 0; i < rec->container_count; i++) {
         const struct vpa_container_recommendation *c = &rec->containers[i];
 
@@ -200,7 +135,7 @@ static void put_conditions(const struct vpa_object_status *status, struct vpa_bu
     }
 }
 
-static void write_down(struct account *a, const struct vpa_recommendation_facts *facts,
+static void write_down(struct vpa_ledger *ledger, const struct vpa_recommendation_facts *facts,
                        const struct vpa_recommendation *rec, struct vpa_ledger_entry *entry)
 {
     struct vpa_json_writer w;
@@ -213,25 +148,24 @@ static void write_down(struct account *a, const struct vpa_recommendation_facts 
     entry->vpa = facts->vpa->meta.name;
     entry->decision = rec->container_count > 0 ? "recommend" : "recommend nothing";
     entry->inputs = vpa_buf_failed(&inputs) ? NULL : vpa_buf_text(&inputs);
-    vpa_ledger_record(a->ledger, entry);
+    vpa_ledger_record(ledger, entry);
 }
 
-void account_tell(struct account *a, const struct vpa_recommendation_facts *facts,
+void account_tell(struct vpa_ledger *ledger, void **noted,
+                  const struct vpa_recommendation_facts *facts,
                   const struct vpa_recommendation *rec, const struct vpa_object_status *status,
                   vpa_time now)
 {
     vpa_auto_buf why = {0};
-    struct note *old, *new;
+    struct note *old = *noted, *new;
     const char *rule;
 
-    if (!a)
+    if (!ledger)
         return;
-    new = note_new(facts->vpa, rec, status);
-    old = vpa_table_find(&a->notes, new->key);
+    new = note_new(rec, status);
     rule = rule_of(old, new);
     if (!rule) {
-        old->pass = a->pass;
-        note_free(new);
+        free(new);
         return;
     }
     vpa_buf_init(&why, VPA_LEDGER_LINE_MAX);
@@ -239,9 +173,8 @@ void account_tell(struct account *a, const struct vpa_recommendation_facts *fact
                 &why);
     if (!old || old->conditions != new->conditions)
         put_conditions(status, &why);
-    write_down(a, facts, rec,
+    write_down(ledger, facts, rec,
                &(struct vpa_ledger_entry){.time = now, .rule = rule, .why = vpa_buf_text(&why)});
-    new->pass = a->pass;
-    vpa_table_put(&a->notes, new->key, new);
-    note_free(old);
+    *noted = new;
+    free(old);
 }

@@ -16,6 +16,7 @@
 
 #include "vpa/base/log.h"
 #include "vpa/model/cluster_learners.h"
+#include "vpa/model/cluster_notes.h"
 #include "vpa/model/object_status.h"
 
 /* A status of 5,000 containers. */
@@ -32,7 +33,7 @@ struct publisher {
     struct measures *measures;
     struct shadow *shadow;
     struct query *query;
-    struct account *account; /* NULL: no ledger */
+    struct vpa_ledger *ledger; /* NULL: none */
     struct vpa_estimator estimator;
     struct vpa_rendering rendering;
     struct vpa_resource global_max_items[2];
@@ -97,7 +98,7 @@ struct publisher *publisher_new(const struct publisher_options *options)
     p->shadow = options->shadow;
     p->query = options->query;
     publisher_estimator(p->config, &p->estimator);
-    p->account = account_new(options->ledger);
+    p->ledger = options->ledger;
     vpa_rendering_init(&p->rendering);
     p->rendering.humanize_memory = p->config->humanize_memory;
     p->rendering.round_cpu_millicores = p->config->round_cpu_millicores;
@@ -114,7 +115,6 @@ void publisher_free(struct publisher *p)
     if (!p)
         return;
     vpa_buf_release(&p->body);
-    account_free(p->account);
     free(p);
 }
 
@@ -262,7 +262,7 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     struct vpa_object_status status;
     vpa_object_status_build(&facts, &arena, &status);
     if (!is_standby(p) && is_known(p, v)) {
-        account_tell(p->account, &made, &rec, &status, now);
+        account_tell(p->ledger, vpa_autoscaler_note(v), &made, &rec, &status, now);
         if (!vpa_object_status_equal_stored(&status, object))
             start_patch(p, v, &status);
     }
@@ -306,7 +306,6 @@ void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->cluster, &count);
     struct metrics_objects *objects = metrics_objects_begin();
 
-    account_begin(p->account);
     conflicts_find(&p->conflicts, p->cluster, foreign, foreign_count);
     if (p->shadow)
         shadow_begin(p->shadow);
@@ -319,8 +318,6 @@ void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_
         evaluated++;
     }
     end_query(p, evaluated == count, foreign, foreign_count);
-    if (evaluated == count)
-        account_end(p->account);
     if (wait_for_room(p, 1) < 0)
         cancel_patches(p);
     else if (p->shadow)

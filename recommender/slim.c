@@ -220,7 +220,7 @@ static void copy_object(struct vpa_arena *arena, const struct vpa_object *from,
     to->update_mode = copy_word(arena, from->update_mode);
     to->eviction_requirements = NULL; /* the updater's part */
     to->eviction_requirement_count = 0;
-    to->startup_boost = (struct vpa_startup_boost){.type = ""};
+    to->startup_boost = NULL; /* the webhook's and the updater's */
     to->recommendation = vpa_recommendation_copy(arena, &from->recommendation);
 }
 

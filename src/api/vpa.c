@@ -59,6 +59,22 @@ static int decode_boost(struct vpa_arena *arena, const struct vpa_json *node, vo
     return vpa_json_decode(arena, node, &boost_shape, boost, err);
 }
 
+static int decode_pod_boost(struct vpa_arena *arena, const struct vpa_json *node, void *out,
+                            struct vpa_error *err)
+{
+    const struct vpa_startup_boost **kept = out;
+    struct vpa_startup_boost *boost;
+
+    *kept = NULL;
+    if (vpa_json_is_null(node))
+        return 0;
+    boost = vpa_arena_zalloc(arena, sizeof(*boost));
+    if (decode_boost(arena, node, boost, err) < 0)
+        return -1;
+    *kept = boost;
+    return 0;
+}
+
 static const struct vpa_json_field policy_fields[] = {
     VPA_JSON_STRING(struct vpa_container_policy, container_name, "containerName", 0),
     VPA_JSON_STRING(struct vpa_container_policy, mode, "mode", VPA_JSON_NULLABLE),
@@ -347,7 +363,7 @@ static const struct vpa_json_field object_fields[] = {
                        "spec.updatePolicy.evictAfterOOMSeconds"),
     VPA_JSON_CUSTOM(struct vpa_object, resource_policy, "spec.resourcePolicy",
                     decode_resource_policy),
-    VPA_JSON_CUSTOM(struct vpa_object, startup_boost, "spec.startupBoost", decode_boost),
+    VPA_JSON_CUSTOM(struct vpa_object, startup_boost, "spec.startupBoost", decode_pod_boost),
     VPA_JSON_PRESENT(struct vpa_object, has_status, "status"),
     VPA_JSON_CUSTOM(struct vpa_object, recommendation, "status.recommendation",
                     decode_recommendation),
@@ -398,7 +414,7 @@ const char *vpa_object_mode(const struct vpa_object *vpa)
 
 bool vpa_object_has_startup_boost(const struct vpa_object *vpa)
 {
-    return vpa->startup_boost.present || vpa->resource_policy.boosts;
+    return vpa->startup_boost || vpa->resource_policy.boosts;
 }
 
 const struct vpa_container_policy *vpa_policy_find(const struct vpa_resource_policy *policy,

@@ -46,14 +46,25 @@ size_t metric_label_order(const struct vpa_metric *m, size_t order[VPA_METRIC_LA
     return n;
 }
 
-static void join_values(const struct vpa_metric *m, const char *const *values,
-                        char key[VPA_METRIC_VALUES_MAX])
+static void remember_order(struct vpa_metric *m)
 {
-    size_t order[VPA_METRIC_LABELS_MAX], len = 0;
+    size_t order[VPA_METRIC_LABELS_MAX];
     size_t n = metric_label_order(m, order);
 
-    for (size_t i = 0; i < n; i++) {
-        const char *value = values[order[i]];
+    for (size_t i = 0; i < n; i++)
+        m->order[i] = (unsigned char)(order[i] + 1);
+}
+
+/* Under the lock. */
+static void join_values(struct vpa_metric *m, const char *const *values,
+                        char key[VPA_METRIC_VALUES_MAX])
+{
+    size_t len = 0;
+
+    if (m->order[0] == 0)
+        remember_order(m);
+    for (size_t i = 0; i < VPA_METRIC_LABELS_MAX && m->order[i] > 0; i++) {
+        const char *value = values[m->order[i] - 1];
         assert(value && "a value for every label");
         if (i && len < VPA_METRIC_VALUES_MAX - 1)
             key[len++] = METRIC_SEPARATOR;

@@ -147,16 +147,16 @@ static void init_container(struct vpa_cluster *c, struct vpa_tracked_container *
     vpa_oom_memory_init(&container->oom);
 }
 
-static size_t pod_size(size_t containers, size_t name_length)
+static size_t pod_size(size_t containers, bool has_init_names, size_t name_length)
 {
     return sizeof(struct vpa_tracked_pod) + containers * sizeof(struct vpa_tracked_container) +
-           name_length + 1;
+           (has_init_names ? sizeof(const char *) : 0) + name_length + 1;
 }
 
 static struct vpa_tracked_pod *make_pod(struct vpa_cluster *c, struct vpa_group *group,
                                         const char *name, bool tracked)
 {
-    struct vpa_tracked_pod *pod = vpa_xcalloc(1, pod_size(0, strlen(name)));
+    struct vpa_tracked_pod *pod = vpa_xcalloc(1, pod_size(0, false, strlen(name)));
 
     pod->hashed.hash = pod_hash(group->ns, name);
     pod->tracked = tracked;
@@ -175,7 +175,7 @@ static void free_pod(struct vpa_cluster *c, struct vpa_tracked_pod *pod)
     vpa_pointer_set_remove(pod->tracked ? &c->pods : &c->idle, &pod->hashed);
     for (size_t i = 0; i < pod->container_count; i++)
         vpa_unintern(c->names, pod->containers[i].name);
-    vpa_unintern(c->names, pod->init_names);
+    vpa_unintern(c->names, vpa_tracked_pod_init_names(pod));
     free(pod);
     vpa_group_drop_if_unused(c, group);
 }
@@ -190,6 +190,24 @@ void vpa_pods_free_all(struct vpa_cluster *c)
         free_pod(c, (struct vpa_tracked_pod *)object);
 }
 
+/* The pod with room for other things behind it; containers that come are not set yet. */
+static struct vpa_tracked_pod *reshape(struct vpa_cluster *c, struct vpa_tracked_pod *old,
+                                       size_t containers, const char *init_names)
+{
+    size_t name_length = strlen(vpa_tracked_pod_name(old));
+    struct vpa_tracked_pod *pod = vpa_xmalloc(pod_size(containers, init_names, name_length));
+
+    memcpy(pod, old, pod_size(old->container_count, false, 0) - 1);
+    pod->container_count = (uint16_t)containers;
+    pod->has_init_names = init_names != NULL;
+    if (init_names)
+        memcpy(&pod->containers[containers], &init_names, sizeof(init_names));
+    memcpy(vpa_tracked_pod_name(pod), vpa_tracked_pod_name(old), name_length + 1);
+    moved(c, old, pod);
+    free(old);
+    return pod;
+}
+
 /* The container of that name, added if missing; *pod may move. NULL when the pod is full. */
 static struct vpa_tracked_container *
 get_container(struct vpa_cluster *c, struct vpa_tracked_pod **pod, const char *name, vpa_time now)
@@ -197,20 +215,25 @@ get_container(struct vpa_cluster *c, struct vpa_tracked_pod **pod, const char *n
     struct vpa_tracked_pod *old = *pod;
     struct vpa_tracked_container *container = vpa_pod_find_container(c, old, name);
     size_t count = old->container_count;
-    size_t name_length = strlen(vpa_tracked_pod_name(old));
 
     if (container || count == VPA_POD_CONTAINERS_MAX)
         return container;
-    struct vpa_tracked_pod *grown = vpa_xmalloc(pod_size(count + 1, name_length));
-    memcpy(grown, old, pod_size(count, 0) - 1);
-    memcpy(&grown->containers[count + 1], vpa_tracked_pod_name(old), name_length + 1);
-    grown->container_count = (uint16_t)(count + 1);
-    moved(c, old, grown);
-    free(old);
+    struct vpa_tracked_pod *grown = reshape(c, old, count + 1, vpa_tracked_pod_init_names(old));
     init_container(c, &grown->containers[count], name);
     set_member(c, grown, &grown->containers[count], now);
     *pod = grown;
     return &grown->containers[count];
+}
+
+/* names: one per line, may be those that the pod has; *pod may move. */
+static void set_init_names(struct vpa_cluster *c, struct vpa_tracked_pod **pod, const char *names)
+{
+    const char *old = vpa_tracked_pod_init_names(*pod);
+    const char *new = *names ? vpa_intern(c->names, names) : NULL;
+
+    if (new != old)
+        *pod = reshape(c, *pod, (*pod)->container_count, new);
+    vpa_unintern(c->names, old);
 }
 
 /* Containers keep their sample state; they feed the aggregates of the new labels from now on. */
@@ -241,10 +264,7 @@ static struct vpa_tracked_pod *hand_over(struct vpa_cluster *c, struct vpa_track
     to->phase = from->phase;
     to->uid_hash = from->uid_hash;
     to->version = from->version;
-    if (from->init_names != to->init_names) {
-        vpa_unintern(c->names, to->init_names);
-        to->init_names = from->init_names ? vpa_intern(c->names, from->init_names) : NULL;
-    }
+    set_init_names(c, &to, vpa_or_empty(vpa_tracked_pod_init_names(from)));
     return to;
 }
 
@@ -272,8 +292,8 @@ void vpa_pods_promote(struct vpa_cluster *c, struct vpa_group *group, vpa_time n
 
 /* ---- put ---- */
 
-static void set_init_names(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
-                           const struct vpa_pod *source)
+static void take_init_names(struct vpa_cluster *c, struct vpa_tracked_pod **pod,
+                            const struct vpa_pod *source)
 {
     vpa_auto_buf names = {0};
 
@@ -283,9 +303,7 @@ static void set_init_names(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
             vpa_buf_putc(&names, '\n');
         vpa_buf_puts(&names, source->init_containers[i].name);
     }
-    const char *old = pod->init_names;
-    pod->init_names = names.len ? vpa_intern(c->names, vpa_buf_text(&names)) : NULL;
-    vpa_unintern(c->names, old);
+    set_init_names(c, pod, vpa_buf_text(&names));
 }
 
 /* The record to update: tracked, or idle when the memory saver has no use for the pod. */
@@ -366,7 +384,7 @@ void vpa_cluster_place_pod(struct vpa_cluster *c, const struct vpa_pod *source, 
     pod->phase = (uint8_t)vpa_phase_parse(source->phase);
     for (size_t i = 0; i < source->container_count; i++)
         get_container(c, &pod, source->containers[i].name, now);
-    set_init_names(c, pod, source);
+    take_init_names(c, &pod, source);
     unmark(c, pod);
     if (!want_tracked)
         unmark(c, find(&c->pods, source->meta.ns, source->meta.name));
@@ -550,7 +568,7 @@ bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char
 
 bool vpa_pod_has_init_container(const struct vpa_tracked_pod *pod, const char *name)
 {
-    const char *rest = pod->init_names;
+    const char *rest = vpa_tracked_pod_init_names(pod);
     struct vpa_slice one;
 
     while (rest && vpa_str_split(&rest, '\n', &one)) {

@@ -8,10 +8,10 @@
  * What 100,000 containers cost (64-bit; blocks of the C library have 8 bytes of overhead and are
  * rounded up to 16):
  *
- *     pod         48 + 96 per container + name (about 30)        192
+ *     pod         40 + 96 per container + name (about 30)        176
  *     index       8 per slot, 3/8 to 3/4 used                     16
  *     -----------------------------------------------------------------
- *     pod with one container                                     208 bytes
+ *     pod with one container                                     192 bytes
  *
  *     group       56 + 16 per label (5 labels: 136)              144
  *     links       to the VPA and back, index                      64
@@ -22,7 +22,7 @@
  *
  *     VPA         192 + selector 90 + names, indexes 360         640 bytes
  *
- * so with ten replicas a pod costs about 208 + 98 + 64 = 370 bytes, 35 MiB for 100,000. The figures
+ * so with ten replicas a pod costs about 192 + 98 + 64 = 354 bytes, 34 MiB for 100,000. The figures
  * measured come from test/bench/bench_model.
  */
 #ifndef VPA_MODEL_CLUSTER_PRIVATE_H
@@ -49,24 +49,31 @@ struct vpa_tracked_container {
 };
 
 /* A pod of the model (in its group's `pods`), or, with the memory saver, one that no VPA matches
- * (in `idle`). Its name stands behind the containers. */
+ * (in `idle`). Behind the containers stand its init containers, if it has any (a pointer, to their
+ * interned names, one per line), and its name. */
 struct vpa_tracked_pod {
     struct vpa_hashed hashed;
     uint16_t container_count;
     uint8_t phase; /* enum vpa_phase */
     bool tracked : 1;
     bool deleted : 1; /* leaves at vpa_cluster_remove_deleted_pods */
+    bool has_init_names : 1;
     struct vpa_group *group;
     struct vpa_tracked_pod *next; /* in the group's list */
     struct vpa_tracked_pod *prev;
-    const char *init_names; /* interned, one per line; NULL: none */
-    uint32_t uid_hash;      /* vpa_hash_stable */
-    uint32_t version;       /* hash of UID and resourceVersion; 0: not known */
+    uint32_t uid_hash; /* vpa_hash_stable */
+    uint32_t version;  /* hash of UID and resourceVersion; 0: not known */
     struct vpa_tracked_container containers[];
 };
 static inline char *vpa_tracked_pod_name(const struct vpa_tracked_pod *pod)
 {
-    return (char *)&pod->containers[pod->container_count];
+    return (char *)&pod->containers[pod->container_count] +
+           (pod->has_init_names ? sizeof(const char *) : 0);
+}
+static inline const char *vpa_tracked_pod_init_names(const struct vpa_tracked_pod *pod)
+{
+    return pod->has_init_names ? *(const char *const *)&pod->containers[pod->container_count]
+                               : NULL;
 }
 
 /* The pods of one namespace with equal labels. Lives while it has pods or aggregates. */
@@ -105,6 +112,7 @@ struct vpa_autoscaler {
     uint32_t group_capacity;
     uint32_t initial_count;
     uint32_t place; /* in cluster->sorted, while that is valid */
+    void *note;     /* vpa_autoscaler_note, owned */
     vpa_time checkpoint_written;
     vpa_time missing_since; /* unset: has a recommendation */
     uint64_t target;        /* hash of vpa_autoscaler_target */

@@ -387,6 +387,7 @@ void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v)
     free_initial(c, v);
     free(v->groups);
     free(v->unsupported);
+    free(v->note);
     vpa_arena_release(&v->arena);
     vpa_unintern(c->names, v->ns);
     vpa_unintern(c->names, v->name);

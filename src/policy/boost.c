@@ -33,7 +33,7 @@ const struct vpa_startup_boost *vpa_boost_find(const struct vpa_object *vpa, con
         return &p->startup_boost;
     if (p && p->mode && strcmp(p->mode, "Off") == 0)
         return NULL;
-    return vpa->startup_boost.present ? &vpa->startup_boost : NULL;
+    return vpa->startup_boost;
 }
 
 /* Why the boost is none, or NULL. */
@@ -210,11 +210,12 @@ bool vpa_boost_marked(const struct vpa_labels *annotations)
 int32_t vpa_boost_duration_seconds(const struct vpa_object *vpa, const char *container)
 {
     const struct vpa_container_policy *p = vpa_policy_find(&vpa->resource_policy, container);
+    const struct vpa_startup_boost *of_pod = vpa->startup_boost;
 
     if (p && p->startup_boost.has_cpu && p->startup_boost.duration_seconds.present)
         return p->startup_boost.duration_seconds.value;
-    if (vpa->startup_boost.has_cpu && vpa->startup_boost.duration_seconds.present)
-        return vpa->startup_boost.duration_seconds.value;
+    if (of_pod && of_pod->has_cpu && of_pod->duration_seconds.present)
+        return of_pod->duration_seconds.value;
     return 0;
 }
 

@@ -181,7 +181,8 @@ static struct allowances allow(struct vpa_arena *arena, const struct vpa_object 
                                const struct vpa_validate_options *options)
 {
     struct allowances a = {
-        .startup_boost = options->cpu_startup_boost || old->startup_boost.has_cpu,
+        .startup_boost =
+            options->cpu_startup_boost || (old->startup_boost && old->startup_boost->has_cpu),
         .per_vpa_config = options->per_vpa_config || old->evict_after_oom_seconds.present,
         .in_place = options->in_place || (old->update_mode && !strcmp(old->update_mode, "InPlace")),
     };
@@ -263,7 +264,7 @@ static void check_update_policy(struct vpa_findings *f, const struct vpa_object 
 static void check_boost(struct vpa_findings *f, const struct vpa_startup_boost *boost,
                         const char *field, const struct allowances *a)
 {
-    if (!boost->present)
+    if (!boost || !boost->present)
         return;
     if (!a->startup_boost) {
         forbidden(f, field, GATE_BOOST);
@@ -510,7 +511,7 @@ void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
         };
         check_container(&subject);
     }
-    check_boost(findings, &vpa->startup_boost, "spec.startupBoost", &allowed);
+    check_boost(findings, vpa->startup_boost, "spec.startupBoost", &allowed);
     check_annotations(findings, vpa, old);
     if (vpa->recommender_count > 1)
         add_cause(findings, "FieldValueTooMany", "spec.recommenders",

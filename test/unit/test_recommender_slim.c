@@ -134,10 +134,9 @@ static void put_spec(const struct vpa_object *o)
         vpa_selector_format(&o->selector, &seen);
         vpa_buf_printf(&seen, "%s\n", vpa_or_empty(o->selector_error));
     }
-    vpa_buf_printf(&seen, "mode=%s policy=%d requirements=%zu boost=%d%d<%s>",
+    vpa_buf_printf(&seen, "mode=%s policy=%d requirements=%zu boost=%d",
                    vpa_or_empty(o->update_mode), o->has_update_policy,
-                   o->eviction_requirement_count, o->startup_boost.present,
-                   o->startup_boost.has_cpu, o->startup_boost.type);
+                   o->eviction_requirement_count, o->startup_boost != NULL);
     ck_assert_ptr_null(o->eviction_requirements);
     for (size_t i = 0; i < o->recommender_count; i++)
         vpa_buf_printf(&seen, " by %s", o->recommenders[i]);
@@ -177,7 +176,7 @@ static const char *text_of_object(const struct vpa_object *o)
 }
 
 #define BARE "annotations absent\n"
-#define PLAIN "mode= policy=0 requirements=0 boost=00<>"
+#define PLAIN "mode= policy=0 requirements=0 boost=0"
 #define NO_STATUS "status=0 seen=-1\n"
 #define NAMED "{\"metadata\":{\"name\":\"v\",\"namespace\":\"n\"}"
 #define NAMED_TEXT "n/v uid= version= generation=0 prefix= made=-1 labels=0\n" BARE
@@ -220,7 +219,7 @@ static const struct {
      "\"containerName\":\"*\",\"minAllowed\":{\"cpu\":\"0.5\"},\"maxAllowed\":{\"memory\":\"1Gi\"}}"
      "]}"
      "}}",
-     NAMED_TEXT "mode=Odd policy=1 requirements=0 boost=00<> by default by mine\n"
+     NAMED_TEXT "mode=Odd policy=1 requirements=0 boost=0 by default by mine\n"
                 "container a Off min absent max absent\n"
                 "container *  min cpu=500m max memory=1Gi\n" NO_STATUS},
     {"status",

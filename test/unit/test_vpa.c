@@ -50,9 +50,9 @@ START_TEST(decodes_spec)
     ck_assert_uint_eq(vpa.recommender_count, 3);
     ck_assert_str_eq(vpa.recommenders[1], "");
     ck_assert_str_eq(vpa.recommenders[2], "b");
-    ck_assert(vpa.startup_boost.present && vpa.startup_boost.has_cpu &&
-              vpa.startup_boost.factor.present && vpa.startup_boost.factor.value == 2 &&
-              !vpa.startup_boost.quantity.present);
+    ck_assert(vpa.startup_boost && vpa.startup_boost->has_cpu &&
+              vpa.startup_boost->factor.present && vpa.startup_boost->factor.value == 2 &&
+              !vpa.startup_boost->quantity.present);
     p = &vpa.resource_policy.containers[1];
     ck_assert(vpa.resource_policy.present && vpa.resource_policy.container_count == 3);
     ck_assert(p->mode == NULL && p->has_controlled_resources && p->controlled_resource_count == 0);
@@ -104,14 +104,14 @@ START_TEST(defaults)
     struct vpa_object vpa = object_of("{}");
 
     ck_assert(!vpa.target_ref.present && !vpa.has_update_policy && !vpa.has_status &&
-              !vpa.resource_policy.present && !vpa.recommendation.present &&
-              !vpa.startup_boost.present && vpa.update_mode == NULL);
+              !vpa.resource_policy.present && !vpa.recommendation.present && !vpa.startup_boost &&
+              vpa.update_mode == NULL);
     ck_assert_str_eq(vpa_object_mode(&vpa), "Recreate");
     vpa = object_of(
         "{\"spec\":{\"updatePolicy\":{\"updateMode\":\"\"},\"startupBoost\":{},"
         "\"selector\":{\"matchLabels\":{\"a\":\"b\"}}},\"status\":{\"recommendation\":{}}}");
     ck_assert_str_eq(vpa_object_mode(&vpa), "Recreate");
-    ck_assert(vpa.startup_boost.present && !vpa.startup_boost.has_cpu);
+    ck_assert(vpa.startup_boost && !vpa.startup_boost->has_cpu);
     ck_assert(vpa.has_selector && vpa.selector.count == 1 && vpa.recommendation.present);
     ck_assert_ptr_null(vpa.selector_error);
     vpa = object_of("{\"spec\":{\"selector\":{\"matchLabels\":{\"-\":\"\"}}}}");

@@ -110,7 +110,7 @@ struct vpa_object { /* one VerticalPodAutoscaler; ordered for size, ten thousand
     struct vpa_resource_policy resource_policy;
     const char *const *recommenders; /* names */
     size_t recommender_count;
-    struct vpa_startup_boost startup_boost;
+    const struct vpa_startup_boost *startup_boost; /* NULL when absent */
 
     struct vpa_recommendation recommendation;
     const struct vpa_condition *conditions; /* as stored, duplicates included */

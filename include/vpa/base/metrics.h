@@ -44,8 +44,9 @@ struct vpa_metric {
     enum vpa_metric_kind kind;
     const double *bounds; /* upper bounds of a histogram, ascending, without +Inf */
     size_t bound_count;
-    const char *labels[VPA_METRIC_LABELS_MAX]; /* NULL behind the last */
-    struct vpa_table series;                   /* private from here on */
+    const char *labels[VPA_METRIC_LABELS_MAX];  /* NULL behind the last */
+    struct vpa_table series;                    /* private from here on */
+    unsigned char order[VPA_METRIC_LABELS_MAX]; /* of labels by name, from 1; 0: not known yet */
     atomic_flag lock;
 };
 

@@ -1,0 +1,106 @@
+/*
+ * What the recommender keeps of each pod and of each VPA, in bytes, while they use VPA's own
+ * algorithm: ten thousand pods more or less make these figures megabytes.
+ */
+#include <malloc.h>
+#include <string.h>
+
+#include "cluster_fixture.h"
+#include "suite.h"
+
+#include "../../recommender/account.h"
+#include "../../recommender/slim.h"
+
+#include "vpa/model/cluster_notes.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+size_t __sanitizer_get_current_allocated_bytes(void);
+#define BLOCK 0 /* as asked for */
+static size_t allocated(void)
+{
+    return __sanitizer_get_current_allocated_bytes();
+}
+#else
+#define BLOCK 8 /* what the C library adds, for sizes that are 8 more than a multiple of 16 */
+static size_t allocated(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+#endif
+
+#define PODS 3000 /* an index of 4,096 places: 8 bytes each */
+
+/* 40 of its own, 96 of the container, 32 of the name; the index. */
+START_TEST(a_pod)
+{
+    struct vpa_arena pod = {0};
+    size_t before, bytes;
+    char name[32];
+
+    put_vpa("v", "app=web");
+    put_pod("web-01234-7d4b9c6f5d-0123-first", "{\"app\":\"web\"}"); /* the group, the aggregate */
+    before = allocated();
+    for (int i = 0; i < PODS; i++) {
+        ck_assert_int_eq(snprintf(name, sizeof(name), "web-01234-7d4b9c6f5d-0123-%05d", i), 31);
+        vpa_arena_clear(&pod);
+        vpa_cluster_put_pod(c, simple_pod(&pod, name, "{\"app\":\"web\"}"), NULL, now);
+    }
+    vpa_arena_release(&pod);
+    bytes = (allocated() - before) / PODS;
+    ck_assert_uint_ge(bytes, 168);
+    ck_assert_uint_le(bytes, 168 + BLOCK + 8 * 4096 / PODS + 1);
+}
+END_TEST
+
+/* What the ledger was told of it last: 16 and 16 per container. */
+START_TEST(a_note)
+{
+    struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 1 << 20});
+    const struct vpa_object vpa = {.meta = {.ns = "shop", .name = "web"}};
+    const struct vpa_estimates estimates = {0};
+    const struct vpa_rendering rendering = {0};
+    const struct vpa_resource_list no_max = {0};
+    const struct vpa_recommendation_facts facts = {
+        .vpa = &vpa, .estimates = &estimates, .rendering = &rendering, .global_max = &no_max};
+    struct vpa_container_recommendation containers[] = {{.container_name = "app"},
+                                                        {.container_name = "sidecar"}};
+    const struct vpa_recommendation rec = {.containers = containers, .container_count = 2};
+    const struct vpa_object_status status = {0};
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
+    size_t first, second;
+
+    ck_assert_ptr_null(*vpa_autoscaler_note(v));
+    account_tell(NULL, vpa_autoscaler_note(v), &facts, &rec, &status, now);
+    ck_assert_ptr_null(*vpa_autoscaler_note(v)); /* without a ledger nothing */
+    account_tell(ledger, vpa_autoscaler_note(v), &facts, &rec, &status, now);
+    first = malloc_usable_size(*vpa_autoscaler_note(v));
+    ck_assert_uint_ge(first, 48);
+    ck_assert_uint_le(first, 56);
+    second = vpa_ledger_size(ledger);
+    account_tell(ledger, vpa_autoscaler_note(v), &facts, &rec, &status, now);
+    ck_assert_uint_eq(vpa_ledger_size(ledger), second);
+    vpa_ledger_free(ledger);
+}
+END_TEST
+
+/* The object as decoded; its texts come on top. */
+START_TEST(a_vpa)
+{
+    ck_assert_uint_le(sizeof(struct slim_vpa), 416);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_footprint");
+    TCase *tc = tcase_create("footprint");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_pod);
+    tcase_add_test(tc, a_note);
+    tcase_add_test(tc, a_vpa);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
