@@ -77,16 +77,14 @@ def more_samples(cluster, algorithms, before):
 
 def scenario_algorithms(make):
     """VPAs of the same kind of workload have different algorithms in one process; kill -9 and switching lose nothing."""
-    cluster = make(rate=120.0)
+    cluster = make(rate=120.0, fast_clock=True)  # some learn in windows of five minutes
     cluster.install()
     cluster.start_fakelet()
     cluster.apply(ROOT / "deploy/demo/workloads.yaml")
     for copy in COPIES:
         cluster.client.apply(demo_object("workloads.yaml", "Deployment", copy))
     algorithms = served(cluster)
-    if cluster.tier != "sim":  # the others learn in windows of five minutes, which real servers do not make shorter
-        algorithms = {a: vpa for a, vpa in algorithms.items() if a in ("vpa", "crane")}
-    assert set(algorithms) == set(WORKLOADS) or cluster.tier != "sim", algorithms
+    assert set(algorithms) == set(WORKLOADS), algorithms
     for algorithm, vpa in algorithms.items():
         name_algorithm(cluster, vpa, algorithm)
     recommender = cluster.start_daemon("recommender", "--crane-creation-cooldown=1s")

@@ -120,7 +120,7 @@ def check_kills(cluster):
 
 def scenario_measures(make):
     """Slack, unserved usage, kills and changes are those of the workloads; of a single VPA only where it is asked for."""
-    cluster = make(rate=120.0)
+    cluster = make(rate=120.0, fast_clock=True)
     cluster.install()
     cluster.start_fakelet()
     cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
@@ -140,7 +140,3 @@ def scenario_measures(make):
     cluster.client.delete("VerticalPodAutoscaler", "steady", NAMESPACE)
     until(lambda: not any('vpa="steady"' in key and "vpa_measure" in key for key in cluster.metrics("recommender")), 60,
           "the series of a VPA that is gone to go")
-
-
-scenario_measures.tiers = ["sim"]
-scenario_measures.why = "hours of cluster time"

@@ -52,7 +52,7 @@ def replaced(cluster, cpu):
 
 def scenario_recommendation_query(make):
     """Existing pods and pods to come are answered, also after a usage change, though no status is ever written."""
-    cluster = make(rate=240.0)
+    cluster = make(rate=240.0, fast_clock=True)
     cluster.install()
     cluster.start_fakelet()
     cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
@@ -94,7 +94,7 @@ def scenario_recommendation_query(make):
 
 def scenario_recommendation_query_webhook(make):
     """The webhook gives pods what the recommender says now; without it what is stored; without that the pod's own."""
-    cluster = make(rate=240.0)
+    cluster = make(rate=240.0, fast_clock=True)
     cluster.install()
     cluster.start_fakelet()
     recommender = cluster.start_daemon("recommender", "--recommendation-query", "--shadow")  # stores nothing
@@ -318,11 +318,6 @@ def scenario_recommendation_api_certificates(make):
     until(answered, 60, "a query is answered after a restart")
     assert simulated or secret() == before, "a restart makes no new certificates"
     assert "forbidden" not in recommender.text(), recommender.text()[-2000:]
-
-
-for each in (scenario_recommendation_query, scenario_recommendation_query_webhook):
-    each.tiers = ["sim"]
-    each.why = "hours of cluster time"
 
 
 scenario_recommendation_query.each_minor = scenario_recommendation_api_certificates.each_minor = True

@@ -7,6 +7,7 @@ import pathlib
 import yaml
 
 import certs
+from clockfile import ClockFile
 from controlplane import ControlPlane
 from kube import ApiError, Client, path_of, until
 from processes import Processes, free_port, wait_port
@@ -108,7 +109,8 @@ class Cluster:
     """tier "sim" or a minor of a real server ("1.36"). .client is cluster-admin.
 
     With a rate of 60 the simulator's minute takes a second. A real server knows no such thing: there the daemons get
-    their intervals divided by it, so that a pass comes as often.
+    their intervals divided by it, so that a pass comes as often; or, with `fast_clock`, they and the fakelet read a clock that
+    is as many times as fast: samples, windows and ages are then those of hours, what the server itself writes is of seconds.
 
     users: further ones, known by bearer token, (secret, name, uid, group); rights are then by RBAC on the simulator too.
     Without controllers nothing but the API server runs. planes: where a real control plane is taken from that others used
@@ -117,7 +119,7 @@ class Cluster:
     """
 
     def __init__(self, folder, tier="sim", rate=1.0, preset=None, flags=(), users=(), controllers=True, planes=None,
-                 fresh=False, api_flags=()):
+                 fresh=False, api_flags=(), fast_clock=False):
         self.processes, self.tier, self.rate = Processes(folder), tier, rate
         self.programs = ROOT / "build" / (preset or os.environ.get("PLUMB_PRESET", "release")) / "bin"
         self.daemons, self.addresses, self.planes = {}, {}, None
@@ -131,6 +133,10 @@ class Cluster:
             else:
                 self.plane = RealControlPlane(self.processes, tier, users, controllers, api_flags)
             self.env = {}
+            if fast_clock:
+                self.clock = ClockFile(self.processes.folder / "clock", rate)
+                self.env["VPA_SIMULATED_CLOCK"] = str(self.clock.path)
+        self.short_intervals = tier != "sim" and not fast_clock
         self.client = self.plane.client
 
     def install(self):
@@ -150,8 +156,9 @@ class Cluster:
                    f"--metrics-address=127.0.0.1:{port}", f"--traces={ROOT / 'test/traces/data'}", *flags]
         if record:
             command.append(f"--record={record}")
-        if self.tier != "sim":
+        if self.short_intervals:
             command.append(f"--metric-resolution={max(1.0, 15 / self.rate):g}s")
+        if self.tier != "sim":
             command += [f"--tls-cert-file={self.plane.pki.crt('webhook')}",
                         f"--tls-private-key-file={self.plane.pki.key('webhook')}"]
         self.fakelet = self.processes.start("fakelet", command, self.env)
@@ -168,7 +175,7 @@ class Cluster:
         command = [self.programs / DAEMONS[name], f"--kubeconfig={config}", f"--address=127.0.0.1:{port}", "--v=3"]
         if name == "admission-controller":
             command += self._webhook_flags()
-        if self.tier != "sim":
+        if self.short_intervals:
             command += [f"{flag}={max(1.0, seconds / self.rate):g}s" for flag, seconds in INTERVALS[name]]
         self.addresses[name] = Client(f"http://127.0.0.1:{port}")
         self.daemons[name] = self.processes.start(name, [*command, *flags], {**self.env, "NAMESPACE": "kube-system"})
