@@ -115,6 +115,21 @@ static struct jv *removed_fields(struct ctx *c, const struct jv *old, const stru
     return set;
 }
 
+/* A new object without what it has only because its structure in the server has no pointer there. */
+static const struct jv *stated(struct ctx *c, const struct jv *now)
+{
+    struct jv *object = jv_clone(c->a, now);
+
+    for (size_t i = 0; !c->type->crd && i < object->count;) {
+        const struct jv *v = object->items[i].value;
+        if (v->type == JV_NULL || (v->type == JV_STR && !*v->text))
+            jv_remove_at(object, i);
+        else
+            i++;
+    }
+    return object;
+}
+
 void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const char *sub)
 {
     struct jv *meta = jv_get(now, "metadata"), *list;
@@ -127,7 +142,7 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
             return; /* made by apply */
         list = jv_arr(c->a);
         jv_set(c->a, meta, "managedFields", list);
-        struct jv *all = fields_of_object(c->a, c->type, now, true);
+        struct jv *all = fields_of_object(c->a, c->type, stated(c, now), true);
         if (c->type->flags & T_STATUS)
             jv_del(all, "f:status");
         if (jv_len(all))

@@ -247,7 +247,9 @@ static void decode(struct walk *w, const struct schema *s, const struct schema *
             wrong_type(w, v, "bool");
         break;
     case S_INT_OR_STRING:
-        if (v->type != JV_STR && v->type != JV_NUM)
+        if (v->type == JV_NUM)
+            decode_int(w, v, "int32");
+        else if (v->type != JV_STR)
             wrong_scalar(w, v, "intstr.IntOrString");
         break;
     case S_QUANTITY:

@@ -190,6 +190,20 @@ static void validate_status(struct ctx *c, const struct restype *t, const struct
                     jv_text_at(object, "status.qosClass"));
 }
 
+/* Told once more of what may change. */
+static void require_images(struct ctx *c, const struct jv *spec, const char *list,
+                           struct field_errors *errors)
+{
+    size_t i = 0;
+
+    jv_each (m, jv_get(spec, list)) {
+        if (!*jv_text_at(m->value, "image"))
+            field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "spec.%s[%zu].image", list, i),
+                        "Required value");
+        i++;
+    }
+}
+
 /* Of a pod only images, tolerations (more of them), deadlines and grace may change. */
 static void validate_pod_change(struct ctx *c, const struct jv *old, const struct jv *object,
                                 struct field_errors *errors)
@@ -212,6 +226,8 @@ static void validate_pod_change(struct ctx *c, const struct jv *old, const struc
                         "Forbidden: pod updates may not add or remove containers");
             return;
         }
+    for (size_t k = 0; k < VPA_COUNT(lists); k++)
+        require_images(c, jv_at(object, "spec"), lists[k], errors);
     if (!schema_equal(c->a, schema_builtin("PodSpec"), x, y))
         field_error(
             c, errors, FORBIDDEN, "spec",

@@ -37,31 +37,51 @@ static bool amount(struct ctx *c, const struct jv *v, struct vpa_quantity *q)
     return jv_text(v) && vpa_quantity_parse(c->a, v->text, q, NULL) == 0;
 }
 
-/* A resource of a container: one of ours, huge pages, or one with a domain. */
+/* A resource that has a domain, or that the server knows. */
+static bool is_resource(const char *name)
+{
+    static const char *const ours[] = {"cpu", "memory", "ephemeral-storage"};
+
+    return strchr(name, '/') || vpa_str_starts_with(name, "hugepages-") ||
+           is_one_of(name, ours, VPA_COUNT(ours));
+}
+
 void check_resource_name(struct ctx *c, const char *name, const char *path,
                          struct field_errors *errors)
 {
-    static const char *const ours[] = {"cpu", "memory", "ephemeral-storage"};
     const char *at = vpa_arena_printf(c->a, "%s[%s]", path, name);
 
-    if (strchr(name, '/') || vpa_str_starts_with(name, "hugepages-"))
+    if (is_resource(name))
         return;
-    for (size_t i = 0; i < VPA_COUNT(ours); i++)
-        if (!strcmp(name, ours[i]))
-            return;
-    field_error(c, errors, INVALID, at,
-                "Invalid value: \"%s\": must be a standard resource type or fully qualified", name);
-    field_error(c, errors, INVALID, at,
-                "Invalid value: \"%s\": must be a standard resource for containers", name);
+    field_wrong(c, errors, at, name, "must be a standard resource type or fully qualified");
+    field_wrong(c, errors, at, name, "must be a standard resource for containers");
 }
 
-static void check_list(struct ctx *c, const struct jv *list, const char *path,
+/* One of a whole pod. */
+static void check_pod_resource_name(struct ctx *c, const char *name, const char *path,
+                                    struct field_errors *errors)
+{
+    const char *at = vpa_arena_printf(c->a, "%s[%s]", path, name);
+
+    if (!is_resource(name))
+        field_wrong(c, errors, at, name, "must be a standard resource type or fully qualified");
+    else if (strcmp(name, "cpu") != 0 && strcmp(name, "memory") != 0)
+        field_error(c, errors, UNSUPPORTED, at,
+                    "Unsupported value: \"%s\": supported values: \"cpu\", \"hugepages-\", "
+                    "\"memory\"",
+                    name);
+}
+
+typedef void (*name_check)(struct ctx *c, const char *name, const char *path,
+                           struct field_errors *errors);
+
+static void check_list(struct ctx *c, const struct jv *list, const char *path, name_check check,
                        struct field_errors *errors)
 {
     struct vpa_quantity q;
 
     jv_each (m, list)
-        check_resource_name(c, m->name, path, errors);
+        check(c, m->name, path, errors);
     jv_each (m, list)
         if (amount(c, m->value, &q) && vpa_quantity_sign(&q) < 0)
             field_error(c, errors, INVALID, vpa_arena_printf(c->a, "%s[%s]", path, m->name),
@@ -70,14 +90,14 @@ static void check_list(struct ctx *c, const struct jv *list, const char *path,
 }
 
 static void check_resources(struct ctx *c, const struct jv *resources, const char *path,
-                            struct field_errors *errors)
+                            name_check check, struct field_errors *errors)
 {
     const struct jv *limits = jv_get(resources, "limits"),
                     *requests = jv_get(resources, "requests");
     struct vpa_quantity limit, request;
 
-    check_list(c, limits, vpa_arena_printf(c->a, "%s.limits", path), errors);
-    check_list(c, requests, vpa_arena_printf(c->a, "%s.requests", path), errors);
+    check_list(c, limits, vpa_arena_printf(c->a, "%s.limits", path), check, errors);
+    check_list(c, requests, vpa_arena_printf(c->a, "%s.requests", path), check, errors);
     jv_each (m, requests) {
         const struct jv *l = jv_get(limits, m->name);
         if (amount(c, l, &limit) && amount(c, m->value, &request) &&
@@ -263,7 +283,7 @@ static void check_containers(struct ctx *c, const struct jv *spec, const char *m
         check_env(c, m->value, at, errors);
         check_own_policy(c, m->value, at, errors);
         check_resources(c, jv_get(m->value, "resources"),
-                        vpa_arena_printf(c->a, "%s.resources", at), errors);
+                        vpa_arena_printf(c->a, "%s.resources", at), check_resource_name, errors);
         bool plain_init = init && strcmp(jv_text_at(m->value, "restartPolicy"), "Always") != 0;
         check_resize_policy(c, m->value, at, policy, plain_init, errors);
     }
@@ -273,19 +293,11 @@ static void check_containers(struct ctx *c, const struct jv *spec, const char *m
 static void check_pod_resources(struct ctx *c, const struct jv *spec, const char *path,
                                 struct field_errors *errors)
 {
-    static const char *const lists[] = {"limits", "requests"};
     const struct jv *resources = jv_get(spec, "resources");
     struct vpa_quantity own, sum;
 
-    for (size_t i = 0; resources && i < VPA_COUNT(lists); i++) {
-        jv_each (m, jv_get(resources, lists[i]))
-            if (strcmp(m->name, "cpu") != 0 && strcmp(m->name, "memory") != 0)
-                field_error(c, errors, UNSUPPORTED,
-                            vpa_arena_printf(c->a, "%s.resources.%s[%s]", path, lists[i], m->name),
-                            "Unsupported value: \"%s\": supported values: \"cpu\", "
-                            "\"hugepages-\", \"memory\"",
-                            m->name);
-    }
+    check_resources(c, resources, vpa_arena_printf(c->a, "%s.resources", path),
+                    check_pod_resource_name, errors);
     jv_each (m, pod_containers_sum(c->a, spec, "requests")) {
         const struct jv *mine = jv_get(jv_get(resources, "requests"), m->name);
         if (amount(c, mine, &own) && amount(c, m->value, &sum) && vpa_quantity_cmp(&own, &sum) < 0)
@@ -295,7 +307,6 @@ static void check_pod_resources(struct ctx *c, const struct jv *spec, const char
                         "container requests of %s",
                         mine->text, m->value->text);
     }
-    check_resources(c, resources, vpa_arena_printf(c->a, "%s.resources", path), errors);
 }
 
 static void check_node_name(struct ctx *c, const char *name, const char *at,
@@ -329,7 +340,7 @@ void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
     check_node_name(c, jv_text_at(spec, "nodeName"), vpa_arena_printf(c->a, "%s.nodeName", path),
                     errors);
     check_list(c, jv_get(spec, "overhead"), vpa_arena_printf(c->a, "%s.overhead.limits", path),
-               errors);
+               check_resource_name, errors);
 }
 
 /* Fractions of bytes are accepted with a warning. */
