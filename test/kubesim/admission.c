@@ -138,6 +138,13 @@ static struct version *next_range(struct ctx *c, size_t *at)
     return i < s->count && !strcmp(s->items[i]->ns, c->ns) ? s->items[i] : NULL;
 }
 
+bool admit_has_limits(struct ctx *c)
+{
+    size_t at = 0;
+
+    return next_range(c, &at) != NULL;
+}
+
 static void each_limit_of(struct ctx *c, struct version *range, struct jv *pod, limit_fn visit,
                           void *out)
 {

@@ -296,15 +296,27 @@ static const char *too_much(struct ctx *c, const struct jv *spec, const struct j
     return text;
 }
 
-/* What nodes must be able to do for this change: none of those that declare nothing. */
-static const char *feature_needed(struct ctx *c, const struct jv *old, const struct jv *spec)
+/* Where a LimitRange is, its plugin makes empty lists of absent ones, which is a change to the
+ * plugin that looks at init containers. */
+static bool init_changed(struct ctx *c, const struct jv *old, const struct jv *now, bool limited)
 {
-    const struct jv *init = jv_get(spec, "initContainers");
+    const struct jv *before = jv_get(old, "resources");
+    bool both = jv_len(jv_get(before, "requests")) && jv_len(jv_get(before, "limits"));
+
+    return !goes_on(now) &&
+           ((limited && !both) || !schema_equal(c->a, schema_builtin("ResourceRequirements"),
+                                                before, jv_get(now, "resources")));
+}
+
+/* What nodes must be able to do for this change: none of those that declare nothing. */
+static const char *feature_needed(struct ctx *c, const struct jv *pod, const struct jv *spec)
+{
+    const struct jv *old = jv_get(pod, "spec"), *init = jv_get(spec, "initContainers");
+    bool limited = admit_has_limits(c) && !jv_at(pod, "metadata.deletionTimestamp");
 
     for (size_t i = 0; i < jv_len(init); i++)
-        if (!goes_on(init->items[i].value) &&
-            !schema_equal(c->a, schema_builtin("Container"),
-                          jv_get(old, "initContainers")->items[i].value, init->items[i].value))
+        if (init_changed(c, jv_get(old, "initContainers")->items[i].value, init->items[i].value,
+                         limited))
             return "InPlacePodVerticalScalingInitContainers";
     return schema_equal(c->a, schema_builtin("ResourceRequirements"), jv_get(old, "resources"),
                         jv_get(spec, "resources"))
@@ -338,7 +350,7 @@ int resize_admit(struct ctx *c, const struct jv *old, const struct jv *object)
     if (!v)
         return refuse(c, NULL, vpa_arena_printf(c->a, "node \"%s\" not found", name));
     const struct jv *node = version_parse(c->a, v);
-    const char *feature = feature_needed(c, jv_get(old, "spec"), spec);
+    const char *feature = feature_needed(c, old, spec);
     if (feature && !declares(node, feature))
         return refuse(c, NULL,
                       vpa_arena_printf(c->a,

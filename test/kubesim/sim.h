@@ -334,6 +334,7 @@ int admit_webhooks(struct ctx *c, bool mutate, const char *operation, const stru
 int admit_overhead(struct ctx *c, const struct jv *pod);
 /* Fills in what LimitRanges preset, as on creation; not for a pod that is going. */
 void admit_limit_defaults(struct ctx *c, const struct jv *old, struct jv *pod);
+bool admit_has_limits(struct ctx *c);            /* whether there is a LimitRange */
 int admit_limits(struct ctx *c, struct jv *pod); /* LimitRange checks, also on resize */
 
 /* ---- subresources ---- */
