@@ -115,7 +115,7 @@ static struct jv *removed_fields(struct ctx *c, const struct jv *old, const stru
     return set;
 }
 
-/* A new object without what it has only because its structure in the server has no pointer there. */
+/* A new object without what it has only because its structure there has no pointer. */
 static const struct jv *stated(struct ctx *c, const struct jv *now)
 {
     struct jv *object = jv_clone(c->a, now);

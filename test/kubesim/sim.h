@@ -293,6 +293,8 @@ void validate_meta(struct ctx *c, const struct restype *t, const struct jv *obje
                    struct field_errors *errors);
 void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *object,
                           struct field_errors *errors);
+/* Finalizers of a custom resource that may be somebody else's; old NULL: it is new. */
+void warn_finalizers(struct ctx *c, const struct jv *old, const struct jv *object);
 void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
                      struct field_errors *errors);
 void validate_update(struct ctx *c, const struct restype *t, const struct jv *old,

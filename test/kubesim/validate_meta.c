@@ -358,3 +358,21 @@ void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *
         validate_known_finalizers(c, c->type, meta, errors);
     }
 }
+
+void warn_finalizers(struct ctx *c, const struct jv *old, const struct jv *object)
+{
+    static const char *const known[] = {"orphan", "foregroundDeletion", "kubernetes"};
+
+    jv_each (m, c->type->crd ? jv_at(object, "metadata.finalizers") : NULL) {
+        const char *name = jv_text(m->value) ? m->value->text : "";
+
+        if (strchr(name, '/') || is_one_of(name, known, VPA_COUNT(known)) ||
+            has_text(jv_at(old, "metadata.finalizers"), name))
+            continue;
+        quote_warning(c, vpa_arena_printf(c->a,
+                                          "metadata.finalizers: \"%s\": prefer a domain-qualified "
+                                          "finalizer name %sto avoid accidental conflicts with "
+                                          "other finalizer writers",
+                                          name, strchr(name, '.') ? "including a path (/) " : ""));
+    }
+}

@@ -184,8 +184,6 @@ int create_object(struct ctx *c, struct jv *object, int code)
     struct jv *meta = jv_ensure(c->a, object, "metadata");
     struct field_errors errors = {0};
 
-    if (*jv_text_at(meta, "resourceVersion") && !c->dry_run)
-        return fail(c, 500, NULL, "resourceVersion should not be set on objects to be created");
     if (is_kind(c, "", "LimitRange") && !*jv_text_at(meta, "name"))
         jv_set_str(c->a, meta, "name", new_uid(c->a)); /* the only kind that needs none */
     if (!*c->name)
@@ -216,9 +214,12 @@ int create_object(struct ctx *c, struct jv *object, int code)
     if (admit_webhooks(c, false, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
     warn_name(c, jv_text_at(object, "metadata.name"));
+    warn_finalizers(c, NULL, object);
     defaults_apply(c, c->type, object); /* what is stored is read with defaults */
     meta = jv_get(object, "metadata");
     c->name = jv_text_at(meta, "name");
+    if (jv_text(given) && *given->text && !c->dry_run) /* seen where the object is stored */
+        return fail(c, 500, NULL, "resourceVersion should not be set on objects to be created");
     struct version *there = store_find(c->type->store, c->ns, c->name);
     if (!*c->name || there)
         return fail_object(c, 409, "AlreadyExists", "%s%s \"%s\" already exists",
@@ -501,6 +502,8 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
         validate_update(c, c->type, old, object, c->sub, &errors);
         if (errors.count)
             rc = fail_type_invalid(c, c->name, &errors);
+        else
+            warn_finalizers(c, old, object);
     }
     if (rc == 0 && !strcmp(c->sub, "resize"))
         rc = resize_admit(c, old, object);
