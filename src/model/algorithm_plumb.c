@@ -192,9 +192,11 @@ static void save_memory(const struct vpa_plumb_memory *m, struct vpa_json_writer
     vpa_stored_put_number(w, "open", m->has_peak ? m->open_peak : 0.0);
     vpa_json_member_int(w, "window", m->window);
     vpa_json_member_int(w, "born", m->born);
-    vpa_stored_put_number(w, "bump", m->bump);
-    vpa_json_member_int(w, "bumpSince", m->kills ? m->bump_until - 86400 : 0);
-    vpa_json_member_int(w, "kills", m->kills);
+    if (m->kills) {
+        vpa_stored_put_number(w, "bump", m->bump);
+        vpa_json_member_int(w, "bumpSince", m->bump_until - 86400);
+        vpa_json_member_int(w, "kills", m->kills);
+    }
     vpa_json_close_object(w);
 }
 

@@ -110,10 +110,10 @@ static struct learner **find_learner(struct vpa_side *side, const struct vpa_alg
 
 static void set_note(struct vpa_side *side, const char *note)
 {
-    if (vpa_str_eq(side->note, note))
-        return;
+    char *copy = note ? vpa_xstrdup(note) : NULL;
+
     free(side->note);
-    side->note = note ? vpa_xstrdup(note) : NULL;
+    side->note = copy;
 }
 
 /* Drops what was left first when there are more former ones than allowed. */

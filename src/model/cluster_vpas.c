@@ -302,7 +302,6 @@ static void forget_history(struct vpa_cluster *c, struct vpa_autoscaler *v)
 {
     vpa_side_free(v);
     free_initial(c, v);
-    set_linked(c, v);
     unlink_groups(c, v);
     unfile_selector(c, v);
     v->has_selector = false;

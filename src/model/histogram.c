@@ -247,11 +247,9 @@ void vpa_histogram_subtract(struct vpa_histogram *h, double value, double weight
 /* Buckets of the visible range that are stored; false when there is none. */
 static bool visible(const struct vpa_histogram *h, uint32_t *first, uint32_t *last)
 {
-    if (h->span == 0 || h->min > h->max)
-        return false;
     *first = h->min > h->base ? h->min : h->base;
     *last = h->max < h->base + h->span - 1 ? h->max : h->base + h->span - 1;
-    return *first <= *last;
+    return h->span && *first <= *last;
 }
 
 void vpa_histogram_scale(struct vpa_histogram *h, double factor)

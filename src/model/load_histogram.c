@@ -98,13 +98,11 @@ static double exponent(const struct vpa_load_histogram *h, vpa_time t)
     return (double)vpa_time_sub(t, h->ref) / (double)h->half_life;
 }
 
-/* Moves the reference by whole half-lives, so that scaling is exact. */
+/* Moves the reference to a later time, by whole half-lives, so that scaling is exact. */
 static void move_reference(struct vpa_load_histogram *h, vpa_time t)
 {
     int64_t halves = vpa_trunc_int64(exponent(h, t));
 
-    if (halves <= 0)
-        return;
     for (uint32_t i = 0; i < h->span; i++)
         h->weights[i] = vpa_ldexp(h->weights[i], -halves);
     h->ref += (vpa_time)h->half_life * halves;

@@ -521,30 +521,17 @@ void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
 
 /* ---- review ---- */
 
-/* "field: message" of each cause, equal texts once, in brackets when there are several. There are
- * few causes, so each is compared with all before it. */
+/* "field: message" of each cause, in brackets when there are several; no two of them are alike. */
 static const char *join_causes(const struct vpa_findings *f)
 {
     vpa_auto_buf text = {0};
-    size_t distinct = 0;
 
     vpa_buf_init(&text, TEXT_MAX);
-    for (size_t i = 0; i < f->cause_count; i++) {
-        bool seen = false;
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = strcmp(f->causes[i].field, f->causes[j].field) == 0 &&
-                   strcmp(f->causes[i].message, f->causes[j].message) == 0;
-        if (seen)
-            continue;
-        if (distinct++)
-            vpa_buf_puts(&text, ", ");
-        vpa_buf_printf(&text, "%s: %s", f->causes[i].field, f->causes[i].message);
-    }
-    if (f->causes_left_out) {
+    for (size_t i = 0; i < f->cause_count; i++)
+        vpa_buf_printf(&text, "%s%s: %s", i ? ", " : "", f->causes[i].field, f->causes[i].message);
+    if (f->causes_left_out)
         vpa_buf_printf(&text, ", and %zu more", f->causes_left_out);
-        distinct++;
-    }
-    return vpa_arena_printf(f->arena, distinct > 1 ? "[%s]" : "%s", vpa_buf_text(&text));
+    return vpa_arena_printf(f->arena, f->cause_count > 1 ? "[%s]" : "%s", vpa_buf_text(&text));
 }
 
 static void deny(const struct vpa_review_request *request, const struct vpa_findings *f,

@@ -326,6 +326,34 @@ START_TEST(an_oom_raises_memory)
 }
 END_TEST
 
+/* What a kill raised is raised as high and as long as without a restart, be it in the hour of the
+ * kill or when its day is nearly over. */
+START_TEST(a_kill_outlives_a_restart)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0);
+
+    ck_assert(add(k, VPA_USAGE_OOM, now, 1, 2000 * MI));
+    for (int hours = 0; hours < 30; hours++) {
+        struct vpa_knowledge *again = load(m, saved(k, now), now);
+        ck_assert_msg(again != NULL, "%s", err.text);
+        for (int later = 0; later < 30; later += 6) {
+            struct vpa_question question = {now + later * VPA_HOUR, 1};
+            struct vpa_estimate a, b;
+            ck_assert(vpa_knowledge_estimate(k, &question, &a));
+            ck_assert(vpa_knowledge_estimate(again, &question, &b));
+            assert_near(&b, &a, 0.001);
+        }
+        vpa_knowledge_free(again);
+        now += VPA_HOUR;
+        vpa_knowledge_age(k, now);
+    }
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 static const struct {
     const char *text, *error;
 } bad_states[] = {
@@ -547,22 +575,36 @@ START_TEST(other_parameters_keep_what_was_learned)
 END_TEST
 
 /* The memory peak of a day that is not over is stored beside the histogram, one per replica; that
- * of a day that is over stands in the histogram. */
+ * of a day that is over stands in the histogram, and none in both. The day of the first replica
+ * ends after 24 hours, that of the second after 36. */
+static const struct {
+    vpa_duration after;
+    size_t open, closed;
+} peak_times[] = {
+    {13 * VPA_HOUR, 2, 0},     {24 * VPA_HOUR - 1, 2, 0}, {24 * VPA_HOUR, 1, 1},
+    {36 * VPA_HOUR - 1, 1, 1}, {36 * VPA_HOUR, 0, 2},
+};
+
 START_TEST(vpa_stores_open_peaks_apart)
 {
     struct vpa_method *m = preset_method(vpa_algorithm_find(VPA_ALGORITHM_VPA));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
 
     ck_assert(add(k, VPA_USAGE_MEMORY, t0, 1, 300 * MI));
-    ck_assert(add(k, VPA_USAGE_MEMORY, t0, 2, 200 * MI));
-    const struct vpa_json *open = vpa_json_at(json(&arena, saved(k, t0 + VPA_HOUR)), "state.open");
-    ck_assert_uint_eq(vpa_json_count(open), 2);
-    int64_t usage = 0;
-    ck_assert(vpa_json_int64(vpa_json_find(vpa_json_first(open), "usage"), &usage));
-    ck_assert_int_eq(usage, 300 * MI);
-    open = vpa_json_at(json(&arena, saved(k, t0 + 3 * DAY)), "state.open");
+    ck_assert(add(k, VPA_USAGE_MEMORY, t0 + 12 * VPA_HOUR, 2, 200 * MI));
+    const struct vpa_json *state =
+        vpa_json_find(json(&arena, saved(k, t0 + peak_times[_i].after)), "state");
+    const struct vpa_json *open = vpa_json_find(state, "open");
+    int64_t usage;
     ck_assert(vpa_json_is_array(open));
-    ck_assert_uint_eq(vpa_json_count(open), 0);
+    ck_assert_uint_eq(vpa_json_count(open), peak_times[_i].open);
+    for (const struct vpa_json *it = vpa_json_first(open); it; it = vpa_json_next(it)) {
+        ck_assert(vpa_json_int64(vpa_json_find(it, "usage"), &usage));
+        ck_assert_int_eq(usage, peak_times[_i].open == 2 && it == vpa_json_first(open) ? 300 * MI
+                                                                                       : 200 * MI);
+    }
+    ck_assert_uint_eq(vpa_json_count(vpa_json_at(state, "status.memoryHistogram.bucketWeights")),
+                      peak_times[_i].closed);
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
@@ -586,13 +628,14 @@ int main(void)
     tcase_add_loop_test(tc, an_empty_knowledge_outlives_a_restart, 0, all);
     tcase_add_loop_test(tc, merging_replicas_is_seeing_both, 0, all);
     tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
+    tcase_add_loop_test(tc, a_kill_outlives_a_restart, 0, all);
     tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
     tcase_add_loop_test(tc, what_is_no_number_is_refused, 0, all);
     tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);
     tcase_add_loop_test(tc, other_parameters_keep_what_was_learned, 0, all);
     tcase_add_test(tc, vpa_is_the_aggregate_and_the_estimator);
     tcase_add_loop_test(tc, impossible_states_of_crane_are_refused, 0, VPA_COUNT(bad_crane));
-    tcase_add_test(tc, vpa_stores_open_peaks_apart);
+    tcase_add_loop_test(tc, vpa_stores_open_peaks_apart, 0, VPA_COUNT(peak_times));
     tcase_add_test(tc, impossible_stored_histories_are_refused);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -224,6 +224,7 @@ END_TEST
 
 struct heard {
     int usages, changes, missing;
+    const char *mode; /* of the last usage, in the arena */
     vpa_amount last;
     size_t pods;
     const char *vpa; /* of the last sample */
@@ -234,10 +235,10 @@ static void hear_usage(void *ctx, const char *mode, enum vpa_kind kind, bool is_
 {
     struct heard *heard = ctx;
 
-    (void)mode;
     (void)kind;
     (void)is_oom;
     (void)usage;
+    heard->mode = vpa_arena_strdup(&arena, mode ? mode : "none");
     heard->usages++;
     heard->missing += recommendation == 0;
     heard->last = recommendation;
@@ -315,6 +316,52 @@ START_TEST(hooks_hear_of_usage_and_changes)
     put_vpa("u", "app");
     ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 1, 100), 0);
     ck_assert_str_eq(heard.vpa, "w"); /* of three that match the last by name */
+}
+END_TEST
+
+static struct vpa_autoscaler *put_mode(const char *name, const char *mode)
+{
+    const char *text =
+        vpa_arena_printf(&arena,
+                         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"%s\"},\"spec\":{"
+                         "\"updatePolicy\":{\"updateMode\":\"%s\"}}}",
+                         name, mode);
+
+    return vpa_cluster_put_vpa(c, vpa_of(&arena, text), selector_of(&arena, "app=web"), NULL, now);
+}
+
+/* Of containers that a VPA scales. When it goes so do its mode and its recommendation, and nothing
+ * is told, even though another VPA is there, until that one's object changes. */
+START_TEST(usage_is_told_with_the_mode_of_the_vpa)
+{
+    struct heard heard = {0};
+    struct vpa_cluster_options options = {.aggregation = &global,
+                                          .hooks = {.ctx = &heard, .usage = hear_usage}};
+    struct vpa_recommendation rec =
+        recommendation_of("{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{},"
+                          "\"uncappedTarget\":{\"cpu\":\"200m\"}}]}");
+    struct vpa_error err;
+
+    vpa_cluster_free(c);
+    c = vpa_cluster_new(&options);
+    put_pod("p", "{\"app\":\"web\"}");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
+    ck_assert_int_eq(heard.usages, 0);
+    put_mode("b", "Initial");
+    struct vpa_autoscaler *v = put_mode("v", "Recreate");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 1, 100), 0);
+    ck_assert_str_eq(heard.mode, "Recreate");
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 2, 100), 0);
+    ck_assert_int_eq(heard.last, 200);
+    vpa_cluster_remove_vpa(c, "ns", "v");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 3, 100), 0);
+    ck_assert_int_eq(heard.usages, 2);
+    put_mode("b", "Initial");
+    ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 4, 100), 0);
+    ck_assert_int_eq(heard.usages, 3);
+    ck_assert_str_eq(heard.mode, "Initial");
+    ck_assert_int_eq(heard.last, 0);
 }
 END_TEST
 
@@ -506,6 +553,7 @@ int main(void)
     tcase_add_loop_test(tc, phases_are_parsed, 0, VPA_COUNT(phases));
     tcase_add_test(tc, samples_need_pod_and_container);
     tcase_add_test(tc, hooks_hear_of_usage_and_changes);
+    tcase_add_test(tc, usage_is_told_with_the_mode_of_the_vpa);
     tcase_add_test(tc, missing_recommendation_is_reported_every_half_hour);
     tcase_add_test(tc, marked_pods_leave_at_the_end_of_the_pass);
     tcase_add_test(tc, oom_kills_are_queued);

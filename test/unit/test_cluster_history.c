@@ -563,6 +563,36 @@ START_TEST(a_loaded_history_goes_by_age_when_nothing_has_its_container)
 }
 END_TEST
 
+/* An age that no history can have, because it is negative or beyond all numbers, is none. */
+static const struct {
+    const char *interval; /* eight of them */
+    bool goes;
+} ages[] = {
+    {"\"memoryAggregationIntervalSeconds\":3600", true},
+    {"\"memoryAggregationIntervalSeconds\":-3600", false},
+    {"\"memoryAggregationInterval\":\"2305843009500ms\"", false}, /* 2^64 ns and 2.3 s */
+    {"\"memoryAggregationInterval\":\"2562047h\"", false},        /* 2^66 ns less 6 h: negative */
+};
+
+START_TEST(a_history_of_an_impossible_age_stays)
+{
+    const char *object = vpa_arena_printf(
+        &arena,
+        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"v\"},\"spec\":{\"resourcePolicy\":{"
+        "\"containerPolicies\":[{\"containerName\":\"*\",%s}]}}}",
+        ages[_i].interval);
+    struct vpa_error err;
+
+    vpa_cluster_put_vpa(c, vpa_of(&arena, object), selector_of(&arena, "app=web"), NULL, now);
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
+        0);
+    now += 30 * (vpa_time)DAY;
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    ck_assert_uint_eq(known_containers(), ages[_i].goes ? 0 : 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cluster_history");
@@ -582,6 +612,7 @@ int main(void)
     tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
     tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
     tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);
+    tcase_add_loop_test(tc, a_history_of_an_impossible_age_stays, 0, (int)VPA_COUNT(ages));
     tcase_add_test(tc, restart_keeps_the_history);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -156,6 +156,30 @@ START_TEST(finished_pods_are_gone_where_nobody_can_tell)
 }
 END_TEST
 
+/* A pod of a history has the phase it is given, whatever was known of it before. */
+static const struct {
+    const char *before;
+    enum vpa_phase phase;
+    bool finished;
+} bare_phases[] = {
+    {"Failed", VPA_PHASE_UNKNOWN, false},    {"Succeeded", VPA_PHASE_PENDING, false},
+    {"Succeeded", VPA_PHASE_RUNNING, false}, {"Running", VPA_PHASE_SUCCEEDED, true},
+    {"Pending", VPA_PHASE_FAILED, true},
+};
+
+START_TEST(bare_pods_have_a_phase)
+{
+    struct vpa_labels labels;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_labels_decode(&arena, json(&arena, "{\"app\":\"job\"}"), &labels, &err),
+                     0);
+    put_phase("p", "{\"app\":\"job\"}", bare_phases[_i].before);
+    vpa_cluster_put_bare_pod(c, "ns", "p", &labels, bare_phases[_i].phase, now);
+    ck_assert_uint_eq(collect(), bare_phases[_i].finished);
+}
+END_TEST
+
 START_TEST(finished_pods_need_a_controller)
 {
     put_phase("done", "{\"app\":\"job\"}", "Succeeded");
@@ -216,6 +240,7 @@ int main(void)
 
     tcase_add_checked_fixture(garbage, setup, teardown);
     tcase_add_test(garbage, empty_aggregates_live_with_their_pods);
+    tcase_add_loop_test(garbage, bare_pods_have_a_phase, 0, (int)VPA_COUNT(bare_phases));
     tcase_add_test(garbage, finished_pods_need_a_controller);
     tcase_add_test(garbage, finished_pods_are_gone_where_nobody_can_tell);
     tcase_add_test(garbage, any_sample_keeps_an_aggregate);

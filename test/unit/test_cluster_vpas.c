@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../src/model/cluster_private.h"
 #include "model_fixture.h"
 
 static struct vpa_aggregation global;
@@ -329,6 +330,41 @@ START_TEST(selectors_of_several_requirements)
 }
 END_TEST
 
+/* A group is compared with those VPAs alone that demand one of its labels, and with those that
+ * demand no single value: a namespace may have thousands. */
+static size_t candidates;
+
+static void count_candidate(struct vpa_group *group, struct vpa_autoscaler *v)
+{
+    (void)group;
+    (void)v;
+    candidates++;
+}
+
+static const struct {
+    const char *selector;
+    size_t as_web, as_db;
+} filed[] = {
+    {"app=web", 1, 0},  {"app==web", 1, 0},        {"app in (web)", 1, 0},
+    {"app!=web", 1, 1}, {"app in (web,db)", 1, 1}, {"app notin (web)", 1, 1},
+    {"app", 1, 1},      {"tier,app=web", 1, 0},    {"", 1, 1},
+};
+
+START_TEST(selectors_are_looked_up_by_their_values)
+{
+    const char *const labels[] = {"{\"app\":\"web\"}", "{\"app\":\"db\"}"};
+
+    put("v", filed[_i].selector);
+    for (int i = 0; i < 2; i++) {
+        put_pod(i ? "db" : "web", labels[i]);
+        struct vpa_pod *pod = simple_pod(&arena, "again", labels[i]);
+        candidates = 0;
+        vpa_selectors_candidates(c, vpa_group_get(c, "ns", &pod->meta.labels), count_candidate);
+        ck_assert_uint_eq(candidates, i ? filed[_i].as_db : filed[_i].as_web);
+    }
+}
+END_TEST
+
 struct overlap {
     int calls;
     size_t count;
@@ -402,6 +438,7 @@ int main(void)
     tcase_add_test(tc, several_vpas_on_one_pod);
     tcase_add_test(tc, vpas_in_numbers_find_their_pods);
     tcase_add_test(tc, selectors_of_several_requirements);
+    tcase_add_loop_test(tc, selectors_are_looked_up_by_their_values, 0, (int)VPA_COUNT(filed));
     tcase_add_test(tc, overlaps_are_shown);
     tcase_add_test(tc, groups_come_and_go);
     suite_add_tcase(suite, tc);

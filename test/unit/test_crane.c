@@ -79,6 +79,26 @@ START_TEST(divisions_round)
 }
 END_TEST
 
+/* Buckets are of the given size up to the given end when both are given. */
+static const struct {
+    const char *size, *most;
+    uint32_t count;
+    double want_size, want_most;
+} sizes_given[] = {
+    {NULL, NULL, 1001, 0.1, 100.0}, {"0.5", NULL, 1001, 0.1, 100.0}, {NULL, "50", 1001, 0.1, 100.0},
+    {"", "50", 1001, 0.1, 100.0},   {"0.5", "50", 101, 0.5, 50.0},
+};
+
+START_TEST(half_a_scale_is_none)
+{
+    make((struct vpa_crane_config){.bucket_size = sizes_given[_i].size,
+                                   .max_value = sizes_given[_i].most});
+    ck_assert_uint_eq(predictor.options.buckets, sizes_given[_i].count);
+    ck_assert_double_eq(predictor.options.first, sizes_given[_i].want_size);
+    ck_assert_double_eq(predictor.options.max, sizes_given[_i].want_most);
+}
+END_TEST
+
 /* C3, C7: the end of the bucket, the margin, the utilization; truncated, not rounded. */
 START_TEST(constant_cpu)
 {
@@ -290,6 +310,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, divisions_round, 0, VPA_COUNT(buckets));
+    tcase_add_loop_test(tc, half_a_scale_is_none, 0, (int)VPA_COUNT(sizes_given));
     tcase_add_test(tc, constant_cpu);
     tcase_add_test(tc, constant_memory);
     tcase_add_test(tc, samples_weigh_their_value);

@@ -212,6 +212,27 @@ START_TEST(light_samples_do_not_widen_the_range)
 }
 END_TEST
 
+/* Percentiles are shares of what is left. */
+START_TEST(what_was_taken_out_counts_no_more)
+{
+    struct vpa_histogram h, other;
+
+    vpa_histogram_init(&h, &ten);
+    vpa_histogram_init(&other, &ten);
+    vpa_histogram_add(&h, 1, 2.0);
+    vpa_histogram_add(&h, 5, 1.0);
+    vpa_histogram_add(&h, 9, 7.0);
+    vpa_histogram_add(&other, 3, 4.0); /* of which h has nothing */
+    vpa_histogram_add(&other, 9, 8.0); /* more than h has */
+    vpa_histogram_take_out(&h, &other);
+    ck_assert_double_eq(h.total, 3.0);
+    ck_assert_double_eq(vpa_histogram_percentile(&h, 0.66), 2.0);
+    ck_assert_double_eq(vpa_histogram_percentile(&h, 0.67), 6.0);
+    vpa_histogram_release(&h);
+    vpa_histogram_release(&other);
+}
+END_TEST
+
 START_TEST(equal_compares_range_and_weights)
 {
     struct vpa_histogram a;
@@ -428,6 +449,16 @@ static void naive_merge(struct naive *n, const struct naive *other)
     n->max = other->max > n->max ? other->max : n->max;
 }
 
+static void naive_take_out(struct naive *n, const struct naive *other)
+{
+    for (uint32_t b = n->min; b <= n->max; b++) {
+        double left = naive_minus(n, n->w[b], other->w[b]);
+        n->total -= n->w[b] - left;
+        n->w[b] = left;
+    }
+    naive_trim(n);
+}
+
 static double naive_percentile(const struct naive *n, double p)
 {
     double sum = 0;
@@ -485,10 +516,14 @@ START_TEST(equals_a_naive_reference)
         } else if (what < 0.85) {
             vpa_histogram_subtract(&h[k], v, weight);
             naive_subtract(&n[k], v, weight);
-        } else if (what < 0.92) {
+        } else if (what < 0.9) {
             double f = random_double(&seed) * 1.5;
             vpa_histogram_scale(&h[k], f);
             naive_scale(&n[k], f);
+        } else if (k != 0 && what < 0.92) {
+            vpa_histogram_take_out(&h[0], &h[k]);
+            naive_take_out(&n[0], &n[k]);
+            compare(&n[0], &h[0]);
         } else if (k != 0) {
             vpa_histogram_merge(&h[0], &h[k]);
             naive_merge(&n[0], &n[k]);
@@ -550,6 +585,7 @@ int main(void)
     tcase_add_test(tc, last_bucket_has_no_end);
     tcase_add_test(tc, light_edges_leave_the_range_but_keep_their_weight);
     tcase_add_test(tc, light_samples_do_not_widen_the_range);
+    tcase_add_test(tc, what_was_taken_out_counts_no_more);
     tcase_add_test(tc, equal_compares_range_and_weights);
     tcase_add_test(tc, equal_allows_for_rounding);
     tcase_add_test(tc, text_shows_range_and_percentiles);

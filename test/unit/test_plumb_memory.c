@@ -101,6 +101,24 @@ START_TEST(growth_is_foreseen)
 }
 END_TEST
 
+/* A rise needs a day before. Without one, because it is the first or because the container was
+ * away for so long that the remembered hours are of other days, 1 GiB gets its margin alone. */
+START_TEST(without_a_day_before_nothing_rises)
+{
+    double peak = end(142);
+    double most = (peak * 1.1 + 10 * MIB * sqrt(peak / (100 * MIB))) * 1.05 * 1.05;
+
+    for (int n = 0; n < DAY; n++) {
+        use(n, n + 1, peak);
+        ck_assert_double_le(target(n + 1), most);
+    }
+    for (int n = 6 * DAY; n < 7 * DAY; n++) {
+        use(n, n + 1, 2 * peak);
+        ck_assert_double_le(target(n + 1), 2 * most);
+    }
+}
+END_TEST
+
 /* The peak of three days counts, then it is forgotten. */
 START_TEST(peaks_age)
 {
@@ -177,6 +195,7 @@ int main(void)
     tcase_add_test(c, the_young_have_headroom);
     tcase_add_test(c, headroom_of_the_young_is_bounded);
     tcase_add_test(c, growth_is_foreseen);
+    tcase_add_test(c, without_a_day_before_nothing_rises);
     tcase_add_test(c, peaks_age);
     tcase_add_test(c, kills_bump_and_do_not_run_away);
     tcase_add_test(c, two_kills_are_enough);

@@ -262,6 +262,44 @@ START_TEST(nobody_need_hear_of_an_unusable_boost)
 }
 END_TEST
 
+/* The target is 1 CPU and 100Mi; limits follow the requests. */
+static const struct {
+    const char *resources, *want;
+} changes[] = {
+    {"{}", "cpu request none -> 1; memory request none -> 100Mi"},
+    {"{'requests':{'cpu':'999m','memory':'100Mi'}}", "cpu request 999m -> 1"},
+    {"{'requests':{'cpu':'1000m','memory':'104857600'}}", ""},
+    {"{'requests':{'cpu':'1001m','memory':'100Mi'}}", "cpu request 1001m -> 1"},
+    {"{'requests':{'cpu':'2','memory':'50Mi'},'limits':{'cpu':'2','memory':'50Mi'}}",
+     "cpu request 2 -> 1; memory request 50Mi -> 100Mi; cpu limit 2 -> 1; memory limit 50Mi -> "
+     "100Mi"},
+};
+
+START_TEST(tells_which_values_change)
+{
+    vpa_auto_arena arena = {0};
+    const struct patch_row row = {
+        .recommendation = "{'containerName':'app','target':{'cpu':'1','memory':'100Mi'}}",
+        .spec = ""};
+    struct vpa_object vpa = the_vpa(&arena, &row);
+    struct vpa_pod pod = fixture_pod(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{"
+                                 "'containers':[{'name':'app','resources':%s}]}}",
+                                 changes[_i].resources));
+    const struct vpa_namespace_limits limits = {0};
+    vpa_auto_buf words = {0}, out = {0};
+    struct vpa_reason_phrases phrases = {.out = &words, .pod = &pod};
+    const struct vpa_pod_patch_options options = {.changes = &phrases};
+    struct vpa_error err;
+
+    vpa_buf_init(&words, VPA_REASON_MAX);
+    vpa_buf_init(&out, 1 << 16);
+    ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&words), changes[_i].want);
+}
+END_TEST
+
 START_TEST(failure_leaves_nothing)
 {
     vpa_auto_arena arena = {0};
@@ -290,6 +328,7 @@ int main(void)
     TCase *tc = tcase_create("pod_patch");
 
     tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, tells_which_values_change, 0, (int)VPA_COUNT(changes));
     tcase_add_test(tc, failure_leaves_nothing);
     tcase_add_test(tc, nobody_need_hear_of_an_unusable_boost);
     suite_add_tcase(suite, tc);
