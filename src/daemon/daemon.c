@@ -170,7 +170,7 @@ const char *vpa_daemon_architecture(const char *machine)
 
 static int find_identity(struct frame *f)
 {
-    struct utsname system = {0};
+    struct utsname system;
 
     vpa_random_init(&f->random, vpa_seed_from_kernel());
     vpa_hash_seed(vpa_random_next(&f->random));
@@ -298,7 +298,7 @@ static struct vpa_kube_client *new_client(struct frame *f, bool (*may_write)(voi
             .config = f->config,
             .random = &f->random,
             .user_agent = f->user_agent,
-            .qps = qps > 0 ? qps : -1,
+            .qps = qps,
             .burst = burst,
             .may_write = may_write,
             .may_write_ctx = &f->process,

@@ -243,7 +243,8 @@ static void put_packed(struct vpa_ledger *l, const struct line *line)
         block->newest = line->time;
 }
 
-/* Under the lock. A line that is larger than all that may be kept is not. */
+/* Under the lock. A line that is larger than all that may be kept is not. A block that it fits into
+ * is not dropped for it: with the line that one is but a share of what may be kept. */
 static void keep(struct vpa_ledger *l, const struct line *line)
 {
     bool goes_on = fits_into_newest(l, line);
@@ -251,10 +252,8 @@ static void keep(struct vpa_ledger *l, const struct line *line)
     l->ended = line->size > l->size_max;
     if (l->ended)
         return;
-    while (l->oldest && l->size + line->size > l->size_max) {
-        goes_on &= l->oldest != l->newest;
+    while (l->oldest && l->size + line->size > l->size_max)
         drop_oldest_block(l);
-    }
     if (goes_on)
         pack(l, line);
     if (!goes_on || l->newest->room - l->newest->used < l->packed.len) {

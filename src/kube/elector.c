@@ -33,7 +33,7 @@
 #define ACQUIRE_JITTER 1.2
 
 enum phase { IDLE, ACQUIRING, RENEWING, RELEASING, DONE };
-enum step { NO_STEP, FAST_PUT, GET, CREATE, PUT, RELEASE_GET, RELEASE_PUT };
+enum step { FAST_PUT, GET, CREATE, PUT, RELEASE_GET, RELEASE_PUT };
 
 struct vpa_elector {
     struct vpa_elector_options options; /* texts owned */
@@ -282,7 +282,6 @@ static void finish(struct vpa_elector *e)
     vpa_timer_stop(e->deadline);
     vpa_timer_stop(e->pause);
     e->phase = DONE;
-    e->step = NO_STEP;
     if (e->lost && e->options.on_lost)
         e->options.on_lost(e->options.ctx);
 }
@@ -421,7 +420,6 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     struct vpa_error why;
 
     e->request = NULL;
-    e->step = NO_STEP;
     if (e->phase == RELEASING) {
         if (is_claim(step)) /* the release waited for it */
             call(e, RELEASE_GET, VPA_KUBE_GET, NULL, 0);

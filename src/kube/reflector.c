@@ -1,10 +1,9 @@
 /*
- * A reflector is always in one of four phases:
+ * A reflector that was started is always in one of three phases:
  *
  *     LIST      pages of the collection stream through vpa_json_stream into the consumer
  *     WATCH     one object after the other from the last known version
  *     BACKOFF   waiting after trouble; ends in LIST or WATCH
- *     STOPPED   not yet started
  *
  * Which version a LIST asks for (5.2): "0" at first (any cached state will do), later the last
  * known one, and none (the newest, by quorum) once the server has called a version expired. A page
@@ -86,7 +85,6 @@ void reflector_back_off(struct vpa_reflector *r, bool then_watch)
         r->backoff * 2 < VPA_REFLECTOR_BACKOFF_MAX ? r->backoff * 2 : VPA_REFLECTOR_BACKOFF_MAX;
     if (r->options.watch_only)
         wait = vpa_random_jitter(vpa_kube_client_random(r->client), EVENTS_PAUSE, 0.5);
-    r->phase = BACKOFF;
     r->next_is_watch = then_watch || r->options.watch_only;
     vpa_timer_start(r->backoff_timer, wait);
 }
@@ -280,8 +278,9 @@ struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *opti
 
 void vpa_reflector_start(struct vpa_reflector *r)
 {
-    if (r->phase != STOPPED)
+    if (r->started)
         return;
+    r->started = true;
     if (r->options.watch_only)
         reflector_start_watch(r);
     else

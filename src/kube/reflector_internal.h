@@ -12,14 +12,13 @@
 #include "vpa/kube/list.h"
 #include "vpa/kube/reflector.h"
 
-enum reflector_phase { STOPPED, LIST, WATCH, BACKOFF };
 enum reflector_choice { ANY_CACHED, LAST_KNOWN, NEWEST };
 
 struct vpa_reflector {
     struct vpa_reflector_options options; /* texts owned */
     struct vpa_kube_client *client;
     struct vpa_loop *loop;
-    enum reflector_phase phase;
+    bool started;
     bool next_is_watch; /* after BACKOFF */
     bool synced;
     bool watching;

@@ -97,7 +97,6 @@ void reflector_start_list(struct vpa_reflector *r)
     r->list_started = vpa_loop_monotonic(r->loop);
     if (r->options.handler.begin)
         r->options.handler.begin(r->options.handler.ctx);
-    r->phase = LIST;
     r->stats.lists++;
     /* A version with a limit makes the server read from its store; without pages it may use its
      * cache. */

@@ -258,7 +258,6 @@ void reflector_start_watch(struct vpa_reflector *r)
     }
     snprintf(text, sizeof(text), "%lld", (long long)seconds);
     vpa_kube_query(&path, "timeoutSeconds", text);
-    r->phase = WATCH;
     r->stats.watches++;
     r->watch_started = vpa_loop_monotonic(r->loop);
     r->watch_events = 0;

@@ -282,15 +282,22 @@ START_TEST(resolves_files_beside_the_config)
 {
     struct vpa_http_client_options o;
     vpa_auto_free char *path = vpa_xprintf("%s/config", dir), *ca = vpa_xprintf("%s/ca.crt", dir);
+    vpa_auto_free char *cert = vpa_xprintf("%s/my.crt", dir);
+    vpa_auto_free char *key = vpa_xprintf("%s/my.key", dir);
 
     put_file("ca.crt", "x");
+    put_file("my.crt", "x");
+    put_file("my.key", "x");
     put_file("token", " filetoken\n");
-    put_file("config",
-             CONTEXT CLUSTER("    certificate-authority: ca.crt\n") USER("    tokenFile: token\n"));
+    put_file("config", CONTEXT CLUSTER("    certificate-authority: ca.crt\n")
+                           USER("    tokenFile: token\n    client-certificate: my.crt\n"
+                                "    client-key: my.key\n"));
     struct vpa_kube_config *config = vpa_kube_config_load(path, &err);
     ck_assert_msg(config != NULL, "%s", err.text);
     vpa_kube_config_client_options(config, &o);
     ck_assert_str_eq(o.ca_file, ca);
+    ck_assert_str_eq(o.cert_file, cert);
+    ck_assert_str_eq(o.key_file, key);
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer filetoken");
     vpa_kube_config_free(config);
     ck_assert_ptr_null(vpa_kube_config_load("/nonexistent", &err));
@@ -444,18 +451,47 @@ START_TEST(plugins_that_need_a_terminal_are_refused)
 }
 END_TEST
 
-/* A daemon blocks signals that it reads elsewhere; a plugin must be able to end by them. */
-START_TEST(plugins_block_no_signal)
+/* The plugin's variables stand in place of ours of the same name; all others it has as they are,
+ * each once. */
+START_TEST(plugins_have_our_environment_and_their_own)
+{
+    setenv("GREETING", "ours", 1);
+    setenv("FAREWELL", "bye", 1); /* as long */
+    setenv("GREETINGS", "longer", 1);
+    setenv("GREET", "shorter", 1);
+    setenv("KUBERNETES_EXEC_INFO", "stale", 1);
+    struct vpa_kube_config *config =
+        with_plugin("for name in GREETING FAREWELL GREETINGS GREET KUBERNETES_EXEC_INFO; do\n"
+                    "  tr '\\0' '\\n' < /proc/$$/environ | grep \"^$name=\" | cut -c1-25\n"
+                    "done > $(dirname $0)/log\n" ANSWER("{\"token\":\"plugged\"}"));
+    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_str_eq(text, "GREETING=hi\nFAREWELL=bye\nGREETINGS=longer\nGREET=shorter\n"
+                           "KUBERNETES_EXEC_INFO={\"ki\n");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* A daemon blocks signals that it reads elsewhere and ignores some; a plugin must be able to end by
+ * them. */
+START_TEST(plugins_get_every_signal)
 {
     sigset_t all, before;
 
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
     struct vpa_kube_config *config = with_plugin(
-        "mask=$(sed -n 's/^SigBlk:[^0-9a-f]*//p' /proc/self/status)\n"
+        "blocked=$(sed -n 's/^SigBlk:[^0-9a-f]*//p' /proc/self/status)\n"
+        "ignored=$(sed -n 's/^SigIgn:.*\\(.......\\)$/\\1/p' /proc/self/status)\n"
         "echo '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
-        "\"status\":{\"token\":\"'$mask'\"}}'\n");
-    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer 0000000000000000");
+        "\"status\":{\"token\":\"'$blocked-$ignored'\"}}'\n");
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer 0000000000000000-0000000");
     vpa_kube_config_free(config);
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
@@ -566,7 +602,8 @@ int main(void)
     tcase_add_test(c, in_cluster);
     tcase_add_test(c, tokens_are_read_again);
     tcase_add_test(c, exec_plugin);
-    tcase_add_test(c, plugins_block_no_signal);
+    tcase_add_test(c, plugins_have_our_environment_and_their_own);
+    tcase_add_test(c, plugins_get_every_signal);
     tcase_add_test(c, plugins_read_nothing);
     tcase_add_test(c, plugins_that_need_a_terminal_are_refused);
     tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));

@@ -1,6 +1,6 @@
 /*
  * Bad starts of the three daemons: one frame, so one exit status and one line, in the format asked
- * for.
+ * for. And a good start of a daemon that is a table of ours.
  */
 #include <check.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/daemon.h"
+#include "vpa/net/loop.h"
 
 #define ARGUMENTS_MAX 8
 #define OUTPUT_MAX ((size_t)1 << 20)
@@ -218,6 +219,82 @@ START_TEST(a_bad_ca_is_told_alike)
 }
 END_TEST
 
+/* Every flag with its value, before anything else. */
+START_TEST(tells_its_flags)
+{
+    for (size_t i = 0; i < VPA_COUNT(programs); i++) {
+        vpa_auto_free char *text = NULL;
+
+        ck_assert_int_eq(run(programs[i], (const char *const[4]){"-v=2"}, &text), 255);
+        const char *flag = strstr(text, "FLAG: --kubeconfig=\"/nonexistent\"");
+        const char *title = strstr(text, "Vertical Pod Autoscaler ");
+        ck_assert_msg(flag && title && flag < title, "%s", programs[i]);
+    }
+}
+END_TEST
+
+/* ---- a daemon of our own ---- */
+
+static struct daemon_config {
+    struct vpa_common_flags common;
+    struct vpa_ledger_flags ledger;
+} config;
+static const struct vpa_flag rows[] = {
+    VPA_COMMON_FLAGS(struct daemon_config, common, "127.0.0.1:0"),
+    VPA_LEDGER_FLAGS(struct daemon_config, ledger),
+};
+static int worked;
+
+static int check(struct vpa_arena *storage, int *exit_status, struct vpa_error *err)
+{
+    (void)storage;
+    return vpa_daemon_check(&config.common, NULL, exit_status, err);
+}
+
+static int work(struct vpa_process *process)
+{
+    worked++;
+    ck_assert(!vpa_loop_is_stopping(process->loop));
+    ck_assert(process->observe && process->ledger && process->leases);
+    ck_assert(process->clients[0] && process->clients[1] && !process->clients[2]);
+    ck_assert_ptr_ne(process->clients[0], process->clients[1]);
+    ck_assert(!process->elector && !process->standby && vpa_process_leads(process));
+    ck_assert_str_ne(process->host_name, "");
+    return 7;
+}
+
+/* With an address and without an election the work begins at once, whether or not anybody answers
+ * there, and says how the process ends. */
+START_TEST(works_with_what_was_made)
+{
+    static const char kubeconfig[] =
+        "{current-context: c, contexts: [{name: c, context: {cluster: k}}],\n"
+        " clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]}\n";
+    static const char *const caches[] = {NULL};
+    const struct vpa_daemon daemon = {
+        .program = "vpa-test",
+        .title = "Test",
+        .flags = {.rows = rows, .count = VPA_COUNT(rows), .values = &config},
+        .common = &config.common,
+        .ledger = &config.ledger,
+        .caches = caches,
+        .client_count = 2,
+        .check = check,
+        .run = work,
+    };
+    char path[] = "/tmp/plumb-kubeconfig-XXXXXX";
+    int fd = mkstemp(path);
+
+    ck_assert_int_eq(write(fd, kubeconfig, strlen(kubeconfig)), (ssize_t)strlen(kubeconfig));
+    close(fd);
+    vpa_auto_free char *argument = vpa_xprintf("--kubeconfig=%s", path);
+    char *const argv[] = {(char *)(uintptr_t) "vpa-test", argument, NULL};
+    ck_assert_int_eq(vpa_daemon_main(&daemon, 2, argv), 7);
+    ck_assert_int_eq(worked, 1);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(names_itself_as_go_programs_do)
 {
     static const struct {
@@ -240,6 +317,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, ends_with_one_line, 0, VPA_COUNT(starts));
     tcase_add_test(c, a_bad_ca_is_told_alike);
+    tcase_add_test(c, tells_its_flags);
+    tcase_add_test(c, works_with_what_was_made);
     tcase_add_test(c, names_itself_as_go_programs_do);
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -210,7 +210,8 @@ static const struct page shop[] = {
     {"/apis/shop.io", VERSIONS("v2", V("v1") "," V("v2") "," V("v1") "," V("v3")), 0, 0},
     {"/apis/shop.io/v1",
      RESOURCES(R("carts", "Cart", "true") "," R("wagons", "Cart", "false") "," R(
-         "tills", "Till", "false") ",{\"name\":\"half\"},{\"kind\":\"Half\"}"),
+         "tills", "Till", "false") ",{\"name\":\"vaults\",\"kind\":\"Vault\"},{\"name\":\"half\"},{"
+                                   "\"kind\":\"Half\"}"),
      0, 0},
     {"/apis/shop.io/v2",
      RESOURCES(R("carts", "Cart", "true") "," R("carts/status", "Cart",
@@ -243,6 +244,9 @@ START_TEST(mappings_are_whole)
     ck_assert_int_eq(find("shop.io", "till"), 0);
     ck_assert_uint_eq(found_count, 1);
     assert_mapping(0, "shop.io", "v1", "tills", "Till", false);
+    ck_assert_int_eq(find("shop.io", "Vault"), 0); /* says nothing of namespaces */
+    ck_assert_uint_eq(found_count, 1);
+    assert_mapping(0, "shop.io", "v1", "vaults", "Vault", false);
     ck_assert_int_eq(find("", "Node"), 0);
     ck_assert_str_eq(asked, "/api/v1 ");
     assert_mapping(0, "", "v1", "nodes", "Node", false);

@@ -144,6 +144,27 @@ START_TEST(combines_similar_events)
 }
 END_TEST
 
+/* The same again is not similar: nine messages are written as they are however often each comes. */
+START_TEST(repetitions_are_not_combined)
+{
+    static const int order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 4, 8, 0, 9};
+    char message[64], want[128];
+
+    for (size_t i = 0; i < VPA_COUNT(order); i++) {
+        snprintf(message, sizeof(message), "VPA Updater evicted Pod d-%d.", order[i]);
+        snprintf(want, sizeof(want), "\"message\":\"%s%s\"",
+                 order[i] == 9 ? "(combined from similar events): " : "", message);
+        vpa_events_record(events, &vpa, "EvictedPod", message);
+        vpa_events_flush(events, VPA_MINUTE);
+        vpa_loop_pump(loop, VPA_SECOND);
+        ck_assert_uint_eq(count, i + 1);
+        ck_assert_msg(strstr(seen[i].body, want) != NULL, "%s", seen[i].body);
+        ck_assert_str_eq(seen[i].method, i < 9 || order[i] == 9 ? "POST" : "PATCH");
+    }
+    ck_assert_ptr_nonnull(strstr(seen[12].body, "{\"count\":3,"));
+}
+END_TEST
+
 /* The next one goes out when the one before it was answered. */
 START_TEST(writes_one_after_the_other)
 {
@@ -324,6 +345,7 @@ int main(void)
     tcase_add_test(c, writes_whole_events);
     tcase_add_test(c, counts_repetitions);
     tcase_add_test(c, combines_similar_events);
+    tcase_add_test(c, repetitions_are_not_combined);
     tcase_add_test(c, writes_one_after_the_other);
     tcase_add_test(c, what_makes_an_event);
     tcase_add_test(c, rows_of_similar_events_end);

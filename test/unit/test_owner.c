@@ -197,8 +197,9 @@ START_TEST(knows_replicas)
         {{"n", "Deployment", "no", "apps/v1"}, false, 0},
         {{"n", "Widget", "w", "example.com/v1"}, true, 7},
         {{"n", "Widget", "x", "example.com/v1"}, false, 0},
-        {{"n", "Node", "x", "v1"}, false, 0},
     };
+    static const struct vpa_controller_key unasked[] = {{"n", "Node", "x", "v1"},
+                                                        {"n", "Thing", "t", "a/b/c"}};
 
     synced();
     for (size_t i = 0; i < VPA_COUNT(cases); i++) {
@@ -206,6 +207,12 @@ START_TEST(knows_replicas)
         ck_assert_int_eq(vpa_owners_replicas(owners, &cases[i].key, &replicas), cases[i].known);
         ck_assert_int_eq(replicas, cases[i].replicas);
     }
+    int asked = scale_gets + discovery_gets;
+    for (size_t i = 0; i < VPA_COUNT(unasked); i++) {
+        int32_t replicas = 0;
+        ck_assert(!vpa_owners_replicas(owners, &unasked[i], &replicas));
+    }
+    ck_assert_int_eq(scale_gets + discovery_gets, asked);
 }
 END_TEST
 

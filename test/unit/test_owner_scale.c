@@ -173,6 +173,107 @@ START_TEST(keeps_targets_that_it_is_told_to_keep)
 }
 END_TEST
 
+/* A view reads without the loop; that counts as well. */
+START_TEST(keeps_what_a_view_has_read)
+{
+    synced();
+    ck_assert(!knows_widget("w"));
+    vpa_loop_pump(loop, 9 * VPA_MINUTE);
+    ck_assert(knows_widget("w"));
+    vpa_loop_pump(loop, 55 * VPA_MINUTE); /* the hour of the first answer is over */
+    ck_assert(knows_widget("w"));
+}
+END_TEST
+
+/* Whose selector is in the caches, and what cannot be asked for, is not asked for. */
+START_TEST(keeps_only_what_has_a_scale)
+{
+    static const struct {
+        const char *version, *kind;
+    } targets[] = {{"apps/v1", "Deployment"}, {"a/b/c", "Widget"}, {"example.com/v1", "Widget"}};
+    bool asks = _i == 2;
+
+    synced();
+    int before = scale_gets + discovery_gets;
+    vpa_owners_keep_target(owners, "n", targets[_i].version, targets[_i].kind, "w");
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(scale_gets + discovery_gets > before, asks);
+    before = scale_gets + discovery_gets;
+    vpa_owners_follow_target(owners, "n", targets[_i].version, targets[_i].kind, "w");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(scale_gets + discovery_gets > before, asks);
+}
+END_TEST
+
+static int changes;
+
+static void on_change(void *ctx)
+{
+    (void)ctx;
+    changes++;
+}
+
+#define OWNED_SCALE(kind, name, version)                                                           \
+    "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/"                                            \
+    "v1\",\"metadata\":{\"name\":\"w\",\"namespace\":"                                             \
+    "\"n\",\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind                  \
+    "\",\"name\":\"" name "\",\"uid\":\"u\",\"controller\":true}]},\"spec\":{\"replicas\":1},"     \
+    "\"status\":{\"replicas\":1,"                                                                  \
+    "\"selector\":\"app=w\"}}"
+
+/* What the server says of a followed scale at first and then; whether views differ. Of replicas no
+ * view knows. */
+static const struct {
+    const char *first, *then;
+    int code; /* then */
+    bool change;
+} answers[] = {
+    {SCALE("app=w", "7"), SCALE("app=w", "7"), 0, false},
+    {SCALE("app=w", "7"), SCALE("app=w", "9"), 0, false},
+    {SCALE("app=w", "7"), SCALE("app=x", "7"), 0, true},
+    {SCALE("app=w", "7"), SCALE("", "7"), 0, true},
+    {SCALE("", "7"), SCALE("app=w", "7"), 0, true},
+    {SCALE("app=w", "7"), NULL, 0, true},
+    {NULL, SCALE("app=w", "7"), 0, true},
+    {NULL, NULL, 0, false},
+    {SCALE("app=w", "7"), NULL, 500, true},
+    {NULL, NULL, 500, true},
+    {SCALE("app=w", "7"), OWNED_SCALE("Group", "g", "example.com/v1"), 0, true},
+    {OWNED_SCALE("Group", "g", "example.com/v1"), OWNED_SCALE("Group", "g", "example.com/v1"), 0,
+     false},
+    {OWNED_SCALE("Group", "g", "example.com/v1"), OWNED_SCALE("Gang", "g", "example.com/v1"), 0,
+     true},
+    {OWNED_SCALE("Group", "g", "example.com/v1"), OWNED_SCALE("Group", "h", "example.com/v1"), 0,
+     true},
+    {OWNED_SCALE("Group", "g", "example.com/v1"), OWNED_SCALE("Group", "g", "example.com/v2"), 0,
+     true},
+};
+
+START_TEST(views_follow_scales)
+{
+    vpa_owners_on_change(owners, on_change, NULL);
+    scale_body = answers[_i].first;
+    synced();
+    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
+    vpa_loop_pump(loop, VPA_SECOND);
+    /* What nobody knew is followed only once it is asked for again. */
+    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
+    vpa_loop_pump(loop, VPA_SECOND);
+    struct vpa_owner_view *before = vpa_owners_view(owners);
+    int gets = scale_gets;
+    changes = 0;
+    scale_body = answers[_i].then;
+    scale_code = answers[_i].code;
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_gt(scale_gets, gets);
+    struct vpa_owner_view *after = vpa_owners_view(owners);
+    ck_assert_int_eq(changes, answers[_i].change);
+    ck_assert_int_eq(before != after, answers[_i].change);
+    vpa_owner_view_unref(before);
+    vpa_owner_view_unref(after);
+}
+END_TEST
+
 /* A target that is asked for while the background work waits for the answer about another one. */
 START_TEST(does_not_forget_what_is_wanted_while_it_is_busy)
 {
@@ -234,6 +335,9 @@ int main(void)
     tcase_add_test(c, background_is_bounded);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
+    tcase_add_test(c, keeps_what_a_view_has_read);
+    tcase_add_loop_test(c, keeps_only_what_has_a_scale, 0, 3);
+    tcase_add_loop_test(c, views_follow_scales, 0, (int)VPA_COUNT(answers));
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
     tcase_add_test(c, negative_answers_last_one_pass);
     tcase_add_test(c, every_resource_of_a_kind_is_asked);

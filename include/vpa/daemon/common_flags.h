@@ -55,7 +55,8 @@ int vpa_common_flags_check(const struct vpa_common_flags *common,
 /* Whether the namespace is to be left alone: --vpa-object-namespace names another one, or it is in
  * --ignored-vpa-object-namespaces. */
 bool vpa_common_flags_ignore(const struct vpa_common_flags *common, const char *name_space);
-/* kube-api-qps and kube-api-burst as the client's token bucket sees them: *qps <= 0 means no limit.
+/* kube-api-qps and kube-api-burst as the client's token bucket sees them: *qps is never 0, and
+ * below it there is no limit.
  * -1 with upstream's text when a positive rate has no burst (exit 2). */
 int vpa_common_flags_rate(const struct vpa_common_flags *common, double *qps, int *burst,
                           struct vpa_error *err) VPA_MUST_CHECK;
