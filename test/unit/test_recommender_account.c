@@ -80,9 +80,13 @@ START_TEST(writes_down_what_changes)
 
     for (int i = 0; i < 40; i++)
         pass(USAGE("8", "1Gi"));
+    for (int i = 0; i < 40; i++) { /* by a fiftieth each */
+        vpa_auto_free char *usage = vpa_xprintf(USAGE("8", "%dMi"), 1024 + 20 * i);
+
+        pass(usage);
+    }
     vpa_json_foreach (moved, read_new()) {
         ck_assert_str_eq(fake_text_at(moved, "rule"), "a target moved by a tenth or more");
-        ck_assert_ptr_nonnull(strstr(fake_text_at(moved, "why"), "cpu target "));
         ck_assert_msg(moved_by(moved, "cpu target ") >= 0.1 ||
                           moved_by(moved, "memory target ") >= 0.1,
                       "%s", fake_text_at(moved, "why"));
