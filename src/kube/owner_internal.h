@@ -136,8 +136,9 @@ struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
 struct owner_scale *owner_scale_get_within(struct vpa_owners *owners,
                                            const struct vpa_controller_key *key, vpa_duration age,
                                            struct vpa_error *err);
-/* Takes over the reference. */
-void owner_scale_remember(struct vpa_owners *owners, struct owner_scale *scale);
+/* Takes over the reference; a first answer counts as a reading, a further one does not. The
+ * remembered one: that from before where the answer is the same. Borrowed. */
+struct owner_scale *owner_scale_remember(struct vpa_owners *owners, struct owner_scale *scale);
 void owner_scales_release(struct vpa_owners *owners);
 /* Timer, and posted call: begin to fetch what is due or wanted, in the background. */
 void owner_scales_sweep(void *ctx);

@@ -61,31 +61,51 @@ static bool same_answer(const struct owner_scale *a, const struct owner_scale *b
     vpa_buf_init(&y, 1 << 20);
     vpa_selector_format(&a->selector, &x);
     vpa_selector_format(&b->selector, &y);
-    return a->ok == b->ok && a->absent == b->absent && strcmp(a->error, b->error) == 0 &&
-           a->has_selector == b->has_selector && vpa_str_eq(a->parent.kind, b->parent.kind) &&
+    return a->ok == b->ok && a->absent == b->absent && a->code == b->code &&
+           strcmp(a->error, b->error) == 0 && a->has_selector == b->has_selector &&
+           vpa_str_eq(a->parent.kind, b->parent.kind) &&
            vpa_str_eq(a->parent.name, b->parent.name) &&
            vpa_str_eq(a->parent.api_version, b->parent.api_version) &&
            a->selector.nothing == b->selector.nothing &&
            strcmp(vpa_buf_text(&x), vpa_buf_text(&y)) == 0;
 }
 
-void owner_scale_remember(struct vpa_owners *o, struct owner_scale *s)
+/* Views have it, and what they read is told by it: so it stays, and only the loop's own members
+ * change. */
+static struct owner_scale *renew(struct owner_scale *known, struct owner_scale *s)
 {
-    struct owner_scale *old = vpa_table_find(&o->scales, s->key);
+    known->replicas = s->replicas;
+    known->fetched = s->fetched;
+    known->refresh_at = s->refresh_at;
+    known->pass = s->pass;
+    owner_scale_unref(s);
+    return known;
+}
 
+static struct owner_scale *replace(struct vpa_owners *o, struct owner_scale *old,
+                                   struct owner_scale *s)
+{
     if (old) {
+        s->last_read = old->last_read;
         s->followed_until = old->followed_until;
         atomic_store(&s->read, atomic_load(&old->read));
     } else {
         make_room(o);
     }
-    if (!old || !same_answer(old, s)) {
-        o->scales_changed = true;
-        owners_note_change(o);
-    }
+    o->scales_changed = true;
+    owners_note_change(o);
     owner_scale_unref(vpa_table_put(&o->scales, s->key, s));
+    return s;
+}
+
+struct owner_scale *owner_scale_remember(struct vpa_owners *o, struct owner_scale *s)
+{
+    struct owner_scale *old = vpa_table_find(&o->scales, s->key);
+
+    s = old && same_answer(old, s) ? renew(old, s) : replace(o, old, s);
     if (!vpa_timer_is_running(o->sweep))
         vpa_timer_start(o->sweep, SWEEP);
+    return s;
 }
 
 static struct owner_scale *find_scale(const struct vpa_owners *o,
@@ -113,7 +133,7 @@ struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vp
         s = owner_scale_fetch(o, k, err);
         if (!s)
             return NULL;
-        owner_scale_remember(o, s);
+        s = owner_scale_remember(o, s);
     }
     s->last_read = vpa_loop_monotonic(o->loop);
     return s;
@@ -187,11 +207,7 @@ static const struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
 static void on_refreshed(void *ctx, struct owner_scale *s)
 {
     struct vpa_owners *o = ctx;
-    const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
-    const struct owner_scale *old = find_scale(o, &k);
 
-    if (old) /* this was no reading */
-        s->last_read = old->last_read;
     owner_scale_remember(o, s);
     o->background--;
     owner_scales_wanted(o);

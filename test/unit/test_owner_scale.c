@@ -173,15 +173,19 @@ START_TEST(keeps_targets_that_it_is_told_to_keep)
 }
 END_TEST
 
-/* A view reads without the loop; that counts as well. */
+/* A view reads without the loop; that counts as well, also after the same answer came again. */
 START_TEST(keeps_what_a_view_has_read)
 {
     synced();
     ck_assert(!knows_widget("w"));
     vpa_loop_pump(loop, 9 * VPA_MINUTE);
+    for (int i = 0; i < 5; i++) { /* more than four hours, in which it is asked for a dozen times */
+        ck_assert(knows_widget("w"));
+        vpa_loop_pump(loop, 55 * VPA_MINUTE);
+    }
     ck_assert(knows_widget("w"));
-    vpa_loop_pump(loop, 55 * VPA_MINUTE); /* the hour of the first answer is over */
-    ck_assert(knows_widget("w"));
+    vpa_loop_pump(loop, 2 * VPA_HOUR);
+    ck_assert(!knows_widget("w"));
 }
 END_TEST
 
