@@ -39,8 +39,8 @@ int server_reload(struct server *server, const char *cert_pem, const char *key_p
 void server_answer(struct server *server, const struct vpa_server_request *request,
                    const char *content_type, struct vpa_server_response *response);
 /* What the listener calls when a TLS handshake did not come to its end: counted, and told once for
- * each reason. server: a struct server; reason is not copied. For tests, too. */
-void server_handshake_failed(void *server, const char *reason);
+ * each reason. ctx: a struct server; reason is not copied. For tests, too. */
+void server_handshake_failed(void *ctx, const char *reason);
 /* A server without a listener, for the same. */
 struct server *server_new_unbound(const struct server_options *options);
 
