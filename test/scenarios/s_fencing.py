@@ -24,9 +24,12 @@ def with_status(cluster):
     return sum(1 for vpa in cluster.client.list("VerticalPodAutoscaler", NAMESPACE) if vpa.get("status"))
 
 
+def lease_spec(cluster):
+    return (cluster.client.find("Lease", "vpa-recommender-lease", "kube-system") or {}).get("spec", {})
+
+
 def holder(cluster):
-    lease = cluster.client.find("Lease", "vpa-recommender-lease", "kube-system")
-    return (lease or {}).get("spec", {}).get("holderIdentity") or ""
+    return lease_spec(cluster).get("holderIdentity") or ""
 
 
 def start(cluster):
@@ -46,6 +49,9 @@ def scenario_frozen(make):
     until(lambda: with_status(cluster) >= 10, 30, "the first one is in the middle of a pass")
     first.process.send_signal(signal.SIGSTOP)
     until(lambda: holder(cluster) not in ("", lease), 40, "the second one leads")
+    taken = lease_spec(cluster)["renewTime"]
+    # Who stands still in the middle of a renewal has lost the Lease when it wakes: now there is none under way for a second.
+    until(lambda: lease_spec(cluster)["renewTime"] != taken, 10, "the second one renews its Lease")
     second.process.send_signal(signal.SIGSTOP)
     cluster.plane.faults()
     time.sleep(2)  # what was under way is answered
