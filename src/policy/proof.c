@@ -467,7 +467,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         return VPA_BREAKER_SAME;
     if (questionable && excuse(proof, r, id->start, now))
         return VPA_BREAKER_EXCUSED;
-    if (questionable && id->start == proof->start)
+    if (questionable && id->start == proof->start && !vpa_time_is_unset(proof->start))
         ask_question(proof, r, id->start, cluster_trial);
     else
         answer(proof, r);

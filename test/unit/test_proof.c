@@ -255,6 +255,29 @@ START_TEST(another_start_excuses)
 }
 END_TEST
 
+/* The Lease of another program, which never says that it began anew. */
+START_TEST(a_lease_without_a_start_excuses_nothing)
+{
+    static const char *const vpas[] = {"n/a", "n/b", "n/c"};
+
+    for (size_t i = 0; i < VPA_COUNT(vpas); i++) {
+        struct vpa_proof_id about = id(vpas[i], "g");
+
+        about.start = VPA_TIME_UNSET;
+        vpa_proof_webhook(proof, VPA_TIME_UNSET, 1, start); /* not even renewed */
+        ck_assert_ptr_null(vpa_proof_cluster(proof));
+        ck_assert(sent(vpas[i], "g", start));
+        ck_assert_int_eq(
+            vpa_proof_judge(proof, &about, VPA_VERDICT_NOT_PATCHED, "what was seen", start),
+            VPA_BREAKER_OPENED);
+        ck_assert_int_eq(ask("n/z", "g", start),
+                         i < 2 ? VPA_PERMIT_FIRST : VPA_PERMIT_CLUSTER_PAUSED);
+    }
+    ck_assert_uint_eq(vpa_proof_webhook(proof, VPA_TIME_UNSET, 2, start), 0);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+}
+END_TEST
+
 /* It is back already when the pod is looked at: no breaker at all. */
 START_TEST(a_start_since_the_eviction_excuses_at_once)
 {
@@ -388,6 +411,7 @@ int main(void)
     tcase_add_test(tc, a_restored_breaker_begins_with_the_first_pause);
     tcase_add_test(tc, what_is_gone_is_forgotten);
     tcase_add_test(tc, another_start_excuses);
+    tcase_add_test(tc, a_lease_without_a_start_excuses_nothing);
     tcase_add_test(tc, a_start_since_the_eviction_excuses_at_once);
     tcase_add_test(tc, the_same_start_renewed_excuses_nothing);
     tcase_add_test(tc, a_crash_is_not_excused);

@@ -20,7 +20,8 @@
  * A webhook that was away when the replacement was created is not one that does not patch. Its
  * Lease names a start, another one whenever it begins to work anew. So what came back without our
  * values opens the breaker of its VPA, and is a question until the Lease is renewed after it was
- * seen; nothing else is evicted meanwhile.
+ * seen; nothing else is evicted meanwhile. A Lease that names no start (another program's) leaves
+ * nothing to ask.
  *
  *     question  --renewed, the same start--> failed proof, counts towards the cluster's breaker
  *               --another start-----------> excused: the breaker is as before, tried with one pod,
