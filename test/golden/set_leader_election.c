@@ -7,6 +7,7 @@
  * their number may differ by two where it depends on the clock (by any where waiting is jittered).
  * The status lease is exact but for acquireTime and leaseTransitions, which upstream's has not.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -361,6 +362,35 @@ static char *without_start(const char *body)
     return copy;
 }
 
+/* What a holder says of when it took the Lease, and how often that was done: both change with the
+ * write that takes it, also after a gap of more than two intervals, and stay from then on. */
+struct holding {
+    vpa_time since; /* unset: it is not held */
+    int64_t at_ms;  /* of the last write that succeeded */
+    int64_t taken;
+};
+
+static void follow_holding(struct golden_case *c, struct holding *h, vpa_time start,
+                           const struct lease_request *q, const char *name)
+{
+    const struct vpa_json *spec = vpa_json_find(lease_world_parse(q->body), "spec");
+    bool made = strcmp(q->method, "POST") == 0;
+    bool takes = made || vpa_time_is_unset(h->since) ||
+                 q->at_ms - h->at_ms > 2 * golden_in_int(c, "interval_ms");
+    vpa_time now = start + q->at_ms * VPA_MILLISECOND, since = VPA_TIME_UNSET;
+    int64_t taken = 0, want = made ? 0 : h->taken + takes;
+
+    if (vpa_time_parse(vpa_or_empty(vpa_json_string(vpa_json_find(spec, "acquireTime"))), &since,
+                       NULL) < 0 ||
+        since != (takes ? now : h->since))
+        golden_difference(c, name, "acquireTime of the write that took the Lease", q->body);
+    (void)vpa_json_int64(vpa_json_find(spec, "leaseTransitions"), &taken);
+    if (taken != want)
+        golden_difference(c, name, golden_label(c, "leaseTransitions %" PRId64, want), q->body);
+    if (q->code / 100 == 2 && !q->abandoned)
+        *h = (struct holding){since, q->at_ms, taken};
+}
+
 static void compare_request(struct golden_case *c, size_t i, const struct vpa_json *want,
                             const struct lease_request *q)
 {
@@ -409,6 +439,7 @@ static void run_status(struct golden_case *c)
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "checks"));
     int64_t interval = golden_in_int(c, "interval_ms"), at;
     struct vpa_status_writer *writer = NULL;
+    struct holding holding = {.since = VPA_TIME_UNSET};
     vpa_time start = 0;
     size_t i = 0;
 
@@ -434,6 +465,12 @@ static void run_status(struct golden_case *c)
     }
     pump_until(golden_in_int(c, "run_ms"));
     vpa_status_writer_free(writer);
+    vpa_json_int64(vpa_json_at(GOLDEN_IN(c, "lease"), "spec.leaseTransitions"), &holding.taken);
+    for (i = 0; i < lease_world.count; i++) {
+        if (lease_world.requests[i].body)
+            follow_holding(c, &holding, start, &lease_world.requests[i],
+                           golden_label(c, "requests[%zu].body", i));
+    }
     i = 0;
     vpa_json_foreach (request, GOLDEN_OUT(c, "requests")) {
         if (i < lease_world.count)
