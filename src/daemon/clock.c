@@ -20,6 +20,8 @@
 
 /* A simulated clock may change its rate at any moment: no sleep trusts the old one for longer. */
 #define SIMULATED_WAIT_MAX (50 * VPA_MILLISECOND)
+/* One that stands still is moved by hand, from moment to moment, by somebody who waits for us. */
+#define STANDING_WAIT (2 * VPA_MILLISECOND)
 /* A real sleep is never longer, whatever is asked: curl_multi_poll takes an int of milliseconds. */
 #define REAL_WAIT_MAX (24 * VPA_HOUR)
 /* A reader that keeps meeting a writer gives up and takes what it has: the writer died in between.
@@ -122,7 +124,9 @@ static int64_t simulated_wait(const struct vpa_clock *clock, vpa_duration durati
     if (duration <= 0)
         return 0;
     read_file(((const struct simulated_clock *)clock)->file, &f);
-    double wait = f.rate > 0 ? (double)duration / f.rate : (double)SIMULATED_WAIT_MAX;
+    if (!(f.rate > 0))
+        return STANDING_WAIT;
+    double wait = (double)duration / f.rate;
     return wait < (double)SIMULATED_WAIT_MAX ? (int64_t)wait : SIMULATED_WAIT_MAX;
 }
 

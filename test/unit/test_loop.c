@@ -341,6 +341,8 @@ START_TEST(simulated_clock_follows_its_file)
     vpa_clock_file_write(file, 5000 * VPA_SECOND, monotonic_ns(), 0); /* stands still */
     ck_assert(vpa_clock_now(clock) == (vpa_time)5000 * VPA_SECOND);
     ck_assert_int_gt(clock->real_wait(clock, VPA_SECOND), 0);
+    ck_assert_int_le(clock->real_wait(clock, VPA_SECOND), 2 * VPA_MILLISECOND);
+    ck_assert_int_eq(clock->real_wait(clock, VPA_MICROSECOND), 2 * VPA_MILLISECOND);
     file->wall_offset_ns = -VPA_MINUTE; /* somebody sets the clock back */
     ck_assert(vpa_clock_now(clock) == (vpa_time)4940 * VPA_SECOND);
     ck_assert_int_eq(clock->monotonic(clock), 5000 * VPA_SECOND);

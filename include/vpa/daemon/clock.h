@@ -37,7 +37,7 @@ struct vpa_clock_file {
     int64_t magic;
     int64_t virtual_base_ns;   /* Unix time in nanoseconds */
     int64_t monotonic_base_ns; /* CLOCK_MONOTONIC in nanoseconds */
-    double rate;               /* virtual seconds per real second; 0 stands still; never negative */
+    double rate;               /* virtual seconds per real second; 0 stands still, moved by hand */
     int64_t generation;        /* odd while being written */
     int64_t wall_offset_ns;    /* 0 but for tests of clocks that are set */
 };
