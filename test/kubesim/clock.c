@@ -100,6 +100,14 @@ void clock_change(struct sim *sim, double rate, vpa_duration forward)
     int64_t now = vpa_time_unix_nanos(sim_now(sim)) + forward;
 
     vpa_clock_file_write(sim->clock->map, now, monotonic_nanos(), rate > 0 ? rate : 0);
+    if (forward <= 0)
+        return;
+    pthread_mutex_lock(&sim->store.lock);
+    sim->jumps++;
+    for (struct collection *c = sim->store.collections; c; c = c->next)
+        pthread_cond_broadcast(&c->changed);
+    pthread_cond_broadcast(&sim->store.any);
+    pthread_mutex_unlock(&sim->store.lock);
 }
 
 double sim_rate(const struct sim *sim)

@@ -288,13 +288,26 @@ static void tick(struct controllers *k)
 {
     int64_t now = real_millis();
 
-    if (now < k->next_tick)
-        return;
-    k->next_tick = now + 200;
     pthread_mutex_lock(&k->sim->store.lock);
+    if (now < k->next_tick && k->jumps == k->sim->jumps) {
+        pthread_mutex_unlock(&k->sim->store.lock);
+        return;
+    }
+    k->next_tick = now + 200;
+    k->jumps = k->sim->jumps;
     mark_all(k, "batch", "cronjobs", "", WORK_CRON_JOB);
     pthread_mutex_unlock(&k->sim->store.lock);
     wait_for_dependents(k);
+}
+
+static bool has_news(const struct controllers *k)
+{
+    if (k->jumps != k->sim->jumps)
+        return true;
+    for (size_t i = 0; i < k->cursor_count; i++)
+        if (store_event_after(k->cursors[i].c, k->cursors[i].seen) < k->cursors[i].c->log_count)
+            return true;
+    return false;
 }
 
 static void wait_some(struct controllers *k)
@@ -306,13 +319,19 @@ static void wait_some(struct controllers *k)
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&k->sim->store.lock);
-    bool waiting = false;
-    for (size_t i = 0; i < k->cursor_count && !waiting; i++)
-        waiting =
-            store_event_after(k->cursors[i].c, k->cursors[i].seen) < k->cursors[i].c->log_count;
-    if (!waiting)
+    if (!has_news(k)) {
+        k->waiting = true;
         pthread_cond_timedwait(&k->sim->store.any, &k->sim->store.lock, &until);
+        k->waiting = false;
+    }
     pthread_mutex_unlock(&k->sim->store.lock);
+}
+
+bool controllers_are_quiet(const struct sim *sim)
+{
+    const struct controllers *k = sim->controllers;
+
+    return !k->running || (k->waiting && !has_news(k));
 }
 
 static void *loop(void *ctx)

@@ -55,6 +55,8 @@ struct controllers {
     struct vpa_arena a; /* of the item in hand */
     bool on[16];
     int64_t next_tick;
+    unsigned jumps; /* of the clock, at the last tick */
+    bool waiting;   /* for something to happen; by the lock of the store */
 };
 
 enum {
@@ -73,6 +75,8 @@ enum {
     ON_COUNT
 };
 
+/* Whether there is nothing to do; the lock is held. */
+bool controllers_are_quiet(const struct sim *sim);
 void enqueue(struct controllers *k, enum work_kind kind, const char *ns, const char *name,
              int delay_ms);
 

@@ -118,6 +118,8 @@ struct sim {
     struct counters *counters;
     struct controllers *controllers;
     struct clock_file *clock;
+    struct watch *watches; /* all that are open; by the lock of the store */
+    unsigned jumps;        /* how often the clock was moved forward by hand; likewise */
     atomic_bool stopping;
     struct vpa_arena arena; /* lives as long as the simulator */
     unsigned port;          /* in use */
@@ -163,6 +165,7 @@ int clock_open(struct sim *sim, struct vpa_error *err);
 void clock_close(struct sim *sim);
 vpa_time sim_now(const struct sim *sim);
 double sim_rate(const struct sim *sim);
+/* A move forward is told to all watches, by a bookmark, and to the controllers. */
 void clock_change(struct sim *sim, double rate, vpa_duration forward);
 const char *sim_now_text(const struct sim *sim, struct vpa_arena *a);
 const char *sim_now_micro(const struct sim *sim, struct vpa_arena *a);
@@ -216,6 +219,8 @@ struct jv *stored_of(struct vpa_arena *a, const struct restype *t, struct jv *ob
 /* Bytes for the stream, waiting for events; 0 at the end; on purpose broken off -1, reset -2. */
 ssize_t watch_read(struct watch *w, char *out, size_t max, int fd);
 void watch_free(struct watch *w);
+/* Whether every watch has sent what there is; the lock is held. */
+bool watches_are_quiet(const struct sim *sim);
 
 /* ---- table.c ---- */
 void table_begin(struct vpa_buf *buf, const struct restype *t, const char *rv, const char *cont,

@@ -33,6 +33,9 @@ struct watch {
     int64_t deadline; /* real milliseconds */
     int64_t length;
     int64_t next_bookmark;
+    unsigned jumps; /* of the clock, when the last bookmark was due */
+    bool waiting;   /* for something to happen: all else is sent */
+    struct watch *next;
     struct vpa_buf out;
     size_t out_at;
     struct fault_plan fault;
@@ -134,12 +137,13 @@ static bool fill(struct watch *w)
         }
     }
     int64_t now = real_millis();
-    if (w->bookmarks && now >= w->next_bookmark) {
+    if (w->bookmarks && (now >= w->next_bookmark || w->jumps != w->sim->jumps)) {
         if (w->cursor < w->sim->store.rv &&
             store_event_after(w->store, w->cursor) == w->store->log_count)
             w->cursor = w->sim->store.rv;
         write_bookmark(w, false);
         w->next_bookmark = now + (int64_t)w->sim->opt.bookmark_seconds * 1000;
+        w->jumps = w->sim->jumps;
     }
     if (w->bookmarks && !w->last_bookmark_sent && w->length > 60000 && now >= w->deadline - 1500) {
         if (store_event_after(w->store, w->cursor) == w->store->log_count)
@@ -165,7 +169,23 @@ static void wait_for_change(struct watch *w)
     until.tv_nsec += wait % 1000 * 1000000;
     until.tv_sec += wait / 1000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
+    w->waiting = true;
     pthread_cond_timedwait(&w->store->changed, &w->sim->store.lock, &until);
+    w->waiting = false;
+}
+
+static bool is_quiet(const struct watch *w)
+{
+    return w->ended || (w->waiting && (!w->bookmarks || w->jumps == w->sim->jumps) &&
+                        store_event_after(w->store, w->cursor) == w->store->log_count);
+}
+
+bool watches_are_quiet(const struct sim *sim)
+{
+    for (const struct watch *w = sim->watches; w; w = w->next)
+        if (!is_quiet(w))
+            return false;
+    return true;
 }
 
 static bool client_gone(int fd)
@@ -215,8 +235,20 @@ ssize_t watch_read(struct watch *w, char *out, size_t max, int fd)
     return (ssize_t)n;
 }
 
+static void unlink_watch(struct watch *w)
+{
+    struct watch **at = &w->sim->watches;
+
+    pthread_mutex_lock(&w->sim->store.lock);
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    pthread_mutex_unlock(&w->sim->store.lock);
+}
+
 void watch_free(struct watch *w)
 {
+    unlink_watch(w);
     for (size_t i = 0; i < w->initial_count; i++)
         version_unref(w->initial[i]);
     free(w->initial);
@@ -310,6 +342,9 @@ int handle_watch(struct ctx *c)
     w->deadline = real_millis() + w->length;
     w->next_bookmark = real_millis() + (int64_t)c->sim->opt.bookmark_seconds * 1000;
     w->mark_end = o.mark_end;
+    w->jumps = c->sim->jumps;
+    w->next = c->sim->watches;
+    c->sim->watches = w;
     w->fault = fault;
     vpa_buf_init(&w->out, EVENT_OUT_MAX);
     if (o.initial) {
