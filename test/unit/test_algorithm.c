@@ -297,9 +297,9 @@ START_TEST(merging_replicas_is_seeing_both)
         add(half, VPA_USAGE_CPU, t, 1, 200 + n);
         add(other, VPA_USAGE_CPU, t, 2, 210 + n);
         add(both, VPA_USAGE_MEMORY, t, 1, 300 * MI);
-        add(both, VPA_USAGE_MEMORY, t, 2, 310 * MI);
+        add(both, VPA_USAGE_MEMORY, t, 2, 610 * MI);
         add(half, VPA_USAGE_MEMORY, t, 1, 300 * MI);
-        add(other, VPA_USAGE_MEMORY, t, 2, 310 * MI);
+        add(other, VPA_USAGE_MEMORY, t, 2, 610 * MI);
     }
     vpa_knowledge_merge(half, other);
     struct vpa_estimate a = ask(both, t), b = ask(half, t);

@@ -311,6 +311,45 @@ START_TEST(an_ensemble_outlives_a_restart)
 }
 END_TEST
 
+/* The first window counts although the process that saw it ended before it was over. */
+START_TEST(an_open_window_outlives_a_restart)
+{
+    struct vpa_method *m = method(names[_i], NULL, NULL);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    struct vpa_estimate before, after;
+
+    add(k, VPA_USAGE_CPU, t0, 2000);
+    add(k, VPA_USAGE_MEMORY, t0, 512 * MI);
+    struct vpa_knowledge *again = vpa_knowledge_convert(k, m, t0 + VPA_MINUTE);
+    vpa_knowledge_age(k, t0 + 5 * VPA_MINUTE);
+    vpa_knowledge_age(again, t0 + 5 * VPA_MINUTE);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + 5 * VPA_MINUTE, 1}, &before));
+    ck_assert(
+        vpa_knowledge_estimate(again, &(struct vpa_question){t0 + 5 * VPA_MINUTE, 1}, &after));
+    ck_assert_mem_eq(&before, &after, sizeof(before));
+    vpa_knowledge_free(again);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* Of the window under way only buckets with samples are stored. */
+START_TEST(empty_buckets_take_no_room)
+{
+    struct vpa_method *m = method("autopilot-ml", NULL, NULL);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+
+    add(k, VPA_USAGE_CPU, t0, 1);
+    add(k, VPA_USAGE_CPU, t0 + VPA_MINUTE, 100000);
+    const char *open = strstr(without_pasts(k, t0 + VPA_MINUTE), "\"open\":[[");
+    ck_assert_ptr_nonnull(open);
+    ck_assert_ptr_nonnull(strstr(open, ",1],["));
+    ck_assert_ptr_null(strstr(open, ",0]"));
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 #define PLUMB(STATE) "{\"algorithm\":\"plumb\",\"version\":1,\"samples\":1,\"state\":" STATE "}"
 #define PILOT(STATE) "{\"algorithm\":\"autopilot\",\"version\":1,\"samples\":1,\"state\":" STATE "}"
 #define ML(STATE) "{\"algorithm\":\"autopilot-ml\",\"version\":1,\"samples\":1,\"state\":" STATE "}"
@@ -436,6 +475,8 @@ int main(void)
     tcase_add_test(c, plumb_is_its_parts);
     tcase_add_loop_test(c, autopilot_ml_is_its_parts, 0, 2);
     tcase_add_test(c, an_ensemble_outlives_a_restart);
+    tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));
+    tcase_add_test(c, empty_buckets_take_no_room);
     tcase_add_loop_test(c, states_that_cannot_be_are_refused, 0, (int)VPA_COUNT(refused));
     tcase_add_loop_test(c, odd_states_are_lived_with, 0, (int)VPA_COUNT(odd));
     suite_add_tcase(suite, c);

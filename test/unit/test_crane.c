@@ -99,6 +99,31 @@ START_TEST(half_a_scale_is_none)
 }
 END_TEST
 
+/* Buckets that grow need all three numbers. */
+static const struct {
+    const char *first, *growth, *most;
+    enum vpa_histogram_kind kind;
+} growths[] = {
+    {"0.01", "0.05", "1000", VPA_HISTOGRAM_EXPONENTIAL},
+    {NULL, "0.05", "1000", VPA_HISTOGRAM_LINEAR},
+    {"0.01", NULL, "1000", VPA_HISTOGRAM_LINEAR},
+    {"0.01", "0.05", NULL, VPA_HISTOGRAM_LINEAR},
+};
+
+START_TEST(half_a_growth_is_none)
+{
+    make((struct vpa_crane_config){.first_size = growths[_i].first,
+                                   .growth = growths[_i].growth,
+                                   .max_value = growths[_i].most});
+    ck_assert_int_eq(predictor.options.kind, growths[_i].kind);
+    ck_assert_double_eq(predictor.options.max, _i ? 100.0 : 1000.0);
+    if (_i == 0) {
+        ck_assert_double_eq(predictor.options.first, 0.01);
+        ck_assert_double_eq(predictor.options.ratio, 1.05);
+    }
+}
+END_TEST
+
 /* C3, C7: the end of the bucket, the margin, the utilization; truncated, not rounded. */
 START_TEST(constant_cpu)
 {
@@ -311,6 +336,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, divisions_round, 0, VPA_COUNT(buckets));
     tcase_add_loop_test(tc, half_a_scale_is_none, 0, (int)VPA_COUNT(sizes_given));
+    tcase_add_loop_test(tc, half_a_growth_is_none, 0, (int)VPA_COUNT(growths));
     tcase_add_test(tc, constant_cpu);
     tcase_add_test(tc, constant_memory);
     tcase_add_test(tc, samples_weigh_their_value);

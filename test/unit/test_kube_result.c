@@ -152,6 +152,11 @@ static const struct {
      "how (get deployments.apps)"},
     {VPA_KUBE_GET, "/api/v1/namespaces/ns", 404, "", "NotFound",
      "the server could not find the requested resource (get namespaces ns)"},
+    {VPA_KUBE_CREATE, "/api/v1/namespaces/ns/pods", 400, "x", "BadRequest",
+     "the server rejected our request for an unknown reason (post pods)"},
+    {VPA_KUBE_GET, "/readyz", 504, "x", "Timeout",
+     "the server was unable to return a response in the time allotted, but may still be processing "
+     "the request"},
     {VPA_KUBE_GET, "/readyz", 500, "a \"b\"", "InternalError",
      "an error on the server (\"a \\\"b\\\"\") has prevented the request from succeeding"},
     {VPA_KUBE_GET, "/readyz", 503, "x", "ServiceUnavailable",

@@ -153,6 +153,19 @@ START_TEST(annotations_mark_the_pod_and_drop_the_marker)
 }
 END_TEST
 
+/* The patch of one pod is made where that of another was: nothing of it is left. */
+START_TEST(a_patch_says_nothing_of_the_one_before)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(build(5, &err), 0);
+    ck_assert(patch.changes && patch.takes_back);
+    ck_assert_int_eq(build(3, &err), 0);
+    ck_assert(!patch.changes && !patch.takes_back);
+    ck_assert_str_eq(vpa_buf_text(&patch.resize), quoted(patches[3].want));
+}
+END_TEST
+
 START_TEST(a_boost_that_lasts_is_left_alone)
 {
     struct vpa_pod *pod =
@@ -177,6 +190,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, builds_patches, 0, VPA_COUNT(patches));
     tcase_add_test(tc, annotations_mark_the_pod_and_drop_the_marker);
+    tcase_add_test(tc, a_patch_says_nothing_of_the_one_before);
     tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
     suite_add_tcase(suite, tc);
 

@@ -101,6 +101,23 @@ START_TEST(merged_averages_weigh_as_one)
 }
 END_TEST
 
+/* A replica without a sample takes nothing from what is under way in the other, nor the reverse. */
+START_TEST(one_that_knows_nothing_merges_too)
+{
+    struct vpa_signal_rule r = rule();
+    struct vpa_window_signal other;
+
+    r.average = true;
+    use(&r);
+    vpa_window_signal_init(&other, &r);
+    vpa_window_signal_add(_i ? &other : &s, W(0), 2.0);
+    vpa_window_signal_merge(&s, &other);
+    vpa_window_signal_close(&s, W(0));
+    ck_assert_double_eq_tol(vpa_window_signal_limit(&s), 2.0 * 1.15, TOL);
+    vpa_window_signal_release(&other);
+}
+END_TEST
+
 /* Four samples: 0.001 (bucket 0), 0.00105 (1), 0.0011025 (2), twice in an older window of half the
  * weight and once more the largest. Loads: 0.5 * 0.001, 0.5 * 0.00105, 1 * 0.0011025 twice:
  * total 0.00323; the first two are 31.7 %, so p = 0.31 is bucket 1 and p = 0.32 bucket 2. */
@@ -226,6 +243,7 @@ int main(void)
     tcase_add_test(signals, nothing_is_known_before_a_window_closed);
     tcase_add_test(signals, average_of_windows);
     tcase_add_test(signals, merged_averages_weigh_as_one);
+    tcase_add_loop_test(signals, one_that_knows_nothing_merges_too, 0, 2);
     tcase_add_loop_test(signals, percentile_of_the_load, 0, 4);
     tcase_add_test(signals, maximum_of_the_span);
     tcase_add_test(signals, share_of_the_maximum);
