@@ -6,9 +6,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
-#include <fcntl.h>
-#include <nghttp2/nghttp2.h>
-#include <openssl/pem.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http_peer.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
@@ -25,18 +24,18 @@
 #define CONNECTIONS_MAX 512
 #define REQUESTS_MAX 64
 #define TEXT_MAX 256
-#define INPUT_MAX 65536
+#define DRIPS_MAX 32
 
 struct rough_connection {
     struct rough_server *server;
     pthread_t thread;
     int fd;
-    SSL *ssl;
-    nghttp2_session *h2; /* NULL: HTTP/1.1 */
+    struct http_peer *peer;
     bool frozen, closing;
-    bool busy, dripping; /* HTTP/1.1 */
-    char input[INPUT_MAX];
-    size_t input_len;
+    bool busy; /* HTTP/1.1 */
+    int32_t last_stream;
+    int32_t drips[DRIPS_MAX];
+    size_t drip_count;
 };
 
 struct rough_server {
@@ -67,14 +66,6 @@ enum manner {
     DRIP,
     WATCH,
     LAST
-};
-
-struct stream { /* of HTTP/2 */
-    int32_t id;
-    char method[16], path[TEXT_MAX];
-    enum manner manner;
-    bool dropped; /* the byte of this turn */
-    bool written;
 };
 
 /* What was asked */
@@ -136,60 +127,41 @@ static enum manner manner_of(struct rough_server *s, const char *method, const c
 
 /* HTTP/2 */
 
-static ssize_t give_body(nghttp2_session *h2, int32_t id, uint8_t *out, size_t max, uint32_t *flags,
-                         nghttp2_data_source *source, void *ctx)
-{
-    struct stream *stream = source->ptr;
+static const struct http_peer_answer ok = {.status = 200, .body = "ok", .len = 2};
+static const struct http_peer_answer open_end = {.status = 200, .open = true};
 
-    (void)h2;
-    (void)id;
-    (void)max;
-    (void)ctx;
-    if (stream->manner == DRIP) {
-        if (stream->dropped)
-            return NGHTTP2_ERR_DEFERRED;
-        stream->dropped = true;
-        out[0] = ' ';
-        return 1;
-    }
-    if (stream->manner == WATCH || stream->manner == CUT) {
-        if (stream->written)
-            return NGHTTP2_ERR_DEFERRED;
-        stream->written = true;
-        memcpy(out, "{}\n", 3);
-        return 3;
-    }
-    *flags |= NGHTTP2_DATA_FLAG_EOF;
-    memcpy(out, "ok", 2);
-    return 2;
+static void begin_stream(struct rough_connection *c, int32_t stream)
+{
+    http_peer_answer(c->peer, stream, &open_end);
+    http_peer_append(c->peer, stream, "{}\n", 3);
 }
 
-static void respond(nghttp2_session *h2, struct stream *stream)
+/* From here on everything waits for the end and comes with it: a client that has the answer can know
+ * that the connection is over. */
+static void hold_until_the_end(struct rough_connection *c)
 {
-    static uint8_t name[] = ":status", value[] = "200";
-    const nghttp2_nv head = {name, value, 7, 3, NGHTTP2_NV_FLAG_NONE};
-    const nghttp2_data_provider body = {.source.ptr = stream, .read_callback = give_body};
+    int on = 1;
 
-    nghttp2_submit_response(h2, stream->id, &head, 1, &body);
+    setsockopt(c->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
 }
 
-static void serve_stream(struct rough_connection *c, struct stream *stream)
+static void serve_stream(struct rough_connection *c, int32_t stream, enum manner manner)
 {
-    switch (stream->manner) {
+    switch (manner) {
     case REFUSE:
-        nghttp2_submit_rst_stream(c->h2, 0, stream->id, NGHTTP2_REFUSED_STREAM);
+        http_peer_reset(c->peer, stream, HTTP_PEER_REFUSED_STREAM);
         return;
     case STREAM_RESET:
-        nghttp2_submit_rst_stream(c->h2, 0, stream->id, NGHTTP2_INTERNAL_ERROR);
+        http_peer_reset(c->peer, stream, HTTP_PEER_INTERNAL_ERROR);
         return;
     case CLOSE:
         c->closing = true;
         return;
     case DISOWN:
-        nghttp2_submit_goaway(c->h2, 0, 0, NGHTTP2_NO_ERROR, NULL, 0);
+        http_peer_go_away(c->peer, 0);
         return;
     case CUT:
-        respond(c->h2, stream);
+        begin_stream(c, stream);
         c->closing = true;
         return;
     case FREEZE:
@@ -197,118 +169,39 @@ static void serve_stream(struct rough_connection *c, struct stream *stream)
         return;
     case SILENT:
         return;
-    case GOAWAY:
-        respond(c->h2, stream);
-        nghttp2_submit_goaway(c->h2, 0, stream->id, NGHTTP2_NO_ERROR, NULL, 0);
+    case DRIP:
+        http_peer_answer(c->peer, stream, &open_end);
+        assert(c->drip_count < DRIPS_MAX);
+        c->drips[c->drip_count++] = stream;
+        return;
+    case WATCH:
+        begin_stream(c, stream);
         return;
     case LAST:
+        c->last_stream = stream;
+        hold_until_the_end(c);
+        break;
+    case GOAWAY:
     case ANSWER:
-    case DRIP:
-    case WATCH:
-        respond(c->h2, stream);
-        return;
+        break;
     }
+    http_peer_answer(c->peer, stream, &ok);
+    if (manner == GOAWAY)
+        http_peer_go_away(c->peer, stream);
 }
 
-static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
-{
-    struct stream *stream = vpa_xcalloc(1, sizeof(*stream));
-
-    (void)ctx;
-    stream->id = frame->hd.stream_id;
-    nghttp2_session_set_stream_user_data(h2, stream->id, stream);
-    return 0;
-}
-
-static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint8_t *name,
-                     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
-                     void *ctx)
-{
-    struct stream *stream = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
-
-    (void)flags;
-    (void)ctx;
-    if (name_len == 7 && memcmp(name, ":method", 7) == 0)
-        snprintf(stream->method, sizeof(stream->method), "%.*s", (int)value_len, value);
-    if (name_len == 5 && memcmp(name, ":path", 5) == 0)
-        snprintf(stream->path, sizeof(stream->path), "%.*s", (int)value_len, value);
-    return 0;
-}
-
-static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
+static void on_close(void *ctx, struct http_peer *peer, int32_t stream)
 {
     struct rough_connection *c = ctx;
-    struct stream *stream = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
 
-    if (!stream || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
-        (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
-        return 0;
-    stream->manner = manner_of(c->server, stream->method, stream->path);
-    serve_stream(c, stream);
-    return 0;
-}
-
-static int on_stream_close(nghttp2_session *h2, int32_t id, uint32_t code, void *ctx)
-{
-    struct rough_connection *c = ctx;
-    struct stream *stream = nghttp2_session_get_stream_user_data(h2, id);
-
-    (void)code;
-    if (stream && stream->manner == LAST)
-        c->closing = true;
-    free(stream);
-    nghttp2_session_set_stream_user_data(h2, id, NULL);
-    return 0;
-}
-
-static void start_http2(struct rough_connection *c)
-{
-    const nghttp2_settings_entry settings = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 100};
-    nghttp2_session_callbacks *callbacks;
-
-    nghttp2_session_callbacks_new(&callbacks);
-    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-    nghttp2_session_server_new(&c->h2, callbacks, c);
-    nghttp2_session_callbacks_del(callbacks);
-    nghttp2_submit_settings(c->h2, 0, &settings, 1);
-}
-
-static void let_drips_fall(struct rough_connection *c)
-{
-    for (int32_t id = 1; id < 64; id += 2) {
-        struct stream *stream = nghttp2_session_get_stream_user_data(c->h2, id);
-
-        if (!stream || stream->manner != DRIP)
-            continue;
-        stream->dropped = false;
-        nghttp2_session_resume_data(c->h2, id);
-    }
-}
-
-static void send_frames(struct rough_connection *c)
-{
-    const uint8_t *bytes;
-    ssize_t len;
-
-    while (!c->frozen && (len = nghttp2_session_mem_send(c->h2, &bytes)) > 0)
-        if (SSL_write(c->ssl, bytes, (int)len) <= 0)
-            c->closing = true;
-    if (!nghttp2_session_want_read(c->h2) && !nghttp2_session_want_write(c->h2))
+    (void)peer;
+    if (stream == c->last_stream)
         c->closing = true;
 }
 
 /* HTTP/1.1 */
 
-static void say(struct rough_connection *c, const char *text)
-{
-    if (SSL_write(c->ssl, text, (int)strlen(text)) <= 0)
-        c->closing = true;
-}
-
-static void serve_plain(struct rough_connection *c, enum manner manner)
+static void serve_plain(struct rough_connection *c, int32_t stream, enum manner manner)
 {
     if (c->busy) {
         pthread_mutex_lock(&c->server->lock);
@@ -317,32 +210,24 @@ static void serve_plain(struct rough_connection *c, enum manner manner)
         return;
     }
     c->busy = manner == SILENT || manner == DRIP || manner == WATCH;
-    c->dripping = manner == DRIP;
     c->frozen = manner == FREEZE;
-    c->closing = manner == CLOSE || manner == STREAM_RESET || manner == REFUSE || manner == DISOWN;
-    if (manner == DRIP || manner == WATCH)
-        say(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n");
+    c->closing = manner != ANSWER && !c->busy && !c->frozen;
+    if (manner == DRIP)
+        c->drips[c->drip_count++] = stream;
+    if (manner == DRIP || manner == WATCH || manner == CUT)
+        begin_stream(c, stream);
     if (manner == ANSWER || manner == LAST || manner == GOAWAY)
-        say(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-    c->closing = c->closing || manner == LAST || manner == GOAWAY;
+        http_peer_answer(c->peer, stream, &ok);
 }
 
-/* Takes one whole request off the input. */
-static bool take_plain(struct rough_connection *c, char method[16], char path[TEXT_MAX])
+static void on_request(void *ctx, struct http_peer *peer, const struct http_peer_request *request)
 {
-    c->input[c->input_len] = '\0';
-    char *end = strstr(c->input, "\r\n\r\n");
-    if (!end)
-        return false;
-    char *length = strcasestr(c->input, "\r\nContent-Length:");
-    size_t whole = (size_t)(end + 4 - c->input);
-    if (length && length < end)
-        whole += strtoul(length + 17, NULL, 10);
-    if (whole > c->input_len || sscanf(c->input, "%15s %255s", method, path) != 2)
-        return false;
-    c->input_len -= whole;
-    memmove(c->input, c->input + whole, c->input_len);
-    return true;
+    struct rough_connection *c = ctx;
+
+    if (http_peer_speaks_http2(peer))
+        serve_stream(c, request->stream, manner_of(c->server, request->method, request->target));
+    else if (!c->closing && !c->frozen)
+        serve_plain(c, request->stream, manner_of(c->server, request->method, request->target));
 }
 
 /* Connections */
@@ -356,118 +241,68 @@ static bool is_frozen(struct rough_connection *c, bool *stopping)
     return frozen || c->frozen;
 }
 
-static void read_some(struct rough_connection *c)
+static bool turn(struct rough_connection *c)
 {
-    char method[16], path[TEXT_MAX];
-    int len;
+    bool alive = http_peer_read(c->peer);
 
-    for (;;) {
-        len = SSL_read(c->ssl, c->input + c->input_len, (int)(INPUT_MAX - 1 - c->input_len));
-        if (len <= 0)
-            break;
-        if (c->h2) {
-            if (nghttp2_session_mem_recv(c->h2, (uint8_t *)c->input, (size_t)len) < 0)
-                c->closing = true;
-            continue;
-        }
-        c->input_len += (size_t)len;
-        while (!c->closing && !c->frozen && take_plain(c, method, path))
-            serve_plain(c, manner_of(c->server, method, path));
-    }
-    if (SSL_get_error(c->ssl, len) != SSL_ERROR_WANT_READ)
-        c->closing = true;
-}
-
-static void turn(struct rough_connection *c)
-{
-    read_some(c);
-    if (c->h2 && !c->frozen) {
-        let_drips_fall(c);
-        send_frames(c);
-    } else if (c->dripping) {
-        say(c, "1\r\n \r\n");
-    }
+    if (c->frozen)
+        return alive;
+    for (size_t i = 0; i < c->drip_count; i++)
+        http_peer_append(c->peer, c->drips[i], " ", 1);
+    return http_peer_send(c->peer) && alive;
 }
 
 static void *be_connected(void *ctx)
 {
     struct rough_connection *c = ctx;
-    const unsigned char *protocol = NULL;
-    unsigned len = 0;
-    bool stopping = false;
+    bool stopping = false, alive = true;
 
-    while (is_frozen(c, &stopping) && !stopping)
-        poll(NULL, 0, TURN_MS);
-    if (stopping || SSL_accept(c->ssl) != 1)
-        return NULL;
-    SSL_get0_alpn_selected(c->ssl, &protocol, &len);
-    if (len == 2)
-        start_http2(c);
-    fcntl(c->fd, F_SETFL, O_NONBLOCK);
-    while (!c->closing && !stopping) {
+    while (alive && !c->closing && !stopping) {
         struct pollfd p = {.fd = c->fd, .events = POLLIN};
 
         if (is_frozen(c, &stopping))
             poll(NULL, 0, TURN_MS);
         else if (poll(&p, 1, TURN_MS) >= 0)
-            turn(c);
+            alive = turn(c);
     }
     if (!is_frozen(c, &stopping))
-        SSL_shutdown(c->ssl);
+        http_peer_end(c->peer);
     shutdown(c->fd, SHUT_RDWR);
     return NULL;
-}
-
-static void release_streams(struct rough_connection *c)
-{
-    for (int32_t id = 1; c->h2 && id < 4096; id += 2)
-        free(nghttp2_session_get_stream_user_data(c->h2, id));
-    nghttp2_session_del(c->h2);
 }
 
 static void connection_free(struct rough_connection *c)
 {
     shutdown(c->fd, SHUT_RDWR);
     pthread_join(c->thread, NULL);
-    release_streams(c);
-    SSL_free(c->ssl);
-    close(c->fd);
+    http_peer_free(c->peer);
     free(c);
 }
 
 /* The server */
 
-static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
-                           const unsigned char *in, unsigned in_len, void *ctx)
+/* Whether the next connection may speak it. */
+static bool offers_http2(struct rough_server *s)
 {
-    static const unsigned char both[] = "\x02h2\x08http/1.1", old[] = "\x08http/1.1";
-    struct rough_server *s = ctx;
-    unsigned char *chosen;
-
-    (void)ssl;
     pthread_mutex_lock(&s->lock);
     bool downgrade = s->downgrades > 0;
     s->downgrades -= downgrade;
     pthread_mutex_unlock(&s->lock);
-    int rc = downgrade
-                 ? SSL_select_next_proto(&chosen, out_len, old, sizeof(old) - 1, in, in_len)
-                 : SSL_select_next_proto(&chosen, out_len, both, sizeof(both) - 1, in, in_len);
-    *out = chosen;
-    return rc == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+    return !downgrade;
 }
 
 static void *be_listening(void *ctx)
 {
+    static const struct http_peer_calls calls = {.on_request = on_request, .on_close = on_close};
     struct rough_server *s = ctx;
     int fd;
 
-    while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
+    while ((fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
         struct rough_connection *c = vpa_xcalloc(1, sizeof(*c));
 
         c->server = s;
         c->fd = fd;
-        c->ssl = SSL_new(s->tls);
-        SSL_set_fd(c->ssl, fd);
+        c->peer = http_peer_new(s->tls, fd, offers_http2(s), &calls, c);
         pthread_mutex_lock(&s->lock);
         assert(s->connection_count < CONNECTIONS_MAX);
         s->connections[s->connection_count++] = c;
@@ -477,23 +312,6 @@ static void *be_listening(void *ctx)
     return NULL;
 }
 
-static SSL_CTX *make_tls(struct rough_server *s, const struct vpa_tls_pair *pair)
-{
-    SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
-    BIO *cert = BIO_new_mem_buf(pair->cert_pem, -1), *key = BIO_new_mem_buf(pair->key_pem, -1);
-    X509 *x = PEM_read_bio_X509(cert, NULL, NULL, NULL);
-    EVP_PKEY *k = PEM_read_bio_PrivateKey(key, NULL, NULL, NULL);
-
-    SSL_CTX_use_certificate(tls, x);
-    SSL_CTX_use_PrivateKey(tls, k);
-    SSL_CTX_set_alpn_select_cb(tls, choose_protocol, s);
-    X509_free(x);
-    EVP_PKEY_free(k);
-    BIO_free(cert);
-    BIO_free(key);
-    return tls;
-}
-
 struct rough_server *rough_server_new(const struct vpa_tls_pair *pair)
 {
     struct rough_server *s = vpa_xcalloc(1, sizeof(*s));
@@ -501,7 +319,7 @@ struct rough_server *rough_server_new(const struct vpa_tls_pair *pair)
     socklen_t len = sizeof(a);
 
     pthread_mutex_init(&s->lock, NULL);
-    s->tls = make_tls(s, pair);
+    s->tls = http_peer_tls_new(pair);
     s->fd = socket(AF_INET, SOCK_STREAM, 0);
     if (bind(s->fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(s->fd, 64) < 0)
         abort();
