@@ -334,14 +334,14 @@ int main(int argc, char **argv)
 {
     struct measured_kubeconfig kubeconfig;
     double stop_s;
-    pid_t stub;
+    struct stub stub;
 
     read_arguments(argc, argv);
     for (size_t i = 0; i < PLACES; i++)
         requests[i] = make_request(cluster.vpas > 0 ? i * 7919 % cluster.vpas : 0);
     struct stub_cluster *c = stub_cluster_start(&cluster, &stub);
     port = free_port();
-    if (!measured_kubeconfig_write(&kubeconfig, atomic_load(&c->port)))
+    if (!measured_kubeconfig_write(&kubeconfig, &stub))
         return 1;
     pid_t pid = start_recommender(&kubeconfig);
     while (atomic_load(&c->metrics_lists) < 4) /* all VPAs have a status */
@@ -352,8 +352,7 @@ int main(int argc, char **argv)
     if (failed > 0)
         printf("%zu without a recommendation\n", failed);
     int status = measured_stop(pid, &stop_s);
-    kill(stub, SIGKILL);
-    waitpid(stub, NULL, 0);
+    stub_stop(&stub);
     unlink(kubeconfig.path);
     return failed > 0 || status != 0;
 }

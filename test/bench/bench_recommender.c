@@ -117,11 +117,11 @@ int main(int argc, char **argv)
 {
     struct measured_kubeconfig kubeconfig;
     double seconds;
-    pid_t stub;
+    struct stub stub;
 
     read_arguments(argc, argv);
     shared = stub_cluster_start(&settings.cluster, &stub);
-    if (!measured_kubeconfig_write(&kubeconfig, atomic_load(&shared->port)))
+    if (!measured_kubeconfig_write(&kubeconfig, &stub))
         return 1;
 
     printf("recommender: %zu containers, %zu VPAs%s\n", settings.cluster.containers,
@@ -135,8 +135,7 @@ int main(int argc, char **argv)
         measure_passes(pid);
     int status = measured_stop(pid, &seconds);
     printf("stopped in %.3f s with status %d\n", seconds, status);
-    kill(stub, SIGKILL);
-    waitpid(stub, NULL, 0);
+    stub_stop(&stub);
     unlink(kubeconfig.path);
     return 0;
 }

@@ -70,7 +70,6 @@ struct settings {
 };
 
 struct shared { /* with the stub's process */
-    atomic_int port;
     atomic_uint_fast64_t evictions, resizes, annotations, events;
     atomic_int_fast64_t begun_ns; /* the Lease was read */
     atomic_int_fast64_t last_ns;  /* the last eviction or resize of the first pass */
@@ -191,7 +190,7 @@ static void note_action(atomic_uint_fast64_t *counter)
         atomic_store(&shared->last_ns, measured_now_ns());
 }
 
-static void answer_eviction(struct stub_connection *c, size_t i)
+static void answer_eviction(struct stub_call *c, size_t i)
 {
     static const char done[] =
         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","
@@ -204,7 +203,7 @@ static void answer_eviction(struct stub_connection *c, size_t i)
         send_pod("ADDED", i + pod_count());
 }
 
-static void answer_patched(struct stub_connection *c, size_t i)
+static void answer_patched(struct stub_call *c, size_t i)
 {
     vpa_auto_buf pod = {0};
 
@@ -214,7 +213,7 @@ static void answer_patched(struct stub_connection *c, size_t i)
     stub_answer(c, 200, vpa_buf_text(&pod), pod.len);
 }
 
-static void answer_lease(struct stub_connection *c)
+static void answer_lease(struct stub_call *c)
 {
     vpa_auto_buf lease = {0};
     struct timespec now;
@@ -232,7 +231,7 @@ static void answer_lease(struct stub_connection *c)
     stub_answer(c, 200, vpa_buf_text(&lease), lease.len);
 }
 
-static void answer_write(struct stub_connection *c, const char *target)
+static void answer_write(struct stub_call *c, const char *target)
 {
     size_t i = pod_of(target);
 
@@ -252,11 +251,10 @@ static void answer_write(struct stub_connection *c, const char *target)
     }
 }
 
-static void dispatch(void *ctx, struct stub_connection *c, const struct stub_request *request)
+static void dispatch(struct stub_call *c, const struct stub_request *request)
 {
     const char *target = request->target;
 
-    (void)ctx;
     if (strcmp(request->method, "GET") != 0)
         answer_write(c, target);
     else if (strstr(target, "watch="))
@@ -275,16 +273,11 @@ static void dispatch(void *ctx, struct stub_connection *c, const struct stub_req
         stub_answer_list(c, target, 0, put_nothing);
 }
 
-static void run_stub(void)
+static void prepare(void)
 {
-    int port;
-    int listener = stub_listen(&port);
-
     states = vpa_xcalloc(2 * pod_count(), sizeof(*states));
     for (size_t i = pod_count(); i < 2 * pod_count(); i++)
         states[i].right_size = true;
-    atomic_store(&shared->port, port);
-    stub_serve(listener, dispatch, NULL);
 }
 
 /* ---- measuring ---- */
@@ -355,19 +348,15 @@ static bool measure(pid_t pid)
 static bool run(enum kind kind)
 {
     struct measured_kubeconfig kubeconfig;
+    struct stub stub;
     double seconds;
     bool ok;
 
     settings.kind = kind;
     memset(shared, 0, sizeof(*shared));
 
-    pid_t stub = fork();
-
-    if (stub == 0)
-        run_stub();
-    while (atomic_load(&shared->port) == 0)
-        usleep(1000);
-    ok = measured_kubeconfig_write(&kubeconfig, atomic_load(&shared->port));
+    stub_start(&stub, prepare, dispatch);
+    ok = measured_kubeconfig_write(&kubeconfig, &stub);
     if (ok) {
         pid_t pid =
             measured_start("vpa-updater", &kubeconfig,
@@ -380,8 +369,7 @@ static bool run(enum kind kind)
             ok = false;
         unlink(kubeconfig.path);
     }
-    kill(stub, SIGKILL);
-    waitpid(stub, NULL, 0);
+    stub_stop(&stub);
     return ok;
 }
 

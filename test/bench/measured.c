@@ -9,10 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "vpa/api/review.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
 #define ARGUMENTS_MAX 32
+#define TOKEN_LENGTH 1000
 
 int64_t measured_now_ns(void)
 {
@@ -22,21 +24,28 @@ int64_t measured_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-bool measured_kubeconfig_write(struct measured_kubeconfig *file, int port)
+bool measured_kubeconfig_write(struct measured_kubeconfig *file, const struct stub *stub)
 {
+    vpa_auto_buf ca = {0};
+    char token[TOKEN_LENGTH + 1];
+
     *file = (struct measured_kubeconfig){"/tmp/plumb-bench-XXXXXX"};
 
     int fd = mkstemp(file->path);
 
     if (fd < 0)
         return false;
+    vpa_buf_init(&ca, 65536);
+    vpa_base64_encode(&ca, stub->ca, strlen(stub->ca));
+    memset(token, 'e', TOKEN_LENGTH);
+    token[TOKEN_LENGTH] = '\0';
     dprintf(fd,
             "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    server: "
-            "http://127.0.0.1:%d\n"
+            "https://127.0.0.1:%d\n    certificate-authority-data: %s\n"
             "contexts:\n- name: c\n  context:\n    cluster: c\n    user: u\nusers:\n- name: u\n  "
-            "user: {}\n"
+            "user:\n    token: %s\n"
             "current-context: c\n",
-            port);
+            stub->port, vpa_buf_text(&ca), token);
     close(fd);
     return true;
 }
@@ -78,21 +87,15 @@ pid_t measured_start(const char *program, const struct measured_kubeconfig *file
 struct measured_usage measured_usage_of(pid_t pid)
 {
     struct measured_usage u = {0};
+    struct timespec t;
+    clockid_t clock;
     char path[64];
     char line[4096];
-    unsigned long user = 0;
-    unsigned long system = 0;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "r");
-    if (f && fgets(line, sizeof line, f) && strrchr(line, ')'))
-        sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-               &user, &system);
-    if (f)
-        fclose(f);
-    u.cpu_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0)
+        u.cpu_s = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    f = fopen(path, "r");
+    FILE *f = fopen(path, "r");
     while (f && fgets(line, sizeof line, f)) {
         double kib;
 

@@ -8,13 +8,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "stub_server.h"
+
 int64_t measured_now_ns(void); /* CLOCK_MONOTONIC */
 
-/* A kubeconfig for the stub at that port; its path. */
+/* A kubeconfig for the stub, with a token as long as a service account's; its path. */
 struct measured_kubeconfig {
     char path[64];
 };
-bool measured_kubeconfig_write(struct measured_kubeconfig *file, int port);
+bool measured_kubeconfig_write(struct measured_kubeconfig *file, const struct stub *stub);
 
 /* Starts the program that lies beside this one, with --kubeconfig and the other arguments (NULL at
  * the end). Its log goes nowhere unless BENCH_LOG is set, which is then one argument more. */
@@ -22,7 +24,7 @@ pid_t measured_start(const char *program, const struct measured_kubeconfig *file
                      const char *const *arguments);
 
 struct measured_usage {
-    double cpu_s; /* user and system, in ticks of the kernel's clock */
+    double cpu_s; /* of all threads, those that ended as well; to the nanosecond */
     double resident_mib;
     double peak_mib;
 };

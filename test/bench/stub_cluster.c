@@ -13,7 +13,6 @@
 
 #include "measured.h"
 #include "stub_pod.h"
-#include "stub_server.h"
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/table.h"
@@ -44,6 +43,7 @@ static void put_pod(struct vpa_buf *b, size_t i)
                         .number = i,
                         .place = i,
                         .version = i + 1,
+                        .own_labels = settings.own_labels,
                         .annotations = "{}",
                         .resources = "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"256Mi\"},"
                                      "\"limits\":{\"memory\":\"512Mi\"}}",
@@ -195,7 +195,7 @@ static void put_metrics(struct vpa_buf *b, size_t i, size_t pass, time_t now)
 
 /* ---- the stub ---- */
 
-static void answer_metrics(struct stub_connection *c)
+static void answer_metrics(struct stub_call *c)
 {
     size_t pass = atomic_fetch_add(&shared->metrics_lists, 1);
     time_t now = time(NULL);
@@ -246,7 +246,7 @@ static void count_checkpoint(const char *body)
     atomic_fetch_add(&shared->checkpoint_bytes, strlen(body));
 }
 
-static void answer_patch(struct stub_connection *c, const char *target, const char *body)
+static void answer_patch(struct stub_call *c, const char *target, const char *body)
 {
     size_t i = vpa_of(target);
 
@@ -277,7 +277,7 @@ static void answer_patch(struct stub_connection *c, const char *target, const ch
     stub_answer(c, 200, "{}", 2);
 }
 
-static void answer_create(struct stub_connection *c, const char *body)
+static void answer_create(struct stub_call *c, const char *body)
 {
     const char *name = strstr(body, "\"name\":\"web-");
 
@@ -288,7 +288,7 @@ static void answer_create(struct stub_connection *c, const char *body)
 }
 
 /* The leader's Lease is what it wrote; that of the standby is renewed whenever it is asked for. */
-static void answer_lease(struct stub_connection *c, const struct stub_request *request)
+static void answer_lease(struct stub_call *c, const struct stub_request *request)
 {
     static char *lease;
     static unsigned renewals;
@@ -316,13 +316,12 @@ static void answer_lease(struct stub_connection *c, const struct stub_request *r
     }
 }
 
-static void dispatch(void *ctx, struct stub_connection *c, const struct stub_request *request)
+static void dispatch(struct stub_call *c, const struct stub_request *request)
 {
     const char *method = request->method, *target = request->target;
     bool watch = strstr(target, "watch=") != NULL;
     bool vpas = strstr(target, "/verticalpodautoscalers") != NULL;
 
-    (void)ctx;
     if (strstr(target, "/leases")) {
         answer_lease(c, request);
         return;
@@ -353,33 +352,26 @@ static void dispatch(void *ctx, struct stub_connection *c, const struct stub_req
         stub_answer_list(c, target, 0, put_nothing);
 }
 
-static _Noreturn void run_stub(void)
+static void prepare(void)
 {
-    int port;
-    int listener = stub_listen(&port);
-
     statuses = vpa_xcalloc(settings.vpas + 1, sizeof *statuses);
     stored = vpa_xcalloc(settings.vpas + 1, 1);
     if (settings.checkpoints)
         memset(stored, 1, settings.vpas + 1);
     stub_make_pages("/pods", settings.containers, put_pod);
     stub_make_pages("/deployments", settings.vpas, put_deployment);
+    if (settings.replica_sets)
+        stub_make_pages("/replicasets", settings.vpas, put_replica_set);
     if (settings.checkpoints)
         stub_make_pages("checkpoints", settings.vpas, put_checkpoint);
-    atomic_store(&shared->port, port);
-    stub_serve(listener, dispatch, NULL);
 }
 
-struct stub_cluster *stub_cluster_start(const struct stub_cluster_settings *s, pid_t *pid)
+struct stub_cluster *stub_cluster_start(const struct stub_cluster_settings *s, struct stub *stub)
 {
     settings = *s;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         exit(1);
-    *pid = fork();
-    if (*pid == 0)
-        run_stub();
-    while (atomic_load(&shared->port) == 0)
-        usleep(1000);
+    stub_start(stub, prepare, dispatch);
     return shared;
 }

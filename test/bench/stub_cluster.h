@@ -4,10 +4,10 @@
  * each list. What is written is kept, and status patches come back through the watch, as with a
  * server.
  *
- *     pid_t pid;
- *     struct stub_cluster *c = stub_cluster_start(&settings, &pid);
- *     // a recommender with measured_kubeconfig_write(&file, atomic_load(&c->port))
- *     kill(pid, SIGKILL);
+ *     struct stub stub;
+ *     struct stub_cluster *c = stub_cluster_start(&settings, &stub);
+ *     // a recommender with measured_kubeconfig_write(&file, &stub)
+ *     stub_stop(&stub);
  */
 #ifndef BENCH_STUB_CLUSTER_H
 #define BENCH_STUB_CLUSTER_H
@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "stub_server.h"
 
 struct stub_cluster_settings {
     size_t containers;
@@ -25,11 +26,11 @@ struct stub_cluster_settings {
     bool idle;         /* the usage does not change */
     bool checkpoints;  /* there are some from the start */
     bool replica_sets; /* between the Deployments and their pods */
+    bool own_labels;   /* each pod has one that no other has */
 };
 
 /* Counters, in memory shared with the stub's process. */
 struct stub_cluster {
-    atomic_int port;
     atomic_uint_fast64_t calls;
     atomic_uint_fast64_t metrics_lists;
     atomic_uint_fast64_t statuses;
@@ -39,6 +40,7 @@ struct stub_cluster {
 };
 
 /* Once per process; does not come back when there is no memory or no socket. */
-struct stub_cluster *stub_cluster_start(const struct stub_cluster_settings *settings, pid_t *pid);
+struct stub_cluster *stub_cluster_start(const struct stub_cluster_settings *settings,
+                                        struct stub *stub);
 
 #endif

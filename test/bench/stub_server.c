@@ -1,36 +1,57 @@
 #include "stub_server.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include "http_peer.h"
 #include "vpa/base/mem.h"
 
 #define CONNECTIONS_MAX 1024
+#define WATCHES_MAX 256
 #define EVENTS_MAX 64
 #define PAGE 500
-#define TARGET_MAX 4096
+/* Of API servers: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go */
+#define GZIP_FROM ((size_t)128 << 10)
+#define GZIP_LEVEL 1
+#define GZIP_WINDOW_BITS (15 + 16)
 
-struct stub_connection {
+struct connection {
     int fd;
-    struct vpa_buf in;
-    struct vpa_buf out;
-    size_t sent;
+    struct http_peer *peer;
+    uint64_t received;   /* as counted so far */
     bool waits_for_room; /* epoll tells when the socket takes more */
-    const char *watches; /* a collection, NULL: none */
+    bool over;
 };
 
-static struct stub_connection *connections[CONNECTIONS_MAX];
+struct stub_call {
+    struct http_peer *peer;
+    const struct http_peer_request *request;
+};
+
+struct watch {
+    struct http_peer *peer; /* NULL: the place is free */
+    int32_t stream;
+    const char *collection;
+};
+
+static struct connection *connections[CONNECTIONS_MAX];
 static size_t connection_count; /* places ever used */
+static struct watch watches[WATCHES_MAX];
 static int poller;
 static size_t version = 1000000;
+static stub_dispatch_fn dispatch;
+static atomic_uint_fast64_t *received;
 
 size_t stub_version(void)
 {
@@ -44,12 +65,39 @@ size_t stub_next_version(void)
 
 /* ---- answers ---- */
 
-void stub_answer(struct stub_connection *c, int code, const char *body, size_t len)
+static void compress_text(const char *text, size_t len, char **out, size_t *out_len)
 {
-    vpa_buf_printf(&c->out,
-                   "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                   code, len);
-    vpa_buf_append(&c->out, body, len);
+    z_stream z = {0};
+
+    if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    size_t room = deflateBound(&z, len);
+
+    *out = vpa_xmalloc(room);
+    z.next_in = (Bytef *)(uintptr_t)text;
+    z.avail_in = (uInt)len;
+    z.next_out = (Bytef *)*out;
+    z.avail_out = (uInt)room;
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
+        abort();
+    *out_len = z.total_out;
+    deflateEnd(&z);
+    *out = vpa_xrealloc(*out, *out_len);
+}
+
+void stub_answer(struct stub_call *call, int code, const char *body, size_t len)
+{
+    struct http_peer_answer answer = {.status = code, .len = len, .owned = true};
+    char *text;
+
+    if (len > GZIP_FROM && call->request->accepts_gzip) {
+        compress_text(body, len, &text, &answer.len);
+        answer.gzip = true;
+    } else {
+        text = vpa_xstrndup(body, len);
+    }
+    answer.body = text;
+    http_peer_answer(call->peer, call->request->stream, &answer);
 }
 
 size_t stub_parameter(const char *target, const char *name)
@@ -62,6 +110,7 @@ size_t stub_parameter(const char *target, const char *name)
 struct page {
     const char *collection;
     size_t from;
+    bool gzip;
     char *text;
     size_t len;
 };
@@ -86,146 +135,115 @@ static void put_page(struct vpa_buf *b, size_t from, size_t to, size_t count, st
 
 void stub_make_pages(const char *collection, size_t count, stub_put_fn put)
 {
-    for (size_t from = 0; from < count; from += PAGE) {
-        struct vpa_buf b;
+    vpa_auto_buf b = {0};
 
-        vpa_buf_init(&b, STUB_TEXT_MAX);
+    vpa_buf_init(&b, STUB_TEXT_MAX);
+    for (size_t from = 0; from < count; from += PAGE) {
+        struct page page = {.collection = collection, .from = from};
+
+        vpa_buf_clear(&b);
         put_page(&b, from, from + PAGE < count ? from + PAGE : count, count, put);
+        page.gzip = b.len > GZIP_FROM;
+        page.len = b.len;
+        if (page.gzip)
+            compress_text(vpa_buf_text(&b), b.len, &page.text, &page.len);
+        else
+            page.text = vpa_xstrndup(vpa_buf_text(&b), b.len);
         VPA_GROW(pages, page_count, page_capacity);
-        pages[page_count].len = b.len;
-        pages[page_count].collection = collection;
-        pages[page_count].from = from;
-        pages[page_count++].text = vpa_buf_take(&b);
+        pages[page_count++] = page;
     }
 }
 
-static bool answer_from_pages(struct stub_connection *c, const char *target)
+static bool answer_from_pages(struct stub_call *call, const char *target)
 {
     size_t from = stub_parameter(target, "continue=");
 
-    for (size_t i = 0; i < page_count; i++)
-        if (pages[i].from == from && strstr(target, pages[i].collection)) {
-            stub_answer(c, 200, pages[i].text, pages[i].len);
-            return true;
-        }
+    for (size_t i = 0; i < page_count; i++) {
+        const struct page *page = &pages[i];
+
+        if (page->from != from || !strstr(target, page->collection) ||
+            (page->gzip && !call->request->accepts_gzip))
+            continue;
+        http_peer_answer(
+            call->peer, call->request->stream,
+            &(struct http_peer_answer){
+                .status = 200, .body = page->text, .len = page->len, .gzip = page->gzip});
+        return true;
+    }
     return false;
 }
 
-void stub_answer_list(struct stub_connection *c, const char *target, size_t count, stub_put_fn put)
+void stub_answer_list(struct stub_call *call, const char *target, size_t count, stub_put_fn put)
 {
     size_t limit = stub_parameter(target, "limit=");
     size_t from = stub_parameter(target, "continue=");
     size_t to = limit > 0 && from + limit < count ? from + limit : count;
     vpa_auto_buf b = {0};
 
-    if (answer_from_pages(c, target))
+    if (answer_from_pages(call, target))
         return;
     vpa_buf_init(&b, STUB_TEXT_MAX);
     put_page(&b, from, to, count, put);
-    stub_answer(c, 200, vpa_buf_text(&b), b.len);
+    stub_answer(call, 200, vpa_buf_text(&b), b.len);
 }
 
 /* ---- watches ---- */
 
-void stub_start_watch(struct stub_connection *c, const char *collection)
+void stub_start_watch(struct stub_call *call, const char *collection)
 {
-    vpa_buf_puts(
-        &c->out,
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
-    c->watches = collection;
+    const struct http_peer_answer answer = {.status = 200, .open = true};
+
+    for (size_t i = 0; i < WATCHES_MAX; i++)
+        if (!watches[i].peer) {
+            watches[i] = (struct watch){call->peer, call->request->stream, collection};
+            http_peer_answer(call->peer, call->request->stream, &answer);
+            return;
+        }
+    abort();
 }
 
 void stub_send_event(const char *collection, const char *type, const char *object)
 {
-    size_t len = strlen(type) + strlen(object) + strlen("{\"type\":\"\",\"object\":}\n");
+    vpa_auto_buf line = {0};
 
-    for (size_t k = 0; k < connection_count; k++) {
-        struct stub_connection *c = connections[k];
-
-        if (!c || !c->watches || strcmp(c->watches, collection) != 0)
-            continue;
-        vpa_buf_printf(&c->out, "%zx\r\n{\"type\":\"%s\",\"object\":", len, type);
-        vpa_buf_puts(&c->out, object);
-        vpa_buf_puts(&c->out, "}\n\r\n");
-    }
+    vpa_buf_init(&line, STUB_TEXT_MAX);
+    vpa_buf_printf(&line, "{\"type\":\"%s\",\"object\":", type);
+    vpa_buf_puts(&line, object);
+    vpa_buf_puts(&line, "}\n");
+    for (size_t i = 0; i < WATCHES_MAX; i++)
+        if (watches[i].peer && strcmp(watches[i].collection, collection) == 0)
+            http_peer_append(watches[i].peer, watches[i].stream, vpa_buf_text(&line), line.len);
 }
 
-/* ---- requests ---- */
-
-/* Answers every complete request in the buffer. */
-static void answer_requests(struct stub_connection *c, stub_dispatch_fn dispatch, void *ctx)
+/* Of one stream; of all of the connection when that is 0. */
+static void forget_watches(struct http_peer *peer, int32_t stream)
 {
-    for (;;) {
-        char *text = c->in.data;
-        char *end = text ? strstr(text, "\r\n\r\n") : NULL;
-        size_t body_len = 0;
-        char method[16];
-        char target[TARGET_MAX];
-
-        if (!end)
-            return;
-        char *length = strcasestr(text, "\r\ncontent-length:");
-        if (length && length < end)
-            body_len = strtoul(length + 17, NULL, 10);
-        size_t head = (size_t)(end - text) + 4;
-        if (c->in.len < head + body_len || sscanf(text, "%15s %4095s", method, target) != 2)
-            return;
-        vpa_auto_free char *body = vpa_xstrndup(text + head, body_len);
-        dispatch(ctx, c, &(struct stub_request){method, target, body});
-        vpa_buf_consume(&c->in, head + body_len);
-        if (c->in.data)
-            c->in.data[c->in.len] = '\0';
-    }
+    for (size_t i = 0; i < WATCHES_MAX; i++)
+        if (watches[i].peer == peer && (stream == 0 || watches[i].stream == stream))
+            watches[i].peer = NULL;
 }
 
-/* ---- sockets ---- */
+/* ---- connections ---- */
 
-static void flush(struct stub_connection *c)
+static void on_request(void *ctx, struct http_peer *peer, const struct http_peer_request *request)
 {
-    bool waits = false;
-
-    while (c->sent < c->out.len) {
-        ssize_t n = write(c->fd, c->out.data + c->sent, c->out.len - c->sent);
-
-        if (n <= 0) {
-            waits = true;
-            break;
-        }
-        c->sent += (size_t)n;
-    }
-    if (!waits) {
-        vpa_buf_clear(&c->out);
-        c->sent = 0;
-    }
-    if (waits == c->waits_for_room)
-        return;
-    c->waits_for_room = waits;
-    epoll_ctl(poller, EPOLL_CTL_MOD, c->fd,
-              &(struct epoll_event){.events = EPOLLIN | (waits ? EPOLLOUT : 0u), .data.ptr = c});
+    (void)ctx;
+    dispatch(&(struct stub_call){peer, request},
+             &(struct stub_request){request->method, request->target, request->body});
 }
 
-static bool read_more(struct stub_connection *c)
+static void on_close(void *ctx, struct http_peer *peer, int32_t stream)
 {
-    for (;;) {
-        char *room = vpa_buf_reserve(&c->in, 65536);
-        ssize_t n = room ? read(c->fd, room, 65535) : 0;
-
-        if (n < 0)
-            return errno == EAGAIN;
-        if (n == 0)
-            return false;
-        vpa_buf_advance(&c->in, (size_t)n);
-        c->in.data[c->in.len] = '\0';
-        if (n < 65535) /* no more for now: saves a system call that would only say so */
-            return true;
-    }
+    (void)ctx;
+    forget_watches(peer, stream);
 }
 
-static void accept_connection(int listener)
+static void accept_connection(int listener, struct ssl_ctx_st *tls)
 {
+    static const struct http_peer_calls calls = {.on_request = on_request, .on_close = on_close};
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     int on = 1;
-    struct stub_connection *c;
+    struct connection *c;
 
     if (fd < 0)
         return;
@@ -235,10 +253,9 @@ static void accept_connection(int listener)
             continue;
         c = connections[i] = vpa_xcalloc(1, sizeof(*c));
         c->fd = fd;
+        c->peer = http_peer_new(tls, fd, true, &calls, NULL);
         if (i >= connection_count)
             connection_count = i + 1;
-        vpa_buf_init(&c->in, STUB_TEXT_MAX);
-        vpa_buf_init(&c->out, STUB_TEXT_MAX);
         epoll_ctl(poller, EPOLL_CTL_ADD, fd,
                   &(struct epoll_event){.events = EPOLLIN, .data.ptr = c});
         return;
@@ -246,24 +263,69 @@ static void accept_connection(int listener)
     close(fd);
 }
 
-static void drop(struct stub_connection *c)
+static void drop(size_t place)
 {
-    for (size_t i = 0; i < connection_count; i++)
-        if (connections[i] == c)
-            connections[i] = NULL;
-    close(c->fd);
-    vpa_buf_release(&c->in);
-    vpa_buf_release(&c->out);
+    struct connection *c = connections[place];
+
+    forget_watches(c->peer, 0);
+    http_peer_free(c->peer);
     free(c);
+    connections[place] = NULL;
 }
 
-int stub_listen(int *port)
+static void count_received(struct connection *c)
+{
+    uint64_t now = http_peer_received(c->peer);
+
+    atomic_fetch_add(received, now - c->received);
+    c->received = now;
+}
+
+/* What was said in this turn, watches included; false: the connection is over. */
+static bool flush(struct connection *c)
+{
+    bool alive = http_peer_send(c->peer), waits = http_peer_has_more(c->peer);
+
+    count_received(c);
+    if (alive && waits != c->waits_for_room) {
+        c->waits_for_room = waits;
+        epoll_ctl(
+            poller, EPOLL_CTL_MOD, c->fd,
+            &(struct epoll_event){.events = EPOLLIN | (waits ? EPOLLOUT : 0u), .data.ptr = c});
+    }
+    return alive;
+}
+
+static _Noreturn void serve(int listener, struct ssl_ctx_st *tls)
+{
+    poller = epoll_create1(EPOLL_CLOEXEC);
+    epoll_ctl(poller, EPOLL_CTL_ADD, listener, &(struct epoll_event){.events = EPOLLIN});
+    for (;;) {
+        struct epoll_event events[EVENTS_MAX];
+        int count = epoll_wait(poller, events, EVENTS_MAX, -1);
+
+        for (int k = 0; k < count; k++) {
+            struct connection *c = events[k].data.ptr;
+
+            if (!c)
+                accept_connection(listener, tls);
+            else if (events[k].events & ~(uint32_t)EPOLLOUT && !http_peer_read(c->peer))
+                c->over = true;
+        }
+        for (size_t i = 0; i < connection_count; i++)
+            if (connections[i] && (!flush(connections[i]) || connections[i]->over))
+                drop(i);
+    }
+}
+
+/* ---- the process ---- */
+
+static int listen_at_loopback(int *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-    signal(SIGPIPE, SIG_IGN);
     if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 ||
         listen(listener, CONNECTIONS_MAX) < 0 ||
         getsockname(listener, (struct sockaddr *)&address, &len) < 0) {
@@ -274,30 +336,55 @@ int stub_listen(int *port)
     return listener;
 }
 
-void stub_serve(int listener, stub_dispatch_fn dispatch, void *ctx)
+/* A CA for this run and what it signed. */
+static struct ssl_ctx_st *make_tls(char **ca_pem)
 {
-    poller = epoll_create1(EPOLL_CLOEXEC);
-    epoll_ctl(poller, EPOLL_CTL_ADD, listener, &(struct epoll_event){.events = EPOLLIN});
-    for (;;) {
-        struct epoll_event events[EVENTS_MAX];
-        int count = epoll_wait(poller, events, EVENTS_MAX, -1);
+    static const char *const names[] = {"127.0.0.1"};
+    vpa_time now = vpa_time_from_unix(time(NULL), 0);
+    struct vpa_tls_pair ca = {0}, pair = {0};
 
-        for (int k = 0; k < count; k++) {
-            struct stub_connection *c = events[k].data.ptr;
+    if (vpa_tls_create_ca("bench", now, 24 * VPA_HOUR, &ca, NULL) < 0 ||
+        vpa_tls_create_certificate(&ca, names, 1, false, now, 24 * VPA_HOUR, &pair, NULL) < 0)
+        abort();
+    struct ssl_ctx_st *tls = http_peer_tls_new(&pair);
 
-            if (!c) {
-                accept_connection(listener);
-                continue;
-            }
-            if (events[k].events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !read_more(c)) {
-                drop(c);
-                continue;
-            }
-            answer_requests(c, dispatch, ctx);
-        }
-        /* Once for all that was said in this turn, watches included. */
-        for (size_t i = 0; i < connection_count; i++)
-            if (connections[i] && connections[i]->out.len > 0)
-                flush(connections[i]);
+    *ca_pem = VPA_STEAL(ca.cert_pem);
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+    return tls;
+}
+
+void stub_start(struct stub *stub, void (*prepare)(void), stub_dispatch_fn answers)
+{
+    int listener = listen_at_loopback(&stub->port), ready[2];
+    struct ssl_ctx_st *tls = make_tls(&stub->ca);
+    char byte = 0;
+
+    received =
+        mmap(NULL, sizeof *received, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (received == MAP_FAILED || pipe(ready) < 0)
+        exit(1);
+    stub->received = received;
+    stub->pid = fork();
+    if (stub->pid == 0) {
+        signal(SIGPIPE, SIG_IGN);
+        dispatch = answers;
+        prepare();
+        if (write(ready[1], &byte, 1) != 1)
+            exit(1);
+        serve(listener, tls);
     }
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) != 1)
+        exit(1);
+    close(ready[0]);
+    close(listener);
+}
+
+void stub_stop(struct stub *stub)
+{
+    kill(stub->pid, SIGKILL);
+    waitpid(stub->pid, NULL, 0);
+    munmap(stub->received, sizeof *stub->received);
+    free(stub->ca);
 }
