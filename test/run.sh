@@ -216,11 +216,11 @@ tier_bench() {
     prepare_build release || { close_tier bench 0 1 0; return; }
     for name in $(basename -s .c test/bench/bench_*.c); do
         case $name in
-        bench_admission) arguments="100" ;;
+        bench_admission) arguments="--vpas 100 --requests 2000" ;;
         bench_model) arguments="1000" ;;
         bench_query) arguments="--containers 1000 --seconds 1" ;;
         bench_recommender) arguments="--containers 1000 --passes 2" ;;
-        bench_updater_daemon) arguments="--vpas 50" ;;
+        bench_updater) arguments="--vpas 50" ;;
         *) arguments="" ;;
         esac
         say "$name $arguments"

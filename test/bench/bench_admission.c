@@ -1,26 +1,17 @@
 /*
- * The webhook: memory for its watch caches, time per answer.
+ * The webhook: CPU and time per review, memory.
  *
- *     bench_admission [VPAS]...       in this process, default 1000 10000; with a ledger, too
- *     bench_admission api PORT VPAS   serves that many VPAs and workloads to a daemon, plain HTTP
- *     bench_admission load PID PORT CONNECTIONS REQUESTS [handshakes | RATE]
+ *     bench_admission [--vpas N] [--requests N]
+ *     bench_admission inside [VPAS]...    answers alone, in this process; then with a ledger
  *
- * load posts reviews to a running daemon and reads its CPU time: as fast as it answers, or RATE per
- * second; with "handshakes" each request has a connection of its own.
- *
- * The last two together measure the daemon itself, for example:
- *
- *     deploy/gencerts --dir certs && bench_admission api 9000 1000 &
- *     vpa-admission-controller --kubeconfig=stub.yaml --register-webhook=false --port=9443 \
- *         --tls-cert-file=certs/serverCert.pem --tls-private-key=certs/serverKey.pem 2>daemon.log &
- *     bench_admission load $! 9443 1 50000
- *     bench_admission load $! 9443 1 5000 handshakes      # a connection per request
- *     bench_admission load $! 9443 4 20000 1000           # a steady thousand per second
+ * The first starts the daemon against the stub API server and posts reviews over TLS: as fast as it
+ * answers over one connection and over eight, a steady thousand a second over four, and a tenth as
+ * many with a connection of their own each. 1,000 VPAs and 20,000 reviews unless said otherwise.
+ * CPU time is the daemon's, as the scheduler counts it.
  *
  * Each VPA targets a Deployment with one ReplicaSet, and recommends for two containers; the review
- * is what an API server sends for a pod of two containers.
+ * is what an API server sends for a pod of two containers, 9.6 kB.
  */
-#include <dirent.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,14 +20,17 @@
 #include <unistd.h>
 
 #include "admission.h"
+#include "measured.h"
 #include "memory_transport.h"
 #include "manual_clock.h"
+#include "stub_objects.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/net/http_client.h"
+#include "vpa/net/tls.h"
 
-#define REQUESTS 200000
+#define REQUESTS 20000
 #define PAGE 500
 #define BODY_MAX ((size_t)64 << 20)
 
@@ -58,139 +52,70 @@ static double real_seconds(void)
 
 /* ---- the cluster ---- */
 
-static const char vpa_text[] =
-    "{\"apiVersion\":\"autoscaling.k8s.io/"
-    "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"
-    "\"vpa-%zu\",\"namespace\":\"ns-%zu\",\"uid\":\"6d0f4b4e-0000-4000-8000-%012zu\","
-    "\"resourceVersion\":"
-    "\"%zu\",\"generation\":1,\"creationTimestamp\":\"2026-05-01T10:00:00Z\"},\"spec\":{"
-    "\"targetRef\":{"
-    "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"app-%zu\"},\"updatePolicy\":{"
-    "\"updateMode\":\"Recreate\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*"
-    "\","
-    "\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{\"cpu\":\"4\",\"memory\":"
-    "\"8Gi\"}}]}},"
-    "\"status\":{\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"True\","
-    "\"lastTransitionTime\":\"2026-05-01T10:05:00Z\"}],\"recommendation\":{"
-    "\"containerRecommendations\":["
-    "{\"containerName\":\"app\",\"target\":{\"cpu\":\"250m\",\"memory\":\"262144k\"},"
-    "\"lowerBound\":{\"cpu\":"
-    "\"100m\",\"memory\":\"200Mi\"},\"upperBound\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"
-    "\"uncappedTarget\":{"
-    "\"cpu\":\"250m\",\"memory\":\"262144k\"}},{\"containerName\":\"sidecar\",\"target\":{\"cpu\":"
-    "\"25m\","
-    "\"memory\":\"64Mi\"},\"lowerBound\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"upperBound\":{"
-    "\"cpu\":\"100m\","
-    "\"memory\":\"256Mi\"},\"uncappedTarget\":{\"cpu\":\"25m\",\"memory\":\"64Mi\"}}]}}}";
-static const char deployment_text[] = "{\"metadata\":{\"name\":\"app-%zu\",\"namespace\":\"ns-%"
-                                      "zu\",\"uid\":\"7d0f4b4e-0000-4000-8000-%012zu\","
-                                      "\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":10,"
-                                      "\"selector\":{\"matchLabels\":{\"app\":\"app-%zu\"}}}}";
-static const char replica_set_text[] =
-    "{\"metadata\":{\"name\":\"app-%zu-5d4f8c7b9d\",\"namespace\":\"ns-%zu\",\"uid\":"
-    "\"8d0f4b4e-0000-4000-8000-%012zu\",\"resourceVersion\":\"%zu\",\"ownerReferences\":[{"
-    "\"apiVersion\":"
-    "\"apps/"
-    "v1\",\"kind\":\"Deployment\",\"name\":\"app-%zu\",\"uid\":\"7d0f4b4e\",\"controller\":true}]},"
-    "\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{\"app\":\"app-%zu\",\"pod-template-"
-    "hash\":"
-    "\"5d4f8c7b9d\"}}}}";
+static size_t vpa_count = 1000;
 
-#define NAMESPACES 100
-
-static void put_item(struct vpa_buf *out, const char *path, size_t i)
+static void put_vpa(struct vpa_buf *b, size_t i)
 {
-    size_t ns = i % NAMESPACES;
+    static const char status[] =
+        "{\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"True\","
+        "\"lastTransitionTime\":\"2026-05-01T10:05:00Z\"}],\"recommendation\":{"
+        "\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{\"cpu\":\"250m\","
+        "\"memory\":\"262144k\"},\"lowerBound\":{\"cpu\":\"100m\",\"memory\":\"200Mi\"},"
+        "\"upperBound\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"uncappedTarget\":{\"cpu\":\"250m\","
+        "\"memory\":\"262144k\"}},{\"containerName\":\"sidecar\",\"target\":{\"cpu\":\"25m\","
+        "\"memory\":\"64Mi\"},\"lowerBound\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},"
+        "\"upperBound\":{\"cpu\":\"100m\",\"memory\":\"256Mi\"},\"uncappedTarget\":{"
+        "\"cpu\":\"25m\",\"memory\":\"64Mi\"}}]}}";
 
-    if (vpa_str_ends_with(path, "verticalpodautoscalers"))
-        vpa_buf_printf(out, vpa_text, i, ns, i, i + 1, i);
-    else if (vpa_str_ends_with(path, "deployments"))
-        vpa_buf_printf(out, deployment_text, i, ns, i, i + 1, i);
-    else
-        vpa_buf_printf(out, replica_set_text, i, ns, i, i + 1, i, i);
+    stub_put_vpa(b,
+                 &(struct stub_vpa){
+                     .number = i, .version = stub_version(), .mode = "Recreate", .status = status});
 }
 
-/* One page of a list; start: the continue token. */
-static void put_list(struct vpa_buf *out, const char *path, size_t count, size_t start)
+static void put_deployment(struct vpa_buf *b, size_t i)
 {
-    bool known = vpa_str_ends_with(path, "verticalpodautoscalers") ||
-                 vpa_str_ends_with(path, "deployments") || vpa_str_ends_with(path, "replicasets");
-    size_t end = !known ? 0 : start + PAGE < count ? start + PAGE : count;
+    stub_put_deployment(b, i, 10);
+}
 
-    vpa_buf_puts(out, "{\"metadata\":{\"resourceVersion\":\"100000\"");
-    if (known && end < count)
-        vpa_buf_printf(out, ",\"continue\":\"%zu\"", end);
-    vpa_buf_puts(out, "},\"items\":[");
-    for (size_t i = start; i < end; i++) {
-        if (i > start)
-            vpa_buf_putc(out, ',');
-        put_item(out, path, i);
-    }
-    vpa_buf_puts(out, "]}");
+static void put_replica_set(struct vpa_buf *b, size_t i)
+{
+    stub_put_replica_set(b, i, 10);
+}
+
+/* How to write what is listed there, NULL: there is none of it. */
+static stub_put_fn put_of(const char *path)
+{
+    return strstr(path, "/verticalpodautoscalers") ? put_vpa
+           : strstr(path, "/deployments")          ? put_deployment
+           : strstr(path, "/replicasets")          ? put_replica_set
+                                                   : NULL;
 }
 
 /* ---- the review ---- */
 
-static const char review_text[] =
-    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":"
-    "\"705ab4f5-6393-11e8-b7cc-42010a800002\",\"kind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":"
-    "\"Pod\"},"
-    "\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},\"requestKind\":{"
-    "\"group\":\"\","
-    "\"version\":\"v1\",\"kind\":\"Pod\"},\"requestResource\":{\"group\":\"\",\"version\":\"v1\","
-    "\"resource\":"
-    "\"pods\"},\"namespace\":\"ns-%zu\",\"operation\":\"CREATE\",\"userInfo\":{\"username\":"
-    "\"system:serviceaccount:kube-system:replicaset-controller\",\"uid\":\"b1\",\"groups\":["
-    "\"system:serviceaccounts\",\"system:authenticated\"]},\"object\":{\"kind\":\"Pod\","
-    "\"apiVersion\":\"v1\","
-    "\"metadata\":{\"generateName\":\"app-%zu-5d4f8c7b9d-\",\"namespace\":\"ns-%zu\","
-    "\"creationTimestamp\":null,"
-    "\"labels\":{\"app\":\"app-%zu\",\"pod-template-hash\":\"5d4f8c7b9d\",\"team\":\"payments\"},"
-    "\"annotations\":"
-    "{\"prometheus.io/scrape\":\"true\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-    "\"ReplicaSet\",\"name\":\"app-%zu-5d4f8c7b9d\",\"uid\":\"8d0f4b4e-0000-4000-8000-"
-    "000000000000\","
-    "\"controller\":true,\"blockOwnerDeletion\":true}]},\"spec\":{\"volumes\":[{\"name\":"
-    "\"kube-api-access-x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":{"
-    "\"expirationSeconds\":3607,"
-    "\"path\":\"token\"}},{\"configMap\":{\"name\":\"kube-root-ca.crt\",\"items\":[{\"key\":\"ca."
-    "crt\",\"path\":"
-    "\"ca.crt\"}]}}],\"defaultMode\":420}}],\"containers\":[{\"name\":\"app\",\"image\":"
-    "\"registry.example.com/payments/"
-    "app:1.2.3\",\"ports\":[{\"name\":\"http\",\"containerPort\":8080,"
-    "\"protocol\":\"TCP\"}],\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"POD_NAME\","
-    "\"valueFrom\":{"
-    "\"fieldRef\":{\"apiVersion\":\"v1\",\"fieldPath\":\"metadata.name\"}}}],\"resources\":{"
-    "\"limits\":{\"cpu\":"
-    "\"500m\",\"memory\":\"512Mi\"},\"requests\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}},"
-    "\"volumeMounts\":[{"
-    "\"name\":\"kube-api-access-x\",\"readOnly\":true,\"mountPath\":"
-    "\"/var/run/secrets/kubernetes.io/"
-    "serviceaccount\"}],\"livenessProbe\":{\"httpGet\":{\"path\":\"/healthz\","
-    "\"port\":8080,\"scheme\":\"HTTP\"},\"timeoutSeconds\":1,\"periodSeconds\":10,"
-    "\"successThreshold\":1,"
-    "\"failureThreshold\":3},\"terminationMessagePath\":\"/dev/"
-    "termination-log\",\"terminationMessagePolicy\":"
-    "\"File\",\"imagePullPolicy\":\"IfNotPresent\"},{\"name\":\"sidecar\",\"image\":"
-    "\"registry.example.com/mesh/"
-    "proxy:4.5\",\"resources\":{\"requests\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"}},"
-    "\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\","
-    "\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
-    "\"terminationGracePeriodSeconds\":30,"
-    "\"dnsPolicy\":\"ClusterFirst\",\"serviceAccountName\":\"default\",\"serviceAccount\":"
-    "\"default\","
-    "\"securityContext\":{},\"schedulerName\":\"default-scheduler\",\"tolerations\":[{\"key\":"
-    "\"node.kubernetes.io/"
-    "not-ready\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}"
-    ",{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
-    "\"tolerationSeconds\":300}],\"priority\":0,\"enableServiceLinks\":true,\"preemptionPolicy\":"
-    "\"PreemptLowerPriority\"},\"status\":{}},\"oldObject\":null,\"dryRun\":false,\"options\":{"
-    "\"kind\":"
-    "\"CreateOptions\",\"apiVersion\":\"meta.k8s.io/v1\"}}}";
-
 static void put_review(struct vpa_buf *out, size_t i)
 {
-    vpa_buf_printf(out, review_text, i % NAMESPACES, i, i % NAMESPACES, i, i);
+    vpa_buf_printf(
+        out,
+        "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{"
+        "\"uid\":\"705ab4f5-6393-11e8-b7cc-42010a800002\",\"kind\":{\"group\":\"\",\"version\":"
+        "\"v1\",\"kind\":\"Pod\"},\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":"
+        "\"pods\"},\"requestKind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},"
+        "\"requestResource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},"
+        "\"namespace\":\"team-%02zu\",\"operation\":\"CREATE\",\"userInfo\":{\"username\":"
+        "\"system:serviceaccount:kube-system:replicaset-controller\",\"uid\":\"b1\",\"groups\":["
+        "\"system:serviceaccounts\",\"system:authenticated\"]},\"object\":",
+        i % STUB_NAMESPACES);
+    stub_put_pod(out, &(struct stub_pod){
+                          .vpa = i,
+                          .fresh = true,
+                          .annotations = "{\"prometheus.io/scrape\":\"true\"}",
+                          .resources = "{\"limits\":{\"cpu\":\"500m\",\"memory\":\"512Mi\"},"
+                                       "\"requests\":{\"cpu\":\"100m\",\"memory\":\"128Mi\"}}",
+                          .sidecar = "{\"requests\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"}}"});
+    vpa_buf_puts(out,
+                 ",\"oldObject\":null,\"dryRun\":false,\"options\":{\"kind\":\"CreateOptions\","
+                 "\"apiVersion\":\"meta.k8s.io/v1\"}}}");
 }
 
 /* ---- in this process ---- */
@@ -199,14 +124,17 @@ static void serve_memory(void *ctx, const struct vpa_memory_request *request,
                          struct vpa_memory_reply *reply)
 {
     const char *token = vpa_memory_query(request, "continue");
+    size_t from = token ? (size_t)strtoull(token, NULL, 10) : 0;
+    stub_put_fn put = put_of(request->path);
     vpa_auto_buf body = {0};
 
+    (void)ctx;
     if (vpa_memory_query(request, "watch")) {
         vpa_memory_reply_stream(reply, 200, NULL, NULL);
         return;
     }
     vpa_buf_init(&body, BODY_MAX);
-    put_list(&body, request->path, *(size_t *)ctx, token ? (size_t)strtoull(token, NULL, 10) : 0);
+    stub_put_page(&body, from, from + PAGE, put ? vpa_count : 0, put);
     vpa_memory_reply_json(reply, 200, vpa_buf_text(&body));
 }
 
@@ -218,30 +146,30 @@ static size_t used_bytes(void)
 }
 
 /* CPU time of making so many reviews. */
-static double make_reviews(struct vpa_buf *body, size_t vpas)
+static double make_reviews(struct vpa_buf *body)
 {
     double start = cpu_seconds();
 
     for (size_t i = 0; i < REQUESTS; i++) {
         vpa_buf_clear(body);
-        put_review(body, i * 7919 % vpas);
+        put_review(body, i * 7919 % vpa_count);
     }
     return cpu_seconds() - start;
 }
 
-static void answer_requests(struct server *server, size_t vpas)
+static void answer_requests(struct server *server)
 {
     size_t answer_bytes = 0, body_bytes = 0;
     vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, BODY_MAX);
-    double making = make_reviews(&body, vpas);
+    double making = make_reviews(&body);
     double start = cpu_seconds();
     for (size_t i = 0; i < REQUESTS; i++) {
         struct vpa_server_response response = {0};
 
         vpa_buf_clear(&body);
-        put_review(&body, i * 7919 % vpas);
+        put_review(&body, i * 7919 % vpa_count);
         const struct vpa_server_request request = {
             .method = "POST", .path = "/", .query = "", .body = body.data, .body_len = body.len};
         server_answer(server, &request, "application/json", &response);
@@ -254,14 +182,14 @@ static void answer_requests(struct server *server, size_t vpas)
            body_bytes / REQUESTS, answer_bytes / REQUESTS);
 }
 
-static void run_here(size_t vpas, bool with_ledger)
+static void run_here(bool with_ledger)
 {
     struct admission_config config;
     const struct vpa_flags flags = {
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
     struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
     struct vpa_loop *loop = vpa_loop_new(clock);
-    struct vpa_transport *transport = vpa_memory_transport_new(loop, serve_memory, &vpas);
+    struct vpa_transport *transport = vpa_memory_transport_new(loop, serve_memory, NULL);
     struct vpa_random random = {0};
     struct vpa_error err;
     size_t before = used_bytes();
@@ -289,9 +217,9 @@ static void run_here(size_t vpas, bool with_ledger)
     }
     malloc_trim(0);
     printf("%zu VPAs, as many Deployments and ReplicaSets, %s ledger: %.2f MiB, read in %.3f s\n",
-           vpas, ledger ? "with the" : "without a", (double)(used_bytes() - before) / (1 << 20),
-           cpu_seconds() - start);
-    answer_requests(admission_server(admission), vpas);
+           vpa_count, ledger ? "with the" : "without a",
+           (double)(used_bytes() - before) / (1 << 20), cpu_seconds() - start);
+    answer_requests(admission_server(admission));
     admission_free(admission);
     vpa_ledger_free(ledger);
     vpa_kube_client_free(client);
@@ -300,66 +228,39 @@ static void run_here(size_t vpas, bool with_ledger)
     vpa_clock_free(clock);
 }
 
-/* ---- a server for the daemon's watches ---- */
+/* ---- the daemon ---- */
 
-static void serve_http(void *ctx, const struct vpa_server_request *request,
-                       struct vpa_server_response *response)
+static void prepare(void)
 {
-    const char *token = strstr(request->query, "continue=");
-    vpa_auto_buf body = {0};
+    stub_make_pages("/verticalpodautoscalers", vpa_count, put_vpa);
+    stub_make_pages("/deployments", vpa_count, put_deployment);
+    stub_make_pages("/replicasets", vpa_count, put_replica_set);
+}
 
-    vpa_buf_init(&body, BODY_MAX);
-    if (strstr(request->query, "watch=")) {
-        /* No stream here: the watch ends at once and comes again after its pause. */
-        *response = (struct vpa_server_response){.status = 200, .content_type = "application/json"};
-        return;
-    }
-    if (strcmp(request->method, "GET") == 0 && !strstr(request->path, "/leases"))
-        put_list(&body, request->path, *(size_t *)ctx,
-                 token ? (size_t)strtoull(token + strlen("continue="), NULL, 10) : 0);
+static void dispatch(struct stub_call *call, const struct stub_request *request)
+{
+    static const char lease[] = "{\"metadata\":{\"name\":\"l\"},\"spec\":{}}";
+    stub_put_fn put = put_of(request->target);
+
+    if (strstr(request->target, "watch="))
+        stub_start_watch(call, "/all");
+    else if (strcmp(request->method, "GET") != 0 || strstr(request->target, "/leases"))
+        stub_answer(call, 200, lease, strlen(lease));
     else
-        vpa_buf_puts(&body, "{\"metadata\":{\"name\":\"l\"},\"spec\":{}}");
-    *response = (struct vpa_server_response){
-        .status = 200, .content_type = "application/json", .body_len = body.len};
-    response->body = vpa_buf_take(&body);
+        stub_answer_list(call, request->target, put ? vpa_count : 0, put);
 }
-
-static int run_api(const char *port, size_t vpas)
-{
-    struct vpa_clock *clock = vpa_clock_new_real();
-    struct vpa_loop *loop = vpa_loop_new(clock);
-    vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%s", port);
-    struct vpa_error err;
-    struct vpa_http_server *server = vpa_http_server_new(
-        loop,
-        &(struct vpa_http_server_options){.address = address, .handler = serve_http, .ctx = &vpas},
-        &err);
-
-    if (!server) {
-        fprintf(stderr, "%s\n", err.text);
-        return 1;
-    }
-    vpa_loop_run(loop);
-    return 0;
-}
-
-/* ---- load on a running daemon ---- */
 
 #define SAMPLES_MAX 1000000
 
 struct load {
     struct vpa_loop *loop;
     struct vpa_transport *transport;
-    size_t vpas, started, finished, wanted, failed;
+    size_t started, finished, wanted, failed;
     bool handshakes;
-    const char *pid;
-    double cpu_before;
-    double *cpu_each; /* with one connection: CPU time around each request */
-    double period;    /* seconds between the requests of one worker; 0: as fast as possible */
+    pid_t pid;
+    double period; /* seconds between the requests of one worker; 0: as fast as possible */
     double *latencies;
 };
-/* CPU time of all threads of the process so far. */
-static double process_seconds(const char *pid);
 
 struct worker {
     struct load *load;
@@ -377,11 +278,6 @@ static void on_answer(void *ctx, const struct vpa_http_result *result)
 
     if (load->finished < SAMPLES_MAX)
         load->latencies[load->finished] = real_seconds() - worker->began;
-    if (load->handshakes && load->finished < SAMPLES_MAX) {
-        double cpu = process_seconds(load->pid);
-        load->cpu_each[load->finished] = cpu - load->cpu_before;
-        load->cpu_before = cpu;
-    }
     load->finished++;
     if (result->status != 200 || !strstr(result->body, "\"patch\""))
         load->failed++;
@@ -400,7 +296,7 @@ static void begin_request(struct worker *worker)
     vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, BODY_MAX);
-    put_review(&body, load->started++ * 7919 % load->vpas);
+    put_review(&body, load->started++ * 7919 % vpa_count);
     worker->began = real_seconds();
     vpa_transport_start(load->transport,
                         &(struct vpa_http_request){.method = "POST",
@@ -434,40 +330,6 @@ static void next_request(struct worker *worker)
         begin_request(worker);
 }
 
-/* As the scheduler counts it. */
-static double process_seconds(const char *pid)
-{
-    vpa_auto_free char *path = vpa_xprintf("/proc/%s/task", pid);
-    DIR *tasks = opendir(path);
-    double sum = 0;
-
-    for (struct dirent *e; tasks && (e = readdir(tasks));) {
-        vpa_auto_free char *stat = vpa_xprintf("/proc/%s/task/%s/schedstat", pid, e->d_name);
-        unsigned long long nanoseconds;
-        FILE *f = e->d_name[0] == '.' ? NULL : fopen(stat, "r");
-        if (f && fscanf(f, "%llu", &nanoseconds) == 1)
-            sum += (double)nanoseconds / 1e9;
-        if (f)
-            fclose(f);
-    }
-    if (tasks)
-        closedir(tasks);
-    return sum;
-}
-
-static void print_resident(const char *pid)
-{
-    vpa_auto_free char *path = vpa_xprintf("/proc/%s/status", pid);
-    char line[256];
-    FILE *f = fopen(path, "r");
-
-    while (f && fgets(line, sizeof(line), f))
-        if (vpa_str_starts_with(line, "VmRSS") || vpa_str_starts_with(line, "RssAnon"))
-            printf("  %s", line);
-    if (f)
-        fclose(f);
-}
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -475,24 +337,39 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int run_load(char **argv, int argc)
+struct load_kind {
+    const char *name;
+    size_t connections;
+    size_t divisor; /* of the requests that are wanted in all */
+    bool handshakes;
+    double rate; /* per second; 0: as fast as possible */
+};
+
+static void report(const struct load *load, const struct load_kind *kind, double cpu, double real)
 {
-    const char *pid = argv[2];
-    size_t connections = (size_t)strtoull(argv[4], NULL, 10);
+    size_t n = load->finished < SAMPLES_MAX ? load->finished : SAMPLES_MAX;
+
+    qsort(load->latencies, n, sizeof(*load->latencies), by_value);
+    printf("  %-25s %6.0f requests/s, %5.1f us CPU each, p50 %.0f us, p99 %.0f us, %zu failed\n",
+           kind->name, (double)load->finished / real, cpu / (double)load->finished * 1e6,
+           load->latencies[n / 2] * 1e6, load->latencies[n * 99 / 100] * 1e6, load->failed);
+    fflush(stdout);
+}
+
+/* How many were not answered with a patch. */
+static size_t run_load(pid_t pid, int port, size_t requests, const struct load_kind *kind)
+{
     struct vpa_clock *clock = vpa_clock_new_real();
     struct vpa_loop *loop = vpa_loop_new(clock);
-    vpa_auto_free char *url = vpa_xprintf("https://127.0.0.1:%s", argv[3]);
+    vpa_auto_free char *url = vpa_xprintf("https://127.0.0.1:%d", port);
     struct vpa_error err;
-    struct load load = {.loop = loop, .vpas = 1000};
-    struct worker *workers = vpa_xcalloc(connections, sizeof(*workers));
+    struct load load = {
+        .loop = loop, .pid = pid, .wanted = requests, .handshakes = kind->handshakes};
+    struct worker *workers = vpa_xcalloc(kind->connections, sizeof(*workers));
 
-    load.wanted = (size_t)strtoull(argv[5], NULL, 10);
-    load.handshakes = argc > 6 && strcmp(argv[6], "handshakes") == 0;
-    if (argc > 6 && !load.handshakes)
-        load.period = (double)connections / strtod(argv[6], NULL);
+    if (kind->rate > 0)
+        load.period = (double)kind->connections / kind->rate;
     load.latencies = vpa_xcalloc(SAMPLES_MAX, sizeof(*load.latencies));
-    load.cpu_each = vpa_xcalloc(SAMPLES_MAX, sizeof(*load.cpu_each));
-    load.pid = pid;
     load.transport = vpa_http_client_new(loop,
                                          &(struct vpa_http_client_options){.base_url = url,
                                                                            .proxy = "",
@@ -500,32 +377,98 @@ static int run_load(char **argv, int argc)
                                                                            .no_http2 = true,
                                                                            .no_compression = true},
                                          &err);
-    double cpu = process_seconds(pid), real = real_seconds();
-    load.cpu_before = cpu;
-    for (size_t i = 0; i < connections; i++) {
+    double cpu = measured_usage_of(pid).cpu_s, real = real_seconds();
+    for (size_t i = 0; i < kind->connections; i++) {
         workers[i].load = &load;
         workers[i].timer = vpa_timer_new(loop, on_due, &workers[i]);
-        workers[i].due = real + load.period * (double)i / (double)connections;
+        workers[i].due = real + load.period * (double)i / (double)kind->connections;
         next_request(&workers[i]);
     }
     vpa_loop_run(loop);
-    cpu = process_seconds(pid) - cpu;
-    real = real_seconds() - real;
+    report(&load, kind, measured_usage_of(pid).cpu_s - cpu, real_seconds() - real);
+    vpa_transport_free(load.transport);
+    for (size_t i = 0; i < kind->connections; i++)
+        vpa_timer_free(workers[i].timer);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock);
+    free(workers);
+    free(load.latencies);
+    return load.failed;
+}
 
-    size_t n = load.finished < SAMPLES_MAX ? load.finished : SAMPLES_MAX;
-    qsort(load.latencies, n, sizeof(*load.latencies), by_value);
-    printf("%zu connections%s: %.0f requests/s, %.1f us CPU each, p50 %.0f us, p99 %.0f us, %zu "
-           "failed\n",
-           connections, load.handshakes ? ", one request each" : "", (double)load.finished / real,
-           cpu / (double)load.finished * 1e6, load.latencies[n / 2] * 1e6,
-           load.latencies[n * 99 / 100] * 1e6, load.failed);
-    if (load.handshakes) {
-        qsort(load.cpu_each, n, sizeof(*load.cpu_each), by_value);
-        printf("  CPU per request: p10 %.0f us, p50 %.0f us\n", load.cpu_each[n / 10] * 1e6,
-               load.cpu_each[n / 2] * 1e6);
-    }
-    print_resident(pid);
-    return load.failed != 0;
+static char *write_file(const char *folder, const char *name, const char *text)
+{
+    char *path = vpa_xjoin(folder, '/', name);
+    FILE *f = fopen(path, "w");
+
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+        exit(1);
+    return path;
+}
+
+static void make_certificate(const char *folder, char **cert, char **key)
+{
+    static const char *const names[] = {"127.0.0.1"};
+    vpa_time now = vpa_time_from_unix(time(NULL), 0);
+    struct vpa_tls_pair ca = {0}, pair = {0};
+
+    if (vpa_tls_create_ca("bench", now, 24 * VPA_HOUR, &ca, NULL) < 0 ||
+        vpa_tls_create_certificate(&ca, names, 1, false, now, 24 * VPA_HOUR, &pair, NULL) < 0)
+        exit(1);
+    *cert = write_file(folder, "tls.crt", pair.cert_pem);
+    *key = write_file(folder, "tls.key", pair.key_pem);
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+}
+
+static size_t measure(pid_t pid, int port, size_t requests)
+{
+    static const struct load_kind kinds[] = {
+        {"1 connection", 1, 1, false, 0},
+        {"8 connections", 8, 1, false, 0},
+        {"4 connections, 1,000/s", 4, 4, false, 1000},
+        {"a connection per request", 1, 10, true, 0},
+    };
+    size_t failed = 0;
+
+    measured_wait_for_port(port);
+    struct measured_usage u = measured_usage_of(pid);
+    printf("webhook: %zu VPAs; %.1f MiB resident before\n", vpa_count, u.resident_mib);
+    for (size_t i = 0; i < VPA_COUNT(kinds); i++)
+        failed += run_load(pid, port, requests / kinds[i].divisor, &kinds[i]);
+    u = measured_usage_of(pid);
+    printf("  %.1f MiB resident after, %.1f at most\n", u.resident_mib, u.peak_mib);
+    return failed;
+}
+
+static bool run_daemon(size_t requests)
+{
+    char folder[] = "/tmp/plumb-bench-XXXXXX";
+    int port = measured_free_port();
+    vpa_auto_free char *cert = NULL, *key = NULL;
+    struct measured_kubeconfig kubeconfig;
+    struct stub stub;
+    double seconds;
+
+    stub_start(&stub, prepare, dispatch);
+    if (!mkdtemp(folder) || !measured_kubeconfig_write(&kubeconfig, &stub))
+        return false;
+    make_certificate(folder, &cert, &key);
+    vpa_auto_free char *cert_flag = vpa_xprintf("--tls-cert-file=%s", cert);
+    vpa_auto_free char *key_flag = vpa_xprintf("--tls-private-key=%s", key);
+    vpa_auto_free char *port_flag = vpa_xprintf("--port=%d", port);
+    pid_t pid =
+        measured_start("vpa-admission-controller", &kubeconfig,
+                       (const char *const[]){"--register-webhook=false", "--address=127.0.0.1:0",
+                                             port_flag, cert_flag, key_flag, NULL});
+    bool ok = measure(pid, port, requests) == 0;
+    ok = measured_stop(pid, &seconds) == 0 && ok;
+    stub_stop(&stub);
+    unlink(kubeconfig.path);
+    unlink(cert);
+    unlink(key);
+    rmdir(folder);
+    return ok;
 }
 
 static void quiet(void)
@@ -536,21 +479,32 @@ static void quiet(void)
     (void)vpa_log_configure(&options, &err);
 }
 
+static void run_inside(void)
+{
+    run_here(false);
+    run_here(true);
+}
+
 int main(int argc, char **argv)
 {
+    size_t requests = 20000;
+
     quiet();
-    if (argc == 4 && strcmp(argv[1], "api") == 0)
-        return run_api(argv[2], (size_t)strtoull(argv[3], NULL, 10));
-    if (argc >= 6 && strcmp(argv[1], "load") == 0)
-        return run_load(argv, argc);
-    if (argc == 1) {
-        run_here(1000, false);
-        run_here(10000, false);
-        run_here(10000, true);
+    if (argc == 2 && strcmp(argv[1], "inside") == 0)
+        run_inside();
+    for (int i = 2; i < argc && strcmp(argv[1], "inside") == 0; i++) {
+        vpa_count = (size_t)strtoull(argv[i], NULL, 10);
+        run_inside();
     }
-    for (int i = 1; i < argc; i++) {
-        run_here((size_t)strtoull(argv[i], NULL, 10), false);
-        run_here((size_t)strtoull(argv[i], NULL, 10), true);
+    if (argc > 1 && strcmp(argv[1], "inside") == 0)
+        return 0;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        size_t number = (size_t)strtoull(argv[i + 1], NULL, 10);
+
+        if (strcmp(argv[i], "--vpas") == 0)
+            vpa_count = number;
+        else if (strcmp(argv[i], "--requests") == 0)
+            requests = number;
     }
-    return 0;
+    return run_daemon(requests) ? 0 : 1;
 }

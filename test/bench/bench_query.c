@@ -34,7 +34,7 @@
 
 #include "measured.h"
 #include "stub_cluster.h"
-#include "stub_pod.h"
+#include "stub_objects.h"
 #include "vpa/base/mem.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
@@ -215,19 +215,6 @@ static void *run_asker(void *ctx)
 
 /* ---- the run ---- */
 
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t len = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    if (bind(fd, (struct sockaddr *)&address, len) < 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-        exit(1);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
 static pid_t start_recommender(const struct measured_kubeconfig *kubeconfig)
 {
     vpa_auto_free char *address = vpa_xprintf("--address=127.0.0.1:%d", port);
@@ -340,7 +327,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < PLACES; i++)
         requests[i] = make_request(cluster.vpas > 0 ? i * 7919 % cluster.vpas : 0);
     struct stub_cluster *c = stub_cluster_start(&cluster, &stub);
-    port = free_port();
+    port = measured_free_port();
     if (!measured_kubeconfig_write(&kubeconfig, &stub))
         return 1;
     pid_t pid = start_recommender(&kubeconfig);

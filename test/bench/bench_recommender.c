@@ -3,12 +3,14 @@
  * per pass, time from the start to the first status.
  *
  *     bench_recommender [--containers N] [--pods-per-vpa N] [--passes N] [--idle] [--start]
- *                       [--standby]
+ *                       [--standby] [--own-labels]
  *
  * One container per pod, ten pods per VPA unless said otherwise, usage that changes every pass
  * (--idle: that does not). The stub is stub_cluster.h. --start: checkpoints
  * exist before the recommender does, and the time to the first status is what is wanted.
  * --standby: it leads, and a standby is in step; renewals of its own Lease are not counted.
+ * --own-labels: each pod has a label that no other has, as those of StatefulSets do.
+ * Calls and their bytes, TLS included, are as the stub counts them.
  * BENCH_LOG=--v=3 in the environment shows the recommender's log.
  */
 #include <inttypes.h>
@@ -34,6 +36,7 @@ struct settings {
 static struct settings settings = {.cluster = {.containers = 10000, .pods_per_vpa = 10},
                                    .passes = 4};
 static struct stub_cluster *shared;
+static struct stub stub;
 
 /* ---- the measured process ---- */
 
@@ -65,16 +68,18 @@ static void measure_passes(pid_t pid)
         uint_fast64_t statuses_before = atomic_load(&shared->statuses);
         uint_fast64_t checkpoints_before = atomic_load(&shared->checkpoints);
         uint_fast64_t bytes_before = atomic_load(&shared->checkpoint_bytes);
+        uint_fast64_t received_before = atomic_load(stub.received);
 
         sleep_until_pass(3 + (uint_fast64_t)i);
         usleep((useconds_t)(INTERVAL_S * 800000));
         struct measured_usage after = measured_usage_of(pid);
         uint_fast64_t checkpoints = atomic_load(&shared->checkpoints) - checkpoints_before;
         printf("pass %d: %6.3f CPU s, %6.1f MiB resident (peak %.1f), %" PRIuFAST64
-               " calls (%" PRIuFAST64 " statuses, %" PRIuFAST64 " checkpoints of %" PRIuFAST64
-               " bytes)\n",
+               " calls of %.2f MB (%" PRIuFAST64 " statuses, %" PRIuFAST64
+               " checkpoints of %" PRIuFAST64 " bytes)\n",
                i + 1, after.cpu_s - before.cpu_s, after.resident_mib, after.peak_mib,
                atomic_load(&shared->calls) - calls,
+               (double)(atomic_load(stub.received) - received_before) / 1e6,
                atomic_load(&shared->statuses) - statuses_before, checkpoints,
                checkpoints ? (atomic_load(&shared->checkpoint_bytes) - bytes_before) / checkpoints
                            : 0);
@@ -106,6 +111,8 @@ static void read_arguments(int argc, char **argv)
             settings.cluster.idle = true;
         else if (strcmp(argv[i], "--start") == 0)
             settings.cluster.checkpoints = true;
+        else if (strcmp(argv[i], "--own-labels") == 0)
+            settings.cluster.own_labels = true;
         else if (strcmp(argv[i], "--standby") == 0)
             settings.standby = true;
     }
@@ -117,8 +124,6 @@ int main(int argc, char **argv)
 {
     struct measured_kubeconfig kubeconfig;
     double seconds;
-    struct stub stub;
-
     read_arguments(argc, argv);
     shared = stub_cluster_start(&settings.cluster, &stub);
     if (!measured_kubeconfig_write(&kubeconfig, &stub))

@@ -1,251 +1,392 @@
 /*
- * The updater at 1,000 VPAs with ten pods each, against a server in memory: bytes per pod, the pass
- * that finds nothing to do, and passes that evict or resize. No network and no TLS, so the figures
- * are the updater's own work and its client's; docs/bench.md has those of the whole process.
+ * The updater as a whole process against a stub API server: CPU and wall time per eviction and per
+ * resize, resident memory, and how long a thousand evictions take at a given request rate.
  *
- * The caches are filled once; each measured pass sees the same pods, since the server in memory
- * accepts everything and changes nothing.
+ *     bench_updater [--vpas N] [--pods-per-vpa N] [evict] [resize] [rate]
+ *
+ *     evict    mode Recreate, no rate limit, no proofs, all pods may go at once
+ *     resize   mode InPlaceOrRecreate, no rate limit, all pods may be resized at once
+ *     rate     one eviction per VPA at --kube-api-qps=100 --kube-api-burst=200
+ *
+ * 1,000 VPAs with ten pods unless said otherwise. The stub (stub_server.h) is a process of its own
+ * and does what a server does: an evicted pod goes from the watch and another comes, a resized one
+ * comes through the watch as it is now, after the resize and again after its annotations; events
+ * are taken. A pass begins with the reading of the webhook's status Lease, which starts the clock;
+ * it stops with the answer to the last eviction or resize, and for the CPU time when the last event
+ * has come as well.
+ *
+ * BENCH_LOG=--v=3 in the environment shows the updater's log.
  */
-#include <malloc.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "../../updater/updater.h"
-#include "memory_transport.h"
-#include "vpa/base/log.h"
+#include "measured.h"
+#include "stub_objects.h"
+#include "stub_server.h"
 #include "vpa/base/mem.h"
-#include "vpa/daemon/clock.h"
-#include "vpa/base/random.h"
 
-#define VPAS 1000
-#define PODS_PER_VPA 10
-#define TEXT_MAX ((size_t)256 << 20)
+#define PATIENCE_NS (60 * (int64_t)1000000000)
 
-struct bench {
-    const char *mode;   /* of all VPAs */
-    const char *target; /* cpu */
-    const char *lower;  /* lower bound of cpu; requests are 500m */
-    struct vpa_buf vpas, pods, deployments, replica_sets;
-    unsigned long evictions, resizes, events, others;
+/* ---- what is measured ---- */
+
+enum kind { EVICT, RESIZE, RATE, KINDS };
+
+static const struct {
+    const char *name;
+    const char *mode;
+    const char *interval; /* longer than the pass takes */
+    const char *tolerance;
+    const char *const limits[3];
+} kinds[KINDS] = {
+    {"evict",
+     "Recreate",
+     "--updater-interval=4s",
+     "--eviction-tolerance=1",
+     {"--kube-api-qps=-1", "--prove-evictions=off"}},
+    {"resize",
+     "InPlaceOrRecreate",
+     "--updater-interval=4s",
+     "--eviction-tolerance=1",
+     {"--kube-api-qps=-1", "--prove-evictions=off"}},
+    {"rate",
+     "Recreate",
+     "--updater-interval=15s",
+     "--eviction-tolerance=0.1",
+     {"--kube-api-qps=100", "--kube-api-burst=200"}},
 };
 
-static double cpu_seconds(void)
-{
-    struct timespec t;
+struct settings {
+    size_t vpas;
+    size_t pods_per_vpa;
+    enum kind kind;
+};
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+struct shared { /* with the stub's process */
+    atomic_uint_fast64_t evictions, resizes, annotations, events;
+    atomic_int_fast64_t begun_ns; /* the Lease was read */
+    atomic_int_fast64_t last_ns;  /* the last eviction or resize of the first pass */
+};
+
+static struct settings settings = {.vpas = 1000, .pods_per_vpa = 10};
+static struct shared *shared;
+
+static size_t pod_count(void)
+{
+    return settings.vpas * settings.pods_per_vpa;
 }
 
-static double wall_seconds(void)
-{
-    struct timespec t;
+/* ---- texts ---- */
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+/* Of the pods and, behind them, of those that replace them. */
+struct pod_state {
+    bool right_size;
+    bool annotated;
+};
+static struct pod_state *states;
+
+static void put_pod(struct vpa_buf *b, size_t i)
+{
+    static const char small[] = "{\"requests\":{\"cpu\":\"500m\",\"memory\":\"256Mi\"},"
+                                "\"limits\":{\"cpu\":\"1\",\"memory\":\"512Mi\"}}";
+    static const char right[] = "{\"requests\":{\"cpu\":\"2\",\"memory\":\"256Mi\"},"
+                                "\"limits\":{\"cpu\":\"4\",\"memory\":\"512Mi\"}}";
+    const char *resources = states[i].right_size ? right : small;
+    size_t first = i % pod_count();
+
+    stub_put_pod(b,
+                 &(struct stub_pod){
+                     .vpa = first / settings.pods_per_vpa,
+                     .number = i,
+                     .place = first,
+                     .version = stub_version(),
+                     .annotations = states[i].annotated ? "{\"vpaInPlaceUpdated\":\"true\"}" : "{}",
+                     .resources = resources,
+                     .status_resources = resources,
+                 });
 }
 
-static void open_list(struct vpa_buf *buf)
+static void put_vpa(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_init(buf, TEXT_MAX);
-    vpa_buf_puts(buf, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
+    static const char status[] =
+        "{\"conditions\":[{\"type\":\"RecommendationProvided\",\"status\":\"True\","
+        "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}],\"recommendation\":{"
+        "\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{\"cpu\":\"2\","
+        "\"memory\":\"256Mi\"},\"lowerBound\":{\"cpu\":\"1\",\"memory\":\"128Mi\"},"
+        "\"upperBound\":{\"cpu\":\"8\",\"memory\":\"1Gi\"},\"uncappedTarget\":{\"cpu\":\"2\","
+        "\"memory\":\"256Mi\"}}]}}";
+
+    stub_put_vpa(b, &(struct stub_vpa){.number = i,
+                                       .version = stub_version(),
+                                       .mode = kinds[settings.kind].mode,
+                                       .status = status});
 }
 
-static void add_pod(struct vpa_buf *buf, int v, int p)
+static void put_deployment(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_printf(
-        buf,
-        "%s{\"metadata\":{\"name\":\"app-%04d-6d4cf56db6-%05d\",\"namespace\":\"ns-%02d\","
-        "\"uid\":\"7f4a1c1e-0f6e-4a51-9c43-%06d%06d\",\"resourceVersion\":\"%d\","
-        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"app-%04d\","
-        "\"pod-template-hash\":\"6d4cf56db6\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\","
-        "\"kind\":\"ReplicaSet\",\"name\":\"app-%04d-6d4cf56db6\",\"uid\":\"r\",\"controller\":"
-        "true}]},"
-        "\"spec\":{\"nodeName\":\"node-%d\",\"containers\":[{\"name\":\"app\",\"image\":\"x\","
-        "\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"256Mi\"},\"limits\":{\"cpu\":"
-        "\"1\",\"memory\":\"512Mi\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
-        "\"2026-01-01T00:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
-        "\"lastTransitionTime\":\"2026-01-01T00:01:00Z\"}],\"containerStatuses\":[{\"name\":"
-        "\"app\","
-        "\"restartCount\":0,\"ready\":true,\"state\":{\"running\":{}},\"resources\":{\"requests\":{"
-        "\"cpu\":\"500m\",\"memory\":\"256Mi\"},\"limits\":{\"cpu\":\"1\",\"memory\":\"512Mi\"}}}]}"
-        "}",
-        p + v > 0 ? "," : "", v, p, v % 20, v, p, v * PODS_PER_VPA + p, v, v, p);
+    stub_put_deployment(b, i, settings.pods_per_vpa);
 }
 
-static void add_vpa(struct vpa_buf *buf, const struct bench *b, int v)
+static void put_replica_set(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_printf(
-        buf,
-        "%s{\"metadata\":{\"name\":\"app-%04d\",\"namespace\":\"ns-%02d\",\"uid\":\"v%d\","
-        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
-        "\"apps/"
-        "v1\",\"kind\":\"Deployment\",\"name\":\"app-%04d\"},\"updatePolicy\":{\"updateMode\":"
-        "\"%s\"}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
-        "\"app\",\"target\":{\"cpu\":\"%s\",\"memory\":\"256Mi\"},\"lowerBound\":{\"cpu\":\"%s\","
-        "\"memory\":\"128Mi\"},\"upperBound\":{\"cpu\":\"8\",\"memory\":\"1Gi\"},"
-        "\"uncappedTarget\":{"
-        "\"cpu\":\"%s\",\"memory\":\"256Mi\"}}]},\"conditions\":[{\"type\":"
-        "\"RecommendationProvided\","
-        "\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}",
-        v > 0 ? "," : "", v, v % 20, v, v, b->mode, b->target, b->lower, b->target);
+    stub_put_replica_set(b, i, settings.pods_per_vpa);
 }
 
-static void add_controllers(struct bench *b, int v)
+static void put_nothing(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_printf(&b->deployments,
-                   "%s{\"metadata\":{\"name\":\"app-%04d\",\"namespace\":\"ns-%02d\"},\"spec\":{"
-                   "\"replicas\":%d,\"selector\":{\"matchLabels\":{\"app\":\"app-%04d\"}}}}",
-                   v > 0 ? "," : "", v, v % 20, PODS_PER_VPA, v);
-    vpa_buf_printf(
-        &b->replica_sets,
-        "%s{\"metadata\":{\"name\":\"app-%04d-6d4cf56db6\",\"namespace\":\"ns-%02d\","
-        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
-        "\"app-%04d\",\"uid\":\"d\",\"controller\":true}]},\"spec\":{\"replicas\":%d,"
-        "\"selector\":{\"matchLabels\":{\"app\":\"app-%04d\"}}}}",
-        v > 0 ? "," : "", v, v % 20, v, PODS_PER_VPA, v);
+    (void)b;
+    (void)i;
 }
 
-static void make_objects(struct bench *b)
+/* ---- the stub ---- */
+
+static void send_pod(const char *type, size_t i)
 {
-    open_list(&b->vpas);
-    open_list(&b->pods);
-    open_list(&b->deployments);
-    open_list(&b->replica_sets);
-    for (int v = 0; v < VPAS; v++) {
-        add_vpa(&b->vpas, b, v);
-        add_controllers(b, v);
-        for (int p = 0; p < PODS_PER_VPA; p++)
-            add_pod(&b->pods, v, p);
+    vpa_auto_buf object = {0};
+
+    vpa_buf_init(&object, STUB_TEXT_MAX);
+    stub_next_version();
+    put_pod(&object, i);
+    stub_send_event("/pods", type, vpa_buf_text(&object));
+}
+
+static size_t pod_of(const char *target)
+{
+    const char *name = strstr(target, "-7d4b9c6f5d-");
+    size_t i = name ? (size_t)strtoul(name + strlen("-7d4b9c6f5d-"), NULL, 10) : 0;
+
+    return i < 2 * pod_count() ? i : 0;
+}
+
+/* At a rate the daemon evicts only one pod of each VPA in a pass. */
+static size_t actions_wanted(void)
+{
+    return settings.kind == RATE ? settings.vpas : pod_count();
+}
+
+/* Those of a later pass do not count. */
+static void note_action(atomic_uint_fast64_t *counter)
+{
+    if (atomic_fetch_add(counter, 1) < actions_wanted())
+        atomic_store(&shared->last_ns, measured_now_ns());
+}
+
+static void answer_eviction(struct stub_call *c, size_t i)
+{
+    static const char done[] =
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","
+        "\"code\":201}";
+
+    note_action(&shared->evictions);
+    stub_answer(c, 201, done, strlen(done));
+    send_pod("DELETED", i);
+    if (i < pod_count())
+        send_pod("ADDED", i + pod_count());
+}
+
+static void answer_patched(struct stub_call *c, size_t i)
+{
+    vpa_auto_buf pod = {0};
+
+    vpa_buf_init(&pod, STUB_TEXT_MAX);
+    send_pod("MODIFIED", i);
+    put_pod(&pod, i);
+    stub_answer(c, 200, vpa_buf_text(&pod), pod.len);
+}
+
+static void answer_lease(struct stub_call *c)
+{
+    vpa_auto_buf lease = {0};
+    struct timespec now;
+    struct tm tm;
+    int_fast64_t none = 0;
+
+    atomic_compare_exchange_strong(&shared->begun_ns, &none, measured_now_ns());
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &tm);
+    vpa_buf_init(&lease, STUB_TEXT_MAX);
+    vpa_buf_printf(&lease,
+                   "{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"
+                   "\"renewTime\":\"%04d-%02d-%02dT%02d:%02d:%02d.000000Z\"}}",
+                   tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    stub_answer(c, 200, vpa_buf_text(&lease), lease.len);
+}
+
+static void answer_write(struct stub_call *c, const char *target)
+{
+    size_t i = pod_of(target);
+
+    if (strstr(target, "/events")) {
+        atomic_fetch_add(&shared->events, 1);
+        stub_answer(c, 201, "{}", 2);
+    } else if (strstr(target, "/eviction")) {
+        answer_eviction(c, i);
+    } else if (strstr(target, "/resize")) {
+        note_action(&shared->resizes);
+        states[i].right_size = true;
+        answer_patched(c, i);
+    } else {
+        atomic_fetch_add(&shared->annotations, 1);
+        states[i].annotated = true;
+        answer_patched(c, i);
     }
-    vpa_buf_puts(&b->vpas, "]}");
-    vpa_buf_puts(&b->pods, "]}");
-    vpa_buf_puts(&b->deployments, "]}");
-    vpa_buf_puts(&b->replica_sets, "]}");
 }
 
-static void free_objects(struct bench *b)
+static void dispatch(struct stub_call *c, const struct stub_request *request)
 {
-    vpa_buf_release(&b->vpas);
-    vpa_buf_release(&b->pods);
-    vpa_buf_release(&b->deployments);
-    vpa_buf_release(&b->replica_sets);
-}
+    const char *target = request->target;
 
-static const char *list_of(const struct bench *b, const char *path)
-{
-    if (strstr(path, "/verticalpodautoscalers"))
-        return vpa_buf_text(&b->vpas);
-    if (strstr(path, "/pods"))
-        return vpa_buf_text(&b->pods);
-    if (strstr(path, "/deployments"))
-        return vpa_buf_text(&b->deployments);
-    if (strstr(path, "/replicasets"))
-        return vpa_buf_text(&b->replica_sets);
-    return "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}";
-}
-
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
-{
-    struct bench *b = ctx;
-
-    if (strcmp(q->method, "GET") == 0) {
-        if (vpa_memory_query(q, "watch"))
-            vpa_memory_reply_stream(reply, 200, NULL, NULL);
-        else
-            vpa_memory_reply_json(reply, 200, list_of(b, q->path));
-        return;
-    }
-    if (strstr(q->path, "/eviction"))
-        b->evictions++;
-    else if (strstr(q->path, "/resize"))
-        b->resizes++;
-    else if (strstr(q->path, "/events"))
-        b->events++;
+    if (strcmp(request->method, "GET") != 0)
+        answer_write(c, target);
+    else if (strstr(target, "watch="))
+        stub_start_watch(c, strstr(target, "/pods") ? "/pods" : "/others");
+    else if (strstr(target, "/leases/"))
+        answer_lease(c);
+    else if (strstr(target, "/pods"))
+        stub_answer_list(c, target, pod_count(), put_pod);
+    else if (strstr(target, "/deployments"))
+        stub_answer_list(c, target, settings.vpas, put_deployment);
+    else if (strstr(target, "/replicasets"))
+        stub_answer_list(c, target, settings.vpas, put_replica_set);
+    else if (strstr(target, "/verticalpodautoscalers"))
+        stub_answer_list(c, target, settings.vpas, put_vpa);
     else
-        b->others++;
-    vpa_memory_reply_json(reply, 201, "{}");
+        stub_answer_list(c, target, 0, put_nothing);
 }
 
-static size_t heap_in_use(void)
+static void prepare(void)
 {
-    return mallinfo2().uordblks;
+    states = vpa_xcalloc(2 * pod_count(), sizeof(*states));
+    for (size_t i = pod_count(); i < 2 * pod_count(); i++)
+        states[i].right_size = true;
 }
 
-static void run(const char *what, const char *mode, const char *target, const char *lower)
+/* ---- measuring ---- */
+
+static uint_fast64_t actions_done(void)
 {
-    struct bench b = {.mode = mode, .target = target, .lower = lower};
-    struct vpa_clock *clock = vpa_clock_new_real();
-    struct vpa_loop *loop = vpa_loop_new(clock);
-    struct vpa_transport *transport = vpa_memory_transport_new(loop, serve, &b);
-    struct vpa_random random = {1};
-    struct updater_config config;
-    const struct vpa_flags flags = {
-        .rows = updater_flag_rows, .count = updater_flag_count, .values = &config};
-    struct vpa_error err;
+    return atomic_load(settings.kind == RESIZE ? &shared->resizes : &shared->evictions);
+}
 
-    make_objects(&b);
-    vpa_flags_preset(&flags);
-    config.use_admission_status = false;
-    config.prove_evictions = "off"; /* the first of a group would wait: here all go at once */
-    size_t before = heap_in_use();
-    struct vpa_kube_client *client =
-        vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
-                                                              .transport = transport,
-                                                              .random = &random,
-                                                              .user_agent = "bench",
-                                                              .qps = -1},
-                            NULL);
-    struct updater *u =
-        updater_new(&(struct updater_options){.loop = loop, .client = client, .config = &config});
-    double start = cpu_seconds();
+/* Until `count` stands at `want`; false when that takes too long. */
+static bool wait_for(uint_fast64_t (*count)(void), uint_fast64_t want)
+{
+    int64_t until = measured_now_ns() + PATIENCE_NS;
 
-    updater_start(u);
-    if (updater_wait(u, VPA_MINUTE, &err) < 0) {
-        fprintf(stderr, "bench_updater: %s\n", err.text);
-        exit(1);
+    while (count() < want) {
+        if (measured_now_ns() > until) {
+            fprintf(stderr, "bench_updater: %" PRIuFAST64 " of %" PRIuFAST64 " came\n", count(),
+                    want);
+            return false;
+        }
+        usleep(1000);
     }
-    double filled = cpu_seconds() - start;
-    size_t bytes = heap_in_use() - before;
-    double cpu = cpu_seconds(), wall = wall_seconds();
-
-    updater_pass(u);
-    cpu = cpu_seconds() - cpu;
-    wall = wall_seconds() - wall;
-    updater_flush(u, VPA_MINUTE);
-
-    size_t after = heap_in_use() - before;
-    unsigned long changed = b.evictions + b.resizes;
-
-    printf("updater %-22s %5.1f MiB of objects (%.1f after the pass), filled in %.0f ms; pass "
-           "%6.1f ms CPU, %6.1f ms, %lu "
-           "evictions, %lu resizes",
-           what, (double)bytes / (1 << 20), (double)after / (1 << 20), filled * 1e3, cpu * 1e3,
-           wall * 1e3, b.evictions, b.resizes);
-    if (changed > 0)
-        printf("; each %.1f us CPU, %.1f us", cpu * 1e6 / (double)changed,
-               wall * 1e6 / (double)changed);
-    putchar('\n');
-    updater_free(u);
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    vpa_loop_free(loop);
-    vpa_clock_free(clock);
-    free_objects(&b);
+    return true;
 }
 
-int main(void)
+static uint_fast64_t pass_begun(void)
 {
-    struct vpa_error err;
+    return atomic_load(&shared->begun_ns) != 0;
+}
 
-    if (vpa_log_configure(&(struct vpa_log_options){.level = 0, .fd = 2, .skip_headers = true},
-                          &err) < 0 ||
-        !freopen("/dev/null", "w", stderr))
+/* How many events come is not known before: the recorder drops those that come too fast. */
+static void wait_for_quiet(void)
+{
+    uint_fast64_t before;
+
+    do {
+        before = atomic_load(&shared->events) + atomic_load(&shared->annotations);
+        usleep(300000);
+    } while (before != atomic_load(&shared->events) + atomic_load(&shared->annotations));
+}
+
+static bool measure(pid_t pid)
+{
+    size_t want = actions_wanted();
+    struct measured_usage before, after;
+
+    usleep(2500000); /* the caches are full, the first pass is still to come */
+    before = measured_usage_of(pid);
+    if (!wait_for(pass_begun, 1) || !wait_for(actions_done, want))
+        return false;
+    if (settings.kind != RATE) /* there events wait for their turn into the next pass */
+        wait_for_quiet();
+    after = measured_usage_of(pid);
+
+    double wall = (double)(atomic_load(&shared->last_ns) - atomic_load(&shared->begun_ns)) / 1e9;
+    double cpu = after.cpu_s - before.cpu_s;
+
+    printf("%-6s %6zu of %zu pods, %zu VPAs: each %6.3f ms CPU, %6.3f ms; pass %6.2f s; %5.1f MiB "
+           "resident before, %5.1f after, %5.1f at most; %" PRIuFAST64 " annotation patches, "
+           "%" PRIuFAST64 " events\n",
+           kinds[settings.kind].name, want, pod_count(), settings.vpas, 1e3 * cpu / (double)want,
+           1e3 * wall / (double)want, wall, before.resident_mib, after.resident_mib, after.peak_mib,
+           atomic_load(&shared->annotations), atomic_load(&shared->events));
+    fflush(stdout);
+    return true;
+}
+
+static bool run(enum kind kind)
+{
+    struct measured_kubeconfig kubeconfig;
+    struct stub stub;
+    double seconds;
+    bool ok;
+
+    settings.kind = kind;
+    memset(shared, 0, sizeof(*shared));
+
+    stub_start(&stub, prepare, dispatch);
+    ok = measured_kubeconfig_write(&kubeconfig, &stub);
+    if (ok) {
+        pid_t pid =
+            measured_start("vpa-updater", &kubeconfig,
+                           (const char *const[]){
+                               kinds[kind].interval, kinds[kind].tolerance, "--address=127.0.0.1:0",
+                               "--v=0", kinds[kind].limits[0], kinds[kind].limits[1], NULL});
+
+        ok = measure(pid);
+        if (measured_stop(pid, &seconds) != 0)
+            ok = false;
+        unlink(kubeconfig.path);
+    }
+    stub_stop(&stub);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    bool wanted[KINDS] = {false};
+    bool any = false, ok = true;
+    double load = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--vpas") == 0 && i + 1 < argc)
+            settings.vpas = strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--pods-per-vpa") == 0 && i + 1 < argc)
+            settings.pods_per_vpa = strtoul(argv[++i], NULL, 10);
+        for (size_t k = 0; k < KINDS; k++) {
+            if (strcmp(argv[i], kinds[k].name) == 0)
+                any = wanted[k] = true;
+        }
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || settings.vpas == 0 || settings.pods_per_vpa == 0)
         return 1;
-    run("nothing to do", "Recreate", "500m", "100m");
-    run("evicting", "Recreate", "5", "1");
-    run("resizing", "InPlaceOrRecreate", "5", "1");
-    return 0;
+    (void)getloadavg(&load, 1);
+    printf("updater: %zu VPAs with %zu pods each, load %.1f\n", settings.vpas,
+           settings.pods_per_vpa, load);
+    fflush(stdout);
+    for (size_t k = 0; k < KINDS; k++) {
+        if ((wanted[k] || !any) && !run((enum kind)k))
+            ok = false;
+    }
+    return ok ? 0 : 1;
 }

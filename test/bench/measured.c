@@ -1,10 +1,12 @@
 #include "measured.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,6 +84,36 @@ pid_t measured_start(const char *program, const struct measured_kubeconfig *file
         _exit(127);
     }
     return pid;
+}
+
+int measured_free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (bind(fd, (struct sockaddr *)&address, len) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+        exit(1);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+void measured_wait_for_port(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+
+    for (;;) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        int rc = connect(fd, (struct sockaddr *)&address, sizeof address);
+
+        close(fd);
+        if (rc == 0)
+            return;
+        usleep(1000);
+    }
 }
 
 struct measured_usage measured_usage_of(pid_t pid)

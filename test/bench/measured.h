@@ -23,6 +23,11 @@ bool measured_kubeconfig_write(struct measured_kubeconfig *file, const struct st
 pid_t measured_start(const char *program, const struct measured_kubeconfig *file,
                      const char *const *arguments);
 
+/* One that nobody listens on now. */
+int measured_free_port(void);
+/* Until somebody listens there. */
+void measured_wait_for_port(int port);
+
 struct measured_usage {
     double cpu_s; /* of all threads, those that ended as well; to the nanosecond */
     double resident_mib;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "measured.h"
-#include "stub_pod.h"
+#include "stub_objects.h"
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/table.h"
@@ -29,11 +29,6 @@ static void put_time(struct vpa_buf *b, time_t t)
     gmtime_r(&t, &tm);
     vpa_buf_printf(b, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1,
                    tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
-}
-
-static void put_vpa_name(struct vpa_buf *b, size_t vpa)
-{
-    vpa_buf_printf(b, "web-%05zu", vpa);
 }
 
 static void put_pod(struct vpa_buf *b, size_t i)
@@ -55,46 +50,34 @@ static unsigned char *stored; /* which checkpoints exist */
 
 static void put_vpa(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_puts(b, "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
-                    "\"metadata\":{\"name\":\"");
-    put_vpa_name(b, i);
-    vpa_buf_printf(
-        b,
-        "\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\",\"resourceVersion\":\"%zu\","
-        "\"generation\":1,"
-        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
-        "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web-%05zu\"},\"updatePolicy\":{"
-        "\"updateMode\":\"Auto\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":"
-        "\"*\",\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{\"cpu\":\"4\","
-        "\"memory\":\"8Gi\"}}]}}",
-        i % STUB_NAMESPACES, i, stub_version(), i);
-    if (statuses[i])
-        vpa_buf_printf(b, ",\"status\":%s", statuses[i]);
-    vpa_buf_puts(b, "}");
+    stub_put_vpa(
+        b, &(struct stub_vpa){
+               .number = i, .version = stub_version(), .mode = "Auto", .status = statuses[i]});
 }
 
 static void put_deployment(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_printf(
-        b,
-        "{\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
-        "\"resourceVersion\":\"%zu\"},\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{"
-        "\"app\":\"web-%05zu\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"web-%05zu\"}},"
-        "\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"x\"}]}}},\"status\":{\"replicas\":"
-        "10}}",
-        i, i % STUB_NAMESPACES, i, i + 1, i, i);
+    stub_put_deployment(b, i, settings.pods_per_vpa);
 }
 
 static void put_replica_set(struct vpa_buf *b, size_t i)
 {
-    vpa_buf_printf(
-        b,
-        "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d\",\"namespace\":\"team-%02zu\",\"uid\":"
-        "\"r%zu\",\"resourceVersion\":\"%zu\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\","
-        "\"kind\":\"Deployment\",\"name\":\"web-%05zu\",\"uid\":\"%zu\",\"controller\":true}]},"
-        "\"spec\":{\"replicas\":10,\"selector\":{\"matchLabels\":{\"app\":\"web-%05zu\"}}}}",
-        i, i % STUB_NAMESPACES, i, i + 1, i, i, i);
+    stub_put_replica_set(b, i, settings.pods_per_vpa);
 }
+
+static const char managed_fields[] =
+    "\"managedFields\":[{\"manager\":\"recommender\",\"operation\":\"Update\",\"apiVersion\":"
+    "\"autoscaling.k8s.io/v1\",\"time\":\"2026-01-01T00:05:00Z\",\"fieldsType\":\"FieldsV1\","
+    "\"fieldsV1\":{\"f:metadata\":{},\"f:spec\":{\".\":{},\"f:containerName\":{},\"f:vpaObjec"
+    "tName\":{}},\"f:status\":{\".\":{},\"f:cpuHistogram\":{\".\":{},\"f:bucketWeights\":{\"."
+    "\":{},\"f:3\":{},\"f:4\":{},\"f:5\":{},\"f:6\":{},\"f:7\":{},\"f:8\":{},\"f:9\":{},\"f:1"
+    "0\":{},\"f:11\":{},\"f:12\":{},\"f:13\":{},\"f:14\":{},\"f:15\":{},\"f:16\":{},\"f:17\":"
+    "{},\"f:18\":{},\"f:19\":{},\"f:20\":{},\"f:21\":{},\"f:22\":{},\"f:23\":{},\"f:24\":{},"
+    "\"f:25\":{},\"f:26\":{},\"f:27\":{}},\"f:referenceTimestamp\":{},\"f:totalWeight\":{}},"
+    "\"f:firstSampleStart\":{},\"f:lastSampleStart\":{},\"f:lastUpdateTime\":{},\"f:memoryHis"
+    "togram\":{\".\":{},\"f:bucketWeights\":{\".\":{},\"f:20\":{},\"f:21\":{},\"f:22\":{},\"f"
+    ":23\":{},\"f:24\":{},\"f:25\":{},\"f:26\":{}},\"f:referenceTimestamp\":{},\"f:totalWeigh"
+    "t\":{}},\"f:totalSamplesCount\":{},\"f:version\":{}}}}]";
 
 /* The text of the annotation, for all pods of the VPA. */
 static void put_open_intervals(struct vpa_buf *b, size_t vpa, uint32_t history)
@@ -152,8 +135,9 @@ static void put_checkpoint(struct vpa_buf *b, size_t i)
     vpa_buf_printf(
         b,
         "{\"metadata\":{\"name\":\"web-%05zu-app\",\"namespace\":\"team-%02zu\",\"uid\":\"%zu\","
-        "\"resourceVersion\":\"%zu\",\"annotations\":{\"" VPA_OPEN_INTERVALS_ANNOTATION "\":",
-        i, i % STUB_NAMESPACES, i, i + 1);
+        "\"resourceVersion\":\"%zu\",\"generation\":1,\"creationTimestamp\":"
+        "\"2026-01-01T00:00:00Z\",%s,\"annotations\":{\"" VPA_OPEN_INTERVALS_ANNOTATION "\":",
+        i, i % STUB_NAMESPACES, i, i + 1, managed_fields);
     put_open_intervals(b, i, hash_of(&memory));
     vpa_buf_printf(
         b,

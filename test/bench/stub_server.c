@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,8 +118,9 @@ struct page {
 static struct page *pages;
 static size_t page_count, page_capacity;
 
-static void put_page(struct vpa_buf *b, size_t from, size_t to, size_t count, stub_put_fn put)
+void stub_put_page(struct vpa_buf *b, size_t from, size_t to, size_t count, stub_put_fn put)
 {
+    to = to < count ? to : count;
     vpa_buf_printf(
         b, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"%zu\"",
         version);
@@ -142,7 +144,7 @@ void stub_make_pages(const char *collection, size_t count, stub_put_fn put)
         struct page page = {.collection = collection, .from = from};
 
         vpa_buf_clear(&b);
-        put_page(&b, from, from + PAGE < count ? from + PAGE : count, count, put);
+        stub_put_page(&b, from, from + PAGE, count, put);
         page.gzip = b.len > GZIP_FROM;
         page.len = b.len;
         if (page.gzip)
@@ -177,13 +179,12 @@ void stub_answer_list(struct stub_call *call, const char *target, size_t count, 
 {
     size_t limit = stub_parameter(target, "limit=");
     size_t from = stub_parameter(target, "continue=");
-    size_t to = limit > 0 && from + limit < count ? from + limit : count;
     vpa_auto_buf b = {0};
 
     if (answer_from_pages(call, target))
         return;
     vpa_buf_init(&b, STUB_TEXT_MAX);
-    put_page(&b, from, to, count, put);
+    stub_put_page(&b, from, limit > 0 ? from + limit : count, count, put);
     stub_answer(call, 200, vpa_buf_text(&b), b.len);
 }
 
@@ -374,6 +375,7 @@ void stub_start(struct stub *stub, void (*prepare)(void), stub_dispatch_fn answe
             exit(1);
         serve(listener, tls);
     }
+    SSL_CTX_free(tls);
     close(ready[1]);
     if (read(ready[0], &byte, 1) != 1)
         exit(1);

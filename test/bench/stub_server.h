@@ -1,12 +1,12 @@
 /*
  * A stand-in for an API server in a process of its own, with a real one's weight on the wire: TLS
- * on a loopback socket, HTTP/2 and HTTP/1.1 as the client chooses, lists and objects above 128 KiB
- * compressed for those who accept it, watches held open. What is served is the benchmark's business.
+ * on a loopback socket, HTTP/2 and HTTP/1.1 as the client chooses, answers above 128 KiB compressed
+ * for those who accept it, watches held open. What is served is the benchmark's business.
  *
  *     static void prepare(void) { stub_make_pages("/pods", count, put_pod); }
  *     struct stub stub;
  *     stub_start(&stub, prepare, dispatch);
- *     ...                           // a client of https://127.0.0.1:<stub.port> that trusts stub.ca
+ *     ...             // a client of https://127.0.0.1:<stub.port> that trusts stub.ca
  *     stub_stop(&stub);
  *
  * One thread, no checks: a benchmark's client is trusted, and what it sends is what it measures.
@@ -54,6 +54,8 @@ size_t stub_parameter(const char *target, const char *name);
 
 /* Writes element i of a collection. */
 typedef void (*stub_put_fn)(struct vpa_buf *b, size_t i);
+/* A list of the elements from..to (at most count) of a collection of count. */
+void stub_put_page(struct vpa_buf *b, size_t from, size_t to, size_t count, stub_put_fn put);
 /* Pages of a collection that does not change are made and compressed once, before the clock starts;
  * the collection is known by a part of its path, which must be a constant. */
 void stub_make_pages(const char *collection, size_t count, stub_put_fn put);

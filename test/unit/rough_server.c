@@ -136,8 +136,8 @@ static void begin_stream(struct rough_connection *c, int32_t stream)
     http_peer_append(c->peer, stream, "{}\n", 3);
 }
 
-/* From here on everything waits for the end and comes with it: a client that has the answer can know
- * that the connection is over. */
+/* From here on everything waits for the end and comes with it: a client that has the answer can
+ * know that the connection is over. */
 static void hold_until_the_end(struct rough_connection *c)
 {
     int on = 1;

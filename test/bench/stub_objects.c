@@ -1,4 +1,4 @@
-#include "stub_pod.h"
+#include "stub_objects.h"
 
 /* ---- what is the same in all pods ---- */
 
@@ -130,6 +130,17 @@ static const char status_head[] =
     "nerd://0f4d2c6b8e1a3957c0d6e2f8b4a19375d8c6e0f2a4b6c8d0e1f3a5b7c9d1e3f5\",\"started\":tr"
     "ue";
 
+static const char vpa_managed_fields[] =
+    "\"managedFields\":[{\"manager\":\"kubectl-client-side-apply\",\"operation\":\"Update\","
+    "\"apiVersion\":\"autoscaling.k8s.io/v1\",\"time\":\"2026-01-01T00:00:00Z\",\"fieldsType"
+    "\":\"FieldsV1\",\"fieldsV1\":{\"f:metadata\":{\"f:annotations\":{\".\":{},\"f:kubectl.ku"
+    "bernetes.io/last-applied-configuration\":{}}},\"f:spec\":{\".\":{},\"f:resourcePolicy\":"
+    "{\".\":{},\"f:containerPolicies\":{}},\"f:targetRef\":{},\"f:updatePolicy\":{\".\":{},\""
+    "f:updateMode\":{}}}}},{\"manager\":\"recommender\",\"operation\":\"Update\",\"apiVersion"
+    "\":\"autoscaling.k8s.io/v1\",\"time\":\"2026-01-01T00:05:00Z\",\"fieldsType\":\"FieldsV1"
+    "\",\"fieldsV1\":{\"f:status\":{\".\":{},\"f:conditions\":{},\"f:recommendation\":{\".\":"
+    "{},\"f:containerRecommendations\":{}}}}}]";
+
 /* ---- the pod ---- */
 
 static void put_labels(struct vpa_buf *b, const struct stub_pod *p)
@@ -156,11 +167,12 @@ static void put_meta(struct vpa_buf *b, const struct stub_pod *p)
     vpa_buf_printf(b, "\"generateName\":\"web-%05zu-7d4b9c6f5d-\",\"namespace\":\"team-%02zu\",",
                    p->vpa, p->vpa % STUB_NAMESPACES);
     put_labels(b, p);
-    vpa_buf_printf(b,
-                   "\"annotations\":%s,\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-                   "\"ReplicaSet\",\"name\":\"web-%05zu-7d4b9c6f5d\",\"uid\":\"1\","
-                   "\"controller\":true,\"blockOwnerDeletion\":true}],",
-                   p->annotations, p->vpa);
+    vpa_buf_printf(
+        b,
+        "\"annotations\":%s,\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+        "\"ReplicaSet\",\"name\":\"web-%05zu-7d4b9c6f5d\",\"uid\":\"" STUB_REPLICA_SET_UID "\","
+        "\"controller\":true,\"blockOwnerDeletion\":true}],",
+        p->annotations, p->vpa, p->vpa);
     vpa_buf_puts(b, managed_fields);
     if (!p->fresh)
         vpa_buf_puts(b, managed_by_kubelet);
@@ -175,6 +187,7 @@ static void put_container(struct vpa_buf *b, const char *name, const char *resou
     vpa_buf_puts(b, container_tail);
 }
 
+/* Of a pod, and of the template that it comes from. */
 static void put_spec(struct vpa_buf *b, const struct stub_pod *p)
 {
     vpa_buf_puts(b, "\"spec\":{");
@@ -210,4 +223,86 @@ void stub_put_pod(struct vpa_buf *b, const struct stub_pod *pod)
     put_meta(b, pod);
     put_spec(b, pod);
     put_status(b, pod);
+}
+
+/* ---- what belongs to it ---- */
+
+static void put_template(struct vpa_buf *b, size_t vpa)
+{
+    const struct stub_pod pod = {.vpa = vpa,
+                                 .fresh = true,
+                                 .resources = "{\"requests\":{\"cpu\":\"100m\",\"memory\":"
+                                              "\"256Mi\"},\"limits\":{\"memory\":\"512Mi\"}}"};
+
+    vpa_buf_puts(b, "\"template\":{\"metadata\":{");
+    put_labels(b, &pod);
+    vpa_buf_puts(b, "\"creationTimestamp\":null},");
+    put_spec(b, &pod);
+    vpa_buf_puts(b, "}},");
+}
+
+static void put_workload_status(struct vpa_buf *b, size_t replicas)
+{
+    vpa_buf_printf(b,
+                   "\"status\":{\"observedGeneration\":1,\"replicas\":%zu,\"readyReplicas\":%zu,"
+                   "\"availableReplicas\":%zu}}",
+                   replicas, replicas, replicas);
+}
+
+void stub_put_deployment(struct vpa_buf *b, size_t vpa, size_t replicas)
+{
+    vpa_buf_printf(b,
+                   "{\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\","
+                   "\"uid\":\"" STUB_DEPLOYMENT_UID "\",\"resourceVersion\":\"%zu\","
+                   "\"generation\":1,\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
+                   "\"labels\":{\"app\":\"web-%05zu\"},",
+                   vpa, vpa % STUB_NAMESPACES, vpa, vpa + 1, vpa);
+    vpa_buf_puts(b, managed_fields);
+    vpa_buf_printf(b,
+                   "]},\"spec\":{\"replicas\":%zu,\"selector\":{\"matchLabels\":{\"app\":"
+                   "\"web-%05zu\"}},",
+                   replicas, vpa);
+    put_template(b, vpa);
+    put_workload_status(b, replicas);
+}
+
+void stub_put_replica_set(struct vpa_buf *b, size_t vpa, size_t replicas)
+{
+    vpa_buf_printf(b,
+                   "{\"metadata\":{\"name\":\"web-%05zu-7d4b9c6f5d\",\"namespace\":\"team-%02zu\","
+                   "\"uid\":\"" STUB_REPLICA_SET_UID "\",\"resourceVersion\":\"%zu\","
+                   "\"generation\":1,\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
+                   "\"labels\":{\"app\":\"web-%05zu\",\"pod-template-hash\":\"7d4b9c6f5d\"},"
+                   "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
+                   "\"name\":\"web-%05zu\",\"uid\":\"" STUB_DEPLOYMENT_UID
+                   "\",\"controller\":true,\"blockOwnerDeletion\":true}],",
+                   vpa, vpa % STUB_NAMESPACES, vpa, vpa + 1, vpa, vpa, vpa);
+    vpa_buf_puts(b, managed_fields);
+    vpa_buf_printf(b,
+                   "]},\"spec\":{\"replicas\":%zu,\"selector\":{\"matchLabels\":{\"app\":"
+                   "\"web-%05zu\",\"pod-template-hash\":\"7d4b9c6f5d\"}},",
+                   replicas, vpa);
+    put_template(b, vpa);
+    put_workload_status(b, replicas);
+}
+
+void stub_put_vpa(struct vpa_buf *b, const struct stub_vpa *v)
+{
+    vpa_buf_printf(b,
+                   "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+                   "\"metadata\":{\"name\":\"web-%05zu\",\"namespace\":\"team-%02zu\","
+                   "\"uid\":\"" STUB_VPA_UID "\",\"resourceVersion\":\"%zu\",\"generation\":1,"
+                   "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",",
+                   v->number, v->number % STUB_NAMESPACES, v->number, v->version);
+    vpa_buf_puts(b, vpa_managed_fields);
+    vpa_buf_printf(b,
+                   "},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
+                   "\"name\":\"web-%05zu\"},\"updatePolicy\":{\"updateMode\":\"%s\"},"
+                   "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\","
+                   "\"minAllowed\":{\"cpu\":\"10m\",\"memory\":\"32Mi\"},\"maxAllowed\":{"
+                   "\"cpu\":\"4\",\"memory\":\"8Gi\"}}]}}",
+                   v->number, v->mode);
+    if (v->status)
+        vpa_buf_printf(b, ",\"status\":%s", v->status);
+    vpa_buf_puts(b, "}");
 }
