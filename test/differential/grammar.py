@@ -284,7 +284,7 @@ def damage(r, body):
     if what < 0.35:
         put(body, place, None)
     elif what < 0.85:
-        put(body, place, r.choice(WRONG))
+        put(body, place, copy.deepcopy(r.choice(WRONG)))
     else:
         parents = [()] + [p for p, v in leaves(body) if isinstance(v, dict)]
         put(body, r.choice(parents) + ("bogus",), 1)
