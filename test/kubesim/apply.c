@@ -156,6 +156,16 @@ static void own_what_was_before(struct ctx *c, const struct jv *live, struct jv 
     c->field_manager = manager;
 }
 
+/* Go's types read the whole of what is merged: {} and "" of the text replace what was there. */
+static struct jv *as_written(struct vpa_arena *a, const struct apply_config *config)
+{
+    struct jv *text = jv_clone(a, config->text), *meta = jv_get(text, "metadata");
+
+    jv_del(meta, "resourceVersion");
+    jv_del(meta, "uid");
+    return text;
+}
+
 /* Conflicts are looked for in the text of the configuration, before quantities get their usual
  * form ("0.1" is another value than "100m"), and before anybody sees that one is none. */
 int apply_patch(struct ctx *c, struct jv *live, const struct apply_config *config, struct jv **out)
@@ -194,10 +204,15 @@ int apply_patch(struct ctx *c, struct jv *live, const struct apply_config *confi
     jv_each (m, list)
         if (m->value != mine)
             fields_unite(a, kept, jv_get(m->value, "fieldsV1"));
-    object = apply_merge(c, object, config->object);
-    const struct apply_removal r = {a, c->type->crd != NULL};
-    jv_ensure(a, kept, "f:metadata"); /* the name is applied always */
+    bool read_again = live && !c->type->crd;
+    object = apply_merge(c, object, read_again ? as_written(a, config) : config->object);
+    const struct apply_removal r = {a, c->type->crd != NULL,
+                                    c->type->crd ? &c->stores_nulls : NULL};
+    if (jv_get(config->text, "metadata"))
+        jv_ensure(a, kept, "f:metadata"); /* it holds the name at least, which no set holds */
     apply_remove(&r, c->type->schema, object, last, kept, true);
+    if (read_again)
+        schema_decode(a, c->type->schema, object, false, &(struct decode_notes){0});
     managers_put(c, list, "Apply", c->sub, set);
     managers_drop_empty(list);
     if (jv_len(list))

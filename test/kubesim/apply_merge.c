@@ -135,7 +135,7 @@ void apply_remove(const struct apply_removal *r, const struct schema *s, struct 
 {
     jv_each (m, last) {
         bool meta = top && !strcmp(m->name, "f:metadata"); /* has types everywhere */
-        const struct apply_removal within = {r->a, r->nulls && !meta};
+        const struct apply_removal within = {r->a, r->nulls && !meta, meta ? r->lost : NULL};
         const struct schema *sub =
             meta ? schema_builtin("ObjectMeta") : fields_child_schema(s, m->name);
         struct jv *child = strcmp(m->name, ".") ? fields_child(r->a, s, v, m->name) : NULL;
@@ -160,6 +160,8 @@ void apply_remove(const struct apply_removal *r, const struct schema *s, struct 
             *child = *jv_null(r->a);
         else
             take_out(v, child, m->name);
+        if (r->lost && !top)
+            *r->lost = true;
     }
 }
 

@@ -11,6 +11,7 @@ struct jv *apply_merge(struct ctx *c, struct jv *object, const struct jv *config
 struct apply_removal {
     struct vpa_arena *a;
     bool nulls; /* of what is empty now null is left: objects without types in the server */
+    bool *lost; /* set where that null is among metadata, whose readers do not see it */
 };
 /*
  * Takes out of `v` what stands in `last` and nowhere in `kept`, the sets of all managers now. A

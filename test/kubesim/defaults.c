@@ -261,6 +261,7 @@ static void default_workload(struct ctx *c, const char *kind, struct jv *object)
         jv_default(a, spec, "replicas", "1");
     if (!strcmp(kind, "StatefulSet")) {
         jv_default(a, spec, "replicas", "1");
+        jv_default(a, spec, "serviceName", "\"\"");
         jv_default_text(a, spec, "podManagementPolicy", "OrderedReady");
         jv_default(a, spec, "updateStrategy",
                    "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"partition\":0}}");
@@ -429,6 +430,8 @@ void defaults_status(struct ctx *c, const struct restype *t, struct jv *object)
                                        "kubeletVersion",  "kubeProxyVersion",
                                        "operatingSystem", "architecture"};
 
+    if (!t->crd)
+        schema_drop_empty(t->schema, object);
     if (*t->group || t->crd)
         return;
     if (!strcmp(t->kind, "Pod")) {
@@ -458,6 +461,7 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
 
     if (t->crd)
         return;
+    schema_drop_empty(t->schema, object);
     if (!strcmp(k, "Pod")) {
         struct jv *spec = jv_ensure(a, object, "spec");
         if (*jv_text_at(object, "metadata.uid")) /* no new pod */

@@ -221,7 +221,7 @@ int delete_version(struct ctx *c, struct restype *t, struct version *v,
     bool held = is_held(t, object);
     if (grace == GRACE_NONE && held)
         mark_held(c, t, object);
-    bool changed = !jv_equal(before, object);
+    bool changed = v->unsettled || !jv_equal(before, object);
     *gone = !held && (grace == GRACE_NONE || jv_int_at(meta, "deletionGracePeriodSeconds", 0) == 0);
     if (o->dry_run)
         return 0;

@@ -93,15 +93,41 @@ int fail_typed(struct ctx *c, const char *what, const char *name, const char *wh
                 strstr(what, "convert") ? " to proper version" : "", why);
 }
 
-/* The first value of a custom resource that is not of the type that its schema says. */
-static const char *wrong_type_in(struct ctx *c, struct jv *config)
+/* Whether apply takes the value itself for a custom resource: of a text with a format it knows only
+ * that it is no map or list, of what may be a number or a text nothing. */
+static bool fits(const struct schema *s, const struct jv *v)
 {
-    struct field_errors errors = {0};
+    switch (s->type) {
+    case S_OBJECT:
+        return v->type == JV_OBJ;
+    case S_ARRAY:
+        return v->type == JV_ARR;
+    case S_STRING:
+        return *jv_text_at(s->raw, "format") ? v->type < JV_ARR : v->type == JV_STR;
+    case S_INT32:
+    case S_INT64:
+    case S_NUMBER:
+        return v->type == JV_NUM;
+    case S_BOOL:
+        return v->type == JV_BOOL;
+    default:
+        return true;
+    }
+}
 
-    validate_custom(c, c->type, NULL, jv_clone(c->a, config), &errors);
-    for (size_t i = 0; i < errors.count; i++)
-        if (!strcmp(errors.items[i].reason, "FieldValueTypeInvalid"))
-            return errors.items[i].field;
+/* The first value of a custom resource that is not of the type that its schema says. */
+static const char *wrong_type_in(const struct schema *s, const struct jv *v, const char *name)
+{
+    if (v->type == JV_NULL)
+        return NULL;
+    if (!fits(s, v))
+        return name;
+    jv_each (m, v) {
+        const struct schema *sub = v->type == JV_ARR ? s->items : schema_field(s, m->name);
+        const char *wrong = sub ? wrong_type_in(sub, m->value, m->name ? m->name : name) : NULL;
+        if (wrong)
+            return wrong;
+    }
     return NULL;
 }
 
@@ -117,8 +143,7 @@ static int check_apply_body(struct ctx *c, struct jv *config)
     const struct jv *given = jv_get(config, "metadata"), *name = jv_get(given, "name");
     if ((given && !jv_is(given, JV_OBJ)) || (name && !jv_missing(name) && !jv_text(name)))
         return fail_typed(c, "create typed patch", "", ".metadata: of another type");
-    struct jv *meta = jv_ensure(c->a, config, "metadata");
-    if (!jv_missing(jv_get(meta, "managedFields")))
+    if (!jv_missing(jv_get(given, "managedFields")))
         return fail(c, 400, "BadRequest", "metadata.managedFields must be nil");
     return 0;
 }
@@ -144,7 +169,7 @@ static int apply_once(struct ctx *c, struct version *v, struct jv *config)
                                            (int)strlen(field) - 1, field));
     }
     if (!notes.mistyped && c->type->crd)
-        notes.mistyped = wrong_type_in(c, typed);
+        notes.mistyped = wrong_type_in(c->type->schema, typed, "");
     if (notes.mistyped)
         return fail_typed(c, "create typed patch", c->name, notes.mistyped);
     if (v && *jv_text_at(config, "metadata.resourceVersion") &&

@@ -250,7 +250,7 @@ static void decode(struct walk *w, const struct schema *s, const struct schema *
         if (v->type == JV_NUM)
             decode_int(w, v, "int32");
         else if (v->type != JV_STR)
-            wrong_scalar(w, v, "intstr.IntOrString");
+            unreadable(w, v, "intstr.IntOrString"); /* anything for the schema */
         break;
     case S_QUANTITY:
         decode_quantity(w, owner, v);
@@ -289,6 +289,21 @@ void schema_decode(struct vpa_arena *a, const struct schema *s, struct jv *v, bo
         schema_apply_defaults(a, s, v);
     }
     vpa_buf_release(&w.path);
+}
+
+void schema_drop_empty(const struct schema *s, struct jv *v)
+{
+    for (size_t i = 0; i < jv_len(v);) {
+        const struct jv_member *m = &v->items[i];
+        const struct schema *sub = v->type == JV_ARR ? s->items : schema_field(s, m->name);
+        if (s->field_count && sub && sub->omitted && m->value->type == JV_STR && !*m->value->text) {
+            jv_remove_at(v, i);
+            continue;
+        }
+        if (sub)
+            schema_drop_empty(sub, m->value);
+        i++;
+    }
 }
 
 void schema_apply_defaults(struct vpa_arena *a, const struct schema *s, struct jv *v)

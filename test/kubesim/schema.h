@@ -45,6 +45,7 @@ struct schema {
     bool preserve;              /* x-kubernetes-preserve-unknown-fields */
     bool nullable;
     bool embedded;           /* apiVersion, kind, metadata are known here */
+    bool omitted;            /* a text: a member of a structure that goes when it is empty */
     bool resource_list;      /* quantities are rounded up to a milli */
     const struct jv *raw;    /* custom resources: the constraints */
     const struct jv *preset; /* default */
@@ -70,6 +71,8 @@ struct decode_notes {
  * canonical, defaults of custom resources in. crd: wrong types are left for validation. */
 void schema_decode(struct vpa_arena *a, const struct schema *s, struct jv *v, bool crd,
                    struct decode_notes *notes);
+/* Takes out the empty texts that Go leaves out of what it writes. */
+void schema_drop_empty(const struct schema *s, struct jv *v);
 void schema_apply_defaults(struct vpa_arena *a, const struct schema *s, struct jv *v);
 /* Equal as the server compares typed objects: quantities by value, absent lists and maps as empty
  * ones. */

@@ -3,7 +3,8 @@
  *
  *     Type: member=T member=T ...
  *
- * T is s string, i int32, I int64, b boolean, f number, q quantity, t time, m micro time, x int or
+ * T is s string, S string that is written when it is empty too (the server has a pointer, or says
+ * so), i int32, I int64, b boolean, f number, q quantity, t time, m micro time, x int or
  * string, * anything, or a type name; []T a list; []T@key,key a list merged by those members (the
  * first is the key of strategic merge patches, all of them of server-side apply); []s+ a set; {}T a
  * map; a closing ! means owned as a whole, a = behind it replaced as a whole by strategic merge
@@ -22,12 +23,12 @@ static const char *const definitions[] = {
     "creationTimestamp=t deletionTimestamp=t deletionGracePeriodSeconds=I labels={}s "
     "annotations={}s "
     "ownerReferences=[]OwnerReference@uid finalizers=[]s+ managedFields=[]ManagedFieldsEntry!",
-    "OwnerReference: apiVersion=s kind=s name=s uid=s controller=b blockOwnerDeletion=b",
+    "OwnerReference: apiVersion=S kind=S name=S uid=S controller=b blockOwnerDeletion=b",
     "ManagedFieldsEntry: manager=s operation=s apiVersion=s time=t fieldsType=s fieldsV1=* "
     "subresource=s",
     "LabelSelector: matchLabels={}s matchExpressions=[]LabelSelectorRequirement!",
-    "LabelSelectorRequirement: key=s operator=s values=[]s!",
-    "Condition: type=s status=s observedGeneration=I lastTransitionTime=t lastProbeTime=t "
+    "LabelSelectorRequirement: key=S operator=S values=[]s!",
+    "Condition: type=S status=S observedGeneration=I lastTransitionTime=t lastProbeTime=t "
     "lastUpdateTime=t lastHeartbeatTime=t reason=s message=s",
     "ObjectReference: kind=s namespace=s name=s uid=s apiVersion=s resourceVersion=s fieldPath=s",
     "LocalObjectReference: name=s",
@@ -39,12 +40,12 @@ static const char *const definitions[] = {
     "Node: metadata=ObjectMeta spec=NodeSpec status=NodeStatus",
     "NodeSpec: podCIDR=s podCIDRs=[]s+ providerID=s unschedulable=b taints=[]Taint! configSource=* "
     "externalID=s",
-    "Taint: key=s value=s effect=s timeAdded=t",
+    "Taint: key=S value=s effect=S timeAdded=t",
     "NodeStatus: declaredFeatures=[]s! capacity=ResourceList allocatable=ResourceList phase=s "
     "conditions=[]Condition@type "
     "addresses=[]NodeAddress@type daemonEndpoints=* nodeInfo=* images=* volumesInUse=* "
     "volumesAttached=* config=* runtimeHandlers=* features=*",
-    "NodeAddress: type=s address=s",
+    "NodeAddress: type=S address=S",
 
     "Pod: metadata=ObjectMeta spec=PodSpec status=PodStatus",
     "PodTemplateSpec: metadata=ObjectMeta spec=PodSpec",
@@ -57,60 +58,60 @@ static const char *const definitions[] = {
     "hostname=s subdomain=s affinity=* schedulerName=s tolerations=[]Toleration! "
     "hostAliases=[]HostAlias@ip priorityClassName=s priority=i dnsConfig=* "
     "readinessGates=[]ReadinessGate! "
-    "runtimeClassName=s enableServiceLinks=b preemptionPolicy=s overhead=ResourceList "
+    "runtimeClassName=S enableServiceLinks=b preemptionPolicy=S overhead=ResourceList "
     "topologySpreadConstraints=[]Spread@topologyKey,whenUnsatisfiable setHostnameAsFQDN=b os=PodOS "
     "hostUsers=b "
     "schedulingGates=[]LocalObjectReference@name resourceClaims=* resources=ResourceRequirements "
-    "hostnameOverride=s",
-    "PodOS: name=s",
-    "ReadinessGate: conditionType=s",
-    "HostAlias: ip=s hostnames=[]s!",
-    "Spread: maxSkew=i topologyKey=s whenUnsatisfiable=s labelSelector=LabelSelector minDomains=i "
-    "nodeAffinityPolicy=s nodeTaintsPolicy=s matchLabelKeys=[]s!",
+    "hostnameOverride=S",
+    "PodOS: name=S",
+    "ReadinessGate: conditionType=S",
+    "HostAlias: ip=S hostnames=[]s!",
+    "Spread: maxSkew=i topologyKey=S whenUnsatisfiable=S labelSelector=LabelSelector minDomains=i "
+    "nodeAffinityPolicy=S nodeTaintsPolicy=S matchLabelKeys=[]s!",
     "Toleration: key=s operator=s value=s effect=s tolerationSeconds=I",
     "PodSecurityContext: seLinuxOptions=* windowsOptions=* runAsUser=I runAsGroup=I runAsNonRoot=b "
-    "supplementalGroups=[]I! supplementalGroupsPolicy=s fsGroup=I sysctls=* fsGroupChangePolicy=s "
-    "seccompProfile=* appArmorProfile=* seLinuxChangePolicy=s",
-    "Volume: name=s hostPath=* emptyDir=* secret=* configMap=* persistentVolumeClaim=* projected=* "
+    "supplementalGroups=[]I! supplementalGroupsPolicy=S fsGroup=I sysctls=* fsGroupChangePolicy=S "
+    "seccompProfile=* appArmorProfile=* seLinuxChangePolicy=S",
+    "Volume: name=S hostPath=* emptyDir=* secret=* configMap=* persistentVolumeClaim=* projected=* "
     "downwardAPI=* nfs=* csi=* ephemeral=* iscsi=* rbd=* gitRepo=* fc=* glusterfs=* cephfs=* "
     "cinder=* awsElasticBlockStore=* gcePersistentDisk=* azureDisk=* azureFile=* flexVolume=* "
     "flocker=* portworxVolume=* quobyte=* scaleIO=* storageos=* vsphereVolume=* "
     "photonPersistentDisk=* image=*",
-    "Container: name=s image=s command=[]s! args=[]s! workingDir=s "
+    "Container: name=S image=s command=[]s! args=[]s! workingDir=s "
     "ports=[]ContainerPort@containerPort,protocol "
     "envFrom=* env=[]EnvVar@name resources=ResourceRequirements resizePolicy=[]ResizePolicy! "
-    "restartPolicy=s restartPolicyRules=* volumeMounts=[]VolumeMount@mountPath "
+    "restartPolicy=S restartPolicyRules=* volumeMounts=[]VolumeMount@mountPath "
     "volumeDevices=[]VolumeDevice@devicePath "
     "livenessProbe=Probe readinessProbe=Probe startupProbe=Probe lifecycle=* "
     "terminationMessagePath=s "
     "terminationMessagePolicy=s imagePullPolicy=s securityContext=* stdin=b stdinOnce=b tty=b "
     "targetContainerName=s",
     "ContainerPort: name=s hostPort=i containerPort=i protocol=s hostIP=s",
-    "EnvVar: name=s value=s valueFrom=EnvVarSource",
+    "EnvVar: name=S value=s valueFrom=EnvVarSource",
     "EnvVarSource: fieldRef=FieldRef! resourceFieldRef=ResourceFieldRef! configMapKeyRef=KeyRef! "
     "secretKeyRef=KeyRef! fileKeyRef=*",
-    "FieldRef: apiVersion=s fieldPath=s",
-    "ResourceFieldRef: containerName=s resource=s divisor=q",
-    "KeyRef: name=s key=s optional=b",
-    "VolumeMount: name=s readOnly=b recursiveReadOnly=s mountPath=s subPath=s mountPropagation=s "
+    "FieldRef: apiVersion=s fieldPath=S",
+    "ResourceFieldRef: containerName=s resource=S divisor=q",
+    "KeyRef: name=s key=S optional=b",
+    "VolumeMount: name=S readOnly=b recursiveReadOnly=S mountPath=S subPath=s mountPropagation=S "
     "subPathExpr=s",
-    "VolumeDevice: name=s devicePath=s",
+    "VolumeDevice: name=S devicePath=S",
     "Probe: exec=* httpGet=* tcpSocket=* grpc=* initialDelaySeconds=i timeoutSeconds=i "
     "periodSeconds=i "
     "successThreshold=i failureThreshold=i terminationGracePeriodSeconds=I",
     "ResourceRequirements: limits=ResourceList requests=ResourceList claims=*",
-    "ResizePolicy: resourceName=s restartPolicy=s",
+    "ResizePolicy: resourceName=S restartPolicy=S",
     "PodStatus: observedGeneration=I phase=s conditions=[]Condition@type message=s reason=s "
     "nominatedNodeName=s hostIP=s hostIPs=* podIP=s podIPs=[]PodIP@ip startTime=t "
     "initContainerStatuses=[]ContainerStatus! containerStatuses=[]ContainerStatus! qosClass=s "
     "ephemeralContainerStatuses=[]ContainerStatus! resize=s resourceClaimStatuses=* "
     "extendedResourceClaimStatus=* allocatedResources=ResourceList resources=ResourceRequirements",
-    "PodIP: ip=s",
-    "ContainerStatus: name=s state=ContainerState lastState=ContainerState ready=b restartCount=i "
-    "image=s "
-    "imageID=s containerID=s started=b allocatedResources=ResourceList "
+    "PodIP: ip=S",
+    "ContainerStatus: name=S state=ContainerState lastState=ContainerState ready=b restartCount=i "
+    "image=S "
+    "imageID=S containerID=s started=b allocatedResources=ResourceList "
     "resources=ResourceRequirements "
-    "volumeMounts=* user=* allocatedResourcesStatus=* stopSignal=s",
+    "volumeMounts=* user=* allocatedResourcesStatus=* stopSignal=S",
     "ContainerState: waiting=ContainerStateWaiting running=ContainerStateRunning "
     "terminated=ContainerStateTerminated",
     "ContainerStateWaiting: reason=s message=s",
@@ -127,7 +128,7 @@ static const char *const definitions[] = {
     "Event: metadata=ObjectMeta involvedObject=ObjectReference! reason=s message=s "
     "source=EventSource "
     "firstTimestamp=t lastTimestamp=t count=i type=s eventTime=m series=EventSeries action=s "
-    "related=ObjectReference reportingComponent=s reportingInstance=s",
+    "related=ObjectReference reportingComponent=S reportingInstance=S",
     "EventSource: component=s host=s",
     "EventSeries: count=i lastObservedTime=m",
     "NewEvent: metadata=ObjectMeta eventTime=m series=EventSeries reportingController=s "
@@ -137,7 +138,7 @@ static const char *const definitions[] = {
     "deprecatedCount=i",
     "LimitRange: metadata=ObjectMeta spec=LimitRangeSpec",
     "LimitRangeSpec: limits=[]LimitRangeItem!",
-    "LimitRangeItem: type=s max=ResourceList min=ResourceList default=ResourceList "
+    "LimitRangeItem: type=S max=ResourceList min=ResourceList default=ResourceList "
     "defaultRequest=ResourceList maxLimitRequestRatio=ResourceList",
     "ResourceQuota: metadata=ObjectMeta spec=ResourceQuotaSpec status=ResourceQuotaStatus",
     "ResourceQuotaSpec: hard=ResourceList scopes=[]s! scopeSelector=*",
@@ -153,10 +154,10 @@ static const char *const definitions[] = {
     "sessionAffinity=s loadBalancerIP=s loadBalancerSourceRanges=[]s! externalName=s "
     "externalTrafficPolicy=s "
     "healthCheckNodePort=i publishNotReadyAddresses=b sessionAffinityConfig=* ipFamilies=[]s! "
-    "ipFamilyPolicy=s "
-    "allocateLoadBalancerNodePorts=b loadBalancerClass=s internalTrafficPolicy=s "
-    "trafficDistribution=s",
-    "ServicePort: name=s protocol=s appProtocol=s port=i targetPort=x nodePort=i",
+    "ipFamilyPolicy=S "
+    "allocateLoadBalancerNodePorts=b loadBalancerClass=S internalTrafficPolicy=S "
+    "trafficDistribution=S",
+    "ServicePort: name=s protocol=s appProtocol=S port=i targetPort=x nodePort=i",
     "ServiceStatus: loadBalancer=* conditions=[]Condition@type",
     "Endpoints: metadata=ObjectMeta subsets=*",
     "PersistentVolumeClaim: metadata=ObjectMeta spec=* status=*",
@@ -177,7 +178,7 @@ static const char *const definitions[] = {
     "StatefulSet: metadata=ObjectMeta spec=StatefulSetSpec status=StatefulSetStatus",
     "StatefulSetSpec: replicas=i selector=LabelSelector! template=PodTemplateSpec "
     "volumeClaimTemplates=* "
-    "serviceName=s podManagementPolicy=s updateStrategy=DeploymentStrategy revisionHistoryLimit=i "
+    "serviceName=S podManagementPolicy=s updateStrategy=DeploymentStrategy revisionHistoryLimit=i "
     "minReadySeconds=i "
     "persistentVolumeClaimRetentionPolicy=* ordinals=*",
     "StatefulSetStatus: observedGeneration=I replicas=i readyReplicas=i currentReplicas=i "
@@ -198,39 +199,39 @@ static const char *const definitions[] = {
     "successPolicy=* backoffLimit=i "
     "backoffLimitPerIndex=i maxFailedIndexes=i selector=LabelSelector! manualSelector=b "
     "template=PodTemplateSpec "
-    "ttlSecondsAfterFinished=i completionMode=s suspend=b podReplacementPolicy=s managedBy=s",
+    "ttlSecondsAfterFinished=i completionMode=S suspend=b podReplacementPolicy=S managedBy=S",
     "JobStatus: conditions=[]Condition! startTime=t completionTime=t active=i succeeded=i failed=i "
     "terminating=i "
-    "completedIndexes=s failedIndexes=s uncountedTerminatedPods=* ready=i",
+    "completedIndexes=s failedIndexes=S uncountedTerminatedPods=* ready=i",
     "CronJob: metadata=ObjectMeta spec=CronJobSpec status=CronJobStatus",
-    "CronJobSpec: schedule=s timeZone=s startingDeadlineSeconds=I concurrencyPolicy=s suspend=b "
+    "CronJobSpec: schedule=S timeZone=S startingDeadlineSeconds=I concurrencyPolicy=s suspend=b "
     "jobTemplate=JobTemplateSpec successfulJobsHistoryLimit=i failedJobsHistoryLimit=i",
     "JobTemplateSpec: metadata=ObjectMeta spec=JobSpec",
     "CronJobStatus: active=[]ObjectReference! lastScheduleTime=t lastSuccessfulTime=t",
     "PodDisruptionBudget: metadata=ObjectMeta spec=PodDisruptionBudgetSpec "
     "status=PodDisruptionBudgetStatus",
     "PodDisruptionBudgetSpec: minAvailable=x selector=LabelSelector!= maxUnavailable=x "
-    "unhealthyPodEvictionPolicy=s",
+    "unhealthyPodEvictionPolicy=S",
     "PodDisruptionBudgetStatus: observedGeneration=I disruptedPods={}t disruptionsAllowed=i "
     "currentHealthy=i "
     "desiredHealthy=i expectedPods=i conditions=[]Condition@type",
     "Lease: metadata=ObjectMeta spec=LeaseSpec",
-    "LeaseSpec: holderIdentity=s leaseDurationSeconds=i acquireTime=m renewTime=m "
-    "leaseTransitions=i strategy=s "
-    "preferredHolder=s",
+    "LeaseSpec: holderIdentity=S leaseDurationSeconds=i acquireTime=m renewTime=m "
+    "leaseTransitions=i strategy=S "
+    "preferredHolder=S",
     "Scale: metadata=ObjectMeta spec=ScaleSpec status=ScaleStatus",
     "ScaleSpec: replicas=i",
     "ScaleStatus: replicas=i selector=s",
     "MutatingWebhookConfiguration: metadata=ObjectMeta webhooks=[]Webhook@name",
     "ValidatingWebhookConfiguration: metadata=ObjectMeta webhooks=[]Webhook@name",
-    "Webhook: name=s clientConfig=WebhookClientConfig rules=[]RuleWithOperations! failurePolicy=s "
-    "matchPolicy=s "
-    "namespaceSelector=LabelSelector objectSelector=LabelSelector sideEffects=s timeoutSeconds=i "
-    "admissionReviewVersions=[]s! reinvocationPolicy=s matchConditions=[]MatchCondition@name",
-    "MatchCondition: name=s expression=s",
-    "WebhookClientConfig: url=s service=WebhookService caBundle=s",
-    "WebhookService: namespace=s name=s path=s port=i",
-    "RuleWithOperations: operations=[]s! apiGroups=[]s! apiVersions=[]s! resources=[]s! scope=s",
+    "Webhook: name=S clientConfig=WebhookClientConfig rules=[]RuleWithOperations! failurePolicy=S "
+    "matchPolicy=S "
+    "namespaceSelector=LabelSelector objectSelector=LabelSelector sideEffects=S timeoutSeconds=i "
+    "admissionReviewVersions=[]s! reinvocationPolicy=S matchConditions=[]MatchCondition@name",
+    "MatchCondition: name=S expression=S",
+    "WebhookClientConfig: url=S service=WebhookService caBundle=s",
+    "WebhookService: namespace=S name=S path=S port=i",
+    "RuleWithOperations: operations=[]s! apiGroups=[]s! apiVersions=[]s! resources=[]s! scope=S",
     "CustomResourceDefinition: metadata=ObjectMeta spec=* status=*",
     "APIService: metadata=ObjectMeta spec=APIServiceSpec status=APIServiceStatus",
     "APIServiceSpec: service=WebhookService group=s version=s insecureSkipTLSVerify=b caBundle=s "
@@ -241,15 +242,15 @@ static const char *const definitions[] = {
     "PolicyRule: verbs=[]s! apiGroups=[]s! resources=[]s! resourceNames=[]s! nonResourceURLs=[]s!",
     "RoleBinding: metadata=ObjectMeta subjects=[]Subject! roleRef=RoleRef",
     "ClusterRoleBinding: metadata=ObjectMeta subjects=[]Subject! roleRef=RoleRef",
-    "Subject: kind=s apiGroup=s name=s namespace=s",
-    "RoleRef: apiGroup=s kind=s name=s",
-    "PriorityClass: metadata=ObjectMeta value=i globalDefault=b description=s preemptionPolicy=s",
+    "Subject: kind=S apiGroup=s name=S namespace=s",
+    "RoleRef: apiGroup=S kind=S name=S",
+    "PriorityClass: metadata=ObjectMeta value=i globalDefault=b description=s preemptionPolicy=S",
     "SelfSubjectAccessReview: metadata=ObjectMeta spec=* status=*",
     "SubjectAccessReview: metadata=ObjectMeta spec=* status=*",
     "SelfSubjectReview: metadata=ObjectMeta status=*",
     "TokenReview: metadata=ObjectMeta spec=* status=*",
     "TokenRequest: metadata=ObjectMeta spec=* status=*",
-    "MetricsObject: metadata=ObjectMeta timestamp=t window=s containers=* usage=ResourceList",
+    "MetricsObject: metadata=ObjectMeta timestamp=t window=S containers=* usage=ResourceList",
 };
 
 struct named {
@@ -323,15 +324,18 @@ static const struct schema *parse_list(const char *text, size_t len)
 
 static const struct schema *parse_type(const char *text, size_t len)
 {
-    static const char letters[] = "siIbfqtmx*";
+    static const char letters[] = "SiIbfqtmx*";
     static const enum schema_type kinds[] = {S_STRING,        S_INT32,    S_INT64, S_BOOL,
                                              S_NUMBER,        S_QUANTITY, S_TIME,  S_MICRO_TIME,
                                              S_INT_OR_STRING, S_ANY};
+    static const struct schema omitted = {.type = S_STRING, .omitted = true};
     bool replaced = text[len - 1] == '=';
 
     len -= replaced;
     bool atomic = text[len - 1] == '!';
     len -= atomic;
+    if (len == 1 && *text == 's')
+        return &omitted;
     if (len == 1)
         return scalar(kinds[strchr(letters, *text) - letters]);
     if (text[0] == '[')

@@ -104,6 +104,7 @@ struct ctx {
     const char *field_validation; /* Warn by default */
     const char *field_manager;
     bool ignored_change; /* the request changes what its endpoint ignores */
+    bool stores_nulls;   /* apply leaves null among metadata, which no reader sees */
     bool locked;
 };
 

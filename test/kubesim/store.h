@@ -38,6 +38,7 @@ struct version {
     const char **fields; /* parallel to collection->fields */
     const char *owner;   /* uid of the controlling owner, "" without */
     bool deleting;
+    bool unsettled; /* the next write stores it anew even when it changes nothing */
 };
 enum event_type { EVENT_ADDED, EVENT_MODIFIED, EVENT_DELETED };
 struct event {

@@ -106,11 +106,11 @@ static void validate_name(struct ctx *c, const struct restype *t, const char *na
         return;
     }
     if (t->flags & T_LABEL_NAMES) {
+        const char *fault = dns_label_fault(name);
         if (strlen(name) > 63)
-            field_error(c, errors, INVALID, "metadata.name",
-                        "Invalid value: \"%s\": must be no more than 63 %s", name, unit(c));
-        if (!is_dns_label(name, strlen(name)))
-            field_error(c, errors, INVALID, "metadata.name", "Invalid value: \"%s\": " LABEL, name);
+            field_wrong(c, errors, "metadata.name", name, "must be no more than 63 characters");
+        if (fault)
+            field_wrong(c, errors, "metadata.name", name, fault);
         return;
     }
     if (strlen(name) > 253)

@@ -336,6 +336,39 @@ static void check_generated(const struct check *k, const struct jv *object)
                     "Invalid value: {}: `selector` not auto-generated");
 }
 
+/* "a  b" as Go prints its fields: "a b". */
+static const char *schedule_fields(struct ctx *c, const char *text, size_t *count)
+{
+    static const char blank[] = " \t\n\v\f\r";
+    const char *list = "";
+
+    *count = 0;
+    for (text += strspn(text, blank); *text; text += strspn(text, blank)) {
+        size_t len = strcspn(text, blank);
+        list = vpa_arena_printf(c->a, "%s%s%.*s", list, *list ? " " : "", (int)len, text);
+        text += len;
+        ++*count;
+    }
+    return list;
+}
+
+/* The number of fields alone, not what they say. */
+static void check_schedule(const struct check *k)
+{
+    const char *text = jv_text_at(k->spec, "schedule");
+    size_t count;
+
+    if (!*text) {
+        field_error(k->c, k->errors, REQUIRED, "spec.schedule", "Required value");
+        return;
+    }
+    const char *fields = schedule_fields(k->c, text, &count);
+    if (*text != '@' && count != 5)
+        field_wrong(
+            k->c, k->errors, "spec.schedule", text,
+            vpa_arena_printf(k->c->a, "expected exactly 5 fields, found %zu: [%s]", count, fields));
+}
+
 static void check_cron_job(const struct check *k)
 {
     static const char *const counts[] = {"startingDeadlineSeconds", "successfulJobsHistoryLimit",
@@ -344,8 +377,7 @@ static void check_cron_job(const struct check *k)
     const struct check job = {k->c, jv_at(k->spec, "jobTemplate.spec"), "spec.jobTemplate.spec",
                               k->errors};
 
-    if (!*jv_text_at(k->spec, "schedule"))
-        field_error(k->c, k->errors, REQUIRED, "spec.schedule", "Required value");
+    check_schedule(k);
     not_negative(k, counts, VPA_COUNT(counts));
     if (strcmp(policy, "Allow") != 0 && strcmp(policy, "Forbid") != 0 &&
         strcmp(policy, "Replace") != 0)

@@ -161,8 +161,11 @@ static void finish_new_object(struct ctx *c, struct jv *object)
 /* Names of pods, and of what names its pods, become host names. */
 static void warn_name(struct ctx *c, const char *name)
 {
-    static const char *const makers[][2] = {
-        {"apps", "Deployment"}, {"apps", "ReplicaSet"}, {"batch", "Job"}};
+    static const char *const makers[][2] = {{"apps", "Deployment"},
+                                            {"apps", "ReplicaSet"},
+                                            {"", "ReplicationController"},
+                                            {"batch", "Job"},
+                                            {"batch", "CronJob"}};
     const char *fault = dns_label_fault(name);
     bool maker = false, too_long = strlen(name) > 63;
 
@@ -396,7 +399,8 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
         if (!is_kind(c, "", "Pod") && !same_daemons)
             warn_pods(c, c->type, object);
     }
-    if (!c->ignored_change && same_content(c, old, object) && same_owners(c, old, object)) {
+    if (!c->ignored_change && !v->unsettled && same_content(c, old, object) &&
+        same_owners(c, old, object)) {
         answer_version(c, 200, v);
         return 0;
     }
@@ -419,7 +423,8 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
             crd_deleted(c, c->name);
         return 0;
     }
-    const struct version *stored = store_put(&c->sim->store, c->type->store, c->a, object);
+    struct version *stored = store_put(&c->sim->store, c->type->store, c->a, object);
+    stored->unsettled = c->stores_nulls;
     answer_version(c, 200, stored);
     crd_changed(c, object);
     return 0;
