@@ -30,9 +30,11 @@ static void prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa
                         "\"metric\":{\"pod\":\"web-0\"},\"values\":[");
     for (int i = 0; i < 60; i++)
         vpa_buf_printf(&text, "%s[%lld,\"%s\"]", i ? "," : "", (long long)(now - 3600 + 60 * i),
-                       i == 7 ? "NaN"
-                       : cpu  ? "1.95"
-                              : "996147200");
+                       i == 7   ? "NaN"
+                       : i == 8 ? "+Inf"
+                       : i == 9 ? "-1e9"
+                       : cpu    ? "1.95"
+                                : "996147200");
     vpa_buf_puts(&text, "]}]}}");
     vpa_memory_reply_json(r, status, status == 200 ? vpa_buf_text(&text) : "no");
 }

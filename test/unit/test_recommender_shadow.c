@@ -74,6 +74,46 @@ static struct vpa_recommendation recommendation_of(const char *name, const char 
     return rec;
 }
 
+/* Each bound is compared with the same one of the other. */
+START_TEST(bounds_are_not_mixed_up)
+{
+    static const char *const bounds[] = {"target", "lowerBound", "upperBound"};
+    struct vpa_object object = {.meta = {.ns = "shop", .name = "web"}};
+    struct vpa_recommendation ours;
+    struct vpa_error err;
+    vpa_auto_buf table = {0};
+    struct shadow *shadow = shadow_new();
+    const char *const text =
+        "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"
+        "\"cpu\":\"%d\"},\"lowerBound\":{\"cpu\":\"%d\"},\"upperBound\":{"
+        "\"cpu\":\"%d\"}}]}";
+#define DECODE(out, a, b, c)                                                                       \
+    ck_assert_int_eq(vpa_recommendation_decode(                                                    \
+                         &arena, json(vpa_arena_printf(&arena, text, a, b, c)), out, &err),        \
+                     0)
+
+    DECODE(&object.recommendation, 4, 2, 8);
+    DECODE(&ours, _i == 0 ? 8 : 4, _i == 1 ? 4 : 2, _i == 2 ? 16 : 8);
+    shadow_begin(shadow);
+    shadow_compare(shadow, &object, &ours);
+    shadow_end(shadow);
+    vpa_buf_init(&table, (size_t)1 << 16);
+    shadow_write_table(shadow, &table);
+    for (int i = 0; i < 3; i++) {
+        vpa_auto_free char *head = vpa_xprintf("%-12scpu     ", bounds[i]);
+        const char *row = strstr(vpa_buf_text(&table), head);
+
+        ck_assert_msg(row != NULL, "%s", vpa_buf_text(&table));
+        ck_assert_msg(vpa_str_starts_with(row + strlen(head),
+                                          i == _i
+                                              ? "       1       0       0       0       0  +100.0 %"
+                                              : "       1       1       1       1       1"),
+                      "%s", row);
+    }
+    shadow_free(shadow);
+}
+END_TEST
+
 /* The row of target and cpu: equal, within 1, 5 and 10 %. */
 static const struct {
     const char *ours, *theirs;
@@ -119,6 +159,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, compares_with_the_other_and_writes_nothing);
+    tcase_add_loop_test(tcase, bounds_are_not_mixed_up, 0, 3);
     tcase_add_loop_test(tcase, counts_by_distance, 0, VPA_COUNT(distances));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -219,15 +219,17 @@ START_TEST(a_vpa_that_was_changed_is_tried_at_once)
 }
 END_TEST
 
+/* Whichever of the pods shows it first. */
+static const char *const changed_pods[] = {"p00-00", "p00-03", "p00-09"};
 START_TEST(a_template_that_was_changed_is_tried_at_once)
 {
-    server.pod = "\"labels\":{\"app\":\"a0\",\"pod-template-hash\":\"1\"},";
+    server.labels = ",\"pod-template-hash\":\"1\"";
     learn();
     pass_for(4);
-    server.pod = "\"labels\":{\"app\":\"a0\",\"pod-template-hash\":\"2\"},";
-    replace_pod("p00-03");
-    pass_for(1);
-    ck_assert_uint_le(server.call_count, 2);
+    server.labels = ",\"pod-template-hash\":\"2\"";
+    replace_pod(changed_pods[_i]);
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 2);
 }
 END_TEST
 
@@ -389,6 +391,19 @@ START_TEST(a_refused_condition_is_tried_again_after_ten_minutes)
 }
 END_TEST
 
+/* Beside the conditions that others wrote: one that is added is an object, not a list. */
+START_TEST(a_condition_is_added_to_those_there_are)
+{
+    server.conditions = vpa_xstrdup("[{\"type\":\"RecommendationProvided\",\"status\":\"True\"}]");
+    learn();
+    pass_for(3);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"EvictionsPaused\""));
+    ck_assert_ptr_nonnull(
+        strstr(server.last_annotation,
+               "\"path\":\"/status/conditions/-\",\"value\":{\"type\":\"EvictionsPaused\""));
+}
+END_TEST
+
 /* The third VPA opens the cluster's breaker; told once. */
 START_TEST(several_vpas_stop_the_cluster)
 {
@@ -436,6 +451,20 @@ START_TEST(resizes_that_are_never_carried_out_are_no_storm)
     ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
     for (size_t i = 0; i < server.call_count; i++)
         ck_assert_str_eq(server.calls[i], "p00-00/resize");
+}
+END_TEST
+
+/* A resize that was accepted, and of which nothing is seen for two minutes, is no proof of
+ * anything: other pods are not kept waiting. */
+START_TEST(a_resize_of_which_nothing_is_seen_is_dropped)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 1);
+    pass_for(3);
+    ck_assert_uint_ge(server.call_count, 2);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
 }
 END_TEST
 
@@ -497,7 +526,8 @@ int main(void)
     tcase_add_test(tc, a_late_replacement_closes_the_breaker);
     tcase_add_test(tc, a_replacement_that_never_becomes_ready_is_a_failure);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
-    tcase_add_test(tc, a_template_that_was_changed_is_tried_at_once);
+    tcase_add_loop_test(tc, a_template_that_was_changed_is_tried_at_once, 0,
+                        VPA_COUNT(changed_pods));
     tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);
     tcase_add_test(tc, a_webhook_that_was_away_is_no_failed_proof);
     tcase_add_test(tc, a_webhook_that_is_late_back_is_no_failed_proof);
@@ -507,7 +537,9 @@ int main(void)
     tcase_add_test(tc, a_restart_does_not_forget);
     tcase_add_test(tc, without_the_right_the_condition_is_missed_once);
     tcase_add_test(tc, a_refused_condition_is_tried_again_after_ten_minutes);
+    tcase_add_test(tc, a_condition_is_added_to_those_there_are);
     tcase_add_test(tc, several_vpas_stop_the_cluster);
+    tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
     tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
     tcase_add_loop_test(tc, a_replacement_is_tried_before_the_first_eviction, 0,
                         VPA_COUNT(dry_runs));

@@ -252,6 +252,52 @@ START_TEST(a_group_waits_for_its_proof_and_for_the_pause)
 }
 END_TEST
 
+/* ---- what is remembered ---- */
+
+/* A VPA that is gone takes along what it was told, and nothing of the others. */
+START_TEST(what_is_known_goes_with_its_vpa)
+{
+    static const struct vpa_object vpas[] = {{.meta = {.ns = "n", .name = "a"}},
+                                             {.meta = {.ns = "n", .name = "b"}},
+                                             {.meta = {.ns = "n", .name = "c"}}};
+    const struct vpa_object *all[] = {&vpas[0], &vpas[1], &vpas[2]};
+    struct pass_env *env;
+
+    begin_with_ledger(0);
+    env = updater_env(server.updater);
+    updater_told_begin_pass(env, all, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(updater_told_news(env, updater_told_of(env, all[i]), VPA_REST_YOUNG));
+    updater_told_begin_pass(env, all + 1, 2);
+    ck_assert_uint_eq(env->told.count, 2);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(updater_told_news(env, updater_told_of(env, all[i]), VPA_REST_YOUNG) == (i == 0));
+}
+END_TEST
+
+/* What a VPA does not hear for ten to twenty passes is told again; what it hears meanwhile is not. */
+START_TEST(silence_of_twenty_passes_forgets)
+{
+    static const struct vpa_object vpa = {.meta = {.ns = "n", .name = "a"}};
+    const struct vpa_object *all[] = {&vpa};
+    struct pass_env *env;
+    struct told *told;
+
+    begin_with_ledger(0);
+    env = updater_env(server.updater);
+    updater_told_begin_pass(env, all, 1);
+    told = updater_told_of(env, &vpa);
+    ck_assert(updater_told_news(env, told, VPA_REST_YOUNG));
+    for (int i = 0; i < 19; i++)
+        updater_told_turn(told);
+    ck_assert(!updater_told_news(env, told, VPA_REST_YOUNG));
+    for (int i = 0; i < 19; i++)
+        updater_told_turn(told);
+    for (int rest = VPA_REST_NONE; rest < VPA_REST_COUNT; rest++)
+        ck_assert(updater_told_news(env, told, (enum vpa_rest)rest));
+}
+END_TEST
+
 /* ---- passes ---- */
 
 START_TEST(a_pass_that_does_nothing_says_why)
@@ -309,6 +355,8 @@ int main(void)
     tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);
     tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);
     tcase_add_test(tc, a_pass_that_does_nothing_says_why);
+    tcase_add_test(tc, what_is_known_goes_with_its_vpa);
+    tcase_add_test(tc, silence_of_twenty_passes_forgets);
     tcase_add_test(tc, a_large_cluster_is_told_bit_by_bit);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -56,14 +56,14 @@ void put_pod(struct vpa_buf *buf, int v, int p)
     vpa_buf_printf(
         buf,
         "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"n\",\"uid\":\"%s\",%s"
-        "\"creationTimestamp\":\"2026-03-01T11:%02d:00Z\",\"labels\":{\"app\":\"a%d\"},"
+        "\"creationTimestamp\":\"2026-03-01T11:%02d:00Z\",\"labels\":{\"app\":\"a%d\"%s},"
         "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\","
         "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",%s\"resources\":{"
         "\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
         "\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
         "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}%s]%s}}",
         v, p, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
-        server.owner_version, server.owner_kind, v, server.container,
+        server.labels, server.owner_version, server.owner_kind, v, server.container,
         generation && server.reborn ? server.reborn : server.request, server.status,
         generation && server.reborn_status ? server.reborn_status : "");
 }
@@ -351,6 +351,7 @@ void setup(void)
                              .mode = "Recreate",
                              .status = "",
                              .pod = "",
+                             .labels = "",
                              .boost = "",
                              .request = "1",
                              .container = "",

@@ -31,6 +31,7 @@ struct server {
     const char *mode;          /* of the VPAs */
     const char *status;        /* more conditions of each pod's status */
     const char *pod;           /* more members of each pod's metadata */
+    const char *labels;        /* more members of each pod's labels */
     const char *boost;         /* more members of each VPA's spec */
     bool proving;              /* outcomes of actions are looked at */
     const char *reborn;        /* cpu of replaced pods; NULL: as of all */
