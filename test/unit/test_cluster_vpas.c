@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../../src/model/cluster_private.h"
+#include "objects.h"
 #include "model_fixture.h"
 
 static struct vpa_aggregation global;
@@ -162,6 +163,34 @@ START_TEST(nothing_and_everything_look_the_same)
     ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "app=web")), 1);
     vpa_cluster_put_vpa(c, object, &nothing, NULL, now);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
+}
+END_TEST
+
+/* The text by which a checkpoint knows that it is of the same pods: a VPA without a target is told
+ * by its selector. */
+START_TEST(targets_have_texts)
+{
+    static const char *const specs[] = {
+        "{'spec':{'targetRef':{'kind':'Deployment','name':'web'}}}",
+        "{'spec':{'selector':{'matchLabels':{'app':'web'}}}}",
+        "{'spec':{'selector':{'matchLabels':{'app':'db'}}}}",
+    };
+    char texts[3][64];
+
+    for (size_t i = 0; i < 3; i++) {
+        struct vpa_selector selector = {.nothing = true};
+        struct vpa_object *object = objects_vpa(&arena, specs[i]);
+        vpa_auto_buf text = {0};
+
+        object->meta.ns = "ns";
+        object->meta.name = "v";
+        vpa_buf_init(&text, VPA_AUTOSCALER_TARGET_MAX);
+        vpa_autoscaler_target(vpa_cluster_put_vpa(c, object, &selector, NULL, now), &text);
+        snprintf(texts[i], sizeof(texts[i]), "%s", vpa_buf_text(&text));
+    }
+    ck_assert_str_eq(texts[0], "Deployment/web");
+    ck_assert(strncmp(texts[1], "selector/", 9) == 0 && strlen(texts[1]) == 17);
+    ck_assert(strncmp(texts[2], "selector/", 9) == 0 && strcmp(texts[1], texts[2]) != 0);
 }
 END_TEST
 
@@ -431,6 +460,7 @@ int main(void)
     tcase_add_test(tc, listed_by_namespace_and_name);
     tcase_add_loop_test(tc, selector_changes, 0, VPA_COUNT(changes));
     tcase_add_test(tc, nothing_and_everything_look_the_same);
+    tcase_add_test(tc, targets_have_texts);
     tcase_add_test(tc, history_survives_an_unresolved_target);
     tcase_add_test(tc, loaded_history_survives_a_new_selector_but_not_the_vpa);
     tcase_add_test(tc, settings_follow_the_object);

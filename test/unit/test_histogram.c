@@ -100,6 +100,8 @@ START_TEST(borders_are_those_of_the_reference)
     ck_assert_uint_eq(vpa_histogram_find_bucket(&ten, 3.9), 3);
     ck_assert_uint_eq(vpa_histogram_find_bucket(&ten, 1e9), 10);
     ck_assert_uint_eq(vpa_histogram_find_bucket(&ten, -1e9), 0);
+    ck_assert_uint_eq(vpa_histogram_find_bucket(&cpu, nextafter(0.01, 0)), 0);
+    ck_assert_uint_eq(vpa_histogram_find_bucket(&memory, nextafter(1e7, 0)), 0);
     /* The rounding quirk: a start belongs to the bucket below. */
     for (uint32_t i = 2; i < 176; i++)
         ck_assert_uint_eq(vpa_histogram_find_bucket(&cpu, vpa_histogram_bucket_start(&cpu, i)),

@@ -46,6 +46,20 @@ START_TEST(nothing_known)
 }
 END_TEST
 
+/* Within a window nothing changes, however many samples come. */
+START_TEST(a_window_is_judged_when_it_is_over)
+{
+    use(4.5);
+    window(0, 10, false);
+    for (int i = 0; i < 10; i++) {
+        vpa_plumb_cpu_add(&p, W(1), 0.1315);
+        ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), 0.001, 1e-12);
+    }
+    vpa_plumb_cpu_advance(&p, W(2));
+    ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), 0.131501257846, 1e-9);
+}
+END_TEST
+
 /*
  * 99 samples of 0.001 and one of 0.131501: mean 0.00230501. At the small limit slack is 0 and
  * unserved 1 - 0.001 / 0.00230501 = 0.56616; at the large one slack is 1 - 0.00230501 / 0.131501 =
@@ -132,6 +146,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, nothing_known);
+    tcase_add_test(c, a_window_is_judged_when_it_is_over);
     tcase_add_loop_test(c, the_cheapest_limit, 0, 3);
     tcase_add_test(c, up_at_once_down_late);
     tcase_add_test(c, small_savings_change_nothing);

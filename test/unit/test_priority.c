@@ -142,6 +142,8 @@ static const struct {
      IN_RANGE("{'cpu':'1050m','memory':'210M'}"), VPA_ADMIT_ACCEPTED},
     {"A9 too young", POD(C("{'cpu':'2'}"), "'status':{'startTime':'2026-03-01T00:00:01Z'}"),
      IN_RANGE("{'cpu':'10'}"), VPA_ADMIT_YOUNG},
+    {"A9 of a far future", POD(C("{'cpu':'2'}"), "'status':{'startTime':'2999-03-01T00:00:00Z'}"),
+     IN_RANGE("{'cpu':'10'}"), VPA_ADMIT_YOUNG},
     {"A9 old enough", POD(C("{'cpu':'2'}"), "'status':{'startTime':'2026-03-01T00:00:00Z'}"),
      IN_RANGE("{'cpu':'10'}"), VPA_ADMIT_ACCEPTED},
     {"A10 outside the range",

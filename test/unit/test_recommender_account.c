@@ -110,6 +110,11 @@ START_TEST(writes_down_conditions)
     e = the_only_new();
     ck_assert_str_eq(fake_text_at(e, "rule"), "its conditions changed");
     ck_assert_ptr_nonnull(strstr(fake_text_at(e, "why"), "NoPodsMatched is True"));
+    change(POD("web-2"));
+    pass("{\"usage\":[]}");
+    e = the_only_new();
+    ck_assert_str_eq(fake_text_at(e, "rule"), "its conditions changed");
+    ck_assert_ptr_null(strstr(fake_text_at(e, "why"), "NoPodsMatched is True"));
 }
 END_TEST
 

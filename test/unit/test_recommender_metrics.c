@@ -82,6 +82,19 @@ START_TEST(usage_below_the_recommendation)
 }
 END_TEST
 
+/* A standby that looks on makes the same recommendations: they are counted where they are written. */
+START_TEST(a_standby_counts_no_change)
+{
+    bool standby = _i == 1;
+    const struct recommender_quality quality = {&standby, NULL};
+    struct vpa_model_hooks hooks = recommender_quality_hooks(&quality);
+
+    hooks.change(hooks.ctx, "Recreate", VPA_KIND_CPU, 1000, 1500, 3);
+    ck_assert(shows("vpa_quality_relative_recommendation_changes_sum{resource=\"cpu\",update_mode="
+                    "\"Recreate\",vpa_size_log2=\"1\"} 0.5") == !standby);
+}
+END_TEST
+
 /* Three megabytes used of two that were recommended. */
 START_TEST(usage_above_the_recommendation)
 {
@@ -168,6 +181,7 @@ int main(void)
     TCase *c = tcase_create("recommender_metrics");
 
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, a_standby_counts_no_change, 0, 2);
     tcase_add_test(c, our_counters_are_there_from_the_start);
     tcase_add_test(c, usage_below_the_recommendation);
     tcase_add_test(c, usage_above_the_recommendation);

@@ -418,6 +418,41 @@ START_TEST(very_short_watches_back_off)
 }
 END_TEST
 
+#define CLOSED(name, version)                                                                      \
+    {                                                                                              \
+        .want = "watch", .status = 200, .json = FRAME("ADDED", name, version)                      \
+    }
+
+/* A server that closes after each event: three in a row are opened again at once, then there is a
+ * pause, and the watch goes on where it was. One that lasted begins the count anew. */
+START_TEST(a_row_of_short_watches_is_slowed_down)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        CLOSED("a", "11"),
+        CLOSED("b", "12"),
+        CLOSED("c", "13"),
+        {.want = "watch", .status = 200, .stream = true},
+        CLOSED("d", "14"),
+        CLOSED("e", "15"),
+        CLOSED("f", "16"),
+        CLOSED("g", "17"),
+        {.want = "resourceVersion=17", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 5);
+    ck_assert_int_eq(at[4], at[1]);
+    vpa_memory_stream_end(stream, VPA_TRANSPORT_OK);
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 10);
+    ck_assert_int_eq(at[8], at[5]);
+    ck_assert_int_ge(at[9] - at[8], 800 * VPA_MILLISECOND);
+    ck_assert_str_eq(trace, "B E Aa Ab Ac Ad Ae Af Ag ");
+}
+END_TEST
+
 /* Seconds since the cache was in step, as a scraper computes them. */
 static double shown_age(void)
 {
@@ -830,6 +865,7 @@ int main(void)
     tcase_add_loop_test(c, recovers_from_trouble, 0, VPA_COUNT(troubles));
     tcase_add_test(c, backs_off);
     tcase_add_test(c, very_short_watches_back_off);
+    tcase_add_test(c, a_row_of_short_watches_is_slowed_down);
     tcase_add_test(c, silent_watches_are_opened_anew);
     tcase_add_test(c, watches_without_an_answer_grow_old);
     tcase_add_test(c, bad_objects_are_skipped);

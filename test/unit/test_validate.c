@@ -319,6 +319,32 @@ START_TEST(reviews)
 }
 END_TEST
 
+/* What the old object controls already may stay, be it the only one; nothing else may come. */
+START_TEST(what_was_controlled_may_stay)
+{
+    static const struct {
+        const char *old, *new;
+        bool refused;
+    } changes[] = {
+        {"\"gpu\"", "\"gpu\"", false},
+        {"\"a\",\"gpu\"", "\"gpu\"", false},
+        {"\"gpu\"", "\"disk\"", true},
+        {"", "\"gpu\"", true},
+    };
+    const char *const form = "{\"spec\":{" TARGET ",\"resourcePolicy\":{\"containerPolicies\":[{"
+                             "\"containerName\":\"c\",\"controlledResources\":[%s]}]}}}";
+
+    for (size_t i = 0; i < VPA_COUNT(changes); i++) {
+        const char *old = vpa_arena_printf(&arena, form, changes[i].old);
+        const char *new = vpa_arena_printf(&arena, form, changes[i].new);
+        const char *text = findings_of(new, old, &all_on);
+
+        ck_assert_msg((strstr(text, "Unsupported value") != NULL) == changes[i].refused, "%s: %s",
+                      changes[i].new, text);
+    }
+}
+END_TEST
+
 START_TEST(many_findings)
 {
     struct vpa_buf buf;
@@ -478,6 +504,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, rules_of_the_object, 0, VPA_COUNT(rules));
     tcase_add_loop_test(tc, exactly_one_target, 0, VPA_COUNT(targets));
     tcase_add_test(tc, reviews);
+    tcase_add_test(tc, what_was_controlled_may_stay);
     tcase_add_test(tc, many_findings);
     tcase_add_test(tc, names_a_hundred_causes);
     tcase_add_loop_test(tc, counts_every_mistake, 0, VPA_COUNT(mistakes));
