@@ -82,7 +82,7 @@ START_TEST(usage_below_the_recommendation)
 }
 END_TEST
 
-/* A standby that looks on makes the same recommendations: they are counted where they are written. */
+/* A standby that looks on recommends the same: that is counted where it is written. */
 START_TEST(a_standby_counts_no_change)
 {
     bool standby = _i == 1;

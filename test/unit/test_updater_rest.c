@@ -275,7 +275,7 @@ START_TEST(what_is_known_goes_with_its_vpa)
 }
 END_TEST
 
-/* What a VPA does not hear for ten to twenty passes is told again; what it hears meanwhile is not. */
+/* What a VPA does not hear for ten to twenty passes is told again, what it hears is not. */
 START_TEST(silence_of_twenty_passes_forgets)
 {
     static const struct vpa_object vpa = {.meta = {.ns = "n", .name = "a"}};
