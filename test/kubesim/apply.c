@@ -147,13 +147,51 @@ static int report_conflicts(struct ctx *c, const struct conflicts *k)
 /* What is there without an owner before anybody applies something: nobody in particular owns it. */
 static void own_what_was_before(struct ctx *c, const struct jv *live, struct jv *list)
 {
-    struct jv *set = fields_of_object(c->a, c->type, live, true);
+    struct jv *set = managers_all(c, live);
     const char *manager = c->field_manager;
 
     c->field_manager = "before-first-apply";
     if (jv_len(set))
         managers_put(c, list, "Update", "", set);
     c->field_manager = manager;
+}
+
+bool apply_resets(const struct ctx *c, const char *member, const char *of_meta)
+{
+    bool meta = !strcmp(member, "metadata");
+
+    if (!(c->type->flags & T_STATUS))
+        return false;
+    if (strcmp(c->sub, "status") != 0)
+        return !*c->sub && !strcmp(member, "status");
+    if (c->type->crd)
+        return strcmp(member, "status") != 0;
+    if (!meta)
+        return !strcmp(member, "spec");
+    return (!strcmp(c->type->kind, "Deployment") && !strcmp(of_meta, "labels")) ||
+           (!strcmp(c->type->kind, "Pod") && !strcmp(of_meta, "ownerReferences"));
+}
+
+/* Nobody owns what the endpoint puts back. */
+static struct jv *without_resets(const struct ctx *c, struct jv *set)
+{
+    static const char *const maps[] = {"labels", "ownerReferences"};
+    struct jv *meta = jv_get(set, "f:metadata");
+    size_t before = jv_len(meta);
+
+    for (size_t i = 0; i < VPA_COUNT(maps); i++)
+        if (apply_resets(c, "metadata", maps[i]))
+            jv_del(meta, i ? "f:ownerReferences" : "f:labels");
+    if (before && !jv_len(meta))
+        jv_del(set, "f:metadata");
+    for (size_t i = 0; i < jv_len(set);) {
+        const char *member = set->items[i].name + strlen("f:");
+        if (apply_resets(c, member, ""))
+            jv_remove_at(set, i);
+        else
+            i++;
+    }
+    return set;
 }
 
 /* Go's types read the whole of what is merged: {} and "" of the text replace what was there. */
@@ -171,8 +209,8 @@ static struct jv *as_written(struct vpa_arena *a, const struct apply_config *con
 int apply_patch(struct ctx *c, struct jv *live, const struct apply_config *config, struct jv **out)
 {
     struct vpa_arena *a = c->a;
-    struct jv *set =
-        fields_of_object(a, c->type, config->text, false); /* empty maps are applied too */
+    struct jv *set = without_resets(
+        c, fields_of_object(a, c->type, config->text, false)); /* empty maps are applied too */
     struct jv *object = live ? live : jv_obj(a);
     struct jv *list = jv_at(object, "metadata.managedFields");
     struct conflicts k = {.c = c, .live = object, .taken = jv_obj(a)};

@@ -363,7 +363,9 @@ static void default_limit_range(struct vpa_arena *a, struct jv *object)
 {
     struct jv *spec = jv_ensure(a, object, "spec");
 
-    if (!jv_len(jv_get(spec, "limits")))
+    /* Of a new one an empty list counts as said until it has its owner. */
+    if (!jv_len(jv_get(spec, "limits")) &&
+        (!jv_get(spec, "limits") || *jv_text_at(object, "metadata.uid")))
         jv_set(a, spec, "limits", jv_null(a));
     jv_each (m, jv_get(spec, "limits")) {
         struct jv *item = m->value;

@@ -77,22 +77,6 @@ static const char *const system_fields[] = {"name",
                                             "selfLink",
                                             "managedFields"};
 
-/* Of a structure nobody owns null, nor the structure that holds nothing else. */
-static void drop_nulls(struct jv *object, const char *member)
-{
-    struct jv *v = jv_get(object, member);
-    size_t before = jv_len(v);
-
-    for (size_t i = 0; i < jv_len(v);) {
-        if (v->items[i].value->type == JV_NULL)
-            jv_remove_at(v, i);
-        else
-            i++;
-    }
-    if (before && !jv_len(v))
-        jv_del(object, member);
-}
-
 struct jv *fields_of_object(struct vpa_arena *a, const struct restype *t, const struct jv *object,
                             bool dots)
 {
@@ -104,8 +88,6 @@ struct jv *fields_of_object(struct vpa_arena *a, const struct restype *t, const 
         jv_del(meta, system_fields[i]);
     if (jv_is(meta, JV_OBJ) && !meta->count)
         jv_del(copy, "metadata");
-    if (!t->crd)
-        drop_nulls(copy, "spec");
     const struct schema *meta_schema = schema_builtin("ObjectMeta");
     jv_each (m, copy) {
         bool is_meta = !strcmp(m->name, "metadata");

@@ -115,10 +115,28 @@ static struct jv *removed_fields(struct ctx *c, const struct jv *old, const stru
     return set;
 }
 
-/* A new object without what it has only because its structure there has no pointer. */
-static const struct jv *stated(struct ctx *c, const struct jv *now)
+/* A structure that holds nothing else goes with its nulls. */
+static void drop_nulls(struct jv *object, const char *member)
+{
+    struct jv *v = jv_get(object, member);
+    size_t before = jv_len(v);
+
+    for (size_t i = 0; i < jv_len(v);) {
+        if (v->items[i].value->type == JV_NULL)
+            jv_remove_at(v, i);
+        else
+            i++;
+    }
+    if (before && !jv_len(v))
+        jv_del(object, member);
+}
+
+struct jv *managers_all(struct ctx *c, const struct jv *now)
 {
     struct jv *object = jv_clone(c->a, now);
+
+    if (!c->type->crd)
+        drop_nulls(object, "spec");
 
     for (size_t i = 0; !c->type->crd && i < object->count;) {
         const struct jv *v = object->items[i].value;
@@ -127,7 +145,7 @@ static const struct jv *stated(struct ctx *c, const struct jv *now)
         else
             i++;
     }
-    return object;
+    return fields_of_object(c->a, c->type, object, true);
 }
 
 void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const char *sub)
@@ -142,7 +160,7 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
             return; /* made by apply */
         list = jv_arr(c->a);
         jv_set(c->a, meta, "managedFields", list);
-        struct jv *all = fields_of_object(c->a, c->type, stated(c, now), true);
+        struct jv *all = managers_all(c, now);
         if (c->type->flags & T_STATUS)
             jv_del(all, "f:status");
         if (jv_len(all))

@@ -17,4 +17,8 @@ void managers_put(struct ctx *c, struct jv *list, const char *operation, const c
 void managers_drop_doubles(struct jv *list);
 void managers_drop_empty(struct jv *list);
 
+/* All that can be owned of a new object: not what it has only because its structure in the server
+ * has no pointer. */
+struct jv *managers_all(struct ctx *c, const struct jv *now);
+
 #endif

@@ -282,6 +282,8 @@ struct apply_config {
     bool force;
 };
 int apply_patch(struct ctx *c, struct jv *live, const struct apply_config *config, struct jv **out);
+/* Whether the endpoint puts back what is written there: a member, or one of metadata. */
+bool apply_resets(const struct ctx *c, const char *member, const char *of_meta);
 int fail_typed(struct ctx *c, const char *what, const char *name, const char *why);
 /* managedFields after a plain write. */
 void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const char *sub);
@@ -318,6 +320,9 @@ void validate_selector(struct ctx *c, const struct jv *selector, const char *at,
                        struct field_errors *errors);
 void validate_workload(struct ctx *c, const struct jv *object, const char *kind,
                        struct field_errors *errors);
+/* What is looked at when it is created, and never again. */
+void validate_new_workload(struct ctx *c, const struct jv *object, const char *kind,
+                           struct field_errors *errors);
 /* What may not change, and what the server looks at once more. */
 void validate_workload_change(struct ctx *c, const struct jv *old, const struct jv *object,
                               const char *kind, struct field_errors *errors);

@@ -160,9 +160,7 @@ void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
         validate_custom(c, t, NULL, object, errors);
     else
         validate_kind(c, t, object, errors);
-    if (!strcmp(t->kind, "CronJob") && strlen(jv_text_at(object, "metadata.name")) > 52)
-        field_wrong(c, errors, "metadata.name", jv_text_at(object, "metadata.name"),
-                    "must be no more than 52 characters"); /* those of its jobs are longer */
+    validate_new_workload(c, object, t->kind, errors);
     if (!errors->count)
         warn_pods(c, t, object);
 }

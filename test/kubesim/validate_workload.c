@@ -413,6 +413,22 @@ void validate_workload(struct ctx *c, const struct jv *object, const char *kind,
         check_generated(&k, object);
 }
 
+void validate_new_workload(struct ctx *c, const struct jv *object, const char *kind,
+                           struct field_errors *errors)
+{
+    const char *name = jv_text_at(object, "metadata.name"),
+               *service = jv_text_at(object, "spec.serviceName"), *fault = dns_label_fault(service);
+
+    if (!strcmp(kind, "CronJob") && strlen(name) > 52) /* those of its jobs are longer */
+        field_wrong(c, errors, "metadata.name", name, "must be no more than 52 characters");
+    if (strcmp(kind, "StatefulSet") != 0 || !*service)
+        return;
+    if (strlen(service) > 63)
+        field_wrong(c, errors, "spec.serviceName", service, "must be no more than 63 characters");
+    if (fault)
+        field_wrong(c, errors, "spec.serviceName", service, fault);
+}
+
 /* ---- changes ---- */
 
 static void immutable(struct ctx *c, const struct jv *old, const struct jv *object,

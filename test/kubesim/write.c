@@ -276,6 +276,27 @@ static void keep_from_old(struct ctx *c, const struct jv *old, struct jv *object
     jv_set(c->a, to, "resourceVersion", jv_get(from, "resourceVersion"));
 }
 
+static void take_member(struct ctx *c, struct jv *to, const struct jv *from, const char *name)
+{
+    struct jv *v = jv_get(from, name);
+
+    if (v)
+        jv_set(c->a, to, name, v);
+    else
+        jv_del(to, name);
+}
+
+/* What a write of the status may change of metadata: of a custom resource nothing. */
+static void keep_status_meta(struct ctx *c, struct jv *to, const struct jv *from)
+{
+    static const char *const maps[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+
+    take_member(c, to, from, "managedFields");
+    for (size_t i = 0; !c->type->crd && i < VPA_COUNT(maps); i++)
+        if (!apply_resets(c, "metadata", maps[i]))
+            take_member(c, to, from, maps[i]);
+}
+
 /* What each endpoint may change. */
 static int prepare_update(struct ctx *c, const struct jv *old, struct jv **object,
                           struct field_errors *errors)
@@ -284,16 +305,8 @@ static int prepare_update(struct ctx *c, const struct jv *old, struct jv **objec
 
     if (!strcmp(c->sub, "status")) {
         struct jv *kept = jv_clone(c->a, old);
-        struct jv *status = jv_get(fresh, "status");
-        if (status)
-            jv_set(c->a, kept, "status", status);
-        else
-            jv_del(kept, "status");
-        if (is_kind(c, "apps", "Deployment") || is_kind(c, "", "Pod") || is_kind(c, "", "Node")) {
-            struct jv *annotations = jv_at(fresh, "metadata.annotations");
-            if (annotations)
-                jv_set(c->a, jv_get(kept, "metadata"), "annotations", annotations);
-        }
+        take_member(c, kept, fresh, "status");
+        keep_status_meta(c, jv_get(kept, "metadata"), jv_get(fresh, "metadata"));
         *object = kept;
         return 0;
     }
