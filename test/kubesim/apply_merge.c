@@ -108,6 +108,8 @@ static struct jv *merge(struct vpa_arena *a, const struct schema *s, struct jv *
         if (live && config->type == JV_OBJ && !config->count && live->type == JV_OBJ &&
             !(s && s->atomic))
             return live; /* {} adds nothing */
+        if (live && jv_is(config, JV_ARR) && jv_is(live, JV_ARR) && s && (s->keys[0] || s->set))
+            return live; /* nor does [] to elements that are owned one by one */
         return jv_clone(a, config);
     }
     if (config->type == JV_OBJ) {

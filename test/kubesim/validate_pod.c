@@ -244,17 +244,12 @@ static void check_own_policy(struct ctx *c, const struct jv *container, const ch
 
     if (jv_missing(policy))
         return;
-    if (c->sim->opt.minor >= 35 || !jv_text(policy)) {
-        if (jv_text(policy) && !*policy->text)
-            field_error(c, errors, UNSUPPORTED, place,
-                        "Unsupported value: \"\": supported values: \"Always\", \"Never\", "
-                        "\"OnFailure\"");
-        else
-            check_word(c, jv_text(policy) ? policy->text : "", place, words, errors);
-    } else if (strcmp(policy->text, "Always") != 0) {
+    if (jv_text(policy) && !*policy->text)
         field_error(c, errors, UNSUPPORTED, place,
-                    "Unsupported value: \"%s\": supported values: \"Always\"", policy->text);
-    }
+                    "Unsupported value: \"\": supported values: \"Always\", \"Never\", "
+                    "\"OnFailure\"");
+    else
+        check_word(c, jv_text(policy) ? policy->text : "", place, words, errors);
 }
 
 static void check_containers(struct ctx *c, const struct jv *spec, const char *member,
