@@ -344,13 +344,14 @@ def scenario_webhook_certificates(make):
     """Two replicas start at once and agree on one CA; three rotations of it under load: no admission fails.
 
     A certificate is valid for ten minutes at least, and the clock of a real server cannot be moved. So two rotations take five
-    minutes there, and three (PLUMB_ROTATIONS=3) ten. Faster, and a busy machine has no time to rotate: from 400 of their
-    seconds on a certificate is replaced, from 480 on (it must be valid in two minutes) it proves nothing any more.
+    minutes there, and three (PLUMB_ROTATIONS=3) ten. Faster, and a busy machine has no time to rotate: from two thirds of its
+    life on a certificate is replaced, in two steps a minute apart; two minutes before its end it proves nothing any more. On the
+    simulator it lives longer, so that ten real seconds are left for what is done in between, instead of one.
     """
     rotations = 3 if make.tier == "sim" else int(os.environ.get("PLUMB_ROTATIONS", 2))
-    # Rotated every 400 of their seconds, valid from 300 before to 600 after the moment they are made.
-    rate, behind = (10.0, 0) if make.tier == "sim" else (3.0, 400) if rotations < 3 else (2.0, 350)
-    replicas = Replicas(make, lifetime=600, rate=rate, behind=behind)
+    # Valid from 300 of their seconds before to `lifetime` after the moment they are made.
+    lifetime, rate, behind = (900, 12.0, 0) if make.tier == "sim" else (600, 3.0, 400) if rotations < 3 else (600, 2.0, 350)
+    replicas = Replicas(make, lifetime=lifetime, rate=rate, behind=behind)
     cluster = replicas.cluster
     for number in (0, 1):
         replicas.start(number)
