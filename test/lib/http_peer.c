@@ -5,6 +5,7 @@
 #include "http_peer.h"
 
 #include <nghttp2/nghttp2.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
@@ -202,15 +203,20 @@ static void start_http2(struct http_peer *peer)
 {
     const nghttp2_settings_entry settings = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, STREAMS_MAX};
     nghttp2_session_callbacks *callbacks;
+    nghttp2_option *options;
 
+    nghttp2_option_new(&options);
+    /* libcurl resets the streams that it is done with; a thousand of them are no flood. */
+    nghttp2_option_set_stream_reset_rate_limit(options, UINT32_MAX, UINT32_MAX);
     nghttp2_session_callbacks_new(&callbacks);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-    nghttp2_session_server_new(&peer->h2, callbacks, peer);
+    nghttp2_session_server_new2(&peer->h2, callbacks, peer, options);
     nghttp2_session_callbacks_del(callbacks);
+    nghttp2_option_del(options);
     nghttp2_submit_settings(peer->h2, 0, &settings, 1);
 }
 
@@ -342,6 +348,7 @@ bool http_peer_read(struct http_peer *peer)
     char bytes[INPUT_STEP];
     int len = -1;
 
+    ERR_clear_error(); /* what another connection left is not said of this one */
     if (!peer->greeted)
         greet(peer);
     while (peer->greeted && (len = SSL_read(peer->ssl, bytes, sizeof(bytes))) > 0)
@@ -371,6 +378,7 @@ static bool write_out(struct http_peer *peer)
     size_t sent = 0;
     int len = 1;
 
+    ERR_clear_error();
     while (sent < peer->out.len) {
         size_t rest = peer->out.len - sent;
 
