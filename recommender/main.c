@@ -44,6 +44,7 @@ static struct recommender *make(struct vpa_process *process, struct shadow *shad
         .ns = config.leader.resource_namespace,
         .leader = config.leader.resource_name,
         .identity = may_stand_by ? vpa_elector_own_identity(process->elector) : "",
+        .elector = recommender_uses_prometheus(&config) ? NULL : process->elector,
     };
 
     return recommender_new(

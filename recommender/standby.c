@@ -13,6 +13,7 @@
 
 struct standby {
     struct vpa_kube_client *client;
+    struct vpa_elector *elector;
     char *ns;
     char *name;
     char *identity;
@@ -29,6 +30,9 @@ struct standby *standby_new(const struct standby_options *options)
     struct standby *s = vpa_xcalloc(1, sizeof(*s));
 
     s->client = options->client;
+    s->elector = options->elector;
+    if (s->elector)
+        vpa_elector_yield(s->elector, true);
     s->ns = vpa_xstrdup(options->ns);
     s->name = vpa_xprintf("%s" STANDBY_SUFFIX, options->leader);
     s->identity = vpa_xstrdup(options->identity);
@@ -143,7 +147,7 @@ static void take(struct standby *s, int found, struct vpa_lease *lease, vpa_time
 
 /* ---- the standby's side ---- */
 
-bool standby_claim(struct standby *s)
+static bool claim(struct standby *s)
 {
     vpa_auto_arena arena = {0};
     struct vpa_lease lease;
@@ -157,6 +161,15 @@ bool standby_claim(struct standby *s)
     bool other = found && !vpa_time_is_unset(lease.spec.renew_time);
 
     take(s, found, &lease, vpa_loop_now(vpa_kube_client_loop(s->client)), false);
+    return other;
+}
+
+bool standby_claim(struct standby *s)
+{
+    bool other = claim(s);
+
+    if (s->elector)
+        vpa_elector_yield(s->elector, other);
     return other;
 }
 

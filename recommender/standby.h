@@ -22,6 +22,7 @@
 #define RECOMMENDER_STANDBY_H
 
 #include "vpa/kube/client.h"
+#include "vpa/kube/elector.h"
 
 /* Behind the name of the leader's Lease. */
 #define STANDBY_SUFFIX "-standby"
@@ -35,6 +36,10 @@ struct standby_options {            /* texts are copied */
     const char *ns;
     const char *leader;   /* name of the leader's Lease */
     const char *identity; /* of this process */
+    /* Of this process; NULL: none. It yields until standby_claim() has found that nobody else was
+     * in step: a leader that was killed and comes back at once has the stored checkpoints, a
+     * standby has all that was learned since. */
+    struct vpa_elector *elector;
 };
 struct standby;
 struct standby *standby_new(const struct standby_options *options);

@@ -13,8 +13,10 @@
  *
  * What differs: whether the lease is ours is a question of the clock alone (vpa_elector_is_leader):
  * it lasts from when its renewal was sent, because an answer may be read long after it came, by a
- * process that was stopped in between. And before blanking the holder on release, the record just
- * fetched is looked at, not the remembered one, so that a successor is never disturbed.
+ * process that was stopped in between. A candidate may let others go first (vpa_elector_yield): a
+ * record that it has seen once only is valid for twice its duration then. And before blanking the
+ * holder on release, the record just fetched is looked at, not the remembered one, so that a
+ * successor is never disturbed.
  */
 #include "vpa/kube/elector.h"
 
@@ -62,6 +64,8 @@ struct vpa_elector {
     int64_t written_at;            /* monotonic time of that write */
     int64_t held_until;            /* monotonic; others may take the lease then */
     bool lost;
+    bool yields;
+    bool renewed; /* a second record was seen */
 };
 
 int vpa_elector_check(const struct vpa_elector_options *o, struct vpa_error *err)
@@ -120,6 +124,14 @@ static bool holds(const struct vpa_elector *e, const char *holder)
 static bool record_is_valid(const struct vpa_elector *e, int64_t now)
 {
     return e->observed_at + e->observed_duration * VPA_SECOND > now;
+}
+
+/* Of another one: who yields gives those time who have waited as long. */
+static bool is_held(const struct vpa_elector *e, int64_t now)
+{
+    vpa_duration more = e->yields && !e->renewed ? e->observed_duration * VPA_SECOND : 0;
+
+    return record_is_valid(e, now - more);
 }
 
 static void observe(struct vpa_elector *e, const struct vpa_lease_spec *spec)
@@ -339,13 +351,14 @@ static void judge(struct vpa_elector *e)
 
     if (!e->observed_raw || strcmp(e->observed_raw, raw) != 0) {
         observe(e, fetched);
+        e->renewed = e->observed_raw != NULL;
         free(e->observed_raw);
         e->observed_raw = raw;
     } else {
         free(raw);
     }
     const char *holder = vpa_or_empty(fetched->holder);
-    if (*holder && record_is_valid(e, e->attempt_at) && !holds(e, holder)) {
+    if (*holder && is_held(e, e->attempt_at) && !holds(e, holder)) {
         VPA_V(4, "Lease is held by and has not yet expired", VPA_KV("lock", e->options.name),
               VPA_KV("holder", holder));
         attempt_failed(e);
@@ -480,6 +493,16 @@ void vpa_elector_start(struct vpa_elector *e)
              VPA_KV("name", e->options.name));
     e->phase = ACQUIRING;
     attempt(e);
+}
+
+void vpa_elector_yield(struct vpa_elector *e, bool yield)
+{
+    e->yields = yield;
+}
+
+bool vpa_elector_yields(const struct vpa_elector *e)
+{
+    return e->yields;
 }
 
 bool vpa_elector_is_leader(const struct vpa_elector *e)

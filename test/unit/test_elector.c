@@ -173,6 +173,77 @@ START_TEST(a_standby_asks_at_its_pace)
 }
 END_TEST
 
+/* The leader is killed and comes back at once. It first sees the old record a moment before the
+ * standby did, as chance may have it, and yet the standby leads. */
+START_TEST(who_yields_leads_after_the_others)
+{
+    struct candidate standby, newcomer;
+
+    keep("{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,\"renewTime\":"
+         "\"2026-03-01T12:00:00.000000Z\"}}");
+    candidate(&newcomer, "newcomer");
+    vpa_elector_yield(newcomer.elector, true);
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    candidate(&standby, "standby");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert(vpa_elector_is_leader(standby.elector));
+    ck_assert_int_eq(newcomer.started, 0);
+    vpa_elector_free(standby.elector); /* this one goes, too; the record is another one by now */
+    int64_t gone = vpa_loop_monotonic(loop);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert(vpa_elector_is_leader(newcomer.elector));
+    ck_assert_int_le(newcomer.started_at - gone, 20 * VPA_SECOND);
+    vpa_elector_free(newcomer.elector);
+}
+END_TEST
+
+/* (yields, until when it said so in seconds, leads after at least and at most so many) */
+static const struct {
+    bool yields;
+    int seconds;
+    int64_t at_least, at_most;
+} yielding[] = {
+    {false, 0, 15, 20},
+    {true, 60, 30, 35},
+    {true, 5, 15, 20},
+    {true, 20, 20, 25},
+};
+
+START_TEST(yielding_ends)
+{
+    struct candidate c;
+
+    keep("{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,\"renewTime\":"
+         "\"2026-03-01T12:00:00.000000Z\"}}");
+    int64_t begin = vpa_loop_monotonic(loop);
+    candidate(&c, "a");
+    vpa_elector_yield(c.elector, yielding[_i].yields);
+    vpa_loop_pump(loop, yielding[_i].seconds * VPA_SECOND);
+    vpa_elector_yield(c.elector, false);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(c.started, 1);
+    ck_assert_int_ge(c.started_at - begin, yielding[_i].at_least * VPA_SECOND);
+    ck_assert_int_le(c.started_at - begin, yielding[_i].at_most * VPA_SECOND);
+    vpa_elector_free(c.elector);
+}
+END_TEST
+
+/* Nobody is there to whom it could yield. */
+START_TEST(a_lease_that_was_given_back_is_taken_at_once)
+{
+    struct candidate c;
+
+    if (_i == 1)
+        keep("{\"spec\":{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,\"renewTime\":"
+             "\"2026-03-01T12:00:00.000000Z\"}}");
+    candidate(&c, "a");
+    vpa_elector_yield(c.elector, true);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert(vpa_elector_is_leader(c.elector));
+    vpa_elector_free(c.elector);
+}
+END_TEST
+
 static void stop_loop(void *ctx)
 {
     (void)ctx;
@@ -675,6 +746,9 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, one_of_three_leads);
     tcase_add_loop_test(c, a_standby_asks_at_its_pace, 0, 2);
+    tcase_add_test(c, who_yields_leads_after_the_others);
+    tcase_add_loop_test(c, yielding_ends, 0, VPA_COUNT(yielding));
+    tcase_add_loop_test(c, a_lease_that_was_given_back_is_taken_at_once, 0, 2);
     tcase_add_test(c, campaigns_by_flags);
     tcase_add_loop_test(c, an_expired_lease_is_no_leadership, 0, 2);
     tcase_add_test(c, a_lease_lasts_from_when_its_renewal_was_sent);

@@ -399,6 +399,27 @@ START_TEST(a_claim_says_whether_another_one_was_there)
 }
 END_TEST
 
+/* The leader was killed, and came back at once: the other one, in step, is to lead. */
+START_TEST(who_claims_yields_to_a_standby_in_step)
+{
+    const struct claim_row *row = &claims[_i];
+    struct vpa_elector *elector = vpa_elector_new(&(struct vpa_elector_options){
+        .client = client, .ns = "kube-system", .name = "l", .identity = "me"});
+    struct standby *s = standby_new(&(struct standby_options){.client = client,
+                                                              .ns = "kube-system",
+                                                              .leader = "l",
+                                                              .identity = "me",
+                                                              .elector = elector});
+
+    ck_assert(vpa_elector_yields(elector)); /* as long as that is not known */
+    snprintf(lease, sizeof lease, "%s", row->lease);
+    ck_assert_int_eq(standby_claim(s), row->other);
+    ck_assert_int_eq(vpa_elector_yields(elector), row->other);
+    standby_free(s);
+    vpa_elector_free(elector);
+}
+END_TEST
+
 START_TEST(a_claim_that_cannot_be_made_waits_for_nobody)
 {
     STORE("other", ACQUIRED RENEWED("30"));
@@ -562,6 +583,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup_alone, teardown_alone);
     tcase_add_loop_test(tcase, a_claim_says_whether_another_one_was_there, 0,
                         (int)VPA_COUNT(claims));
+    tcase_add_loop_test(tcase, who_claims_yields_to_a_standby_in_step, 0, (int)VPA_COUNT(claims));
     tcase_add_test(tcase, a_claim_that_cannot_be_made_waits_for_nobody);
     tcase_add_loop_test(tcase, a_renewal_keeps_the_time_of_the_claim, 0, 2);
     tcase_add_test(tcase, who_was_displaced_waits_for_the_newer_one);

@@ -42,6 +42,10 @@ char *vpa_elector_identity(struct vpa_random *random, struct vpa_error *err);
 struct vpa_elector;
 struct vpa_elector *vpa_elector_new(const struct vpa_elector_options *options);
 void vpa_elector_start(struct vpa_elector *elector);
+/* True: others are better prepared to lead. A record that was there when this one began, and has
+ * not changed since, counts for twice its duration: whoever waits for it to expire is first. */
+void vpa_elector_yield(struct vpa_elector *elector, bool yield);
+bool vpa_elector_yields(const struct vpa_elector *elector);
 /* Starts, and pumps the loop until this process leads: 0; -1 when the loop was stopped first. */
 int vpa_elector_campaign(struct vpa_elector *elector) VPA_MUST_CHECK;
 /* Whether the lease is ours at this moment, to be asked before each write: its duration has not
