@@ -29,6 +29,25 @@ void checkpoint_path(struct vpa_buf *out, const char *ns, const char *name)
     vpa_kube_path(out, VPA_GROUP_VERSION, ns, CHECKPOINT_RESOURCE, name, NULL);
 }
 
+/* Tables of names -> themselves. */
+
+static void free_names(struct vpa_table *names)
+{
+    size_t i = 0;
+    void *name;
+
+    while (vpa_table_next(names, &i, NULL, &name))
+        free(name);
+    vpa_table_release(names);
+}
+
+static void add_name(struct vpa_table *names, const char *name)
+{
+    char *copy = vpa_xstrdup(name);
+
+    free(vpa_table_put(names, copy, copy));
+}
+
 struct checkpoints *checkpoints_new(const struct checkpoints_options *options)
 {
     struct checkpoints *c = vpa_xcalloc(1, sizeof *c);
@@ -43,6 +62,7 @@ void checkpoints_free(struct checkpoints *c)
     if (!c)
         return;
     checkpoint_names_release(&c->names);
+    free_names(&c->fresh);
     free(c);
 }
 
@@ -78,6 +98,7 @@ struct loading {
     struct checkpoints *checkpoints;
     struct vpa_arena arena;
     vpa_time now;
+    bool again; /* checkpoints_load_again */
     size_t loaded;
     size_t intervals; /* that go on */
 };
@@ -172,6 +193,32 @@ static void keep_unreadable(struct checkpoints *c, const struct identity *id, co
     entry->unreadable = vpa_xstrndup(text, len);
 }
 
+static bool is_fresh(const struct checkpoints *c, const struct vpa_autoscaler *v)
+{
+    vpa_auto_free char *key = vpa_xjoin(vpa_autoscaler_ns(v), '/', vpa_autoscaler_name(v));
+
+    return vpa_table_find(&c->fresh, key) != NULL;
+}
+
+/* Samples that the standby counted in this pass are in it. */
+static bool holds_what_is_counted(const struct loading *l, const struct identity *id,
+                                  const struct vpa_json *item, const struct vpa_autoscaler *v)
+{
+    const char *text = vpa_json_string(vpa_json_at(item, "status.lastSampleStart"));
+    vpa_time last;
+
+    return is_fresh(l->checkpoints, v) && text && vpa_time_parse(text, &last, NULL) == 0 &&
+           last >= vpa_autoscaler_counted_until(v, id->container);
+}
+
+static bool is_to_be_loaded(const struct loading *l, const struct identity *id,
+                            const struct vpa_json *item, const struct vpa_autoscaler *v)
+{
+    if (l->again ? !holds_what_is_counted(l, id, item, v) : !vpa_autoscaler_awaits_history(v))
+        return false;
+    return is_of_target(l, id, v);
+}
+
 static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct loading *l = ctx;
@@ -187,7 +234,7 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
     struct vpa_autoscaler *v = vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa);
     if (!v)
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
-    if (!v || !vpa_autoscaler_awaits_history(v) || !is_of_target(l, &id, v))
+    if (!v || !is_to_be_loaded(l, &id, item, v))
         return;
     const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
     if (checkpoint_state_is(version)) {
@@ -203,9 +250,10 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
 }
 
 /* Of one namespace, or of all (NULL). */
-static int load_from(struct checkpoints *c, const char *ns, struct vpa_error *err)
+static int load_from(struct checkpoints *c, const char *ns, bool again, struct vpa_error *err)
 {
-    struct loading loading = {.checkpoints = c, .now = vpa_loop_now(c->options.loop)};
+    struct loading loading = {
+        .checkpoints = c, .now = vpa_loop_now(c->options.loop), .again = again};
     vpa_auto_buf path = {0};
     size_t count;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
@@ -217,7 +265,7 @@ static int load_from(struct checkpoints *c, const char *ns, struct vpa_error *er
     vpa_arena_release(&loading.arena);
     if (result < 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !again; i++)
         if (!ns || !*ns || strcmp(vpa_autoscaler_ns(vpas[i]), ns) == 0)
             vpa_autoscaler_set_awaits_history(vpas[i], false);
     VPA_V(3, "Loaded checkpoints", VPA_KV("count", (int64_t)loading.loaded),
@@ -227,11 +275,19 @@ static int load_from(struct checkpoints *c, const char *ns, struct vpa_error *er
 
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
 {
-    return load_from(c, c->options.config->common.vpa_object_namespace, err);
+    return load_from(c, c->options.config->common.vpa_object_namespace, false, err);
 }
 
-/* The namespaces of VPAs that await their history, each once; heap array of borrowed names. */
-static const char **awaiting_namespaces(const struct checkpoints *c, size_t *count)
+static bool is_awaiting(const struct checkpoints *c, const struct vpa_autoscaler *v)
+{
+    (void)c;
+    return vpa_autoscaler_awaits_history(v);
+}
+
+typedef bool (*vpa_filter)(const struct checkpoints *c, const struct vpa_autoscaler *v);
+
+/* Those of such VPAs, each once; heap array of borrowed names. */
+static const char **namespaces_of(const struct checkpoints *c, vpa_filter is_one, size_t *count)
 {
     size_t vpa_count;
     size_t capacity = 0;
@@ -242,8 +298,7 @@ static const char **awaiting_namespaces(const struct checkpoints *c, size_t *cou
     for (size_t i = 0; i < vpa_count; i++) { /* by namespace and name */
         const char *ns = vpa_autoscaler_ns(vpas[i]);
 
-        if (!vpa_autoscaler_awaits_history(vpas[i]) ||
-            (*count > 0 && strcmp(names[*count - 1], ns) == 0))
+        if (!is_one(c, vpas[i]) || (*count > 0 && strcmp(names[*count - 1], ns) == 0))
             continue;
         VPA_GROW(names, *count, capacity);
         names[(*count)++] = ns;
@@ -251,23 +306,64 @@ static const char **awaiting_namespaces(const struct checkpoints *c, size_t *cou
     return names;
 }
 
-void checkpoints_load_new(struct checkpoints *c)
+static int load_of(struct checkpoints *c, vpa_filter is_one, bool again, struct vpa_error *err)
 {
     size_t count;
-    vpa_auto_free const char **names = awaiting_namespaces(c, &count);
-    struct vpa_error err;
-    int result = 0;
+    vpa_auto_free const char **names = namespaces_of(c, is_one, &count);
 
-    if (count == 0)
+    if (count > LIST_NAMESPACES_MAX)
+        return load_from(c, c->options.config->common.vpa_object_namespace, again, err);
+    for (size_t i = 0; i < count; i++) {
+        if (load_from(c, names[i], again, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void note_fresh(struct checkpoints *c)
+{
+    size_t count;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
+
+    free_names(&c->fresh);
+    for (size_t i = 0; i < count; i++) {
+        if (!vpa_autoscaler_awaits_history(vpas[i]))
+            continue;
+
+        vpa_auto_free char *key =
+            vpa_xjoin(vpa_autoscaler_ns(vpas[i]), '/', vpa_autoscaler_name(vpas[i]));
+
+        add_name(&c->fresh, key);
+    }
+}
+
+void checkpoints_load_new(struct checkpoints *c)
+{
+    struct vpa_error err;
+
+    note_fresh(c);
+    if (c->fresh.count == 0)
         return;
     checkpoint_names_prune(&c->names, c->options.cluster);
-    if (count > LIST_NAMESPACES_MAX)
-        result = checkpoints_load(c, &err);
-    for (size_t i = 0; i < count && count <= LIST_NAMESPACES_MAX && result == 0; i++)
-        result = load_from(c, names[i], &err);
-    if (result < 0 && !vpa_loop_is_stopping(c->options.loop))
+    if (load_of(c, is_awaiting, false, &err) == 0)
+        return;
+    free_names(&c->fresh);
+    if (!vpa_loop_is_stopping(c->options.loop))
         VPA_ERROR("Cannot list VPA checkpoints; VPAs that are new here get no status until then",
                   VPA_KERR(&err));
+}
+
+void checkpoints_load_again(struct checkpoints *c)
+{
+    struct vpa_error err;
+
+    if (c->fresh.count == 0)
+        return;
+    if (load_of(c, is_fresh, true, &err) < 0 && !vpa_loop_is_stopping(c->options.loop))
+        VPA_ERROR("Cannot list VPA checkpoints; the last samples of VPAs that are new here may "
+                  "count twice",
+                  VPA_KERR(&err));
+    free_names(&c->fresh);
 }
 
 /* ---- garbage ---- */
@@ -290,23 +386,6 @@ struct collection {
     struct failures unasked;
     struct vpa_table present; /* names of its VPAs -> themselves */
 };
-
-static void free_names(struct vpa_table *names)
-{
-    size_t i = 0;
-    void *name;
-
-    while (vpa_table_next(names, &i, NULL, &name))
-        free(name);
-    vpa_table_release(names);
-}
-
-static void add_name(struct vpa_table *names, const char *name)
-{
-    char *copy = vpa_xstrdup(name);
-
-    free(vpa_table_put(names, copy, copy));
-}
 
 static void on_namespace(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {

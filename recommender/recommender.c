@@ -405,6 +405,8 @@ static void run_steps(struct recommender *r)
     measures_begin_pass(r->measures, r->cluster);
     usage_collect(&r->usage, vpa_loop_now(r->loop));
     feeder_record_ooms(r->feeder, vpa_loop_now(r->loop));
+    if (is_standby(r))
+        checkpoints_load_again(r->checkpoints);
     refill_pass(r->refill);
     metrics_aggregates(vpa_cluster_aggregate_count(r->cluster));
     lap(&watch, "LoadMetrics");

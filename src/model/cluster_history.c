@@ -218,6 +218,19 @@ static bool merge_live(const struct vpa_autoscaler *v, const char *container, vp
     return any;
 }
 
+vpa_time vpa_autoscaler_counted_until(const struct vpa_autoscaler *v, const char *container)
+{
+    vpa_time last = VPA_TIME_UNSET;
+
+    for (size_t i = 0; i < v->group_count; i++) {
+        const struct vpa_member *m = vpa_group_find_member(v->groups[i], container);
+
+        if (m && m->state.last_sample > last)
+            last = m->state.last_sample;
+    }
+    return last;
+}
+
 /* False when the aggregates know it all, so that nothing is left to load. */
 static bool take_out_live(struct vpa_cluster *c, const struct vpa_autoscaler *v,
                           const char *container, vpa_time now, struct vpa_aggregate *state)

@@ -561,11 +561,6 @@ void vpa_cluster_forget_deleted_pods(struct vpa_cluster *c, vpa_time now)
 
 /* ---- ask ---- */
 
-bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char *name)
-{
-    return find(&c->pods, ns, name) != NULL;
-}
-
 bool vpa_pod_has_init_container(const struct vpa_tracked_pod *pod, const char *name)
 {
     const char *rest = vpa_tracked_pod_init_names(pod);

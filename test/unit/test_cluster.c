@@ -1,6 +1,7 @@
 /* The cluster: pods, matching, samples; and that the order of events is irrelevant. */
 #include "suite.h"
 #include "cluster_fixture.h"
+#include "../../src/model/cluster_private.h"
 
 /* ---- matching ---- */
 
@@ -30,8 +31,8 @@ START_TEST(pods_are_counted_by_selector)
     ck_assert(vpa_cluster_remove_pod(c, "ns", "a"));
     ck_assert(!vpa_cluster_remove_pod(c, "ns", "a"));
     ck_assert_uint_eq(vpa_autoscaler_pod_count(web), 1);
-    ck_assert(!vpa_cluster_has_pod(c, "ns", "a"));
-    ck_assert(vpa_cluster_has_pod(c, "ns", "b"));
+    ck_assert(!vpa_pods_find(c, "ns", "a"));
+    ck_assert(vpa_pods_find(c, "ns", "b"));
 
     size_t count;
     const char **names = vpa_autoscaler_pods(all, &count);
@@ -405,7 +406,7 @@ START_TEST(marked_pods_leave_at_the_end_of_the_pass)
     vpa_cluster_keep_pod(c, "ns", "c");
     vpa_cluster_keep_pod(c, "ns", "nobody");
     ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 1);
-    ck_assert(vpa_cluster_has_pod(c, "ns", "c"));
+    ck_assert(vpa_pods_find(c, "ns", "c"));
     ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 0);
     vpa_cluster_mark_pod_deleted(c, "ns", "c");
     ck_assert(vpa_cluster_remove_pod(c, "ns", "c"));

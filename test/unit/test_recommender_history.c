@@ -5,6 +5,7 @@
 
 #include "suite.h"
 #include "../../recommender/history.h"
+#include "../../src/model/cluster_private.h"
 
 #include "vpa/base/str.h"
 
@@ -310,7 +311,7 @@ START_TEST(feeds_the_model)
     add(&history, PROM_CPU, MATRIX(SERIES("[1,\"1\"],[2,\"2\"],[2,\"3\"]")));
     history_finish(&history);
     history_feed(&history, cluster, vpa_time_from_unix(T0, 0));
-    ck_assert(vpa_cluster_has_pod(cluster, "n", "p"));
+    ck_assert(vpa_pods_find(cluster, "n", "p"));
     ck_assert_uint_eq(vpa_cluster_aggregate_count(cluster), 1);
     /* The pod is gone unless the list of live pods brings it. */
     ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(cluster), 1);

@@ -183,6 +183,27 @@ START_TEST(after_a_takeover_all_is_as_if_nothing_had_happened)
 }
 END_TEST
 
+/* Its stored history holds the sample that the standby is about to read: the leader was first. */
+START_TEST(the_first_sample_of_a_new_vpa_counts_once)
+{
+    const struct vpa_json *samples;
+    int64_t count;
+
+    start_leader(NULL);
+    start_second();
+    both_pass(0);
+    change(VPA("late", "2026-01-15T12:00:30Z"));
+    both_pass(1);
+    recommender_free(VPA_STEAL(recommender)); /* killed */
+    second_stands_by = false;
+    both_pass(2);
+    samples = vpa_json_at(stored("verticalpodautoscalercheckpoints", "late-app"),
+                          "status.totalSamplesCount");
+    ck_assert(vpa_json_int64(samples, &count));
+    ck_assert_int_eq(count, 3);
+}
+END_TEST
+
 START_TEST(a_standby_writes_nothing_but_its_lease)
 {
     start_leader(NULL);
@@ -571,6 +592,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup_lease, teardown_both);
     tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
+    tcase_add_test(tcase, the_first_sample_of_a_new_vpa_counts_once);
     tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
     tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
     tcase_add_test(tcase, what_waits_is_written_before_the_end);

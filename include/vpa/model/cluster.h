@@ -110,6 +110,9 @@ bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *con
  * such container, and the history is as old as the VPA's settings let one become. */
 bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *container,
                                  vpa_time last_sample, vpa_time now);
+/* The newest CPU sample of that container that this process has counted for the VPA itself, not
+ * what was loaded; unset: none. */
+vpa_time vpa_autoscaler_counted_until(const struct vpa_autoscaler *v, const char *container);
 /* Whether its stored history still has to be read; not so when new. Until then it must be neither
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
@@ -178,8 +181,6 @@ size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c); /* how many */
 /* The same for pods that no pass has seen: it is as if they had never been there, that is
  * aggregates without a sample that nothing else feeds go with them. */
 void vpa_cluster_forget_deleted_pods(struct vpa_cluster *c, vpa_time now);
-/* True when the pod is tracked (exists; with the memory saver: took part in a match). */
-bool vpa_cluster_has_pod(const struct vpa_cluster *c, const char *ns, const char *name);
 
 /* Where the requests of containers were found, for the metric vpa_resources_get_resources_count:
  * one per container of the tracked pods (upstream looks at each once per pass), plus one per OOM
