@@ -84,6 +84,7 @@ struct comparison {
     bool moved;                       /* some has come nearer */
     bool changed;                     /* some is another than before */
     bool outside;                     /* some is outside the bounds of then, or missing */
+    bool owed;                        /* some that is as before or outside is wanted by now too */
     const char *container, *resource; /* the first that is as before or outside */
     const struct vpa_quantity *have, *target;
 };
@@ -103,9 +104,16 @@ static bool is_outside(const struct vpa_container_recommendation *rec, const cha
            (upper && vpa_quantity_cmp(have, upper) > 0);
 }
 
+/* The recommendation has come back to what the container has: nearer than to what it was. */
+static bool has_come_back(const struct vpa_quantity *now, const struct vpa_quantity *then,
+                          const struct vpa_quantity *have)
+{
+    return now && have && distance(have, now) < distance(then, now);
+}
+
 static void compare(struct comparison *c, const struct vpa_container_recommendation *rec,
                     const struct vpa_resource *target, const struct vpa_quantity *had,
-                    const struct vpa_quantity *have)
+                    const struct vpa_quantity *have, const struct vpa_quantity *now)
 {
     bool change = !had || vpa_quantity_cmp(had, &target->quantity) != 0;
     bool moved =
@@ -116,7 +124,10 @@ static void compare(struct comparison *c, const struct vpa_container_recommendat
     c->moved = c->moved || (change && moved);
     c->changed = c->changed || (have && (!had || vpa_quantity_cmp(had, have) != 0));
     c->outside = c->outside || outside;
-    if (c->container || !(outside || (change && !moved)))
+    if (!(outside || (change && !moved)))
+        return;
+    c->owed = c->owed || !has_come_back(now, &target->quantity, have);
+    if (c->container)
         return;
     c->container = rec->container_name;
     c->resource = target->name;
@@ -150,8 +161,20 @@ static const struct vpa_quantity *request_of(const struct vpa_pod *pod, const ch
     return have;
 }
 
+/* By now, or NULL. */
+static const struct vpa_quantity *target_of(const struct vpa_recommendation *wanted,
+                                            const char *container, const char *resource)
+{
+    for (size_t i = 0; wanted && wanted->present && i < wanted->container_count; i++) {
+        if (vpa_str_eq(wanted->containers[i].container_name, container))
+            return vpa_resource_find(&wanted->containers[i].target, resource);
+    }
+    return NULL;
+}
+
 static struct comparison compare_all(const struct vpa_expected *expected,
-                                     const struct vpa_pod *replacement)
+                                     const struct vpa_pod *replacement,
+                                     const struct vpa_recommendation *now_wanted)
 {
     struct comparison c = {.moved = false};
 
@@ -163,7 +186,8 @@ static struct comparison compare_all(const struct vpa_expected *expected,
             const struct vpa_resource *target = &rec->target.items[k];
 
             compare(&c, rec, target, vpa_resource_find(&expected->had[i], target->name),
-                    request_of(replacement, rec->container_name, &have.requests, target));
+                    request_of(replacement, rec->container_name, &have.requests, target),
+                    target_of(now_wanted, rec->container_name, target->name));
         }
     }
     return c;
@@ -212,15 +236,25 @@ static bool carries(const struct comparison *c, const struct vpa_pod *replacemen
            !vpa_priority_of(replacement, now_wanted).outside_range;
 }
 
+/* What it lacks is wanted no more, so that it says nothing about who wrote it. */
+static bool is_moot(const struct comparison *c, const struct vpa_pod *replacement,
+                    const struct vpa_recommendation *now_wanted)
+{
+    return !c->owed && now_wanted && now_wanted->present &&
+           !vpa_priority_of(replacement, now_wanted).outside_range;
+}
+
 enum vpa_verdict vpa_expected_judge(const struct vpa_expected *expected,
                                     const struct vpa_pod *replacement,
                                     const struct vpa_recommendation *now_wanted,
                                     struct vpa_buf *seen)
 {
-    struct comparison c = compare_all(expected, replacement);
+    struct comparison c = compare_all(expected, replacement, now_wanted);
     const struct vpa_container_status *ended = ended_container(replacement);
 
     if (!carries(&c, replacement, now_wanted)) {
+        if (is_moot(&c, replacement, now_wanted))
+            return VPA_VERDICT_VOID;
         put_values(seen, &c, replacement->meta.name);
         return was_patched(replacement) ? VPA_VERDICT_PATCHED_BACK : VPA_VERDICT_NOT_PATCHED;
     }

@@ -9,7 +9,9 @@
  * LimitRanges, policies and other webhooks may round, and the recommendation moves between the
  * decision and the admission. So a replacement carries the values when some request has come nearer
  * to what was wanted and none is outside the bounds, either those of the decision or those of the
- * recommendation by now. That is: it would not be evicted again for the same reason.
+ * recommendation by now. That is: it would not be evicted again for the same reason. Where the
+ * recommendation has come back meanwhile to what the pod before had, the replacement rightly has it
+ * too: that proves nothing, for or against.
  *
  * A startup boost raises the cpu above what is wanted for a while. Above that, and with the mark of
  * the boost, is as good as wanted: the end of the boost leads there.
@@ -43,7 +45,8 @@ void vpa_expected_release(struct vpa_expected *expected);
 void vpa_replacement_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations);
 
 bool vpa_pod_is_ready(const struct vpa_pod *pod); /* condition Ready is True */
-/* WAIT while it carries the values and is not ready, as the pod before was. now_wanted: after
+/* WAIT while it carries the values and is not ready, as the pod before was; VOID when what it lacks
+ * is not wanted any more. now_wanted: after
  * capping for the replacement; NULL: as it was. seen: appended to when the proof failed, at most
  * VPA_SEEN_MAX. */
 enum vpa_verdict vpa_expected_judge(const struct vpa_expected *expected,
