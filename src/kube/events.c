@@ -103,6 +103,15 @@ static void event_free(struct event *e)
 
 /* Correlating */
 
+static void advance(struct vpa_events *events)
+{
+    int64_t now = vpa_loop_monotonic(events->loop);
+
+    lru_advance(&events->similar, now);
+    lru_advance(&events->counted, now);
+    lru_advance(&events->spam, now);
+}
+
 static const char *object_key(struct vpa_arena *arena, const struct vpa_events *events,
                               const struct event *e)
 {
@@ -340,6 +349,7 @@ static void next_event(void *ctx)
         if (!events->head)
             events->tail = &events->head;
         events->queued--;
+        advance(events);
         aggregate(events, e);
         count(events, e);
         if (is_spam(events, e)) {
@@ -408,9 +418,9 @@ struct vpa_events *vpa_events_new(const struct vpa_events_options *options)
     events->component = vpa_xstrdup(options->component);
     events->tail = &events->head;
     events->retry = vpa_timer_new(events->loop, on_retry, events);
-    lru_init(&events->similar, VPA_EVENTS_MEMORY, free_similar);
-    lru_init(&events->counted, VPA_EVENTS_MEMORY, free_counted);
-    lru_init(&events->spam, VPA_EVENTS_MEMORY, free_spam);
+    lru_init(&events->similar, VPA_EVENTS_MEMORY, VPA_EVENTS_IDLE, free_similar);
+    lru_init(&events->counted, VPA_EVENTS_MEMORY, VPA_EVENTS_IDLE, free_counted);
+    lru_init(&events->spam, VPA_EVENTS_MEMORY, VPA_EVENTS_IDLE, free_spam);
     return events;
 }
 

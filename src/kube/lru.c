@@ -4,9 +4,10 @@
 
 #include "vpa/base/mem.h"
 
-void lru_init(struct lru *lru, size_t limit, void (*free_value)(struct lru_node *node))
+void lru_init(struct lru *lru, size_t limit, int64_t idle,
+              void (*free_value)(struct lru_node *node))
 {
-    *lru = (struct lru){.limit = limit, .free_value = free_value};
+    *lru = (struct lru){.limit = limit, .idle = idle, .free_value = free_value};
 }
 
 static void cut(struct lru *lru, struct lru_node *node)
@@ -18,6 +19,7 @@ static void cut(struct lru *lru, struct lru_node *node)
 
 static void put_first(struct lru *lru, struct lru_node *node)
 {
+    node->used = lru->now;
     node->older = lru->newest;
     *(lru->newest ? &lru->newest->newer : &lru->oldest) = node;
     lru->newest = node;
@@ -31,6 +33,13 @@ static void drop_oldest(struct lru *lru)
     cut(lru, node);
     free(node->key);
     lru->free_value(node);
+}
+
+void lru_advance(struct lru *lru, int64_t now)
+{
+    lru->now = now;
+    while (lru->oldest && now - lru->oldest->used > lru->idle)
+        drop_oldest(lru);
 }
 
 void lru_release(struct lru *lru)

@@ -118,6 +118,23 @@ START_TEST(counts_repetitions)
 }
 END_TEST
 
+/* It would take memory for each pod that ever was. */
+START_TEST(what_did_not_happen_for_a_day_is_forgotten)
+{
+    vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
+    vpa_loop_pump(loop, VPA_EVENTS_IDLE);
+    vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
+    vpa_loop_pump(loop, VPA_EVENTS_IDLE + VPA_SECOND);
+    vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_str_eq(seen[1].method, "PATCH");
+    ck_assert_str_eq(seen[2].method, "POST");
+    ck_assert_ptr_nonnull(strstr(seen[2].body, "\"count\":1"));
+    ck_assert_ptr_nonnull(strstr(seen[2].body, "\"firstTimestamp\":\"2026-03-03T12:00:01Z\""));
+}
+END_TEST
+
 START_TEST(combines_similar_events)
 {
     char message[64];
@@ -344,6 +361,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, writes_whole_events);
     tcase_add_test(c, counts_repetitions);
+    tcase_add_test(c, what_did_not_happen_for_a_day_is_forgotten);
     tcase_add_test(c, combines_similar_events);
     tcase_add_test(c, repetitions_are_not_combined);
     tcase_add_test(c, writes_one_after_the_other);

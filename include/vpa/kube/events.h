@@ -15,6 +15,10 @@
 
 #define VPA_EVENTS_QUEUE 1000
 #define VPA_EVENTS_MEMORY 4096 /* keys remembered by each stage, least recently used first out */
+/* What did not happen for so long is forgotten: the server has dropped its event long ago (an hour
+ * by default), and the filter would let as many through again. Upstream remembers it until there is
+ * no room. */
+#define VPA_EVENTS_IDLE (24 * VPA_HOUR)
 
 struct vpa_object_ref { /* texts may be NULL for "" */
     const char *api_version;
