@@ -275,6 +275,11 @@ static int load_from(struct checkpoints *c, const char *ns, bool again, struct v
 
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
 {
+    size_t count;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
+
+    for (size_t i = 0; i < count; i++)
+        vpa_autoscaler_set_awaits_history(vpas[i], true);
     return load_from(c, c->options.config->common.vpa_object_namespace, false, err);
 }
 

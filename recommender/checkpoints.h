@@ -39,7 +39,7 @@ void checkpoints_free(struct checkpoints *c); /* NULL is ignored */
 /* Reads all checkpoints into the VPAs of the model, pumping the loop; the pods must be in the
  * model, so that those with an open interval go on with it. VPA_CANCELLED when the loop was
  * stopped; other failures leave some unread: the caller tries again, because writing before
- * everything was read would lose histories. */
+ * everything was read would lose histories. What is read again takes the place of what was. */
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* The same for VPAs that became this recommender's since, whatever they were before: new, another

@@ -55,6 +55,8 @@
 /* Between attempts to read the checkpoints. */
 #define LOAD_BACKOFF_FIRST (800 * VPA_MILLISECOND)
 #define LOAD_BACKOFF_MAX (30 * VPA_SECOND)
+/* Where reading takes longer than an interval, it never falls between two passes. */
+#define LOADS_MAX 3
 
 struct recommender {
     struct recommender_options options;
@@ -284,6 +286,29 @@ static int load_checkpoints(struct recommender *r, struct vpa_error *err)
     return 0;
 }
 
+/* Replicas make their passes at multiples of the interval. */
+static int64_t turn_of(const struct recommender *r)
+{
+    return vpa_time_unix_nanos(vpa_loop_now(r->loop)) / r->config->interval;
+}
+
+/* A sample that the leader counts while a standby loads may be missing in what it has loaded, and
+ * is not to be had any more in its own first pass. So it loads again, when the leader has surely
+ * stored what that pass has brought. */
+static int load_between_passes(struct recommender *r, struct vpa_error *err)
+{
+    for (int tries = 1;; tries++) {
+        int64_t turn = turn_of(r);
+
+        if (load_checkpoints(r, err) < 0)
+            return -1;
+        if (!is_standby(r) || turn_of(r) == turn || tries == LOADS_MAX)
+            return 0;
+        VPA_V(2, "Loading the checkpoints again: the leader has made a pass meanwhile");
+        vpa_loop_pump(r->loop, r->config->interval / 2);
+    }
+}
+
 /* A leader that wrote by turns has something to write first. -1 when the loop was stopped. */
 static int await_checkpoints(struct recommender *r, struct vpa_error *err)
 {
@@ -307,7 +332,7 @@ static int load_stored(struct recommender *r, struct vpa_error *err)
     if (feeder_wait(r->feeder, err) < 0)
         return -1;
     feeder_load_pods(r->feeder, vpa_loop_now(r->loop));
-    return load_checkpoints(r, err);
+    return load_between_passes(r, err);
 }
 
 int recommender_load_history(struct recommender *r, struct vpa_error *err)

@@ -172,11 +172,18 @@ bool vpa_container_open_peak(const struct vpa_container_state *c, vpa_time now, 
 bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a,
                           const struct vpa_open_interval *interval)
 {
-    if (!vpa_time_is_unset(vpa_container_time(c, VPA_WINDOW_END)))
-        return false;
+    vpa_time end = vpa_container_time(c, VPA_WINDOW_END);
+    vpa_amount known = vpa_amount_max(c->memory_peak, c->oom_peak);
+    vpa_amount stored = vpa_amount_max(interval->usage, interval->oom);
+
+    if (!vpa_time_is_unset(end)) {
+        if (end != interval->end || stored <= known)
+            return false;
+        vpa_aggregate_subtract_memory(a, end, known);
+    }
     set_time(c, VPA_WINDOW_END, interval->end);
     c->memory_peak = interval->usage;
     c->oom_peak = interval->oom;
-    vpa_aggregate_add_memory(a, interval->end, vpa_amount_max(interval->usage, interval->oom));
+    vpa_aggregate_add_memory(a, interval->end, stored);
     return true;
 }

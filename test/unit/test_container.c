@@ -208,6 +208,41 @@ static void see(void *ctx, const struct vpa_aggregate *aggregate, enum vpa_kind 
     *seen = (struct seen){seen->count + 1, usage, is_oom, kind};
 }
 
+/* Read twice, as a standby does when the leader goes on meanwhile; or of another interval. */
+START_TEST(a_resumed_interval_has_the_larger_peak)
+{
+    const vpa_time end = vpa_time_add(t, VPA_HOUR);
+    const struct {
+        struct vpa_open_interval interval;
+        bool changes;
+        vpa_amount usage, oom;
+    } steps[] = {
+        {{.end = end, .usage = 100 << 20}, true, 100 << 20, 0},
+        {{.end = end, .usage = 100 << 20}, false, 100 << 20, 0},
+        {{.end = end, .usage = 50 << 20}, false, 100 << 20, 0},
+        {{.end = end + 1, .usage = 900 << 20}, false, 100 << 20, 0},
+        {{.end = end, .usage = 100 << 20, .oom = 300 << 20}, true, 100 << 20, 300 << 20},
+        {{.end = end, .usage = 300 << 20}, false, 100 << 20, 300 << 20},
+        {{.end = end, .usage = 700 << 20}, true, 700 << 20, 0},
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(steps); i++) {
+        vpa_amount peak = vpa_amount_max(steps[i].usage, steps[i].oom);
+        struct vpa_aggregate once;
+
+        ck_assert_int_eq(vpa_container_resume(&c, &a, &steps[i].interval), steps[i].changes);
+        ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == end);
+        ck_assert_int_eq(c.memory_peak, steps[i].usage);
+        ck_assert_int_eq(c.oom_peak, steps[i].oom);
+        vpa_aggregate_init(&once, &global, t);
+        vpa_aggregate_add_memory(&once, end, peak);
+        for (uint32_t b = 0; b < 200; b++)
+            ck_assert_double_eq(weight(b), vpa_histogram_weight(&once.memory.h, b));
+        vpa_aggregate_release(&once);
+    }
+}
+END_TEST
+
 START_TEST(observer_hears_of_scaled_containers)
 {
     struct seen seen = {0};
@@ -247,6 +282,7 @@ int main(void)
     tcase_add_test(tc, zero_peak_hides_the_rest_of_its_interval);
     tcase_add_test(tc, intervals_without_samples_are_skipped);
     tcase_add_test(tc, open_peak_is_that_of_usage_or_oom);
+    tcase_add_test(tc, a_resumed_interval_has_the_larger_peak);
     tcase_add_test(tc, observer_hears_of_scaled_containers);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

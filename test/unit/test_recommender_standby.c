@@ -122,16 +122,22 @@ static const char *usage_of(int minute)
                             200 + 53 * (minute % 7));
 }
 
-/* One minute later: the first one, if it is there, makes its pass, then the second one. */
-static void both_pass(int minute)
+/* The first one, if it is there, makes its pass, then the second one. */
+static void make_passes(int minute)
 {
-    vpa_loop_pump(loop, VPA_MINUTE);
     fake_cluster_set_step(server, json(usage_of(minute)));
     fake_cluster_begin_record(server);
     if (recommender)
         recommender_pass(recommender);
     if (second)
         recommender_pass(second);
+}
+
+/* One minute later. */
+static void both_pass(int minute)
+{
+    vpa_loop_pump(loop, VPA_MINUTE);
+    make_passes(minute);
 }
 
 /* ---- what is stored ---- */
@@ -183,12 +189,18 @@ START_TEST(after_a_takeover_all_is_as_if_nothing_had_happened)
 }
 END_TEST
 
+static int64_t samples_of(const char *checkpoint)
+{
+    const struct vpa_json *object = stored("verticalpodautoscalercheckpoints", checkpoint);
+    int64_t count;
+
+    ck_assert(vpa_json_int64(vpa_json_at(object, "status.totalSamplesCount"), &count));
+    return count;
+}
+
 /* Its stored history holds the sample that the standby is about to read: the leader was first. */
 START_TEST(the_first_sample_of_a_new_vpa_counts_once)
 {
-    const struct vpa_json *samples;
-    int64_t count;
-
     start_leader(NULL);
     start_second();
     both_pass(0);
@@ -197,10 +209,51 @@ START_TEST(the_first_sample_of_a_new_vpa_counts_once)
     recommender_free(VPA_STEAL(recommender)); /* killed */
     second_stands_by = false;
     both_pass(2);
-    samples = vpa_json_at(stored("verticalpodautoscalercheckpoints", "late-app"),
-                          "status.totalSamplesCount");
-    ck_assert(vpa_json_int64(samples, &count));
-    ck_assert_int_eq(count, 3);
+    ck_assert_int_eq(samples_of("late-app"), 3);
+}
+END_TEST
+
+/* ---- a pass of the leader while the standby loads ---- */
+
+static struct vpa_timer *leader_tick;
+static int lists_of_checkpoints;
+
+static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    bool is_list = strcmp(q->method, "GET") == 0 &&
+                   strstr(q->path, "/verticalpodautoscalercheck") &&
+                   !strstr(q->path, "/namespaces/");
+
+    if (is_list && lists_of_checkpoints++ == 0)
+        vpa_memory_reply_delay(r, VPA_MINUTE);
+    return serve_lease(q, r);
+}
+
+static void lead(void *ctx)
+{
+    (void)ctx;
+    fake_cluster_set_step(server, json(usage_of(1)));
+    fake_cluster_begin_record(server);
+    recommender_pass(recommender);
+}
+
+/* The list of before comes when the leader has stored another sample. */
+START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
+{
+    start_leader(NULL);
+    both_pass(0);
+    hook = answer_list_late;
+    lists_of_checkpoints = 0;
+    leader_tick = vpa_timer_new(loop, lead, NULL);
+    vpa_timer_start(leader_tick, VPA_MINUTE);
+    start_second();
+    vpa_timer_free(leader_tick);
+    ck_assert_int_eq(lists_of_checkpoints, 2);
+    recommender_free(VPA_STEAL(recommender)); /* killed */
+    second_stands_by = false;
+    vpa_loop_pump(loop, VPA_MINUTE / 2);
+    make_passes(2);
+    ck_assert_int_eq(samples_of("web-app"), 3);
 }
 END_TEST
 
@@ -593,6 +646,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup_lease, teardown_both);
     tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
     tcase_add_test(tcase, the_first_sample_of_a_new_vpa_counts_once);
+    tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
     tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
     tcase_add_test(tcase, what_waits_is_written_before_the_end);
