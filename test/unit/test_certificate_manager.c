@@ -30,15 +30,47 @@ static void reply_secret(struct vpa_memory_reply *reply, int code)
     vpa_memory_reply_json(reply, code, text);
 }
 
+static const struct vpa_json *body_of(struct vpa_arena *arena,
+                                      const struct vpa_memory_request *request)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_json_parse(arena, request->body, request->body_len, &root, &err), 0);
+    return root;
+}
+
+static const char *text_at(const struct vpa_json *root, const char *path)
+{
+    return vpa_or_empty(vpa_json_string(vpa_json_at(root, path)));
+}
+
+/* Created where there is none, and under its name; changed where it is the version that was read. */
+static bool may_store(const struct vpa_memory_request *request)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root = body_of(&arena, request);
+    char now[16];
+
+    ck_assert_str_eq(text_at(root, "kind"), "Secret");
+    if (strcmp(request->method, "POST") == 0) {
+        ck_assert_str_eq(request->path, PATH);
+        ck_assert_str_eq(text_at(root, "metadata.name"), "certificates");
+        ck_assert_str_eq(text_at(root, "metadata.namespace"), "ns");
+        return version == 0;
+    }
+    ck_assert_str_eq(request->path, PATH "/certificates");
+    snprintf(now, sizeof(now), "%d", version);
+    return strcmp(text_at(root, "metadata.resourceVersion"), now) == 0;
+}
+
 static void store(const struct vpa_memory_request *request)
 {
     vpa_auto_arena arena = {0};
-    const struct vpa_json *root;
+    const struct vpa_json *root = body_of(&arena, request);
     struct vpa_json_writer w;
     vpa_auto_buf text = {0};
-    struct vpa_error err;
 
-    ck_assert_int_eq(vpa_json_parse(&arena, request->body, request->body_len, &root, &err), 0);
     vpa_buf_init(&text, sizeof(data) - 1);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, vpa_json_find(root, "data"));
@@ -50,10 +82,7 @@ static void store(const struct vpa_memory_request *request)
 static void serve(void *ctx, const struct vpa_memory_request *request,
                   struct vpa_memory_reply *reply)
 {
-    char rests_on[64];
-
     (void)ctx;
-    snprintf(rests_on, sizeof(rests_on), "\"resourceVersion\":\"%d\"", version);
     if (refusals > 0) {
         refusals--;
         vpa_memory_reply_status(reply, 403, "Forbidden", "no right");
@@ -61,8 +90,7 @@ static void serve(void *ctx, const struct vpa_memory_request *request,
         vpa_memory_reply_status(reply, 404, "NotFound", "no secret");
     } else if (strcmp(request->method, "GET") == 0) {
         reply_secret(reply, 200);
-    } else if (strcmp(request->method, "POST") == 0 ? version > 0
-                                                    : !strstr(request->body, rests_on)) {
+    } else if (!may_store(request)) {
         conflicts++;
         vpa_memory_reply_status(reply, 409, "Conflict", "somebody was faster");
     } else {

@@ -19,7 +19,7 @@
 #define REC                                                                                        \
     "'status':{'recommendation':{'containerRecommendations':[{'containerName':'app','target':{"    \
     "'cpu':'587m','memory':'250Mi'},'lowerBound':{'cpu':'540m'},'upperBound':{'cpu':'1','memory':" \
-    "'500Mi'}},{'containerName':'log','target':{'cpu':'25m'}}]}}"
+    "'500Mi'}},{'containerName':'log','target':{'cpu':'25m'},'upperBound':{'cpu':'1'}}]}}"
 #define META(name, created)                                                                        \
     "'metadata':{'namespace':'n','name':'" name "','creationTimestamp':'2026-01-0" created         \
     "T00:00:00Z'}"
@@ -185,7 +185,8 @@ START_TEST(answers_with_the_whole_object)
         "\"nodeName\":\"a\",\"containers\":[{\"name\":\"log\"},{\"name\":\"none\"},{\"name\":"
         "\"app\",\"resources\":{\"requests\":{\"cpu\":1e-1}}}]},\"status\":[1]}},\"status\":{"
         "\"recommendation\":{\"containerRecommendations\":[{\"name\":\"log\",\"target\":{"
-        "\"requests\":{\"cpu\":\"25m\"}}},{\"name\":\"app\",\"target\":{\"requests\":{\"cpu\":"
+        "\"requests\":{\"cpu\":\"25m\"}},\"maxRecommended\":{\"requests\":{\"cpu\":\"1\"}}},{"
+        "\"name\":\"app\",\"target\":{\"requests\":{\"cpu\":"
         "\"587m\",\"memory\":\"250Mi\"}},\"minRecommended\":{\"requests\":{\"cpu\":\"540m\"}},"
         "\"maxRecommended\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"500Mi\"}}}]}}}");
 }
