@@ -45,7 +45,8 @@ static const char *text_at(const struct vpa_json *root, const char *path)
     return vpa_or_empty(vpa_json_string(vpa_json_at(root, path)));
 }
 
-/* Created where there is none, and under its name; changed where it is the version that was read. */
+/* Created where there is none, and under its name; changed where it is the version that was
+ * read. */
 static bool may_store(const struct vpa_memory_request *request)
 {
     vpa_auto_arena arena = {0};
