@@ -149,6 +149,7 @@ struct fakelet {
     struct vpa_reflector *reflector;
     struct vpa_http_server *metrics;
     struct vpa_timer *timer;
+    int64_t next_tick;    /* monotonic */
     atomic_bool stopping; /* the loop turns no more: nobody waits for it */
     int record_fd;
     int next_ip;

@@ -38,15 +38,19 @@ static const struct vpa_flag rows[] = {
 
 #define SHORTEST_REAL_STEP (20 * VPA_MILLISECOND)
 
+/* Late ticks do not shift those that follow. */
 static void on_tick(void *ctx)
 {
     struct fakelet *f = ctx;
     vpa_duration step = f->options.tick;
+    int64_t now;
 
     pods_step(f, vpa_loop_now(f->loop));
     while (f->clock->real_wait(f->clock, step) < SHORTEST_REAL_STEP && step < VPA_MINUTE)
         step *= 2;
-    vpa_timer_start(f->timer, step);
+    now = vpa_loop_monotonic(f->loop);
+    f->next_tick += ((now - f->next_tick) / step + 1) * step;
+    vpa_timer_start(f->timer, f->next_tick - now);
 }
 
 static void on_signal(void *ctx, int signal_number)
@@ -63,6 +67,7 @@ static int run(struct fakelet *f, struct vpa_error *err)
         nodes_register(f, err) < 0 || metrics_start(f, err) < 0 || pods_start(f, err) < 0)
         return -1;
     f->timer = vpa_timer_new(f->loop, on_tick, f);
+    f->next_tick = vpa_loop_monotonic(f->loop);
     vpa_timer_start(f->timer, 0);
     vpa_loop_run(f->loop);
     return 0;
