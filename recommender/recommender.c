@@ -286,6 +286,14 @@ static int load_checkpoints(struct recommender *r, struct vpa_error *err)
     return 0;
 }
 
+/* For that long at most. -1 when the loop was stopped. */
+static int wait_for_lead(struct recommender *r, vpa_duration patience, struct vpa_error *err)
+{
+    bool leads = vpa_loop_wait(r->loop, is_leading, r, patience, err) == 0;
+
+    return !leads && vpa_loop_is_stopping(r->loop) ? -1 : 0;
+}
+
 /* Replicas make their passes at multiples of the interval. */
 static int64_t turn_of(const struct recommender *r)
 {
@@ -294,7 +302,7 @@ static int64_t turn_of(const struct recommender *r)
 
 /* A sample that the leader counts while a standby loads may be missing in what it has loaded, and
  * is not to be had any more in its own first pass. So it loads again, when the leader has surely
- * stored what that pass has brought. */
+ * stored what that pass has brought: half an interval later, or as soon as there is no leader. */
 static int load_between_passes(struct recommender *r, struct vpa_error *err)
 {
     for (int tries = 1;; tries++) {
@@ -305,7 +313,8 @@ static int load_between_passes(struct recommender *r, struct vpa_error *err)
         if (!is_standby(r) || turn_of(r) == turn || tries == LOADS_MAX)
             return 0;
         VPA_V(2, "Loading the checkpoints again: the leader has made a pass meanwhile");
-        vpa_loop_pump(r->loop, r->config->interval / 2);
+        if (wait_for_lead(r, r->config->interval / 2, err) < 0)
+            return -1;
     }
 }
 
@@ -315,10 +324,7 @@ static int await_checkpoints(struct recommender *r, struct vpa_error *err)
     if (!is_standby(r) || !r->standby || !standby_claim(r->standby) || is_leading(r))
         return 0;
     VPA_INFO("Waiting until the leader has written all checkpoints");
-    if (vpa_loop_wait(r->loop, is_leading, r, STANDBY_SILENCE * r->config->interval, err) < 0 &&
-        vpa_loop_is_stopping(r->loop))
-        return -1;
-    return 0;
+    return wait_for_lead(r, STANDBY_SILENCE * r->config->interval, err);
 }
 
 static int load_stored(struct recommender *r, struct vpa_error *err)

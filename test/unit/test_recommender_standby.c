@@ -215,7 +215,7 @@ END_TEST
 
 /* ---- a pass of the leader while the standby loads ---- */
 
-static struct vpa_timer *leader_tick;
+static struct vpa_timer *leader_tick, *leader_end;
 static int lists_of_checkpoints;
 
 static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -238,7 +238,7 @@ static void lead(void *ctx)
 }
 
 /* The list of before comes when the leader has stored another sample. */
-START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
+static void start_second_beside_a_pass(void)
 {
     start_leader(NULL);
     both_pass(0);
@@ -249,11 +249,35 @@ START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
     start_second();
     vpa_timer_free(leader_tick);
     ck_assert_int_eq(lists_of_checkpoints, 2);
+}
+
+START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
+{
+    start_second_beside_a_pass();
     recommender_free(VPA_STEAL(recommender)); /* killed */
     second_stands_by = false;
     vpa_loop_pump(loop, VPA_MINUTE / 2);
     make_passes(2);
     ck_assert_int_eq(samples_of("web-app"), 3);
+}
+END_TEST
+
+static void end_of_leader(void *ctx)
+{
+    (void)ctx;
+    second_stands_by = false;
+}
+
+/* It pauses for half an interval before it loads again, for as long as there is a leader. */
+START_TEST(a_standby_that_waits_to_load_again_leads_at_once)
+{
+    vpa_time begin = vpa_loop_now(loop);
+
+    leader_end = vpa_timer_new(loop, end_of_leader, NULL);
+    vpa_timer_start(leader_end, 2 * VPA_MINUTE + VPA_SECOND);
+    start_second_beside_a_pass();
+    vpa_timer_free(leader_end);
+    ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), begin), 2 * VPA_MINUTE + VPA_SECOND);
 }
 END_TEST
 
@@ -647,6 +671,7 @@ int main(void)
     tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
     tcase_add_test(tcase, the_first_sample_of_a_new_vpa_counts_once);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
+    tcase_add_test(tcase, a_standby_that_waits_to_load_again_leads_at_once);
     tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
     tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
     tcase_add_test(tcase, what_waits_is_written_before_the_end);
