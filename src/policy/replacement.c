@@ -165,11 +165,10 @@ static const struct vpa_quantity *request_of(const struct vpa_pod *pod, const ch
 static const struct vpa_quantity *target_of(const struct vpa_recommendation *wanted,
                                             const char *container, const char *resource)
 {
-    for (size_t i = 0; wanted && wanted->present && i < wanted->container_count; i++) {
-        if (vpa_str_eq(wanted->containers[i].container_name, container))
-            return vpa_resource_find(&wanted->containers[i].target, resource);
-    }
-    return NULL;
+    const struct vpa_container_recommendation *rec =
+        wanted && wanted->present ? vpa_recommendation_find(wanted, container) : NULL;
+
+    return rec ? vpa_resource_find(&rec->target, resource) : NULL;
 }
 
 static struct comparison compare_all(const struct vpa_expected *expected,

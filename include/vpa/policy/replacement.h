@@ -46,9 +46,8 @@ void vpa_replacement_annotations(struct vpa_json_writer *w, const struct vpa_jso
 
 bool vpa_pod_is_ready(const struct vpa_pod *pod); /* condition Ready is True */
 /* WAIT while it carries the values and is not ready, as the pod before was; VOID when what it lacks
- * is not wanted any more. now_wanted: after
- * capping for the replacement; NULL: as it was. seen: appended to when the proof failed, at most
- * VPA_SEEN_MAX. */
+ * is not wanted any more. now_wanted: after capping for the replacement; NULL: as it was. seen:
+ * appended to when the proof failed, at most VPA_SEEN_MAX. */
 enum vpa_verdict vpa_expected_judge(const struct vpa_expected *expected,
                                     const struct vpa_pod *replacement,
                                     const struct vpa_recommendation *now_wanted,
