@@ -17,7 +17,7 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/priority.h"
 
 static const char *pack_text(struct vpa_arena *arena, const char *text)

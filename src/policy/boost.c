@@ -4,7 +4,7 @@
  * Many programs need far more CPU while they start than later. At admission the webhook raises the
  * CPU request of such a container (and its limit, in proportion), and leaves a marker on the pod
  * with the original resources; once the pod has been Ready for long enough the updater takes the
- * boost back.
+ * boost back (boost_marker.h).
  *
  * Values are computed in thousandths of a core. The base is what the container would get anyway:
  * the recommendation, else the request of its spec. Then: times factor or plus quantity, capped by
@@ -16,8 +16,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "vpa/json/json.h"
-#include "vpa/json/json_writer.h"
 #include "vpa/policy/scaling.h"
 
 #define BOOST_FACTOR "Factor"
@@ -117,92 +115,6 @@ bool vpa_boost_apply(struct vpa_arena *arena, const struct vpa_startup_boost *bo
     vpa_resource_set(arena, requests, VPA_CPU, request);
     requests->present = true;
     return true;
-}
-
-/* ---- the marker ---- */
-
-static void put_cpu_and_memory(struct vpa_json_writer *w, const char *name,
-                               const struct vpa_resource_list *list)
-{
-    static const char *const kept[] = {VPA_CPU, VPA_MEMORY};
-
-    vpa_json_key(w, name);
-    vpa_json_open_object(w);
-    for (size_t i = 0; i < VPA_COUNT(kept); i++) {
-        const struct vpa_quantity *q = vpa_resource_find(list, kept[i]);
-        if (!q)
-            continue;
-        vpa_json_key(w, kept[i]);
-        vpa_json_put_quantity(w, q);
-    }
-    vpa_json_close_object(w);
-}
-
-void vpa_boost_marker_format(const struct vpa_container *container, struct vpa_buf *out)
-{
-    struct vpa_json_writer w;
-
-    vpa_json_writer_init(&w, out);
-    vpa_json_open_object(&w);
-    put_cpu_and_memory(&w, "requests", &container->resources.requests);
-    put_cpu_and_memory(&w, "limits", &container->resources.limits);
-    vpa_json_close_object(&w);
-}
-
-/* Adds the members of one object of quantities to the list, key by key. */
-static int add_quantities(struct vpa_arena *arena, const struct vpa_json *node,
-                          struct vpa_resource_list *list, struct vpa_error *err)
-{
-    if (vpa_json_is_null(node))
-        return 0;
-    if (!vpa_json_is_object(node))
-        return vpa_fail(err, VPA_INVALID, "expected an object, found %s", vpa_json_type_name(node));
-    vpa_json_foreach (member, node) {
-        struct vpa_quantity q;
-        if (vpa_quantity_decode(arena, member, &q, err) < 0)
-            return vpa_wrap(err, "%s", vpa_json_name(member));
-        vpa_resource_set(arena, list, vpa_arena_strdup(arena, vpa_json_name(member)), q);
-    }
-    return 0;
-}
-
-int vpa_boost_marker_parse(struct vpa_arena *arena, const char *text, struct vpa_resources *out,
-                           struct vpa_error *err)
-{
-    const struct vpa_json *root;
-    struct vpa_resources found = {
-        .requests.present = true, .limits.present = true, .present = true};
-
-    /* Go's decoder fills a map from each member of that name, repeated ones included. */
-    if (vpa_json_parse_repeated(arena, text, strlen(text), &root, err) < 0)
-        return vpa_wrap(err, "boost marker");
-    if (!vpa_json_is_null(root) && !vpa_json_is_object(root))
-        return vpa_fail(err, VPA_INVALID, "boost marker: expected an object, found %s",
-                        vpa_json_type_name(root));
-    vpa_json_foreach (member, root) {
-        bool requests = strcasecmp(vpa_json_name(member), "requests") == 0;
-        bool limits = strcasecmp(vpa_json_name(member), "limits") == 0;
-        if ((requests || limits) &&
-            add_quantities(arena, member, requests ? &found.requests : &found.limits, err) < 0)
-            return vpa_wrap(err, "boost marker: %s", requests ? "requests" : "limits");
-    }
-    *out = found;
-    return 0;
-}
-
-const char *vpa_boost_marker_container(const char *key)
-{
-    const size_t len = sizeof(VPA_BOOST_ANNOTATION_PREFIX) - 1;
-
-    return strncmp(key, VPA_BOOST_ANNOTATION_PREFIX, len) == 0 ? key + len : NULL;
-}
-
-bool vpa_boost_marked(const struct vpa_labels *annotations)
-{
-    for (size_t i = 0; i < annotations->count; i++)
-        if (vpa_boost_marker_container(annotations->items[i].key))
-            return true;
-    return false;
 }
 
 /* ---- its end ---- */

@@ -19,7 +19,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
-#include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/resize_state.h"
 #include "vpa/policy/update_mode.h"
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "vpa/json/json_patch.h"
+#include "vpa/policy/boost_marker.h"
 
 /* Bounds of the pieces collected aside; a pod has at most 1.5 MiB. */
 #define PATH_MAX_LEN 4096

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "vpa/base/str.h"
-#include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 
 /* Longest name and quantity that are written; the rest of a longer one is cut. */
 #define NAME_MAX_SHOWN 63
@@ -148,17 +148,6 @@ void vpa_reason_of_update(const struct vpa_pod *pod, const struct vpa_object *vp
 
 /* ---- ends of boosts ---- */
 
-static bool is_boosted(const struct vpa_pod *pod, const char *container)
-{
-    for (size_t i = 0; i < pod->meta.annotations.count; i++) {
-        const char *marked = vpa_boost_marker_container(pod->meta.annotations.items[i].key);
-
-        if (marked && vpa_str_eq(marked, container))
-            return true;
-    }
-    return false;
-}
-
 void vpa_reason_of_unboost(const struct vpa_pod *pod, const struct vpa_resource_list *requests,
                            struct vpa_buf *out)
 {
@@ -175,8 +164,9 @@ void vpa_reason_of_unboost(const struct vpa_pod *pod, const struct vpa_resource_
             if ((from && vpa_quantity_cmp(from, &r->quantity) == 0) ||
                 !begin_phrase(&p, container, r->name, from, &r->quantity))
                 continue;
-            vpa_buf_puts(out, is_boosted(pod, container) ? "its startup boost is over"
-                                                         : "resized with the others");
+            vpa_buf_puts(out, vpa_boost_marker_find(&pod->meta.annotations, container)
+                                  ? "its startup boost is over"
+                                  : "resized with the others");
         }
     }
     vpa_reason_end(&p);

@@ -6,7 +6,7 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/pod_patch.h"
 #include "vpa/policy/resize_patch.h"
 
@@ -135,19 +135,6 @@ static void compare(struct comparison *c, const struct vpa_container_recommendat
     c->target = &target->quantity;
 }
 
-static bool is_boosted(const struct vpa_pod *pod, const char *container)
-{
-    const struct vpa_labels *annotations = &pod->meta.annotations;
-
-    for (size_t i = 0; i < annotations->count; i++) {
-        const char *marked = vpa_boost_marker_container(annotations->items[i].key);
-
-        if (marked && strcmp(marked, container) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* What the container asks for, or will when its boost is over. */
 static const struct vpa_quantity *request_of(const struct vpa_pod *pod, const char *container,
                                              const struct vpa_resource_list *requests,
@@ -156,7 +143,7 @@ static const struct vpa_quantity *request_of(const struct vpa_pod *pod, const ch
     const struct vpa_quantity *have = vpa_resource_find(requests, target->name);
 
     if (have && strcmp(target->name, "cpu") == 0 && vpa_quantity_cmp(have, &target->quantity) > 0 &&
-        is_boosted(pod, container))
+        vpa_boost_marker_find(&pod->meta.annotations, container))
         return &target->quantity;
     return have;
 }

@@ -17,6 +17,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/update_mode.h"
 
 /* What a container shall have; nothing is done to one without `chosen`. */
@@ -240,25 +241,13 @@ static int choose_unboosted(struct builder *b, size_t index, const char *marker,
     return 0;
 }
 
-static const char *boost_marker(const struct vpa_pod *pod, const char *container)
-{
-    for (size_t i = 0; i < pod->meta.annotations.count; i++) {
-        const struct vpa_label *a = &pod->meta.annotations.items[i];
-        const char *marked = vpa_boost_marker_container(a->key);
-
-        if (marked && vpa_str_eq(marked, container))
-            return a->value;
-    }
-    return NULL;
-}
-
 static int choose_resources(struct builder *b, const struct vpa_container_plan *plans,
                             struct vpa_error *err)
 {
     b->wanted = vpa_arena_zalloc(b->arena, (b->pod->container_count + 1) * sizeof(*b->wanted));
     for (size_t i = 0; i < b->pod->container_count; i++) {
         const char *name = b->pod->containers[i].name;
-        const char *marker = boost_marker(b->pod, name);
+        const char *marker = vpa_boost_marker_find(&b->pod->meta.annotations, name);
 
         if (marker) {
             if (vpa_boost_expired(b->pod, b->vpa, name, b->now) &&

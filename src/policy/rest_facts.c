@@ -2,7 +2,7 @@
 #include "vpa/policy/rest_facts.h"
 
 #include "facts.h"
-#include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 
 enum vpa_rest vpa_rest_of_vpa(const struct vpa_object *vpa,
                               const struct vpa_update_options *options)

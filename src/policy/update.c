@@ -13,6 +13,7 @@
 
 #include "vpa/base/str.h"
 #include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/resize_state.h"
 
 const char *vpa_update_decision_name(enum vpa_update_decision decision)

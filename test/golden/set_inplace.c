@@ -7,6 +7,7 @@
 #include "updater_steps.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/resize_patch.h"
 
 /* What the last patch did against a decision; NULL: nothing. */

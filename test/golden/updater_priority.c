@@ -8,6 +8,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/priority.h"
 #include "vpa/policy/update_memory.h"
 

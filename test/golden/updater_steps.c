@@ -15,6 +15,7 @@
 #include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 
 #define TEXT_MAX ((size_t)16 << 20)
 

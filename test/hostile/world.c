@@ -226,6 +226,22 @@ static void boost_annotations(struct shape *s, size_t n)
     s->annotations = repeat(n, "'vpaCpuStartupBoost/c#':'{}'");
 }
 
+/* Each container with the mark of a boost that is over. */
+static void boosted_containers(struct shape *s, size_t n)
+{
+    s->spec = repeat(1, "'updatePolicy':{'updateMode':'InPlaceOrRecreate'}");
+    s->annotations =
+        repeat(n, "'vpaCpuStartupBoost/c#':'{\\\'requests\\\':{\\\'cpu\\\':\\\'500m\\\'}}'");
+    s->containers = repeat(n, "{'name':'c#','resources':{'requests':{'cpu':'1'}}}");
+}
+
+static void boost_marker_resources(struct shape *s, size_t n)
+{
+    s->spec = repeat(1, "'updatePolicy':{'updateMode':'InPlaceOrRecreate'}");
+    s->annotations =
+        enclose("'vpaCpuStartupBoost/c0':'{\\\'requests\\\':{", n, "\\\'r#\\\':\\\'1\\\'", "}}'");
+}
+
 static void observed_containers(struct shape *s, size_t n)
 {
     s->annotations = enclose("'vpaObservedContainers':'", n, "c#", "'");
@@ -337,6 +353,8 @@ static const struct {
     {"labels", false, labels},
     {"annotations", false, annotations},
     {"boost-annotations", false, boost_annotations},
+    {"boosted-containers", false, boosted_containers},
+    {"boost-marker-resources", false, boost_marker_resources},
     {"observed-containers", false, observed_containers},
     {"owner-references", false, owner_references},
     {"limit-range-items", false, limit_items},

@@ -149,69 +149,6 @@ START_TEST(which_boost)
 }
 END_TEST
 
-START_TEST(marker_round_trip)
-{
-    vpa_auto_arena arena = {0};
-    struct vpa_pod pod = pod_with(&arena, "{'requests':{'cpu':'100m','memory':'64Mi','x/y':'1'}}");
-    struct vpa_resources got;
-    struct vpa_error err;
-    vpa_auto_buf text = {0};
-
-    vpa_buf_init(&text, 4096);
-    vpa_boost_marker_format(&pod.containers[0], &text);
-    ck_assert_str_eq(vpa_buf_text(&text),
-                     "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"64Mi\"},\"limits\":{}}");
-    ck_assert_int_eq(vpa_boost_marker_parse(&arena, vpa_buf_text(&text), &got, &err), 0);
-    ck_assert_str_eq(fixture_list_text(&arena, &got.requests), "cpu=100m memory=64Mi");
-    ck_assert_uint_eq(got.limits.count, 0);
-}
-END_TEST
-
-static const struct marker_row {
-    const char *text;
-    const char *requests; /* NULL: unusable */
-} markers[] = {
-    {"{}", ""},
-    {"null", ""},
-    {"{'requests':null,'other':5}", ""},
-    {"{'REQUESTS':{'cpu':'1'}}", "cpu=1"},
-    {"{'requests':{'cpu':1}}", "cpu=1"},
-    {"{'requests':{'cpu':'1'},'requests':{'memory':'1Gi'}}", "cpu=1 memory=1Gi"},
-    {"{'requests':{'nvidia.com/gpu':'1'}}", "nvidia.com/gpu=1"},
-    {"", NULL},
-    {"{} x", NULL},
-    {"[]", NULL},
-    {"{'requests':[]}", NULL},
-    {"{'limits':5}", NULL},
-    {"{'requests':{'cpu':'1Zz'}}", NULL},
-};
-
-START_TEST(marker_tolerance)
-{
-    vpa_auto_arena arena = {0};
-    struct vpa_resources got;
-    struct vpa_error err;
-    int result = vpa_boost_marker_parse(&arena, fixture_json(&arena, markers[_i].text), &got, &err);
-
-    ck_assert_msg((result == 0) == (markers[_i].requests != NULL), "%s", markers[_i].text);
-    if (result == 0)
-        ck_assert_str_eq(fixture_list_text(&arena, &got.requests), markers[_i].requests);
-}
-END_TEST
-
-START_TEST(marker_keys)
-{
-    static const struct vpa_label items[] = {{"a", "b"}, {"vpaCpuStartupBoost/app", "{}"}};
-    const struct vpa_labels marked = {items, 2, true};
-    const struct vpa_labels plain = {items, 1, true};
-
-    ck_assert(vpa_boost_marked(&marked));
-    ck_assert(!vpa_boost_marked(&plain));
-    ck_assert_str_eq(vpa_boost_marker_container("vpaCpuStartupBoost/app"), "app");
-    ck_assert_ptr_null(vpa_boost_marker_container("vpaCpuStartupBoost"));
-}
-END_TEST
-
 START_TEST(expiry)
 {
     vpa_auto_arena arena = {0};
@@ -244,10 +181,7 @@ int main(void)
     TCase *tc = tcase_create("boost");
 
     tcase_add_loop_test(tc, boosts, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, marker_tolerance, 0, (int)VPA_COUNT(markers));
     tcase_add_test(tc, which_boost);
-    tcase_add_test(tc, marker_round_trip);
-    tcase_add_test(tc, marker_keys);
     tcase_add_test(tc, expiry);
     suite_add_tcase(suite, tc);
     return fixture_run(suite);

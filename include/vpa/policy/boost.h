@@ -1,15 +1,13 @@
 /*
- * CPU startup boost: which boost a container gets, the boosted values, and the marker annotation
- * that tells the updater what to restore (specification admission.md 13, updater.md 15.1 and 15.2;
- * docs/compatibility.md, S1 to S4, U15).
+ * CPU startup boost: which boost a container gets, the boosted values, and when it is over
+ * (specification admission.md 13, updater.md 15.1 and 15.2; docs/compatibility.md, S1 to S4, U15).
+ * boost_marker.h has the mark that a boosted pod carries.
  */
 #ifndef VPA_POLICY_BOOST_H
 #define VPA_POLICY_BOOST_H
 
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
-
-#define VPA_BOOST_ANNOTATION_PREFIX "vpaCpuStartupBoost/"
 
 /* The boost in force for a container: that of its policy, else that of the VPA; NULL when neither
  * has one. In a policy of mode Off only its own boost counts (S1). May be unusable (S2). */
@@ -27,16 +25,6 @@ bool vpa_boost_apply(struct vpa_arena *arena, const struct vpa_startup_boost *bo
                      const struct vpa_container *container, const char *controlled,
                      const struct vpa_quantity *cap, struct vpa_resource_list *requests,
                      struct vpa_resource_list *limits, const char **reason);
-
-/* The marker's value: {"requests":{..},"limits":{..}} with cpu and memory of the spec. */
-void vpa_boost_marker_format(const struct vpa_container *container, struct vpa_buf *out);
-/* Reads a marker, tolerant as upstream's reader; .present of the lists is set. */
-int vpa_boost_marker_parse(struct vpa_arena *arena, const char *text, struct vpa_resources *out,
-                           struct vpa_error *err) VPA_MUST_CHECK;
-/* Any marker on the pod, whatever it names. */
-bool vpa_boost_marked(const struct vpa_labels *annotations);
-/* The container that an annotation key is the marker of, or NULL; borrowed from key. */
-const char *vpa_boost_marker_container(const char *key);
 
 /* Seconds that the boost of a container shall last after the pod became Ready: the policy's, else
  * the VPA's, else 0. */
