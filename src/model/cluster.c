@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cluster_private.h"
+#include "init_names.h"
 #include "vpa/model/algorithm.h"
 
 /* Aggregates are collected at most this often. */
@@ -87,7 +88,7 @@ int vpa_cluster_container(struct vpa_cluster *c, const struct vpa_container_name
     if (!pod)
         return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {%s %s}", name->ns, name->pod);
     struct vpa_tracked_container *container = vpa_pod_find_container(c, pod, name->container);
-    bool init = vpa_pod_has_init_container(pod, name->container);
+    bool init = init_names_have(vpa_tracked_pod_init_names(pod), name->container);
     if (!container)
         return vpa_fail(err, init ? VPA_NOT_OURS : VPA_NOT_FOUND, "KeyError: {{%s %s} %s}",
                         name->ns, name->pod, name->container);

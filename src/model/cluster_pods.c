@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cluster_private.h"
+#include "init_names.h"
 
 /* Longest list of init container names; a pod object has at most 1.5 MB. */
 #define INIT_NAMES_MAX (2u << 20)
@@ -298,11 +299,7 @@ static void take_init_names(struct vpa_cluster *c, struct vpa_tracked_pod **pod,
     vpa_auto_buf names = {0};
 
     vpa_buf_init(&names, INIT_NAMES_MAX);
-    for (size_t i = 0; i < source->init_container_count; i++) {
-        if (i)
-            vpa_buf_putc(&names, '\n');
-        vpa_buf_puts(&names, source->init_containers[i].name);
-    }
+    init_names_put(source, &names);
     set_init_names(c, pod, vpa_buf_text(&names));
 }
 
@@ -560,18 +557,6 @@ void vpa_cluster_forget_deleted_pods(struct vpa_cluster *c, vpa_time now)
 }
 
 /* ---- ask ---- */
-
-bool vpa_pod_has_init_container(const struct vpa_tracked_pod *pod, const char *name)
-{
-    const char *rest = vpa_tracked_pod_init_names(pod);
-    struct vpa_slice one;
-
-    while (rest && vpa_str_split(&rest, '\n', &one)) {
-        if (vpa_slice_eq(one, name))
-            return true;
-    }
-    return false;
-}
 
 struct vpa_lookups vpa_cluster_take_lookups(struct vpa_cluster *c)
 {

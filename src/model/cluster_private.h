@@ -50,7 +50,7 @@ struct vpa_tracked_container {
 
 /* A pod of the model (in its group's `pods`), or, with the memory saver, one that no VPA matches
  * (in `idle`). Behind the containers stand its init containers, if it has any (a pointer, to their
- * interned names, one per line), and its name. */
+ * interned names: init_names.h), and its name. */
 struct vpa_tracked_pod {
     struct vpa_hashed hashed;
     uint16_t container_count;
@@ -215,7 +215,6 @@ struct vpa_tracked_pod *vpa_pods_find(const struct vpa_cluster *c, const char *n
                                       const char *name);
 struct vpa_tracked_container *vpa_pod_find_container(const struct vpa_cluster *c,
                                                      struct vpa_tracked_pod *pod, const char *name);
-bool vpa_pod_has_init_container(const struct vpa_tracked_pod *pod, const char *name);
 
 /* Memory saver: the idle pods of a group that is matched now become tracked. */
 void vpa_pods_promote(struct vpa_cluster *c, struct vpa_group *group, vpa_time now);

@@ -191,6 +191,12 @@ static void init_containers(struct shape *s, size_t n)
     s->init = repeat(n, "{'name':'i#'}");
 }
 
+static void containers_and_init(struct shape *s, size_t n)
+{
+    containers(s, n);
+    init_containers(s, n);
+}
+
 static void statuses(struct shape *s, size_t n)
 {
     s->statuses = repeat(n, "{'name':'c#','resources':{'requests':{'cpu':'2'}}}");
@@ -346,6 +352,7 @@ static const struct {
     {"containers", false, containers},
     {"containers-empty", false, empty_containers},
     {"init-containers", false, init_containers},
+    {"containers-and-init", false, containers_and_init},
     {"container-statuses", false, statuses},
     {"pod-conditions", false, pod_conditions},
     {"env", false, env},
