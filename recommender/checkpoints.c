@@ -141,10 +141,9 @@ static int resume_intervals(struct loading *l, const struct identity *id, const 
         return -1;
     if (open.history != history) /* another recommender has gone on with it */
         return 0;
-    for (size_t i = 0; i < open.count; i++)
-        if (vpa_cluster_resume_interval(l->checkpoints->options.cluster, id->ns, id->vpa,
-                                        id->container, &open.items[i], l->now, err) < 0)
-            return -1;
+    if (vpa_cluster_resume_intervals(l->checkpoints->options.cluster, id->ns, id->vpa,
+                                     id->container, &open, l->now, err) < 0)
+        return -1;
     l->intervals += open.count;
     return 0;
 }

@@ -266,8 +266,10 @@ void vpa_checkpoint_encode(struct vpa_json_writer *w, const struct vpa_checkpoin
 
 /* ---- open intervals ---- */
 
-/* Longest item but for the pod's name. */
-#define OPEN_INTERVAL_TEXT_MAX 160
+/* Longest row, with its comma and what closes the text. */
+#define OPEN_INTERVAL_TEXT_MAX 96
+/* Between two ends, in seconds: ten thousand years. */
+#define OPEN_INTERVAL_LATER_MAX ((int64_t)10000 * 366 * 86400)
 
 static void put_hash(struct vpa_json_writer *w, const char *name, uint32_t hash)
 {
@@ -277,29 +279,47 @@ static void put_hash(struct vpa_json_writer *w, const char *name, uint32_t hash)
     vpa_json_member_string(w, name, text);
 }
 
+/* Rows say how much later each interval ends. */
+static vpa_time earliest_end(const struct vpa_open_intervals *intervals)
+{
+    vpa_time end = VPA_TIME_UNSET;
+
+    for (size_t i = 0; i < intervals->count; i++)
+        if (i == 0 || intervals->items[i].end < end)
+            end = intervals->items[i].end;
+    return end - end % VPA_SECOND;
+}
+
+static void put_peak(struct vpa_json_writer *w, const struct vpa_open_interval *item, vpa_time end)
+{
+    int64_t row[] = {item->pod_uid, item->usage, (int64_t)((item->end - end) / VPA_SECOND),
+                     item->oom};
+    size_t count = VPA_COUNT(row);
+
+    while (row[count - 1] == 0 && count > 1)
+        count--;
+    vpa_json_open_array(w);
+    for (size_t i = 0; i < count; i++)
+        vpa_json_put_int(w, row[i]);
+    vpa_json_close_array(w);
+}
+
 size_t vpa_open_intervals_encode(struct vpa_buf *out, const struct vpa_open_intervals *intervals)
 {
+    vpa_time end = earliest_end(intervals);
     struct vpa_json_writer w;
     size_t before = out->len, i = 0;
 
     vpa_json_writer_init(&w, out);
     vpa_json_open_object(&w);
     put_hash(&w, "history", intervals->history);
-    vpa_json_key(&w, "intervals");
+    encode_time(&w, "end", end);
+    vpa_json_key(&w, "peaks");
     vpa_json_open_array(&w);
     for (; i < intervals->count; i++) {
-        const struct vpa_open_interval *item = &intervals->items[i];
-
-        if (out->len - before + strlen(item->pod) + OPEN_INTERVAL_TEXT_MAX >
-            VPA_OPEN_INTERVALS_TEXT_MAX)
+        if (out->len - before + OPEN_INTERVAL_TEXT_MAX > VPA_OPEN_INTERVALS_TEXT_MAX)
             break;
-        vpa_json_open_object(&w);
-        vpa_json_member_string(&w, "pod", item->pod);
-        put_hash(&w, "uid", item->pod_uid);
-        encode_time(&w, "end", item->end);
-        vpa_json_member_int(&w, "usage", item->usage);
-        vpa_json_member_int_opt(&w, "oom", item->oom);
-        vpa_json_close_object(&w);
+        put_peak(&w, &intervals->items[i], end);
     }
     vpa_json_close_array(&w);
     vpa_json_close_object(&w);
@@ -330,8 +350,49 @@ static int decode_peak(struct vpa_arena *arena, const struct vpa_json *node, voi
     return vpa_fail(err, VPA_INVALID, "a number of bytes expected");
 }
 
+/* [UID hash, usage, seconds after the end, OOM peak], see the header. */
+static bool read_row(const struct vpa_json *row, vpa_time end, struct vpa_open_interval *out)
+{
+    int64_t numbers[4] = {0};
+    size_t count = 0;
+
+    if (!vpa_json_is_array(row) || vpa_json_count(row) > VPA_COUNT(numbers))
+        return false;
+    vpa_json_foreach (number, row)
+        if (!vpa_json_int64(number, &numbers[count]) || numbers[count++] < 0)
+            return false;
+    if (count == 0 || numbers[0] > UINT32_MAX || numbers[2] > OPEN_INTERVAL_LATER_MAX)
+        return false;
+    *out = (struct vpa_open_interval){.pod_uid = (uint32_t)numbers[0],
+                                      .end = end + (vpa_time)numbers[2] * VPA_SECOND,
+                                      .usage = numbers[1],
+                                      .oom = numbers[3]};
+    return true;
+}
+
+static int decode_peaks(struct vpa_arena *arena, const struct vpa_json *rows, vpa_time end,
+                        struct vpa_open_intervals *out, struct vpa_error *err)
+{
+    struct vpa_open_interval *items = vpa_arena_alloc(arena, vpa_json_count(rows) * sizeof(*items));
+    size_t count = 0;
+
+    if (!vpa_json_is_array(rows)) {
+        vpa_json_wrong_type(rows, "array", err);
+        return vpa_wrap(err, "peaks");
+    }
+    vpa_json_foreach (row, rows) {
+        if (!read_row(row, end, &items[count]))
+            return vpa_fail(err, VPA_INVALID, "peaks[%zu]: one to four whole numbers expected",
+                            count);
+        count++;
+    }
+    out->items = items;
+    out->count = count;
+    return 0;
+}
+
+/* The first form. */
 static const struct vpa_json_field interval_fields[] = {
-    VPA_JSON_STRING(struct vpa_open_interval, pod, "pod", VPA_JSON_REQUIRED),
     VPA_JSON_CUSTOM(struct vpa_open_interval, pod_uid, "uid", decode_hash),
     VPA_JSON_TIME(struct vpa_open_interval, end, "end", VPA_JSON_REQUIRED),
     VPA_JSON_CUSTOM(struct vpa_open_interval, usage, "usage", decode_peak),
@@ -339,27 +400,39 @@ static const struct vpa_json_field interval_fields[] = {
 };
 static const struct vpa_json_shape interval_shape =
     VPA_JSON_SHAPE(struct vpa_open_interval, interval_fields);
+
+struct open_intervals_text {
+    struct vpa_open_intervals open;
+    vpa_time end;
+};
 static const struct vpa_json_field intervals_fields[] = {
-    VPA_JSON_CUSTOM(struct vpa_open_intervals, history, "history", decode_hash),
-    VPA_JSON_ARRAY_OF(struct vpa_open_intervals, items, count, "intervals", &interval_shape,
-                      VPA_JSON_LONG),
+    VPA_JSON_CUSTOM(struct open_intervals_text, open.history, "history", decode_hash),
+    VPA_JSON_TIME(struct open_intervals_text, end, "end", 0),
+    VPA_JSON_ARRAY_OF(struct open_intervals_text, open.items, open.count, "intervals",
+                      &interval_shape, VPA_JSON_LONG),
 };
 static const struct vpa_json_shape intervals_shape =
-    VPA_JSON_SHAPE(struct vpa_open_intervals, intervals_fields);
+    VPA_JSON_SHAPE(struct open_intervals_text, intervals_fields);
 
 int vpa_open_intervals_decode(struct vpa_arena *arena, const char *text,
                               struct vpa_open_intervals *out, struct vpa_error *err)
 {
-    const struct vpa_json *root;
+    struct open_intervals_text read;
+    const struct vpa_json *root, *peaks;
 
     if (vpa_json_parse(arena, text, strlen(text), &root, err) < 0)
         return -1;
     if (!vpa_json_is_object(root))
         return vpa_json_wrong_type(root, "object", err);
-    if (vpa_json_decode(arena, root, &intervals_shape, out, err) < 0)
+    if (vpa_json_decode(arena, root, &intervals_shape, &read, err) < 0)
         return -1;
-    for (size_t i = 0; i < out->count; i++)
-        if (out->items[i].end <= VPA_TIME_UNSET)
-            return vpa_fail(err, VPA_INVALID, "intervals[%zu].end: not a time that can be", i);
+    peaks = vpa_json_find(root, "peaks");
+    if (peaks && decode_peaks(arena, peaks, read.end, &read.open, err) < 0)
+        return -1;
+    for (size_t i = 0; i < read.open.count; i++)
+        if (read.open.items[i].end <= VPA_TIME_UNSET)
+            return vpa_fail(err, VPA_INVALID, "%s[%zu].end: not a time that can be",
+                            peaks ? "peaks" : "intervals", i);
+    *out = read.open;
     return 0;
 }

@@ -308,8 +308,7 @@ int vpa_aggregate_check_interval(const struct vpa_aggregation *global,
     if (!is_too_late(interval->end, global->memory_half_life, now))
         return 0;
     vpa_time_format(interval->end, end);
-    return vpa_fail(err, VPA_INVALID, "the open interval of pod %s has an impossible end %s",
-                    interval->pod, end);
+    return vpa_fail(err, VPA_INVALID, "an open interval has an impossible end %s", end);
 }
 
 int vpa_aggregate_load(struct vpa_aggregate *a, const struct vpa_checkpoint_status *status,

@@ -333,7 +333,7 @@ static void save(const void *state, const void *prepared, vpa_time now, struct v
 static int resume(struct state *s, const struct prepared *p, const struct vpa_json *stored,
                   vpa_time now, struct vpa_error *err)
 {
-    struct vpa_open_interval interval = {.pod = "of a replica"};
+    struct vpa_open_interval interval = {0};
     int64_t id;
 
     if (!vpa_json_int64(vpa_json_find(stored, "replica"), &id) ||

@@ -300,49 +300,87 @@ static struct vpa_tracked_pod **list_pods(const struct vpa_autoscaler *v, size_t
     return pods;
 }
 
-static bool is_linked(const struct vpa_group *group, const struct vpa_autoscaler *v)
+/* A container of that name in a pod that feeds the VPA. */
+struct owner {
+    uint32_t pod_uid;
+    size_t order; /* of the pod's name */
+    struct vpa_tracked_container *container;
+};
+
+static int compare_owners(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < group->vpa_count; i++) {
-        if (group->vpas[i] == v)
-            return true;
+    const struct owner *x = a;
+    const struct owner *y = b;
+
+    if (x->pod_uid != y->pod_uid)
+        return x->pod_uid < y->pod_uid ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* In that order; heap array. */
+static struct owner *list_owners(const struct vpa_cluster *c, const struct vpa_autoscaler *v,
+                                 const char *container, size_t *count)
+{
+    size_t pod_count;
+    vpa_auto_free struct vpa_tracked_pod **pods = list_pods(v, &pod_count);
+    struct owner *owners = vpa_xreallocarray(NULL, pod_count + 1, sizeof(*owners));
+
+    *count = 0;
+    for (size_t i = 0; i < pod_count; i++) {
+        struct vpa_tracked_container *found = vpa_pod_find_container(c, pods[i], container);
+
+        if (found && found->member)
+            owners[(*count)++] = (struct owner){pods[i]->uid_hash, i, found};
     }
-    return false;
+    qsort(owners, *count, sizeof(*owners), compare_owners);
+    return owners;
 }
 
-/* The container that the interval belongs to, if it is still there and feeds the VPA. */
-static struct vpa_tracked_container *find_owner(const struct vpa_cluster *c,
-                                                const struct vpa_autoscaler *v,
-                                                const char *container,
-                                                const struct vpa_open_interval *interval)
+/* Each owner is taken once. */
+static struct vpa_tracked_container *take_owner(struct owner *owners, size_t count, uint32_t uid)
 {
-    struct vpa_tracked_pod *pod = vpa_pods_find(c, v->ns, interval->pod);
+    size_t low = 0, high = count;
 
-    if (!pod || pod->uid_hash != interval->pod_uid || !is_linked(pod->group, v))
-        return NULL;
-    struct vpa_tracked_container *found = vpa_pod_find_container(c, pod, container);
-    return found && found->member ? found : NULL;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (owners[middle].pod_uid < uid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < count && owners[low].pod_uid == uid && !owners[low].container)
+        low++;
+    return low < count && owners[low].pod_uid == uid ? VPA_STEAL(owners[low].container) : NULL;
 }
 
-int vpa_cluster_resume_interval(struct vpa_cluster *c, const char *ns, const char *vpa_name,
-                                const char *container, const struct vpa_open_interval *interval,
-                                vpa_time now, struct vpa_error *err)
+int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const char *vpa_name,
+                                 const char *container, const struct vpa_open_intervals *open,
+                                 vpa_time now, struct vpa_error *err)
 {
     struct vpa_autoscaler *v = vpa_cluster_find_vpa(c, ns, vpa_name);
     struct vpa_initial *initial = v ? find_initial(v, container) : NULL;
+    size_t count;
 
     if (!initial)
         return vpa_fail(err, VPA_NOT_FOUND, "no checkpoint of VPA %s/%s, container %s, is loaded",
                         ns, vpa_name, container);
-    if (vpa_aggregate_check_interval(c->aggregation, interval, now, err) < 0)
-        return -1;
+    for (size_t i = 0; i < open->count; i++)
+        if (vpa_aggregate_check_interval(c->aggregation, &open->items[i], now, err) < 0)
+            return -1;
     vpa_cluster_settle(c);
-    struct vpa_tracked_container *owner = find_owner(c, v, container, interval);
-    /* One that has an interval got it from the checkpoint of another VPA of the same pods. */
-    if (owner)
-        vpa_container_resume(&owner->state, &owner->member->state, interval);
-    else
-        vpa_aggregate_add_memory(initial->state, interval->end,
-                                 vpa_amount_max(interval->usage, interval->oom));
+    vpa_auto_free struct owner *owners = list_owners(c, v, container, &count);
+    for (size_t i = 0; i < open->count; i++) {
+        const struct vpa_open_interval *interval = &open->items[i];
+        struct vpa_tracked_container *owner = take_owner(owners, count, interval->pod_uid);
+
+        /* One that has an interval got it from the checkpoint of another VPA of the same pods. */
+        if (owner)
+            vpa_container_resume(&owner->state, &owner->member->state, interval);
+        else
+            vpa_aggregate_add_memory(initial->state, interval->end,
+                                     vpa_amount_max(interval->usage, interval->oom));
+    }
     return 0;
 }
 
@@ -397,8 +435,7 @@ static struct open_peak *take_open_peaks(const struct vpa_autoscaler *v,
             VPA_GROW(peaks, n, capacity);
             peaks[n] = (struct open_peak){history,
                                           n,
-                                          {.pod = vpa_tracked_pod_name(pods[i]),
-                                           .pod_uid = pods[i]->uid_hash,
+                                          {.pod_uid = pods[i]->uid_hash,
                                            .end = end,
                                            .usage = container->state.memory_peak,
                                            .oom = container->state.oom_peak}};

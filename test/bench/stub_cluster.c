@@ -94,7 +94,6 @@ static void put_open_intervals(struct vpa_buf *b, size_t vpa, uint32_t history)
         size_t pod = vpa * settings.pods_per_vpa + k;
 
         items[k] = (struct vpa_open_interval){
-            .pod = vpa_arena_printf(&arena, STUB_POD_NAME, vpa, pod),
             .pod_uid = vpa_hash_stable(vpa_arena_printf(&arena, STUB_POD_UID, pod)),
             .end = now + 12 * (vpa_time)VPA_HOUR,
             .usage = (int64_t)(200 + pod % 200) << 20};

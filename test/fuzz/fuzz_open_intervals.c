@@ -52,9 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(vpa_open_intervals_decode(&arena, vpa_buf_text(&first), &again, &err) == 0);
         FUZZ_CHECK(again.count == open.count);
         vpa_open_intervals_encode(&second, &again);
-        /* What is not UTF-8 is written as an escape and read as the character it stands for. */
-        FUZZ_CHECK(strstr(vpa_buf_text(&first), "\\ufffd") ||
-                   strcmp(vpa_buf_text(&first), vpa_buf_text(&second)) == 0);
+        FUZZ_CHECK(strcmp(vpa_buf_text(&first), vpa_buf_text(&second)) == 0);
     }
     vpa_buf_release(&first);
     vpa_buf_release(&second);

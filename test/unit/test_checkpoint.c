@@ -155,9 +155,16 @@ END_TEST
 /* ---- open intervals ---- */
 
 #define INTERVALS                                                                                  \
-    "{\"history\":\"0badcafe\",\"intervals\":[{\"pod\":\"web-0\",\"uid\":\"1a2b3c4d\","            \
-    "\"end\":\"2026-03-03T06:00:00Z\",\"usage\":104857600},{\"pod\":\"web-1\",\"uid\":"            \
-    "\"00000007\",\"end\":\"2026-03-03T06:00:01Z\",\"usage\":0,\"oom\":209715200}]}"
+    "{\"history\":\"0badcafe\",\"end\":\"2026-03-03T06:00:00Z\",\"peaks\":"                        \
+    "[[7,0,1,209715200],[439041101,104857600],[439041101,104857601,86400]]}"
+/* The same in the first form. */
+#define FIRST_INTERVALS                                                                            \
+    "{\"history\":\"0badcafe\",\"intervals\":[{\"pod\":\"web-0\",\"uid\":\"00000007\","            \
+    "\"end\":\"2026-03-03T06:00:01Z\",\"usage\":0,\"oom\":209715200},"                             \
+    "{\"pod\":\"web-1\",\"uid\":\"1a2b3c4d\",\"end\":\"2026-03-03T06:00:00Z\","                    \
+    "\"usage\":104857600},"                                                                        \
+    "{\"pod\":\"web-2\",\"uid\":\"1a2b3c4d\",\"end\":\"2026-03-04T06:00:00Z\","                    \
+    "\"usage\":104857601}]}"
 
 /* What is hashed before it is written has the same hash when it was read. */
 START_TEST(the_hash_of_a_histogram_outlives_its_text)
@@ -190,44 +197,83 @@ START_TEST(the_hash_of_a_histogram_outlives_its_text)
 }
 END_TEST
 
+static const char *const interval_forms[] = {INTERVALS, FIRST_INTERVALS};
+
 START_TEST(open_intervals_round_trip)
 {
+    const vpa_time end = vpa_time_from_unix(1772517600, 0);
     struct vpa_open_intervals open;
     vpa_auto_buf text = {0};
     struct vpa_error err;
 
     vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
-    ck_assert_int_eq(vpa_open_intervals_decode(&arena, INTERVALS, &open, &err), 0);
-    ck_assert_uint_eq(open.count, 2);
-    ck_assert_str_eq(open.items[0].pod, "web-0");
-    ck_assert_uint_eq(open.items[0].pod_uid, 0x1a2b3c4d);
-    ck_assert_int_eq(open.items[0].usage, 104857600);
-    ck_assert_int_eq(open.items[0].oom, 0);
-    ck_assert_int_eq(open.items[1].oom, 209715200);
-    ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 2);
+    ck_assert_int_eq(vpa_open_intervals_decode(&arena, interval_forms[_i], &open, &err), 0);
+    ck_assert_uint_eq(open.history, 0x0badcafe);
+    ck_assert_uint_eq(open.count, 3);
+    ck_assert_uint_eq(open.items[0].pod_uid, 7);
+    ck_assert(open.items[0].end == end + VPA_SECOND);
+    ck_assert_int_eq(open.items[0].usage, 0);
+    ck_assert_int_eq(open.items[0].oom, 209715200);
+    ck_assert_uint_eq(open.items[1].pod_uid, 0x1a2b3c4d);
+    ck_assert(open.items[1].end == end);
+    ck_assert_int_eq(open.items[1].usage, 104857600);
+    ck_assert_int_eq(open.items[1].oom, 0);
+    ck_assert(open.items[2].end == end + 24 * VPA_HOUR);
+    ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 3);
     ck_assert_str_eq(vpa_buf_text(&text), INTERVALS);
+}
+END_TEST
+
+/* Fractions of a second are cut, as in a time of its own. */
+START_TEST(open_intervals_end_at_whole_seconds)
+{
+    const vpa_time end = vpa_time_from_unix(1772517600, 0);
+    const struct vpa_open_interval items[] = {{.pod_uid = 1, .end = end + VPA_SECOND - 1},
+                                              {.pod_uid = 2, .end = end + VPA_SECOND},
+                                              {.pod_uid = 3, .end = end + 2 * VPA_SECOND - 1}};
+    const struct vpa_open_intervals open = {.items = items, .count = VPA_COUNT(items)};
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
+    ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 3);
+    ck_assert_str_eq(vpa_buf_text(&text),
+                     "{\"history\":\"00000000\",\"end\":\"2026-03-03T06:00:00Z\",\"peaks\":"
+                     "[[1],[2,0,1],[3,0,1]]}");
+}
+END_TEST
+
+START_TEST(no_open_intervals)
+{
+    struct vpa_open_intervals open = {.history = 7};
+    vpa_auto_buf text = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
+    ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 0);
+    ck_assert_str_eq(vpa_buf_text(&text), "{\"history\":\"00000007\",\"end\":null,\"peaks\":[]}");
+    ck_assert_int_eq(vpa_open_intervals_decode(&arena, vpa_buf_text(&text), &open, &err), 0);
+    ck_assert_uint_eq(open.history, 7);
+    ck_assert_uint_eq(open.count, 0);
 }
 END_TEST
 
 START_TEST(open_intervals_beyond_the_room_are_left_out)
 {
-    char name[254];
-    struct vpa_open_interval items[2000];
+    static struct vpa_open_interval items[10000];
     struct vpa_open_intervals open = {.items = items, .count = VPA_COUNT(items)}, again;
     vpa_auto_buf text = {0};
     struct vpa_error err;
 
-    memset(name, 'p', sizeof(name));
-    name[sizeof(name) - 1] = '\0';
     for (size_t i = 0; i < VPA_COUNT(items); i++)
-        items[i] = (struct vpa_open_interval){.pod = name,
+        items[i] = (struct vpa_open_interval){.pod_uid = UINT32_MAX,
                                               .end = vpa_time_from_unix(1768478400, 0),
                                               .usage = INT64_MAX,
                                               .oom = INT64_MAX};
+    items[0].end = VPA_TIME_UNSET + VPA_SECOND; /* the others end two thousand years later */
     vpa_buf_init(&text, 2 * VPA_OPEN_INTERVALS_TEXT_MAX);
     size_t written = vpa_open_intervals_encode(&text, &open);
-    ck_assert_uint_gt(written, 400);
-    ck_assert_uint_lt(written, 700);
+    ck_assert_uint_gt(written, 2500);
+    ck_assert_uint_lt(written, 3500);
     ck_assert_uint_le(text.len, VPA_OPEN_INTERVALS_TEXT_MAX);
     ck_assert_int_eq(vpa_open_intervals_decode(&arena, vpa_buf_text(&text), &again, &err), 0);
     ck_assert_uint_eq(again.count, written);
@@ -238,6 +284,8 @@ END_TEST
     "{\"history\":\"0badcafe\",\"intervals\":[{\"pod\":\"p\",\"uid\":\"1a2b3c4d\","                \
     "\"end\":\"2026-03-03T06:00:00Z\"" members "}]}"
 
+#define PEAKS(rows) "{\"history\":\"0badcafe\",\"end\":\"2026-03-03T06:00:00Z\",\"peaks\":" rows "}"
+
 static const struct {
     const char *text;
     const char *error;
@@ -246,12 +294,24 @@ static const struct {
     {"[]", "object expected, got array"},
     {"{}", "history: eight hex digits expected"},
     {"{\"history\":\"0badcafe\",\"intervals\":{}}", "intervals: array expected, got object"},
-    {"{\"history\":\"0badcafe\",\"intervals\":[{}]}", "intervals[0].pod: required, but absent"},
+    {"{\"history\":\"0badcafe\",\"intervals\":[{\"uid\":\"1a2b3c4d\"}]}",
+     "intervals[0].end: required, but absent"},
     {INTERVAL(",\"uid\":\"1A2B3C4D\""), "intervals[0].uid: eight hex digits expected"},
     {INTERVAL(",\"uid\":\"1a2b3c4\""), "intervals[0].uid: eight hex digits expected"},
     {INTERVAL(",\"end\":\"0001-01-01T00:00:00Z\""), "intervals[0].end: not a time that can be"},
     {INTERVAL(",\"usage\":-1"), "intervals[0].usage: a number of bytes expected"},
     {INTERVAL(",\"oom\":\"1Gi\""), "intervals[0].oom: a number of bytes expected"},
+    {PEAKS("7"), "peaks: array expected, got number"},
+    {PEAKS("[7]"), "peaks[0]: one to four whole numbers expected"},
+    {PEAKS("[[7],[]]"), "peaks[1]: one to four whole numbers expected"},
+    {PEAKS("[[1,2,3,4,5]]"), "peaks[0]: one to four whole numbers expected"},
+    {PEAKS("[[1,\"1Gi\"]]"), "peaks[0]: one to four whole numbers expected"},
+    {PEAKS("[[1,-1]]"), "peaks[0]: one to four whole numbers expected"},
+    {PEAKS("[[4294967296]]"), "peaks[0]: one to four whole numbers expected"},
+    {PEAKS("[[1,1,316224000001]]"), "peaks[0]: one to four whole numbers expected"},
+    {"{\"history\":\"0badcafe\",\"peaks\":[[1]]}", "peaks[0].end: not a time that can be"},
+    {"{\"history\":\"0badcafe\",\"end\":\"noon\",\"peaks\":[]}",
+     "end: parsing time \"noon\": not an RFC 3339 time"},
 };
 
 START_TEST(refuses_open_intervals)
@@ -272,7 +332,9 @@ static void add(TCase *tc)
     tcase_add_test(tc, bounds_buckets);
     tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
     tcase_add_test(tc, the_hash_of_a_histogram_outlives_its_text);
-    tcase_add_test(tc, open_intervals_round_trip);
+    tcase_add_loop_test(tc, open_intervals_round_trip, 0, VPA_COUNT(interval_forms));
+    tcase_add_test(tc, open_intervals_end_at_whole_seconds);
+    tcase_add_test(tc, no_open_intervals);
     tcase_add_test(tc, open_intervals_beyond_the_room_are_left_out);
     tcase_add_loop_test(tc, refuses_open_intervals, 0, VPA_COUNT(bad_intervals));
 }

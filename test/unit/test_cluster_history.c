@@ -4,6 +4,7 @@
 
 #include "model_fixture.h"
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 
 static struct vpa_aggregation global;
 static struct vpa_arena arena;
@@ -294,9 +295,7 @@ START_TEST(open_peaks_are_not_stored)
     use("q", "side", VPA_KIND_MEMORY, "2026-01-15T13:31:00Z", 70 * MI); /* open */
     vpa_cluster_checkpoints(c, v, now, keep, &stored);
     ck_assert_uint_eq(stored.open[0].count, 2);
-    ck_assert_str_eq(stored.open[0].items[0].pod, "p");
     ck_assert_int_eq(stored.open[0].items[0].usage, 300 * MI);
-    ck_assert_str_eq(stored.open[0].items[1].pod, "q");
     ck_assert_int_eq(stored.open[0].items[1].usage, 900 * MI);
     ck_assert_uint_eq(stored.open[1].count, 1);
     ck_assert_int_eq(stored.open[1].items[0].usage, 70 * MI);
@@ -375,10 +374,9 @@ static struct vpa_cluster *restarted(const struct stored *stored)
                                                      checkpoint_of(&arena, stored->text[0]), now,
                                                      &err),
                          0);
-        for (size_t k = 0; k < stored->open[0].count; k++)
-            ck_assert_int_eq(vpa_cluster_resume_interval(again, "ns", vpas[i], "app",
-                                                         &stored->open[0].items[k], now, &err),
-                             0);
+        ck_assert_int_eq(
+            vpa_cluster_resume_intervals(again, "ns", vpas[i], "app", &stored->open[0], now, &err),
+            0);
     }
     return again;
 }
@@ -418,7 +416,7 @@ START_TEST(open_intervals_outlive_a_restart)
     }
     vpa_cluster_checkpoints(c, v, now, keep, &stored);
     ck_assert_uint_eq(stored.open[0].count, VPA_COUNT(pods));
-    ck_assert_str_eq(stored.open[0].items[0].pod, "gone");
+    ck_assert_uint_eq(stored.open[0].items[0].pod_uid, vpa_hash_stable("u2")); /* by name: gone */
 
     struct vpa_cluster *again = restarted(&stored);
     for (size_t i = 0; i < VPA_COUNT(pods); i++) {
@@ -432,7 +430,7 @@ START_TEST(open_intervals_outlive_a_restart)
     struct stored next = {0};
     vpa_cluster_checkpoints(again, vpa_cluster_find_vpa(again, "ns", "v"), now, keep, &next);
     ck_assert_uint_eq(next.open[0].count, 1);
-    ck_assert_str_eq(next.open[0].items[0].pod, "same");
+    ck_assert_uint_eq(next.open[0].items[0].pod_uid, vpa_hash_stable("u1"));
     ck_assert_int_eq(next.open[0].items[0].usage, 300 * MI);
     ck_assert(next.open[0].items[0].end == at("2026-01-16T13:30:00Z"));
 
@@ -472,21 +470,58 @@ END_TEST
 
 START_TEST(refuses_intervals_that_would_spoil_the_history)
 {
-    struct vpa_open_interval interval = {
-        .pod = "p", .end = at("2027-01-15T14:00:00Z"), .usage = 300 * MI};
+    struct vpa_open_interval intervals[] = {
+        {.pod_uid = 1, .end = at("2026-01-15T15:00:00Z"), .usage = 300 * MI},
+        {.pod_uid = 2, .end = at("2027-01-15T14:00:00Z"), .usage = 300 * MI}};
+    struct vpa_open_intervals open = {.items = intervals, .count = VPA_COUNT(intervals)};
     struct vpa_error err;
 
-    ck_assert_int_eq(vpa_cluster_resume_interval(c, "ns", "v", "app", &interval, now, &err), -1);
+    ck_assert_int_eq(vpa_cluster_resume_intervals(c, "ns", "v", "app", &open, now, &err), -1);
     ck_assert_str_eq(err.text, "no checkpoint of VPA ns/v, container app, is loaded");
-    ck_assert_int_eq(vpa_cluster_resume_interval(c, "ns", "x", "app", &interval, now, &err), -1);
+    ck_assert_int_eq(vpa_cluster_resume_intervals(c, "ns", "x", "app", &open, now, &err), -1);
     ck_assert_str_eq(err.text, "no checkpoint of VPA ns/x, container app, is loaded");
     ck_assert_int_eq(
         vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
         0);
-    ck_assert_int_eq(vpa_cluster_resume_interval(c, "ns", "v", "app", &interval, now, &err), -1);
-    ck_assert_str_eq(err.text,
-                     "the open interval of pod p has an impossible end 2027-01-15T14:00:00Z");
-    ck_assert_double_eq(memory_weight(c, "v", 300 * MI), 0);
+    ck_assert_int_eq(vpa_cluster_resume_intervals(c, "ns", "v", "app", &open, now, &err), -1);
+    ck_assert_str_eq(err.text, "an open interval has an impossible end 2027-01-15T14:00:00Z");
+    ck_assert_double_eq(memory_weight(c, "v", 300 * MI), 0); /* of none of them */
+}
+END_TEST
+
+/* Two texts with one hash. */
+#define TWIN_1 "uid-739192"
+#define TWIN_2 "uid-522789"
+
+START_TEST(pods_with_one_hash_are_told_apart_by_the_order_of_their_names)
+{
+    struct stored stored = {0};
+    struct vpa_error err;
+
+    ck_assert_uint_eq(vpa_hash_stable(TWIN_1), vpa_hash_stable(TWIN_2));
+    put_with_uid(c, "b", "{\"app\":\"web\"}", TWIN_1);
+    put_with_uid(c, "a", "{\"app\":\"web\"}", TWIN_2);
+    use("b", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 900 * MI);
+    use("a", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 300 * MI);
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+
+    struct vpa_cluster_options options = {.aggregation = &global};
+    struct vpa_cluster *again = vpa_cluster_new(&options);
+    vpa_cluster_put_vpa(again, simple_vpa(&arena, "v"), selector_of(&arena, "app=web"), NULL, now);
+    put_with_uid(again, "a", "{\"app\":\"web\"}", TWIN_2);
+    put_with_uid(again, "b", "{\"app\":\"web\"}", TWIN_1);
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(again, "ns", "v", "app",
+                                                 checkpoint_of(&arena, stored.text[0]), now, &err),
+                     0);
+    ck_assert_int_eq(
+        vpa_cluster_resume_intervals(again, "ns", "v", "app", &stored.open[0], now, &err), 0);
+
+    struct stored next = {0};
+    vpa_cluster_checkpoints(again, vpa_cluster_find_vpa(again, "ns", "v"), now, keep, &next);
+    ck_assert_uint_eq(next.open[0].count, 2);
+    ck_assert_int_eq(next.open[0].items[0].usage, 300 * MI);
+    ck_assert_int_eq(next.open[0].items[1].usage, 900 * MI);
+    vpa_cluster_free(again);
 }
 END_TEST
 
@@ -609,6 +644,7 @@ int main(void)
     tcase_add_test(tc, open_peaks_are_not_stored);
     tcase_add_test(tc, collected_aggregates_have_no_open_peaks);
     tcase_add_test(tc, open_intervals_outlive_a_restart);
+    tcase_add_test(tc, pods_with_one_hash_are_told_apart_by_the_order_of_their_names);
     tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
     tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
     tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);

@@ -53,10 +53,9 @@ struct vpa_checkpoint {
  * upstream has closed an interval meanwhile, its peak is in there.
  */
 #define VPA_OPEN_INTERVALS_ANNOTATION "vpa.autoscaling.k8s.io/open-memory-intervals"
-/* Longest text: the API server takes 256 KiB of annotations. About 1,800 pods of one VPA. */
+/* Longest text: the API server takes 256 KiB of annotations. 6,000 to 8,000 pods of one VPA. */
 #define VPA_OPEN_INTERVALS_TEXT_MAX ((size_t)192 << 10)
 struct vpa_open_interval {
-    const char *pod;
     uint32_t pod_uid; /* vpa_hash_stable of the UID: a later pod may have the same name */
     vpa_time end;     /* of the interval; stored in whole seconds */
     int64_t usage;    /* bytes, the peak of the samples */
@@ -64,7 +63,7 @@ struct vpa_open_interval {
 };
 struct vpa_open_intervals {
     uint32_t history; /* vpa_histogram_checkpoint_hash of the memory histogram beside it */
-    const struct vpa_open_interval *items;
+    const struct vpa_open_interval *items; /* by the names of their pods */
     size_t count;
 };
 
@@ -92,15 +91,21 @@ int vpa_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *object
 /* The value of "status" in upstream's member order. */
 void vpa_checkpoint_status_encode(struct vpa_json_writer *w,
                                   const struct vpa_checkpoint_status *status);
-/* The text of the annotation:
+/* The text of the annotation, a row for each interval: UID hash, usage, seconds that it ends after
+ * `end`, OOM peak; zeros at the end of a row are left out.
  *
- *     {"history":"0badcafe","intervals":[
- *       {"pod":"web-0","uid":"1a2b3c4d","end":"2026-03-03T06:00:00Z","usage":104857600}]}
+ *     {"history":"0badcafe","end":"2026-03-03T06:00:00Z","peaks":[
+ *       [439041101,104857600],[7,0,60,209715200]]}
  *
  * Items that would make it longer than VPA_OPEN_INTERVALS_TEXT_MAX are left out; returns the number
  * written. */
 size_t vpa_open_intervals_encode(struct vpa_buf *out, const struct vpa_open_intervals *intervals);
-/* Copied into the arena. VPA_INVALID says what is wrong and where. */
+/* Copied into the arena. Reads the first form of the text as well, four times as long:
+ *
+ *     {"history":"0badcafe","intervals":[
+ *       {"pod":"web-0","uid":"1a2b3c4d","end":"2026-03-03T06:00:00Z","usage":104857600}]}
+ *
+ * VPA_INVALID says what is wrong and where. */
 int vpa_open_intervals_decode(struct vpa_arena *arena, const char *text,
                               struct vpa_open_intervals *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* The object as upstream creates it: kind, apiVersion, metadata with the name, spec, status. */

@@ -246,13 +246,14 @@ void vpa_histories_release(struct vpa_histories *h);
 int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
                                 const char *container, const struct vpa_checkpoint_status *status,
                                 vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
-/* After the checkpoint of that container: one memory peak of an interval that was open when it was
- * written. The container goes on with its interval, and needs to be in the model; a peak of one
- * that is gone, or that the VPA no longer matches, becomes part of the loaded history. VPA_INVALID:
- * the end is impossible; nothing is done. */
-int vpa_cluster_resume_interval(struct vpa_cluster *c, const char *ns, const char *vpa_name,
-                                const char *container, const struct vpa_open_interval *interval,
-                                vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
+/* After the checkpoint of that container: the memory peaks of intervals that were open when it was
+ * written. Each container goes on with its interval, and needs to be in the model; a peak of one
+ * that is gone, or that the VPA no longer matches, becomes part of the loaded history. Of pods
+ * whose UIDs have the same hash the first by name has the first peak. VPA_INVALID: an end is
+ * impossible; nothing is done. */
+int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const char *vpa_name,
+                                 const char *container, const struct vpa_open_intervals *open,
+                                 vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
 /* Calls write for every container of the VPA, by name, with what is to be stored: merged histories
  * without the memory peaks of intervals that are still open, and these, by pod. Valid during the
  * call. */
