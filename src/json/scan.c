@@ -18,11 +18,11 @@
  *   outwards a nest of repetitions would have its innermost objects looked through again at every
  *   level.
  */
-#include <endian.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "json_private.h"
 #include "vpa/base/mem.h"
 
@@ -200,27 +200,17 @@ static inline void skip_space(struct scanner *s)
 
 /* ---- strings ---- */
 
-#define EACH_BYTE(b) (0x0101010101010101U * (b))
-
-/* The high bit of the lowest zero byte of a word; bits of bytes above that one mean nothing. */
-static inline uint64_t zero_bytes(uint64_t word)
-{
-    return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
-}
-
 /* The first byte from p on that may not stand in a string as it is: a control character, '"' or
  * '\\'. Eight bytes at a time; a NUL and seven more bytes must stand behind the text. */
 static inline char *skip_plain(char *p)
 {
     for (;; p += 8) {
-        uint64_t word, found;
+        uint64_t word = json_bytes_load(p);
+        uint64_t found = json_bytes_below(word, ' ') | json_bytes_equal(word, '"') |
+                         json_bytes_equal(word, '\\');
 
-        memcpy(&word, p, sizeof(word));
-        word = le64toh(word);
-        found = ((word - EACH_BYTE(' ')) & ~word & EACH_BYTE(0x80)) |
-                zero_bytes(word ^ EACH_BYTE('"')) | zero_bytes(word ^ EACH_BYTE('\\'));
         if (found)
-            return p + __builtin_ctzll(found) / 8;
+            return p + json_bytes_first(found);
     }
 }
 
