@@ -300,12 +300,29 @@ static int64_t turn_of(const struct recommender *r)
     return vpa_time_unix_nanos(vpa_loop_now(r->loop)) / r->config->interval;
 }
 
+/* When an interval begins the leader may still be storing what its pass has brought, if there is a
+ * leader: for half of it, but no longer than the writing of checkpoints may take. -1 when the loop
+ * was stopped. */
+static int await_what_is_stored(struct recommender *r, struct vpa_error *err)
+{
+    vpa_duration interval = r->config->interval;
+    vpa_duration gone = vpa_time_unix_nanos(vpa_loop_now(r->loop)) % interval;
+    vpa_duration needed = interval / 2;
+
+    if (needed > r->config->checkpoints_timeout)
+        needed = r->config->checkpoints_timeout;
+    return gone < needed ? wait_for_lead(r, needed - gone, err) : 0;
+}
+
 /* A sample that the leader counts while a standby loads may be missing in what it has loaded, and
- * is not to be had any more in its own first pass. So it loads again, when the leader has surely
- * stored what that pass has brought: half an interval later, or as soon as there is no leader. */
+ * is not to be had any more in its own first pass. So it loads between two passes of the leader,
+ * when the one has surely been stored, and again when the other has begun meanwhile. */
 static int load_between_passes(struct recommender *r, struct vpa_error *err)
 {
     for (int tries = 1;; tries++) {
+        if (is_standby(r) && await_what_is_stored(r, err) < 0)
+            return -1;
+
         int64_t turn = turn_of(r);
 
         if (load_checkpoints(r, err) < 0)
@@ -313,8 +330,6 @@ static int load_between_passes(struct recommender *r, struct vpa_error *err)
         if (!is_standby(r) || turn_of(r) == turn || tries == LOADS_MAX)
             return 0;
         VPA_V(2, "Loading the checkpoints again: the leader has made a pass meanwhile");
-        if (wait_for_lead(r, r->config->interval / 2, err) < 0)
-            return -1;
     }
 }
 

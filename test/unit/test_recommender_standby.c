@@ -64,6 +64,13 @@ static void setup_lease(void)
     hook = serve_lease;
 }
 
+/* Between two passes, where a standby loads at once. */
+static void setup_both(void)
+{
+    setup_lease();
+    vpa_loop_pump(loop, VPA_MINUTE / 2);
+}
+
 /* ---- replicas ---- */
 
 static bool first_stands_by;
@@ -175,7 +182,7 @@ START_TEST(after_a_takeover_all_is_as_if_nothing_had_happened)
     put_stored(&alone);
     teardown();
 
-    setup_lease();
+    setup_both();
     start_leader(NULL);
     start_second();
     for (int i = 0; i < WARM_PASSES; i++)
@@ -215,7 +222,7 @@ END_TEST
 
 /* ---- a pass of the leader while the standby loads ---- */
 
-static struct vpa_timer *leader_tick, *leader_end;
+static struct vpa_timer *leader_tick;
 static int lists_of_checkpoints;
 
 static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -238,7 +245,7 @@ static void lead(void *ctx)
 }
 
 /* The list of before comes when the leader has stored another sample. */
-static void start_second_beside_a_pass(void)
+START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
 {
     start_leader(NULL);
     both_pass(0);
@@ -249,11 +256,6 @@ static void start_second_beside_a_pass(void)
     start_second();
     vpa_timer_free(leader_tick);
     ck_assert_int_eq(lists_of_checkpoints, 2);
-}
-
-START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
-{
-    start_second_beside_a_pass();
     recommender_free(VPA_STEAL(recommender)); /* killed */
     second_stands_by = false;
     vpa_loop_pump(loop, VPA_MINUTE / 2);
@@ -268,16 +270,56 @@ static void end_of_leader(void *ctx)
     second_stands_by = false;
 }
 
-/* It pauses for half an interval before it loads again, for as long as there is a leader. */
-START_TEST(a_standby_that_waits_to_load_again_leads_at_once)
+/* To where the next interval begins. */
+static void pump_to_turn(vpa_duration interval)
 {
+    vpa_loop_pump(loop, interval - vpa_time_unix_nanos(vpa_loop_now(loop)) % interval);
+}
+
+/* It waits for what the leader is storing, for as long as there is a leader. */
+START_TEST(a_standby_that_waits_to_load_leads_at_once)
+{
+    start_leader(NULL);
+    pump_to_turn(VPA_MINUTE);
+
+    vpa_time begin = vpa_loop_now(loop);
+    struct vpa_timer *end = vpa_timer_new(loop, end_of_leader, NULL);
+
+    vpa_timer_start(end, VPA_SECOND);
+    start_second();
+    vpa_timer_free(end);
+    ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), begin), VPA_SECOND);
+}
+END_TEST
+
+/* However long the interval is: what is not stored by then, a pass gives up. */
+START_TEST(a_standby_waits_no_longer_than_checkpoints_are_written)
+{
+    start_leader("--recommender-interval=1h");
+    pump_to_turn(VPA_HOUR);
+
     vpa_time begin = vpa_loop_now(loop);
 
-    leader_end = vpa_timer_new(loop, end_of_leader, NULL);
-    vpa_timer_start(leader_end, 2 * VPA_MINUTE + VPA_SECOND);
-    start_second_beside_a_pass();
-    vpa_timer_free(leader_end);
-    ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), begin), 2 * VPA_MINUTE + VPA_SECOND);
+    start_second();
+    ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), begin), config.checkpoints_timeout);
+}
+END_TEST
+
+/* It begins when the leader has begun its pass and not stored anything of it. */
+START_TEST(what_the_leader_is_about_to_store_is_waited_for)
+{
+    start_leader(NULL);
+    both_pass(0);
+    vpa_loop_pump(loop, VPA_MINUTE / 2 + 5 * VPA_SECOND);
+    leader_tick = vpa_timer_new(loop, lead, NULL);
+    vpa_timer_start(leader_tick, 10 * VPA_SECOND);
+    start_second();
+    vpa_timer_free(leader_tick);
+    recommender_free(VPA_STEAL(recommender)); /* killed */
+    second_stands_by = false;
+    vpa_loop_pump(loop, VPA_MINUTE / 2);
+    make_passes(2);
+    ck_assert_int_eq(samples_of("web-app"), 3);
 }
 END_TEST
 
@@ -337,7 +379,7 @@ START_TEST(what_waits_is_written_before_the_end)
     patches_in(9, true);
     put_stored(&alone);
     teardown();
-    setup_lease();
+    setup_both();
     start_leader(NULL);
     patches_in(9, true);
     vpa_loop_stop(loop);
@@ -428,7 +470,7 @@ START_TEST(passes_come_at_multiples_of_the_interval)
         recommender = replica("first", &first_stands_by);
     }
     load(recommender);
-    vpa_loop_pump(loop, 25 * VPA_SECOND);
+    vpa_loop_pump(loop, 55 * VPA_SECOND);
     vpa_time start = vpa_loop_now(loop);
     fake_cluster_set_step(server, json(usage_of(0)));
     begun_count = 0;
@@ -667,11 +709,13 @@ int main(void)
     TCase *tcase = tcase_create("standby");
 
     tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup_lease, teardown_both);
+    tcase_add_checked_fixture(tcase, setup_both, teardown_both);
     tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
     tcase_add_test(tcase, the_first_sample_of_a_new_vpa_counts_once);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
-    tcase_add_test(tcase, a_standby_that_waits_to_load_again_leads_at_once);
+    tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
+    tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
+    tcase_add_test(tcase, what_the_leader_is_about_to_store_is_waited_for);
     tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
     tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
     tcase_add_test(tcase, what_waits_is_written_before_the_end);
