@@ -43,6 +43,10 @@ static const struct vpa_json *registered(const char *from, const char *to)
     "\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\","       \
     "\"operator\":\"NotIn\",\"values\":[\"\"]}]}"
 #define PODS "\"resources\":[\"pods\"]"
+#define SERVICE_WITH(MORE)                                                                         \
+    "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"," MORE "}"
+#define POD_RULE                                                                                   \
+    "{\"operations\":[\"CREATE\"],\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"]," PODS "}"
 
 static const struct fault_row {
     const char *from, *to;
@@ -57,13 +61,33 @@ static const struct fault_row {
     {PODS, "\"resources\":[\"configmaps\"]", "rules", "rules"},
     {"\"operations\":[\"CREATE\"]", "\"operations\":[\"UPDATE\"]", "rules", "rules"},
     {PODS, "\"resources\":[\"*\"]", "rules", ""},
+    {PODS, "\"resources\":[\"*/*\"]", "rules", ""},
+    {PODS, "\"resources\":[\"pods\",\"services\"]", "rules", ""},
+    {PODS, PODS ",\"scope\":\"Namespaced\"", "rules", ""},
+    {"\"apiGroups\":[\"\"]", "\"apiGroups\":[\"apps\"]", "rules", "rules"},
+    {"\"apiGroups\":[\"\"]", "\"apiGroups\":[\"apps\",\"\"]", "rules", ""},
+    {"\"apiVersions\":[\"v1\"]", "\"apiVersions\":[\"v2\"]", "rules", "rules"},
+    {"\"operations\":[\"CREATE\"]", "\"operations\":[\"*\"]", "rules", ""},
+    {"\"rules\":[", "\"rules\":[" POD_RULE ",", "rules", ""},
+    {"verticalpodautoscalers", "others", "rules", ""},
     {SERVICE, "\"service\":{\"namespace\":\"kube-system\",\"name\":\"other\"}", "service", ""},
     {SERVICE, "\"service\":{\"namespace\":\"other\",\"name\":\"vpa-webhook\"}", "service", ""},
     {SERVICE, "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\",\"port\":8443}",
      "service", ""},
+    {SERVICE, SERVICE_WITH("\"path\":\"/\""), "", ""},
+    {SERVICE, SERVICE_WITH("\"path\":\"/v\""), "service", ""},
     {SERVICE, "\"url\":\"https://elsewhere\"", "service", ""},
+    {SELECTOR, "\"namespaceSelector\":{}", "namespaceSelector", ""},
+    {"\"matchExpressions\":[", "\"matchLabels\":{},\"matchExpressions\":[", "", ""},
+    {"\"matchExpressions\":[", "\"matchLabels\":{\"a\":\"b\"},\"matchExpressions\":[",
+     "namespaceSelector", ""},
+    {"\"NotIn\"", "\"In\"", "namespaceSelector", ""},
     {SELECTOR, "\"namespaceSelector\":{\"matchLabels\":{\"a\":\"b\"}}", "namespaceSelector", ""},
     {SELECTOR, SELECTOR ",\"objectSelector\":{}", "", ""},
+    {SELECTOR, SELECTOR ",\"objectSelector\":{\"matchLabels\":{},\"matchExpressions\":[]}", "", ""},
+    {SELECTOR, SELECTOR ",\"objectSelector\":null,\"matchConditions\":null", "", ""},
+    {SELECTOR, SELECTOR ",\"objectSelector\":{\"matchExpressions\":[{}]}", "objectSelector", ""},
+    {SELECTOR, SELECTOR ",\"matchConditions\":[]", "", ""},
     {SELECTOR, SELECTOR ",\"objectSelector\":{\"matchLabels\":{\"a\":\"b\"}}", "objectSelector",
      ""},
     {SELECTOR, SELECTOR ",\"matchConditions\":[{\"name\":\"n\",\"expression\":\"false\"}]",
@@ -81,6 +105,20 @@ START_TEST(faults_are_found)
     config.register_webhook = false;
     registration_view_read(&view, object, &wanted);
     ck_assert_str_eq(view.fault, row->fault_theirs);
+}
+END_TEST
+
+/* Registered by an address of its own, only that counts. */
+START_TEST(an_address_is_compared_as_it_is)
+{
+    config.register_by_url = true;
+    config.webhook_address = "https://example.com";
+    config.webhook_port = "8443";
+    registration_view_read(&view, registered(NULL, ""), &wanted);
+    ck_assert_str_eq(view.fault, "");
+    ck_assert_str_eq(view.host, "example.com");
+    registration_view_read(&view, registered("com:8443", "com:8444"), &wanted);
+    ck_assert_str_eq(view.fault, "service");
 }
 END_TEST
 
@@ -119,6 +157,8 @@ static const struct {
     {SERVICE, "\"url\":\"https://example.com:8443/path\"", "example.com", "-CA-"},
     {SERVICE, "\"url\":\"https://[::1]:8443\"", "::1", "-CA-"},
     {",\"caBundle\":\"LUNBLQ==\"", "", "vpa-webhook.kube-system.svc", ""},
+    {SERVICE, "\"url\":\"https://example.com/path\"", "example.com", "-CA-"},
+    {SERVICE, "\"url\":\"example.com:1\"", "example.com", "-CA-"},
     {"LUNBLQ==", "!", "vpa-webhook.kube-system.svc", "unreadable"},
     {"\"name\":\"vpa.k8s.io\"", "\"name\":\"first\"", "vpa-webhook.kube-system.svc", "-CA-"},
 };
@@ -151,7 +191,9 @@ static const struct {
     {NULL, "", false},
     {"\"failurePolicy\":\"Ignore\"", "\"failurePolicy\":\"Fail\"", true},
     {"\"timeoutSeconds\":30", "\"timeoutSeconds\":10", true},
+    {"\"sideEffects\":\"None\"", "\"sideEffects\":\"Some\"", true},
     {"\"team\":\"a\"", "\"team\":\"b\"", true},
+    {"\"team\":\"a\"", "", true},
     {"\"team\":\"a\"", "\"team\":\"a\",\"more\":\"c\"", false},
 };
 
@@ -171,6 +213,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, faults_are_found, 0, (int)VPA_COUNT(faults));
+    tcase_add_test(tc, an_address_is_compared_as_it_is);
     tcase_add_loop_test(tc, owners_are_told_apart, 0, (int)VPA_COUNT(owners));
     tcase_add_loop_test(tc, says_whom_the_server_calls, 0, (int)VPA_COUNT(calls));
     tcase_add_test(tc, finds_the_webhook_by_its_name);
