@@ -79,7 +79,9 @@ static void setup(void)
     refused = slow = NULL;
     log_file = tmpfile();
     ck_assert_ptr_nonnull(log_file);
-    ck_assert_int_eq(vpa_log_configure(&(struct vpa_log_options){.fd = fileno(log_file)}, &err), 0);
+    ck_assert_int_eq(
+        vpa_log_configure(&(struct vpa_log_options){.level = 2, .fd = fileno(log_file)}, &err),
+        0);
     write_text("cert.pem", "cert");
     write_text("key.pem", "key");
     write_text("ca.pem", "-CA-");
@@ -226,12 +228,14 @@ static void lose_the_key(int second)
         write_text("cert.pem", "another certificate");
 }
 
-/* What could not be read is tried again every five seconds, and at once when it changes. */
+/* What could not be read is tried again every five seconds, and at once when it changes; what was
+ * read is not read again. */
 START_TEST(a_pair_that_is_gone_is_tried_again)
 {
     f.config.reload_cert = _i == 0;
     ck_assert_int_eq(live(25, lose_the_key), 0);
     ck_assert_uint_eq(lines_with("Failed to reload certificate"), _i == 0 ? 3 : 0);
+    ck_assert_uint_eq(lines_with("New certificate found, reloading"), _i == 0 ? 5 : 0);
     ck_assert_str_eq(vpa_buf_text(&happened),
                      _i == 0 ? "3.5 failed pair|8.5 failed pair|10.0 GET lease|10.0 POST "
                                "lease|13.5 failed pair|" RENEWED

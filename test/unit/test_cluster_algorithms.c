@@ -298,8 +298,8 @@ START_TEST(what_both_know_counts_once)
 }
 END_TEST
 
-/* What a history has taught takes the place of what is known, for a container that learns by the
- * same method; for others it stays the caller's. */
+/* What a history has taught takes the place of what is known but for kills, which no history has, for
+ * a container that learns by the same method; for others it stays the caller's. */
 START_TEST(only_what_is_being_learned_is_replaced)
 {
     struct vpa_autoscaler *v = put("web");
@@ -316,9 +316,13 @@ START_TEST(only_what_is_being_learned_is_replaced)
     ck_assert(!vpa_autoscaler_replace_knowledge(v, "app", other_method));
     ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 1);
     ck_assert_int_eq(vpa_knowledge_sample_count(known[0].knowledge), 60);
+    ck_assert_int_eq(record_oom(cluster, CONTAINER("ns", "web-1", "app"), now, 300 * MI, now, &err),
+                     0);
     ck_assert(vpa_autoscaler_replace_knowledge(v, "app", same_method));
     ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 1);
     ck_assert_ptr_eq(known[0].knowledge, same_method);
+    ck_assert_int_eq(vpa_knowledge_sample_count(same_method), 0);
+    ck_assert(!vpa_knowledge_is_empty(same_method));
     vpa_knowledge_free(other_method);
     vpa_method_unref(other);
 }

@@ -131,6 +131,37 @@ START_TEST(tells_the_loser_of_a_conflict)
 }
 END_TEST
 
+/* ---- VPAs that go ---- */
+
+static const struct {
+    const char *vpa, *gone;
+} others[] = {
+#define GONE(name)                                                                                 \
+    {VPA(name, "2026-01-15T11:00:00Z"),                                                            \
+     "{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                              \
+     "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"" name "\"}}"}
+    GONE("a"),
+    GONE("zz"),
+};
+
+/* Before or behind it in the order of names: what was learned for the one that stays, stays. */
+START_TEST(a_vpa_that_went_takes_no_other_with_it)
+{
+    int64_t count;
+
+    change(others[_i].vpa);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    change(others[_i].gone);
+    for (int i = 0; i < 2; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert(vpa_json_int64(vpa_json_at(stored("verticalpodautoscalercheckpoints", "web-app"),
+                                         "status.totalSamplesCount"),
+                             &count));
+    ck_assert_int_eq(count, 3);
+}
+END_TEST
+
 /* ---- one snapshot per pass ---- */
 
 #define DELETE_POD(name)                                                                           \
@@ -458,6 +489,7 @@ int main(void)
     tcase_add_loop_test(tcase, lives_through_metrics_faults, 0, (int)VPA_COUNT(metrics_faults));
     tcase_add_test(tcase, skips_an_item_that_cannot_be_used);
     tcase_add_test(tcase, forgets_pods_that_a_new_list_lacks);
+    tcase_add_loop_test(tcase, a_vpa_that_went_takes_no_other_with_it, 0, (int)VPA_COUNT(others));
     tcase_add_test(tcase, a_pod_between_two_passes_was_never_there);
     tcase_add_test(tcase, a_pod_that_no_pass_saw_was_never_there);
     tcase_add_test(tcase, a_pod_that_the_next_list_lacks_was_never_there);

@@ -223,7 +223,8 @@ END_TEST
 /* ---- a pass of the leader while the standby loads ---- */
 
 static struct vpa_timer *leader_tick;
-static int lists_of_checkpoints;
+static int lists_of_checkpoints, late_lists;
+static vpa_time listed[4]; /* when they were asked for */
 
 static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -231,8 +232,11 @@ static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memo
                    strstr(q->path, "/verticalpodautoscalercheck") &&
                    !strstr(q->path, "/namespaces/");
 
-    if (is_list && lists_of_checkpoints++ == 0)
-        vpa_memory_reply_delay(r, VPA_MINUTE);
+    if (is_list) {
+        listed[lists_of_checkpoints] = vpa_loop_now(loop);
+        if (lists_of_checkpoints++ < late_lists)
+            vpa_memory_reply_delay(r, VPA_MINUTE);
+    }
     return serve_lease(q, r);
 }
 
@@ -250,7 +254,7 @@ START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
     start_leader(NULL);
     both_pass(0);
     hook = answer_list_late;
-    lists_of_checkpoints = 0;
+    late_lists = 1;
     leader_tick = vpa_timer_new(loop, lead, NULL);
     vpa_timer_start(leader_tick, VPA_MINUTE);
     start_second();
@@ -320,6 +324,26 @@ START_TEST(what_the_leader_is_about_to_store_is_waited_for)
     vpa_loop_pump(loop, VPA_MINUTE / 2);
     make_passes(2);
     ck_assert_int_eq(samples_of("web-app"), 3);
+}
+END_TEST
+
+/* Again after each list that came too late, three times at most. A list takes a whole interval here,
+ * so that it comes in the second half of the next one. */
+static const struct {
+    int late, lists;
+} loads[] = {{0, 1}, {1, 2}, {2, 3}, {3, 3}};
+
+START_TEST(a_standby_loads_between_passes)
+{
+    start_leader(NULL);
+    both_pass(0);
+    hook = answer_list_late;
+    late_lists = loads[_i].late;
+    start_second();
+    ck_assert_int_eq(lists_of_checkpoints, loads[_i].lists);
+    for (int i = 1; i < lists_of_checkpoints; i++)
+        ck_assert_int_eq(vpa_time_sub(listed[i], listed[i - 1]), VPA_MINUTE);
+    second_stands_by = false;
 }
 END_TEST
 
@@ -716,6 +740,7 @@ int main(void)
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
     tcase_add_test(tcase, what_the_leader_is_about_to_store_is_waited_for);
+    tcase_add_loop_test(tcase, a_standby_loads_between_passes, 0, (int)VPA_COUNT(loads));
     tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
     tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
     tcase_add_test(tcase, what_waits_is_written_before_the_end);
