@@ -12,6 +12,7 @@
 #include "vpa/base/file.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/kube/config.h"
 #include "vpa/net/tls.h"
 
@@ -575,6 +576,31 @@ START_TEST(expired_credentials_are_fetched_again)
 }
 END_TEST
 
+/* A certificate goes to the client that there is, a token to none. */
+static const char *const credentials[] = {
+    ANSWER("{\"clientCertificateData\":\"C\",\"clientKeyData\":\"K\"}"),
+    ANSWER("{\"token\":\"t\"}"),
+};
+
+START_TEST(a_plugin_may_stand_before_a_client_or_not)
+{
+    const char *wanted = _i == 0 ? "" : "Bearer t";
+    struct vpa_clock *clock = vpa_clock_new_real();
+    struct vpa_loop *loop = vpa_loop_new(clock);
+    struct vpa_kube_config *config = with_plugin(credentials[_i]);
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), wanted);
+    struct vpa_transport *transport = vpa_kube_connect(loop, config, &err);
+    ck_assert_msg(transport != NULL, "%s", err.text);
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 10 * VPA_SECOND, "Authorization"), wanted);
+    vpa_transport_free(transport);
+    vpa_kube_config_free(config);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock);
+}
+END_TEST
+
 START_TEST(other_credentials_win_over_plugins)
 {
     struct vpa_kube_config *config = load(
@@ -609,6 +635,7 @@ int main(void)
     tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
     tcase_add_test(c, missing_plugin_gives_its_hint);
     tcase_add_test(c, expired_credentials_are_fetched_again);
+    tcase_add_loop_test(c, a_plugin_may_stand_before_a_client_or_not, 0, VPA_COUNT(credentials));
     tcase_add_test(c, other_credentials_win_over_plugins);
     suite_add_tcase(suite, c);
     return run_suite(suite);
