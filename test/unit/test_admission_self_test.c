@@ -267,6 +267,31 @@ START_TEST(a_ca_that_is_none_is_a_failure)
 }
 END_TEST
 
+/* Dashboards find a series before its first event. */
+static const char *const at_first[] = {
+    "recommendation_queries_total{result=\"Recommendation\"} 0\n",
+    "recommendation_queries_total{result=\"TooLong\"} 0\n",
+    "registration_repairs_total{what=\"gone\"} 0\n",
+    "registration_repairs_total{what=\"matchConditions\"} 0\n",
+    "self_test_failures_total{step=\"registration\"} 0\n",
+    "self_test_failures_total{step=\"answer\"} 0\n",
+    "tls_handshake_failures_total{reason=\"",
+};
+
+START_TEST(families_are_there_at_first)
+{
+    struct vpa_metrics metrics = {.table = admission_metrics, .count = admission_metric_count};
+    vpa_auto_buf page = {0};
+
+    vpa_buf_init(&page, 1 << 16);
+    meters_start();
+    vpa_metrics_write(&metrics, VPA_EXPOSITION_TEXT, NULL, 0, &page);
+    for (size_t i = 0; i < VPA_COUNT(at_first); i++)
+        ck_assert_msg(strstr(vpa_buf_text(&page), at_first[i]) != NULL, "%s", at_first[i]);
+    vpa_metrics_release(&metrics);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("self_test");
@@ -280,6 +305,7 @@ int main(void)
     tcase_add_test(tc, what_the_registration_says_counts);
     tcase_add_test(tc, too_early_is_no_failure);
     tcase_add_test(tc, a_ca_that_is_none_is_a_failure);
+    tcase_add_test(tc, families_are_there_at_first);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -5,9 +5,14 @@
 
 #include "suite.h"
 #include "../../recommender/history.h"
+#include "../../recommender/metrics.h"
+#include "../../recommender/prom_client.h"
 #include "../../src/model/cluster_private.h"
 
 #include "vpa/base/str.h"
+
+#include "manual_clock.h"
+#include "memory_transport.h"
 
 #define T0 INT64_C(1768435200)
 
@@ -323,6 +328,82 @@ START_TEST(feeds_the_model)
 }
 END_TEST
 
+/* ---- how long it takes ---- */
+
+static vpa_duration post_takes, get_takes;
+
+/* A server that refuses POST. */
+static void refuse_post(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    bool is_post = strcmp(q->method, "POST") == 0;
+
+    (void)ctx;
+    vpa_memory_reply_json(r, is_post ? 405 : 200, MATRIX(""));
+    vpa_memory_reply_delay(r, is_post ? post_takes : get_takes);
+}
+
+static double metric(bool sum, const char *name, const char *code, const char *method)
+{
+    size_t count;
+    struct vpa_metric *const *table = recommender_metrics_table(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (!strstr(table[i]->name, name))
+            continue;
+        return sum ? vpa_metric_sum_of(table[i], (const char *const[]){code, method})
+                   : vpa_metric_value(table[i], code, method);
+    }
+    return -1;
+}
+
+/* The timeout of a question is that of both its requests together. */
+static const struct {
+    vpa_duration post, get;
+    int requests; /* that were answered */
+    const char *error;
+    vpa_duration took;
+} answers[] = {
+    {2 * VPA_SECOND, 3 * VPA_SECOND, 4, NULL, 10 * VPA_SECOND},
+    {4 * VPA_MINUTE, VPA_MINUTE - 1, 4, NULL, 10 * VPA_MINUTE - 2},
+    {4 * VPA_MINUTE, VPA_MINUTE + 1, 1, "cannot get usage history: cannot get timeseries for cpu: timeout",
+     5 * VPA_MINUTE},
+    {6 * VPA_MINUTE, 0, 0, "cannot get usage history: cannot get timeseries for cpu: timeout",
+     5 * VPA_MINUTE},
+};
+
+START_TEST(the_time_of_requests_is_measured_and_bounded)
+{
+    struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
+    struct vpa_loop *loop = vpa_loop_new(clock);
+    struct vpa_transport *transport = vpa_memory_transport_new(loop, refuse_post, NULL);
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    post_takes = answers[_i].post;
+    get_takes = answers[_i].get;
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    ck_assert_int_eq(prom_fetch_usage(loop, transport, &plan, &history, &err),
+                     answers[_i].error ? -1 : 0);
+    if (answers[_i].error)
+        ck_assert_str_eq(err.text, answers[_i].error);
+    ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), vpa_time_from_unix(T0, 0)), answers[_i].took);
+    double posts = metric(false, "api_requests_count", "405", "post");
+    double gets = metric(false, "api_requests_count", "200", "get");
+    ck_assert_double_eq(posts + gets, answers[_i].requests);
+    ck_assert_double_eq_tol(metric(true, "api_requests_duration_seconds", "405", "post"),
+                            posts * (double)post_takes / 1e9, 1e-6);
+    ck_assert_double_eq_tol(metric(true, "api_requests_duration_seconds", "200", "get"),
+                            gets * (double)get_takes / 1e9, 1e-6);
+    history_release(&history);
+    prom_plan_release(&plan);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_history");
@@ -337,6 +418,8 @@ int main(void)
     tcase_add_test(tcase, puts_series_together_in_order_of_time);
     tcase_add_test(tcase, takes_the_labels_seen_last);
     tcase_add_test(tcase, feeds_the_model);
+    tcase_add_loop_test(tcase, the_time_of_requests_is_measured_and_bounded, 0,
+                        (int)VPA_COUNT(answers));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

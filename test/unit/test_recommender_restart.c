@@ -156,6 +156,21 @@ START_TEST(annotations_that_were_taken_away_come_back)
 }
 END_TEST
 
+/* The target is told anew when the checkpoint is due, within an hour. */
+START_TEST(a_target_that_was_taken_away_comes_back_when_due)
+{
+    start(NULL);
+    pass(USAGE("1", "1Gi"));
+    put_checkpoint(other_annotations[2], EMPTY);
+    pass(USAGE("1", "1Gi"));
+    ck_assert_ptr_null(annotation(VPA_HISTORY_TARGET_ANNOTATION));
+    for (int minute = 2; minute <= 61; minute++)
+        pass(USAGE("1", "1Gi"));
+    ck_assert_str_eq(annotation(VPA_HISTORY_TARGET_ANNOTATION), "Deployment/web");
+    ck_assert_str_eq(annotation("team"), "a");
+}
+END_TEST
+
 static bool refuse_patches(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (strcmp(q->method, "PATCH") != 0 || !vpa_str_ends_with(q->path, "/web-app"))
@@ -286,6 +301,8 @@ START_TEST(history_goes_when_the_vpa_names_another_target)
                   "\"namespace\":\"shop\",\"labels\":{\"app\":\"db\"}},\"spec\":{\"containers\":[{"
                   "\"name\":\"app\"}]},\"status\":{\"phase\":\"Running\"}}"));
     pass(USAGE("100m", "100Mi"));
+    ck_assert_str_eq(annotation(VPA_HISTORY_TARGET_ANNOTATION),
+                     _i == 0 ? "Deployment/db" : "Deployment/web");
     if (_i == 0)
         ck_assert_int_lt(target_cpu(), 100);
     else
@@ -619,6 +636,7 @@ int main(void)
     tcase_add_test(tcase, without_the_flag_a_restart_forgets_them);
     tcase_add_loop_test(tcase, the_annotations_of_others_stay, 0, VPA_COUNT(other_annotations));
     tcase_add_test(tcase, annotations_that_were_taken_away_come_back);
+    tcase_add_test(tcase, a_target_that_was_taken_away_comes_back_when_due);
     tcase_add_test(tcase, a_patch_that_is_refused_is_tried_once_more);
     tcase_add_loop_test(tcase, intervals_of_another_history_are_ignored, 0, 2);
     tcase_add_loop_test(tcase, history_goes_when_the_vpa_names_another_target, 0, 2);

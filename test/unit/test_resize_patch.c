@@ -182,6 +182,59 @@ START_TEST(a_boost_that_lasts_is_left_alone)
 }
 END_TEST
 
+/* Whether the kubelet will restart a container: by the policy of a resource that changes in the spec,
+ * or that has another value on the node than in the spec. */
+#define LIMITED(REQUEST, LIMIT) "{'requests':{'cpu':'" REQUEST "'},'limits':{'cpu':'" LIMIT "'}}"
+#define ON_NODE(NAME, RESOURCES)                                                                   \
+    ",'status':{'containerStatuses':[{'name':'" NAME "','resources':" RESOURCES "}]}"
+#define RESTARTS(RESOURCE) "{'resourceName':'" RESOURCE "','restartPolicy':'RestartContainer'}"
+#define NOT(RESOURCE) "{'resourceName':'" RESOURCE "','restartPolicy':'NotRequired'}"
+
+static const struct {
+    const char *name, *spec, *policy, *status;
+    bool restarts;
+} restarts[] = {
+    {"a change", LIMITED("1", "2"), RESTARTS("cpu"), "", true},
+    {"no policy", LIMITED("1", "2"), "", "", false},
+    {"not required", LIMITED("1", "2"), NOT("cpu"), "", false},
+    {"the policy of another", LIMITED("1", "2"), RESTARTS("memory"), "", false},
+    {"the second policy", LIMITED("1", "2"), NOT("memory") "," RESTARTS("cpu"), "", true},
+    {"the first of two counts", LIMITED("1", "2"), NOT("cpu") "," RESTARTS("cpu"), "", false},
+    {"a new request", "{'limits':{'cpu':'2'}}", RESTARTS("cpu"), "", true},
+    {"no change", LIMITED("2", "4"), RESTARTS("cpu"), "", false},
+    {"the node has it", LIMITED("2", "4"), RESTARTS("cpu"), ON_NODE("c", LIMITED("2", "4")), false},
+    {"the node has less", LIMITED("2", "4"), RESTARTS("cpu"), ON_NODE("c", LIMITED("1", "4")),
+     true},
+    {"the node has more", LIMITED("2", "4"), RESTARTS("cpu"), ON_NODE("c", LIMITED("3", "4")),
+     true},
+    {"a lower limit", LIMITED("2", "4"), RESTARTS("cpu"), ON_NODE("c", LIMITED("2", "3")), true},
+    {"a higher limit", LIMITED("2", "4"), RESTARTS("cpu"), ON_NODE("c", LIMITED("2", "5")), true},
+    {"without policy", LIMITED("2", "4"), "", ON_NODE("c", LIMITED("1", "3")), false},
+    {"another container", LIMITED("2", "4"), RESTARTS("cpu"), ON_NODE("d", LIMITED("1", "3")),
+     false},
+    {"the node does not say", LIMITED("2", "4"), RESTARTS("cpu"), ON_NODE("c", "{}"), false},
+    {"a status without it", LIMITED("2", "4"), RESTARTS("cpu"),
+     ",'status':{'containerStatuses':[{'name':'c'}]}", false},
+};
+
+START_TEST(says_whether_a_container_restarts)
+{
+    const char *pod = vpa_arena_printf(
+        &arena,
+        "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c',"
+        "'resources':%s,'resizePolicy':[%s]}]}%s}",
+        restarts[_i].spec, restarts[_i].policy, restarts[_i].status);
+    struct vpa_pod *decoded = objects_pod(&arena, pod);
+    struct vpa_object *vpa = objects_vpa(&arena, VPA("Recreate", "", "{'cpu':'2'}"));
+    struct vpa_container_plan *plans;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_capping_plan(&arena, vpa, decoded, NULL, &plans, &err), 0);
+    ck_assert_int_eq(vpa_resize_patch_build(decoded, vpa, plans, 0, &arena, &patch, &err), 0);
+    ck_assert_msg(patch.restarts == restarts[_i].restarts, "%s", restarts[_i].name);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("resize_patch");
@@ -192,6 +245,7 @@ int main(void)
     tcase_add_test(tc, annotations_mark_the_pod_and_drop_the_marker);
     tcase_add_test(tc, a_patch_says_nothing_of_the_one_before);
     tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
+    tcase_add_loop_test(tc, says_whether_a_container_restarts, 0, VPA_COUNT(restarts));
     suite_add_tcase(suite, tc);
 
     return run_suite(suite);
