@@ -80,8 +80,7 @@ static void setup(void)
     log_file = tmpfile();
     ck_assert_ptr_nonnull(log_file);
     ck_assert_int_eq(
-        vpa_log_configure(&(struct vpa_log_options){.level = 2, .fd = fileno(log_file)}, &err),
-        0);
+        vpa_log_configure(&(struct vpa_log_options){.level = 2, .fd = fileno(log_file)}, &err), 0);
     write_text("cert.pem", "cert");
     write_text("key.pem", "key");
     write_text("ca.pem", "-CA-");

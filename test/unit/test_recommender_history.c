@@ -365,8 +365,8 @@ static const struct {
 } answers[] = {
     {2 * VPA_SECOND, 3 * VPA_SECOND, 4, NULL, 10 * VPA_SECOND},
     {4 * VPA_MINUTE, VPA_MINUTE - 1, 4, NULL, 10 * VPA_MINUTE - 2},
-    {4 * VPA_MINUTE, VPA_MINUTE + 1, 1, "cannot get usage history: cannot get timeseries for cpu: timeout",
-     5 * VPA_MINUTE},
+    {4 * VPA_MINUTE, VPA_MINUTE + 1, 1,
+     "cannot get usage history: cannot get timeseries for cpu: timeout", 5 * VPA_MINUTE},
     {6 * VPA_MINUTE, 0, 0, "cannot get usage history: cannot get timeseries for cpu: timeout",
      5 * VPA_MINUTE},
 };

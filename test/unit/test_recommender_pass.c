@@ -137,9 +137,11 @@ static const struct {
     const char *vpa, *gone;
 } others[] = {
 #define GONE(name)                                                                                 \
-    {VPA(name, "2026-01-15T11:00:00Z"),                                                            \
-     "{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                              \
-     "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"" name "\"}}"}
+    {                                                                                              \
+        VPA(name, "2026-01-15T11:00:00Z"),                                                         \
+            "{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                      \
+            "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"" name "\"}}"             \
+    }
     GONE("a"),
     GONE("zz"),
 };
