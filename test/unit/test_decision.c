@@ -670,6 +670,57 @@ START_TEST(ten_thousand_patches_are_made_again)
 }
 END_TEST
 
+/* Word by word: the least and the most that is written. */
+START_TEST(what_a_patch_rested_on)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_pod *pod = objects_pod(
+        &arena, "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c',"
+                "'resources':{'requests':{'cpu':'1','memory':'1Gi'},'limits':{'cpu':'2'}}},"
+                "{'name':'d'}]}}");
+    const struct vpa_object *vpa = objects_vpa(
+        &arena, "{'metadata':{'name':'v','namespace':'n','uid':'u','resourceVersion':'7'},"
+                "'status':{'recommendation':{'containerRecommendations':[{'containerName':'c',"
+                "'target':{'cpu':'2'}}]}}}");
+    const struct vpa_pod_patch_options none = {0};
+    const struct vpa_pod_patch_options boost = {.startup_boost = true,
+                                                .max_cpu_boost = vpa_quantity_milli(1500)};
+    struct vpa_namespace_limits limits;
+    vpa_auto_buf least = {0}, most = {0};
+    struct vpa_json_writer w;
+
+    read_limits(&arena, "{'metadata':{'name':'l'},'spec':{'limits':[]}}", &limits);
+    vpa_buf_init(&least, 1 << 12);
+    vpa_json_writer_init(&w, &least);
+    vpa_patch_facts_encode(
+        &w, &(struct vpa_patch_facts){.review = "r", .pod = pod, .vpa = vpa, .options = &none},
+        NULL, 0);
+#define NAMED "\"vpa\":{\"namespace\":\"n\",\"name\":\"v\",\"uid\":\"u\",\"resourceVersion\":\"7\"}"
+    ck_assert_str_eq(vpa_buf_text(&least),
+                     "{\"review\":\"r\",\"startupBoost\":false,\"maxCPUBoost\":\"0\"," NAMED "}");
+    vpa_buf_init(&most, 1 << 12);
+    vpa_json_writer_init(&w, &most);
+    vpa_patch_facts_encode(&w,
+                           &(struct vpa_patch_facts){.review = "s",
+                                                     .pod = pod,
+                                                     .vpa = vpa,
+                                                     .advised = true,
+                                                     .limits = &limits,
+                                                     .before = true,
+                                                     .options = &boost},
+                           "[1]", 3);
+    ck_assert_str_eq(
+        vpa_buf_text(&most),
+        vpa_arena_printf(&arena,
+                         "{\"review\":\"s\",\"startupBoost\":true,\"maxCPUBoost\":\"1500m\"," NAMED
+                         ",\"recommendation\":{\"containerRecommendations\":[{\"containerName\":"
+                         "\"c\",\"target\":{\"cpu\":\"2\"}}]},\"limits\":%lld,\"before\":[{"
+                         "\"name\":\"c\",\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"
+                         "\"limits\":{\"cpu\":\"2\"}},{\"name\":\"d\"}],\"patch\":[1]}",
+                         (long long)vpa_namespace_limits_hash(&limits)));
+}
+END_TEST
+
 /* ---- recommendations ---- */
 
 static struct vpa_estimates any_estimates(struct vpa_arena *arena)
@@ -827,6 +878,7 @@ int main(void)
     tcase_add_test(tc, ten_thousand_decisions_are_made_again);
     tcase_add_test(tc, ten_thousand_decisions_not_to_act_are_made_again);
     tcase_add_test(tc, ten_thousand_patches_are_made_again);
+    tcase_add_test(tc, what_a_patch_rested_on);
     tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
     tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));
     suite_add_tcase(suite, tc);
