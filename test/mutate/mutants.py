@@ -13,7 +13,7 @@ SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bv
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
 RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
 # Whose arguments mean the same in either order.
-SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance)\(")
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance|stronger_of)\(")
 # The larger or the smaller of two, in either order: equal ones are the same. Written as one expression, or as
 # "if (a > b) b = a;", where the assignment of what is equal changes nothing.
 RELATION = r"(?: < | <= | > | >= )"
@@ -26,6 +26,14 @@ RAISED = re.compile(rf"\bif \((?:[^()|?]*\s&&\s)?(?P<a>{OPERAND}){RELATION}(?P<b
 SAME_OR_NOT = re.compile(r"\w*_cmp\([^()]*(?:\([^()]*\))?[^()]*\) [!=]= 0\b")
 # One more than needed is no fault there.
 ROOM = re.compile(r"\bvpa_\w*(alloc|array)\(|_FEW\b")
+# How much an array grows by when it is full.
+GROWTH = re.compile(r"capacity \? (?:\d+ \* [\w>.-]*capacity|[\w>.-]*capacity \* \d+) : \d+\b")
+# In glibc zeros are what these make of a lock or a condition without attributes, and so is what vpa_xcalloc gives.
+ZEROS = re.compile(r"\bpthread_(?:mutex|cond|rwlock)_init\(&[\w>.-]+, NULL\);")
+# Where 0 is success and what is below 0 is failure: another number above would be the same success.
+STATUS = re.compile(r"\breturn (?:-1;|vpa_(?:fail|wrap)\()")
+# The order of two elements, of which only the sign counts.
+COMPARISON = re.compile(r"^compare_|_cmp$|_compare$")
 
 
 def mask(source):
@@ -59,8 +67,14 @@ def matching(text, at):
     return len(text)
 
 
-def sites(masked, begin, end):
-    """(operator, offset, end, replacement) within a function; replacement None: computed from the source."""
+def is_kept_status(body, before):
+    """Whether `before` ends with "int result =", and the function returns result."""
+    kept = re.search(r"\bint (\w+) =$", before)
+    return kept is not None and f"return {kept.group(1)};" in body
+
+
+def sites(masked, begin, end, ordered):
+    """(operator, offset, end, replacement) within a function; of one that is `ordered` only the sign counts."""
     body = masked[begin:end]
     swaps = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ",
              " + ": " - ", " - ": " + ", " && ": " || ", " || ": " && "}
@@ -75,12 +89,16 @@ def sites(masked, begin, end):
         after = re.match(r"\s*(?:return|continue|break)\b[^;]*;", masked[close:end])
         if after and not masked[close + after.end():end].lstrip().startswith("else"):
             yield "guard", begin + m.start(), close + after.end(), ";"
-    status = re.search(r"\breturn -1;", body) is not None  # 0 or -1: another number would mean the same as one of them
+    status = STATUS.search(body) is not None
     for m in re.finditer(r"(?<![\w.\[])(\d+)(?![\w.\]])", body):
-        returned = body[:m.start()].rstrip(" -").endswith("return")
-        if status and returned and m.group(1) in "01" and body[m.end()] == ";":
-            first = m.start() - (body[m.start() - 1] == "-")
+        before = body[:m.start()].rstrip(" -")
+        alone = m.group(1) in "01" and body[m.end()] == ";"
+        first = m.start() - (body[m.start() - 1] == "-")
+        if status and alone and (before.endswith("return") or is_kept_status(body, before)):
             yield "constant", begin + first, begin + m.end(), "-1" if m.group(1) == "0" else "0"
+            continue
+        if ordered and m.group(1) == "1" and re.search(r"(?:\breturn|[?:])$", before):
+            yield "constant", begin + first, begin + m.end(), "1" if first < m.start() else "-1"
             continue
         if re.search(r"[=(,?:] -$", body[:m.start()]):  # below zero: "none"; by how much says nothing
             yield "constant", begin + m.start() - 1, begin + m.end(), "0"
@@ -137,7 +155,7 @@ def mutants_of(path, source):
             continue
         told = told_only(masked, begin, end)
         equal = no_matter_when_equal(masked, begin, end)
-        for operator, first, last, replacement in sites(masked, begin, end):
+        for operator, first, last, replacement in sites(masked, begin, end, COMPARISON.search(name)):
             if any(a <= first < b for a, b in told):
                 continue
             if operator == "relation" and any(a <= first < b for a, b in equal):
@@ -148,7 +166,9 @@ def mutants_of(path, source):
             if SILENT.search(statement) or SILENT.search(previous):
                 continue
             more = operator in ("constant", "relation") or (operator == "arithmetic" and "+" in replacement)
-            if more and ROOM.search(statement):
+            if (more and ROOM.search(statement)) or (operator == "constant" and GROWTH.search(statement)):
+                continue
+            if operator == "statement" and ZEROS.search(statement) and "vpa_xcalloc(" in masked[begin:first]:
                 continue
             if "{}" not in replacement:
                 replacement = replacement.replace("{", "{{").replace("}", "}}")

@@ -6,8 +6,10 @@
 #include "json_helper.h"
 #include "keeper.h"
 #include "meters.h"
+#include "proof.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/net/tls.h"
 #include "webhook.h"
 #include "captured_log.h"
 
@@ -475,6 +477,60 @@ START_TEST(a_refused_repair_is_tried_again)
 }
 END_TEST
 
+/* ---- what the API server would take ---- */
+
+static struct vpa_tls_pair issue(const struct vpa_tls_pair *from, vpa_duration ago)
+{
+    static const char *const names[] = {"vpa-webhook.kube-system.svc"};
+    vpa_time then = vpa_time_add(vpa_loop_now(loop), -ago);
+    struct vpa_tls_pair pair;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        from ? vpa_tls_create_certificate(from, names, 1, false, then, VPA_HOUR, &pair, &err)
+             : vpa_tls_create_ca("ca", then, 24 * VPA_HOUR, &pair, &err),
+        0);
+    return pair;
+}
+
+/* Who cannot tell says no. */
+static const struct {
+    bool read, may, there; /* the registration */
+    vpa_duration ago;      /* when what is served was issued */
+    int served, given;     /* given: a new certificate of the CA in the registration */
+} takes[] = {
+    {false, true, true, 0, -1, -1},          {true, false, true, 0, -1, -1},
+    {true, true, false, 0, -1, -1},          {true, true, true, 0, 0, 0},
+    {true, true, true, 2 * VPA_HOUR, -1, 0},
+};
+
+START_TEST(says_what_the_server_would_take)
+{
+    struct vpa_tls_pair authority = issue(NULL, 3 * VPA_HOUR), stranger = issue(NULL, 0);
+    struct vpa_tls_pair served = issue(&authority, takes[_i].ago), fresh = issue(&authority, 0);
+    struct vpa_tls_pair foreign = issue(&stranger, 0);
+    struct proof *proof = proof_new(&(struct proof_options){
+        .loop = loop, .client = client, .config = &config, .ns = "kube-system", .port = 1});
+
+    object = !takes[_i].may     ? NULL
+             : !takes[_i].there ? ""
+                                : registered(authority.cert_pem, "", NULL, NULL);
+    proof_serves(proof, served.cert_pem);
+    ck_assert(proof_is_serving(proof, served.cert_pem));
+    ck_assert(!proof_is_serving(proof, fresh.cert_pem));
+    if (takes[_i].read)
+        registration_start(proof_registration(proof));
+    work_for(VPA_SECOND);
+    ck_assert_int_eq(proof_would_take(proof, NULL), takes[_i].served);
+    ck_assert_int_eq(proof_would_take(proof, fresh.cert_pem), takes[_i].given);
+    ck_assert_int_eq(proof_would_take(proof, foreign.cert_pem), -1);
+    proof_free(proof);
+    struct vpa_tls_pair *const pairs[] = {&authority, &stranger, &served, &fresh, &foreign};
+    for (size_t i = 0; i < VPA_COUNT(pairs); i++)
+        vpa_tls_pair_release(pairs[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_keeper");
@@ -493,6 +549,7 @@ int main(void)
     tcase_add_test(tc, who_keeps_undoing_is_answered_after_longer_pauses);
     tcase_add_loop_test(tc, after_ten_quiet_minutes_the_pauses_start_over, 0, 2);
     tcase_add_loop_test(tc, a_refused_repair_is_tried_again, 0, (int)VPA_COUNT(refusals));
+    tcase_add_loop_test(tc, says_what_the_server_would_take, 0, (int)VPA_COUNT(takes));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
