@@ -14,7 +14,7 @@ static const struct boost_row {
     const char *controlled;
     const char *cap;
     const char *requests_want; /* NULL: unusable */
-    const char *limits_want;
+    const char *limits_want;   /* or why not */
 } rows[] = {
     {"factor", "{'requests':{'cpu':'1m'},'limits':{'cpu':'1m'}}", "{'cpu':'100m'}",
      "{'type':'Factor','factor':2}", REQUESTS_AND_LIMITS, NULL, "cpu=200m", "cpu=200m"},
@@ -64,16 +64,19 @@ static const struct boost_row {
     {"other resources are left alone", "{'requests':{'cpu':'1','memory':'1Gi'}}",
      "{'cpu':'1','memory':'2Gi'}", "{'type':'Factor','factor':2}", REQUESTS_AND_LIMITS, NULL,
      "cpu=2 memory=2Gi", "-"},
-    {"no cpu", "{}", NULL, NULL, REQUESTS_AND_LIMITS, NULL, NULL, NULL},
-    {"type missing", "{}", NULL, "{'factor':2}", REQUESTS_AND_LIMITS, NULL, NULL, NULL},
+    {"no cpu", "{}", NULL, NULL, REQUESTS_AND_LIMITS, NULL, NULL, "startupBoost has no cpu"},
+    {"type missing", "{}", NULL, "{'factor':2}", REQUESTS_AND_LIMITS, NULL, NULL,
+     "type is missing"},
     {"type unknown", "{}", NULL, "{'type':'Percent','factor':2}", REQUESTS_AND_LIMITS, NULL, NULL,
-     NULL},
-    {"factor missing", "{}", NULL, "{'type':'Factor'}", REQUESTS_AND_LIMITS, NULL, NULL, NULL},
+     "type is neither Factor nor Quantity"},
+    {"factor missing", "{}", NULL, "{'type':'Factor'}", REQUESTS_AND_LIMITS, NULL, NULL,
+     "factor is missing"},
     {"a factor of one is allowed", "{'requests':{'cpu':'100m'}}", "{'cpu':'150m'}",
      "{'type':'Factor','factor':1}", REQUESTS_AND_LIMITS, NULL, "cpu=150m", "-"},
     {"factor below one", "{}", NULL, "{'type':'Factor','factor':0}", REQUESTS_AND_LIMITS, NULL,
-     NULL, NULL},
-    {"quantity missing", "{}", NULL, "{'type':'Quantity'}", REQUESTS_AND_LIMITS, NULL, NULL, NULL},
+     NULL, "factor must be >= 1"},
+    {"quantity missing", "{}", NULL, "{'type':'Quantity'}", REQUESTS_AND_LIMITS, NULL, NULL,
+     "quantity is missing"},
 };
 
 static struct vpa_object vpa_with(struct vpa_arena *arena, const char *spec)
@@ -110,7 +113,7 @@ START_TEST(boosts)
                         row->cap ? &cap : NULL, &requests, &limits, &reason);
     ck_assert_msg(usable == (row->requests_want != NULL), "%s: %s", row->name, reason);
     if (!usable) {
-        ck_assert_ptr_nonnull(reason);
+        ck_assert_pstr_eq(reason, row->limits_want);
         ck_assert(!requests.count && !limits.count);
         return;
     }
