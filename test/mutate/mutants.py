@@ -5,7 +5,7 @@ CALL_ARGUMENT = r"[A-Za-z_&*!][\w.>&*!-]*(?:\([^(),]*\))?|\d+"
 
 # Lines that only tell people something, that give memory back (the sanitizers of the unit tests see to that), that
 # size a buffer, that hold a mistake of ours, or that take a lock (ThreadSanitizer sees to that).
-SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bvpa_(fail|wrap|log)\w*\(|\bassert\(|"
+SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*|\w+_UNLESS_TOLD)\b|\bvpa_(fail|wrap|log)\w*\(|\bassert\(|"
                     r"\b\w*(free|release|unref)\(|\bvpa_buf_init\(|\bmemory_limit\b|^\s*#|\bVPA_GROW\b|_MAX\b.*;$|"
                     r"\bpthread_(mutex|rwlock)_\w*lock\(")
 
@@ -13,7 +13,7 @@ SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*)\b|\bv
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
 RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
 # Whose arguments mean the same in either order.
-SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance|stronger_of)\(")
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance|stronger_of|align)\(")
 # The larger or the smaller of two, in either order: equal ones are the same. Written as one expression, or as
 # "if (a > b) b = a;", where the assignment of what is equal changes nothing.
 RELATION = r"(?: < | <= | > | >= )"
@@ -119,12 +119,13 @@ TOLD = re.compile(r"\s*(VPA_(?:INFO|WARN|WARNING|ERROR|DEBUG|V)\w*)(?=\()")
 
 
 def told_only(masked, begin, end):
-    """[(offset, end)] of conditions that decide only whether a line is logged."""
+    """[(offset, end)] of conditions that decide only whether a line is logged, or which of two."""
     found = []
     for m in re.finditer(r"\bif \(", masked[begin:end]):
         close = matching(masked, begin + m.end() - 1)
         log = TOLD.match(masked, close)
-        if log and not masked[matching(masked, log.end()) + 1:end].lstrip().startswith("else"):
+        other = log and re.compile(r"\s*else\b").match(masked, matching(masked, log.end()) + 1, end)
+        if log and (not other or TOLD.match(masked, other.end())):
             found.append((begin + m.start(), close))
     return found
 

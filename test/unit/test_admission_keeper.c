@@ -38,7 +38,8 @@ static unsigned version;     /* of the object */
 static const char *written;  /* body of the last write */
 static const char *write_to; /* its method and path */
 static const char *event;    /* the last Event */
-static unsigned writes, events;
+static const char *review;   /* the last question for a right */
+static unsigned writes, events, reviews;
 static int64_t times[TIMES_MAX]; /* of the writes */
 
 static void answer_read(struct vpa_memory_reply *reply)
@@ -97,6 +98,8 @@ static void serve(void *ctx, const struct vpa_memory_request *request,
 {
     (void)ctx;
     if (vpa_str_ends_with(request->path, "/selfsubjectaccessreviews")) {
+        review = vpa_arena_strdup(&arena, request->body);
+        reviews++;
         vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":false}}");
     } else if (strstr(request->path, "/events")) {
         event = vpa_arena_strdup(&arena, request->body);
@@ -348,10 +351,11 @@ END_TEST
 static const struct {
     const char *object;
     enum registration_state state, later;
+    unsigned reviews; /* whether it may be watched is asked once, of who may read it */
 } states[] = {
-    {"{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN},
-    {"", REGISTRATION_ABSENT, REGISTRATION_UNKNOWN},
-    {NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN},
+    {"{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN, 1},
+    {"", REGISTRATION_ABSENT, REGISTRATION_UNKNOWN, 1},
+    {NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN, 0},
 };
 
 START_TEST(a_registration_is_known_for_a_while)
@@ -366,6 +370,29 @@ START_TEST(a_registration_is_known_for_a_while)
     ck_assert_int_eq(registration_state(registration), states[_i].state);
     work_for(VPA_MINUTE);
     ck_assert_int_eq(registration_state(registration), states[_i].later);
+    ck_assert_uint_eq(reviews, states[_i].reviews);
+    if (review)
+        ck_assert_str_eq(review,
+                         "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":"
+                         "\"SelfSubjectAccessReview\",\"spec\":{\"resourceAttributes\":{\"group\":"
+                         "\"admissionregistration.k8s.io\",\"resource\":"
+                         "\"mutatingwebhookconfigurations\",\"name\":\"" NAME
+                         "\",\"verb\":\"watch\"}}}");
+}
+END_TEST
+
+/* Nothing is known of who is away: nothing is asked, until it answers. */
+START_TEST(a_server_that_is_away_is_asked_later)
+{
+    away = true;
+    registration_start(registration);
+    work_for(VPA_MINUTE);
+    ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
+    ck_assert_uint_eq(reviews, 0);
+    away = false;
+    work_for(VPA_MINUTE);
+    ck_assert_int_eq(registration_state(registration), REGISTRATION_PRESENT);
+    ck_assert_uint_eq(reviews, 1);
 }
 END_TEST
 
@@ -543,6 +570,7 @@ int main(void)
     tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
     tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
     tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));
+    tcase_add_test(tc, a_server_that_is_away_is_asked_later);
     tcase_add_test(tc, what_may_not_be_read_is_neither_right_nor_wrong);
     tcase_add_test(tc, a_new_ca_is_no_repair);
     tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);

@@ -333,6 +333,57 @@ START_TEST(an_open_window_outlives_a_restart)
 }
 END_TEST
 
+/* Behind the signals: floor, peak and times. */
+static const char *rest_of(const struct vpa_knowledge *k, vpa_time now)
+{
+    const char *rest = strstr(without_pasts(k, now), "\"floor\"");
+
+    ck_assert_ptr_nonnull(rest);
+    return rest;
+}
+
+/* What two replicas have seen of one window is what one would have seen of both. */
+static const struct {
+    vpa_amount memory[2]; /* MiB, 0: no sample */
+    vpa_amount killed[2]; /* at the end of it */
+    int born[2];          /* windows */
+} halves[] = {
+    {{300, 500}, {0, 0}, {0, 1}},   {{500, 300}, {0, 0}, {1, 0}},
+    {{300, 0}, {0, 0}, {0, 0}},     {{0, 300}, {0, 0}, {1, 1}},
+    {{0, 0}, {0, 0}, {0, 2}},       {{300, 300}, {700, 0}, {0, 1}},
+    {{300, 300}, {0, 700}, {1, 0}}, {{300, 300}, {700, 900}, {2, 0}},
+};
+
+START_TEST(halves_of_a_window_are_one)
+{
+    size_t row = (size_t)_i / 2;
+    struct vpa_method *m = method(names[_i % 2], NULL, NULL); /* plumb has other states */
+    struct vpa_knowledge *k[2] = {vpa_knowledge_new(m, t0), vpa_knowledge_new(m, t0)};
+    struct vpa_knowledge *both = vpa_knowledge_new(m, t0);
+    vpa_time now = t0 + 2 * 5 * VPA_MINUTE;
+
+    for (int window = 0; window < 3; window++)
+        for (int i = 0; i < 2; i++) {
+            vpa_time t = t0 + window * 5 * VPA_MINUTE;
+            struct vpa_knowledge *const takers[] = {k[i], both};
+            for (int j = 0; j < 2; j++) {
+                if (window >= halves[row].born[i])
+                    add(takers[j], VPA_USAGE_CPU, t, 100);
+                if (window == 2 && halves[row].memory[i])
+                    add(takers[j], VPA_USAGE_MEMORY, t, halves[row].memory[i] * MI);
+                if (window == 2 && halves[row].killed[i])
+                    add(takers[j], VPA_USAGE_OOM, t, halves[row].killed[i] * MI);
+            }
+        }
+    vpa_knowledge_merge(k[0], k[1]);
+    ck_assert_str_eq(rest_of(k[0], now), rest_of(both, now));
+    vpa_knowledge_free(k[0]);
+    vpa_knowledge_free(k[1]);
+    vpa_knowledge_free(both);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* Of the window under way only buckets with samples are stored. */
 START_TEST(empty_buckets_take_no_room)
 {
@@ -476,6 +527,7 @@ int main(void)
     tcase_add_loop_test(c, autopilot_ml_is_its_parts, 0, 2);
     tcase_add_test(c, an_ensemble_outlives_a_restart);
     tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));
+    tcase_add_loop_test(c, halves_of_a_window_are_one, 0, 2 * (int)VPA_COUNT(halves));
     tcase_add_test(c, empty_buckets_take_no_room);
     tcase_add_loop_test(c, states_that_cannot_be_are_refused, 0, (int)VPA_COUNT(refused));
     tcase_add_loop_test(c, odd_states_are_lived_with, 0, (int)VPA_COUNT(odd));

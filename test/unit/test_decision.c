@@ -869,6 +869,29 @@ START_TEST(what_is_no_decision_is_refused)
 }
 END_TEST
 
+/* Without limits that are known nothing is decided. */
+START_TEST(unknown_limits_make_no_decision)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_namespace_limits limits = {.error = "not there"};
+    const struct vpa_priority_options options = {0};
+    const struct vpa_decision_facts facts = {
+        .pod = objects_pod(&arena, "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':["
+                                   "{'name':'c'}]}}"),
+        .vpa = objects_vpa(&arena, "{'status':{'recommendation':{'containerRecommendations':[{"
+                                   "'containerName':'c','target':{'cpu':'2'}}]}}}"),
+        .limits = &limits,
+        .options = &options,
+        .now = vpa_time_from_unix(START, 0)};
+    struct vpa_decision decision;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+    ck_assert_str_eq(err.text, "error obtaining limit range: not there");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decision");
@@ -880,6 +903,7 @@ int main(void)
     tcase_add_test(tc, ten_thousand_patches_are_made_again);
     tcase_add_test(tc, what_a_patch_rested_on);
     tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
+    tcase_add_test(tc, unknown_limits_make_no_decision);
     tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));
     suite_add_tcase(suite, tc);
     return run_suite(suite);

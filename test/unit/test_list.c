@@ -10,7 +10,8 @@
 
 static const char *const *pages; /* of the server, NULL behind the last; the last repeats */
 static int asked, given;
-static char token[64]; /* of the last request */
+static char token[64];    /* of the last request */
+static vpa_duration late; /* each page */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -19,6 +20,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     (void)ctx;
     strncpy(token, sent ? sent : "", sizeof(token) - 1);
     vpa_memory_reply_json(r, 200, *pages);
+    vpa_memory_reply_delay(r, late);
     if (pages[1])
         pages++;
     asked++;
@@ -36,6 +38,7 @@ static void setup(void)
 {
     start_client(serve, 1768435200, 7);
     asked = given = 0;
+    late = 0;
 }
 
 static int list(const char *const *texts, struct vpa_error *err)
@@ -77,6 +80,32 @@ START_TEST(half_a_list_is_none)
 }
 END_TEST
 
+/* The timeout is that of each page. */
+static const struct {
+    vpa_duration late;
+    int result, asked;
+    vpa_duration took;
+} slow[] = {
+    {VPA_MINUTE - VPA_SECOND, 0, 3, 3 * (VPA_MINUTE - VPA_SECOND)},
+    {VPA_MINUTE + VPA_SECOND, -1, 1, VPA_MINUTE},
+};
+
+START_TEST(each_page_has_its_time)
+{
+    static const char *const texts[] = {
+        "{\"metadata\":{\"continue\":\"t1\"},\"items\":[{\"a\":1}]}",
+        "{\"metadata\":{\"continue\":\"t2\"},\"items\":[{\"a\":2}]}",
+        "{\"metadata\":{},\"items\":[{\"a\":3}]}", NULL};
+    int64_t begin = vpa_loop_monotonic(loop);
+    struct vpa_error err;
+
+    late = slow[_i].late;
+    ck_assert_int_eq(list(texts, &err), slow[_i].result);
+    ck_assert_int_eq(asked, slow[_i].asked);
+    ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, slow[_i].took);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("list");
@@ -85,6 +114,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, stop_client);
     tcase_add_test(c, goes_on_until_the_last_page);
     tcase_add_loop_test(c, half_a_list_is_none, 0, sizeof(broken) / sizeof(broken[0]));
+    tcase_add_loop_test(c, each_page_has_its_time, 0, sizeof(slow) / sizeof(slow[0]));
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

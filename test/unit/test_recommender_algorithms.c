@@ -119,16 +119,27 @@ START_TEST(flags_and_annotations_are_parameters)
 }
 END_TEST
 
+/* A value that is none, and one that does not fit the others. */
+static const struct {
+    const char *vpa, *message;
+} wrong_annotations[] = {
+    {NAMED("crane", "\"" CRANE_ANNOTATION "\":\"much\""),
+     "annotation " CRANE_ANNOTATION
+     ": \"much\" is not a number; the setting of the recommender is used"},
+    {NAMED("crane", "\"crane.vpa.autoscaling.k8s.io/mem-histogram-max-value\":\"1e15\""),
+     "algorithm crane: mem-histogram-max-value is more than 1000 times the bucket size; the "
+     "setting "
+     "of the recommender is used"},
+};
+
 START_TEST(a_wrong_annotation_is_told_and_not_used)
 {
-    change(NAMED("crane", "\"" CRANE_ANNOTATION "\":\"much\""));
+    change(wrong_annotations[_i].vpa);
     start(NULL);
     passes(6, USAGE("150m", "150Mi"));
     ck_assert_int_eq(target_cpu(), 229);
     ck_assert_str_eq(of_condition("Algorithm", "status"), "False");
-    ck_assert_str_eq(of_condition("Algorithm", "message"),
-                     "annotation " CRANE_ANNOTATION
-                     ": \"much\" is not a number; the setting of the recommender is used");
+    ck_assert_str_eq(of_condition("Algorithm", "message"), wrong_annotations[_i].message);
     change(NAMED("crane", ""));
     pass(USAGE("150m", "150Mi"));
     ck_assert_str_eq(of_condition("Algorithm", "status"), "True");
@@ -259,7 +270,8 @@ int main(void)
     tcase_add_test(tc, the_name_chooses_crane);
     tcase_add_loop_test(tc, names_are_served_or_not, 0, VPA_COUNT(names));
     tcase_add_test(tc, flags_and_annotations_are_parameters);
-    tcase_add_test(tc, a_wrong_annotation_is_told_and_not_used);
+    tcase_add_loop_test(tc, a_wrong_annotation_is_told_and_not_used, 0,
+                        (int)VPA_COUNT(wrong_annotations));
     tcase_add_loop_test(tc, wrong_flags_end_the_start, 0, VPA_COUNT(wrong_flags));
     tcase_add_test(tc, states_are_stored_beside_vpa_s_own);
     tcase_add_test(tc, a_restart_keeps_what_was_learned);

@@ -311,6 +311,28 @@ START_TEST(history_goes_when_the_vpa_names_another_target)
 }
 END_TEST
 
+/* One worker after the other VPA: each checkpoint has its own. */
+START_TEST(each_checkpoint_names_its_own_target)
+{
+    change(DEPLOYMENT("db"));
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+                 "\"metadata\":{\"name\":\"db\",\"namespace\":\"shop\",\"creationTimestamp\":"
+                 "\"2026-01-15T10:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\","
+                 "\"kind\":\"Deployment\",\"name\":\"db\"}}}"));
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"db-1\","
+                 "\"namespace\":\"shop\",\"labels\":{\"app\":\"db\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"app\"}]},\"status\":{\"phase\":\"Running\"}}"));
+    start("--update-worker-count=1");
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_str_eq(annotation(VPA_HISTORY_TARGET_ANNOTATION), "Deployment/web");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(
+                         vpa_json_at(stored("verticalpodautoscalercheckpoints", "db-app"),
+                                     "metadata.annotations"),
+                         VPA_HISTORY_TARGET_ANNOTATION)),
+                     "Deployment/db");
+}
+END_TEST
+
 START_TEST(history_stays_while_the_target_is_away)
 {
     put_history("", UNTIL_NOW);
@@ -640,6 +662,7 @@ int main(void)
     tcase_add_test(tcase, a_patch_that_is_refused_is_tried_once_more);
     tcase_add_loop_test(tcase, intervals_of_another_history_are_ignored, 0, 2);
     tcase_add_loop_test(tcase, history_goes_when_the_vpa_names_another_target, 0, 2);
+    tcase_add_test(tcase, each_checkpoint_names_its_own_target);
     tcase_add_test(tcase, history_stays_while_the_target_is_away);
     tcase_add_loop_test(tcase, a_checkpoint_tells_whose_history_it_is, 0,
                         VPA_COUNT(owners_of_history));

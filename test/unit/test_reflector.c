@@ -415,6 +415,7 @@ START_TEST(very_short_watches_back_off)
     vpa_loop_pump(loop, 2 * VPA_SECOND);
     ck_assert_uint_eq(requests, 4);
     ck_assert_int_ge(at[2] - at[1], 800 * VPA_MILLISECOND);
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 1);
 }
 END_TEST
 

@@ -155,6 +155,25 @@ static void own_by_clone(int replicas)
     server.replicas = replicas;
 }
 
+/* Nobody is disrupted of whom nobody says how many there are to be. */
+static const struct {
+    int replicas, pods;
+    size_t calls;
+} clones[] = {{0, 3, 0}, {1, 1, 1}, {1, 3, 2}, {2, 3, 2}, {3, 3, 1}};
+
+START_TEST(the_scale_says_how_many_there_are_to_be)
+{
+    own_by_clone(clones[_i].replicas);
+    if (clones[_i].replicas == 0)
+        server.scale_fails = true;
+    server.pods_per_vpa = clones[_i].pods;
+    server.config.min_replicas = 1;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, clones[_i].calls);
+}
+END_TEST
+
 /* Scaled from three to ten half a minute ago: five may go, not eight. */
 START_TEST(a_scale_is_read_anew_in_every_pass)
 {
@@ -233,6 +252,7 @@ int main(void)
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
     tcase_add_loop_test(tc, pods_that_went_while_an_answer_was_awaited_are_missing, 0, 3);
     tcase_add_loop_test(tc, a_controller_that_is_not_there_is_left_alone, 0, VPA_COUNT(absent));
+    tcase_add_loop_test(tc, the_scale_says_how_many_there_are_to_be, 0, (int)VPA_COUNT(clones));
     tcase_add_test(tc, a_scale_is_read_anew_in_every_pass);
     tcase_add_test(tc, a_scale_is_asked_for_once_in_a_pass);
     tcase_add_test(tc, a_scale_is_read_anew_in_a_long_pass);

@@ -263,6 +263,64 @@ START_TEST(what_does_not_fit_any_more_is_dropped)
 }
 END_TEST
 
+/* ---- refused resizes ---- */
+
+#define FORBIDDEN(MORE)                                                                            \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Forbidden\",\"message\":\"no\"" MORE \
+    ",\"code\":403}"
+#define NO_NODE                                                                                    \
+    FORBIDDEN(",\"details\":{\"causes\":[{\"reason\":\"NodeCapacity\",\"message\":\"no\"}]}")
+
+/* A node that cannot hold it: not tried again with the same values, or evicted instead. */
+static const struct {
+    const char *mode, *refusal;
+    const char *reason;      /* of the failures that are counted */
+    size_t resizes, evicted; /* of the first pass, of four pods */
+    size_t again;            /* resizes of the second one */
+    double skipped;          /* in it */
+} refusals[] = {
+    {"InPlace", NO_NODE, "InPlaceUpdateInfeasible", 4, 0, 0, 4},
+    {"InPlace", FORBIDDEN(""), "InPlaceUpdateError", 4, 0, 4, 0},
+    {"InPlaceOrRecreate", NO_NODE, "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FORBIDDEN(""), "InPlaceUpdateError", 4, 4, 0, 0},
+};
+
+static size_t calls_to(const char *end)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < server.call_count; i++)
+        count += vpa_str_ends_with(server.calls[i], end);
+    return count;
+}
+
+START_TEST(a_refused_resize_is_followed_by)
+{
+    static const char *const reasons[] = {"InPlaceUpdateInfeasible", "InPlaceUpdateError"};
+
+    server.mode = refusals[_i].mode;
+    server.pods_per_vpa = 4;
+    server.resize_refusal = refusals[_i].refusal;
+    server.config.eviction_tolerance = 1;
+    server.stuck = true;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(calls_to("/resize"), refusals[_i].resizes);
+    ck_assert_uint_eq(calls_to("/eviction"), refusals[_i].evicted);
+    for (size_t i = 0; i < VPA_COUNT(reasons); i++)
+        ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                                   (const char *const[]){"2", reasons[i], "v00", "n", NULL}),
+                            vpa_str_eq(reasons[i], refusals[_i].reason) ? 4 : 0);
+    forget_calls();
+    vpa_loop_pump(server.loop, VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(calls_to("/resize"), refusals[_i].again);
+    ck_assert_double_eq(metric("vpa_updater_in_place_infeasible_skip_pods_total",
+                               (const char *const[]){"2", "v00", "n", NULL}),
+                        refusals[_i].skipped);
+}
+END_TEST
+
 /* ---- budgets of every kind of disruption (U20, U26) ---- */
 
 #define RESTARTS(resource)                                                                         \
@@ -421,6 +479,7 @@ int main(void)
     tcase_add_test(tc, ticks_are_not_queued);
     tcase_add_test(tc, ticks_that_were_missed_are_dropped);
     tcase_add_test(tc, without_an_interval_there_is_no_pass);
+    tcase_add_loop_test(tc, a_refused_resize_is_followed_by, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

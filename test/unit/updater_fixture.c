@@ -268,6 +268,8 @@ static void answer_change(const struct vpa_memory_request *q, struct vpa_memory_
         show_panic();
     if (resize && server.old)
         vpa_memory_reply_status(reply, 404, NULL, "the server could not find the resource");
+    else if (server.resize_refusal && resize)
+        vpa_memory_reply_json(reply, 403, server.resize_refusal);
     else if (server.stale && resize)
         vpa_memory_reply_json(reply, 422,
                               "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\","

@@ -63,10 +63,11 @@ struct server {
     const char *acquired; /* more members of it */
     /* answers */
     vpa_duration delay;
-    vpa_duration page_delay;  /* of the second page of pods; 0: all in one page */
-    const char *slow;         /* the list of this collection never comes; NULL: all do */
-    vpa_duration panic_delay; /* of the list of the panic ConfigMap */
-    int refuse;               /* every n-th eviction or resize is refused, 0: none */
+    vpa_duration page_delay;    /* of the second page of pods; 0: all in one page */
+    const char *slow;           /* the list of this collection never comes; NULL: all do */
+    vpa_duration panic_delay;   /* of the list of the panic ConfigMap */
+    const char *resize_refusal; /* the Status, 403, that answers every resize; NULL: none */
+    int refuse;                 /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
     int retry_after; /* of refusals, in seconds; 0: none */
     bool scale_fails;
