@@ -16,6 +16,11 @@ static void run(struct golden_case *c)
         updater_steps_case(c);
 }
 
+static void undone(struct golden_case *c)
+{
+    updater_case_undone(c, run);
+}
+
 static void invariant(struct golden_case *c)
 {
     if (strcmp(c->file, "eviction_requirements") == 0)
@@ -27,5 +32,6 @@ static void invariant(struct golden_case *c)
 const struct golden_set golden_set_restriction = {.name = "restriction",
                                                   .run = run,
                                                   .invariant = invariant,
+                                                  .undone = undone,
                                                   .licences = updater_licences,
                                                   .touches = updater_case_touches};

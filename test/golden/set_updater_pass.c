@@ -8,6 +8,11 @@ static void run(struct golden_case *c)
     updater_flow_case(c);
 }
 
+static void undone(struct golden_case *c)
+{
+    updater_case_undone(c, run);
+}
+
 static void invariant(struct golden_case *c)
 {
     updater_flow_invariant(c);
@@ -33,5 +38,6 @@ static const char *touches(struct golden_case *c)
 const struct golden_set golden_set_updater_pass = {.name = "updater_pass",
                                                    .run = run,
                                                    .invariant = invariant,
+                                                   .undone = undone,
                                                    .licences = updater_licences,
                                                    .touches = touches};

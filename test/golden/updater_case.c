@@ -7,6 +7,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/policy/boost.h"
 #include "vpa/policy/update_mode.h"
 
 #define ARGUMENTS_MAX 64
@@ -152,16 +153,34 @@ const char *text_list_json(struct golden_case *c, const struct text_list *list)
 /* ---- decisions that came after the tags ---- */
 
 static const char *met;
+static size_t pass, met_in;
+static bool undo;
 
 void updater_case_begin(void)
 {
+    pass = 0;
+    if (undo) /* what was met when the case ran the first time counts */
+        return;
     met = NULL;
+    met_in = 0;
+}
+
+void updater_case_begin_pass(size_t number)
+{
+    pass = number;
 }
 
 void updater_case_met(const char *decision)
 {
-    if (!met)
-        met = decision;
+    if (met || undo)
+        return;
+    met = decision;
+    met_in = pass;
+}
+
+bool updater_case_is_before(size_t number)
+{
+    return undo && number < met_in;
 }
 
 const char *updater_case_touches(struct golden_case *c)
@@ -203,6 +222,125 @@ void updater_case_look(const struct vpa_object *vpa, const struct vpa_pod *const
     for (size_t i = 0; i < count; i++) {
         if (vpa_update_mode_of(vpa) == VPA_MODE_IN_PLACE && has_restart_policy(pods[i]))
             updater_case_met("U20");
+    }
+}
+
+/* ---- decisions undone ---- */
+
+void updater_case_undone(struct golden_case *c, void (*run)(struct golden_case *c))
+{
+    undo = true;
+    run(c);
+    undo = false;
+}
+
+bool updater_case_is_undone(void)
+{
+    return undo;
+}
+
+static void *copy_of(struct golden_case *c, const void *items, size_t size)
+{
+    return size > 0 ? memcpy(vpa_arena_alloc(c->arena, size), items, size) : NULL;
+}
+
+/* U20: the reference does not ask whether a resize restarts a container. */
+static void undo_restarts(struct golden_case *c, struct vpa_pod *pod)
+{
+    struct vpa_container *containers =
+        copy_of(c, pod->containers, pod->container_count * sizeof(*containers));
+
+    for (size_t i = 0; i < pod->container_count; i++)
+        containers[i].resize_policy_count = 0;
+    pod->containers = containers;
+}
+
+/* 8.1: pods without a controller are one group without a name. */
+static void undo_owners(struct vpa_pod *pod)
+{
+    static const struct vpa_owner_reference nobody = {
+        .api_version = "", .kind = "", .name = "", .uid = "", .controller = true};
+
+    if (vpa_meta_controller_first(&pod->meta))
+        return;
+    pod->meta.owners = &nobody;
+    pod->meta.owner_count = 1;
+}
+
+/* 15.3: nothing of a marker is restored where memory alone is recommended. */
+static void undo_markers(struct golden_case *c, struct vpa_pod *pod, const struct vpa_object *vpa)
+{
+    struct vpa_labels *annotations = &pod->meta.annotations;
+    struct vpa_label *items =
+        copy_of(c, annotations->items, annotations->count * sizeof(*annotations->items));
+
+    for (size_t i = 0; i < annotations->count; i++) {
+        const char *container = vpa_boost_marker_container(items[i].key);
+        const struct vpa_container_recommendation *r =
+            container ? vpa_recommendation_find(&vpa->recommendation, container) : NULL;
+
+        if (r && vpa_resource_find(&r->target, VPA_MEMORY) &&
+            !vpa_resource_find(&r->target, VPA_CPU))
+            items[i].value = "{\"requests\":{},\"limits\":{}}";
+    }
+    annotations->items = items;
+}
+
+/* S1: a container that is switched off is unboosted as any other. */
+static void undo_off(struct golden_case *c, struct vpa_resource_policy *policy)
+{
+    struct vpa_container_policy *containers =
+        copy_of(c, policy->containers, policy->container_count * sizeof(*containers));
+
+    for (size_t i = 0; i < policy->container_count; i++)
+        if (vpa_str_eq(containers[i].mode, "Off"))
+            containers[i].mode = NULL;
+    policy->containers = containers;
+}
+
+void updater_case_undo_objects(struct golden_case *c, const struct vpa_object *vpa,
+                               const struct vpa_pod *const *pods, size_t count)
+{
+    if (!undo)
+        return;
+    if (golden_tagged(c, "S1"))
+        undo_off(c, &((struct vpa_object *)vpa)->resource_policy);
+    for (size_t i = 0; i < count; i++) {
+        struct vpa_pod *pod = (struct vpa_pod *)pods[i];
+
+        if (vpa_update_mode_of(vpa) == VPA_MODE_IN_PLACE)
+            undo_restarts(c, pod);
+        if (golden_tagged(c, "updater.md 8.1"))
+            undo_owners(pod);
+        if (golden_tagged(c, "updater.md 15.3") && !golden_tagged(c, "U7"))
+            undo_markers(c, pod, vpa);
+    }
+}
+
+/* The kinds whose replicas the reference counts; all others have none (U8). */
+static bool has_configured(const char *kind)
+{
+    static const char *const kinds[] = {"DaemonSet", "Job", "ReplicaSet", "ReplicationController",
+                                        "StatefulSet"};
+
+    for (size_t i = 0; i < VPA_COUNT(kinds); i++)
+        if (vpa_str_eq(kind, kinds[i]))
+            return true;
+    return false;
+}
+
+void updater_case_undo_groups(struct golden_case *c, struct vpa_disruption *d)
+{
+    bool unknown = golden_tagged(c, "U8") || golden_tagged(c, "updater.md 8.1");
+
+    for (size_t i = 0; undo && i < vpa_disruption_group_count(d); i++) {
+        struct vpa_replica_group *g = vpa_disruption_group_at(d, i);
+
+        g->below_min = false;
+        if (!unknown || has_configured(g->kind))
+            continue;
+        g->configured = g->tolerance = 0;
+        g->live_count = true; /* not read anew */
     }
 }
 
@@ -312,26 +450,23 @@ const char *updater_case_unguarded(struct golden_case *c, const struct vpa_json 
                                    : unguarded_eviction(c, pod, body);
 }
 
-/* Passes differ in what is done to pods, not in who controls them. */
-#define DONE "passes[*].calls", "passes[*].events", "passes[*].metrics", "passes[*].took"
-#define REMEMBERED "passes[*].firstSeen*", "passes[*].infeasibleRecords"
-#define PATCH "resize", "annotations", "error", "why"
-#define STEPS "groups", "podGroup", "steps[*]", "groupsAfter"
+/* What is done to pods, and what counts it: everything else of a pass stays as it is. */
+#define SERIES "passes[*].metrics.vpa_updater_"
+#define DONE                                                                                       \
+    "passes[*].calls[*", "passes[*].events[*", SERIES "evict*", SERIES "in_place_updat*",          \
+        SERIES "vpas_with_*"
+#define CRASH "resize", "annotations", "error", "why", "groups", "podGroup", "steps[*]", "groupsAfter"
 
+/* Of decisions that undone() does not undo. */
 const struct golden_licence updater_licences[] = {
-    {"U1", {PATCH, STEPS}}, /* passes of a crash are not compared, those before it must be equal */
-    {"U6", {DONE, REMEMBERED, "firstSeen"}},
-    {"U7", {DONE, REMEMBERED, "steps[*]", "groupsAfter"}},
-    {"U8", {DONE, REMEMBERED, "groups", "steps[*]", "groupsAfter"}},
-    {"U19", {DONE, REMEMBERED, "passes[*].controlled", "passes[*].scaleReads"}},
-    {"U20", {DONE, REMEMBERED}},
-    {"U22", {DONE, REMEMBERED}},
-    {"U23", {DONE, REMEMBERED, STEPS}},
-    {"U26", {DONE, REMEMBERED, STEPS}},
-    {"S1", {DONE, PATCH}},
-    {"updater.md 8.1", {STEPS, "pods[*"}},
-    {"updater.md 15.3", {DONE, PATCH}},
-    {"updater.md 16.3", {DONE, PATCH}},
-    {"updater.md 10.1", {DONE, PATCH}},
+    {"U1", {CRASH}}, /* passes of a crash are not compared, those before it must be equal */
+    {"U6", {DONE, "passes[*].firstSeen[*", "firstSeen[*"}},
+    {"U7", {DONE, "steps[*].calls[*", "steps[*].events*", "groupsAfter[*].inPlaceStarted"}},
+    {"U19", {DONE, SERIES "controlled_pods_total*", "passes[*].controlled.*", "passes[*].scaleReads"}},
+    {"U22", {DONE, "passes[*].firstSeen[*"}},
+    {"U23",
+     {DONE, "passes[*].took", SERIES "failed_eviction_attempts_total*",
+      SERIES "execution_latency_seconds_count{step=\"EvictPods\"}", "steps[*].calls[*",
+      "steps[*].took"}},
     {NULL, {NULL}},
 };

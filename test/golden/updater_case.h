@@ -38,11 +38,26 @@ extern const struct golden_licence updater_licences[];
 
 /* Decisions that came after the tags: what the case that runs now met. The first one counts. */
 void updater_case_begin(void);
+void updater_case_begin_pass(size_t number);
 void updater_case_met(const char *decision);
+/* Whether that pass came before the one in which the decision was met. */
+bool updater_case_is_before(size_t number);
 const char *updater_case_touches(struct golden_case *c);
 /* Notes U20 and U26 for a VPA with its live pods. */
 void updater_case_look(const struct vpa_object *vpa, const struct vpa_pod *const *pods,
                        size_t count, const struct vpa_disruption_options *options);
+
+/*
+ * Decisions undone, for a second run of the case in which we act as the reference does. While
+ * that is so, objects are changed before a pass looks at them, and groups after they were made.
+ */
+void updater_case_undone(struct golden_case *c, void (*run)(struct golden_case *c));
+bool updater_case_is_undone(void);
+/* S1, U20, updater.md 8.1 and 15.3. The pods and the VPA are the caches' own. */
+void updater_case_undo_objects(struct golden_case *c, const struct vpa_object *vpa,
+                               const struct vpa_pod *const *pods, size_t count);
+/* U8, U26. */
+void updater_case_undo_groups(struct golden_case *c, struct vpa_disruption *d);
 
 /*
  * Checks the precondition of an eviction, or the `test` operations at the head of a patch, and

@@ -157,6 +157,7 @@ void world_free(struct world *world)
     vpa_table_release(&world->recorded_events);
     vpa_table_release(&world->event_counts);
     vpa_metrics_release(&metrics);
+    free(world->looks);
     free(world);
 }
 
@@ -206,6 +207,34 @@ struct vpa_clock *world_clock(struct world *world)
 
 /* ---- memory of the updater ---- */
 
+/* Whether a timer of the pod can have started then: it is one of the case's own, or the updater
+ * looked at that instant. */
+static bool is_timer(struct world *world, const char *ns, const char *name, vpa_time since)
+{
+    struct golden_case *c = world->c;
+    const struct vpa_json *given =
+        vpa_json_find(GOLDEN_IN(c, "firstSeen"), golden_label(c, "%s/%s", ns, name));
+    bool looked = false;
+
+    for (size_t i = 0; i < world->look_count; i++)
+        looked = looked || (world->looks[i].from <= since && since <= world->looks[i].till);
+    return looked || (given && updater_case_time(c, given, "firstSeen") == since);
+}
+
+/* The reference keeps the timer of a pod that is gone; it must have been there. */
+static void check_dead_timer(struct world *world, const char *label, const struct vpa_json *timer)
+{
+    struct golden_case *c = world->c;
+    const char *slash = strchr(vpa_json_name(timer), '/');
+    const char *name = slash ? slash + 1 : "";
+    const char *ns = golden_label(c, "%.*s", (int)strcspn(vpa_json_name(timer), "/"),
+                                  vpa_json_name(timer));
+
+    if (!strstr(world_node_text(c, c->in), golden_label(c, "\"name\":\"%s\"", name)) ||
+        !is_timer(world, ns, name, updater_case_time(c, timer, label)))
+        golden_unexpected(c, golden_label(c, "%s.%s", label, vpa_json_name(timer)), "no such timer");
+}
+
 /* A timer runs while the kubelet reports a resize (U22), for every pod of the pass: the reference
  * keeps it for ever, and starts it only for pods that it thinks of evicting. */
 static void compare_timer(struct world *world, const char *label, const struct object *o,
@@ -217,6 +246,8 @@ static void compare_timer(struct world *world, const char *label, const struct o
 
     if (!vpa_update_memory_resize_since(world_env(world)->memory, o->uid, &got))
         got = VPA_TIME_UNSET;
+    if (!vpa_time_is_unset(wanted) && !is_timer(world, o->ns, o->name, wanted))
+        golden_unexpected(c, golden_label(c, "%s[%s/%s]", label, o->ns, o->name), "never started");
     if (!vpa_pod_resizing(pod))
         wanted = VPA_TIME_UNSET;
     else if (vpa_time_is_unset(wanted))
@@ -237,7 +268,7 @@ void world_compare_first_seen(struct world *world, const char *label, const stru
     vpa_json_foreach (timer, want) {
         if (vpa_table_find(&world->objects, golden_label(c, "pods/%s", vpa_json_name(timer))))
             continue;
-        (void)updater_case_time(c, timer, label); /* U6: dropped with the pod, here */
+        check_dead_timer(world, label, timer); /* U6: dropped with the pod, here */
         golden_compared(c, timer);
         golden_exempt(c, 1);
     }

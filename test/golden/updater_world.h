@@ -51,8 +51,8 @@ const char *world_scale_reads(struct world *world);
 int64_t world_lease_reads(const struct world *world);
 /* Resizes since world_new() that changed nothing although no error was reported (U7). */
 size_t world_useless_resizes(const struct world *world);
-/* Time since world_begin(). */
-vpa_duration world_took(const struct world *world);
+/* Time since world_begin(), or since world_begin_step(). */
+vpa_duration world_took(struct world *world);
 /* Timers of resizes of the pods that are there; want: namespace/name to time. */
 void world_compare_first_seen(struct world *world, const char *label, const struct vpa_json *want);
 /* Sets timers and infeasible records from a case. */

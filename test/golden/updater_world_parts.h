@@ -66,6 +66,10 @@ struct world {
     int64_t began;
     bool plain_events;
     size_t useless_resizes;
+    struct look { /* passes and steps: when the updater looked at its pods */
+        vpa_time from, till;
+    } *looks;
+    size_t look_count, look_capacity;
 };
 
 /* Texts live in the arena of the case. */

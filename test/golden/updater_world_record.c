@@ -185,6 +185,10 @@ void world_begin_step(struct world *world)
     world->scale_reads = (struct text_list){0};
     world->lease_reads = 0;
     world->began = vpa_loop_monotonic(world->loop);
+    VPA_GROW(world->looks, world->look_count, world->look_capacity);
+    world->looks[world->look_count].from = vpa_loop_now(world->loop);
+    world->looks[world->look_count].till = vpa_loop_now(world->loop);
+    world->look_count++;
 }
 
 void world_begin(struct world *world)
@@ -239,8 +243,9 @@ int64_t world_lease_reads(const struct world *world)
     return world->lease_reads;
 }
 
-vpa_duration world_took(const struct world *world)
+vpa_duration world_took(struct world *world)
 {
+    world->looks[world->look_count - 1].till = vpa_loop_now(world->loop);
     return vpa_loop_monotonic(world->loop) - world->began;
 }
 
