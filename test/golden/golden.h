@@ -163,6 +163,13 @@ bool golden_one_of(struct golden_case *c, const char *label, const struct vpa_js
 bool golden_count(struct golden_case *c, const char *label, const struct vpa_json *want,
                   size_t got);
 
+/* Calls fn for each place in which two documents differ: a value, or a part that only one has (NULL
+ * on the other side). Its label is that of the documents and the path ("calls[2].body"). */
+typedef void golden_leaf_fn(void *ctx, const char *label, const struct vpa_json *want,
+                            const struct vpa_json *got);
+void golden_each_leaf(const struct golden_case *c, const char *label, const struct vpa_json *want,
+                      const struct vpa_json *got, golden_leaf_fn *fn, void *ctx);
+
 /*
  * Whatever a case expects must have been looked at: a leaf of c->out that no comparison has seen
  * when the driver returns is a difference, unless the set says that it is for information. The

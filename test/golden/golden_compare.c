@@ -448,3 +448,56 @@ bool golden_json(struct golden_case *c, const char *label, const struct vpa_json
         return true;
     return record(c, label, want, node_text(c, root));
 }
+
+/* ---- leaves ---- */
+
+struct leaf_walk {
+    const struct golden_case *c;
+    golden_leaf_fn *fn;
+    void *ctx;
+};
+
+static void walk(struct leaf_walk *w, const char *label, const struct vpa_json *want,
+                 const struct vpa_json *got);
+
+static void walk_elements(struct leaf_walk *w, const char *label, const struct vpa_json *want,
+                          const struct vpa_json *got)
+{
+    const struct vpa_json *a = vpa_json_first(want), *b = vpa_json_first(got);
+
+    for (size_t i = 0; a || b; i++) {
+        walk(w, golden_label(w->c, "%s[%zu]", label, i), a, b);
+        a = a ? vpa_json_next(a) : NULL;
+        b = b ? vpa_json_next(b) : NULL;
+    }
+}
+
+static void walk_members(struct leaf_walk *w, const char *label, const struct vpa_json *want,
+                         const struct vpa_json *got)
+{
+    vpa_json_foreach (member, want)
+        walk(w, golden_label(w->c, "%s.%s", label, vpa_json_name(member)), member,
+             vpa_json_find(got, vpa_json_name(member)));
+    vpa_json_foreach (member, got)
+        if (!vpa_json_find(want, vpa_json_name(member)))
+            walk(w, golden_label(w->c, "%s.%s", label, vpa_json_name(member)), NULL, member);
+}
+
+static void walk(struct leaf_walk *w, const char *label, const struct vpa_json *want,
+                 const struct vpa_json *got)
+{
+    if (want && got && vpa_json_equal(want, got))
+        return;
+    if (vpa_json_is_array(want) && vpa_json_is_array(got))
+        walk_elements(w, label, want, got);
+    else if (vpa_json_is_object(want) && vpa_json_is_object(got))
+        walk_members(w, label, want, got);
+    else
+        w->fn(w->ctx, label, want, got);
+}
+
+void golden_each_leaf(const struct golden_case *c, const char *label, const struct vpa_json *want,
+                      const struct vpa_json *got, golden_leaf_fn *fn, void *ctx)
+{
+    walk(&(struct leaf_walk){c, fn, ctx}, label, want, got);
+}

@@ -304,10 +304,11 @@ static bool is_recorded(const struct step *s, int64_t i)
     return false;
 }
 
-static void make_changes(struct world *w, const struct step *s)
+static void make_changes(struct world *w, const struct step *s, bool running)
 {
     vpa_json_foreach (change, vpa_json_find(s->json, "changes")) {
         fake_cluster_change(w->cluster, change);
+        exemptions_change(&w->exemptions, change, running);
         while (vpa_loop_poll(w->loop))
             ;
     }
@@ -320,7 +321,7 @@ static int restart(struct world *w, struct process *p, const struct step *s)
 
     world_advance(w, s->at_s * VPA_SECOND - VPA_SECOND);
     process_stop(p);
-    make_changes(w, s);
+    make_changes(w, s, false);
     if (process_start(p, w, s->at_s * VPA_SECOND, false, &err) == 0)
         return 0;
     golden_unexpected(w->c, golden_label(w->c, "restart at %lld s", (long long)s->at_s), err.text);
@@ -340,7 +341,7 @@ static int run_step(struct world *w, struct process *p, const struct step *s,
     world_advance(w, s->at_s * VPA_SECOND);
     fake_cluster_set_step(w->cluster, s->json);
     if (!restarts)
-        make_changes(w, s);
+        make_changes(w, s, true);
     for (int64_t i = 0; i < s->count; i++) {
         world_advance(w, (s->at_s + i * s->every_s) * VPA_SECOND);
         fake_cluster_begin_record(w->cluster);
@@ -462,6 +463,7 @@ void world_run_case(struct golden_case *c, bool invariant)
     if (started && !GOLDEN_OUT(c, "crash"))
         world_run_steps(&world, &process);
     world_compare_requests(&world);
+    exemptions_check(&world.exemptions);
     process_stop(&process);
     world_release(&world);
 }

@@ -34,6 +34,8 @@ struct world { /* what outlives a process */
     struct fake_cluster *cluster;
     struct exemptions exemptions;
     vpa_time t0;
+    vpa_time began;              /* the pass that is compared */
+    const struct vpa_json *step; /* of it */
     size_t prometheus_uses[3];
     struct prometheus_request *requests; /* in the case's arena */
     size_t request_count, request_capacity;
