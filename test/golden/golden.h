@@ -151,6 +151,8 @@ void golden_difference(struct golden_case *c, const char *label, const char *wan
                        const char *got);
 /* A part of application/x-www-form-urlencoded text, decoded. */
 char *golden_form_decode(struct vpa_arena *arena, const char *text, size_t len);
+/* Whether the text is of the pattern, in which "*" stands for any text. */
+bool golden_is_like(const char *pattern, const char *text);
 /* printf into the arena, for labels. */
 #define golden_label(c, ...) vpa_arena_printf((c)->arena, __VA_ARGS__)
 

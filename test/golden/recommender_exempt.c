@@ -107,6 +107,7 @@ static void note_vpa(struct exemptions *e, const struct vpa_json *object, bool r
 
     if (running && vpa->stored && !vpa_str_eq(vpa->identity, identity))
         touch(vpa, EXEMPT_HISTORY);
+    vpa->stored = vpa->stored || e->prometheus;
     vpa->identity = identity;
     vpa->generation = 0;
     vpa_json_int64(vpa_json_at(object, "metadata.generation"), &vpa->generation);
@@ -173,6 +174,7 @@ void exemptions_init(struct exemptions *e, struct golden_case *c, bool tagged)
                              .tagged = tagged,
                              .external = has_flag(c, "--use-external-metrics"),
                              .capped = has_flag(c, "max-allowed") || has_flag(c, "integer")};
+    e->prometheus = has_flag(c, "--storage=prometheus");
     e->active = tagged || (!c->differs && !golden_listed(c));
     e->by_containers = tagged && golden_tagged(c, "spec 8.2");
     vpa_json_foreach (change, GOLDEN_IN(c, "objects"))

@@ -37,6 +37,7 @@ struct exemptions {
     bool by_containers;        /* 8.2 */
     bool reads;                /* scales come and go: what is asked for differs, too (U19) */
     bool capped;               /* by a flag */
+    bool prometheus;           /* every VPA has a history */
     bool external;             /* metrics of pods are asked for one by one (U18) */
     size_t leaves;             /* explained differences, each leaf of a document one */
     struct vpa_table vpas;     /* namespace/name -> struct exempt_vpa */

@@ -78,8 +78,6 @@ void golden_count_exempt(struct golden_run *run, size_t count);
 void golden_see(struct golden_run *run, const struct vpa_json *node);
 /* Records what was not. */
 void golden_record_unseen(struct golden_case *c, const char *const *information);
-/* Whether the text is of the pattern, in which "*" stands for any text. */
-bool golden_is_like(const char *pattern, const char *text);
 
 /* ---- one set ---- */
 

@@ -315,34 +315,6 @@ static void check_invented(struct golden_case *c, const struct vpa_json *respons
     }
 }
 
-/* S1: what the reference sets is set, and what comes besides is more cpu and its marker. */
-static void check_only_cpu_more(struct golden_case *c, const struct vpa_json *response)
-{
-    const struct vpa_json *reference = vpa_json_at(GOLDEN_OUT(c, "review"), "response");
-    const struct vpa_json *object = vpa_json_at(GOLDEN_IN(c, "request"), "review.request.object");
-
-    vpa_json_foreach (op, vpa_json_find(reference, "patch")) {
-        const char *path = vpa_json_string(vpa_json_find(op, "path"));
-        const char *want = vpa_json_string(vpa_json_find(op, "value")),
-                   *got = patched(response, path);
-        if (!strstr(path, "/vpaUpdates") && !vpa_str_eq(want, got))
-            golden_difference(c, path, want ? want : "absent", got ? got : "absent");
-    }
-    vpa_json_foreach (op, vpa_json_find(response, "patch")) {
-        const char *path = vpa_json_string(vpa_json_find(op, "path"));
-        const char *got = vpa_json_string(vpa_json_find(op, "value"));
-        if (got && !patched(reference, path) && !strstr(path, "/metadata/annotations/") &&
-            !vpa_str_ends_with(path, "/cpu"))
-            golden_unexpected(c, path, got);
-        const char *own = vpa_json_string(vpa_json_pointer_find(object, path));
-        if (!own || !vpa_str_ends_with(path, "/requests/cpu") || patched(reference, path))
-            continue;
-        struct vpa_quantity a = read_quantity(c, got), b = read_quantity(c, own);
-        if (vpa_quantity_cmp(&a, &b) < 0)
-            golden_difference(c, path, own, got);
-    }
-}
-
 /* S2 to S4 are about cpu: memory is what it would be without the boost. */
 static void check_memory_same(struct golden_case *c, const struct vpa_json *with,
                               const struct vpa_json *without)
@@ -446,29 +418,238 @@ static const char *touches(struct golden_case *c)
     return NULL;
 }
 
-/* U15: everything is the reference's but limits, and those are the largest amounts where they
- * differ; the note says so. */
+/* ---- what may differ in a patch ---- */
+
+#define ANNOTATIONS "/metadata/annotations"
+#define UPDATES ANNOTATIONS "/vpaUpdates"
+
+/* The value that the patch sets at the path; NULL when it does not. */
+static const struct vpa_json *value_at(const struct vpa_json *patch, const char *path)
+{
+    vpa_json_foreach (op, patch)
+        if (vpa_str_eq(vpa_json_string(vpa_json_find(op, "path")), path))
+            return vpa_json_find(op, "value");
+    return NULL;
+}
+
+static bool is_one(const char *path, const char *const *patterns)
+{
+    for (; *patterns; patterns++)
+        if (golden_is_like(*patterns, path))
+            return true;
+    return false;
+}
+
+/* Under each decision the answers may differ at these paths, where the others must be equal. */
+static const struct {
+    const char *decision;
+    const char *paths[8];
+} free_paths[] = {
+    {"9.1", {"*"}}, /* the reference finds no VPA, so it has no patch */
+    {"11.5", {"/spec/containers/*/resources/*", UPDATES}},
+    {"S1",
+     {"/spec/containers/*/cpu", "/spec/containers/*/resources", "/spec/containers/*/requests",
+      "/spec/containers/*/limits", ANNOTATIONS "/vpaCpuStartupBoost~1*", UPDATES}},
+    {"S2", {"/spec/containers/*/cpu", ANNOTATIONS "/vpaCpuStartupBoost~1*", UPDATES}},
+    {"S3", {"/spec/containers/*/cpu", ANNOTATIONS "/vpaCpuStartupBoost~1*", UPDATES}},
+    {"S4", {"/spec/containers/*/resources/*/cpu"}},
+    {"U15", {"/spec/containers/*/resources/limits*", UPDATES}},
+    {"U27", {"/spec/containers/*/resources*", UPDATES}},
+};
+
+static bool is_free(struct golden_case *c, const char *touched, const char *path)
+{
+    for (size_t i = 0; i < VPA_COUNT(free_paths); i++)
+        if ((golden_tagged(c, free_paths[i].decision) ||
+             vpa_str_eq(free_paths[i].decision, touched)) &&
+            is_one(path, free_paths[i].paths))
+            return true;
+    return false;
+}
+
+static bool is_resource(struct golden_case *c, const char *name)
+{
+    return vpa_str_eq(name, VPA_CPU) || vpa_str_eq(name, VPA_MEMORY) ||
+           strstr(c->line, golden_label(c, "\"%s\"", name));
+}
+
+/* "cpu request", "cpu capped to fit Max in ...", "cpu: limit NOT set ...": about a resource that the
+ * case knows. */
+static bool tells_of_resource(struct golden_case *c, const char *word)
+{
+    static const char *const patterns[] = {"* request", "* limit", "*: *", "* capped to *", NULL};
+
+    return !*word || (is_one(word, patterns) &&
+                      is_resource(c, golden_label(c, "%.*s", (int)strcspn(word, " :"), word)));
+}
+
+/* The words of the annotation that tells of the updates: what was set, and notes of a resource. */
+static bool tells_of_updates(struct golden_case *c, const char *text)
+{
+    const char *rest = strstr(text, ": container ");
+
+    if (!vpa_str_starts_with(text, "Pod resources updated by ") || !rest)
+        return false;
+    for (rest += 2; *rest;) {
+        if (vpa_str_starts_with(rest, "container ")) {
+            rest += strlen("container ");
+            rest += strspn(rest, "0123456789");
+            if (!vpa_str_starts_with(rest, ": "))
+                return false;
+            rest += 2;
+        }
+        const char *word = golden_label(c, "%.*s", (int)strcspn(rest, ",;"), rest);
+        if (!tells_of_resource(c, word))
+            return false;
+        rest += strlen(word);
+        rest += strspn(rest, ",; ");
+    }
+    return true;
+}
+
+/* A marker keeps the container's own resources. */
+static bool is_marker(struct golden_case *c, const char *container, const char *text)
+{
+    static const char *const kinds[] = {"requests", "limits"};
+    const struct vpa_json *marker, *empty;
+    struct vpa_error err;
+
+    if (!text || vpa_json_parse(c->arena, text, strlen(text), &marker, &err) < 0 ||
+        vpa_json_parse(c->arena, "{}", 2, &empty, &err) < 0)
+        return false;
+    vpa_json_foreach (own, pod_containers(c)) {
+        if (!vpa_str_eq(vpa_json_string(vpa_json_find(own, "name")), container))
+            continue;
+        for (size_t k = 0; k < VPA_COUNT(kinds); k++) {
+            const struct vpa_json *kept = vpa_json_find(marker, kinds[k]);
+            const struct vpa_json *had = vpa_json_find(vpa_json_find(own, "resources"), kinds[k]);
+
+            if (!kept || !vpa_json_equal(kept, had ? had : empty))
+                return false;
+        }
+        return vpa_json_count(marker) == 2;
+    }
+    return false;
+}
+
+/* "/spec/containers/1/resources/limits/cpu" and what is above it. */
+static bool is_resources_path(struct golden_case *c, const char *path)
+{
+    const char *rest = path + strlen("/spec/containers/");
+    size_t digits = strspn(rest, "0123456789");
+    const char *kind = rest + digits + strlen("/resources");
+
+    if (digits == 0 || !vpa_str_starts_with(rest + digits, "/resources") ||
+        strtoul(rest, NULL, 10) >= vpa_json_count(pod_containers(c)))
+        return false;
+    if (!*kind || vpa_str_eq(kind, "/requests") || vpa_str_eq(kind, "/limits"))
+        return true;
+    return (vpa_str_starts_with(kind, "/requests/") || vpa_str_starts_with(kind, "/limits/")) &&
+           is_resource(c, strrchr(kind, '/') + 1);
+}
+
+/* What the reference sets where the decision makes it differ must still be of the kind. */
+static bool is_plausible(struct golden_case *c, const char *path, const struct vpa_json *value)
+{
+    static const char marker[] = ANNOTATIONS "/vpaCpuStartupBoost~1";
+    const char *text = vpa_json_string(value);
+    struct vpa_quantity q;
+    struct vpa_error err;
+
+    if (vpa_str_eq(path, UPDATES))
+        return text && tells_of_updates(c, text);
+    if (vpa_str_starts_with(path, marker))
+        return is_marker(c, path + strlen(marker), text);
+    if (!vpa_str_starts_with(path, "/spec/containers/") || !is_resources_path(c, path))
+        return false;
+    return vpa_json_is_object(value)
+               ? vpa_json_count(value) == 0
+               : text && vpa_quantity_parse(c->arena, text, &q, &err) == 0;
+}
+
+/* Each operation of the reference sets something, and what no decision frees is ours too, in the
+ * same order. */
+static void compare_reference(struct golden_case *c, const char *touched,
+                              const struct vpa_json *patch, const struct vpa_json *ours)
+{
+    const struct vpa_json *next = vpa_json_first(ours);
+
+    vpa_json_foreach (op, patch) {
+        const char *path = vpa_or_empty(vpa_json_string(vpa_json_find(op, "path")));
+        const struct vpa_json *value = vpa_json_find(op, "value");
+        const struct vpa_json *got = value_at(ours, path);
+
+        if (vpa_json_count(op) != 3 || !value ||
+            !vpa_str_eq(vpa_json_string(vpa_json_find(op, "op")), "add"))
+            golden_difference(c, golden_label(c, "patch %s", path), "an add", "another operation");
+        if (is_free(c, touched, path)) {
+            if (!is_plausible(c, path, value))
+                golden_unexpected(c, golden_label(c, "patch %s", path), "no such value");
+            continue;
+        }
+        if (!got || !value || !vpa_json_equal(value, got))
+            golden_difference(c, golden_label(c, "patch %s", path), "as ours", "another");
+        while (next && !vpa_str_eq(vpa_json_string(vpa_json_find(next, "path")), path))
+            next = vpa_json_next(next);
+        if (got && !next)
+            golden_difference(c, golden_label(c, "patch %s", path), "in its order", "elsewhere");
+    }
+}
+
+/* A patch and its type come together. */
+static void compare_patches(struct golden_case *c, const char *touched,
+                            const struct vpa_json *response)
+{
+    const struct vpa_json *reference = vpa_json_at(GOLDEN_OUT(c, "review"), "response");
+    const struct vpa_json *patch = vpa_json_find(reference, "patch");
+    const struct vpa_json *ours = vpa_json_find(response, "patch");
+
+    golden_text(c, "response.patchType", vpa_json_find(reference, "patchType"),
+                patch ? "JSONPatch" : NULL);
+    if (!patch) /* S2, S3 and 9.1: the reference fails */
+        return;
+    compare_reference(c, touched, patch, ours);
+    vpa_json_foreach (op, ours) {
+        const char *path = vpa_or_empty(vpa_json_string(vpa_json_find(op, "path")));
+
+        if (!value_at(patch, path) && !is_free(c, touched, path))
+            golden_unexpected(c, golden_label(c, "patch %s", path), "ours alone");
+    }
+}
+
+/* U15: a limit that differs from the reference's is the largest amount; the note says so. */
 static void check_saturated(struct golden_case *c, const struct vpa_json *response)
 {
     const struct vpa_json *reference = vpa_json_at(GOLDEN_OUT(c, "review"), "response");
     const struct vpa_quantity most = vpa_quantity_milli(INT64_MAX);
 
-    vpa_json_foreach (op, vpa_json_find(reference, "patch")) {
-        const char *path = vpa_json_string(vpa_json_find(op, "path"));
-        const char *want = vpa_json_string(vpa_json_find(op, "value")),
-                   *got = patched(response, path);
-        if (!strstr(path, "/limits/") && !strstr(path, "/vpaUpdates") && !vpa_str_eq(want, got))
-            golden_difference(c, path, want ? want : "absent", got ? got : "absent");
-    }
     vpa_json_foreach (op, vpa_json_find(response, "patch")) {
         const char *path = vpa_json_string(vpa_json_find(op, "path"));
         const char *got = vpa_json_string(vpa_json_find(op, "value")),
                    *want = patched(reference, path);
-        if (strstr(path, "/vpaUpdates") || vpa_str_eq(want, got))
+        if (!strstr(path, "/limits/") || vpa_str_eq(want, got))
             continue;
         struct vpa_quantity q = read_quantity(c, got);
-        if (!strstr(path, "/limits/") || vpa_quantity_cmp(&q, &most) < 0)
+        if (vpa_quantity_cmp(&q, &most) < 0)
             golden_difference(c, path, want ? want : "absent", got ? got : "absent");
+    }
+}
+
+/* S4: where the requests differ, ours is the higher one. */
+static void check_higher(struct golden_case *c, const struct vpa_json *response)
+{
+    const struct vpa_json *reference = vpa_json_at(GOLDEN_OUT(c, "review"), "response");
+
+    vpa_json_foreach (op, vpa_json_find(reference, "patch")) {
+        const char *path = vpa_or_empty(vpa_json_string(vpa_json_find(op, "path")));
+        const char *want = vpa_json_string(vpa_json_find(op, "value"));
+        const char *got = patched(response, path);
+
+        if (!want || !got || !vpa_str_ends_with(path, "/requests/cpu"))
+            continue;
+        struct vpa_quantity a = read_quantity(c, got), b = read_quantity(c, want);
+        if (vpa_quantity_cmp(&a, &b) < 0)
+            golden_difference(c, path, want, got);
     }
 }
 
@@ -483,6 +664,8 @@ static void invariant(struct golden_case *c)
     if (golden_tagged(c, "depth")) {
         if (!strstr(with.body, "\"uid\":\"u\",\"allowed\":true}}"))
             golden_unexpected(c, "review", with.body);
+        if (GOLDEN_OUT(c, "review")) /* it has not read the request */
+            golden_text(c, "uid", vpa_json_at(GOLDEN_OUT(c, "review"), "response.uid"), "");
         return;
     }
     check_answer(c, &with, response);
@@ -491,10 +674,10 @@ static void invariant(struct golden_case *c)
         check_not_lowered(c, response, plain);
         check_memory_same(c, response, plain);
     }
-    if (golden_tagged(c, "S1") && vpa_json_count(c->differs) == 1)
-        check_only_cpu_more(c, response);
     if (s2 && !s4)
         check_no_boost(c, &with, &without);
+    if (s4)
+        check_higher(c, response);
     if (golden_tagged(c, "11.5"))
         check_invented(c, response);
     if (golden_tagged(c, "9.1"))
@@ -503,19 +686,23 @@ static void invariant(struct golden_case *c)
         check_status_ignored(c, &with);
     else if (!c->differs)
         check_saturated(c, response);
+    if (GOLDEN_OUT(c, "review"))
+        compare_patches(c, touches(c), response);
 }
 
+#define PATCH "review.response.patch", "review.response.patch[*", "review.response.patchType", "body"
+
 static const struct golden_licence licences[] = {
-    {"11.5", {"review", "body"}},
-    {"9.1", {"review", "body"}},
-    {"S1", {"review", "body"}},
-    {"S2", {"review", "body"}},
-    {"S3", {"review", "body"}},
-    {"S4", {"review", "body"}},
+    {"11.5", {PATCH}},
+    {"9.1", {PATCH}},
+    {"S1", {PATCH}},
+    {"S2", {PATCH, "review"}}, /* some make the reference drop the connection */
+    {"S3", {PATCH}},
+    {"S4", {PATCH}},
     {"U1", {"review", "body"}},
-    {"U15", {"review", "body"}},
-    {"U27", {"review", "body"}},
-    {"depth", {"review", "body"}},
+    {"U15", {PATCH}},
+    {"U27", {PATCH}},
+    {"depth", {"review", "review.response.uid", "body"}},
     {NULL, {NULL}},
 };
 
