@@ -172,12 +172,14 @@ static void compare_phases(struct golden_case *c)
         vpa_buf_printf(&a, "%s\n", want[i].text);
     for (size_t i = same; i < got_count; i++)
         vpa_buf_printf(&b, "%s\n", got[i].text);
-    if (same < want_count || same < got_count) {
-        golden_difference(c, golden_label(c, "requests[%zu...]", same), vpa_buf_text(&a),
-                          vpa_buf_text(&b));
-        return;
-    }
-    for (size_t i = 0; i < want_count; i++)
+    if (same < want_count || same < got_count) /* U11: behind all of the reference's come ours */
+        golden_difference(c,
+                          golden_label(c, "%s[%zu...]",
+                                       same < want_count && golden_tagged(c, "U11") ? "phases"
+                                                                                    : "requests",
+                                       same),
+                          vpa_buf_text(&a), vpa_buf_text(&b));
+    for (size_t i = 0; i < same; i++)
         if (!want[i].waiting && abs(want[i].count - got[i].count) > 2)
             golden_difference(c, golden_label(c, "phase[%zu]", i),
                               vpa_arena_printf(c->arena, "%d times", want[i].count),
@@ -259,7 +261,7 @@ static void compare_exit(struct golden_case *c, int code, const char *text)
     if (!golden_tagged(c, "U11")) /* by a signal ends the reference at SIGTERM */
         golden_json(c, "exit.signal", vpa_json_find(want, "signal"), "null");
     else if (golden_int(c, "exit.signal", vpa_json_find(want, "signal"), SIGTERM))
-        golden_compared(c, vpa_json_find(want, "code"));
+        golden_json(c, "exit.code (by a signal)", vpa_json_find(want, "code"), "null");
     golden_compared(c, vpa_json_find(want, "after_ms"));
     if (!vpa_json_int64(vpa_json_find(want, "after_ms"), &after) || after < 0 ||
         after > golden_in_int(c, "run_ms") || after % 100 != 0)
@@ -325,8 +327,8 @@ static void run_leader(struct golden_case *c)
     compare_exit(c, exit_code, text);
 }
 
-/* DECISIONS U11: whatever came before, the last request of a leader gives the lease back. */
-static void invariant(struct golden_case *c)
+/* U11: whatever came before, the last request of a leader gives the lease back. */
+static void check_released(struct golden_case *c)
 {
     const char *text = NULL;
     bool started = false;
@@ -338,6 +340,46 @@ static void invariant(struct golden_case *c)
         !vpa_str_eq(
             vpa_json_string(vpa_json_at(lease_world_parse(last->body), "spec.holderIdentity")), ""))
         golden_difference(c, "released", "a PUT without holder", last ? last->method : "nothing");
+}
+
+/* U24: a status Lease that is there may say since when somebody has it and how often it changed
+ * hands. The reference keeps both, we say what is so (follow_holding). */
+static const char *const kept_members[] = {"acquireTime", "leaseTransitions"};
+
+static const char *touches(struct golden_case *c)
+{
+    const struct vpa_json *spec = vpa_json_at(c->in, "lease.spec");
+
+    for (size_t i = 0; i < VPA_COUNT(kept_members); i++)
+        if (vpa_json_find(spec, kept_members[i]))
+            return "U24";
+    return NULL;
+}
+
+static void check_kept(struct golden_case *c)
+{
+    const struct vpa_json *given = vpa_json_at(c->in, "lease.spec");
+
+    vpa_json_foreach (request, GOLDEN_OUT(c, "requests")) {
+        const struct vpa_json *spec = vpa_json_at(request, "body.spec");
+
+        for (size_t i = 0; spec && i < VPA_COUNT(kept_members); i++) {
+            const struct vpa_json *a = vpa_json_find(given, kept_members[i]);
+            const struct vpa_json *b = vpa_json_find(spec, kept_members[i]);
+
+            if (!a != !b || (a && !vpa_json_equal(a, b)))
+                golden_difference(c, golden_label(c, "kept %s", kept_members[i]), "as it was",
+                                  "another");
+        }
+    }
+}
+
+static void invariant(struct golden_case *c)
+{
+    if (strcmp(c->file, "status_lease") == 0)
+        check_kept(c);
+    else
+        check_released(c);
 }
 
 /* status_lease.jsonl */
@@ -491,7 +533,8 @@ static void run(struct golden_case *c)
 
 /* U11: the release and what it takes, and how the process ends. */
 static const struct golden_licence licences[] = {
-    {"U11", {"requests[*", "exit.*"}},
+    {"U11", {"requests[*...]", "exit.code"}},
+    {"U24", {"requests[*].body.spec.acquireTime", "requests[*].body.spec.leaseTransitions"}},
     {NULL, {NULL}},
 };
 
@@ -502,5 +545,6 @@ static const char *const information[] = {"log_excerpt", "log_excerpt[*", "healt
 const struct golden_set golden_set_leader_election = {.name = "leader_election",
                                                       .run = run,
                                                       .invariant = invariant,
+                                                      .touches = touches,
                                                       .licences = licences,
                                                       .information = information};

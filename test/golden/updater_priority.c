@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "policy_cases.h"
 #include "updater_case.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
@@ -67,6 +68,13 @@ static void compare_diff(struct golden_case *c, const char *name, const struct v
     bool found = false;
 
     if (!any) {
+        const struct vpa_json *diff = vpa_json_find(want, "resourceDiff");
+        double other;
+
+        if (!golden_read_double(diff, &one) ||
+            !golden_read_double(vpa_json_find(want, "hex"), &other) || one != other)
+            golden_unexpected(c, golden_label(c, "pods[%s] resourceDiff and hex", name),
+                              "two numbers");
         golden_double(c, golden_label(c, "pods[%s].resourceDiff", name),
                       vpa_json_find(want, "resourceDiff"), got);
         golden_double(c, golden_label(c, "pods[%s].hex", name), vpa_json_find(want, "hex"), got);
@@ -158,6 +166,13 @@ static void run_pod(struct priority_case *p, size_t i, const struct vpa_pod *pod
         golden_difference(c, golden_label(c, "pods[%s]", pod->meta.name), "processed", err.text);
         return;
     }
+    if (updater_case_is_undone() && vpa_json_find(want, "processed")) {
+        struct vpa_recommendation reference =
+            updater_case_recommendation(c, vpa_json_find(want, "processed"));
+
+        policy_check_uninvented(c, p->vpa, pod, &reference, &capped.recommendation);
+        capped.recommendation = reference; /* 16.3: all else follows from what it has invented */
+    }
 
     enum vpa_admission admission =
         vpa_priority_admit(pod, p->vpa, &capped.recommendation, record ? &infeasible : NULL,
@@ -184,6 +199,36 @@ static void run_pod(struct priority_case *p, size_t i, const struct vpa_pod *pod
     if (admission == VPA_ADMIT_ACCEPTED) {
         p->allowed[i] = vpa_eviction_requirements_hold(pod, p->vpa, &capped.recommendation);
         p->accepted[p->accepted_count++] = candidate;
+    }
+}
+
+/* Under any decision: who is in the order of the reference is who it has accepted. */
+static void check_accepted(struct golden_case *c)
+{
+    size_t accepted = 0;
+
+    vpa_json_foreach (pod, GOLDEN_OUT(c, "pods")) {
+        bool ordered = false;
+
+        if (!vpa_str_eq(vpa_json_string(vpa_json_find(pod, "decision")), "accepted"))
+            continue;
+        accepted++;
+        vpa_json_foreach (name, GOLDEN_OUT(c, "order"))
+            ordered = ordered || vpa_str_eq(vpa_json_string(name),
+                                            vpa_json_string(vpa_json_find(pod, "name")));
+        if (!ordered)
+            golden_unexpected(c, "order (of the accepted)", "one is not there");
+    }
+    if (vpa_json_count(GOLDEN_OUT(c, "order")) != accepted ||
+        vpa_json_count(GOLDEN_OUT(c, "admitted")) > accepted)
+        golden_unexpected(c, "order (of the accepted)", "others are there");
+    vpa_json_foreach (name, GOLDEN_OUT(c, "admitted")) {
+        bool ordered = false;
+
+        vpa_json_foreach (other, GOLDEN_OUT(c, "order"))
+            ordered = ordered || vpa_json_equal(name, other);
+        if (!ordered)
+            golden_unexpected(c, "admitted (of the ordered)", "another");
     }
 }
 
@@ -224,7 +269,8 @@ void updater_priority_case(struct golden_case *c)
     };
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "pods"));
 
-    violation = NULL;
+    if (!updater_case_is_undone())
+        violation = NULL;
     golden_marker(c, "crash");
     golden_count(c, "pods", GOLDEN_OUT(c, "pods"), GOLDEN_OUT(c, "crash") ? 0 : count);
     vpa_json_foreach (node, GOLDEN_IN(c, "pods")) {
@@ -232,6 +278,7 @@ void updater_priority_case(struct golden_case *c)
         want = want ? vpa_json_next(want) : NULL;
     }
     compare_order(&p);
+    check_accepted(c);
 }
 
 void updater_priority_invariant(struct golden_case *c)
