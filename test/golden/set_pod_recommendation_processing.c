@@ -146,7 +146,7 @@ static bool has_phrase(const struct vpa_notes *notes, size_t count, const char *
                        const char *phrase)
 {
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; strcmp(notes[i].container, container) == 0 && k < notes[i].count; k++)
+        for (size_t k = 0; vpa_str_eq(notes[i].container, container) && k < notes[i].count; k++)
             if (strcmp(notes[i].items[k], phrase) == 0)
                 return true;
     return false;
@@ -224,7 +224,8 @@ static const struct golden_licence licences[] = {
     {"updater.md 10.1", {"priority.resourceDiff", "priority.hex", "priority.scaleUp"}},
     {"updater.md 16.3",
      {PROCESSED ".target.cpu", PROCESSED ".target.memory", PROCESSED ".*Bound.cpu",
-      PROCESSED ".*Bound.memory", "annotations", "annotations.*", "priority.*",
+      PROCESSED ".*Bound.memory", "annotations", "annotations.*", "priority.resourceDiff",
+      "priority.hex", "priority.outsideRecommendedRange", "priority.scaleUp",
       "resources[*].limits", "resources[*].limits.cpu", "resources[*].limits.memory",
       "resources[*].requests.cpu", "resources[*].requests.memory", "resourceAnnotations",
       "resourceAnnotations.*"}},
