@@ -17,6 +17,7 @@
  *   object is looked through once, when nothing can be added to it any more. From the inside
  *   outwards a nest of repetitions would have its innermost objects looked through again at every
  *   level.
+ * - A member that nobody reads gets no nodes: only its end is looked for.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 
 #include "bytes.h"
 #include "json_private.h"
+#include "skip.h"
 #include "vpa/base/mem.h"
 
 /* ---- repeated members ---- */
@@ -154,7 +156,8 @@ struct scanner {
     char *p;
     char *end;
     int object_type; /* cJSON_Object and perhaps FOLDED */
-    bool repeated;   /* repeated members stay */
+    const char *left_out; /* name of the member that gets no node, NULL for none */
+    bool repeated;        /* repeated members stay */
     bool any_repeated;
     size_t values_left;
     unsigned depth;
@@ -201,7 +204,7 @@ static inline void skip_space(struct scanner *s)
 /* ---- strings ---- */
 
 /* The first byte from p on that may not stand in a string as it is: a control character, '"' or
- * '\\'. Eight bytes at a time; a NUL and seven more bytes must stand behind the text. */
+ * '\\'. A NUL and seven more bytes must stand behind the text. */
 static inline char *skip_plain(char *p)
 {
     for (;; p += 8) {
@@ -524,6 +527,21 @@ static int scan_onward(struct scanner *s)
     }
 }
 
+static bool is_left_out(const struct scanner *s)
+{
+    return s->left_out && *s->p == '[' && s->depth > 0 &&
+           is_type(s->open[s->depth - 1].node, cJSON_Object) && strcmp(s->name, s->left_out) == 0;
+}
+
+static int pass_over(struct scanner *s)
+{
+    struct json_skip skip = {0};
+    const char *end = json_skip_value(&skip, s->p, s->end);
+
+    s->p += end - s->p;
+    return json_skip_complete(&skip) ? 0 : fault(s, s->p, "unexpected end of text");
+}
+
 static int scan(struct scanner *s)
 {
     skip_space(s);
@@ -536,6 +554,9 @@ static int scan(struct scanner *s)
             return excess(s, "too many values");
         if (*s->p != '{' && *s->p != '[') {
             if (scan_scalar(s) < 0)
+                return -1;
+        } else if (is_left_out(s)) {
+            if (pass_over(s) < 0)
                 return -1;
         } else if (open_container(s, &complete) < 0) {
             return -1;
@@ -559,9 +580,16 @@ static char *copy_text(struct vpa_arena *arena, const char *text, size_t len)
     return copy;
 }
 
-static int parse(struct vpa_arena *arena, const char *text, size_t len, bool folded, bool repeated,
-                 const struct vpa_json **root, struct vpa_error *err)
+struct parse_options {
+    bool folded, repeated;
+    const char *left_out;
+};
+
+static int parse(struct vpa_arena *arena, const char *text, size_t len,
+                 const struct parse_options *options, const struct vpa_json **root,
+                 struct vpa_error *err)
 {
+    const bool folded = options->folded;
     struct scanner s;
 
     if (len > INT_MAX)
@@ -571,7 +599,8 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
     s.copy = s.p = copy_text(arena, text, len);
     s.end = s.copy + len;
     s.object_type = cJSON_Object | (folded ? FOLDED : 0);
-    s.repeated = repeated || folded; /* folded: see below */
+    s.repeated = options->repeated || folded; /* folded: see below */
+    s.left_out = options->left_out;
     s.values_left = folded ? VPA_JSON_FOLDED_VALUES_MAX : SIZE_MAX;
     s.depth = 0;
     s.root = NULL;
@@ -590,17 +619,24 @@ static int parse(struct vpa_arena *arena, const char *text, size_t len, bool fol
 int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
                    const struct vpa_json **root, struct vpa_error *err)
 {
-    return parse(arena, text, len, false, false, root, err);
+    return parse(arena, text, len, &(struct parse_options){0}, root, err);
+}
+
+int vpa_json_parse_without(struct vpa_arena *arena, const char *text, size_t len,
+                           const char *left_out, const struct vpa_json **root,
+                           struct vpa_error *err)
+{
+    return parse(arena, text, len, &(struct parse_options){.left_out = left_out}, root, err);
 }
 
 int vpa_json_parse_folded(struct vpa_arena *arena, const char *text, size_t len,
                           const struct vpa_json **root, struct vpa_error *err)
 {
-    return parse(arena, text, len, true, false, root, err);
+    return parse(arena, text, len, &(struct parse_options){.folded = true}, root, err);
 }
 
 int vpa_json_parse_repeated(struct vpa_arena *arena, const char *text, size_t len,
                             const struct vpa_json **root, struct vpa_error *err)
 {
-    return parse(arena, text, len, false, true, root, err);
+    return parse(arena, text, len, &(struct parse_options){.repeated = true}, root, err);
 }

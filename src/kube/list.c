@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/api/meta.h"
 #include "vpa/json/json_stream.h"
 
 #define PAGES_MAX 100000 /* 50 million items */
@@ -69,7 +70,7 @@ static int on_item(void *ctx, const char *json, size_t len, struct vpa_error *er
     const struct vpa_slice text = {json, len};
     const struct vpa_json *item;
     struct vpa_error why;
-    int result = vpa_json_parse(&l->arena, json, len, &item, &why) == 0
+    int result = vpa_json_parse_without(&l->arena, json, len, VPA_META_UNREAD, &item, &why) == 0
                      ? l->handler.item(l->handler.ctx, item, text, err)
                      : on_unreadable(l, text, &why, err);
 

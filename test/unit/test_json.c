@@ -254,6 +254,39 @@ START_TEST(keeps_repetitions_on_demand)
 }
 END_TEST
 
+static const struct {
+    const char *text, *result; /* NULL: refused */
+} leavings[] = {
+    {"{\"m\":[1,[2]],\"a\":3}", "{\"a\":3}"},
+    {"{\"a\":{\"m\":[],\"b\":[{\"m\":[{}]}]}}", "{\"a\":{\"b\":[{}]}}"},
+    {"{\"a\":1,\"m\":[\"]\",\"\\\"]\"] }", "{\"a\":1}"},
+    {"{\"m\":[not JSON]}", "{}"},
+    {"{\"mm\":[1],\"M\":[2]}", "{\"mm\":[1],\"M\":[2]}"},
+    {"{\"m\":{\"m\":\"x\"}}", "{\"m\":{\"m\":\"x\"}}"}, /* a label, say */
+    {"{\"m\":1,\"m\":[2]}", "{\"m\":1}"},
+    {"[\"m\",[1]]", "[\"m\",[1]]"},
+    {"[{\"m\":1},[2]]", "[{\"m\":1},[2]]"},
+    {"[1]", "[1]"},
+    {"{\"m\":[1}", NULL},
+    {"{\"m\":[\"", NULL},
+    {"{\"m\":[] 1}", NULL},
+};
+
+START_TEST(leaves_a_member_out)
+{
+    const char *text = leavings[_i].text;
+    const struct vpa_json *root;
+    struct vpa_error err;
+    int result = vpa_json_parse_without(&arena, text, strlen(text), "m", &root, &err);
+
+    ck_assert_int_eq(result, leavings[_i].result ? 0 : -1);
+    if (leavings[_i].result)
+        ck_assert_str_eq(text_of(root), leavings[_i].result);
+    else
+        ck_assert_int_eq(err.code, VPA_INVALID);
+}
+END_TEST
+
 /* However many members there are, of three of a name the last one stays, and the order of the rest.
  * Names that share their first letter are compared, others are not. */
 START_TEST(the_last_of_many_stays)
@@ -565,6 +598,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, finds_by_any_letter_case);
     tcase_add_loop_test(tc, merges_repeated_objects, 0, VPA_COUNT(merges));
     tcase_add_test(tc, keeps_repetitions_on_demand);
+    tcase_add_loop_test(tc, leaves_a_member_out, 0, VPA_COUNT(leavings));
     tcase_add_loop_test(tc, the_last_of_many_stays, 0, 7);
     tcase_add_test(tc, strings_end_anywhere);
     tcase_add_test(tc, many_repetitions_are_cheap);

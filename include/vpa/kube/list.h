@@ -8,6 +8,7 @@
  *         .path = "/api/v1/pods", .paged = true, .timeout = VPA_MINUTE};
  *     if (vpa_list_each(client, &request, on_item, ctx, &err) < 0)
  *         ...                                             // pumps the loop; half a list is none
+ * Items come without metadata.managedFields.
  *
  * The reflector (reflector.h) begins with the same list and goes on with a watch.
  */
