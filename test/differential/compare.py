@@ -17,6 +17,7 @@ GO_DIFF = re.compile(r"(if it was previously negative\)).*", re.S)
 GO_VALUE = re.compile(r"Invalid value: (?:\{.*?\}|null): ")
 VERSION = re.compile(r"(ResourceVersion in \w+(?: \w+)?: )\d+")
 ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
+AGE = re.compile(r"\d+[smhdy](\d+[smhdy])?")  # a cell of a Table
 
 
 class Normal:
@@ -57,6 +58,8 @@ class Normal:
                 found[key] = sorted((self.value(c) for c in member), key=lambda c: json.dumps(c, sort_keys=True))
             elif key == "managedFields":
                 continue
+            elif key == "cells":
+                found[key] = ["<age>" if isinstance(c, str) and AGE.fullmatch(c) else self.value(c) for c in member]
             elif key == "metadata":
                 found[key] = self.value(member, in_list="items" in value)
             else:
@@ -79,9 +82,9 @@ class Normal:
             found["body"] = self.text(body.decode(errors="replace"))
         return found
 
-    def events(self, body):
-        """Of a watch; the bookmark at its end may or may not come."""
-        lines = [json.loads(line) for line in body.decode().splitlines() if line]
+    def events(self, lines):
+        """Of a watch; a bookmark may or may not come."""
+        lines = [json.loads(line) for line in lines]
         return [self.value(e) for e in lines if e["type"] != "BOOKMARK"]
 
 

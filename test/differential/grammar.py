@@ -291,6 +291,16 @@ def damage(r, body):
     return body
 
 
+def keep_one(body):
+    """A server takes several LimitRanges in any order, so that its answers to pods would be a matter of luck: no second
+    one comes of a name that was damaged."""
+    if body.get("kind") == "LimitRange":
+        metadata = body.setdefault("metadata", {})
+        if isinstance(metadata, dict) and isinstance(metadata.get("name", ""), str):
+            metadata["name"] = "a"
+    return body
+
+
 # ---- requests ----
 
 class Sequence:
@@ -337,7 +347,7 @@ class Sequence:
         for place, value in list(leaves(body)):
             if isinstance(value, str) and value in text:
                 put(body, place, text[value])
-        return damage(self.r, body) if self.r.random() < self.damaged else body
+        return keep_one(damage(self.r, body)) if self.r.random() < self.damaged else body
 
     def create(self, plural, name):
         self.add("POST", self.path(plural, **self.options("dryRun", "fieldValidation", "fieldManager")),
@@ -496,15 +506,95 @@ class Sequence:
         verbs = self.verbs(plural)
         verb = self.r.choices([v for _, v in verbs], [w for w, _ in verbs])[0]
         name = self.r.choice(self.names)
-        # A server takes several LimitRanges in any order, so that its answers to pods would be a matter of luck.
-        verb(plural, "a" if plural == "limitranges" else name)
+        verb(plural, "a" if plural == "limitranges" else name)  # one alone: keep_one()
+
+
+# ---- what goes beside the requests: of a seed of its own, so that the requests stay the same ----
+
+HOOKS = ("first", "second", "third", "fourth", "fifth")
+DEEDS = ("mark", "mark", "mark", "sidecar", "warn", "deny", "broken")
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+LIST_METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+LAST = "z-last"  # whose event is the last that is read of a watch
+
+
+def tell_hooks(r, requests):
+    """Objects of the requests say what the webhooks of hooks.py do to them."""
+    for request in requests:
+        metadata = request["body"].get("metadata") if isinstance(request.get("body"), dict) else None
+        if not isinstance(metadata, dict) or r.random() > 0.5:
+            continue
+        annotations = metadata.setdefault("annotations", {})
+        if isinstance(annotations, dict):
+            annotations.update({f"hook.plumb.example/{pick(r, *HOOKS)}": pick(r, *DEEDS) for _ in range(r.randint(1, 2))})
+
+
+def tell_forms(r, requests):
+    """Some reads are for a Table or for metadata alone, as kubectl and informers ask for them."""
+    for request in requests:
+        path = request["path"].split("?")[0].split("/")
+        if request["method"] == "GET" and path[-1] != "scale" and r.random() < 0.4:
+            one = path[-2] in GROUPS
+            request["accept"] = pick(r, TABLE, METADATA if one else LIST_METADATA)
+
+
+class Plainest:
+    """In the place of a generator of random numbers: the first of everything, and nothing that need not be."""
+
+    def random(self):
+        return 0.999
+
+    def choice(self, values):
+        return values[0]
+
+    def randint(self, least, _most):
+        return least
+
+    def sample(self, values, count):
+        return list(values)[:count]
+
+
+def last_object(plural):
+    """One that every LimitRange takes, and every selector of the watches."""
+    made = build(Plainest(), plural, LAST)
+    made["metadata"] = {"name": LAST, "labels": {"app": "x"}}
+    if plural == "pods":
+        small = {"cpu": "100m", "memory": "64Mi"}
+        made["spec"]["containers"][0]["resources"] = {"requests": small, "limits": small}
+    return made
+
+
+def watch(r, plural, path):
+    """Of the whole collection, of a part, or in another form."""
+    return {"path": path, "last": last_object(plural), "query": pick(r, "", "", "&labelSelector=app%3Dx", "&labelSelector=app"),
+            "accept": pick(r, JSON, JSON, JSON, TABLE, METADATA)}
+
+
+class Story:
+    """The requests of a seed, the watches of what they touch, and whether webhooks are asked (hooked)."""
+
+    def __init__(self, seed, s):
+        r = random.Random(f"beside {seed}")
+        self.requests, self.hooked = s.requests, r.random() < 0.25
+        self.limits = "limitranges" in s.plurals
+        if self.hooked:
+            tell_hooks(r, self.requests)
+        tell_forms(r, self.requests)
+        # What limits pods comes behind them.
+        plurals = sorted(set(s.plurals), key=lambda p: (p == "limitranges", p))
+        self.watches = [watch(r, p, s.path(p)) for p in plurals]
+        for w in self.watches:
+            for place, value in list(leaves(w["last"])):
+                if value == "@ns":
+                    put(w["last"], place, s.ns)
 
 
 def sequence(seed, namespace, length=14, damaged=0.2):
-    """The requests of a seed, and the collections that it touches. damaged: the share of bodies with a fault."""
+    """The story of a seed. damaged: the share of bodies with a fault."""
     s = Sequence(seed, namespace, damaged)
     for plural in sorted(set(s.plurals)):
         s.create(plural, "a")
     while len(s.requests) < length:
         s.step()
-    return s.requests, [s.path(p) for p in sorted(set(s.plurals))]
+    return Story(seed, s)

@@ -378,7 +378,7 @@ int admit_overhead(struct ctx *c, const struct jv *pod)
 
 int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, struct jv *object)
 {
-    bool create = !strcmp(operation, "CREATE");
+    bool create = !strcmp(operation, "CREATE") && !*c->sub;
 
     (void)old;
     if (create && is_kind(c, "", "Pod")) {

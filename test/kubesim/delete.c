@@ -274,9 +274,9 @@ int handle_delete(struct ctx *c)
         return fail_not_found(c, c->type, c->name);
     struct jv *old = version_parse(c->a, v);
     version_ref(v);
-    int rc = admit_webhooks(c, true, "DELETE", old, &(struct jv *){NULL}, "DeleteOptions");
+    int rc = admit_mutating(c, "DELETE", old, &(struct jv *){NULL}, "DeleteOptions");
     if (rc == 0)
-        rc = admit_webhooks(c, false, "DELETE", old, &(struct jv *){NULL}, "DeleteOptions");
+        rc = admit_validating(c, "DELETE", old, NULL, "DeleteOptions");
     if (rc == 0 && store_find(c->type->store, c->ns, c->name) != v) {
         version_unref(v);
         return handle_delete(c); /* changed while a webhook was asked */

@@ -9,7 +9,7 @@
 
 #include "vpa/base/time.h"
 
-static int read_eviction(struct ctx *c, struct jv **out, struct delete_options *o)
+static int read_eviction(struct ctx *c, struct jv **out)
 {
     struct jv *body;
     struct vpa_error err;
@@ -26,9 +26,16 @@ static int read_eviction(struct ctx *c, struct jv **out, struct delete_options *
                     "%s in version \"v1\" cannot be handled as a Eviction: unknown conversion",
                     kind);
     *out = body;
-    if (read_delete_options(c, jv_get(body, "deleteOptions"), o) < 0)
+    return 0;
+}
+
+static int read_options(struct ctx *c, const struct jv *eviction, struct delete_options *o)
+{
+    const char *name = jv_text_at(eviction, "metadata.name");
+
+    if (read_delete_options(c, jv_get(eviction, "deleteOptions"), o) < 0)
         return -1;
-    const char *name = jv_text_at(body, "metadata.name");
+    o->dry_run = o->dry_run || c->dry_run;
     if (*name && strcmp(name, c->name) != 0)
         return fail(c, 400, "BadRequest", "name in URL does not match name in Eviction object");
     return 0;
@@ -169,9 +176,11 @@ int handle_eviction(struct ctx *c)
     struct version *budget;
     bool gone;
 
-    if (read_eviction(c, &body, &o) < 0)
+    if (read_eviction(c, &body) < 0 ||
+        admit_mutating(c, "CREATE", NULL, &body, "CreateOptions") < 0 ||
+        read_options(c, body, &o) < 0 ||
+        admit_validating(c, "CREATE", NULL, body, "CreateOptions") < 0)
         return -1;
-    o.dry_run = o.dry_run || c->dry_run;
     struct version *v = store_find(c->type->store, c->ns, c->name);
     if (!v)
         return fail_not_found(c, c->type, c->name);
@@ -211,34 +220,35 @@ static int binding_conflict(struct ctx *c, const char *why)
                                          c->name, c->name, why));
 }
 
-int handle_binding(struct ctx *c)
+static int read_binding(struct ctx *c, struct jv **out)
 {
-    struct jv *body;
     struct vpa_error err;
 
-    if (jv_parse(c->a, c->req->body, c->req->body_len, &body, NULL, &err) < 0)
+    if (jv_parse(c->a, c->req->body, c->req->body_len, out, NULL, &err) < 0)
         return fail(c, 400, "BadRequest",
                     "the object provided is unrecognized (must be of type Binding): %s", err.text);
-    const char *kind = jv_text_at(body, "target.kind"), *node = jv_text_at(body, "target.name");
-    struct version *v = store_find(c->type->store, c->ns, c->name);
+    return 0;
+}
+
+static int check_binding(struct ctx *c, const struct jv *binding)
+{
+    const char *kind = jv_text_at(binding, "target.kind");
+
     if (*kind && strcmp(kind, "Node") != 0)
         return fail(
             c, 500, NULL,
             "target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"",
             kind);
-    if (!*node)
+    if (!*jv_text_at(binding, "target.name"))
         return fail(c, 500, NULL, "target.name: Required value");
-    if (!v)
-        return fail_not_found(c, c->type, c->name);
-    struct jv *pod = version_parse(c->a, v);
-    if (jv_at(pod, "metadata.deletionTimestamp"))
-        return binding_conflict(c, "is being deleted, cannot be assigned to a host");
-    if (*jv_text_at(pod, "spec.nodeName"))
-        return binding_conflict(c, vpa_arena_printf(c->a, "is already assigned to node \"%s\"",
-                                                    jv_text_at(pod, "spec.nodeName")));
-    jv_set_str(c->a, jv_ensure(c->a, pod, "spec"), "nodeName", node);
+    return 0;
+}
+
+static void mark_scheduled(struct ctx *c, struct jv *pod)
+{
     struct jv *status = jv_ensure(c->a, pod, "status"), *conditions = jv_get(status, "conditions"),
               *one = jv_obj(c->a);
+
     if (!conditions) {
         conditions = jv_arr(c->a);
         jv_set(c->a, status, "conditions", conditions);
@@ -251,6 +261,30 @@ int handle_binding(struct ctx *c)
     jv_set(c->a, one, "lastProbeTime", jv_null(c->a));
     jv_set_str(c->a, one, "lastTransitionTime", sim_now_text(c->sim, c->a));
     jv_push(c->a, conditions, one);
+}
+
+int handle_binding(struct ctx *c)
+{
+    struct jv *body;
+
+    if (read_binding(c, &body) < 0 ||
+        admit_mutating(c, "CREATE", NULL, &body, "CreateOptions") < 0 ||
+        check_binding(c, body) < 0 ||
+        admit_validating(c, "CREATE", NULL, body, "CreateOptions") < 0)
+        return -1;
+    struct version *v = store_find(c->type->store, c->ns, c->name);
+    if (!v)
+        return fail_not_found(c, c->type, c->name);
+    struct jv *pod = version_parse(c->a, v);
+    if (jv_at(pod, "metadata.deletionTimestamp"))
+        return binding_conflict(c, "is being deleted, cannot be assigned to a host");
+    if (*jv_text_at(pod, "spec.nodeName"))
+        return binding_conflict(c, vpa_arena_printf(c->a, "is already assigned to node \"%s\"",
+                                                    jv_text_at(pod, "spec.nodeName")));
+    jv_set_str(c->a, jv_ensure(c->a, pod, "spec"), "nodeName", jv_text_at(body, "target.name"));
+    jv_each (m, jv_at(body, "metadata.annotations"))
+        jv_set(c->a, jv_ensure(c->a, pod, "metadata.annotations"), m->name, m->value);
+    mark_scheduled(c, pod);
     if (!c->dry_run)
         store_put(&c->sim->store, c->type->store, c->a, pod);
     answer_success(c, 201, NULL, NULL);

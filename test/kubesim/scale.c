@@ -109,47 +109,76 @@ static struct jv *path_segments(struct vpa_arena *a, const char *path)
     }
 }
 
-int handle_scale(struct ctx *c)
+/* What the scale asks for, checked; the object with it in *out. */
+static int rescale(struct ctx *c, const struct version *v, const struct jv *old,
+                   const struct jv *scale, struct jv **out)
 {
-    struct version *v = store_find(c->type->store, c->ns, c->name);
-    struct jv *scale;
     struct field_errors errors = {0};
-
-    if (!v)
-        return fail_not_found(c, c->type, c->name);
-    struct jv *object = version_parse(c->a, v), *old = version_parse(c->a, v);
-    if (!strcmp(c->verb, "get")) {
-        answer_json(c, 200, scale_of(c, object));
-        return 0;
-    }
-    if (read_new_scale(c, scale_of(c, object), &scale) < 0)
-        return -1;
     const char *rv = jv_text_at(scale, "metadata.resourceVersion");
+    int64_t replicas = jv_int_at(scale, "spec.replicas", 0);
+
     if (*rv && strtoull(rv, NULL, 10) != v->rv)
         return fail_conflict(c);
-    int64_t replicas = jv_int_at(scale, "spec.replicas", 0);
     if (replicas < 0) {
         field_error(c, &errors, "FieldValueInvalid", "spec.replicas",
                     "Invalid value: %lld: must be greater than or equal to 0", (long long)replicas);
         return fail_invalid(c, "autoscaling", "Scale", c->name, &errors);
     }
-    set_path(c->a, object, spec_path(c->type), replicas);
+    *out = jv_clone(c->a, old);
+    set_path(c->a, *out, spec_path(c->type), replicas);
     if (c->type->crd) {
         c->sub = "";
-        validate_custom(c, c->type, old, object, &errors);
+        validate_custom(c, c->type, old, *out, &errors);
         c->sub = "scale";
     }
-    if (errors.count)
-        return fail_type_invalid(c, c->name, &errors);
-    bool changed = !jv_equal(object, old);
+    return errors.count ? fail_type_invalid(c, c->name, &errors) : 0;
+}
+
+static void commit_scale(struct ctx *c, const struct jv *old, struct jv *object)
+{
+    bool changed = !jv_equal(object, old), zero = !jv_int_at(object, spec_path(c->type), 0);
+
     if (changed && (c->type->flags & T_GENERATION))
         jv_set_int(c->a, jv_get(object, "metadata"), "generation",
                    jv_int_at(old, "metadata.generation", 0) + 1);
     changed =
-        track_scale(c, object, path_segments(c->a, spec_path(c->type)), changed, replicas == 0) ||
-        changed;
+        track_scale(c, object, path_segments(c->a, spec_path(c->type)), changed, zero) || changed;
     if (changed && !c->dry_run)
         store_put(&c->sim->store, c->type->store, c->a, object);
     answer_json(c, 200, scale_of(c, object));
+}
+
+static int change_scale(struct ctx *c, struct version *v)
+{
+    const char *options = !strcmp(c->verb, "patch") ? "PatchOptions" : "UpdateOptions";
+    struct jv *old = version_parse(c->a, v), *before = scale_of(c, old), *scale, *object = old;
+
+    if (read_new_scale(c, scale_of(c, old), &scale) < 0 ||
+        admit_mutating(c, "UPDATE", before, &scale, options) < 0 ||
+        rescale(c, v, old, scale, &object) < 0 ||
+        admit_validating(c, "UPDATE", before, scale, options) < 0)
+        return -1;
+    if (store_find(c->type->store, c->ns, c->name) != v)
+        return WRITE_AGAIN;
+    commit_scale(c, old, object);
     return 0;
+}
+
+int handle_scale(struct ctx *c)
+{
+    for (int i = 0; i < WRITE_TRIES; i++) {
+        struct version *v = store_find(c->type->store, c->ns, c->name);
+        if (!v)
+            return fail_not_found(c, c->type, c->name);
+        if (!strcmp(c->verb, "get")) {
+            answer_json(c, 200, scale_of(c, version_parse(c->a, v)));
+            return 0;
+        }
+        version_ref(v);
+        int rc = change_scale(c, v);
+        version_unref(v);
+        if (rc != WRITE_AGAIN)
+            return rc;
+    }
+    return fail_conflict(c);
 }

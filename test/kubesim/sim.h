@@ -326,6 +326,9 @@ void validate_new_workload(struct ctx *c, const struct jv *object, const char *k
 /* What may not change, and what the server looks at once more. */
 void validate_workload_change(struct ctx *c, const struct jv *old, const struct jv *object,
                               const char *kind, struct field_errors *errors);
+/* Of anything; of a container. */
+void check_known_resource_name(struct ctx *c, const char *name, const char *path,
+                               struct field_errors *errors);
 void check_resource_name(struct ctx *c, const char *name, const char *path,
                          struct field_errors *errors);
 void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
@@ -341,9 +344,13 @@ bool is_label_value(const char *text);
 
 /* ---- admission.c, webhooks.c ---- */
 int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, struct jv *object);
-/* mutate: patches *object. May drop the lock while it waits. */
-int admit_webhooks(struct ctx *c, bool mutate, const char *operation, const struct jv *old,
-                   struct jv **object, const char *options_kind);
+/* The built-in plugins and webhooks that may change *object, NULL for a deletion; then the webhooks
+ * that only judge. Both may drop the lock while they wait. The object is what the endpoint takes:
+ * an Eviction, a Binding or a Scale for these subresources. */
+int admit_mutating(struct ctx *c, const char *operation, const struct jv *old, struct jv **object,
+                   const char *options_kind);
+int admit_validating(struct ctx *c, const char *operation, const struct jv *old,
+                     struct jv *object, const char *options_kind);
 int admit_overhead(struct ctx *c, const struct jv *pod);
 /* Fills in what LimitRanges preset, as on creation; not for a pod that is going. */
 void admit_limit_defaults(struct ctx *c, const struct jv *old, struct jv *pod);

@@ -78,7 +78,8 @@ static void check_limit_amounts(struct ctx *c, const struct jv *item, const char
     };
     static const char *const lists[] = {"min", "max", "default", "defaultRequest",
                                         "maxLimitRequestRatio"};
-    bool pod = !strcmp(jv_text_at(item, "type"), "Pod");
+    const char *type = jv_text_at(item, "type");
+    bool pod = !strcmp(type, "Pod"), container = !strcmp(type, "Container");
     struct strings seen = {0};
 
     for (size_t i = 0; i < VPA_COUNT(lists); i++) {
@@ -89,7 +90,11 @@ static void check_limit_amounts(struct ctx *c, const struct jv *item, const char
             field_error(c, errors, FORBIDDEN, vpa_arena_printf(c->a, "%s.%s", at, lists[i]),
                         "Forbidden: may not be specified when `type` is 'Pod'");
         jv_each (m, pod && preset ? NULL : list) {
-            check_resource_name(c, m->name, vpa_arena_printf(c->a, "%s.%s", at, lists[i]), errors);
+            const char *place = vpa_arena_printf(c->a, "%s.%s", at, lists[i]);
+            if (pod || container)
+                check_resource_name(c, m->name, place, errors);
+            else
+                check_known_resource_name(c, m->name, place, errors);
             if (!strings_has(&seen, m->name))
                 strings_add(c->a, &seen, m->name);
         }
@@ -101,6 +106,11 @@ static void check_limit_amounts(struct ctx *c, const struct jv *item, const char
                 check_order(&k, &orders[n]);
         check_ratio(&k);
     }
+    if (!strcmp(type, "PersistentVolumeClaim") && !jv_at(item, "min.storage") &&
+        !jv_at(item, "max.storage"))
+        field_error(c, errors, REQUIRED, vpa_arena_printf(c->a, "%s.limits", at),
+                    "Required value: either minimum or maximum storage value is required, but "
+                    "neither was provided");
 }
 
 void validate_limit_range(struct ctx *c, const struct jv *object, struct field_errors *errors)

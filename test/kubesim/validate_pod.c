@@ -46,15 +46,45 @@ static bool is_resource(const char *name)
            is_one_of(name, ours, VPA_COUNT(ours));
 }
 
+/* One that quotas and limits of other things than pods may name too. */
+static bool is_known_resource(const char *name)
+{
+    static const char *const known[] = {"requests.cpu",
+                                        "requests.memory",
+                                        "requests.ephemeral-storage",
+                                        "requests.storage",
+                                        "limits.cpu",
+                                        "limits.memory",
+                                        "limits.ephemeral-storage",
+                                        "pods",
+                                        "resourcequotas",
+                                        "services",
+                                        "services.nodeports",
+                                        "services.loadbalancers",
+                                        "replicationcontrollers",
+                                        "secrets",
+                                        "configmaps",
+                                        "persistentvolumeclaims",
+                                        "storage"};
+
+    return is_resource(name) || is_one_of(name, known, VPA_COUNT(known));
+}
+
+void check_known_resource_name(struct ctx *c, const char *name, const char *path,
+                               struct field_errors *errors)
+{
+    if (!is_known_resource(name))
+        field_wrong(c, errors, vpa_arena_printf(c->a, "%s[%s]", path, name), name,
+                    "must be a standard resource type or fully qualified");
+}
+
 void check_resource_name(struct ctx *c, const char *name, const char *path,
                          struct field_errors *errors)
 {
-    const char *at = vpa_arena_printf(c->a, "%s[%s]", path, name);
-
-    if (is_resource(name))
-        return;
-    field_wrong(c, errors, at, name, "must be a standard resource type or fully qualified");
-    field_wrong(c, errors, at, name, "must be a standard resource for containers");
+    check_known_resource_name(c, name, path, errors);
+    if (!is_resource(name))
+        field_wrong(c, errors, vpa_arena_printf(c->a, "%s[%s]", path, name), name,
+                    "must be a standard resource for containers");
 }
 
 /* One of a whole pod. */

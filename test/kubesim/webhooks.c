@@ -1,7 +1,10 @@
 /*
  * Admission webhooks: which of the stored configurations fit a request, the AdmissionReview that is
- * sent, and every kind of answer. Mutating webhooks are asked one after the other in the order of
- * the names of their configurations; no second round (reinvocation is Never).
+ * sent, and every kind of answer. Webhooks are asked one after the other in the order of the names
+ * of their configurations.
+ *
+ * When a mutating webhook changed the object, built-in admission and those webhooks before it that
+ * asked for it (reinvocationPolicy) have a second round; there is no third.
  */
 #include <string.h>
 #include <time.h>
@@ -79,23 +82,57 @@ static bool selectors_fit(struct ctx *c, const struct jv *hook, const struct jv 
 
 /* ---- the review ---- */
 
-static struct jv *group_version(struct ctx *c, const char *member, const char *value)
+/* What the endpoint takes: some subresources have a kind of their own. */
+struct form {
+    const char *sub, *group, *version, *kind;
+};
+
+static struct form form_of(const struct ctx *c)
+{
+    static const struct form own[] = {{"eviction", "policy", "v1", "Eviction"},
+                                      {"binding", "", "v1", "Binding"},
+                                      {"scale", "autoscaling", "v1", "Scale"}};
+
+    for (size_t i = 0; i < VPA_COUNT(own); i++)
+        if (!strcmp(own[i].sub, c->sub))
+            return own[i];
+    return (struct form){"", c->type->group, c->type->version, c->type->kind};
+}
+
+static struct jv *group_version(struct ctx *c, const char *group, const char *version,
+                                const char *member, const char *value)
 {
     struct jv *v = jv_obj(c->a);
 
-    jv_set_str(c->a, v, "group", c->type->group);
-    jv_set_str(c->a, v, "version", c->type->version);
+    jv_set_str(c->a, v, "group", group);
+    jv_set_str(c->a, v, "version", version);
     jv_set_str(c->a, v, member, value);
     return v;
 }
 
+static struct jv *kind_of_review(struct ctx *c)
+{
+    const struct form f = form_of(c);
+    return group_version(c, f.group, f.version, "kind", f.kind);
+}
+
+static struct jv *resource_of_review(struct ctx *c)
+{
+    return group_version(c, c->type->group, c->type->version, "resource", c->type->plural);
+}
+
 static struct jv *with_kind(struct ctx *c, const struct jv *object)
 {
+    const struct form f = form_of(c);
+
     if (!object)
         return jv_null(c->a);
-    struct jv *copy = view_of(c->a, c->type, jv_clone(c->a, object));
-    jv_put_first(c->a, copy, "apiVersion", jv_str(c->a, type_api_version(c->a, c->type)));
-    jv_put_first(c->a, copy, "kind", jv_str(c->a, c->type->kind));
+    struct jv *copy = jv_clone(c->a, object);
+    if (!*f.sub)
+        copy = view_of(c->a, c->type, copy);
+    const char *api = *f.group ? vpa_arena_printf(c->a, "%s/%s", f.group, f.version) : f.version;
+    jv_put_first(c->a, copy, "apiVersion", jv_str(c->a, api));
+    jv_put_first(c->a, copy, "kind", jv_str(c->a, f.kind));
     return copy;
 }
 
@@ -142,12 +179,12 @@ static struct jv *make_review(struct ctx *c, const char *uid, const char *operat
     jv_set_str(a, review, "kind", "AdmissionReview");
     jv_set_str(a, review, "apiVersion", "admission.k8s.io/v1");
     jv_set_str(a, r, "uid", uid);
-    jv_set(a, r, "kind", group_version(c, "kind", c->type->kind));
-    jv_set(a, r, "resource", group_version(c, "resource", c->type->plural));
+    jv_set(a, r, "kind", kind_of_review(c));
+    jv_set(a, r, "resource", resource_of_review(c));
     if (*c->sub)
         jv_set_str(a, r, "subResource", c->sub);
-    jv_set(a, r, "requestKind", group_version(c, "kind", c->type->kind));
-    jv_set(a, r, "requestResource", group_version(c, "resource", c->type->plural));
+    jv_set(a, r, "requestKind", kind_of_review(c));
+    jv_set(a, r, "requestResource", resource_of_review(c));
     if (*c->sub)
         jv_set_str(a, r, "requestSubResource", c->sub);
     if (*name)
@@ -330,12 +367,32 @@ static int deny(struct ctx *c, const char *name, const struct jv *r)
     return fail_details(c, (int)code, *reason ? reason : NULL, details, text);
 }
 
+/* What the patch made of it, read as the endpoint reads a body. */
+static int read_patched(struct ctx *c, struct jv *patched, struct jv **object)
+{
+    const struct form f = form_of(c);
+    const struct schema *schema = *f.sub ? schema_builtin(f.kind) : c->type->schema;
+    struct decode_notes notes = {0};
+
+    schema_decode(c->a, schema, patched, !*f.sub && c->type->crd, &notes);
+    if (notes.type_error)
+        return internal_error(c, notes.type_error);
+    if (*f.sub) {
+        *object = patched;
+        return 0;
+    }
+    jv_del(patched, "kind");
+    jv_del(patched, "apiVersion");
+    *object = stored_of(c->a, c->type, patched);
+    defaults_apply(c, c->type, *object);
+    return 0;
+}
+
 static int apply_answer(struct ctx *c, const struct jv *r, struct jv **object)
 {
     const char *text = jv_text_at(r, "patch");
     struct jv *ops;
     struct vpa_error err;
-    struct decode_notes notes = {0};
 
     if (!*text)
         return 0;
@@ -346,26 +403,30 @@ static int apply_answer(struct ctx *c, const struct jv *r, struct jv **object)
     struct jv *patched = with_kind(c, *object);
     if (json_patch(c->a, &patched, ops, &err) < 0)
         return internal_error(c, err.text);
-    schema_decode(c->a, c->type->schema, patched, c->type->crd != NULL, &notes);
-    if (notes.type_error)
-        return internal_error(c, notes.type_error);
-    jv_del(patched, "kind");
-    jv_del(patched, "apiVersion");
-    *object = stored_of(c->a, c->type, patched);
-    defaults_apply(c, c->type, *object);
-    return 0;
+    return read_patched(c, patched, object);
 }
 
-static int ask(struct ctx *c, const struct jv *hook, bool mutate, const char *operation,
-               const struct jv *old, struct jv **object, const char *options_kind)
+/* One request on its way through the webhooks. */
+struct passage {
+    const char *operation, *options_kind;
+    const struct jv *old;
+    struct jv **object;
+    bool mutate;
+    bool again;                /* the second round */
+    bool changed;              /* a webhook changed the object */
+    struct strings reinvocable; /* were asked and want to be asked again */
+    struct strings due;        /* and have to be */
+};
+
+static int ask(struct ctx *c, const struct jv *hook, struct passage *p)
 {
     const char *name = jv_text_at(hook, "name"), *uid = new_uid(c->a), *why = NULL;
     bool ignore = !strcmp(jv_text_at(hook, "failurePolicy"), "Ignore");
     struct jv *response = NULL;
 
-    if (call_hook(c, hook, make_review(c, uid, operation, old, *object, options_kind), &response,
-                  &why) < 0 ||
-        check_response(c, response, uid, mutate, &why) < 0) {
+    if (call_hook(c, hook, make_review(c, uid, p->operation, p->old, *p->object, p->options_kind),
+                  &response, &why) < 0 ||
+        check_response(c, response, uid, p->mutate, &why) < 0) {
         if (ignore)
             return 0;
         return internal_error(
@@ -376,26 +437,78 @@ static int ask(struct ctx *c, const struct jv *hook, bool mutate, const char *op
             quote_warning(c, m->value->text);
     if (!jv_bool_at(response, "allowed", false))
         return deny(c, name, response);
-    return mutate && *object ? apply_answer(c, response, object) : 0;
+    return p->mutate && *p->object ? apply_answer(c, response, p->object) : 0;
 }
 
-int admit_webhooks(struct ctx *c, bool mutate, const char *operation, const struct jv *old,
-                   struct jv **object, const char *options_kind)
+/* All of those that were asked and want it are asked again. */
+static void require_again(struct ctx *c, struct passage *p)
+{
+    for (size_t i = 0; i < p->reinvocable.count; i++)
+        strings_add(c->a, &p->due, p->reinvocable.items[i]);
+    p->reinvocable.count = 0;
+}
+
+static int pass(struct ctx *c, struct passage *p)
 {
     const char *plural =
-        mutate ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
+        p->mutate ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
     const struct collection *s =
         types_find(&c->sim->types, "admissionregistration.k8s.io", "v1", plural)->store;
-
-    if (!s->count || !strcmp(c->type->group, "admissionregistration.k8s.io"))
-        return 0;
     struct jv *hooks = jv_arr(c->a); /* a copy: the lock is dropped while they are asked */
+    struct strings ids = {0};
+
+    if (!strcmp(c->type->group, "admissionregistration.k8s.io"))
+        return 0;
     for (size_t i = 0; i < s->count; i++)
-        jv_each (m, jv_get(version_parse(c->a, s->items[i]), "webhooks"))
-            if (rules_fit(c, m->value, operation) && selectors_fit(c, m->value, old, *object))
-                jv_push(c->a, hooks, m->value);
-    jv_each (m, hooks)
-        if (ask(c, m->value, mutate, operation, old, object, options_kind) < 0)
+        jv_each (m, jv_get(version_parse(c->a, s->items[i]), "webhooks")) {
+            jv_push(c->a, hooks, m->value);
+            strings_addf(c->a, &ids, "%s/%s", s->items[i]->name, jv_text_at(m->value, "name"));
+        }
+    for (size_t i = 0; i < hooks->count; i++) {
+        const struct jv *hook = hooks->items[i].value, *before = *p->object;
+        if (!rules_fit(c, hook, p->operation) || !selectors_fit(c, hook, p->old, *p->object) ||
+            (p->again && !strings_has(&p->due, ids.items[i])))
+            continue;
+        if (ask(c, hook, p) < 0)
             return -1;
+        if (*p->object != before && !jv_equal(*p->object, before)) {
+            require_again(c, p);
+            p->changed = true;
+        }
+        if (!strcmp(jv_text_at(hook, "reinvocationPolicy"), "IfNeeded"))
+            strings_add(c->a, &p->reinvocable, ids.items[i]);
+    }
     return 0;
+}
+
+int admit_mutating(struct ctx *c, const char *operation, const struct jv *old, struct jv **object,
+                   const char *options_kind)
+{
+    struct passage p = {.operation = operation,
+                        .options_kind = options_kind,
+                        .old = old,
+                        .object = object,
+                        .mutate = true};
+
+    if (admit_builtin(c, operation, old, *object) < 0 || pass(c, &p) < 0)
+        return -1;
+    if (!p.changed)
+        return 0;
+    const struct jv *after = jv_clone(c->a, *object);
+    if (admit_builtin(c, operation, old, *object) < 0)
+        return -1;
+    if (!jv_equal(after, *object))
+        require_again(c, &p);
+    p.again = true;
+    return pass(c, &p);
+}
+
+int admit_validating(struct ctx *c, const char *operation, const struct jv *old,
+                     struct jv *object, const char *options_kind)
+{
+    struct passage p = {.operation = operation,
+                        .options_kind = options_kind,
+                        .old = old,
+                        .object = &object};
+    return pass(c, &p);
 }

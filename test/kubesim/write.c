@@ -203,8 +203,7 @@ int create_object(struct ctx *c, struct jv *object, int code)
     if (is_kind(c, "apps", "DaemonSet"))
         jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, "1");
     track_fields(c, NULL, object, ""); /* nobody owns what admission adds */
-    if (admit_builtin(c, "CREATE", NULL, object) < 0 ||
-        admit_webhooks(c, true, "CREATE", NULL, &object, "CreateOptions") < 0)
+    if (admit_mutating(c, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
     finish_new_object(c, object);
     if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
@@ -214,7 +213,7 @@ int create_object(struct ctx *c, struct jv *object, int code)
         return fail_type_invalid(c, jv_text_at(object, "metadata.name"), &errors);
     if (is_kind(c, "", "Pod") && (admit_limits(c, object) < 0 || admit_overhead(c, object) < 0))
         return -1;
-    if (admit_webhooks(c, false, "CREATE", NULL, &object, "CreateOptions") < 0)
+    if (admit_validating(c, "CREATE", NULL, object, "CreateOptions") < 0)
         return -1;
     warn_name(c, jv_text_at(object, "metadata.name"));
     warn_finalizers(c, NULL, object);
@@ -509,11 +508,8 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
             track_fields(c, old, object, c->sub);
         if (daemons)
             count_template(c, old, object);
-        rc = admit_builtin(c, "UPDATE", old, object);
+        rc = admit_mutating(c, "UPDATE", old, &object, patched ? "PatchOptions" : "UpdateOptions");
     }
-    if (rc == 0)
-        rc = admit_webhooks(c, true, "UPDATE", old, &object,
-                            patched ? "PatchOptions" : "UpdateOptions");
     if (rc == 0) {
         if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition") && !*c->sub)
             crd_prepare(c, object, &errors);
@@ -526,8 +522,7 @@ int update_object(struct ctx *c, struct version *v, struct jv *object, bool patc
     if (rc == 0 && !strcmp(c->sub, "resize"))
         rc = resize_admit(c, old, object);
     if (rc == 0)
-        rc = admit_webhooks(c, false, "UPDATE", old, &object,
-                            patched ? "PatchOptions" : "UpdateOptions");
+        rc = admit_validating(c, "UPDATE", old, object, patched ? "PatchOptions" : "UpdateOptions");
     if (rc == 0)
         rc = commit_update(c, v, old, object);
     version_unref(v);

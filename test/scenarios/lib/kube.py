@@ -89,6 +89,18 @@ class Client:
                     raise
         raise AssertionError("unreachable")
 
+    def lines(self, path, headers=None):
+        """The lines of an answer that is a stream, as they come, on a connection of its own; a silent one fails in time."""
+        connection = self._connect()
+        head = {"Accept": "application/json", **(headers or {})}
+        if self.token:
+            head["Authorization"] = "Bearer " + self.token
+        try:
+            connection.request("GET", path, headers=head)
+            yield from connection.getresponse()
+        finally:
+            connection.close()
+
     def request(self, method, path, body=None, content_type="application/json"):
         data = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
         status, _, text = self.raw(method, path, data.encode() if isinstance(data, str) else data, content_type)

@@ -1,0 +1,155 @@
+"""Webhooks for random sequences: registered once in a server, asked in the namespaces that say so.
+
+An object says by annotation what each webhook does to it ("hook.plumb.example/first": "mark"); what was asked is kept,
+so that the questions of two servers can be compared as their answers are.
+
+    first   every creation and update, also of subresources; asked again when a later one changed the object
+    second  some kinds, and evictions, with the label app=x; asked once
+    third   in a configuration of its own: creations and deletions, subresources of pods, scales of deployments; asked again
+    fourth  validates everything
+    fifth   validates updates and deletions; a failure is ignored
+"""
+import base64
+import collections
+import http.server
+import itertools
+import json
+import pathlib
+import ssl
+import threading
+
+import certs
+from kube import until
+
+PREFIX, SEEN = "hook.plumb.example/", "seen.plumb.example/"
+LABEL = {"hooks": "yes"}
+EVERY = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*/*"], "scope": "Namespaced"}
+KINDS = ["pods", "deployments", "verticalpodautoscalers", "configmaps", "pods/eviction"]
+SUBRESOURCES = ["pods", "pods/*", "deployments/scale", "configmaps", "verticalpodautoscalers/status"]
+MUTATING = {
+    "a.plumb.example": {
+        "first": {"rules": [EVERY], "reinvocationPolicy": "IfNeeded"},
+        "second": {"rules": [{**EVERY, "operations": ["*"], "resources": KINDS}],
+                   "objectSelector": {"matchLabels": {"app": "x"}}}},
+    "b.plumb.example": {
+        "third": {"rules": [{**EVERY, "operations": ["CREATE", "DELETE"], "resources": SUBRESOURCES},
+                            {**EVERY, "resources": ["deployments/scale", "verticalpodautoscalers/status"]}],
+                  "reinvocationPolicy": "IfNeeded"}}}
+VALIDATING = {
+    "c.plumb.example": {
+        "fourth": {"rules": [{**EVERY, "operations": ["*"]}]},
+        "fifth": {"rules": [{**EVERY, "operations": ["UPDATE", "DELETE"], "resources": ["*"]}], "failurePolicy": "Ignore"}}}
+VALIDATORS = ("fourth", "fifth")  # asked side by side, in any order
+
+
+def mark(name, obj):
+    """A patch that leaves a trace, each time another one."""
+    if obj.get("kind") == "Scale":
+        return [{"op": "add", "path": "/spec", "value": {"replicas": 3}}]
+    if obj.get("kind") == "Eviction":
+        return [{"op": "add", "path": "/deleteOptions", "value": {"gracePeriodSeconds": 7}}]
+    before = int(obj["metadata"]["annotations"].get(SEEN + name, "0"))
+    key = (SEEN + name).replace("/", "~1")
+    return [{"op": "add", "path": f"/metadata/annotations/{key}", "value": str(before + 1)}]
+
+
+def sidecar(obj):
+    """A container whose amounts a LimitRange presets."""
+    names = [c.get("name") for c in (obj.get("spec") or {}).get("containers") or []]
+    if obj.get("kind") != "Pod" or not names or "hooked" in names or obj["metadata"].get("uid"):
+        return []
+    return [{"op": "add", "path": "/spec/containers/-", "value": {"name": "hooked", "image": "busybox"}}]
+
+
+def answer(name, request):
+    """What the webhook says to a request of a review: a matter of the object alone."""
+    obj = request["object"] or request["oldObject"] or {}
+    deed = (obj.get("metadata", {}).get("annotations") or {}).get(PREFIX + name)
+    found = {"uid": request["uid"], "allowed": True}
+    if deed == "deny":
+        found.update(allowed=False, status={"message": f"{name} says no", "code": 403, "reason": "Forbidden"})
+    if deed == "warn":
+        found["warnings"] = [f"{name} warns"]
+    if deed not in ("mark", "sidecar", "broken") or name in VALIDATORS or not request["object"]:
+        return found
+    patch = {"mark": lambda: mark(name, obj), "sidecar": lambda: sidecar(obj),
+             "broken": lambda: [{"op": "remove", "path": "/nope"}]}[deed]()
+    if patch:
+        found.update(patchType="JSONPatch", patch=base64.b64encode(json.dumps(patch).encode()).decode())
+    return found
+
+
+class Hooks:
+    """The webhooks of one server; .take(namespace) says what they were asked there since the last call."""
+
+    def __init__(self, folder, client):
+        authority = certs.make(pathlib.Path(folder), names=("127.0.0.1",))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "serverCert.pem", folder / "serverKey.pem")
+        self.lock, self.asked = threading.Lock(), collections.defaultdict(list)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler(context))
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        for kind, configurations in (("Mutating", MUTATING), ("Validating", VALIDATING)):
+            for name, hooks in configurations.items():
+                self._register(client, authority, f"{kind}WebhookConfiguration", name, hooks)
+        self._wait(client)
+
+    def _register(self, client, authority, kind, name, hooks):
+        made = [{"name": f"{hook}.plumb.example", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+                 "namespaceSelector": {"matchLabels": LABEL},
+                 "clientConfig": {"url": f"https://127.0.0.1:{self.server.server_port}/{hook}",
+                                  "caBundle": base64.b64encode(authority.pem).decode()}, **more} for hook, more in hooks.items()]
+        client.request("POST", f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s", {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "webhooks": made})
+
+    def _wait(self, client):
+        """Until the server knows all configurations: each of them would be asked for a ConfigMap."""
+        meta = {"name": "hooks-probe", "labels": {"app": "x"}}
+        client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {**meta, "labels": LABEL}})
+        probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+
+        def all_asked():
+            client.request("POST", "/api/v1/namespaces/hooks-probe/configmaps?dryRun=All", probe)
+            return [q["hook"] for q in self.take("hooks-probe")] == ["first", "second", "third", "fourth"]
+        until(all_asked, 30, "all webhooks are asked")
+
+    def _handler(self, context):
+        hooks = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
+
+            def setup(self):
+                self.request = context.wrap_socket(self.request, server_side=True)  # in the thread of the connection
+                super().setup()
+
+            def do_POST(self):
+                name = self.path.split("?")[0].strip("/")
+                review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                request = review["request"]
+                with hooks.lock:
+                    hooks.asked[request["namespace"]].append({"hook": name, "query": self.path.partition("?")[2], **request})
+                body = json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"],
+                                   "response": answer(name, request)}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        return Handler
+
+    def take(self, namespace):
+        """In order; of validators that were asked side by side, by name. Who asked is a matter of how one came in."""
+        with self.lock:
+            found = self.asked.pop(namespace, [])
+        ordered = []
+        for validating, group in itertools.groupby(found, lambda q: q["hook"] in VALIDATORS):
+            ordered += sorted(group, key=lambda q: q["hook"]) if validating else group
+        return [{k: v for k, v in q.items() if k != "userInfo"} for q in ordered]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
