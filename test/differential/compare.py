@@ -61,13 +61,25 @@ class Normal:
             elif key == "cells":
                 found[key] = ["<age>" if isinstance(c, str) and AGE.fullmatch(c) else self.value(c) for c in member]
             elif key == "metadata":
-                found[key] = self.value(member, in_list="items" in value)
+                found[key] = self.value(member, in_list="items" in value or "rows" in value)
+            elif key == "columnDefinitions" and member:  # but for what they tell people
+                found[key] = [{k: v for k, v in column.items() if k != "description"} for column in member]
             else:
                 found[key] = self.value(member)
         causes = (value.get("details") or {}).get("causes") if isinstance(value.get("details"), dict) else None
         if value.get("kind") == "Status" and (causes and len(causes) > 1 or "is forbidden: [" in value.get("message", "")):
             found["message"] = sorted(re.split(r"[][]|, |\n", found["message"]))
         return found
+
+    def questions(self, asked):
+        """What webhooks were asked. Go prints a list that is absent as null: the same object."""
+        def full(value):
+            if isinstance(value, list):
+                return [full(v) for v in value]
+            if isinstance(value, dict):
+                return {k: full(v) for k, v in value.items() if v is not None}
+            return value
+        return [self.value(full(question)) for question in asked]
 
     def answer(self, status, headers, body):
         found = {"status": status, "type": headers.get("Content-Type", "").split(";")[0]}

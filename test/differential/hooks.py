@@ -142,9 +142,17 @@ class Hooks:
         return Handler
 
     def take(self, namespace):
-        """In order; of validators that were asked side by side, by name. Who asked is a matter of how one came in."""
+        """In order; of validators that were asked side by side, by name. Who asked is a matter of how one came in.
+
+        Of a deletion each is told once: a server asks before it marks the object and before it removes it, and once more when
+        its cache has not seen the mark yet.
+        """
         with self.lock:
-            found = self.asked.pop(namespace, [])
+            asked, found = self.asked.pop(namespace, []), []
+        for question in asked:
+            same = [q for q in found if all(q.get(k) == question.get(k) for k in ("hook", "name"))]
+            if question["operation"] != "DELETE" or not same:
+                found.append(question)
         ordered = []
         for validating, group in itertools.groupby(found, lambda q: q["hook"] in VALIDATORS):
             ordered += sorted(group, key=lambda q: q["hook"]) if validating else group

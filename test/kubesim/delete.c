@@ -204,6 +204,34 @@ static bool is_held(const struct restype *t, const struct jv *object)
             jv_len(jv_at(object, "spec.finalizers")));
 }
 
+/* The options that webhooks see: of a single pod with the grace that came of them. */
+static void complete_options(struct ctx *c, const struct restype *t, const struct jv *object,
+                             const struct delete_options *o)
+{
+    int64_t grace = o->grace;
+
+    if (is_pod(t) && *c->name && jv_get(object, "metadata"))
+        grace = jv_int_at(object, "metadata.deletionGracePeriodSeconds", grace);
+    if (grace >= 0)
+        jv_set_int(c->a, c->deletion, "gracePeriodSeconds", grace);
+    if (*o->propagation)
+        jv_set_str(c->a, c->deletion, "propagationPolicy", o->propagation);
+}
+
+static int admit_deletion(struct ctx *c, const struct restype *t, struct version *v)
+{
+    struct jv *old = version_parse(c->a, v), *none = NULL;
+
+    version_ref(v);
+    int rc = admit_mutating(c, "DELETE", old, &none, "DeleteOptions");
+    if (rc == 0)
+        rc = admit_validating(c, "DELETE", old, NULL, "DeleteOptions");
+    if (rc == 0 && store_find(t->store, v->ns, v->name) != v)
+        rc = WRITE_AGAIN;
+    version_unref(v);
+    return rc;
+}
+
 int delete_version(struct ctx *c, struct restype *t, struct version *v,
                    const struct delete_options *o, bool *gone, struct jv **out)
 {
@@ -217,6 +245,12 @@ int delete_version(struct ctx *c, struct restype *t, struct version *v,
     enum grace grace = set_grace(c, t, object, o);
     if (grace == GRACE_PENDING)
         return 0;
+    if (o->reviewed) {
+        complete_options(c, t, object, o);
+        int rc = admit_deletion(c, t, v);
+        if (rc != 0)
+            return rc;
+    }
     set_policy_finalizers(c, t, meta, o);
     bool held = is_held(t, object);
     if (grace == GRACE_NONE && held)
@@ -243,7 +277,11 @@ static int read_options_body(struct ctx *c, struct delete_options *o)
         return fail(c, 400, "BadRequest",
                     "the object provided is unrecognized (must be of type DeleteOptions): %s",
                     err.text);
-    return read_delete_options(c, body, o);
+    c->deletion = body;
+    if (read_delete_options(c, body, o) < 0)
+        return -1;
+    o->reviewed = true;
+    return 0;
 }
 
 static bool has_kind(const struct restype *t, const char *kind)
@@ -264,27 +302,20 @@ int handle_delete(struct ctx *c)
 {
     struct delete_options o;
     struct jv *object;
+    const char *uid = "";
     bool gone;
+    int rc;
 
     if (read_options_body(c, &o) < 0)
         return -1;
     warn_of_children(c, &o);
-    struct version *v = store_find(c->type->store, c->ns, c->name);
-    if (!v)
-        return fail_not_found(c, c->type, c->name);
-    struct jv *old = version_parse(c->a, v);
-    version_ref(v);
-    int rc = admit_mutating(c, "DELETE", old, &(struct jv *){NULL}, "DeleteOptions");
-    if (rc == 0)
-        rc = admit_validating(c, "DELETE", old, NULL, "DeleteOptions");
-    if (rc == 0 && store_find(c->type->store, c->ns, c->name) != v) {
-        version_unref(v);
-        return handle_delete(c); /* changed while a webhook was asked */
-    }
-    const char *uid = vpa_arena_strdup(c->a, v->uid);
-    if (rc == 0)
+    do {
+        struct version *v = store_find(c->type->store, c->ns, c->name);
+        if (!v)
+            return fail_not_found(c, c->type, c->name);
+        uid = vpa_arena_strdup(c->a, v->uid);
         rc = delete_version(c, c->type, v, &o, &gone, &object);
-    version_unref(v);
+    } while (rc == WRITE_AGAIN);
     if (rc < 0)
         return -1;
     if (!o.dry_run && has_kind(c->type, "CustomResourceDefinition") && gone)
@@ -308,6 +339,22 @@ static struct jv *listed(struct ctx *c, struct version *v)
     return object;
 }
 
+/* One of a collection; what has gone meanwhile is no failure. */
+static int delete_listed(struct ctx *c, const struct version *one, const struct delete_options *o)
+{
+    struct jv *object;
+    bool gone;
+    int rc;
+
+    do {
+        struct version *v = store_find(c->type->store, one->ns, one->name);
+        if (!v)
+            return 0;
+        rc = delete_version(c, c->type, v, o, &gone, &object);
+    } while (rc == WRITE_AGAIN);
+    return rc;
+}
+
 int handle_delete_collection(struct ctx *c)
 {
     struct delete_options o;
@@ -320,16 +367,18 @@ int handle_delete_collection(struct ctx *c)
         return -1;
     if (store_snapshot(c->type->store, c->ns, 0, &items, &count) < 0)
         return fail(c, 500, "InternalError", "no snapshot");
+    int rc = 0;
     for (size_t i = 0; i < count; i++) {
-        struct jv *object;
-        bool gone;
-        if (selector_matches(selector, items[i]) &&
-            delete_version(c, c->type, items[i], &o, &gone, &object) == 0)
+        if (rc == 0 && selector_matches(selector, items[i])) {
             jv_push(c->a, array, listed(c, items[i])); /* as it was before */
+            rc = delete_listed(c, items[i], &o);
+        }
         version_unref(items[i]);
     }
-    warn_of_children(c, &o);
     free(items);
+    if (rc < 0)
+        return -1;
+    warn_of_children(c, &o);
     jv_set_str(c->a, list, "kind", c->type->list_kind);
     jv_set_str(c->a, list, "apiVersion", type_api_version(c->a, c->type));
     struct jv *meta = jv_obj(c->a);

@@ -31,13 +31,11 @@ static int read_eviction(struct ctx *c, struct jv **out)
 
 static int read_options(struct ctx *c, const struct jv *eviction, struct delete_options *o)
 {
-    const char *name = jv_text_at(eviction, "metadata.name");
-
+    if (strcmp(jv_text_at(eviction, "metadata.name"), c->name) != 0)
+        return fail(c, 400, "BadRequest", "name in URL does not match name in Eviction object");
     if (read_delete_options(c, jv_get(eviction, "deleteOptions"), o) < 0)
         return -1;
     o->dry_run = o->dry_run || c->dry_run;
-    if (*name && strcmp(name, c->name) != 0)
-        return fail(c, 400, "BadRequest", "name in URL does not match name in Eviction object");
     return 0;
 }
 
@@ -234,6 +232,8 @@ static int check_binding(struct ctx *c, const struct jv *binding)
 {
     const char *kind = jv_text_at(binding, "target.kind");
 
+    if (strcmp(jv_text_at(binding, "metadata.name"), c->name) != 0)
+        return fail(c, 400, "BadRequest", "name in URL does not match name in Binding object");
     if (*kind && strcmp(kind, "Node") != 0)
         return fail(
             c, 500, NULL,

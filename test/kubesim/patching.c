@@ -186,7 +186,7 @@ static int apply_once(struct ctx *c, struct version *v, struct jv *config)
         return create_object(c, stored_of(c->a, c->type, merged), 201);
     if (check_place(c, merged) < 0)
         return -1;
-    return update_object(c, v, stored_of(c->a, c->type, merged), true);
+    return update_object(c, v, stored_of(c->a, c->type, merged));
 }
 
 int handle_patch(struct ctx *c)
@@ -221,7 +221,7 @@ int handle_patch(struct ctx *c)
             object = stored_of(c->a, c->type, object);
             if (check_place(c, object) < 0)
                 return -1;
-            rc = update_object(c, v, object, true);
+            rc = update_object(c, v, object);
         }
         if (rc != WRITE_AGAIN)
             return rc;

@@ -117,13 +117,13 @@ static int rescale(struct ctx *c, const struct version *v, const struct jv *old,
     const char *rv = jv_text_at(scale, "metadata.resourceVersion");
     int64_t replicas = jv_int_at(scale, "spec.replicas", 0);
 
-    if (*rv && strtoull(rv, NULL, 10) != v->rv)
-        return fail_conflict(c);
     if (replicas < 0) {
         field_error(c, &errors, "FieldValueInvalid", "spec.replicas",
                     "Invalid value: %lld: must be greater than or equal to 0", (long long)replicas);
         return fail_invalid(c, "autoscaling", "Scale", c->name, &errors);
     }
+    if (*rv && strtoull(rv, NULL, 10) != v->rv)
+        return fail_conflict(c);
     *out = jv_clone(c->a, old);
     set_path(c->a, *out, spec_path(c->type), replicas);
     if (c->type->crd) {
@@ -150,13 +150,12 @@ static void commit_scale(struct ctx *c, const struct jv *old, struct jv *object)
 
 static int change_scale(struct ctx *c, struct version *v)
 {
-    const char *options = !strcmp(c->verb, "patch") ? "PatchOptions" : "UpdateOptions";
     struct jv *old = version_parse(c->a, v), *before = scale_of(c, old), *scale, *object = old;
 
     if (read_new_scale(c, scale_of(c, old), &scale) < 0 ||
-        admit_mutating(c, "UPDATE", before, &scale, options) < 0 ||
+        admit_mutating(c, "UPDATE", before, &scale, "UpdateOptions") < 0 ||
         rescale(c, v, old, scale, &object) < 0 ||
-        admit_validating(c, "UPDATE", before, scale, options) < 0)
+        admit_validating(c, "UPDATE", before, scale_of(c, object), "UpdateOptions") < 0)
         return -1;
     if (store_find(c->type->store, c->ns, c->name) != v)
         return WRITE_AGAIN;

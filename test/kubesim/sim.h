@@ -103,6 +103,7 @@ struct ctx {
     bool dry_run;
     const char *field_validation; /* Warn by default */
     const char *field_manager;
+    struct jv *deletion; /* DeleteOptions as they came */
     bool ignored_change; /* the request changes what its endpoint ignores */
     bool stores_nulls;   /* apply leaves null among metadata, which no reader sees */
     bool locked;
@@ -241,7 +242,7 @@ int handle_delete_collection(struct ctx *c);
 #define WRITE_TRIES 5
 #define WRITE_AGAIN 1 /* somebody was faster */
 int create_object(struct ctx *c, struct jv *object, int code);
-int update_object(struct ctx *c, struct version *v, struct jv *object, bool patched);
+int update_object(struct ctx *c, struct version *v, struct jv *object);
 
 /* ---- body.c ---- */
 bool media_is(const struct ctx *c, const char *type);
@@ -259,9 +260,11 @@ struct delete_options {
     const char *uid;
     const char *rv;
     bool dry_run;
+    bool reviewed; /* webhooks are asked */
 };
 /* Deletes as the API does (grace, finalizers); *gone tells whether the object went at once. The
- * object as answered in *out. Lock held. */
+ * object as answered in *out. Lock held; WRITE_AGAIN when the object changed while webhooks were
+ * asked. */
 int delete_version(struct ctx *c, struct restype *t, struct version *v,
                    const struct delete_options *o, bool *gone, struct jv **out);
 int read_delete_options(struct ctx *c, const struct jv *body, struct delete_options *o);
@@ -349,6 +352,7 @@ int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, st
  * an Eviction, a Binding or a Scale for these subresources. */
 int admit_mutating(struct ctx *c, const char *operation, const struct jv *old, struct jv **object,
                    const char *options_kind);
+bool admit_has_webhooks(struct ctx *c); /* whether there are any that may change something */
 int admit_validating(struct ctx *c, const char *operation, const struct jv *old,
                      struct jv *object, const char *options_kind);
 int admit_overhead(struct ctx *c, const struct jv *pod);

@@ -161,8 +161,6 @@ void validate_create(struct ctx *c, const struct restype *t, struct jv *object,
     else
         validate_kind(c, t, object, errors);
     validate_new_workload(c, object, t->kind, errors);
-    if (!errors->count)
-        warn_pods(c, t, object);
 }
 
 static void not_more(struct ctx *c, const struct jv *object, const char *path, int64_t most,

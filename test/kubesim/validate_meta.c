@@ -234,7 +234,8 @@ static void validate_owners(struct ctx *c, const struct jv *owners, struct field
 
 static bool takes_any_finalizer(const struct restype *t)
 {
-    return t->crd || !strcmp(t->kind, "PodDisruptionBudget") || !strcmp(t->kind, "Lease");
+    return t->crd || !strcmp(t->kind, "PodDisruptionBudget") || !strcmp(t->kind, "Lease") ||
+           !strcmp(t->kind, "Event");
 }
 
 /* Built-in kinds look once more whether somebody can own the name. */

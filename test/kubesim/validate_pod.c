@@ -314,6 +314,29 @@ static void check_containers(struct ctx *c, const struct jv *spec, const char *m
     }
 }
 
+/* No container may use more than the pod. The place is the server's, a list of resources and all. */
+static void check_pod_limits(struct ctx *c, const struct jv *spec, const char *path,
+                             struct field_errors *errors)
+{
+    const struct jv *limits = jv_at(spec, "resources.limits");
+    struct vpa_quantity pod, own;
+    size_t i = 0;
+
+    jv_each (m, jv_get(spec, "containers")) {
+        jv_each (l, jv_at(m->value, "resources.limits")) {
+            const struct jv *most = jv_get(limits, l->name);
+            if (amount(c, most, &pod) && amount(c, l->value, &own) &&
+                vpa_quantity_cmp(&own, &pod) > 0)
+                field_error(c, errors, INVALID,
+                            vpa_arena_printf(c->a, "%s.resources.containers[%zu][%s].limits", path,
+                                             i, l->name),
+                            "Invalid value: \"%s\": must be less than or equal to pod limits of %s",
+                            l->value->text, most->text);
+        }
+        i++;
+    }
+}
+
 /* Resources of the whole pod: cpu and memory only, and at least what its containers ask for. */
 static void check_pod_resources(struct ctx *c, const struct jv *spec, const char *path,
                                 struct field_errors *errors)
@@ -332,6 +355,7 @@ static void check_pod_resources(struct ctx *c, const struct jv *spec, const char
                         "container requests of %s",
                         mine->text, m->value->text);
     }
+    check_pod_limits(c, spec, path, errors);
 }
 
 static void check_node_name(struct ctx *c, const char *name, const char *at,
@@ -368,7 +392,6 @@ void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
                check_resource_name, errors);
 }
 
-/* Fractions of bytes are accepted with a warning. */
 static void warn_fraction(struct ctx *c, const struct jv *amounts, const char *resource,
                           const char *at)
 {
@@ -382,18 +405,48 @@ static void warn_fraction(struct ctx *c, const struct jv *amounts, const char *r
                                           at, resource, v->text));
 }
 
-static void warn_containers(struct ctx *c, const struct jv *list, const char *at)
+/* A variable of the same name hides the one before, unless it is made of it. */
+static void warn_hidden(struct ctx *c, const struct jv *env, const char *at)
 {
-    static const char *const resources[] = {"memory", "ephemeral-storage"};
-    static const char *const lists[] = {"limits", "requests"};
+    struct strings seen = {0};
     size_t i = 0;
 
-    jv_each (m, list) {
-        for (size_t r = 0; r < VPA_COUNT(resources); r++)
-            for (size_t k = 0; k < VPA_COUNT(lists); k++)
-                warn_fraction(c, jv_get(jv_get(m->value, "resources"), lists[k]), resources[r],
-                              vpa_arena_printf(c->a, "%s[%zu].resources.%s", at, i, lists[k]));
+    jv_each (m, env) {
+        const char *name = jv_text_at(m->value, "name"), *value = jv_text_at(m->value, "value");
+        const char *reference = vpa_arena_printf(c->a, "$(%s)", name);
+        bool made_of_it = !jv_get(m->value, "valueFrom") && strcmp(value, reference) != 0 &&
+                          strstr(value, reference);
+        if (strings_has(&seen, name) && !made_of_it)
+            quote_warning(c, vpa_arena_printf(c->a,
+                                              "%s.env[%zu]: hides previous definition of \"%s\", "
+                                              "which may be dropped when using apply",
+                                              at, i, name));
+        strings_add(c->a, &seen, name);
         i++;
+    }
+}
+
+/* Fractions of bytes are accepted with a warning. */
+static void warn_fractions(struct ctx *c, const struct jv *resources, const char *at)
+{
+    static const char *const names[] = {"memory", "ephemeral-storage"};
+    static const char *const lists[] = {"limits", "requests"};
+
+    for (size_t r = 0; r < VPA_COUNT(names); r++)
+        for (size_t k = 0; k < VPA_COUNT(lists); k++)
+            warn_fraction(c, jv_get(resources, lists[k]), names[r],
+                          vpa_arena_printf(c->a, "%s.resources.%s", at, lists[k]));
+}
+
+static void warn_containers(struct ctx *c, const struct jv *spec, const char *list,
+                            const char *path)
+{
+    size_t i = 0;
+
+    jv_each (m, jv_get(spec, list)) {
+        const char *at = vpa_arena_printf(c->a, "%s.%s[%zu]", path, list, i++);
+        warn_fractions(c, jv_get(m->value, "resources"), at);
+        warn_hidden(c, jv_get(m->value, "env"), at);
     }
 }
 
@@ -404,8 +457,15 @@ void warn_pods(struct ctx *c, const struct restype *t, const struct jv *object)
                                                    : "spec.template.spec";
     const struct jv *spec = t->crd ? NULL : jv_at(object, at);
 
-    warn_fraction(c, jv_get(spec, "overhead"), "memory", vpa_arena_printf(c->a, "%s.overhead", at));
-    warn_containers(c, jv_get(spec, "initContainers"),
-                    vpa_arena_printf(c->a, "%s.initContainers", at));
-    warn_containers(c, jv_get(spec, "containers"), vpa_arena_printf(c->a, "%s.containers", at));
+    const char *overhead = vpa_arena_printf(c->a, "%s.overhead", at);
+
+    warn_fraction(c, jv_get(spec, "overhead"), "memory", overhead);
+    warn_fraction(c, jv_get(spec, "overhead"), "ephemeral-storage", overhead);
+    warn_containers(c, spec, "initContainers", at);
+    warn_containers(c, spec, "containers", at);
+    if (jv_int_at(spec, "terminationGracePeriodSeconds", 0) < 0)
+        quote_warning(c, vpa_arena_printf(c->a,
+                                          "%s.terminationGracePeriodSeconds: must be >= 0; "
+                                          "negative values are invalid and will be treated as 1",
+                                          at));
 }

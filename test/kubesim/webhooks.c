@@ -151,7 +151,7 @@ static struct jv *user_info(struct ctx *c)
 
 static struct jv *request_options(struct ctx *c, const char *kind)
 {
-    struct jv *o = jv_obj(c->a), *all = jv_arr(c->a);
+    struct jv *o = c->deletion ? jv_clone(c->a, c->deletion) : jv_obj(c->a), *all = jv_arr(c->a);
 
     jv_set_str(c->a, o, "kind", kind);
     jv_set_str(c->a, o, "apiVersion", "meta.k8s.io/v1");
@@ -440,6 +440,19 @@ static int ask(struct ctx *c, const struct jv *hook, struct passage *p)
     return p->mutate && *p->object ? apply_answer(c, response, p->object) : 0;
 }
 
+static const struct collection *configurations(struct ctx *c, bool mutate)
+{
+    const char *plural =
+        mutate ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
+
+    return types_find(&c->sim->types, "admissionregistration.k8s.io", "v1", plural)->store;
+}
+
+bool admit_has_webhooks(struct ctx *c)
+{
+    return configurations(c, true)->count > 0;
+}
+
 /* All of those that were asked and want it are asked again. */
 static void require_again(struct ctx *c, struct passage *p)
 {
@@ -450,10 +463,7 @@ static void require_again(struct ctx *c, struct passage *p)
 
 static int pass(struct ctx *c, struct passage *p)
 {
-    const char *plural =
-        p->mutate ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
-    const struct collection *s =
-        types_find(&c->sim->types, "admissionregistration.k8s.io", "v1", plural)->store;
+    const struct collection *s = configurations(c, p->mutate);
     struct jv *hooks = jv_arr(c->a); /* a copy: the lock is dropped while they are asked */
     struct strings ids = {0};
 

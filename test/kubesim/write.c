@@ -213,10 +213,11 @@ int create_object(struct ctx *c, struct jv *object, int code)
         return fail_type_invalid(c, jv_text_at(object, "metadata.name"), &errors);
     if (is_kind(c, "", "Pod") && (admit_limits(c, object) < 0 || admit_overhead(c, object) < 0))
         return -1;
+    warn_name(c, jv_text_at(object, "metadata.name"));
+    warn_pods(c, c->type, object);
+    warn_finalizers(c, NULL, object);
     if (admit_validating(c, "CREATE", NULL, object, "CreateOptions") < 0)
         return -1;
-    warn_name(c, jv_text_at(object, "metadata.name"));
-    warn_finalizers(c, NULL, object);
     defaults_apply(c, c->type, object); /* what is stored is read with defaults */
     meta = jv_get(object, "metadata");
     c->name = jv_text_at(meta, "name");
@@ -398,19 +399,25 @@ static bool is_apply(const struct ctx *c)
     return strstr(c->req->content_type ? c->req->content_type : "", "apply-patch");
 }
 
+/* Counts a change of the specification, and warns of what it brings; of a ReplicationController the
+ * server looks at the one before. */
+static void count_change(struct ctx *c, const struct jv *old, struct jv *object)
+{
+    if (!(c->type->flags & T_GENERATION) || !strcmp(c->sub, "status") ||
+        !specification_changed(c, old, object))
+        return;
+    jv_set_int(c->a, jv_get(object, "metadata"), "generation",
+               jv_int_at(old, "metadata.generation", 0) + 1);
+    bool same_daemons = is_kind(c, "apps", "DaemonSet") &&
+                        jv_equal(jv_at(old, "spec.template"), jv_at(object, "spec.template"));
+    if (!is_kind(c, "", "Pod") && !same_daemons)
+        warn_pods(c, c->type, is_kind(c, "", "ReplicationController") ? old : object);
+}
+
 static int commit_update(struct ctx *c, struct version *v, const struct jv *old, struct jv *object)
 {
     if (store_find(c->type->store, c->ns, c->name) != v)
         return WRITE_AGAIN;
-    if ((c->type->flags & T_GENERATION) && strcmp(c->sub, "status") != 0 &&
-        specification_changed(c, old, object)) {
-        jv_set_int(c->a, jv_get(object, "metadata"), "generation",
-                   jv_int_at(old, "metadata.generation", 0) + 1);
-        bool same_daemons = is_kind(c, "apps", "DaemonSet") &&
-                            jv_equal(jv_at(old, "spec.template"), jv_at(object, "spec.template"));
-        if (!is_kind(c, "", "Pod") && !same_daemons)
-            warn_pods(c, c->type, object);
-    }
     if (!c->ignored_change && !v->unsettled && same_content(c, old, object) &&
         same_owners(c, old, object)) {
         answer_version(c, 200, v);
@@ -442,10 +449,25 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
     return 0;
 }
 
-static int check_preconditions(struct ctx *c, const struct version *v, const struct jv *object)
+static int check_uid(struct ctx *c, const struct version *v, const struct jv *object)
 {
-    const char *rv = jv_text_at(object, "metadata.resourceVersion"),
-               *uid = jv_text_at(object, "metadata.uid");
+    const char *uid = jv_text_at(object, "metadata.uid");
+
+    if (!*uid || !strcmp(uid, v->uid))
+        return 0;
+    return fail_object(c, 409, "Conflict",
+                       "Operation cannot be fulfilled on %s \"%s\": StorageError: invalid "
+                       "object, Code: 4, Key: "
+                       "/registry/%s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "
+                       "Precondition failed: UID in "
+                       "precondition: %s, UID in object meta: %s",
+                       type_qualified(c->a, c->type), c->name, c->type->plural, c->ns, c->name, uid,
+                       v->uid);
+}
+
+static int check_version(struct ctx *c, const struct version *v, const struct jv *object)
+{
+    const char *rv = jv_text_at(object, "metadata.resourceVersion");
 
     if (!*rv && (c->type->flags & T_NEEDS_VERSION)) {
         struct field_errors e = {0};
@@ -453,18 +475,7 @@ static int check_preconditions(struct ctx *c, const struct version *v, const str
                     "Invalid value: 0: must be specified for an update");
         return fail_invalid(c, c->type->group, c->type->plural, c->name, &e);
     }
-    if (*uid && strcmp(uid, v->uid) != 0)
-        return fail_object(c, 409, "Conflict",
-                           "Operation cannot be fulfilled on %s \"%s\": StorageError: invalid "
-                           "object, Code: 4, Key: "
-                           "/registry/%s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "
-                           "Precondition failed: UID in "
-                           "precondition: %s, UID in object meta: %s",
-                           type_qualified(c->a, c->type), c->name, c->type->plural, c->ns, c->name,
-                           uid, v->uid);
-    if (*rv && strtoull(rv, NULL, 10) != v->rv)
-        return fail_conflict(c);
-    return 0;
+    return *rv && strtoull(rv, NULL, 10) != v->rv ? fail_conflict(c) : 0;
 }
 
 /* Of a resize the managers own all that they asked for, also what is put back without a word. */
@@ -479,50 +490,96 @@ static const struct jv *resize_owners(struct ctx *c, const struct jv *old, const
     return jv_at(asked, "metadata.managedFields");
 }
 
-/* From the decoded new object to the answer; WRITE_AGAIN when the object changed meanwhile. */
-int update_object(struct ctx *c, struct version *v, struct jv *object, bool patched)
+static void fill_in(struct ctx *c, struct jv *object)
 {
-    struct jv *old = version_parse(c->a, v);
+    if (strcmp(c->sub, "status") != 0)
+        defaults_apply(c, c->type, object);
+    else
+        defaults_status(c, c->type, object);
+}
+
+/* The object as it will be stored, out of the old one and what came. */
+static int prepare_object(struct ctx *c, const struct jv *old, struct jv **object,
+                          struct field_errors *errors)
+{
+    keep_from_old(c, old, *object);
+    /* 1.34 writes custom resources anew even when all that a request changes is ignored. */
+    c->ignored_change = c->type->crd && c->sim->opt.minor < 35 && !same_content(c, old, *object);
+    const struct jv *asked = resize_owners(c, old, *object);
+    if (prepare_update(c, old, object, errors) < 0)
+        return -1;
+    fill_in(c, *object);
+    bool daemons = is_kind(c, "apps", "DaemonSet");
+    if (daemons) /* decoding counts from 0 what has no counter */
+        jv_default(c->a, jv_ensure(c->a, *object, "metadata.annotations"), TEMPLATE_GENERATION,
+                   "\"0\"");
+    if (asked)
+        jv_set(c->a, jv_get(*object, "metadata"), "managedFields", jv_clone(c->a, asked));
+    else if (!is_apply(c))
+        track_fields(c, old, *object, c->sub);
+    if (daemons)
+        count_template(c, old, *object);
+    return 0;
+}
+
+/* Webhooks may change an object as it came, before anything of the old one is put back into it.
+ * Nobody owns what they change: *owners are those of what came, NULL: nothing was changed. */
+static int mutate_update(struct ctx *c, const struct jv *old, struct jv **object,
+                         struct jv **owners)
+{
+    struct field_errors errors = {0};
+    struct jv *came;
+
+    *owners = NULL;
+    if (!admit_has_webhooks(c))
+        return 0;
+    if (!jv_get(*object, "status"))
+        init_status(c, *object);
+    fill_in(c, *object);
+    came = jv_clone(c->a, *object);
+    if (admit_mutating(c, "UPDATE", old, object, "UpdateOptions") < 0)
+        return -1;
+    if (jv_equal(came, *object) || is_apply(c))
+        return 0;
+    if (prepare_object(c, old, &came, &errors) < 0)
+        return -1;
+    *owners = jv_at(came, "metadata.managedFields");
+    return 0;
+}
+
+static int review_update(struct ctx *c, const struct jv *old, struct jv *object,
+                         struct field_errors *errors)
+{
+    if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition") && !*c->sub)
+        crd_prepare(c, object, errors);
+    validate_update(c, c->type, old, object, c->sub, errors);
+    if (errors->count)
+        return fail_type_invalid(c, c->name, errors);
+    count_change(c, old, object);
+    warn_finalizers(c, old, object);
+    if (!strcmp(c->sub, "resize") && resize_admit(c, old, object) < 0)
+        return -1;
+    return admit_validating(c, "UPDATE", old, object, "UpdateOptions");
+}
+
+/* From the decoded new object to the answer; WRITE_AGAIN when the object changed meanwhile. */
+int update_object(struct ctx *c, struct version *v, struct jv *object)
+{
+    struct jv *old = version_parse(c->a, v), *owners;
     struct field_errors errors = {0};
 
-    if (check_preconditions(c, v, object) < 0)
+    if (check_uid(c, v, object) < 0)
         return -1;
     version_ref(v);
-    keep_from_old(c, old, object);
-    /* 1.34 writes custom resources anew even when all that a request changes is ignored. */
-    c->ignored_change = c->type->crd && c->sim->opt.minor < 35 && !same_content(c, old, object);
-    const struct jv *asked = resize_owners(c, old, object);
-    int rc = prepare_update(c, old, &object, &errors);
-    if (rc == 0) {
-        if (strcmp(c->sub, "status") != 0)
-            defaults_apply(c, c->type, object);
-        else
-            defaults_status(c, c->type, object);
-        bool daemons = is_kind(c, "apps", "DaemonSet");
-        if (daemons) /* decoding counts from 0 what has no counter */
-            jv_default(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION,
-                       "\"0\"");
-        if (asked)
-            jv_set(c->a, jv_get(object, "metadata"), "managedFields", jv_clone(c->a, asked));
-        else if (!is_apply(c))
-            track_fields(c, old, object, c->sub);
-        if (daemons)
-            count_template(c, old, object);
-        rc = admit_mutating(c, "UPDATE", old, &object, patched ? "PatchOptions" : "UpdateOptions");
-    }
-    if (rc == 0) {
-        if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition") && !*c->sub)
-            crd_prepare(c, object, &errors);
-        validate_update(c, c->type, old, object, c->sub, &errors);
-        if (errors.count)
-            rc = fail_type_invalid(c, c->name, &errors);
-        else
-            warn_finalizers(c, old, object);
-    }
-    if (rc == 0 && !strcmp(c->sub, "resize"))
-        rc = resize_admit(c, old, object);
+    int rc = mutate_update(c, old, &object, &owners);
     if (rc == 0)
-        rc = admit_validating(c, "UPDATE", old, object, patched ? "PatchOptions" : "UpdateOptions");
+        rc = check_version(c, v, object);
+    if (rc == 0)
+        rc = prepare_object(c, old, &object, &errors);
+    if (rc == 0 && owners)
+        jv_set(c->a, jv_get(object, "metadata"), "managedFields", owners);
+    if (rc == 0)
+        rc = review_update(c, old, object, &errors);
     if (rc == 0)
         rc = commit_update(c, v, old, object);
     version_unref(v);
@@ -550,7 +607,7 @@ int handle_update(struct ctx *c)
                 jv_del(jv_get(object, "metadata"), "resourceVersion");
             return create_object(c, object, 201);
         }
-        int rc = update_object(c, v, object, false);
+        int rc = update_object(c, v, object);
         if (rc != WRITE_AGAIN)
             return rc;
         if (*jv_text_at(body, "metadata.resourceVersion"))
