@@ -70,6 +70,17 @@ static void add_tolerations(struct ctx *c, struct jv *spec)
     }
 }
 
+/* A replacement that leaves out what admission filled in gets it again. */
+static void keep_admitted(struct ctx *c, const struct jv *old, struct jv *spec)
+{
+    static const char *const names[] = {"priority", "preemptionPolicy"};
+
+    add_tolerations(c, spec);
+    for (size_t i = 0; i < VPA_COUNT(names); i++)
+        if (!jv_get(spec, names[i]) && jv_get(old, names[i]))
+            jv_set(c->a, spec, names[i], jv_get(old, names[i]));
+}
+
 static void taint_node(struct ctx *c, struct jv *node)
 {
     struct jv *spec = jv_ensure(c->a, node, "spec"), *taints = jv_get(spec, "taints");
@@ -380,7 +391,8 @@ int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, st
 {
     bool create = !strcmp(operation, "CREATE") && !*c->sub;
 
-    (void)old;
+    if (!strcmp(operation, "UPDATE") && !*c->sub && is_kind(c, "", "Pod"))
+        keep_admitted(c, jv_get(old, "spec"), jv_ensure(c->a, object, "spec"));
     if (create && is_kind(c, "", "Pod")) {
         struct jv *spec = jv_ensure(c->a, object, "spec");
         if (admit_service_account(c, object) < 0)

@@ -25,6 +25,7 @@ static int read_eviction(struct ctx *c, struct jv **out)
         return fail(c, 400, "BadRequest",
                     "%s in version \"v1\" cannot be handled as a Eviction: unknown conversion",
                     kind);
+    jv_set_str(c->a, jv_ensure(c->a, body, "metadata"), "namespace", c->ns);
     *out = body;
     return 0;
 }
@@ -225,6 +226,7 @@ static int read_binding(struct ctx *c, struct jv **out)
     if (jv_parse(c->a, c->req->body, c->req->body_len, out, NULL, &err) < 0)
         return fail(c, 400, "BadRequest",
                     "the object provided is unrecognized (must be of type Binding): %s", err.text);
+    jv_set_str(c->a, jv_ensure(c->a, *out, "metadata"), "namespace", c->ns);
     return 0;
 }
 

@@ -478,7 +478,8 @@ static void open_list(struct ctx *c, const struct list_options *o, const char *r
         vpa_buf_printf(b, "{\"kind\":\"%s\",\"apiVersion\":\"%s\"", c->type->list_kind,
                        type_api_version(c->a, c->type));
     vpa_buf_printf(b, ",\"metadata\":{\"resourceVersion\":\"%s\"", rv);
-    if (cont || c->type->crd) /* lists of custom resources always have the member */
+    bool custom = c->type->crd && o->form.form == OUT_JSON; /* their lists always have the member */
+    if (cont || custom)
         vpa_buf_printf(b, ",\"continue\":\"%s\"", cont ? cont : "");
     if (remaining >= 0)
         vpa_buf_printf(b, ",\"remainingItemCount\":%lld", (long long)remaining);

@@ -78,6 +78,7 @@ static int read_new_scale(struct ctx *c, struct jv *current, struct jv **out)
     if (notes.type_error)
         return fail(c, 400, "BadRequest",
                     "Scale in version \"v1\" cannot be handled as a Scale: %s", notes.type_error);
+    jv_default(c->a, jv_ensure(c->a, *out, "status"), "replicas", "0");
     const char *name = jv_text_at(*out, "metadata.name");
     if (strcmp(name, c->name) != 0)
         return fail(c, 400, "BadRequest",

@@ -2,7 +2,7 @@
  * Tables: what kubectl get shows. Columns of the common built-in kinds are computed as the server's
  * printers do; custom resources have theirs from the definition, cells found by JSONPath.
  */
-#include "sim.h"
+#include "table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,15 +45,19 @@ static const struct column stateful_set_columns[] = {
 static const struct column daemon_set_columns[] = {
     {"Name", "string", 0},          {"Desired", "integer", 0},    {"Current", "integer", 0},
     {"Ready", "integer", 0},        {"Up-to-date", "integer", 0}, {"Available", "integer", 0},
-    {"Node Selector", "string", 0}, {"Age", "string", 0},         END};
-static const struct column job_columns[] = {{"Name", "string", 0},        {"Status", "string", 0},
-                                            {"Completions", "string", 0}, {"Duration", "string", 0},
-                                            {"Age", "string", 0},         END};
+    {"Node Selector", "string", 0}, {"Age", "string", 0},         {"Containers", "string", 1},
+    {"Images", "string", 1},        {"Selector", "string", 1},    END};
+static const struct column job_columns[] = {
+    {"Name", "string", 0},     {"Status", "string", 0}, {"Completions", "string", 0},
+    {"Duration", "string", 0}, {"Age", "string", 0},    {"Containers", "string", 1},
+    {"Images", "string", 1},   {"Selector", "string", 1}, END};
 static const struct column cron_job_columns[] = {
-    {"Name", "string", 0},     {"Schedule", "string", 0},
-    {"Timezone", "string", 0}, {"Suspend", "boolean", 0},
-    {"Active", "integer", 0},  {"Last Schedule", "string", 0},
-    {"Age", "string", 0},      END};
+    {"Name", "string", 0},       {"Schedule", "string", 0},
+    {"Timezone", "string", 0},   {"Suspend", "boolean", 0},
+    {"Active", "integer", 0},    {"Last Schedule", "string", 0},
+    {"Age", "string", 0},        {"Containers", "string", 1},
+    {"Images", "string", 1},     {"Selector", "string", 1},
+    END};
 static const struct column node_columns[] = {{"Name", "string", 0},    {"Status", "string", 0},
                                              {"Roles", "string", 0},   {"Age", "string", 0},
                                              {"Version", "string", 0}, END};
@@ -90,6 +94,7 @@ static const struct column lease_columns[] = {
 static const struct column webhook_columns[] = {
     {"Name", "string", 0}, {"Webhooks", "integer", 0}, {"Age", "string", 0}, END};
 static const struct column plain_columns[] = {{"Name", "string", 0}, {"Age", "date", 0}, END};
+static const struct column account_columns[] = {{"Name", "string", 0}, {"Age", "string", 0}, END};
 static const struct column created_columns[] = {
     {"Name", "string", 0}, {"Created At", "date", 0}, END};
 
@@ -113,6 +118,7 @@ static const struct {
     {"Service", service_columns},
     {"PodDisruptionBudget", budget_columns},
     {"Lease", lease_columns},
+    {"ServiceAccount", account_columns},
     {"MutatingWebhookConfiguration", webhook_columns},
     {"ValidatingWebhookConfiguration", webhook_columns},
     {"LimitRange", created_columns},
@@ -188,7 +194,7 @@ struct jv *json_path(struct vpa_arena *a, const struct jv *object, const char *p
 
 /* ---- texts of cells ---- */
 
-static const char *age_text(struct vpa_arena *a, vpa_time now, const char *since)
+const char *age_text(struct vpa_arena *a, vpa_time now, const char *since)
 {
     vpa_time t;
 
@@ -219,20 +225,12 @@ static const char *age_text(struct vpa_arena *a, vpa_time now, const char *since
     return vpa_arena_printf(a, "%lldy", (long long)(hours / 24 / 365));
 }
 
-static const char *age_of(struct vpa_arena *a, vpa_time now, const struct jv *object)
+const char *age_of(struct vpa_arena *a, vpa_time now, const struct jv *object)
 {
     return age_text(a, now, jv_text_at(object, "metadata.creationTimestamp"));
 }
 
-struct row {
-    struct vpa_buf *buf;
-    struct vpa_arena *a;
-    const struct jv *o;
-    vpa_time now;
-    bool any;
-};
-
-static void cell_text(struct row *r, const char *text)
+void cell_text(struct row *r, const char *text)
 {
     if (r->any)
         vpa_buf_putc(r->buf, ',');
@@ -240,7 +238,7 @@ static void cell_text(struct row *r, const char *text)
     jv_write_string(r->buf, text);
 }
 
-static void cell_int(struct row *r, int64_t n)
+void cell_int(struct row *r, int64_t n)
 {
     vpa_buf_printf(r->buf, "%s%lld", r->any ? "," : "", (long long)n);
     r->any = true;
@@ -257,7 +255,7 @@ static void cell_value(struct row *r, const struct jv *v)
         vpa_buf_puts(r->buf, "null");
 }
 
-static void cell_path(struct row *r, const char *path, const char *absent)
+void cell_path(struct row *r, const char *path, const char *absent)
 {
     const char *t = jv_text_at(r->o, path);
     cell_text(r, *t ? t : absent);
@@ -279,60 +277,33 @@ static const char *joined(struct row *r, const char *path, const char *member)
 
 /* ---- rows ---- */
 
-static const char *pod_reason(const struct jv *o)
+static const char *or_none(const char *text)
 {
-    const char *reason = *jv_text_at(o, "status.reason") ? jv_text_at(o, "status.reason")
-                                                         : jv_text_at(o, "status.phase");
-    bool running = false;
-
-    jv_each (m, jv_at(o, "status.containerStatuses")) {
-        const char *waiting = jv_text_at(m->value, "state.waiting.reason");
-        const char *ended = jv_text_at(m->value, "state.terminated.reason");
-        if (*waiting)
-            reason = waiting;
-        else if (*ended)
-            reason = ended;
-        else if (jv_bool_at(m->value, "ready", false) && jv_at(m->value, "state.running"))
-            running = true;
-    }
-    if (!strcmp(reason, "Completed") && running)
-        reason = "Running";
-    if (jv_at(o, "metadata.deletionTimestamp"))
-        reason = "Terminating";
-    return reason;
+    return *text ? text : "<none>";
 }
 
-static void pod_row(struct row *r)
+/* Names and images of the containers of a template, and the selector of the specification. */
+static void template_cells(struct row *r, const char *spec)
 {
-    size_t ready = 0, total = jv_len(jv_at(r->o, "spec.containers"));
-    int64_t restarts = 0;
-    const char *last = "";
+    const char *list = vpa_arena_printf(r->a, "%s.template.spec.containers", spec);
 
-    jv_each (m, jv_at(r->o, "status.containerStatuses")) {
-        const char *t = jv_text_at(m->value, "lastState.terminated.finishedAt");
-        restarts += jv_int_at(m->value, "restartCount", 0);
-        if (jv_bool_at(m->value, "ready", false) && jv_at(m->value, "state.running"))
-            ready++;
-        if (strcmp(t, last) > 0)
-            last = t;
-    }
-    cell_path(r, "metadata.name", "");
-    cell_text(r, vpa_arena_printf(r->a, "%zu/%zu", ready, total));
-    cell_text(r, pod_reason(r->o));
-    cell_text(r, restarts && *last ? vpa_arena_printf(r->a, "%lld (%s ago)", (long long)restarts,
-                                                      age_text(r->a, r->now, last))
-                                   : vpa_arena_printf(r->a, "%lld", (long long)restarts));
-    cell_text(r, age_of(r->a, r->now, r->o));
-    cell_path(r, "status.podIP", "<none>");
-    cell_path(r, "spec.nodeName", "<none>");
-    cell_path(r, "status.nominatedNodeName", "<none>");
-    cell_text(r, "<none>");
+    cell_text(r, joined(r, list, "name"));
+    cell_text(r, joined(r, list, "image"));
 }
 
-static void template_cells(struct row *r)
+static const char *selector_text(struct row *r, const char *spec)
 {
-    cell_text(r, joined(r, "spec.template.spec.containers", "name"));
-    cell_text(r, joined(r, "spec.template.spec.containers", "image"));
+    return label_selector_text(r->a, jv_get(jv_at(r->o, spec), "selector"));
+}
+
+/* "k=v,k=v", by name. */
+static const char *labels_text(struct row *r, const char *path)
+{
+    struct jv *selector = jv_obj(r->a), *labels = jv_at(r->o, path);
+
+    if (labels)
+        jv_set(r->a, selector, "matchLabels", labels);
+    return or_none(label_selector_text(r->a, selector));
 }
 
 static int64_t status_int(struct row *r, const char *name)
@@ -359,20 +330,20 @@ static void workload_row(struct row *r, const char *kind)
                                             "numberAvailable"};
         for (size_t i = 0; i < VPA_COUNT(names); i++)
             cell_int(r, status_int(r, names[i]));
-        cell_text(r, "<none>");
-        cell_text(r, age_of(r->a, r->now, r->o));
-        return;
+        cell_text(r, labels_text(r, "spec.template.spec.nodeSelector"));
     } else {
         cell_int(r, wanted);
         cell_int(r, status_int(r, "replicas"));
         cell_int(r, status_int(r, "readyReplicas"));
     }
     cell_text(r, age_of(r->a, r->now, r->o));
-    template_cells(r);
-    if (!strcmp(kind, "Deployment") || !strcmp(kind, "ReplicaSet"))
-        cell_text(r, label_selector_text(r->a, jv_at(r->o, "spec.selector")));
+    template_cells(r, "spec");
+    if (!strcmp(kind, "Deployment"))
+        cell_text(r, selector_text(r, "spec"));
     else if (!strcmp(kind, "ReplicationController"))
-        cell_text(r, "");
+        cell_text(r, labels_text(r, "spec.selector"));
+    else if (strcmp(kind, "StatefulSet") != 0)
+        cell_text(r, or_none(selector_text(r, "spec")));
 }
 
 static void node_row(struct row *r)
@@ -390,44 +361,138 @@ static void node_row(struct row *r)
     cell_path(r, "status.nodeInfo.kubeletVersion", "");
 }
 
-static void event_row(struct row *r)
+static const char *event_source(struct row *r)
 {
-    const char *seen = jv_text_at(r->o, "lastTimestamp");
-    if (!*seen)
-        seen = jv_text_at(r->o, "eventTime");
-    cell_text(r, age_text(r->a, r->now, seen));
-    cell_path(r, "type", "");
-    cell_path(r, "reason", "");
+    const char *component = jv_text_at(r->o, "source.component"),
+               *host = jv_text_at(r->o, "source.host");
+
+    if (!*component)
+        component = jv_text_at(r->o, "reportingComponent");
+    if (!*host)
+        host = jv_text_at(r->o, "reportingInstance");
+    return *host ? vpa_arena_printf(r->a, "%s, %s", component, host) : component;
+}
+
+static const char *event_target(struct row *r)
+{
     char *kind = vpa_arena_strdup(r->a, jv_text_at(r->o, "involvedObject.kind"));
+    const char *name = jv_text_at(r->o, "involvedObject.name");
+
     for (char *p = kind; *p; p++)
         if (*p >= 'A' && *p <= 'Z')
             *p = (char)(*p + 32);
-    cell_text(r, vpa_arena_printf(r->a, "%s/%s", kind, jv_text_at(r->o, "involvedObject.name")));
+    return *name ? vpa_arena_printf(r->a, "%s/%s", kind, name) : kind;
+}
+
+static const char *trimmed(struct vpa_arena *a, const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    size_t len = strlen(text);
+    while (len && strchr(" \t\r\n", text[len - 1]))
+        len--;
+    return vpa_arena_strndup(a, text, len);
+}
+
+static void event_row(struct row *r)
+{
+    const char *first = jv_text_at(r->o, "firstTimestamp"), *last = jv_text_at(r->o, "lastTimestamp");
+    int64_t count = jv_int_at(r->o, "count", 0);
+
+    if (!*first)
+        first = jv_text_at(r->o, "eventTime");
+    if (!*last)
+        last = first;
+    if (jv_get(r->o, "series")) {
+        last = jv_text_at(r->o, "series.lastObservedTime");
+        count = jv_int_at(r->o, "series.count", 0);
+    } else if (!count) {
+        count = 1;
+    }
+    cell_text(r, age_text(r->a, r->now, last));
+    cell_path(r, "type", "");
+    cell_path(r, "reason", "");
+    cell_text(r, event_target(r));
     cell_path(r, "involvedObject.fieldPath", "");
-    cell_text(r, *jv_text_at(r->o, "source.component") ? jv_text_at(r->o, "source.component")
-                                                       : jv_text_at(r->o, "reportingComponent"));
-    cell_path(r, "message", "");
-    cell_text(r, age_text(r->a, r->now,
-                          *jv_text_at(r->o, "firstTimestamp") ? jv_text_at(r->o, "firstTimestamp")
-                                                              : seen));
-    cell_text(r, x_text(r, "count", "1"));
+    cell_text(r, event_source(r));
+    cell_text(r, trimmed(r->a, jv_text_at(r->o, "message")));
+    cell_text(r, age_text(r->a, r->now, first));
+    cell_int(r, count);
     cell_path(r, "metadata.name", "");
+}
+
+/* The first of these conditions that holds; one that is going is told between the ends and the rest. */
+static const char *job_status(struct row *r)
+{
+    static const char *const types[][2] = {{"Complete", "Complete"},
+                                           {"Failed", "Failed"},
+                                           {"", "Terminating"},
+                                           {"Suspended", "Suspended"},
+                                           {"FailureTarget", "FailureTarget"},
+                                           {"SuccessCriteriaMet", "SuccessCriteriaMet"}};
+
+    for (size_t i = 0; i < VPA_COUNT(types); i++) {
+        if (!*types[i][0] && jv_at(r->o, "metadata.deletionTimestamp"))
+            return types[i][1];
+        jv_each (m, jv_at(r->o, "status.conditions"))
+            if (!strcmp(jv_text_at(m->value, "type"), types[i][0]) &&
+                !strcmp(jv_text_at(m->value, "status"), "True"))
+                return types[i][1];
+    }
+    return "Running";
+}
+
+static const char *completions_text(struct row *r)
+{
+    long long succeeded = status_int(r, "succeeded"),
+              parallel = jv_int_at(r->o, "spec.parallelism", 0);
+
+    if (jv_at(r->o, "spec.completions"))
+        return vpa_arena_printf(r->a, "%lld/%lld", succeeded,
+                                (long long)jv_int_at(r->o, "spec.completions", 0));
+    return parallel > 1 ? vpa_arena_printf(r->a, "%lld/1 of %lld", succeeded, parallel)
+                        : vpa_arena_printf(r->a, "%lld/1", succeeded);
+}
+
+static const char *job_duration(struct row *r)
+{
+    const char *start = jv_text_at(r->o, "status.startTime"),
+               *end = jv_text_at(r->o, "status.completionTime");
+    vpa_time until = r->now;
+
+    if (!*start)
+        return "";
+    if (*end)
+        (void)!vpa_time_parse(end, &until, NULL);
+    return age_text(r->a, until, start);
 }
 
 static void job_row(struct row *r)
 {
-    const char *status = "Running";
-    jv_each (m, jv_at(r->o, "status.conditions"))
-        if (!strcmp(jv_text_at(m->value, "status"), "True"))
-            status = jv_text_at(m->value, "type");
     cell_path(r, "metadata.name", "");
-    cell_text(r, status);
-    cell_text(r, vpa_arena_printf(r->a, "%lld/%lld", (long long)status_int(r, "succeeded"),
-                                  (long long)jv_int_at(r->o, "spec.completions", 1)));
-    cell_text(r, *jv_text_at(r->o, "status.startTime")
-                     ? age_text(r->a, r->now, jv_text_at(r->o, "status.startTime"))
-                     : "");
+    cell_text(r, job_status(r));
+    cell_text(r, completions_text(r));
+    cell_text(r, job_duration(r));
     cell_text(r, age_of(r->a, r->now, r->o));
+    template_cells(r, "spec");
+    cell_text(r, or_none(selector_text(r, "spec")));
+}
+
+static void cron_job_row(struct row *r)
+{
+    const struct jv *suspend = jv_at(r->o, "spec.suspend");
+    const char *last = jv_text_at(r->o, "status.lastScheduleTime");
+
+    cell_path(r, "metadata.name", "");
+    cell_path(r, "spec.schedule", "");
+    cell_path(r, "spec.timeZone", "<none>");
+    cell_text(r, !suspend                                   ? "<unset>"
+                 : jv_bool_at(r->o, "spec.suspend", false) ? "True"
+                                                            : "False");
+    cell_int(r, (int64_t)jv_len(jv_at(r->o, "status.active")));
+    cell_text(r, *last ? age_text(r->a, r->now, last) : "<none>");
+    cell_text(r, age_of(r->a, r->now, r->o));
+    template_cells(r, "spec.jobTemplate.spec");
+    cell_text(r, or_none(selector_text(r, "spec.jobTemplate.spec")));
 }
 
 static void service_row(struct row *r)
@@ -481,14 +546,6 @@ static void other_row(struct row *r, const char *k)
         cell_text(r, x_text(r, "spec.minAvailable", "N/A"));
         cell_text(r, x_text(r, "spec.maxUnavailable", "N/A"));
         cell_int(r, status_int(r, "disruptionsAllowed"));
-    } else if (!strcmp(k, "CronJob")) {
-        cell_path(r, "spec.schedule", "");
-        cell_path(r, "spec.timeZone", "<none>");
-        cell_value(r, jv_at(r->o, "spec.suspend"));
-        cell_int(r, (int64_t)jv_len(jv_at(r->o, "status.active")));
-        cell_text(r, *jv_text_at(r->o, "status.lastScheduleTime")
-                         ? age_text(r->a, r->now, jv_text_at(r->o, "status.lastScheduleTime"))
-                         : "<none>");
     }
     if (columns_of(&(struct restype){.kind = k}) == created_columns)
         cell_path(r, "metadata.creationTimestamp", "");
@@ -512,6 +569,8 @@ static void write_cells(struct row *r, const struct restype *t)
         event_row(r);
     else if (!strcmp(k, "Job"))
         job_row(r);
+    else if (!strcmp(k, "CronJob"))
+        cron_job_row(r);
     else if (!strcmp(k, "Service"))
         service_row(r);
     else
@@ -580,6 +639,9 @@ void table_row(struct vpa_buf *b, struct sim *sim, struct vpa_arena *a, const st
     vpa_buf_puts(b, "{\"cells\":[");
     write_cells(&r, t);
     vpa_buf_puts(b, "]");
+    const char *conditions = strcmp(t->kind, "Pod") != 0 ? NULL : pod_row_conditions(r.o);
+    if (conditions)
+        vpa_buf_printf(b, ",\"conditions\":%s", conditions);
     if (!strcmp(include, "Metadata")) {
         vpa_buf_puts(b, ",\"object\":");
         write_metadata(b, v);

@@ -47,7 +47,7 @@ static void clear_system_fields(struct jv *meta)
 {
     static const char *const names[] = {
         "uid",        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-        "generation", "selfLink",          "resourceVersion",   "managedFields"};
+        "generation", "selfLink",          "managedFields"};
     for (size_t i = 0; i < VPA_COUNT(names); i++)
         jv_del(meta, names[i]);
 }
@@ -192,7 +192,8 @@ int create_object(struct ctx *c, struct jv *object, int code)
     if (!*c->name)
         c->name = jv_text_at(meta, "name");
     struct jv *managed = jv_get(meta, "managedFields");
-    struct jv *given = jv_get(meta, "resourceVersion"); /* a dry run shows it again */
+    const char *given = jv_text_at(meta, "resourceVersion"); /* a dry run shows it again */
+    bool by_put = !strcmp(c->verb, "update");
     clear_system_fields(meta);
     if (managed && strstr(c->req->content_type ? c->req->content_type : "", "apply-patch"))
         jv_set(c->a, meta, "managedFields", managed);
@@ -221,7 +222,7 @@ int create_object(struct ctx *c, struct jv *object, int code)
     defaults_apply(c, c->type, object); /* what is stored is read with defaults */
     meta = jv_get(object, "metadata");
     c->name = jv_text_at(meta, "name");
-    if (jv_text(given) && *given->text && !c->dry_run) /* seen where the object is stored */
+    if (*given && !by_put && !c->dry_run) /* seen where the object is stored */
         return fail(c, 500, NULL, "resourceVersion should not be set on objects to be created");
     struct version *there = store_find(c->type->store, c->ns, c->name);
     if (!*c->name || there)
@@ -229,11 +230,10 @@ int create_object(struct ctx *c, struct jv *object, int code)
                            there && is_leaving(c, there) ? "object is being deleted: " : "",
                            type_qualified(c->a, c->type), c->name);
     if (c->dry_run) {
-        if (given)
-            jv_set(c->a, meta, "resourceVersion", given);
         answer_object(c, code, object);
         return 0;
     }
+    jv_del(meta, "resourceVersion");
     const struct version *v = store_put(&c->sim->store, c->type->store, c->a, object);
     answer_version(c, code, v);
     crd_changed(c, object);
@@ -532,7 +532,7 @@ static int mutate_update(struct ctx *c, const struct jv *old, struct jv **object
 
     *owners = NULL;
     if (!admit_has_webhooks(c))
-        return 0;
+        return admit_builtin(c, "UPDATE", old, *object);
     if (!jv_get(*object, "status"))
         init_status(c, *object);
     fill_in(c, *object);
@@ -602,11 +602,8 @@ int handle_update(struct ctx *c)
         struct jv *object = jv_clone(c->a, body);
         if (!v && !(c->type->flags & T_CREATE_BY_PUT))
             return fail_not_found(c, c->type, c->name);
-        if (!v) {
-            if (!c->dry_run)
-                jv_del(jv_get(object, "metadata"), "resourceVersion");
+        if (!v)
             return create_object(c, object, 201);
-        }
         int rc = update_object(c, v, object);
         if (rc != WRITE_AGAIN)
             return rc;
