@@ -64,7 +64,10 @@ def sidecar(obj):
 def answer(name, request):
     """What the webhook says to a request of a review: a matter of the object alone."""
     obj = request["object"] or request["oldObject"] or {}
-    deed = (obj.get("metadata", {}).get("annotations") or {}).get(PREFIX + name)
+    deeds = obj.get("metadata", {}).get("annotations") or {}
+    deed = deeds.get(PREFIX + name)
+    if name == VALIDATORS[1] and deeds.get(PREFIX + VALIDATORS[0]) in ("deny", "warn"):
+        deed = None  # of two that speak side by side the server tells in any order
     found = {"uid": request["uid"], "allowed": True}
     if deed == "deny":
         found.update(allowed=False, status={"message": f"{name} says no", "code": 403, "reason": "Forbidden"})

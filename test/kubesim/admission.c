@@ -4,6 +4,7 @@
  */
 #include "sim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "vpa/base/quantity.h"
@@ -107,10 +108,16 @@ static struct vpa_quantity quantity(struct ctx *c, const struct jv *v, bool *the
     return q;
 }
 
+static int by_text(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
 /* Fills from `presets`; names of what was set are listed. */
 static const char *fill(struct ctx *c, struct jv *container, const char *list,
                         const struct jv *presets)
 {
+    struct strings set = {0};
     const char *names = "";
 
     jv_each (m, presets) {
@@ -118,8 +125,12 @@ static const char *fill(struct ctx *c, struct jv *container, const char *list,
         if (jv_get(to, m->name))
             continue;
         jv_set(c->a, to, m->name, jv_clone(c->a, m->value));
-        names = vpa_arena_printf(c->a, "%s%s%s", names, *names ? ", " : "", m->name);
+        strings_add(c->a, &set, m->name);
     }
+    if (set.count)
+        qsort(set.items, set.count, sizeof(*set.items), by_text);
+    for (size_t i = 0; i < set.count; i++)
+        names = vpa_arena_printf(c->a, "%s%s%s", names, i ? ", " : "", set.items[i]);
     return names;
 }
 

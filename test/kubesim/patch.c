@@ -167,15 +167,19 @@ static struct jv *look(struct vpa_arena *a, struct jv *doc, const char *path)
     return find_place(a, doc, "test", path, &p, NULL) < 0 ? NULL : child(p.parent, p.key);
 }
 
-/* The server compares texts as they are written, escapes and all. */
-static bool written_otherwise(const struct jv *v)
+/* The server compares texts as they are written, escapes and all: equal texts are written alike
+ * where both are plain, or both came with this patch. */
+static bool written_alike(const struct jv *x, const struct jv *y)
 {
-    if (v->type == JV_STR)
-        return v->boolean;
-    jv_each (m, v->type >= JV_ARR ? v : NULL)
-        if (written_otherwise(m->value))
-            return true;
-    return false;
+    if (x->type == JV_STR)
+        return x->boolean == y->boolean;
+    for (size_t i = 0; x->type == JV_ARR && i < x->count; i++)
+        if (!written_alike(x->items[i].value, y->items[i].value))
+            return false;
+    jv_each (m, x->type == JV_OBJ ? x : NULL)
+        if (!written_alike(m->value, jv_get(y, m->name)))
+            return false;
+    return true;
 }
 
 /* A member that is absent is null; one of what is absent itself is not. */
@@ -189,7 +193,7 @@ static int patch_test(struct vpa_arena *a, struct jv *doc, const char *path, con
         return find_place(a, doc, "test", path, &p, err) < 0 || p.parent->type != JV_OBJ
                    ? vpa_fail(err, VPA_CONFLICT, "testing value %s failed: test failed", path)
                    : 0;
-    if (!there || !jv_equal(there, value) || written_otherwise(value))
+    if (!there || !jv_equal(there, value) || !written_alike(there, value))
         return vpa_fail(err, VPA_CONFLICT, "testing value %s failed: test failed", path);
     return 0;
 }

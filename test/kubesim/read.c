@@ -183,14 +183,37 @@ static size_t metadata_len(const char *json)
     return (size_t)(at - json);
 }
 
-void write_metadata(struct vpa_buf *buf, const struct version *v);
-void write_metadata(struct vpa_buf *buf, const struct version *v)
+/* Of a DaemonSet the server looks at its own form, which has no counter among the annotations. */
+static void write_daemon_metadata(struct vpa_buf *buf, struct vpa_arena *a, const struct version *v,
+                                  uint64_t rv)
 {
-    const char *meta = v->json + strlen("{\"metadata\":");
+    struct jv *meta = jv_get(version_parse(a, v), "metadata"),
+              *annotations = jv_get(meta, "annotations");
+
+    jv_del(annotations, DAEMON_TEMPLATE_GENERATION);
+    if (annotations && !jv_len(annotations))
+        jv_del(meta, "annotations");
+    if (rv)
+        jv_set(a, meta, "resourceVersion", jv_strf(a, "%llu", (unsigned long long)rv));
+    jv_write(buf, meta);
+}
+
+void write_metadata(struct vpa_buf *buf, struct vpa_arena *a, const struct restype *t,
+                    const struct version *v, uint64_t rv)
+{
+    size_t begin = strlen("{\"metadata\":"), end = begin + metadata_len(v->json + begin);
 
     vpa_buf_puts(
         buf, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-    vpa_buf_append(buf, meta, metadata_len(meta));
+    if (!strcmp(t->kind, "DaemonSet")) {
+        write_daemon_metadata(buf, a, v, rv);
+    } else if (rv && rv != v->rv) {
+        vpa_buf_append(buf, v->json + begin, v->rv_at - begin);
+        vpa_buf_printf(buf, "%llu", (unsigned long long)rv);
+        vpa_buf_append(buf, v->json + v->rv_at + v->rv_len, end - v->rv_at - v->rv_len);
+    } else {
+        vpa_buf_append(buf, v->json + begin, end - begin);
+    }
     vpa_buf_putc(buf, '}');
 }
 
@@ -242,10 +265,10 @@ int handle_get(struct ctx *c)
     if (form.form == OUT_TABLE) {
         table_begin(&c->res->body, c->type, vpa_arena_strndup(c->a, v->json + v->rv_at, v->rv_len),
                     NULL, -1, true);
-        table_row(&c->res->body, c->sim, c->a, c->type, v, form.include);
+        table_row(&c->res->body, c->sim, c->a, c->type, v, 0, form.include);
         table_end(&c->res->body);
     } else if (form.form == OUT_METADATA) {
-        write_metadata(&c->res->body, v);
+        write_metadata(&c->res->body, c->a, c->type, v, 0);
     } else {
         answer_version(c, 200, v);
     }
@@ -493,13 +516,18 @@ static void write_items(struct ctx *c, const struct list_options *o, struct vers
     bool kinds = c->type->crd != NULL;
     struct vpa_arena scratch = {0};
 
+    if (!count && o->form.form == OUT_METADATA) { /* Go's list that nobody made */
+        vpa_buf_truncate(b, b->len - strlen("["));
+        vpa_buf_puts(b, "null}\n");
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         if (i)
             vpa_buf_putc(b, ',');
         if (o->form.form == OUT_TABLE)
-            table_row(b, c->sim, &scratch, c->type, items[i], o->form.include);
+            table_row(b, c->sim, &scratch, c->type, items[i], 0, o->form.include);
         else if (o->form.form == OUT_METADATA)
-            write_metadata(b, items[i]);
+            write_metadata(b, &scratch, c->type, items[i], 0);
         else
             write_object(b, &scratch, c->type, items[i], kinds, 0);
         vpa_arena_clear(&scratch);

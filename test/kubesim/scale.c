@@ -79,6 +79,8 @@ static int read_new_scale(struct ctx *c, struct jv *current, struct jv **out)
         return fail(c, 400, "BadRequest",
                     "Scale in version \"v1\" cannot be handled as a Scale: %s", notes.type_error);
     jv_default(c->a, jv_ensure(c->a, *out, "status"), "replicas", "0");
+    if (!jv_int_at(*out, "spec.replicas", 0)) /* Go leaves it out */
+        jv_del(jv_ensure(c->a, *out, "spec"), "replicas");
     const char *name = jv_text_at(*out, "metadata.name");
     if (strcmp(name, c->name) != 0)
         return fail(c, 400, "BadRequest",

@@ -213,6 +213,10 @@ int handle_watch(struct ctx *c);
 /* Text of one object for the given type: kind and apiVersion first. */
 void write_object(struct vpa_buf *buf, struct vpa_arena *a, const struct restype *t,
                   const struct version *v, bool with_kind, uint64_t rv);
+/* The same of PartialObjectMetadata. rv, here and in Tables: another version than its own, 0: its
+ * own. */
+void write_metadata(struct vpa_buf *buf, struct vpa_arena *a, const struct restype *t,
+                    const struct version *v, uint64_t rv);
 void answer_version(struct ctx *c, int code, const struct version *v);
 void answer_object(struct ctx *c, int code, struct jv *object);
 /* The object as the type's clients see it (events have two forms). */
@@ -228,11 +232,13 @@ bool watches_are_quiet(const struct sim *sim);
 void table_begin(struct vpa_buf *buf, const struct restype *t, const char *rv, const char *cont,
                  int64_t remaining, bool columns);
 void table_row(struct vpa_buf *buf, struct sim *sim, struct vpa_arena *a, const struct restype *t,
-               const struct version *v, const char *include);
+               const struct version *v, uint64_t rv, const char *include);
 void table_end(struct vpa_buf *buf);
 struct jv *json_path(struct vpa_arena *a, const struct jv *object, const char *path);
 
 /* ---- write.c, delete.c ---- */
+/* The conversion of DaemonSets leaves a counter of their templates in this annotation. */
+#define DAEMON_TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
 int handle_create(struct ctx *c);
 int handle_update(struct ctx *c);
 int handle_patch(struct ctx *c);

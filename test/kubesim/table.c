@@ -10,8 +10,6 @@
 
 #include "vpa/base/time.h"
 
-void write_metadata(struct vpa_buf *buf, const struct version *v);
-
 struct column {
     const char *name, *type;
     int priority;
@@ -632,7 +630,7 @@ void table_begin(struct vpa_buf *b, const struct restype *t, const char *rv, con
 }
 
 void table_row(struct vpa_buf *b, struct sim *sim, struct vpa_arena *a, const struct restype *t,
-               const struct version *v, const char *include)
+               const struct version *v, uint64_t rv, const char *include)
 {
     struct row r = {.buf = b, .a = a, .o = version_parse(a, v), .now = sim_now(sim)};
 
@@ -644,10 +642,10 @@ void table_row(struct vpa_buf *b, struct sim *sim, struct vpa_arena *a, const st
         vpa_buf_printf(b, ",\"conditions\":%s", conditions);
     if (!strcmp(include, "Metadata")) {
         vpa_buf_puts(b, ",\"object\":");
-        write_metadata(b, v);
+        write_metadata(b, a, t, v, rv);
     } else if (!strcmp(include, "Object")) {
         vpa_buf_puts(b, ",\"object\":");
-        write_object(b, a, t, v, true, 0);
+        write_object(b, a, t, v, true, rv);
     } else {
         vpa_buf_puts(b, ",\"object\":null");
     }

@@ -143,6 +143,7 @@ static void check_resize_policy(struct ctx *c, const struct jv *container, const
                                 const char *policy, bool plain_init, struct field_errors *errors)
 {
     const char *list = vpa_arena_printf(c->a, "%s.resizePolicy", at);
+    struct strings seen = {0};
     size_t i = 0;
 
     jv_each (m, jv_get(container, "resizePolicy")) {
@@ -150,6 +151,10 @@ static void check_resize_policy(struct ctx *c, const struct jv *container, const
                    *resource = jv_text_at(m->value, "resourceName");
         bool restarts = !strcmp(restart, "RestartContainer");
 
+        if (strings_has(&seen, resource))
+            field_error(c, errors, DUPLICATE, vpa_arena_printf(c->a, "%s[%zu]", list, i),
+                        "Duplicate value: \"%s\"", resource);
+        strings_add(c->a, &seen, resource);
         if (!*resource)
             field_error(c, errors, REQUIRED, list, "Required value");
         else if (strcmp(resource, "cpu") != 0 && strcmp(resource, "memory") != 0)

@@ -45,8 +45,6 @@ struct watch {
 
 #define EVENT_OUT_MAX (64u << 20)
 
-void write_metadata(struct vpa_buf *buf, const struct version *v);
-
 static void write_event(struct watch *w, const char *type, const struct version *v, uint64_t rv)
 {
     struct vpa_buf *b = &w->out;
@@ -54,13 +52,14 @@ static void write_event(struct watch *w, const char *type, const struct version 
     for (int times = w->fault.duplicate ? 2 : 1; times; times--) {
         vpa_buf_printf(b, "{\"type\":\"%s\",\"object\":", type);
         if (w->form.form == OUT_TABLE) {
-            table_begin(b, w->type, vpa_arena_strndup(&w->scratch, v->json + v->rv_at, v->rv_len),
-                        NULL, -1, !w->columns_sent);
-            table_row(b, w->sim, &w->scratch, w->type, v, w->form.include);
+            const char *version =
+                vpa_arena_printf(&w->scratch, "%llu", (unsigned long long)(rv ? rv : v->rv));
+            table_begin(b, w->type, version, NULL, -1, !w->columns_sent);
+            table_row(b, w->sim, &w->scratch, w->type, v, rv, w->form.include);
             table_end(b);
             w->columns_sent = true;
         } else if (w->form.form == OUT_METADATA) {
-            write_metadata(b, v);
+            write_metadata(b, &w->scratch, w->type, v, rv);
         } else {
             write_object(b, &w->scratch, w->type, v, true, rv);
         }

@@ -474,13 +474,14 @@ static int pass(struct ctx *c, struct passage *p)
             jv_push(c->a, hooks, m->value);
             strings_addf(c->a, &ids, "%s/%s", s->items[i]->name, jv_text_at(m->value, "name"));
         }
-    for (size_t i = 0; i < hooks->count; i++) {
+    int rc = 0; /* those that only judge are asked side by side: all of them */
+    for (size_t i = 0; i < hooks->count && (rc == 0 || !p->mutate); i++) {
         const struct jv *hook = hooks->items[i].value, *before = *p->object;
         if (!rules_fit(c, hook, p->operation) || !selectors_fit(c, hook, p->old, *p->object) ||
             (p->again && !strings_has(&p->due, ids.items[i])))
             continue;
         if (ask(c, hook, p) < 0)
-            return -1;
+            rc = -1;
         if (*p->object != before && !jv_equal(*p->object, before)) {
             require_again(c, p);
             p->changed = true;
@@ -488,7 +489,7 @@ static int pass(struct ctx *c, struct passage *p)
         if (!strcmp(jv_text_at(hook, "reinvocationPolicy"), "IfNeeded"))
             strings_add(c->a, &p->reinvocable, ids.items[i]);
     }
-    return 0;
+    return rc;
 }
 
 int admit_mutating(struct ctx *c, const char *operation, const struct jv *old, struct jv **object,

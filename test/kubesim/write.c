@@ -126,17 +126,19 @@ static bool is_kind(const struct ctx *c, const char *group, const char *kind)
     return !strcmp(c->type->kind, kind) && !strcmp(c->type->group, group);
 }
 
-/* The conversion of DaemonSets leaves a counter of their templates in this annotation. */
-#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+static void set_template_count(struct ctx *c, struct jv *object, const char *count)
+{
+    jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), DAEMON_TEMPLATE_GENERATION,
+               count);
+}
 
 static void count_template(struct ctx *c, const struct jv *old, struct jv *object)
 {
-    const char *before = jv_text(jv_get(jv_at(old, "metadata.annotations"), TEMPLATE_GENERATION));
+    const char *before = jv_text(jv_get(jv_at(old, "metadata.annotations"), DAEMON_TEMPLATE_GENERATION));
     bool same = jv_equal(jv_at(old, "spec.template"), jv_at(object, "spec.template"));
     unsigned long long count = before ? strtoull(before, NULL, 10) : 0;
 
-    jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION,
-               vpa_arena_printf(c->a, "%llu", count + !same));
+    set_template_count(c, object, vpa_arena_printf(c->a, "%llu", count + !same));
 }
 
 static bool is_leaving(struct ctx *c, struct version *v)
@@ -152,6 +154,8 @@ static void finish_new_object(struct ctx *c, struct jv *object)
         jv_set_str(c->a, status, "phase", "Pending");
         jv_set_str(c->a, status, "qosClass", pod_qos(jv_get(object, "spec")));
     }
+    if (is_kind(c, "apps", "DaemonSet"))
+        set_template_count(c, object, "1");
     defaults_status(c, c->type, object);
     finish_new_meta(c, object);
     if (is_kind(c, "batch", "Job"))
@@ -202,7 +206,7 @@ int create_object(struct ctx *c, struct jv *object, int code)
     init_status(c, object);
     defaults_apply(c, c->type, object);
     if (is_kind(c, "apps", "DaemonSet"))
-        jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, "1");
+        set_template_count(c, object, "0");
     track_fields(c, NULL, object, ""); /* nobody owns what admission adds */
     if (admit_mutating(c, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
@@ -496,6 +500,9 @@ static void fill_in(struct ctx *c, struct jv *object)
         defaults_apply(c, c->type, object);
     else
         defaults_status(c, c->type, object);
+    if (is_kind(c, "apps", "DaemonSet")) /* decoding counts from 0 what has no counter */
+        jv_default(c->a, jv_ensure(c->a, object, "metadata.annotations"), DAEMON_TEMPLATE_GENERATION,
+                   "\"0\"");
 }
 
 /* The object as it will be stored, out of the old one and what came. */
@@ -509,15 +516,11 @@ static int prepare_object(struct ctx *c, const struct jv *old, struct jv **objec
     if (prepare_update(c, old, object, errors) < 0)
         return -1;
     fill_in(c, *object);
-    bool daemons = is_kind(c, "apps", "DaemonSet");
-    if (daemons) /* decoding counts from 0 what has no counter */
-        jv_default(c->a, jv_ensure(c->a, *object, "metadata.annotations"), TEMPLATE_GENERATION,
-                   "\"0\"");
     if (asked)
         jv_set(c->a, jv_get(*object, "metadata"), "managedFields", jv_clone(c->a, asked));
     else if (!is_apply(c))
         track_fields(c, old, *object, c->sub);
-    if (daemons)
+    if (is_kind(c, "apps", "DaemonSet"))
         count_template(c, old, *object);
     return 0;
 }
