@@ -72,12 +72,12 @@ class Normal:
         return found
 
     def questions(self, asked):
-        """What webhooks were asked. Go prints a list that is absent as null, a text as "", a structure as {}: the same object."""
+        """What webhooks were asked. Go prints a list that is absent as null or [], a text as "", a structure as {}: the same."""
         def full(value):
             if isinstance(value, list):
                 return [full(v) for v in value]
             if isinstance(value, dict):
-                return {k: full(v) for k, v in value.items() if v not in (None, "", {})}
+                return {k: full(v) for k, v in value.items() if v not in (None, "", {}, [])}
             return value
         return [self.value(full(question)) for question in asked]
 

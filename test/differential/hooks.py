@@ -11,15 +11,12 @@ so that the questions of two servers can be compared as their answers are.
 """
 import base64
 import collections
-import http.server
 import itertools
 import json
-import pathlib
-import ssl
 import threading
 
-import certs
 from kube import until
+from review_server import ReviewServer
 
 PREFIX, SEEN = "hook.plumb.example/", "seen.plumb.example/"
 LABEL = {"hooks": "yes"}
@@ -68,7 +65,7 @@ def answer(name, request):
     deed = deeds.get(PREFIX + name)
     if name == VALIDATORS[1] and deeds.get(PREFIX + VALIDATORS[0]) in ("deny", "warn"):
         deed = None  # of two that speak side by side the server tells in any order
-    found = {"uid": request["uid"], "allowed": True}
+    found = {"allowed": True}
     if deed == "deny":
         found.update(allowed=False, status={"message": f"{name} says no", "code": 403, "reason": "Forbidden"})
     if deed == "warn":
@@ -86,22 +83,25 @@ class Hooks:
     """The webhooks of one server; .take(namespace) says what they were asked there since the last call."""
 
     def __init__(self, folder, client):
-        authority = certs.make(pathlib.Path(folder), names=("127.0.0.1",))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(folder / "serverCert.pem", folder / "serverKey.pem")
         self.lock, self.asked = threading.Lock(), collections.defaultdict(list)
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler(context))
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = ReviewServer(folder, self._answer)
         for kind, configurations in (("Mutating", MUTATING), ("Validating", VALIDATING)):
             for name, hooks in configurations.items():
-                self._register(client, authority, f"{kind}WebhookConfiguration", name, hooks)
+                self._register(client, f"{kind}WebhookConfiguration", name, hooks)
         self._wait(client)
 
-    def _register(self, client, authority, kind, name, hooks):
+    def _answer(self, path, review):
+        name, _, query = path.strip("/").partition("?")
+        request = review["request"]
+        with self.lock:
+            self.asked[request["namespace"]].append({"hook": name, "query": query, **request})
+        return answer(name, request)
+
+    def _register(self, client, kind, name, hooks):
         made = [{"name": f"{hook}.plumb.example", "sideEffects": "None", "admissionReviewVersions": ["v1"],
                  "namespaceSelector": {"matchLabels": LABEL},
-                 "clientConfig": {"url": f"https://127.0.0.1:{self.server.server_port}/{hook}",
-                                  "caBundle": base64.b64encode(authority.pem).decode()}, **more} for hook, more in hooks.items()]
+                 "clientConfig": {"url": self.server.url(f"/{hook}"), "caBundle": self.server.ca}, **more}
+                for hook, more in hooks.items()]
         client.request("POST", f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s", {
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "webhooks": made})
 
@@ -115,34 +115,6 @@ class Hooks:
             client.request("POST", "/api/v1/namespaces/hooks-probe/configmaps?dryRun=All", probe)
             return [q["hook"] for q in self.take("hooks-probe")] == ["first", "second", "third", "fourth"]
         until(all_asked, 30, "all webhooks are asked")
-
-    def _handler(self, context):
-        hooks = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
-
-            def setup(self):
-                self.request = context.wrap_socket(self.request, server_side=True)  # in the thread of the connection
-                super().setup()
-
-            def do_POST(self):
-                name = self.path.split("?")[0].strip("/")
-                review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                request = review["request"]
-                with hooks.lock:
-                    hooks.asked[request["namespace"]].append({"hook": name, "query": self.path.partition("?")[2], **request})
-                body = json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"],
-                                   "response": answer(name, request)}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-        return Handler
 
     def take(self, namespace):
         """In order; of validators that were asked side by side, by name. Who asked is a matter of how one came in.
@@ -160,7 +132,3 @@ class Hooks:
         for validating, group in itertools.groupby(found, lambda q: q["hook"] in VALIDATORS):
             ordered += sorted(group, key=lambda q: q["hook"]) if validating else group
         return [{k: v for k, v in q.items() if k != "userInfo"} for q in ordered]
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()

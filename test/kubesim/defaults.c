@@ -422,6 +422,30 @@ static void default_secret(struct vpa_arena *a, struct jv *object)
 
 /* Members of a status that every answer has, because they are structures without a pointer in the
  * server. */
+/* What Go writes of a container's status whether it is there or not. */
+static void default_container_state(struct vpa_arena *a, struct jv *status, const char *which)
+{
+    struct jv *state = jv_ensure(a, status, which), *ended = jv_get(state, "terminated");
+
+    if (jv_get(state, "running"))
+        jv_default(a, jv_get(state, "running"), "startedAt", "null");
+    if (!ended)
+        return;
+    jv_default(a, ended, "exitCode", "0");
+    jv_default(a, ended, "startedAt", "null");
+    jv_default(a, ended, "finishedAt", "null");
+}
+
+static void default_container_status(struct vpa_arena *a, struct jv *status)
+{
+    default_container_state(a, status, "state");
+    default_container_state(a, status, "lastState");
+    jv_default(a, status, "ready", "false");
+    jv_default(a, status, "restartCount", "0");
+    jv_default(a, status, "image", "\"\"");
+    jv_default(a, status, "imageID", "\"\"");
+}
+
 void defaults_status(struct ctx *c, const struct restype *t, struct jv *object)
 {
     static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses",
@@ -438,10 +462,8 @@ void defaults_status(struct ctx *c, const struct restype *t, struct jv *object)
         return;
     if (!strcmp(t->kind, "Pod")) {
         for (size_t i = 0; i < VPA_COUNT(lists); i++)
-            jv_each (m, jv_at(object, lists[i])) {
-                jv_ensure(c->a, m->value, "state");
-                jv_ensure(c->a, m->value, "lastState");
-            }
+            jv_each (m, jv_at(object, lists[i]))
+                default_container_status(c->a, m->value);
         jv_each (m, jv_at(object, "status.conditions")) {
             if (!jv_get(m->value, "lastProbeTime"))
                 jv_set(c->a, m->value, "lastProbeTime", jv_null(c->a));
@@ -485,6 +507,8 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
         struct jv *spec = jv_ensure(a, object, "spec");
         if (*jv_text_at(object, "metadata.uid")) /* no new pod */
             drop_empty_overhead(spec);
+        if (jv_int_at(spec, "terminationGracePeriodSeconds", 0) < 0) /* but not in a template */
+            jv_set_int(a, spec, "terminationGracePeriodSeconds", 1);
         defaults_pod_spec(a, spec);
     } else if (!strcmp(t->group, "apps") || !strcmp(t->group, "batch") ||
                !strcmp(k, "ReplicationController")) {

@@ -233,8 +233,18 @@ static int patch_one(struct vpa_arena *a, struct jv **doc, const struct jv *op,
     return vpa_fail(err, VPA_INVALID, "Unexpected kind: %s", name);
 }
 
+/* However the text came: it is written as the server does it. */
+static void write_as_stored(struct jv *v)
+{
+    if (v->type == JV_STR)
+        v->boolean = false;
+    jv_each (m, v->type >= JV_ARR ? v : NULL)
+        write_as_stored(m->value);
+}
+
 int json_patch(struct vpa_arena *a, struct jv **doc, const struct jv *ops, struct vpa_error *err)
 {
+    write_as_stored(*doc);
     jv_each (m, ops)
         if (patch_one(a, doc, m->value, err) < 0)
             return -1;

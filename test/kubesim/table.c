@@ -220,6 +220,9 @@ const char *age_text(struct vpa_arena *a, vpa_time now, const char *since)
         return vpa_arena_printf(a, "%lldd%lldh", (long long)(hours / 24), (long long)(hours % 24));
     if (hours < 24 * 365 * 2)
         return vpa_arena_printf(a, "%lldd", (long long)(hours / 24));
+    int64_t days = hours / 24 % 365;
+    if (hours < 24 * 365 * 8 && days)
+        return vpa_arena_printf(a, "%lldy%lldd", (long long)(hours / 24 / 365), (long long)days);
     return vpa_arena_printf(a, "%lldy", (long long)(hours / 24 / 365));
 }
 
