@@ -64,7 +64,7 @@ static const char *key_of(struct golden_case *c, const char *method, const char 
 /* ---- writes ---- */
 
 struct got {
-    const struct fake_write *write;
+    const struct sim_asked *write;
     const char *key;
     bool used;
 };
@@ -73,7 +73,7 @@ struct got_list {
     size_t count;
 };
 
-static bool is_ours_alone(struct golden_case *c, const struct fake_write *w)
+static bool is_ours_alone(struct golden_case *c, const struct sim_asked *w)
 {
     if (strstr(w->path, "/events"))
         return true;
@@ -87,7 +87,7 @@ static bool is_ours_alone(struct golden_case *c, const struct fake_write *w)
 static struct got_list collect(struct world *w)
 {
     size_t count;
-    const struct fake_write *writes = fake_cluster_writes(w->cluster, &count);
+    const struct sim_asked *writes = fake_cluster_writes(w->cluster, &count);
     struct got_list list = {.items =
                                 vpa_arena_zalloc(w->c->arena, (count + 1) * sizeof(struct got))};
 
@@ -376,22 +376,22 @@ static void compare_reads(struct world *w, const char *prefix, const struct vpa_
 {
     struct golden_case *c = w->c;
     const struct vpa_json *expected = vpa_json_find(want, "reads"), *next;
-    const struct fake_list *got;
+    struct fake_list got;
     size_t count = 0;
 
     if (!expected)
         return;
-    got = fake_cluster_reads(w->cluster);
+    got = fake_cluster_reads(w->cluster, c->arena);
     next = vpa_json_first(expected);
-    for (size_t i = 0; i < got->count; i++) {
-        if (next && vpa_str_eq(vpa_json_string(next), got->items[i])) {
+    for (size_t i = 0; i < got.count; i++) {
+        if (next && vpa_str_eq(vpa_json_string(next), got.items[i])) {
             golden_compared(c, next);
             next = vpa_json_next(next);
             count++;
-        } else if (may_be_read(w, got->items[i])) {
+        } else if (may_be_read(w, got.items[i])) {
             golden_exempt(c, 1);
         } else {
-            golden_unexpected(c, golden_label(c, "%s reads[%zu]", prefix, i), got->items[i]);
+            golden_unexpected(c, golden_label(c, "%s reads[%zu]", prefix, i), got.items[i]);
         }
     }
     for (; next; next = vpa_json_next(next))
@@ -500,7 +500,7 @@ void compare_exposition(struct world *w, const struct vpa_json *want, const char
 void compare_count(const struct world *w, struct pass_totals *totals)
 {
     size_t count;
-    const struct fake_write *writes = fake_cluster_writes(w->cluster, &count);
+    const struct sim_asked *writes = fake_cluster_writes(w->cluster, &count);
 
     for (size_t i = 0; i < count; i++) {
         if (strcmp(writes[i].method, "DELETE") == 0)

@@ -193,7 +193,7 @@ static void compare_write_times(struct loop_case *l)
 {
     struct golden_case *c = l->world.c;
     size_t count;
-    const struct fake_write *writes = fake_cluster_writes(l->world.cluster, &count);
+    const struct sim_asked *writes = fake_cluster_writes(l->world.cluster, &count);
     const char **lines = vpa_arena_alloc(c->arena, (count + 1) * sizeof *lines);
     size_t i = 0;
 

@@ -115,8 +115,16 @@ double sim_rate(const struct sim *sim)
     return sim->clock->map->rate;
 }
 
+int64_t sim_millis(const struct sim *sim)
+{
+    return sim->now ? 0 : real_millis();
+}
+
 vpa_time sim_now(const struct sim *sim)
 {
+    if (sim->now)
+        return sim->now(sim->now_ctx);
+
     const struct vpa_clock_file *f = sim->clock->map;
     double passed = (double)(monotonic_nanos() - f->monotonic_base_ns) * f->rate;
 

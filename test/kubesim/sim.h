@@ -37,6 +37,7 @@ struct options {
     bool resize;           /* pods/resize is served */
     bool service_accounts; /* admission plugin ServiceAccount */
     unsigned bookmark_seconds;
+    bool any_namespace; /* objects may be made where there is no such namespace */
     const char *load[16];
     size_t load_count;
 };
@@ -120,6 +121,8 @@ struct sim {
     struct counters *counters;
     struct controllers *controllers;
     struct clock_file *clock;
+    vpa_time (*now)(void *ctx); /* the time, instead of the clock; watches last then */
+    void *now_ctx;
     struct watch *watches; /* all that are open; by the lock of the store */
     unsigned jumps;        /* how often the clock was moved forward by hand; likewise */
     atomic_bool stopping;
@@ -172,6 +175,8 @@ void clock_change(struct sim *sim, double rate, vpa_duration forward);
 const char *sim_now_text(const struct sim *sim, struct vpa_arena *a);
 const char *sim_now_micro(const struct sim *sim, struct vpa_arena *a);
 int64_t real_millis(void); /* monotonic */
+/* The same for what ends by itself; 0 where time is given from outside. */
+int64_t sim_millis(const struct sim *sim);
 
 /* ---- names.c ---- */
 const char *new_uid(struct vpa_arena *a);
@@ -224,6 +229,8 @@ struct jv *view_of(struct vpa_arena *a, const struct restype *t, struct jv *stor
 struct jv *stored_of(struct vpa_arena *a, const struct restype *t, struct jv *object);
 /* Bytes for the stream, waiting for events; 0 at the end; on purpose broken off -1, reset -2. */
 ssize_t watch_read(struct watch *w, char *out, size_t max, int fd);
+/* Appends what there is, without waiting; false when the watch is at its end. */
+bool watch_take(struct watch *w, struct vpa_buf *out);
 void watch_free(struct watch *w);
 /* Whether every watch has sent what there is; the lock is held. */
 bool watches_are_quiet(const struct sim *sim);

@@ -135,7 +135,7 @@ static bool fill(struct watch *w)
             break;
         }
     }
-    int64_t now = real_millis();
+    int64_t now = sim_millis(w->sim);
     if (w->bookmarks && (now >= w->next_bookmark || w->jumps != w->sim->jumps)) {
         if (w->cursor < w->sim->store.rv &&
             store_event_after(w->store, w->cursor) == w->store->log_count)
@@ -234,6 +234,18 @@ ssize_t watch_read(struct watch *w, char *out, size_t max, int fd)
     return (ssize_t)n;
 }
 
+bool watch_take(struct watch *w, struct vpa_buf *out)
+{
+    pthread_mutex_lock(&w->sim->store.lock);
+    while (!w->ended && fill(w)) {
+        vpa_buf_append(out, w->out.data, w->out.len);
+        vpa_buf_clear(&w->out);
+    }
+    pthread_mutex_unlock(&w->sim->store.lock);
+    vpa_arena_clear(&w->scratch);
+    return !w->ended;
+}
+
 static void unlink_watch(struct watch *w)
 {
     struct watch **at = &w->sim->watches;
@@ -288,7 +300,7 @@ static int read_watch_options(struct ctx *c, struct watch_options *o)
     char *end;
 
     o->rv = rv ? rv : "";
-    o->seconds = 1800 + real_millis() % 1800;
+    o->seconds = 1800 + sim_millis(c->sim) % 1800;
     if (seconds && *seconds) {
         o->seconds = strtoll(seconds, &end, 10);
         if (*end)
@@ -338,8 +350,8 @@ int handle_watch(struct ctx *c)
     w->ns = c->ns;
     w->bookmarks = o.bookmarks;
     w->length = o.seconds * 1000;
-    w->deadline = real_millis() + w->length;
-    w->next_bookmark = real_millis() + (int64_t)c->sim->opt.bookmark_seconds * 1000;
+    w->deadline = sim_millis(w->sim) + w->length;
+    w->next_bookmark = sim_millis(w->sim) + (int64_t)c->sim->opt.bookmark_seconds * 1000;
     w->mark_end = o.mark_end;
     w->jumps = c->sim->jumps;
     w->next = c->sim->watches;

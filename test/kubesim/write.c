@@ -16,7 +16,7 @@
 
 static int check_namespace(struct ctx *c)
 {
-    if (!(c->type->flags & T_NAMESPACED))
+    if (!(c->type->flags & T_NAMESPACED) || c->sim->opt.any_namespace)
         return 0;
     const struct restype *t = types_find(&c->sim->types, "", "v1", "namespaces");
     const struct version *v = store_find(t->store, "", c->ns);

@@ -1,33 +1,29 @@
 /*
- * An API server in memory for the sets that drive the whole recommender: objects with list and
- * watch, JSON patches of /status, create, delete, scale, discovery, usage. It does what the README
- * of the set recommender_scenario says and nothing more.
+ * What the vectors of the recommender say of their cluster, on the simulator (sim_cluster.h):
+ * changes, scales as they are written, usage, faults. The README of the set recommender_scenario
+ * tells the words.
  */
 #ifndef FAKE_CLUSTER_H
 #define FAKE_CLUSTER_H
 
 #include "vpa/base/table.h"
-#include "vpa/json/json.h"
 
-#include "memory_transport.h"
+#include "sim_cluster.h"
 
-struct fake_write {
-    const char *method;
-    const char *path;
-    const char *type; /* Content-Type */
-    const char *body;
-    int code;
-    int64_t at_ms; /* after fake->pass_begin */
-    vpa_time time;
+struct fake_cluster {
+    struct sim_cluster *sim;
+    struct vpa_loop *loop;
+    struct vpa_arena arena;  /* lives as long as the cluster */
+    struct vpa_table scales; /* see scale_key() -> JSON text */
+    const struct vpa_json *step;
+    size_t index; /* of the pass in it */
+    vpa_time pass_begin;
+    const char *usage_ns; /* whose usage was asked for, "" all */
 };
-
 struct fake_list {
-    char **items;
+    const char **items;
     size_t count;
-    size_t capacity;
 };
-
-struct fake_cluster;
 
 struct fake_cluster *fake_cluster_new(struct vpa_loop *loop, const struct vpa_json *crds);
 void fake_cluster_free(struct fake_cluster *f);
@@ -43,12 +39,13 @@ void fake_cluster_set_usage(struct fake_cluster *f, const struct vpa_json *step,
 
 /* Starts a new record: at_ms counts from now. */
 void fake_cluster_begin_record(struct fake_cluster *f);
-const struct fake_write *fake_cluster_writes(const struct fake_cluster *f, size_t *count);
-/* "<status> <path>[?<query>]" of usage, scale and namespace reads, sorted. */
-const struct fake_list *fake_cluster_reads(struct fake_cluster *f);
+const struct sim_asked *fake_cluster_writes(const struct fake_cluster *f, size_t *count);
+/* "<status> <path>[?<query>]" of usage, scale and namespace reads, sorted, in the arena. */
+struct fake_list fake_cluster_reads(const struct fake_cluster *f, struct vpa_arena *arena);
 /* Stored status of a checkpoint without lastUpdateTime, NULL when there is no such object. */
 char *fake_cluster_checkpoint_content(const struct fake_cluster *f, const char *path);
 
+const char *fake_text_at(const struct vpa_json *node, const char *path); /* "" when absent */
 /* {"lastUpdateTime":..,REST} -> REST */
 const char *fake_content_of(const char *status);
 

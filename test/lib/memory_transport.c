@@ -62,6 +62,8 @@ struct vpa_exchange {
     struct vpa_memory_stream *stream;
     void (*on_abandoned)(void *ctx);
     void *abandoned_ctx;
+    void (*make)(void *ctx, struct vpa_buf *body); /* the body, once the delay is over */
+    void *make_ctx;
 };
 
 struct vpa_memory_reply {
@@ -205,12 +207,17 @@ static void post_delivery(struct vpa_exchange *x)
     vpa_loop_post(x->transport->loop, deliver, x);
 }
 
+static void release(struct vpa_exchange *x)
+{
+    x->held = false;
+    if (x->make)
+        x->make(x->make_ctx, &x->out);
+    post_delivery(x);
+}
+
 static void on_delay(void *ctx)
 {
-    struct vpa_exchange *x = ctx;
-
-    x->held = false;
-    post_delivery(x);
+    release(ctx);
 }
 
 static void on_timeout(void *ctx)
@@ -328,7 +335,7 @@ static struct vpa_exchange *memory_start(struct vpa_transport *transport,
         x->held = true;
         vpa_timer_start(x->delay, reply.delay);
     } else {
-        post_delivery(x);
+        release(x);
     }
     return x;
 }
@@ -496,6 +503,13 @@ void vpa_memory_reply_retry_after(struct vpa_memory_reply *reply, int seconds)
 void vpa_memory_reply_delay(struct vpa_memory_reply *reply, vpa_duration delay)
 {
     reply->delay = delay;
+}
+
+void vpa_memory_reply_made(struct vpa_memory_reply *reply,
+                           void (*make)(void *ctx, struct vpa_buf *body), void *ctx)
+{
+    reply->exchange->make = make;
+    reply->exchange->make_ctx = ctx;
 }
 
 void vpa_memory_reply_fail(struct vpa_memory_reply *reply, enum vpa_transport_failure failure)

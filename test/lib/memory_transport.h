@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 
+#include "vpa/base/buf.h"
 #include "vpa/net/loop.h"
 #include "vpa/net/transport.h"
 
@@ -56,6 +57,9 @@ void vpa_memory_reply_status(struct vpa_memory_reply *reply, int code, const cha
 void vpa_memory_reply_retry_after(struct vpa_memory_reply *reply, int seconds);
 /* The whole answer arrives that much later. */
 void vpa_memory_reply_delay(struct vpa_memory_reply *reply, vpa_duration delay);
+/* The body is made when the delay is over, not when the request comes. */
+void vpa_memory_reply_made(struct vpa_memory_reply *reply,
+                           void (*make)(void *ctx, struct vpa_buf *body), void *ctx);
 /* After what was given so far (nothing, or the bytes) the connection fails like this. */
 void vpa_memory_reply_fail(struct vpa_memory_reply *reply, enum vpa_transport_failure failure);
 /* Told when the client gave up (cancelled, timed out) before the answer had arrived. */

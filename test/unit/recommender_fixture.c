@@ -55,21 +55,7 @@ void setup(void)
 
 void end_watches(const char *plural)
 {
-    for (struct fake_watch **link = &server->watches; *link;) {
-        struct fake_watch *w = *link;
-
-        if (strcmp(w->resource->plural, plural) != 0) {
-            link = &w->next;
-            continue;
-        }
-        *link = w->next;
-        vpa_memory_stream_event(
-            w->stream, "ERROR",
-            "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}");
-        vpa_memory_stream_end(w->stream, VPA_TRANSPORT_OK);
-        free(w->ns);
-        free(w);
-    }
+    sim_cluster_end_watches(server->sim, plural, true);
 }
 
 void stop(void)
@@ -145,7 +131,7 @@ size_t count_writes(const char *method, const char *path_end)
 {
     size_t count;
     size_t found = 0;
-    const struct fake_write *writes = fake_cluster_writes(server, &count);
+    const struct sim_asked *writes = fake_cluster_writes(server, &count);
 
     for (size_t i = 0; i < count; i++)
         if (strcmp(writes[i].method, method) == 0 && vpa_str_ends_with(writes[i].path, path_end))
@@ -153,19 +139,15 @@ size_t count_writes(const char *method, const char *path_end)
     return found;
 }
 
-const struct vpa_json *stored(const char *plural, const char *name)
+const struct vpa_json *stored(const char *kind, const char *name)
 {
-    const struct fake_resource *r =
-        fake_resource_of_plural(server, "autoscaling.k8s.io", "v1", plural);
-    struct fake_object *o = fake_find_object(server, r, "shop", name);
-
-    return o ? o->root : NULL;
+    return sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1", kind, "shop", name);
 }
 
 struct vpa_quantity target(const char *resource)
 {
     const struct vpa_json *entry = vpa_json_first(vpa_json_at(
-        stored("verticalpodautoscalers", "web"), "status.recommendation.containerRecommendations"));
+        stored("VerticalPodAutoscaler", "web"), "status.recommendation.containerRecommendations"));
     const char *text = vpa_json_string(vpa_json_find(vpa_json_find(entry, "target"), resource));
     struct vpa_quantity q;
 

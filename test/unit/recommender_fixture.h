@@ -16,7 +16,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
-#include "fake_cluster_internal.h"
+#include "fake_cluster.h"
 #include "manual_clock.h"
 
 #define CHECKPOINTS "/apis/autoscaling.k8s.io/v1/namespaces/shop/verticalpodautoscalercheckpoints"
@@ -65,7 +65,7 @@ void start(const char *flag);
 /* A pass a minute later, with that usage. */
 void pass(const char *step);
 size_t count_writes(const char *method, const char *path_end);
-const struct vpa_json *stored(const char *plural, const char *name);
+const struct vpa_json *stored(const char *kind, const char *name);
 /* The stored target of "cpu" or "memory". */
 struct vpa_quantity target(const char *resource);
 /* In millicores. */

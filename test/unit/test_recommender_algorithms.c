@@ -21,7 +21,7 @@ static void passes(int count, const char *usage)
 
 static const struct vpa_json *status(void)
 {
-    return vpa_json_find(stored("verticalpodautoscalers", "web"), "status");
+    return vpa_json_find(stored("VerticalPodAutoscaler", "web"), "status");
 }
 
 static const struct vpa_json *condition(const char *type)
@@ -40,7 +40,7 @@ static const char *of_condition(const char *type, const char *member)
 
 static const struct vpa_json *checkpoint(const char *name)
 {
-    return stored("verticalpodautoscalercheckpoints", name);
+    return stored("VerticalPodAutoscalerCheckpoint", name);
 }
 
 static const char *text_of(const struct vpa_json *node)

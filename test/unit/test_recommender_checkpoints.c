@@ -66,11 +66,11 @@ START_TEST(gives_the_second_of_two_equal_names_a_suffix)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     /* "a" + "app-x" and "a-app" + "x" both ask for a-app-x. */
-    const struct vpa_json *plain = stored("verticalpodautoscalercheckpoints", "a-app-x");
+    const struct vpa_json *plain = stored("VerticalPodAutoscalerCheckpoint", "a-app-x");
     ck_assert_ptr_nonnull(plain);
     ck_assert_str_eq(fake_text_at(plain, "spec.vpaObjectName"), "a");
     size_t count;
-    const struct fake_write *writes = fake_cluster_writes(server, &count);
+    const struct sim_asked *writes = fake_cluster_writes(server, &count);
     for (size_t i = 0; i < count; i++)
         if (strcmp(writes[i].method, "POST") == 0 && strstr(writes[i].body, "\"name\":\"a-app-x-"))
             with_suffix++;
@@ -95,13 +95,12 @@ START_TEST(keeps_what_it_cannot_read)
     change(FOREIGN);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
-    const struct vpa_json *kept = stored("verticalpodautoscalercheckpoints", "web-app-unreadable");
+    const struct vpa_json *kept = stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable");
     ck_assert_ptr_nonnull(kept);
     ck_assert_str_eq(fake_text_at(kept, "status.version"), "v9");
     ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
     ck_assert_str_eq(
-        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
-        "v3");
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_uint_eq(count_writes("POST", "/events"), 1);
 
@@ -127,7 +126,7 @@ START_TEST(replaces_an_older_copy)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(count_writes("DELETE", "/web-app-unreadable"), 1);
-    ck_assert_str_eq(fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"),
+    ck_assert_str_eq(fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"),
                                   "status.version"),
                      "v9");
 }
@@ -148,14 +147,12 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
     hook = refuse_create;
     pass(USAGE("100m", "100Mi"));
     ck_assert_str_eq(
-        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
-        "v9");
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v9");
     hook = NULL;
     pass(USAGE("110m", "100Mi"));
     ck_assert_str_eq(
-        fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
-        "v3");
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
 }
 END_TEST
 
@@ -178,10 +175,10 @@ START_TEST(overwrites_what_nobody_can_keep)
         pass(USAGE("100m", "100Mi"));
         ck_assert_uint_eq(logged("Cannot keep an unreadable checkpoint aside; it is lost"), 1);
         ck_assert_str_eq(
-            fake_text_at(stored("verticalpodautoscalercheckpoints", "web-app"), "status.version"),
+            fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"),
             "v3");
     }
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
 }
 END_TEST
 
@@ -347,9 +344,9 @@ START_TEST(says_once_that_a_checkpoint_name_is_too_long)
         ck_assert_uint_eq(count_writes("PATCH", LONG_NAME "-app"), 0);
         ck_assert_uint_eq(logged("Cannot save checkpoint for VPA"), 0);
     }
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     ck_assert_ptr_nonnull(
-        vpa_json_first(vpa_json_at(stored("verticalpodautoscalers", LONG_NAME),
+        vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", LONG_NAME),
                                    "status.recommendation.containerRecommendations")));
 }
 END_TEST
@@ -392,9 +389,6 @@ END_TEST
 /* In a namespace that is another's business nothing is an orphan: its VPAs are not known here. */
 START_TEST(collects_nothing_in_ignored_namespaces)
 {
-    const struct fake_resource *r = fake_resource_of_plural(server, "autoscaling.k8s.io", "v1",
-                                                            "verticalpodautoscalercheckpoints");
-
     change(NAMESPACE("ours"));
     change(NAMESPACE("theirs"));
     change(ORPHAN("ours"));
@@ -402,8 +396,11 @@ START_TEST(collects_nothing_in_ignored_namespaces)
     start("--ignored-vpa-object-namespaces=theirs");
     for (int i = 0; i < 25; i++)
         pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_null(fake_find_object(server, r, "ours", "gone-app"));
-    ck_assert_ptr_nonnull(fake_find_object(server, r, "theirs", "gone-app"));
+    ck_assert_ptr_null(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                        "VerticalPodAutoscalerCheckpoint", "ours", "gone-app"));
+    ck_assert_ptr_nonnull(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                           "VerticalPodAutoscalerCheckpoint", "theirs",
+                                           "gone-app"));
 }
 END_TEST
 
@@ -450,10 +447,10 @@ START_TEST(collects_old_copies)
                  "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
     start("--checkpoints-gc-interval=90s");
     pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
     pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
 END_TEST
 
@@ -477,12 +474,12 @@ START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
     }
     for (int i = 0; i < 5; i++)
         pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
            "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
     for (int i = 0; i < 3; i++)
         pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
 END_TEST
 

@@ -100,7 +100,7 @@ START_TEST(forgets_pods_that_a_new_list_lacks)
     pass("{\"usage\":[]}"); /* until here the pod counts; it leaves after this pass at the latest */
     pass("{\"usage\":[]}");
     const struct vpa_json *conditions =
-        vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions");
+        vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions");
     ck_assert_str_eq(fake_text_at(vpa_json_first(conditions), "type"), "NoPodsMatched");
 }
 END_TEST
@@ -112,20 +112,20 @@ START_TEST(tells_the_loser_of_a_conflict)
     pass(USAGE("100m", "100Mi"));
     const struct vpa_json *last = NULL;
     vpa_json_foreach (condition,
-                      vpa_json_at(stored("verticalpodautoscalers", "younger"), "status.conditions"))
+                      vpa_json_at(stored("VerticalPodAutoscaler", "younger"), "status.conditions"))
         last = condition;
     ck_assert_str_eq(fake_text_at(last, "type"), "TargetConflict");
     ck_assert_str_eq(fake_text_at(last, "message"),
                      "Pods of this VPA are controlled by the older VPA web");
     ck_assert_uint_eq(
-        vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions")),
+        vpa_json_count(vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions")),
         1);
 
     change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
            "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
            "\"shop\",\"name\":\"web\"}}");
     pass(USAGE("100m", "100Mi"));
-    ck_assert_uint_eq(vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "younger"),
+    ck_assert_uint_eq(vpa_json_count(vpa_json_at(stored("VerticalPodAutoscaler", "younger"),
                                                  "status.conditions")),
                       1);
 }
@@ -172,13 +172,13 @@ END_TEST
 
 static void expect_no_trace(void)
 {
-    const struct vpa_json *vpa = stored("verticalpodautoscalers", "web");
+    const struct vpa_json *vpa = stored("VerticalPodAutoscaler", "web");
 
     ck_assert_ptr_null(vpa_json_first(vpa_json_at(vpa, "status.recommendation")));
     vpa_json_foreach (condition, vpa_json_at(vpa, "status.conditions"))
         if (strcmp(fake_text_at(condition, "type"), "RecommendationProvided") == 0)
             ck_assert_str_eq(fake_text_at(condition, "status"), "False");
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
 
 START_TEST(a_pod_between_two_passes_was_never_there)
@@ -252,11 +252,10 @@ START_TEST(a_pod_that_changed_between_two_watches_is_noticed)
     change(POD_OF("web-1", "\"app\":\"db\"", CONTAINER("0", UP)));
     pass(USAGE("100m", "100Mi"));
     pass(USAGE("100m", "100Mi"));
-    ck_assert_str_eq(
-        fake_text_at(vpa_json_first(
-                         vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions")),
-                     "type"),
-        "NoPodsMatched");
+    ck_assert_str_eq(fake_text_at(vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", "web"),
+                                                             "status.conditions")),
+                                  "type"),
+                     "NoPodsMatched");
 }
 END_TEST
 
@@ -317,7 +316,7 @@ START_TEST(an_unknown_vpa_gets_no_status_and_goes_on_learning)
         pass(USAGE("2", "100Mi"));
         ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 0);
     }
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     change(VPA("web", "2026-01-15T10:00:00Z"));
     pass(USAGE("2", "100Mi"));
     ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 1);
@@ -334,7 +333,7 @@ START_TEST(an_unknown_pod_keeps_its_history)
         pass(USAGE("2", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
     const struct vpa_json *condition =
-        vpa_json_first(vpa_json_at(stored("verticalpodautoscalers", "web"), "status.conditions"));
+        vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"));
     ck_assert_str_eq(fake_text_at(condition, "type"), "RecommendationProvided");
 }
 END_TEST
@@ -367,7 +366,7 @@ static const struct {
 static const char *conflict_of(const char *name)
 {
     vpa_json_foreach (condition,
-                      vpa_json_at(stored("verticalpodautoscalers", name), "status.conditions"))
+                      vpa_json_at(stored("VerticalPodAutoscaler", name), "status.conditions"))
         if (strcmp(fake_text_at(condition, "type"), "TargetConflict") == 0)
             return fake_text_at(condition, "message");
     return "";
@@ -386,7 +385,7 @@ START_TEST(tells_the_loser_of_a_conflict_with_another_recommender)
     }
     ck_assert_str_eq(conflict_of("web"), "Pods of this VPA are controlled by the older VPA older");
     /* Its own recommender writes the other one's status. */
-    ck_assert_ptr_null(vpa_json_at(stored("verticalpodautoscalers", winner), "status"));
+    ck_assert_ptr_null(vpa_json_at(stored("VerticalPodAutoscaler", winner), "status"));
     change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
            "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
            "\"shop\",\"name\":\"older\"}}");

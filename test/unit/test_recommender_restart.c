@@ -19,7 +19,7 @@ static int64_t target_memory(void)
 static const char *annotation(const char *name)
 {
     return vpa_json_string(vpa_json_find(
-        vpa_json_at(stored("verticalpodautoscalercheckpoints", "web-app"), "metadata.annotations"),
+        vpa_json_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "metadata.annotations"),
         name));
 }
 
@@ -72,7 +72,7 @@ END_TEST
 static bool wrote_intervals(void)
 {
     size_t count;
-    const struct fake_write *writes = fake_cluster_writes(server, &count);
+    const struct sim_asked *writes = fake_cluster_writes(server, &count);
 
     for (size_t i = 0; i < count; i++)
         if (strstr(writes[i].path, "checkpoints") &&
@@ -232,7 +232,7 @@ START_TEST(goes_on_without_intervals_that_cannot_be_read)
         EMPTY);
     use_a_peak(NULL);
     ck_assert_int_gt(target_memory(), (int64_t)4 << 30);
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app-unreadable"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
     ck_assert_ptr_nonnull(strstr(annotation(VPA_OPEN_INTERVALS_ANNOTATION), "\"peaks\":[["));
 }
 END_TEST
@@ -279,7 +279,7 @@ static int64_t stored_samples(void)
 {
     int64_t count = 0;
 
-    vpa_json_int64(vpa_json_at(stored("verticalpodautoscalercheckpoints", "web-app"),
+    vpa_json_int64(vpa_json_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"),
                                "status.totalSamplesCount"),
                    &count);
     return count;
@@ -307,7 +307,7 @@ START_TEST(history_goes_when_the_vpa_names_another_target)
         ck_assert_int_lt(target_cpu(), 100);
     else
         ck_assert_ptr_null(vpa_json_first(
-            vpa_json_at(stored("verticalpodautoscalers", "web"), "status.recommendation")));
+            vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.recommendation")));
 }
 END_TEST
 
@@ -383,7 +383,7 @@ START_TEST(a_target_changed_while_nobody_looked_is_noticed)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     ck_assert_ptr_null(vpa_json_first(
-        vpa_json_at(stored("verticalpodautoscalers", "web"), "status.recommendation")));
+        vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.recommendation")));
     change(VPA_OF("web", "")); /* its live samples are still here */
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_lt(target_cpu(), 1000);
@@ -527,7 +527,7 @@ static void put_sidecar(const char *last)
 
 static size_t recommended(void)
 {
-    return vpa_json_count(vpa_json_at(stored("verticalpodautoscalers", "web"),
+    return vpa_json_count(vpa_json_at(stored("VerticalPodAutoscaler", "web"),
                                       "status.recommendation.containerRecommendations"));
 }
 
@@ -543,13 +543,13 @@ START_TEST(a_container_that_left_goes_by_the_age_of_its_last_sample)
         rewritten += (int)count_writes("PATCH", "/web-old");
     }
     ck_assert_int_le(rewritten, 1); /* with its target, not to look young */
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-old"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-old"));
     ck_assert_uint_eq(recommended(), 2);
     for (int i = 0; i < 90; i++)
         pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(recommended(), 1);
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-old"));
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-old"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
 END_TEST
 
@@ -559,7 +559,7 @@ START_TEST(a_container_of_the_pods_keeps_a_history_of_any_age)
     start("--checkpoints-gc-interval=10m");
     for (int i = 0; i < 30; i++)
         pass("{\"usage\":[]}");
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     ck_assert_int_gt(target_cpu(), 1000);
     ck_assert_int_eq(stored_samples(), 62);
 }
@@ -583,11 +583,11 @@ START_TEST(nothing_ages_while_the_caches_are_out_of_step)
     for (int i = 0; i < 5; i++)
         pass(USAGE("100m", "100Mi"));
     ck_assert_uint_ge(hook_calls, 1);
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-old"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-old"));
     hook = NULL;
     for (int i = 0; i < 3; i++)
         pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-old"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-old"));
 }
 END_TEST
 
@@ -613,11 +613,11 @@ START_TEST(a_checkpoint_goes_only_when_the_server_says_that_its_vpa_is_gone)
     for (int i = 0; i < 5; i++)
         pass(USAGE("100m", "100Mi"));
     ck_assert_uint_ge(hook_calls, 1);
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     hook = NULL;
     pass(USAGE("100m", "100Mi"));
     pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_null(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
 END_TEST
 
@@ -639,7 +639,7 @@ START_TEST(a_checkpoint_of_a_vpa_that_came_during_the_pass_stays)
     hook = create_meanwhile;
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_ge(hook_calls, 1);
-    ck_assert_ptr_nonnull(stored("verticalpodautoscalercheckpoints", "web-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     hook = NULL;
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);

@@ -149,11 +149,10 @@ static void both_pass(int minute)
 
 /* ---- what is stored ---- */
 
-static void put_member(struct vpa_buf *out, const char *plural, const char *name,
-                       const char *member)
+static void put_member(struct vpa_buf *out, const char *kind, const char *name, const char *member)
 {
     struct vpa_json_writer w;
-    const struct vpa_json *object = stored(plural, name);
+    const struct vpa_json *object = stored(kind, name);
 
     ck_assert_ptr_nonnull(object);
     vpa_json_writer_init(&w, out);
@@ -164,9 +163,9 @@ static void put_member(struct vpa_buf *out, const char *plural, const char *name
 static void put_stored(struct vpa_buf *out)
 {
     vpa_buf_init(out, (size_t)1 << 20);
-    put_member(out, "verticalpodautoscalers", "web", "status");
-    put_member(out, "verticalpodautoscalercheckpoints", "web-app", "status");
-    put_member(out, "verticalpodautoscalercheckpoints", "web-app", "metadata.annotations");
+    put_member(out, "VerticalPodAutoscaler", "web", "status");
+    put_member(out, "VerticalPodAutoscalerCheckpoint", "web-app", "status");
+    put_member(out, "VerticalPodAutoscalerCheckpoint", "web-app", "metadata.annotations");
     ck_assert(!vpa_buf_failed(out));
 }
 
@@ -198,7 +197,7 @@ END_TEST
 
 static int64_t samples_of(const char *checkpoint)
 {
-    const struct vpa_json *object = stored("verticalpodautoscalercheckpoints", checkpoint);
+    const struct vpa_json *object = stored("VerticalPodAutoscalerCheckpoint", checkpoint);
     int64_t count;
 
     ck_assert(vpa_json_int64(vpa_json_at(object, "status.totalSamplesCount"), &count));

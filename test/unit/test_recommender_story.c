@@ -29,11 +29,11 @@ static void end_story(void)
 static void tell_traffic(bool bodies)
 {
     size_t count;
-    const struct fake_write *writes = fake_cluster_writes(server, &count);
-    const struct fake_list *reads = fake_cluster_reads(server);
+    const struct sim_asked *writes = fake_cluster_writes(server, &count);
+    const struct fake_list reads = fake_cluster_reads(server, &arena);
 
-    for (size_t i = 0; i < reads->count; i++)
-        vpa_buf_printf(&told, "%s\n", reads->items[i]);
+    for (size_t i = 0; i < reads.count; i++)
+        vpa_buf_printf(&told, "%s\n", reads.items[i]);
     for (size_t i = 0; i < count; i++)
         vpa_buf_printf(&told, "%d %s %s %s\n", writes[i].code, writes[i].method,
                        vpa_str_starts_with(writes[i].path, COMMON) ? writes[i].path + strlen(COMMON)
