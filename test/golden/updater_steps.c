@@ -69,6 +69,7 @@ static void bench_begin(struct bench *b)
 
     b->world = world_new(c, updater_case_time(c, GOLDEN_IN(c, "now"), "now"));
     world_plain_events(b->world); /* the vectors have them as they were recorded, not as sent */
+    world_list_all_pods(b->world);
     world_put(b->world, GOLDEN_IN(c, "vpa"));
     world_put_all(b->world, GOLDEN_IN(c, "pods"));
     world_put_all(b->world, GOLDEN_IN(c, "owners"));

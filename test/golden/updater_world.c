@@ -10,22 +10,6 @@
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/resize_state.h"
 
-const struct world_collection world_collections[WORLD_COLLECTIONS] = {
-    {"v1", "Pod", "/api/v1", "pods"},
-    {"v1", "ReplicationController", "/api/v1", "replicationcontrollers"},
-    {"v1", "LimitRange", "/api/v1", "limitranges"},
-    {"v1", "ConfigMap", "/api/v1", "configmaps"},
-    {"apps/v1", "Deployment", "/apis/apps/v1", "deployments"},
-    {"apps/v1", "ReplicaSet", "/apis/apps/v1", "replicasets"},
-    {"apps/v1", "StatefulSet", "/apis/apps/v1", "statefulsets"},
-    {"apps/v1", "DaemonSet", "/apis/apps/v1", "daemonsets"},
-    {"batch/v1", "Job", "/apis/batch/v1", "jobs"},
-    {"batch/v1", "CronJob", "/apis/batch/v1", "cronjobs"},
-    {"autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "/apis/autoscaling.k8s.io/v1",
-     "verticalpodautoscalers"},
-    {"coordination.k8s.io/v1", "Lease", "/apis/coordination.k8s.io/v1", "leases"},
-};
-
 const char *world_node_text(struct golden_case *c, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
@@ -49,46 +33,21 @@ const struct vpa_json *world_parse(struct golden_case *c, const char *text)
 
 /* ---- objects ---- */
 
-static size_t collection_of(const char *api_version, const char *kind)
-{
-    size_t i = 0;
-
-    while (i < WORLD_COLLECTIONS &&
-           (!vpa_str_eq(world_collections[i].kind, kind) ||
-            (api_version && !vpa_str_eq(world_collections[i].api_version, api_version))))
-        i++;
-    return i;
-}
-
-static const char *object_key(struct world *world, size_t collection, const char *ns,
-                              const char *name)
-{
-    return vpa_arena_printf(world->c->arena, "%s/%s/%s", world_collections[collection].plural, ns,
-                            name);
-}
-
 void world_put(struct world *world, const struct vpa_json *node)
 {
     struct golden_case *c = world->c;
     const struct vpa_json *metadata = vpa_json_find(node, "metadata");
-    size_t collection = collection_of(vpa_json_string(vpa_json_find(node, "apiVersion")),
-                                      vpa_json_string(vpa_json_find(node, "kind")));
-    struct object *o = vpa_arena_zalloc(c->arena, sizeof(*o));
-    const char *key;
-    bool known;
 
-    if (collection == WORLD_COLLECTIONS)
-        return;
-    o->collection = collection;
-    o->ns = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "namespace")));
-    o->name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name")));
-    o->uid = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "uid")));
-    o->json = world_node_text(c, node);
-    o->server = o->json;
-    key = object_key(world, collection, o->ns, o->name);
-    known = vpa_table_put(&world->objects, key, o) != NULL;
-    if (world->streams[collection])
-        vpa_memory_stream_event(world->streams[collection], known ? "MODIFIED" : "ADDED", o->json);
+    if (vpa_str_eq(vpa_json_string(vpa_json_find(node, "kind")), "Pod")) {
+        struct object *o = vpa_arena_zalloc(c->arena, sizeof(*o));
+
+        o->ns = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "namespace")));
+        o->name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name")));
+        o->uid = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "uid")));
+        o->server = o->json = world_node_text(c, node);
+        vpa_table_put(&world->pods, vpa_arena_printf(c->arena, "%s/%s", o->ns, o->name), o);
+    }
+    (void)sim_cluster_put(world->sim, node);
 }
 
 void world_put_all(struct world *world, const struct vpa_json *objects)
@@ -97,17 +56,25 @@ void world_put_all(struct world *world, const struct vpa_json *objects)
         world_put(world, object);
 }
 
+/* Of the kinds that go in a case. */
+static const char *const api_versions[] = {"v1", "apps/v1", "batch/v1", "autoscaling.k8s.io/v1",
+                                           "coordination.k8s.io/v1"};
+
 void world_delete(struct world *world, const char *what)
 {
-    const char *blank = strchr(what, ' ');
-    const char *kind = vpa_arena_strndup(world->c->arena, what, (size_t)(blank - what));
-    size_t collection = collection_of(NULL, kind);
-    const char *key =
-        vpa_arena_printf(world->c->arena, "%s/%s", world_collections[collection].plural, blank + 1);
-    struct object *o = vpa_table_remove(&world->objects, key);
+    const char *parts[3] = {"", "", ""}; /* kind, namespace, name */
 
-    if (o && world->streams[collection])
-        vpa_memory_stream_event(world->streams[collection], "DELETED", o->json);
+    for (size_t i = 0; i < VPA_COUNT(parts); i++) {
+        size_t len = strcspn(what, " /");
+
+        parts[i] = vpa_arena_strndup(world->c->arena, what, len);
+        what += len + (what[len] != '\0');
+    }
+    if (vpa_str_eq(parts[0], "Pod"))
+        vpa_table_remove(&world->pods,
+                         vpa_arena_printf(world->c->arena, "%s/%s", parts[1], parts[2]));
+    for (size_t i = 0; i < VPA_COUNT(api_versions); i++)
+        (void)sim_cluster_delete(world->sim, api_versions[i], parts[0], parts[1], parts[2]);
 }
 
 void world_set_scales(struct world *world, const struct vpa_json *scales)
@@ -124,6 +91,9 @@ struct world *world_new(struct golden_case *c, vpa_time start)
     world->c = c;
     world->clock = vpa_clock_new_manual(start);
     world->loop = vpa_loop_new(world->clock);
+    world->sim = sim_cluster_new(world->loop);
+    sim_cluster_hook(world->sim, world_serve_first, world);
+    world_serve_kinds(world);
     world->transport = vpa_memory_transport_new(world->loop, world_serve, world);
     world->config = updater_case_config(c);
     /* The vectors were recorded without a limit on the client's requests. */
@@ -151,9 +121,10 @@ void world_free(struct world *world)
     updater_free(world->updater);
     vpa_kube_client_free(world->client);
     vpa_transport_free(world->transport);
+    sim_cluster_free(world->sim);
     vpa_loop_free(world->loop);
     vpa_clock_free(world->clock);
-    vpa_table_release(&world->objects);
+    vpa_table_release(&world->pods);
     vpa_table_release(&world->recorded_events);
     vpa_table_release(&world->event_counts);
     vpa_metrics_release(&metrics);
@@ -263,24 +234,22 @@ static void compare_timer(struct world *world, const char *label, const struct o
 void world_compare_first_seen(struct world *world, const char *label, const struct vpa_json *want)
 {
     struct golden_case *c = world->c;
-    vpa_auto_free void **sorted = vpa_table_sorted(&world->objects);
+    vpa_auto_free void **sorted = vpa_table_sorted(&world->pods);
 
     vpa_json_foreach (timer, want) {
-        if (vpa_table_find(&world->objects, golden_label(c, "pods/%s", vpa_json_name(timer))))
+        if (vpa_table_find(&world->pods, vpa_json_name(timer)))
             continue;
         check_dead_timer(world, label, timer); /* U6: dropped with the pod, here */
         golden_compared(c, timer);
         golden_exempt(c, 1);
     }
-    for (size_t i = 0; i < world->objects.count; i++) {
+    for (size_t i = 0; i < world->pods.count; i++) {
         const struct object *o = sorted[i];
         const struct vpa_json *timer =
             vpa_json_find(want, golden_label(c, "%s/%s", o->ns, o->name));
 
         golden_compared(c, timer);
-        if (vpa_str_eq(world_collections[o->collection].kind, "Pod"))
-            compare_timer(world, label, o,
-                          timer ? updater_case_time(c, timer, label) : VPA_TIME_UNSET);
+        compare_timer(world, label, o, timer ? updater_case_time(c, timer, label) : VPA_TIME_UNSET);
     }
 }
 
@@ -290,8 +259,7 @@ void world_set_memory(struct world *world, const struct vpa_json *first_seen,
     struct vpa_update_memory *memory = world_env(world)->memory;
 
     vpa_json_foreach (timer, first_seen) {
-        const struct object *o = vpa_table_find(
-            &world->objects, vpa_arena_printf(world->c->arena, "pods/%s", vpa_json_name(timer)));
+        const struct object *o = vpa_table_find(&world->pods, vpa_json_name(timer));
 
         if (o)
             vpa_update_memory_observe(memory,

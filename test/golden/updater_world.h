@@ -46,6 +46,8 @@ void world_begin_step(struct world *world);
 const char *world_calls(struct world *world, bool or_null);
 /* From here on events are told without their counts. */
 void world_plain_events(struct world *world);
+/* Pods are listed whatever their phase: the vectors give the policy what the daemon leaves out. */
+void world_list_all_pods(struct world *world);
 const char *world_events(struct world *world, bool whole, bool or_null);
 const char *world_scale_reads(struct world *world);
 int64_t world_lease_reads(const struct world *world);

@@ -2,44 +2,24 @@
  * What the files of updater_world.h share.
  *
  *     updater_world.c          objects, life, the updater's memory
- *     updater_world_server.c   the API server: lists, watches, discovery, patches, faults
+ *     updater_world_server.c   what the server does otherwise than the simulator: patches, faults
  *     updater_world_record.c   what was sent, as the vectors tell it
  */
 #ifndef UPDATER_WORLD_PARTS_H
 #define UPDATER_WORLD_PARTS_H
 
+#include "sim_cluster.h"
 #include "updater_world.h"
 #include "vpa/base/random.h"
 
 #define WORLD_TEXT_MAX ((size_t)64 << 20)
-#define WORLD_COLLECTIONS 12
 
-/* Collections that the updater lists and watches, and those whose objects it gets. */
-struct world_collection {
-    const char *api_version;
-    const char *kind;
-    const char *base;
-    const char *plural;
-};
-extern const struct world_collection world_collections[WORLD_COLLECTIONS];
-
-struct object {
-    size_t collection;
+struct object { /* a pod */
     const char *ns;
     const char *name;
     const char *uid;
     const char *json;   /* as the caches have it */
     const char *server; /* as the API server has it: patched */
-};
-
-struct fault {
-    const char *method;
-    const char *path;
-    int64_t status;
-    const char *body;
-    const char *retry_after;
-    int64_t times; /* left; -1: always */
-    const char *transport;
 };
 
 struct world {
@@ -51,11 +31,9 @@ struct world {
     struct vpa_kube_client *client;
     struct updater_config config;
     struct updater *updater;
-    struct vpa_table objects; /* "collection/ns/name" */
-    struct vpa_memory_stream *streams[WORLD_COLLECTIONS];
+    struct sim_cluster *sim;
+    struct vpa_table pods; /* "ns/name" */
     const struct vpa_json *scales;
-    struct fault *faults;
-    size_t fault_count;
     struct vpa_table recorded_events; /* path of an event -> its JSON */
     struct vpa_table event_counts;    /* object, reason and message, whole and upstream's part */
     struct text_list calls;
@@ -65,6 +43,7 @@ struct world {
     int64_t lease_reads;
     int64_t began;
     bool plain_events;
+    bool all_pods;
     size_t useless_resizes;
     struct look { /* passes and steps: when the updater looked at its pods */
         vpa_time from, till;
@@ -76,8 +55,11 @@ struct world {
 const char *world_node_text(struct golden_case *c, const struct vpa_json *node);
 const struct vpa_json *world_parse(struct golden_case *c, const char *text);
 
-/* Answers of the server in memory; ctx is the world. */
+/* The simulator with what the vectors' server did otherwise, and the record; ctx is the world. */
 void world_serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply);
+int world_serve_first(void *ctx, const struct vpa_memory_request *q,
+                      struct vpa_memory_reply *reply);
+void world_serve_kinds(struct world *world);
 
 void world_record(struct world *world, struct text_list *list, const struct vpa_memory_request *q,
                   int status, const char *transport);

@@ -5,284 +5,104 @@
 #include "updater_world_parts.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
-#include "vpa/json/json_writer.h"
 
-/* What discovery offers besides: kinds of other groups. "+" marks a scale subresource. */
+/* What the vectors' cluster serves besides; true: with a scale subresource. */
 static const struct {
-    const char *group_version;
-    const char *resources; /* "plural Kind[+],..." */
-} discovered[] = {
-    {"v1", "pods Pod,nodes Node,replicationcontrollers ReplicationController+"},
-    {"apps/v1", "deployments Deployment+,replicasets ReplicaSet+,statefulsets StatefulSet+,"
-                "daemonsets DaemonSet"},
-    {"batch/v1", "jobs Job,cronjobs CronJob"},
-    {"apps.kruise.io/v1alpha1", "clonesets CloneSet+,statefulsets StatefulSet+"},
-    {"argoproj.io/v1alpha1", "rollouts Rollout+"},
-    {"example.com/v1", "widgets Widget,gadgets Gadget+"},
+    const char *group, *version, *plural, *kind;
+    bool scale;
+} custom[] = {
+    {"apps.kruise.io", "v1alpha1", "clonesets", "CloneSet", true},
+    {"apps.kruise.io", "v1alpha1", "statefulsets", "StatefulSet", true},
+    {"argoproj.io", "v1alpha1", "rollouts", "Rollout", true},
+    {"example.com", "v1", "widgets", "Widget", false},
+    {"example.com", "v1", "gadgets", "Gadget", true},
 };
 
-void world_set_faults(struct world *world, const struct vpa_json *faults)
+void world_serve_kinds(struct world *world)
 {
-    size_t n = 0;
-
-    world->faults =
-        vpa_arena_zalloc(world->c->arena, (vpa_json_count(faults) + 1) * sizeof(*world->faults));
-    vpa_json_foreach (node, faults) {
-        struct fault *f = &world->faults[n++];
-        const struct vpa_json *body = vpa_json_find(node, "body");
-
-        f->method = vpa_json_string(vpa_json_find(node, "method"));
-        f->path = vpa_json_string(vpa_json_find(node, "path"));
-        (void)vpa_json_int64(vpa_json_find(node, "status"), &f->status);
-        f->body = !body                   ? ""
-                  : vpa_json_string(body) ? vpa_json_string(body)
-                                          : world_node_text(world->c, body);
-        f->retry_after =
-            vpa_json_string(vpa_json_find(vpa_json_find(node, "headers"), "Retry-After"));
-        (void)vpa_json_int64(vpa_json_find(node, "times"), &f->times);
-        if (f->times == 0)
-            f->times = 1;
-        f->transport = vpa_json_string(vpa_json_find(node, "transport"));
-        if (f->retry_after && vpa_str_eq(f->method, "POST") &&
-            (f->times < 0 || f->times * strtol(f->retry_after, NULL, 10) >= 30))
-            updater_case_met("U23"); /* pauses beyond the age of a decision */
-    }
-    world->fault_count = n;
+    for (size_t i = 0; i < VPA_COUNT(custom); i++)
+        sim_cluster_serve_kind(world->sim, custom[i].group, custom[i].version, custom[i].plural,
+                               custom[i].kind, false, custom[i].scale);
 }
 
-/* ---- the server ---- */
+static const struct {
+    const char *name;
+    enum vpa_transport_failure failure;
+} failures[] = {{"refused", VPA_TRANSPORT_REFUSED},
+                {"reset", VPA_TRANSPORT_RESET},
+                {"eof", VPA_TRANSPORT_EOF},
+                {"timeout", VPA_TRANSPORT_TIMEOUT}};
 
-static struct fault *find_fault(struct world *world, const struct vpa_memory_request *q)
+static const char *failure_name(enum vpa_transport_failure failure)
 {
-    for (size_t i = 0; i < world->fault_count; i++) {
-        struct fault *f = &world->faults[i];
-
-        if (f->times == 0 || !vpa_str_eq(f->method, q->method) || !vpa_str_eq(f->path, q->path))
-            continue;
-        if (f->times > 0)
-            f->times--;
-        return f;
-    }
+    for (size_t i = 0; i < VPA_COUNT(failures); i++)
+        if (failures[i].failure == failure)
+            return failures[i].name;
     return NULL;
 }
 
 static enum vpa_transport_failure failure_named(const char *name)
 {
-    if (vpa_str_eq(name, "refused"))
-        return VPA_TRANSPORT_REFUSED;
-    if (vpa_str_eq(name, "reset"))
-        return VPA_TRANSPORT_RESET;
-    if (vpa_str_eq(name, "eof"))
-        return VPA_TRANSPORT_EOF;
+    for (size_t i = 0; i < VPA_COUNT(failures); i++)
+        if (vpa_str_eq(failures[i].name, name))
+            return failures[i].failure;
     return VPA_TRANSPORT_TIMEOUT;
 }
 
-static void answer_fault(const struct fault *f, struct vpa_memory_reply *reply)
+static void add_fault(struct world *world, const struct vpa_json *node)
 {
-    if (f->transport) {
-        vpa_memory_reply_fail(reply, failure_named(f->transport));
-        return;
-    }
-    vpa_memory_reply_json(reply, (int)f->status, f->body);
-    if (f->retry_after) {
-        char *end;
-        long seconds = strtol(f->retry_after, &end, 10);
+    const struct vpa_json *body = vpa_json_find(node, "body");
+    const char *transport = vpa_json_string(vpa_json_find(node, "transport"));
+    const char *retry =
+        vpa_json_string(vpa_json_find(vpa_json_find(node, "headers"), "Retry-After"));
+    int64_t status = 0, times = 0, seconds = 0;
 
-        if (*end == '\0' && end != f->retry_after)
-            vpa_memory_reply_retry_after(reply, (int)seconds);
-    }
+    (void)vpa_json_int64(vpa_json_find(node, "status"), &status);
+    (void)vpa_json_int64(vpa_json_find(node, "times"), &times);
+    bool in_seconds =
+        retry && vpa_parse_int64(retry, &seconds, NULL) == 0; /* or a date, nonsense */
+    if (times == 0)
+        times = 1;
+    sim_cluster_answer(
+        world->sim,
+        &(struct sim_answer){.method = vpa_json_string(vpa_json_find(node, "method")),
+                             .path = vpa_json_string(vpa_json_find(node, "path")),
+                             .how = SIM_PATH_IS,
+                             .times = times < 0 ? 0 : (unsigned)times,
+                             .code = (int)status,
+                             .body = !body                   ? ""
+                                     : vpa_json_string(body) ? vpa_json_string(body)
+                                                             : world_node_text(world->c, body),
+                             .failure = transport ? failure_named(transport) : VPA_TRANSPORT_OK,
+                             .retry = in_seconds,
+                             .retry_after = (int)seconds});
+    if (retry && vpa_str_eq(vpa_json_string(vpa_json_find(node, "method")), "POST") &&
+        (times < 0 || times * seconds >= 30))
+        updater_case_met("U23"); /* pauses beyond the age of a decision */
 }
 
-static void answer_list(struct world *world, size_t collection, struct vpa_memory_reply *reply)
+void world_set_faults(struct world *world, const struct vpa_json *faults)
 {
-    vpa_auto_free void **sorted = vpa_table_sorted(&world->objects);
-    bool comma = false;
-    vpa_auto_buf buf = {0};
-
-    vpa_buf_init(&buf, WORLD_TEXT_MAX);
-    vpa_buf_puts(&buf, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{"
-                       "\"resourceVersion\":\"1\"},\"items\":[");
-    for (size_t i = 0; i < world->objects.count; i++) {
-        const struct object *o = sorted[i];
-
-        if (o->collection != collection)
-            continue;
-        if (comma)
-            vpa_buf_putc(&buf, ',');
-        vpa_buf_puts(&buf, o->json);
-        comma = true;
-    }
-    vpa_buf_puts(&buf, "]}");
-    vpa_memory_reply_json(reply, 200, vpa_buf_text(&buf));
+    sim_cluster_unscript(world->sim);
+    vpa_json_foreach (node, faults)
+        add_fault(world, node);
 }
 
-/* Which collection a path lists, WORLD_COLLECTIONS for none. */
-static size_t collection_listed(const char *path)
+/* ---- what answers before the simulator ---- */
+
+/* The pod of ".../namespaces/NS/pods/NAME..." */
+static struct object *pod_at(struct world *world, const char *path)
 {
-    size_t i = 0;
-
-    for (; i < WORLD_COLLECTIONS; i++) {
-        size_t len = strlen(world_collections[i].base);
-        const char *rest = path + len;
-
-        if (strncmp(path, world_collections[i].base, len) != 0 || *rest != '/')
-            continue;
-        if (vpa_str_starts_with(rest, "/namespaces/")) {
-            rest = strchr(rest + strlen("/namespaces/"), '/');
-            if (!rest)
-                continue;
-        }
-        if (vpa_str_eq(rest + 1, world_collections[i].plural))
-            return i;
-    }
-    return i;
-}
-
-static void put_resource(struct vpa_json_writer *w, const char *name, const char *kind,
-                         bool namespaced)
-{
-    vpa_json_open_object(w);
-    vpa_json_member_string(w, "name", name);
-    vpa_json_member_string(w, "singularName", "");
-    vpa_json_member_bool(w, "namespaced", namespaced);
-    vpa_json_member_string(w, "kind", kind);
-    vpa_json_key(w, "verbs");
-    vpa_json_open_array(w);
-    vpa_json_put_string(w, "get");
-    vpa_json_close_array(w);
-    vpa_json_close_object(w);
-}
-
-static void put_resources(struct world *world, struct vpa_json_writer *w, const char *text)
-{
-    struct golden_case *c = world->c;
-    struct vpa_slice piece;
-
-    while (vpa_str_split(&text, ',', &piece)) {
-        char *plural = vpa_arena_strndup(c->arena, piece.ptr, piece.len);
-        char *kind = strchr(plural, ' ');
-        size_t len;
-
-        *kind++ = '\0';
-        len = strlen(kind);
-        bool scales = kind[len - 1] == '+';
-        if (scales)
-            kind[len - 1] = '\0';
-        put_resource(w, plural, kind, !vpa_str_eq(kind, "Node"));
-        if (scales)
-            put_resource(w, vpa_arena_printf(c->arena, "%s/scale", plural), "Scale", true);
-        if (vpa_str_eq(kind, "Pod"))
-            put_resource(w, "pods/resize", "Pod", true);
-    }
-}
-
-/* /apis/GROUP: its one version. */
-static bool answer_group(struct world *world, const char *path, struct vpa_memory_reply *reply)
-{
-    for (size_t i = 1; i < VPA_COUNT(discovered); i++) {
-        const char *gv = discovered[i].group_version;
-        const char *slash = strchr(gv, '/');
-        const char *group = golden_label(world->c, "%.*s", (int)(slash - gv), gv);
-
-        if (!vpa_str_eq(path, golden_label(world->c, "/apis/%s", group)))
-            continue;
-
-        const char *version =
-            golden_label(world->c, "{\"groupVersion\":\"%s\",\"version\":\"%s\"}", gv, slash + 1);
-
-        vpa_memory_reply_json(
-            reply, 200,
-            golden_label(world->c,
-                         "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",\"name\":\"%s\","
-                         "\"versions\":[%s],\"preferredVersion\":%s}",
-                         group, version, version));
-        return true;
-    }
-    return false;
-}
-
-static bool answer_discovery(struct world *world, const char *path, struct vpa_memory_reply *reply)
-{
-    struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
-
-    vpa_buf_init(&buf, WORLD_TEXT_MAX);
-    vpa_json_writer_init(&w, &buf);
-    if (vpa_str_eq(path, "/api")) {
-        vpa_memory_reply_json(reply, 200, "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}");
-        return true;
-    }
-    if (answer_group(world, path, reply))
-        return true;
-    for (size_t i = 0; i < VPA_COUNT(discovered); i++) {
-        const char *gv = discovered[i].group_version;
-        const char *prefix = strchr(gv, '/') ? "/apis/" : "/api/";
-
-        if (!vpa_str_starts_with(path, prefix) || !vpa_str_eq(path + strlen(prefix), gv))
-            continue;
-        vpa_json_open_object(&w);
-        vpa_json_member_string(&w, "kind", "APIResourceList");
-        vpa_json_member_string(&w, "apiVersion", "v1");
-        vpa_json_member_string(&w, "groupVersion", gv);
-        vpa_json_key(&w, "resources");
-        vpa_json_open_array(&w);
-        put_resources(world, &w, discovered[i].resources);
-        vpa_json_close_array(&w);
-        vpa_json_close_object(&w);
-        vpa_memory_reply_json(reply, 200, vpa_buf_text(&buf));
-        return true;
-    }
-    return false;
-}
-
-/* namespace and name of ".../namespaces/NS/PLURAL/NAME..." */
-static struct object *object_at(struct world *world, const char *path, const char *plural)
-{
-    struct golden_case *c = world->c;
     const char *ns = strstr(path, "/namespaces/");
-    const char *end, *name;
-    vpa_auto_free char *marker = vpa_xprintf("/%s/", plural);
+    const char *end = ns ? strstr(ns, "/pods/") : NULL;
 
-    if (!ns)
-        return NULL;
-    ns += strlen("/namespaces/");
-    end = strstr(ns, marker);
     if (!end)
         return NULL;
-    name = end + strlen(marker);
-    return vpa_table_find(&world->objects,
-                          vpa_arena_printf(c->arena, "%s/%.*s/%.*s", plural, (int)(end - ns), ns,
+    ns += strlen("/namespaces/");
+    const char *name = end + strlen("/pods/");
+    return vpa_table_find(&world->pods,
+                          vpa_arena_printf(world->c->arena, "%.*s/%.*s", (int)(end - ns), ns,
                                            (int)strcspn(name, "/"), name));
-}
-
-static void stream_closed(void *ctx)
-{
-    struct vpa_memory_stream **slot = ctx;
-
-    *slot = NULL;
-}
-
-static void serve_get(struct world *world, const struct vpa_memory_request *q,
-                      struct vpa_memory_reply *reply)
-{
-    size_t collection = collection_listed(q->path);
-    struct object *lease;
-
-    if (collection < WORLD_COLLECTIONS) {
-        if (vpa_memory_query(q, "watch"))
-            world->streams[collection] =
-                vpa_memory_reply_stream(reply, 200, stream_closed, &world->streams[collection]);
-        else
-            answer_list(world, collection, reply);
-        return;
-    }
-    lease = object_at(world, q->path, "leases");
-    if (lease) {
-        vpa_memory_reply_json(reply, 200, lease->json);
-        return;
-    }
-    if (!answer_discovery(world, q->path, reply))
-        vpa_memory_reply_status(reply, 404, "NotFound", "not found");
 }
 
 /* Applies a JSON patch to the server's copy; false when it does not fit. */
@@ -305,7 +125,7 @@ static bool patch_object(struct world *world, struct object *o, const char *path
 /* The request as the reference writes it; what ties ours to the pod is checked on the way. */
 static struct vpa_memory_request unguarded(struct world *world, const struct vpa_memory_request *q)
 {
-    const struct object *pod = object_at(world, q->path, "pods");
+    const struct object *pod = pod_at(world, q->path);
     struct vpa_memory_request out = *q;
 
     if (!pod || !q->body_len)
@@ -315,15 +135,30 @@ static struct vpa_memory_request unguarded(struct world *world, const struct vpa
     return out;
 }
 
-static int serve_write(struct world *world, const struct vpa_memory_request *q,
-                       struct vpa_memory_reply *reply)
+static int serve_scale(struct world *world, const char *path, struct vpa_memory_reply *reply)
 {
+    const struct vpa_json *scale = vpa_json_find(world->scales, path);
+
+    if (scale)
+        vpa_memory_reply_json(reply, 200, world_node_text(world->c, scale));
+    else
+        vpa_memory_reply_status(reply, 404, "NotFound", "not found");
+    return scale ? 200 : 404;
+}
+
+/* Scales are what the case says. Writes are taken and come to nothing that a watch would see. */
+int world_serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+{
+    struct world *world = ctx;
+
+    if (vpa_str_eq(q->method, "GET"))
+        return vpa_str_ends_with(q->path, "/scale") ? serve_scale(world, q->path, reply) : 0;
     if (vpa_str_eq(q->method, "POST")) {
         vpa_memory_reply_json(reply, 201, q->body_len ? q->body : "{}");
         return 201;
     }
 
-    struct object *pod = object_at(world, q->path, "pods");
+    struct object *pod = pod_at(world, q->path);
 
     if (pod && !patch_object(world, pod, q->path, q->body)) {
         vpa_memory_reply_status(reply, 422, "Invalid", "the patch does not fit");
@@ -336,34 +171,30 @@ static int serve_write(struct world *world, const struct vpa_memory_request *q,
 void world_serve(void *ctx, const struct vpa_memory_request *sent, struct vpa_memory_reply *reply)
 {
     struct world *world = ctx;
-    const struct fault *fault = find_fault(world, sent);
     bool get = vpa_str_eq(sent->method, "GET");
-    struct vpa_memory_request plain = get ? *sent : unguarded(world, sent);
-    const struct vpa_memory_request *q = &plain;
-    bool scale = get && vpa_str_ends_with(q->path, "/scale");
-    int status = fault ? (int)fault->status : 0;
+    struct vpa_memory_request q = get ? *sent : unguarded(world, sent);
+    size_t count;
 
-    if (get && strstr(q->path, "/leases/"))
+    if (world->all_pods && vpa_memory_query(sent, "fieldSelector"))
+        q.query = vpa_memory_query(sent, "watch")
+                      ? golden_label(world->c, "watch=1&resourceVersion=%s",
+                                     vpa_or_empty(vpa_memory_query(sent, "resourceVersion")))
+                      : "";
+    sim_cluster_serve(world->sim, &q, reply);
+    const struct sim_asked *asked =
+        get ? sim_cluster_reads(world->sim, &count) : sim_cluster_writes(world->sim, &count);
+    asked += count - 1;
+    if (get && strstr(q.path, "/leases/"))
         world->lease_reads++;
-    if (fault) {
-        answer_fault(fault, reply);
-    } else if (scale) {
-        const struct vpa_json *answer = vpa_json_find(world->scales, q->path);
-
-        status = answer ? 200 : 404;
-        if (answer)
-            vpa_memory_reply_json(reply, 200, world_node_text(world->c, answer));
-        else
-            vpa_memory_reply_status(reply, 404, "NotFound", "not found");
-    } else if (get) {
-        serve_get(world, q, reply);
-    } else {
-        status = serve_write(world, q, reply);
-    }
-    if (scale)
-        world_record_scale(world, q->path, status);
-    else if (!get && strstr(q->path, "/events"))
-        world_record_event(world, q, status);
+    if (get && vpa_str_ends_with(q.path, "/scale"))
+        world_record_scale(world, q.path, asked->code);
+    else if (!get && strstr(q.path, "/events"))
+        world_record_event(world, &q, asked->code);
     else if (!get)
-        world_record(world, &world->calls, q, status, fault ? fault->transport : NULL);
+        world_record(world, &world->calls, &q, asked->code, failure_name(asked->failure));
+}
+
+void world_list_all_pods(struct world *world)
+{
+    world->all_pods = true;
 }

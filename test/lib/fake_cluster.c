@@ -7,38 +7,10 @@
 #include "vpa/json/json_writer.h"
 
 #define TEXT_MAX ((size_t)64 << 20)
-#define SEGMENTS 8
 
 const char *fake_text_at(const struct vpa_json *node, const char *path)
 {
     return vpa_or_empty(vpa_json_string(vpa_json_at(node, path)));
-}
-
-/* /apis/G/V/namespaces/NS/RESOURCE/NAME into its parts; the core group is "". Missing ones are "".
- */
-struct place {
-    const char *group, *ns, *resource, *name;
-};
-
-static struct place place_of(struct vpa_arena *arena, const char *path)
-{
-    const char *parts[SEGMENTS + 4] = {"", "", "", "", "", "", "", "", "", "", "", ""};
-    struct vpa_slice piece;
-    size_t n = 0;
-
-    path++;
-    while (n < SEGMENTS && vpa_str_split(&path, '/', &piece))
-        parts[n++] = vpa_arena_strndup(arena, piece.ptr, piece.len);
-    bool core = strcmp(parts[0], "api") == 0;
-    const char **at = parts + (core ? 2 : 3);
-    struct place out = {.group = core ? "" : parts[1], .ns = ""};
-    if (strcmp(at[0], "namespaces") == 0 && *at[2]) {
-        out.ns = at[1];
-        at += 2;
-    }
-    out.resource = at[0];
-    out.name = at[1];
-    return out;
 }
 
 /* ---- usage ---- */
@@ -118,7 +90,8 @@ static void put_metrics(void *ctx, struct vpa_buf *text)
 }
 
 /* A slow answer tells what the usage is when it is given, not when it was asked for. */
-static int serve_metrics(struct fake_cluster *f, const struct place *at, struct vpa_memory_reply *r)
+static int serve_metrics(struct fake_cluster *f, const struct sim_place *at,
+                         struct vpa_memory_reply *r)
 {
     int32_t code = 0;
 
@@ -132,7 +105,7 @@ static int serve_metrics(struct fake_cluster *f, const struct place *at, struct 
     return 200;
 }
 
-static int serve_external(struct fake_cluster *f, const struct place *at,
+static int serve_external(struct fake_cluster *f, const struct sim_place *at,
                           const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     const char *selector = vpa_or_empty(vpa_memory_query(q, "labelSelector"));
@@ -176,7 +149,8 @@ static char *scale_key(const char *group, const char *resource, const char *ns, 
 
 /* Scales are what the case says, whatever objects there are; where there can be none, the answer
  * is the bare one of a path that is not served. */
-static int serve_scale(struct fake_cluster *f, const struct place *at, struct vpa_memory_reply *r)
+static int serve_scale(struct fake_cluster *f, const struct sim_place *at, const char *path,
+                       struct vpa_memory_reply *r)
 {
     vpa_auto_free char *key = scale_key(at->group, at->resource, at->ns, at->name);
     const char *scale = vpa_table_find(&f->scales, key);
@@ -189,10 +163,7 @@ static int serve_scale(struct fake_cluster *f, const struct place *at, struct vp
         vpa_memory_reply_bytes(r, 404, "text/plain", "404 page not found\n", 19);
         return 404;
     }
-    vpa_auto_free char *message = vpa_xprintf("%s%s%s \"%s\" not found", at->resource,
-                                              *at->group ? "." : "", at->group, at->name);
-    vpa_memory_reply_status(r, 404, NULL, message);
-    return 404;
+    return sim_not_found(path, r);
 }
 
 static void change_scale(struct fake_cluster *f, const struct vpa_json *scale, bool there)
@@ -220,13 +191,13 @@ static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa
 {
     struct fake_cluster *f = ctx;
     vpa_auto_arena arena = {0};
-    const struct place at = place_of(&arena, q->path);
+    const struct sim_place at = sim_place_of(&arena, q->path);
 
     if (strcmp(at.group, "metrics.k8s.io") == 0 && *at.resource)
         return serve_metrics(f, &at, r);
     if (strcmp(at.group, "external.metrics.k8s.io") == 0 && *at.resource)
         return serve_external(f, &at, q, r);
-    return vpa_str_ends_with(q->path, "/scale") ? serve_scale(f, &at, r) : 0;
+    return vpa_str_ends_with(q->path, "/scale") ? serve_scale(f, &at, q->path, r) : 0;
 }
 
 void fake_cluster_serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -241,7 +212,7 @@ void fake_cluster_change(struct fake_cluster *f, const struct vpa_json *change)
     const struct vpa_json *what;
 
     if ((what = vpa_json_find(change, "apply")))
-        (void)sim_cluster_put(f->sim, what);
+        (void)sim_cluster_apply(f->sim, what);
     else if ((what = vpa_json_find(change, "delete")))
         (void)sim_cluster_delete(f->sim, fake_text_at(what, "apiVersion"),
                                  fake_text_at(what, "kind"), fake_text_at(what, "namespace"),
@@ -266,7 +237,7 @@ static void add_fault(struct fake_cluster *f, const struct vpa_json *fault)
     a.times = (unsigned)times;
     a.code = code;
     a.message = code == 403   ? "denied by test"
-                : code == 404 ? "not found"
+                : code == 404 ? NULL
                 : code == 409 ? "object was modified"
                 : code == 503 ? "simulated outage"
                               : "Internal error occurred: simulated failure";
@@ -345,7 +316,7 @@ const char *fake_content_of(const char *status)
 char *fake_cluster_checkpoint_content(const struct fake_cluster *f, const char *path)
 {
     vpa_auto_arena arena = {0};
-    const struct place at = place_of(&arena, path);
+    const struct sim_place at = sim_place_of(&arena, path);
     const struct vpa_json *status =
         vpa_json_find(sim_cluster_find(f->sim, &arena, "autoscaling.k8s.io/v1",
                                        "VerticalPodAutoscalerCheckpoint", at.ns, at.name),

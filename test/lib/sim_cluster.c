@@ -9,6 +9,7 @@
 
 #define TEXT_MAX ((size_t)64 << 20)
 #define HISTORY 20000
+#define SEGMENTS 8         /* of a path, as far as they are looked at */
 #define FIRST_VERSION 1000 /* so that versions look like versions */
 
 /* A request under way; a watch is one for long. */
@@ -201,9 +202,12 @@ static const struct jv *first_of(const struct jv *a, const struct jv *b)
 
 /* What the server sets of the metadata. */
 static void complete(struct sim_cluster *s, struct vpa_arena *a, const struct restype *t,
-                     struct jv *object, const struct jv *stored)
+                     struct jv *object)
 {
-    struct jv *meta = jv_ensure(a, object, "metadata");
+    struct jv *meta = jv_get(object, "metadata");
+    const struct version *old =
+        store_find(t->store, jv_text_at(meta, "namespace"), jv_text_at(meta, "name"));
+    const struct jv *stored = old ? version_parse(a, old) : NULL;
     const struct jv *uid = first_of(jv_get(meta, "uid"), jv_at(stored, "metadata.uid"));
     const struct jv *created =
         first_of(jv_at(stored, "metadata.creationTimestamp"), jv_get(meta, "creationTimestamp"));
@@ -213,12 +217,11 @@ static void complete(struct sim_cluster *s, struct vpa_arena *a, const struct re
                : jv_strf(a, "uid-%llu", (unsigned long long)s->sim.store.rv + 1));
     jv_set(a, meta, "creationTimestamp",
            created ? jv_clone(a, created) : jv_str(a, sim_now_text(&s->sim, a)));
-    jv_del(meta, "resourceVersion");
     if (t->crd && !jv_get(object, "status") && jv_get(stored, "status"))
         jv_set(a, object, "status", jv_clone(a, jv_get(stored, "status")));
 }
 
-bool sim_cluster_put(struct sim_cluster *s, const struct vpa_json *object)
+static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole)
 {
     vpa_auto_arena a = {0};
     vpa_auto_buf text = {0};
@@ -233,12 +236,22 @@ bool sim_cluster_put(struct sim_cluster *s, const struct vpa_json *object)
     const struct restype *t = type_of(s, jv_text_at(v, "apiVersion"), jv_text_at(v, "kind"));
     if (!t)
         return false;
-    const struct version *old =
-        store_find(t->store, jv_text_at(v, "metadata.namespace"), jv_text_at(v, "metadata.name"));
-    complete(s, &a, t, v, old ? version_parse(&a, old) : NULL);
+    jv_del(jv_ensure(&a, v, "metadata"), "resourceVersion");
+    if (!whole)
+        complete(s, &a, t, v);
     store_put(&s->sim.store, t->store, &a, v);
     flush(s);
     return true;
+}
+
+bool sim_cluster_put(struct sim_cluster *s, const struct vpa_json *object)
+{
+    return put(s, object, true);
+}
+
+bool sim_cluster_apply(struct sim_cluster *s, const struct vpa_json *object)
+{
+    return put(s, object, false);
 }
 
 static struct version *find(const struct sim_cluster *s, const char *api_version, const char *kind,
@@ -276,6 +289,36 @@ const struct vpa_json *sim_cluster_find(const struct sim_cluster *s, struct vpa_
 
 /* ---- answers out of a script ---- */
 
+struct sim_place sim_place_of(struct vpa_arena *arena, const char *path)
+{
+    const char *parts[SEGMENTS + 4] = {"", "", "", "", "", "", "", "", "", "", "", ""};
+    struct vpa_slice piece;
+    size_t n = 0;
+
+    path++;
+    while (n < SEGMENTS && vpa_str_split(&path, '/', &piece))
+        parts[n++] = vpa_arena_strndup(arena, piece.ptr, piece.len);
+    bool core = strcmp(parts[0], "api") == 0;
+    const char **at = parts + (core ? 2 : 3);
+    bool in_namespace = strcmp(at[0], "namespaces") == 0 && *at[2];
+    struct sim_place out = {.group = core ? "" : parts[1], .ns = in_namespace ? at[1] : ""};
+    at += in_namespace ? 2 : 0;
+    out.resource = at[0];
+    out.name = at[1];
+    return out;
+}
+
+int sim_not_found(const char *path, struct vpa_memory_reply *r)
+{
+    vpa_auto_arena arena = {0};
+    const struct sim_place at = sim_place_of(&arena, path);
+
+    vpa_memory_reply_status(r, 404, NULL,
+                            vpa_arena_printf(&arena, "%s%s%s \"%s\" not found", at.resource,
+                                             *at.group ? "." : "", at.group, at.name));
+    return 404;
+}
+
 void sim_cluster_hook(struct sim_cluster *s, sim_hook_fn hook, void *ctx)
 {
     s->hook = hook;
@@ -302,15 +345,17 @@ static bool fits(const struct sim_answer *a, const struct vpa_memory_request *q)
                                       : strcmp(q->path, a->path) == 0;
 }
 
-static void give(const struct sim_answer *a, struct vpa_memory_reply *r)
+static void give(const struct sim_answer *a, const char *path, struct vpa_memory_reply *r)
 {
     if (a->failure)
         vpa_memory_reply_fail(r, a->failure);
     else if (a->body)
         vpa_memory_reply_json(r, a->code, a->body);
+    else if (a->code == 404 && !a->message)
+        (void)sim_not_found(path, r);
     else
         vpa_memory_reply_status(r, a->code, NULL, vpa_or_empty(a->message));
-    if (a->retry_after)
+    if (a->retry)
         vpa_memory_reply_retry_after(r, a->retry_after);
 }
 
@@ -335,19 +380,11 @@ static const struct sim_answer *play(struct sim_cluster *s, const struct vpa_mem
         given = speaks ? a : given;
     }
     if (given)
-        give(given, r);
+        give(given, q->path, r);
     return given;
 }
 
 /* ---- requests ---- */
-
-/* What the path says of the collection: pods, of /api/v1/namespaces/NS/pods. */
-static const char *last_segment(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 static int ask(struct sim_cluster *s, const struct vpa_memory_request *q,
                struct vpa_memory_reply *r)
@@ -368,7 +405,7 @@ static int ask(struct sim_cluster *s, const struct vpa_memory_request *q,
     api_handle(&s->sim, &req, &x->res, &x->arena);
     int code = x->res.status;
     if (x->res.watch) {
-        x->plural = vpa_arena_strdup(&x->arena, last_segment(q->path));
+        x->plural = sim_place_of(&x->arena, q->path).resource;
         x->stream = vpa_memory_reply_stream(r, code, on_watch_closed, x);
         x->next = s->watches;
         s->watches = x;

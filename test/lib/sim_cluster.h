@@ -29,6 +29,15 @@ typedef int (*sim_hook_fn)(void *ctx, const struct vpa_memory_request *q,
                            struct vpa_memory_reply *r);
 void sim_cluster_hook(struct sim_cluster *s, sim_hook_fn hook, void *ctx);
 
+/* The parts of /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME, and of paths of the core group,
+ * which is ""; missing ones are "". */
+struct sim_place {
+    const char *group, *ns, *resource, *name;
+};
+struct sim_place sim_place_of(struct vpa_arena *arena, const char *path);
+/* Answers 404, which it returns, as for an object that is not there. */
+int sim_not_found(const char *path, struct vpa_memory_reply *r);
+
 /* ---- objects ---- */
 
 /* One more kind of objects in namespaces; scale: with that subresource. "" is the core group. */
@@ -36,12 +45,14 @@ void sim_cluster_serve_kind(struct sim_cluster *s, const char *group, const char
                             const char *plural, const char *kind, bool status, bool scale);
 /* Whether a kind with that subresource is served there. */
 bool sim_cluster_has_scale(const struct sim_cluster *s, const char *group, const char *plural);
-/*
- * Creates or replaces past all checks. The UID is the given, the stored or a new one, the time of
- * creation the stored, the given or now; a custom resource without a status keeps the stored one.
- * False: no such kind is served.
- */
+/* Creates or replaces past all checks; only the version is the server's. False: no such kind is
+ * served. */
 bool sim_cluster_put(struct sim_cluster *s, const struct vpa_json *object);
+/*
+ * The same with what a server fills in: the UID is the given, the stored or a new one, the time of
+ * creation the stored, the given or now; a custom resource without a status keeps the stored one.
+ */
+bool sim_cluster_apply(struct sim_cluster *s, const struct vpa_json *object);
 /* False: there is none. */
 bool sim_cluster_delete(struct sim_cluster *s, const char *api_version, const char *kind,
                         const char *ns, const char *name);
@@ -56,16 +67,17 @@ void sim_cluster_end_watches(struct sim_cluster *s, const char *plural, bool exp
 
 enum sim_path { SIM_PATH_ENDS, SIM_PATH_HOLDS, SIM_PATH_IS };
 struct sim_answer {
-    const char *method; /* texts are borrowed */
-    const char *path;   /* of the request, without its query */
-    enum sim_path how;  /* what is asked of it */
-    unsigned times;     /* the first so many requests; 0: all */
-    int code;           /* 0: the answer is the simulator's own */
-    const char *body;   /* NULL: a Status with this message */
-    const char *message;
+    const char *method;                 /* texts are borrowed */
+    const char *path;                   /* of the request, without its query */
+    enum sim_path how;                  /* what is asked of it */
+    unsigned times;                     /* the first so many requests; 0: all */
+    int code;                           /* 0: the answer is the simulator's own */
+    const char *body;                   /* NULL: a Status with this message */
+    const char *message;                /* NULL with 404: of the object that the path names */
     vpa_duration delay;                 /* the answer, whosever, comes later */
     enum vpa_transport_failure failure; /* instead of an answer */
-    int retry_after;                    /* seconds; 0: none */
+    bool retry;                         /* with Retry-After */
+    int retry_after;                    /* in seconds */
 };
 /* Of the answers that fit a request the first counts; and of the delays the first. */
 void sim_cluster_answer(struct sim_cluster *s, const struct sim_answer *answer);
