@@ -1,26 +1,25 @@
 /*
- * An API server in memory that serves the objects of a case: LIST and WATCH of the collections that
- * the daemons watch, discovery, scale subresources; and what a case scripts for webhook
- * registrations.
+ * The simulator with the objects of a case, as they are, and what the case scripts: discovery,
+ * scales, webhook registrations.
  */
 #ifndef GOLDEN_MEMORY_CLUSTER_H
 #define GOLDEN_MEMORY_CLUSTER_H
 
 #include "golden.h"
-#include "memory_transport.h"
+#include "sim_cluster.h"
 #include "vpa/kube/client.h"
 
 struct memory_cluster {
     const struct vpa_json *objects;   /* array, or NULL */
     const struct vpa_json *scales;    /* array as in the set vpa_matching, or NULL */
     const struct vpa_json *discovery; /* {"preferred","groupVersions"}, or NULL */
-    /* Asked first; true when it has answered. May be NULL. */
-    bool (*serve)(void *ctx, const struct vpa_memory_request *request,
-                  struct vpa_memory_reply *reply);
+    sim_hook_fn serve;                /* asked first; may be NULL */
     void *ctx;
 
     struct vpa_clock *clock;
     struct vpa_loop *loop;
+    struct vpa_arena arena; /* what is scripted */
+    struct sim_cluster *sim;
     struct vpa_transport *transport;
     struct vpa_kube_client *client;
     struct vpa_random random;

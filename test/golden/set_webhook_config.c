@@ -117,21 +117,21 @@ static int scripted_code(struct golden_case *c, const char *method)
     return (int)code;
 }
 
-static bool serve(void *ctx, const struct vpa_memory_request *request,
-                  struct vpa_memory_reply *reply)
+static int serve(void *ctx, const struct vpa_memory_request *request,
+                 struct vpa_memory_reply *reply)
 {
     struct life *life = ctx;
     struct vpa_json_writer w;
     vpa_auto_buf body = {0};
 
     if (!vpa_str_starts_with(request->path, COLLECTION))
-        return false;
+        return 0;
     compare_request(life, request);
     int code = scripted_code(life->c, request->method);
     if (code) {
         vpa_memory_reply_status(reply, code, NULL,
                                 golden_label(life->c, "scripted answer %d", code));
-        return true;
+        return code;
     }
     vpa_buf_init(&body, 1 << 20);
     vpa_json_writer_init(&w, &body);
@@ -139,9 +139,9 @@ static bool serve(void *ctx, const struct vpa_memory_request *request,
         vpa_buf_append(&body, request->body, request->body_len);
     else
         vpa_json_put_node(&w, GOLDEN_IN(life->c, "existing"));
-    vpa_memory_reply_json(reply, strcmp(request->method, "POST") == 0 ? 201 : 200,
-                          vpa_buf_text(&body));
-    return true;
+    code = strcmp(request->method, "POST") == 0 ? 201 : 200;
+    vpa_memory_reply_json(reply, code, vpa_buf_text(&body));
+    return code;
 }
 
 /* ---- time ---- */
