@@ -33,6 +33,7 @@ struct sim_cluster {
     struct sim sim;
     struct vpa_loop *loop;
     struct exchange *watches;
+    uint64_t told; /* the version up to which they know all */
     sim_hook_fn hook;
     void *hook_ctx;
     struct script_line *script;
@@ -148,17 +149,24 @@ static void on_watch_closed(void *ctx)
     exchange_free(x);
 }
 
-/* Sends the watches what there is. */
+static void tell(struct exchange *x)
+{
+    vpa_auto_buf out = {0};
+
+    vpa_buf_init(&out, TEXT_MAX);
+    (void)watch_take(x->res.watch, &out);
+    if (out.len)
+        vpa_memory_stream_push(x->stream, out.data, out.len);
+}
+
+/* Sends the watches what has happened since the last time. */
 static void flush(struct sim_cluster *s)
 {
-    for (struct exchange *x = s->watches; x; x = x->next) {
-        vpa_auto_buf out = {0};
-
-        vpa_buf_init(&out, TEXT_MAX);
-        (void)watch_take(x->res.watch, &out);
-        if (out.len)
-            vpa_memory_stream_push(x->stream, out.data, out.len);
-    }
+    if (s->told == s->sim.store.rv)
+        return;
+    s->told = s->sim.store.rv;
+    for (struct exchange *x = s->watches; x; x = x->next)
+        tell(x);
 }
 
 void sim_cluster_end_watches(struct sim_cluster *s, const char *plural, bool expired)
@@ -409,6 +417,7 @@ static int ask(struct sim_cluster *s, const struct vpa_memory_request *q,
         x->stream = vpa_memory_reply_stream(r, code, on_watch_closed, x);
         x->next = s->watches;
         s->watches = x;
+        tell(x);
     } else {
         vpa_memory_reply_bytes(r, code, x->res.content_type, vpa_buf_text(&x->res.body),
                                x->res.body.len);
@@ -448,7 +457,8 @@ void sim_cluster_serve(void *ctx, const struct vpa_memory_request *q, struct vpa
 
     if (!given && !code)
         code = ask(s, q, r);
-    record(s, q, code, given ? given->failure : VPA_TRANSPORT_OK);
+    if (!q->watch)
+        record(s, q, code, given ? given->failure : VPA_TRANSPORT_OK);
 }
 
 void sim_cluster_begin_record(struct sim_cluster *s)

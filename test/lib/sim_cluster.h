@@ -98,7 +98,7 @@ struct sim_asked {
 };
 /* Starts a new record. */
 void sim_cluster_begin_record(struct sim_cluster *s);
-/* In the order of the requests; they hold until the next record. */
+/* In the order of the requests, watches left out; they hold until the next record. */
 const struct sim_asked *sim_cluster_writes(const struct sim_cluster *s, size_t *count);
 const struct sim_asked *sim_cluster_reads(const struct sim_cluster *s, size_t *count);
 
