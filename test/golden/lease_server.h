@@ -1,12 +1,12 @@
 /*
- * A scripted server of Leases in memory, in virtual time: what it does is what the README of the
- * set leader_election says. There is one at a time.
+ * The simulator with a Lease and a script, in virtual time: what goes beyond a server of Leases is
+ * what the README of the set leader_election says. There is one at a time.
  */
 #ifndef LEASE_SERVER_H
 #define LEASE_SERVER_H
 
 #include "golden.h"
-#include "memory_transport.h"
+#include "sim_cluster.h"
 #include "vpa/kube/client.h"
 
 #define IDENTITY "host_0b5cc4b8-8bd0-4a62-a0f4-4fd52a3e1d45"
@@ -27,11 +27,7 @@ struct lease_world {
     struct vpa_kube_client *client;
     struct vpa_random random;
     vpa_time start;
-    /* the lease on the server; metadata as JSON without resourceVersion */
-    bool exists;
-    const struct vpa_json *lease;
-    const char *uid;
-    int64_t version, versions;
+    struct sim_cluster *sim;
     struct lease_request requests[REQUESTS_MAX];
     size_t count;
     int method_counts[3]; /* GET, POST, PUT */

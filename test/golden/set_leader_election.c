@@ -39,6 +39,8 @@ static void put_normal(struct vpa_json_writer *out, const struct vpa_json *node,
         vpa_json_put_string(out, "<hostname>_<uuid>");
     } else if (text && name && strcmp(name, "resourceVersion") == 0) {
         vpa_json_put_string(out, "<last seen>");
+    } else if (text && name && strcmp(name, "uid") == 0) {
+        vpa_json_put_string(out, "lease-uid");
     } else if (text && name && strcmp(name, "creationTimestamp") == 0) {
         vpa_json_put_string(out, "<as received>");
     } else if (text && strlen(text) == 27 && vpa_time_parse_micro(text, &time, NULL) == 0) {

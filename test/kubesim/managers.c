@@ -152,6 +152,8 @@ void track_fields(struct ctx *c, const struct jv *old, struct jv *now, const cha
 {
     struct jv *meta = jv_get(now, "metadata"), *list;
 
+    if (c->sim->opt.bare)
+        return;
     if (!c->field_manager || !*c->field_manager)
         c->field_manager = "unknown";
     list = jv_get(meta, "managedFields");

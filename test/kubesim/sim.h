@@ -37,7 +37,7 @@ struct options {
     bool resize;           /* pods/resize is served */
     bool service_accounts; /* admission plugin ServiceAccount */
     unsigned bookmark_seconds;
-    bool any_namespace; /* objects may be made where there is no such namespace */
+    bool bare; /* objects may be in any namespace, nobody owns fields, UIDs are numbers */
     const char *load[16];
     size_t load_count;
 };

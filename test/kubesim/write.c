@@ -16,7 +16,7 @@
 
 static int check_namespace(struct ctx *c)
 {
-    if (!(c->type->flags & T_NAMESPACED) || c->sim->opt.any_namespace)
+    if (!(c->type->flags & T_NAMESPACED) || c->sim->opt.bare)
         return 0;
     const struct restype *t = types_find(&c->sim->types, "", "v1", "namespaces");
     const struct version *v = store_find(t->store, "", c->ns);
@@ -92,7 +92,9 @@ static void finish_new_meta(struct ctx *c, struct jv *object)
 
     if (!*jv_text_at(meta, "name") && *jv_text_at(meta, "generateName"))
         jv_set_str(c->a, meta, "name", generate_name(c->a, jv_text_at(meta, "generateName")));
-    jv_set_str(c->a, meta, "uid", new_uid(c->a));
+    jv_set(c->a, meta, "uid",
+           c->sim->opt.bare ? jv_strf(c->a, "uid-%llu", (unsigned long long)c->sim->store.rv + 1)
+                            : jv_str(c->a, new_uid(c->a)));
     jv_set_str(c->a, meta, "creationTimestamp", sim_now_text(c->sim, c->a));
     if (c->type->flags & T_GENERATION)
         jv_set_int(c->a, meta, "generation", 1);
