@@ -274,8 +274,8 @@ static void compare_write(struct world *w, const char *label, const struct vpa_j
 {
     struct golden_case *c = w->c;
     const char *body = text_of(c, vpa_json_find(want, "body"));
-    const char *ours = w->exemptions.active ? exemptions_without_conflict(c, got->write->body)
-                                            : got->write->body;
+    const char *ours =
+        w->exemptions.active ? exemptions_without_conflict(c, got->write->body) : got->write->body;
     int64_t at_ms = 0;
 
     golden_compared(c, vpa_json_find(want, "method")); /* by them the two were brought together */
@@ -320,7 +320,7 @@ static void compare_order(struct world *w, const char *label, const struct got *
 /* A write of ours that the reference has not. */
 static void compare_extra(struct world *w, const char *prefix, const struct got *got)
 {
-    const struct fake_write *write = got->write;
+    const struct sim_asked *write = got->write;
 
     if (exemptions_is_collected(&w->exemptions, write->path) ||
         exemptions_repeats(&w->exemptions, write->path) ||

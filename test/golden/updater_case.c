@@ -8,6 +8,7 @@
 #include "vpa/json/json_patch.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/boost.h"
+#include "vpa/policy/boost_marker.h"
 #include "vpa/policy/update_mode.h"
 
 #define ARGUMENTS_MAX 64

@@ -157,7 +157,7 @@ START_TEST(a_vpa_that_went_takes_no_other_with_it)
     change(others[_i].gone);
     for (int i = 0; i < 2; i++)
         pass(USAGE("100m", "100Mi"));
-    ck_assert(vpa_json_int64(vpa_json_at(stored("verticalpodautoscalercheckpoints", "web-app"),
+    ck_assert(vpa_json_int64(vpa_json_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"),
                                          "status.totalSamplesCount"),
                              &count));
     ck_assert_int_eq(count, 3);

@@ -326,7 +326,7 @@ START_TEST(each_checkpoint_names_its_own_target)
     pass(USAGE("100m", "100Mi"));
     ck_assert_str_eq(annotation(VPA_HISTORY_TARGET_ANNOTATION), "Deployment/web");
     ck_assert_str_eq(vpa_json_string(vpa_json_find(
-                         vpa_json_at(stored("verticalpodautoscalercheckpoints", "db-app"),
+                         vpa_json_at(stored("VerticalPodAutoscalerCheckpoint", "db-app"),
                                      "metadata.annotations"),
                          VPA_HISTORY_TARGET_ANNOTATION)),
                      "Deployment/db");
