@@ -2,9 +2,11 @@
 #include "vpa/base/str.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/base/pointer_set.h"
 #include "vpa/base/table.h"
 
 bool vpa_str_eq(const char *a, const char *b)
@@ -267,14 +269,15 @@ bool vpa_is_dns1123_subdomain(const char *text)
     return true;
 }
 
-/* An interned string: the count stands before the text that callers see. */
+/* An interned string: hash and count stand before the text that callers see. */
 struct interned {
+    struct vpa_hashed hashed;
     uint32_t references;
     char text[];
 };
 
 struct vpa_intern_pool {
-    struct vpa_table strings; /* text to struct interned */
+    struct vpa_pointer_set strings;
 };
 
 struct vpa_intern_pool *vpa_intern_pool_new(void)
@@ -284,33 +287,49 @@ struct vpa_intern_pool *vpa_intern_pool_new(void)
 
 void vpa_intern_pool_free(struct vpa_intern_pool *pool)
 {
-    void *value;
+    struct vpa_hashed *string;
 
     if (!pool)
         return;
-    for (size_t i = 0; vpa_table_next(&pool->strings, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&pool->strings);
+    for (size_t i = 0; (string = vpa_pointer_set_next(&pool->strings, &i));)
+        free(string);
+    vpa_pointer_set_release(&pool->strings);
     free(pool);
+}
+
+static bool is_text(const struct vpa_hashed *object, const void *key)
+{
+    return strcmp(((const struct interned *)object)->text, key) == 0;
+}
+
+static uint32_t hash_of(const char *text, size_t len)
+{
+    uint64_t hash = vpa_hash_bytes(text, len);
+
+    return (uint32_t)(hash ^ hash >> 32);
 }
 
 const char *vpa_intern_find(const struct vpa_intern_pool *pool, const char *text)
 {
-    const struct interned *s = vpa_table_find(&pool->strings, text);
+    const struct vpa_hashed *found =
+        vpa_pointer_set_find(&pool->strings, hash_of(text, strlen(text)), is_text, text);
 
-    return s ? s->text : NULL;
+    return found ? ((const struct interned *)found)->text : NULL;
 }
 
 const char *vpa_intern(struct vpa_intern_pool *pool, const char *text)
 {
-    struct interned *s = vpa_table_find(&pool->strings, text);
+    size_t len = strlen(text);
+    uint32_t hash = hash_of(text, len);
+    struct interned *s =
+        (struct interned *)vpa_pointer_set_find(&pool->strings, hash, is_text, text);
 
     if (!s) {
-        size_t size = strlen(text) + 1;
-        s = vpa_xmalloc(sizeof(*s) + size);
+        s = vpa_xmalloc(sizeof(*s) + len + 1);
+        s->hashed.hash = hash;
         s->references = 0;
-        memcpy(s->text, text, size);
-        vpa_table_put(&pool->strings, s->text, s);
+        memcpy(s->text, text, len + 1);
+        vpa_pointer_set_add(&pool->strings, &s->hashed);
     }
     s->references++;
     return s->text;
@@ -320,10 +339,10 @@ void vpa_unintern(struct vpa_intern_pool *pool, const char *interned)
 {
     if (!interned)
         return;
-    struct interned *s = vpa_table_find(&pool->strings, interned);
-    assert(s && s->text == interned && s->references > 0);
+    struct interned *s = (struct interned *)(interned - offsetof(struct interned, text));
+    assert(s->references > 0);
     if (--s->references == 0) {
-        vpa_table_remove(&pool->strings, interned);
+        vpa_pointer_set_remove(&pool->strings, &s->hashed);
         free(s);
     }
 }

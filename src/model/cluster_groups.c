@@ -97,20 +97,32 @@ void vpa_group_drop_if_unused(struct vpa_cluster *c, struct vpa_group *group)
         vpa_unintern(c->names, group->labels[i].key);
         vpa_unintern(c->names, group->labels[i].value);
     }
-    free(group->vpas);
+    if (group->vpas != &group->one)
+        free(group->vpas);
     free(group);
 }
 
 /* ---- links to VPAs ---- */
 
-void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
+/* For one VPA more. Nearly all groups have one. */
+static void make_room(struct vpa_group *group)
 {
     uint32_t count = group->vpa_count;
+    bool inside = group->vpas == &group->one;
 
-    /* The room is the next power of two, so that it need not be kept: nearly all have one VPA. */
-    if ((count & (count - 1)) == 0)
-        group->vpas =
-            vpa_xreallocarray(group->vpas, count ? 2 * count : 1, sizeof(struct vpa_autoscaler *));
+    if (!group->vpas) {
+        group->vpas = &group->one;
+    } else if (count > 0 && (count & (count - 1)) == 0) { /* all the room there is, maybe */
+        group->vpas = vpa_xreallocarray(inside ? NULL : group->vpas, 2 * count,
+                                        sizeof(struct vpa_autoscaler *));
+        if (inside)
+            group->vpas[0] = group->one;
+    }
+}
+
+void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
+{
+    make_room(group);
     group->vpas[group->vpa_count++] = v;
 
     if (v->group_count == v->group_capacity) {

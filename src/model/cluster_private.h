@@ -13,22 +13,22 @@
  *     -----------------------------------------------------------------
  *     pod with one container                                     192 bytes
  *
- *     group       56 + 16 per label (5 labels: 136)              144
- *     links       to the VPA and back, index                      64
- *     aggregate   304                                            320
+ *     group       64 + 16 per label (5 labels: 144)              160
+ *     links       to the group, index                             32
+ *     aggregate   296                                            304
  *     buckets     CPU about 25 to 45 doubles, memory 10 to 15    450
  *     -----------------------------------------------------------------
- *     label set with one container name                          980 bytes, shared by its replicas
+ *     label set with one container name                          946 bytes, shared by its replicas
  *
  *     VPA         192 + selector 90 + names, indexes 360         640 bytes
  *
- * so with ten replicas a pod costs about 192 + 98 + 64 = 354 bytes, 34 MiB for 100,000. The figures
+ * so with ten replicas a pod costs about 192 + 95 + 64 = 351 bytes, 34 MiB for 100,000. The figures
  * measured come from test/bench/bench_model.
  */
 #ifndef VPA_MODEL_CLUSTER_PRIVATE_H
 #define VPA_MODEL_CLUSTER_PRIVATE_H
 
-#include "pointer_set.h"
+#include "vpa/base/pointer_set.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/model/cluster.h"
@@ -84,7 +84,8 @@ struct vpa_group {
     struct vpa_tracked_pod *pods;
     struct vpa_tracked_pod *idle;
     struct vpa_member *members;
-    struct vpa_autoscaler **vpas; /* matching, by name */
+    struct vpa_autoscaler **vpas; /* matching, by name; the only one stands in `one` */
+    struct vpa_autoscaler *one;
     uint32_t vpa_count;
     uint32_t label_count;
     struct vpa_label labels[]; /* interned, by key */

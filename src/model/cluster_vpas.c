@@ -550,19 +550,18 @@ void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v)
 {
     if (v->groups_sorted)
         return;
-    struct keyed_group *keyed = vpa_xcalloc(v->group_count + 1, sizeof(*keyed));
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf key = {0};
+    struct keyed_group *keyed = vpa_arena_alloc(&arena, (v->group_count + 1) * sizeof(*keyed));
+    vpa_buf_init(&key, GROUP_KEY_MAX);
     for (size_t i = 0; i < v->group_count; i++) {
-        struct vpa_buf key;
-        vpa_buf_init(&key, GROUP_KEY_MAX);
+        vpa_buf_clear(&key);
         vpa_group_key(v->groups[i], &key);
-        keyed[i] = (struct keyed_group){vpa_buf_take(&key), v->groups[i]};
+        keyed[i] = (struct keyed_group){vpa_arena_strdup(&arena, vpa_buf_text(&key)), v->groups[i]};
     }
     qsort(keyed, v->group_count, sizeof(*keyed), compare_keyed_groups);
-    for (size_t i = 0; i < v->group_count; i++) {
+    for (size_t i = 0; i < v->group_count; i++)
         v->groups[i] = keyed[i].group;
-        free(keyed[i].key);
-    }
-    free(keyed);
     v->groups_sorted = true;
 }
 

@@ -25,7 +25,7 @@ static void save_slot(const struct crane_slot *slot, struct vpa_json_writer *w)
     vpa_json_key(w, "weights");
     vpa_json_open_array(w);
     for (uint32_t i = 0; i < slot->h.span; i++)
-        put_weight(w, slot->h.weights[i]);
+        put_weight(w, vpa_histogram_weight(&slot->h, slot->h.base + i));
     vpa_json_close_array(w);
     vpa_json_close_object(w);
 }

@@ -9,7 +9,8 @@
  * Representation. 176 doubles would be 1.4 KB for every resource of every container, while a real
  * workload touches 10 to 30 neighbouring buckets. So only the span base .. base + span - 1 that
  * ever held weight is stored, in one heap block that grows when a sample lands outside of it
- * (rarely: the span of a workload settles in its first day). Bucket borders are common to all
+ * (rarely: the span of a workload settles in its first day). A single bucket needs no block: jobs
+ * of a minute leave a label set each, with one sample. Bucket borders are common to all
  * histograms and live in the options.
  *
  * Invariants.
@@ -138,9 +139,25 @@ void vpa_histogram_init(struct vpa_histogram *h, const struct vpa_histogram_opti
     *h = (struct vpa_histogram){.options = options, .min = options->buckets - 1};
 }
 
+static bool has_block(const struct vpa_histogram *h)
+{
+    return h->span > 1;
+}
+
+static double *cells(struct vpa_histogram *h)
+{
+    return has_block(h) ? h->weights.many : &h->weights.one;
+}
+
+static const double *read_cells(const struct vpa_histogram *h)
+{
+    return has_block(h) ? h->weights.many : &h->weights.one;
+}
+
 void vpa_histogram_release(struct vpa_histogram *h)
 {
-    vpa_free_indirect(&h->weights);
+    if (has_block(h))
+        vpa_free_indirect(&h->weights.many);
     h->span = 0;
 }
 
@@ -153,7 +170,20 @@ void vpa_histogram_clear(struct vpa_histogram *h)
 double vpa_histogram_weight(const struct vpa_histogram *h, uint32_t bucket)
 {
     /* Below base the difference wraps to a huge number. */
-    return bucket - h->base < h->span ? h->weights[bucket - h->base] : 0.0;
+    return bucket - h->base < h->span ? read_cells(h)[bucket - h->base] : 0.0;
+}
+
+/* Room for so many buckets, more than there were; those that there were come first. */
+static double *grow(struct vpa_histogram *h, uint32_t span)
+{
+    if (span == 1)
+        return &h->weights.one;
+    double *weights =
+        vpa_xreallocarray(has_block(h) ? h->weights.many : NULL, span, sizeof(*weights));
+    if (h->span == 1)
+        weights[0] = h->weights.one;
+    h->weights.many = weights;
+    return weights;
 }
 
 /*
@@ -174,7 +204,7 @@ static void cover(struct vpa_histogram *h, uint32_t first, uint32_t last)
             base--;
     }
     uint32_t span = end - base;
-    double *weights = vpa_xreallocarray(h->weights, span, sizeof(*weights));
+    double *weights = grow(h, span);
     uint32_t shift = h->span ? h->base - base : 0;
     if (shift)
         memmove(weights + shift, weights, h->span * sizeof(*weights));
@@ -182,7 +212,6 @@ static void cover(struct vpa_histogram *h, uint32_t first, uint32_t last)
         weights[i] = 0.0;
     for (uint32_t i = shift + h->span; i < span; i++)
         weights[i] = 0.0;
-    h->weights = weights;
     h->base = base;
     h->span = span;
 }
@@ -190,7 +219,7 @@ static void cover(struct vpa_histogram *h, uint32_t first, uint32_t last)
 static double *weight_at(struct vpa_histogram *h, uint32_t bucket)
 {
     cover(h, bucket, bucket);
-    return &h->weights[bucket - h->base];
+    return &cells(h)[bucket - h->base];
 }
 
 /* Narrows the visible range past buckets lighter than epsilon. */
@@ -238,7 +267,7 @@ void vpa_histogram_subtract(struct vpa_histogram *h, double value, double weight
     assert(!(weight < 0.0));
     h->total = safe_subtract(h, h->total, weight);
     if (bucket - h->base < h->span) { /* elsewhere 0 minus something stays 0 */
-        double *w = &h->weights[bucket - h->base];
+        double *w = &cells(h)[bucket - h->base];
         *w = safe_subtract(h, *w, weight);
     }
     trim(h);
@@ -259,8 +288,9 @@ void vpa_histogram_scale(struct vpa_histogram *h, double factor)
 
     assert(!(factor < 0.0));
     if (visible(h, &first, &last)) {
+        double *weights = cells(h);
         for (uint32_t b = first; b <= last; b++)
-            h->weights[b - h->base] *= factor;
+            weights[b - h->base] *= factor;
     }
     h->total *= factor;
     trim(h);
@@ -274,8 +304,10 @@ void vpa_histogram_merge(struct vpa_histogram *h, const struct vpa_histogram *ot
     assert(vpa_histogram_options_equal(h->options, other->options));
     if (visible(other, &first, &last)) {
         cover(h, first, last);
+        double *weights = cells(h);
+        const double *added = read_cells(other);
         for (uint32_t b = first; b <= last; b++)
-            h->weights[b - h->base] += other->weights[b - other->base];
+            weights[b - h->base] += added[b - other->base];
     }
     h->total += other->total;
     if (other->min < h->min)
@@ -293,7 +325,7 @@ void vpa_histogram_take_out(struct vpa_histogram *h, const struct vpa_histogram 
     if (!visible(h, &first, &last))
         return;
     for (uint32_t b = first; b <= last; b++) {
-        double *weight = &h->weights[b - h->base];
+        double *weight = &cells(h)[b - h->base];
         double left = safe_subtract(h, *weight, vpa_histogram_weight(other, b));
 
         h->total -= *weight - left;

@@ -6,7 +6,8 @@
  * One container per pod, ten pods per VPA, five labels. The second table gives every pod a label of
  * its own, as a StatefulSet does: then nothing is shared. Memory is what the C library handed out
  * (mallinfo2), so it includes the rounding of blocks. The usage of a container wanders over two
- * decades, day after day.
+ * decades, day after day. The last table is a month of one CronJob: each job is over after one
+ * sample and leaves a label set, which is kept for eight days.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -233,6 +234,68 @@ static void run(size_t containers, bool own_labels)
     vpa_arena_release(&b.arena);
 }
 
+/* ---- jobs ---- */
+
+#define JOBS_PER_DAY 144
+
+static void run_job(struct bench *b, int number, vpa_time now)
+{
+    struct vpa_container container = {.name = "app"};
+    char name[64], uid[64];
+    struct vpa_label labels[] = {
+        {"app", "service-00000"},
+        {"batch.kubernetes.io/controller-uid", uid},
+        {"batch.kubernetes.io/job-name", name},
+        {"controller-uid", uid},
+        {"job-name", name},
+    };
+    struct vpa_pod pod = {
+        .meta = {.ns = "production", .name = name, .uid = uid},
+        .containers = &container,
+        .container_count = 1,
+        .phase = "Running",
+    };
+    struct vpa_sample_target to;
+
+    snprintf(name, sizeof(name), "backup-%d", 29540000 + number);
+    snprintf(uid, sizeof(uid), "7f6c92b1-4c1d-4e11-8e11-0242ac%06d", number);
+    pod.meta.labels = (struct vpa_labels){labels, VPA_COUNT(labels), true};
+    vpa_cluster_put_pod(b->cluster, &pod, NULL, now);
+    const struct vpa_container_name key = {"production", name, "app"};
+    if (vpa_cluster_container(b->cluster, &key, now, &to, NULL) < 0 ||
+        vpa_cluster_add_sample(&to, VPA_KIND_CPU, now, 500 + number % 37, now, NULL) < 0 ||
+        vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, now, 50000000, now, NULL) < 0)
+        exit(1);
+    vpa_cluster_remove_pod(b->cluster, "production", name);
+}
+
+static void run_jobs(void)
+{
+    static const int days[] = {3, 8, 12, 30};
+    struct bench b = {.containers = PODS_PER_VPA};
+    int number = 0;
+
+    vpa_aggregation_init(&b.aggregation);
+    struct vpa_cluster_options options = {.aggregation = &b.aggregation};
+    b.cluster = vpa_cluster_new(&options);
+    put_vpas(&b);
+    size_t before = used_bytes();
+    printf("one job every ten minutes\n");
+    for (size_t i = 0; i < VPA_COUNT(days); i++) {
+        for (; number < days[i] * JOBS_PER_DAY; number++) {
+            vpa_time now = START + (vpa_time)number * 10 * VPA_MINUTE;
+            run_job(&b, number, now);
+            vpa_cluster_collect_garbage(b.cluster, now, NULL, NULL);
+        }
+        size_t sets = vpa_cluster_aggregate_count(b.cluster);
+        size_t used = used_bytes() - before;
+        printf("  day %d: %zu label sets, %zu bytes, %zu each\n", days[i], sets, used, used / sets);
+    }
+    vpa_cluster_free(b.cluster);
+    vpa_aggregation_release(&b.aggregation);
+    vpa_arena_release(&b.arena);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t defaults[] = {10000, 100000};
@@ -245,5 +308,6 @@ int main(int argc, char **argv)
         run(defaults[i], false);
         run(defaults[i], true);
     }
+    run_jobs();
     return 0;
 }

@@ -2,8 +2,8 @@
  * Histograms with exponentially or linearly growing buckets: the memory of the recommender.
  *
  * Bucket borders come from shared, immutable options; a histogram stores only the span of buckets
- * that ever held weight, as one heap block, nothing while it is empty. Numbers equal upstream's to
- * the last bit, its accidents included: weights that fell below epsilon at the edges leave the
+ * that ever held weight, as one heap block, and a single bucket in itself. Numbers equal upstream's
+ * to the last bit, its accidents included: weights that fell below epsilon at the edges leave the
  * visible range but keep their weight, and the total keeps them too (recommender.md 2 of the
  * specification).
  *
@@ -60,7 +60,10 @@ double vpa_histogram_bucket_start(const struct vpa_histogram_options *o, uint32_
 
 struct vpa_histogram {
     const struct vpa_histogram_options *options;
-    double *weights; /* of the buckets base .. base + span - 1; owned */
+    union {
+        double one;   /* span 1: of the bucket base; what a job of a minute leaves */
+        double *many; /* else: of the buckets base .. base + span - 1; owned */
+    } weights;
     double total;
     uint32_t base;
     uint32_t span;

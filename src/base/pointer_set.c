@@ -1,6 +1,6 @@
 /* Open addressing with linear probing; removed slots are tombstones until the set grows or is
  * cleaned. */
-#include "pointer_set.h"
+#include "vpa/base/pointer_set.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -40,13 +40,14 @@ static void place(struct vpa_pointer_set *set, struct vpa_hashed *object)
     set->used++;
 }
 
-/* Doubles, or only drops the tombstones when these are what fills the set. */
+/* Doubles, or only drops the tombstones when these are what fills the set: a twelfth of it or more,
+ * so that as many objects pay for the work. Where objects come and go, the set stays small. */
 static void rebuild(struct vpa_pointer_set *set)
 {
     struct vpa_pointer_set old = *set;
     size_t capacity = old.capacity ? old.capacity : FIRST_CAPACITY;
 
-    if (old.count * 2 >= capacity)
+    if (old.count * 3 >= capacity * 2)
         capacity *= 2;
     set->slots = vpa_xcalloc(capacity, sizeof(struct vpa_hashed *));
     set->capacity = capacity;

@@ -1,11 +1,11 @@
 /*
- * Private to the model: a hash set of pointers to objects that carry their own hash and key.
+ * A hash set of pointers to objects that carry their own hash and key.
  *
- * 8 bytes per slot, at most 3/4 used: a pod costs 11 to 21 bytes of index, where a general table
- * with key and hash in the slot takes three times that.
+ * 8 bytes per slot, at most 3/4 used: an object costs 11 to 21 bytes of index, where a general
+ * table (table.h), with key and hash in the slot, takes three times that.
  */
-#ifndef VPA_MODEL_POINTER_SET_H
-#define VPA_MODEL_POINTER_SET_H
+#ifndef VPA_BASE_POINTER_SET_H
+#define VPA_BASE_POINTER_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>
