@@ -20,9 +20,9 @@
  *     -----------------------------------------------------------------
  *     label set with one container name                          946 bytes, shared by its replicas
  *
- *     VPA         192 + selector 90 + names, indexes 360         640 bytes
+ *     VPA         192 + selector 90 + names, indexes 330         609 bytes
  *
- * so with ten replicas a pod costs about 192 + 95 + 64 = 351 bytes, 34 MiB for 100,000. The figures
+ * so with ten replicas a pod costs about 192 + 95 + 61 = 348 bytes, 34 MiB for 100,000. The figures
  * measured come from test/bench/bench_model.
  */
 #ifndef VPA_MODEL_CLUSTER_PRIVATE_H
