@@ -112,11 +112,13 @@ END_TEST
 
 static bool answer;
 static int asked;
+static const char *asked_for; /* the VPA */
 
 static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
 {
     (void)ctx;
     ck_assert_ptr_nonnull(v);
+    asked_for = vpa_autoscaler_name(v);
     asked++;
     return answer;
 }
@@ -197,8 +199,16 @@ START_TEST(finished_pods_need_a_controller)
     answer = true;
     ck_assert_uint_eq(collect(), 0);
     ck_assert_int_eq(asked, 1);
+    ck_assert_str_eq(asked_for, "v");
     answer = false;
     ck_assert_uint_eq(collect(), 1);
+    put_vpa("s", "app=job"); /* the first of them by name, and alone */
+    vpa_cluster_remove_vpa(c, "ns", "v");
+    vpa_cluster_remove_pod(c, "ns", "done");
+    put_phase("done", "{\"app\":\"job\"}", "Failed");
+    answer = true;
+    ck_assert_uint_eq(collect(), 0);
+    ck_assert_str_eq(asked_for, "s");
 }
 END_TEST
 
