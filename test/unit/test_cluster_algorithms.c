@@ -298,8 +298,8 @@ START_TEST(what_both_know_counts_once)
 }
 END_TEST
 
-/* What a history has taught takes the place of what is known but for kills, which no history has, for
- * a container that learns by the same method; for others it stays the caller's. */
+/* What a history has taught takes the place of what is known but for kills, which no history has,
+ * for a container that learns by the same method; for others it stays the caller's. */
 START_TEST(only_what_is_being_learned_is_replaced)
 {
     struct vpa_autoscaler *v = put("web");

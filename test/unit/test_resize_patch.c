@@ -182,8 +182,8 @@ START_TEST(a_boost_that_lasts_is_left_alone)
 }
 END_TEST
 
-/* Whether the kubelet will restart a container: by the policy of a resource that changes in the spec,
- * or that has another value on the node than in the spec. */
+/* Whether the kubelet will restart a container: by the policy of a resource that changes in the
+ * spec, or that has another value on the node than in the spec. */
 #define LIMITED(REQUEST, LIMIT) "{'requests':{'cpu':'" REQUEST "'},'limits':{'cpu':'" LIMIT "'}}"
 #define ON_NODE(NAME, RESOURCES)                                                                   \
     ",'status':{'containerStatuses':[{'name':'" NAME "','resources':" RESOURCES "}]}"
