@@ -23,6 +23,9 @@ struct vpa_namespace_limits updater_case_limits(struct golden_case *c,
 /* A recommendation in the form of status.recommendation. */
 struct vpa_recommendation updater_case_recommendation(struct golden_case *c,
                                                       const struct vpa_json *node);
+/* Whether both are quantities, and the same numerically. */
+bool updater_case_same_quantity(struct golden_case *c, const struct vpa_json *a,
+                                const struct vpa_json *b);
 /* ["a","b"] as JSON text. */
 struct text_list {
     const char **items;
