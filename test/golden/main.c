@@ -276,6 +276,8 @@ int main(int argc, char **argv)
         silence_log();
     golden_deviations_load(GOLDEN_PROJECT "/test/golden/deviations");
     golden_unnoticed_load(GOLDEN_PROJECT "/test/golden/unnoticed");
+    if (a.options.unlisted)
+        golden_unnoticed_load(GOLDEN_PROJECT "/test/golden/unnoticed-unlisted");
     int status = run_folder(a.dir ? a.dir : own, &a.selection, &a.options, &totals);
     if (!a.dir && access(full, R_OK) == 0 &&
         run_folder(full, &a.selection, &a.options, &totals) < 0)

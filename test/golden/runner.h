@@ -97,7 +97,8 @@ struct golden_trial *golden_trial_new(const char *set, size_t cases,
 /* Mutates the case with that number as often as it was chosen and counts what is noticed. */
 void golden_trial_case(const struct golden_trial *trial, struct golden_run *run, size_t number,
                        const char *file, const char *line);
-/* Reads the list of mutations that cannot be noticed; exits when it cannot be read. */
+/* Reads a list of mutations that cannot be noticed, which adds to those read before; exits when it
+ * cannot be read. */
 void golden_unnoticed_load(const char *path);
 
 /* ---- deviations ---- */

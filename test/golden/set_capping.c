@@ -204,8 +204,12 @@ static void invariant(struct golden_case *c)
         policy_check_uninvented(c, &s.vpa, &s.pod, &reference, &got.recommendation);
 }
 
+#define ENTRY "recommendation.containerRecommendations[*]"
+
 static const struct golden_licence licences[] = {
-    {"updater.md 16.3", {"recommendation", "annotations.*"}},
+    {"updater.md 16.3",
+     {ENTRY ".target.cpu", ENTRY ".target.memory", ENTRY ".*Bound.cpu", ENTRY ".*Bound.memory",
+      "annotations.*[*"}},
     {NULL, {NULL}},
 };
 
