@@ -21,7 +21,8 @@ struct exempt_vpa {
     bool set;                  /* they had settings of their own at some time (S7) */
     bool stored;               /* there is a checkpoint of it, or was */
     const char *containers[2]; /* names in its last status: expected, written */
-    const char *statuses[2];   /* that we wrote, the last and the one before, without U12's condition */
+    const char
+        *statuses[2]; /* that we wrote, the last and the one before, without U12's condition */
 };
 
 static const char *text_at(const struct vpa_json *node, const char *path)
@@ -100,10 +101,9 @@ static void note_vpa(struct exemptions *e, const struct vpa_json *object, bool r
 {
     struct exempt_vpa *vpa =
         vpa_named(e, text_at(object, "metadata.namespace"), text_at(object, "metadata.name"));
-    const char *identity =
-        golden_label(e->c, "%s/%s/%s",
-                     text_at(vpa_json_first(vpa_json_at(object, "spec.recommenders")), "name"),
-                     text_at(object, "spec.targetRef.kind"), text_at(object, "spec.targetRef.name"));
+    const char *identity = golden_label(
+        e->c, "%s/%s/%s", text_at(vpa_json_first(vpa_json_at(object, "spec.recommenders")), "name"),
+        text_at(object, "spec.targetRef.kind"), text_at(object, "spec.targetRef.name"));
 
     if (running && vpa->stored && !vpa_str_eq(vpa->identity, identity))
         touch(vpa, EXEMPT_HISTORY);

@@ -33,16 +33,16 @@ enum exempt { EXEMPT_NOTHING, EXEMPT_MEMORY, EXEMPT_HISTORY, EXEMPT_SHARED };
 struct exemptions {
     struct golden_case *c;
     bool active;
-    bool tagged;               /* the case is judged by its tags, too */
-    bool by_containers;        /* 8.2 */
-    bool reads;                /* scales come and go: what is asked for differs, too (U19) */
-    bool capped;               /* by a flag */
-    bool prometheus;           /* every VPA has a history */
-    bool external;             /* metrics of pods are asked for one by one (U18) */
-    size_t leaves;             /* explained differences, each leaf of a document one */
-    struct vpa_table vpas;     /* namespace/name -> struct exempt_vpa */
-    struct vpa_table spaces;   /* namespace -> struct exempt_vpa, for all its VPAs */
-    struct vpa_table events;   /* namespaces that have events */
+    bool tagged;                /* the case is judged by its tags, too */
+    bool by_containers;         /* 8.2 */
+    bool reads;                 /* scales come and go: what is asked for differs, too (U19) */
+    bool capped;                /* by a flag */
+    bool prometheus;            /* every VPA has a history */
+    bool external;              /* metrics of pods are asked for one by one (U18) */
+    size_t leaves;              /* explained differences, each leaf of a document one */
+    struct vpa_table vpas;      /* namespace/name -> struct exempt_vpa */
+    struct vpa_table spaces;    /* namespace -> struct exempt_vpa, for all its VPAs */
+    struct vpa_table events;    /* namespaces that have events */
     struct vpa_table collected; /* paths of checkpoints deleted by age (U2) */
 };
 

@@ -47,7 +47,8 @@ static const struct vpa_json *status_of(const struct vpa_json *body)
 
 /* ---- recommendations ---- */
 
-static bool read_amount(struct golden_case *c, const struct vpa_json *node, struct vpa_quantity *out)
+static bool read_amount(struct golden_case *c, const struct vpa_json *node,
+                        struct vpa_quantity *out)
 {
     const char *text = vpa_json_string(node);
     struct vpa_error err;
@@ -156,7 +157,7 @@ static bool is_bucket(const struct vpa_json *weight, int64_t *largest)
     return true;
 }
 
-/* An empty one has only its reference timestamp; else the heaviest bucket has the largest weight. */
+/* An empty one has only its reference timestamp; in others the heaviest bucket has the most. */
 static bool is_histogram(const struct vpa_json *histogram)
 {
     static const char *const members[] = {"referenceTimestamp", "bucketWeights", "totalWeight",
@@ -230,7 +231,8 @@ static bool may_differ(const struct form_write *w, const char *leaf)
     static const char *const of_history[] = {
         "*.firstSampleStart",  "*.lastSampleStart", "*.totalSamplesCount", "*.cpuHistogram.*",
         "*.memoryHistogram.*", "*.recommendation*", "*.conditions[*",      NULL};
-    static const char *const of_memory[] = {"*.memoryHistogram.*", "*.recommendation*.memory", NULL};
+    static const char *const of_memory[] = {"*.memoryHistogram.*", "*.recommendation*.memory",
+                                            NULL};
 
     for (const char *const *p = w->fields == EXEMPT_MEMORY ? of_memory : of_history; *p; p++)
         if (golden_is_like(*p, leaf))
@@ -295,8 +297,8 @@ static void compare_checkpoint(struct golden_case *c, const struct form_write *w
 /* Where nothing caps, the target is the uncapped one, on both sides. */
 static void compare_targets(struct golden_case *c, const struct form_write *w)
 {
-    vpa_json_foreach (entry, vpa_json_at(status_of(w->body),
-                                         "recommendation.containerRecommendations"))
+    vpa_json_foreach (entry,
+                      vpa_json_at(status_of(w->body), "recommendation.containerRecommendations"))
         if (!w->capped && !same_amounts(entry, "target", "uncappedTarget"))
             wrong(c, w, "a target that nothing caps");
 }

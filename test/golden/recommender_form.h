@@ -14,11 +14,11 @@
 struct form_write {
     const char *label;
     const struct vpa_json *body;
-    vpa_time at;         /* when it was sent */
-    enum exempt fields;  /* that may differ */
-    bool is_status;      /* not a checkpoint */
-    bool capped;         /* targets may be others than the uncapped ones */
-    int64_t generation;  /* of the VPA of a status */
+    vpa_time at;        /* when it was sent */
+    enum exempt fields; /* that may differ */
+    bool is_status;     /* not a checkpoint */
+    bool capped;        /* targets may be others than the uncapped ones */
+    int64_t generation; /* of the VPA of a status */
 };
 
 /* Whether its values can be those of a recommender; differences are recorded. */

@@ -473,8 +473,8 @@ static bool is_resource(struct golden_case *c, const char *name)
            strstr(c->line, golden_label(c, "\"%s\"", name));
 }
 
-/* "cpu request", "cpu capped to fit Max in ...", "cpu: limit NOT set ...": about a resource that the
- * case knows. */
+/* "cpu request", "cpu capped to fit Max in ...", "cpu: limit NOT set ...": about a resource that
+ * the case knows. */
 static bool tells_of_resource(struct golden_case *c, const char *word)
 {
     static const char *const patterns[] = {"* request", "* limit", "*: *", "* capped to *", NULL};
@@ -579,9 +579,8 @@ static bool is_plausible(struct golden_case *c, const char *path, const struct v
         return is_marker(c, path + strlen(marker), text);
     if (!vpa_str_starts_with(path, "/spec/containers/") || !is_resources_path(c, path))
         return false;
-    return vpa_json_is_object(value)
-               ? vpa_json_count(value) == 0
-               : text && vpa_quantity_parse(c->arena, text, &q, &err) == 0;
+    return vpa_json_is_object(value) ? vpa_json_count(value) == 0
+                                     : text && vpa_quantity_parse(c->arena, text, &q, &err) == 0;
 }
 
 /* Each operation of the reference sets something, and what no decision frees is ours too, in the
@@ -707,7 +706,9 @@ static void invariant(struct golden_case *c)
         compare_patches(c, touches(c), response);
 }
 
-#define PATCH "review.response.patch", "review.response.patch[*", "review.response.patchType", "body"
+#define PATCH                                                                                      \
+    "review.response.patch", "review.response.patch[*", "review.response.patchType",               \
+        "body.response.patch", "body.response.patchType"
 
 static const struct golden_licence licences[] = {
     {"11.5", {PATCH}},
@@ -719,7 +720,7 @@ static const struct golden_licence licences[] = {
     {"U1", {"review", "body"}},
     {"U15", {PATCH}},
     {"U27", {PATCH}},
-    {"depth", {"review", "review.response.uid", "body"}},
+    {"depth", {"review", "review.response.uid", "body", "body.response.uid"}},
     {NULL, {NULL}},
 };
 

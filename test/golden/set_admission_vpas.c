@@ -235,8 +235,7 @@ static void undone(struct golden_case *c)
     vpa_buf_init(&text, BODY_MAX);
     vpa_buf_puts(&patch, "[");
     if (!vpa_json_is_object(spec))
-        vpa_buf_puts(&patch,
-                     "{\"op\":\"add\",\"path\":\"/request/object/spec\",\"value\":{}},");
+        vpa_buf_puts(&patch, "{\"op\":\"add\",\"path\":\"/request/object/spec\",\"value\":{}},");
     vpa_buf_puts(&patch, "{\"op\":\"add\",\"path\":\"/request/object/spec/targetRef\",\"value\":"
                          "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"d\"}}");
     if (vpa_json_find(spec, "selector"))

@@ -175,12 +175,12 @@ static void compare_phases(struct golden_case *c)
     for (size_t i = same; i < got_count; i++)
         vpa_buf_printf(&b, "%s\n", got[i].text);
     if (same < want_count || same < got_count) /* U11: behind all of the reference's come ours */
-        golden_difference(c,
-                          golden_label(c, "%s[%zu...]",
-                                       same < want_count && golden_tagged(c, "U11") ? "phases"
-                                                                                    : "requests",
-                                       same),
-                          vpa_buf_text(&a), vpa_buf_text(&b));
+        golden_difference(
+            c,
+            golden_label(c, "%s[%zu...]",
+                         same < want_count && golden_tagged(c, "U11") ? "phases" : "requests",
+                         same),
+            vpa_buf_text(&a), vpa_buf_text(&b));
     for (size_t i = 0; i < same; i++)
         if (!want[i].waiting && abs(want[i].count - got[i].count) > 2)
             golden_difference(c, golden_label(c, "phase[%zu]", i),

@@ -179,10 +179,9 @@ static void check_uninvented(struct golden_case *c, const struct policy_subject 
                              const struct vpa_capped *capped,
                              const struct vpa_container_plan *plans)
 {
-    struct vpa_recommendation reference =
-        policy_read_recommendation(c, GOLDEN_OUT(c, "processed"));
-    struct vpa_notes *notes = vpa_arena_alloc(c->arena, (s->pod.container_count + 1) *
-                                                            sizeof(*notes));
+    struct vpa_recommendation reference = policy_read_recommendation(c, GOLDEN_OUT(c, "processed"));
+    struct vpa_notes *notes =
+        vpa_arena_alloc(c->arena, (s->pod.container_count + 1) * sizeof(*notes));
 
     for (size_t i = 0; i < s->pod.container_count; i++)
         notes[i] = plans[i].notes;
@@ -225,10 +224,9 @@ static const struct golden_licence licences[] = {
     {"updater.md 16.3",
      {PROCESSED ".target.cpu", PROCESSED ".target.memory", PROCESSED ".*Bound.cpu",
       PROCESSED ".*Bound.memory", "annotations", "annotations.*", "priority.resourceDiff",
-      "priority.hex", "priority.outsideRecommendedRange", "priority.scaleUp",
-      "resources[*].limits", "resources[*].limits.cpu", "resources[*].limits.memory",
-      "resources[*].requests.cpu", "resources[*].requests.memory", "resourceAnnotations",
-      "resourceAnnotations.*"}},
+      "priority.hex", "priority.outsideRecommendedRange", "priority.scaleUp", "resources[*].limits",
+      "resources[*].limits.cpu", "resources[*].limits.memory", "resources[*].requests.cpu",
+      "resources[*].requests.memory", "resourceAnnotations", "resourceAnnotations.*"}},
     {NULL, {NULL}},
 };
 

@@ -30,8 +30,4 @@ static const struct golden_licence licences[] = {
 };
 
 const struct golden_set golden_set_priority = {
-    .name = "priority",
-    .run = run,
-    .invariant = invariant,
-    .undone = undone,
-    .licences = licences};
+    .name = "priority", .run = run, .invariant = invariant, .undone = undone, .licences = licences};

@@ -456,14 +456,16 @@ const char *updater_case_unguarded(struct golden_case *c, const struct vpa_json 
 #define SERIES "passes[*].metrics.vpa_updater_"
 #define COUNTED SERIES "evict*", SERIES "in_place_updat*", SERIES "vpas_with_*"
 #define DONE "passes[*].calls[*", "passes[*].events[*", COUNTED
-#define CRASH "resize", "annotations", "error", "why", "groups", "podGroup", "steps[*]", "groupsAfter"
+#define CRASH                                                                                      \
+    "resize", "annotations", "error", "why", "groups", "podGroup", "steps[*]", "groupsAfter"
 
 /* Of decisions that undone() does not undo. */
 const struct golden_licence updater_licences[] = {
     {"U1", {CRASH}}, /* passes of a crash are not compared, those before it must be equal */
     {"U6", {DONE, "passes[*].firstSeen[*", "firstSeen[*"}},
     {"U7", {COUNTED, "groupsAfter[*].inPlaceStarted"}}, /* calls and events: updater_useless.h */
-    {"U19", {DONE, SERIES "controlled_pods_total*", "passes[*].controlled.*", "passes[*].scaleReads"}},
+    {"U19",
+     {DONE, SERIES "controlled_pods_total*", "passes[*].controlled.*", "passes[*].scaleReads"}},
     {"U22", {DONE, "passes[*].firstSeen[*"}},
     {"U23",
      {DONE, "passes[*].took", SERIES "failed_eviction_attempts_total*",

@@ -225,8 +225,7 @@ static void check_counters(struct flow *f, const struct vpa_json *want, const st
     vpa_json_foreach (series, want) {
         const struct vpa_json *ours = vpa_json_find(got, vpa_json_name(series));
 
-        if (is_counter_of_deeds(vpa_json_name(series)) &&
-            !(ours && vpa_json_equal(series, ours)))
+        if (is_counter_of_deeds(vpa_json_name(series)) && !(ours && vpa_json_equal(series, ours)))
             golden_difference(f->c, label(f, vpa_json_name(series)), "as the calls", "another");
     }
 }

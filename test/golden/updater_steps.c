@@ -88,7 +88,7 @@ static void bench_end(struct bench *b)
     world_free(b->world);
 }
 
-/* U26, undone: what the reference knows of a group below the minimum. It asks only with the flag. */
+/* U26, undone: what the reference knows of a small group; it asks with the flag only. */
 static bool is_below_min(const struct bench *b, const struct vpa_replica_group *g)
 {
     const struct vpa_disruption_options *options = &world_env(b->world)->disruption;

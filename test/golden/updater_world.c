@@ -198,12 +198,13 @@ static void check_dead_timer(struct world *world, const char *label, const struc
     struct golden_case *c = world->c;
     const char *slash = strchr(vpa_json_name(timer), '/');
     const char *name = slash ? slash + 1 : "";
-    const char *ns = golden_label(c, "%.*s", (int)strcspn(vpa_json_name(timer), "/"),
-                                  vpa_json_name(timer));
+    const char *ns =
+        golden_label(c, "%.*s", (int)strcspn(vpa_json_name(timer), "/"), vpa_json_name(timer));
 
     if (!strstr(world_node_text(c, c->in), golden_label(c, "\"name\":\"%s\"", name)) ||
         !is_timer(world, ns, name, updater_case_time(c, timer, label)))
-        golden_unexpected(c, golden_label(c, "%s.%s", label, vpa_json_name(timer)), "no such timer");
+        golden_unexpected(c, golden_label(c, "%s.%s", label, vpa_json_name(timer)),
+                          "no such timer");
 }
 
 /* A timer runs while the kubelet reports a resize (U22), for every pod of the pass: the reference

@@ -47,7 +47,7 @@ struct world {
     size_t useless_resizes;
     struct look { /* passes and steps: when the updater looked at its pods */
         vpa_time from, till;
-    } *looks;
+    } * looks;
     size_t look_count, look_capacity;
 };
 
