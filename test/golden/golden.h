@@ -90,7 +90,7 @@ struct golden_set {
     /* NULL: a tagged case that is not listed must equal the reference. Called after run. */
     void (*invariant)(struct golden_case *c);
     /* Runs the case once more with our decisions undone, so that we act as the reference does: what
-     * differs then takes the place of what run() found. NULL: there is no such way. */
+     * differs then, too, takes the place of what run() found. NULL: there is no such way. */
     void (*undone)(struct golden_case *c);
     const struct golden_licence *licences; /* NULL: any label may differ in a tagged case */
     /* The decision that an untagged case meets, NULL for none; may be NULL. */

@@ -211,6 +211,7 @@ static struct form_write form_of(const struct world *w, const char *label,
 
     return (struct form_write){.label = label,
                                .body = vpa_json_find(want, "body"),
+                               .began = w->began,
                                .at = sent_at(w, want),
                                .fields = fields,
                                .is_status = !is_checkpoint(path),

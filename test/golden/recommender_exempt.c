@@ -18,6 +18,7 @@ struct exempt_vpa {
     const char *identity;      /* whose it is and what it is about; NULL: it is not there */
     const char *policies;      /* its container policies */
     int64_t generation;        /* as it was applied last */
+    bool conflict;             /* our last status has the condition of U12 */
     bool set;                  /* they had settings of their own at some time (S7) */
     bool stored;               /* there is a checkpoint of it, or was */
     const char *containers[2]; /* names in its last status: expected, written */
@@ -126,7 +127,7 @@ static void note_object(struct exemptions *e, const struct vpa_json *object, boo
         vpa_table_put(&e->events, golden_label(e->c, "%s", ns), (void *)"");
     else if (e->external && is_kind(object, "Pod") &&
              strlen(text_at(object, "metadata.name")) > LABEL_VALUE_MAX)
-        touch_namespace(e, ns, EXEMPT_HISTORY); /* U18 */
+        e->everywhere = EXEMPT_HISTORY; /* U18 */
 }
 
 /* U17: the events that are there are read again. */
@@ -238,6 +239,18 @@ static void note_collected(struct exemptions *e, const char *path, const char *b
         vpa_table_put(&e->collected, golden_label(e->c, "%s", path), (void *)"");
 }
 
+/* The create of it may have been in a pass that is not recorded. */
+static void note_checkpoint(struct exemptions *e, const char *name)
+{
+    size_t i = 0;
+    const char *key;
+    void *value;
+
+    while (name && vpa_table_next(&e->vpas, &i, &key, &value))
+        if (vpa_str_starts_with(name, key) && name[strlen(key)] == '-')
+            ((struct exempt_vpa *)value)->stored = true;
+}
+
 static void note_status(struct exemptions *e, struct exempt_vpa *vpa, const char *body,
                         bool written)
 {
@@ -248,6 +261,7 @@ static void note_status(struct exemptions *e, struct exempt_vpa *vpa, const char
         vpa->containers[written] = containers_of(e, body);
     if (!written)
         return;
+    vpa->conflict = strstr(body, "\"TargetConflict\"") != NULL;
     vpa->statuses[1] = vpa->statuses[0];
     vpa->statuses[0] = exemptions_without_conflict(e->c, golden_label(e->c, "%s", body));
 }
@@ -258,6 +272,8 @@ void exemptions_note(struct exemptions *e, const char *path, const char *body, b
     const char *created = e->active && !status ? vpa_of_create(e, path, body) : NULL;
 
     note_collected(e, path, body, written);
+    if (e->active)
+        note_checkpoint(e, object_of(e, path, CHECKPOINTS "/"));
     if (status)
         note_status(e, entry_of(e, &e->vpas, status), body, written);
     if (created)
@@ -345,6 +361,8 @@ enum exempt exemptions_explain(const struct exemptions *e, const char *path, con
     const char *any = vpa ? vpa : checkpoint;
     enum exempt all =
         fields_of(&e->spaces, golden_label(e->c, "%.*s", (int)strcspn(any, "/"), any));
+    if (all < e->everywhere)
+        all = e->everywhere;
     return all > fields ? all : fields;
 }
 
@@ -386,7 +404,8 @@ bool exemptions_repeats(const struct exemptions *e, const char *path)
 {
     const struct exempt_vpa *vpa = vpa_of_status(e, path);
 
-    return e->active && vpa && vpa->statuses[1] && strcmp(vpa->statuses[0], vpa->statuses[1]) == 0;
+    return e->active && vpa && vpa->statuses[0] &&
+           (vpa->statuses[1] ? strcmp(vpa->statuses[0], vpa->statuses[1]) == 0 : vpa->conflict);
 }
 
 static void put_without_conflict(struct vpa_json_writer *w, const struct vpa_json *node)

@@ -12,7 +12,7 @@
  *     U4        VPAs whose checkpoints can share a name: the same, and whose histogram it is
  *     S7        a policy that changes and had settings of its own: the same
  *     U19       a scale that comes or goes: the same, for the VPAs of its namespace
- *     U18       a pod that external metrics cannot be asked about: the same, for its namespace
+ *     U18       a pod that external metrics cannot be asked about: the same, for all VPAs
  *     U17       an event watch that ends, for the namespaces that have events: memory
  *     U12       the condition TargetConflict, which is left out of what we wrote
  *
@@ -39,6 +39,7 @@ struct exemptions {
     bool capped;                /* by a flag */
     bool prometheus;            /* every VPA has a history */
     bool external;              /* metrics of pods are asked for one by one (U18) */
+    enum exempt everywhere;     /* of any VPA (U18) */
     size_t leaves;              /* explained differences, each leaf of a document one */
     struct vpa_table vpas;      /* namespace/name -> struct exempt_vpa */
     struct vpa_table spaces;    /* namespace -> struct exempt_vpa, for all its VPAs */

@@ -62,7 +62,7 @@ static bool is_amounts(struct golden_case *c, const struct vpa_json *list,
 {
     static const char *const resources[] = {"cpu", "memory", NULL};
 
-    if (!has_members(list, resources))
+    if (list && !has_members(list, resources))
         return false;
     vpa_json_foreach (amount, list) {
         struct vpa_quantity a, b;
@@ -88,7 +88,7 @@ static void check_recommendation(struct golden_case *c, const struct form_write 
         const struct vpa_json *target = vpa_json_find(entry, "target");
         const char *name = golden_label(c, "\"%s\"", text_of(entry, "containerName"));
 
-        if (!has_members(entry, members) || vpa_json_count(entry) != 5 || !strstr(c->line, name))
+        if (!has_members(entry, members) || !target || !strstr(c->line, name))
             wrong(c, w, "an entry of other members");
         else if (!is_amounts(c, target, vpa_json_find(entry, "upperBound")) ||
                  !is_amounts(c, vpa_json_find(entry, "lowerBound"), target) ||
@@ -132,10 +132,10 @@ static void check_status(struct golden_case *c, const struct form_write *w)
     static const char *const members[] = {"recommendation", "conditions", "observedGeneration",
                                           NULL};
     const struct vpa_json *status = status_of(w->body);
-    int64_t generation = -1;
+    int64_t generation = 0;
 
-    if (!has_members(status, members) || vpa_json_count(status) != 3 ||
-        !vpa_json_int64(vpa_json_find(status, "observedGeneration"), &generation) ||
+    vpa_json_int64(vpa_json_find(status, "observedGeneration"), &generation);
+    if (!has_members(status, members) || !vpa_json_find(status, "recommendation") ||
         generation != w->generation)
         wrong(c, w, "another status");
     check_recommendation(c, w, vpa_json_find(status, "recommendation"));
@@ -193,7 +193,7 @@ static void check_checkpoint(struct golden_case *c, const struct form_write *w)
 
     if (!has_members(status, members) || !vpa_str_eq(text_of(status, "version"), "v3") ||
         vpa_time_parse(text_of(status, "lastUpdateTime"), &updated, &err) < 0 ||
-        updated != w->at - w->at % VPA_SECOND ||
+        updated < w->began - w->began % VPA_SECOND || updated > w->at ||
         (samples && (!vpa_json_int64(samples, &count) || count < 1)))
         wrong(c, w, "another status");
     for (size_t i = 0; i < VPA_COUNT(histograms); i++)
@@ -240,10 +240,13 @@ static bool may_differ(const struct form_write *w, const char *leaf)
     return false;
 }
 
-/* A bound can be the only figure in which two histories differ. */
-static bool is_bound(const char *leaf)
+/* What can be the only figure in which two histories differ: a bound, what is capped to the same
+ * target, and the time of a transition that came with a pass that was not recorded. */
+static bool may_stand_alone(const char *leaf)
 {
-    return golden_is_like("*.lowerBound.*", leaf) || golden_is_like("*.upperBound.*", leaf);
+    return golden_is_like("*.lowerBound.*", leaf) || golden_is_like("*.upperBound.*", leaf) ||
+           golden_is_like("*.uncappedTarget.*", leaf) ||
+           golden_is_like("*.lastTransitionTime", leaf);
 }
 
 static void on_leaf(void *ctx, const char *leaf, const struct vpa_json *want,
@@ -252,7 +255,7 @@ static void on_leaf(void *ctx, const char *leaf, const struct vpa_json *want,
     struct comparison *k = ctx;
 
     (void)want, (void)got;
-    k->leaves += is_bound(leaf) ? 2 : 1;
+    k->leaves += may_stand_alone(leaf) ? 2 : 1;
     if (!may_differ(k->w, leaf))
         golden_difference(k->c, golden_label(k->c, "%s %s", k->w->label, leaf), "as ours",
                           "another");
@@ -272,12 +275,11 @@ static bool same_amounts(const struct vpa_json *entry, const char *one, const ch
     return a && b ? vpa_json_equal(a, b) : a == b;
 }
 
-/* Another history has other samples, so that what tells of it differs with the total weight. */
+/* Another history has other samples, so that the weights, and the last of them, differ with the
+ * total. (The first of them may be too old to weigh anything.) */
 static void compare_checkpoint(struct golden_case *c, const struct form_write *w,
                                const struct vpa_json *got)
 {
-    static const char *const tellers[] = {"firstSampleStart", "lastSampleStart",
-                                          "totalSamplesCount"};
     const struct vpa_json *want = status_of(w->body), *ours = status_of(got);
     bool another = false;
 
@@ -289,9 +291,8 @@ static void compare_checkpoint(struct golden_case *c, const struct form_write *w
         if (total && !same(want, ours, histograms[i]))
             wrong(c, w, "weights that differ without their total");
     }
-    for (size_t i = 0; i < VPA_COUNT(tellers) && !another; i++)
-        if (!same(want, ours, tellers[i]))
-            wrong(c, w, tellers[i]);
+    if (!another && !same(want, ours, "lastSampleStart"))
+        wrong(c, w, "lastSampleStart");
 }
 
 /* Where nothing caps, the target is the uncapped one, on both sides. */

@@ -14,6 +14,7 @@
 struct form_write {
     const char *label;
     const struct vpa_json *body;
+    vpa_time began;     /* the pass */
     vpa_time at;        /* when it was sent */
     enum exempt fields; /* that may differ */
     bool is_status;     /* not a checkpoint */

@@ -141,7 +141,7 @@ static void compare_resize(struct golden_case *c, const struct vpa_object *vpa,
     golden_compared(c, want);
     text = without_invented(c, vpa, pod, text);
     if (strcmp(text, got) != 0)
-        golden_difference(c, "resize without what is invented", text, got);
+        golden_difference(c, "resize (without what is invented)", text, got);
 }
 
 static void run_patch(struct golden_case *c)

@@ -188,7 +188,7 @@ static void check_together(struct flow *f, bool same_calls, bool same_events)
     if (!updater_case_is_undone() || f->faulty)
         return;
     if ((!same_calls && same_events) || (!same_events && !f->differed))
-        golden_difference(f->c, label(f, "calls or events"), "both", "one alone");
+        golden_difference(f->c, label(f, "deeds (calls and events)"), "both", "one alone");
 }
 
 static void compare_deeds(struct flow *f, const struct vpa_json *want)
@@ -226,7 +226,9 @@ static void check_counters(struct flow *f, const struct vpa_json *want, const st
         const struct vpa_json *ours = vpa_json_find(got, vpa_json_name(series));
 
         if (is_counter_of_deeds(vpa_json_name(series)) && !(ours && vpa_json_equal(series, ours)))
-            golden_difference(f->c, label(f, vpa_json_name(series)), "as the calls", "another");
+            golden_difference(
+                f->c, golden_label(f->c, "passes[%zu] (%s)", f->pass, vpa_json_name(series)),
+                "as the calls", "another");
     }
 }
 

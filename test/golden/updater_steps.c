@@ -391,7 +391,7 @@ static void compare_step(struct bench *b, const char *label, const struct vpa_js
     if (golden_json(c, label, want, text) || !undone || faulty)
         return;
     if (same_member(want, got, "calls") != same_member(want, got, "events"))
-        golden_difference(c, golden_label(c, "%s calls or events", label), "both", "one alone");
+        golden_difference(c, golden_label(c, "%s (calls and events)", label), "both", "one alone");
 }
 
 void updater_steps_case(struct golden_case *c)
