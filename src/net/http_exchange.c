@@ -10,11 +10,16 @@
  * workers, its connection suspended, so that the thread goes on with its other connections;
  * libmicrohttpd asks again when it is resumed. Smaller ones are answered on the spot: handing over
  * costs more than most of them do.
+ *
+ * Over TLS libmicrohttpd writes the head of an answer and its body one after the other. Each piece
+ * would wake the peer, and waking it costs more than most answers do; so the socket is corked until
+ * the answer is complete.
  */
 #include "http_exchange.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,6 +45,7 @@ struct exchange {
     size_t charged;  /* of place->large_bytes */
     bool begun, too_large;
     bool answered; /* by a worker */
+    bool corked;
     struct vpa_server_response response;
     int64_t received_ns;
 };
@@ -125,6 +131,14 @@ static void turn(const struct exchange *x, enum connection_phase phase, size_t b
     connections_turn(x->place->connections, x->fd, phase, bytes, monotonic_ns());
 }
 
+static void set_cork(struct exchange *x, bool corked)
+{
+    int on = corked;
+
+    if (setsockopt(x->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)) == 0)
+        x->corked = corked;
+}
+
 static enum MHD_Result send_response(struct exchange *x)
 {
     struct vpa_server_response *response = &x->response;
@@ -144,6 +158,8 @@ static enum MHD_Result send_response(struct exchange *x)
     if (x->too_large || atomic_load(&x->place->retired))
         MHD_add_response_header(mhd, "Connection", "close");
     turn(x, CONNECTION_ANSWER, response->body_len);
+    if (x->place->tls)
+        set_cork(x, true);
     enum MHD_Result rc = MHD_queue_response(
         x->connection, response->status ? (unsigned)response->status : 500u, mhd);
     MHD_destroy_response(mhd);
@@ -309,6 +325,8 @@ void exchange_end(void *cls, struct MHD_Connection *connection, void **con_cls,
     (void)code;
     if (!x)
         return;
+    if (x->corked)
+        set_cork(x, false);
     turn(x, CONNECTION_IDLE, 0);
     if (x->begun)
         atomic_fetch_sub(&x->place->requests, 1);

@@ -1,4 +1,6 @@
 /* TLS of client and server: certificates, their change, settings, peers that stall. */
+#include <linux/tcp.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <strings.h>
@@ -92,6 +94,66 @@ START_TEST(stalled_handshakes_cost_nothing)
     ck_assert_int_eq(answer[0], 0x16); /* the server's half of the handshake: it waits for ours */
     double share = share_of_processor();
     ck_assert_msg(share < 0.2, "%.0f %% of a processor", 100 * share);
+    close(fd);
+    vpa_http_server_free(server);
+}
+END_TEST
+
+/* Segments with data that have arrived at a socket. */
+static unsigned segments_at(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof(info);
+
+    ck_assert_int_eq(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+    return info.tcpi_data_segs_in;
+}
+
+static void ask_on(SSL *tls)
+{
+    static const char ask[] = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    char answer[4096] = "";
+    int len = 0, n;
+
+    ck_assert_int_eq(SSL_write(tls, ask, sizeof(ask) - 1), sizeof(ask) - 1);
+    do {
+        n = SSL_read(tls, answer + len, (int)sizeof(answer) - 1 - len);
+        ck_assert_int_gt(n, 0);
+        len += n;
+    } while (!strstr(answer, "\r\n\r\nok"));
+}
+
+static void say_ok(void *ctx, const struct vpa_server_request *request,
+                   struct vpa_server_response *response)
+{
+    (void)ctx;
+    (void)request;
+    vpa_server_reply_text(response, 200, "ok");
+}
+
+/* Head and body are two records, but wake the peer once. */
+START_TEST(an_answer_arrives_in_one_piece)
+{
+    const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    const struct vpa_http_server_options options = {
+        .address = "127.0.0.1:0", .handler = say_ok, .threads = (unsigned)_i, .tls = &settings};
+    struct vpa_http_server *server = vpa_http_server_new(loop, &options, &err);
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *tls = SSL_new(context);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    connect_raw(fd, vpa_http_server_port(server));
+    SSL_set_fd(tls, fd);
+    ck_assert_int_eq(SSL_connect(tls), 1);
+    ask_on(tls); /* and tickets */
+    for (int i = 0; i < 3; i++) {
+        unsigned before = segments_at(fd);
+
+        ask_on(tls);
+        ck_assert_uint_eq(segments_at(fd) - before, 1);
+    }
+    SSL_free(tls);
+    SSL_CTX_free(context);
     close(fd);
     vpa_http_server_free(server);
 }
@@ -470,6 +532,7 @@ int main(void)
     tcase_add_loop_test(c, https, 1, 3);
     tcase_add_test(c, needs_threads_for_tls);
     tcase_add_loop_test(c, stalled_handshakes_cost_nothing, 1, 3);
+    tcase_add_loop_test(c, an_answer_arrives_in_one_piece, 1, 3);
     tcase_add_test(c, refuses_wrong_peers);
     tcase_add_loop_test(c, tells_of_failed_handshakes, 1, 3);
     tcase_add_loop_test(c, reloads_certificates, 1, 3);
