@@ -63,6 +63,7 @@
 struct client_connection {
     struct client_connection *next, **link;
     int fd;         /* -1: closed by libcurl */
+    int port;       /* the local one, 0: not known yet */
     unsigned users; /* exchanges between take and leave */
     bool given_up;
 };
@@ -166,6 +167,7 @@ void client_connections_set_up(struct client_connections *cs, CURL *easy, bool w
 
 /* Exchanges */
 
+/* 0 as long as it has none. */
 static int local_port_of(int fd)
 {
     union {
@@ -175,16 +177,21 @@ static int local_port_of(int fd)
     } a = {0};
     socklen_t len = sizeof(a);
 
-    if (fd < 0 || getsockname(fd, &a.any, &len) < 0)
-        return -1;
+    if (getsockname(fd, &a.any, &len) < 0)
+        return 0;
     return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
 }
 
 static struct client_connection *find(const struct client_connections *cs, int local_port)
 {
-    for (struct client_connection *c = cs->list; c; c = c->next)
-        if (local_port_of(c->fd) == local_port)
+    for (struct client_connection *c = cs->list; c; c = c->next) {
+        if (c->fd < 0)
+            continue;
+        if (c->port == 0)
+            c->port = local_port_of(c->fd);
+        if (c->port == local_port)
             return c;
+    }
     return NULL;
 }
 
