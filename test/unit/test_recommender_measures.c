@@ -280,10 +280,10 @@ static const struct {
     const char *list;
     const char *wrong; /* NULL: right */
 } lists[] = {
-    {"", NULL},         {"ns/v", NULL},     {"a/b,c/*, d/e", NULL},
-    {"*/*", NULL},      {"v", "\"v\""},     {"/v", "\"/v\""},
-    {"ns/", "\"ns/\""}, {"a/b,", "\"\""},   {"a/b/c", "\"a/b/c\""},
-    {"*/v", "\"*/v\""}, {"a/b,c", "\"c\""},
+    {"", NULL},           {"ns/v", NULL},     {"a/b,c/*, d/e", NULL},
+    {"*/*", NULL},        {"v", "\"v\""},     {"/v", "\"/v\""},
+    {"ns/", "\"ns/\""},   {"a/b,", "\"\""},   {"a/b/c", "\"a/b/c\""},
+    {"a/b/", "\"a/b/\""}, {"*/v", "\"*/v\""}, {"a/b,c", "\"c\""},
 };
 
 START_TEST(lists_are_checked)

@@ -360,6 +360,7 @@ START_TEST(a_restart_does_not_forget)
     start(0);
     pass_for(9);
     ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"reason\":\"NotPatched\""));
     pass_for(4);
     ck_assert_uint_eq(server.call_count, 2);
 }

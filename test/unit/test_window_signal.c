@@ -171,6 +171,19 @@ START_TEST(share_of_the_maximum)
 }
 END_TEST
 
+/* Neither an average nor a percentile nor a share of the maximum: nothing. */
+START_TEST(no_statistic_is_no_limit)
+{
+    struct vpa_signal_rule r = rule();
+
+    r.percentile = 0.0;
+    r.max_share = 0.0;
+    use(&r);
+    window(0, 8.0, 8.0);
+    ck_assert_double_eq(vpa_window_signal_limit(&s), 0.0);
+}
+END_TEST
+
 START_TEST(the_largest_of_the_last_hour_holds)
 {
     struct vpa_signal_rule r = rule();
@@ -245,6 +258,7 @@ int main(void)
     tcase_add_test(signals, merged_averages_weigh_as_one);
     tcase_add_loop_test(signals, one_that_knows_nothing_merges_too, 0, 2);
     tcase_add_loop_test(signals, percentile_of_the_load, 0, 4);
+    tcase_add_test(signals, no_statistic_is_no_limit);
     tcase_add_test(signals, maximum_of_the_span);
     tcase_add_test(signals, share_of_the_maximum);
     tcase_add_test(signals, the_largest_of_the_last_hour_holds);
