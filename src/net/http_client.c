@@ -433,16 +433,6 @@ static int before_send(void *ctx, char *peer, char *local, int peer_port, int lo
 
 /* Starting */
 
-/* Heap. A token has a thousand characters, and printf() copies them one by one. */
-static char *concat(const char *a, const char *b, const char *c)
-{
-    size_t a_len = strlen(a), b_len = strlen(b), c_len = strlen(c);
-    char *text = vpa_xmalloc(a_len + b_len + c_len + 1);
-
-    memcpy(mempcpy(mempcpy(text, a, a_len), b, b_len), c, c_len + 1);
-    return text;
-}
-
 static struct curl_blob blob(const struct pem_file *f)
 {
     return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
@@ -516,7 +506,8 @@ static void set_method(struct vpa_exchange *x, const struct vpa_http_request *re
 static void add_header(struct vpa_exchange *x, const char *name, const char *value)
 {
     /* "Name;" is curl's way to say a header without a value; "Name:" would remove it. */
-    vpa_auto_free char *line = *value ? concat(name, ": ", value) : concat(name, ";", "");
+    vpa_auto_free char *line =
+        *value ? vpa_xprintf("%s: %s", name, value) : vpa_xprintf("%s;", name);
 
     x->headers = curl_slist_append(x->headers, line);
 }
@@ -560,7 +551,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
 {
     struct http_client *c = (struct http_client *)transport;
     struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
-    vpa_auto_free char *url = concat(c->url, request->target, "");
+    vpa_auto_free char *url = vpa_xprintf("%s%s", c->url, request->target);
 
     assert(!c->freed);
     client_tls_refresh(&c->tls, real_monotonic());

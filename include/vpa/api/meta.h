@@ -11,8 +11,8 @@
 #include "vpa/api/labels.h"
 #include "vpa/base/time.h"
 
-/* Who wrote which member, an array: a third and more of most objects, and nobody here reads it. What
- * is listed and watched is parsed without it. */
+/* Who wrote which member, an array: a third and more of most objects, and nobody here reads it.
+ * What is listed and watched is parsed without it. */
 #define VPA_META_UNREAD "managedFields"
 
 struct vpa_owner_reference {
