@@ -380,8 +380,6 @@ static bool has_posted(struct vpa_loop *loop)
     return has;
 }
 
-/* libcurl asks the kernel about every transfer each time that it performs, so it does that once, and
- * behind the wait: a transfer that was just added or is unpaused makes curl_multi_poll return. */
 static void gather(struct vpa_loop *loop, int timeout_ms)
 {
     struct curl_waitfd fds[WATCHES_MAX];
@@ -389,6 +387,7 @@ static void gather(struct vpa_loop *loop, int timeout_ms)
     size_t count = loop->watch_count;
 
     loop->since_gather = 0;
+    perform(loop);
     if (has_posted(loop))
         timeout_ms = 0;
     for (size_t i = 0; i < count; i++) {
