@@ -51,7 +51,8 @@ void quote_warning(struct ctx *c, const char *text)
     vpa_buf_init(&quoted, 16 * 1024);
     vpa_buf_puts(&quoted, "299 - ");
     vpa_quote_go(&quoted, text);
-    strings_add(c->a, &c->res->warnings, vpa_arena_strdup(c->a, vpa_buf_text(&quoted)));
+    if (!strings_has(&c->res->warnings, vpa_buf_text(&quoted))) /* each once */
+        strings_add(c->a, &c->res->warnings, vpa_arena_strdup(c->a, vpa_buf_text(&quoted)));
 }
 
 static int cannot_handle(struct ctx *c, const char *kind, const char *version, const char *why,

@@ -190,7 +190,7 @@ static void write_daemon_metadata(struct vpa_buf *buf, struct vpa_arena *a, cons
     struct jv *meta = jv_get(version_parse(a, v), "metadata"),
               *annotations = jv_get(meta, "annotations");
 
-    jv_del(annotations, DAEMON_TEMPLATE_GENERATION);
+    jv_del(annotations, TEMPLATE_GENERATION);
     if (annotations && !jv_len(annotations))
         jv_del(meta, "annotations");
     if (rv)
@@ -516,7 +516,9 @@ static void write_items(struct ctx *c, const struct list_options *o, struct vers
     bool kinds = c->type->crd != NULL;
     struct vpa_arena scratch = {0};
 
-    if (!count && o->form.form == OUT_METADATA) { /* Go's list that nobody made */
+    bool nobody_made =
+        o->form.form == OUT_METADATA || (o->form.form == OUT_TABLE && table_is_plain(c->type));
+    if (!count && nobody_made) { /* Go's nil */
         vpa_buf_truncate(b, b->len - strlen("["));
         vpa_buf_puts(b, "null}\n");
         return;

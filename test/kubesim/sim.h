@@ -241,11 +241,13 @@ void table_begin(struct vpa_buf *buf, const struct restype *t, const char *rv, c
 void table_row(struct vpa_buf *buf, struct sim *sim, struct vpa_arena *a, const struct restype *t,
                const struct version *v, uint64_t rv, const char *include);
 void table_end(struct vpa_buf *buf);
+/* Whether the kind has no printer of its own: its Table without rows says null. */
+bool table_is_plain(const struct restype *t);
 struct jv *json_path(struct vpa_arena *a, const struct jv *object, const char *path);
 
 /* ---- write.c, delete.c ---- */
 /* The conversion of DaemonSets leaves a counter of their templates in this annotation. */
-#define DAEMON_TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
 int handle_create(struct ctx *c);
 int handle_update(struct ctx *c);
 int handle_patch(struct ctx *c);
@@ -366,8 +368,8 @@ int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, st
 int admit_mutating(struct ctx *c, const char *operation, const struct jv *old, struct jv **object,
                    const char *options_kind);
 bool admit_has_webhooks(struct ctx *c); /* whether there are any that may change something */
-int admit_validating(struct ctx *c, const char *operation, const struct jv *old,
-                     struct jv *object, const char *options_kind);
+int admit_validating(struct ctx *c, const char *operation, const struct jv *old, struct jv *object,
+                     const char *options_kind);
 int admit_overhead(struct ctx *c, const struct jv *pod);
 /* Fills in what LimitRanges preset, as on creation; not for a pod that is going. */
 void admit_limit_defaults(struct ctx *c, const struct jv *old, struct jv *pod);

@@ -46,16 +46,20 @@ static const struct column daemon_set_columns[] = {
     {"Node Selector", "string", 0}, {"Age", "string", 0},         {"Containers", "string", 1},
     {"Images", "string", 1},        {"Selector", "string", 1},    END};
 static const struct column job_columns[] = {
-    {"Name", "string", 0},     {"Status", "string", 0}, {"Completions", "string", 0},
-    {"Duration", "string", 0}, {"Age", "string", 0},    {"Containers", "string", 1},
+    {"Name", "string", 0},     {"Status", "string", 0},   {"Completions", "string", 0},
+    {"Duration", "string", 0}, {"Age", "string", 0},      {"Containers", "string", 1},
     {"Images", "string", 1},   {"Selector", "string", 1}, END};
-static const struct column cron_job_columns[] = {
-    {"Name", "string", 0},       {"Schedule", "string", 0},
-    {"Timezone", "string", 0},   {"Suspend", "boolean", 0},
-    {"Active", "integer", 0},    {"Last Schedule", "string", 0},
-    {"Age", "string", 0},        {"Containers", "string", 1},
-    {"Images", "string", 1},     {"Selector", "string", 1},
-    END};
+static const struct column cron_job_columns[] = {{"Name", "string", 0},
+                                                 {"Schedule", "string", 0},
+                                                 {"Timezone", "string", 0},
+                                                 {"Suspend", "boolean", 0},
+                                                 {"Active", "integer", 0},
+                                                 {"Last Schedule", "string", 0},
+                                                 {"Age", "string", 0},
+                                                 {"Containers", "string", 1},
+                                                 {"Images", "string", 1},
+                                                 {"Selector", "string", 1},
+                                                 END};
 static const struct column node_columns[] = {{"Name", "string", 0},    {"Status", "string", 0},
                                              {"Roles", "string", 0},   {"Age", "string", 0},
                                              {"Version", "string", 0}, END};
@@ -131,6 +135,11 @@ static const struct column *columns_of(const struct restype *t)
         if (!t->crd && !strcmp(by_kind[i].kind, t->kind))
             return by_kind[i].columns;
     return plain_columns;
+}
+
+bool table_is_plain(const struct restype *t)
+{
+    return !t->crd && columns_of(t) == created_columns;
 }
 
 /* ---- JSONPath ---- */
@@ -396,7 +405,8 @@ static const char *trimmed(struct vpa_arena *a, const char *text)
 
 static void event_row(struct row *r)
 {
-    const char *first = jv_text_at(r->o, "firstTimestamp"), *last = jv_text_at(r->o, "lastTimestamp");
+    const char *first = jv_text_at(r->o, "firstTimestamp"),
+               *last = jv_text_at(r->o, "lastTimestamp");
     int64_t count = jv_int_at(r->o, "count", 0);
 
     if (!*first)
@@ -421,7 +431,8 @@ static void event_row(struct row *r)
     cell_path(r, "metadata.name", "");
 }
 
-/* The first of these conditions that holds; one that is going is told between the ends and the rest. */
+/* The first of these conditions that holds; between those of the end and the others stands that it
+ * goes. */
 static const char *job_status(struct row *r)
 {
     static const char *const types[][2] = {{"Complete", "Complete"},
@@ -486,9 +497,7 @@ static void cron_job_row(struct row *r)
     cell_path(r, "metadata.name", "");
     cell_path(r, "spec.schedule", "");
     cell_path(r, "spec.timeZone", "<none>");
-    cell_text(r, !suspend                                   ? "<unset>"
-                 : jv_bool_at(r->o, "spec.suspend", false) ? "True"
-                                                            : "False");
+    cell_text(r, !suspend ? "<unset>" : jv_bool_at(r->o, "spec.suspend", false) ? "True" : "False");
     cell_int(r, (int64_t)jv_len(jv_at(r->o, "status.active")));
     cell_text(r, *last ? age_text(r->a, r->now, last) : "<none>");
     cell_text(r, age_of(r->a, r->now, r->o));

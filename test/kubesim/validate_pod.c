@@ -319,7 +319,7 @@ static void check_containers(struct ctx *c, const struct jv *spec, const char *m
     }
 }
 
-/* No container may use more than the pod. The place is the server's, a list of resources and all. */
+/* No container may use more than the pod. The place that is told is the server's. */
 static void check_pod_limits(struct ctx *c, const struct jv *spec, const char *path,
                              struct field_errors *errors)
 {

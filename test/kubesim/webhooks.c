@@ -412,10 +412,10 @@ struct passage {
     const struct jv *old;
     struct jv **object;
     bool mutate;
-    bool again;                /* the second round */
-    bool changed;              /* a webhook changed the object */
+    bool again;                 /* the second round */
+    bool changed;               /* a webhook changed the object */
     struct strings reinvocable; /* were asked and want to be asked again */
-    struct strings due;        /* and have to be */
+    struct strings due;         /* and have to be */
 };
 
 static int ask(struct ctx *c, const struct jv *hook, struct passage *p)
@@ -514,12 +514,10 @@ int admit_mutating(struct ctx *c, const char *operation, const struct jv *old, s
     return pass(c, &p);
 }
 
-int admit_validating(struct ctx *c, const char *operation, const struct jv *old,
-                     struct jv *object, const char *options_kind)
+int admit_validating(struct ctx *c, const char *operation, const struct jv *old, struct jv *object,
+                     const char *options_kind)
 {
-    struct passage p = {.operation = operation,
-                        .options_kind = options_kind,
-                        .old = old,
-                        .object = &object};
+    struct passage p = {
+        .operation = operation, .options_kind = options_kind, .old = old, .object = &object};
     return pass(c, &p);
 }

@@ -130,13 +130,12 @@ static bool is_kind(const struct ctx *c, const char *group, const char *kind)
 
 static void set_template_count(struct ctx *c, struct jv *object, const char *count)
 {
-    jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), DAEMON_TEMPLATE_GENERATION,
-               count);
+    jv_set_str(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION, count);
 }
 
 static void count_template(struct ctx *c, const struct jv *old, struct jv *object)
 {
-    const char *before = jv_text(jv_get(jv_at(old, "metadata.annotations"), DAEMON_TEMPLATE_GENERATION));
+    const char *before = jv_text(jv_get(jv_at(old, "metadata.annotations"), TEMPLATE_GENERATION));
     bool same = jv_equal(jv_at(old, "spec.template"), jv_at(object, "spec.template"));
     unsigned long long count = before ? strtoull(before, NULL, 10) : 0;
 
@@ -185,6 +184,11 @@ static void warn_name(struct ctx *c, const char *name)
                                       maker ? "Pod names and hostnames" : "the Pod's hostname",
                                       too_long ? "must be no more than 63 characters" : "",
                                       too_long && fault ? " " : "", fault ? fault : ""));
+}
+
+static bool is_apply(const struct ctx *c)
+{
+    return strstr(c->req->content_type ? c->req->content_type : "", "apply-patch");
 }
 
 /* The steps from a decoded object to a stored one; also creation by PUT and by apply. */
@@ -400,11 +404,6 @@ static bool same_owners(struct ctx *c, const struct jv *old, const struct jv *no
     return jv_equal(x, y);
 }
 
-static bool is_apply(const struct ctx *c)
-{
-    return strstr(c->req->content_type ? c->req->content_type : "", "apply-patch");
-}
-
 /* Counts a change of the specification, and warns of what it brings; of a ReplicationController the
  * server looks at the one before. */
 static void count_change(struct ctx *c, const struct jv *old, struct jv *object)
@@ -503,7 +502,7 @@ static void fill_in(struct ctx *c, struct jv *object)
     else
         defaults_status(c, c->type, object);
     if (is_kind(c, "apps", "DaemonSet")) /* decoding counts from 0 what has no counter */
-        jv_default(c->a, jv_ensure(c->a, object, "metadata.annotations"), DAEMON_TEMPLATE_GENERATION,
+        jv_default(c->a, jv_ensure(c->a, object, "metadata.annotations"), TEMPLATE_GENERATION,
                    "\"0\"");
 }
 
