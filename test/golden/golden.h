@@ -37,9 +37,10 @@
  * fingerprint is of the input, so that a line speaks of that very case, the second of the
  * reference's result: with another one, the line must be looked at again.
  *
- * A tagged case that is not listed (another folder of vectors) passes when it equals the reference,
- * or when every difference is under a label that its decisions license and the set's invariant()
- * finds nothing: there the driver checks what the decision promises instead of c->out. A few
+ * A tagged case that is not listed (another folder of vectors) passes when it equals the reference.
+ * Otherwise undone(), where the set has it, runs it once more with the decisions undone; what
+ * differs in both runs must be under leaves that its decisions license, and the set's invariant()
+ * must find nothing: there the driver checks what the decision promises instead of c->out. A few
  * decisions came after the tags; touches() names the one that an untagged case meets.
  *
  * Folders. Either one folder per set with *.jsonl in it, each line a case
@@ -92,6 +93,7 @@ struct golden_set {
     /* Runs the case once more with our decisions undone, so that we act as the reference does: what
      * differs then, too, takes the place of what run() found. NULL: there is no such way. */
     void (*undone)(struct golden_case *c);
+    bool undone_wholly; /* then all must equal the reference, also what did so before */
     const struct golden_licence *licences; /* NULL: any label may differ in a tagged case */
     /* The decision that an untagged case meets, NULL for none; may be NULL. */
     const char *(*touches)(struct golden_case *c);

@@ -234,7 +234,8 @@ static void compare_undone(struct golden_run *run, struct golden_case *c)
     run->set->undone(c);
     golden_record_unseen(c, run->set->information);
     for (size_t i = 0; i < run->found_count; i++)
-        if (strstr(run->found[i].label, " (") || has_label(found, before, run->found[i].label))
+        if (run->set->undone_wholly || strstr(run->found[i].label, " (") ||
+            has_label(found, before, run->found[i].label))
             run->found[kept++] = run->found[i];
     run->found_count = kept;
 }

@@ -307,6 +307,7 @@ const struct golden_set golden_set_admission_vpas = {.name = "admission_vpas",
                                                      .run = run,
                                                      .invariant = invariant,
                                                      .undone = undone,
+                                                     .undone_wholly = true,
                                                      .licences = nothing,
                                                      .begin = begin,
                                                      .end = end};

@@ -29,5 +29,9 @@ static const struct golden_licence licences[] = {
     {NULL, {NULL}},
 };
 
-const struct golden_set golden_set_priority = {
-    .name = "priority", .run = run, .invariant = invariant, .undone = undone, .licences = licences};
+const struct golden_set golden_set_priority = {.name = "priority",
+                                               .run = run,
+                                               .invariant = invariant,
+                                               .undone = undone,
+                                               .undone_wholly = true,
+                                               .licences = licences};
