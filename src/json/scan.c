@@ -155,7 +155,7 @@ struct scanner {
     char *copy;       /* the same in the arena, changed behind p */
     char *p;
     char *end;
-    int object_type; /* cJSON_Object and perhaps FOLDED */
+    int object_type;      /* cJSON_Object and perhaps FOLDED */
     const char *left_out; /* name of the member that gets no node, NULL for none */
     bool repeated;        /* repeated members stay */
     bool any_repeated;

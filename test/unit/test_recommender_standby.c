@@ -326,8 +326,8 @@ START_TEST(what_the_leader_is_about_to_store_is_waited_for)
 }
 END_TEST
 
-/* Again after each list that came too late, three times at most. A list takes a whole interval here,
- * so that it comes in the second half of the next one. */
+/* Again after each list that came too late, three times at most. A list takes a whole interval
+ * here, so that it comes in the second half of the next one. */
 static const struct {
     int late, lists;
 } loads[] = {{0, 1}, {1, 2}, {2, 3}, {3, 3}};
