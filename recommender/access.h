@@ -5,7 +5,7 @@
  *
  *     struct access *access = access_new(loop, client);
  *     enum access_verdict v = access_ask(access, &caller, "web", &arena);   // any thread
- *     access_stop(access);     // who waits is told UNKNOWN; then the threads can be joined
+ *     access_stop(access);     // who waits gets UNKNOWN; then the threads can be joined
  *     access_free(access);
  *
  * A question comes on a thread of the listener and is put to the loop, whose client asks. Threads

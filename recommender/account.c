@@ -1,4 +1,4 @@
-/* What the ledger is told of recommendations. */
+/* What the ledger records of recommendations. */
 #include "account.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * What the ledger is told of recommendations: one entry when a VPA has its first, when a target is
+ * What the ledger records of recommendations: one entry when a VPA has its first, when a target is
  * a tenth or more away from the one written down last, when its containers or its conditions
  * change. Nothing while nothing changes.
  *

@@ -50,7 +50,7 @@ struct checkpoint_names {
 };
 
 void checkpoint_names_release(struct checkpoint_names *names);
-/* The object exists and belongs to that pair; the first owner that is told counts. */
+/* The object exists and belongs to that pair; the first owner that is named counts. */
 void checkpoint_names_found(struct checkpoint_names *names, const char *ns, const char *object,
                             const char *vpa, const char *container, bool annotated);
 /* Takes over from `from` which objects exist: after a whole new list of them. */

@@ -6,8 +6,8 @@
  *     if (query_api_start(api, &err) < 0) ...     // the certificate, the address
  *     query_api_free(api);                        // before the query
  *
- * Who asks is told by the proxy's certificate and headers (front_proxy.h), whether he may by the
- * API server (access.h). Discovery and schemas are constants: they are shown to anybody, as is
+ * Who asks is known from the proxy's certificate and headers (front_proxy.h), whether he may from
+ * the API server (access.h). Discovery and schemas are constants: they are shown to anybody, as is
  * /healthz. What API servers trust the proxy by is read at the start and once a minute; until it is
  * known nobody is believed. The certificate that is served is read from its files again when they
  * have changed, or managed (query_certificate.h).

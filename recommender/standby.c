@@ -220,7 +220,7 @@ void standby_renew(struct standby *s)
 
 /* ---- the leader's side ---- */
 
-/* A standby of before holds a Lease that another one may need. Whoever is faster has it. */
+/* A former standby holds a Lease that another one may need. The faster one has it. */
 static void give_up(struct standby *s, struct vpa_lease *lease)
 {
     struct vpa_error err;

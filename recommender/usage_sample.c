@@ -18,7 +18,7 @@ void usage_add(const struct usage_options *options, const struct usage_sample *s
     if (vpa_cluster_container(options->cluster,
                               &(struct vpa_container_name){s->ns, s->pod, s->container}, now, &to,
                               &err) < 0) {
-        /* The memory saver tracks only some pods: samples of the others are no news. */
+        /* The memory saver tracks only some pods: samples of the others find none. */
         if (err.code == VPA_NOT_FOUND && !options->config->memory_saver)
             failures_add(&options->memory->unknown, s->ns, s->pod, &err);
         return;

@@ -42,7 +42,7 @@ struct action {
     size_t index;      /* of the pod in work->pods */
     size_t candidate;  /* in work->list, SIZE_MAX without */
     bool takes_back;   /* a boost ends with it */
-    bool changes;      /* the spec becomes another; false for a repetition */
+    bool changes;      /* the spec changes; false for a repetition */
     char *why;         /* old and new values and the reason; heap, "" when nothing is known */
     char *inputs;      /* of the decision, for the ledger; heap or NULL */
     char *annotations; /* second request of a resize, heap */
@@ -138,7 +138,7 @@ static bool is_stale(const struct vpa_kube_result *result)
            !*status->name;
 }
 
-/* What became of a request that failed, which is told. */
+/* What became of a request that failed; the log has it. */
 static enum act_result failed(const struct action *a, const char *message,
                               const struct vpa_kube_result *result, const struct vpa_error *err)
 {

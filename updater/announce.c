@@ -1,4 +1,4 @@
-/* What the cluster is told of a changed pod. */
+/* What the cluster hears of a changed pod. */
 #include "announce.h"
 
 #include "vpa/base/log.h"

@@ -1,5 +1,5 @@
 /*
- * What the cluster is told of a changed pod: one log line, an event on the pod, one on its VPA,
+ * What the cluster hears of a changed pod: one log line, an event on the pod, one on its VPA,
  * each with old and new values and the reason (vpa/policy/reason.h). An event begins with
  * upstream's text, ours follows after a colon (U28).
  * The ledger gets each with what the decision rested on (vpa/policy/decision.h), and each refusal.

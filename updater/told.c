@@ -1,5 +1,5 @@
 /*
- * What the ledger was told of things left alone.
+ * What the ledger has of things left alone.
  *
  * Of a VPA it is a set of rules, one bit each, in two generations: that of the last few passes and
  * the one before. A rule in either is not told again.

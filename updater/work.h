@@ -55,7 +55,7 @@ struct work {
     bool evictable, evicted, updatable, updated; /* what happened, for the gauges */
     enum act_result last;                        /* of the action that was dealt with last */
     size_t rests[VPA_REST_COUNT]; /* pods that are left alone in this pass, by rule */
-    struct told *told;            /* what the ledger was told of the VPA; NULL without a ledger */
+    struct told *told;            /* what the ledger has of the VPA; NULL without a ledger */
     struct rest_note *notes;      /* what it is to be told */
 };
 struct rest_note { /* rest.h */

@@ -208,7 +208,7 @@ int vpa_recommendation_decode(struct vpa_arena *arena, const struct vpa_json *no
 {
     struct vpa_recommendation rec;
 
-    /* Whoever wrote that many writes again; to be without one is the safe side until then. */
+    /* The recommender that wrote that many writes again; until then none is the safe side. */
     if (vpa_json_count(vpa_json_find(node, "containerRecommendations")) > VPA_LIST_MAX)
         node = NULL;
     if (vpa_json_decode(arena, node, &recommendation_shape, &rec, err) < 0)
@@ -329,7 +329,7 @@ static const struct vpa_json_field condition_fields[] = {
 static const struct vpa_json_shape condition_shape =
     VPA_JSON_SHAPE(struct vpa_condition, condition_fields);
 
-/* Too many are none, as for recommendations. */
+/* Too many are read as no conditions, as for recommendations. */
 static int decode_conditions(struct vpa_arena *arena, const struct vpa_json *node,
                              struct vpa_object *out, struct vpa_error *err)
 {

@@ -266,15 +266,14 @@ static void put_text_field(struct vpa_buf *out, const struct vpa_log_field *f)
 
 /* ---- JSON ---- */
 
-/* One character that is not plain ASCII, or one byte that is none; its length. */
+/* One character that is not plain ASCII, or one byte that is not a character; its length. */
 static size_t put_json_rune(struct vpa_buf *out, const char *p)
 {
     uint32_t rune;
     size_t len = vpa_utf8_decode(p, &rune);
 
     if (!len) {
-        vpa_buf_puts(out,
-                     "\xef\xbf\xbd"); /* U+FFFD: a line is valid UTF-8, whatever is told in it */
+        vpa_buf_puts(out, "\xef\xbf\xbd"); /* U+FFFD: a line is valid UTF-8, whatever the fact is */
         return 1;
     }
     if (rune < ' ' || (rune >= 0x7f && rune < 0xa0)) /* controls, which terminals act upon */
@@ -324,7 +323,7 @@ static void put_json_field(struct vpa_buf *out, const struct vpa_log_field *f)
     if (f->kind == VPA_FIELD_STRING)
         put_json_string(out, f->value.string);
     else if (f->kind == VPA_FIELD_DOUBLE && !(f->value.number - f->value.number == 0))
-        vpa_buf_puts(out, "null"); /* NaN and infinities are no JSON */
+        vpa_buf_puts(out, "null"); /* NaN and infinities are not JSON */
     else
         put_scalar(out, f);
 }

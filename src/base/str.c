@@ -147,7 +147,7 @@ static bool is_printable(uint32_t r)
     return true;
 }
 
-/* One code point that is not plain ASCII, or one byte that is none; its length. */
+/* One code point that is not plain ASCII, or one byte that is not a character; its length. */
 static size_t put_rune(struct vpa_buf *buf, const char *p)
 {
     uint32_t rune;

@@ -66,7 +66,7 @@ const struct cli_option *cli_global_options(size_t *count);
 struct cli {
     const struct cli_command *command;
     const char *values[CLI_OPTIONS_MAX]; /* beside the options: given values */
-    const char **args;                   /* words that are no options */
+    const char **args;                   /* words that are not options */
     size_t arg_count;
     int argc; /* raw commands */
     char *const *argv;

@@ -37,7 +37,7 @@ static int check_mode(struct cli *cli, struct vpa_error *err)
         if (strcmp(mode_of(cli), modes[i]) == 0)
             return 0;
     return vpa_fail(err, VPA_INVALID,
-                    "--mode %.60s is none of Off, Initial, Recreate, "
+                    "--mode %.60s is not one of Off, Initial, Recreate, "
                     "InPlaceOrRecreate, InPlace",
                     mode_of(cli));
 }

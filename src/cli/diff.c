@@ -208,7 +208,7 @@ static int print(const struct difference *d, struct vpa_error *err)
     if (format && strcmp(format, "kustomize") == 0) {
         put_kustomization(d, &patch);
     } else if (format && strcmp(format, "patch") != 0) {
-        return vpa_fail(err, VPA_INVALID, "--format %.60s is none of patch, kustomize", format);
+        return vpa_fail(err, VPA_INVALID, "--format %.60s is not one of patch, kustomize", format);
     } else if (d->cli->format == CLI_JSON) {
         vpa_buf_append(&d->cli->out, patch.data, patch.len);
         vpa_buf_putc(&d->cli->out, '\n');

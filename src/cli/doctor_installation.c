@@ -70,7 +70,7 @@ static const char *tag_of(const char *image)
     return colon && !strchr(colon, '/') ? colon + 1 : "latest";
 }
 
-/* VPA_COUNT(daemon_names) for an image that is none of ours. */
+/* VPA_COUNT(daemon_names) for an image that is not one of ours. */
 static size_t which_daemon(const char *image)
 {
     size_t i = 0;

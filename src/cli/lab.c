@@ -59,7 +59,7 @@ static int run(struct cli *cli)
         }
         return parts[i].run(cli, &err) < 0 ? cli_complain(cli, &err) : CLI_OK;
     }
-    vpa_error_set(&err, VPA_INVALID, "\"lab %.60s\" is none of score, drive, replay, checkpoint",
+    vpa_error_set(&err, VPA_INVALID, "\"lab %.60s\" is not one of score, drive, replay, checkpoint",
                   cli->args[0]);
     return wrong_usage(cli, &err);
 }

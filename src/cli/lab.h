@@ -32,7 +32,7 @@ int lab_score(struct cli *cli, const char *folder, struct vpa_error *err) VPA_MU
  *     sample <t> <cpu cores or -> <memory bytes or ->
  *     oom <t> <memory limit that was hit>
  *
- * End of input is the end of the trace. -1: a line that is none of these, or out of order; the
+ * End of input is the end of the trace. -1: a line that is not one of these, or out of order; the
  * error names it.
  */
 int lab_drive(const struct lab_policy *policy, FILE *in, FILE *out,

@@ -157,7 +157,7 @@ static int take_line(struct drive *d, char *line, struct vpa_error *err)
             return vpa_fail(err, VPA_INVALID, "%s before \"trace ID INTERVAL\"", kinds[i].name);
         return kinds[i].take(d, words, err);
     }
-    return vpa_fail(err, VPA_INVALID, "\"%.40s\" is none of trace, recommend, sample, oom",
+    return vpa_fail(err, VPA_INVALID, "\"%.40s\" is not one of trace, recommend, sample, oom",
                     count ? words[0] : "");
 }
 

@@ -153,7 +153,7 @@ static void score_policy(struct score *s, const struct lab_policy *policy)
     add_lines(s, lab_policy_name(policy));
 }
 
-/* ---- how it is told ---- */
+/* ---- how it is shown ---- */
 
 static bool has_figure(size_t resource, enum lab_figure f)
 {

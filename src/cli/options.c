@@ -108,7 +108,7 @@ static int read_format(struct cli *cli, struct vpa_error *err)
     if (!text)
         return 0;
     return vpa_fail(err, VPA_INVALID,
-                    "output form \"%.60s\" is none of table, wide, json, yaml, csv", text);
+                    "output form \"%.60s\" is not one of table, wide, json, yaml, csv", text);
 }
 
 static int check_words(const struct cli *cli, struct vpa_error *err)

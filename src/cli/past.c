@@ -69,7 +69,7 @@ static int read_algorithm(struct past *p, struct vpa_error *err)
     struct vpa_parameters parameters;
 
     if (!algorithm)
-        return vpa_fail(err, VPA_INVALID, "--algorithm %.60s is none that there is", name);
+        return vpa_fail(err, VPA_INVALID, "--algorithm %.60s is not known", name);
     vpa_parameters_init(&parameters, algorithm);
     p->method = vpa_method_new(&parameters, err);
     vpa_parameters_release(&parameters);

@@ -85,8 +85,8 @@ static int read_group(struct cli *cli, enum cli_group *out, struct vpa_error *er
             *out = (enum cli_group)i;
             return 0;
         }
-    return by ? vpa_fail(err, VPA_INVALID, "--by %.60s is none of container, workload, namespace",
-                         by)
+    return by ? vpa_fail(err, VPA_INVALID,
+                         "--by %.60s is not one of container, workload, namespace", by)
               : 0;
 }
 
@@ -101,7 +101,8 @@ static int read_order(struct cli *cli, enum cli_order *out, struct vpa_error *er
             *out = (enum cli_order)i;
             return 0;
         }
-    return sort ? vpa_fail(err, VPA_INVALID, "--sort %.60s is none of name, waste, risk", sort) : 0;
+    return sort ? vpa_fail(err, VPA_INVALID, "--sort %.60s is not one of name, waste, risk", sort)
+                : 0;
 }
 
 static int write_page(struct cli *cli, const struct cli_world *world, const char *path,

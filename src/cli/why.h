@@ -1,7 +1,7 @@
 /*
  * What `why` finds out about a pod, a VPA or a workload, before it is printed as a text or as JSON.
  * A VPA or workload is its pods: each has a row, the first stands for all where rules and the new
- * pod are told.
+ * pod are shown.
  */
 #ifndef CLI_WHY_H
 #define CLI_WHY_H

@@ -82,7 +82,7 @@ static int unexpected(char c, const char *expected, struct vpa_error *err)
     return vpa_fail(err, VPA_INVALID, "'%c' where %s was expected", c, expected);
 }
 
-/* The object has become longer than the maximum: its first part is told, the rest passed over. */
+/* The object has become longer than the maximum: its first part is handed on, the rest skipped. */
 static int begin_skipping(struct vpa_json_stream *s, const char *piece, struct vpa_error *err)
 {
     if (!s->handler.on_long)

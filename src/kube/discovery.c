@@ -78,7 +78,7 @@ static void group_free(struct group *g)
     free(g);
 }
 
-/* Whoever waits for it is left without an answer. */
+/* Those that wait for it are left without an answer. */
 static void reading_free(struct reading *r)
 {
     while (r->waits)
@@ -197,7 +197,7 @@ static void finish(struct reading *r, const struct vpa_error *err)
             make_room(d);
         group_free(vpa_table_put(&d->groups, g->name, g));
     }
-    /* They may wait for another reading, or end their waiting for others, when they are told. */
+    /* Their callbacks may wait for another reading, or stop others from waiting. */
     if (r->waits) {
         waits = VPA_STEAL(r->waits);
         waits->link = &waits;
@@ -339,7 +339,7 @@ static int read_now(struct vpa_discovery *d, const char *group, struct vpa_error
     return p.rc;
 }
 
-/* Names that go into a path: what is no DNS name cannot be a group. */
+/* Names that go into a path: what is not a DNS name cannot be a group. */
 static bool usable_group(const char *name)
 {
     return !*name || vpa_is_dns1123_subdomain(name);

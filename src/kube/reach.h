@@ -11,7 +11,7 @@ void reach_answered(struct vpa_reach *reach, int64_t monotonic_now);
  * may be sent again, whatever became of it. */
 bool reach_is_about_server(enum vpa_transport_failure failure, bool repeatable);
 /* An attempt, begun when there had been so many answers, failed without one. A server that did not
- * answer anybody since is away. True when it is: err is told then. */
+ * answer anybody since is away. True when it is: the log has err then. */
 bool reach_failed(struct vpa_reach *reach, uint64_t answers_before, int64_t monotonic_now,
                   struct vpa_error *err);
 

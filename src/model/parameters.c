@@ -85,7 +85,7 @@ static int read_text(const struct vpa_parameter *p, const char *text, struct vpa
         if (vpa_slice_eq(choice, text))
             return 0;
     }
-    return vpa_fail(err, VPA_INVALID, "%s: \"%.64s\" is none of %s", p->key, text, p->choices);
+    return vpa_fail(err, VPA_INVALID, "%s: \"%.64s\" is not one of %s", p->key, text, p->choices);
 }
 
 static int read_value(const struct vpa_parameter *p, const char *text,

@@ -1,8 +1,8 @@
 /*
- * Who goes when there is no room? Whoever holds a place without using it, and among those whoever
- * holds most; never a request that we work on, nor a body that comes at a decent rate. A stranger
- * can open connections, finish handshakes, begin bodies and even ask cheap questions, so none of
- * that alone earns a place. In this order:
+ * Who goes when there is no room? A connection that holds a place without using it, and first one
+ * of the address that holds most; never a request that we work on, nor a body that comes at a
+ * decent rate. A stranger can open connections, finish handshakes, begin bodies and even ask cheap
+ * questions, so none of that alone earns a place. In this order:
  *
  *     STALE   half-open (no handshake, no complete head) for more than GRACE
  *     GREEDY  half-open, of an address that has more than a quarter of all places half-open

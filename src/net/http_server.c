@@ -596,7 +596,7 @@ static int requests_in_hand(const struct vpa_http_server *s)
     return count;
 }
 
-/* Lets requests in hand finish. Whoever dawdles is not waited for. */
+/* Lets requests in hand finish. Slow clients are not waited for. */
 static void finish_requests(struct vpa_http_server *s)
 {
     const int64_t end =

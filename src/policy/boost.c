@@ -34,7 +34,7 @@ const struct vpa_startup_boost *vpa_boost_find(const struct vpa_object *vpa, con
     return vpa->startup_boost;
 }
 
-/* Why the boost is none, or NULL. */
+/* Why the boost is unusable, or NULL. */
 static const char *why_unusable(const struct vpa_startup_boost *boost)
 {
     if (!boost->has_cpu)

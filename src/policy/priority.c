@@ -8,7 +8,7 @@
  *
  * The sum is of doubles, so its last bits depend on the order of the resources: cpu, memory, then
  * the others by name. So the targets of all containers are collected first and sorted by that
- * order; a pod has two or three names, but whoever wrote it may have thousands.
+ * order; a pod has two or three names, but a hostile one has thousands.
  */
 #include "vpa/policy/priority.h"
 

@@ -90,7 +90,7 @@ static const struct {
     {"-x", "unknown option -x"},
     {"--apply=maybe", "option --apply takes no value"},
     {"--format", "option --format needs a value: FORM"},
-    {"-o xml", "output form \"xml\" is none of table, wide, json, yaml, csv"},
+    {"-o xml", "output form \"xml\" is not one of table, wide, json, yaml, csv"},
     {"a b", "\"try\" takes no further word: b"},
     {"-A -n x", "--namespace and --all-namespaces exclude each other"},
 };

@@ -384,8 +384,8 @@ static const struct {
     {"trace a 60\nsample 1 nan 3\n", "line 2: cpu: nan is not a usage"},
     {"trace a 60\nsample 1 1 -3\n", "line 2: memory: -3 is not a usage"},
     {"trace a 60\noom 1 -\n", "line 2: limit"},
-    {"hello\n", "line 1: \"hello\" is none of"},
-    {"\n", "line 1: \"\" is none of"},
+    {"hello\n", "line 1: \"hello\" is not one of"},
+    {"\n", "line 1: \"\" is not one of"},
     {"trace a 60", NULL}, /* the last line needs no end */
 };
 START_TEST(wrong_lines_are_told)

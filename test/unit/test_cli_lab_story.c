@@ -123,7 +123,7 @@ static const struct {
 } wrong[] = {
     {"name: a", "recommenders: [{name: mine}]", "no algorithm \"mine\""},
     {"name: a, annotations: {plumb.vpa.autoscaling.k8s.io/risk: high}",
-     "recommenders: [{name: plumb}]", "\"high\" is none of lean|middle|safe"},
+     "recommenders: [{name: plumb}]", "\"high\" is not one of lean|middle|safe"},
 };
 START_TEST(wrong_objects_are_told)
 {

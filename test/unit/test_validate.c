@@ -95,7 +95,7 @@ static const struct {
     {"\"autopilot-ml.vpa.autoscaling.k8s.io/cost\":\"distances\"", "", ""},
     {"\"autopilot-ml.vpa.autoscaling.k8s.io/cost\":\"money\"", "",
      "metadata.annotations[autopilot-ml.vpa.autoscaling.k8s.io/cost]: Invalid value: \"money\": "
-     "cost: \"money\" is none of counts|distances"},
+     "cost: \"money\" is not one of counts|distances"},
     /* What is stored may stay, and nothing is said of what is not ours. */
     {"\"" CRANE "oom-protection\":\"maybe\"", "\"" CRANE "oom-protection\":\"maybe\"", ""},
     {"\"vpa.vpa.autoscaling.k8s.io/x\":\"1\",\"team.vpa.autoscaling.k8s.io/x\":\"1\"", "", ""},

@@ -1,6 +1,6 @@
 /*
  * The Secret that holds the managed certificates, shared by all replicas. Writes name the version
- * they rest on: of two replicas that change it at once one is told so (VPA_CONFLICT) and reads what
+ * they rest on: of two replicas that change it at once one gets VPA_CONFLICT and reads what
  * the other wrote.
  *
  * Members: ca.crt, ca.key, next-ca.crt, next-ca.key, previous-ca.crt, tls.crt, tls.key. The Secret

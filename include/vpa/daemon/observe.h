@@ -6,9 +6,9 @@
  *     vpa_observe_arm(o);        // from here on both checks want activity
  *     vpa_observe_activity(o);   // after each pass
  *
- * It is served by a thread of its own, so that whoever asks for metrics all day long takes nothing
- * from the loop. The two checks are answered by the loop, which proves that it turns: without an
- * answer after probe_wait they fail.
+ * It is served by a thread of its own, so that a client that asks for metrics all day long takes
+ * nothing from the loop. The two checks are answered by the loop, which proves that it turns:
+ * without an answer after probe_wait they fail.
  *
  * /health-check is for liveness. Once armed it also fails when the last activity is more than
  * health_timeout of virtual time ago, and a daemon may add a check of its own. It must never fail

@@ -48,7 +48,7 @@ enum vpa_json_type {
 };
 
 /* text need not be NUL-terminated; it may be freed afterwards. Errors name line and column:
- * VPA_INVALID for what is no JSON, VPA_LIMIT for what is more than we read. */
+ * VPA_INVALID for what is not JSON, VPA_LIMIT for what is more than we read. */
 int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
                    const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 

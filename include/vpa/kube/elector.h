@@ -50,7 +50,7 @@ bool vpa_elector_yields(const struct vpa_elector *elector);
 int vpa_elector_campaign(struct vpa_elector *elector) VPA_MUST_CHECK;
 /* Whether the lease is ours at this moment, to be asked before each write: its duration has not
  * passed since its last successful renewal was sent. Needs no answer of the server, so a process
- * that was stopped for a while is told at once that another one may lead. Leadership as a state
+ * that was stopped for a while learns at once that another one may lead. Leadership as a state
  * ends with on_lost alone. */
 bool vpa_elector_is_leader(const struct vpa_elector *elector);
 /* Its own, not the holder's; borrowed. */

@@ -7,7 +7,8 @@
  *     struct vpa_list_request request = {
  *         .path = "/api/v1/pods", .paged = true, .timeout = VPA_MINUTE};
  *     if (vpa_list_each(client, &request, on_item, ctx, &err) < 0)
- *         ...                                             // pumps the loop; half a list is none
+ *         ...                             // pumps the loop; half a list is an error
+ *
  * Items come without metadata.managedFields.
  *
  * The reflector (reflector.h) begins with the same list and goes on with a watch.
@@ -45,7 +46,7 @@ struct vpa_list_handler {
     /* item lives until the function returns, text is its source. -1 with err ends the list. */
     int (*item)(void *ctx, const struct vpa_json *item, struct vpa_slice text,
                 struct vpa_error *err);
-    /* Instead of it for what is no JSON or too long; then text is only its beginning. NULL: that
+    /* Instead of it for what is not JSON or too long; then text is only its beginning. NULL: that
      * ends the list. */
     int (*unreadable)(void *ctx, struct vpa_slice text, const struct vpa_error *why,
                       struct vpa_error *err);

@@ -43,7 +43,7 @@ struct vpa_model_hooks {
     void (*change)(void *ctx, const char *update_mode, enum vpa_kind kind, vpa_amount before,
                    vpa_amount after, size_t pod_count);
     /* The sample that usage hears of, after it, with the VPA whose recommendation it is: of several
-     * on one pod the last by name. Nobody is told while a sample has no VPA. */
+     * on one pod the last by name. The observer is not called for a sample without a VPA. */
     void (*sample)(void *ctx, const struct vpa_autoscaler *v, enum vpa_kind kind, bool is_oom,
                    vpa_amount usage, vpa_amount recommendation);
 };

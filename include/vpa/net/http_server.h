@@ -10,7 +10,7 @@
  * client that stalls in one would keep libmicrohttpd's epoll, which the loop uses, turning.
  *
  * Anybody may connect. A server holds at most connections_max connections, and when there is no
- * room those that are half-open or idle make way, so that whoever asks a question is answered (the
+ * room those that are half-open or idle make way, so that a client with a request is answered (the
  * order: src/net/connections.c). Peers that dawdle are dropped: a handshake, a head, a connection
  * kept idle have a time each; a body or an answer has transfer_timeout and a second for every
  * VPA_SERVER_RATE_MIN bytes.

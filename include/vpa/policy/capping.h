@@ -24,7 +24,7 @@ struct vpa_limit_item {
     struct vpa_resource_list min;
     struct vpa_resource_list defaults;
 };
-/* What the LimitRanges of one namespace ask for. A zeroed struct means that there are none. */
+/* What the LimitRanges of one namespace ask for. A zeroed struct: there are no LimitRanges. */
 struct vpa_namespace_limits {
     const char *error; /* NULL, or why the LimitRanges are not known: the calculation then fails */
     struct vpa_limit_item container;

@@ -1,7 +1,7 @@
 /*
  * Which VPA controls a pod (specification admission.md 9.5 to 9.7, updater.md 6.2).
  *
- * Whoever uses this has found the topmost controller of the pod and, per VPA, the selector of its
+ * The caller has found the topmost controller of the pod and, per VPA, the selector of its
  * target; both come from watch caches and the scale cache. Here is the pure rest: same namespace,
  * kind and name as the controller, selector matches, oldest wins, then the smaller name.
  *

@@ -37,7 +37,7 @@ void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vp
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
                                     vpa_time *out);
 
-/* How long a replacement is waited for: whoever has it not by then was perhaps scaled down. */
+/* How long a replacement is waited for: without one by then the group was perhaps scaled down. */
 #define VPA_REPLACEMENT_PATIENCE (10 * VPA_MINUTE)
 /* Notes that the eviction of the pod was accepted. newest: creation time of the newest pod of its
  * owner; what is created later is a replacement, which vpa_update_memory_observe recognises. */

@@ -15,7 +15,7 @@ enum vpa_update_mode {
     VPA_MODE_AUTO,
     VPA_MODE_IN_PLACE_OR_RECREATE,
     VPA_MODE_IN_PLACE,
-    VPA_MODE_OTHER, /* a text that is none of the above: nothing is done */
+    VPA_MODE_OTHER, /* any other text: nothing is done */
 };
 enum vpa_update_mode vpa_update_mode_of(const struct vpa_object *vpa);
 /* As VPAs write it; "Unknown" for any other. */
