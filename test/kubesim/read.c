@@ -263,8 +263,8 @@ int handle_get(struct ctx *c)
         }
     c->res->status = 200;
     if (form.form == OUT_TABLE) {
-        table_begin(&c->res->body, c->type, vpa_arena_strndup(c->a, v->json + v->rv_at, v->rv_len),
-                    NULL, -1, true);
+        table_begin(&c->res->body, c->sim, c->type,
+                    vpa_arena_strndup(c->a, v->json + v->rv_at, v->rv_len), NULL, -1, true);
         table_row(&c->res->body, c->sim, c->a, c->type, v, 0, form.include);
         table_end(&c->res->body);
     } else if (form.form == OUT_METADATA) {
@@ -491,7 +491,7 @@ static void open_list(struct ctx *c, const struct list_options *o, const char *r
     struct vpa_buf *b = &c->res->body;
 
     if (o->form.form == OUT_TABLE) {
-        table_begin(b, c->type, rv, cont, remaining, true);
+        table_begin(b, c->sim, c->type, rv, cont, remaining, true);
         return;
     }
     if (o->form.form == OUT_METADATA)

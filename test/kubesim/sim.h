@@ -236,8 +236,8 @@ void watch_free(struct watch *w);
 bool watches_are_quiet(const struct sim *sim);
 
 /* ---- table.c ---- */
-void table_begin(struct vpa_buf *buf, const struct restype *t, const char *rv, const char *cont,
-                 int64_t remaining, bool columns);
+void table_begin(struct vpa_buf *buf, const struct sim *sim, const struct restype *t,
+                 const char *rv, const char *cont, int64_t remaining, bool columns);
 void table_row(struct vpa_buf *buf, struct sim *sim, struct vpa_arena *a, const struct restype *t,
                const struct version *v, uint64_t rv, const char *include);
 void table_end(struct vpa_buf *buf);

@@ -96,6 +96,8 @@ static const struct column lease_columns[] = {
 static const struct column webhook_columns[] = {
     {"Name", "string", 0}, {"Webhooks", "integer", 0}, {"Age", "string", 0}, END};
 static const struct column plain_columns[] = {{"Name", "string", 0}, {"Age", "date", 0}, END};
+static const struct column old_account_columns[] = {
+    {"Name", "string", 0}, {"Secrets", "string", 0}, {"Age", "string", 0}, END};
 static const struct column account_columns[] = {{"Name", "string", 0}, {"Age", "string", 0}, END};
 static const struct column created_columns[] = {
     {"Name", "string", 0}, {"Created At", "date", 0}, END};
@@ -103,6 +105,7 @@ static const struct column created_columns[] = {
 static const struct {
     const char *kind;
     const struct column *columns;
+    unsigned before; /* only of minors before that one; 0: of all */
 } by_kind[] = {
     {"Pod", pod_columns},
     {"Deployment", deployment_columns},
@@ -120,6 +123,7 @@ static const struct {
     {"Service", service_columns},
     {"PodDisruptionBudget", budget_columns},
     {"Lease", lease_columns},
+    {"ServiceAccount", old_account_columns, 36},
     {"ServiceAccount", account_columns},
     {"MutatingWebhookConfiguration", webhook_columns},
     {"ValidatingWebhookConfiguration", webhook_columns},
@@ -129,17 +133,18 @@ static const struct {
     {"CustomResourceDefinition", created_columns},
 };
 
-static const struct column *columns_of(const struct restype *t)
+static const struct column *columns_of(const struct restype *t, unsigned minor)
 {
     for (size_t i = 0; i < VPA_COUNT(by_kind); i++)
-        if (!t->crd && !strcmp(by_kind[i].kind, t->kind))
+        if (!t->crd && !strcmp(by_kind[i].kind, t->kind) &&
+            (!by_kind[i].before || minor < by_kind[i].before))
             return by_kind[i].columns;
     return plain_columns;
 }
 
 bool table_is_plain(const struct restype *t)
 {
-    return !t->crd && columns_of(t) == created_columns;
+    return !t->crd && columns_of(t, 0) == created_columns;
 }
 
 /* ---- JSONPath ---- */
@@ -538,7 +543,7 @@ static void custom_row(struct row *r, const struct crd_info *crd)
         cell_text(r, age_of(r->a, r->now, r->o));
 }
 
-static void other_row(struct row *r, const char *k)
+static void other_row(struct row *r, const char *k, unsigned minor)
 {
     cell_path(r, "metadata.name", "");
     if (!strcmp(k, "Namespace"))
@@ -547,6 +552,8 @@ static void other_row(struct row *r, const char *k)
         cell_int(r, (int64_t)jv_len(jv_get(r->o, "data")));
     else if (!strcmp(k, "Lease"))
         cell_path(r, "spec.holderIdentity", "");
+    else if (!strcmp(k, "ServiceAccount") && minor < 36)
+        cell_int(r, (int64_t)jv_len(jv_get(r->o, "secrets")));
     else if (strstr(k, "WebhookConfiguration"))
         cell_int(r, (int64_t)jv_len(jv_get(r->o, "webhooks")));
     else if (!strcmp(k, "Secret")) {
@@ -557,13 +564,13 @@ static void other_row(struct row *r, const char *k)
         cell_text(r, x_text(r, "spec.maxUnavailable", "N/A"));
         cell_int(r, status_int(r, "disruptionsAllowed"));
     }
-    if (columns_of(&(struct restype){.kind = k}) == created_columns)
+    if (columns_of(&(struct restype){.kind = k}, 0) == created_columns)
         cell_path(r, "metadata.creationTimestamp", "");
     else
         cell_text(r, age_of(r->a, r->now, r->o));
 }
 
-static void write_cells(struct row *r, const struct restype *t)
+static void write_cells(struct row *r, const struct restype *t, unsigned minor)
 {
     const char *k = t->kind;
 
@@ -584,7 +591,7 @@ static void write_cells(struct row *r, const struct restype *t)
     else if (!strcmp(k, "Service"))
         service_row(r);
     else
-        other_row(r, k);
+        other_row(r, k, minor);
 }
 
 /* ---- the table ---- */
@@ -603,7 +610,7 @@ static void write_column(struct vpa_buf *b, bool first, const char *name, const 
     vpa_buf_printf(b, ",\"priority\":%d}", priority);
 }
 
-static void write_columns(struct vpa_buf *b, const struct restype *t)
+static void write_columns(struct vpa_buf *b, const struct restype *t, unsigned minor)
 {
     vpa_buf_putc(b, '[');
     if (t->crd) {
@@ -615,15 +622,15 @@ static void write_columns(struct vpa_buf *b, const struct restype *t)
         if (!t->crd->column_count)
             write_column(b, false, "Age", "date", "", "", 0);
     } else {
-        const struct column *columns = columns_of(t);
+        const struct column *columns = columns_of(t, minor);
         for (size_t i = 0; columns[i].name; i++)
             write_column(b, i == 0, columns[i].name, columns[i].type, "", "", columns[i].priority);
     }
     vpa_buf_putc(b, ']');
 }
 
-void table_begin(struct vpa_buf *b, const struct restype *t, const char *rv, const char *cont,
-                 int64_t remaining, bool columns)
+void table_begin(struct vpa_buf *b, const struct sim *sim, const struct restype *t, const char *rv,
+                 const char *cont, int64_t remaining, bool columns)
 {
     vpa_buf_printf(b,
                    "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/"
@@ -635,7 +642,7 @@ void table_begin(struct vpa_buf *b, const struct restype *t, const char *rv, con
         vpa_buf_printf(b, ",\"remainingItemCount\":%lld", (long long)remaining);
     vpa_buf_puts(b, "},\"columnDefinitions\":");
     if (columns)
-        write_columns(b, t);
+        write_columns(b, t, sim->opt.minor);
     else
         vpa_buf_puts(b, "null");
     vpa_buf_puts(b, ",\"rows\":[");
@@ -647,7 +654,7 @@ void table_row(struct vpa_buf *b, struct sim *sim, struct vpa_arena *a, const st
     struct row r = {.buf = b, .a = a, .o = version_parse(a, v), .now = sim_now(sim)};
 
     vpa_buf_puts(b, "{\"cells\":[");
-    write_cells(&r, t);
+    write_cells(&r, t, sim->opt.minor);
     vpa_buf_puts(b, "]");
     const char *conditions = strcmp(t->kind, "Pod") != 0 ? NULL : pod_row_conditions(r.o);
     if (conditions)

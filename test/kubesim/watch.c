@@ -54,7 +54,7 @@ static void write_event(struct watch *w, const char *type, const struct version 
         if (w->form.form == OUT_TABLE) {
             const char *version =
                 vpa_arena_printf(&w->scratch, "%llu", (unsigned long long)(rv ? rv : v->rv));
-            table_begin(b, w->type, version, NULL, -1, !w->columns_sent);
+            table_begin(b, w->sim, w->type, version, NULL, -1, !w->columns_sent);
             table_row(b, w->sim, &w->scratch, w->type, v, rv, w->form.include);
             table_end(b);
             w->columns_sent = true;
