@@ -5,6 +5,7 @@ import ssl
 import subprocess
 
 from cluster import DAEMONS, ROOT, until
+from processes import wait_port
 from realcluster import write_kubeconfig
 
 
@@ -72,6 +73,7 @@ def scenario_no_profiling(make):
         assert daemon.text().count('"Flag has no effect" flag="profiling"') == 1, daemon.text()
     loose = ssl.create_default_context()
     loose.check_hostname, loose.verify_mode = False, ssl.CERT_NONE
+    wait_port(cluster.webhook_port)
     for path in ("/debug/pprof/", "/debug/pprof/profile"):
         webhook = http.client.HTTPSConnection("127.0.0.1", cluster.webhook_port, context=loose, timeout=20)
         webhook.request("GET", path)
