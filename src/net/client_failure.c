@@ -2,6 +2,11 @@
 
 #include <errno.h>
 
+static bool is_reset(long os_errno)
+{
+    return os_errno == ECONNRESET || os_errno == EPIPE;
+}
+
 enum vpa_transport_failure client_failure_of(CURLcode code, long os_errno)
 {
     switch (code) {
@@ -11,8 +16,7 @@ enum vpa_transport_failure client_failure_of(CURLcode code, long os_errno)
         return os_errno == ECONNREFUSED ? VPA_TRANSPORT_REFUSED : VPA_TRANSPORT_OTHER;
     case CURLE_RECV_ERROR:
         /* OpenSSL 3 calls a peer that closes without a TLS goodbye an error as well. */
-        return os_errno == ECONNRESET || os_errno == EPIPE ? VPA_TRANSPORT_RESET
-                                                           : VPA_TRANSPORT_EOF;
+        return is_reset(os_errno) ? VPA_TRANSPORT_RESET : VPA_TRANSPORT_EOF;
     case CURLE_SEND_ERROR:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
@@ -23,7 +27,8 @@ enum vpa_transport_failure client_failure_of(CURLcode code, long os_errno)
         return VPA_TRANSPORT_EOF;
     case CURLE_OPERATION_TIMEDOUT:
         return VPA_TRANSPORT_TIMEOUT;
-    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CONNECT_ERROR: /* a server that ends in a handshake says nothing about TLS */
+        return is_reset(os_errno) ? VPA_TRANSPORT_RESET : VPA_TRANSPORT_TLS;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:
