@@ -154,37 +154,18 @@ int vpa_boost_marker_parse(struct vpa_arena *arena, const char *text, struct vpa
 
 /* ---- found ---- */
 
-#define PREFIX_LEN (sizeof(VPA_BOOST_ANNOTATION_PREFIX) - 1)
-
 const char *vpa_boost_marker_container(const char *key)
 {
-    return strncmp(key, VPA_BOOST_ANNOTATION_PREFIX, PREFIX_LEN) == 0 ? key + PREFIX_LEN : NULL;
-}
+    const size_t len = sizeof(VPA_BOOST_ANNOTATION_PREFIX) - 1;
 
-/* As strcmp(key, marker of the container). */
-static int compare_key(const char *key, const char *container)
-{
-    int order = strncmp(key, VPA_BOOST_ANNOTATION_PREFIX, PREFIX_LEN);
-
-    return order != 0 ? order : strcmp(key + PREFIX_LEN, container);
+    return strncmp(key, VPA_BOOST_ANNOTATION_PREFIX, len) == 0 ? key + len : NULL;
 }
 
 const char *vpa_boost_marker_find(const struct vpa_labels *annotations, const char *container)
 {
-    size_t low = 0, high = annotations->count;
+    vpa_auto_free char *key = vpa_xprintf("%s%s", VPA_BOOST_ANNOTATION_PREFIX, container);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare_key(annotations->items[middle].key, container);
-
-        if (order == 0)
-            return annotations->items[middle].value;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return vpa_labels_get(annotations, key);
 }
 
 bool vpa_boost_marked(const struct vpa_labels *annotations)
