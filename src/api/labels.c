@@ -16,13 +16,26 @@
 
 /* ---- labels ---- */
 
+/* Of the texts "k=". A key can be the beginning of another ("a", "a-b"), so '=' takes part. */
+static int compare_keys(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    unsigned char c = *a ? (unsigned char)*a : '=', d = *b ? (unsigned char)*b : '=';
+    if (c != d)
+        return c < d ? -1 : 1;
+    return (*a != '\0') - (*b != '\0'); /* 0, but for an '=' in a key, which no valid one has */
+}
+
 const char *vpa_labels_get(const struct vpa_labels *labels, const char *key)
 {
     size_t low = 0, high = labels->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(labels->items[middle].key, key);
+        int order = compare_keys(labels->items[middle].key, key);
         if (order == 0)
             return labels->items[middle].value;
         if (order < 0)
@@ -33,9 +46,9 @@ const char *vpa_labels_get(const struct vpa_labels *labels, const char *key)
     return NULL;
 }
 
-static int compare_keys(const void *a, const void *b)
+static int compare_labels(const void *a, const void *b)
 {
-    return strcmp(((const struct vpa_label *)a)->key, ((const struct vpa_label *)b)->key);
+    return compare_keys(((const struct vpa_label *)a)->key, ((const struct vpa_label *)b)->key);
 }
 
 int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, struct vpa_labels *out,
@@ -62,51 +75,65 @@ int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, stru
         n++;
     }
     if (n > 1)
-        qsort(items, n, sizeof(*items), compare_keys);
+        qsort(items, n, sizeof(*items), compare_labels);
     *out = (struct vpa_labels){.items = items, .count = n, .present = !vpa_json_is_null(node)};
     return 0;
 }
 
-/* Order of the texts "k=v". A key can be the beginning of another ("a", "a-b"), so '=' takes part.
- */
-static int compare_pairs(const void *a, const void *b)
-{
-    const struct vpa_label *x = *(const struct vpa_label *const *)a;
-    const struct vpa_label *y = *(const struct vpa_label *const *)b;
-    const unsigned char *p = (const unsigned char *)x->key, *q = (const unsigned char *)y->key;
-    unsigned char c, d;
-
-    while (*p && *p == *q) {
-        p++;
-        q++;
-    }
-    c = *p ? *p : '=';
-    d = *q ? *q : '=';
-    if (c != d)
-        return c < d ? -1 : 1;
-    return strcmp(x->value, y->value);
-}
-
 void vpa_labels_key(const struct vpa_labels *labels, struct vpa_buf *out)
 {
-    const struct vpa_label *few[16];
-    vpa_auto_free const struct vpa_label **many = NULL;
-    const struct vpa_label **sorted = few;
-
-    if (labels->count > VPA_COUNT(few)) {
-        many = vpa_xreallocarray(NULL, labels->count, sizeof(*many));
-        sorted = many;
-    }
-    for (size_t i = 0; i < labels->count; i++)
-        sorted[i] = &labels->items[i];
-    qsort(sorted, labels->count, sizeof(*sorted), compare_pairs);
     for (size_t i = 0; i < labels->count; i++) {
         if (i)
             vpa_buf_putc(out, ',');
-        vpa_buf_puts(out, sorted[i]->key);
+        vpa_buf_puts(out, labels->items[i].key);
         vpa_buf_putc(out, '=');
-        vpa_buf_puts(out, sorted[i]->value);
+        vpa_buf_puts(out, labels->items[i].value);
     }
+}
+
+/* Reads the text of a label set, byte by byte. */
+struct key_reader {
+    const struct vpa_label *label, *end;
+    const char *next;
+    bool in_value;
+};
+
+static unsigned char next_byte(struct key_reader *r)
+{
+    if (*r->next)
+        return (unsigned char)*r->next++;
+    if (!r->in_value) {
+        r->in_value = true;
+        r->next = r->label->value;
+        return '=';
+    }
+    if (r->label + 1 == r->end)
+        return '\0';
+    r->label++;
+    r->in_value = false;
+    r->next = r->label->key;
+    return ',';
+}
+
+int vpa_labels_compare(const struct vpa_labels *a, const struct vpa_labels *b)
+{
+    size_t i = 0;
+
+    /* Interned texts: most of two label sets of one workload is equal. */
+    while (i < a->count && i < b->count && a->items[i].key == b->items[i].key &&
+           a->items[i].value == b->items[i].value)
+        i++;
+    if (i == a->count || i == b->count)
+        return (a->count > i) - (b->count > i);
+
+    struct key_reader p = {&a->items[i], a->items + a->count, a->items[i].key, false};
+    struct key_reader q = {&b->items[i], b->items + b->count, b->items[i].key, false};
+    unsigned char c, d;
+    do {
+        c = next_byte(&p);
+        d = next_byte(&q);
+    } while (c && c == d);
+    return (c > d) - (c < d);
 }
 
 /* ---- building ---- */

@@ -175,28 +175,6 @@ void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v)
         mark_not_autoscaled(m);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The pairs are sorted as "k=v" texts, which is not the order of the keys: '-' and '.' come before
- * '='. */
-void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out)
-{
-    vpa_auto_arena arena = {0};
-    char **pairs = vpa_arena_alloc(&arena, (group->label_count + 1) * sizeof(char *));
-
-    for (size_t i = 0; i < group->label_count; i++)
-        pairs[i] = vpa_arena_printf(&arena, "%s=%s", group->labels[i].key, group->labels[i].value);
-    qsort(pairs, group->label_count, sizeof(char *), compare_texts);
-    for (size_t i = 0; i < group->label_count; i++) {
-        if (i)
-            vpa_buf_putc(out, ',');
-        vpa_buf_puts(out, pairs[i]);
-    }
-}
-
 /* ---- aggregates ---- */
 
 struct vpa_member *vpa_group_find_member(const struct vpa_group *group, const char *name)

@@ -88,7 +88,7 @@ struct vpa_group {
     struct vpa_autoscaler *one;
     uint32_t vpa_count;
     uint32_t label_count;
-    struct vpa_label labels[]; /* interned, by key */
+    struct vpa_label labels[]; /* interned, in the order of vpa_labels */
 };
 
 /* History loaded from a checkpoint. */
@@ -177,8 +177,6 @@ bool vpa_group_matches(const struct vpa_group *group, const struct vpa_autoscale
 void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v);
 void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v);
 void vpa_group_sort_vpas(struct vpa_group *group); /* by name, after links */
-/* "k=v,k=v" sorted: the order of groups. */
-void vpa_group_key(const struct vpa_group *group, struct vpa_buf *out);
 
 /* ---- cluster_vpas.c ---- */
 
@@ -194,7 +192,7 @@ void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *gro
                               void (*fn)(struct vpa_group *group, struct vpa_autoscaler *v));
 /* Loaded histories that have outlived their use. */
 void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now);
-/* The groups in the order of their keys. */
+/* The groups in the order of vpa_labels_compare. */
 void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v);
 
 /* ---- cluster_learners.c ---- */

@@ -533,35 +533,19 @@ void vpa_autoscaler_set_checkpoint_written(struct vpa_autoscaler *v, vpa_time t)
 
 /* ---- order of groups ---- */
 
-struct keyed_group {
-    char *key;
-    struct vpa_group *group;
-};
-
-static int compare_keyed_groups(const void *a, const void *b)
+static int compare_groups(const void *a, const void *b)
 {
-    return strcmp(((const struct keyed_group *)a)->key, ((const struct keyed_group *)b)->key);
-}
+    const struct vpa_group *x = *(struct vpa_group *const *)a, *y = *(struct vpa_group *const *)b;
+    const struct vpa_labels p = {x->labels, x->label_count, true};
+    const struct vpa_labels q = {y->labels, y->label_count, true};
 
-/* Longest text of a label set: an object of metadata is limited to 1.5 MB by the API server. */
-#define GROUP_KEY_MAX (2u << 20)
+    return vpa_labels_compare(&p, &q);
+}
 
 void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v)
 {
-    if (v->groups_sorted)
-        return;
-    vpa_auto_arena arena = {0};
-    vpa_auto_buf key = {0};
-    struct keyed_group *keyed = vpa_arena_alloc(&arena, (v->group_count + 1) * sizeof(*keyed));
-    vpa_buf_init(&key, GROUP_KEY_MAX);
-    for (size_t i = 0; i < v->group_count; i++) {
-        vpa_buf_clear(&key);
-        vpa_group_key(v->groups[i], &key);
-        keyed[i] = (struct keyed_group){vpa_arena_strdup(&arena, vpa_buf_text(&key)), v->groups[i]};
-    }
-    qsort(keyed, v->group_count, sizeof(*keyed), compare_keyed_groups);
-    for (size_t i = 0; i < v->group_count; i++)
-        v->groups[i] = keyed[i].group;
+    if (!v->groups_sorted && v->group_count > 1)
+        qsort(v->groups, v->group_count, sizeof(struct vpa_group *), compare_groups);
     v->groups_sorted = true;
 }
 

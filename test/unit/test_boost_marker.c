@@ -77,11 +77,11 @@ START_TEST(finds_by_container)
 {
     static const struct vpa_label items[] = {
         {"a", "no"},
-        {"vpaCpuStartupBoost", "no"},
         {"vpaCpuStartupBoost/", "empty"},
-        {"vpaCpuStartupBoost/app", "of app"},
         {"vpaCpuStartupBoost/app-2", "of app-2"},
+        {"vpaCpuStartupBoost/app", "of app"},
         {"vpaCpuStartupBoost0", "no"},
+        {"vpaCpuStartupBoost", "no"},
         {"z", "no"},
     };
     static const char *const others[] = {"ap", "app-", "app-3", "a", "z", "0"};

@@ -82,6 +82,63 @@ START_TEST(makes_keys)
 }
 END_TEST
 
+START_TEST(finds_keys_that_begin_others)
+{
+    static const char *const keys[] = {"a", "a-b", "a.c", "a/d", "a9", "aa", "B", "a-b-c", "ab"};
+    struct vpa_labels labels =
+        labels_of("{\"a\":\"a\",\"a-b\":\"a-b\",\"a.c\":\"a.c\",\"a/d\":\"a/d\","
+                  "\"a9\":\"a9\",\"aa\":\"aa\",\"B\":\"B\",\"a-b-c\":\"a-b-c\","
+                  "\"ab\":\"ab\"}");
+
+    ck_assert_uint_eq(labels.count, VPA_COUNT(keys));
+    for (size_t i = 0; i < VPA_COUNT(keys); i++)
+        ck_assert_pstr_eq(vpa_labels_get(&labels, keys[i]), keys[i]);
+    ck_assert_ptr_null(vpa_labels_get(&labels, "a-"));
+    ck_assert_ptr_null(vpa_labels_get(&labels, "b"));
+    ck_assert_ptr_null(vpa_labels_get(&labels, ""));
+}
+END_TEST
+
+/* Label sets whose texts begin alike, end in each other, or are equal; and none. */
+START_TEST(compares_as_the_texts_do)
+{
+    static const char *const sets[] = {
+        "{}",
+        "{\"a\":\"\"}",
+        "{\"a\":\"1\"}",
+        "{\"a\":\"1\",\"b\":\"\"}",
+        "{\"a\":\"1\",\"b\":\"2\"}",
+        "{\"a\":\"1-\"}",
+        "{\"a\":\"10\"}",
+        "{\"a\":\"1\",\"a-b\":\"2\"}",
+        "{\"a-b\":\"2\"}",
+        "{\"a-b\":\"2\",\"c\":\"3\"}",
+        "{\"a.b\":\"2\"}",
+        "{\"ab\":\"2\"}",
+        "{\"A\":\"\\u00e9\"}",
+        "{\"A\":\"z\"}",
+    };
+    vpa_auto_buf first = {0}, second = {0};
+
+    vpa_buf_init(&first, 4096);
+    vpa_buf_init(&second, 4096);
+    for (size_t i = 0; i < VPA_COUNT(sets); i++) {
+        for (size_t j = 0; j < VPA_COUNT(sets); j++) {
+            const struct vpa_labels a = labels_of(sets[i]), b = labels_of(sets[j]);
+            vpa_buf_clear(&first);
+            vpa_buf_clear(&second);
+            vpa_labels_key(&a, &first);
+            vpa_labels_key(&b, &second);
+            int texts = strcmp(vpa_buf_text(&first), vpa_buf_text(&second));
+            int order = vpa_labels_compare(&a, &b);
+            ck_assert_msg((order > 0) - (order < 0) == (texts > 0) - (texts < 0), "%s and %s: %d",
+                          sets[i], sets[j], order);
+            ck_assert_int_eq(vpa_labels_compare(&a, &a), 0);
+        }
+    }
+}
+END_TEST
+
 static const struct {
     const char *text, *error;
 } bad_structured[] = {
@@ -305,6 +362,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, decodes_labels);
     tcase_add_test(tc, refuses_labels);
     tcase_add_test(tc, makes_keys);
+    tcase_add_test(tc, finds_keys_that_begin_others);
+    tcase_add_test(tc, compares_as_the_texts_do);
     tcase_add_loop_test(tc, refuses_structured, 0, VPA_COUNT(bad_structured));
     tcase_add_loop_test(tc, parses_scale_selectors, 0, VPA_COUNT(scales));
     tcase_add_loop_test(tc, checks_keys, 0, VPA_COUNT(label_keys));

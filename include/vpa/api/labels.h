@@ -12,7 +12,8 @@
 #include "vpa/base/mem.h"
 #include "vpa/json/json.h"
 
-/* Pairs sorted bytewise by key, each key once. Used for labels and annotations; borrowed texts. */
+/* Pairs sorted by the bytes of "key=", each key once: "a-b" stands before "a", as '-' is below '='.
+ * Used for labels and annotations; borrowed texts. */
 struct vpa_label {
     const char *key;
     const char *value;
@@ -29,8 +30,10 @@ const char *vpa_labels_get(const struct vpa_labels *labels, const char *key);
  * arena. */
 int vpa_labels_decode(struct vpa_arena *arena, const struct vpa_json *node, struct vpa_labels *out,
                       struct vpa_error *err) VPA_MUST_CHECK;
-/* "k=v,k=v" sorted bytewise by those strings: the label-set key of the model. */
+/* "k=v,k=v" sorted bytewise by the pairs: upstream's text of a label set. */
 void vpa_labels_key(const struct vpa_labels *labels, struct vpa_buf *out);
+/* The order of these texts, below, at or above 0, without writing them. */
+int vpa_labels_compare(const struct vpa_labels *a, const struct vpa_labels *b);
 
 enum vpa_selector_op {
     VPA_SELECT_EQUALS,        /* k=v */
