@@ -2,6 +2,28 @@
 
 #include "vpa/json/json_decode.h"
 
+const char *const vpa_meta_unread[] = {"managedFields", NULL};
+
+const char *const vpa_pod_unread[] = {
+    "affinity",
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "lifecycle",
+    "livenessProbe",
+    "managedFields",
+    "ports",
+    "readinessProbe",
+    "securityContext",
+    "startupProbe",
+    "tolerations",
+    "topologySpreadConstraints",
+    "volumeMounts",
+    "volumes",
+    NULL,
+};
+
 static int decode_labels(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                          struct vpa_error *err)
 {

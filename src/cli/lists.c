@@ -45,7 +45,7 @@ static int on_object(void *ctx, const char *json, size_t len, struct vpa_error *
 
     (void)err;
     vpa_arena_clear(&l->scratch);
-    if (vpa_json_parse_without(&l->scratch, json, len, VPA_META_UNREAD, &object, &why) < 0) {
+    if (vpa_json_parse_without(&l->scratch, json, len, vpa_meta_unread, &object, &why) < 0) {
         cli_note(l->cli, "one of %s cannot be read: %s", l->kind->resource, why.text);
         return 0;
     }

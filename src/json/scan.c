@@ -155,9 +155,9 @@ struct scanner {
     char *copy;       /* the same in the arena, changed behind p */
     char *p;
     char *end;
-    int object_type;      /* cJSON_Object and perhaps FOLDED */
-    const char *left_out; /* name of the member that gets no node, NULL for none */
-    bool repeated;        /* repeated members stay */
+    int object_type;             /* cJSON_Object and perhaps FOLDED */
+    const char *const *left_out; /* names of members that get no node, NULL for none */
+    bool repeated;               /* repeated members stay */
     bool any_repeated;
     size_t values_left;
     unsigned depth;
@@ -529,8 +529,12 @@ static int scan_onward(struct scanner *s)
 
 static bool is_left_out(const struct scanner *s)
 {
-    return s->left_out && *s->p == '[' && s->depth > 0 &&
-           is_type(s->open[s->depth - 1].node, cJSON_Object) && strcmp(s->name, s->left_out) == 0;
+    if (!s->left_out || s->depth == 0 || !is_type(s->open[s->depth - 1].node, cJSON_Object))
+        return false;
+    for (const char *const *name = s->left_out; *name; name++)
+        if (**name == *s->name && strcmp(*name, s->name) == 0)
+            return true;
+    return false;
 }
 
 static int pass_over(struct scanner *s)
@@ -582,7 +586,7 @@ static char *copy_text(struct vpa_arena *arena, const char *text, size_t len)
 
 struct parse_options {
     bool folded, repeated;
-    const char *left_out;
+    const char *const *left_out;
 };
 
 static int parse(struct vpa_arena *arena, const char *text, size_t len,
@@ -623,7 +627,7 @@ int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
 }
 
 int vpa_json_parse_without(struct vpa_arena *arena, const char *text, size_t len,
-                           const char *left_out, const struct vpa_json **root,
+                           const char *const *left_out, const struct vpa_json **root,
                            struct vpa_error *err)
 {
     return parse(arena, text, len, &(struct parse_options){.left_out = left_out}, root, err);

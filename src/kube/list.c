@@ -70,7 +70,7 @@ static int on_item(void *ctx, const char *json, size_t len, struct vpa_error *er
     const struct vpa_slice text = {json, len};
     const struct vpa_json *item;
     struct vpa_error why;
-    int result = vpa_json_parse_without(&l->arena, json, len, VPA_META_UNREAD, &item, &why) == 0
+    int result = vpa_json_parse_without(&l->arena, json, len, vpa_pod_unread, &item, &why) == 0
                      ? l->handler.item(l->handler.ctx, item, text, err)
                      : on_unreadable(l, text, &why, err);
 

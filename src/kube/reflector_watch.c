@@ -43,7 +43,7 @@ int vpa_watch_frame_decode(struct vpa_arena *arena, const char *json, size_t len
 {
     const struct vpa_json *frame;
 
-    if (vpa_json_parse_without(arena, json, len, VPA_META_UNREAD, &frame, err) < 0)
+    if (vpa_json_parse_without(arena, json, len, vpa_pod_unread, &frame, err) < 0)
         return vpa_wrap(err, "watch frame");
     const struct vpa_json *object = vpa_json_find(frame, "object");
     if (!vpa_json_is_object(object))

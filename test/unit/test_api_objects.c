@@ -141,6 +141,45 @@ static const struct {
     {"\"1K\"", NULL, "unable to parse quantity's suffix"},
 };
 
+/* Labels may be called so, whatever else is called so is passed over: also what no decoder takes. */
+START_TEST(reads_pods_without_what_the_kubelet_needs)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"a\",\"labels\":{\"env\":\"prod\",\"ports\":\"two\"},"
+        "\"annotations\":{\"volumes\":\"none\",\"lifecycle\":\"{}\"},\"managedFields\":[{}]},"
+        "\"spec\":{\"affinity\":{\"containers\":1},\"volumes\":[{\"name\":\"v\"}],\"nodeName\":"
+        "\"n\","
+        "\"containers\":[{\"env\":[{\"resources\":5}],\"name\":\"app\",\"ports\":[{}],"
+        "\"livenessProbe\":{\"name\":7},\"resources\":{\"requests\":{\"cpu\":\"250m\"}},"
+        "\"securityContext\":{}},{\"name\":\"side\",\"args\":[\"--env\"],\"command\":[]}],"
+        "\"initContainers\":[{\"name\":\"init\",\"volumeMounts\":[{\"name\":8}]}]},"
+        "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\"}]}}";
+    const struct vpa_json *root;
+    struct vpa_error err;
+    struct vpa_pod pod;
+
+    ck_assert_int_eq(
+        vpa_json_parse_without(&arena, text, strlen(text), vpa_pod_unread, &root, &err), 0);
+    for (const char *const *name = vpa_pod_unread; *name; name++) {
+        ck_assert_msg(!vpa_json_find(vpa_json_at(root, "spec"), *name), "%s", *name);
+        vpa_json_foreach (container, vpa_json_at(root, "spec.containers"))
+            ck_assert_msg(!vpa_json_find(container, *name), "%s", *name);
+    }
+    ck_assert_int_eq(vpa_pod_decode(&arena, root, &pod, &err), 0);
+    ck_assert_pstr_eq(vpa_labels_get(&pod.meta.labels, "env"), "prod");
+    ck_assert_pstr_eq(vpa_labels_get(&pod.meta.labels, "ports"), "two");
+    ck_assert_pstr_eq(vpa_labels_get(&pod.meta.annotations, "volumes"), "none");
+    ck_assert_pstr_eq(vpa_labels_get(&pod.meta.annotations, "lifecycle"), "{}");
+    ck_assert_uint_eq(pod.container_count, 2);
+    ck_assert_uint_eq(pod.init_container_count, 1);
+    ck_assert_uint_eq(pod.condition_count, 1);
+    ck_assert_str_eq(pod.containers[0].name, "app");
+    ck_assert_uint_eq(pod.containers[0].resources.requests.count, 1);
+    ck_assert_str_eq(pod.containers[1].name, "side");
+    ck_assert_str_eq(pod.node_name, "n");
+}
+END_TEST
+
 START_TEST(decodes_quantities)
 {
     struct vpa_quantity q;
@@ -528,6 +567,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, decodes_metadata);
     tcase_add_test(tc, orders_resources);
     tcase_add_test(tc, edits_resources);
+    tcase_add_test(tc, reads_pods_without_what_the_kubelet_needs);
     tcase_add_loop_test(tc, decodes_quantities, 0, VPA_COUNT(quantities));
     tcase_add_test(tc, refuses_resources);
     tcase_add_test(tc, decodes_pods);

@@ -11,9 +11,11 @@
 #include "vpa/api/labels.h"
 #include "vpa/base/time.h"
 
-/* Who wrote which member, an array: a third and more of most objects, and nobody here reads it.
- * What is listed and watched is parsed without it. */
-#define VPA_META_UNREAD "managedFields"
+/* For vpa_json_parse_without. Who wrote which member: a third and more of most objects. */
+extern const char *const vpa_meta_unread[];
+/* That, and what a pod has for the kubelet and the scheduler alone, in templates too: half of the
+ * rest. What the daemons list and watch is parsed without them. */
+extern const char *const vpa_pod_unread[];
 
 struct vpa_owner_reference {
     const char *api_version;
