@@ -141,7 +141,7 @@ static const struct {
     {"\"1K\"", NULL, "unable to parse quantity's suffix"},
 };
 
-/* Labels may be called so, whatever else is called so is passed over: also what no decoder takes. */
+/* Labels may be called so. What else is called so is passed over, whatever it holds. */
 START_TEST(reads_pods_without_what_the_kubelet_needs)
 {
     static const char text[] =

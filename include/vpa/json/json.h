@@ -52,9 +52,9 @@ enum vpa_json_type {
 int vpa_json_parse(struct vpa_arena *arena, const char *text, size_t len,
                    const struct vpa_json **root, struct vpa_error *err) VPA_MUST_CHECK;
 
-/* The same without what nobody reads and much of it: a member with one of the names `left_out` (NULL
- * at the end) whose value is an array or an object is passed over wherever it stands, as if it were
- * absent. Only its strings and brackets are looked at, so that what is in it may be no JSON. */
+/* The same without what nobody reads and much of it: a member with one of the names `left_out`
+ * (NULL at the end) whose value is an array or an object is passed over wherever it stands, as if
+ * it were absent. Only its strings and brackets are looked at: what is in it may be no JSON. */
 int vpa_json_parse_without(struct vpa_arena *arena, const char *text, size_t len,
                            const char *const *left_out, const struct vpa_json **root,
                            struct vpa_error *err) VPA_MUST_CHECK;
