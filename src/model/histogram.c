@@ -9,9 +9,11 @@
  * Representation. 176 doubles would be 1.4 KB for every resource of every container, while a real
  * workload touches 10 to 30 neighbouring buckets. So only the span base .. base + span - 1 that
  * ever held weight is stored, in one heap block that grows when a sample lands outside of it
- * (rarely: the span of a workload settles in its first day). A single bucket needs no block: jobs
- * of a minute leave a label set each, with one sample. Bucket borders are common to all
- * histograms and live in the options.
+ * (rarely: the span of a workload settles in its first day). Where that would store more gaps than
+ * weights, the block begins with one bit for each bucket of the span, and only those whose bit is
+ * set are stored, in their order: a job that did nothing in its first second and much in the next
+ * has two weights twenty buckets apart. A single bucket needs no block: many jobs leave one sample.
+ * Bucket borders are common to all histograms and live in the options.
  *
  * Invariants.
  *   - every bucket outside of the span weighs exactly 0
@@ -31,6 +33,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "vpa/base/math.h"
@@ -144,6 +147,7 @@ static bool has_block(const struct vpa_histogram *h)
     return h->span > 1;
 }
 
+/* Without gaps. */
 static double *cells(struct vpa_histogram *h)
 {
     return has_block(h) ? h->weights.many : &h->weights.one;
@@ -154,11 +158,106 @@ static const double *read_cells(const struct vpa_histogram *h)
     return has_block(h) ? h->weights.many : &h->weights.one;
 }
 
+/* ---- storage with gaps ---- */
+
+#define WORD_BITS 64
+#define GAPS_SPAN_MAX 256 /* wider ones have no gaps */
+
+static uint32_t words_of(uint32_t span)
+{
+    return (span + WORD_BITS - 1) / WORD_BITS;
+}
+
+/* How many of the first places of the span are stored. */
+static uint32_t stored_before(const uint64_t *bits, uint32_t place)
+{
+    uint32_t count = 0, word = 0;
+
+    for (; word < place / WORD_BITS; word++)
+        count += (uint32_t)__builtin_popcountll(bits[word]);
+    if (place % WORD_BITS)
+        count += (uint32_t)__builtin_popcountll(bits[word] << (WORD_BITS - place % WORD_BITS));
+    return count;
+}
+
+static bool is_stored(const uint64_t *bits, uint32_t place)
+{
+    return bits[place / WORD_BITS] >> place % WORD_BITS & 1;
+}
+
+/* NULL: it never held weight. */
+static const double *read_cell(const struct vpa_histogram *h, uint32_t bucket)
+{
+    uint32_t place = bucket - h->base; /* below base it wraps to a huge number */
+
+    if (place >= h->span)
+        return NULL;
+    if (!h->gaps)
+        return &read_cells(h)[place];
+    const uint64_t *bits = h->weights.some;
+    return is_stored(bits, place)
+               ? (const double *)(bits + words_of(h->span)) + stored_before(bits, place)
+               : NULL;
+}
+
+static double *cell(struct vpa_histogram *h, uint32_t bucket)
+{
+    return (double *)read_cell(h, bucket);
+}
+
+static uint32_t stored_count(const struct vpa_histogram *h)
+{
+    return h->gaps ? stored_before(h->weights.some, h->span) : h->span;
+}
+
+static void set_span(struct vpa_histogram *h, uint32_t base, uint32_t span)
+{
+    h->base = base;
+    h->span = span & INT32_MAX; /* it has a bit less */
+}
+
+/* The stored weights and one of 0 more, for the bucket; the span becomes the given one. */
+static void store_with_gaps(struct vpa_histogram *h, uint32_t base, uint32_t span, uint32_t bucket)
+{
+    const uint32_t words = words_of(span);
+    uint64_t *bits = vpa_xcalloc(words + stored_count(h) + 1, sizeof(*bits));
+    double *next = (double *)(bits + words);
+
+    for (uint32_t place = 0; place < span; place++) {
+        const double *weight = read_cell(h, base + place);
+
+        if (!weight && base + place != bucket)
+            continue;
+        bits[place / WORD_BITS] |= (uint64_t)1 << place % WORD_BITS;
+        *next++ = weight ? *weight : 0.0;
+    }
+    vpa_histogram_release(h);
+    h->weights.some = bits;
+    set_span(h, base, span);
+    h->gaps = true;
+}
+
+static void fill_gaps(struct vpa_histogram *h)
+{
+    if (!h->gaps)
+        return;
+    double *weights = vpa_xcalloc(h->span, sizeof(*weights));
+
+    for (uint32_t place = 0; place < h->span; place++)
+        weights[place] = vpa_histogram_weight(h, h->base + place);
+    free(h->weights.some);
+    h->weights.many = weights;
+    h->gaps = false;
+}
+
+/* ---- both ---- */
+
 void vpa_histogram_release(struct vpa_histogram *h)
 {
     if (has_block(h))
-        vpa_free_indirect(&h->weights.many);
+        free(h->gaps ? (void *)h->weights.some : h->weights.many);
     h->span = 0;
+    h->gaps = false;
 }
 
 void vpa_histogram_clear(struct vpa_histogram *h)
@@ -169,8 +268,9 @@ void vpa_histogram_clear(struct vpa_histogram *h)
 
 double vpa_histogram_weight(const struct vpa_histogram *h, uint32_t bucket)
 {
-    /* Below base the difference wraps to a huge number. */
-    return bucket - h->base < h->span ? read_cells(h)[bucket - h->base] : 0.0;
+    const double *weight = read_cell(h, bucket);
+
+    return weight ? *weight : 0.0;
 }
 
 /* Room for so many buckets, more than there were; those that there were come first. */
@@ -187,14 +287,16 @@ static double *grow(struct vpa_histogram *h, uint32_t span)
 }
 
 /*
- * Makes first .. last part of the span. The span is kept odd where possible: blocks of the C
- * library come in 24, 40, 56, ... bytes, so that an even number of doubles wastes one.
+ * Makes first .. last part of the span, which has no gaps then. The span is kept odd where
+ * possible: blocks of the C library come in 24, 40, 56, ... bytes, so that an even number of
+ * doubles wastes one.
  */
 static void cover(struct vpa_histogram *h, uint32_t first, uint32_t last)
 {
     uint32_t base = h->span && h->base < first ? h->base : first;
     uint32_t end = h->span && h->base + h->span > last + 1 ? h->base + h->span : last + 1;
 
+    fill_gaps(h);
     if (h->span && base == h->base && end == h->base + h->span)
         return;
     if ((end - base) % 2 == 0) {
@@ -212,14 +314,24 @@ static void cover(struct vpa_histogram *h, uint32_t first, uint32_t last)
         weights[i] = 0.0;
     for (uint32_t i = shift + h->span; i < span; i++)
         weights[i] = 0.0;
-    h->base = base;
-    h->span = span;
+    set_span(h, base, span);
 }
 
+/* Stored, however little it weighs. */
 static double *weight_at(struct vpa_histogram *h, uint32_t bucket)
 {
-    cover(h, bucket, bucket);
-    return &cells(h)[bucket - h->base];
+    if (!read_cell(h, bucket)) {
+        uint32_t base = h->span && h->base < bucket ? h->base : bucket;
+        uint32_t end = h->span && h->base + h->span > bucket ? h->base + h->span : bucket + 1;
+        uint32_t span = end - base;
+
+        /* Only where it saves half of the block. */
+        if (span <= GAPS_SPAN_MAX && words_of(span) + stored_count(h) + 1 <= span / 2)
+            store_with_gaps(h, base, span, bucket);
+        else
+            cover(h, bucket, bucket);
+    }
+    return cell(h, bucket);
 }
 
 /* Narrows the visible range past buckets lighter than epsilon. */
@@ -266,10 +378,9 @@ void vpa_histogram_subtract(struct vpa_histogram *h, double value, double weight
 
     assert(!(weight < 0.0));
     h->total = safe_subtract(h, h->total, weight);
-    if (bucket - h->base < h->span) { /* elsewhere 0 minus something stays 0 */
-        double *w = &cells(h)[bucket - h->base];
+    double *w = cell(h, bucket);
+    if (w) /* elsewhere 0 minus something stays 0 */
         *w = safe_subtract(h, *w, weight);
-    }
     trim(h);
 }
 
@@ -288,9 +399,11 @@ void vpa_histogram_scale(struct vpa_histogram *h, double factor)
 
     assert(!(factor < 0.0));
     if (visible(h, &first, &last)) {
-        double *weights = cells(h);
-        for (uint32_t b = first; b <= last; b++)
-            weights[b - h->base] *= factor;
+        for (uint32_t b = first; b <= last; b++) {
+            double *weight = cell(h, b);
+            if (weight)
+                *weight *= factor;
+        }
     }
     h->total *= factor;
     trim(h);
@@ -305,9 +418,14 @@ void vpa_histogram_merge(struct vpa_histogram *h, const struct vpa_histogram *ot
     if (visible(other, &first, &last)) {
         cover(h, first, last);
         double *weights = cells(h);
-        const double *added = read_cells(other);
-        for (uint32_t b = first; b <= last; b++)
-            weights[b - h->base] += added[b - other->base];
+        if (other->gaps) {
+            for (uint32_t b = first; b <= last; b++)
+                weights[b - h->base] += vpa_histogram_weight(other, b);
+        } else {
+            const double *added = read_cells(other);
+            for (uint32_t b = first; b <= last; b++)
+                weights[b - h->base] += added[b - other->base];
+        }
     }
     h->total += other->total;
     if (other->min < h->min)
@@ -325,9 +443,10 @@ void vpa_histogram_take_out(struct vpa_histogram *h, const struct vpa_histogram 
     if (!visible(h, &first, &last))
         return;
     for (uint32_t b = first; b <= last; b++) {
-        double *weight = &cells(h)[b - h->base];
+        double *weight = cell(h, b);
+        if (!weight)
+            continue;
         double left = safe_subtract(h, *weight, vpa_histogram_weight(other, b));
-
         h->total -= *weight - left;
         *weight = left;
     }

@@ -3,6 +3,7 @@
  * form.
  */
 #include <check.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -538,6 +539,33 @@ START_TEST(equals_a_naive_reference)
 }
 END_TEST
 
+/* A job that did nothing and then much: two weights, not all buckets between them. */
+START_TEST(what_lies_far_apart_is_stored_with_gaps)
+{
+    struct vpa_histogram h;
+    uint32_t first = vpa_histogram_find_bucket(&cpu, 0.0);
+    uint32_t last = vpa_histogram_find_bucket(&cpu, 800.0);
+
+    vpa_histogram_init(&h, &cpu);
+    vpa_histogram_add(&h, 0.0, 1.0);
+    vpa_histogram_add(&h, 800.0, 2.0);
+    ck_assert(h.gaps);
+    ck_assert_uint_eq(h.span, last - first + 1);
+    ck_assert_uint_ge(h.span, 2 * 64); /* bits of several words */
+    ck_assert_uint_le(malloc_usable_size(h.weights.some), 5 * sizeof(double));
+    ck_assert_double_eq(vpa_histogram_weight(&h, first), 1.0);
+    ck_assert_double_eq(vpa_histogram_weight(&h, last), 2.0);
+    ck_assert_double_eq(vpa_histogram_weight(&h, last - 1), 0.0);
+    for (uint32_t bucket = first; bucket < last; bucket++) { /* until no gap is worth its bits */
+        vpa_histogram_add(&h, vpa_histogram_bucket_start(&cpu, bucket) * 1.01 + 1e-6, 0.5);
+        ck_assert_double_eq(vpa_histogram_weight(&h, last), 2.0);
+    }
+    ck_assert(!h.gaps);
+    ck_assert_double_eq(vpa_histogram_weight(&h, first), 1.5);
+    vpa_histogram_release(&h);
+}
+END_TEST
+
 /* A bucket comes back within half a unit of 1/10000 of the heaviest one, relative to the sum. */
 START_TEST(round_trip_keeps_percentiles)
 {
@@ -596,6 +624,7 @@ int main(void)
                         sizeof(bad_checkpoints) / sizeof(bad_checkpoints[0]));
     tcase_add_test(tc, loads_in_proportion_and_adds);
     tcase_add_test(tc, rounding_at_the_edge_does_not_empty_a_histogram);
+    tcase_add_test(tc, what_lies_far_apart_is_stored_with_gaps);
     tcase_add_loop_test(tc, equals_a_naive_reference, 0, 20);
     tcase_add_loop_test(tc, round_trip_keeps_percentiles, 0, 5);
     suite_add_tcase(suite, tc);

@@ -1,11 +1,11 @@
 /*
  * Histograms with exponentially or linearly growing buckets: the memory of the recommender.
  *
- * Bucket borders come from shared, immutable options; a histogram stores only the span of buckets
- * that ever held weight, as one heap block, and a single bucket in itself. Numbers equal upstream's
- * to the last bit, its accidents included: weights that fell below epsilon at the edges leave the
- * visible range but keep their weight, and the total keeps them too (recommender.md 2 of the
- * specification).
+ * Bucket borders come from shared, immutable options; a histogram stores only buckets that ever
+ * held weight, and few between them, in one heap block, and a single bucket in itself. Numbers
+ * equal upstream's to the last bit, its accidents included: weights that fell below epsilon at the
+ * edges leave the visible range but keep their weight, and the total keeps them too (recommender.md
+ * 2 of the specification).
  *
  *     struct vpa_histogram_options o;
  *     vpa_histogram_options_init_exponential(&o, 1000.0, 0.01, 1.0 + 0.05, 0.0001, err);
@@ -63,10 +63,14 @@ struct vpa_histogram {
     union {
         double one;   /* span 1: of the bucket base; what a job of a minute leaves */
         double *many; /* else: of the buckets base .. base + span - 1; owned */
+        /* With gaps: one bit for each bucket of the span, the lowest of a word first, and behind
+         * the words the weights of those whose bit is set; owned. */
+        uint64_t *some;
     } weights;
     double total;
     uint32_t base;
-    uint32_t span;
+    uint32_t span : 31;
+    uint32_t gaps : 1;
     uint32_t min; /* first and last bucket of the visible range; min > max while fresh */
     uint32_t max;
 };
