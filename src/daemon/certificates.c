@@ -68,24 +68,30 @@ static bool is_older_than(const char *cert_pem, vpa_duration age, vpa_time now)
     return now >= vpa_time_add(made(cert_pem), age);
 }
 
-/* A pair that belongs together and has not ended. */
+/* A pair that belongs together, has begun and has not ended. One that was made by a clock far ahead
+ * of ours has not begun: nothing that it signs is worth anything. */
 static bool is_usable(const struct vpa_tls_pair *pair, vpa_time now)
 {
     struct vpa_tls_info info;
 
     return vpa_tls_check_pair(pair->cert_pem, pair->key_pem, &info, NULL) == 0 &&
-           info.not_after > now;
+           info.not_before <= now && info.not_after > now;
+}
+
+static int check_names(const struct vpa_certificates *set,
+                       const struct vpa_certificate_terms *terms, vpa_time now,
+                       struct vpa_error *err)
+{
+    for (size_t i = 0; i < terms->name_count; i++)
+        if (vpa_tls_verify(set->served.cert_pem, set->ca.cert_pem, terms->names[i], now, err) < 0)
+            return -1;
+    return 0;
 }
 
 static bool serves_all_names(const struct vpa_certificates *set,
                              const struct vpa_certificate_terms *terms, vpa_time now)
 {
-    if (!is_usable(&set->served, now))
-        return false;
-    for (size_t i = 0; i < terms->name_count; i++)
-        if (vpa_tls_verify(set->served.cert_pem, set->ca.cert_pem, terms->names[i], now, NULL) < 0)
-            return false;
-    return true;
+    return is_usable(&set->served, now) && check_names(set, terms, now, NULL) == 0;
 }
 
 /* ---- steps ---- */
@@ -139,9 +145,10 @@ static int create(struct vpa_certificates *set, const struct vpa_certificate_ter
         return -1;
     int result = change_ca(set, &ca, terms, now, err);
     vpa_tls_pair_release(&ca);
-    if (result == 0)
-        vpa_tls_pair_release(&set->next_ca);
-    return result;
+    if (result < 0)
+        return -1;
+    vpa_tls_pair_release(&set->next_ca);
+    return check_names(set, terms, now, err); /* where even this one does not do, none would */
 }
 
 static int announce(struct vpa_certificates *set, const struct vpa_certificate_terms *terms,
@@ -213,7 +220,10 @@ int vpa_certificates_advance(struct vpa_certificates *set,
         result = change_ca(set, &set->next_ca, terms, now, err);
         break;
     case VPA_CERTIFICATES_RENEWED:
-        result = renew(set, terms, now, err);
+        if (renew(set, terms, now, NULL) < 0 || !serves_all_names(set, terms, now)) {
+            next = VPA_CERTIFICATES_CREATED; /* what signs is no CA, or none of ours */
+            result = create(set, terms, now, err);
+        }
         break;
     case VPA_CERTIFICATES_RETIRED:
         free(set->previous_ca);

@@ -158,6 +158,50 @@ START_TEST(damaged_cas_are_replaced)
 }
 END_TEST
 
+/* Made by a clock that ran ahead: nobody takes them now, and what such a CA signs neither. */
+START_TEST(what_has_not_begun_is_made_anew)
+{
+    now = vpa_time_add(START, DAY);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    now = START;
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    ck_assert_ptr_nonnull(set.previous_ca); /* who has that clock still serves the old pair */
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
+    vpa_auto_free char *bundle = vpa_certificates_bundle(&set);
+    ck_assert(is_accepted(bundle));
+}
+END_TEST
+
+/* A certificate that is none of a CA, with its key: what it signs nobody takes. */
+START_TEST(who_is_no_ca_is_replaced)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    struct vpa_tls_pair leaf = {0};
+    ck_assert_int_eq(
+        vpa_tls_create_certificate(&set.ca, names, 2, false, now, LIFETIME, &leaf, &err), 0);
+    vpa_tls_pair_release(&set.ca);
+    set.ca = leaf;
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
+}
+END_TEST
+
+/* A name that no certificate can prove. */
+START_TEST(impossible_names_are_an_error)
+{
+    static const char *const spaced[] = {"example.com "};
+    const struct vpa_certificate_terms bad = {
+        .ca_name = "ca", .names = spaced, .name_count = 1, .lifetime = LIFETIME};
+    enum vpa_certificates_step step;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_certificates_advance(&set, &bad, now, true, &step, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "example.com "));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("certificates");
@@ -168,6 +212,9 @@ int main(void)
     tcase_add_test(tc, three_rotations);
     tcase_add_test(tc, untrusted_cas_wait);
     tcase_add_test(tc, what_has_ended_is_made_anew);
+    tcase_add_test(tc, what_has_not_begun_is_made_anew);
+    tcase_add_test(tc, who_is_no_ca_is_replaced);
+    tcase_add_test(tc, impossible_names_are_an_error);
     tcase_add_loop_test(tc, damaged_pairs_are_renewed, 0, (int)VPA_COUNT(damages));
     tcase_add_test(tc, damaged_cas_are_replaced);
     suite_add_tcase(suite, tc);
