@@ -574,6 +574,9 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     curl_easy_setopt(x->easy, CURLOPT_URL, url);
     curl_easy_setopt(x->easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L);
+    /* Names are looked up by threads. Without this the end of a request waits for its own, and with
+     * it the loop, for as long as a name server is silent. */
+    curl_easy_setopt(x->easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->error);
     curl_easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);

@@ -1,6 +1,9 @@
 /* HTTP client and server, and a rude peer of our own. */
 #include <sys/resource.h>
 
+#include <dlfcn.h>
+#include <netdb.h>
+
 #include "http_fixture.h"
 #include "vpa/base/file.h"
 #include "vpa/net/tls.h"
@@ -578,6 +581,46 @@ START_TEST(reads_files_bounded)
 }
 END_TEST
 
+/* A name server that does not answer: libcurl asks it in a thread, by this function of ours. */
+#define SLOW_NAME "slow.invalid"
+#define SLOW_S 4
+
+__attribute__((visibility("default"))) int getaddrinfo(const char *name, const char *service,
+                                                       const struct addrinfo *hints,
+                                                       struct addrinfo **result)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+    if (name && strcmp(name, SLOW_NAME) == 0) {
+        sleep(SLOW_S);
+        return EAI_AGAIN;
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    return real(name, service, hints, result);
+}
+
+START_TEST(a_name_that_is_looked_up_for_long_keeps_nobody_waiting)
+{
+    const struct vpa_http_client_options options = {.base_url = "http://" SLOW_NAME};
+    const struct vpa_http_request request = {
+        .method = "GET", .target = "/", .timeout = 100 * VPA_MILLISECOND};
+    const struct vpa_http_handler handler = {.on_done = on_done};
+    struct vpa_transport *t = vpa_http_client_new(loop, &options, &err);
+    int64_t before = read_clock(CLOCK_MONOTONIC);
+
+    if (_i == 0) { /* the request ends by its time */
+        fetch_with(t, &request, false);
+        ck_assert_int_eq(got.failure, VPA_TRANSPORT_TIMEOUT);
+    } else { /* it is given up, as at the end of a daemon */
+        vpa_transport_start(t, &request, &handler);
+        vpa_loop_pump(loop, 20 * VPA_MILLISECOND);
+    }
+    vpa_transport_free(t);
+    ck_assert_int_lt(read_clock(CLOCK_MONOTONIC) - before, SLOW_S * VPA_SECOND / 2);
+    sleep(SLOW_S); /* so that its thread has ended, and nothing is left of it */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("http");
@@ -598,6 +641,7 @@ int main(void)
     tcase_add_loop_test(c, bounds_all_bodies_together, 0, 2);
     tcase_add_loop_test(c, silent_peers_cost_nothing, 0, 2 * VPA_COUNT(silences));
     tcase_add_loop_test(c, waits_for_descriptors, 0, 2);
+    tcase_add_loop_test(c, a_name_that_is_looked_up_for_long_keeps_nobody_waiting, 0, 2);
     tcase_add_test(c, refuses_unusable_files);
     tcase_add_test(c, reads_files_bounded);
     suite_add_tcase(suite, c);
