@@ -631,6 +631,12 @@ static void client_free(struct vpa_transport *transport)
 
 static const struct vpa_transport_ops client_ops = {client_start, client_cancel, client_free};
 
+/* As it stands in a URL; heap. */
+static char *host_in_url(const char *name)
+{
+    return strchr(name, ':') ? vpa_xprintf("[%s]", name) : vpa_xstrdup(name);
+}
+
 /*
  * Another name for SNI and verification than the host that is dialled: curl takes the name from the
  * URL, so the URL gets it, CONNECT_TO leads it back to the real host, and the Host header stays the
@@ -639,18 +645,19 @@ static const struct vpa_transport_ops client_ops = {client_start, client_cancel,
 static int use_server_name(struct http_client *c, const char *name, struct vpa_error *err)
 {
     CURLU *url = curl_url();
+    vpa_auto_free char *named = host_in_url(name);
     char *host = NULL, *port = NULL, *text = NULL;
     int rc = -1;
 
     if (curl_url_set(url, CURLUPART_URL, c->url, 0) == CURLUE_OK &&
         curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
         curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-        curl_url_set(url, CURLUPART_HOST, name, 0) == CURLUE_OK &&
+        curl_url_set(url, CURLUPART_HOST, named, 0) == CURLUE_OK &&
         curl_url_get(url, CURLUPART_URL, &text, CURLU_NO_DEFAULT_PORT) == CURLUE_OK) {
         size_t len = strlen(text);
         while (len > 0 && text[len - 1] == '/')
             text[--len] = '\0';
-        c->connect_to = vpa_xprintf("%s:%s:%s:%s", name, port, host, port);
+        c->connect_to = vpa_xprintf("%s:%s:%s:%s", named, port, host, port);
         c->host = vpa_xprintf("%s:%s", host, port);
         free(c->url);
         c->url = vpa_xstrdup(text);

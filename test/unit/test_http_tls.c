@@ -185,6 +185,33 @@ START_TEST(refuses_wrong_peers)
 }
 END_TEST
 
+/* A webhook that is registered by URL may be called by its address. */
+static const char *const addresses[] = {"10.1.2.3", "fd00::7"};
+
+START_TEST(the_name_of_a_server_may_be_an_address)
+{
+    struct vpa_tls_pair by_address = {0};
+
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, &addresses[_i], 1, false, vpa_clock_now(clk),
+                                                VPA_HOUR, &by_address, &err),
+                     0);
+    const struct vpa_server_tls tls = {.cert_pem = by_address.cert_pem,
+                                       .key_pem = by_address.key_pem};
+    struct vpa_http_server *server = serve(1, &tls);
+    for (int other = 0; other < 2; other++) {
+        const struct vpa_http_client_options options = {.ca_data = ca.cert_pem,
+                                                        .server_name = addresses[_i ^ other]};
+        struct vpa_transport *t = connect_to(vpa_http_server_port(server), &options);
+        fetch(t, "GET", "/", NULL);
+        ck_assert_msg(got.failure == (other ? VPA_TRANSPORT_TLS : VPA_TRANSPORT_OK), "%s",
+                      got.error);
+        vpa_transport_free(t);
+    }
+    vpa_http_server_free(server);
+    vpa_tls_pair_release(&by_address);
+}
+END_TEST
+
 /* What peers object to, by the names of their alerts. */
 static atomic_int unknown_cas, others, ended;
 
@@ -534,6 +561,7 @@ int main(void)
     tcase_add_loop_test(c, stalled_handshakes_cost_nothing, 1, 3);
     tcase_add_loop_test(c, an_answer_arrives_in_one_piece, 1, 3);
     tcase_add_test(c, refuses_wrong_peers);
+    tcase_add_loop_test(c, the_name_of_a_server_may_be_an_address, 0, VPA_COUNT(addresses));
     tcase_add_loop_test(c, tells_of_failed_handshakes, 1, 3);
     tcase_add_loop_test(c, reloads_certificates, 1, 3);
     tcase_add_test(c, asks_for_client_certificates);
