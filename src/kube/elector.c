@@ -383,7 +383,8 @@ static void written(struct vpa_elector *e, const struct vpa_kube_result *result)
     if (cache_answer(e, result, &err) < 0)
         e->has_cached = false;
     observe(e, &e->written);
-    e->held_until = e->written_at + e->options.lease_duration;
+    /* The seconds that others read, not a fraction more. */
+    e->held_until = e->written_at + e->written.duration_seconds * VPA_SECOND;
     attempt_succeeded(e);
 }
 

@@ -333,6 +333,30 @@ START_TEST(a_lease_lasts_from_when_its_renewal_was_sent)
 }
 END_TEST
 
+/* The Lease has room for whole seconds: others wait no longer than those. */
+START_TEST(a_lease_lasts_for_whole_seconds)
+{
+    const struct vpa_elector_options options = {.client = client,
+                                                .ns = "n",
+                                                .name = "l",
+                                                .identity = "a",
+                                                .lease_duration = 15900 * VPA_MILLISECOND,
+                                                .renew_deadline = 15500 * VPA_MILLISECOND,
+                                                .retry_period = 2 * VPA_SECOND};
+    struct vpa_elector *e = vpa_elector_new(&options);
+
+    vpa_elector_start(e);
+    vpa_loop_pump(loop, VPA_SECOND / 2);
+    ck_assert_ptr_nonnull(strstr(lease, "\"leaseDurationSeconds\":15,"));
+    silent = true;
+    vpa_loop_pump(loop, 14 * VPA_SECOND);
+    ck_assert(vpa_elector_is_leader(e));
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert(!vpa_elector_is_leader(e));
+    vpa_elector_free(e);
+}
+END_TEST
+
 START_TEST(release_lets_the_next_one_lead_soon)
 {
     struct candidate a, b;
@@ -752,6 +776,7 @@ int main(void)
     tcase_add_test(c, campaigns_by_flags);
     tcase_add_loop_test(c, an_expired_lease_is_no_leadership, 0, 2);
     tcase_add_test(c, a_lease_lasts_from_when_its_renewal_was_sent);
+    tcase_add_test(c, a_lease_lasts_for_whole_seconds);
     tcase_add_test(c, release_lets_the_next_one_lead_soon);
     tcase_add_test(c, release_waits_for_what_was_asked);
     tcase_add_test(c, a_standby_releases_nothing);
