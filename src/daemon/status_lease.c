@@ -2,9 +2,9 @@
  * Writer: a ticker. Each tick makes up to three tries of GET and then POST or PUT, pauses 100 and
  * 300 ms; a tick that finds the last one still at work gives that one up, which is its time limit
  * of one interval. The first tick that is not healthy takes the last renewal back (1970), so that
- * nobody acts for the minute that it would be good for. A renewal after more than GAP intervals
- * without one takes the Lease anew, as the first one does. Reader: the same three tries around one
- * GET.
+ * nobody acts for the minute that it would be good for; where it cannot, the next one does. A
+ * renewal after more than GAP intervals without one takes the Lease anew, as the first one does.
+ * Reader: the same three tries around one GET.
  */
 #include "vpa/daemon/status_lease.h"
 
@@ -35,7 +35,7 @@ struct vpa_status_writer {
     int tries;
     vpa_duration pause;
     bool unhealthy; /* at the last tick */
-    bool written;   /* at least one tick was healthy */
+    bool standing;  /* a renewal of ours may be in the Lease, and is to be taken back */
     bool withdraw;  /* what is under way takes the last renewal back */
     bool holding;   /* it was renewed without a gap since it was taken: */
     int64_t held;   /* monotonic: so far */
@@ -106,7 +106,14 @@ static void take(struct vpa_lease_spec *spec, vpa_time now)
 
 static void renewed(struct vpa_status_writer *w)
 {
-    w->holding = !w->withdraw;
+    w->holding = w->standing = !w->withdraw;
+    w->held = vpa_loop_monotonic(w->loop);
+}
+
+/* Another replica was faster: as good, and what it wrote is its own. */
+static void overtaken(struct vpa_status_writer *w)
+{
+    w->standing = !w->withdraw;
     w->held = vpa_loop_monotonic(w->loop);
 }
 
@@ -151,13 +158,15 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     struct vpa_error why;
 
     w->request = NULL;
-    if (w->step == GET && err && err->code == VPA_NOT_FOUND && w->withdraw)
+    if (w->step == GET && err && err->code == VPA_NOT_FOUND && w->withdraw) {
+        w->standing = false;
         return;
+    }
     if (w->step == GET && err && err->code == VPA_NOT_FOUND)
         create(w);
     else if (err && ((w->step == CREATE && vpa_kube_is_already_exists(&result->status)) ||
                      (w->step == PUT && err->code == VPA_CONFLICT)))
-        w->held = vpa_loop_monotonic(w->loop); /* another replica was faster: as good */
+        overtaken(w);
     else if (err)
         try_again(w, result, err);
     else if (w->step != GET)
@@ -189,11 +198,11 @@ static void on_tick(void *ctx)
                   VPA_KV("holderIdentity", w->options.holder));
     if (now - w->held > GAP * w->options.interval)
         w->holding = false;
-    w->withdraw = !healthy && !w->unhealthy && w->written;
+    w->withdraw = !healthy && w->standing;
     w->unhealthy = !healthy;
     if (!healthy && !w->withdraw)
         return;
-    w->written = w->written || healthy;
+    w->standing = true;
     w->tries = 0;
     w->pause = FIRST_PAUSE;
     call(w, GET, VPA_KUBE_GET, NULL);

@@ -562,6 +562,35 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
 }
 END_TEST
 
+/* What could not be taken back is taken back as soon as it can be. */
+START_TEST(a_renewal_is_taken_back_when_the_server_is_there_again)
+{
+    const struct vpa_status_writer_options options = {.client = client,
+                                                      .ns = "n",
+                                                      .name = "l",
+                                                      .holder = "h",
+                                                      .interval = 10 * VPA_SECOND,
+                                                      .healthy = is_healthy};
+    struct vpa_status_writer *w = vpa_status_writer_new(&options);
+
+    capture_log(0);
+    healthy = true;
+    vpa_status_writer_start(w);
+    vpa_loop_pump(loop, 25 * VPA_SECOND);
+    healthy = false;
+    cut = VPA_TRANSPORT_REFUSED;
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    cut = VPA_TRANSPORT_OK;
+    requests = 0;
+    vpa_loop_pump(loop, 20 * VPA_SECOND);
+    ck_assert_msg(strstr(lease, "\"renewTime\":\"1970-01-01T00:00:00.000000Z\"") != NULL, "%s",
+                  lease);
+    ck_assert_uint_eq(requests, 2); /* once */
+    ck_assert_uint_eq(logged("failed its self-test"), 1);
+    vpa_status_writer_free(w);
+}
+END_TEST
+
 static int32_t transitions(void)
 {
     const char *at = strstr(lease, "\"leaseTransitions\":");
@@ -785,6 +814,7 @@ int main(void)
     tcase_add_loop_test(c, checks_durations, 0, VPA_COUNT(durations));
     tcase_add_test(c, checks_lock_types);
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
+    tcase_add_test(c, a_renewal_is_taken_back_when_the_server_is_there_again);
     tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, the_lease_tells_when_the_webhook_was_away);
     tcase_add_test(c, resets_cost_thirty_three_reads);
