@@ -21,6 +21,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/net/tls.h"
 
 #define INFO_MAX ((size_t)1 << 20)
 #define REAP_PAUSE_NS 5000000
@@ -233,6 +234,10 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
     c.token = copy_text(status, "token");
     c.cert_pem = copy_text(status, "clientCertificateData");
     c.key_pem = copy_text(status, "clientKeyData");
+    if (c.cert_pem && c.key_pem && vpa_tls_check_pair(c.cert_pem, c.key_pem, NULL, err) < 0) {
+        exec_credential_release(&c);
+        return vpa_wrap(err, "the plugin's certificate");
+    }
     const char *problem = NULL;
     if (!c.token && !c.cert_pem && !c.key_pem)
         problem = "the plugin did not return a token or cert/key pair";
