@@ -14,14 +14,18 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 
 #define BEARER "Bearer "
 #define TOKEN_MAX 16384
 #define REVIEW_MAX ((size_t)256 << 10)
 /* Less than what a probe waits for: the listener has one thread. */
-#define CHECK_SECONDS 2
-#define CHECK_TIMEOUT (CHECK_SECONDS * VPA_SECOND)
+#define CHECK_TIMEOUT (2 * VPA_SECOND)
+/* That thread answers probes too. So whoever has no right gets at most a fifth of its time: a check
+ * that ends without the right is followed by a pause of so many times what it took, in which there
+ * is none. */
+#define CHECK_PAUSE 4
 
 enum access { ACCESS_OPEN, ACCESS_ALLOWED, ACCESS_UNKNOWN_TOKEN, ACCESS_FORBIDDEN, ACCESS_FAILED };
 
@@ -36,6 +40,7 @@ struct vpa_ledger_page {
     pthread_cond_t changed;
     char *token;        /* to be checked; the loop takes it */
     bool busy;          /* a check is under way, for somebody or nobody */
+    int64_t next_check; /* real monotonic; none before */
     enum access answer; /* OPEN: none yet */
     bool stopping;
 };
@@ -178,13 +183,13 @@ static void on_asked(void *ctx)
 
 static enum access check_token(struct vpa_ledger_page *p, const char *token)
 {
-    struct timespec until;
+    int64_t now = vpa_clock_read_monotonic(), end = now + CHECK_TIMEOUT;
+    const struct timespec until = {.tv_sec = (time_t)(end / VPA_SECOND),
+                                   .tv_nsec = (long)(end % VPA_SECOND)};
     int rc = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += CHECK_SECONDS;
     pthread_mutex_lock(&p->lock);
-    if (p->busy || p->stopping) {
+    if (p->busy || p->stopping || now < p->next_check) {
         pthread_mutex_unlock(&p->lock);
         return ACCESS_FAILED;
     }
@@ -195,6 +200,9 @@ static enum access check_token(struct vpa_ledger_page *p, const char *token)
     while (p->answer == ACCESS_OPEN && !p->stopping && rc == 0)
         rc = pthread_cond_timedwait(&p->changed, &p->lock, &until);
     enum access access = p->answer == ACCESS_OPEN ? ACCESS_FAILED : p->answer;
+    int64_t ended = vpa_clock_read_monotonic();
+    if (access != ACCESS_ALLOWED)
+        p->next_check = ended + CHECK_PAUSE * (ended - now);
     pthread_mutex_unlock(&p->lock);
     return access;
 }

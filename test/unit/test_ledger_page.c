@@ -188,6 +188,33 @@ START_TEST(a_silent_api_server_keeps_nobody_waiting)
 }
 END_TEST
 
+/* Nor does one who goes on asking: probes come on the same thread. */
+START_TEST(who_may_not_read_takes_little_of_the_time)
+{
+    const char *header = "Authorization: Bearer " SECRET "\r\n";
+
+    make(false);
+    silent = true;
+    ck_assert_ptr_nonnull(strstr(ask("GET /decisions", header), "503 "));
+    vpa_loop_pump(loop, VPA_MINUTE); /* the check has ended for the loop, too */
+    int64_t before = vpa_clock_read_monotonic();
+    ck_assert_ptr_nonnull(strstr(ask("GET /decisions", header), "503 "));
+    ck_assert_int_lt(vpa_clock_read_monotonic() - before, VPA_SECOND);
+    ck_assert_int_eq(reviews, 1);
+}
+END_TEST
+
+START_TEST(who_may_read_is_not_kept_waiting)
+{
+    make(false);
+    for (int i = 1; i <= 5; i++) {
+        ck_assert_ptr_nonnull(
+            strstr(ask("GET /decisions", "Authorization: Bearer " SECRET "\r\n"), "200 "));
+        ck_assert_int_eq(reviews, 2 * i);
+    }
+}
+END_TEST
+
 START_TEST(it_is_taken_back)
 {
     make(true);
@@ -206,6 +233,8 @@ int main(void)
     tcase_add_loop_test(tc, local_callers_are_answered, 0, VPA_COUNT(questions));
     tcase_add_loop_test(tc, others_need_a_token_that_may, 0, VPA_COUNT(callers));
     tcase_add_test(tc, a_silent_api_server_keeps_nobody_waiting);
+    tcase_add_test(tc, who_may_not_read_takes_little_of_the_time);
+    tcase_add_test(tc, who_may_read_is_not_kept_waiting);
     tcase_add_test(tc, it_is_taken_back);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
