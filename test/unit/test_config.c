@@ -554,6 +554,17 @@ START_TEST(failing_plugins)
 }
 END_TEST
 
+/* Whoever started us may have: then nobody hears how a plugin has ended, and what it said counts. */
+START_TEST(plugins_run_where_nobody_waits_for_children)
+{
+    struct vpa_kube_config *config = with_plugin(ANSWER("{\"token\":\"plugged\"}"));
+
+    signal(SIGCHLD, SIG_IGN);
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
 START_TEST(missing_plugin_gives_its_hint)
 {
     struct vpa_kube_config *config = load(CONTEXT CLUSTER("") EXEC_USER);
@@ -662,6 +673,7 @@ int main(void)
     tcase_add_test(c, plugins_read_nothing);
     tcase_add_test(c, plugins_that_need_a_terminal_are_refused);
     tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
+    tcase_add_test(c, plugins_run_where_nobody_waits_for_children);
     tcase_add_test(c, missing_plugin_gives_its_hint);
     tcase_add_test(c, expired_credentials_are_fetched_again);
     tcase_add_loop_test(c, a_plugin_may_stand_before_a_client_or_not, 0, 2);
