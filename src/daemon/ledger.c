@@ -351,10 +351,14 @@ static void append(struct vpa_ledger *l, const char *line, size_t len)
         rotate(l);
     if (l->fd < 0)
         return;
-    if (write(l->fd, line, len) == (ssize_t)len) {
-        l->file_size += (int64_t)len;
+    ssize_t written = write(l->fd, line, len);
+    if (written == (ssize_t)len) {
+        l->file_size += written;
         return;
     }
+    /* A piece of a line would spoil the next one, too. */
+    if (written > 0 && ftruncate(l->fd, (off_t)l->file_size) < 0)
+        l->file_size += written;
     if (!l->failed)
         VPA_ERROR("Cannot write the ledger's file; decisions go on without it",
                   VPA_KV("file", l->path));

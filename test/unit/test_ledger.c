@@ -1,8 +1,10 @@
 /* The ledger: order, bounds, questions, the file. */
 #include <check.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -243,6 +245,34 @@ START_TEST(the_file_is_appended_to_and_rotated)
 }
 END_TEST
 
+/* A disk that is full in the middle of a line, and has room again. */
+START_TEST(a_line_is_in_the_file_or_not)
+{
+    char file[] = "/tmp/ledgerXXXXXX";
+    struct rlimit limit;
+    struct vpa_error err;
+    size_t len;
+    char *text;
+
+    close(mkstemp(file));
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = 1000;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    make(VPA_LEDGER_MEMORY, file, 1 << 20);
+    for (int i = 0; i < 20; i++)
+        record(i, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(vpa_read_file(file, 2000, &text, &len, &err), 0);
+    ck_assert_uint_gt(len, 500);
+    ck_assert_int_eq(text[len - 1], '\n');
+    free(text);
+    unlink(file);
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_written_stops_nothing)
 {
     make(VPA_LEDGER_MEMORY, "/nowhere/ledger", 1000);
@@ -321,6 +351,7 @@ int main(void)
     tcase_add_test(tc, large_inputs_are_hashed);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
     tcase_add_test(tc, threads_record_while_one_reads);
+    tcase_add_test(tc, a_line_is_in_the_file_or_not);
     tcase_add_test(tc, a_file_that_cannot_be_written_stops_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
