@@ -64,9 +64,15 @@ void meters_start(void)
     static const char *const results[] = {"Recommendation", "NoRecommendation", "Refused",
                                           "Garbled",        "Failed",           "NotAsked",
                                           "Busy",           "TooLong"};
-    static const char *const wrong[] = {"gone",           "caBundle",          "service",
-                                        "rules",          "namespaceSelector", "objectSelector",
-                                        "matchConditions"};
+    static const char *const wrong[] = {"gone",
+                                        "caBundle",
+                                        "service",
+                                        "rules",
+                                        "namespaceSelector",
+                                        "objectSelector",
+                                        "matchConditions",
+                                        "admissionReviewVersions",
+                                        "webhooks"};
     static const char *const steps[] = {"registration", "chain", "validity", "handshake", "answer"};
 
     start(&queries, results, VPA_COUNT(results));

@@ -2,7 +2,8 @@
  * An object of ours is compared with the one that would be registered now, member by member as far
  * as the API server looks at them when it decides whether to call us: clientConfig, rules, and the
  * three ways to leave a pod out. What the server fills in (scope "*", port 443) is no difference.
- * Somebody else's object is theirs to shape; it only has to send us new pods.
+ * Somebody else's object is theirs to shape; it only has to send us new pods. Both have to send
+ * reviews of the version that we answer.
  */
 #include "registration_view.h"
 
@@ -50,6 +51,26 @@ static bool sends_new_pods(const struct vpa_json *hook)
             return true;
     }
     return false;
+}
+
+/* The server sends the first version of the list that it knows, and takes an answer of that version
+ * only: ours are of v1. */
+static bool sends_v1(const struct vpa_json *hook)
+{
+    vpa_json_foreach (version, vpa_json_find(hook, "admissionReviewVersions")) {
+        if (vpa_str_eq(vpa_json_string(version), "v1"))
+            return true;
+        if (vpa_str_eq(vpa_json_string(version), "v1beta1"))
+            return false;
+    }
+    return false;
+}
+
+static const char *fault_of_any(const struct vpa_json *hook)
+{
+    if (!sends_new_pods(hook))
+        return "rules";
+    return sends_v1(hook) ? "" : "admissionReviewVersions";
 }
 
 static bool same_rule(const struct vpa_json *live, const struct vpa_json *wanted)
@@ -121,7 +142,9 @@ static const char *fault_of_ours(const struct vpa_json *live, const struct vpa_j
         return "namespaceSelector";
     if (!is_empty(vpa_json_find(live, "objectSelector")))
         return "objectSelector";
-    return is_empty(vpa_json_find(live, "matchConditions")) ? "" : "matchConditions";
+    if (!is_empty(vpa_json_find(live, "matchConditions")))
+        return "matchConditions";
+    return sends_v1(live) ? "" : "admissionReviewVersions";
 }
 
 /* ---- what it says ---- */
@@ -204,7 +227,7 @@ static void read_hook(struct registration_view *view, const struct vpa_json *obj
     view->host = called_as(arena, client_config);
     view->ca_base64 = vpa_arena_strdup(arena, text_of(client_config, "caBundle"));
     view->ca = vpa_ca_bundle_decode(arena, view->ca_base64);
-    view->fault = sends_new_pods(hook) ? "" : "rules";
+    view->fault = fault_of_any(hook);
     if (!view->object_is_ours)
         return;
     const struct vpa_json *ours = wanted_object(arena, wanted);

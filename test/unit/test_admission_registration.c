@@ -45,6 +45,7 @@ static const struct vpa_json *registered(const char *from, const char *to)
 #define PODS "\"resources\":[\"pods\"]"
 #define SERVICE_WITH(MORE)                                                                         \
     "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"," MORE "}"
+#define VERSIONS(LIST) "\"admissionReviewVersions\":[" LIST "]"
 #define POD_RULE                                                                                   \
     "{\"operations\":[\"CREATE\"],\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"]," PODS "}"
 
@@ -92,6 +93,12 @@ static const struct fault_row {
      ""},
     {SELECTOR, SELECTOR ",\"matchConditions\":[{\"name\":\"n\",\"expression\":\"false\"}]",
      "matchConditions", ""},
+    {VERSIONS("\"v1\""), VERSIONS("\"v1beta1\""), "admissionReviewVersions",
+     "admissionReviewVersions"},
+    {VERSIONS("\"v1\""), VERSIONS("\"v1beta1\",\"v1\""), "admissionReviewVersions",
+     "admissionReviewVersions"},
+    {VERSIONS("\"v1\""), VERSIONS("\"v2\""), "admissionReviewVersions", "admissionReviewVersions"},
+    {VERSIONS("\"v1\""), VERSIONS("\"v2\",\"v1\",\"v1beta1\""), "", ""},
     {"\"webhooks\":[", "\"others\":[", "webhooks", "webhooks"},
 };
 
