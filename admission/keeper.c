@@ -1,8 +1,9 @@
 /*
  * What is wrong has a word, which is the label of the metric and what the lines say: "gone",
  * "service", "rules", "namespaceSelector", "objectSelector", "matchConditions",
- * "admissionReviewVersions", "webhooks", "caBundle". A repair of an object that is there is a JSON Patch that names the version it rests
- * on, so that what somebody else wrote in between is looked at first.
+ * "admissionReviewVersions", "webhooks", "caBundle". A repair of an object that is there is a JSON
+ * Patch that names the version it rests on, so that what somebody else wrote in between is looked
+ * at first.
  */
 #include "keeper.h"
 

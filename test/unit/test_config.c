@@ -554,7 +554,7 @@ START_TEST(failing_plugins)
 }
 END_TEST
 
-/* Whoever started us may have: then nobody hears how a plugin has ended, and what it said counts. */
+/* Whoever started us may have SIGCHLD ignored: then nobody hears how a plugin has ended. */
 START_TEST(plugins_run_where_nobody_waits_for_children)
 {
     struct vpa_kube_config *config = with_plugin(ANSWER("{\"token\":\"plugged\"}"));
