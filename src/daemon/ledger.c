@@ -83,7 +83,8 @@ struct vpa_ledger {
     char *path; /* NULL: none is wanted */
     int fd;     /* -1: none */
     int64_t file_size, file_max;
-    bool failed; /* said */
+    int64_t rotate_at; /* size; beyond file_max after it could not be rotated */
+    bool failed;       /* said */
 };
 
 /* Of a line of JSON: what is beside the texts, and what a byte of them may become. */
@@ -338,8 +339,12 @@ static void rotate(struct vpa_ledger *l)
     vpa_auto_free char *old = vpa_xprintf("%s.1", l->path);
 
     close(l->fd);
-    if (rename(l->path, old) < 0)
+    l->rotate_at = l->file_max;
+    if (rename(l->path, old) < 0) {
         VPA_WARN("Cannot rotate the ledger's file", VPA_KV("file", l->path));
+        if (__builtin_add_overflow(l->file_size, l->file_max, &l->rotate_at))
+            l->rotate_at = INT64_MAX;
+    }
     open_file(l);
 }
 
@@ -347,7 +352,7 @@ static void append(struct vpa_ledger *l, const char *line, size_t len)
 {
     if (l->fd < 0)
         open_file(l);
-    if (l->fd >= 0 && l->file_size > 0 && l->file_size + (int64_t)len > l->file_max)
+    if (l->fd >= 0 && l->file_size > 0 && l->file_size + (int64_t)len > l->rotate_at)
         rotate(l);
     if (l->fd < 0)
         return;
@@ -434,7 +439,7 @@ struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags)
                                         MEMORY_LEVEL, Z_FIXED) != Z_OK)
         abort(); /* out of memory */
     l->fd = -1;
-    l->file_max = flags->file_bytes;
+    l->file_max = l->rotate_at = flags->file_bytes;
     if (*vpa_or_empty(flags->file))
         start_file(l, flags->file);
     return l;

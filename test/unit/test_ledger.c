@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "captured_log.h"
 #include "suite.h"
 #include "vpa/base/file.h"
 #include "vpa/base/mem.h"
@@ -245,6 +246,29 @@ START_TEST(the_file_is_appended_to_and_rotated)
 }
 END_TEST
 
+/* As where the file is mounted alone: it grows, and that is not said with every line. */
+START_TEST(a_file_that_cannot_be_rotated_goes_on)
+{
+    char folder[] = "/tmp/ledgerXXXXXX";
+    struct stat status;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    vpa_auto_free char *file = vpa_xprintf("%s/ledger", folder), *old = vpa_xprintf("%s.1", file);
+    ck_assert_int_eq(mkdir(old, 0700), 0);
+    capture_log(0);
+    make(VPA_LEDGER_MEMORY, file, 1000);
+    for (int i = 0; i < 30; i++)
+        record(i, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    ck_assert_int_eq(stat(file, &status), 0);
+    ck_assert_int_gt(status.st_size, 2000);
+    ck_assert_uint_eq(logged("Cannot rotate"), (size_t)status.st_size / 1000);
+    unlink(file);
+    rmdir(old);
+    rmdir(folder);
+}
+END_TEST
+
 /* A disk that is full in the middle of a line, and has room again. */
 START_TEST(a_line_is_in_the_file_or_not)
 {
@@ -351,6 +375,7 @@ int main(void)
     tcase_add_test(tc, large_inputs_are_hashed);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
     tcase_add_test(tc, threads_record_while_one_reads);
+    tcase_add_test(tc, a_file_that_cannot_be_rotated_goes_on);
     tcase_add_test(tc, a_line_is_in_the_file_or_not);
     tcase_add_test(tc, a_file_that_cannot_be_written_stops_nothing);
     suite_add_tcase(suite, tc);
