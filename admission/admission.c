@@ -332,6 +332,7 @@ static int read_pair(const struct admission *a, struct vpa_tls_pair *pair, struc
     return 0;
 }
 
+/* Before the files are read: what changes meanwhile is seen as a change. */
 static int start_reloading(struct admission *a, struct vpa_error *err)
 {
     if (!a->config->reload_cert || a->manager)
@@ -421,11 +422,12 @@ int admission_listen(struct admission *a, struct vpa_error *err)
             },
     };
 
-    if (a->unbound)
-        a->server = server_new_unbound(&options);
-    else if (open_listener(a, &options, err) < 0)
+    if (start_reloading(a, err) < 0)
         return -1;
-    return start_reloading(a, err);
+    if (!a->unbound)
+        return open_listener(a, &options, err);
+    a->server = server_new_unbound(&options);
+    return 0;
 }
 
 /* ---- work ---- */

@@ -1,7 +1,9 @@
 /* The daemon with its real listener: TLS, certificates, self-test, status lease, start-up errors.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "admission_fixture.h"
@@ -319,6 +321,44 @@ START_TEST(failed_reloads_are_tried_again)
 }
 END_TEST
 
+/* The pair changes in the moment before it is looked at for the first time. */
+static bool changes_now;
+
+int stat(const char *path, struct stat *out)
+{
+    if (changes_now) {
+        changes_now = false;
+        write_text("cert.pem", second.cert_pem);
+        write_text("key.pem", second.key_pem);
+    }
+    return fstatat(AT_FDCWD, path, out, 0);
+}
+
+static void on_served(void *ctx)
+{
+    struct script *s = ctx;
+
+    if (serves(&second) || s->waits++ == 30)
+        vpa_loop_stop(f.loop);
+    else
+        vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
+}
+
+START_TEST(a_change_while_it_starts_is_not_missed)
+{
+    struct script script = {0};
+
+    changes_now = true;
+    script.timer = vpa_timer_new(f.loop, on_served, &script);
+    vpa_timer_start(script.timer, 100 * VPA_MILLISECOND);
+    ck_assert_int_eq(admission_run(f.admission), 0);
+    ck_assert(!changes_now);
+    ck_assert_int_lt(script.waits, 30);
+    vpa_loop_resume(f.loop);
+    vpa_timer_free(script.timer);
+}
+END_TEST
+
 static void stop_loop(void *ctx)
 {
     (void)ctx;
@@ -628,6 +668,7 @@ int main(void)
     tcase_add_test(tc, bodies_are_bounded);
     tcase_add_test(tc, certificates_are_reloaded_and_the_lease_is_renewed);
     tcase_add_test(tc, failed_reloads_are_tried_again);
+    tcase_add_test(tc, a_change_while_it_starts_is_not_missed);
     tcase_add_test(tc, the_new_certificate_is_served);
     tcase_add_test(tc, health_tells_the_truth);
     tcase_add_loop_test(tc, the_lease_rests_on_the_proof, 0, (int)VPA_COUNT(proofs));
