@@ -200,6 +200,25 @@ void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler
 
 /* ---- loading ---- */
 
+/* Takes out of the sum the peaks that a checkpoint of that time has left out, because their
+ * intervals were open. */
+static void take_out_open_peaks(const struct vpa_autoscaler *v, const char *container,
+                                vpa_time stored, struct vpa_aggregate *live)
+{
+    for (size_t i = 0; i < v->group_count; i++) {
+        for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next) {
+            const struct vpa_tracked_container *found =
+                vpa_pod_find_container(v->cluster, pod, container);
+            vpa_time end;
+            vpa_amount peak;
+
+            if (found && found->member &&
+                vpa_container_open_peak(&found->state, stored, &end, &peak))
+                vpa_aggregate_subtract_memory(live, end, peak);
+        }
+    }
+}
+
 /* What the aggregates that the VPA finds today hold of that container; false: nothing. */
 static bool merge_live(const struct vpa_autoscaler *v, const char *container, vpa_time now,
                        struct vpa_aggregate *live)
@@ -231,16 +250,19 @@ vpa_time vpa_autoscaler_counted_until(const struct vpa_autoscaler *v, const char
     return last;
 }
 
-/* False when the aggregates know it all, so that nothing is left to load. */
+/* stored: when the state was. False when the aggregates know it all, so that nothing is left to
+ * load. */
 static bool take_out_live(struct vpa_cluster *c, const struct vpa_autoscaler *v,
-                          const char *container, vpa_time now, struct vpa_aggregate *state)
+                          const char *container, vpa_time stored, struct vpa_aggregate *state)
 {
     struct vpa_aggregate live;
     bool left = true;
 
     vpa_cluster_settle(c);
-    if (merge_live(v, container, now, &live))
+    if (merge_live(v, container, stored, &live)) {
+        take_out_open_peaks(v, container, stored, &live);
         left = vpa_aggregate_take_out(state, &live);
+    }
     vpa_aggregate_release(&live);
     return left;
 }
@@ -258,14 +280,15 @@ int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const cha
     state = vpa_xmalloc(sizeof(*state));
     /* Without CPU samples nothing else tells how old it is. */
     bool dated = !vpa_time_is_unset(status->last_update) && status->last_update < now;
-    vpa_aggregate_init(state, c->aggregation, dated ? status->last_update : now);
+    vpa_time stored = dated ? status->last_update : now;
+    vpa_aggregate_init(state, c->aggregation, stored);
     if (vpa_aggregate_load(state, status, err) < 0 ||
         vpa_aggregate_check_stored(c->aggregation, status, now, err) < 0) {
         vpa_aggregate_release(state);
         free(state);
         return vpa_wrap(err, "cannot load checkpoint for VPA %s/%s. Reason", ns, vpa_name);
     }
-    if (!take_out_live(c, v, container, now, state)) {
+    if (!take_out_live(c, v, container, stored, state)) {
         vpa_aggregate_release(state);
         vpa_aggregate_init(state, c->aggregation, now);
     }

@@ -525,6 +525,46 @@ START_TEST(pods_with_one_hash_are_told_apart_by_the_order_of_their_names)
 }
 END_TEST
 
+/* ---- loaded beside what is live ---- */
+
+#define OLD_PEAKS                                                                                  \
+    "{\"lastUpdateTime\":\"2026-01-14T12:00:00Z\",\"version\":\"v3\",\"cpuHistogram\":{"           \
+    "\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"8\":10000},"             \
+    "\"totalWeight\":4},\"memoryHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\","     \
+    "\"bucketWeights\":{\"19\":10000},\"totalWeight\":1.5},\"firstSampleStart\":"                  \
+    "\"2026-01-10T00:00:00Z\",\"lastSampleStart\":\"2026-01-14T12:00:00Z\","                       \
+    "\"totalSamplesCount\":4000}"
+
+/* A VPA that was deleted and made again, or handed back: the peaks that are open are not in its
+ * checkpoint, so they take nothing out of it. */
+START_TEST(open_peaks_take_nothing_out_of_a_stored_history)
+{
+    struct stored stored = {0};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "app",
+                                                 checkpoint_of(&arena, OLD_PEAKS), now, &err),
+                     0);
+    put_with_uid(c, "same", "{\"app\":\"web\"}", "u1");
+    use("same", "app", VPA_KIND_CPU, "2026-01-14T13:00:00Z", 100);
+    if (_i == 1) /* an interval that is over, and stored */
+        use("same", "app", VPA_KIND_MEMORY, "2026-01-14T13:30:00Z", 300 * MI);
+    use("same", "app", VPA_KIND_CPU, "2026-01-15T13:40:00Z", 100);
+    use("same", "app", VPA_KIND_MEMORY, "2026-01-15T13:40:00Z", 300 * MI);
+    double before = memory_weight(c, "v", 300 * MI);
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+
+    ck_assert(vpa_cluster_remove_vpa(c, "ns", "v"));
+    v = vpa_cluster_put_vpa(c, simple_vpa(&arena, "v"), selector_of(&arena, "app=web"), NULL, now);
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "app",
+                                                 checkpoint_of(&arena, stored.text[0]), now, &err),
+                     0);
+    ck_assert_int_eq(vpa_cluster_resume_intervals(c, "ns", "v", "app", &stored.open[0], now, &err),
+                     0);
+    ck_assert_double_eq_tol(memory_weight(c, "v", 300 * MI), before, 1e-3);
+}
+END_TEST
+
 /* Save, load into another cluster, save again: weights stay within the documented 1/20000. */
 START_TEST(restart_keeps_the_history)
 {
@@ -649,6 +689,7 @@ int main(void)
     tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
     tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);
     tcase_add_loop_test(tc, a_history_of_an_impossible_age_stays, 0, (int)VPA_COUNT(ages));
+    tcase_add_loop_test(tc, open_peaks_take_nothing_out_of_a_stored_history, 0, 2);
     tcase_add_test(tc, restart_keeps_the_history);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
