@@ -168,15 +168,23 @@ const char *checkpoint_entry_container(const struct checkpoint_entry *entry)
     return strrchr(entry->key, SEPARATOR) + 1;
 }
 
-/* Decides on the name that the entry asks for. */
+static bool is_ours(const struct checkpoint_object *object, const struct checkpoint_entry *entry)
+{
+    return object && (object->owner & ~ANNOTATED) == owner_hash(entry->key);
+}
+
+/* Decides on the name that the entry asks for. Once with a hash, always with it: a second object
+ * would leave the first one behind, with the same owner. */
 static void settle_name(struct checkpoint_names *names, struct checkpoint_entry *entry,
                         const char *ns, const char *name)
 {
+    vpa_auto_free char *other = vpa_xprintf("%s-%08" PRIx32, name, vpa_hash_stable(entry->key));
     const struct checkpoint_object *object = find_object(names, ns, name);
+    const struct checkpoint_object *hashed = find_object(names, ns, other);
 
-    if (object && (object->owner & ~ANNOTATED) != owner_hash(entry->key)) {
-        entry->other_name = vpa_xprintf("%s-%08" PRIx32, name, vpa_hash_stable(entry->key));
-        object = find_object(names, ns, entry->other_name);
+    if (!is_ours(object, entry) && (object || is_ours(hashed, entry))) {
+        entry->other_name = VPA_STEAL(other);
+        object = hashed;
     }
     entry->annotated = object && (object->owner & ANNOTATED);
     /* The object will exist soon: a second pair that asks for it finds it taken. */

@@ -210,12 +210,23 @@ static bool holds_what_is_counted(const struct loading *l, const struct identity
            last >= vpa_autoscaler_counted_until(v, id->container);
 }
 
+/* Than another object of the same container. */
+static bool is_older(const struct identity *id, const struct vpa_json *item,
+                     const struct vpa_autoscaler *v)
+{
+    const char *text = vpa_json_string(vpa_json_at(item, "status.lastUpdateTime"));
+    vpa_time stored;
+
+    return text && vpa_time_parse(text, &stored, NULL) == 0 &&
+           stored < vpa_autoscaler_loaded_from(v, id->container);
+}
+
 static bool is_to_be_loaded(const struct loading *l, const struct identity *id,
                             const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     if (l->again ? !holds_what_is_counted(l, id, item, v) : !vpa_autoscaler_awaits_history(v))
         return false;
-    return is_of_target(l, id, v);
+    return !is_older(id, item, v) && is_of_target(l, id, v);
 }
 
 static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice text)

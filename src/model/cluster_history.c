@@ -250,6 +250,13 @@ vpa_time vpa_autoscaler_counted_until(const struct vpa_autoscaler *v, const char
     return last;
 }
 
+vpa_time vpa_autoscaler_loaded_from(const struct vpa_autoscaler *v, const char *container)
+{
+    const struct vpa_initial *initial = find_initial(v, container);
+
+    return initial ? initial->state->created : VPA_TIME_UNSET;
+}
+
 /* stored: when the state was. False when the aggregates know it all, so that nothing is left to
  * load. */
 static bool take_out_live(struct vpa_cluster *c, const struct vpa_autoscaler *v,
@@ -290,7 +297,7 @@ int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const cha
     }
     if (!take_out_live(c, v, container, stored, state)) {
         vpa_aggregate_release(state);
-        vpa_aggregate_init(state, c->aggregation, now);
+        vpa_aggregate_init(state, c->aggregation, stored);
     }
     set_initial(c, v, container, state);
     return 0;

@@ -83,6 +83,69 @@ START_TEST(gives_the_second_of_two_equal_names_a_suffix)
 }
 END_TEST
 
+#define NAMED(name, when, bucket)                                                                  \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
+          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"" name                     \
+          "\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":"      \
+          "\"app\"},\"status\":{\"lastUpdateTime\":\"" when                                        \
+          "\",\"version\":\"v3\",\"cpuHistogram\":{"                                               \
+          "\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"" bucket           \
+          "\":10000},\"totalWeight\":8.6},\"memoryHistogram\":{\"referenceTimestamp\":null},"      \
+          "\"firstSampleStart\":\"2026-01-10T11:00:00Z\",\"lastSampleStart\":\"" when              \
+          "\",\"totalSamplesCount\":62}}")
+
+static const struct {
+    const char *objects[2];
+} doubles[] = {
+    {{NAMED("web-app", "2026-01-15T11:59:00Z", "49"),
+      NAMED("web-app-copy", "2026-01-12T11:00:00Z", "0")}},
+    {{NAMED("a-copy", "2026-01-12T11:00:00Z", "0"),
+      NAMED("web-app", "2026-01-15T11:59:00Z", "49")}},
+};
+
+/* Two objects say that they are of one container: the one that was written last counts. */
+START_TEST(loads_the_newest_of_two)
+{
+    change(doubles[_i].objects[0]);
+    change(doubles[_i].objects[1]);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_int_gt(target_cpu(), 1000);
+}
+END_TEST
+
+/* It keeps the name that it has, also when the one that it once asked for is free by now. */
+START_TEST(keeps_the_name_with_the_suffix)
+{
+    const char *body = NULL;
+    size_t count;
+
+    change(VPA("web-x", "2026-01-15T10:00:00Z"));
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
+                 "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"app\"},{\"name\":\"x-app\"}]},\"status\":{\"phase\":\"Running\"}}"));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    const struct sim_asked *writes = fake_cluster_writes(server, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(writes[i].method, "POST") == 0 && strstr(writes[i].body, "\"web-x-app-"))
+            body = vpa_arena_strdup(&arena, strstr(writes[i].body, "web-x-app-"));
+    ck_assert_ptr_nonnull(body);
+    stop();
+
+    const char *name = vpa_arena_strndup(&arena, body, strcspn(body, "\""));
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscalerCheckpoint\",\"namespace\":\"shop\",\"name\":\"web-x-app\"}}");
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
+    start(NULL);
+    pass(USAGE("200m", "200Mi"));
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 0);
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-x-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", name));
+}
+END_TEST
+
 #define FOREIGN                                                                                    \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
           "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
@@ -522,6 +585,8 @@ int main(void)
     tcase_add_test(tcase, writes_every_pass_without_max_age);
     tcase_add_test(tcase, writes_within_an_age_of_few_passes);
     tcase_add_test(tcase, gives_the_second_of_two_equal_names_a_suffix);
+    tcase_add_loop_test(tcase, loads_the_newest_of_two, 0, (int)VPA_COUNT(doubles));
+    tcase_add_test(tcase, keeps_the_name_with_the_suffix);
     tcase_add_test(tcase, keeps_what_it_cannot_read);
     tcase_add_test(tcase, replaces_an_older_copy);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);

@@ -113,6 +113,8 @@ bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *con
 /* The newest CPU sample of that container that this process has counted for the VPA itself, not
  * what was loaded; unset: none. */
 vpa_time vpa_autoscaler_counted_until(const struct vpa_autoscaler *v, const char *container);
+/* When the loaded history of that container was stored; unset when there is none. */
+vpa_time vpa_autoscaler_loaded_from(const struct vpa_autoscaler *v, const char *container);
 /* Whether its stored history still has to be read; not so when new. Until then it must be neither
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
