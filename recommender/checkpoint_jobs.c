@@ -45,11 +45,19 @@ int64_t checkpoint_next_time(const struct checkpoint_writer *w,
     return now_s + period - ((now_s - phase) % period + period) % period;
 }
 
+/* A time that is more than a period ahead was made before the clock was set back. */
+static bool has_come(const struct checkpoint_worker *worker, int64_t when, vpa_duration period)
+{
+    int64_t left = when - vpa_time_unix_nanos(worker->now) / VPA_SECOND;
+
+    return left <= 0 || left > period / VPA_SECOND;
+}
+
 bool checkpoint_is_due(const struct checkpoint_worker *worker, const struct checkpoint_entry *entry)
 {
     vpa_auto_free char *container = checkpoint_state_plain(checkpoint_entry_container(entry));
 
-    return vpa_time_unix_nanos(worker->now) / VPA_SECOND >= entry->due &&
+    return has_come(worker, entry->due, worker->writer->c->options.config->checkpoint_max_age) &&
            vpa_autoscaler_has_pod_with(worker->vpa, container);
 }
 
@@ -66,7 +74,7 @@ static bool has_its_turn(const struct checkpoint_worker *worker,
                          const struct checkpoint_entry *entry)
 {
     return !worker->writer->by_turns || !entry->written || entry->unreadable ||
-           vpa_time_unix_nanos(worker->now) / VPA_SECOND >= entry->turn;
+           has_come(worker, entry->turn, worker->writer->c->options.config->checkpoint_interval);
 }
 
 /* The API server takes no longer name, so asking is of no use. The history stays in memory and is

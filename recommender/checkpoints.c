@@ -605,7 +605,10 @@ void checkpoints_collect_garbage(struct checkpoints *c, bool only_look)
 {
     vpa_time now = vpa_loop_now(c->options.loop);
 
-    if (vpa_time_sub(now, c->last_collection) <= c->options.config->checkpoints_gc_interval)
+    vpa_duration since = vpa_time_sub(now, c->last_collection);
+
+    /* Below 0 the clock was set back. */
+    if (since >= 0 && since <= c->options.config->checkpoints_gc_interval)
         return;
     c->last_collection = now;
     checkpoint_names_prune(&c->names, c->options.cluster);

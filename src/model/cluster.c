@@ -209,8 +209,9 @@ size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,
     struct vpa_hashed *object;
     void *value;
     size_t removed = 0;
+    vpa_duration since = vpa_time_sub(now, c->last_collection);
 
-    if (vpa_time_sub(now, c->last_collection) < COLLECTION_INTERVAL)
+    if (since >= 0 && since < COLLECTION_INTERVAL) /* below 0 the clock was set back */
         return 0;
     c->last_collection = now;
     vpa_cluster_settle(c);

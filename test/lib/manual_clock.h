@@ -15,5 +15,7 @@
 struct vpa_clock *vpa_clock_new_manual(vpa_time start);
 /* Forward by d; another clock than a manual one must not be given. */
 void vpa_clock_advance(struct vpa_clock *clock, vpa_duration d);
+/* As somebody sets the time of day: a manual clock too; monotonic time does not notice. */
+void vpa_clock_set(struct vpa_clock *clock, vpa_duration forward);
 
 #endif

@@ -1,7 +1,7 @@
 #include "recommender_fixture.h"
 
 struct vpa_arena arena;
-static struct vpa_clock *virtual_clock;
+struct vpa_clock *virtual_clock;
 struct vpa_loop *loop;
 struct fake_cluster *server;
 hook_fn hook;

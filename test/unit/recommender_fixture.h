@@ -25,6 +25,7 @@
 typedef bool (*hook_fn)(const struct vpa_memory_request *q, struct vpa_memory_reply *r);
 
 extern struct vpa_arena arena;
+extern struct vpa_clock *virtual_clock;
 extern struct vpa_loop *loop;
 extern struct fake_cluster *server;
 extern hook_fn hook;

@@ -149,6 +149,15 @@ START_TEST(empty_aggregates_live_with_their_pods)
 }
 END_TEST
 
+START_TEST(a_clock_that_is_set_back_delays_no_collection)
+{
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now + 365 * (vpa_time)DAY, NULL, NULL), 0);
+    put_pod("p", "{\"app\":\"web\"}");
+    vpa_cluster_remove_pod(c, "ns", "p");
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
+}
+END_TEST
+
 START_TEST(finished_pods_are_gone_where_nobody_can_tell)
 {
     put_vpa("v", "app=job");
@@ -253,6 +262,7 @@ int main(void)
     tcase_add_loop_test(garbage, bare_pods_have_a_phase, 0, (int)VPA_COUNT(bare_phases));
     tcase_add_test(garbage, finished_pods_need_a_controller);
     tcase_add_test(garbage, finished_pods_are_gone_where_nobody_can_tell);
+    tcase_add_test(garbage, a_clock_that_is_set_back_delays_no_collection);
     tcase_add_test(garbage, any_sample_keeps_an_aggregate);
     tcase_add_test(garbage, expired_under_a_living_pod_starts_anew);
     suite_add_tcase(suite, garbage);

@@ -524,6 +524,21 @@ END_TEST
           "\"shop\",\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{\"targetRef\":"      \
           "\"web\"}}")
 
+/* A collection of a moment when the clock was fast delays none. */
+START_TEST(collects_after_the_clock_was_set_back)
+{
+    start(NULL);
+    vpa_clock_set(virtual_clock, 365 * 24 * VPA_HOUR);
+    pass("{\"usage\":[]}");
+    vpa_clock_set(virtual_clock, -365 * 24 * VPA_HOUR);
+    change(FOREIGN);
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
+    pass("{\"usage\":[]}");
+    ck_assert_uint_eq(count_writes("DELETE", "/web-app"), 1);
+}
+END_TEST
+
 START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
 {
     bool restarted = _i == 1;
@@ -592,6 +607,7 @@ int main(void)
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
     tcase_add_test(tcase, creates_only_what_is_missing_itself);
     tcase_add_test(tcase, collects_old_copies);
+    tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_test(tcase, overwrites_what_nobody_can_keep);
     tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
     tcase_add_test(tcase, says_once_that_peaks_do_not_fit);

@@ -383,6 +383,14 @@ static size_t patches_in(int passes, bool renewing)
     return patches;
 }
 
+/* In a pass without usage. */
+static size_t quiet_patches(void)
+{
+    renew_as_another();
+    pass("{\"usage\":[]}");
+    return count_writes("PATCH", "/web-app");
+}
+
 START_TEST(with_a_standby_in_step_a_checkpoint_waits_for_its_turn)
 {
     start_leader(NULL);
@@ -393,6 +401,18 @@ START_TEST(with_a_standby_in_step_a_checkpoint_waits_for_its_turn)
     ck_assert_uint_le(patches, 5);
     patches_in(2, false); /* and that it is gone */
     ck_assert_uint_eq(patches_in(5, false), 5);
+}
+END_TEST
+
+/* What was written while the clock was fast has its next turn hours ahead. */
+START_TEST(a_clock_that_is_set_back_delays_no_checkpoint)
+{
+    start_leader(NULL);
+    patches_in(5, true);
+    vpa_clock_set(virtual_clock, 3 * VPA_HOUR);
+    ck_assert_uint_eq(quiet_patches(), 1); /* the age of one that has not changed */
+    vpa_clock_set(virtual_clock, -3 * VPA_HOUR);
+    ck_assert_uint_ge(patches_in(12, true), 1);
 }
 END_TEST
 
@@ -744,6 +764,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_standby_loads_between_passes, 0, (int)VPA_COUNT(loads));
     tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
     tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
+    tcase_add_test(tcase, a_clock_that_is_set_back_delays_no_checkpoint);
     tcase_add_test(tcase, what_waits_is_written_before_the_end);
     tcase_add_test(tcase, a_second_standby_waits_for_whole_checkpoints);
     tcase_add_test(tcase, without_the_right_to_the_lease_there_is_no_standby);
