@@ -171,16 +171,17 @@ void checkpoint_send_create(struct checkpoint_worker *worker)
     send_call(worker, VPA_KUBE_CREATE, NULL, &body);
 }
 
-char *checkpoint_kept_name(const struct checkpoint_job *job)
+char *checkpoint_kept_name(const struct checkpoint_worker *worker)
 {
-    return vpa_xprintf("%s" CHECKPOINT_UNREADABLE_SUFFIX, job->name);
+    return checkpoint_names_of_copy(&worker->writer->c->names, vpa_autoscaler_ns(worker->vpa),
+                                    checkpoint_job_of(worker)->name);
 }
 
 void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage)
 {
     const struct checkpoint_job *job = checkpoint_job_of(worker);
     vpa_auto_arena arena = {0};
-    vpa_auto_free char *name = checkpoint_kept_name(job);
+    vpa_auto_free char *name = checkpoint_kept_name(worker);
     const struct vpa_json *root = NULL;
     struct vpa_json_writer w;
     char since[VPA_TIME_TEXT_MAX];
@@ -216,7 +217,7 @@ void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stag
 
 void checkpoint_send_keep_delete(struct checkpoint_worker *worker)
 {
-    vpa_auto_free char *name = checkpoint_kept_name(checkpoint_job_of(worker));
+    vpa_auto_free char *name = checkpoint_kept_name(worker);
     vpa_auto_buf body = {0};
 
     vpa_buf_init(&body, 256);

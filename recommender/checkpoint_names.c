@@ -147,6 +147,24 @@ static const struct checkpoint_object *find_object(const struct checkpoint_names
     return (slot->name | slot->owner) != 0 ? slot : NULL;
 }
 
+/* Copies belong to a pair without names. */
+void checkpoint_names_found_copy(struct checkpoint_names *names, const char *ns, const char *object)
+{
+    checkpoint_names_found(names, ns, object, "", "", true);
+}
+
+char *checkpoint_names_of_copy(const struct checkpoint_names *names, const char *ns,
+                               const char *object)
+{
+    vpa_auto_free char *name = vpa_xprintf("%s" CHECKPOINT_UNREADABLE_SUFFIX, object);
+    vpa_auto_free char *nobody = pair_key(ns, "", "");
+    const struct checkpoint_object *there = find_object(names, ns, name);
+
+    if (!there || (there->owner & ~ANNOTATED) == owner_hash(nobody))
+        return VPA_STEAL(name);
+    return vpa_xprintf("%s-%08" PRIx32, name, vpa_hash_stable(name));
+}
+
 /* ---- entries ---- */
 
 struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, const char *ns,

@@ -53,6 +53,12 @@ void checkpoint_names_release(struct checkpoint_names *names);
 /* The object exists and belongs to that pair; the first owner that is named counts. */
 void checkpoint_names_found(struct checkpoint_names *names, const char *ns, const char *object,
                             const char *vpa, const char *container, bool annotated);
+/* The object exists and is a copy that was kept aside: nobody's. */
+void checkpoint_names_found_copy(struct checkpoint_names *names, const char *ns,
+                                 const char *object);
+/* Name for the copy of an object; heap text. It is never that of somebody's checkpoint. */
+char *checkpoint_names_of_copy(const struct checkpoint_names *names, const char *ns,
+                               const char *object);
 /* Takes over from `from` which objects exist: after a whole new list of them. */
 void checkpoint_names_take_objects(struct checkpoint_names *names, struct checkpoint_names *from);
 /* Entry of the pair, made when new. */

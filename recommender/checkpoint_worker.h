@@ -87,7 +87,7 @@ void checkpoint_send_create(struct checkpoint_worker *worker);
 void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage);
 void checkpoint_send_keep_delete(struct checkpoint_worker *worker);
 /* Of the object that keeps the unreadable one; heap. */
-char *checkpoint_kept_name(const struct checkpoint_job *job);
+char *checkpoint_kept_name(const struct checkpoint_worker *worker);
 bool checkpoint_patches_annotations(const struct checkpoint_worker *worker,
                                     const struct checkpoint_job *job);
 

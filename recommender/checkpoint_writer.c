@@ -34,7 +34,7 @@ static void report(const struct checkpoint_worker *worker, const char *message)
 static void on_kept(struct checkpoint_worker *worker)
 {
     struct checkpoint_entry *entry = checkpoint_job_of(worker)->entry;
-    vpa_auto_free char *name = checkpoint_kept_name(checkpoint_job_of(worker));
+    vpa_auto_free char *name = checkpoint_kept_name(worker);
     vpa_auto_free char *message =
         vpa_xprintf("Checkpoint %s could not be read; it was kept as %s and is written anew",
                     checkpoint_job_of(worker)->name, name);
@@ -47,6 +47,7 @@ static void on_kept(struct checkpoint_worker *worker)
     vpa_events_record_warning(worker->writer->c->options.events, &ref, "UnreadableCheckpoint",
                               message);
     metrics_unreadable_checkpoint();
+    checkpoint_names_found_copy(&worker->writer->c->names, ref.ns, name);
     free(VPA_STEAL(entry->unreadable));
 }
 

@@ -237,8 +237,12 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
     uint32_t history;
     struct vpa_error err;
 
-    if (vpa_common_flags_ignore(&c->options.config->common, id.ns) || id.unreadable_since)
+    if (vpa_common_flags_ignore(&c->options.config->common, id.ns))
         return;
+    if (id.unreadable_since) {
+        checkpoint_names_found_copy(&c->names, id.ns, id.name);
+        return;
+    }
     checkpoint_names_found(&c->names, id.ns, id.name, id.vpa, id.container,
                            vpa_json_first(id.annotations));
     struct vpa_autoscaler *v = vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa);
@@ -460,7 +464,9 @@ static void on_collected(void *ctx, const struct vpa_json *item, struct vpa_slic
     struct identity id = identity_of(item);
 
     (void)text;
-    if (!id.unreadable_since)
+    if (id.unreadable_since)
+        checkpoint_names_found_copy(&g->stored, id.ns, id.name);
+    else
         checkpoint_names_found(&g->stored, id.ns, id.name, id.vpa, id.container,
                                vpa_json_first(id.annotations));
     if (!vpa_table_find(&g->namespaces, id.ns))

@@ -177,6 +177,27 @@ START_TEST(keeps_what_it_cannot_read)
 }
 END_TEST
 
+/* The name for the copy is that of another container's checkpoint, or the other way round. */
+START_TEST(a_copy_and_a_checkpoint_of_one_name_both_stay)
+{
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
+                 "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"app\"},{\"name\":\"app-unreadable\"}]},\"status\":{\"phase\":"
+                 "\"Running\"}}"));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    stop();
+    change(FOREIGN);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("DELETE", ""), 0);
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1); /* the copy */
+    ck_assert_str_eq(fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"),
+                                  "spec.containerName"),
+                     "app-unreadable");
+}
+END_TEST
+
 START_TEST(replaces_an_older_copy)
 {
     change(FOREIGN);
@@ -604,6 +625,7 @@ int main(void)
     tcase_add_test(tcase, keeps_the_name_with_the_suffix);
     tcase_add_test(tcase, keeps_what_it_cannot_read);
     tcase_add_test(tcase, replaces_an_older_copy);
+    tcase_add_test(tcase, a_copy_and_a_checkpoint_of_one_name_both_stay);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
     tcase_add_test(tcase, creates_only_what_is_missing_itself);
     tcase_add_test(tcase, collects_old_copies);
