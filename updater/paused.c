@@ -10,8 +10,6 @@
 
 /* Behind it the message tells when it is tried again. */
 #define AGAIN "; tried again with one pod at "
-/* Patches of one pass: the rest follows in the next. */
-#define PATCHES_MAX 50
 
 static const struct {
     enum vpa_proof_way way;
@@ -37,40 +35,63 @@ static enum vpa_verdict verdict_named(const char *name)
     return VPA_VERDICT_NOT_PATCHED;
 }
 
-bool updater_paused_restore(struct vpa_proof *proof, const struct vpa_object *vpa, const char *key,
+/* A text that was seen may be like ours: the last one counts. */
+static const char *find_again(const char *message)
+{
+    const char *found = NULL;
+
+    for (const char *at = message; (at = strstr(at, AGAIN)); at++)
+        found = at;
+    return found;
+}
+
+static void restore(struct vpa_proof *proof, enum vpa_proof_way way, const struct vpa_condition *c,
+                    const char *key, vpa_time now)
+{
+    const char *message = vpa_or_empty(c->message);
+    const char *again = find_again(message);
+    vpa_auto_free char *seen =
+        vpa_xstrndup(message, again ? (size_t)(again - message) : strlen(message));
+    struct vpa_pause pause = {.verdict = verdict_named(c->reason),
+                              .seen = seen,
+                              .opened =
+                                  vpa_time_is_unset(c->last_transition) ? now : c->last_transition,
+                              .retry = VPA_TIME_UNSET};
+    struct vpa_error err;
+
+    if (again && vpa_time_parse(again + strlen(AGAIN), &pause.retry, &err) < 0)
+        pause.retry = VPA_TIME_UNSET;
+    vpa_proof_restore(proof, key, way, &pause, now);
+}
+
+void updater_paused_restore(struct vpa_proof *proof, const struct vpa_object *vpa, const char *key,
                             vpa_time now)
 {
-    bool any = false;
-
     for (size_t i = 0; i < VPA_COUNT(types); i++) {
         int64_t at = updater_condition_find(vpa, types[i].type);
-        const struct vpa_condition *c = at < 0 ? NULL : &vpa->conditions[at];
 
-        if (!c || !vpa_str_eq(c->status, "True"))
-            continue;
-
-        const char *message = vpa_or_empty(c->message);
-        const char *again = strstr(message, AGAIN);
-        vpa_auto_free char *seen =
-            vpa_xstrndup(message, again ? (size_t)(again - message) : strlen(message));
-
-        vpa_proof_restore(proof, key, types[i].way, verdict_named(c->reason), seen,
-                          vpa_time_is_unset(c->last_transition) ? now : c->last_transition, now);
-        any = true;
+        if (at >= 0 && vpa_str_eq(vpa->conditions[at].status, "True"))
+            restore(proof, types[i].way, &vpa->conditions[at], key, now);
     }
-    return any;
 }
 
 /* ---- publishing ---- */
 
-/* True when something was sent. */
-static bool put_right(struct pass_env *env, const struct vpa_proof *proof,
-                      const struct vpa_object *vpa)
+bool updater_paused_is_told(const struct vpa_object *vpa)
 {
-    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-
     for (size_t i = 0; i < VPA_COUNT(types); i++) {
-        const struct vpa_breaker *breaker = vpa_proof_breaker(proof, key, types[i].way);
+        if (updater_condition_find(vpa, types[i].type) >= 0)
+            return true;
+    }
+    return false;
+}
+
+bool updater_paused_put_right(struct pass_env *env, const struct vpa_proof *proof,
+                              const struct vpa_object *vpa, const char *key)
+{
+    for (size_t i = 0; i < VPA_COUNT(types); i++) {
+        const struct vpa_breaker *breaker =
+            proof ? vpa_proof_breaker(proof, key, types[i].way) : NULL;
         vpa_auto_free char *message = breaker ? updater_paused_message(breaker) : NULL;
         struct vpa_condition wanted = {.type = types[i].type, .message = message};
 
@@ -84,20 +105,4 @@ static bool put_right(struct pass_env *env, const struct vpa_proof *proof,
         return true; /* the next one rests on another version */
     }
     return false;
-}
-
-size_t updater_paused_publish(struct pass *pass, const struct vpa_proof *proof,
-                              const struct selection *selection)
-{
-    struct pass_env *env = pass->env;
-    size_t sent = 0;
-
-    if (!updater_condition_may_put(env))
-        return 0;
-    for (size_t i = 0; i < selection->count && sent < PATCHES_MAX; i++) {
-        if (updater_pass_is_stopped(pass))
-            break;
-        sent += put_right(env, proof, selection->items[i].vpa);
-    }
-    return sent;
 }

@@ -6,7 +6,7 @@
 #ifndef UPDATER_PAUSED_H
 #define UPDATER_PAUSED_H
 
-#include "select.h"
+#include "env.h"
 #include "vpa/policy/proof.h"
 
 #define PAUSED_EVICTIONS "EvictionsPaused"
@@ -14,11 +14,14 @@
 
 /* What was seen, and when it is tried again; heap. */
 char *updater_paused_message(const struct vpa_breaker *breaker);
-/* Patches that were sent. */
-size_t updater_paused_publish(struct pass *pass, const struct vpa_proof *proof,
-                              const struct selection *selection);
-/* Opens the breakers that the conditions tell of; true when there was one. */
-bool updater_paused_restore(struct vpa_proof *proof, const struct vpa_object *vpa, const char *key,
+/* Whether the VPA has one of the conditions. */
+bool updater_paused_is_told(const struct vpa_object *vpa);
+/* Puts one of the conditions right; true when something was sent. proof: NULL: nothing is paused.
+ */
+bool updater_paused_put_right(struct pass_env *env, const struct vpa_proof *proof,
+                              const struct vpa_object *vpa, const char *key);
+/* Opens the breakers that the conditions tell of. */
+void updater_paused_restore(struct vpa_proof *proof, const struct vpa_object *vpa, const char *key,
                             vpa_time now);
 
 #endif

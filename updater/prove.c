@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "announce.h"
+#include "condition.h"
 #include "dry_run.h"
 #include "paused.h"
 #include "trial.h"
@@ -24,12 +25,17 @@
 
 /* Templates that are remembered of a VPA whose breaker is open. */
 #define TEMPLATES_MAX 8
+/* Patches of conditions in one pass: the rest follows in the next. */
+#define PATCHES_MAX 50
 #define AWAY_LINE                                                                                  \
     "The webhook was away when a pod came back without its values: tried again with one pod"
 
-/* What a VPA was like when its breaker opened. */
+/* What a VPA was like when its breaker opened. It is kept until the VPA says nothing of a pause any
+ * more: so a condition without one is that of an earlier process. */
 struct basis {
     int64_t generation;
+    bool knows_pods; /* they could be told when it was made */
+    int64_t sent_at; /* monotonic: a condition was sent, which the cache may not have yet */
     uint64_t templates[TEMPLATES_MAX];
     size_t template_count;
     char key[];
@@ -41,7 +47,6 @@ struct prove {
     struct vpa_table bases;  /* by VPA */
     bool webhook_down;
     bool cluster_told;
-    bool unsettled; /* conditions were sent: are they there? */
 };
 
 /* ---- life ---- */
@@ -198,6 +203,7 @@ static bool has_template(const struct basis *b, uint64_t template)
     return false;
 }
 
+/* pods: NULL when it is not known which they are. */
 static void note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
                        const struct vpa_pod *const *pods, size_t count)
 {
@@ -210,8 +216,9 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
         vpa_table_put(&prove->bases, b->key, b);
     }
     b->generation = vpa->meta.generation;
+    b->knows_pods = pods != NULL;
     b->template_count = 0;
-    for (size_t i = 0; i < count && b->template_count < TEMPLATES_MAX; i++) {
+    for (size_t i = 0; pods && i < count && b->template_count < TEMPLATES_MAX; i++) {
         uint64_t template = template_of(pods[i]);
 
         if (!has_template(b, template))
@@ -220,10 +227,13 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
 }
 
 /* Why the reason of a failure may be gone; NULL: all is as it was. */
-static const char *what_changed(const struct basis *b, const struct selected *s)
+static const char *what_changed(const struct basis *b, const struct vpa_object *vpa,
+                                const struct selected *s)
 {
-    if (b->generation != s->vpa->meta.generation)
+    if (b->generation != vpa->meta.generation)
         return "the VPA was changed";
+    if (!s || !b->knows_pods)
+        return NULL;
     for (size_t i = 0; b->template_count < TEMPLATES_MAX && i < s->pod_count; i++) {
         if (!has_template(b, template_of(s->pods[i])))
             return "its pods have another template";
@@ -235,6 +245,7 @@ static const char *what_changed(const struct basis *b, const struct selected *s)
 
 struct known_vpa {
     const struct vpa_object *vpa;
+    const char *key;                 /* "namespace/name" */
     const struct selected *selected; /* NULL: it takes no part in the pass */
 };
 /* What a look at the trials needs. */
@@ -242,28 +253,27 @@ struct look {
     struct pass *pass;
     struct prove *prove;
     const struct selection *selection;
-    struct vpa_table vpas; /* "namespace/name" -> struct known_vpa */
+    struct known_vpa *known; /* all, by namespace, then name */
+    size_t known_count;
+    struct vpa_table vpas; /* the same by key */
 };
 
-static char *key_of(struct look *look, const struct vpa_object *vpa)
-{
-    return vpa_arena_printf(&look->pass->arena, "%s/%s", vpa->meta.ns, vpa->meta.name);
-}
-
+/* Both are in the same order. */
 static void index_vpas(struct look *look, const struct vpa_object *const *vpas, size_t count)
 {
+    const struct selection *selection = look->selection;
     struct known_vpa *known = vpa_arena_zalloc(&look->pass->arena, (count + 1) * sizeof(*known));
+    size_t next = 0;
 
+    look->known = known;
+    look->known_count = count;
     for (size_t i = 0; i < count; i++) {
         known[i].vpa = vpas[i];
-        vpa_table_put(&look->vpas, key_of(look, vpas[i]), &known[i]);
-    }
-    for (size_t i = 0; i < look->selection->count; i++) {
-        const struct selected *s = &look->selection->items[i];
-        struct known_vpa *k = vpa_table_find(&look->vpas, key_of(look, s->vpa));
-
-        if (k)
-            k->selected = s;
+        known[i].key =
+            vpa_arena_printf(&look->pass->arena, "%s/%s", vpas[i]->meta.ns, vpas[i]->meta.name);
+        vpa_table_put(&look->vpas, known[i].key, &known[i]);
+        if (next < selection->count && selection->items[next].vpa == vpas[i])
+            known[i].selected = &selection->items[next++];
     }
 }
 
@@ -420,28 +430,49 @@ static void find_replacements(struct prove *prove, const struct vpa_pod *const *
     vpa_table_release(&owners);
 }
 
+/* Shows in what the cache has, or may soon. */
+static bool is_told(const struct look *look, const struct basis *b, const struct vpa_object *vpa)
+{
+    int64_t now = vpa_loop_monotonic(look->pass->env->loop);
+
+    return updater_paused_is_told(vpa) || (b->sent_at && now - b->sent_at <= UPDATER_CACHE_AGE_MAX);
+}
+
 static bool is_paused(const struct prove *prove, const char *vpa)
 {
     return vpa_proof_breaker(prove->proof, vpa, VPA_PROOF_EVICTION) ||
            vpa_proof_breaker(prove->proof, vpa, VPA_PROOF_RESIZE);
 }
 
-/* Breakers whose reason is gone; bases of those that are closed go. */
-static void reset_changed(const struct look *look)
+/* Closes breakers whose reason is gone. False: nothing is to be remembered of the VPA any more. */
+static bool renew_basis(const struct look *look, struct basis *b)
 {
     struct prove *prove = look->prove;
+    const struct known_vpa *k = vpa_table_find(&look->vpas, b->key);
+    const struct selected *s = k ? k->selected : NULL;
+    const char *changed = k ? what_changed(b, k->vpa, s) : NULL;
 
-    for (size_t i = 0; prove->bases.count > 0 && i < look->selection->count; i++) {
-        const struct selected *s = &look->selection->items[i];
-        vpa_auto_free char *key = vpa_xjoin(s->vpa->meta.ns, '/', s->vpa->meta.name);
-        struct basis *b = vpa_table_find(&prove->bases, key);
-        const char *changed = b ? what_changed(b, s) : NULL;
+    if (!k)
+        return false;
+    if (changed && vpa_proof_reset(prove->proof, b->key))
+        VPA_INFO("Updates of this VPA go on", VPA_KV("vpa", b->key), VPA_KV("because", changed));
+    if (changed || (s && !b->knows_pods))
+        note_basis(prove, k->vpa, b->key, s ? s->pods : NULL, s ? s->pod_count : 0);
+    return is_paused(prove, b->key) || is_told(look, b, k->vpa);
+}
 
-        if (!b || (!changed && is_paused(prove, key)))
+static void renew_bases(const struct look *look)
+{
+    struct prove *prove = look->prove;
+    vpa_auto_free void **bases = vpa_table_sorted(&prove->bases);
+    size_t count = prove->bases.count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct basis *b = bases[i];
+
+        if (renew_basis(look, b))
             continue;
-        if (vpa_proof_reset(prove->proof, key))
-            VPA_INFO("Updates of this VPA go on", VPA_KV("vpa", key), VPA_KV("because", changed));
-        vpa_table_remove(&prove->bases, key);
+        vpa_table_remove(&prove->bases, b->key);
         free(b);
     }
 }
@@ -451,17 +482,64 @@ static bool vpa_is_known(void *ctx, const char *key)
     return find_vpa(ctx, key) != NULL;
 }
 
-/* What an earlier process had paused. */
-static void restore(const struct look *look)
+/* What an earlier process had paused, in its first pass or whenever a VPA is seen that had not been
+ * there. A mode that leaves pods alone needs no pause. */
+static void restore(const struct look *look, const struct vpa_object *vpa)
 {
-    vpa_time now = vpa_loop_now(look->pass->env->loop);
+    struct prove *prove = look->prove;
+    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
 
-    for (size_t i = 0; i < look->selection->count; i++) {
-        const struct selected *s = &look->selection->items[i];
-        vpa_auto_free char *key = vpa_xjoin(s->vpa->meta.ns, '/', s->vpa->meta.name);
+    if (vpa_table_find(&prove->bases, key))
+        return;
+    note_basis(prove, vpa, key, NULL, 0);
+    if (vpa_update_mode_active(vpa_update_mode_of(vpa)))
+        updater_paused_restore(prove->proof, vpa, key, vpa_loop_now(look->pass->env->loop));
+}
 
-        if (updater_paused_restore(look->prove->proof, s->vpa, key, now))
-            note_basis(look->prove, s->vpa, key, s->pods, s->pod_count);
+static void restore_all(const struct look *look, const struct vpa_object *const *vpas, size_t count)
+{
+    const struct updater_config *config = look->pass->env->config;
+
+    for (size_t i = 0; i < count; i++) {
+        if (updater_paused_is_told(vpas[i]) &&
+            !vpa_common_flags_ignore(&config->common, vpas[i]->meta.ns))
+            restore(look, vpas[i]);
+    }
+}
+
+/* Conditions as the breakers are: also of VPAs that take no part any more. */
+static void publish(const struct look *look)
+{
+    struct pass_env *env = look->pass->env;
+    struct prove *prove = look->prove;
+    size_t sent = 0;
+
+    if (prove->bases.count == 0 || !updater_condition_may_put(env))
+        return;
+    for (size_t i = 0; i < look->known_count && sent < PATCHES_MAX; i++) {
+        const struct known_vpa *k = &look->known[i];
+        struct basis *b = vpa_table_find(&prove->bases, k->key);
+
+        if (updater_pass_is_stopped(look->pass))
+            break;
+        if (!b || !updater_paused_put_right(env, prove->proof, k->vpa, k->key))
+            continue;
+        b->sent_at = vpa_loop_monotonic(env->loop);
+        sent++;
+    }
+}
+
+/* Nothing is paused without proofs, whatever an earlier process has said. */
+static void take_back_all(struct pass *pass, const struct vpa_object *const *vpas, size_t count)
+{
+    struct pass_env *env = pass->env;
+    size_t sent = 0;
+
+    for (size_t i = 0; i < count && sent < PATCHES_MAX && updater_condition_may_put(env); i++) {
+        if (updater_pass_is_stopped(pass))
+            return;
+        if (!vpa_common_flags_ignore(&env->config->common, vpas[i]->meta.ns))
+            sent += updater_paused_put_right(env, NULL, vpas[i], "");
     }
 }
 
@@ -472,11 +550,14 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
     struct look look = {.pass = pass, .prove = pass->env->prove, .selection = selection};
     struct prove *prove = pass->env->prove;
 
-    if (!prove || pass->env->all_proven)
+    if (pass->env->all_proven)
         return;
-    if (!pass->env->has_passed)
-        restore(&look);
-    if (prove->trials.count == 0 && prove->bases.count == 0 && !prove->unsettled)
+    if (!prove) {
+        take_back_all(pass, vpas, vpa_count);
+        return;
+    }
+    restore_all(&look, vpas, vpa_count);
+    if (prove->trials.count == 0 && prove->bases.count == 0)
         return;
     index_vpas(&look, vpas, vpa_count);
     find_replacements(prove, pods, pod_count);
@@ -486,11 +567,11 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
 
     for (size_t i = 0; i < count; i++)
         look_at(&look, trials[i]);
-    reset_changed(&look);
+    renew_bases(&look);
     vpa_proof_sweep(prove->proof, vpa_is_known, &look, vpa_loop_now(pass->env->loop));
-    vpa_table_release(&look.vpas);
     tell_cluster(prove);
-    prove->unsettled = updater_paused_publish(pass, prove->proof, selection) > 0;
+    publish(&look);
+    vpa_table_release(&look.vpas);
 }
 
 void updater_prove_webhook(struct pass_env *env, bool works)

@@ -201,11 +201,20 @@ static void run_selected(struct pass *pass, struct selection *selection,
     updater_meter_pass_publish(&pass->gauges);
 }
 
-static void skip_all(struct pass *pass, const struct vpa_object *const *vpas, size_t count)
+/* What was said of VPAs that take no part any more is put right. */
+static void skip_all(struct pass *pass, const struct selection *selection,
+                     const struct vpa_object *const *vpas, size_t count)
 {
     VPA_INFO("No VPA objects to process");
-    if (!pass->env->all_proven)
-        updater_few_publish(pass, vpas, count);
+    if (pass->env->all_proven || updater_pass_is_late(pass))
+        return;
+
+    size_t pod_count;
+    vpa_auto_free const struct vpa_pod **pods = updater_store_pods(pass->env->store, &pod_count);
+
+    pod_count = keep_live(pods, pod_count);
+    updater_prove_observe(pass, vpas, count, selection, pods, pod_count);
+    updater_few_publish(pass, vpas, count);
 }
 
 /* A pass over half of the pods would take healthy groups for small ones, and decide by that. */
@@ -274,7 +283,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
     if (selection->count > 0)
         run_selected(pass, selection, vpas, count, watch);
     else
-        skip_all(pass, vpas, count);
+        skip_all(pass, selection, vpas, count);
     updater_select_release(selection);
 }
 

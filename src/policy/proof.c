@@ -477,15 +477,30 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     return VPA_BREAKER_OPENED;
 }
 
+/* The shortest of the pauses that is no shorter than what is left of one. */
+static vpa_duration pause_of(vpa_duration left)
+{
+    vpa_duration pause = VPA_PAUSE_FIRST;
+
+    while (pause < left)
+        pause *= 2;
+    return pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
+}
+
 void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,
-                       enum vpa_verdict verdict, const char *seen, vpa_time opened, vpa_time now)
+                       const struct vpa_pause *pause, vpa_time now)
 {
     struct record *r = record_of(proof, vpa, way);
+    vpa_duration left = vpa_time_sub(pause->retry, now);
 
     if (r->breaker.open)
         return;
-    open_breaker(&r->breaker, verdict, seen, now);
-    r->breaker.opened = opened;
+    open_breaker(&r->breaker, pause->verdict, pause->seen, now);
+    r->breaker.opened = pause->opened;
+    if (left <= 0 || left > VPA_PAUSE_LONGEST)
+        return;
+    r->breaker.retry_at = pause->retry;
+    r->breaker.pause = pause_of(left);
 }
 
 static bool reset_way(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)

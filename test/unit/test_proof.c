@@ -185,14 +185,37 @@ START_TEST(resizes_have_breakers_of_their_own)
 }
 END_TEST
 
-START_TEST(a_restored_breaker_begins_with_the_first_pause)
+/* Beside the start: when it was to be tried again, and what is made of it. */
+static const struct {
+    vpa_time retry;
+    vpa_duration until, next; /* the pause after one more failure */
+} restored[] = {
+    {VPA_TIME_UNSET - 1000 * VPA_HOUR, VPA_PAUSE_FIRST, 2 * VPA_PAUSE_FIRST},
+    {-VPA_HOUR, VPA_PAUSE_FIRST, 2 * VPA_PAUSE_FIRST}, /* no storm from restart to restart */
+    {0, VPA_PAUSE_FIRST, 2 * VPA_PAUSE_FIRST},
+    {3 * VPA_MINUTE, 3 * VPA_MINUTE, 2 * VPA_PAUSE_FIRST},
+    {VPA_HOUR, VPA_HOUR, 16 * VPA_PAUSE_FIRST},
+    {VPA_PAUSE_LONGEST, VPA_PAUSE_LONGEST, VPA_PAUSE_LONGEST},
+    {VPA_PAUSE_LONGEST + VPA_MINUTE, VPA_PAUSE_FIRST, 2 * VPA_PAUSE_FIRST}, /* a clock was wrong */
+};
+
+START_TEST(a_restored_breaker_is_tried_when_it_was_to_be)
 {
-    vpa_proof_restore(proof, "n/v", VPA_PROOF_EVICTION, VPA_VERDICT_CRASHING, "seen",
-                      start - VPA_HOUR, start);
-    ck_assert_int_eq(ask("n/v", "g", start + VPA_PAUSE_FIRST - 1), VPA_PERMIT_PAUSED);
-    ck_assert_int_eq(ask("n/v", "g", start + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
-    ck_assert(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->opened == start - VPA_HOUR);
-    ck_assert_str_eq(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->seen, "seen");
+    const struct vpa_pause pause = {.verdict = VPA_VERDICT_CRASHING,
+                                    .seen = "seen",
+                                    .opened = start - VPA_HOUR,
+                                    .retry = start + restored[_i].retry};
+    vpa_time until = start + restored[_i].until;
+    const struct vpa_breaker *b;
+
+    vpa_proof_restore(proof, "n/v", VPA_PROOF_EVICTION, &pause, start);
+    ck_assert_int_eq(ask("n/v", "g", until - 1), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/v", "g", until), VPA_PERMIT_FIRST);
+    b = vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION);
+    ck_assert(b->opened == start - VPA_HOUR);
+    ck_assert_str_eq(b->seen, "seen");
+    judge("n/v", "g", VPA_VERDICT_CRASHING, until);
+    ck_assert_int_eq(b->pause, restored[_i].next);
 }
 END_TEST
 
@@ -408,7 +431,7 @@ int main(void)
     tcase_add_test(tc, a_good_proof_ends_a_row);
     tcase_add_test(tc, a_reason_that_is_gone_closes_at_once);
     tcase_add_test(tc, resizes_have_breakers_of_their_own);
-    tcase_add_test(tc, a_restored_breaker_begins_with_the_first_pause);
+    tcase_add_loop_test(tc, a_restored_breaker_is_tried_when_it_was_to_be, 0, VPA_COUNT(restored));
     tcase_add_test(tc, what_is_gone_is_forgotten);
     tcase_add_test(tc, another_start_excuses);
     tcase_add_test(tc, a_lease_without_a_start_excuses_nothing);

@@ -78,13 +78,14 @@ END_TEST
 #define ENDED                                                                                      \
     ",\"containerStatuses\":[{\"name\":\"c\",\"lastState\":{\"terminated\":{\"reason\":\"Error\"," \
     "\"exitCode\":1}}}]"
-#define UNSCHEDULED(cpu)                                                                           \
+#define UNSCHEDULED(cpu) UNSCHEDULED_BY(cpu, "0/3 nodes are available: 3 Insufficient cpu.")
+#define UNSCHEDULED_BY(cpu, message)                                                               \
     "{\"metadata\":{\"name\":\"p-new\",\"namespace\":\"n\",\"uid\":\"new\","                       \
     "\"creationTimestamp\":\"2026-03-01T12:00:00Z\",\"ownerReferences\":[{\"apiVersion\":\"apps/"  \
     "v1\",\"kind\":\"ReplicaSet\",\"name\":\"rs00\",\"controller\":true}]},\"spec\":{"             \
     "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}]},"       \
     "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"     \
-    "\"False\",\"message\":\"0/3 nodes are available: 3 Insufficient cpu.\"}]}}"
+    "\"False\",\"message\":\"" message "\"}]}}"
 
 static const struct {
     const char *reborn, *status, *unscheduled;
@@ -351,18 +352,107 @@ START_TEST(a_budget_that_always_refuses_is_no_failed_proof)
 }
 END_TEST
 
+static void restart(void)
+{
+    updater_free(server.updater);
+    vpa_kube_client_free(server.client);
+    start(0);
+}
+
+/* The pause ends when the condition says; nothing is written that is there already. */
 START_TEST(a_restart_does_not_forget)
 {
     learn();
     pass_for(3);
-    updater_free(server.updater);
-    vpa_kube_client_free(server.client);
-    start(0);
-    pass_for(9);
+    restart();
+    pass_for(8);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_uint_eq(server.status_patches, 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"reason\":\"NotPatched\""));
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* What was seen may be a text like ours. */
+START_TEST(a_restart_reads_its_own_text_only)
+{
+    server.unscheduled = UNSCHEDULED_BY("2", "no; tried again with one pod at noon");
+    server.lost = true;
+    learn();
+    pass_for(4);
+    ck_assert_uint_eq(server.status_patches, 1);
+    restart();
+    pass_for(3);
+    ck_assert_uint_eq(server.status_patches, 1);
+}
+END_TEST
+
+/* A target that cannot be asked for when the process begins. */
+START_TEST(a_restart_does_not_forget_those_that_come_later)
+{
+    server.owner_version = "x.io/v1";
+    server.owner_kind = "Clone";
+    server.replicas = 10;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.scale_fails = true;
+    restart();
+    pass_for(1);
+    server.scale_fails = false;
+    pass_for(3);
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_ptr_nonnull(strstr(condition(), "\"reason\":\"NotPatched\""));
-    pass_for(4);
-    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* The mode leaves pods alone: nothing is paused, before a restart or behind it. */
+START_TEST(a_vpa_that_is_switched_off_is_not_paused)
+{
+    learn();
+    pass_for(3);
+    ck_assert_str_ne(condition(), "[]");
+    server.mode = "Off";
+    if (_i == 0) {
+        server.generation_of_vpas++;
+        show_vpas();
+    } else {
+        restart();
+    }
+    pass_for(2);
+    ck_assert_str_eq(condition(), "[]");
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+START_TEST(without_proofs_nothing_is_paused)
+{
+    learn();
+    pass_for(3);
+    server.config.prove_evictions = "off";
+    restart();
+    pass_for(1);
+    ck_assert_str_eq(condition(), "[]");
+    ck_assert_uint_gt(server.call_count, 1);
+}
+END_TEST
+
+/* It closes while the condition cannot be taken back; that comes later, however long it takes. */
+START_TEST(a_condition_that_cannot_be_taken_back_is_tried_again)
+{
+    learn();
+    pass_for(3);
+    server.status_denied = true;
+    server.generation_of_vpas++;
+    show_vpas();
+    server.reborn = "2";
+    pass_for(5);
+    ck_assert_str_ne(condition(), "[]");
+    ck_assert_uint_gt(server.call_count, 1);
+    server.status_denied = false;
+    pass_for(10);
+    ck_assert_str_eq(condition(), "[]");
 }
 END_TEST
 
@@ -539,6 +629,11 @@ int main(void)
     tcase_add_test(tc, a_webhook_that_is_always_away_ends_in_a_pause);
     tcase_add_test(tc, a_budget_that_always_refuses_is_no_failed_proof);
     tcase_add_test(tc, a_restart_does_not_forget);
+    tcase_add_test(tc, a_restart_reads_its_own_text_only);
+    tcase_add_test(tc, a_restart_does_not_forget_those_that_come_later);
+    tcase_add_loop_test(tc, a_vpa_that_is_switched_off_is_not_paused, 0, 2);
+    tcase_add_test(tc, without_proofs_nothing_is_paused);
+    tcase_add_test(tc, a_condition_that_cannot_be_taken_back_is_tried_again);
     tcase_add_test(tc, without_the_right_the_condition_is_missed_once);
     tcase_add_test(tc, a_refused_condition_is_tried_again_after_ten_minutes);
     tcase_add_test(tc, a_condition_is_added_to_those_there_are);

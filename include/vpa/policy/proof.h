@@ -127,9 +127,16 @@ size_t vpa_proof_webhook(struct vpa_proof *proof, vpa_time start, int64_t heard,
 vpa_time vpa_proof_start(const struct vpa_proof *proof);
 /* A replacement has our values, whatever else becomes of it: the webhook works. */
 void vpa_proof_patched(struct vpa_proof *proof);
-/* A breaker that an earlier process had opened. */
+/* A breaker that an earlier process had opened, and which was to be tried again at `retry`. A time
+ * that is over, or more than the longest pause away, is not gone by: the first pause begins. */
+struct vpa_pause {
+    enum vpa_verdict verdict;
+    const char *seen;
+    vpa_time opened;
+    vpa_time retry; /* or unset */
+};
 void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,
-                       enum vpa_verdict verdict, const char *seen, vpa_time opened, vpa_time now);
+                       const struct vpa_pause *pause, vpa_time now);
 /* The reason of the failures is gone: closed, nothing proven. True when a breaker was open. */
 bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa);
 /* Another way has helped: this one may be tried again, one pod at a time. */
