@@ -152,6 +152,9 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
     if (!pod || !vpa_str_eq(pod->meta.uid, t->uid))
         return VPA_VERDICT_VOID;
 
+    /* What it is waiting for may be another thing than in the last pass. */
+    vpa_update_memory_observe(env->memory, pod, now);
+
     enum vpa_resize_status status = vpa_pod_resize_status(pod);
 
     switch (status) {

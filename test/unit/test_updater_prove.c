@@ -522,21 +522,26 @@ static const struct {
     {"{\"type\":\"PodResizeInProgress\",\"status\":\"True\"}", 63},
 };
 
-START_TEST(resizes_that_are_never_carried_out_are_no_storm)
+static void show_first_pod(const char *resize)
 {
     vpa_auto_buf text = {0};
     char *end;
 
-    server.mode = "InPlace";
-    learn();
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, 1);
     vpa_buf_init(&text, TEXT_MAX);
     put_pod(&text, 0, 0);
     end = strstr(text.data, "\"conditions\":[") + strlen("\"conditions\":[");
     vpa_auto_free char *pod =
-        vpa_xprintf("%.*s%s,%s", (int)(end - text.data), text.data, stuck[_i].condition, end);
+        vpa_xprintf("%.*s%s,%s", (int)(end - text.data), text.data, resize, end);
     vpa_memory_stream_event(server.pod_objects, "MODIFIED", pod);
+}
+
+START_TEST(resizes_that_are_never_carried_out_are_no_storm)
+{
+    server.mode = "InPlace";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_first_pod(stuck[_i].condition);
     pass_for(stuck[_i].minutes - 1);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
     pass_for(1);
@@ -545,6 +550,22 @@ START_TEST(resizes_that_are_never_carried_out_are_no_storm)
     ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
     for (size_t i = 0; i < server.call_count; i++)
         ck_assert_str_eq(server.calls[i], "p00-00/resize");
+}
+END_TEST
+
+/* Each status has its own time, whichever comes behind which. */
+START_TEST(a_resize_that_is_deferred_late_has_its_five_minutes)
+{
+    server.mode = "InPlace";
+    learn();
+    updater_pass(server.updater);
+    show_first_pod(stuck[2].condition);
+    pass_for(40);
+    show_first_pod(stuck[1].condition);
+    pass_for(stuck[1].minutes - 1);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
 }
 END_TEST
 
@@ -639,6 +660,7 @@ int main(void)
     tcase_add_test(tc, a_condition_is_added_to_those_there_are);
     tcase_add_test(tc, several_vpas_stop_the_cluster);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
+    tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);
     tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
     tcase_add_loop_test(tc, a_replacement_is_tried_before_the_first_eviction, 0,
                         VPA_COUNT(dry_runs));
