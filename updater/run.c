@@ -146,15 +146,18 @@ static void lap(struct stopwatch *watch, const char *step)
     watch->last = now;
 }
 
-/* Whether the webhook is there to give evicted pods their new resources. */
-static bool webhook_is_alive(struct pass_env *env)
+/* Whether the webhook is there to give evicted pods their new resources. A Lease that cannot be read
+ * says nothing about it: pods are left alone, and no repair follows when it can be read again. */
+enum webhook { WEBHOOK_WORKS, WEBHOOK_AWAY, WEBHOOK_UNKNOWN };
+
+static enum webhook look_at_webhook(struct pass_env *env)
 {
     const struct updater_config *config = env->config;
     struct vpa_error err;
     bool valid;
 
     if (!config->use_admission_status)
-        return true;
+        return WEBHOOK_WORKS;
     env->webhook.ns = vpa_status_lease_namespace(config->status_lease_namespace);
     env->webhook.name = config->status_lease_name;
     env->webhook.timeout = config->status_lease_timeout;
@@ -162,11 +165,11 @@ static bool webhook_is_alive(struct pass_env *env)
         VPA_ERROR_UNLESS_TOLD(&err,
                               "Error getting Admission Controller status. Skipping update loop",
                               VPA_KERR(&err));
-        return false;
+        return err.code == VPA_NOT_FOUND ? WEBHOOK_AWAY : WEBHOOK_UNKNOWN;
     }
     if (!valid)
         VPA_INFO("Admission Controller status is not valid. Skipping update loop");
-    return valid;
+    return valid ? WEBHOOK_WORKS : WEBHOOK_AWAY;
 }
 
 static void run_selected(struct pass *pass, struct selection *selection,
@@ -262,10 +265,11 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         return;
     pass->doing = "reading the status lease";
 
-    bool webhook_works = webhook_is_alive(env);
+    enum webhook webhook = look_at_webhook(env);
 
-    updater_prove_webhook(env, webhook_works);
-    if (!webhook_works) {
+    if (webhook != WEBHOOK_UNKNOWN)
+        updater_prove_webhook(env, webhook == WEBHOOK_WORKS);
+    if (webhook != WEBHOOK_WORKS) {
         updater_tell_of_pass(env, "webhook",
                              "the status Lease says nothing of a webhook that works");
         return;

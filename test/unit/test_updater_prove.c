@@ -256,6 +256,25 @@ START_TEST(a_webhook_that_was_repaired_is_tried_at_once)
 }
 END_TEST
 
+/* That is no repair: nobody knows that it was away. */
+static const int unreadable[] = {403, 500, 503};
+START_TEST(a_lease_that_cannot_be_read_repairs_nothing)
+{
+    server.config.use_admission_status = true;
+    learn();
+    pass_with_lease("2026-03-01T13:00:00.000000Z");
+    pass_with_lease("2026-03-01T13:01:00.000000Z");
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+    server.lease_code = unreadable[_i];
+    pass_with_lease("2026-03-01T13:02:00.000000Z");
+    server.lease_code = 0;
+    pass_with_lease("2026-03-01T13:03:00.000000Z");
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+}
+END_TEST
+
 #define ACQUIRED(time) ",\"acquireTime\":\"2026-03-01T" time ".000000Z\""
 
 /* Three VPAs' pods come back as they were, and the webhook's Lease tells of another start: no
@@ -644,6 +663,7 @@ int main(void)
     tcase_add_loop_test(tc, a_template_that_was_changed_is_tried_at_once, 0,
                         VPA_COUNT(changed_pods));
     tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);
+    tcase_add_loop_test(tc, a_lease_that_cannot_be_read_repairs_nothing, 0, VPA_COUNT(unreadable));
     tcase_add_test(tc, a_webhook_that_was_away_is_no_failed_proof);
     tcase_add_test(tc, a_webhook_that_is_late_back_is_no_failed_proof);
     tcase_add_test(tc, a_webhook_that_was_there_is_a_failed_proof);

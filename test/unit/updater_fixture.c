@@ -189,7 +189,9 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
         touch_vpa();
         if (server.slow && vpa_str_ends_with(q->path, server.slow))
             vpa_memory_reply_delay(reply, VPA_HOUR);
-        if (server.renewed) {
+        if (server.lease_code) {
+            vpa_memory_reply_status(reply, server.lease_code, NULL, "not now");
+        } else if (server.renewed) {
             vpa_auto_free char *lease =
                 vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},"
                             "\"spec\":{\"renewTime\":\"%s\"%s}}",

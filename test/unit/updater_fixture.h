@@ -61,6 +61,7 @@ struct server {
     bool old;             /* no pods/resize */
     const char *renewed;  /* of the status lease, NULL: there is none */
     const char *acquired; /* more members of it */
+    int lease_code;       /* of the answers to reads of it; 0: it is there as told */
     /* answers */
     vpa_duration delay;
     vpa_duration page_delay;    /* of the second page of pods; 0: all in one page */
