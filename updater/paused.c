@@ -10,18 +10,39 @@
 
 /* Behind it the message tells when it is tried again. */
 #define AGAIN "; tried again with one pod at "
+#define MESSAGE_MAX 1024
+#define SEEN_TOLD ((size_t)900)
 
 static const struct {
     enum vpa_proof_way way;
     const char *type;
 } types[] = {{VPA_PROOF_EVICTION, PAUSED_EVICTIONS}, {VPA_PROOF_RESIZE, PAUSED_RESIZES}};
 
+/* Whole letters only: what a server made of others would never be the same as ours. */
+static void put_letters(struct vpa_buf *out, const char *text, size_t max)
+{
+    size_t len;
+
+    for (const char *p = text; *p; p += len ? len : 1) {
+        uint32_t rune;
+
+        len = vpa_utf8_decode(p, &rune);
+        if (out->len + len > max)
+            return;
+        vpa_buf_append(out, p, len);
+    }
+}
+
 char *updater_paused_message(const struct vpa_breaker *breaker)
 {
-    char text[VPA_TIME_TEXT_MAX];
+    char retry[VPA_TIME_TEXT_MAX];
+    struct vpa_buf message;
 
-    vpa_time_format(breaker->retry_at, text);
-    return vpa_xprintf("%.900s" AGAIN "%s", vpa_or_empty(breaker->seen), text);
+    vpa_time_format(breaker->retry_at, retry);
+    vpa_buf_init(&message, MESSAGE_MAX);
+    put_letters(&message, vpa_or_empty(breaker->seen), SEEN_TOLD);
+    vpa_buf_printf(&message, AGAIN "%s", retry);
+    return vpa_buf_take(&message);
 }
 
 /* ---- restoring ---- */

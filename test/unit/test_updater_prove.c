@@ -394,6 +394,24 @@ START_TEST(a_restart_does_not_forget)
 END_TEST
 
 /* What was seen may be a text like ours. */
+/* The text is cut in the middle of a letter; what the server stores is a whole one. */
+START_TEST(a_text_that_is_cut_is_written_once)
+{
+    char text[401];
+
+    memset(text, 'x', 399);
+    text[399] = '\0';
+    vpa_auto_free char *pod = vpa_xprintf(UNSCHEDULED_BY("2", "%s\xc3\xa9 no"), text);
+
+    server.unscheduled = pod;
+    server.lost = true;
+    learn();
+    pass_for(9);
+    ck_assert_ptr_nonnull(strstr(condition(), "xxx; tried again"));
+    ck_assert_uint_eq(server.status_patches, 1);
+}
+END_TEST
+
 START_TEST(a_restart_reads_its_own_text_only)
 {
     server.unscheduled = UNSCHEDULED_BY("2", "no; tried again with one pod at noon");
@@ -671,6 +689,7 @@ int main(void)
     tcase_add_test(tc, a_budget_that_always_refuses_is_no_failed_proof);
     tcase_add_test(tc, a_restart_does_not_forget);
     tcase_add_test(tc, a_restart_reads_its_own_text_only);
+    tcase_add_test(tc, a_text_that_is_cut_is_written_once);
     tcase_add_test(tc, a_restart_does_not_forget_those_that_come_later);
     tcase_add_loop_test(tc, a_vpa_that_is_switched_off_is_not_paused, 0, 2);
     tcase_add_test(tc, without_proofs_nothing_is_paused);
