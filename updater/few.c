@@ -151,7 +151,9 @@ void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas
     if (env->few.count > count)
         sweep(env, vpas, count);
     for (size_t i = 0; i < count; i++) {
-        bool has = updater_condition_find(vpas[i], UPDATER_FEW) >= 0;
+        /* In a namespace that is passed over it is another updater's. */
+        bool has = updater_condition_find(vpas[i], UPDATER_FEW) >= 0 &&
+                   !vpa_common_flags_ignore(&env->config->common, vpas[i]->meta.ns);
         struct few *f = env->few.count > 0 || has ? few_of(env, vpas[i], has) : NULL;
 
         if (!f)

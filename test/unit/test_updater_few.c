@@ -165,6 +165,17 @@ START_TEST(what_was_refused_is_written_in_the_next_pass)
 }
 END_TEST
 
+/* Two updaters share the cluster by namespaces: what the other one says is not taken back. */
+START_TEST(vpas_that_are_passed_over_are_another_updaters)
+{
+    server.conditions = vpa_xstrdup("[{\"type\":\"TooFewReplicas\",\"status\":\"True\"}]");
+    server.config.common.ignored_vpa_object_namespaces = "m,n";
+    begin_few();
+    pass_for(3 * UPDATER_FEW_PASSES);
+    ck_assert_uint_eq(server.status_patches, 0);
+}
+END_TEST
+
 START_TEST(vpas_that_went_are_forgotten)
 {
     server.vpas = 12;
@@ -207,6 +218,7 @@ int main(void)
     tcase_add_test(tc, enough_pods_say_nothing);
     tcase_add_test(tc, without_the_right_it_is_said_once);
     tcase_add_loop_test(tc, what_was_refused_is_written_in_the_next_pass, 0, VPA_COUNT(refusals));
+    tcase_add_test(tc, vpas_that_are_passed_over_are_another_updaters);
     tcase_add_test(tc, vpas_that_went_are_forgotten);
     tcase_add_test(tc, a_shadow_writes_nothing);
     suite_add_tcase(suite, tc);
