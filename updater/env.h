@@ -47,7 +47,7 @@ struct pass_env {
     struct prove *prove;            /* what actions did; NULL: nobody looks */
     int64_t status_denied_at;       /* monotonic: no right to write conditions; 0: not known */
     bool told_of_dry_run;           /* the log says that it cannot be done */
-    bool has_passed; /* a whole pass was made: the memory has what is to be known of all pods */
+    bool has_recovered; /* the memory has what an earlier process may have left under way */
     struct vpa_update_options update;
     struct vpa_priority_options priority;
     struct vpa_disruption_options disruption;

@@ -172,6 +172,24 @@ static enum webhook look_at_webhook(struct pass_env *env)
     return valid ? WEBHOOK_WORKS : WEBHOOK_AWAY;
 }
 
+/* Boosts whose end an earlier process has sent and the kubelet not carried out: such pods must not
+ * be evicted (S5), and only that process knew what it had sent. In doubt the pod stays. Before this
+ * process has sent anything itself, which may look the same. */
+static void recover_unboosts(struct pass_env *env, const struct selection *selection)
+{
+    if (env->has_recovered)
+        return;
+    env->has_recovered = true;
+    for (size_t i = 0; i < selection->count; i++) {
+        const struct selected *s = &selection->items[i];
+
+        for (size_t k = 0; updater_work_boosts_of(env, s->vpa) && k < s->pod_count; k++) {
+            if (vpa_unboost_presumed(s->pods[k]))
+                vpa_update_memory_set_unboost(env->memory, s->pods[k]->meta.uid, true);
+        }
+    }
+}
+
 static void run_selected(struct pass *pass, struct selection *selection,
                          const struct vpa_object *const *vpas, size_t vpa_count,
                          struct stopwatch *watch)
@@ -184,9 +202,10 @@ static void run_selected(struct pass *pass, struct selection *selection,
     lap(watch, "ListPods");
     count = keep_live(pods, count);
     updater_select_pods(pass, selection, pods, count);
-    if (updater_pass_is_late(pass)) /* half of a selection gives pods to the wrong VPA */
-        return;
+    if (updater_pass_is_late(pass) || updater_pass_is_stopped(pass))
+        return; /* half of a selection gives pods to the wrong VPA */
     sweep_memory(env, pods, count);
+    recover_unboosts(env, selection);
     pass->doing = "looking at what earlier changes did";
     updater_prove_observe(pass, vpas, vpa_count, selection, pods, count);
     lap(watch, "FilterPods");
@@ -195,7 +214,6 @@ static void run_selected(struct pass *pass, struct selection *selection,
     make_works(&works, pass, selection);
     run_works(&works);
     if (!works.aborted) {
-        env->has_passed = true;
         if (!env->all_proven)
             updater_few_publish(pass, vpas, vpa_count);
         lap(watch, "EvictPods");

@@ -95,24 +95,19 @@ bool updater_work_is_held(const struct work *w, size_t pod)
     return w->held && w->held[pod];
 }
 
+bool updater_work_boosts_of(const struct pass_env *env, const struct vpa_object *vpa)
+{
+    return env->update.boost_gate && vpa_object_has_startup_boost(vpa);
+}
+
 bool updater_work_boosts(const struct work *w)
 {
-    return w->pass->env->update.boost_gate && vpa_object_has_startup_boost(w->vpa);
+    return updater_work_boosts_of(w->pass->env, w->vpa);
 }
 
 vpa_time updater_work_now(const struct work *w)
 {
     return vpa_loop_now(w->pass->env->loop);
-}
-
-/* Boosts whose end an earlier process has sent and the kubelet not carried out: such pods must not
- * be evicted (S5), and only that process knew what it had sent. In doubt the pod stays. */
-static void recover_unboosts(struct work *w)
-{
-    for (size_t i = 0; i < w->pod_count; i++) {
-        if (vpa_unboost_presumed(w->pods[i]))
-            vpa_update_memory_set_unboost(w->pass->env->memory, w->pods[i]->meta.uid, true);
-    }
 }
 
 static int64_t unknown_pods(void *ctx, const char *ns, const char *kind, const char *name)
@@ -127,8 +122,6 @@ void updater_work_begin(struct work *w)
     struct pass_env *env = w->pass->env;
     struct vpa_disruption_options options = env->disruption;
 
-    if (!env->has_passed && updater_work_boosts(w))
-        recover_unboosts(w);
     updater_meter_sums_add(&w->pass->gauges.controlled, w->mode, w->pod_count,
                            (double)w->pod_count);
     updater_meter_touch(&w->labels);

@@ -69,6 +69,8 @@ void updater_work_init(struct work *w, struct pass *pass, const struct vpa_objec
                        const struct vpa_pod *const *pods, const bool *held, size_t count);
 /* Frees what the work holds; may be called twice. */
 void updater_work_clear(struct work *w);
+/* Whether boosts of the VPA are looked after: gate on, and it has some. */
+bool updater_work_boosts_of(const struct pass_env *env, const struct vpa_object *vpa);
 /* Groups, budgets, the counters that always exist. */
 void updater_work_begin(struct work *w);
 /* Looks at the resizes of the pods, once per pass: their timers start and end here. */
@@ -84,7 +86,6 @@ bool updater_work_is_there(const struct work *w, size_t pod);
 /* Before anything is done to a pod of the group: a number of replicas that was read from a scale is
  * read anew, pumping the loop. */
 void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
-/* Whether the VPA's boosts are looked after: gate on, and it has some. */
 bool updater_work_boosts(const struct work *w);
 vpa_time updater_work_now(const struct work *w);
 void updater_work_drop_notes(struct work *w);

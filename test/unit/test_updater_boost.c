@@ -148,6 +148,47 @@ START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
 }
 END_TEST
 
+static void show_pod(int v, int p, const char *request, const char *more)
+{
+    vpa_auto_buf text = {0};
+    const char *usual = server.request, *status = server.status;
+
+    server.request = request;
+    server.status = more;
+    vpa_buf_init(&text, TEXT_MAX);
+    put_pod(&text, v, p);
+    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
+    server.request = usual;
+    server.status = status;
+    while (vpa_loop_poll(server.loop))
+        ;
+}
+
+/* The limiter ends the first pass, and all that follow. What this process resized itself in the
+ * first is an ordinary pod, which is evicted when its node cannot hold it. */
+START_TEST(a_pass_that_was_cut_short_is_no_restart)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.vpas = 2;
+    server.pods_per_vpa = 2;
+    server.request = "5";
+    server.config.lifetime_threshold = 0;
+    server.config.eviction_rate_limit = 0.001;
+    start(1);
+    show_pod(0, 1, "2", "");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_str_eq(server.calls[0], "p00-00/resize");
+    show_pod(0, 0, "2",
+             ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
+             "\"Infeasible\"}" GIVEN("5"));
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_str_eq(server.calls[1], "p00-00/eviction");
+}
+END_TEST
+
 /* Gates on by default change nothing for VPAs that do not use them (D1). */
 START_TEST(gates_change_nothing_for_vpas_without_boost)
 {
@@ -186,6 +227,7 @@ int main(void)
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
                         VPA_COUNT(restarts));
+    tcase_add_test(tc, a_pass_that_was_cut_short_is_no_restart);
     tcase_add_test(tc, gates_change_nothing_for_vpas_without_boost);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
