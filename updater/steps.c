@@ -47,9 +47,12 @@ static enum work_step step_unboost(struct work *w)
         const struct vpa_pod *pod = w->pods[w->next];
         struct vpa_replica_group *group = vpa_disruption_group(w->budget, w->next);
 
-        updater_work_look(w);
-        if (updater_work_is_held(w, w->next) || !updater_work_is_there(w, w->next) ||
+        if (updater_work_is_held(w, w->next) ||
             !vpa_pod_boost_expired(pod, w->vpa, updater_work_now(w)))
+            continue;
+        updater_work_confirm(w, group);
+        updater_work_look(w);
+        if (!updater_work_is_there(w, w->next))
             continue;
         if (!vpa_can_unboost(pod, w->vpa, group, &env->update, updater_work_now(w))) {
             if (group_in_flight(group))

@@ -85,9 +85,12 @@ static enum vpa_replica_source owner_replicas(void *ctx, const char *ns, const c
 
     if (vpa_owners_replicas(w->pass->env->owners, &key, &replicas)) {
         *count = replicas;
-        return replicas != 0 ? VPA_REPLICAS_KNOWN : VPA_REPLICAS_MISSING;
+        return replicas > 0 ? VPA_REPLICAS_KNOWN : VPA_REPLICAS_MISSING;
     }
-    return has_replica_count(kind) ? VPA_REPLICAS_MISSING : VPA_REPLICAS_UNKNOWN;
+    /* A scale that has told a number and does not answer now is no reason to go by the living. */
+    return has_replica_count(kind) || vpa_owners_has_said(w->pass->env->owners, &key)
+               ? VPA_REPLICAS_MISSING
+               : VPA_REPLICAS_UNKNOWN;
 }
 
 bool updater_work_is_held(const struct work *w, size_t pod)
@@ -199,7 +202,7 @@ void updater_work_confirm(struct work *w, struct vpa_replica_group *group)
                                                                 .name = group->name,
                                                                 .api_version = group->api_version},
                                    SCALE_AGE, &replicas);
-    vpa_group_confirm(group, known && replicas != 0, replicas, env->disruption.tolerance);
+    vpa_group_confirm(group, known && replicas > 0, replicas, env->disruption.tolerance);
 }
 
 /* ---- the list ---- */

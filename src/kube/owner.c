@@ -258,6 +258,13 @@ bool vpa_owners_replicas_within(struct vpa_owners *o, const struct vpa_controlle
     return true;
 }
 
+bool vpa_owners_has_said(const struct vpa_owners *o, const struct vpa_controller_key *key)
+{
+    const struct owner_scale *scale = owner_scale_find(o, key);
+
+    return scale && scale->said;
+}
+
 bool vpa_owners_replicas(struct vpa_owners *o, const struct vpa_controller_key *key,
                          int32_t *replicas)
 {

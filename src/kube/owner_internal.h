@@ -70,6 +70,7 @@ struct owner_scale {
     bool has_selector; /* status.selector is not empty */
     struct vpa_selector selector;
     int32_t replicas;
+    bool said;                   /* this answer or one before it told a number of replicas */
     int64_t fetched, refresh_at; /* monotonic */
     uint64_t pass;
     atomic_bool read;  /* since the last sweep */
@@ -136,6 +137,9 @@ struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
 struct owner_scale *owner_scale_get_within(struct vpa_owners *owners,
                                            const struct vpa_controller_key *key, vpa_duration age,
                                            struct vpa_error *err);
+/* Borrowed, as it is; NULL when there is none. */
+struct owner_scale *owner_scale_find(const struct vpa_owners *owners,
+                                     const struct vpa_controller_key *key);
 /* Takes over the reference; a first answer counts as a reading, a further one does not. The
  * remembered one: that from before where the answer is the same. Borrowed. */
 struct owner_scale *owner_scale_remember(struct vpa_owners *owners, struct owner_scale *scale);

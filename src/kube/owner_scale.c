@@ -102,14 +102,15 @@ struct owner_scale *owner_scale_remember(struct vpa_owners *o, struct owner_scal
 {
     struct owner_scale *old = vpa_table_find(&o->scales, s->key);
 
+    s->said = s->ok || (old && old->said);
     s = old && same_answer(old, s) ? renew(old, s) : replace(o, old, s);
     if (!vpa_timer_is_running(o->sweep))
         vpa_timer_start(o->sweep, SWEEP);
     return s;
 }
 
-static struct owner_scale *find_scale(const struct vpa_owners *o,
-                                      const struct vpa_controller_key *key)
+struct owner_scale *owner_scale_find(const struct vpa_owners *o,
+                                     const struct vpa_controller_key *key)
 {
     vpa_auto_buf text = {0};
 
@@ -127,7 +128,7 @@ struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vp
                                            vpa_duration age, struct vpa_error *err)
 {
     int64_t now = vpa_loop_monotonic(o->loop);
-    struct owner_scale *s = find_scale(o, k);
+    struct owner_scale *s = owner_scale_find(o, k);
 
     if (!s || is_stale(o, s, now) || now - s->fetched > age) {
         s = owner_scale_fetch(o, k, err);
@@ -277,7 +278,7 @@ static void key_release(struct vpa_controller_key *k)
 static bool is_served(struct vpa_owners *o, const struct vpa_controller_key *k)
 {
     int64_t now = vpa_loop_monotonic(o->loop);
-    struct owner_scale *s = find_scale(o, k);
+    struct owner_scale *s = owner_scale_find(o, k);
 
     if (s)
         s->last_read = now;
@@ -333,7 +334,7 @@ void vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *ap
 
     if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
         return;
-    struct owner_scale *s = find_scale(o, &key);
+    struct owner_scale *s = owner_scale_find(o, &key);
     if (s)
         s->last_read = vpa_loop_monotonic(o->loop);
     else
@@ -348,7 +349,7 @@ void vpa_owners_follow_target(struct vpa_owners *o, const char *ns, const char *
 
     if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
         return;
-    struct owner_scale *s = find_scale(o, &key);
+    struct owner_scale *s = owner_scale_find(o, &key);
     if (s)
         s->followed_until = until;
     else

@@ -159,7 +159,7 @@ static void own_by_clone(int replicas)
 static const struct {
     int replicas, pods;
     size_t calls;
-} clones[] = {{0, 3, 0}, {1, 1, 1}, {1, 3, 2}, {2, 3, 2}, {3, 3, 1}};
+} clones[] = {{0, 3, 0}, {1, 1, 1}, {1, 3, 2}, {2, 3, 2}, {3, 3, 1}, {-3, 4, 0}};
 
 START_TEST(the_scale_says_how_many_there_are_to_be)
 {
@@ -178,6 +178,26 @@ END_TEST
 START_TEST(a_scale_is_read_anew_in_every_pass)
 {
     own_by_clone(3);
+    server.refuse = 1;
+    start(0);
+    updater_pass(server.updater);
+    forget_calls();
+    vpa_loop_pump(server.loop, 30 * VPA_SECOND);
+    server.refuse = 0;
+    server.replicas = 10;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+/* So it is for the end of a boost. */
+START_TEST(a_scale_is_read_anew_before_a_boost_ends)
+{
+    own_by_clone(3);
+    server.mode = "Off";
+    server.boost = "\"startupBoost\":{\"cpu\":{\"durationSeconds\":60}},";
+    server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu"
+                 "\\\":\\\"500m\\\"}}\"},";
     server.refuse = 1;
     start(0);
     updater_pass(server.updater);
@@ -231,6 +251,28 @@ START_TEST(without_any_scale_the_living_count)
 }
 END_TEST
 
+/* Ten there are to be, six live: where nobody says so any more, they are not ten all at once. */
+START_TEST(a_scale_that_breaks_is_not_forgotten)
+{
+    own_by_clone(10);
+    server.selects = true;
+    server.pods_per_vpa = 6;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.scale_fails = true;
+    for (int pass = 0; pass < 3; pass++) {
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+        updater_pass(server.updater);
+    }
+    ck_assert_uint_eq(server.call_count, 1);
+    server.scale_fails = false;
+    vpa_loop_pump(server.loop, VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
 START_TEST(without_its_scale_a_group_is_left_alone)
 {
     own_by_clone(10);
@@ -254,10 +296,12 @@ int main(void)
     tcase_add_loop_test(tc, a_controller_that_is_not_there_is_left_alone, 0, VPA_COUNT(absent));
     tcase_add_loop_test(tc, the_scale_says_how_many_there_are_to_be, 0, (int)VPA_COUNT(clones));
     tcase_add_test(tc, a_scale_is_read_anew_in_every_pass);
+    tcase_add_test(tc, a_scale_is_read_anew_before_a_boost_ends);
     tcase_add_test(tc, a_scale_is_asked_for_once_in_a_pass);
     tcase_add_test(tc, a_scale_is_read_anew_in_a_long_pass);
     tcase_add_test(tc, without_its_scale_a_group_is_left_alone);
     tcase_add_test(tc, without_any_scale_the_living_count);
+    tcase_add_test(tc, a_scale_that_breaks_is_not_forgotten);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -88,6 +88,8 @@ bool vpa_owners_replicas(struct vpa_owners *owners, const struct vpa_controller_
  * the loop. */
 bool vpa_owners_replicas_within(struct vpa_owners *owners, const struct vpa_controller_key *key,
                                 vpa_duration age, int32_t *replicas);
+/* Whether a scale that is asked for has told a number once, though it may not be known now. */
+bool vpa_owners_has_said(const struct vpa_owners *owners, const struct vpa_controller_key *key);
 
 /*
  * View. Shards are shared between views, so taking one after few changes is cheap. Reference
