@@ -95,12 +95,18 @@ static enum vpa_verdict judge_absent(struct pass *pass, struct trial *t,
 
     if (!vpa_owners_replicas(pass->env->owners, &owner, &replicas) || t->live >= replicas)
         return VPA_VERDICT_VOID; /* scaled down, or nobody says how many there are to be */
-    if (!updater_unscheduled_find(pass->env->client, t->ns, t->kind, t->name, t->newest, &found)) {
+    switch (
+        updater_unscheduled_find(pass->env->client, t->ns, t->kind, t->name, t->newest, &found)) {
+    case UNSCHEDULED_UNKNOWN: /* asked again in the next pass */
+        return VPA_VERDICT_WAIT;
+    case UNSCHEDULED_NONE:
         vpa_buf_printf(seen,
                        "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
                        "an admission webhook or the controller refuses it",
                        t->pod, (long long)t->live, (int)replicas);
         return VPA_VERDICT_NO_REPLACEMENT;
+    case UNSCHEDULED_FOUND:
+        break;
     }
     verdict = judge_replacement(pass, t, vpa, &found.pod, seen);
     if (vpa_verdict_failed(verdict))

@@ -28,8 +28,8 @@ struct trial {
 struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_proof_id *id,
                                 const char *key);
 void updater_trial_free(struct trial *t);
-/* t->replacement and t->live are those of this pass. seen: what was seen when it failed. At most
- * one API call, in one pass of the trial's life. */
+/* t->replacement and t->live are those of this pass. seen: what was seen when it failed. One API
+ * call at most, in one pass of the trial's life unless it fails. */
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen);
 

@@ -29,8 +29,9 @@ static const char *reason_of(const struct vpa_pod *pod)
     return "";
 }
 
-bool updater_unscheduled_find(struct vpa_kube_client *client, const char *ns, const char *kind,
-                              const char *name, vpa_time newest, struct unscheduled *out)
+enum unscheduled_answer updater_unscheduled_find(struct vpa_kube_client *client, const char *ns,
+                                                 const char *kind, const char *name,
+                                                 vpa_time newest, struct unscheduled *out)
 {
     vpa_auto_buf path = {0};
     const struct vpa_json *root;
@@ -43,14 +44,14 @@ bool updater_unscheduled_find(struct vpa_kube_client *client, const char *ns, co
     if (vpa_kube_get_json(client, vpa_buf_text(&path), &out->arena, &root, &err) < 0) {
         VPA_WARN_UNLESS_TOLD(&err, "Cannot list the unscheduled pods of a namespace",
                              VPA_KERR(&err), VPA_KV("namespace", ns));
-        return false;
+        return err.code == VPA_DENIED ? UNSCHEDULED_NONE : UNSCHEDULED_UNKNOWN;
     }
     vpa_json_foreach (item, vpa_json_find(root, "items")) {
         if (vpa_pod_decode(&out->arena, item, &out->pod, &err) < 0 ||
             !is_of(&out->pod, kind, name, newest))
             continue;
         out->reason = reason_of(&out->pod);
-        return true;
+        return UNSCHEDULED_FOUND;
     }
-    return false;
+    return UNSCHEDULED_NONE;
 }

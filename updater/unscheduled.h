@@ -16,9 +16,14 @@ struct unscheduled {
 void updater_unscheduled_release(struct unscheduled *found);
 #define vpa_auto_unscheduled __attribute__((cleanup(updater_unscheduled_release)))
 
-/* A pod of the owner, younger than that, without a node. false: there is none, or the list cannot
- * be read. Pumps the loop. */
-bool updater_unscheduled_find(struct vpa_kube_client *client, const char *ns, const char *kind,
-                              const char *name, vpa_time newest, struct unscheduled *out);
+enum unscheduled_answer {
+    UNSCHEDULED_FOUND,
+    UNSCHEDULED_NONE,    /* also where we have no right to look */
+    UNSCHEDULED_UNKNOWN, /* the list cannot be read now */
+};
+/* A pod of the owner, younger than that, without a node. Pumps the loop. */
+enum unscheduled_answer updater_unscheduled_find(struct vpa_kube_client *client, const char *ns,
+                                                 const char *kind, const char *name,
+                                                 vpa_time newest, struct unscheduled *out);
 
 #endif

@@ -131,6 +131,24 @@ START_TEST(one_useless_eviction_and_no_more)
 }
 END_TEST
 
+/* The API server cannot say whether a replacement is there: that is no verdict. */
+START_TEST(a_list_that_fails_is_no_missing_replacement)
+{
+    server.lost = true;
+    server.unscheduled = UNSCHEDULED("2");
+    server.unscheduled_code = 500;
+    learn();
+    pass_for(6);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.unscheduled_code = 0;
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
+    ck_assert_double_eq(failed_proofs("Unschedulable"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
 /* 10, 20, 40 minutes: three more in the first hour and a bit. */
 START_TEST(one_pod_after_each_pause_which_doubles)
 {
@@ -673,6 +691,7 @@ int main(void)
     tcase_add_test(tc, each_group_proves_itself);
     tcase_add_test(tc, without_proofs_all_go_at_once);
     tcase_add_loop_test(tc, one_useless_eviction_and_no_more, 0, VPA_COUNT(failures));
+    tcase_add_test(tc, a_list_that_fails_is_no_missing_replacement);
     tcase_add_test(tc, one_pod_after_each_pause_which_doubles);
     tcase_add_test(tc, a_trial_that_helps_closes_the_breaker);
     tcase_add_test(tc, a_late_replacement_closes_the_breaker);

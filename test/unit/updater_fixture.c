@@ -166,7 +166,10 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
                                                server.unscheduled ? server.unscheduled : "");
 
         server.unscheduled_lists++;
-        vpa_memory_reply_json(reply, 200, list);
+        if (server.unscheduled_code)
+            vpa_memory_reply_status(reply, server.unscheduled_code, NULL, "not now");
+        else
+            vpa_memory_reply_json(reply, 200, list);
         return;
     }
     if (vpa_memory_query(q, "watch")) {

@@ -38,6 +38,7 @@ struct server {
     const char *reborn_status; /* more members of their status */
     bool lost;                 /* evicted pods are not replaced */
     const char *unscheduled;   /* items of the list of pods without a node */
+    int unscheduled_code;      /* of the answers to it; 0: it is there */
     char *conditions;          /* of the VPA, as its status was patched; heap */
     int generation_of_vpas;
     bool status_denied;
