@@ -313,6 +313,59 @@ START_TEST(checks_eviction_requirements)
 }
 END_TEST
 
+/* ---- many of them ---- */
+
+#define MANY 1000
+
+static void put_many(struct vpa_buf *out, int n, const char *format)
+{
+    for (int i = 0; i < n; i++) {
+        vpa_buf_puts(out, i ? "," : "");
+        for (const char *p = format; *p; p++) {
+            if (*p == '#')
+                vpa_buf_printf(out, "%d", i);
+            else
+                vpa_buf_putc(out, *p);
+        }
+    }
+}
+
+/* A thousand containers, and a thousand requirements of which only the last may fail, each with a
+ * hundred resources that nobody has before the one that counts: not each container asks each
+ * resource of each requirement, which takes minutes. */
+static const char *const last_asked[] = {HIGHER, LOWER};
+START_TEST(containers_do_not_multiply_requirements)
+{
+    vpa_auto_buf junk = {0}, one = {0}, text = {0}, containers = {0};
+
+    vpa_buf_init(&junk, 1 << 20);
+    vpa_buf_init(&one, 1 << 20);
+    vpa_buf_init(&text, 1 << 22);
+    vpa_buf_init(&containers, 1 << 20);
+    put_many(&junk, 100, "'x#'");
+    vpa_buf_printf(&one, "{'resources':[%s,'cpu'],'changeRequirement':'" HIGHER "'}",
+                   vpa_buf_text(&junk));
+    vpa_buf_puts(&text, "{'spec':{'updatePolicy':{'evictionRequirements':[");
+    put_many(&text, MANY, vpa_buf_text(&one));
+    vpa_buf_printf(&text,
+                   "," REQ("'memory'", "%s") "]}},'status':{'recommendation':{"
+                                             "'containerRecommendations':[",
+                   last_asked[_i]);
+    put_many(&text, MANY, "{'containerName':'c#','target':{'cpu':'2','memory':'1Gi'}}");
+    vpa_buf_puts(&text, "]}}}");
+    vpa_buf_puts(&containers, "{'spec':{'containers':[");
+    put_many(&containers, MANY,
+             "{'name':'c#','resources':{'requests':{'cpu':'1','memory':'2Gi'}}}");
+    vpa_buf_puts(&containers, "]}}");
+
+    struct vpa_object *vpa = objects_vpa(&arena, vpa_buf_text(&text));
+    struct vpa_pod *pod = objects_pod(&arena, vpa_buf_text(&containers));
+
+    ck_assert_uint_eq(vpa->eviction_requirement_count, MANY + 1);
+    ck_assert(vpa_eviction_requirements_hold(pod, vpa, &vpa->recommendation) == (_i == 1));
+}
+END_TEST
+
 START_TEST(requirements_without_a_recommendation_do_not_hold)
 {
     struct vpa_pod *pod = objects_pod(&arena, POD(BOTH, OLD));
@@ -345,6 +398,7 @@ int main(void)
     tcase_add_test(tc, sorts_by_direction_then_size_then_place);
     tcase_add_loop_test(tc, checks_eviction_requirements, 0, VPA_COUNT(requirements));
     tcase_add_test(tc, requirements_without_a_recommendation_do_not_hold);
+    tcase_add_loop_test(tc, containers_do_not_multiply_requirements, 0, VPA_COUNT(last_asked));
     tcase_add_test(tc, names_admissions);
     suite_add_tcase(suite, tc);
 
