@@ -146,8 +146,9 @@ static void lap(struct stopwatch *watch, const char *step)
     watch->last = now;
 }
 
-/* Whether the webhook is there to give evicted pods their new resources. A Lease that cannot be read
- * says nothing about it: pods are left alone, and no repair follows when it can be read again. */
+/* Whether the webhook is there to give evicted pods their new resources. A Lease that cannot be
+ * read says nothing about it: pods are left alone, and nothing counts as repaired when it can be
+ * read again. */
 enum webhook { WEBHOOK_WORKS, WEBHOOK_AWAY, WEBHOOK_UNKNOWN };
 
 static enum webhook look_at_webhook(struct pass_env *env)
