@@ -7,6 +7,8 @@
 #include "../../recommender/metrics.h"
 
 #include "vpa/base/buf.h"
+#include "vpa/base/mem.h"
+#include "vpa/net/http_server.h"
 
 static struct vpa_buf page;
 
@@ -45,6 +47,33 @@ static void sample(enum vpa_kind kind, bool is_oom, vpa_amount usage, vpa_amount
 }
 
 /* Of an alert's increase() the first event is one only where 0 was shown before it. */
+static const char *const at_first[] = {
+    "vpa_recommender_certificate_steps_total{step=\"created\"} 0",
+    "vpa_recommender_certificate_steps_total{step=\"announced\"} 0",
+    "vpa_recommender_certificate_steps_total{step=\"promoted\"} 0",
+    "vpa_recommender_certificate_steps_total{step=\"renewed\"} 0",
+    "vpa_recommender_certificate_steps_total{step=\"retired\"} 0",
+    "vpa_recommender_registration_repairs_total{what=\"caBundle\"} 0",
+    "vpa_recommender_self_test_failures_total{step=\"secret\"} 0",
+    "vpa_recommender_self_test_failures_total{step=\"registration\"} 0",
+    "vpa_recommender_self_test_failures_total{step=\"chain\"} 0",
+    "vpa_recommender_self_test_failures_total{step=\"listener\"} 0",
+};
+
+START_TEST(those_of_the_api_are_there_from_the_start)
+{
+    metrics_start();
+    for (size_t i = 0; i < VPA_COUNT(at_first); i++)
+        ck_assert_msg(shows(at_first[i]), "%s", at_first[i]);
+    for (size_t i = 0; vpa_server_handshake_failure(i); i++) { /* whichever comes first */
+        vpa_auto_free char *line =
+            vpa_xprintf("vpa_recommender_tls_handshake_failures_total{reason=\"%s\"} 0",
+                        vpa_server_handshake_failure(i));
+        ck_assert_msg(shows(line), "%s", line);
+    }
+}
+END_TEST
+
 START_TEST(our_counters_are_there_from_the_start)
 {
     static const char saved[] =
@@ -183,6 +212,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, a_standby_counts_no_change, 0, 2);
     tcase_add_test(c, our_counters_are_there_from_the_start);
+    tcase_add_test(c, those_of_the_api_are_there_from_the_start);
     tcase_add_test(c, usage_below_the_recommendation);
     tcase_add_test(c, usage_above_the_recommendation);
     tcase_add_test(c, memory_below_the_recommendation);

@@ -1,0 +1,132 @@
+/* The updater's metrics: which series there are before anything has happened, and after a pass. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+#include "../../updater/meters.h"
+
+#include "vpa/base/buf.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+static struct vpa_metrics all;
+static struct meter_pass pass;
+
+static void setup(void)
+{
+    all = (struct vpa_metrics){.table = updater_metrics, .count = updater_metric_count};
+    pass = (struct meter_pass){0};
+}
+
+static void teardown(void)
+{
+    vpa_metrics_release(&all);
+}
+
+/* The series of one family as they are shown, each behind the family's name and before a line's
+ * end; heap. */
+static char *series_of(const char *family)
+{
+    vpa_auto_buf page = {0};
+
+    vpa_buf_init(&page, 1 << 16);
+    vpa_metrics_write(&all, VPA_EXPOSITION_TEXT, &family, 1, &page);
+    const char *text = vpa_buf_text(&page);
+    while (*text == '#') /* HELP and TYPE */
+        text = strchr(text, '\n') + 1;
+    return vpa_xstrdup(text);
+}
+
+static void check(const char *family, const char *expected)
+{
+    vpa_auto_free char *text = series_of(family);
+
+    ck_assert_str_eq(text, expected);
+}
+
+/* Of an alert's increase() the first event is one only where 0 was shown before it. */
+START_TEST(our_series_are_there_from_the_start)
+{
+#define PROOF(reason)                                                                              \
+    "vpa_updater_failed_proofs_total{reason=\"" reason "\",vpa_name=\"\",vpa_namespace=\"\"} 0\n"
+
+    updater_meters_start();
+    check("vpa_updater_held_pods", "vpa_updater_held_pods{reason=\"UnknownLimitRange\"} 0\n"
+                                   "vpa_updater_held_pods{reason=\"UnknownVPA\"} 0\n");
+    check("vpa_updater_failed_proofs_total",
+          PROOF("Crashing") PROOF("NoReplacement") PROOF("NotPatched") PROOF("NotReady")
+              PROOF("NotResized") PROOF("PatchedBack") PROOF("Unschedulable"));
+    check("vpa_updater_paused", "vpa_updater_paused{scope=\"cluster\"} 0\n"
+                                "vpa_updater_paused{scope=\"vpa\"} 0\n");
+}
+END_TEST
+
+static const struct {
+    size_t pods;
+    const char *size;
+} sizes[] = {{1, "0"},        {2, "1"},        {3, "1"},
+             {4, "2"},        {7, "2"},        {(1 << 20) - 1, "19"},
+             {1 << 20, "20"}, {1 << 21, "20"}, {1 << 30, "20"}};
+
+/* A VPA counts by the power of two of its pods, the largest of all in the last class. */
+START_TEST(pods_count_by_size_and_mode)
+{
+    vpa_auto_free char *expected =
+        vpa_xprintf("vpa_updater_evictable_pods_total{update_mode=\"Recreate\","
+                    "vpa_size_log2=\"%s\"} 5\n",
+                    sizes[_i].size);
+
+    updater_meter_sums_add(&pass.evictable, VPA_MODE_RECREATE, sizes[_i].pods, 2);
+    updater_meter_sums_add(&pass.evictable, VPA_MODE_RECREATE, sizes[_i].pods, 3);
+    updater_meter_pass_publish(&pass);
+    check("vpa_updater_evictable_pods_total", expected);
+    check("vpa_updater_controlled_pods_total", "");
+    pass = (struct meter_pass){0};
+    updater_meter_pass_publish(&pass); /* what the next pass does not touch is gone */
+    check("vpa_updater_evictable_pods_total", "");
+}
+END_TEST
+
+#define UPDATABLE "vpa_updater_in_place_updatable_pods_total"
+
+static size_t lines_of(const char *text)
+{
+    size_t count = 0;
+
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+/* As upstream: all sizes below the last, touched or not; the last when there is such a VPA. */
+START_TEST(pods_to_resize_have_every_size)
+{
+    updater_meter_sums_add(&pass.updatable, 0, 8, 6);
+    updater_meter_pass_publish(&pass);
+    vpa_auto_free char *text = series_of(UPDATABLE);
+    ck_assert_uint_eq(lines_of(text), METER_SIZES - 1);
+    ck_assert_ptr_nonnull(strstr(text, UPDATABLE "{vpa_size_log2=\"0\"} 0\n"));
+    ck_assert_ptr_nonnull(strstr(text, UPDATABLE "{vpa_size_log2=\"3\"} 6\n"));
+    ck_assert_ptr_nonnull(strstr(text, UPDATABLE "{vpa_size_log2=\"19\"} 0\n"));
+
+    updater_meter_sums_add(&pass.updatable, 0, 1 << 20, 1);
+    updater_meter_pass_publish(&pass);
+    vpa_auto_free char *more = series_of(UPDATABLE);
+    ck_assert_uint_eq(lines_of(more), METER_SIZES);
+    ck_assert_ptr_nonnull(strstr(more, UPDATABLE "{vpa_size_log2=\"20\"} 1\n"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_meters");
+    TCase *c = tcase_create("updater_meters");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, our_series_are_there_from_the_start);
+    tcase_add_loop_test(c, pods_count_by_size_and_mode, 0, (int)VPA_COUNT(sizes));
+    tcase_add_test(c, pods_to_resize_have_every_size);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
