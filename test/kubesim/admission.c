@@ -402,6 +402,10 @@ int admit_builtin(struct ctx *c, const char *operation, const struct jv *old, st
 {
     bool create = !strcmp(operation, "CREATE") && !*c->sub;
 
+    /* Of a resize only webhooks see what is said of the presets: the metadata are put back. */
+    if (!strcmp(operation, "UPDATE") && !strcmp(c->sub, "resize") && admit_has_webhooks(c) &&
+        !jv_at(old, "metadata.deletionTimestamp"))
+        apply_limit_defaults(c, object);
     if (!strcmp(operation, "UPDATE") && !*c->sub && is_kind(c, "", "Pod"))
         keep_admitted(c, jv_get(old, "spec"), jv_ensure(c->a, object, "spec"));
     if (create && is_kind(c, "", "Pod")) {

@@ -245,7 +245,7 @@ int apply_patch(struct ctx *c, struct jv *live, const struct apply_config *confi
     bool read_again = live && !c->type->crd;
     object = apply_merge(c, object, read_again ? as_written(a, config) : config->object);
     const struct apply_removal r = {a, c->type->crd != NULL,
-                                    c->type->crd ? &c->stores_nulls : NULL};
+                                    c->type->crd ? &c->leaves_trace : NULL};
     if (jv_get(config->text, "metadata"))
         jv_ensure(a, kept, "f:metadata"); /* it holds the name at least, which no set holds */
     apply_remove(&r, c->type->schema, object, last, kept, true);

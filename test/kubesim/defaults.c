@@ -359,14 +359,16 @@ static void default_service(struct ctx *c, struct jv *object)
     jv_default(a, spec, "ipFamilyPolicy", "\"SingleStack\"");
 }
 
-static void default_limit_range(struct vpa_arena *a, struct jv *object)
+static void default_limit_range(struct ctx *c, struct jv *object)
 {
-    struct jv *spec = jv_ensure(a, object, "spec");
+    struct vpa_arena *a = c->a;
+    struct jv *spec = jv_ensure(a, object, "spec"), *limits = jv_get(spec, "limits");
 
     /* Of a new one an empty list counts as said until it has its owner. */
-    if (!jv_len(jv_get(spec, "limits")) &&
-        (!jv_get(spec, "limits") || *jv_text_at(object, "metadata.uid")))
+    if (!jv_len(limits) && (!limits || *jv_text_at(object, "metadata.uid"))) {
+        c->limits_emptied |= jv_is(limits, JV_ARR);
         jv_set(a, spec, "limits", jv_null(a));
+    }
     jv_each (m, jv_get(spec, "limits")) {
         struct jv *item = m->value;
         if (strcmp(jv_text_at(item, "type"), "Container") != 0)
@@ -522,7 +524,7 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
     } else if (!strcmp(k, "PodDisruptionBudget") || !strcmp(k, "Lease")) {
         jv_ensure(a, object, "spec");
     } else if (!strcmp(k, "LimitRange")) {
-        default_limit_range(a, object);
+        default_limit_range(c, object);
     } else if (!strcmp(k, "Secret")) {
         default_secret(a, object);
     } else if (strstr(k, "RoleBinding")) {

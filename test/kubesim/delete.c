@@ -204,13 +204,14 @@ static bool is_held(const struct restype *t, const struct jv *object)
             jv_len(jv_at(object, "spec.finalizers")));
 }
 
-/* The options that webhooks see: of a single pod with the grace that came of them. */
-static void complete_options(struct ctx *c, const struct restype *t, const struct jv *object,
+/* The options that webhooks see: of a single pod with the grace that came of them, but as they are
+ * of one whose grace is over. */
+static void complete_options(struct ctx *c, const struct jv *object, enum grace found,
                              const struct delete_options *o)
 {
     int64_t grace = o->grace;
 
-    if (is_pod(t) && *c->name && jv_get(object, "metadata"))
+    if (found != GRACE_NONE && *c->name)
         grace = jv_int_at(object, "metadata.deletionGracePeriodSeconds", grace);
     if (grace >= 0)
         jv_set_int(c->a, c->deletion, "gracePeriodSeconds", grace);
@@ -246,7 +247,7 @@ int delete_version(struct ctx *c, struct restype *t, struct version *v,
     if (grace == GRACE_PENDING)
         return 0;
     if (o->reviewed) {
-        complete_options(c, t, object, o);
+        complete_options(c, object, grace, o);
         int rc = admit_deletion(c, t, v);
         if (rc != 0)
             return rc;

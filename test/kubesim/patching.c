@@ -148,6 +148,21 @@ static int check_apply_body(struct ctx *c, struct jv *config)
     return 0;
 }
 
+/* An empty map or list that was applied to a custom resource and has nothing in it is stored as it
+ * is, which no reader sees: the next write is one, even when it changes nothing. */
+static bool stores_empty(const struct jv *config, const struct jv *merged)
+{
+    static const char *const members[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+    const struct jv *given = jv_get(config, "metadata"), *meta = jv_get(merged, "metadata");
+
+    for (size_t i = 0; i < VPA_COUNT(members); i++) {
+        const struct jv *v = jv_get(given, members[i]);
+        if (v && v->type >= JV_ARR && !v->count && !jv_len(jv_get(meta, members[i])))
+            return true;
+    }
+    return false;
+}
+
 static int apply_once(struct ctx *c, struct version *v, struct jv *config)
 {
     struct jv *live = v ? view_of(c->a, c->type, version_parse(c->a, v)) : NULL, *merged;
@@ -182,6 +197,7 @@ static int apply_once(struct ctx *c, struct version *v, struct jv *config)
     const struct apply_config applied = {typed, config, notes.type_error, query_flag(c, "force")};
     if (apply_patch(c, live, &applied, &merged) < 0)
         return -1;
+    c->leaves_trace |= c->type->crd && !*c->sub && stores_empty(config, merged);
     if (!v)
         return create_object(c, stored_of(c->a, c->type, merged), 201);
     if (check_place(c, merged) < 0)

@@ -106,7 +106,9 @@ struct ctx {
     const char *field_manager;
     struct jv *deletion; /* DeleteOptions as they came */
     bool ignored_change; /* the request changes what its endpoint ignores */
-    bool stores_nulls;   /* apply leaves null among metadata, which no reader sees */
+    bool leaves_trace;   /* apply stores null or {} among metadata, which no reader sees */
+    bool looked_again;   /* a server that would write nothing looks whether such a trace is there */
+    bool limits_emptied; /* a LimitRange came with an empty list, which is stored as null */
     bool locked;
 };
 

@@ -244,8 +244,9 @@ int create_object(struct ctx *c, struct jv *object, int code)
         return 0;
     }
     jv_del(meta, "resourceVersion");
-    const struct version *v = store_put(&c->sim->store, c->type->store, c->a, object);
-    answer_version(c, code, v);
+    struct version *stored = store_put(&c->sim->store, c->type->store, c->a, object);
+    stored->unsettled = c->leaves_trace;
+    answer_version(c, code, stored);
     crd_changed(c, object);
     return 0;
 }
@@ -423,10 +424,16 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
 {
     if (store_find(c->type->store, c->ns, c->name) != v)
         return WRITE_AGAIN;
-    if (!c->ignored_change && !v->unsettled && same_content(c, old, object) &&
+    if (!c->ignored_change && !c->leaves_trace && same_content(c, old, object) &&
         same_owners(c, old, object)) {
-        answer_version(c, 200, v);
-        return 0;
+        if (!v->unsettled) {
+            answer_version(c, 200, v);
+            return 0;
+        }
+        if (!c->looked_again && !c->dry_run) {
+            c->looked_again = true;
+            return WRITE_AGAIN;
+        }
     }
     if (c->dry_run) {
         answer_object(c, 200, object);
@@ -440,6 +447,8 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
         (jv_len(jv_at(old, "metadata.finalizers")) || (namespace && !strcmp(c->sub, "finalize"))) &&
         !(namespace && jv_len(jv_at(object, "spec.finalizers")))) {
         struct jv *answer = jv_clone(c->a, object); /* with the version that it had */
+        if (c->limits_emptied)
+            jv_set(c->a, jv_get(answer, "spec"), "limits", jv_arr(c->a));
         /* Watchers see the stored object go, with the finalizers that the request took out. */
         store_delete(&c->sim->store, c->type->store, c->a, v, NULL);
         answer_object(c, 200, answer);
@@ -448,7 +457,7 @@ static int commit_update(struct ctx *c, struct version *v, const struct jv *old,
         return 0;
     }
     struct version *stored = store_put(&c->sim->store, c->type->store, c->a, object);
-    stored->unsettled = c->stores_nulls;
+    stored->unsettled = c->leaves_trace;
     answer_version(c, 200, stored);
     crd_changed(c, object);
     return 0;
@@ -608,10 +617,12 @@ int handle_update(struct ctx *c)
             return fail_not_found(c, c->type, c->name);
         if (!v)
             return create_object(c, object, 201);
+        uint64_t rv = v->rv;
         int rc = update_object(c, v, object);
         if (rc != WRITE_AGAIN)
             return rc;
-        if (*jv_text_at(body, "metadata.resourceVersion"))
+        v = store_find(c->type->store, c->ns, c->name);
+        if (*jv_text_at(body, "metadata.resourceVersion") && (!v || v->rv != rv))
             return fail_conflict(c);
     }
     return fail_conflict(c);
