@@ -587,10 +587,13 @@ int update_object(struct ctx *c, struct version *v, struct jv *object)
     int rc = mutate_update(c, old, &object, &owners);
     if (rc == 0)
         rc = check_version(c, v, object);
+    bool ignored = c->ignored_change; /* of what came, not of what webhooks made of it */
     if (rc == 0)
         rc = prepare_object(c, old, &object, &errors);
-    if (rc == 0 && owners)
+    if (rc == 0 && owners) {
         jv_set(c->a, jv_get(object, "metadata"), "managedFields", owners);
+        c->ignored_change = ignored;
+    }
     if (rc == 0)
         rc = review_update(c, old, object, &errors);
     if (rc == 0)
