@@ -160,8 +160,24 @@ static void load_intervals(struct loading *l, const struct identity *id, uint32_
                   VPA_KV("namespace", id->ns), VPA_KV("checkpoint", id->name), VPA_KERR(&err));
 }
 
+/* Another recommender has gone on with it: what we had said beside it is of what there was before.
+ */
+static bool is_gone_on_with(struct loading *l, const struct identity *id,
+                            const struct vpa_json *item)
+{
+    const char *text =
+        vpa_json_string(vpa_json_find(id->annotations, VPA_OPEN_INTERVALS_ANNOTATION));
+    struct vpa_checkpoint checkpoint;
+    struct vpa_open_intervals open;
+    struct vpa_error err;
+
+    return text && vpa_open_intervals_decode(&l->arena, text, &open, &err) == 0 &&
+           vpa_checkpoint_decode(&l->arena, item, &checkpoint, &err) == 0 &&
+           open.history != vpa_histogram_checkpoint_hash(&checkpoint.status.memory);
+}
+
 /* Whether the history is of what the VPA names today (decision U25). */
-static bool is_of_target(const struct loading *l, const struct identity *id,
+static bool is_of_target(struct loading *l, const struct identity *id, const struct vpa_json *item,
                          const struct vpa_autoscaler *v)
 {
     const char *target =
@@ -172,7 +188,7 @@ static bool is_of_target(const struct loading *l, const struct identity *id,
         return true;
     vpa_buf_init(&named, VPA_AUTOSCALER_TARGET_MAX);
     vpa_autoscaler_target(v, &named);
-    if (strcmp(vpa_buf_text(&named), target) == 0)
+    if (strcmp(vpa_buf_text(&named), target) == 0 || is_gone_on_with(l, id, item))
         return true;
     VPA_INFO("The VPA names another target than its checkpoint, which is not loaded",
              VPA_KV("namespace", id->ns), VPA_KV("checkpoint", id->name), VPA_KV("target", target),
@@ -221,12 +237,12 @@ static bool is_older(const struct identity *id, const struct vpa_json *item,
            stored < vpa_autoscaler_loaded_from(v, id->container);
 }
 
-static bool is_to_be_loaded(const struct loading *l, const struct identity *id,
+static bool is_to_be_loaded(struct loading *l, const struct identity *id,
                             const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     if (l->again ? !holds_what_is_counted(l, id, item, v) : !vpa_autoscaler_awaits_history(v))
         return false;
-    return !is_older(id, item, v) && is_of_target(l, id, v);
+    return !is_older(id, item, v) && is_of_target(l, id, item, v);
 }
 
 static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice text)

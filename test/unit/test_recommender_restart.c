@@ -358,6 +358,11 @@ static const struct {
     {"\"annotations\":{\"team\":\"a\"},", true},
     {"\"annotations\":{\"" VPA_HISTORY_TARGET_ANNOTATION "\":\"Deployment/web\"},", true},
     {"\"annotations\":{\"" VPA_HISTORY_TARGET_ANNOTATION "\":\"Deployment/db\"},", false},
+    /* Upstream has gone on with it for a while, and the VPA names the other one since. */
+    {"\"annotations\":{\"" VPA_HISTORY_TARGET_ANNOTATION
+     "\":\"Deployment/db\",\"" VPA_OPEN_INTERVALS_ANNOTATION "\":\"{\\\"history\\\":\\\"" EMPTY_HASH
+     "\\\",\\\"peaks\\\":[]}\"},",
+     true},
 };
 
 START_TEST(a_checkpoint_tells_whose_history_it_is)
