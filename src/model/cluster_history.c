@@ -431,14 +431,18 @@ static int compare_open_peaks(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
+static int compare_name(const void *name, const void *entry)
+{
+    return strcmp(name, ((const struct vpa_history_entry *)entry)->container);
+}
+
 /* The history of that container name; h->count when there is none. */
 static size_t find_history(const struct vpa_histories *h, const char *container)
 {
-    size_t i = 0;
+    const struct vpa_history_entry *found =
+        h->count ? bsearch(container, h->items, h->count, sizeof(*h->items), compare_name) : NULL;
 
-    while (i < h->count && strcmp(h->items[i].container, container) != 0)
-        i++;
-    return i;
+    return found ? (size_t)(found - h->items) : h->count;
 }
 
 /* Takes the unfinished peak of every container out of the copies, so that a restart does not count
