@@ -94,7 +94,7 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
     vpa_auto_buf path = {0};
-    struct vpa_error unread, failure;
+    struct vpa_error unread;
 
     webhook_path(&path, name);
     if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, &unread) < 0)
@@ -102,14 +102,10 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     registration_view_read(&view, object, wanted);
     *stay = stays(&view, name, ca);
     registration_view_release(&view);
-    if (*stay || call(client, VPA_KUBE_DELETE, name, delete_options, sizeof(delete_options) - 1,
-                      &failure) == 0)
-        return 0;
-    if (failure.code == VPA_NOT_FOUND) /* another replica was faster */
-        return 0;
-    if (err)
-        *err = failure;
-    return vpa_wrap(err, "cannot delete MutatingWebhookConfiguration %s", name);
+    if (!*stay &&
+        call(client, VPA_KUBE_DELETE, name, delete_options, sizeof(delete_options) - 1, err) < 0)
+        return vpa_wrap(err, "cannot delete MutatingWebhookConfiguration %s", name);
+    return 0;
 }
 
 int webhook_register(struct vpa_kube_client *client, const struct admission_config *config,
