@@ -223,7 +223,7 @@ static bool holds_what_is_counted(const struct loading *l, const struct identity
     vpa_time last;
 
     return is_fresh(l->checkpoints, v) && text && vpa_time_parse(text, &last, NULL) == 0 &&
-           last >= vpa_autoscaler_counted_until(v, id->container);
+           last >= vpa_autoscaler_history_age(v, id->container).counted_until;
 }
 
 /* Than another object of the same container. */
@@ -234,7 +234,7 @@ static bool is_older(const struct identity *id, const struct vpa_json *item,
     vpa_time stored;
 
     return text && vpa_time_parse(text, &stored, NULL) == 0 &&
-           stored < vpa_autoscaler_loaded_from(v, id->container);
+           stored < vpa_autoscaler_history_age(v, id->container).loaded_from;
 }
 
 static bool is_to_be_loaded(struct loading *l, const struct identity *id,

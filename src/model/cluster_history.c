@@ -237,24 +237,22 @@ static bool merge_live(const struct vpa_autoscaler *v, const char *container, vp
     return any;
 }
 
-vpa_time vpa_autoscaler_counted_until(const struct vpa_autoscaler *v, const char *container)
+struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v,
+                                                  const char *container)
 {
-    vpa_time last = VPA_TIME_UNSET;
+    const struct vpa_initial *initial = find_initial(v, container);
+    struct vpa_history_age age = {
+        .counted_until = VPA_TIME_UNSET,
+        .loaded_from = initial ? initial->state->created : VPA_TIME_UNSET,
+    };
 
     for (size_t i = 0; i < v->group_count; i++) {
         const struct vpa_member *m = vpa_group_find_member(v->groups[i], container);
 
-        if (m && m->state.last_sample > last)
-            last = m->state.last_sample;
+        if (m && m->state.last_sample > age.counted_until)
+            age.counted_until = m->state.last_sample;
     }
-    return last;
-}
-
-vpa_time vpa_autoscaler_loaded_from(const struct vpa_autoscaler *v, const char *container)
-{
-    const struct vpa_initial *initial = find_initial(v, container);
-
-    return initial ? initial->state->created : VPA_TIME_UNSET;
+    return age;
 }
 
 /* stored: when the state was. False when the aggregates know it all, so that nothing is left to

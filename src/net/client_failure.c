@@ -40,3 +40,9 @@ enum vpa_transport_failure client_failure_of(CURLcode code, long os_errno)
         return VPA_TRANSPORT_OTHER;
     }
 }
+
+bool client_failure_is_lost(CURLcode code)
+{
+    return code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING ||
+           code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE;
+}

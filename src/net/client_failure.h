@@ -8,5 +8,7 @@
 
 /* os_errno: CURLINFO_OS_ERRNO of the transfer. */
 enum vpa_transport_failure client_failure_of(CURLcode code, long os_errno);
+/* Whether it may be the connection alone: the server may never have seen the request. */
+bool client_failure_is_lost(CURLcode code);
 
 #endif

@@ -234,12 +234,6 @@ static long milliseconds(vpa_duration d)
     return (long)((d + VPA_MILLISECOND - 1) / VPA_MILLISECOND);
 }
 
-static bool is_lost_connection(CURLcode code)
-{
-    return code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING ||
-           code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE;
-}
-
 static bool wants_start(const struct vpa_exchange *x, CURLcode code)
 {
     bool handed_on = x->handler.on_data && (x->status != 0 || x->bytes_in > 0);
@@ -248,7 +242,7 @@ static bool wants_start(const struct vpa_exchange *x, CURLcode code)
         return false;
     if (x->refused_fit != CONNECTION_FITS)
         return true;
-    return is_lost_connection(code) && (x->harmless || !x->sent);
+    return client_failure_is_lost(code) && (x->harmless || !x->sent);
 }
 
 static void leave_connection(struct vpa_exchange *x)
@@ -522,27 +516,45 @@ static void set_headers(struct vpa_exchange *x, const struct vpa_http_request *r
     curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers);
 }
 
-static bool is_read(const char *method)
-{
-    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-}
-
 static void set_timeouts(struct vpa_exchange *x, const struct vpa_http_request *request)
 {
-    CURL *easy = x->easy;
-
     if (request->rate_min > 0) {
-        curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
-        curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-        curl_easy_setopt(easy, CURLOPT_XFERINFODATA, x);
+        curl_easy_setopt(x->easy, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(x->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+        curl_easy_setopt(x->easy, CURLOPT_XFERINFODATA, x);
     }
     if (request->timeout > 0)
-        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds(request->timeout));
+        curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, milliseconds(request->timeout));
     if (request->idle_timeout > 0) {
         long s = (long)((request->idle_timeout + VPA_SECOND - 1) / VPA_SECOND);
-        curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-        curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, s);
+        curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_TIME, s);
     }
+}
+
+static void set_url(struct vpa_exchange *x, const char *target)
+{
+    vpa_auto_free char *url = vpa_xprintf("%s%s", x->client->url, target);
+
+    curl_easy_setopt(x->easy, CURLOPT_URL, url);
+    curl_easy_setopt(x->easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L);
+    /* Threads look names up: the end of a request, and the loop, would wait for a silent server. */
+    curl_easy_setopt(x->easy, CURLOPT_QUICK_EXIT, 1L);
+}
+
+static void set_callbacks(struct vpa_exchange *x)
+{
+    curl_easy_setopt(x->easy, CURLOPT_PRIVATE, &x->transfer);
+    curl_easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->error);
+    curl_easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
+    curl_easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
+    curl_easy_setopt(x->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(x->easy, CURLOPT_PREREQFUNCTION, before_send);
+    curl_easy_setopt(x->easy, CURLOPT_PREREQDATA, x);
 }
 
 static struct vpa_exchange *client_start(struct vpa_transport *transport,
@@ -551,7 +563,6 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
 {
     struct http_client *c = (struct http_client *)transport;
     struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
-    vpa_auto_free char *url = vpa_xprintf("%s%s", c->url, request->target);
 
     assert(!c->freed);
     client_tls_refresh(&c->tls, real_monotonic());
@@ -564,28 +575,15 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->rate_min = request->rate_min;
     x->started = real_monotonic();
     x->starts = 1;
-    x->harmless = request->repeatable || is_read(request->method);
+    x->harmless = request->repeatable || strcmp(request->method, "GET") == 0 ||
+                  strcmp(request->method, "HEAD") == 0;
     vpa_buf_init(&x->pending, PENDING_MAX);
     vpa_buf_init(&x->body, handler->on_data        ? VPA_HTTP_ERROR_MAX
                            : request->response_max ? request->response_max
                                                    : VPA_HTTP_RESPONSE_MAX);
     x->easy = curl_easy_init();
-    curl_easy_setopt(x->easy, CURLOPT_PRIVATE, &x->transfer);
-    curl_easy_setopt(x->easy, CURLOPT_URL, url);
-    curl_easy_setopt(x->easy, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L);
-    /* Names are looked up by threads. Without this the end of a request waits for its own, and with
-     * it the loop, for as long as a name server is silent. */
-    curl_easy_setopt(x->easy, CURLOPT_QUICK_EXIT, 1L);
-    curl_easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->error);
-    curl_easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
-    curl_easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
-    curl_easy_setopt(x->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    curl_easy_setopt(x->easy, CURLOPT_PREREQFUNCTION, before_send);
-    curl_easy_setopt(x->easy, CURLOPT_PREREQDATA, x);
+    set_url(x, request->target);
+    set_callbacks(x);
     if (!c->no_compression && !request->watch)
         curl_easy_setopt(x->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
     set_tls(c, x->easy);
@@ -631,12 +629,6 @@ static void client_free(struct vpa_transport *transport)
 
 static const struct vpa_transport_ops client_ops = {client_start, client_cancel, client_free};
 
-/* As it stands in a URL; heap. */
-static char *host_in_url(const char *name)
-{
-    return strchr(name, ':') ? vpa_xprintf("[%s]", name) : vpa_xstrdup(name);
-}
-
 /*
  * Another name for SNI and verification than the host that is dialled: curl takes the name from the
  * URL, so the URL gets it, CONNECT_TO leads it back to the real host, and the Host header stays the
@@ -645,7 +637,7 @@ static char *host_in_url(const char *name)
 static int use_server_name(struct http_client *c, const char *name, struct vpa_error *err)
 {
     CURLU *url = curl_url();
-    vpa_auto_free char *named = host_in_url(name);
+    vpa_auto_free char *named = vpa_xprintf(strchr(name, ':') ? "[%s]" : "%s", name);
     char *host = NULL, *port = NULL, *text = NULL;
     int rc = -1;
 

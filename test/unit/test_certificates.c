@@ -103,6 +103,19 @@ START_TEST(what_has_ended_is_made_anew)
 }
 END_TEST
 
+/* At its last second a CA is one no more: nothing is announced beside it. */
+START_TEST(the_end_of_a_ca_belongs_to_what_follows)
+{
+    struct vpa_tls_info info;
+
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    ck_assert_int_eq(vpa_tls_check_pair(set.ca.cert_pem, set.ca.key_pem, &info, NULL), 0);
+    now = info.not_after;
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    ck_assert_ptr_null(set.previous_ca);
+}
+END_TEST
+
 enum damage { NO_PAIR, OTHER_KEY, NO_PEM, OTHER_NAMES, OTHER_CA };
 static const char *const damages[] = {"no pair", "another key", "no PEM", "other names",
                                       "a pair of another CA"};
@@ -212,6 +225,7 @@ int main(void)
     tcase_add_test(tc, three_rotations);
     tcase_add_test(tc, untrusted_cas_wait);
     tcase_add_test(tc, what_has_ended_is_made_anew);
+    tcase_add_test(tc, the_end_of_a_ca_belongs_to_what_follows);
     tcase_add_test(tc, what_has_not_begun_is_made_anew);
     tcase_add_test(tc, who_is_no_ca_is_replaced);
     tcase_add_test(tc, impossible_names_are_an_error);

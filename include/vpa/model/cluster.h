@@ -110,11 +110,13 @@ bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *con
  * such container, and the history is as old as the VPA's settings let one become. */
 bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *container,
                                  vpa_time last_sample, vpa_time now);
-/* The newest CPU sample of that container that this process has counted for the VPA itself, not
- * what was loaded; unset: none. */
-vpa_time vpa_autoscaler_counted_until(const struct vpa_autoscaler *v, const char *container);
-/* When the loaded history of that container was stored; unset when there is none. */
-vpa_time vpa_autoscaler_loaded_from(const struct vpa_autoscaler *v, const char *container);
+/* Of that container: the newest CPU sample that this process has counted for the VPA itself, not what
+ * was loaded; when the loaded history was stored. Unset: there is none. */
+struct vpa_history_age {
+    vpa_time counted_until, loaded_from;
+};
+struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v,
+                                                  const char *container);
 /* Whether its stored history still has to be read; not so when new. Until then it must be neither
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
