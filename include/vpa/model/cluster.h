@@ -110,8 +110,8 @@ bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *con
  * such container, and the history is as old as the VPA's settings let one become. */
 bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *container,
                                  vpa_time last_sample, vpa_time now);
-/* Of that container: the newest CPU sample that this process has counted for the VPA itself, not what
- * was loaded; when the loaded history was stored. Unset: there is none. */
+/* Of that container: the newest CPU sample that this process has counted for the VPA itself, not
+ * what was loaded; when the loaded history was stored. Unset: there is none. */
 struct vpa_history_age {
     vpa_time counted_until, loaded_from;
 };
