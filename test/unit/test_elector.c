@@ -532,7 +532,7 @@ static bool is_healthy(void *ctx)
     return healthy;
 }
 
-START_TEST(an_unhealthy_webhook_does_not_renew)
+static struct vpa_status_writer *new_status_writer(void)
 {
     const struct vpa_status_writer_options options = {.client = client,
                                                       .ns = "n",
@@ -540,7 +540,13 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
                                                       .holder = "h",
                                                       .interval = 10 * VPA_SECOND,
                                                       .healthy = is_healthy};
-    struct vpa_status_writer *w = vpa_status_writer_new(&options);
+
+    return vpa_status_writer_new(&options);
+}
+
+START_TEST(an_unhealthy_webhook_does_not_renew)
+{
+    struct vpa_status_writer *w = new_status_writer();
 
     capture_log(0);
     healthy = false;
@@ -565,13 +571,7 @@ END_TEST
 /* What could not be taken back is taken back as soon as it can be. */
 START_TEST(a_renewal_is_taken_back_when_the_server_is_there_again)
 {
-    const struct vpa_status_writer_options options = {.client = client,
-                                                      .ns = "n",
-                                                      .name = "l",
-                                                      .holder = "h",
-                                                      .interval = 10 * VPA_SECOND,
-                                                      .healthy = is_healthy};
-    struct vpa_status_writer *w = vpa_status_writer_new(&options);
+    struct vpa_status_writer *w = new_status_writer();
 
     capture_log(0);
     healthy = true;

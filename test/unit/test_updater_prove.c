@@ -411,7 +411,6 @@ START_TEST(a_restart_does_not_forget)
 }
 END_TEST
 
-/* What was seen may be a text like ours. */
 /* The text is cut in the middle of a letter; what the server stores is a whole one. */
 START_TEST(a_text_that_is_cut_is_written_once)
 {
@@ -430,6 +429,7 @@ START_TEST(a_text_that_is_cut_is_written_once)
 }
 END_TEST
 
+/* What was seen may be a text like ours. */
 START_TEST(a_restart_reads_its_own_text_only)
 {
     server.unscheduled = UNSCHEDULED_BY("2", "no; tried again with one pod at noon");
