@@ -211,7 +211,7 @@ static int make_pod(void *ctx, struct vpa_arena *arena, const void *draft, void 
 }
 
 static const struct vpa_cache_kind pod_kind = {
-    .size = sizeof(struct vpa_pod), .read = read_pod, .make = make_pod};
+    .size = sizeof(struct vpa_pod), .read = read_pod, .make = make_pod, .left_out = vpa_pod_unread};
 
 /* The list that the model begins with goes straight into it, so that listing 100,000 pods does not
  * hold 100,000 decoded pods; later lists bring little that is new. */

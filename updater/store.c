@@ -66,8 +66,11 @@ static void salvage_pod(void *ctx, struct vpa_arena *arena, const struct vpa_unu
                                   .name = vpa_arena_strdup(arena, what->name)};
 }
 
-static const struct vpa_cache_kind pod_kind = {
-    .size = sizeof(struct vpa_pod), .read = read_pod, .make = make_pod, .salvage = salvage_pod};
+static const struct vpa_cache_kind pod_kind = {.size = sizeof(struct vpa_pod),
+                                               .read = read_pod,
+                                               .make = make_pod,
+                                               .salvage = salvage_pod,
+                                               .left_out = vpa_pod_unread};
 
 /* It has become unknown just now: relists bring what is unknown already again. */
 static bool became_unknown(const void *before, const void *after)

@@ -346,6 +346,7 @@ struct vpa_cache *vpa_cache_new(const struct vpa_cache_options *options)
         .path = options->path,
         .field_selector = options->field_selector,
         .resync = options->resync,
+        .left_out = c->kind->left_out,
         .handler = vpa_cache_handler(c),
     });
     return c;

@@ -24,6 +24,7 @@ struct vpa_listing {
     char *asked_version; /* NULL: the newest */
     bool paged;
     size_t item_max;
+    const char *const *left_out;
     vpa_duration timeout;
     struct vpa_kube_request *call; /* of the page in hand */
     struct vpa_json_stream *stream;
@@ -70,7 +71,7 @@ static int on_item(void *ctx, const char *json, size_t len, struct vpa_error *er
     const struct vpa_slice text = {json, len};
     const struct vpa_json *item;
     struct vpa_error why;
-    int result = vpa_json_parse_without(&l->arena, json, len, vpa_pod_unread, &item, &why) == 0
+    int result = vpa_json_parse_without(&l->arena, json, len, l->left_out, &item, &why) == 0
                      ? l->handler.item(l->handler.ctx, item, text, err)
                      : on_unreadable(l, text, &why, err);
 
@@ -214,6 +215,7 @@ struct vpa_listing *vpa_listing_start(struct vpa_kube_client *client,
     l->paged = request->paged;
     l->timeout = request->timeout;
     l->item_max = request->item_max ? request->item_max : VPA_LIST_ITEM_MAX;
+    l->left_out = request->left_out ? request->left_out : vpa_meta_unread;
     start_page(l);
     return l;
 }

@@ -82,7 +82,8 @@ static bool same_entry(const void *before, const void *after)
 static const struct vpa_cache_kind entry_kind = {.size = sizeof(struct owner_entry),
                                                  .read = read_controller,
                                                  .make = make_entry,
-                                                 .same = same_entry};
+                                                 .same = same_entry,
+                                                 .left_out = vpa_pod_unread};
 
 static void on_changed(void *ctx, const void *before, const void *after)
 {

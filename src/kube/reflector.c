@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/api/meta.h"
 #include "vpa/base/log.h"
 #include "vpa/json/json_peek.h"
 
@@ -265,6 +266,8 @@ struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *opti
     r->options.label_selector = copy_or_null(options->label_selector);
     if (r->options.object_max == 0)
         r->options.object_max = VPA_LIST_ITEM_MAX;
+    if (!r->options.left_out)
+        r->options.left_out = vpa_meta_unread;
     r->client = options->client;
     r->loop = vpa_kube_client_loop(options->client);
     r->version = vpa_xstrdup("");

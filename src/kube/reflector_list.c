@@ -105,6 +105,7 @@ void reflector_start_list(struct vpa_reflector *r)
         .paged = !r->unpaged && (r->choice != LAST_KNOWN || r->saw_pages),
         .version = version_to_ask_for(r),
         .item_max = r->options.object_max,
+        .left_out = r->options.left_out,
     };
     r->listing = vpa_listing_start(
         r->client, &request,

@@ -39,11 +39,12 @@ static enum vpa_frame_type frame_type(const char *text)
 }
 
 int vpa_watch_frame_decode(struct vpa_arena *arena, const char *json, size_t len,
-                           struct vpa_watch_frame *out, struct vpa_error *err)
+                           const char *const *left_out, struct vpa_watch_frame *out,
+                           struct vpa_error *err)
 {
     const struct vpa_json *frame;
 
-    if (vpa_json_parse_without(arena, json, len, vpa_pod_unread, &frame, err) < 0)
+    if (vpa_json_parse_without(arena, json, len, left_out, &frame, err) < 0)
         return vpa_wrap(err, "watch frame");
     const struct vpa_json *object = vpa_json_find(frame, "object");
     if (!vpa_json_is_object(object))
@@ -132,7 +133,7 @@ static int on_frame(void *ctx, const char *json, size_t len, struct vpa_error *e
     struct vpa_error why;
 
     note_sign_of_life(r);
-    int rc = vpa_watch_frame_decode(&r->arena, json, len, &frame, &why) == 0
+    int rc = vpa_watch_frame_decode(&r->arena, json, len, r->options.left_out, &frame, &why) == 0
                  ? take_frame(r, &frame, err)
                  : skip_frame(r, json, len, &why, err);
     reflector_clear_arena(r);

@@ -39,7 +39,7 @@
 #include "vpa/net/tls.h"
 #include "workers.h"
 
-#define BACKLOG 512
+#define BACKLOG SOMAXCONN
 #define ACCEPT_BURST 32
 #define RETIRE_CHECK VPA_SECOND
 #define RETIRED_MAX_S 300
@@ -51,6 +51,9 @@
 #define MHD_LIMIT_FACTOR 2
 #define MHD_LIMIT_SLACK 64
 #define PAUSE_AFTER_ACCEPT_ERROR (50 * VPA_MILLISECOND)
+/* How long a connection waits for room, and how often it looks. */
+#define ROOM_WAIT VPA_SECOND
+#define ROOM_POLL_MS 2
 
 struct generation {
     struct vpa_http_server *server;
@@ -307,14 +310,28 @@ int vpa_http_server_reload(struct vpa_http_server *server, const char *cert_pem,
 
 /* Accepting */
 
+/* A house is full although nobody in it is idle when the threads are behind: what was taken in a
+ * moment ago has not been looked at yet. So there is room soon, and the listener waits for it; the
+ * kernel keeps who comes meanwhile. On the loop nothing changes by waiting. */
+static bool find_room(struct vpa_http_server *server, int fd, const struct sockaddr *peer)
+{
+    enum connection_phase phase = server->tls ? CONNECTION_HANDSHAKE : CONNECTION_HEAD;
+    const int64_t end = real_ns() + ROOM_WAIT;
+    struct pollfd stop = {.fd = server->stop_fd, .events = POLLIN};
+
+    while (!connections_add(server->connections, fd, peer, phase, real_ns()))
+        if (server->options.threads == 0 || real_ns() > end || poll(&stop, 1, ROOM_POLL_MS) > 0)
+            return false;
+    return true;
+}
+
 /* Takes a new connection in, or closes it. */
 static void take_in(struct vpa_http_server *server, int fd, const struct sockaddr *peer,
                     socklen_t len)
 {
-    enum connection_phase phase = server->tls ? CONNECTION_HANDSHAKE : CONNECTION_HEAD;
     int on = 1;
 
-    if (!connections_add(server->connections, fd, peer, phase, real_ns())) {
+    if (!find_room(server, fd, peer)) {
         close(fd);
         return;
     }

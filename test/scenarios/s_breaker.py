@@ -241,7 +241,8 @@ def scenario_decisions_token(make):
     token = bed.client.request("POST", path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
                                               "spec": {}})["status"]["token"]
     assert status() == 401 and status("nonsense") == 401
-    assert status(token) == 403
+    # After a token without the right no other is looked at for a moment.
+    until(lambda: status(token) == 403, 30, "the token's owner may not")
     bed.client.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
                       "metadata": {"name": "decisions"},
                       "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",

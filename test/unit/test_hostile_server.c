@@ -442,6 +442,29 @@ START_TEST(large_bodies_keep_nobody_waiting)
 }
 END_TEST
 
+/* Its only thread is busy, so it has not looked at anybody whom the listener has let in. */
+START_TEST(who_comes_while_the_threads_are_behind_waits)
+{
+    const struct vpa_http_server_options options = {
+        .address = "127.0.0.1:0", .handler = handle_slowly, .threads = 1, .connections_max = 2};
+
+    gate_open = false;
+    at_gate = 0;
+    server = vpa_http_server_new(loop, &options, &err);
+    ck_assert_msg(server != NULL, "%s", err.text);
+    dprintf(connect_from(1), "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx");
+    ck_assert(comes_true(is_at_gate, NULL));
+    connect_from(2);
+    int last = connect_from(3);
+    dprintf(last, "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    for (int i = 0; i < 10; i++)
+        settle();
+    ck_assert(is_open(last));
+    open_gate(NULL);
+    ck_assert_ptr_nonnull(strstr(read_to_end(last), "GET /last"));
+}
+END_TEST
+
 /* The server lets the first go on only when the second was told that it has no turn. */
 static void *open_gate_after(void *ctx)
 {
@@ -528,6 +551,7 @@ int main(void)
     tcase_add_test(c, a_finished_handshake_has_time);
     tcase_add_loop_test(c, dripping_bodies, 0, 2);
     tcase_add_test(c, large_bodies_keep_nobody_waiting);
+    tcase_add_test(c, who_comes_while_the_threads_are_behind_waits);
     tcase_add_test(c, stops_with_large_bodies_waiting);
     tcase_add_loop_test(c, nonsense_before_tls, 0, (int)VPA_COUNT(nonsense));
     tcase_add_test(c, renegotiation);

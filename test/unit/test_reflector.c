@@ -7,14 +7,16 @@
 
 #include "client_fixture.h"
 #include "suite.h"
+#include "vpa/api/meta.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/reflector.h"
 
 static struct vpa_reflector *reflector;
 static size_t object_max;
+static const char *const *left_out;
 
-/* What the consumer saw: B begin, E end, L A M D with the name, R resync; ! before an object that
- * cannot be used. */
+/* What the consumer saw: B begin, E end, L A M D with the name and the members "env" and
+ * "managedFields" by their first letters, R resync; ! before an object that cannot be used. */
 static char trace[8192];
 
 static void note(const char *text)
@@ -49,7 +51,9 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
     (void)ctx;
     if (!name || strcmp(name, "bad") == 0)
         return vpa_fail(err, VPA_INVALID, "unusable");
-    snprintf(text, sizeof(text), "%c%s ", "LAMD"[event], name);
+    snprintf(text, sizeof(text), "%c%s%s%s ", "LAMD"[event], name,
+             vpa_json_find(object, "env") ? "+e" : "",
+             vpa_json_at(object, "metadata.managedFields") ? "+m" : "");
     note(text);
     return 0;
 }
@@ -129,6 +133,7 @@ static void setup(void)
     start_client(serve, 1767225600, 42);
     trace[0] = '\0';
     object_max = 1000;
+    left_out = NULL;
     requests = 0;
     stream = NULL;
     closed = 0;
@@ -150,6 +155,7 @@ static void start(const struct answer *answers, size_t count, bool watch_only, v
         .field_selector = "status.phase!=Pending",
         .resync = resync,
         .object_max = object_max,
+        .left_out = left_out,
         .watch_only = watch_only,
         .handler = {.begin = on_begin,
                     .object = on_object,
@@ -204,6 +210,27 @@ START_TEST(lists_then_watches)
     vpa_loop_pump(loop, 0);
     ck_assert_uint_eq(requests, 3);
     ck_assert_uint_eq(vpa_reflector_stats(reflector).objects, 5);
+}
+END_TEST
+
+#define WHOLE(name, version)                                                                       \
+    "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version                          \
+    "\",\"managedFields\":[{}]},\"env\":[{}]}"
+
+/* The kubelet of the test cluster needs what the daemons leave out. */
+START_TEST(leaves_out_what_the_consumer_does_not_read)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("1", WHOLE("a", "1"))},
+        {.status = 200,
+         .stream = true,
+         .json = "{\"type\":\"ADDED\",\"object\":" WHOLE("b", "2") "}\n"},
+    };
+
+    left_out = _i ? vpa_pod_unread : NULL;
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_str_eq(trace, _i ? "B La E Ab " : "B La+e E Ab+e ");
 }
 END_TEST
 
@@ -840,9 +867,9 @@ START_TEST(decodes_frames)
     struct vpa_watch_frame frame;
     struct vpa_error err;
 
-    ck_assert_int_eq(
-        vpa_watch_frame_decode(&arena, frames[_i].json, strlen(frames[_i].json), &frame, &err),
-        frames[_i].rc);
+    ck_assert_int_eq(vpa_watch_frame_decode(&arena, frames[_i].json, strlen(frames[_i].json),
+                                            vpa_meta_unread, &frame, &err),
+                     frames[_i].rc);
     if (frames[_i].rc == 0) {
         ck_assert_int_eq(frame.type, frames[_i].type);
         ck_assert_str_eq(frame.resource_version, frames[_i].version);
@@ -857,6 +884,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, lists_then_watches);
+    tcase_add_loop_test(c, leaves_out_what_the_consumer_does_not_read, 0, 2);
     tcase_add_test(c, fetches_pages);
     tcase_add_test(c, endless_lists_are_given_up);
     tcase_add_test(c, absurd_versions_are_refused);

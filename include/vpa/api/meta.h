@@ -14,7 +14,7 @@
 /* For vpa_json_parse_without. Who wrote which member: a third and more of most objects. */
 extern const char *const vpa_meta_unread[];
 /* That, and what a pod has for the kubelet and the scheduler alone, in templates too: half of the
- * rest. What the daemons list and watch is parsed without them. */
+ * rest. The daemons list and watch pods and their controllers without them. */
 extern const char *const vpa_pod_unread[];
 
 struct vpa_owner_reference {

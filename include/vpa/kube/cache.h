@@ -67,6 +67,8 @@ struct vpa_cache_kind {
     /* For readers in other threads: under which hash the object stands in the map. NULL: under that
      * of its key, for vpa_cache_map_find. */
     uint64_t (*hash)(const void *object);
+    /* Members that read does not look at, see vpa_json_parse_without. NULL: vpa_meta_unread. */
+    const char *const *left_out;
 };
 
 /* Kinds that several daemons keep. Of an unknown VPA meta.ns, meta.name and, when it can be told,

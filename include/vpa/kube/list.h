@@ -9,7 +9,7 @@
  *     if (vpa_list_each(client, &request, on_item, ctx, &err) < 0)
  *         ...                             // pumps the loop; half a list is an error
  *
- * Items come without metadata.managedFields.
+ * Items come without metadata.managedFields, and without what else the caller leaves out.
  *
  * The reflector (reflector.h) begins with the same list and goes on with a watch.
  */
@@ -31,6 +31,7 @@ struct vpa_list_request { /* texts are copied */
     bool paged;           /* false: the first page has no limit */
     const char *version;  /* resourceVersion asked for; NULL: the newest */
     size_t item_max;      /* 0: VPA_LIST_ITEM_MAX */
+    const char *const *left_out; /* of the items, see vpa_json_parse_without; NULL: vpa_meta_unread */
     vpa_duration timeout; /* of one answer; 0: that of the client */
 };
 

@@ -84,6 +84,8 @@ struct vpa_reflector_options {      /* texts are copied */
     const char *label_selector;     /* NULL: none */
     vpa_duration resync;            /* 0: never */
     size_t object_max;              /* 0: VPA_LIST_ITEM_MAX */
+    /* Members that nobody reads, see vpa_json_parse_without; borrowed. NULL: vpa_meta_unread. */
+    const char *const *left_out;
     /* Only WATCH, without a version, opened again 10 to 15 s after it ended: the events of 5.6. */
     bool watch_only;
     struct vpa_reflector_handler handler;
@@ -135,6 +137,7 @@ struct vpa_watch_frame {
     const char *resource_version; /* "" when absent */
 };
 int vpa_watch_frame_decode(struct vpa_arena *arena, const char *json, size_t len,
-                           struct vpa_watch_frame *out, struct vpa_error *err) VPA_MUST_CHECK;
+                           const char *const *left_out, struct vpa_watch_frame *out,
+                           struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif
