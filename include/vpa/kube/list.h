@@ -31,7 +31,8 @@ struct vpa_list_request { /* texts are copied */
     bool paged;           /* false: the first page has no limit */
     const char *version;  /* resourceVersion asked for; NULL: the newest */
     size_t item_max;      /* 0: VPA_LIST_ITEM_MAX */
-    const char *const *left_out; /* of the items, see vpa_json_parse_without; NULL: vpa_meta_unread */
+    /* Of the items, see vpa_json_parse_without. NULL: vpa_meta_unread. */
+    const char *const *left_out;
     vpa_duration timeout; /* of one answer; 0: that of the client */
 };
 
