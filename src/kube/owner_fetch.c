@@ -26,6 +26,7 @@ struct owner_fetch {
     struct vpa_kube_request *request;
     owner_fetched_fn fn;
     void *ctx;
+    int64_t begun; /* monotonic */
 };
 
 /* Group only: the version of the reference does not matter. */
@@ -41,6 +42,11 @@ void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_versio
 {
     vpa_buf_printf(buf, "%s\n%.*s\n%s\n%s", ns, (int)group_length(api_version), api_version, kind,
                    name);
+}
+
+void owner_kind_key(struct vpa_buf *buf, const char *api_version, const char *kind)
+{
+    vpa_buf_printf(buf, "%.*s\n%s", (int)group_length(api_version), api_version, kind);
 }
 
 /* Answers */
@@ -124,6 +130,7 @@ static void finish(struct owner_fetch *f, const struct vpa_error *err)
         s->error = vpa_arena_strdup(&s->arena, err->text);
     }
     s->fetched = s->last_read = vpa_loop_monotonic(o->loop);
+    s->slow = s->fetched - f->begun >= OWNER_SCALE_PATIENCE;
     s->refresh_at = s->fetched + vpa_random_jitter(vpa_kube_client_random(o->client),
                                                    VPA_OWNER_SCALE_REFRESH, 1);
     s->pass = o->pass;
@@ -245,6 +252,7 @@ struct owner_fetch *owner_fetch_start(struct vpa_owners *o, const struct vpa_con
     f->scale = scale_new(key);
     f->fn = fn;
     f->ctx = ctx;
+    f->begun = vpa_loop_monotonic(o->loop);
     f->group = (struct vpa_discovery_wait){.fn = on_group, .ctx = f};
     f->next = o->fetches;
     f->link = &o->fetches;
@@ -264,14 +272,16 @@ void owner_fetch_cancel(struct owner_fetch *f)
     release(f);
 }
 
-bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_controller_key *key)
+bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_controller_key *key,
+                              vpa_duration since)
 {
     vpa_auto_buf text = {0};
+    int64_t now = vpa_loop_monotonic(o->loop);
 
     vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
     for (const struct owner_fetch *f = o->fetches; f; f = f->next)
-        if (strcmp(f->scale->key, vpa_buf_text(&text)) == 0)
+        if (now - f->begun >= since && strcmp(f->scale->key, vpa_buf_text(&text)) == 0)
             return true;
     return false;
 }
@@ -294,12 +304,18 @@ struct owner_scale *owner_scale_fetch(struct vpa_owners *o, const struct vpa_con
     struct owner_scale *scale = NULL;
     struct owner_fetch *f = owner_fetch_start(o, key, on_fetched, &scale);
 
-    if (vpa_loop_wait(o->loop, is_fetched, &scale, INT64_MAX, err) == 0)
+    if (vpa_loop_wait(o->loop, is_fetched, &scale, OWNER_SCALE_PATIENCE, err) == 0)
         return scale;
-    if (scale) /* came with the stop */
+    if (scale) { /* came with the stop */
         owner_scale_unref(scale);
-    else
+    } else if (vpa_loop_is_stopping(o->loop)) {
         owner_fetch_cancel(f);
+    } else {
+        vpa_fail(err, VPA_RETRY, "no answer yet");
+        f->fn = owner_scale_on_late;
+        f->ctx = o;
+        o->background++;
+    }
     vpa_wrap(err, "scale of %s %s/%s", key->kind, key->ns, key->name);
     return NULL;
 }

@@ -73,6 +73,7 @@ struct owner_scale {
     bool said;                   /* this answer or one before it told a number of replicas */
     int64_t fetched, refresh_at; /* monotonic */
     uint64_t pass;
+    bool slow;         /* it took longer than a pass waits */
     atomic_bool read;  /* since the last sweep */
     int64_t last_read; /* loop thread */
     int64_t followed_until;
@@ -81,6 +82,9 @@ struct owner_scale *owner_scale_ref(struct owner_scale *scale);
 void owner_scale_unref(struct owner_scale *scale);
 void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_version, const char *kind,
                      const char *name);
+
+/* The same for all of a kind. */
+void owner_kind_key(struct vpa_buf *buf, const char *api_version, const char *kind);
 
 /* Questions of other threads that a view could not answer. Shared, outlives views. */
 #define OWNER_WANTED_MAX 1024
@@ -108,6 +112,7 @@ struct vpa_owners {
     size_t sweep_left;           /* what the sweep may still begin */
     bool sweep_wrapped;          /* it has reached the end of the table */
     uint64_t pass;
+    struct vpa_table slow_kinds; /* of this pass: which were waited for in vain, how often */
     bool started, changed, scales_changed, telling;
     void (*on_change)(void *ctx);
     void *on_change_ctx;
@@ -123,11 +128,22 @@ struct owner_fetch *owner_fetch_start(struct vpa_owners *owners,
                                       const struct vpa_controller_key *key, owner_fetched_fn fn,
                                       void *ctx);
 void owner_fetch_cancel(struct owner_fetch *fetch);
-bool owner_fetch_is_under_way(const struct vpa_owners *owners,
-                              const struct vpa_controller_key *key);
-/* Asks and waits, pumping the loop. NULL with err only when the loop was stopped. */
+/* For at least so long. */
+bool owner_fetch_is_under_way(const struct vpa_owners *owners, const struct vpa_controller_key *key,
+                              vpa_duration since);
+/* How long a pass waits for one scale. */
+#define OWNER_SCALE_PATIENCE (10 * VPA_SECOND)
+/* Asks and waits, pumping the loop. NULL with err when the loop was stopped, or with VPA_RETRY when
+ * no answer came in time: then the answer is remembered when it comes. */
 struct owner_scale *owner_scale_fetch(struct vpa_owners *owners,
                                       const struct vpa_controller_key *key, struct vpa_error *err);
+/* The same, but a pass does not wait for what is slow: what was remembered a moment ago is given
+ * instead, or there is no answer (VPA_RETRY). With one reference. */
+struct owner_scale *owner_scale_ask(struct vpa_owners *owners, const struct vpa_controller_key *key,
+                                    struct vpa_error *err);
+void owner_scales_begin_pass(struct vpa_owners *owners);
+/* For an answer that nobody waits for: counts as one of the background. */
+void owner_scale_on_late(void *owners, struct owner_scale *scale);
 /* The remembered one, asked for when unknown, due, or a negative one of an earlier pass. Borrowed
  * until the next fetch. */
 struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,

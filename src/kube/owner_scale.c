@@ -18,7 +18,16 @@
 #define SWEEP (7 * VPA_SECOND)
 #define FOLLOW_REFRESH (30 * VPA_SECOND)
 #define FOLLOW_FOR (10 * VPA_MINUTE)
+/* How old an answer may be that is taken instead of one that does not come, and how many of a kind
+ * a pass waits for in vain. */
+#define REMEMBERED_MAX (90 * VPA_SECOND)
+#define SLOW_OF_A_KIND 3
 #define NEGATIVE_REFRESH (10 * VPA_SECOND) /* in the background, for views */
+
+struct slow_kind {
+    char *key;
+    unsigned times;
+};
 
 struct owner_scale *owner_scale_ref(struct owner_scale *scale)
 {
@@ -78,6 +87,7 @@ static struct owner_scale *renew(struct owner_scale *known, struct owner_scale *
     known->fetched = s->fetched;
     known->refresh_at = s->refresh_at;
     known->pass = s->pass;
+    known->slow = s->slow;
     owner_scale_unref(s);
     return known;
 }
@@ -124,6 +134,84 @@ static bool is_stale(const struct vpa_owners *o, const struct owner_scale *s, in
     return now >= s->refresh_at || (!s->ok && s->pass != o->pass);
 }
 
+/* A kind of objects is served by one server or one conversion webhook: when that is broken, all of
+ * them are slow. So a pass waits for some of a kind at most, and never again for one that has shown
+ * to be slow; the background asks for those. */
+
+static struct slow_kind *slow_kind(const struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    vpa_auto_buf key = {0};
+
+    vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
+    owner_kind_key(&key, k->api_version, k->kind);
+    return vpa_table_find(&o->slow_kinds, vpa_buf_text(&key));
+}
+
+static void count_slow(struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    struct slow_kind *kind = slow_kind(o, k);
+    vpa_auto_buf key = {0};
+
+    if (!kind) {
+        vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
+        owner_kind_key(&key, k->api_version, k->kind);
+        kind = vpa_xcalloc(1, sizeof(*kind));
+        kind->key = vpa_xstrdup(vpa_buf_text(&key));
+        vpa_table_put(&o->slow_kinds, kind->key, kind);
+    }
+    kind->times++;
+}
+
+static void forget_slow(struct vpa_owners *o)
+{
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&o->slow_kinds, &i, &key, &value);) {
+        free(((struct slow_kind *)value)->key);
+        free(value);
+    }
+    vpa_table_release(&o->slow_kinds);
+}
+
+void owner_scales_begin_pass(struct vpa_owners *o)
+{
+    o->pass++;
+    forget_slow(o);
+}
+
+static void fail_unanswered(const struct vpa_controller_key *k, struct vpa_error *err)
+{
+    vpa_fail(err, VPA_RETRY, "scale of %s %s/%s: no answer yet", k->kind, k->ns, k->name);
+}
+
+static bool is_slow(const struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    const struct owner_scale *known = owner_scale_find(o, k);
+    const struct slow_kind *kind = slow_kind(o, k);
+
+    return (known && known->slow) || (kind && kind->times >= SLOW_OF_A_KIND) ||
+           owner_fetch_is_under_way(o, k, OWNER_SCALE_PATIENCE);
+}
+
+struct owner_scale *owner_scale_ask(struct vpa_owners *o, const struct vpa_controller_key *k,
+                                    struct vpa_error *err)
+{
+    if (!is_slow(o, k)) {
+        struct owner_scale *s = owner_scale_fetch(o, k, err);
+
+        if (s || vpa_loop_is_stopping(o->loop))
+            return s;
+        count_slow(o, k);
+    }
+    vpa_owners_follow_target(o, k->ns, k->api_version, k->kind, k->name);
+    struct owner_scale *known = owner_scale_find(o, k);
+    if (known && vpa_loop_monotonic(o->loop) - known->fetched <= REMEMBERED_MAX)
+        return owner_scale_ref(known);
+    fail_unanswered(k, err);
+    return NULL;
+}
+
 struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vpa_controller_key *k,
                                            vpa_duration age, struct vpa_error *err)
 {
@@ -131,10 +219,14 @@ struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vp
     struct owner_scale *s = owner_scale_find(o, k);
 
     if (!s || is_stale(o, s, now) || now - s->fetched > age) {
-        s = owner_scale_fetch(o, k, err);
+        s = owner_scale_ask(o, k, err);
         if (!s)
             return NULL;
         s = owner_scale_remember(o, s);
+    }
+    if (now - s->fetched > age) {
+        fail_unanswered(k, err);
+        return NULL;
     }
     s->last_read = vpa_loop_monotonic(o->loop);
     return s;
@@ -156,6 +248,7 @@ void owner_scales_release(struct vpa_owners *o)
     for (size_t i = 0; vpa_table_next(&o->scales, &i, &key, &value);)
         owner_scale_unref(value);
     vpa_table_release(&o->scales);
+    forget_slow(o);
 }
 
 /* In the background */
@@ -198,14 +291,14 @@ static const struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
         const struct owner_scale *s = value;
         const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
 
-        if (is_due(s, now) && !owner_fetch_is_under_way(o, &k))
+        if (is_due(s, now) && !owner_fetch_is_under_way(o, &k, 0))
             return s;
     }
     o->sweep_cursor = 0;
     return NULL;
 }
 
-static void on_refreshed(void *ctx, struct owner_scale *s)
+void owner_scale_on_late(void *ctx, struct owner_scale *s)
 {
     struct vpa_owners *o = ctx;
 
@@ -217,7 +310,7 @@ static void on_refreshed(void *ctx, struct owner_scale *s)
 static void start_in_background(struct vpa_owners *o, const struct vpa_controller_key *k)
 {
     o->background++;
-    owner_fetch_start(o, k, on_refreshed, o);
+    owner_fetch_start(o, k, owner_scale_on_late, o);
 }
 
 /* Begins what the bounds allow. */
@@ -282,7 +375,7 @@ static bool is_served(struct vpa_owners *o, const struct vpa_controller_key *k)
 
     if (s)
         s->last_read = now;
-    return (s && !is_stale(o, s, now)) || owner_fetch_is_under_way(o, k);
+    return (s && !is_stale(o, s, now)) || owner_fetch_is_under_way(o, k, 0);
 }
 
 void owner_scales_wanted(void *ctx)

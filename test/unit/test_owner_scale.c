@@ -326,6 +326,91 @@ START_TEST(every_resource_of_a_kind_is_asked)
 }
 END_TEST
 
+static int select_widget(const char *name)
+{
+    struct vpa_selector selector;
+    vpa_auto_arena arena = {0};
+
+    return vpa_owners_selector(owners, "n", "example.com/v1", "Widget", name, &arena, &selector,
+                               &err);
+}
+
+/* How long a pass waits that reads the selectors of so many. */
+static vpa_duration pass_over(int count)
+{
+    int64_t begin = vpa_loop_monotonic(loop);
+
+    vpa_owners_begin_pass(owners);
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "w%d", i);
+        if (select_widget(name) < 0)
+            ck_assert_msg(err.code == VPA_RETRY && strstr(err.text, "no answer yet"), "%s",
+                          err.text);
+    }
+    return vpa_loop_monotonic(loop) - begin;
+}
+
+/* A conversion webhook that hangs makes every object of its kind slow. */
+START_TEST(a_slow_kind_keeps_no_pass_waiting)
+{
+    synced();
+    every_widget = true;
+    scale_delay = 45 * VPA_SECOND;
+    ck_assert_int_eq(pass_over(40), 30 * VPA_SECOND); /* three of them */
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_le(pass_over(40), 30 * VPA_SECOND);
+    vpa_loop_pump(loop, 5 * VPA_MINUTE); /* by now it is known of each */
+    for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(pass_over(40), 0);
+        vpa_loop_pump(loop, VPA_MINUTE);
+    }
+    scale_delay = VPA_SECOND;
+    vpa_loop_pump(loop, 3 * VPA_MINUTE);
+    ck_assert_int_eq(pass_over(40), 40 * VPA_SECOND); /* each asked again, and waited for */
+    ck_assert_int_eq(select_widget("w0"), 0);
+}
+END_TEST
+
+/* What was answered a moment ago stands in until the server has let the time of an answer pass. */
+START_TEST(a_slow_scale_is_what_it_was_for_a_moment)
+{
+    const struct vpa_controller_key widget = {"n", "Widget", "w", "example.com/v1"};
+    int32_t replicas = 0;
+
+    synced();
+    ck_assert_int_eq(walk_widget(), 1); /* remembered */
+    scale_delay = 10 * VPA_MINUTE;
+    ck_assert_int_eq(select_widget("w"), 0);
+    ck_assert(!vpa_owners_replicas_within(owners, &widget, VPA_SECOND, &replicas));
+    vpa_loop_pump(loop, 30 * VPA_SECOND);
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(select_widget("w"), 0);
+    vpa_loop_pump(loop, 30 * VPA_SECOND); /* the server will not answer any more */
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(select_widget("w"), -1);
+    ck_assert_msg(strstr(err.text, "timeout"), "%s", err.text);
+}
+END_TEST
+
+/* One slow object is waited for once; the others of its kind are asked as ever. */
+START_TEST(a_slow_object_is_one_object)
+{
+    synced();
+    every_widget = true;
+    scale_delay = 45 * VPA_SECOND;
+    ck_assert_int_eq(select_widget("slow"), -1);
+    scale_delay = 0;
+    int64_t begin = vpa_loop_monotonic(loop);
+    for (int i = 0; i < 9; i++)
+        ck_assert_int_eq(select_widget("slow"), -1);
+    ck_assert_int_eq(select_widget("w"), 0);
+    ck_assert_int_eq(vpa_loop_monotonic(loop), begin);
+    vpa_loop_pump(loop, VPA_MINUTE); /* the answer is there, and a quick one behind it */
+    ck_assert_int_eq(select_widget("slow"), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owner_scale");
@@ -337,6 +422,9 @@ int main(void)
     tcase_add_test(c, steady_passes_ask_for_selectors_alone);
     tcase_add_test(c, replicas_are_read_anew_when_they_are_too_old);
     tcase_add_test(c, background_is_bounded);
+    tcase_add_test(c, a_slow_kind_keeps_no_pass_waiting);
+    tcase_add_test(c, a_slow_scale_is_what_it_was_for_a_moment);
+    tcase_add_test(c, a_slow_object_is_one_object);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, keeps_what_a_view_has_read);
