@@ -49,6 +49,7 @@ struct action {
     size_t annotations_len;
     enum act_result result;
     int status_code;
+    bool unanswered; /* it may have been carried out all the same */
 };
 
 static void action_free(struct flight *flight)
@@ -138,10 +139,26 @@ static bool is_stale(const struct vpa_kube_result *result)
            !*status->name;
 }
 
+/* It went out, and nobody has said what became of it: the answer was lost, or etcd did not confirm
+ * it in time. */
+static bool is_unanswered(const struct vpa_kube_result *result)
+{
+    switch (result->failure) {
+    case VPA_TRANSPORT_RESET:
+    case VPA_TRANSPORT_EOF:
+    case VPA_TRANSPORT_TIMEOUT:
+    case VPA_TRANSPORT_LIMIT:
+        return true;
+    default:
+        return result->status_code == 504;
+    }
+}
+
 /* What became of a request that failed; the log has it. */
-static enum act_result failed(const struct action *a, const char *message,
+static enum act_result failed(struct action *a, const char *message,
                               const struct vpa_kube_result *result, const struct vpa_error *err)
 {
+    a->unanswered = is_unanswered(result);
     if (err->code != VPA_CANCELLED && !is_stale(result)) {
         log_failure(a, message, err);
         return ACT_API;
@@ -459,7 +476,10 @@ static void finish_eviction(struct action *a)
     struct work *w = a->work;
 
     if (a->result != ACT_OK) {
-        vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
+        if (a->unanswered)
+            vpa_group_settle(a->group);
+        else
+            vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
         updater_work_take_back(w, a->index);
         updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
         if (a->result != ACT_STALE)
@@ -480,7 +500,10 @@ static void resize_refused(struct action *a)
     struct work *w = a->work;
     struct pass_env *env = w->pass->env;
 
-    vpa_group_give_back_resize(a->group);
+    if (a->unanswered)
+        vpa_group_settle(a->group);
+    else
+        vpa_group_give_back_resize(a->group);
     if (a->kind == ACTION_RESIZE)
         updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
     if (a->result == ACT_STALE)
@@ -494,7 +517,7 @@ static void resize_refused(struct action *a)
         vpa_update_memory_record_infeasible(env->memory, a->pod->meta.uid, &w->vpa->recommendation);
     } else {
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
-        if (w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
+        if (w->mode == VPA_MODE_IN_PLACE_OR_RECREATE && !a->unanswered)
             w->evict[a->candidate] = true;
     }
 }

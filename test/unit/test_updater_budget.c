@@ -4,6 +4,9 @@
  */
 #include "updater_fixture.h"
 
+#define RESTARTS                                                                                   \
+    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
+
 /* ---- evicted pods ---- */
 
 /* The watch of pods is frozen: what was evicted looks alive for ever. */
@@ -24,6 +27,23 @@ START_TEST(replaced_pods_count_again)
     ck_assert_uint_eq(server.call_count, 5);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 10);
+}
+END_TEST
+
+/* Nobody has said that they stay: their budget is used up, and what may have been resized is not
+ * evicted behind that. */
+START_TEST(what_was_not_answered_may_have_happened)
+{
+    static const char *const modes[] = {"Recreate", "InPlaceOrRecreate"};
+
+    server.mode = modes[_i];
+    server.container = RESTARTS;
+    server.unanswered = server.stuck = true;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_int_eq(vpa_str_ends_with(server.calls[i], "/resize"), _i);
 }
 END_TEST
 
@@ -102,9 +122,6 @@ START_TEST(pods_replaced_meanwhile_are_left_alone)
     ck_assert_uint_eq(server.call_count, 4); /* it is missing until it is looked at again */
 }
 END_TEST
-
-#define RESTARTS                                                                                   \
-    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
 
 /* Without any wait for a token: while the answer to the first request is under way. */
 START_TEST(pods_that_went_while_an_answer_was_awaited_are_missing)
@@ -287,6 +304,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, evicted_pods_that_look_alive_are_gone);
     tcase_add_test(tc, replaced_pods_count_again);
+    tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0, 2);
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);

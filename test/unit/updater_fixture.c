@@ -285,7 +285,10 @@ static void answer_change(const struct vpa_memory_request *q, struct vpa_memory_
     else if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
         refuse(reply);
     else {
-        vpa_memory_reply_json(reply, 201, "{}");
+        if (server.unanswered)
+            vpa_memory_reply_fail(reply, VPA_TRANSPORT_RESET);
+        else
+            vpa_memory_reply_json(reply, 201, "{}");
         if (!resize && !server.stuck)
             replace_pod(server.calls[n - 1]);
     }

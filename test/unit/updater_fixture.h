@@ -71,6 +71,7 @@ struct server {
     const char *resize_refusal; /* the Status, 403, that answers every resize; NULL: none */
     int refuse;                 /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
+    bool unanswered; /* evictions and resizes are carried out, but the answers are lost */
     int retry_after; /* of refusals, in seconds; 0: none */
     bool scale_fails;
     bool stuck;                 /* evicted pods stay as they are in what the updater sees */
