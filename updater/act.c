@@ -43,6 +43,7 @@ struct action {
     size_t candidate;  /* in work->list, SIZE_MAX without */
     bool takes_back;   /* a boost ends with it */
     bool changes;      /* the spec changes; false for a repetition */
+    bool restarts;     /* the kubelet restarts a container for it */
     char *why;         /* old and new values and the reason; heap, "" when nothing is known */
     char *inputs;      /* of the decision, for the ledger; heap or NULL */
     char *annotations; /* second request of a resize, heap */
@@ -391,6 +392,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     a->candidate = candidate;
     a->takes_back = patch->takes_back;
     a->changes = patch->changes;
+    a->restarts = patch->restarts;
     a->annotations_len = patch->annotations.len;
     a->annotations = vpa_buf_take(&patch->annotations);
     if (!resources) {
@@ -476,10 +478,9 @@ static void finish_eviction(struct action *a)
     struct work *w = a->work;
 
     if (a->result != ACT_OK) {
+        vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
         if (a->unanswered)
-            vpa_group_settle(a->group);
-        else
-            vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
+            vpa_group_doubt(a->group, a->pod);
         updater_work_take_back(w, a->index);
         updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
         if (a->result != ACT_STALE)
@@ -500,10 +501,9 @@ static void resize_refused(struct action *a)
     struct work *w = a->work;
     struct pass_env *env = w->pass->env;
 
-    if (a->unanswered)
-        vpa_group_settle(a->group);
-    else
-        vpa_group_give_back_resize(a->group);
+    vpa_group_give_back_resize(a->group);
+    if (a->unanswered && a->restarts)
+        vpa_group_doubt(a->group, a->pod);
     if (a->kind == ACTION_RESIZE)
         updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
     if (a->result == ACT_STALE)

@@ -252,7 +252,7 @@ bool vpa_group_disruptable(const struct vpa_replica_group *group)
     int64_t must_live = group->configured - group->tolerance;
     int64_t disturbed = group->evicted + group->in_place_started;
 
-    if (group->closed)
+    if (group->closed || group->in_doubt)
         return false;
     if (group->running - disturbed > must_live)
         return true;
@@ -288,4 +288,9 @@ void vpa_group_give_back_resize(struct vpa_replica_group *group)
 {
     group->in_flight--;
     group->in_place_started--;
+}
+
+void vpa_group_doubt(struct vpa_replica_group *group, const struct vpa_pod *pod)
+{
+    group->in_doubt = pod->meta.uid;
 }

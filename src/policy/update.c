@@ -160,8 +160,15 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
 enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                                 const struct vpa_update_memory *memory, vpa_time now)
 {
+    struct vpa_replica_group own;
+
     if (!group || group->below_min)
         return VPA_REST_MIN_REPLICAS;
+    if (vpa_str_eq(group->in_doubt, pod->meta.uid)) { /* the same once more costs nothing */
+        own = *group;
+        own.in_doubt = NULL;
+        group = &own;
+    }
     if (vpa_update_memory_is_evicted(memory, pod->meta.uid))
         return VPA_REST_EVICTED;
     if (vpa_pod_pending(pod))

@@ -249,6 +249,24 @@ START_TEST(keeps_by_mode)
 }
 END_TEST
 
+/* It may be gone already: no other goes, and it costs nothing once more. */
+START_TEST(what_is_in_doubt_keeps_the_others)
+{
+    struct vpa_replica_group group;
+    struct vpa_pod *first =
+        objects_pod(&arena, "{'metadata':{'uid':'1'},'status':{'phase':'Running'}}");
+    struct vpa_pod *other =
+        objects_pod(&arena, "{'metadata':{'uid':'2'},'status':{'phase':'Running'}}");
+
+    vpa_group_doubt(group_of(FREE, &group), first);
+    ck_assert(!vpa_group_disruptable(&group));
+    ck_assert_int_eq(vpa_eviction_rest(other, &group, memory, now()), VPA_REST_BUDGET);
+    ck_assert_int_eq(vpa_eviction_rest(first, &group, memory, now()), VPA_REST_NONE);
+    vpa_group_doubt(group_of(SPENT, &group), first);
+    ck_assert_int_eq(vpa_eviction_rest(first, &group, memory, now()), VPA_REST_BUDGET);
+}
+END_TEST
+
 START_TEST(evicts_only_what_may_go)
 {
     struct vpa_replica_group group;
@@ -516,6 +534,7 @@ int main(void)
     tcase_add_test(tc, an_infeasible_resize_is_retried_when_less_is_wanted);
     tcase_add_test(tc, compares_records_of_a_repeated_name);
     tcase_add_test(tc, keeps_by_mode);
+    tcase_add_test(tc, what_is_in_doubt_keeps_the_others);
     tcase_add_test(tc, evicts_only_what_may_go);
     tcase_add_loop_test(tc, takes_back_boosts_that_are_over, 0, VPA_COUNT(unboosts));
     tcase_add_loop_test(tc, a_boost_that_cannot_be_taken_back_never_evicts, 0,

@@ -53,6 +53,9 @@ struct vpa_replica_group {
     bool live_count;   /* nobody has configured a number: `configured` counts the pods */
     bool closed;       /* its number cannot be read any more: nobody may be disturbed */
     bool below_min;    /* too few live pods: nobody may be evicted, not even a pending pod (U26) */
+    /* UID of a pod that may have been disturbed or not, nobody has said: no other may be, as long
+     * as the group lives. Borrowed from the pods; NULL: none. */
+    const char *in_doubt;
 };
 
 enum vpa_replica_source {
@@ -99,5 +102,7 @@ void vpa_group_reserve_resize(struct vpa_replica_group *group);
 void vpa_group_settle(struct vpa_replica_group *group);
 void vpa_group_give_back_eviction(struct vpa_replica_group *group, bool pod_pending);
 void vpa_group_give_back_resize(struct vpa_replica_group *group);
+/* It failed without an answer, and was given back: it may have been carried out. */
+void vpa_group_doubt(struct vpa_replica_group *group, const struct vpa_pod *pod);
 
 #endif
