@@ -116,6 +116,24 @@ START_TEST(the_end_of_a_ca_belongs_to_what_follows)
 }
 END_TEST
 
+/* And where one was announced, that takes its place. */
+START_TEST(at_the_end_of_a_ca_the_next_one_signs)
+{
+    struct vpa_tls_info info;
+
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    ck_assert_int_eq(vpa_tls_check_pair(set.ca.cert_pem, set.ca.key_pem, &info, NULL), 0);
+    trusted = false;
+    now = vpa_time_add(START, 61 * DAY);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_ANNOUNCED);
+    vpa_auto_free char *next = vpa_xstrdup(set.next_ca.cert_pem);
+    now = info.not_after;
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_PROMOTED);
+    ck_assert_str_eq(set.ca.cert_pem, next);
+    ck_assert_ptr_null(set.previous_ca);
+}
+END_TEST
+
 enum damage { NO_PAIR, OTHER_KEY, NO_PEM, OTHER_NAMES, OTHER_CA };
 static const char *const damages[] = {"no pair", "another key", "no PEM", "other names",
                                       "a pair of another CA"};
@@ -226,6 +244,7 @@ int main(void)
     tcase_add_test(tc, untrusted_cas_wait);
     tcase_add_test(tc, what_has_ended_is_made_anew);
     tcase_add_test(tc, the_end_of_a_ca_belongs_to_what_follows);
+    tcase_add_test(tc, at_the_end_of_a_ca_the_next_one_signs);
     tcase_add_test(tc, what_has_not_begun_is_made_anew);
     tcase_add_test(tc, who_is_no_ca_is_replaced);
     tcase_add_test(tc, impossible_names_are_an_error);
