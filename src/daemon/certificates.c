@@ -106,6 +106,19 @@ static int sign(const struct vpa_tls_pair *ca, const struct vpa_certificate_term
                                       left < terms->lifetime ? left : terms->lifetime, out, err);
 }
 
+/* What it signs is taken by who trusts it. A certificate of a server with its key is no CA, and once
+ * it had taken the place of ours nobody would know ours any more. */
+static bool is_ca(const struct vpa_tls_pair *ca, const struct vpa_certificate_terms *terms,
+                  vpa_time now)
+{
+    struct vpa_tls_pair trial = {0};
+    bool taken = is_usable(ca, now) && sign(ca, terms, now, &trial, NULL) == 0 &&
+                 vpa_tls_verify(trial.cert_pem, ca->cert_pem, terms->names[0], now, NULL) == 0;
+
+    vpa_tls_pair_release(&trial);
+    return taken;
+}
+
 static int renew(struct vpa_certificates *set, const struct vpa_certificate_terms *terms,
                  vpa_time now, struct vpa_error *err)
 {
@@ -181,7 +194,7 @@ static enum vpa_certificates_step due(const struct vpa_certificates *set,
                                       bool next_is_trusted)
 {
     vpa_duration two_thirds = terms->lifetime / 3 * 2;
-    bool has_next = is_usable(&set->next_ca, now);
+    bool has_next = is_ca(&set->next_ca, terms, now);
 
     if (!is_usable(&set->ca, now))
         return has_next ? VPA_CERTIFICATES_PROMOTED : VPA_CERTIFICATES_CREATED;

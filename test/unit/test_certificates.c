@@ -219,6 +219,26 @@ START_TEST(who_is_no_ca_is_replaced)
 }
 END_TEST
 
+/* The same in the place of the next one: it is replaced while the one that signs is still there. */
+START_TEST(who_is_no_ca_is_not_promoted)
+{
+    struct vpa_error err;
+
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    vpa_auto_free char *ca = vpa_xstrdup(set.ca.cert_pem);
+    now = vpa_time_add(START, 60 * DAY);
+    ck_assert_int_eq(
+        vpa_tls_create_certificate(&set.ca, names, 2, false, now, LIFETIME, &set.next_ca, &err), 0);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_ANNOUNCED);
+    ck_assert_str_eq(set.ca.cert_pem, ca);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
+    now = vpa_time_add(now, DAY);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_PROMOTED);
+    ck_assert_str_eq(set.previous_ca, ca);
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
+}
+END_TEST
+
 /* A name that no certificate can prove. */
 START_TEST(impossible_names_are_an_error)
 {
@@ -247,6 +267,7 @@ int main(void)
     tcase_add_test(tc, at_the_end_of_a_ca_the_next_one_signs);
     tcase_add_test(tc, what_has_not_begun_is_made_anew);
     tcase_add_test(tc, who_is_no_ca_is_replaced);
+    tcase_add_test(tc, who_is_no_ca_is_not_promoted);
     tcase_add_test(tc, impossible_names_are_an_error);
     tcase_add_loop_test(tc, damaged_pairs_are_renewed, 0, (int)VPA_COUNT(damages));
     tcase_add_test(tc, damaged_cas_are_replaced);
