@@ -3,9 +3,7 @@
 
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
-
-/* A namespace with more unscheduled pods has other worries. */
-#define PODS_MAX "200"
+#include "vpa/kube/list.h"
 
 void updater_unscheduled_release(struct unscheduled *found)
 {
@@ -29,29 +27,61 @@ static const char *reason_of(const struct vpa_pod *pod)
     return "";
 }
 
+struct looked_for {
+    const char *kind, *name;
+    vpa_time newest;
+    struct vpa_arena scratch; /* of one pod */
+    struct unscheduled *out;
+    bool found;
+};
+
+/* Of a long list only the pod that was looked for is kept. */
+static void keep(struct looked_for *l, struct vpa_slice text)
+{
+    struct unscheduled *out = l->out;
+    const struct vpa_json *root;
+
+    vpa_arena_clear(&out->arena);
+    if (vpa_json_parse(&out->arena, text.ptr, text.len, &root, NULL) < 0 ||
+        vpa_pod_decode(&out->arena, root, &out->pod, NULL) < 0)
+        return;
+    out->reason = reason_of(&out->pod);
+    l->found = true;
+}
+
+static void look_at(void *ctx, const struct vpa_json *item, struct vpa_slice text)
+{
+    struct looked_for *l = ctx;
+    struct vpa_pod pod;
+
+    if (l->found)
+        return;
+    vpa_arena_clear(&l->scratch);
+    if (vpa_pod_decode(&l->scratch, item, &pod, NULL) == 0 &&
+        is_of(&pod, l->kind, l->name, l->newest))
+        keep(l, text);
+}
+
 enum unscheduled_answer updater_unscheduled_find(struct vpa_kube_client *client, const char *ns,
                                                  const char *kind, const char *name,
                                                  vpa_time newest, struct unscheduled *out)
 {
+    struct looked_for l = {.kind = kind, .name = name, .newest = newest, .out = out};
     vpa_auto_buf path = {0};
-    const struct vpa_json *root;
     struct vpa_error err;
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", ns, "pods", NULL, NULL);
     vpa_kube_query(&path, "fieldSelector", "spec.nodeName=,status.phase=Pending");
-    vpa_kube_query(&path, "limit", PODS_MAX);
-    if (vpa_kube_get_json(client, vpa_buf_text(&path), &out->arena, &root, &err) < 0) {
-        VPA_WARN_UNLESS_TOLD(&err, "Cannot list the unscheduled pods of a namespace",
-                             VPA_KERR(&err), VPA_KV("namespace", ns));
-        return err.code == VPA_DENIED ? UNSCHEDULED_NONE : UNSCHEDULED_UNKNOWN;
-    }
-    vpa_json_foreach (item, vpa_json_find(root, "items")) {
-        if (vpa_pod_decode(&out->arena, item, &out->pod, &err) < 0 ||
-            !is_of(&out->pod, kind, name, newest))
-            continue;
-        out->reason = reason_of(&out->pod);
+    /* To its end: the pods of a batch may fill page after page before those of the owner. */
+    const struct vpa_list_request request = {.path = vpa_buf_text(&path), .paged = true};
+    int rc = vpa_list_each(client, &request, look_at, &l, &err);
+    vpa_arena_release(&l.scratch);
+    if (l.found)
         return UNSCHEDULED_FOUND;
-    }
-    return UNSCHEDULED_NONE;
+    if (rc == 0)
+        return UNSCHEDULED_NONE;
+    VPA_WARN_UNLESS_TOLD(&err, "Cannot list the unscheduled pods of a namespace", VPA_KERR(&err),
+                         VPA_KV("namespace", ns));
+    return err.code == VPA_DENIED ? UNSCHEDULED_NONE : UNSCHEDULED_UNKNOWN;
 }

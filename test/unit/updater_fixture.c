@@ -157,6 +157,13 @@ static void answer_status(const struct vpa_memory_request *q, struct vpa_memory_
     vpa_memory_reply_json(reply, 200, "{}");
 }
 
+/* The first page, always of somebody else's pods: it is not the end of the list. */
+static const char unscheduled_others[] =
+    "{\"metadata\":{\"continue\":\"next\",\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{"
+    "\"name\":\"batch\",\"namespace\":\"n\",\"uid\":\"batch\",\"creationTimestamp\":"
+    "\"2026-03-01T12:00:00Z\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":"
+    "\"Pending\"}}]}";
+
 static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
     const char *fields = vpa_memory_query(q, "fieldSelector");
@@ -165,6 +172,10 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
         vpa_auto_free char *list = vpa_xprintf("{\"metadata\":{},\"items\":[%s]}",
                                                server.unscheduled ? server.unscheduled : "");
 
+        if (!vpa_memory_query(q, "continue") && !server.unscheduled_code) {
+            vpa_memory_reply_json(reply, 200, unscheduled_others);
+            return;
+        }
         server.unscheduled_lists++;
         if (server.unscheduled_code)
             vpa_memory_reply_status(reply, server.unscheduled_code, NULL, "not now");
