@@ -106,8 +106,8 @@ static int sign(const struct vpa_tls_pair *ca, const struct vpa_certificate_term
                                       left < terms->lifetime ? left : terms->lifetime, out, err);
 }
 
-/* What it signs is taken by who trusts it. A certificate of a server with its key is no CA, and once
- * it had taken the place of ours nobody would know ours any more. */
+/* What it signs is taken by who trusts it. A server's certificate with its key is no CA: had it
+ * taken the place of ours, nobody would know ours any more. */
 static bool is_ca(const struct vpa_tls_pair *ca, const struct vpa_certificate_terms *terms,
                   vpa_time now)
 {
