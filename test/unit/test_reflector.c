@@ -560,6 +560,40 @@ START_TEST(bad_objects_are_skipped)
 }
 END_TEST
 
+static int told;
+
+static void tell(void *ctx, const char *api_version, const char *resource,
+                 const struct vpa_unusable_object *what)
+{
+    (void)ctx;
+    ck_assert_str_eq(api_version, "v1");
+    ck_assert_str_eq(resource, "pods");
+    ck_assert_str_eq(what->name, "bad");
+    told++;
+}
+
+/* Who owns the object hears of it as long as it is there. */
+START_TEST(what_has_gone_is_not_told)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", OBJECT("bad", "2"))},
+        {.status = 200,
+         .stream = true,
+         .json = FRAME("MODIFIED", "bad", "11") FRAME("DELETED", "bad", "12")},
+    };
+    const struct vpa_kube_client_options options = {
+        .loop = loop, .transport = transport, .random = &rnd, .qps = -1, .on_unusable = tell};
+
+    told = 0;
+    vpa_kube_client_free(client);
+    client = vpa_kube_client_new(&options, NULL);
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_str_eq(trace, "B !L//bad E !M//bad !D//bad ");
+    ck_assert_int_eq(told, 2);
+}
+END_TEST
+
 /* Objects that are damaged inside, each in the middle of a list and of a watch. %DEEP% and %LONG%
  * stand for what is too much. */
 #define NAMED(tail)                                                                                \
@@ -898,6 +932,7 @@ int main(void)
     tcase_add_test(c, silent_watches_are_opened_anew);
     tcase_add_test(c, watches_without_an_answer_grow_old);
     tcase_add_test(c, bad_objects_are_skipped);
+    tcase_add_test(c, what_has_gone_is_not_told);
     tcase_add_loop_test(c, a_damaged_object_is_one_object, 0, VPA_COUNT(damaged));
     tcase_add_test(c, nul_characters_are_read);
     tcase_add_test(c, an_object_without_a_name_is_an_error);

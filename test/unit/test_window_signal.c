@@ -101,6 +101,31 @@ START_TEST(merged_averages_weigh_as_one)
 }
 END_TEST
 
+/* The peak of either counts, also when the limit that it gave is no longer held. Peaks are those of
+ * their buckets, which are 5 % wide. */
+START_TEST(merged_peaks_are_the_larger)
+{
+    struct vpa_signal_rule r = rule();
+    struct vpa_window_signal other;
+
+    r.max_share = 1.0;
+    use(&r);
+    vpa_window_signal_init(&other, &r);
+    window(0, 2.0, 2.0);
+    vpa_window_signal_add(&other, W(0), 5.0);
+    vpa_window_signal_close(&other, W(0));
+    vpa_window_signal_merge(&s, &other);
+    for (int n = 1; n <= 4; n++) {
+        window(n, 2.0, 2.0);
+        ck_assert_double_eq_tol(vpa_window_signal_limit(&s), 5.0 * 1.15, 0.05 * 5.0 * 1.15);
+    }
+    for (int n = 5; n <= 8; n++)
+        window(n, 2.0, 2.0);
+    ck_assert_double_eq_tol(vpa_window_signal_limit(&s), 2.0 * 1.15, 0.05 * 2.0 * 1.15);
+    vpa_window_signal_release(&other);
+}
+END_TEST
+
 /* A replica without a sample takes nothing from what is under way in the other, nor the reverse. */
 START_TEST(one_that_knows_nothing_merges_too)
 {
@@ -256,6 +281,7 @@ int main(void)
     tcase_add_test(signals, nothing_is_known_before_a_window_closed);
     tcase_add_test(signals, average_of_windows);
     tcase_add_test(signals, merged_averages_weigh_as_one);
+    tcase_add_test(signals, merged_peaks_are_the_larger);
     tcase_add_loop_test(signals, one_that_knows_nothing_merges_too, 0, 2);
     tcase_add_loop_test(signals, percentile_of_the_load, 0, 4);
     tcase_add_test(signals, no_statistic_is_no_limit);
