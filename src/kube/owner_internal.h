@@ -142,8 +142,8 @@ struct owner_scale *owner_scale_fetch(struct vpa_owners *owners,
 struct owner_scale *owner_scale_ask(struct vpa_owners *owners, const struct vpa_controller_key *key,
                                     struct vpa_error *err);
 void owner_scales_begin_pass(struct vpa_owners *owners);
-/* For an answer that nobody waits for: counts as one of the background. */
-void owner_scale_on_late(void *owners, struct owner_scale *scale);
+/* For an answer that nobody waits for: counts as one of the background. ctx: the owners. */
+void owner_scale_on_late(void *ctx, struct owner_scale *s);
 /* The remembered one, asked for when unknown, due, or a negative one of an earlier pass. Borrowed
  * until the next fetch. */
 struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
