@@ -4,8 +4,9 @@
  * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put
  * together by the metric label that names the container; a resource whose metric is not configured
  * counts as 0, as upstream has it. One failing query makes the whole reading worthless, so samples
- * are kept until all are there. A pod whose name is too long for a label value cannot be asked for
- * at all: it goes without usage, the others do not suffer (U18).
+ * are kept until all are there. A pod whose name is too long for a label value, or whose query is
+ * too long for a request, cannot be asked for at all: it goes without usage, the others do not
+ * suffer (U18).
  */
 #include "external.h"
 
@@ -27,9 +28,9 @@ struct sample_list { /* texts live in the arena */
     size_t unaskable; /* pods */
 };
 
-/* selector AND pod=<name>, as text; requirements stay sorted by key. */
-static const char *query_selector(struct vpa_arena *arena, const struct vpa_selector *selector,
-                                  const char *pod)
+/* selector AND pod=<name>, as text; requirements stay sorted by key. False: it is too long. */
+static bool query_selector(struct vpa_arena *arena, const struct vpa_selector *selector,
+                           const char *pod, const char **out)
 {
     size_t count = selector ? selector->count : 0;
     struct vpa_requirement *items = vpa_arena_alloc(arena, (count + 1) * sizeof *items);
@@ -48,7 +49,8 @@ static const char *query_selector(struct vpa_arena *arena, const struct vpa_sele
     struct vpa_selector both = {.items = items, .count = count + 1};
     vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     vpa_selector_format(&both, &text);
-    return vpa_arena_strdup(arena, vpa_buf_text(&text));
+    *out = vpa_arena_strdup(arena, vpa_buf_text(&text));
+    return !vpa_buf_failed(&text);
 }
 
 /* Sample of the container among those from `first` on; a new one has zero for both resources. */
@@ -74,6 +76,29 @@ struct query {
     size_t first; /* where the pod's samples begin */
 };
 
+/* False: it is too long. What was cut off would ask about other pods too. */
+static bool query_path(struct vpa_buf *path, const struct query *q, const char *metric)
+{
+    vpa_buf_init(path, VPA_KUBE_PATH_MAX);
+    vpa_kube_path(path, EXTERNAL_GROUP_VERSION, q->ns, metric, NULL, NULL);
+    vpa_kube_query(path, "labelSelector", q->selector);
+    return !vpa_buf_failed(path);
+}
+
+static bool is_askable(const struct usage_options *o, const struct query *q)
+{
+    const char *const metrics[] = {o->config->external_cpu_metric,
+                                   o->config->external_memory_metric};
+    bool askable = true;
+
+    for (size_t i = 0; i < VPA_COUNT(metrics) && askable; i++) {
+        vpa_auto_buf path = {0};
+
+        askable = query_path(&path, q, metrics[i]);
+    }
+    return askable;
+}
+
 static int read_metric(const struct usage_options *o, const struct query *q, const char *metric,
                        enum vpa_kind kind, struct sample_list *list, struct vpa_error *err)
 {
@@ -83,9 +108,7 @@ static int read_metric(const struct usage_options *o, const struct query *q, con
     const struct vpa_external_metric *items = NULL;
     size_t count = 0;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(&path, EXTERNAL_GROUP_VERSION, q->ns, metric, NULL, NULL);
-    vpa_kube_query(&path, "labelSelector", q->selector);
+    (void)query_path(&path, q, metric);
     if (vpa_kube_get_json(o->client, vpa_buf_text(&path), &arena, &root, err) < 0 ||
         vpa_external_metrics_decode(&arena, root, &items, &count, err) < 0)
         return vpa_wrap(err, "external metric %s of pod %s/%s", metric, q->ns, q->pod);
@@ -117,13 +140,16 @@ static int read_pod(const struct usage_options *o, const struct vpa_autoscaler *
                       .pod = vpa_arena_strdup(&list->arena, pod),
                       .first = list->count};
 
-    if (strlen(pod) > LABEL_VALUE_MAX) {
+    if (strlen(pod) > LABEL_VALUE_MAX ||
+        !query_selector(&list->arena, vpa_autoscaler_selector(v), pod, &q.selector) ||
+        !is_askable(o, &q)) {
         list->unaskable++;
-        VPA_V(4, "Cannot ask for external metrics of a pod: its name is no label value",
-              VPA_KV("namespace", q.ns), VPA_KV("pod", pod));
+        VPA_V(4,
+              "Cannot ask for external metrics of a pod: its name is no label value, or the "
+              "selector of its VPA is too long",
+              VPA_KV("namespace", q.ns), VPA_KV("pod", pod), VPA_KV("vpa", vpa_autoscaler_name(v)));
         return 0;
     }
-    q.selector = query_selector(&list->arena, vpa_autoscaler_selector(v), pod);
     if (*cpu && read_metric(o, &q, cpu, VPA_KIND_CPU, list, err) < 0)
         return -1;
     return *memory ? read_metric(o, &q, memory, VPA_KIND_MEMORY, list, err) : 0;
@@ -154,7 +180,8 @@ static void report_unaskable(struct usage_memory *memory, size_t count)
 {
     if (count > 0 && count != memory->unaskable)
         VPA_WARN("Cannot ask for external metrics of pods whose names are no label values (longer "
-                 "than 63 characters); --v=4 names them",
+                 "than 63 characters), or whose VPA's selector is longer than a request; --v=4 "
+                 "names them",
                  VPA_KV("pods", (int64_t)count));
     memory->unaskable = count;
 }

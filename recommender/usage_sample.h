@@ -9,7 +9,7 @@
 #include "vpa/model/cluster.h"
 
 struct usage_memory {        /* from pass to pass; zeroed at first */
-    size_t unaskable;        /* pods whose names are not label values, in the last reading */
+    size_t unaskable;        /* pods that cannot be asked for, in the last reading */
     struct failures unknown; /* containers, of the reading under way */
 };
 struct usage_options { /* all borrowed */

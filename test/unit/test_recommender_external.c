@@ -153,6 +153,33 @@ START_TEST(an_unusable_name_is_one_pod)
 }
 END_TEST
 
+/* What does not fit in a request is not asked for cut off: that would be the usage of other pods. */
+START_TEST(a_selector_that_is_too_long_is_one_vpa)
+{
+    vpa_auto_buf text = {0};
+
+    for (int i = 1; i <= 2; i++) { /* once the URL is too long, once the selector itself */
+        vpa_buf_init(&text, 1 << 16);
+        vpa_buf_puts(&text, "app in (long");
+        for (int k = 0; k < i * 400; k++)
+            vpa_buf_printf(&text, ",a-value-of-a-selector-%d", k);
+        vpa_buf_puts(&text, ")");
+        vpa_cluster_put_vpa(cluster, simple_vpa(&arena, "long"),
+                            selector_of(&arena, vpa_buf_text(&text)), NULL, vpa_loop_now(loop));
+        vpa_cluster_put_pod(cluster, simple_pod(&arena, "p0", "{\"app\":\"long\"}"), NULL,
+                            vpa_loop_now(loop));
+        put_pod("p1");
+        server.queries = heard.count = 0;
+        ck_assert_int_eq(collect(), 0);
+        ck_assert_int_eq(server.queries, 2);
+        ck_assert_uint_eq(memory.unaskable, 1);
+        ck_assert_str_eq(server.selectors[0], "app=web,pod=p1,tier=x");
+        vpa_buf_release(&text);
+        vpa_loop_pump(loop, VPA_MINUTE);
+    }
+}
+END_TEST
+
 /* The pods of a VPA are asked for by name, whatever the order in which they came. */
 START_TEST(asks_in_order_of_names)
 {
@@ -177,6 +204,7 @@ int main(void)
     tcase_add_test(c, a_metric_without_a_name_is_nothing);
     tcase_add_test(c, one_failure_spoils_the_reading);
     tcase_add_test(c, an_unusable_name_is_one_pod);
+    tcase_add_test(c, a_selector_that_is_too_long_is_one_vpa);
     tcase_add_test(c, asks_in_order_of_names);
     suite_add_tcase(suite, c);
     return run_suite(suite);
