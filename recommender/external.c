@@ -16,16 +16,18 @@
 #include "vpa/api/metrics_api.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 
 #define EXTERNAL_GROUP_VERSION "external.metrics.k8s.io/v1beta1"
 #define LABEL_VALUE_MAX 63
 
-struct sample_list { /* texts live in the arena */
+struct sample_list { /* samples and their texts live in the arena */
     struct vpa_arena arena;
-    struct usage_sample *items;
+    struct usage_sample **items;
     size_t count;
     size_t capacity;
-    size_t unaskable; /* pods */
+    struct vpa_table containers; /* samples of the pod under way, by container */
+    size_t unaskable;            /* pods */
 };
 
 /* selector AND pod=<name>, as text; requirements stay sorted by key. False: it is too long. */
@@ -53,19 +55,23 @@ static bool query_selector(struct vpa_arena *arena, const struct vpa_selector *s
     return !vpa_buf_failed(&text);
 }
 
-/* Sample of the container among those from `first` on; a new one has zero for both resources. */
-static struct usage_sample *sample_of(struct sample_list *list, size_t first, const char *ns,
-                                      const char *pod, const char *container)
+/* Sample of the pod's container; a new one has zero for both resources. An answer may name any
+ * number of containers. */
+static struct usage_sample *sample_of(struct sample_list *list, const char *ns, const char *pod,
+                                      const char *container)
 {
-    for (size_t i = first; i < list->count; i++)
-        if (strcmp(list->items[i].container, container) == 0)
-            return &list->items[i];
-    VPA_GROW(list->items, list->count, list->capacity);
-    struct usage_sample *s = &list->items[list->count++];
+    struct usage_sample *s = vpa_table_find(&list->containers, container);
+
+    if (s)
+        return s;
+    s = vpa_arena_alloc(&list->arena, sizeof(*s));
     *s = (struct usage_sample){.ns = ns,
                                .pod = pod,
                                .container = vpa_arena_strdup(&list->arena, container),
                                .time = VPA_TIME_UNSET};
+    vpa_table_put(&list->containers, s->container, s);
+    VPA_GROW(list->items, list->count, list->capacity);
+    list->items[list->count++] = s;
     return s;
 }
 
@@ -119,7 +125,7 @@ static int read_metric(const struct usage_options *o, const struct query *q, con
 
         if (!container)
             continue;
-        struct usage_sample *s = sample_of(list, q->first, q->ns, q->pod, container);
+        struct usage_sample *s = sample_of(list, q->ns, q->pod, container);
         if (kind == VPA_KIND_CPU)
             s->cpu_millis = vpa_quantity_milli_value(&items[i].value);
         else
@@ -127,7 +133,7 @@ static int read_metric(const struct usage_options *o, const struct query *q, con
     }
     /* The time of the pod is that of the first item of the metric asked last. */
     for (size_t i = q->first; count > 0 && i < list->count; i++)
-        list->items[i].time = items[0].timestamp;
+        list->items[i]->time = items[0].timestamp;
     return 0;
 }
 
@@ -150,9 +156,11 @@ static int read_pod(const struct usage_options *o, const struct vpa_autoscaler *
               VPA_KV("namespace", q.ns), VPA_KV("pod", pod), VPA_KV("vpa", vpa_autoscaler_name(v)));
         return 0;
     }
-    if (*cpu && read_metric(o, &q, cpu, VPA_KIND_CPU, list, err) < 0)
-        return -1;
-    return *memory ? read_metric(o, &q, memory, VPA_KIND_MEMORY, list, err) : 0;
+    int result = *cpu ? read_metric(o, &q, cpu, VPA_KIND_CPU, list, err) : 0;
+    if (result == 0 && *memory)
+        result = read_metric(o, &q, memory, VPA_KIND_MEMORY, list, err);
+    vpa_table_release(&list->containers);
+    return result;
 }
 
 static int read_all(const struct usage_options *o, struct sample_list *list, struct vpa_error *err)
@@ -192,7 +200,7 @@ int usage_collect_external(const struct usage_options *options, vpa_time now, st
     int result = read_all(options, &list, err);
 
     for (size_t i = 0; result == 0 && i < list.count; i++)
-        usage_add(options, &list.items[i], now);
+        usage_add(options, list.items[i], now);
     if (result == 0)
         report_unaskable(options->memory, list.unaskable);
     free(list.items);

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "client_fixture.h"
 #include "model_fixture.h"
@@ -10,6 +11,7 @@
 #include "vpa/base/str.h"
 
 #define NOW INT64_C(1768435200)
+#define MANY 100000
 #define LONG_NAME "a-name-of-sixty-four-characters-which-no-label-value-can-have-ok"
 
 static struct vpa_aggregation aggregation;
@@ -24,6 +26,7 @@ static struct {
     int queries;
     char selectors[8][128]; /* of the queries, in order */
     int fails_at;           /* the query that is refused; -1: none */
+    const char *many;       /* instead of the answer for either metric; NULL: none */
 } server;
 
 static struct {
@@ -52,6 +55,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     snprintf(server.selectors[server.queries], sizeof(server.selectors[0]), "%s", selector);
     if (server.queries++ == server.fails_at)
         vpa_memory_reply_status(r, 403, NULL, "no");
+    else if (server.many)
+        vpa_memory_reply_json(r, 200, server.many);
     else if (strcmp(q->path, "/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/cpu") == 0)
         vpa_memory_reply_json(r, 200, "{\"items\":[" VALUE("app", "1500m") "]}");
     else if (strcmp(q->path, "/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/memory") == 0)
@@ -180,6 +185,31 @@ START_TEST(a_selector_that_is_too_long_is_one_vpa)
 }
 END_TEST
 
+/* Series are named by whoever is measured: many names are no more than many. */
+START_TEST(many_containers_are_found_at_once)
+{
+    vpa_auto_buf text = {0};
+    struct timespec begin, end;
+
+    vpa_buf_init(&text, (size_t)64 << 20);
+    vpa_buf_puts(&text, "{\"items\":[");
+    for (int i = 0; i < MANY; i++)
+        vpa_buf_printf(&text,
+                       "{\"metricLabels\":{\"ctr\":\"%d\"},\"timestamp\":"
+                       "\"2026-01-15T00:00:00Z\",\"value\":\"1\"},",
+                       i);
+    vpa_buf_puts(&text, VALUE("app", "2") "]}");
+    server.many = vpa_buf_text(&text);
+    put_pod("p1");
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    ck_assert_int_eq(collect(), 0);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    ck_assert_int_eq(heard.cpu, 2000);
+    ck_assert_int_eq(heard.memory, 2);
+    ck_assert_int_lt(end.tv_sec - begin.tv_sec, 10);
+}
+END_TEST
+
 /* The pods of a VPA are asked for by name, whatever the order in which they came. */
 START_TEST(asks_in_order_of_names)
 {
@@ -205,6 +235,7 @@ int main(void)
     tcase_add_test(c, one_failure_spoils_the_reading);
     tcase_add_test(c, an_unusable_name_is_one_pod);
     tcase_add_test(c, a_selector_that_is_too_long_is_one_vpa);
+    tcase_add_test(c, many_containers_are_found_at_once);
     tcase_add_test(c, asks_in_order_of_names);
     suite_add_tcase(suite, c);
     return run_suite(suite);
