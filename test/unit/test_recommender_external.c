@@ -158,7 +158,7 @@ START_TEST(an_unusable_name_is_one_pod)
 }
 END_TEST
 
-/* What does not fit in a request is not asked for cut off: that would be the usage of other pods. */
+/* What does not fit in a request is not asked for cut off: that would be usage of other pods. */
 START_TEST(a_selector_that_is_too_long_is_one_vpa)
 {
     vpa_auto_buf text = {0};
