@@ -93,6 +93,7 @@ run_ctest() {
     read -r ok bad programs <<<"$counts"
     [ "$ok" -gt 0 ] || ok=$programs
     if [ "$bad" -gt 0 ]; then
+        echo "FAILED tests of preset $preset"
         grep -E '\*\*\*|:[EF]:|ERROR: |runtime error|SUMMARY:' "$log" | head -n 60
     fi
     [ "$((ok + bad))" -gt 0 ] || { tail -n 20 "$log"; bad=1; }
@@ -350,12 +351,14 @@ measure_work() {
     work=$(awk -F '[ms ]+' 'NR == 2 { print int(60 * $1 + $2 + 60 * $3 + $4) }' "$times_file")
 }
 
-# Hours of output end with what failed, so that nobody has to look for it.
+# Hours of output end with what failed, so that nobody has to look for it: also which tier it was, whatever it printed.
 tell_failures() {
     awk '
+        /^[a-z]+: [0-9]+ passed, [1-9][0-9]* failed/ { print }
         /^(== |[a-z]+: [0-9]+ passed)/ { left = 0 }
         /^   [^ ]+ \[[^]]+\]: (passed|skipped)/ { left = 0 }
         /^FAILED |^   .*\]: failed( in|:)|ended without its closing line/ { left = 25 }
+        /^(SURVIVED|NOT JUDGED|MISMATCH) / { left = left > 3 ? left : 3 }
         left-- > 0 { print }' "$1"
 }
 
