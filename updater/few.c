@@ -143,7 +143,8 @@ void updater_few_forget(struct pass_env *env)
     sweep(env, NULL, 0);
 }
 
-void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas, size_t count)
+void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas, size_t count,
+                         const bool *unknown)
 {
     struct pass_env *env = pass->env;
     size_t sent = 0;
@@ -156,7 +157,7 @@ void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas
                    !vpa_common_flags_ignore(&env->config->common, vpas[i]->meta.ns);
         struct few *f = env->few.count > 0 || has ? few_of(env, vpas[i], has) : NULL;
 
-        if (!f)
+        if (!f || (unknown && unknown[i]))
             continue;
         count_pass(f);
         if (sent < PATCHES_MAX && !updater_pass_is_stopped(pass) && updater_condition_may_put(env))

@@ -88,6 +88,24 @@ static void run_works(struct works *works)
     updater_pass_drain(works->pass);
 }
 
+/* Conditions about the VPAs that the pass has looked at, which are not all when a limiter ended it.
+ * vpas: all, in the order of the works. */
+static void publish_conditions(const struct works *works, const struct vpa_object *const *vpas,
+                               size_t count)
+{
+    struct pass *pass = works->pass;
+    vpa_auto_free bool *unknown = vpa_xcalloc(count, sizeof(*unknown));
+    size_t next = 0;
+
+    if (pass->env->all_proven || updater_pass_is_stopped(pass))
+        return;
+    for (size_t i = 0; i < count && next < works->count; i++) {
+        if (works->items[next].vpa == vpas[i])
+            unknown[i] = works->items[next++].phase != WORK_DONE;
+    }
+    updater_few_publish(pass, vpas, count, unknown);
+}
+
 /* ---- the pass ---- */
 
 /* Drops terminating pods; the order stays. */
@@ -214,11 +232,9 @@ static void run_selected(struct pass *pass, struct selection *selection,
     pass->doing = "changing pods";
     make_works(&works, pass, selection);
     run_works(&works);
-    if (!works.aborted) {
-        if (!env->all_proven)
-            updater_few_publish(pass, vpas, vpa_count);
+    publish_conditions(&works, vpas, vpa_count);
+    if (!works.aborted)
         lap(watch, "EvictPods");
-    }
     works_release(&works);
     updater_meter_pass_publish(&pass->gauges);
 }
@@ -236,7 +252,7 @@ static void skip_all(struct pass *pass, const struct selection *selection,
 
     pod_count = keep_live(pods, pod_count);
     updater_prove_observe(pass, vpas, count, selection, pods, pod_count);
-    updater_few_publish(pass, vpas, count);
+    updater_few_publish(pass, vpas, count, NULL);
 }
 
 /* A pass over half of the pods would take healthy groups for small ones, and decide by that. */

@@ -7,6 +7,7 @@
 #include "updater_fixture.h"
 
 #include "../../updater/few.h"
+#include "../../updater/flight.h"
 #include "captured_log.h"
 
 /* One pod that has what it should have, a pass a minute. */
@@ -195,6 +196,67 @@ START_TEST(vpas_that_went_are_forgotten)
 }
 END_TEST
 
+/* The first VPA has a policy of its own. */
+static void change_first_vpa(const char *policy)
+{
+    vpa_auto_buf text = {0};
+    const char *others = server.policy;
+    int vpas = server.vpas;
+
+    vpa_buf_init(&text, TEXT_MAX);
+    server.vpas = 1;
+    server.policy = policy;
+    list_vpas(&text);
+    vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
+    server.vpas = vpas;
+    server.policy = others;
+    vpa_loop_pump(server.loop, VPA_SECOND);
+}
+
+/* Three VPAs whose pods ask for too little, and no token to evict one. */
+static void begin_limited(void)
+{
+    struct pass pass;
+
+    server.vpas = 3;
+    server.pods_per_vpa = 1;
+    server.proving = true;
+    server.policy = ENOUGH;
+    server.config.eviction_rate_limit = 1e-6;
+    start(0);
+    updater_pass_init(&pass, updater_env(server.updater));
+    ck_assert_int_eq(updater_pass_take_token(&pass, &pass.env->eviction_rate), PASS_TOKEN_TAKEN);
+    updater_pass_release(&pass);
+}
+
+START_TEST(it_is_written_while_a_limiter_ends_each_pass)
+{
+    begin_limited();
+    change_first_vpa("");
+    pass_for(UPDATER_FEW_PASSES - 1);
+    ck_assert_uint_eq(server.status_patches, 0);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 1);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_ptr_nonnull(strstr(server.conditions, "ReplicaSet rs00 has 1 live pods"));
+}
+END_TEST
+
+/* What a pass did not come to is neither taken back nor counted. */
+START_TEST(what_a_pass_has_not_looked_at_stays_as_it_is)
+{
+    server.conditions = vpa_xstrdup("[{\"type\":\"TooFewReplicas\",\"status\":\"True\"}]");
+    begin_limited();
+    pass_for(3 * UPDATER_FEW_PASSES);
+    ck_assert_uint_eq(server.status_patches, 0);
+    server.mode = "Off";
+    change_first_vpa("");
+    pass_for(UPDATER_FEW_PASSES);
+    ck_assert_uint_eq(server.status_patches, 1);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
 START_TEST(a_shadow_writes_nothing)
 {
     server.config.shadow = true;
@@ -220,6 +282,8 @@ int main(void)
     tcase_add_loop_test(tc, what_was_refused_is_written_in_the_next_pass, 0, VPA_COUNT(refusals));
     tcase_add_test(tc, vpas_that_are_passed_over_are_another_updaters);
     tcase_add_test(tc, vpas_that_went_are_forgotten);
+    tcase_add_test(tc, it_is_written_while_a_limiter_ends_each_pass);
+    tcase_add_test(tc, what_a_pass_has_not_looked_at_stays_as_it_is);
     tcase_add_test(tc, a_shadow_writes_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
