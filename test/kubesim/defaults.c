@@ -480,13 +480,12 @@ void defaults_status(struct ctx *c, const struct restype *t, struct jv *object)
     }
 }
 
-/* Before 1.35 a container has no restart policy of its own, but for sidecars. */
-static void drop_own_policies(struct ctx *c, struct jv *object)
+void drop_own_policies(struct ctx *c, struct jv *object)
 {
     static const char *const places[] = {"spec", "spec.template.spec",
                                          "spec.jobTemplate.spec.template.spec"};
 
-    for (size_t i = 0; c->sim->opt.minor < 35 && i < VPA_COUNT(places); i++) {
+    for (size_t i = 0; !c->type->crd && c->sim->opt.minor < 35 && i < VPA_COUNT(places); i++) {
         const struct jv *spec = jv_at(object, places[i]);
         jv_each (m, jv_get(spec, "containers"))
             jv_del(m->value, "restartPolicy");
@@ -504,7 +503,6 @@ void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object)
     if (t->crd)
         return;
     schema_drop_empty(t->schema, object);
-    drop_own_policies(c, object);
     if (!strcmp(k, "Pod")) {
         struct jv *spec = jv_ensure(a, object, "spec");
         if (*jv_text_at(object, "metadata.uid")) /* no new pod */

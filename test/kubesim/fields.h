@@ -24,7 +24,7 @@ struct jv *fields_of_object(struct vpa_arena *a, const struct restype *t, const 
 /* Puts y into x, answers x. */
 struct jv *fields_unite(struct vpa_arena *a, struct jv *x, const struct jv *y);
 /* x without the leaves of y; nodes that become empty go too, and with `dots` those that only stand
- * for themselves. */
+ * for themselves. What is owned as a whole stays when y has only something below it. */
 void fields_take(struct jv *x, const struct jv *y, bool dots);
 void fields_subtract(struct jv *x, const struct jv *y); /* with dots */
 bool fields_have(const struct jv *set, const struct jv *path);

@@ -107,11 +107,11 @@ static struct jv *changed_fields(struct ctx *c, const struct jv *old, const stru
     return k.out;
 }
 
-/* Fields of old that now lacks. */
+/* Fields of old that now lacks; maps stand for themselves where they are gone. */
 static struct jv *removed_fields(struct ctx *c, const struct jv *old, const struct jv *now)
 {
-    struct jv *set = fields_of_object(c->a, c->type, old, false);
-    fields_subtract(set, fields_of_object(c->a, c->type, now, false));
+    struct jv *set = fields_of_object(c->a, c->type, old, true);
+    fields_take(set, fields_of_object(c->a, c->type, now, true), false);
     return set;
 }
 

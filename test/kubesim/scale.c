@@ -134,7 +134,11 @@ static int rescale(struct ctx *c, const struct version *v, const struct jv *old,
         validate_custom(c, c->type, old, *out, &errors);
         c->sub = "scale";
     }
-    return errors.count ? fail_type_invalid(c, c->name, &errors) : 0;
+    if (errors.count)
+        return fail_type_invalid(c, c->name, &errors);
+    if (!jv_equal(old, *out))
+        warn_changed_pods(c, old, *out);
+    return 0;
 }
 
 static void commit_scale(struct ctx *c, const struct jv *old, struct jv *object)

@@ -22,7 +22,7 @@ static const char *const definitions[] = {
     "ObjectMeta: name=s generateName=s namespace=s selfLink=s uid=s resourceVersion=s generation=I "
     "creationTimestamp=t deletionTimestamp=t deletionGracePeriodSeconds=I labels={}s "
     "annotations={}s "
-    "ownerReferences=[]OwnerReference@uid finalizers=[]s+ managedFields=[]ManagedFieldsEntry!",
+    "ownerReferences=[]OwnerReference!@uid finalizers=[]s+ managedFields=[]ManagedFieldsEntry!",
     "OwnerReference: apiVersion=S kind=S name=S uid=S controller=b blockOwnerDeletion=b",
     "ManagedFieldsEntry: manager=s operation=s apiVersion=s time=t fieldsType=s fieldsV1=* "
     "subresource=s",

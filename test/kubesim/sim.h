@@ -311,6 +311,9 @@ bool track_scale(struct ctx *c, struct jv *object, const struct jv *path, bool c
 
 /* ---- defaults.c, validate*.c ---- */
 void defaults_apply(struct ctx *c, const struct restype *t, struct jv *object);
+/* Before 1.35 a container has no restart policy of its own, but for sidecars. Webhooks that change
+ * objects still see it. */
+void drop_own_policies(struct ctx *c, struct jv *object);
 void defaults_status(struct ctx *c, const struct restype *t, struct jv *object);
 void defaults_pod_spec(struct vpa_arena *a, struct jv *spec);
 const char *pod_qos(const struct jv *spec);
@@ -356,6 +359,8 @@ void validate_pod_spec(struct ctx *c, const struct jv *spec, const char *path,
 const char *dns_label_fault(const char *text);
 /* What is accepted and will not do, of a pod or of what makes pods. */
 void warn_pods(struct ctx *c, const struct restype *t, const struct jv *object);
+/* Of a ReplicationController the server looks at the one before. */
+void warn_changed_pods(struct ctx *c, const struct jv *old, const struct jv *object);
 /* Structural schema and CEL rules of a custom resource; old (may be NULL) for ratcheting. */
 void validate_custom(struct ctx *c, const struct restype *t, const struct jv *old,
                      const struct jv *object, struct field_errors *errors);

@@ -350,6 +350,10 @@ void validate_meta_update(struct ctx *c, const struct jv *old, const struct jv *
 
     validate_whole(c, meta, errors);
     validate_change(c, old, object, errors);
+    if (!strcmp(kind, "ReplicationController") && c->sim->opt.minor < 35) {
+        validate_whole(c, meta, errors);
+        validate_known_finalizers(c, c->type, meta, errors);
+    }
     if (!is_one_of(kind, once, VPA_COUNT(once))) {
         validate_change(c, old, object, errors);
         validate_known_finalizers(c, c->type, meta, errors);

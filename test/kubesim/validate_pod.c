@@ -474,3 +474,10 @@ void warn_pods(struct ctx *c, const struct restype *t, const struct jv *object)
                                           "negative values are invalid and will be treated as 1",
                                           at));
 }
+
+void warn_changed_pods(struct ctx *c, const struct jv *old, const struct jv *object)
+{
+    bool before = !strcmp(c->type->kind, "ReplicationController");
+
+    warn_pods(c, c->type, before ? old : object);
+}

@@ -216,6 +216,7 @@ int create_object(struct ctx *c, struct jv *object, int code)
     track_fields(c, NULL, object, ""); /* nobody owns what admission adds */
     if (admit_mutating(c, "CREATE", NULL, &object, "CreateOptions") < 0)
         return -1;
+    drop_own_policies(c, object);
     finish_new_object(c, object);
     if (is_kind(c, "apiextensions.k8s.io", "CustomResourceDefinition"))
         crd_prepare(c, object, &errors);
@@ -229,8 +230,11 @@ int create_object(struct ctx *c, struct jv *object, int code)
     warn_finalizers(c, NULL, object);
     if (admit_validating(c, "CREATE", NULL, object, "CreateOptions") < 0)
         return -1;
-    defaults_apply(c, c->type, object); /* what is stored is read with defaults */
     meta = jv_get(object, "metadata");
+    bool labelled = jv_get(meta, "labels");
+    defaults_apply(c, c->type, object); /* what is stored is read with defaults */
+    if (is_kind(c, "batch", "Job") && !labelled && jv_get(meta, "labels"))
+        c->leaves_trace = true; /* labels that are not stored */
     c->name = jv_text_at(meta, "name");
     if (*given && !by_put && !c->dry_run) /* seen where the object is stored */
         return fail(c, 500, NULL, "resourceVersion should not be set on objects to be created");
@@ -405,8 +409,7 @@ static bool same_owners(struct ctx *c, const struct jv *old, const struct jv *no
     return jv_equal(x, y);
 }
 
-/* Counts a change of the specification, and warns of what it brings; of a ReplicationController the
- * server looks at the one before. */
+/* Counts a change of the specification, and warns of what it brings. */
 static void count_change(struct ctx *c, const struct jv *old, struct jv *object)
 {
     if (!(c->type->flags & T_GENERATION) || !strcmp(c->sub, "status") ||
@@ -417,7 +420,7 @@ static void count_change(struct ctx *c, const struct jv *old, struct jv *object)
     bool same_daemons = is_kind(c, "apps", "DaemonSet") &&
                         jv_equal(jv_at(old, "spec.template"), jv_at(object, "spec.template"));
     if (!is_kind(c, "", "Pod") && !same_daemons)
-        warn_pods(c, c->type, is_kind(c, "", "ReplicationController") ? old : object);
+        warn_changed_pods(c, old, object);
 }
 
 static int commit_update(struct ctx *c, struct version *v, const struct jv *old, struct jv *object)
@@ -520,12 +523,15 @@ static int prepare_object(struct ctx *c, const struct jv *old, struct jv **objec
                           struct field_errors *errors)
 {
     keep_from_old(c, old, *object);
-    /* 1.34 writes custom resources anew even when all that a request changes is ignored. */
-    c->ignored_change = c->type->crd && c->sim->opt.minor < 35 && !same_content(c, old, *object);
+    /* 1.34 writes custom resources anew even when all that a request changes is ignored, but not
+     * where webhooks may change objects. */
+    c->ignored_change = c->type->crd && c->sim->opt.minor < 35 && !admit_has_webhooks(c) &&
+                        !same_content(c, old, *object);
     const struct jv *asked = resize_owners(c, old, *object);
     if (prepare_update(c, old, object, errors) < 0)
         return -1;
     fill_in(c, *object);
+    drop_own_policies(c, *object);
     if (asked)
         jv_set(c->a, jv_get(*object, "metadata"), "managedFields", jv_clone(c->a, asked));
     else if (!is_apply(c))
@@ -587,13 +593,10 @@ int update_object(struct ctx *c, struct version *v, struct jv *object)
     int rc = mutate_update(c, old, &object, &owners);
     if (rc == 0)
         rc = check_version(c, v, object);
-    bool ignored = c->ignored_change; /* of what came, not of what webhooks made of it */
     if (rc == 0)
         rc = prepare_object(c, old, &object, &errors);
-    if (rc == 0 && owners) {
+    if (rc == 0 && owners)
         jv_set(c->a, jv_get(object, "metadata"), "managedFields", owners);
-        c->ignored_change = ignored;
-    }
     if (rc == 0)
         rc = review_update(c, old, object, &errors);
     if (rc == 0)
