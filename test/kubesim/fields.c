@@ -126,7 +126,7 @@ void fields_take(struct jv *x, const struct jv *y, bool dots)
         if (!was_leaf)
             fields_take(m->value, other, dots);
         bool only_dot = jv_len(m->value) == 1 && !strcmp(m->value->items[0].name, ".");
-        bool element = *m->name == 'k' || *m->name == 'v'; /* in the set by itself */
+        bool element = *m->name == 'k' || *m->name == 'v';     /* in the set by itself */
         bool whole = jv_len(other) == 0 || jv_get(other, "."); /* not only something below it */
         if ((was_leaf && whole) || (!was_leaf && jv_len(m->value) == 0) ||
             (only_dot && !element && dots))
