@@ -80,6 +80,10 @@ int admission_config_check(const struct admission_config *config, int *exit_stat
         return vpa_fail(err, VPA_INVALID, "--status-lease-update-interval must be positive.");
     if (config->certificate_lifetime < VPA_CERTIFICATE_LIFETIME_MIN)
         return vpa_fail(err, VPA_INVALID, "--certificate-lifetime must be at least 10m0s.");
+    if (config->shadow && config->manage_certificates)
+        return vpa_fail(err, VPA_INVALID,
+                        "--manage-certificates keeps certificates in a Secret, which --shadow does "
+                        "not write: give the shadow files.");
     if (config->recommendation_query_timeout <= 0)
         return vpa_fail(err, VPA_INVALID, "--recommendation-query-timeout must be positive.");
     if (config->port < 0 || config->port > 65535)

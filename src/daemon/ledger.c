@@ -83,7 +83,7 @@ struct vpa_ledger {
     char *path; /* NULL: none is wanted */
     int fd;     /* -1: none */
     int64_t file_size, file_max;
-    int64_t rotate_at; /* size; beyond file_max after it could not be rotated */
+    int64_t rotate_at; /* size; twice file_max after it could not be rotated */
     bool failed;       /* said */
 };
 
@@ -334,17 +334,28 @@ static void open_file(struct vpa_ledger *l)
     l->failed = l->fd < 0;
 }
 
+/* Where the file cannot be renamed it holds as much as two would, and is emptied then. */
+static void make_room(struct vpa_ledger *l)
+{
+    int64_t both;
+
+    if (__builtin_mul_overflow(l->file_max, 2, &both))
+        both = INT64_MAX;
+    bool is_full = l->rotate_at == both && ftruncate(l->fd, 0) == 0;
+    l->rotate_at = is_full ? l->file_max : both;
+    VPA_WARN("Cannot rotate the ledger's file", VPA_KV("file", l->path),
+             VPA_KV("emptied", is_full));
+}
+
 static void rotate(struct vpa_ledger *l)
 {
     vpa_auto_free char *old = vpa_xprintf("%s.1", l->path);
 
+    if (rename(l->path, old) == 0)
+        l->rotate_at = l->file_max;
+    else
+        make_room(l);
     close(l->fd);
-    l->rotate_at = l->file_max;
-    if (rename(l->path, old) < 0) {
-        VPA_WARN("Cannot rotate the ledger's file", VPA_KV("file", l->path));
-        if (__builtin_add_overflow(l->file_size, l->file_max, &l->rotate_at))
-            l->rotate_at = INT64_MAX;
-    }
     open_file(l);
 }
 

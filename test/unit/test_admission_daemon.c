@@ -648,6 +648,12 @@ START_TEST(flags_are_checked)
     f.config.certificate_lifetime = 10 * VPA_MINUTE - 1;
     ck_assert_int_eq(admission_config_check(&f.config, &status, &err), -1);
     ck_assert_str_eq(err.text, "--certificate-lifetime must be at least 10m0s.");
+    f.config.certificate_lifetime = VPA_HOUR;
+    f.config.shadow = true;
+    ck_assert_int_eq(admission_config_check(&f.config, &status, &err), 0);
+    f.config.manage_certificates = true;
+    ck_assert_int_eq(admission_config_check(&f.config, &status, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "which --shadow does not write"));
     f.config.min_tls_version = "";
     ck_assert_int_eq(admission_config_tls_version(&f.config, &version, &err), 0);
     f.config.min_tls_version = "tls1_3";

@@ -246,23 +246,33 @@ START_TEST(the_file_is_appended_to_and_rotated)
 }
 END_TEST
 
-/* As where the file is mounted alone: it grows, and that is not said with every line. */
+/* As where the file is mounted alone: it grows to twice its size and begins anew, and that is not
+ * said with every line. */
 START_TEST(a_file_that_cannot_be_rotated_goes_on)
 {
     char folder[] = "/tmp/ledgerXXXXXX";
-    struct stat status;
+    struct vpa_error err;
+    size_t len;
+    char *text;
 
     ck_assert_ptr_nonnull(mkdtemp(folder));
     vpa_auto_free char *file = vpa_xprintf("%s/ledger", folder), *old = vpa_xprintf("%s.1", file);
     ck_assert_int_eq(mkdir(old, 0700), 0);
     capture_log(0);
     make(VPA_LEDGER_MEMORY, file, 1000);
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 60; i++)
         record(i, NULL);
     vpa_ledger_free(VPA_STEAL(ledger));
-    ck_assert_int_eq(stat(file, &status), 0);
-    ck_assert_int_gt(status.st_size, 2000);
-    ck_assert_uint_eq(logged("Cannot rotate"), (size_t)status.st_size / 1000);
+    ck_assert_int_eq(vpa_read_file(file, 10000, &text, &len, &err), 0);
+    ck_assert_uint_le(len, 2000);
+    ck_assert_ptr_nonnull(strstr(text, "\"pod\":\"p59\""));
+    ck_assert_ptr_null(strstr(text, "\"pod\":\"p0\""));
+    ck_assert_int_eq(text[len - 1], '\n');
+    ck_assert_uint_ge(logged("Cannot rotate"), 2);
+    ck_assert_uint_le(logged("Cannot rotate"), 60 / 3);
+    ck_assert_uint_ge(logged("emptied=true"), 1);
+    ck_assert_uint_ge(logged("emptied=false"), 1);
+    free(text);
     unlink(file);
     rmdir(old);
     rmdir(folder);
