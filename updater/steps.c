@@ -168,6 +168,7 @@ static enum work_step resize_candidate(struct work *w, size_t k)
     const struct vpa_pod *pod = w->pods[i];
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
     struct vpa_update_verdict verdict;
+    enum work_step step;
     enum vpa_rest rest;
 
     updater_work_confirm(w, group);
@@ -190,9 +191,11 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         return leave_alone(w, i, rest);
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
+    step = resize(w, k, verdict.rest);
+    /* Afterwards: what is written down of this attempt rests on what was known before it. */
     if (verdict.decision == VPA_DECIDE_INFEASIBLE)
         vpa_update_memory_record_infeasible(env->memory, pod->meta.uid, &w->vpa->recommendation);
-    return resize(w, k, verdict.rest);
+    return step;
 }
 
 static enum work_step step_in_place(struct work *w)

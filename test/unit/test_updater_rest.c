@@ -142,16 +142,21 @@ START_TEST(each_rule_is_told_once)
 END_TEST
 
 /* What the kubelet and proofs say of resizes. */
-#define DEFERRED ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\"}"
+#define CONDITION(reason)                                                                          \
+    ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"" reason "\"}"
+#define IN_FORCE(cpu)                                                                              \
+    "],\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}"
 static const struct {
     const char *mode, *request;
-    bool proving, old, resizing;
-    const char *told;
+    bool proving, old;
+    const char *status, *told;
 } resizes[] = {
-    {"InPlace", "2", false, false, false, "leave alone young"},
-    {"InPlaceOrRecreate", "1", false, false, true, "leave alone resizing"},
-    {"InPlace", "1", false, true, false, "resize refused by the API server|leave alone no-resizes"},
-    {"InPlaceOrRecreate", "1", true, false, false, "resize accepted|leave alone proof"},
+    {"InPlace", "2", false, false, "", "leave alone young"},
+    {"InPlaceOrRecreate", "1", false, false, CONDITION("Deferred"), "leave alone resizing"},
+    {"InPlace", "1", false, true, "", "resize refused by the API server|leave alone no-resizes"},
+    {"InPlaceOrRecreate", "1", true, false, "", "resize accepted|leave alone proof"},
+    /* it was asked for already, and the kubelet has not begun */
+    {"InPlace", "2", false, false, IN_FORCE("1"), "leave alone nothing-to-change"},
 };
 
 START_TEST(resizes_that_do_not_come)
@@ -160,12 +165,26 @@ START_TEST(resizes_that_do_not_come)
     server.request = resizes[_i].request;
     server.proving = resizes[_i].proving;
     server.old = resizes[_i].old;
-    server.status = resizes[_i].resizing ? DEFERRED : "";
+    server.status = resizes[_i].status;
     server.pods_per_vpa = 4;
     begin_with_ledger(0);
     pass_for(3);
     ck_assert_msg(vpa_str_starts_with(told(), resizes[_i].told), "%s", told());
-    ck_assert_ptr_null(strstr(strstr(told(), "leave") + 1, "leave"));
+    ck_assert_msg(!strstr(strstr(told(), "leave") + 1, "leave"), "%s", told());
+}
+END_TEST
+
+/* It was asked for already, and the node has no room: that is why, not that nothing changes. */
+START_TEST(a_resize_that_the_node_refused)
+{
+    server.mode = "InPlace";
+    server.request = "2";
+    server.status = CONDITION("Infeasible") IN_FORCE("1");
+    server.pods_per_vpa = 4;
+    begin_with_ledger(0);
+    pass_for(3);
+    ck_assert_str_eq(told(), "leave alone resizing|leave alone infeasible");
+    ck_assert_uint_eq(server.call_count, 0);
 }
 END_TEST
 
@@ -348,6 +367,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown_all);
     tcase_add_loop_test(tc, each_rule_is_told_once, 0, VPA_COUNT(answers));
     tcase_add_loop_test(tc, resizes_that_do_not_come, 0, VPA_COUNT(resizes));
+    tcase_add_test(tc, a_resize_that_the_node_refused);
     tcase_add_test(tc, the_answer_changes_with_the_age_of_the_pods);
     tcase_add_test(tc, a_changed_vpa_is_told_again);
     tcase_add_test(tc, pods_that_have_to_wait);
