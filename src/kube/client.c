@@ -601,7 +601,7 @@ static void keep_result(struct vpa_arena *arena, const struct vpa_kube_result *i
     *out = *in;
     out->body = "";
     out->body_len = 0;
-    if (arena && in->body_len > 0) {
+    if (arena) {
         char *body = vpa_arena_alloc(arena, in->body_len + 1);
         memcpy(body, in->body, in->body_len);
         body[in->body_len] = '\0';

@@ -691,6 +691,26 @@ START_TEST(limits_the_rate)
 }
 END_TEST
 
+/* A repetition takes its token once, when its pause is over: one comes every two seconds. */
+START_TEST(a_repetition_takes_one_token)
+{
+    const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/x"};
+    struct vpa_error err;
+
+    make_client(0.5, 1);
+    script.status = 503;
+    script.message = "scripted";
+    script.retry_after = 1;
+    script.until = 2;
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, &err), 0);
+    ck_assert_int_eq(seen, 3);
+    ck_assert(seen_at[1] == 2 * VPA_SECOND);
+    ck_assert(seen_at[2] == 4 * VPA_SECOND);
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, &err), 0);
+    ck_assert(seen_at[3] == 6 * VPA_SECOND);
+}
+END_TEST
+
 static void fail_done(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     (void)ctx;
@@ -752,12 +772,14 @@ START_TEST(parses_json_answers)
 }
 END_TEST
 
-START_TEST(keeps_causes)
+/* What the answer said is there after the call that was waited for. */
+START_TEST(keeps_what_was_answered)
 {
     static const char body[] =
         "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no\",\"reason\":\"Forbidden\","
-        "\"code\":403,\"details\":{\"name\":\"p\",\"kind\":\"pods\",\"causes\":[{\"reason\":"
-        "\"NodeCapacity\",\"message\":\"full\",\"field\":\"spec\"}],\"retryAfterSeconds\":7}}";
+        "\"code\":403,\"details\":{\"name\":\"p\",\"group\":\"g\",\"kind\":\"pods\",\"uid\":\"u\","
+        "\"causes\":[{\"reason\":\"NodeCapacity\",\"message\":\"full\",\"field\":\"spec\"}],"
+        "\"retryAfterSeconds\":7}}";
     const struct vpa_kube_call call = {.verb = VPA_KUBE_PATCH_JSON, .path = "/x"};
     vpa_auto_arena arena = {0};
     struct vpa_kube_result result;
@@ -769,10 +791,25 @@ START_TEST(keeps_causes)
     ck_assert_int_eq(vpa_kube_do(client, &call, &arena, &result, &err), -1);
     ck_assert(vpa_kube_has_cause(&result.status, "NodeCapacity"));
     ck_assert(!vpa_kube_has_cause(&result.status, "Other"));
+    ck_assert_str_eq(result.status.causes[0].reason, "NodeCapacity");
     ck_assert_str_eq(result.status.causes[0].message, "full");
+    ck_assert_str_eq(result.status.causes[0].field, "spec");
+    ck_assert_str_eq(result.status.reason, "Forbidden");
+    ck_assert_str_eq(result.status.message, "no");
     ck_assert_str_eq(result.status.name, "p");
+    ck_assert_str_eq(result.status.group, "g");
+    ck_assert_str_eq(result.status.kind, "pods");
+    ck_assert_str_eq(result.status.uid, "u");
     ck_assert_int_eq(result.status.retry_after_seconds, 7);
     ck_assert(vpa_kube_is_retryable(&result));
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, &result, &err), -1);
+    ck_assert_str_eq(result.status.message, ""); /* nowhere to keep it */
+    ck_assert_uint_eq(result.status.cause_count, 0);
+    ck_assert_str_eq(err.text, "no");
+    script.until = 0;
+    ck_assert_int_eq(vpa_kube_do(client, &call, NULL, &result, &err), 0);
+    ck_assert_str_eq(result.body, "");
+    ck_assert_uint_eq(result.body_len, 0);
 }
 END_TEST
 
@@ -801,10 +838,11 @@ int main(void)
     tcase_add_loop_test(c, lists_that_drip_end, 0, VPA_COUNT(drips));
     tcase_add_loop_test(c, says_what_may_be_sent_again, 0, 2);
     tcase_add_test(c, limits_the_rate);
+    tcase_add_test(c, a_repetition_takes_one_token);
     tcase_add_test(c, cancels);
     tcase_add_test(c, a_stopped_loop_ends_waiting);
     tcase_add_test(c, parses_json_answers);
-    tcase_add_test(c, keeps_causes);
+    tcase_add_test(c, keeps_what_was_answered);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
