@@ -591,6 +591,27 @@ START_TEST(a_renewal_is_taken_back_when_the_server_is_there_again)
 }
 END_TEST
 
+/* A process that was stopped for a minute does not make up for what it slept through: it goes on at
+ * its pace from when it woke. */
+START_TEST(ticks_that_were_slept_through_are_left_out)
+{
+    struct vpa_status_writer *w = new_status_writer();
+
+    healthy = true;
+    vpa_status_writer_start(w);
+    vpa_loop_pump(loop, 10 * VPA_SECOND + VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 1);
+    vpa_clock_advance(clk, VPA_MINUTE + 4 * VPA_SECOND); /* at 75 seconds */
+    vpa_loop_pump(loop, 9 * VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 2);
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 3);
+    vpa_loop_pump(loop, 10 * VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 4);
+    vpa_status_writer_free(w);
+}
+END_TEST
+
 static int32_t transitions(void)
 {
     const char *at = strstr(lease, "\"leaseTransitions\":");
@@ -815,6 +836,7 @@ int main(void)
     tcase_add_test(c, checks_lock_types);
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
     tcase_add_test(c, a_renewal_is_taken_back_when_the_server_is_there_again);
+    tcase_add_test(c, ticks_that_were_slept_through_are_left_out);
     tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, the_lease_tells_when_the_webhook_was_away);
     tcase_add_test(c, resets_cost_thirty_three_reads);
