@@ -85,8 +85,7 @@ static bool add(void *state, const void *prepared, const struct vpa_usage *usage
     s->last = window > s->last ? window : s->last;
     switch (usage->type) {
     case VPA_USAGE_CPU:
-        if (!s->cpu.known || window < s->born)
-            s->born = window;
+        s->born = s->cpu.known && s->born < window ? s->born : window;
         vpa_plumb_cpu_add(&s->cpu, window, vpa_amount_to_cores(usage->amount));
         break;
     case VPA_USAGE_MEMORY:

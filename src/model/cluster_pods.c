@@ -148,10 +148,15 @@ static void init_container(struct vpa_cluster *c, struct vpa_tracked_container *
     vpa_oom_memory_init(&container->oom);
 }
 
+/* Without what stands behind the containers. */
+static size_t head_size(size_t containers)
+{
+    return sizeof(struct vpa_tracked_pod) + containers * sizeof(struct vpa_tracked_container);
+}
+
 static size_t pod_size(size_t containers, bool has_init_names, size_t name_length)
 {
-    return sizeof(struct vpa_tracked_pod) + containers * sizeof(struct vpa_tracked_container) +
-           (has_init_names ? sizeof(const char *) : 0) + name_length + 1;
+    return head_size(containers) + (has_init_names ? sizeof(const char *) : 0) + name_length + 1;
 }
 
 static struct vpa_tracked_pod *make_pod(struct vpa_cluster *c, struct vpa_group *group,
@@ -198,7 +203,7 @@ static struct vpa_tracked_pod *reshape(struct vpa_cluster *c, struct vpa_tracked
     size_t name_length = strlen(vpa_tracked_pod_name(old));
     struct vpa_tracked_pod *pod = vpa_xmalloc(pod_size(containers, init_names, name_length));
 
-    memcpy(pod, old, pod_size(old->container_count, false, 0) - 1);
+    memcpy(pod, old, head_size(old->container_count));
     pod->container_count = (uint16_t)containers;
     pod->has_init_names = init_names != NULL;
     if (init_names)

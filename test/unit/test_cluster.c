@@ -447,6 +447,25 @@ START_TEST(oom_kills_are_queued)
 }
 END_TEST
 
+/* What is known of a container stays when the pod gets one more: by a sample of one that no object
+ * has told of. */
+START_TEST(a_pod_that_grows_remembers_its_status)
+{
+    struct vpa_oom_queue q;
+    struct vpa_error err;
+
+    vpa_oom_queue_init(&q);
+    vpa_cluster_put_pod(c, pod_with_status("u", _i ? KILLED : "\"state\":{\"running\":{}}"), &q,
+                        now);
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", "sidecar", now, &err), 0);
+    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
+    ck_assert_uint_eq(q.count, _i ? 0 : 1);
+    vpa_cluster_put_pod(c, pod_with_status("u", KILLED), &q, now);
+    ck_assert_uint_eq(q.count, _i ? 0 : 1);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
 /* ---- any order of events gives the same state ---- */
 
 enum { EVENTS = 12 };
@@ -558,6 +577,7 @@ int main(void)
     tcase_add_test(tc, missing_recommendation_is_reported_every_half_hour);
     tcase_add_test(tc, marked_pods_leave_at_the_end_of_the_pass);
     tcase_add_test(tc, oom_kills_are_queued);
+    tcase_add_loop_test(tc, a_pod_that_grows_remembers_its_status, 0, 2);
     tcase_add_loop_test(tc, order_of_events_is_irrelevant, 0, 20);
     tcase_add_test(tc, nothing_to_free);
     suite_add_tcase(suite, tc);
