@@ -41,6 +41,30 @@ START_TEST(writes_within_an_age_of_few_passes)
 }
 END_TEST
 
+/* Passes come every minute, and up to one late: that one is taken off an age of more than two. */
+static const struct {
+    const char *flag;
+    size_t writes; /* in twelve passes without news */
+} ages[] = {{"--checkpoint-max-age=1m", 12},
+            {"--checkpoint-max-age=2m", 6},
+            {"--checkpoint-max-age=3m", 6},
+            {"--checkpoint-max-age=4m", 4},
+            {"--checkpoint-max-age=5m", 3}};
+
+START_TEST(an_age_lasts_for_so_many_passes)
+{
+    size_t writes = 0;
+
+    start(ages[_i].flag);
+    pass(USAGE("100m", "100Mi"));
+    for (int i = 0; i < 12; i++) {
+        pass("{\"usage\":[]}");
+        writes += count_writes("PATCH", "/web-app");
+    }
+    ck_assert_uint_eq(writes, ages[_i].writes);
+}
+END_TEST
+
 START_TEST(writes_every_pass_without_max_age)
 {
     start("--checkpoint-max-age=0");
@@ -488,6 +512,38 @@ START_TEST(collects_nothing_in_ignored_namespaces)
 }
 END_TEST
 
+static bool refuse_vpas(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_ends_with(q->path, "/namespaces/ours/verticalpodautoscalers"))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_status(r, 403, NULL, "forbidden: no right");
+    return true;
+}
+
+/* The cache alone is no reason to delete what cannot be had again. */
+START_TEST(deletes_nothing_when_vpas_cannot_be_asked_for)
+{
+    change(NAMESPACE("ours"));
+    change(ORPHAN("ours"));
+    start("--checkpoints-gc-interval=90s");
+    capture_log(0);
+    hook = refuse_vpas;
+    for (int i = 0; i < 4; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(hook_calls, 2);
+    ck_assert_uint_eq(logged("cannot list VPAs, nothing is deleted"), 2);
+    ck_assert_uint_eq(logged("first=\"ours/verticalpodautoscalers\""), 2);
+    ck_assert_ptr_nonnull(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                           "VerticalPodAutoscalerCheckpoint", "ours", "gone-app"));
+    hook = NULL;
+    for (int i = 0; i < 2; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                        "VerticalPodAutoscalerCheckpoint", "ours", "gone-app"));
+}
+END_TEST
+
 #define PEAKS 7400 /* of 27 or 28 bytes each */
 
 /* The open peaks of all pods are longer than an annotation may be. */
@@ -521,8 +577,11 @@ START_TEST(says_once_that_peaks_do_not_fit)
 }
 END_TEST
 
+/* For as long as a history is of use; one of more than 292 years is of use for ever. */
 START_TEST(collects_old_copies)
 {
+    bool endless = _i == 1;
+
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
                  "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
                  "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
@@ -530,10 +589,12 @@ START_TEST(collects_old_copies)
                  "unreadable-since\":\"2026-01-07T11:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
                  "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
     start("--checkpoints-gc-interval=90s");
+    if (endless)
+        config.memory_interval_count = INT64_MAX;
     pass(USAGE("100m", "100Mi"));
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
     pass(USAGE("100m", "100Mi"));
-    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
+    ck_assert((stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable") != NULL) == endless);
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
 END_TEST
@@ -618,6 +679,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, writes_unchanged_checkpoints_once_per_max_age);
+    tcase_add_loop_test(tcase, an_age_lasts_for_so_many_passes, 0, VPA_COUNT(ages));
     tcase_add_test(tcase, writes_every_pass_without_max_age);
     tcase_add_test(tcase, writes_within_an_age_of_few_passes);
     tcase_add_test(tcase, gives_the_second_of_two_equal_names_a_suffix);
@@ -628,10 +690,11 @@ int main(void)
     tcase_add_test(tcase, a_copy_and_a_checkpoint_of_one_name_both_stay);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
     tcase_add_test(tcase, creates_only_what_is_missing_itself);
-    tcase_add_test(tcase, collects_old_copies);
+    tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
     tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_test(tcase, overwrites_what_nobody_can_keep);
     tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
+    tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
     tcase_add_test(tcase, says_once_that_peaks_do_not_fit);
     tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
     tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);

@@ -271,6 +271,28 @@ START_TEST(puts_series_together_in_order_of_time)
 }
 END_TEST
 
+/* Each the other way round, with nothing that is in order already. */
+START_TEST(turns_series_round)
+{
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    add(&history, PROM_CPU, MATRIX(SERIES("[3,\"3\"],[2,\"2\"]") "," SERIES("[1,\"1\"]")));
+    history_finish(&history);
+
+    vpa_auto_free struct history_pod **pods = history_pods(&history);
+    vpa_auto_free struct history_container **containers = history_containers(pods[0]);
+    ck_assert_uint_eq(containers[0]->cpu.count, 3);
+    for (int64_t i = 0; i < 3; i++)
+        ck_assert_int_eq(containers[0]->cpu.items[i].millis, 1000 * (i + 1));
+    history_release(&history);
+    prom_plan_release(&plan);
+}
+END_TEST
+
 START_TEST(takes_the_labels_seen_last)
 {
     struct prom_plan plan;
@@ -328,6 +350,42 @@ START_TEST(feeds_the_model)
     prom_plan_release(&plan);
     vpa_cluster_free(cluster);
     vpa_aggregation_release(&aggregation);
+}
+END_TEST
+
+/* ---- what is fetched ---- */
+
+static void answer_backwards(void *ctx, const struct vpa_memory_request *q,
+                             struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    (void)q;
+    vpa_memory_reply_json(r, 200, MATRIX(SERIES("[2,\"2\"]") "," SERIES("[1,\"1\"]")));
+}
+
+START_TEST(what_was_fetched_is_in_order_of_time)
+{
+    struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
+    struct vpa_loop *loop = vpa_loop_new(clock);
+    struct vpa_transport *transport = vpa_memory_transport_new(loop, answer_backwards, NULL);
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    ck_assert_int_eq(prom_fetch_usage(loop, transport, &plan, &history, &err), 0);
+    vpa_auto_free struct history_pod **pods = history_pods(&history);
+    vpa_auto_free struct history_container **containers = history_containers(pods[0]);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(containers[0]->cpu.items[i].millis, 1000 * ((int64_t)i + 1));
+        ck_assert_int_eq(containers[0]->memory.items[i].millis, 1000 * ((int64_t)i + 1));
+    }
+    history_release(&history);
+    prom_plan_release(&plan);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock);
 }
 END_TEST
 
@@ -419,6 +477,8 @@ int main(void)
     tcase_add_test(tcase, prints_metrics);
     tcase_add_loop_test(tcase, refuses_bad_answers, 0, (int)VPA_COUNT(bad_answers));
     tcase_add_test(tcase, puts_series_together_in_order_of_time);
+    tcase_add_test(tcase, turns_series_round);
+    tcase_add_test(tcase, what_was_fetched_is_in_order_of_time);
     tcase_add_test(tcase, takes_the_labels_seen_last);
     tcase_add_test(tcase, feeds_the_model);
     tcase_add_loop_test(tcase, the_time_of_requests_is_measured_and_bounded, 0,

@@ -307,6 +307,35 @@ END_TEST
           "\"minAllowed\":{\"cpu\":\"1e1.5\"}}]},\"targetRef\":{\"apiVersion\":\"apps/v1\","       \
           "\"kind\":\"Deployment\",\"name\":\"web\"}}}")
 
+static unsigned watched;
+
+static bool note_events(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)r;
+    if (vpa_str_ends_with(q->path, "/events") && strcmp(q->method, "GET") == 0) {
+        hook_calls++;
+        watched += vpa_memory_query(q, "watch") != NULL;
+        ck_assert_str_eq(vpa_memory_query(q, "fieldSelector"), "reason=Evicted");
+    }
+    return false;
+}
+
+/* Events of a large cluster are many, and those of before say nothing new. */
+START_TEST(evictions_are_watched_and_never_listed)
+{
+    hook = note_events;
+    watched = 0;
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(watched, 1);
+    ck_assert_uint_eq(hook_calls, 1);
+    end_watches("events");
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(watched, 2);
+    ck_assert_uint_eq(hook_calls, 2);
+}
+END_TEST
+
 START_TEST(an_unknown_vpa_gets_no_status_and_goes_on_learning)
 {
     start(NULL);
@@ -497,6 +526,7 @@ int main(void)
     tcase_add_test(tcase, a_pod_that_changed_between_two_watches_is_noticed);
     tcase_add_test(tcase, labels_of_a_moment_match_nothing);
     tcase_add_loop_test(tcase, a_kill_between_two_passes_counts_once, 0, 2);
+    tcase_add_test(tcase, evictions_are_watched_and_never_listed);
     tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);
     tcase_add_test(tcase, an_unknown_pod_keeps_its_history);
     tcase_add_test(tcase, tells_the_loser_of_a_conflict);

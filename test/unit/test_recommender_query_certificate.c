@@ -265,6 +265,30 @@ START_TEST(late_objects_and_rights_are_waited_for)
 }
 END_TEST
 
+/* What a stop breaks off is no failure of anybody. */
+START_TEST(a_stop_is_no_failure)
+{
+    struct replica r = make_replica();
+
+    capture_log(0);
+    start(&r);
+    if (_i)
+        ck_assert(work(&r));
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert(query_certificate_is_due(r.c));
+    vpa_loop_stop(loop);
+    query_certificate_work(r.c);
+    ck_assert_double_eq(failed("registration"), 0);
+    ck_assert_double_eq(failed("secret"), 0);
+    ck_assert_uint_eq(logged(WRONG), 0);
+    ck_assert_uint_eq(logged("Cannot keep the certificates"), 0);
+    vpa_loop_resume(loop);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(events_written, 0);
+    stop(&r);
+}
+END_TEST
+
 /* Whoever keeps undoing it is answered once a minute. */
 START_TEST(a_bundle_that_is_undone_is_written_again)
 {
@@ -356,6 +380,7 @@ int main(void)
     tcase_add_test(tc, every_bundle_takes_what_is_served);
     tcase_add_loop_test(tc, what_an_injector_owns_is_left_to_it, 0, 3);
     tcase_add_loop_test(tc, late_objects_and_rights_are_waited_for, 0, 2);
+    tcase_add_loop_test(tc, a_stop_is_no_failure, 0, 2);
     tcase_add_loop_test(tc, a_bundle_that_is_undone_is_written_again, 0, 3);
     tcase_add_test(tc, who_is_overtaken_looks_again);
     tcase_add_test(tc, a_pair_that_nobody_trusts_waits);
