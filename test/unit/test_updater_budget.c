@@ -176,13 +176,13 @@ static void own_by_clone(int replicas)
 static const struct {
     int replicas, pods;
     size_t calls;
-} clones[] = {{0, 3, 0}, {1, 1, 1}, {1, 3, 2}, {2, 3, 2}, {3, 3, 1}, {-3, 4, 0}};
+    bool fails;
+} clones[] = {{0, 3, 0, true}, {0, 3, 0}, {1, 1, 1}, {1, 3, 2}, {2, 3, 2}, {3, 3, 1}, {-3, 4, 0}};
 
 START_TEST(the_scale_says_how_many_there_are_to_be)
 {
     own_by_clone(clones[_i].replicas);
-    if (clones[_i].replicas == 0)
-        server.scale_fails = true;
+    server.scale_fails = clones[_i].fails;
     server.pods_per_vpa = clones[_i].pods;
     server.config.min_replicas = 1;
     start(0);

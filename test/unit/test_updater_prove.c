@@ -624,6 +624,28 @@ START_TEST(a_resize_that_is_deferred_late_has_its_five_minutes)
 }
 END_TEST
 
+/* The first pod runs with its new size: the others follow in the next pass, as many as may go at
+ * once. */
+START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
+{
+    vpa_auto_buf text = {0};
+
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.request = "2";
+    vpa_buf_init(&text, TEXT_MAX);
+    put_pod(&text, 0, 0);
+    server.request = "1";
+    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
+    while (vpa_loop_poll(server.loop))
+        ;
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 10);
+}
+END_TEST
+
 /* A resize that was accepted, and of which nothing is seen for two minutes, is no proof of
  * anything: other pods are not kept waiting. */
 START_TEST(a_resize_of_which_nothing_is_seen_is_dropped)
@@ -717,6 +739,7 @@ int main(void)
     tcase_add_test(tc, a_refused_condition_is_tried_again_after_ten_minutes);
     tcase_add_test(tc, a_condition_is_added_to_those_there_are);
     tcase_add_test(tc, several_vpas_stop_the_cluster);
+    tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
     tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);
     tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
