@@ -504,6 +504,39 @@ START_TEST(complaints_are_bounded)
 }
 END_TEST
 
+/* What nobody should have sent, and what is told of it. */
+static const struct {
+    const char *body, *complaint, *why;
+} odd_reviews[] = {
+    {"{", "Cannot read the admission review", "line 1 column 2: unexpected end of text"},
+    {"{'request':{'uid':'u','resource':{'group':'','version':'v2','resource':'pods'}}}",
+     "Expected the resource v1 pods", "v2"},
+    {"{'request':{'uid':'u','resource':{'group':'x','version':'v1','resource':'pods'}}}",
+     "not supported resource type", "x/pods"},
+    {POD_REVIEW("null"), "Cannot read pod", "ns/: there is no object"},
+    {POD_REVIEW("{'spec':5}"), "Cannot read pod", "ns/: spec: expected object, found number"},
+};
+
+START_TEST(odd_reviews_are_told)
+{
+    struct snapshot_builder *builder =
+        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
+    struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
+    struct admit_options options = {.startup_boost = false};
+    struct admit_result result;
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf out = {0};
+    const char *body = fixture_json(&arena, odd_reviews[_i].body);
+
+    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
+    admit(snapshot, &options, &arena, body, strlen(body), &out, &result);
+    ck_assert_pstr_eq(result.complaint, odd_reviews[_i].complaint);
+    ck_assert_pstr_eq(result.complaint_why, odd_reviews[_i].why);
+    snapshot_unref(snapshot);
+    snapshot_builder_free(builder);
+}
+END_TEST
+
 /* More than is read, in depth and in number, yet JSON: an answer without its uid would be none. */
 START_TEST(reviews_beyond_our_limits_are_answered_with_their_uid)
 {
@@ -585,6 +618,7 @@ int main(void)
     tcase_add_test(tc, requests_are_timed);
     tcase_add_test(tc, failed_handshakes_are_told_once);
     tcase_add_test(tc, complaints_are_bounded);
+    tcase_add_loop_test(tc, odd_reviews_are_told, 0, (int)VPA_COUNT(odd_reviews));
     tcase_add_loop_test(tc, reviews_beyond_our_limits_are_answered_with_their_uid, 0, 2);
     tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
     tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
