@@ -14,6 +14,7 @@
 #include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/clock.h"
 #include "vpa/daemon/daemon.h"
 #include "vpa/net/loop.h"
 
@@ -191,6 +192,22 @@ START_TEST(ends_with_one_line)
 }
 END_TEST
 
+/* A clock that is not there is none to go by. */
+START_TEST(a_missing_clock_is_told)
+{
+    setenv(VPA_SIMULATED_CLOCK_ENV, "/nonexistent", 1);
+    for (size_t i = 0; i < VPA_COUNT(programs); i++) {
+        vpa_auto_free char *text = NULL;
+        size_t lines;
+
+        ck_assert_int_eq(run(programs[i], (const char *const[4]){0}, &text), 1);
+        ck_assert_msg(strstr(last_line(text, &lines), "/nonexistent") != NULL, "%s", text);
+        ck_assert_uint_eq(lines, 1);
+    }
+    unsetenv(VPA_SIMULATED_CLOCK_ENV);
+}
+END_TEST
+
 /* An address that can be read, a CA that cannot: no client can be made. */
 START_TEST(a_bad_ca_is_told_alike)
 {
@@ -316,6 +333,7 @@ int main(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, ends_with_one_line, 0, VPA_COUNT(starts));
+    tcase_add_test(c, a_missing_clock_is_told);
     tcase_add_test(c, a_bad_ca_is_told_alike);
     tcase_add_test(c, tells_its_flags);
     tcase_add_test(c, works_with_what_was_made);
