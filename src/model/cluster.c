@@ -98,11 +98,14 @@ int vpa_cluster_container(struct vpa_cluster *c, const struct vpa_container_name
     return 0;
 }
 
-/* What other algorithms learn of an accepted sample; the replica is filled in. */
+/* What other algorithms learn of an accepted sample; the replica is filled in. Times are those of
+ * nodes: one whose clock is ahead would close the windows that all replicas share until it has
+ * come, and make a state that is refused when it is read again. */
 static void learn(const struct vpa_sample_target *to, struct vpa_usage *usage, vpa_time now)
 {
     if (to->cluster->sides.count == 0)
         return;
+    usage->t = usage->t > now ? now : usage->t;
     usage->replica = (uint64_t)to->pod->hashed.hash << 32 | to->pod->uid_hash;
     vpa_group_learn(to->cluster, to->pod->group, to->container->name, usage, now);
 }

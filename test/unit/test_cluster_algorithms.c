@@ -362,6 +362,43 @@ START_TEST(gone_containers_are_forgotten)
 }
 END_TEST
 
+static const char *const others[] = {"crane", "autopilot", "autopilot-ml", "plumb"};
+
+/* Times of samples are those of the nodes, and one of them may be ahead: what all replicas have
+ * learned must neither stand still until then nor be refused after a restart. */
+START_TEST(a_node_whose_clock_is_ahead_harms_nobody)
+{
+    struct vpa_autoscaler *v = put("web"), *again = put("again");
+    struct vpa_method *m = make_method(others[_i], NULL, NULL);
+    struct stored stored = {0};
+
+    vpa_autoscaler_set_method(v, m, NULL, now);
+    vpa_autoscaler_set_method(again, m, NULL, now);
+    put_pod("web-1");
+    put_pod("web-2");
+    live("web-1", 150, 150 * MI);
+    for (int day = 1; day <= 8; day++) {
+        vpa_time ahead = now + 30 * 24 * VPA_HOUR + day * 24 * VPA_HOUR;
+        const struct vpa_container_name name = *CONTAINER("ns", "web-2", "app");
+        ck_assert_int_eq(add_sample(cluster, &name, VPA_KIND_CPU, ahead, 150, now, &err), 0);
+        ck_assert_int_eq(add_sample(cluster, &name, VPA_KIND_MEMORY, ahead, 150 * MI, now, &err),
+                         0);
+    }
+    ck_assert_int_eq(record_oom(cluster, CONTAINER("ns", "web-2", "app"), now + 60 * 24 * VPA_HOUR,
+                                160 * MI, now, &err),
+                     0);
+    for (int hour = 0; hour < 12; hour++)
+        live("web-1", 1950, 950 * MI);
+    ck_assert_int_ge(target(v, VPA_KIND_CPU), 1950);
+    ck_assert_int_ge(target(v, VPA_KIND_MEMORY), 950 * MI);
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    ck_assert_msg(
+        vpa_autoscaler_load_knowledge(again, m, "app", json(&arena, stored.text), now, &err) == 0,
+        "%s", err.text);
+    vpa_method_unref(m);
+}
+END_TEST
+
 START_TEST(former_learners_are_bounded)
 {
     struct vpa_autoscaler *first = NULL;
@@ -417,6 +454,7 @@ int main(void)
     tcase_add_test(tc, only_what_is_being_learned_is_replaced);
     tcase_add_test(tc, what_cannot_be_loaded_changes_nothing);
     tcase_add_test(tc, gone_containers_are_forgotten);
+    tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
     tcase_add_test(tc, former_learners_are_bounded);
     tcase_add_test(tc, containers_in_mode_off_are_left_out);
     suite_add_tcase(suite, tc);
