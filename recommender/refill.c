@@ -3,6 +3,10 @@
  *
  * When a VPA was filled is remembered by its key; entries of VPAs that are gone, or not in the mode
  * any more, go with the pass that finds none. A connection lives for one pass.
+ *
+ * Passes are everybody's: what one may spend here is bounded, and a server that does not answer is
+ * left alone for a while, whosever turn it is. And a fill may only add: what lacks a resource, or
+ * a part of the time that is known, is that of a server that has lost something.
  */
 #include "refill.h"
 
@@ -18,6 +22,7 @@
 #include "vpa/model/crane.h"
 
 #define QUERY_MAX ((size_t)16 << 10)
+#define SHORTER_BY 7 /* a fill may lack that part of what an algorithm remembers */
 
 struct filled { /* a VPA */
     char *key;
@@ -27,8 +32,10 @@ struct filled { /* a VPA */
 struct refill {
     struct refill_options options;
     struct vpa_table vpas; /* key to struct filled */
-    struct prom_plan plan; /* of the pass, and so is the transport */
+    struct prom_plan plan; /* of the pass, and so are the transport and the deadline */
     struct vpa_transport *transport;
+    int64_t deadline;    /* monotonic, and so is what follows */
+    int64_t quiet_until; /* the server did not answer */
 };
 
 struct refill *refill_new(const struct refill_options *options)
@@ -63,6 +70,8 @@ struct taking {
     struct vpa_knowledge *knowledge;
     enum vpa_kind kind;
     uint64_t series;
+    uint64_t samples;
+    vpa_time until; /* that was asked for; what comes later is no past */
 };
 
 static int on_series(void *ctx, const struct prom_series *series, struct vpa_error *err)
@@ -73,13 +82,14 @@ static int on_series(void *ctx, const struct prom_series *series, struct vpa_err
     t->series++;
     for (size_t i = 0; i < series->count; i++) {
         const struct prom_sample *sample = &series->samples[i];
+        vpa_time at = (vpa_time)sample->millis * VPA_MILLISECOND;
         bool cpu = t->kind == VPA_KIND_CPU;
 
-        if (isfinite(sample->value) && sample->value >= 0.0)
-            vpa_knowledge_add(
+        if (isfinite(sample->value) && sample->value >= 0.0 && at <= t->until)
+            t->samples += vpa_knowledge_add(
                 t->knowledge,
                 &(struct vpa_usage){.type = cpu ? VPA_USAGE_CPU : VPA_USAGE_MEMORY,
-                                    .t = (vpa_time)sample->millis * VPA_MILLISECOND,
+                                    .t = at,
                                     .replica = t->series,
                                     .amount = cpu ? vpa_amount_from_cores(sample->value)
                                                   : vpa_amount_from_bytes(sample->value)});
@@ -94,6 +104,17 @@ static vpa_duration duration_of(const struct vpa_parameters *p, const char *key)
     vpa_duration d = 0;
 
     return text && vpa_crane_parse_duration(text, &d, NULL) == 0 ? d : 0;
+}
+
+/* A question may take what the pass has left. */
+static int limit_time(struct refill *r, struct vpa_error *err)
+{
+    vpa_duration left = r->deadline - vpa_loop_monotonic(r->options.loop);
+
+    if (left <= 0)
+        return vpa_fail(err, VPA_RETRY, "the answers of Prometheus take too long");
+    r->plan.timeout = r->plan.timeout < left ? r->plan.timeout : left;
+    return 0;
 }
 
 static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const char *container,
@@ -115,6 +136,9 @@ static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const cha
     };
     struct vpa_crane_window w = vpa_crane_predictor_window(&window, now);
     struct prom_range range = {vpa_buf_text(&query), w.start, w.end, w.step};
+    taking->until = w.end;
+    if (limit_time(r, err) < 0)
+        return -1;
     return prom_fetch_range(r->options.loop, r->transport, &r->plan, &range,
                             cpu ? PROM_CPU : PROM_MEMORY, &(struct prom_taker){on_series, taking},
                             err);
@@ -122,21 +146,47 @@ static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const cha
 
 /* ---- one VPA ---- */
 
-static int fill_container(struct refill *r, struct vpa_autoscaler *v, const char *container,
+static bool reaches_back(const struct vpa_knowledge *filled, const struct vpa_knowledge *known,
+                         vpa_time now)
+{
+    vpa_duration memory = vpa_method_memory(vpa_knowledge_method(known));
+    vpa_time since = vpa_knowledge_first_sample(known), oldest = vpa_time_add(now, -memory);
+
+    return vpa_time_is_unset(since) ||
+           vpa_knowledge_first_sample(filled) <=
+               vpa_time_add(since > oldest ? since : oldest, memory / SHORTER_BY);
+}
+
+/* *whole: there were samples of each kind. */
+static bool fill_kinds(struct refill *r, const struct vpa_autoscaler *v, const char *container,
+                       struct vpa_knowledge *k, bool *whole, struct vpa_error *err)
+{
+    *whole = true;
+    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
+        struct taking taking = {.knowledge = k, .kind = kind};
+
+        if (fill_kind(r, v, container, &taking, err) < 0)
+            return false;
+        *whole = *whole && taking.samples > 0;
+    }
+    return true;
+}
+
+/* What Prometheus knows less of stays as it is. */
+static int fill_container(struct refill *r, struct vpa_autoscaler *v, const struct vpa_known *known,
                           struct vpa_error *err)
 {
     struct vpa_method *m = vpa_method_ref((struct vpa_method *)vpa_autoscaler_method(v));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, vpa_loop_now(r->options.loop));
-    int result = 0;
+    vpa_time now = vpa_loop_now(r->options.loop);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, now);
+    bool whole, filled;
 
     vpa_method_unref(m);
-    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS && result == 0; kind++)
-        result = fill_kind(r, v, container, &(struct taking){.knowledge = k, .kind = kind}, err);
-    /* What Prometheus knows nothing of stays as it is. */
-    if (result < 0 || vpa_knowledge_sample_count(k) == 0 ||
-        !vpa_autoscaler_replace_knowledge(v, container, k))
+    filled = fill_kinds(r, v, known->container, k, &whole, err);
+    if (!filled || !whole || !reaches_back(k, known->knowledge, now) ||
+        !vpa_autoscaler_replace_knowledge(v, known->container, k))
         vpa_knowledge_free(k);
-    return result;
+    return filled ? 0 : -1;
 }
 
 static int fill_vpa(struct refill *r, struct vpa_autoscaler *v, struct vpa_error *err)
@@ -146,7 +196,7 @@ static int fill_vpa(struct refill *r, struct vpa_autoscaler *v, struct vpa_error
     size_t count = vpa_autoscaler_knowledge(v, &arena, &known);
 
     for (size_t i = 0; i < count; i++) {
-        if (fill_container(r, v, known[i].container, err) < 0)
+        if (fill_container(r, v, &known[i], err) < 0)
             return -1;
     }
     return 0;
@@ -208,6 +258,8 @@ static void fill_due(struct refill *r, struct vpa_autoscaler *v, struct filled *
     bool filled = open_connection(r, &err) && fill_vpa(r, v, &err) == 0;
 
     f->due = vpa_time_add(vpa_loop_now(r->options.loop), filled ? period : REFILL_RETRY);
+    if (!filled && err.code == VPA_RETRY)
+        r->quiet_until = vpa_loop_monotonic(r->options.loop) + REFILL_RETRY;
     if (!filled)
         failures_add(failures, vpa_autoscaler_ns(v), vpa_autoscaler_name(v), &err);
 }
@@ -225,12 +277,20 @@ static void forget_unseen(struct refill *r)
     }
 }
 
+static bool may_ask(const struct refill *r)
+{
+    int64_t now = vpa_loop_monotonic(r->options.loop);
+
+    return now >= r->quiet_until && now < r->deadline && !vpa_loop_is_stopping(r->options.loop);
+}
+
 void refill_pass(struct refill *r)
 {
     struct failures failures = {.message = "Cannot read the history of a VPA from Prometheus"};
     size_t count, begun = 0;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(r->options.cluster, &count);
 
+    r->deadline = vpa_loop_monotonic(r->options.loop) + REFILL_PATIENCE;
     for (size_t i = 0; i < count && r->options.connect; i++) {
         struct filled *f = entry_of(r, vpas[i]);
         vpa_auto_arena arena = {0};
@@ -238,8 +298,7 @@ void refill_pass(struct refill *r)
 
         /* Before the first samples there is nothing to fill. */
         if (!f || vpa_loop_now(r->options.loop) < f->due || begun == REFILL_VPAS_MAX ||
-            vpa_loop_is_stopping(r->options.loop) ||
-            vpa_autoscaler_knowledge(vpas[i], &arena, &known) == 0)
+            !may_ask(r) || vpa_autoscaler_knowledge(vpas[i], &arena, &known) == 0)
             continue;
         begun++;
         fill_due(r, vpas[i], f, &failures);

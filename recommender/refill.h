@@ -15,7 +15,9 @@
 
 /* VPAs that one pass fills; the others wait for the next one. */
 #define REFILL_VPAS_MAX 20
-/* Until a VPA whose queries failed is tried again. */
+/* How long a pass waits for Prometheus in all. */
+#define REFILL_PATIENCE (30 * VPA_SECOND)
+/* Until a VPA whose queries failed is tried again, and any VPA when they were not answered. */
 #define REFILL_RETRY (10 * VPA_MINUTE)
 
 struct refill_options { /* all borrowed */

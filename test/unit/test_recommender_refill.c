@@ -1,16 +1,22 @@
 /* Mode "history": what a VPA knows is filled from Prometheus once per period. */
 #include "recommender_fixture.h"
 
-#define IN_HISTORY                                                                                 \
+#define IN_HISTORY_AS(name)                                                                        \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
-          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"generation\":1,"                \
+          "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\",\"generation\":1,"           \
           "\"annotations\":{\"crane.vpa.autoscaling.k8s.io/mode\":\"history\"},"                   \
           "\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{"                             \
           "\"recommenders\":[{\"name\":\"crane\"}],\"targetRef\":{\"apiVersion\":"                 \
           "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}")
 
+#define IN_HISTORY IN_HISTORY_AS("web")
+
 static int questions; /* to Prometheus */
 static int status = 200;
+static bool knows_memory = true;
+static int minutes = 60; /* that it has */
+static int64_t ahead;    /* seconds, its clock */
+static vpa_duration delay;
 static char *last_body;
 
 /* An hour of minutes before the question: 1.95 cores, 950 MiB. */
@@ -28,14 +34,16 @@ static void prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa
     vpa_buf_init(&text, 1 << 20);
     vpa_buf_puts(&text, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{"
                         "\"metric\":{\"pod\":\"web-0\"},\"values\":[");
-    for (int i = 0; i < 60; i++)
-        vpa_buf_printf(&text, "%s[%lld,\"%s\"]", i ? "," : "", (long long)(now - 3600 + 60 * i),
+    for (int i = 0; i < (cpu || knows_memory ? minutes : 0); i++)
+        vpa_buf_printf(&text, "%s[%lld,\"%s\"]", i ? "," : "",
+                       (long long)(now + ahead - 60 * (minutes - i)),
                        i == 7   ? "NaN"
                        : i == 8 ? "+Inf"
                        : i == 9 ? "-1e9"
-                       : cpu    ? "1.95"
+                       : cpu    ? minutes < 60 ? "0.05" : "1.95"
                                 : "996147200");
     vpa_buf_puts(&text, "]}]}}");
+    vpa_memory_reply_delay(r, delay);
     vpa_memory_reply_json(r, status, status == 200 ? vpa_buf_text(&text) : "no");
 }
 
@@ -111,6 +119,75 @@ START_TEST(a_failure_is_tried_again)
 }
 END_TEST
 
+/* CPU alone is no history: with it the memory that was learned would be gone. */
+START_TEST(what_prometheus_does_not_know_stays)
+{
+    knows_memory = false;
+    change(IN_HISTORY);
+    start_connected();
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "950Mi"));
+    vpa_loop_pump(loop, 24 * VPA_HOUR);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+    pass(USAGE("150m", "150Mi"));
+    struct vpa_quantity memory = target("memory");
+    ck_assert_int_ge(vpa_quantity_value(&memory), 950 << 20);
+}
+END_TEST
+
+/* A server that has lost its disk knows less than we do. */
+START_TEST(a_shorter_history_takes_no_place)
+{
+    change(IN_HISTORY);
+    start_connected();
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    minutes = 5;
+    vpa_loop_pump(loop, 48 * VPA_HOUR);
+    for (int i = 0; i < 2; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+    ck_assert_int_eq(target_cpu(), 2300);
+}
+END_TEST
+
+START_TEST(a_time_that_has_not_come_is_no_history)
+{
+    change(IN_HISTORY);
+    start_connected();
+    ahead = 7200;
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2);
+    ck_assert_int_eq(target_cpu(), 229);
+}
+END_TEST
+
+/* The pass is everybody's. */
+START_TEST(a_server_that_hangs_holds_up_one_pass_a_little)
+{
+    change(IN_HISTORY);
+    change(IN_HISTORY_AS("web-2"));
+    change(IN_HISTORY_AS("web-3"));
+    start_connected();
+    delay = VPA_HOUR;
+    for (int i = 0; i < 5; i++) {
+        vpa_time begin = vpa_loop_now(loop);
+
+        pass(USAGE("150m", "150Mi"));
+        ck_assert_int_le(vpa_time_sub(vpa_loop_now(loop), begin), 2 * VPA_MINUTE);
+        ck_assert_int_eq(questions, 1);
+    }
+    ck_assert_int_eq(target_cpu(), 229);
+    delay = 0;
+    vpa_loop_pump(loop, 10 * VPA_MINUTE);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 7);
+    ck_assert_int_eq(target_cpu(), 2300);
+}
+END_TEST
+
 START_TEST(mode_live_asks_nobody)
 {
     change(VPA("web", "2026-01-15T10:00:00Z"));
@@ -130,6 +207,10 @@ int main(void)
     tcase_add_test(tc, the_history_counts_at_once);
     tcase_add_test(tc, once_per_period);
     tcase_add_test(tc, a_failure_is_tried_again);
+    tcase_add_test(tc, what_prometheus_does_not_know_stays);
+    tcase_add_test(tc, a_shorter_history_takes_no_place);
+    tcase_add_test(tc, a_time_that_has_not_come_is_no_history);
+    tcase_add_test(tc, a_server_that_hangs_holds_up_one_pass_a_little);
     tcase_add_test(tc, mode_live_asks_nobody);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
