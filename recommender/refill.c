@@ -129,6 +129,8 @@ static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const cha
     vpa_buf_init(&query, QUERY_MAX);
     vpa_crane_query(&query, taking->kind, vpa_or_empty(target->kind), vpa_or_empty(target->name),
                     vpa_autoscaler_ns(v), container);
+    if (vpa_buf_failed(&query))
+        return vpa_fail(err, VPA_INVALID, "a name is too long for a query");
     struct vpa_crane_predictor window = {
         .interval = duration_of(p, cpu ? "cpu-sample-interval" : "mem-sample-interval"),
         .history_length =

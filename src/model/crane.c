@@ -165,13 +165,21 @@ static const char *pod_suffix(const char *kind)
     return "-.*";
 }
 
+/* Names are quoted: not all of them come from objects whose names were checked, and one that ends
+ * its text asks for the usage of others. */
 void vpa_crane_query(struct vpa_buf *out, enum vpa_kind kind, const char *workload_kind,
                      const char *name, const char *ns, const char *container)
 {
+    vpa_auto_free char *pods = vpa_xprintf("^%s%s", name, pod_suffix(workload_kind));
     bool cpu = kind == VPA_KIND_CPU;
 
-    vpa_buf_printf(out, "%s{container!=\"POD\",namespace=\"%s\",pod=~\"^%s%s\",container=\"%s\"}%s",
+    vpa_buf_printf(out, "%s{container!=\"POD\",namespace=",
                    cpu ? "irate(container_cpu_usage_seconds_total"
-                       : "container_memory_working_set_bytes",
-                   ns, name, pod_suffix(workload_kind), container, cpu ? "[3m])" : "");
+                       : "container_memory_working_set_bytes");
+    vpa_quote_go(out, ns);
+    vpa_buf_puts(out, ",pod=~");
+    vpa_quote_go(out, pods);
+    vpa_buf_puts(out, ",container=");
+    vpa_quote_go(out, container);
+    vpa_buf_printf(out, "}%s", cpu ? "[3m])" : "");
 }

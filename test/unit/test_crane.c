@@ -328,6 +328,29 @@ START_TEST(tails_are_whole)
 }
 END_TEST
 
+static void expect_query(enum vpa_kind kind, const char *name, const char *container,
+                         const char *expected)
+{
+    vpa_auto_buf query = {0};
+
+    vpa_buf_init(&query, 1 << 16);
+    vpa_crane_query(&query, kind, "Deployment", name, "shop", container);
+    ck_assert_str_eq(vpa_buf_text(&query), expected);
+}
+
+/* Names come from objects too that nobody has checked. */
+START_TEST(no_name_leaves_its_quotes)
+{
+    expect_query(VPA_KIND_CPU, "web", "app",
+                 "irate(container_cpu_usage_seconds_total{container!=\"POD\",namespace=\"shop\","
+                 "pod=~\"^web-[a-z0-9]+-[a-z0-9]{5}$\",container=\"app\"}[3m])");
+    expect_query(VPA_KIND_MEMORY, "w\"b\\", "a\"} or secret{x=\"\n",
+                 "container_memory_working_set_bytes{container!=\"POD\",namespace=\"shop\","
+                 "pod=~\"^w\\\"b\\\\-[a-z0-9]+-[a-z0-9]{5}$\","
+                 "container=\"a\\\"} or secret{x=\\\"\\n\"}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("crane");
@@ -343,6 +366,7 @@ int main(void)
     tcase_add_test(tc, limits_of_the_range);
     tcase_add_test(tc, memory_mix);
     tcase_add_test(tc, need_after_a_kill);
+    tcase_add_test(tc, no_name_leaves_its_quotes);
     tcase_add_loop_test(tc, sizes_hold_both, 0, VPA_COUNT(sizes));
     tcase_add_loop_test(tc, wrong_lists_are_refused, 0, VPA_COUNT(wrong_sizes));
     tcase_add_test(tc, a_daily_wave_has_a_period);
