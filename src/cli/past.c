@@ -15,10 +15,17 @@
 /* Points of a picture: of a longer history several steps become one, its highest. */
 #define POINTS_MAX 400
 
+/* What a row is taught by. */
+struct lesson {
+    struct cli_row *row;
+    struct cli_past_series *series;
+    size_t count, capacity;
+};
+
 struct past {
     struct cli *cli;
     struct cli_world *world;
-    struct vpa_table rows; /* "ns/kind/workload/container" */
+    struct vpa_table lessons; /* "ns/kind/workload/container" */
     struct recommender_config config;
     struct prom_plan plan;
     struct vpa_method *method;
@@ -107,14 +114,14 @@ static const struct cli_owner *owner_of(const struct past *p, const char *ns, co
     return owner;
 }
 
-static struct cli_row *row_of(const struct past *p, const struct history_pod *pod,
-                              const char *container)
+static struct lesson *lesson_of(const struct past *p, const struct history_pod *pod,
+                                const char *container)
 {
     const struct cli_owner *owner = owner_of(p, pod->ns, pod->name);
     vpa_auto_free char *key =
         owner ? vpa_xprintf("%s/%s/%s/%s", pod->ns, owner->kind, owner->name, container) : NULL;
 
-    return key ? vpa_table_find(&p->rows, key) : NULL;
+    return key ? vpa_table_find(&p->lessons, key) : NULL;
 }
 
 /* ---- learning ---- */
@@ -127,8 +134,55 @@ static void add_point(const struct past *p, double *points, vpa_time t, double v
         points[since / p->step] = fmax(points[since / p->step], value);
 }
 
-static void learn(struct past *p, struct vpa_knowledge *k, int resource,
-                  const struct history_list *list, struct cli_row *row)
+struct ordered_usage {
+    struct vpa_usage usage;
+    size_t order;
+};
+
+static int compare_usage(const void *pa, const void *pb)
+{
+    const struct ordered_usage *a = pa, *b = pb;
+
+    if (a->usage.t != b->usage.t)
+        return a->usage.t < b->usage.t ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static size_t put_usage(const struct cli_past_series *series, struct ordered_usage *out,
+                        size_t count)
+{
+    for (size_t i = 0; i < series->list->count; i++) {
+        const struct history_sample *s = &series->list->items[i];
+
+        if (s->amount < 0)
+            continue;
+        out[count] = (struct ordered_usage){
+            .usage = {.type = series->kind == VPA_KIND_CPU ? VPA_USAGE_CPU : VPA_USAGE_MEMORY,
+                      .t = (vpa_time)s->millis * VPA_MILLISECOND,
+                      .replica = series->replica,
+                      .amount = s->amount},
+            .order = count};
+        count++;
+    }
+    return count;
+}
+
+void cli_past_teach(struct vpa_knowledge *k, const struct cli_past_series *series, size_t count)
+{
+    size_t most = 0, n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most += series[i].list->count;
+    vpa_auto_free struct ordered_usage *all = vpa_xreallocarray(NULL, most + 1, sizeof(*all));
+    for (size_t i = 0; i < count; i++)
+        n = put_usage(&series[i], all, n);
+    qsort(all, n, sizeof(*all), compare_usage);
+    for (size_t i = 0; i < n; i++)
+        (void)vpa_knowledge_add(k, &all[i].usage);
+}
+
+static void draw(const struct past *p, int resource, const struct history_list *list,
+                 struct cli_row *row)
 {
     vpa_auto_free double *points = vpa_xcalloc(p->points, sizeof(*points));
 
@@ -137,37 +191,51 @@ static void learn(struct past *p, struct vpa_knowledge *k, int resource,
             vpa_arena_zalloc(&p->world->arena, p->points * sizeof(*row->past[resource]));
     for (size_t i = 0; i < list->count; i++) {
         const struct history_sample *s = &list->items[i];
-        vpa_time t = (vpa_time)s->millis * VPA_MILLISECOND;
-        struct vpa_usage usage = {.type = resource == CLI_CPU ? VPA_USAGE_CPU : VPA_USAGE_MEMORY,
-                                  .t = t,
-                                  .replica = p->replica,
-                                  .amount = s->amount};
 
-        if (s->amount < 0 || !vpa_knowledge_add(k, &usage))
-            continue;
-        add_point(p, points, t,
-                  resource == CLI_CPU ? vpa_amount_to_cores(s->amount) * 1000
-                                      : vpa_amount_to_bytes(s->amount));
+        if (s->amount >= 0)
+            add_point(p, points, (vpa_time)s->millis * VPA_MILLISECOND,
+                      resource == CLI_CPU ? vpa_amount_to_cores(s->amount) * 1000
+                                          : vpa_amount_to_bytes(s->amount));
     }
     for (size_t i = 0; i < p->points; i++)
         row->past[resource][i] += points[i];
 }
 
-static void learn_pod(struct past *p, const struct history_pod *pod)
+static void add_series(const struct past *p, struct lesson *lesson, enum vpa_kind kind,
+                       const struct history_list *list)
+{
+    draw(p, kind == VPA_KIND_CPU ? CLI_CPU : CLI_MEMORY, list, lesson->row);
+    VPA_GROW(lesson->series, lesson->count, lesson->capacity);
+    lesson->series[lesson->count++] = (struct cli_past_series){kind, p->replica, list};
+}
+
+static void take_pod(struct past *p, const struct history_pod *pod)
 {
     vpa_auto_free struct history_container **containers = history_containers(pod);
 
     p->replica++;
     for (size_t i = 0; i < pod->containers.count; i++) {
         const struct history_container *c = containers[i];
-        struct cli_row *row = row_of(p, pod, c->name);
+        struct lesson *lesson = lesson_of(p, pod, c->name);
 
-        if (!row)
+        if (!lesson)
             continue;
-        if (!row->knowledge)
-            row->knowledge = vpa_knowledge_new(p->method, p->from);
-        learn(p, row->knowledge, CLI_CPU, &c->cpu, row);
-        learn(p, row->knowledge, CLI_MEMORY, &c->memory, row);
+        add_series(p, lesson, VPA_KIND_CPU, &c->cpu);
+        add_series(p, lesson, VPA_KIND_MEMORY, &c->memory);
+    }
+}
+
+static void teach_all(const struct past *p)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&p->lessons, &i, NULL, &value);) {
+        const struct lesson *lesson = value;
+
+        if (lesson->count == 0)
+            continue;
+        lesson->row->knowledge = vpa_knowledge_new(p->method, p->from);
+        cli_past_teach(lesson->row->knowledge, lesson->series, lesson->count);
     }
 }
 
@@ -198,7 +266,8 @@ static int learn_all(struct past *p, struct vpa_error *err)
         vpa_auto_free struct history_pod **pods = history_pods(&history);
 
         for (size_t i = 0; i < history.pods.count; i++)
-            learn_pod(p, pods[i]);
+            take_pod(p, pods[i]);
+        teach_all(p);
     }
     history_release(&history);
     return status;
@@ -257,12 +326,23 @@ static void index_rows(struct past *p)
 {
     for (size_t i = 0; i < p->world->count; i++) {
         struct cli_row *row = p->world->rows[i];
+        struct lesson *lesson = vpa_arena_zalloc(&p->world->arena, sizeof(*lesson));
 
-        vpa_table_put(&p->rows,
+        lesson->row = row;
+        vpa_table_put(&p->lessons,
                       vpa_arena_printf(&p->world->arena, "%s/%s/%s/%s", row->ns, row->kind,
                                        row->workload, row->container),
-                      row);
+                      lesson);
     }
+}
+
+static void lessons_release(struct past *p)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&p->lessons, &i, NULL, &value);)
+        free(((struct lesson *)value)->series);
+    vpa_table_release(&p->lessons);
 }
 
 int cli_past_read(struct cli *cli, struct cli_world *world, struct vpa_error *err)
@@ -280,7 +360,7 @@ int cli_past_read(struct cli *cli, struct cli_world *world, struct vpa_error *er
             answer(&p);
         prom_plan_release(&p.plan);
     }
-    vpa_table_release(&p.rows);
+    lessons_release(&p);
     vpa_method_unref(p.method);
     return status;
 }

@@ -16,9 +16,20 @@
 #define CLI_PAST_H
 
 #include "world.h"
+#include "../../recommender/history.h"
+#include "vpa/model/algorithm.h"
 
 /* -1: the options are wrong, or Prometheus does not answer. What is known of no row is left out. */
 int cli_past_read(struct cli *cli, struct cli_world *world, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* The samples of one container of a pod. */
+struct cli_past_series {
+    enum vpa_kind kind;
+    uint64_t replica;
+    const struct history_list *list;
+};
+/* In the order of their times, as live samples of all pods come: windows close for good. */
+void cli_past_teach(struct vpa_knowledge *k, const struct cli_past_series *series, size_t count);
 
 /* The options of commands that ask. */
 #define CLI_PAST_OPTIONS                                                                           \
