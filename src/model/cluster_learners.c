@@ -180,14 +180,15 @@ static void use(struct vpa_cluster *c, struct vpa_side *side, struct vpa_method 
     struct learner *active = active_of(side);
 
     if (!active || vpa_method_algorithm(active->method) != vpa_method_algorithm(m)) {
-        leave(c, side, now);
         struct learner **link = get_learner(c, side, m, now);
         active = *link;
+        /* Taken out first: it may be the one that goes to make room for the one that is left. */
         *link = active->next;
-        active->next = side->learners;
-        side->learners = active;
         active->left = VPA_TIME_UNSET;
         c->former_count--;
+        leave(c, side, now);
+        active->next = side->learners;
+        side->learners = active;
     }
     convert(active, m, now);
 }

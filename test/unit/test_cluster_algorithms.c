@@ -419,6 +419,27 @@ START_TEST(former_learners_are_bounded)
 }
 END_TEST
 
+/* Also when as many are kept as may be, and this one was left first. */
+START_TEST(going_back_makes_no_room_by_what_is_wanted)
+{
+    struct vpa_method *plumb = make_method("plumb", NULL, NULL);
+    struct vpa_autoscaler *v = put("web");
+
+    put_pod("web-1");
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(v, plumb, NULL, now);
+    for (int i = 1; i < VPA_FORMER_MAX; i++) {
+        struct vpa_autoscaler *other = put(vpa_arena_printf(&arena, "v%d", i));
+        vpa_autoscaler_set_method(other, crane, NULL, now);
+        vpa_autoscaler_set_method(other, NULL, NULL, now + i);
+    }
+    vpa_autoscaler_set_method(v, crane, NULL, now + VPA_HOUR);
+    ck_assert_int_eq(target(v, VPA_KIND_CPU), 229);
+    vpa_method_unref(plumb);
+}
+END_TEST
+
 START_TEST(containers_in_mode_off_are_left_out)
 {
     struct vpa_autoscaler *v = vpa_cluster_put_vpa(
@@ -456,6 +477,7 @@ int main(void)
     tcase_add_test(tc, gone_containers_are_forgotten);
     tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
     tcase_add_test(tc, former_learners_are_bounded);
+    tcase_add_test(tc, going_back_makes_no_room_by_what_is_wanted);
     tcase_add_test(tc, containers_in_mode_off_are_left_out);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
