@@ -29,8 +29,9 @@ struct works {
     struct pass *pass;
     struct work *items;
     size_t count;
-    size_t first; /* not done */
     size_t begun;
+    struct work **live; /* begun and not done, in their order */
+    size_t live_count;
     bool aborted;
 };
 
@@ -40,6 +41,7 @@ static void make_works(struct works *works, struct pass *pass, const struct sele
 
     *works = (struct works){.pass = pass};
     works->items = vpa_xcalloc(selection->count, sizeof(*works->items));
+    works->live = vpa_xcalloc(selection->count, sizeof(*works->live));
     for (size_t i = 0; i < selection->count; i++) {
         const struct selected *s = &selection->items[i];
 
@@ -57,25 +59,33 @@ static void works_release(struct works *works)
     for (size_t i = 0; i < works->count; i++)
         updater_work_clear(&works->items[i]);
     free(works->items);
+    free(works->live);
+}
+
+/* Each work that has begun gets on as far as it can. */
+static void step_live(struct works *works)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < works->live_count && !works->aborted; i++) {
+        struct work *w = works->live[i];
+
+        works->aborted = updater_work_step(w) == WORK_STEP_ABORT;
+        if (w->phase != WORK_DONE)
+            works->live[kept++] = w;
+    }
+    works->live_count = kept;
 }
 
 /* Steps the works that have begun, begins new ones while there is room; true when all are done. */
 static bool schedule(struct works *works)
 {
-    while (works->first < works->count && !works->aborted) {
-        for (size_t i = works->first; i < works->begun && !works->aborted; i++) {
-            struct work *w = &works->items[i];
-
-            if (w->phase != WORK_DONE && updater_work_step(w) == WORK_STEP_ABORT)
-                works->aborted = true;
-        }
-        while (works->first < works->begun && works->items[works->first].phase == WORK_DONE)
-            works->first++;
-        if (works->begun == works->count || !updater_pass_has_room(works->pass))
-            return works->aborted || works->first == works->count;
-        works->begun++;
+    for (;;) {
+        step_live(works);
+        if (works->aborted || works->begun == works->count || !updater_pass_has_room(works->pass))
+            return works->aborted || (works->begun == works->count && works->live_count == 0);
+        works->live[works->live_count++] = &works->items[works->begun++];
     }
-    return true;
 }
 
 /* Runs all works to their end, or until a limiter gives up. */
