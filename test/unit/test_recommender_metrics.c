@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "../../recommender/api_meters.h"
 #include "../../recommender/metrics.h"
 
 #include "vpa/base/buf.h"
@@ -98,6 +99,19 @@ END_TEST
 #define RELATIVE "vpa_quality_usage_recommendation_relative_diffs"
 
 /* A core used of two that were recommended. */
+/* Counters of every table, for tests and golden cases that come one after the other. */
+START_TEST(all_begin_anew)
+{
+    sample(VPA_KIND_CPU, false, 100, 0);
+    metrics_failures("A test failed", 3);
+    api_meter_repaired();
+    ck_assert(shows("vpa_recommender_registration_repairs_total{what=\"caBundle\"} 1"));
+    recommender_metrics_reset();
+    ck_assert(!shows("vpa_recommender_registration_repairs_total{what=\"caBundle\"} 1"));
+    ck_assert_ptr_null(strstr(vpa_buf_text(&page), "A test failed"));
+}
+END_TEST
+
 START_TEST(usage_below_the_recommendation)
 {
     sample(VPA_KIND_CPU, false, 1000, 2000);
@@ -213,6 +227,7 @@ int main(void)
     tcase_add_loop_test(c, a_standby_counts_no_change, 0, 2);
     tcase_add_test(c, our_counters_are_there_from_the_start);
     tcase_add_test(c, those_of_the_api_are_there_from_the_start);
+    tcase_add_test(c, all_begin_anew);
     tcase_add_test(c, usage_below_the_recommendation);
     tcase_add_test(c, usage_above_the_recommendation);
     tcase_add_test(c, memory_below_the_recommendation);
