@@ -411,6 +411,33 @@ START_TEST(a_slow_object_is_one_object)
 }
 END_TEST
 
+/* What upstream's client can decode, and nothing else. */
+static const struct {
+    const char *kind, *version;
+    bool taken;
+} scale_kinds[] = {
+    {"Scale", "autoscaling/v1", true},   {"Scale", "extensions/v1beta1", true},
+    {"Scale", "apps/v1beta1", true},     {"Scale", "apps/v1beta2", true},
+    {"Scale", "autoscaling/v2", false},  {"Widget", "autoscaling/v1", false},
+    {"Widget", "example.com/v1", false},
+};
+
+START_TEST(only_scales_are_taken)
+{
+    vpa_auto_free char *body =
+        vpa_xprintf("{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"name\":\"w\","
+                    "\"namespace\":\"n\"},\"spec\":{\"replicas\":2},\"status\":{\"replicas\":2,"
+                    "\"selector\":\"app=w\"}}",
+                    scale_kinds[_i].kind, scale_kinds[_i].version);
+
+    synced();
+    scale_body = body;
+    ck_assert_int_eq(select_widget("w"), scale_kinds[_i].taken ? 0 : -1);
+    if (!scale_kinds[_i].taken)
+        ck_assert_msg(strstr(err.text, "is registered for version") != NULL, "%s", err.text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owner_scale");
@@ -431,6 +458,7 @@ int main(void)
     tcase_add_loop_test(c, keeps_only_what_has_a_scale, 0, 3);
     tcase_add_loop_test(c, views_follow_scales, 0, (int)VPA_COUNT(answers));
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
+    tcase_add_loop_test(c, only_scales_are_taken, 0, (int)VPA_COUNT(scale_kinds));
     tcase_add_test(c, negative_answers_last_one_pass);
     tcase_add_test(c, every_resource_of_a_kind_is_asked);
     suite_add_tcase(suite, c);
