@@ -155,16 +155,13 @@ vpa_duration vpa_settings_window(const struct vpa_settings *s)
 
 void vpa_aggregate_init(struct vpa_aggregate *a, const struct vpa_aggregation *global, vpa_time now)
 {
+    *a = (struct vpa_aggregate){.first_sample = VPA_TIME_UNSET,
+                                .last_sample = VPA_TIME_UNSET,
+                                .last_peak = VPA_TIME_UNSET,
+                                .created = now};
     vpa_decay_init(&a->cpu, &global->cpu_options, global->cpu_half_life);
     vpa_decay_init(&a->memory, &global->memory_options, global->memory_half_life);
-    a->first_sample = VPA_TIME_UNSET;
-    a->last_sample = VPA_TIME_UNSET;
-    a->last_peak = VPA_TIME_UNSET;
-    a->created = now;
-    a->sample_count = 0;
     vpa_settings_init(&a->settings, global);
-    a->last_recommendation[VPA_KIND_CPU] = -1;
-    a->last_recommendation[VPA_KIND_MEMORY] = -1;
 }
 
 void vpa_aggregate_release(struct vpa_aggregate *a)

@@ -149,8 +149,8 @@ void vpa_group_sort_vpas(struct vpa_group *group)
 static void mark_not_autoscaled(struct vpa_member *m)
 {
     vpa_settings_mark_not_autoscaled(&m->state.settings);
-    m->state.last_recommendation[VPA_KIND_CPU] = -1;
-    m->state.last_recommendation[VPA_KIND_MEMORY] = -1;
+    m->state.last_recommendation[VPA_KIND_CPU] = 0;
+    m->state.last_recommendation[VPA_KIND_MEMORY] = 0;
 }
 
 /* The aggregates lose their modes even when another VPA uses them too; as upstream, only the

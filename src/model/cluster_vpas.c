@@ -563,7 +563,7 @@ static void note_recommendation(const struct vpa_cluster *c, struct vpa_member *
         after = kind == VPA_KIND_CPU ? vpa_quantity_milli_value(q) : vpa_quantity_value(q);
     if (before > 0 && c->hooks.change)
         c->hooks.change(c->hooks.ctx, m->state.settings.update_mode, kind, before, after, pods);
-    m->state.last_recommendation[kind] = q ? after : -1;
+    m->state.last_recommendation[kind] = after;
 }
 
 /* Reported once per period of MISSING_LIMIT without a recommendation. */

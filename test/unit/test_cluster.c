@@ -313,6 +313,14 @@ START_TEST(hooks_hear_of_usage_and_changes)
     ck_assert_int_eq(heard.last, 0);
     ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
     ck_assert_int_eq(heard.changes, 4);
+    /* and so does one of another VPA */
+    rec = recommendation_of("{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":"
+                            "{},\"uncappedTarget\":{\"cpu\":\"200m\",\"memory\":\"5\"}}]}");
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
+    vpa_cluster_remove_vpa(c, "ns", "v");
+    v = put_vpa("v", "app=web");
+    ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &rec, now, &err), 0);
+    ck_assert_int_eq(heard.changes, 4);
     put_vpa("w", "app");
     put_vpa("u", "app");
     ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 1, 100), 0);
@@ -466,6 +474,32 @@ START_TEST(a_pod_that_grows_remembers_its_status)
 }
 END_TEST
 
+/* In a pod with few containers and with many. */
+START_TEST(containers_are_found_by_name)
+{
+    static const int counts[] = {1, 8, 9, 20};
+    struct vpa_error err;
+
+    vpa_cluster_put_pod(c, simple_pod(&arena, "p", "{}"), NULL, now);
+    put_pod("q", "{}");
+    ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "q", "elsewhere", now, &err), 0);
+    for (int i = 0; i < counts[_i]; i++)
+        ck_assert_int_eq(
+            vpa_cluster_put_container(c, "ns", "p", vpa_arena_printf(&arena, "c%d", i), now, &err),
+            0);
+    struct vpa_tracked_pod *pod = vpa_pods_find(c, "ns", "p");
+    for (int i = 0; i < counts[_i]; i++) {
+        const char *name = vpa_arena_printf(&arena, "c%d", i);
+        const struct vpa_tracked_container *found = vpa_pod_find_container(c, pod, name);
+
+        ck_assert_ptr_nonnull(found);
+        ck_assert_str_eq(found->name, name);
+    }
+    ck_assert_ptr_null(vpa_pod_find_container(c, pod, "elsewhere"));
+    ck_assert_ptr_null(vpa_pod_find_container(c, pod, "nowhere"));
+}
+END_TEST
+
 /* ---- any order of events gives the same state ---- */
 
 enum { EVENTS = 12 };
@@ -577,6 +611,7 @@ int main(void)
     tcase_add_test(tc, missing_recommendation_is_reported_every_half_hour);
     tcase_add_test(tc, marked_pods_leave_at_the_end_of_the_pass);
     tcase_add_test(tc, oom_kills_are_queued);
+    tcase_add_loop_test(tc, containers_are_found_by_name, 0, 4);
     tcase_add_loop_test(tc, a_pod_that_grows_remembers_its_status, 0, 2);
     tcase_add_loop_test(tc, order_of_events_is_irrelevant, 0, 20);
     tcase_add_test(tc, nothing_to_free);

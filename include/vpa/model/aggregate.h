@@ -72,7 +72,7 @@ struct vpa_aggregate {
     vpa_time created;
     int64_t sample_count;
     struct vpa_settings settings;
-    vpa_amount last_recommendation[VPA_KINDS]; /* uncapped target; negative: none */
+    vpa_amount last_recommendation[VPA_KINDS]; /* uncapped target; 0: none */
 };
 
 void vpa_aggregate_init(struct vpa_aggregate *a, const struct vpa_aggregation *global,
