@@ -1,0 +1,228 @@
+/*
+ * The webhook with certificates of its own (--manage-certificates), on the simulator in virtual
+ * time: what the Secret, the registration and the listener hold in each minute of a rotation.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "admission.h"
+#include "captured_log.h"
+#include "manual_clock.h"
+#include "meters.h"
+#include "sim_cluster.h"
+#include "suite.h"
+#include "vpa/base/random.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/ca_bundle.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/net/tls.h"
+
+#define NS "kube-system"
+#define HOST "vpa-webhook.kube-system.svc"
+#define PAIRS_MAX 8
+
+static struct vpa_arena arena;
+static struct vpa_clock *virtual_clock;
+static struct vpa_loop *loop;
+static struct sim_cluster *server;
+static struct vpa_transport *transport;
+static struct vpa_random randomness;
+static struct vpa_kube_client *client;
+static struct admission_config config;
+static struct admission *admission;
+static struct vpa_timer *ticker;
+
+static int minute, last_minute;    /* since the start */
+static int denied_from, denied_to; /* minutes in which nobody may write the registration */
+static struct {
+    char *chain;
+    int64_t not_after; /* Unix seconds */
+} pairs[PAIRS_MAX];    /* that were in the Secret, oldest first */
+static size_t pair_count;
+static int served_since[PAIRS_MAX]; /* the minute in which it was first seen served */
+static size_t served_count;
+
+static void put(const char *text)
+{
+    const struct vpa_json *object;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_json_parse(&arena, text, strlen(text), &object, &err), 0);
+    ck_assert(sim_cluster_put(server, object));
+}
+
+static void on_minute(void *ctx);
+
+static void setup(void)
+{
+    const struct vpa_flags flags = {
+        .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
+    struct vpa_error err;
+
+    capture_log(0);
+    vpa_flags_preset(&flags);
+    config.port = 0;
+    config.manage_certificates = true;
+    config.certificate_lifetime = 90 * VPA_MINUTE; /* so that a minute settles a change */
+    config.status_lease_update_interval = VPA_MINUTE;
+    virtual_clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
+    loop = vpa_loop_new(virtual_clock);
+    server = sim_cluster_new(loop);
+    put("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" NS "\"}}");
+    put("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"" NS
+        "\",\"name\":\"vpa-webhook-certificates\"}}");
+    transport = vpa_memory_transport_new(loop, sim_cluster_serve, server);
+    client = vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
+                                                                   .transport = transport,
+                                                                   .random = &randomness,
+                                                                   .user_agent = "test",
+                                                                   .qps = -1},
+                                 &err);
+    admission = admission_new(&(struct admission_options){
+        .config = &config, .loop = loop, .client = client, .ns = NS, .host_name = "test"});
+    ticker = vpa_timer_new(loop, on_minute, NULL);
+    minute = 0;
+    denied_from = denied_to = 0;
+    pair_count = served_count = 0;
+}
+
+static void teardown(void)
+{
+    vpa_timer_free(ticker);
+    admission_free(admission);
+    vpa_kube_client_free(client);
+    vpa_transport_free(transport);
+    sim_cluster_free(server);
+    vpa_loop_free(loop);
+    vpa_clock_free(virtual_clock);
+    for (size_t i = 0; i < pair_count; i++)
+        free(pairs[i].chain);
+    vpa_arena_release(&arena);
+}
+
+/* ---- what there is ---- */
+
+static const struct vpa_json *registration(void)
+{
+    return sim_cluster_find(server, &arena, "admissionregistration.k8s.io/v1",
+                            "MutatingWebhookConfiguration", "", config.webhook_config_name);
+}
+
+/* The live caBundle as PEM. */
+static const char *live(void)
+{
+    const struct vpa_json *hook = vpa_json_first(vpa_json_find(registration(), "webhooks"));
+
+    return vpa_ca_bundle_decode(
+        &arena, vpa_or_empty(vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle"))));
+}
+
+static void note_stored(void)
+{
+    const struct vpa_json *secret =
+        sim_cluster_find(server, &arena, "v1", "Secret", NS, config.certificate_secret);
+    const struct vpa_json *data = vpa_json_find(secret, "data");
+    const char *base64 = vpa_or_empty(vpa_json_string(vpa_json_find(data, "tls.crt")));
+    const char *chain = vpa_ca_bundle_decode(&arena, base64);
+    struct vpa_tls_info info;
+    struct vpa_error err;
+
+    if (!*chain || (pair_count > 0 && strcmp(pairs[pair_count - 1].chain, chain) == 0))
+        return;
+    ck_assert_uint_lt(pair_count, PAIRS_MAX);
+    ck_assert_int_eq(vpa_tls_describe(chain, &info, &err), 0);
+    pairs[pair_count].chain = vpa_xstrdup(chain);
+    pairs[pair_count++].not_after = (int64_t)(info.not_after / VPA_SECOND);
+}
+
+/* What new connections get, by the time at which it ends. */
+static size_t served(void)
+{
+    int64_t not_after = 0;
+
+    for (size_t i = 0; i < admission_metric_count; i++)
+        if (strstr(admission_metrics[i]->name, "certificate_expiry_seconds"))
+            not_after = (int64_t)vpa_metric_value(admission_metrics[i]);
+    for (size_t i = 0; i < pair_count; i++)
+        if (pairs[i].not_after == not_after)
+            return i;
+    ck_abort_msg("minute %d: a pair is served that was never stored", minute);
+}
+
+/* A minute is over: whoever is called by the live caBundle is taken. */
+static void on_minute(void *ctx)
+{
+    struct vpa_error err = {0};
+
+    (void)ctx;
+    note_stored();
+    if (++minute == last_minute)
+        vpa_loop_stop(loop);
+    if (minute == denied_from)
+        sim_cluster_answer(server, &(struct sim_answer){.method = "PATCH",
+                                                        .path = "/vpa-webhook-config",
+                                                        .code = 403,
+                                                        .message = "no right"});
+    if (minute == denied_to)
+        sim_cluster_unscript(server);
+    vpa_timer_start(ticker, VPA_MINUTE);
+    if (minute < 2)
+        return;
+    size_t now = served();
+    while (served_count <= now)
+        served_since[served_count++] = minute;
+    ck_assert_msg(vpa_tls_verify(pairs[now].chain, live(), HOST, vpa_loop_now(loop), &err) == 0,
+                  "minute %d, pair %zu: %s", minute, now, err.text);
+    vpa_arena_clear(&arena);
+}
+
+static void run_for(int minutes)
+{
+    last_minute = minutes;
+    vpa_timer_start(ticker, VPA_MINUTE);
+    ck_assert_int_eq(admission_run(admission), 0);
+    vpa_loop_resume(loop);
+}
+
+/* ---- tests ---- */
+
+/* Two thirds of a life, a minute until the next CA is known, and the pair that it has signed is
+ * served; so again and again, and the API server takes each. */
+START_TEST(pairs_are_changed_in_time)
+{
+    run_for(130);
+    ck_assert_uint_eq(pair_count, 3);
+    ck_assert_uint_eq(served_count, 3);
+    for (int i = 1; i < 3; i++)
+        ck_assert_msg(abs(served_since[i] - 61 * i) <= 4, "%d: minute %d", i, served_since[i]);
+    ck_assert_uint_eq(logged("Cannot keep the certificates of the webhook"), 0);
+    ck_assert_uint_eq(logged("Failed to reload certificate"), 0);
+}
+END_TEST
+
+/* A caBundle that does not follow: the API server would refuse what the next CA signs, so the old
+ * pair is served until it follows. */
+START_TEST(a_pair_waits_for_the_registration)
+{
+    denied_from = 50;
+    denied_to = 75;
+    run_for(85);
+    ck_assert_uint_eq(served_count, 2);
+    ck_assert_int_ge(served_since[1], 75);
+    ck_assert_ptr_nonnull(strstr(live(), "BEGIN CERTIFICATE"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_managed");
+    TCase *tc = tcase_create("managed");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, pairs_are_changed_in_time);
+    tcase_add_test(tc, a_pair_waits_for_the_registration);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
