@@ -233,6 +233,34 @@ static const struct {
     {400, NULL, false},
 };
 
+/* As upstream reads them: of a key that comes twice the last counts, and what is no list of labels
+ * is none at all. */
+static const struct {
+    const char *flag, *labels; /* NULL: none */
+} label_flags[] = {
+    {"a:b", "{\"a\":\"b\"}"},
+    {"a:b,c:d", "{\"a\":\"b\",\"c\":\"d\"}"},
+    {"a:b,c:d,a:e", "{\"a\":\"e\",\"c\":\"d\"}"},
+    {"a:b,ab:d", "{\"a\":\"b\",\"ab\":\"d\"}"},
+    {"a:b,c", NULL},
+};
+
+START_TEST(labels_of_the_registration)
+{
+    vpa_auto_buf text = {0};
+    const struct vpa_json *labels;
+
+    vpa_buf_init(&text, 1 << 16);
+    config.webhook_labels = label_flags[_i].flag;
+    webhook_encode(&config, "kube-system", CA, &text);
+    labels = vpa_json_at(json_of(vpa_buf_text(&text)), "metadata.labels");
+    if (label_flags[_i].labels)
+        ck_assert_str_eq(text_of(labels), label_flags[_i].labels);
+    else
+        ck_assert_ptr_null(labels);
+}
+END_TEST
+
 START_TEST(a_test_that_fails_is_a_conflict)
 {
     vpa_auto_buf body = {0};
@@ -264,6 +292,7 @@ int main(void)
                         (int)VPA_COUNT(refusals));
     tcase_add_loop_test(tc, a_new_ca_is_put_where_it_differs, 0, (int)VPA_COUNT(reloads));
     tcase_add_test(tc, the_file_is_read_or_there_is_none);
+    tcase_add_loop_test(tc, labels_of_the_registration, 0, VPA_COUNT(label_flags));
     tcase_add_loop_test(tc, a_test_that_fails_is_a_conflict, 0, (int)VPA_COUNT(tests));
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -108,6 +108,30 @@ START_TEST(waiting_pods_hand_over_the_lack_of_init_containers)
 }
 END_TEST
 
+/* ---- pods that were deleted ---- */
+
+/* What a pod alone has brought goes with it, unless it has samples; what another one of the same
+ * labels feeds stays. */
+START_TEST(deleted_pods_take_empty_aggregates_along)
+{
+    put_pod("a", "{\"app\":\"web\"}");
+    put_pod("b", "{\"app\":\"web\"}");
+    put_pod("d", "{\"app\":\"db\"}");
+    put_pod("e", "{\"app\":\"more\"}");
+    ck_assert_int_eq(sample("d", VPA_KIND_CPU, now, 1), 0);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 3);
+    vpa_cluster_mark_pod_deleted(c, "ns", "a");
+    vpa_cluster_mark_pod_deleted(c, "ns", "d");
+    vpa_cluster_forget_deleted_pods(c, now);
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 2);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 3);
+    vpa_cluster_mark_pod_deleted(c, "ns", "b");
+    vpa_cluster_forget_deleted_pods(c, now);
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 1);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
+}
+END_TEST
+
 /* ---- garbage ---- */
 
 static bool answer;
@@ -258,6 +282,7 @@ int main(void)
     TCase *garbage = tcase_create("garbage"), *saver = tcase_create("memory saver");
 
     tcase_add_checked_fixture(garbage, setup, teardown);
+    tcase_add_test(garbage, deleted_pods_take_empty_aggregates_along);
     tcase_add_test(garbage, empty_aggregates_live_with_their_pods);
     tcase_add_loop_test(garbage, bare_pods_have_a_phase, 0, (int)VPA_COUNT(bare_phases));
     tcase_add_test(garbage, finished_pods_need_a_controller);

@@ -22,6 +22,7 @@ static int version;
 static size_t requests;
 static enum vpa_transport_failure cut; /* every request fails so */
 static bool silent;                    /* requests are not answered */
+static bool broken;                    /* they are answered by 500 */
 static vpa_duration latency;           /* of answers */
 static const char *garbage;            /* answers to GET */
 static int healthy_asked;
@@ -52,6 +53,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     snprintf(current, sizeof(current), "\"resourceVersion\":\"%d\"", version);
     if (cut) {
         vpa_memory_reply_fail(r, cut);
+    } else if (broken) {
+        vpa_memory_reply_status(r, 500, "InternalError", "broken");
     } else if (silent) {
         vpa_memory_reply_delay(r, 1000 * VPA_HOUR);
     } else if (strcmp(q->method, "GET") == 0) {
@@ -83,7 +86,7 @@ static void setup(void)
     version = 0;
     requests = 0;
     cut = VPA_TRANSPORT_OK;
-    silent = false;
+    silent = broken = false;
     latency = VPA_MILLISECOND;
     garbage = NULL;
 }
@@ -612,6 +615,41 @@ START_TEST(ticks_that_were_slept_through_are_left_out)
 }
 END_TEST
 
+static void mend(void *ctx)
+{
+    (void)ctx;
+    broken = false;
+}
+
+/* Three tries of a tick, 100 and 300 ms apart; the first that is answered is the last. */
+START_TEST(a_renewal_is_tried_three_times)
+{
+    struct vpa_status_writer *w = new_status_writer();
+    struct vpa_timer *timer = vpa_timer_new(loop, mend, NULL);
+
+    capture_log(0);
+    healthy = true;
+    broken = true;
+    vpa_status_writer_start(w);
+    vpa_loop_pump(loop, 10 * VPA_SECOND + 50 * VPA_MILLISECOND);
+    ck_assert_uint_eq(requests, 1);
+    vpa_loop_pump(loop, 100 * VPA_MILLISECOND);
+    ck_assert_uint_eq(requests, 2);
+    vpa_loop_pump(loop, 200 * VPA_MILLISECOND);
+    ck_assert_uint_eq(requests, 2);
+    vpa_loop_pump(loop, 9 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 3);
+    /* between the first and the second of the next tick */
+    vpa_timer_start_at(timer, 20 * VPA_SECOND + 50 * VPA_MILLISECOND);
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 3 + 1 + 2);
+    ck_assert_str_ne(lease, "");
+    ck_assert_int_eq(healthy_asked, 2);
+    vpa_timer_free(timer);
+    vpa_status_writer_free(w);
+}
+END_TEST
+
 static int32_t transitions(void)
 {
     const char *at = strstr(lease, "\"leaseTransitions\":");
@@ -837,6 +875,7 @@ int main(void)
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
     tcase_add_test(c, a_renewal_is_taken_back_when_the_server_is_there_again);
     tcase_add_test(c, ticks_that_were_slept_through_are_left_out);
+    tcase_add_test(c, a_renewal_is_tried_three_times);
     tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, the_lease_tells_when_the_webhook_was_away);
     tcase_add_test(c, resets_cost_thirty_three_reads);

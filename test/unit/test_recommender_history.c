@@ -134,6 +134,28 @@ START_TEST(asks_in_order_of_names)
 }
 END_TEST
 
+/* A range of one's own, by GET. */
+START_TEST(asks_for_ranges)
+{
+    const struct prom_range range = {.query = "up{a=\"b\"}",
+                                     .start = vpa_time_from_unix(T0 - 60, 0),
+                                     .end = vpa_time_from_unix(T0, 0),
+                                     .step = 15 * VPA_SECOND};
+    struct prom_plan plan;
+    struct vpa_error err;
+    vpa_auto_buf text = {0};
+
+    options.address = "http://prom/base?a=1";
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    vpa_buf_init(&text, 4096);
+    prom_range_url(&plan, &range, &text);
+    ck_assert_str_eq(vpa_buf_text(&text),
+                     "http://prom/base/api/v1/query_range?a=1&end=1768435200&query="
+                     "up%7Ba%3D%22b%22%7D&start=1768435140&step=15");
+    prom_plan_release(&plan);
+}
+END_TEST
+
 START_TEST(prints_metrics)
 {
     const struct vpa_label both[] = {{"__name__", "up"}, {"job", "a\"b"}};
@@ -474,6 +496,7 @@ int main(void)
     tcase_add_loop_test(tcase, splits_addresses, 0, (int)VPA_COUNT(addresses));
     tcase_add_test(tcase, refuses_bad_durations);
     tcase_add_test(tcase, asks_in_order_of_names);
+    tcase_add_test(tcase, asks_for_ranges);
     tcase_add_test(tcase, prints_metrics);
     tcase_add_loop_test(tcase, refuses_bad_answers, 0, (int)VPA_COUNT(bad_answers));
     tcase_add_test(tcase, puts_series_together_in_order_of_time);

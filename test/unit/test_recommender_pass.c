@@ -2,6 +2,7 @@
  * The whole recommender: what the golden vectors do not cover, that is conflicts (U12), faults,
  * restarts, and stopping at bad moments.
  */
+#include "captured_log.h"
 #include "recommender_fixture.h"
 
 /* ---- restart ---- */
@@ -336,6 +337,56 @@ START_TEST(evictions_are_watched_and_never_listed)
 }
 END_TEST
 
+/* An eviction for memory, of a container that used that much. */
+#define EVICTION(name, uid, usage)                                                                 \
+    "{\"apply\":{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"" name          \
+    "\",\"namespace\":\"shop\"," uid "\"creationTimestamp\":\"2026-01-15T12:02:00Z\","             \
+    "\"annotations\":{\"offending_containers\":\"app\",\"starved_resource\":\"memory\","           \
+    "\"offending_containers_usage\":\"" usage "\"}},\"reason\":\"Evicted\",\"involvedObject\":{"   \
+                                              "\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"  \
+    "\"web-1\"}}}"
+
+static int64_t target_memory(void)
+{
+    struct vpa_quantity q = target("memory");
+
+    return vpa_quantity_value(&q);
+}
+
+/* What was used at an eviction counts like a kill; what becomes of the event afterwards does not. */
+START_TEST(an_eviction_for_memory_counts_once)
+{
+    int64_t before, after;
+
+    start(NULL);
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "300Mi"));
+    before = target_memory();
+    change(EVICTION("e", "\"uid\":\"1\",", "1Gi"));
+    pass(USAGE("100m", "300Mi"));
+    after = target_memory();
+    ck_assert_int_ge(after, 1100 << 20);
+    ck_assert_int_lt(before, 800 << 20);
+    change(EVICTION("e", "\"uid\":\"2\",", "9Gi"));
+    pass(USAGE("100m", "300Mi"));
+    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"namespace\":\"shop\",\"name\":"
+           "\"e\"}}");
+    pass(USAGE("100m", "300Mi"));
+    ck_assert_int_eq(target_memory(), after);
+}
+END_TEST
+
+START_TEST(an_eviction_that_cannot_be_read_is_told)
+{
+    start(NULL);
+    capture_log(0);
+    change(EVICTION("e", "\"uid\":\"1\",", "much"));
+    pass(USAGE("100m", "300Mi"));
+    ck_assert_uint_eq(logged("Skipping an object that cannot be used"), 1);
+    ck_assert_uint_eq(logged("usage of container app"), 1);
+}
+END_TEST
+
 START_TEST(an_unknown_vpa_gets_no_status_and_goes_on_learning)
 {
     start(NULL);
@@ -527,6 +578,8 @@ int main(void)
     tcase_add_test(tcase, labels_of_a_moment_match_nothing);
     tcase_add_loop_test(tcase, a_kill_between_two_passes_counts_once, 0, 2);
     tcase_add_test(tcase, evictions_are_watched_and_never_listed);
+    tcase_add_test(tcase, an_eviction_for_memory_counts_once);
+    tcase_add_test(tcase, an_eviction_that_cannot_be_read_is_told);
     tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);
     tcase_add_test(tcase, an_unknown_pod_keeps_its_history);
     tcase_add_test(tcase, tells_the_loser_of_a_conflict);

@@ -137,6 +137,28 @@ START_TEST(nothing_rests_on_an_old_cache)
 }
 END_TEST
 
+/* For the probe: each cache, those of owners too, and which one it is. */
+START_TEST(ready_is_who_is_in_step)
+{
+    static const char *const caches[] = {"/pods", "/verticalpodautoscalers", "/limitranges",
+                                         "/replicasets"};
+    vpa_auto_free char *said = vpa_xprintf("the cache of %s was in step ", caches[_i] + 1);
+    vpa_auto_buf why = {0};
+
+    start(0);
+    vpa_buf_init(&why, 1024);
+    ck_assert(updater_is_ready(server.updater, &why));
+    ck_assert_str_eq(vpa_buf_text(&why), "");
+    server.frozen = caches[_i];
+    vpa_loop_pump(server.loop, 3 * VPA_MINUTE);
+    ck_assert(!updater_is_ready(server.updater, &why));
+    ck_assert_msg(vpa_str_starts_with(vpa_buf_text(&why), said), "%s", vpa_buf_text(&why));
+    server.frozen = NULL;
+    vpa_loop_pump(server.loop, 12 * VPA_MINUTE);
+    ck_assert(updater_is_ready(server.updater, &why));
+}
+END_TEST
+
 START_TEST(a_silent_server_that_answers_is_no_reason_to_stop)
 {
     start(0);
@@ -341,6 +363,7 @@ int main(void)
     tcase_add_loop_test(tc, panic_stops_what_waits, 0, VPA_COUNT(slow_rates));
     tcase_add_test(tc, panic_takes_no_token);
     tcase_add_loop_test(tc, nothing_rests_on_an_old_cache, 0, VPA_COUNT(watched));
+    tcase_add_loop_test(tc, ready_is_who_is_in_step, 0, 4);
     tcase_add_test(tc, a_silent_server_that_answers_is_no_reason_to_stop);
     tcase_add_test(tc, a_cache_that_falls_behind_stops_a_pass);
     tcase_add_test(tc, a_decision_that_waits_too_long_is_dropped);
