@@ -268,9 +268,28 @@ static int check(struct vpa_arena *storage, int *exit_status, struct vpa_error *
     return vpa_daemon_check(&config.common, NULL, exit_status, err);
 }
 
+static struct vpa_metric first = VPA_COUNTER("vpa_test_first_total", "The first.");
+static struct vpa_metric second = VPA_COUNTER("vpa_test_second_total", "The second.");
+static struct vpa_metric *const metrics[] = {&first, &second};
+
+/* Those of the daemon and those that all have. */
+static void check_metrics(struct vpa_process *process)
+{
+    static const char *const lines[] = {"\nvpa_test_first_total 0\n", "\nvpa_test_second_total 0\n",
+                                        "\nvpa_build_info{", "\nprocess_start_time_seconds "};
+    const struct vpa_server_request request = {.method = "GET", .path = "/metrics", .query = ""};
+    struct vpa_server_response response = {0};
+
+    vpa_observe_answer(process->observe, &request, &response);
+    for (size_t i = 0; i < VPA_COUNT(lines); i++)
+        ck_assert_msg(strstr(response.body, lines[i]) != NULL, "%s in %s", lines[i], response.body);
+    free(response.body);
+}
+
 static int work(struct vpa_process *process)
 {
     worked++;
+    check_metrics(process);
     ck_assert(!vpa_loop_is_stopping(process->loop));
     ck_assert(process->observe && process->ledger && process->leases);
     ck_assert(process->clients[0] && process->clients[1] && !process->clients[2]);
@@ -294,6 +313,8 @@ START_TEST(works_with_what_was_made)
         .flags = {.rows = rows, .count = VPA_COUNT(rows), .values = &config},
         .common = &config.common,
         .ledger = &config.ledger,
+        .metrics = metrics,
+        .metric_count = VPA_COUNT(metrics),
         .caches = caches,
         .client_count = 2,
         .check = check,

@@ -509,6 +509,31 @@ START_TEST(checks_durations)
 }
 END_TEST
 
+/* To the nanosecond. */
+static const struct {
+    vpa_duration lease, renew, retry;
+    const char *text;
+} least_durations[] = {
+    {3, 2, 1, NULL},
+    {2, 2, 1, "leaseDuration must be greater than renewDeadline"},
+    {3, 1, 1, "renewDeadline must be greater than retryPeriod*JitterFactor"},
+    {2, 1, 0, "retryPeriod must be greater than zero"},
+    {1, 0, -5, "renewDeadline must be greater than zero"},
+    {0, -1, -5, "leaseDuration must be greater than zero"},
+};
+
+START_TEST(checks_the_least_durations)
+{
+    const struct vpa_elector_options o = {.lease_duration = least_durations[_i].lease,
+                                          .renew_deadline = least_durations[_i].renew,
+                                          .retry_period = least_durations[_i].retry};
+    struct vpa_error err = {0};
+
+    ck_assert_int_eq(vpa_elector_check(&o, &err), least_durations[_i].text ? -1 : 0);
+    ck_assert_str_eq(err.text, vpa_or_empty(least_durations[_i].text));
+}
+END_TEST
+
 START_TEST(checks_lock_types)
 {
     struct vpa_error err;
@@ -871,6 +896,7 @@ int main(void)
     tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));
     tcase_add_test(c, garbage_is_no_lease);
     tcase_add_loop_test(c, checks_durations, 0, VPA_COUNT(durations));
+    tcase_add_loop_test(c, checks_the_least_durations, 0, VPA_COUNT(least_durations));
     tcase_add_test(c, checks_lock_types);
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
     tcase_add_test(c, a_renewal_is_taken_back_when_the_server_is_there_again);

@@ -343,15 +343,8 @@ END_TEST
     "\",\"namespace\":\"shop\"," uid "\"creationTimestamp\":\"2026-01-15T12:02:00Z\","             \
     "\"annotations\":{\"offending_containers\":\"app\",\"starved_resource\":\"memory\","           \
     "\"offending_containers_usage\":\"" usage "\"}},\"reason\":\"Evicted\",\"involvedObject\":{"   \
-                                              "\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"  \
+    "\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"                                            \
     "\"web-1\"}}}"
-
-static int64_t target_memory(void)
-{
-    struct vpa_quantity q = target("memory");
-
-    return vpa_quantity_value(&q);
-}
 
 /* What was used at an eviction counts like a kill; what becomes of the event afterwards does not. */
 START_TEST(an_eviction_for_memory_counts_once)
@@ -361,10 +354,10 @@ START_TEST(an_eviction_for_memory_counts_once)
     start(NULL);
     for (int i = 0; i < 3; i++)
         pass(USAGE("100m", "300Mi"));
-    before = target_memory();
+    before = memory_target();
     change(EVICTION("e", "\"uid\":\"1\",", "1Gi"));
     pass(USAGE("100m", "300Mi"));
-    after = target_memory();
+    after = memory_target();
     ck_assert_int_ge(after, 1100 << 20);
     ck_assert_int_lt(before, 800 << 20);
     change(EVICTION("e", "\"uid\":\"2\",", "9Gi"));
@@ -372,7 +365,7 @@ START_TEST(an_eviction_for_memory_counts_once)
     change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"namespace\":\"shop\",\"name\":"
            "\"e\"}}");
     pass(USAGE("100m", "300Mi"));
-    ck_assert_int_eq(target_memory(), after);
+    ck_assert_int_eq(memory_target(), after);
 }
 END_TEST
 
@@ -412,6 +405,22 @@ START_TEST(an_unknown_pod_keeps_its_history)
     for (int i = 0; i < 3; i++)
         pass(USAGE("2", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
+    const struct vpa_json *condition =
+        vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"));
+    ck_assert_str_eq(fake_text_at(condition, "type"), "RecommendationProvided");
+}
+END_TEST
+
+/* A list lacks it, and then it is there again in a form that nobody can read: it is no other pod. */
+START_TEST(an_unknown_pod_that_came_back_is_there)
+{
+    start(NULL);
+    pass(USAGE("2", "100Mi"));
+    change(DELETE_POD("web-1"));
+    end_watches("pods");
+    vpa_loop_pump(loop, 20 * VPA_SECOND);
+    change(POD_OF("web-1", WEB, "\"containerStatuses\":7"));
+    pass(USAGE("2", "100Mi"));
     const struct vpa_json *condition =
         vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"));
     ck_assert_str_eq(fake_text_at(condition, "type"), "RecommendationProvided");
@@ -582,6 +591,7 @@ int main(void)
     tcase_add_test(tcase, an_eviction_that_cannot_be_read_is_told);
     tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);
     tcase_add_test(tcase, an_unknown_pod_keeps_its_history);
+    tcase_add_test(tcase, an_unknown_pod_that_came_back_is_there);
     tcase_add_test(tcase, tells_the_loser_of_a_conflict);
     tcase_add_loop_test(tcase, tells_the_loser_of_a_conflict_with_another_recommender, 0,
                         VPA_COUNT(foreigners));
