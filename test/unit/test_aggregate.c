@@ -141,6 +141,34 @@ START_TEST(times_and_count_are_of_cpu_samples)
 }
 END_TEST
 
+/* Only what is more than the other one can hold it: of as many samples neither does. */
+START_TEST(takes_out_what_it_has)
+{
+    struct vpa_aggregate a, b;
+    vpa_time t = at("2026-01-15T13:00:00Z");
+
+    vpa_aggregate_init(&a, &global, t);
+    vpa_aggregate_init(&b, &global, t);
+    ck_assert(vpa_aggregate_take_out(&a, &b)); /* of nothing, nothing */
+    vpa_aggregate_add_cpu(&a, t, 100);
+    vpa_aggregate_add_cpu(&b, t, 100);
+    ck_assert(!vpa_aggregate_take_out(&a, &b));
+    ck_assert_int_eq(a.sample_count, 1);
+    vpa_aggregate_add_cpu(&a, t + 60, 300);
+    ck_assert(vpa_aggregate_take_out(&a, &b));
+    ck_assert_int_eq(a.sample_count, 1);
+    vpa_aggregate_add_cpu(&a, t + 120, 300);
+    b.first_sample = t + 121; /* began after the last of a: it cannot be in there */
+    ck_assert(vpa_aggregate_take_out(&a, &b));
+    ck_assert_int_eq(a.sample_count, 2);
+    b.first_sample = t + 120;
+    ck_assert(vpa_aggregate_take_out(&a, &b));
+    ck_assert_int_eq(a.sample_count, 1);
+    vpa_aggregate_release(&a);
+    vpa_aggregate_release(&b);
+}
+END_TEST
+
 START_TEST(merge_takes_the_widest_times)
 {
     struct vpa_aggregate a, b, empty;
@@ -271,6 +299,7 @@ int main(void)
     tcase_add_loop_test(tc, policy_gives_settings, 0, VPA_COUNT(policies));
     tcase_add_test(tc, window_wraps_like_upstream);
     tcase_add_test(tc, times_and_count_are_of_cpu_samples);
+    tcase_add_test(tc, takes_out_what_it_has);
     tcase_add_test(tc, merge_takes_the_widest_times);
     tcase_add_loop_test(tc, expiry_and_garbage, 0, VPA_COUNT(expiries));
     tcase_add_test(tc, stored_form_of_example_e13);

@@ -48,6 +48,16 @@ START_TEST(nothing_known)
 }
 END_TEST
 
+/* A clock that begins in 1970 has no day before its first one. */
+START_TEST(the_first_day_of_all)
+{
+    for (int n = 0; n < 2 * DAY; n++)
+        vpa_plumb_memory_add(&p, 300 * (int64_t)n, end(n < DAY ? 100 : 110));
+    vpa_plumb_memory_advance(&p, 300 * (int64_t)2 * DAY);
+    ck_assert(vpa_plumb_memory_target(&p, 300 * (int64_t)2 * DAY) >= end(110));
+}
+END_TEST
+
 /* Ten days old: 1 GiB asks for 10 % and 10 MiB * sqrt(1024 / 100), little ones for relatively more.
  */
 static const struct {
@@ -191,6 +201,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, nothing_known);
+    tcase_add_test(c, the_first_day_of_all);
     tcase_add_loop_test(c, margin_of_the_old, 0, (int)(sizeof(sizes) / sizeof(sizes[0])));
     tcase_add_test(c, the_young_have_headroom);
     tcase_add_test(c, headroom_of_the_young_is_bounded);

@@ -330,6 +330,48 @@ START_TEST(gives_up_a_list_of_checkpoints_without_end)
 }
 END_TEST
 
+/* What was learned of a VPA before it came is loaded when it comes; while that cannot be had it
+ * has no status, and that is told in each pass. */
+static bool lists_fail;
+
+static bool refuse_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!lists_fail || strcmp(q->method, "GET") != 0 || !vpa_str_ends_with(q->path, "checkpoints"))
+        return false;
+    vpa_memory_reply_status(r, 403, NULL, "forbidden: no right");
+    return true;
+}
+
+static bool has_status(const char *vpa)
+{
+    return vpa_json_at(stored("VerticalPodAutoscaler", vpa), "status.recommendation") != NULL;
+}
+
+START_TEST(a_new_vpa_waits_for_its_checkpoints)
+{
+    hook = refuse_lists;
+    lists_fail = false;
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    capture_log(0);
+    change(VPA("early", "2026-01-15T10:00:00Z"));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert(has_status("early"));
+    ck_assert_uint_eq(logged("Cannot list VPA checkpoints"), 0);
+    lists_fail = true;
+    change(VPA("late", "2026-01-15T10:00:00Z"));
+    for (size_t i = 1; i <= 2; i++) {
+        pass(USAGE("100m", "100Mi"));
+        ck_assert(!has_status("late"));
+        ck_assert_uint_eq(logged("VPAs that are new here get no status until then"), i);
+    }
+    lists_fail = false;
+    pass(USAGE("100m", "100Mi"));
+    ck_assert(has_status("late"));
+    ck_assert_uint_eq(logged("Cannot list VPA checkpoints"), 2);
+}
+END_TEST
+
 /* ---- the log ---- */
 
 static bool refuse_writes(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -693,6 +735,7 @@ int main(void)
     tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
     tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_test(tcase, overwrites_what_nobody_can_keep);
+    tcase_add_test(tcase, a_new_vpa_waits_for_its_checkpoints);
     tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
     tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
     tcase_add_test(tcase, says_once_that_peaks_do_not_fit);
