@@ -105,8 +105,8 @@ static void merge(void *state, const void *prepared, void *other)
     const struct state *from = other;
 
     (void)prepared;
-    if (from->cpu.known && (!s->cpu.known || from->born < s->born))
-        s->born = from->born;
+    if (from->cpu.known)
+        s->born = s->cpu.known && s->born < from->born ? s->born : from->born;
     s->last = from->last > s->last ? from->last : s->last;
     vpa_plumb_cpu_merge(&s->cpu, &from->cpu);
     vpa_plumb_memory_merge(&s->memory, &from->memory);

@@ -142,6 +142,29 @@ START_TEST(times_and_count_are_of_cpu_samples)
 END_TEST
 
 /* Only what is more than the other one can hold it: of as many samples neither does. */
+/* A histogram of so far ahead that a sample of now would weigh nothing: to the nanosecond. */
+START_TEST(a_stored_reference_lies_so_far_ahead_at_most)
+{
+    vpa_time t = at("2026-01-15T13:00:00Z");
+    vpa_time last = t + (vpa_time)global.cpu_half_life * VPA_DECAY_MAX_EXPONENT;
+    struct vpa_checkpoint_status status = {.cpu = {.reference = t}, .memory = {.reference = t}};
+    struct vpa_error err = {0};
+
+    ck_assert_int_eq(global.cpu_half_life, global.memory_half_life);
+    ck_assert_int_eq(vpa_aggregate_check_stored(&global, &status, t, &err), 0);
+    status.cpu.reference = status.memory.reference = last;
+    ck_assert_int_eq(vpa_aggregate_check_stored(&global, &status, t, &err), 0);
+    status.cpu.reference = last + 1;
+    ck_assert_int_eq(vpa_aggregate_check_stored(&global, &status, t, &err), -1);
+    ck_assert_msg(strstr(err.text, "cpu histogram has an impossible reference time") == err.text,
+                  "%s", err.text);
+    status.cpu.reference = t;
+    status.memory.reference = last + 1;
+    ck_assert_int_eq(vpa_aggregate_check_stored(&global, &status, t, &err), -1);
+    ck_assert_int_eq(vpa_aggregate_check_stored(&global, &status, VPA_TIME_UNSET, &err), 0);
+}
+END_TEST
+
 START_TEST(takes_out_what_it_has)
 {
     struct vpa_aggregate a, b;
@@ -299,6 +322,7 @@ int main(void)
     tcase_add_loop_test(tc, policy_gives_settings, 0, VPA_COUNT(policies));
     tcase_add_test(tc, window_wraps_like_upstream);
     tcase_add_test(tc, times_and_count_are_of_cpu_samples);
+    tcase_add_test(tc, a_stored_reference_lies_so_far_ahead_at_most);
     tcase_add_test(tc, takes_out_what_it_has);
     tcase_add_test(tc, merge_takes_the_widest_times);
     tcase_add_loop_test(tc, expiry_and_garbage, 0, VPA_COUNT(expiries));

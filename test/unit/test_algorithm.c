@@ -388,6 +388,29 @@ START_TEST(foreign_states_are_refused)
 }
 END_TEST
 
+/* Clocks are a day apart at most: to the nanosecond. */
+START_TEST(a_last_sample_lies_a_day_ahead_at_most)
+{
+    const struct vpa_algorithm *a = algorithm_at(_i);
+    struct vpa_method *m = preset_method(a);
+
+    for (int beyond = 0; beyond <= 1; beyond++) {
+        char last[VPA_TIME_TEXT_MAX];
+
+        vpa_time_format(t0 + 24 * VPA_HOUR, last);
+        const char *text = vpa_arena_printf(
+            &arena, "{\"algorithm\":\"%s\",\"version\":1,\"lastSample\":\"%.19s.00000000%dZ\"}",
+            vpa_algorithm_name(a), last, beyond);
+        struct vpa_knowledge *loaded = load(m, text, t0);
+        bool too_late = !loaded && strstr(err.text, "lastSample is later than now");
+        ck_assert_int_eq(too_late, beyond == 1);
+        if (loaded)
+            vpa_knowledge_free(loaded);
+    }
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* Where the state has a number, something else is refused: no text, nothing below 0 or beyond all
  * bounds (VPA's own form is upstream's, which knows negative counts). Up to so many places of a
  * state are tried, its ends whole. */
@@ -630,6 +653,7 @@ int main(void)
     tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
     tcase_add_loop_test(tc, a_kill_outlives_a_restart, 0, all);
     tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
+    tcase_add_loop_test(tc, a_last_sample_lies_a_day_ahead_at_most, 0, all);
     tcase_add_loop_test(tc, what_is_no_number_is_refused, 0, all);
     tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);
     tcase_add_loop_test(tc, other_parameters_keep_what_was_learned, 0, all);

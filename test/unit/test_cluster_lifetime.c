@@ -173,6 +173,21 @@ START_TEST(empty_aggregates_live_with_their_pods)
 }
 END_TEST
 
+/* To the nanosecond. */
+START_TEST(collections_are_an_hour_apart)
+{
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 0);
+    put_pod("a", "{}");
+    ck_assert(vpa_cluster_remove_pod(c, "ns", "a"));
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 0);
+    now += VPA_HOUR;
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now - 1, NULL, NULL), 0);
+    ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
+}
+END_TEST
+
 START_TEST(a_clock_that_is_set_back_delays_no_collection)
 {
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now + 365 * (vpa_time)DAY, NULL, NULL), 0);
@@ -287,6 +302,7 @@ int main(void)
     tcase_add_loop_test(garbage, bare_pods_have_a_phase, 0, (int)VPA_COUNT(bare_phases));
     tcase_add_test(garbage, finished_pods_need_a_controller);
     tcase_add_test(garbage, finished_pods_are_gone_where_nobody_can_tell);
+    tcase_add_test(garbage, collections_are_an_hour_apart);
     tcase_add_test(garbage, a_clock_that_is_set_back_delays_no_collection);
     tcase_add_test(garbage, any_sample_keeps_an_aggregate);
     tcase_add_test(garbage, expired_under_a_living_pod_starts_anew);

@@ -299,6 +299,13 @@ static const struct {
                           "target':{'cpu':'200m'}},"
                           "{'containerName':'d','target':{'cpu':'700m'}}]}}}",
      true},
+    {"two halves are no container that meets them",
+     BOTH ",{'name':'d','resources':{'requests':{'cpu':'500m','memory':'10Gi'}}}",
+     "{'spec':{'updatePolicy':{'evictionRequirements':[" REQ("'cpu'", HIGHER) "," REQ(
+         "'memory'", HIGHER) "]}},'status':{'recommendation':{'containerRecommendations':[{"
+                             "'containerName':'c','target':{'cpu':'700m','memory':'10Gi'}},"
+                             "{'containerName':'d','target':{'cpu':'500m','memory':'11Gi'}}]}}}",
+     false},
 };
 
 START_TEST(checks_eviction_requirements)
