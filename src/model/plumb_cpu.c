@@ -126,8 +126,8 @@ void vpa_plumb_cpu_merge(struct vpa_plumb_cpu *p, const struct vpa_plumb_cpu *ot
     vpa_load_histogram_merge(&p->recent, &other->recent);
     vpa_load_histogram_merge(&p->steady, &other->steady);
     vpa_recent_max_merge(&p->held, &other->held);
-    if (other->known && (!p->known || other->window > p->window))
-        p->window = other->window;
+    if (other->known)
+        p->window = p->known && p->window > other->window ? p->window : other->window;
     p->known = p->known || other->known;
     p->target = p->target > other->target ? p->target : other->target;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "model_fixture.h"
+#include "../../src/model/stored.h"
 #include "vpa/model/algorithm.h"
 
 static vpa_time t0;
@@ -411,6 +412,30 @@ START_TEST(a_last_sample_lies_a_day_ahead_at_most)
 }
 END_TEST
 
+/* Whole ones, an hour ahead at most. */
+START_TEST(seconds_are_of_the_past)
+{
+    static const struct {
+        double ahead;
+        bool taken;
+    } seconds[] = {{-1e9, true}, {0, true},     {0.5, false},
+                   {3600, true}, {3601, false}, {1e17, false}};
+    int64_t second = vpa_time_unix_nanos(t0) / VPA_SECOND;
+
+    for (size_t i = 0; i < VPA_COUNT(seconds); i++) {
+        const struct vpa_json *object;
+        const char *text =
+            vpa_arena_printf(&arena, "{\"x\":%.1f}", (double)second + seconds[i].ahead);
+        int64_t out = 0;
+
+        ck_assert_int_eq(vpa_json_parse(&arena, text, strlen(text), &object, &err), 0);
+        ck_assert_msg(vpa_stored_second(object, "x", t0, &out, &err) == (seconds[i].taken ? 0 : -1),
+                      "%s", text);
+        ck_assert_int_eq(out, seconds[i].taken ? second + (int64_t)seconds[i].ahead : 0);
+    }
+}
+END_TEST
+
 /* Where the state has a number, something else is refused: no text, nothing below 0 or beyond all
  * bounds (VPA's own form is upstream's, which knows negative counts). Up to so many places of a
  * state are tried, its ends whole. */
@@ -653,6 +678,7 @@ int main(void)
     tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
     tcase_add_loop_test(tc, a_kill_outlives_a_restart, 0, all);
     tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
+    tcase_add_test(tc, seconds_are_of_the_past);
     tcase_add_loop_test(tc, a_last_sample_lies_a_day_ahead_at_most, 0, all);
     tcase_add_loop_test(tc, what_is_no_number_is_refused, 0, all);
     tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);

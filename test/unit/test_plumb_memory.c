@@ -58,6 +58,20 @@ START_TEST(the_first_day_of_all)
 }
 END_TEST
 
+/* A kill is remembered for a day: to the second. */
+START_TEST(a_bump_lasts_for_a_day)
+{
+    int64_t until = W(10 * DAY) + 300 + 86400;
+
+    use(0, 10 * DAY, end(142));
+    vpa_plumb_memory_oom(&p, W(10 * DAY), 2 * end(142));
+    ck_assert_double_gt(vpa_plumb_memory_target(&p, until - 1), p.target);
+    ck_assert(vpa_plumb_memory_target(&p, until) == p.target);
+    vpa_plumb_memory_oom(&p, _i ? until - 300 : until - 600, end(100));
+    ck_assert_int_eq((int)p.kills, _i ? 1 : 2); /* the second one, or again a first */
+}
+END_TEST
+
 /* Ten days old: 1 GiB asks for 10 % and 10 MiB * sqrt(1024 / 100), little ones for relatively more.
  */
 static const struct {
@@ -202,6 +216,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, nothing_known);
     tcase_add_test(c, the_first_day_of_all);
+    tcase_add_loop_test(c, a_bump_lasts_for_a_day, 0, 2);
     tcase_add_loop_test(c, margin_of_the_old, 0, (int)(sizeof(sizes) / sizeof(sizes[0])));
     tcase_add_test(c, the_young_have_headroom);
     tcase_add_test(c, headroom_of_the_young_is_bounded);
