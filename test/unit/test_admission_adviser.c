@@ -14,6 +14,7 @@
 
 #include "../../admission/adviser.h"
 #include "../../admission/meters.h"
+#include "captured_log.h"
 #include "memory_transport.h"
 #include "manual_clock.h"
 #include "vpa/daemon/clock.h"
@@ -220,9 +221,15 @@ static void fail_by(int kind)
 /* 0: hangs, 1: resets, 2: 503, 3: 500. The first one pays; nobody waits until a try is answered. */
 START_TEST(nobody_waits_twice)
 {
+    static const char *const reasons[] = {"no answer in time", "connection reset",
+                                          "an answer of 5xx", "an answer of 5xx"};
+
+    capture_log(0);
     fail_by(_i);
     ck_assert(!is_answered());
     turn();
+    ck_assert_uint_eq(logged("The recommender does not answer"), 1);
+    ck_assert_uint_eq(logged(reasons[_i]), 1);
 
     int before = served; /* a hanging one is given up, perhaps before it was sent */
     ck_assert_double_eq(counted("Failed"), 1);

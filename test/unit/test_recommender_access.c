@@ -1,0 +1,170 @@
+/*
+ * Whether a caller may ask: what the API server's answers are taken for, and how many are
+ * remembered. It is in memory; who asks runs on a thread of its own while the loop turns here.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../recommender/access.h"
+#include "captured_log.h"
+#include "client_fixture.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+
+static struct access *access_;
+static unsigned reviews;
+static int status;
+static const char *answer;
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    reviews++;
+    ck_assert_str_eq(q->method, "POST");
+    ck_assert_str_eq(q->path, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
+    if (status >= 400)
+        vpa_memory_reply_status(r, status, NULL, "refused");
+    else
+        vpa_memory_reply_json(r, status, answer);
+}
+
+static void setup(void)
+{
+    start_client(serve, 1780000000, 1);
+    access_ = access_new(loop, client);
+    reviews = 0;
+    status = 201;
+    answer = "{\"status\":{\"allowed\":true}}";
+}
+
+static void teardown(void)
+{
+    access_free(access_);
+    access_free(NULL);
+    stop_client();
+}
+
+/* Who asks in so many namespaces, from the first on. */
+struct asker {
+    pthread_t thread;
+    atomic_bool over;
+    int first, count;
+    enum access_verdict last;
+};
+
+static void *run_asker(void *ctx)
+{
+    static const struct caller caller = {.user = "alice", .uid = ""};
+    struct asker *asker = ctx;
+    char ns[16];
+
+    for (int i = 0; i < asker->count; i++) {
+        snprintf(ns, sizeof(ns), "n%d", asker->first + i);
+        asker->last = access_ask(access_, &caller, ns);
+    }
+    atomic_store(&asker->over, true);
+    return NULL;
+}
+
+static enum access_verdict ask(int first, int count)
+{
+    struct asker asker = {.first = first, .count = count};
+
+    ck_assert_int_eq(pthread_create(&asker.thread, NULL, run_asker, &asker), 0);
+    while (!atomic_load(&asker.over))
+        vpa_loop_poll(loop);
+    pthread_join(asker.thread, NULL);
+    return asker.last;
+}
+
+static const struct {
+    int status;
+    const char *answer;
+    enum access_verdict verdict;
+} answers[] = {
+    {201, "{\"status\":{\"allowed\":true}}", ACCESS_ALLOWED},
+    {201, "{\"status\":{\"allowed\":true,\"denied\":false}}", ACCESS_ALLOWED},
+    {201, "{\"status\":{\"allowed\":false}}", ACCESS_DENIED},
+    {201, "{\"status\":{\"allowed\":true,\"denied\":true}}", ACCESS_DENIED},
+    {201, "{\"status\":{\"allowed\":false,\"denied\":true}}", ACCESS_DENIED},
+    {201, "{\"status\":{}}", ACCESS_UNKNOWN},
+    {201, "{\"status\":{\"allowed\":\"true\"}}", ACCESS_UNKNOWN},
+    {201, "{", ACCESS_UNKNOWN},
+    {403, NULL, ACCESS_UNKNOWN},
+    {500, NULL, ACCESS_UNKNOWN},
+};
+
+/* What says something is remembered, what does not is asked again; its failure is told once. */
+START_TEST(answers_are_taken_for_what_they_say)
+{
+    bool known = answers[_i].verdict != ACCESS_UNKNOWN;
+
+    capture_log(0);
+    status = answers[_i].status;
+    answer = answers[_i].answer;
+    for (unsigned i = 1; i <= 3; i++) {
+        ck_assert_int_eq(ask(1, 1), answers[_i].verdict);
+        ck_assert_uint_eq(reviews, known ? 1 : i);
+    }
+    ck_assert_uint_eq(logged("Cannot ask whether a recommendation query is allowed"),
+                      status >= 400 ? 1 : 0);
+}
+END_TEST
+
+/* Each namespace is a question of its own; of so many answers the next question forgets all. */
+START_TEST(answers_are_bounded)
+{
+    ck_assert_int_eq(ask(0, ACCESS_ANSWERS_MAX), ACCESS_ALLOWED);
+    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX);
+    ck_assert_int_eq(ask(0, ACCESS_ANSWERS_MAX), ACCESS_ALLOWED);
+    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX);
+    ck_assert_int_eq(ask(ACCESS_ANSWERS_MAX, 1), ACCESS_ALLOWED);
+    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX + 1);
+    ck_assert_int_eq(ask(ACCESS_ANSWERS_MAX, 1), ACCESS_ALLOWED);
+    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX + 1);
+    ck_assert_int_eq(ask(0, 1), ACCESS_ALLOWED);
+    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX + 2);
+}
+END_TEST
+
+/* A stop says nothing of whoever waits, and waits for nobody. */
+START_TEST(a_stop_answers_nobody)
+{
+    struct asker asker = {.first = 1, .count = 1, .last = ACCESS_ALLOWED};
+
+    access_stop(access_);
+    run_asker(&asker); /* the loop does not turn meanwhile */
+    ck_assert_int_eq(asker.last, ACCESS_UNKNOWN);
+    ck_assert_uint_eq(reviews, 0);
+}
+END_TEST
+
+/* What is too long is no question. */
+START_TEST(questions_are_bounded)
+{
+    vpa_auto_free char *user = vpa_xcalloc(1, ACCESS_QUESTION_MAX + 1);
+    struct caller caller = {.user = user, .uid = ""};
+
+    memset(user, 'x', ACCESS_QUESTION_MAX);
+    ck_assert_int_eq(access_ask(access_, &caller, "n"), ACCESS_UNKNOWN);
+    ck_assert_uint_eq(reviews, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_access");
+    TCase *tc = tcase_create("access");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, answers_are_taken_for_what_they_say, 0, VPA_COUNT(answers));
+    tcase_add_test(tc, answers_are_bounded);
+    tcase_add_test(tc, a_stop_answers_nobody);
+    tcase_add_test(tc, questions_are_bounded);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
