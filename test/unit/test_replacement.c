@@ -82,6 +82,12 @@ static const struct {
      REC("{'cpu':'1238m','memory':'2Gi'}", "{'cpu':'1'}", "{'cpu':'2'}"),
      POD(PATCHED, "{'cpu':'500m','memory':'1Gi'}", READY),
      REC("{'cpu':'500m','memory':'1Gi'}", "{'cpu':'400m'}", "{'cpu':'2'}"), VPA_VERDICT_VOID, ""},
+    /* half of the way, and a little more than that */
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'500m'}", READY),
+     REC("{'cpu':'869m'}", "{'cpu':'400m'}", "{'cpu':'2'}"), VPA_VERDICT_PATCHED_BACK,
+     "pod p has cpu request 500m in container c, wanted 1238m"},
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'500m'}", READY),
+     REC("{'cpu':'868m'}", "{'cpu':'400m'}", "{'cpu':'2'}"), VPA_VERDICT_VOID, ""},
     /* not as far; not for all of it; not at all; and the pod is outside the bounds by now */
     {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'500m'}", READY),
      REC("{'cpu':'900m'}", "{'cpu':'400m'}", "{'cpu':'2'}"), VPA_VERDICT_PATCHED_BACK,
