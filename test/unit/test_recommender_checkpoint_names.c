@@ -1,0 +1,194 @@
+/* What the objects of checkpoints are called, and whose they are. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../recommender/checkpoint_names.h"
+#include "suite.h"
+#include "vpa/base/mem.h"
+
+#define MANY 1000
+
+static struct checkpoint_names names;
+
+static void setup(void)
+{
+    names = (struct checkpoint_names){0};
+}
+
+static void teardown(void)
+{
+    checkpoint_names_release(&names);
+}
+
+/* What the pair's object is called in the namespace "n"; heap. */
+static char *name_of(const char *vpa, const char *container)
+{
+    return checkpoint_names_assign(&names, checkpoint_names_entry(&names, "n", vpa, container));
+}
+
+static void expect_name(const char *vpa, const char *container, const char *want)
+{
+    vpa_auto_free char *name = name_of(vpa, container);
+
+    ck_assert_str_eq(name, want);
+}
+
+static bool is_annotated(const char *vpa, const char *container)
+{
+    return checkpoint_names_entry(&names, "n", vpa, container)->annotated;
+}
+
+/* The name with a hash behind it that the second of the two pairs gets; heap. */
+static char *hashed_name(void)
+{
+    struct checkpoint_names others = {0};
+    struct checkpoint_entry *first = checkpoint_names_entry(&others, "n", "a", "b-c");
+    struct checkpoint_entry *second = checkpoint_names_entry(&others, "n", "a-b", "c");
+    vpa_auto_free char *plain = checkpoint_names_assign(&others, first);
+    char *hashed = checkpoint_names_assign(&others, second);
+
+    checkpoint_names_release(&others);
+    return hashed;
+}
+
+START_TEST(two_pairs_that_ask_for_one_name)
+{
+    vpa_auto_free char *hashed = hashed_name();
+
+    ck_assert_uint_eq(strlen(hashed), strlen("a-b-c-01234567"));
+    ck_assert_int_eq(strncmp(hashed, "a-b-c-", 6), 0);
+    for (int i = 0; i < 2; i++) { /* once decided on, it stays */
+        expect_name("a", "b-c", "a-b-c");
+        expect_name("a-b", "c", hashed);
+        expect_name("other", "c", "other-c");
+    }
+    ck_assert_ptr_eq(checkpoint_names_entry(&names, "n", "a", "b-c"),
+                     checkpoint_names_entry(&names, "n", "a", "b-c"));
+    ck_assert_str_eq(checkpoint_entry_container(checkpoint_names_entry(&names, "n", "a-b", "c")),
+                     "c");
+    vpa_auto_free char *elsewhere =
+        checkpoint_names_assign(&names, checkpoint_names_entry(&names, "m", "a-b", "c"));
+    ck_assert_str_eq(elsewhere, "a-b-c"); /* free in another namespace */
+}
+END_TEST
+
+/* Whoever has the object keeps it; who was found first when two say so. */
+START_TEST(the_owner_keeps_its_name)
+{
+    vpa_auto_free char *hashed = hashed_name();
+
+    checkpoint_names_found(&names, "n", "a-b-c", "a", "b-c", _i == 1);
+    checkpoint_names_found(&names, "n", "a-b-c", "a-b", "c", _i == 0);
+    expect_name("a-b", "c", hashed);
+    expect_name("a", "b-c", "a-b-c");
+    ck_assert(!is_annotated("a-b", "c"));
+    ck_assert(is_annotated("a", "b-c") == (_i == 1));
+}
+END_TEST
+
+/* Once with a hash, always with it; and with what its object has. */
+START_TEST(the_owner_keeps_its_hashed_name)
+{
+    vpa_auto_free char *hashed = hashed_name();
+
+    checkpoint_names_found(&names, "n", hashed, "a-b", "c", _i == 1);
+    expect_name("a-b", "c", hashed);
+    ck_assert(is_annotated("a-b", "c") == (_i == 1));
+    expect_name("a", "b-c", "a-b-c");
+    ck_assert(!is_annotated("a", "b-c"));
+}
+END_TEST
+
+/* An object of each kind of name: the plain one counts, and the other one is left to be collected. */
+START_TEST(the_plain_name_counts_more)
+{
+    vpa_auto_free char *hashed = hashed_name();
+
+    checkpoint_names_found(&names, "n", hashed, "a-b", "c", true);
+    checkpoint_names_found(&names, "n", "a-b-c", "a-b", "c", false);
+    expect_name("a-b", "c", "a-b-c");
+    ck_assert(!is_annotated("a-b", "c"));
+}
+END_TEST
+
+/* A copy that was kept aside is nobody's; its name is never that of somebody's checkpoint. */
+START_TEST(copies_take_no_name)
+{
+    vpa_auto_free char *first = checkpoint_names_of_copy(&names, "n", "web-app");
+
+    ck_assert_str_eq(first, "web-app-unreadable");
+    checkpoint_names_found_copy(&names, "n", "web-app-unreadable");
+    vpa_auto_free char *again = checkpoint_names_of_copy(&names, "n", "web-app");
+    ck_assert_str_eq(again, "web-app-unreadable"); /* the newer one takes its place */
+    vpa_auto_free char *pair = name_of("web-app", "unreadable");
+    ck_assert_int_eq(strncmp(pair, "web-app-unreadable-", strlen("web-app-unreadable-")), 0);
+
+    checkpoint_names_found(&names, "n", "db-app-unreadable", "db-app", "unreadable", false);
+    vpa_auto_free char *other = checkpoint_names_of_copy(&names, "n", "db-app");
+    ck_assert_int_eq(strncmp(other, "db-app-unreadable-", strlen("db-app-unreadable-")), 0);
+    ck_assert_uint_eq(strlen(other), strlen("db-app-unreadable-01234567"));
+    vpa_auto_free char *elsewhere = checkpoint_names_of_copy(&names, "m", "db-app");
+    ck_assert_str_eq(elsewhere, "db-app-unreadable");
+}
+END_TEST
+
+/* A new list says which objects there are; of the entries nothing is forgotten. */
+START_TEST(a_new_list_takes_the_place_of_the_old)
+{
+    struct checkpoint_names listed = {0};
+
+    checkpoint_names_found(&names, "n", "a-b-c", "a", "b-c", false);
+    checkpoint_names_entry(&names, "n", "x", "y")->due = 7;
+    checkpoint_names_found(&listed, "n", "d", "d", "e", false);
+    checkpoint_names_take_objects(&names, &listed);
+    ck_assert_uint_eq(names.object_count, 1);
+    ck_assert_uint_eq(listed.object_count, 0);
+    ck_assert_uint_eq(listed.object_capacity, 0);
+    ck_assert_ptr_null(listed.objects);
+    checkpoint_names_release(&listed);
+    expect_name("a-b", "c", "a-b-c"); /* free by now */
+    ck_assert_int_eq(checkpoint_names_entry(&names, "n", "x", "y")->due, 7);
+}
+END_TEST
+
+/* The table grows, and each object is found in it. */
+START_TEST(many_objects_are_known)
+{
+    char vpa[16], object[32];
+
+    for (int i = 0; i < MANY; i++) {
+        snprintf(vpa, sizeof(vpa), "v%d", i);
+        snprintf(object, sizeof(object), "v%d-c", i);
+        checkpoint_names_found(&names, "n", object, vpa, "c", i % 3 == 0);
+        checkpoint_names_found(&names, "n", object, "somebody", "else", true);
+    }
+    ck_assert_uint_eq(names.object_count, MANY);
+    ck_assert_uint_lt(names.object_count * 4, names.object_capacity * 3 + 4);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(vpa, sizeof(vpa), "v%d", i);
+        snprintf(object, sizeof(object), "v%d-c", i);
+        expect_name(vpa, "c", object);
+        ck_assert(is_annotated(vpa, "c") == (i % 3 == 0));
+    }
+    ck_assert_uint_eq(names.object_count, MANY);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_checkpoint_names");
+    TCase *tc = tcase_create("names");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, two_pairs_that_ask_for_one_name);
+    tcase_add_loop_test(tc, the_owner_keeps_its_name, 0, 2);
+    tcase_add_loop_test(tc, the_owner_keeps_its_hashed_name, 0, 2);
+    tcase_add_test(tc, the_plain_name_counts_more);
+    tcase_add_test(tc, copies_take_no_name);
+    tcase_add_test(tc, a_new_list_takes_the_place_of_the_old);
+    tcase_add_test(tc, many_objects_are_known);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
