@@ -6,6 +6,7 @@
 #include "model_fixture.h"
 #include "vpa/model/algorithm.h"
 #include "vpa/model/argmin.h"
+#include "vpa/model/estimator.h"
 #include "vpa/model/plumb.h"
 #include "vpa/model/window_signal.h"
 
@@ -179,6 +180,21 @@ START_TEST(the_silent_are_forgotten)
 }
 END_TEST
 
+/* A tenth below and a quarter above, wider while little is known: after so many windows. */
+static void expect_band(const struct vpa_estimate *e, int windows)
+{
+    double days = windows * VPA_WINDOW_SECONDS / 86400.0;
+    double lower = 0.9 * vpa_estimator_confidence_factor(VPA_LOWER_BOUND, days);
+    double upper = 1.25 * vpa_estimator_confidence_factor(VPA_UPPER_BOUND, days);
+
+    for (int kind = 0; kind < VPA_KINDS; kind++) {
+        double target = (double)e->bound[VPA_TARGET].value[kind];
+
+        ck_assert_double_eq_tol((double)e->bound[VPA_LOWER_BOUND].value[kind], target * lower, 1);
+        ck_assert_double_eq_tol((double)e->bound[VPA_UPPER_BOUND].value[kind], target * upper, 1);
+    }
+}
+
 /* The algorithm and its parts, which the laboratory runs, say the same. */
 START_TEST(plumb_is_its_parts)
 {
@@ -207,6 +223,7 @@ START_TEST(plumb_is_its_parts)
                                 ceil(1000.0 * vpa_plumb_cpu_target(&cpu)), 1e-9);
         ck_assert_double_eq_tol((double)e.bound[VPA_TARGET].value[VPA_KIND_MEMORY],
                                 ceil(vpa_plumb_memory_target(&memory, 0)), 1e-3);
+        expect_band(&e, i + 2); /* the one that is open counts */
     }
     vpa_plumb_cpu_release(&cpu);
     vpa_plumb_memory_release(&memory);
@@ -217,6 +234,32 @@ START_TEST(plumb_is_its_parts)
 END_TEST
 
 /* The same of the arg-min; a kill's floor is what is learned, and holds for a day. */
+/* Since the earliest sample of a CPU, whichever came first, and of whichever replica. */
+START_TEST(what_plumb_knows_is_as_old_as_its_first_sample)
+{
+    struct vpa_method *m = method("plumb", NULL, NULL);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0), *other = vpa_knowledge_new(m, t0);
+    struct vpa_estimate e;
+
+    add(k, VPA_USAGE_MEMORY, t0 - 2 * DAY, 100 * MI); /* of memory: no matter */
+    add(k, VPA_USAGE_CPU, t0 + DAY, 1000);
+    add(k, VPA_USAGE_MEMORY, t0 + DAY, 100 * MI);
+    vpa_knowledge_age(k, t0 + DAY + VPA_HOUR);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + DAY + VPA_HOUR, 1}, &e));
+    expect_band(&e, 12 + 1);
+    add(k, VPA_USAGE_CPU, t0, 1000);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + DAY + VPA_HOUR, 1}, &e));
+    expect_band(&e, 288 + 12 + 1);
+    add(other, VPA_USAGE_CPU, _i ? t0 - DAY : t0 + 2 * VPA_HOUR, 1000);
+    vpa_knowledge_merge(k, other);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + DAY + VPA_HOUR, 1}, &e));
+    expect_band(&e, (_i ? 288 : 0) + 288 + 12 + 1);
+    vpa_knowledge_free(other);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 START_TEST(autopilot_ml_is_its_parts)
 {
     struct vpa_method *m = method("autopilot-ml", "cost", _i ? "distances" : "counts");
@@ -524,6 +567,7 @@ int main(void)
     tcase_add_test(c, unknown_choices_are_told);
     tcase_add_loop_test(c, the_silent_are_forgotten, 0, (int)VPA_COUNT(names));
     tcase_add_test(c, plumb_is_its_parts);
+    tcase_add_loop_test(c, what_plumb_knows_is_as_old_as_its_first_sample, 0, 2);
     tcase_add_loop_test(c, autopilot_ml_is_its_parts, 0, 2);
     tcase_add_test(c, an_ensemble_outlives_a_restart);
     tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));

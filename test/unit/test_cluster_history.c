@@ -448,6 +448,37 @@ START_TEST(open_intervals_outlive_a_restart)
 }
 END_TEST
 
+/* Each container has the peaks of all its pods, in whatever order these are. */
+START_TEST(open_intervals_are_those_of_their_container)
+{
+    static const char *const pods[] = {"p1", "p2", "p3"};
+    static const char *const containers[] = {"app", "log"};
+    struct stored stored = {0};
+
+    for (size_t i = 0; i < VPA_COUNT(pods); i++) {
+        put_with_uid(c, pods[i], "{\"app\":\"web\"}", pods[i]);
+        for (size_t k = 0; k < VPA_COUNT(containers); k++) {
+            struct vpa_error err;
+
+            ck_assert_int_eq(vpa_cluster_put_container(c, "ns", pods[i], containers[k], now, &err),
+                             0);
+            use(pods[i], containers[k], VPA_KIND_MEMORY, "2026-01-15T13:30:00Z",
+                (vpa_amount)(100 * (k + 1) + i) * MI);
+        }
+    }
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+    ck_assert_int_eq(stored.count, 2);
+    for (size_t k = 0; k < VPA_COUNT(containers); k++) {
+        ck_assert_str_eq(stored.name[k], containers[k]);
+        ck_assert_uint_eq(stored.open[k].count, VPA_COUNT(pods));
+        for (size_t i = 0; i < VPA_COUNT(pods); i++) {
+            ck_assert_uint_eq(stored.open[k].items[i].pod_uid, vpa_hash_stable(pods[i]));
+            ck_assert_int_eq(stored.open[k].items[i].usage, (vpa_amount)(100 * (k + 1) + i) * MI);
+        }
+    }
+}
+END_TEST
+
 START_TEST(an_interval_that_ended_meanwhile_stays)
 {
     struct stored stored = {0};
@@ -685,6 +716,7 @@ int main(void)
     tcase_add_test(tc, collected_aggregates_have_no_open_peaks);
     tcase_add_test(tc, open_intervals_outlive_a_restart);
     tcase_add_test(tc, pods_with_one_hash_are_told_apart_by_the_order_of_their_names);
+    tcase_add_test(tc, open_intervals_are_those_of_their_container);
     tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
     tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
     tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);

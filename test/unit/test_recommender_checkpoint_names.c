@@ -101,7 +101,7 @@ START_TEST(the_owner_keeps_its_hashed_name)
 }
 END_TEST
 
-/* An object of each kind of name: the plain one counts, and the other one is left to be collected. */
+/* An object of each kind of name: the plain one counts. */
 START_TEST(the_plain_name_counts_more)
 {
     vpa_auto_free char *hashed = hashed_name();

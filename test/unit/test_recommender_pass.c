@@ -346,7 +346,7 @@ END_TEST
     "\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"                                            \
     "\"web-1\"}}}"
 
-/* What was used at an eviction counts like a kill; what becomes of the event afterwards does not. */
+/* What was used at an eviction counts like a kill; what becomes of the event later does not. */
 START_TEST(an_eviction_for_memory_counts_once)
 {
     int64_t before, after;
@@ -411,7 +411,7 @@ START_TEST(an_unknown_pod_keeps_its_history)
 }
 END_TEST
 
-/* A list lacks it, and then it is there again in a form that nobody can read: it is no other pod. */
+/* A list lacks it, and then it is there again in a form that nobody can read: it is the same. */
 START_TEST(an_unknown_pod_that_came_back_is_there)
 {
     start(NULL);
