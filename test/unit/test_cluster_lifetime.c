@@ -1,6 +1,7 @@
 /* What the cluster keeps and what goes: waiting pods (memory saver), garbage. */
 #include "suite.h"
 #include "cluster_fixture.h"
+#include "../../src/model/cluster_private.h"
 
 /* ---- memory saver ---- */
 
@@ -129,6 +130,22 @@ START_TEST(deleted_pods_take_empty_aggregates_along)
     vpa_cluster_forget_deleted_pods(c, now);
     ck_assert_uint_eq(vpa_cluster_pod_count(c), 1);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
+}
+END_TEST
+
+/* A name is there for as long as a container or an aggregate has it. */
+START_TEST(names_go_with_those_that_have_them)
+{
+    put_pod("a", "{\"app\":\"web\"}");
+    put_pod("b", "{\"app\":\"db\"}");
+    ck_assert_ptr_nonnull(vpa_intern_find(c->names, "app"));
+    vpa_cluster_mark_pod_deleted(c, "ns", "a");
+    vpa_cluster_forget_deleted_pods(c, now);
+    ck_assert_ptr_nonnull(vpa_intern_find(c->names, "app"));
+    vpa_cluster_mark_pod_deleted(c, "ns", "b");
+    vpa_cluster_forget_deleted_pods(c, now);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
+    ck_assert_ptr_null(vpa_intern_find(c->names, "app"));
 }
 END_TEST
 
@@ -298,6 +315,7 @@ int main(void)
 
     tcase_add_checked_fixture(garbage, setup, teardown);
     tcase_add_test(garbage, deleted_pods_take_empty_aggregates_along);
+    tcase_add_test(garbage, names_go_with_those_that_have_them);
     tcase_add_test(garbage, empty_aggregates_live_with_their_pods);
     tcase_add_loop_test(garbage, bare_pods_have_a_phase, 0, (int)VPA_COUNT(bare_phases));
     tcase_add_test(garbage, finished_pods_need_a_controller);
