@@ -53,6 +53,32 @@ START_TEST(what_an_unknown_vpa_may_govern_is_left_alone)
 }
 END_TEST
 
+/* Where nobody says whose pods these are, any unknown VPA of the namespace may govern them. */
+static const struct {
+    const char *ns_vpa; /* NULL: none is unknown */
+    bool scale_fails;
+    size_t calls;
+} doubts[] = {{NULL, true, 2},
+              {BAD_VPA("m", TARGET("ReplicaSet", "other")), true, 2},
+              {BAD_VPA("n", TARGET("ReplicaSet", "other")), false, 2},
+              {BAD_VPA("n", TARGET("ReplicaSet", "other")), true, 0}};
+
+START_TEST(pods_of_whom_the_owner_is_not_known)
+{
+    server.owner_version = "x.io/v1";
+    server.owner_kind = "Clone";
+    server.selects = true;
+    server.pods_per_vpa = server.replicas = 4;
+    server.scale_fails = doubts[_i].scale_fails;
+    start(0);
+    if (doubts[_i].ns_vpa)
+        show(server.vpa_objects, "ADDED", doubts[_i].ns_vpa);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, doubts[_i].calls);
+    ck_assert_double_eq(held("UnknownVPA"), doubts[_i].calls ? 0 : 4);
+}
+END_TEST
+
 /* It was known, and becomes so again: nothing happens between. */
 START_TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on)
 {
@@ -161,6 +187,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, what_an_unknown_vpa_may_govern_is_left_alone, 0,
                         VPA_COUNT(unknown_vpas));
+    tcase_add_loop_test(tc, pods_of_whom_the_owner_is_not_known, 0, VPA_COUNT(doubts));
     tcase_add_test(tc, a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on);
     tcase_add_loop_test(tc, neither_resized_nor_evicted, 0, VPA_COUNT(modes));
     tcase_add_test(tc, boosts_stay);
