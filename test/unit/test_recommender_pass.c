@@ -411,6 +411,22 @@ START_TEST(an_unknown_pod_keeps_its_history)
 }
 END_TEST
 
+/* Told each time that it has been so for more than half an hour. */
+START_TEST(a_vpa_without_a_recommendation_is_told)
+{
+    change(DELETE_POD("web-1"));
+    start(NULL);
+    capture_log(0);
+    for (int i = 1; i <= 70; i++) {
+        pass("{\"usage\":[]}");
+        ck_assert_msg(logged("VPA without recommendation") == (size_t)((i > 31) + (i > 62)),
+                      "pass %d: %zu", i, logged("VPA without recommendation"));
+    }
+    ck_assert_uint_eq(logged("first=\"shop/web\""), 2);
+    ck_assert_uint_eq(logged("is missing recommendation for more than 30m0s"), 2);
+}
+END_TEST
+
 /* A list lacks it, and then it is there again in a form that nobody can read: it is the same. */
 START_TEST(an_unknown_pod_that_came_back_is_there)
 {
@@ -591,6 +607,7 @@ int main(void)
     tcase_add_test(tcase, an_eviction_that_cannot_be_read_is_told);
     tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);
     tcase_add_test(tcase, an_unknown_pod_keeps_its_history);
+    tcase_add_test(tcase, a_vpa_without_a_recommendation_is_told);
     tcase_add_test(tcase, an_unknown_pod_that_came_back_is_there);
     tcase_add_test(tcase, tells_the_loser_of_a_conflict);
     tcase_add_loop_test(tcase, tells_the_loser_of_a_conflict_with_another_recommender, 0,
