@@ -125,6 +125,55 @@ START_TEST(growth_is_foreseen)
 }
 END_TEST
 
+static void use_other(struct vpa_plumb_memory *other, int from, int to, double bytes)
+{
+    for (int n = from; n < to; n++)
+        vpa_plumb_memory_add(other, W(n), bytes);
+}
+
+/* Of replicas: what is later or larger counts, and the earlier beginning; whichever takes the
+ * other, and nothing of one that knows nothing. */
+START_TEST(two_histories_are_one)
+{
+    struct vpa_plumb_memory other, nothing, *to = _i ? &other : &p, *from = _i ? &p : &other;
+
+    vpa_plumb_memory_init(&other, &p.rule);
+    vpa_plumb_memory_init(&nothing, &p.rule);
+    use(0, 2 * DAY, end(120));
+    vpa_plumb_memory_oom(&p, W(2 * DAY), end(121));
+    vpa_plumb_memory_oom(&p, W(2 * DAY + 1), end(121));
+    use_other(&other, DAY, 3 * DAY, end(110));
+    vpa_plumb_memory_oom(&other, W(3 * DAY), end(111));
+    const struct vpa_plumb_memory a = p, b = other;
+
+    vpa_plumb_memory_merge(to, from);
+    vpa_plumb_memory_merge(to, &nothing);
+    ck_assert_int_eq(to->born, a.born);
+    ck_assert_int_eq(to->window, b.window);
+    ck_assert_int_eq(to->bump_until, b.bump_until);
+    ck_assert_int_eq((int)to->kills, 2);
+    ck_assert(to->known && to->has_peak);
+    ck_assert(to->target == a.target && a.target > b.target);
+    ck_assert(to->bump == a.bump && a.bump > b.bump);
+    ck_assert(to->open_peak == a.open_peak && a.open_peak > b.open_peak);
+    for (size_t i = 0; i < VPA_PLUMB_HOURS; i++) {
+        bool same = a.days[i].hour == b.days[i].hour;
+        bool later = a.days[i].hour > b.days[i].hour;
+
+        ck_assert_int_eq(to->days[i].hour, later ? a.days[i].hour : b.days[i].hour);
+        ck_assert(
+            to->days[i].peak ==
+            (same || later ? fmax(a.days[i].peak, same ? b.days[i].peak : 0) : b.days[i].peak));
+    }
+    vpa_plumb_memory_merge(&nothing, to);
+    ck_assert_int_eq(nothing.born, to->born);
+    ck_assert_int_eq(nothing.window, to->window);
+    ck_assert(nothing.target == to->target && nothing.known);
+    vpa_plumb_memory_release(&other);
+    vpa_plumb_memory_release(&nothing);
+}
+END_TEST
+
 /* A rise needs a day before. Without one, because it is the first or because the container was
  * away for so long that the remembered hours are of other days, 1 GiB gets its margin alone. */
 START_TEST(without_a_day_before_nothing_rises)
@@ -221,6 +270,7 @@ int main(void)
     tcase_add_test(c, the_young_have_headroom);
     tcase_add_test(c, headroom_of_the_young_is_bounded);
     tcase_add_test(c, growth_is_foreseen);
+    tcase_add_loop_test(c, two_histories_are_one, 0, 2);
     tcase_add_test(c, without_a_day_before_nothing_rises);
     tcase_add_test(c, peaks_age);
     tcase_add_test(c, kills_bump_and_do_not_run_away);
