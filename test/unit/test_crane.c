@@ -351,12 +351,34 @@ START_TEST(no_name_leaves_its_quotes)
 }
 END_TEST
 
+/* It ends with the last whole minute, before 1970 too. */
+static const struct {
+    vpa_duration now, end;
+} windows[] = {{0, 0},
+               {VPA_MINUTE - 1, 0},
+               {VPA_MINUTE, VPA_MINUTE},
+               {-1, -VPA_MINUTE},
+               {-VPA_MINUTE, -VPA_MINUTE},
+               {-VPA_MINUTE - 1, -2 * VPA_MINUTE}};
+
+START_TEST(a_window_ends_with_a_minute)
+{
+    const struct vpa_crane_predictor hourly = {.interval = VPA_MINUTE, .history_length = VPA_HOUR};
+    struct vpa_crane_window w = vpa_crane_predictor_window(&hourly, windows[_i].now);
+
+    ck_assert(w.end == windows[_i].end);
+    ck_assert(w.start == windows[_i].end - VPA_HOUR);
+    ck_assert(w.step == VPA_MINUTE);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("crane");
     TCase *tc = tcase_create("crane");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, a_window_ends_with_a_minute, 0, VPA_COUNT(windows));
     tcase_add_loop_test(tc, divisions_round, 0, VPA_COUNT(buckets));
     tcase_add_loop_test(tc, half_a_scale_is_none, 0, (int)VPA_COUNT(sizes_given));
     tcase_add_loop_test(tc, half_a_growth_is_none, 0, (int)VPA_COUNT(growths));

@@ -51,6 +51,7 @@ static const struct {
     {"all groups", {{"X-Group", "a"}, {"x-group", "b"}, {"X-Group", "a"}}, "||a,b,a|"},
     {"extras", {{"X-Extra-Scope", "x"}, {"x-extra-SCOPE", "y"}}, "|||scope=x,scope=y"},
     {"escaped keys", {{"X-Extra-a%2Fb%20C", "x"}}, "|||a/b c=x"},
+    {"a plus is no blank", {{"X-Extra-a+b", "x"}}, "|||a+b=x"},
     {"an empty key", {{"X-Extra-", "x"}}, "|||=x"},
     {"others", {{"X-Users", "a"}, {"X-Extr", "b"}, {"Authorization", "c"}}, "|||"},
 };

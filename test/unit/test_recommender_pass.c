@@ -445,10 +445,11 @@ END_TEST
 
 /* ---- conflicts with others ---- */
 
-#define OTHERS(name, created, spec)                                                                \
+#define OTHERS(name, created, spec) OTHERS_OF("shop", name, created, spec)
+#define OTHERS_OF(ns, name, created, spec)                                                         \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
           "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"                        \
-          "\"" name "\",\"namespace\":\"shop\",\"creationTimestamp\":\"" created                   \
+          "\"" name "\",\"namespace\":\"" ns "\",\"creationTimestamp\":\"" created                 \
           "\"},\"spec\":{\"recommenders\":[{\"name\":\"other\"}]," spec "}}")
 #define TO_WEB "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}"
 #define TO_OTHER                                                                                   \
@@ -466,6 +467,8 @@ static const struct {
     {OTHERS("older", "2026-01-15T09:00:00Z", SELECTS("web")), "older"},
     {OTHERS("younger", "2026-01-15T11:00:00Z", SELECTS("web")), NULL},
     {OTHERS("elsewhere", "2026-01-15T09:00:00Z", SELECTS("db")), NULL},
+    {OTHERS_OF("mall", "older", "2026-01-15T09:00:00Z", SELECTS("web")), NULL},
+    {OTHERS_OF("zoo", "older", "2026-01-15T09:00:00Z", SELECTS("web")), NULL},
 };
 
 static const char *conflict_of(const char *name)
