@@ -360,14 +360,17 @@ START_TEST(tokens_are_read_again)
 
     put_file("token", "one");
     struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
-    ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
     put_file("token", "two");
+    ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
     ck_assert_str_eq(header(config, 149 * s, "Authorization"), "Bearer one");
     ck_assert_str_eq(header(config, 150 * s, "Authorization"), "Bearer two");
-    put_file("token", "");
-    ck_assert_str_eq(header(config, 300 * s, "Authorization"), "Bearer two"); /* kept */
     put_file("token", "three");
-    ck_assert_str_eq(header(config, 301 * s, "Authorization"), "Bearer three");
+    ck_assert_str_eq(header(config, 199 * s, "Authorization"), "Bearer two");
+    ck_assert_str_eq(header(config, 200 * s, "Authorization"), "Bearer three");
+    put_file("token", "");
+    ck_assert_str_eq(header(config, 300 * s, "Authorization"), "Bearer three"); /* kept */
+    put_file("token", "four");
+    ck_assert_str_eq(header(config, 301 * s, "Authorization"), "Bearer four");
     vpa_kube_config_free(config);
     /* inline and file: inline until the first re-read */
     put_file("token", "fromfile");

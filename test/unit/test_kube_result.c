@@ -148,6 +148,8 @@ static const struct {
      "the server reported a conflict (delete nodes n)"},
     {VPA_KUBE_GET, DEPLOYMENT "/scale", 404, "x", "NotFound",
      "the server could not find the requested resource (get deployments web)"},
+    {VPA_KUBE_GET, DEPLOYMENT "/status/a/b/c/d/e/f/g/h", 404, "x", "NotFound",
+     "the server could not find the requested resource (get deployments.apps web)"},
     {VPA_KUBE_GET, "/apis/apps/v1/deployments", 406, "how", "NotAcceptable",
      "how (get deployments.apps)"},
     {VPA_KUBE_GET, "/api/v1/namespaces/ns", 404, "", "NotFound",
