@@ -640,6 +640,28 @@ START_TEST(ticks_that_were_slept_through_are_left_out)
 }
 END_TEST
 
+/* One that is late moves none of the others; one that is late by a whole interval is two. */
+START_TEST(late_ticks_keep_the_pace)
+{
+    struct vpa_status_writer *w = new_status_writer();
+
+    healthy = false;
+    vpa_status_writer_start(w);
+    vpa_loop_pump(loop, 11 * VPA_SECOND);
+    vpa_clock_advance(clk, 12 * VPA_SECOND); /* the second one comes at 23 seconds */
+    vpa_loop_pump(loop, 6 * VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 2);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 3); /* at 30 */
+    vpa_clock_advance(clk, 20 * VPA_SECOND);
+    vpa_loop_pump(loop, 9 * VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 4); /* at 50, which is that of 40 as well */
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_int_eq(healthy_asked, 5); /* at 60 */
+    vpa_status_writer_free(w);
+}
+END_TEST
+
 static void mend(void *ctx)
 {
     (void)ctx;
@@ -901,6 +923,7 @@ int main(void)
     tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
     tcase_add_test(c, a_renewal_is_taken_back_when_the_server_is_there_again);
     tcase_add_test(c, ticks_that_were_slept_through_are_left_out);
+    tcase_add_test(c, late_ticks_keep_the_pace);
     tcase_add_test(c, a_renewal_is_tried_three_times);
     tcase_add_test(c, another_replica_is_as_good);
     tcase_add_test(c, the_lease_tells_when_the_webhook_was_away);
