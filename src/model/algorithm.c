@@ -150,14 +150,18 @@ static int64_t add_counts(int64_t a, int64_t b)
 bool vpa_knowledge_add(struct vpa_knowledge *k, const struct vpa_usage *usage)
 {
     const struct vpa_method *m = k->method;
+    struct vpa_usage taken = *usage;
 
-    if (usage->amount < 0 || !m->algorithm->add(k->state, m->prepared, usage))
+    /* More is not stored, so that it could be added, and the state never be read again. */
+    if (taken.amount > VPA_AMOUNT_MAX)
+        taken.amount = VPA_AMOUNT_MAX;
+    if (taken.amount < 0 || !m->algorithm->add(k->state, m->prepared, &taken))
         return false;
-    if (usage->t > k->last_sample)
-        k->last_sample = usage->t;
-    if (vpa_time_is_unset(k->first_sample) || usage->t < k->first_sample)
-        k->first_sample = usage->t;
-    if (usage->type == VPA_USAGE_CPU)
+    if (taken.t > k->last_sample)
+        k->last_sample = taken.t;
+    if (vpa_time_is_unset(k->first_sample) || taken.t < k->first_sample)
+        k->first_sample = taken.t;
+    if (taken.type == VPA_USAGE_CPU)
         k->samples = add_counts(k->samples, 1);
     return true;
 }

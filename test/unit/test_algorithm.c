@@ -355,6 +355,26 @@ START_TEST(a_kill_outlives_a_restart)
 }
 END_TEST
 
+/* A metrics server may say anything; what is made of it must be readable again. */
+START_TEST(absurd_amounts_outlive_a_restart)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0);
+
+    for (int i = 0; i < 3; i++, now += VPA_HOUR) {
+        ck_assert(add(k, VPA_USAGE_CPU, now, 1, INT64_MAX));
+        ck_assert(add(k, VPA_USAGE_MEMORY, now, 1, INT64_MAX));
+        ck_assert(add(k, VPA_USAGE_OOM, now, 2, INT64_MAX));
+    }
+    struct vpa_knowledge *again = load(m, saved(k, now), now);
+    ck_assert_msg(again != NULL, "%s", err.text);
+    vpa_knowledge_free(again);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 static const struct {
     const char *text, *error;
 } bad_states[] = {
@@ -677,6 +697,7 @@ int main(void)
     tcase_add_loop_test(tc, merging_replicas_is_seeing_both, 0, all);
     tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
     tcase_add_loop_test(tc, a_kill_outlives_a_restart, 0, all);
+    tcase_add_loop_test(tc, absurd_amounts_outlive_a_restart, 0, all);
     tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
     tcase_add_test(tc, seconds_are_of_the_past);
     tcase_add_loop_test(tc, a_last_sample_lies_a_day_ahead_at_most, 0, all);

@@ -131,8 +131,10 @@ struct vpa_knowledge;
 struct vpa_knowledge *vpa_knowledge_new(struct vpa_method *m, vpa_time now); /* keeps a reference */
 void vpa_knowledge_free(struct vpa_knowledge *k);                            /* NULL is ignored */
 const struct vpa_method *vpa_knowledge_method(const struct vpa_knowledge *k);
-/* Replicas in any order, samples of one replica and type by time. False when it was refused (a
- * negative amount; out of order, where the algorithm cares): nothing has changed then. */
+/* Samples by time, those of one time in any order; one that is late counts as of the window that is
+ * open where an algorithm has windows. An amount above VPA_AMOUNT_MAX counts as that. False when it
+ * was refused (a negative amount; out of order, where the algorithm cares): nothing has changed
+ * then. */
 bool vpa_knowledge_add(struct vpa_knowledge *k, const struct vpa_usage *usage);
 /* Adds what other knows of other replicas or other times; of equal algorithm and parameters. What
  * other answers stays the same, its form may change (references of decaying weights move). */
