@@ -309,6 +309,7 @@ struct vpa_owners *vpa_owners_new(const struct vpa_owners_options *options)
     o->changed = true;
     owner_store_init(&o->store, options, owners_note_change, o);
     o->sweep = vpa_timer_new(o->loop, owner_scales_sweep, o);
+    o->failures = vpa_timer_new(o->loop, owners_note_change, o);
     o->wanted = vpa_xcalloc(1, sizeof(*o->wanted));
     atomic_init(&o->wanted->refs, 1);
     pthread_mutex_init(&o->wanted->lock, NULL);
@@ -336,6 +337,7 @@ void vpa_owners_free(struct vpa_owners *o)
     vpa_loop_unpost(o->loop, owner_scales_wanted, o);
     owner_wanted_unref(o->wanted);
     vpa_timer_free(o->sweep);
+    vpa_timer_free(o->failures);
     while (o->fetches)
         owner_fetch_cancel(o->fetches);
     vpa_owner_view_unref(o->view);

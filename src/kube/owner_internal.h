@@ -105,6 +105,7 @@ struct vpa_owners {
     struct owner_store store;
     struct vpa_table scales; /* key -> struct owner_scale */
     struct vpa_timer *sweep;
+    struct vpa_timer *failures; /* new ones, which are told together */
     struct owner_wanted *wanted;
     struct owner_fetch *fetches; /* under way */
     size_t background;           /* of these, those that nobody waits for */
@@ -119,6 +120,9 @@ struct vpa_owners {
     struct vpa_owner_view *view; /* last one taken */
 };
 void owners_note_change(void *ctx);
+/* Until a failure of an owner that nobody has asked for before is told: who looks at a change
+ * makes a view of everything. */
+#define OWNER_FAILURES_TOLD (100 * VPA_MILLISECOND)
 
 /* Asks the server without waiting; fn gets a new scale with one reference, from the loop, never
  * from start. The texts of key are copied. */

@@ -46,12 +46,30 @@ void owner_scale_unref(struct owner_scale *scale)
 
 /* Remembering */
 
+/* Anybody who makes a pod asks for owners that do not exist, as many as he likes. */
+static void forget_failures(struct vpa_owners *o)
+{
+    int64_t now = vpa_loop_monotonic(o->loop);
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&o->scales, &i, &key, &value);) {
+        struct owner_scale *s = value;
+        if (!s->ok && now >= s->followed_until)
+            owner_scale_unref(vpa_table_remove(&o->scales, key));
+    }
+}
+
+/* All failures at once, so that each does not look for the oldest one of thousands; then that. */
 static void make_room(struct vpa_owners *o)
 {
     struct owner_scale *oldest = NULL;
     const char *key;
     void *value;
 
+    if (o->scales.count < VPA_OWNER_SCALE_MAX)
+        return;
+    forget_failures(o);
     if (o->scales.count < VPA_OWNER_SCALE_MAX)
         return;
     for (size_t i = 0; vpa_table_next(&o->scales, &i, &key, &value);) {
@@ -103,7 +121,10 @@ static struct owner_scale *replace(struct vpa_owners *o, struct owner_scale *old
         make_room(o);
     }
     o->scales_changed = true;
-    owners_note_change(o);
+    if (old || s->ok)
+        owners_note_change(o);
+    else if (!vpa_timer_is_running(o->failures))
+        vpa_timer_start(o->failures, OWNER_FAILURES_TOLD);
     owner_scale_unref(vpa_table_put(&o->scales, s->key, s));
     return s;
 }

@@ -108,6 +108,60 @@ START_TEST(background_is_bounded)
 }
 END_TEST
 
+/* Asks the view for that many owners of kinds that nobody serves, from number `from` on. */
+static void ask_for_strangers(int from, int count)
+{
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+
+    for (int i = from; i < from + count; i++) {
+        vpa_auto_arena arena = {0};
+        const struct vpa_controller_key key = {"n", vpa_arena_printf(&arena, "Kind%d", i), "x",
+                                               "example.com/v1"};
+        struct vpa_controller_key top;
+        bool found;
+
+        (void)!vpa_owner_view_topmost(view, &key, &arena, &found, &top, &err);
+    }
+    vpa_owner_view_unref(view);
+}
+
+/* Whoever makes pods may name what he likes as their owners. */
+START_TEST(strangers_push_no_answer_out)
+{
+    synced();
+    ck_assert_int_eq(walk_widget(), 1);
+    for (int i = 0; i <= VPA_OWNER_SCALE_MAX; i += 512) {
+        ask_for_strangers(i, 512);
+        vpa_loop_pump(loop, VPA_MILLISECOND);
+    }
+    ck_assert_int_eq(walk_widget(), 1);
+    ck_assert_int_eq(scale_gets, 1);
+}
+END_TEST
+
+static void count_change(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+/* Each change is a new view of everything. */
+START_TEST(strangers_are_told_together)
+{
+    int changes = 0;
+
+    synced();
+    ask_for_strangers(1000, 1); /* the group is known from here on */
+    vpa_loop_pump(loop, VPA_SECOND);
+    vpa_owners_on_change(owners, count_change, &changes);
+    for (int i = 0; i < 200; i++) {
+        ask_for_strangers(i, 1);
+        vpa_loop_pump(loop, VPA_MILLISECOND);
+    }
+    ck_assert_int_ge(changes, 1);
+    ck_assert_int_le(changes, 3);
+}
+END_TEST
+
 static void free_owners(void *ctx)
 {
     (void)ctx;
@@ -449,6 +503,8 @@ int main(void)
     tcase_add_test(c, steady_passes_ask_for_selectors_alone);
     tcase_add_test(c, replicas_are_read_anew_when_they_are_too_old);
     tcase_add_test(c, background_is_bounded);
+    tcase_add_test(c, strangers_push_no_answer_out);
+    tcase_add_test(c, strangers_are_told_together);
     tcase_add_test(c, a_slow_kind_keeps_no_pass_waiting);
     tcase_add_test(c, a_slow_scale_is_what_it_was_for_a_moment);
     tcase_add_test(c, a_slow_object_is_one_object);
