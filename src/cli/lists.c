@@ -15,11 +15,12 @@ struct listing {
     cli_object_fn object;
     void *ctx;
     struct vpa_json_stream *stream;
-    struct vpa_arena scratch; /* of one object */
-    struct vpa_arena arena;   /* of the list */
-    struct vpa_table given;   /* "namespace/name", kept for a list that begins anew */
-    const char *next;         /* the continue token, "" at the end */
-    struct vpa_error failure; /* of the stream */
+    struct vpa_arena scratch;         /* of one object */
+    struct vpa_arena arena;           /* of the list */
+    struct vpa_table given;           /* "namespace/name", kept for a list that begins anew */
+    const char *next;                 /* the continue token, "" at the end */
+    struct vpa_kube_request *request; /* under way */
+    struct vpa_error failure;         /* of the stream */
     bool broken;
     bool done;
     bool failed;
@@ -96,6 +97,7 @@ static void on_done(void *ctx, const struct vpa_kube_result *result, const struc
     struct listing *l = ctx;
 
     (void)result;
+    l->request = NULL;
     l->done = true;
     l->failed = err != NULL || l->broken;
     if (err && !l->broken)
@@ -114,12 +116,17 @@ static int read_page(struct listing *l, const char *path, struct vpa_error *err)
     l->stream = vpa_json_stream_new(VPA_STREAM_LIST, OBJECT_MAX, &handler);
     l->done = l->failed = l->broken = false;
     l->next = "";
-    vpa_kube_start(l->cli->client,
-                   &(struct vpa_kube_call){.verb = VPA_KUBE_LIST, .path = path, .on_data = on_data},
-                   on_done, l);
+    l->request = vpa_kube_start(
+        l->cli->client,
+        &(struct vpa_kube_call){.verb = VPA_KUBE_LIST, .path = path, .on_data = on_data}, on_done,
+        l);
 
     int status = vpa_loop_wait(l->cli->loop, is_done, l, 10 * VPA_MINUTE, err);
 
+    /* What comes later finds neither the stream nor the list. */
+    if (l->request)
+        vpa_kube_cancel(l->request);
+    l->request = NULL;
     if (status == 0 && l->failed) {
         *err = l->failure;
         status = -1;

@@ -1,0 +1,104 @@
+/* Lists of commands, from a server that is slow without end. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "lists.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+
+#define OBJECT_BYTES ((size_t)512 << 10)
+
+static struct cli cli;
+static struct vpa_memory_stream *stream;
+static struct vpa_timer *timer;
+static char *object;
+static int objects, lists;
+
+static void on_closed(void *ctx)
+{
+    (void)ctx;
+    stream = NULL;
+}
+
+/* An object every second. */
+static void drip(void *ctx)
+{
+    (void)ctx;
+    if (stream)
+        vpa_memory_stream_push(stream, object, strlen(object));
+    vpa_timer_start(timer, VPA_SECOND);
+}
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    static const char head[] = "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{}";
+
+    (void)ctx;
+    if (strcmp(q->path, "/api/v1/pods") == 0 && lists++ == 0) {
+        stream = vpa_memory_reply_stream(r, 200, on_closed, NULL);
+        vpa_memory_stream_push(stream, head, strlen(head));
+    } else {
+        vpa_memory_reply_json(r, 200, "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[]}");
+    }
+}
+
+static void setup(void)
+{
+    cli_init(&cli);
+    start_client(serve, 1772366400, 3);
+    cli.loop = loop;
+    cli.client = client;
+    objects = lists = 0;
+    vpa_auto_free char *name = vpa_xcalloc(1, OBJECT_BYTES + 1);
+    memset(name, 'x', OBJECT_BYTES);
+    object = vpa_xprintf(",{\"metadata\":{\"name\":\"%s\"}}", name);
+    timer = vpa_timer_new(loop, drip, NULL);
+    drip(NULL);
+}
+
+static void teardown(void)
+{
+    vpa_timer_free(timer);
+    free(object);
+    stop_client();
+    cli.client = NULL;
+    cli_release(&cli);
+}
+
+static int on_object(void *ctx, const struct vpa_json *json, struct vpa_error *err)
+{
+    (void)ctx;
+    (void)json;
+    (void)err;
+    objects++;
+    return 0;
+}
+
+/* Nobody is there any more who could take what comes. */
+START_TEST(what_is_waited_for_too_long_comes_to_an_end)
+{
+    static const struct cli_kind pods = {
+        .group_version = "v1", .resource = "pods", .what_lacks = "pods"};
+    struct vpa_error err;
+
+    ck_assert_int_eq(cli_list(&cli, &pods, "", on_object, NULL, &err), -1);
+    ck_assert_ptr_null(stream);
+    objects = 0;
+    ck_assert_int_eq(cli_list(&cli, &pods, "", on_object, NULL, &err), 0);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(objects, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli lists");
+    TCase *tc = tcase_create("cli lists");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, what_is_waited_for_too_long_comes_to_an_end);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
