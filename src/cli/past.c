@@ -294,7 +294,7 @@ static void take_target(const struct vpa_estimate *estimate, struct cli_row *row
                               vpa_amount_to_bytes(target->value[VPA_KIND_MEMORY])};
 
     for (int i = 0; i < CLI_RESOURCES; i++) {
-        row->target[i] = (int64_t)ceil(fmin(amounts[i], 1e15)) * row->pods;
+        row->target[i] = (int64_t)fmin(ceil(amounts[i]) * (double)row->pods, 9e18);
         row->saves[i] = row->request[i] > row->target[i] ? row->request[i] - row->target[i] : 0;
         row->lacks[i] = row->target[i] > row->request[i] ? row->target[i] - row->request[i] : 0;
     }

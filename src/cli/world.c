@@ -37,6 +37,23 @@ static int64_t amount_of(int resource, const struct vpa_quantity *q)
     return resource == CLI_CPU ? vpa_quantity_milli_value(q) : vpa_quantity_value(q);
 }
 
+/* Saturated: any pod may ask for the largest number that there is. */
+static void add(int64_t *sum, int64_t amount)
+{
+    if (__builtin_add_overflow(*sum, amount, sum))
+        *sum = amount > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* How much a is more than b. */
+static int64_t excess(int64_t a, int64_t b)
+{
+    int64_t difference;
+
+    if (a <= b)
+        return 0;
+    return __builtin_sub_overflow(a, b, &difference) ? INT64_MAX : difference;
+}
+
 /* ---- owners ---- */
 
 static int on_owned(void *ctx, const struct vpa_json *object, struct vpa_error *err)
@@ -161,7 +178,7 @@ static void add_usage(struct reading *r, const struct vpa_pod *pod, const char *
         return;
     row->measured = true;
     for (int i = 0; i < CLI_RESOURCES; i++)
-        row->usage[i] += usage->value[i];
+        add(&row->usage[i], usage->value[i]);
     if (memory_request > 0 && usage->value[CLI_MEMORY] > memory_request)
         row->below = true;
 }
@@ -181,9 +198,9 @@ static void add_recommendation(const struct vpa_object *vpa, struct cli_row *row
         if (!target)
             continue;
         row->recommended = true;
-        row->target[i] += amount;
-        row->saves[i] += request[i] > amount ? request[i] - amount : 0;
-        row->lacks[i] += amount > request[i] ? amount - request[i] : 0;
+        add(&row->target[i], amount);
+        add(&row->saves[i], excess(request[i], amount));
+        add(&row->lacks[i], excess(amount, request[i]));
         row->below |= request[i] < lower;
     }
 }
@@ -199,7 +216,7 @@ static void add_container(struct reading *r, const struct vpa_pod *pod,
 
     row->pods++;
     for (int i = 0; i < CLI_RESOURCES; i++)
-        row->request[i] += request[i];
+        add(&row->request[i], request[i]);
     add_usage(r, pod, c->name, row, request[CLI_MEMORY]);
     add_recommendation(vpa, row, request);
 }
@@ -344,11 +361,11 @@ void cli_world_release(struct cli_world *world)
 static void add_row(struct cli_row *sum, const struct cli_row *row)
 {
     for (int i = 0; i < CLI_RESOURCES; i++) {
-        sum->request[i] += row->request[i];
-        sum->usage[i] += row->usage[i];
-        sum->target[i] += row->target[i];
-        sum->saves[i] += row->saves[i];
-        sum->lacks[i] += row->lacks[i];
+        add(&sum->request[i], row->request[i]);
+        add(&sum->usage[i], row->usage[i]);
+        add(&sum->target[i], row->target[i]);
+        add(&sum->saves[i], row->saves[i]);
+        add(&sum->lacks[i], row->lacks[i]);
     }
     sum->pods = row->pods > sum->pods ? row->pods : sum->pods;
     sum->recommended |= row->recommended;

@@ -131,6 +131,21 @@ START_TEST(test_sums)
 }
 END_TEST
 
+/* Anybody can make a pod that asks for everything, and two of them ask for no less. */
+START_TEST(test_sums_do_not_turn_round)
+{
+    struct cli_world sums;
+
+    for (size_t i = 0; i < 4; i++)
+        rows[i].request[CLI_MEMORY] = rows[i].saves[CLI_MEMORY] = INT64_MAX / 3 * 2;
+    cli_world_group(&world, CLI_BY_NAMESPACE, &sums);
+    ck_assert_int_eq(sums.rows[0]->request[CLI_MEMORY], INT64_MAX);
+    ck_assert_int_eq(sums.rows[0]->saves[CLI_MEMORY], INT64_MAX);
+    ck_assert_int_eq(sums.rows[0]->request[CLI_CPU], 300);
+    cli_world_release(&sums);
+}
+END_TEST
+
 static const struct {
     int resource;
     int64_t amount;
@@ -166,6 +181,7 @@ int main(void)
     tcase_add_test(tcase, test_live_page_asks_only_itself);
     tcase_add_test(tcase, test_pictures_of_the_past);
     tcase_add_test(tcase, test_sums);
+    tcase_add_test(tcase, test_sums_do_not_turn_round);
     tcase_add_loop_test(tcase, test_amounts, 0, (int)VPA_COUNT(amounts));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
