@@ -53,6 +53,7 @@ struct checkpoint_writer {
     struct checkpoints *c;
     vpa_time deadline;
     bool by_turns;
+    bool flushes; /* nothing is waited for beyond the deadline */
     struct vpa_autoscaler **queue;
     size_t queue_count;
     size_t queue_next;

@@ -225,6 +225,15 @@ static bool any_under_way(const struct checkpoint_writer *w)
     return false;
 }
 
+static vpa_duration patience_of(const struct checkpoint_writer *w)
+{
+    vpa_duration left = vpa_time_sub(w->deadline, vpa_loop_now(w->c->options.loop));
+
+    if (!w->flushes)
+        return VPA_HOUR; /* calls have a limit of their own */
+    return left > 0 ? left : 0;
+}
+
 static void run_workers(struct checkpoint_writer *w)
 {
     struct vpa_loop *loop = w->c->options.loop;
@@ -232,7 +241,8 @@ static void run_workers(struct checkpoint_writer *w)
     for (size_t i = 0; i < w->worker_count; i++)
         step(&w->workers[i]);
     while (any_under_way(w)) {
-        if (vpa_loop_wait(loop, any_ready, w, VPA_HOUR, NULL) < 0 && vpa_loop_is_stopping(loop))
+        if (vpa_loop_wait(loop, any_ready, w, patience_of(w), NULL) < 0 &&
+            (w->flushes || vpa_loop_is_stopping(loop)))
             return;
         for (size_t i = 0; i < w->worker_count; i++)
             if (w->workers[i].ready)
@@ -281,12 +291,13 @@ static void fill_queue(struct checkpoint_writer *w)
         w->queue[w->queue_count++] = candidates[i].vpa;
 }
 
-void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns)
+static void write_all(struct checkpoints *c, vpa_time deadline, bool by_turns, bool flushes)
 {
     struct checkpoint_writer w = {
         .c = c,
         .deadline = deadline,
         .by_turns = by_turns,
+        .flushes = flushes,
         .unsaved = {.message = "Cannot save checkpoint for VPA"},
         .unkept = {.message = "Cannot keep an unreadable checkpoint aside; it is not overwritten"}};
     int64_t wanted = c->options.config->update_workers;
@@ -316,4 +327,14 @@ void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns)
     }
     free(w.workers);
     free(w.queue);
+}
+
+void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns)
+{
+    write_all(c, deadline, by_turns, false);
+}
+
+void checkpoints_flush(struct checkpoints *c, vpa_time deadline)
+{
+    write_all(c, deadline, false, true);
 }

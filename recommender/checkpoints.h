@@ -55,6 +55,8 @@ void checkpoints_load_again(struct checkpoints *c);
  * --update-worker-count calls are under way, and each worker finishes at least one VPA. by_turns: a
  * standby knows as much, so each checkpoint waits for its turn, once per --checkpoint-interval. */
 void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns);
+/* The same, of all; what is under way at the deadline is left there. */
+void checkpoints_flush(struct checkpoints *c, vpa_time deadline);
 
 /* Deletes the checkpoints of VPAs that are gone, once per --checkpoints-gc-interval. only_look:
  * what is stored is read as often, and nothing is deleted. */

@@ -498,7 +498,7 @@ void recommender_flush(struct recommender *r, vpa_duration timeout)
         return;
     vpa_loop_resume(r->loop);
     feeder_begin_pass(r->feeder);
-    checkpoints_write(r->checkpoints, vpa_time_add(vpa_loop_now(r->loop), timeout), false);
+    checkpoints_flush(r->checkpoints, vpa_time_add(vpa_loop_now(r->loop), timeout));
     feeder_end_pass(r->feeder);
 }
 

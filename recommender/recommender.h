@@ -62,7 +62,8 @@ int recommender_load_history(struct recommender *r, struct vpa_error *err) VPA_M
 /* One pass of the main loop. */
 void recommender_pass(struct recommender *r);
 /* Writes the checkpoints that wait for their turn, before the Lease is given back; at most so long,
- * beyond the calls under way by then. Resumes the loop. Nothing while a standby. */
+ * whatever the API server does: it is that Lease that others wait for. Resumes the loop. Nothing
+ * while a standby. */
 void recommender_flush(struct recommender *r, vpa_duration timeout);
 /* Whether it does its work, or could take it over at once. ctx is the recommender. */
 bool recommender_is_ready(void *ctx, struct vpa_buf *why);

@@ -95,6 +95,46 @@ START_TEST(the_api_has_its_turn_between_late_passes)
 }
 END_TEST
 
+/* ---- the end ---- */
+
+static bool writes_checkpoint(const struct vpa_memory_request *q)
+{
+    return strstr(q->path, "verticalpodautoscalercheckpoints") && strcmp(q->method, "GET") != 0;
+}
+
+static bool refuse_checkpoints(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!writes_checkpoint(q))
+        return false;
+    vpa_memory_reply_status(r, 403, NULL, "no");
+    return true;
+}
+
+static bool hold_checkpoints(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (writes_checkpoint(q))
+        vpa_memory_reply_delay(r, VPA_HOUR);
+    asked += writes_checkpoint(q);
+    return false;
+}
+
+/* Somebody waits for the Lease, and the kubelet does not wait for long. */
+START_TEST(a_server_that_hangs_does_not_keep_it_from_ending)
+{
+    start(NULL);
+    hook = refuse_checkpoints;
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    hook = hold_checkpoints;
+    asked = 0;
+    vpa_time begin = vpa_loop_now(loop);
+    vpa_loop_stop(loop);
+    recommender_flush(recommender, 2 * VPA_SECOND);
+    ck_assert_uint_eq(asked, 1);
+    ck_assert_int_le(vpa_time_sub(vpa_loop_now(loop), begin), 2 * VPA_SECOND);
+}
+END_TEST
+
 /* ---- the start ---- */
 
 static const char *const lists[] = {"/verticalpodautoscalers", "/pods", "/replicasets"};
@@ -128,6 +168,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, a_server_that_hangs_delays_no_pass, 0, 2 * VPA_COUNT(hanging));
     tcase_add_test(tc, the_api_has_its_turn_between_late_passes);
+    tcase_add_test(tc, a_server_that_hangs_does_not_keep_it_from_ending);
     tcase_add_loop_test(tc, a_start_waits_for_every_list, 0, VPA_COUNT(lists));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
