@@ -31,6 +31,7 @@ void vpa_oom_queue_init(struct vpa_oom_queue *q)
 void vpa_oom_queue_release(struct vpa_oom_queue *q)
 {
     free(q->items);
+    vpa_table_release(&q->shares);
     vpa_arena_release(&q->texts);
     vpa_table_release(&q->seen);
     for (size_t i = 0; q->seen_ring && i < VPA_OOM_EVENTS_MAX; i++)
@@ -43,24 +44,89 @@ void vpa_oom_queue_clear(struct vpa_oom_queue *q)
 {
     q->count = 0;
     q->dropped = 0;
+    q->most = 0;
+    vpa_table_release(&q->shares);
     vpa_arena_clear(&q->texts);
+}
+
+struct share { /* of a namespace */
+    const char *ns;
+    size_t count;
+};
+
+static struct share *share_of(struct vpa_oom_queue *q, const char *ns)
+{
+    struct share *share = vpa_table_find(&q->shares, ns);
+
+    if (!share) {
+        share = vpa_arena_zalloc(&q->texts, sizeof(*share));
+        share->ns = vpa_arena_strdup(&q->texts, ns);
+        vpa_table_put(&q->shares, share->ns, share);
+    }
+    return share;
+}
+
+static struct share *largest_share(const struct vpa_oom_queue *q)
+{
+    struct share *largest = NULL;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&q->shares, &i, NULL, &value);) {
+        struct share *share = value;
+        if (!largest || share->count > largest->count)
+            largest = share;
+    }
+    return largest;
+}
+
+static void drop_newest(struct vpa_oom_queue *q, struct share *share)
+{
+    size_t i = q->count - 1;
+
+    while (q->items[i].ns != share->ns)
+        i--;
+    q->count--;
+    memmove(&q->items[i], &q->items[i + 1], (q->count - i) * sizeof(*q->items));
+    share->count--;
+}
+
+/* Whoever may write events fills the queue with those of his namespace: a full one takes room from
+ * the namespace that has most. `most` is as much at least as any has, so that the flood itself is
+ * turned away without a search. */
+static bool has_room(struct vpa_oom_queue *q, const struct share *share)
+{
+    struct share *largest;
+
+    if (q->count < VPA_OOM_QUEUE_MAX)
+        return true;
+    q->dropped++;
+    if (share->count + 1 >= q->most)
+        return false;
+    largest = largest_share(q);
+    q->most = largest->count;
+    if (share->count + 1 >= q->most)
+        return false;
+    drop_newest(q, largest);
+    return true;
 }
 
 void vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory, const char *ns,
                         const char *pod, const char *container)
 {
-    if (q->count == VPA_OOM_QUEUE_MAX) {
-        q->dropped++;
+    struct share *share = share_of(q, ns);
+
+    if (!has_room(q, share))
         return;
-    }
     VPA_GROW(q->items, q->count, q->capacity);
     q->items[q->count++] = (struct vpa_oom){
         .time = t,
         .memory = memory,
-        .ns = vpa_arena_strdup(&q->texts, ns),
+        .ns = share->ns,
         .pod = vpa_arena_strdup(&q->texts, pod),
         .container = vpa_arena_strdup(&q->texts, container),
     };
+    share->count++;
+    q->most = share->count > q->most ? share->count : q->most;
 }
 
 /* ---- pod status ---- */

@@ -303,6 +303,33 @@ START_TEST(queue_is_bounded)
 }
 END_TEST
 
+/* Whoever may write events in his namespace pushes out no kill of another one. */
+START_TEST(no_namespace_has_the_queue_for_itself)
+{
+    struct vpa_oom_queue q;
+
+    vpa_oom_queue_init(&q);
+    for (int i = 0; i < 3 * VPA_OOM_QUEUE_MAX; i++)
+        vpa_oom_queue_push(&q, 0, i, "flood", "p", "c");
+    for (int i = 0; i < 10; i++)
+        vpa_oom_queue_push(&q, 0, i, "shop", "web", "app");
+    for (int i = 0; i < 3 * VPA_OOM_QUEUE_MAX; i++)
+        vpa_oom_queue_push(&q, 0, i, "flood", "p", "c");
+    ck_assert_uint_eq(q.count, VPA_OOM_QUEUE_MAX);
+    ck_assert_uint_eq(q.dropped, 5 * VPA_OOM_QUEUE_MAX + 10);
+    for (size_t i = 0; i < q.count; i++) {
+        bool flood = i < VPA_OOM_QUEUE_MAX - 10;
+        ck_assert_str_eq(q.items[i].ns, flood ? "flood" : "shop");
+        ck_assert_int_eq(q.items[i].memory,
+                         flood ? (int64_t)i : (int64_t)i - (VPA_OOM_QUEUE_MAX - 10));
+    }
+    vpa_oom_queue_clear(&q);
+    vpa_oom_queue_push(&q, 0, 1, "flood", "p", "c");
+    ck_assert_uint_eq(q.count, 1);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
 START_TEST(memory_of_events_is_bounded)
 {
     struct vpa_oom_queue q;
@@ -341,6 +368,7 @@ int main(void)
     tcase_add_loop_test(tc, event_is_queued_once, 0, VPA_COUNT(events));
     tcase_add_test(tc, entry_names_the_container);
     tcase_add_test(tc, queue_is_bounded);
+    tcase_add_test(tc, no_namespace_has_the_queue_for_itself);
     tcase_add_test(tc, memory_of_events_is_bounded);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

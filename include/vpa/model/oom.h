@@ -14,7 +14,8 @@
 #include "vpa/base/table.h"
 #include "vpa/model/amount.h"
 
-/* Entries that wait for the next pass; what comes on top is counted and dropped. */
+/* Entries that wait for the next pass; of what comes on top the newest of the namespace that has
+ * most is counted and dropped. */
 #define VPA_OOM_QUEUE_MAX 5000
 /* Eviction events remembered by UID; the oldest are forgotten first. */
 #define VPA_OOM_EVENTS_MAX 10000
@@ -33,7 +34,9 @@ struct vpa_oom_queue {
     size_t capacity;
     size_t dropped; /* since the last clear */
     struct vpa_arena texts;
-    struct vpa_table seen; /* UIDs of the events counted, private as the three below */
+    struct vpa_table shares; /* of namespaces, private as those below */
+    size_t most;
+    struct vpa_table seen; /* UIDs of the events counted */
     char **seen_ring;      /* the same in order of arrival */
     size_t seen_next;
 };
