@@ -49,6 +49,7 @@ static char *hashed_name(void)
     vpa_auto_free char *plain = checkpoint_names_assign(&others, first);
     char *hashed = checkpoint_names_assign(&others, second);
 
+    ck_assert_str_eq(plain, "a-b-c");
     checkpoint_names_release(&others);
     return hashed;
 }
