@@ -83,7 +83,7 @@ struct vpa_ledger {
     char *path; /* NULL: none is wanted */
     int fd;     /* -1: none */
     int64_t file_size, file_max;
-    int64_t rotate_at; /* size; twice file_max after it could not be rotated */
+    int64_t rotate_at; /* size; beyond file_max after it could not be rotated */
     bool failed;       /* said */
 };
 
@@ -334,17 +334,18 @@ static void open_file(struct vpa_ledger *l)
     l->failed = l->fd < 0;
 }
 
-/* Where the file cannot be renamed it holds as much as two would, and is emptied then. */
+/* Where the file cannot be renamed it holds as much as two would, and is emptied then; one that
+ * can only be appended to grows, and that is not said with every line. */
 static void make_room(struct vpa_ledger *l)
 {
-    int64_t both;
+    bool emptied = l->rotate_at > l->file_max && ftruncate(l->fd, 0) == 0;
 
-    if (__builtin_mul_overflow(l->file_max, 2, &both))
-        both = INT64_MAX;
-    bool is_full = l->rotate_at == both && ftruncate(l->fd, 0) == 0;
-    l->rotate_at = is_full ? l->file_max : both;
+    if (emptied)
+        l->rotate_at = l->file_max;
+    else if (__builtin_add_overflow(l->rotate_at, l->file_max, &l->rotate_at))
+        l->rotate_at = INT64_MAX;
     VPA_WARN("Cannot rotate the ledger's file", VPA_KV("file", l->path),
-             VPA_KV("emptied", is_full));
+             VPA_KV("emptied", emptied));
 }
 
 static void rotate(struct vpa_ledger *l)

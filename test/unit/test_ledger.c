@@ -1,4 +1,6 @@
 /* The ledger: order, bounds, questions, the file. */
+#include <errno.h>
+#include <sys/syscall.h>
 #include <check.h>
 #include <pthread.h>
 #include <signal.h>
@@ -246,6 +248,17 @@ START_TEST(the_file_is_appended_to_and_rotated)
 }
 END_TEST
 
+/* As of a file with the attribute "append only". */
+static bool only_appends;
+
+int ftruncate(int fd, off_t size)
+{
+    if (!only_appends)
+        return (int)syscall(SYS_ftruncate, fd, size);
+    errno = EPERM;
+    return -1;
+}
+
 /* As where the file is mounted alone: it grows to twice its size and begins anew, and that is not
  * said with every line. */
 START_TEST(a_file_that_cannot_be_rotated_goes_on)
@@ -258,19 +271,20 @@ START_TEST(a_file_that_cannot_be_rotated_goes_on)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     vpa_auto_free char *file = vpa_xprintf("%s/ledger", folder), *old = vpa_xprintf("%s.1", file);
     ck_assert_int_eq(mkdir(old, 0700), 0);
+    only_appends = _i == 1;
     capture_log(0);
     make(VPA_LEDGER_MEMORY, file, 1000);
     for (int i = 0; i < 60; i++)
         record(i, NULL);
     vpa_ledger_free(VPA_STEAL(ledger));
     ck_assert_int_eq(vpa_read_file(file, 10000, &text, &len, &err), 0);
-    ck_assert_uint_le(len, 2000);
+    ck_assert((len <= 2000) == !only_appends);
     ck_assert_ptr_nonnull(strstr(text, "\"pod\":\"p59\""));
-    ck_assert_ptr_null(strstr(text, "\"pod\":\"p0\""));
+    ck_assert((strstr(text, "\"pod\":\"p0\"") != NULL) == only_appends);
     ck_assert_int_eq(text[len - 1], '\n');
     ck_assert_uint_ge(logged("Cannot rotate"), 2);
     ck_assert_uint_le(logged("Cannot rotate"), 60 / 3);
-    ck_assert_uint_ge(logged("emptied=true"), 1);
+    ck_assert((logged("emptied=true") > 0) == !only_appends);
     ck_assert_uint_ge(logged("emptied=false"), 1);
     free(text);
     unlink(file);
@@ -385,7 +399,7 @@ int main(void)
     tcase_add_test(tc, large_inputs_are_hashed);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
     tcase_add_test(tc, threads_record_while_one_reads);
-    tcase_add_test(tc, a_file_that_cannot_be_rotated_goes_on);
+    tcase_add_loop_test(tc, a_file_that_cannot_be_rotated_goes_on, 0, 2);
     tcase_add_test(tc, a_line_is_in_the_file_or_not);
     tcase_add_test(tc, a_file_that_cannot_be_written_stops_nothing);
     suite_add_tcase(suite, tc);
