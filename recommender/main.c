@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "metrics.h"
+#include "query.h"
 #include "recommender.h"
 
 #include "vpa/base/log.h"
@@ -112,6 +113,7 @@ int main(int argc, char **argv)
         .program = "vpa-recommender",
         .title = "Vertical Pod Autoscaler Recommender",
         .instance = {"recommenderName", &config.name},
+        .page = {QUERY_PATH, &config.recommendation_query},
         .flags = recommender_flags(&config),
         .common = &config.common,
         .ledger = &config.ledger,

@@ -250,13 +250,16 @@ static int start_loop(struct frame *f)
     if (vpa_loop_on_signals(loop, signals, VPA_COUNT(signals), on_signal, loop, &err) < 0)
         return give_up(f, EXIT_FAILURE, "Cannot watch signals", &err);
     gather_metrics(f);
-    f->process.observe =
-        vpa_observe_new(loop,
-                        &(struct vpa_observe_options){.address = f->daemon->common->address,
-                                                      .metrics = f->metrics,
-                                                      .metric_count = f->metric_count,
-                                                      .health_timeout = health_timeout(f->daemon)},
-                        &err);
+    const struct vpa_daemon *d = f->daemon;
+    const struct vpa_observe_options options = {
+        .address = d->common->address,
+        .metrics = f->metrics,
+        .metric_count = f->metric_count,
+        .health_timeout = health_timeout(d),
+        .expected = {d->ledger->serve ? VPA_DECISIONS_PATH : NULL,
+                     d->page.path && *d->page.wanted ? d->page.path : NULL},
+    };
+    f->process.observe = vpa_observe_new(loop, &options, &err);
     return f->process.observe ? 0 : give_up(f, EXIT_FAILURE, "Failed to start metrics", &err);
 }
 

@@ -37,6 +37,7 @@ struct check {
 
 struct page {
     const char *path; /* NULL: none */
+    bool expected;
     vpa_server_fn fn;
     void *ctx;
 };
@@ -333,6 +334,15 @@ static bool ask_loop(struct vpa_observe *o, const char *path, struct vpa_server_
     return answered;
 }
 
+static void answer_expected(void *ctx, const struct vpa_server_request *request,
+                            struct vpa_server_response *response)
+{
+    (void)ctx, (void)request;
+    vpa_server_reply_text(response, 503,
+                          "not now: this daemon starts, waits to lead, or ends; try again\n");
+    response->nosniff = true;
+}
+
 /* The page of that path, else one that is free; NULL when there is neither. */
 static struct page *find_page(struct vpa_observe *o, const char *path)
 {
@@ -401,6 +411,12 @@ struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&o->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    for (size_t i = 0; i < VPA_COUNT(o->pages); i++) {
+        const char *path = options->expected[i];
+
+        if (path)
+            o->pages[i] = (struct page){path, true, answer_expected, NULL};
+    }
     o->server = vpa_http_server_new(loop, &server, err);
     if (!o->server) {
         vpa_observe_free(o);
@@ -441,7 +457,11 @@ void vpa_observe_serve(struct vpa_observe *o, const char *path, vpa_server_fn fn
     pthread_mutex_lock(&o->page_lock);
     struct page *page = find_page(o, path);
     assert(page);
-    *page = fn ? (struct page){path, fn, ctx} : (struct page){0};
+    if (fn)
+        *page = (struct page){path, page->expected, fn, ctx};
+    else
+        *page = page->expected ? (struct page){page->path, true, answer_expected, NULL}
+                               : (struct page){0};
     pthread_mutex_unlock(&o->page_lock);
 }
 

@@ -2,12 +2,14 @@
  * Bad starts of the three daemons: one frame, so one exit status and one line, in the format asked
  * for. And a good start of a daemon that is a table of ours.
  */
+#include <arpa/inet.h>
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/daemon/daemon.h"
+#include "vpa/daemon/ledger_page.h"
 #include "vpa/net/loop.h"
 
 #define ARGUMENTS_MAX 8
@@ -286,10 +289,32 @@ static void check_metrics(struct vpa_process *process)
     free(response.body);
 }
 
+/* The status line that the plain listener has for that path. */
+static void check_page(const struct vpa_process *process, const char *path, const char *status)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)vpa_observe_port(process->observe)),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    vpa_auto_free char *request = vpa_xprintf("GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char answer[64] = "";
+
+    ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(write(fd, request, strlen(request)), (ssize_t)strlen(request));
+    ck_assert_int_gt(read(fd, answer, sizeof(answer) - 1), 0);
+    ck_assert_msg(strstr(answer, status) != NULL, "%s: %s", path, answer);
+    close(fd);
+}
+
 static int work(struct vpa_process *process)
 {
     worked++;
     check_metrics(process);
+    check_page(process, VPA_DECISIONS_PATH, " 200 ");
+    check_page(process, "/mine", " 503 "); /* that this work should serve, and has not yet */
+    check_page(process, "/other", " 404 ");
     ck_assert(!vpa_loop_is_stopping(process->loop));
     ck_assert(process->observe && process->ledger && process->leases);
     ck_assert(process->clients[0] && process->clients[1] && !process->clients[2]);
@@ -310,6 +335,7 @@ START_TEST(works_with_what_was_made)
     const struct vpa_daemon daemon = {
         .program = "vpa-test",
         .title = "Test",
+        .page = {"/mine", &config.ledger.serve},
         .flags = {.rows = rows, .count = VPA_COUNT(rows), .values = &config},
         .common = &config.common,
         .ledger = &config.ledger,

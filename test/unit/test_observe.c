@@ -322,6 +322,39 @@ START_TEST(knows_no_other_path)
 }
 END_TEST
 
+static void answer_here(void *ctx, const struct vpa_server_request *request,
+                        struct vpa_server_response *response)
+{
+    (void)request;
+    vpa_server_reply_text(response, 200, ctx);
+}
+
+/* 404 would tell whoever asks while the daemon starts or ends that it has no such page. */
+START_TEST(a_page_that_is_expected_is_never_missing)
+{
+    char answer[4096];
+
+    vpa_observe_free(observe);
+    observe = vpa_observe_new(
+        loop, &(struct vpa_observe_options){.address = "127.0.0.1:0", .expected = {NULL, "/later"}},
+        NULL);
+    vpa_observe_serve(observe, "/other", answer_here, (char[]){"other\n"});
+    for (int i = 0; i < 2; i++) {
+        get("/later", answer, false);
+        ck_assert_msg(strstr(answer, " 503 ") && strstr(answer, "not now: "), "%s", answer);
+        vpa_observe_serve(observe, "/later", answer_here, (char[]){"here\n"});
+        get("/later", answer, false);
+        ck_assert_msg(strstr(answer, " 200 ") && strstr(answer, "here\n"), "%s", answer);
+        vpa_observe_serve(observe, "/later", NULL, NULL);
+    }
+    get("/other", answer, false);
+    ck_assert_msg(strstr(answer, " 200 ") && strstr(answer, "other\n"), "%s", answer);
+    vpa_observe_serve(observe, "/other", NULL, NULL);
+    get("/other", answer, false);
+    ck_assert_msg(strstr(answer, " 404 ") != NULL, "%s", answer);
+}
+END_TEST
+
 START_TEST(a_taken_port_is_an_error)
 {
     vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%d", vpa_observe_port(observe));
@@ -415,6 +448,7 @@ int main(void)
     tcase_add_test(tc, probes_prove_that_the_loop_turns);
     tcase_add_test(tc, stops_while_a_probe_waits);
     tcase_add_test(tc, knows_no_other_path);
+    tcase_add_test(tc, a_page_that_is_expected_is_never_missing);
     tcase_add_test(tc, a_taken_port_is_an_error);
     tcase_add_test(tc, reads_the_process);
     tcase_add_test(tc, reads_the_limits_of_the_process);

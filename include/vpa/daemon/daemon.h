@@ -67,6 +67,10 @@ struct vpa_daemon {
         const char *key; /* NULL: nothing */
         const char *const *value;
     } instance;
+    struct {              /* a page of its own on the plain listener, which the work serves */
+        const char *path; /* NULL: none */
+        const bool *wanted;
+    } page;
     struct vpa_flags flags;
     const struct vpa_common_flags *common; /* inside the values of the flags */
     const struct vpa_leader_flags *leader; /* likewise; NULL: never elects */

@@ -1,5 +1,6 @@
 /*
- * The plain listener of a daemon: /metrics, /health-check and /readyz; anything else is 404.
+ * The plain listener of a daemon: /metrics, /health-check and /readyz, and up to
+ * VPA_OBSERVE_PAGES_MAX pages more; anything else is 404.
  *
  *     struct vpa_observe *o = vpa_observe_new(loop, &options, &err);   // before anything can block
  *     vpa_observe_on_ready(o, is_ready, daemon);
@@ -26,12 +27,17 @@
 #include "vpa/base/metrics.h"
 #include "vpa/net/http_server.h"
 
+#define VPA_OBSERVE_PAGES_MAX 4
+
 struct vpa_observe_options {
     const char *address;               /* host:port */
     struct vpa_metric *const *metrics; /* borrowed */
     size_t metric_count;
     vpa_duration health_timeout;
     vpa_duration probe_wait; /* real time; 0: VPA_PROBE_WAIT */
+    /* Paths of pages that will be served; borrowed, NULL between them allowed. One that is not
+     * served, before or after, answers 503 and not 404, which would say that there is none. */
+    const char *expected[VPA_OBSERVE_PAGES_MAX];
 };
 #define VPA_PROBE_WAIT (4 * VPA_SECOND) /* less than timeoutSeconds of the manifests' probes */
 
@@ -56,7 +62,6 @@ bool vpa_observe_is_fresh(const char *which, vpa_duration age, struct vpa_buf *w
 
 /* One more page, up to VPA_OBSERVE_PAGES_MAX, answered on the server's thread, where it must not
  * take long. The path is borrowed; fn NULL takes its page back, and waits for an answer. */
-#define VPA_OBSERVE_PAGES_MAX 4
 void vpa_observe_serve(struct vpa_observe *observe, const char *path, vpa_server_fn fn, void *ctx);
 
 void vpa_observe_arm(struct vpa_observe *observe);
