@@ -1,6 +1,6 @@
 /*
  * One table of rows: every flag of upstream's recommender and ours. After it the checks that need
- * more than one flag, and what is read from outside: the token file and the environment.
+ * more than one flag, and what is read from outside: the environment.
  */
 #include "config.h"
 
@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/daemon.h"
-
-#define TOKEN_FILE_MAX ((size_t)1 << 20)
 
 #define ROW(KIND, NAME, FIELD, ...)                                                                \
     VPA_FLAG_##KIND(NAME, struct recommender_config, FIELD, __VA_ARGS__)
@@ -140,8 +137,9 @@ static const struct vpa_flag rows[] = {
     ROW(STRING, "password", prometheus.password, "", "Password of that user", .secret = true),
     ROW(STRING, "prometheus-bearer-token", prometheus.bearer_token, "",
         "Bearer token for Prometheus; wins over basic authentication", .secret = true),
-    ROW(STRING, "prometheus-bearer-token-file", prometheus_token_file, "",
-        "File with that token, read once at start"),
+    ROW(STRING, "prometheus-bearer-token-file", prometheus.bearer_token_file, "",
+        "File with that token; read at the start, and anew for each fill of an algorithm's "
+        "history"),
 
     ROW(BOOL, "recommendation-query", recommendation_query, false,
         "Answer POST /recommendedPodResources on --address: what the containers of a pod, existing "
@@ -200,20 +198,6 @@ bool recommender_uses_prometheus(const struct recommender_config *config)
     return strcmp(config->storage, "prometheus") == 0;
 }
 
-static int read_token(struct recommender_config *config, struct vpa_arena *arena,
-                      struct vpa_error *err)
-{
-    vpa_auto_free char *text = NULL;
-    size_t len = 0;
-
-    if (vpa_read_file(config->prometheus_token_file, TOKEN_FILE_MAX, &text, &len, err) < 0)
-        return vpa_wrap(err, "Unable to read bearer token file");
-
-    struct vpa_slice token = vpa_slice_trim((struct vpa_slice){text, len});
-    config->prometheus.bearer_token = vpa_arena_strndup(arena, token.ptr, token.len);
-    return 0;
-}
-
 /* Intervals that the formulas divide by or step with. Upstream panics or computes garbage. */
 static int check_durations(const struct recommender_config *c, struct vpa_error *err)
 {
@@ -258,14 +242,13 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
     if (vpa_daemon_check(&config->common, &config->leader, exit_status, err) < 0)
         return -1;
     *exit_status = 1;
-    if (*prometheus->bearer_token && *config->prometheus_token_file && *prometheus->username)
+    if (*prometheus->bearer_token && *prometheus->bearer_token_file && *prometheus->username)
         return vpa_fail(
             err, VPA_INVALID,
             "--bearer-token, --bearer-token-file and --username are mutually exclusive and "
             "can't be set together.");
-    if (*config->prometheus_token_file && read_token(config, arena, err) < 0)
-        return -1;
-    if (check_durations(config, err) < 0)
+    vpa_auto_free char *token = NULL;
+    if (prom_read_token(prometheus, &token, err) < 0 || check_durations(config, err) < 0)
         return -1;
     if (algorithm_flags_check(&config->algorithms, err) < 0 || check_api(config, err) < 0 ||
         measures_check(config->measure_vpas, err) < 0)

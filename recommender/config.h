@@ -56,7 +56,6 @@ struct recommender_config { /* texts are borrowed from argv or the arena of pars
     double oom_min_bump_up_bytes;
 
     struct prom_options prometheus; /* env_* and ns are filled in by recommender_config_check */
-    const char *prometheus_token_file;
 
     bool recommendation_query;                  /* ours */
     struct query_api_config recommendation_api; /* ours */

@@ -1,7 +1,6 @@
 /*
- * A question waits for its answer by pumping the loop; the answer streams into the history piece by
- * piece and is never held as a whole. The time that a refused POST took is taken off the GET that
- * follows.
+ * A question waits for its answer by pumping the loop. The answer is held whole; it is read series
+ * by series. The time that a refused POST took is taken off the GET that follows.
  */
 #include "prom_client.h"
 
@@ -39,11 +38,13 @@ static void on_done(void *ctx, const struct vpa_http_result *answer)
     a->done = true;
     a->status = answer->status;
     if (answer->failure != VPA_TRANSPORT_OK) {
+        bool too_long = a->range && answer->failure == VPA_TRANSPORT_LIMIT;
+
         a->status = 0;
-        a->result = vpa_fail(&a->err, VPA_RETRY, "%s: cannot get timeseries for %s: %s",
-                             a->kind == PROM_LABELS ? "cannot read last labels"
-                                                    : "cannot get usage history",
-                             prom_kind_name(a->kind), answer->error);
+        a->result = vpa_fail(
+            &a->err, too_long ? VPA_INVALID : VPA_RETRY, "%s: cannot get timeseries for %s: %s",
+            a->kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history",
+            prom_kind_name(a->kind), answer->error);
         return;
     }
     metrics_prometheus_response(answer->status, a->method,
@@ -108,7 +109,8 @@ static int send_request(struct vpa_transport *transport, const struct prom_plan 
                                        .header_count = header_count,
                                        .body = is_post ? vpa_buf_text(&body) : NULL,
                                        .body_len = body.len,
-                                       .response_max = HISTORY_ANSWER_MAX,
+                                       .response_max =
+                                           a->range ? PROM_RANGE_ANSWER_MAX : HISTORY_ANSWER_MAX,
                                        .timeout = timeout};
     struct vpa_http_handler handler = {.ctx = a, .on_done = on_done};
     a->done = false;

@@ -28,7 +28,11 @@ int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,
                      struct vpa_error *err) VPA_MUST_CHECK;
 
 /* Asks one question about a range of time; kind is how errors name it. on_series is called for
- * every series of the answer, and what it was given is of no use when the result is -1. */
+ * every series of the answer, and what it was given is of no use when the result is -1: VPA_RETRY
+ * when there was no answer, VPA_INVALID when it cannot be used, as one longer than
+ * PROM_RANGE_ANSWER_MAX, which is what fits the recommender's memory: an answer is held whole while
+ * it is read. */
+#define PROM_RANGE_ANSWER_MAX ((size_t)64 << 20)
 int prom_fetch_range(struct vpa_loop *loop, struct vpa_transport *transport,
                      const struct prom_plan *plan, const struct prom_range *range,
                      enum prom_kind kind, const struct prom_taker *taker,

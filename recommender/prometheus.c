@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "vpa/api/review.h"
+#include "vpa/base/file.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
@@ -21,6 +22,7 @@
 /* Longest address, query or argument list; flags are bounded by the kernel's argument limit. */
 #define TEXT_MAX ((size_t)1 << 20)
 #define ARGUMENTS_MAX 64
+#define TOKEN_FILE_MAX ((size_t)1 << 20)
 
 /* ---- settings ---- */
 
@@ -50,11 +52,29 @@ static char *basic_auth(const char *user, const char *password)
     return vpa_buf_take(&out);
 }
 
-/* The first rule that applies; user information in the address comes last. */
-static char *authorization(const struct prom_options *o, const char *user_info, size_t len)
+int prom_read_token(const struct prom_options *o, char **token, struct vpa_error *err)
 {
-    if (*o->bearer_token)
-        return vpa_xprintf("Bearer %s", o->bearer_token);
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    if (!*o->bearer_token_file) {
+        *token = vpa_xstrdup(o->bearer_token);
+        return 0;
+    }
+    if (vpa_read_file(o->bearer_token_file, TOKEN_FILE_MAX, &text, &len, err) < 0)
+        return vpa_wrap(err, "Unable to read bearer token file");
+    struct vpa_slice content = vpa_slice_trim((struct vpa_slice){text, len});
+    *token = vpa_xstrndup(content.ptr, content.len);
+    explicit_bzero(text, len);
+    return 0;
+}
+
+/* The first rule that applies; user information in the address comes last. */
+static char *authorization(const struct prom_options *o, const char *token, const char *user_info,
+                           size_t len)
+{
+    if (*token)
+        return vpa_xprintf("Bearer %s", token);
     if (*o->username && *o->password)
         return basic_auth(o->username, o->password);
     if (*o->env_username && *o->env_password)
@@ -101,8 +121,9 @@ static int check_address(const char *address, struct vpa_error *err)
 static int split_address(struct prom_plan *plan, struct vpa_error *err)
 {
     const char *address = plan->options->address;
+    vpa_auto_free char *token = NULL;
 
-    if (check_address(address, err) < 0)
+    if (check_address(address, err) < 0 || prom_read_token(plan->options, &token, err) < 0)
         return -1;
 
     const char *scheme_end = strstr(address, "://");
@@ -114,7 +135,7 @@ static int split_address(struct prom_plan *plan, struct vpa_error *err)
             at = host + i;
 
     plan->authorization =
-        authorization(plan->options, at ? host : NULL, at ? (size_t)(at - host) : 0);
+        authorization(plan->options, token, at ? host : NULL, at ? (size_t)(at - host) : 0);
     const char *name = at ? at + 1 : host;
     size_t name_len = host_len - (size_t)(name - host);
     plan->origin = vpa_xprintf("%.*s%.*s", (int)(host - address), address, (int)name_len, name);

@@ -40,8 +40,9 @@ struct prom_options {
     const char *username;
     const char *password;
     const char *bearer_token;
-    const char *env_username; /* PROMETHEUS_USERNAME */
-    const char *env_password; /* PROMETHEUS_PASSWORD */
+    const char *bearer_token_file; /* its content goes before bearer_token */
+    const char *env_username;      /* PROMETHEUS_USERNAME */
+    const char *env_password;      /* PROMETHEUS_PASSWORD */
     bool insecure;
 };
 
@@ -60,7 +61,12 @@ struct prom_plan {
 /* The three queries, in the order they are asked. */
 enum prom_kind { PROM_CPU, PROM_MEMORY, PROM_LABELS, PROM_KINDS };
 
-/* VPA_INVALID with upstream's text when a setting cannot be used. */
+/* The bearer token, which may be "", as it is now: tokens of service accounts are replaced every
+ * hour. Heap. */
+int prom_read_token(const struct prom_options *options, char **token,
+                    struct vpa_error *err) VPA_MUST_CHECK;
+
+/* Reads the token. VPA_INVALID with upstream's text when a setting cannot be used. */
 int prom_plan_init(struct prom_plan *plan, const struct prom_options *options,
                    struct vpa_error *err) VPA_MUST_CHECK;
 void prom_plan_release(struct prom_plan *plan);

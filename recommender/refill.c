@@ -27,7 +27,8 @@
 struct filled { /* a VPA */
     char *key;
     vpa_time due;
-    bool seen; /* in this pass */
+    int failures; /* in a row, up to REFILL_DOUBLINGS */
+    bool seen;    /* in this pass */
 };
 struct refill {
     struct refill_options options;
@@ -70,7 +71,7 @@ struct taking {
     struct vpa_knowledge *knowledge;
     enum vpa_kind kind;
     uint64_t series;
-    uint64_t samples;
+    vpa_time first; /* of the samples that were taken; unset: none was */
     vpa_time until; /* that was asked for; what comes later is no past */
 };
 
@@ -85,14 +86,16 @@ static int on_series(void *ctx, const struct prom_series *series, struct vpa_err
         vpa_time at = (vpa_time)sample->millis * VPA_MILLISECOND;
         bool cpu = t->kind == VPA_KIND_CPU;
 
-        if (isfinite(sample->value) && sample->value >= 0.0 && at <= t->until)
-            t->samples += vpa_knowledge_add(
+        if (isfinite(sample->value) && sample->value >= 0.0 && at <= t->until &&
+            vpa_knowledge_add(
                 t->knowledge,
                 &(struct vpa_usage){.type = cpu ? VPA_USAGE_CPU : VPA_USAGE_MEMORY,
                                     .t = at,
                                     .replica = t->series,
                                     .amount = cpu ? vpa_amount_from_cores(sample->value)
-                                                  : vpa_amount_from_bytes(sample->value)});
+                                                  : vpa_amount_from_bytes(sample->value)}) &&
+            (vpa_time_is_unset(t->first) || at < t->first))
+            t->first = at;
     }
     return 0;
 }
@@ -148,28 +151,32 @@ static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const cha
 
 /* ---- one VPA ---- */
 
-static bool reaches_back(const struct vpa_knowledge *filled, const struct vpa_knowledge *known,
-                         vpa_time now)
+/* Whether a fill whose samples begin then covers what is known. */
+static bool reaches_back(vpa_time first, const struct vpa_knowledge *known, vpa_time now)
 {
+    if (vpa_time_is_unset(first))
+        return false;
     vpa_duration memory = vpa_method_memory(vpa_knowledge_method(known));
     vpa_time since = vpa_knowledge_first_sample(known), oldest = vpa_time_add(now, -memory);
 
     return vpa_time_is_unset(since) ||
-           vpa_knowledge_first_sample(filled) <=
-               vpa_time_add(since > oldest ? since : oldest, memory / SHORTER_BY);
+           first <= vpa_time_add(since > oldest ? since : oldest, memory / SHORTER_BY);
 }
 
-/* *whole: there were samples of each kind. */
-static bool fill_kinds(struct refill *r, const struct vpa_autoscaler *v, const char *container,
-                       struct vpa_knowledge *k, bool *whole, struct vpa_error *err)
+/* *covers: the samples of each kind cover what is known. */
+static bool fill_kinds(struct refill *r, const struct vpa_autoscaler *v,
+                       const struct vpa_known *known, struct vpa_knowledge *k, bool *covers,
+                       struct vpa_error *err)
 {
-    *whole = true;
-    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
-        struct taking taking = {.knowledge = k, .kind = kind};
+    vpa_time now = vpa_loop_now(r->options.loop);
 
-        if (fill_kind(r, v, container, &taking, err) < 0)
+    *covers = true;
+    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
+        struct taking taking = {.knowledge = k, .kind = kind, .first = VPA_TIME_UNSET};
+
+        if (fill_kind(r, v, known->container, &taking, err) < 0)
             return false;
-        *whole = *whole && taking.samples > 0;
+        *covers = *covers && reaches_back(taking.first, known->knowledge, now);
     }
     return true;
 }
@@ -179,14 +186,12 @@ static int fill_container(struct refill *r, struct vpa_autoscaler *v, const stru
                           struct vpa_error *err)
 {
     struct vpa_method *m = vpa_method_ref((struct vpa_method *)vpa_autoscaler_method(v));
-    vpa_time now = vpa_loop_now(r->options.loop);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, now);
-    bool whole, filled;
+    struct vpa_knowledge *k = vpa_knowledge_new(m, vpa_loop_now(r->options.loop));
+    bool covers, filled;
 
     vpa_method_unref(m);
-    filled = fill_kinds(r, v, known->container, k, &whole, err);
-    if (!filled || !whole || !reaches_back(k, known->knowledge, now) ||
-        !vpa_autoscaler_replace_knowledge(v, known->container, k))
+    filled = fill_kinds(r, v, known, k, &covers, err);
+    if (!filled || !covers || !vpa_autoscaler_replace_knowledge(v, known->container, k))
         vpa_knowledge_free(k);
     return filled ? 0 : -1;
 }
@@ -259,7 +264,9 @@ static void fill_due(struct refill *r, struct vpa_autoscaler *v, struct filled *
     struct vpa_error err;
     bool filled = open_connection(r, &err) && fill_vpa(r, v, &err) == 0;
 
-    f->due = vpa_time_add(vpa_loop_now(r->options.loop), filled ? period : REFILL_RETRY);
+    f->due = vpa_time_add(vpa_loop_now(r->options.loop),
+                          filled ? period : (vpa_duration)REFILL_RETRY << f->failures);
+    f->failures = filled ? 0 : f->failures + (f->failures < REFILL_DOUBLINGS);
     if (!filled && err.code == VPA_RETRY)
         r->quiet_until = vpa_loop_monotonic(r->options.loop) + REFILL_RETRY;
     if (!filled)

@@ -17,8 +17,11 @@
 #define REFILL_VPAS_MAX 20
 /* How long a pass waits for Prometheus in all. */
 #define REFILL_PATIENCE (30 * VPA_SECOND)
-/* Until a VPA whose queries failed is tried again, and any VPA when they were not answered. */
+/* Until a VPA whose queries failed is tried again, doubled with each failure in a row up to
+ * 2^REFILL_DOUBLINGS times; and until any VPA is when they were not answered. So the next turn is
+ * that of the others. */
 #define REFILL_RETRY (10 * VPA_MINUTE)
+#define REFILL_DOUBLINGS 6
 
 struct refill_options { /* all borrowed */
     struct vpa_loop *loop;

@@ -23,6 +23,7 @@ static const struct prom_options options = {.address = "http://p",
                                             .username = "",
                                             .password = "",
                                             .bearer_token = "",
+                                            .bearer_token_file = "",
                                             .env_username = "",
                                             .env_password = ""};
 

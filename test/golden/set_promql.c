@@ -315,6 +315,7 @@ static const char *step_of(struct golden_case *c, const char *resolution)
                                    .username = "",
                                    .password = "",
                                    .bearer_token = "",
+                                   .bearer_token_file = "",
                                    .env_username = "",
                                    .env_password = ""};
     struct prom_plan plan;

@@ -38,6 +38,7 @@ static void setup(void)
                                     .username = "",
                                     .password = "",
                                     .bearer_token = "",
+                                    .bearer_token_file = "",
                                     .env_username = "",
                                     .env_password = ""};
 }

@@ -1,23 +1,43 @@
 /* Mode "history": what a VPA knows is filled from Prometheus once per period. */
+#include <unistd.h>
+
 #include "recommender_fixture.h"
 
-#define IN_HISTORY_AS(name)                                                                        \
+#include "../../recommender/prom_client.h"
+#include "../../recommender/refill.h"
+
+#define IN_HISTORY_AS(name) IN_HISTORY_WITH(name, "")
+#define IN_HISTORY_WITH(name, annotation)                                                          \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
           "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\",\"generation\":1,"           \
-          "\"annotations\":{\"crane.vpa.autoscaling.k8s.io/mode\":\"history\"},"                   \
+          "\"annotations\":{" annotation "\"crane.vpa.autoscaling.k8s.io/mode\":\"history\"},"     \
           "\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{"                             \
           "\"recommenders\":[{\"name\":\"crane\"}],\"targetRef\":{\"apiVersion\":"                 \
           "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}")
 
 #define IN_HISTORY IN_HISTORY_AS("web")
+#define EVERY_HALF_MINUTE "\"crane.vpa.autoscaling.k8s.io/cpu-sample-interval\":\"30s\","
 
 static int questions; /* to Prometheus */
 static int status = 200;
-static bool knows_memory = true;
 static int minutes = 60; /* that it has */
-static int64_t ahead;    /* seconds, its clock */
+static int memory_minutes = 60;
+static int64_t ahead; /* seconds, its clock */
+static bool endless;  /* its answers */
 static vpa_duration delay;
-static char *last_body;
+static const char *slow = ""; /* only questions with this text are delayed */
+static int slow_questions;
+static const char *token_file = "";
+static char *last_body, *last_authorization;
+
+static void reply_too_long(struct vpa_memory_reply *r)
+{
+    size_t len = PROM_RANGE_ANSWER_MAX + 1;
+    vpa_auto_free char *spaces = vpa_xcalloc(1, len + 1);
+
+    memset(spaces, ' ', len);
+    vpa_memory_reply_json(r, 200, spaces);
+}
 
 /* An hour of minutes before the question: 1.95 cores, 950 MiB. */
 static void prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -25,26 +45,33 @@ static void prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa
     bool cpu = strstr(q->body, "irate") != NULL;
     vpa_auto_buf text = {0};
     int64_t now = vpa_time_unix_nanos(vpa_loop_now(loop)) / VPA_SECOND;
+    int begin = cpu ? 0 : minutes - memory_minutes;
 
     (void)ctx;
     questions++;
     ck_assert_str_eq(q->method, "POST");
     ck_assert_str_eq(q->path, "/api/v1/query_range");
     last_body = vpa_arena_strdup(&arena, q->body);
+    last_authorization =
+        vpa_arena_strdup(&arena, vpa_or_empty(vpa_memory_header(q, "Authorization")));
     vpa_buf_init(&text, 1 << 20);
     vpa_buf_puts(&text, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{"
                         "\"metric\":{\"pod\":\"web-0\"},\"values\":[");
-    for (int i = 0; i < (cpu || knows_memory ? minutes : 0); i++)
-        vpa_buf_printf(&text, "%s[%lld,\"%s\"]", i ? "," : "",
+    for (int i = begin; i < minutes; i++)
+        vpa_buf_printf(&text, "%s[%lld,\"%s\"]", i > begin ? "," : "",
                        (long long)(now + ahead - 60 * (minutes - i)),
                        i == 7   ? "NaN"
                        : i == 8 ? "+Inf"
                        : i == 9 ? "-1e9"
-                       : cpu    ? minutes < 60 ? "0.05" : "1.95"
+                       : cpu    ? minutes == 60 ? "1.95" : "0.05"
                                 : "996147200");
     vpa_buf_puts(&text, "]}]}}");
-    vpa_memory_reply_delay(r, delay);
-    vpa_memory_reply_json(r, status, status == 200 ? vpa_buf_text(&text) : "no");
+    slow_questions += strstr(q->body, slow) != NULL;
+    vpa_memory_reply_delay(r, strstr(q->body, slow) ? delay : 0);
+    if (endless)
+        reply_too_long(r);
+    else
+        vpa_memory_reply_json(r, status, status == 200 ? vpa_buf_text(&text) : "no");
 }
 
 static struct vpa_transport *connect(void *ctx, const struct vpa_http_client_options *options,
@@ -61,6 +88,7 @@ static void start_connected(void)
     struct vpa_error err;
 
     construct(NULL);
+    config.prometheus.bearer_token_file = token_file;
     recommender_free(recommender);
     recommender = recommender_new(&(struct recommender_options){.loop = loop,
                                                                 .config = &config,
@@ -122,7 +150,7 @@ END_TEST
 /* CPU alone is no history: with it the memory that was learned would be gone. */
 START_TEST(what_prometheus_does_not_know_stays)
 {
-    knows_memory = false;
+    memory_minutes = 0;
     change(IN_HISTORY);
     start_connected();
     for (int i = 0; i < 6; i++)
@@ -133,6 +161,23 @@ START_TEST(what_prometheus_does_not_know_stays)
     pass(USAGE("150m", "150Mi"));
     struct vpa_quantity memory = target("memory");
     ck_assert_int_ge(vpa_quantity_value(&memory), 950 << 20);
+}
+END_TEST
+
+/* Nor is memory of which it knows only the last of what we know. */
+START_TEST(a_kind_that_it_knows_less_of_takes_no_place)
+{
+    change(IN_HISTORY);
+    start_connected();
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    memory_minutes = 5;
+    minutes = 2 * 1440 + 60;
+    vpa_loop_pump(loop, 48 * VPA_HOUR);
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+    ck_assert_int_eq(target_cpu(), 2300); /* CPU would be another */
 }
 END_TEST
 
@@ -188,6 +233,79 @@ START_TEST(a_server_that_hangs_holds_up_one_pass_a_little)
 }
 END_TEST
 
+/* Whose questions are too much for the server does not take the turn of the others for ever. */
+START_TEST(one_vpa_that_fails_keeps_no_other_waiting)
+{
+    change(_i == 0 ? IN_HISTORY_WITH("web", EVERY_HALF_MINUTE) : IN_HISTORY);
+    change(_i == 0 ? IN_HISTORY_AS("web-2") : IN_HISTORY_WITH("web-2", EVERY_HALF_MINUTE));
+    start_connected();
+    delay = VPA_HOUR;
+    slow = "step=30";
+    for (int i = 0; i < 4; i++) {
+        pass(USAGE("150m", "150Mi"));
+        vpa_loop_pump(loop, REFILL_RETRY);
+    }
+    ck_assert_int_eq(questions - slow_questions, 2);
+    ck_assert_int_ge(slow_questions, 2);
+    ck_assert_int_le(slow_questions, 3);
+}
+END_TEST
+
+/* More than fits the recommender's memory is not read; it is that VPA's own misfortune. */
+START_TEST(an_answer_without_end_is_given_up)
+{
+    change(IN_HISTORY_AS("web-2"));
+    change(IN_HISTORY);
+    start_connected();
+    endless = true;
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2); /* both were asked for, once */
+    ck_assert_int_eq(target_cpu(), 229);
+}
+END_TEST
+
+static void write_token(const char *path, const char *token)
+{
+    FILE *file = fopen(path, "we");
+
+    ck_assert(file && fprintf(file, "%s\n", token) > 0 && fclose(file) == 0);
+}
+
+/* The token of a service account is replaced every hour. */
+START_TEST(each_fill_reads_the_token)
+{
+    char path[] = "/tmp/plumb-token-XXXXXX";
+
+    close(mkstemp(path));
+    change(IN_HISTORY);
+    token_file = path;
+    start_connected();
+    write_token(path, "first");
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_str_eq(last_authorization, "Bearer first");
+    write_token(path, "second");
+    vpa_loop_pump(loop, 24 * VPA_HOUR);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+    ck_assert_str_eq(last_authorization, "Bearer second");
+    unlink(path);
+}
+END_TEST
+
+/* Nobody is asked without the token that was to be given. */
+START_TEST(a_token_that_is_gone_is_a_failure)
+{
+    change(IN_HISTORY);
+    token_file = "/nonexistent/token";
+    start_connected();
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 0);
+    ck_assert_int_eq(target_cpu(), 229);
+}
+END_TEST
+
 START_TEST(mode_live_asks_nobody)
 {
     change(VPA("web", "2026-01-15T10:00:00Z"));
@@ -208,9 +326,14 @@ int main(void)
     tcase_add_test(tc, once_per_period);
     tcase_add_test(tc, a_failure_is_tried_again);
     tcase_add_test(tc, what_prometheus_does_not_know_stays);
+    tcase_add_test(tc, a_kind_that_it_knows_less_of_takes_no_place);
     tcase_add_test(tc, a_shorter_history_takes_no_place);
     tcase_add_test(tc, a_time_that_has_not_come_is_no_history);
     tcase_add_test(tc, a_server_that_hangs_holds_up_one_pass_a_little);
+    tcase_add_test(tc, each_fill_reads_the_token);
+    tcase_add_test(tc, a_token_that_is_gone_is_a_failure);
+    tcase_add_loop_test(tc, one_vpa_that_fails_keeps_no_other_waiting, 0, 2);
+    tcase_add_test(tc, an_answer_without_end_is_given_up);
     tcase_add_test(tc, mode_live_asks_nobody);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
