@@ -92,6 +92,7 @@ struct vpa_ledger {
 /* Of a packed line: a little more than the line when nothing repeats. */
 #define PACKED_MAX (2 * VPA_LEDGER_LINE_MAX)
 #define ESCAPED_MAX 6
+#define CUT "..."
 
 /* ---- lines ---- */
 
@@ -506,10 +507,45 @@ static void enter(struct vpa_ledger *l, vpa_time time, const char *const texts[T
                  VPA_KV("file", l->path));
 }
 
+static size_t size_of(const size_t lengths[TEXTS])
+{
+    size_t size = FRAME_MAX;
+
+    for (size_t i = 0; i < INPUTS; i++)
+        size += ESCAPED_MAX * lengths[i];
+    return size + lengths[INPUTS];
+}
+
+/* In hash is room for FRAME_MAX. */
+static void hash_inputs(const char *texts[TEXTS], size_t lengths[TEXTS], char *hash)
+{
+    lengths[INPUTS] =
+        (size_t)snprintf(hash, FRAME_MAX, "{\"hash\":\"%08x\"}", vpa_hash_stable(texts[INPUTS]));
+    texts[INPUTS] = hash;
+}
+
+/* Cuts it between two characters, so that it takes `excess` bytes less, escaped, at the most that
+ * a byte can take; false when it has not as many. */
+static bool cut_why(const char *texts[TEXTS], size_t lengths[TEXTS], size_t excess, char **cut)
+{
+    size_t less = (excess + ESCAPED_MAX - 1) / ESCAPED_MAX + strlen(CUT);
+    size_t len = lengths[WHY];
+
+    if (len < less)
+        return false;
+    for (len -= less; len > 0 && ((unsigned char)texts[WHY][len] & 0xc0) == 0x80;)
+        len--;
+    *cut = vpa_xprintf("%.*s" CUT, (int)len, texts[WHY]);
+    texts[WHY] = *cut;
+    lengths[WHY] = strlen(*cut);
+    return true;
+}
+
 void vpa_ledger_record(struct vpa_ledger *l, const struct vpa_ledger_entry *e)
 {
     const char *texts[TEXTS] = {e->ns, e->vpa, e->pod, e->decision, e->rule, e->why, e->inputs};
-    size_t lengths[TEXTS], size = FRAME_MAX;
+    size_t lengths[TEXTS];
+    vpa_auto_free char *why = NULL;
     char hash[FRAME_MAX];
 
     if (!l)
@@ -517,15 +553,12 @@ void vpa_ledger_record(struct vpa_ledger *l, const struct vpa_ledger_entry *e)
     for (size_t i = 0; i < TEXTS; i++) {
         texts[i] = vpa_or_empty(texts[i]);
         lengths[i] = i == INPUTS && e->inputs_len ? e->inputs_len : strlen(texts[i]);
-        size += i == INPUTS ? lengths[i] : ESCAPED_MAX * lengths[i];
     }
-    if (size > VPA_LEDGER_LINE_MAX && size - lengths[INPUTS] <= VPA_LEDGER_LINE_MAX) {
-        lengths[INPUTS] = (size_t)snprintf(hash, sizeof(hash), "{\"hash\":\"%08x\"}",
-                                           vpa_hash_stable(texts[INPUTS]));
-        texts[INPUTS] = hash;
-    } else if (size > VPA_LEDGER_LINE_MAX) {
+    if (size_of(lengths) > VPA_LEDGER_LINE_MAX && lengths[INPUTS] > 0)
+        hash_inputs(texts, lengths, hash);
+    size_t size = size_of(lengths);
+    if (size > VPA_LEDGER_LINE_MAX && !cut_why(texts, lengths, size - VPA_LEDGER_LINE_MAX, &why))
         return; /* names of such a length the API server does not take */
-    }
     enter(l, e->time, texts, lengths);
 }
 

@@ -219,6 +219,33 @@ START_TEST(large_inputs_are_hashed)
 }
 END_TEST
 
+/* A pod of many containers has much to say. */
+START_TEST(a_long_reason_is_cut)
+{
+    for (size_t len = 2000; len < 20000; len += 37) {
+        vpa_auto_free char *why = vpa_xcalloc(1, len + 2);
+
+        for (size_t i = 0; i < len; i += 2)
+            memcpy(why + i, "\xc3\xa9", 2); /* two bytes each */
+        make(VPA_LEDGER_MEMORY, "", 0);
+        vpa_ledger_record(ledger,
+                          &(struct vpa_ledger_entry){
+                              .time = START, .ns = "shop", .decision = "evict", .why = why});
+        const char *text = vpa_json_string(vpa_json_at(
+            vpa_json_first(vpa_json_find(ask(&(struct vpa_ledger_query){.ns = NULL}), "decisions")),
+            "why"));
+        ck_assert_ptr_nonnull(text);
+        size_t kept = strspn(text, "\xc3\xa9");
+        bool whole = strlen(why) * 6 <= VPA_LEDGER_LINE_MAX - 300;
+        ck_assert_str_eq(text + kept, whole || kept == strlen(why) ? "" : "...");
+        ck_assert_uint_eq(kept % 2, 0);
+        ck_assert_uint_ge(kept, whole ? strlen(why) : 2600);
+        vpa_ledger_free(VPA_STEAL(ledger));
+        vpa_arena_clear(&arena);
+    }
+}
+END_TEST
+
 START_TEST(the_file_is_appended_to_and_rotated)
 {
     char folder[] = "/tmp/ledgerXXXXXX";
@@ -397,6 +424,7 @@ int main(void)
     tcase_add_test(tc, the_newest_are_kept);
     tcase_add_test(tc, what_is_packed_is_read_as_it_was);
     tcase_add_test(tc, large_inputs_are_hashed);
+    tcase_add_test(tc, a_long_reason_is_cut);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
     tcase_add_test(tc, threads_record_while_one_reads);
     tcase_add_loop_test(tc, a_file_that_cannot_be_rotated_goes_on, 0, 2);

@@ -13,8 +13,9 @@
  *      "decision":"evict","rule":"accepted","why":"...","inputs":{...}}
  *
  * Inputs are values where they are small; who has large ones gives their hash. Inputs that would
- * make the line longer than VPA_LEDGER_LINE_MAX are replaced by {"hash":"..."}. No secrets: an
- * entry holds names, quantities, times and rules.
+ * make the line longer than VPA_LEDGER_LINE_MAX are replaced by {"hash":"..."}; if it is too long
+ * even so, "why" is cut and ends in "...". No secrets: an entry holds names, quantities, times and
+ * rules.
  *
  * Any number of threads may record and read. Who records copies and packs; JSON is made when
  * somebody reads, and nobody who records waits for that. The file is written by a thread of its
