@@ -11,40 +11,18 @@
  */
 #include "vpa/daemon/ledger.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "vpa/base/log.h"
+#include "ledger_file.h"
+#include "ledger_line.h"
+
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
-#include "vpa/json/json_writer.h"
-
-enum { NS, VPA, POD, DECISION, RULE, WHY, INPUTS, TEXTS };
-static const char *const names[TEXTS] = {"namespace", "vpa", "pod",   "decision",
-                                         "rule",      "why", "inputs"};
-
-struct line {
-    struct line *next;
-    uint64_t seq;
-    size_t size;              /* of all of it */
-    const char *texts[TEXTS]; /* behind this, each with a NUL */
-    size_t inputs_len;
-    vpa_time time; /* from here on it is what is packed */
-    char space[];
-};
-#define PACKED_FROM offsetof(struct line, time)
-
-struct lines { /* oldest first */
-    struct line *first, *last;
-    size_t size;
-};
 
 /* A stream of lines, of each its length (uint16_t) and what is packed of it. */
 struct block {
@@ -73,18 +51,7 @@ struct vpa_ledger {
     z_stream packer;       /* of the newest block */
     struct vpa_buf packed; /* a line */
     uint64_t seq;
-    struct lines queue; /* for the file */
-    bool stopping;
-    bool overrun; /* said */
-    pthread_cond_t due;
-    /* The file; once there is the thread, only that touches it. */
-    pthread_t writer;
-    bool has_writer;
-    char *path; /* NULL: none is wanted */
-    int fd;     /* -1: none */
-    int64_t file_size, file_max;
-    int64_t rotate_at; /* size; beyond file_max after it could not be rotated */
-    bool failed;       /* said */
+    struct ledger_file *file; /* NULL: none */
 };
 
 /* Of a line of JSON: what is beside the texts, and what a byte of them may become. */
@@ -93,72 +60,6 @@ struct vpa_ledger {
 #define PACKED_MAX (2 * VPA_LEDGER_LINE_MAX)
 #define ESCAPED_MAX 6
 #define CUT "..."
-
-/* ---- lines ---- */
-
-static void put_line(struct lines *lines, struct line *line)
-{
-    if (lines->last)
-        lines->last->next = line;
-    else
-        lines->first = line;
-    lines->last = line;
-    lines->size += line->size;
-}
-
-static void drop_oldest(struct lines *lines)
-{
-    struct line *line = lines->first;
-
-    lines->first = line->next;
-    if (!lines->first)
-        lines->last = NULL;
-    lines->size -= line->size;
-    free(line);
-}
-
-static void encode(const struct line *line, struct vpa_buf *out)
-{
-    struct vpa_json_writer w;
-    char time[VPA_TIME_TEXT_MAX];
-
-    vpa_time_format_micro(line->time, time);
-    vpa_json_writer_init(&w, out);
-    vpa_json_open_object(&w);
-    vpa_json_member_int(&w, "seq", (int64_t)line->seq);
-    vpa_json_member_string(&w, "time", time);
-    for (size_t i = 0; i < INPUTS; i++)
-        vpa_json_member_string(&w, names[i], line->texts[i]);
-    if (line->inputs_len > 0) {
-        vpa_json_key(&w, names[INPUTS]);
-        vpa_json_put_raw(&w, line->texts[INPUTS], line->inputs_len);
-    }
-    vpa_json_close_object(&w);
-}
-
-static struct line *line_new(vpa_time time, const char *const texts[TEXTS],
-                             const size_t lengths[TEXTS])
-{
-    size_t size = PACKED_FROM + sizeof(vpa_time);
-
-    for (size_t i = 0; i < TEXTS; i++)
-        size += lengths[i] + 1;
-
-    struct line *line = vpa_xmalloc(size);
-    char *at = line->space;
-
-    line->next = NULL;
-    line->time = time;
-    line->size = size;
-    line->inputs_len = lengths[INPUTS];
-    for (size_t i = 0; i < TEXTS; i++) {
-        memcpy(at, texts[i], lengths[i]);
-        line->texts[i] = at;
-        at += lengths[i];
-        *at++ = '\0';
-    }
-    return line;
-}
 
 /* ---- blocks ---- */
 
@@ -321,167 +222,34 @@ static bool next_line(struct reader *r, struct place *p)
     return true;
 }
 
-/* ---- the file ---- */
-
-static void open_file(struct vpa_ledger *l)
-{
-    struct stat status;
-
-    l->fd = open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    l->file_size = l->fd >= 0 && fstat(l->fd, &status) == 0 ? (int64_t)status.st_size : 0;
-    if (l->fd < 0 && !l->failed)
-        VPA_ERROR("Cannot write the ledger's file; decisions go on without it",
-                  VPA_KV("file", l->path));
-    l->failed = l->fd < 0;
-}
-
-/* Where the file cannot be renamed it holds as much as two would, and is emptied then; one that
- * can only be appended to grows, and that is not said with every line. */
-static void make_room(struct vpa_ledger *l)
-{
-    bool emptied = l->rotate_at > l->file_max && ftruncate(l->fd, 0) == 0;
-
-    if (emptied)
-        l->rotate_at = l->file_max;
-    else if (__builtin_add_overflow(l->rotate_at, l->file_max, &l->rotate_at))
-        l->rotate_at = INT64_MAX;
-    VPA_WARN("Cannot rotate the ledger's file", VPA_KV("file", l->path),
-             VPA_KV("emptied", emptied));
-}
-
-static void rotate(struct vpa_ledger *l)
-{
-    vpa_auto_free char *old = vpa_xprintf("%s.1", l->path);
-
-    if (rename(l->path, old) == 0)
-        l->rotate_at = l->file_max;
-    else
-        make_room(l);
-    close(l->fd);
-    open_file(l);
-}
-
-static void append(struct vpa_ledger *l, const char *line, size_t len)
-{
-    if (l->fd < 0)
-        open_file(l);
-    if (l->fd >= 0 && l->file_size > 0 && l->file_size + (int64_t)len > l->rotate_at)
-        rotate(l);
-    if (l->fd < 0)
-        return;
-    ssize_t written = write(l->fd, line, len);
-    if (written == (ssize_t)len) {
-        l->file_size += written;
-        return;
-    }
-    /* A piece of a line would spoil the next one, too. */
-    if (written > 0 && ftruncate(l->fd, (off_t)l->file_size) < 0)
-        l->file_size += written;
-    if (!l->failed)
-        VPA_ERROR("Cannot write the ledger's file; decisions go on without it",
-                  VPA_KV("file", l->path));
-    l->failed = true;
-}
-
-/* All that is queued; false when there is nothing and never will be. */
-static bool take_queue(struct vpa_ledger *l, struct lines *taken)
-{
-    pthread_mutex_lock(&l->lock);
-    while (!l->queue.first && !l->stopping)
-        pthread_cond_wait(&l->due, &l->lock);
-    *taken = l->queue;
-    l->queue = (struct lines){0};
-    pthread_mutex_unlock(&l->lock);
-    return taken->first != NULL;
-}
-
-static void *write_until_stopped(void *ctx)
-{
-    vpa_auto_buf text = {0};
-    struct lines lines;
-
-    vpa_buf_init(&text, VPA_LEDGER_LINE_MAX + 1);
-    while (take_queue(ctx, &lines))
-        for (; lines.first; drop_oldest(&lines)) {
-            vpa_buf_clear(&text);
-            encode(lines.first, &text);
-            vpa_buf_putc(&text, '\n');
-            if (!vpa_buf_failed(&text))
-                append(ctx, text.data, text.len);
-        }
-    return NULL;
-}
-
-/* Under the lock; false when the disk is too slow. */
-static bool put_into_queue(struct vpa_ledger *l, struct line *line)
-{
-    if (!line)
-        return true;
-    if (l->queue.size + line->size > VPA_LEDGER_QUEUE_MAX) {
-        free(line);
-        return false;
-    }
-    line->seq = l->seq;
-    put_line(&l->queue, line);
-    pthread_cond_signal(&l->due);
-    return true;
-}
-
 /* ---- life ---- */
-
-static void start_file(struct vpa_ledger *l, const char *path)
-{
-    l->path = vpa_xstrdup(path);
-    open_file(l);
-    l->has_writer = pthread_create(&l->writer, NULL, write_until_stopped, l) == 0;
-    if (!l->has_writer)
-        VPA_ERROR("Cannot write the ledger's file; decisions go on without it",
-                  VPA_KV("file", l->path));
-}
 
 struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags)
 {
     struct vpa_ledger *l = vpa_xcalloc(1, sizeof(*l));
 
     pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->due, NULL);
     l->size_max = flags->memory > 0 ? (size_t)flags->memory : 0;
     vpa_buf_init(&l->packed, PACKED_MAX);
     /* Trees of its own would take more room than they save in a line. */
     if (l->size_max > 0 && deflateInit2(&l->packer, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -WINDOW_BITS,
                                         MEMORY_LEVEL, Z_FIXED) != Z_OK)
         abort(); /* out of memory */
-    l->fd = -1;
-    l->file_max = l->rotate_at = flags->file_bytes;
     if (*vpa_or_empty(flags->file))
-        start_file(l, flags->file);
+        l->file = ledger_file_new(flags->file, flags->file_bytes);
     return l;
-}
-
-static void stop_file(struct vpa_ledger *l)
-{
-    pthread_mutex_lock(&l->lock);
-    l->stopping = true;
-    pthread_cond_signal(&l->due);
-    pthread_mutex_unlock(&l->lock);
-    if (l->has_writer)
-        pthread_join(l->writer, NULL);
-    if (l->fd >= 0)
-        close(l->fd);
 }
 
 void vpa_ledger_free(struct vpa_ledger *l)
 {
     if (!l)
         return;
-    stop_file(l);
+    ledger_file_free(l->file);
     while (l->oldest)
         drop_oldest_block(l);
     deflateEnd(&l->packer);
     vpa_buf_release(&l->packed);
-    pthread_cond_destroy(&l->due);
     pthread_mutex_destroy(&l->lock);
-    free(l->path);
     free(l);
 }
 
@@ -490,21 +258,21 @@ void vpa_ledger_free(struct vpa_ledger *l)
 static void enter(struct vpa_ledger *l, vpa_time time, const char *const texts[TEXTS],
                   const size_t lengths[TEXTS])
 {
-    struct line *line = l->size_max > 0 ? line_new(time, texts, lengths) : NULL;
-    struct line *copy = l->has_writer ? line_new(time, texts, lengths) : NULL;
+    struct line *line = l->size_max > 0 ? ledger_line_new(time, texts, lengths) : NULL;
+    struct line *copy = l->file ? ledger_line_new(time, texts, lengths) : NULL;
 
     pthread_mutex_lock(&l->lock);
     l->seq++;
-    bool in_time = put_into_queue(l, copy);
-    bool said = l->overrun;
-    l->overrun = said || !in_time;
+    if (copy) {
+        copy->seq = l->seq;
+        ledger_file_put(l->file, copy);
+    }
     if (line)
         keep(l, line);
     pthread_mutex_unlock(&l->lock);
     free(line);
-    if (!in_time && !said)
-        VPA_WARN("The ledger's file is written too slowly; decisions are missing in it",
-                 VPA_KV("file", l->path));
+    if (copy)
+        ledger_file_tell(l->file);
 }
 
 static size_t size_of(const size_t lengths[TEXTS])
@@ -613,7 +381,7 @@ static bool add_to_page(const struct line *line, size_t *count, struct vpa_buf *
         return false;
     if (*count > 0)
         vpa_buf_putc(out, ',');
-    encode(line, out);
+    ledger_line_encode(line, out);
     if (*count > 0 && out->len > VPA_LEDGER_PAGE_MAX) {
         vpa_buf_truncate(out, before);
         return false;

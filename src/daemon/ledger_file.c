@@ -1,0 +1,188 @@
+#include "ledger_file.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/daemon/ledger.h"
+
+struct ledger_file {
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t due;
+    struct lines queue;
+    bool stopping;
+    bool overrun; /* a line did not fit */
+    bool told;
+    /* Once there is the thread, only that touches what follows. */
+    pthread_t writer;
+    char *path;
+    int fd; /* -1: none */
+    int64_t size, max;
+    int64_t rotate_at; /* size; beyond max after it could not be rotated */
+    bool failed;       /* said */
+};
+
+/* ---- on the thread ---- */
+
+static void open_file(struct ledger_file *f)
+{
+    struct stat status;
+
+    f->fd = open(f->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    f->size = f->fd >= 0 && fstat(f->fd, &status) == 0 ? (int64_t)status.st_size : 0;
+    if (f->fd < 0 && !f->failed)
+        VPA_ERROR("Cannot write the ledger's file; decisions go on without it",
+                  VPA_KV("file", f->path));
+    f->failed = f->fd < 0;
+}
+
+/* Where the file cannot be renamed it holds as much as two would, and is emptied then; one that
+ * can only be appended to grows, and that is not said with every line. */
+static void make_room(struct ledger_file *f)
+{
+    bool emptied = f->rotate_at > f->max && ftruncate(f->fd, 0) == 0;
+
+    if (emptied)
+        f->rotate_at = f->max;
+    else if (__builtin_add_overflow(f->rotate_at, f->max, &f->rotate_at))
+        f->rotate_at = INT64_MAX;
+    VPA_WARN("Cannot rotate the ledger's file", VPA_KV("file", f->path),
+             VPA_KV("emptied", emptied));
+}
+
+static void rotate(struct ledger_file *f)
+{
+    vpa_auto_free char *old = vpa_xprintf("%s.1", f->path);
+
+    if (rename(f->path, old) == 0)
+        f->rotate_at = f->max;
+    else
+        make_room(f);
+    close(f->fd);
+    open_file(f);
+}
+
+static void append(struct ledger_file *f, const char *line, size_t len)
+{
+    if (f->fd < 0)
+        open_file(f);
+    if (f->fd >= 0 && f->size > 0 && f->size + (int64_t)len > f->rotate_at)
+        rotate(f);
+    if (f->fd < 0)
+        return;
+    ssize_t written = write(f->fd, line, len);
+    if (written == (ssize_t)len) {
+        f->size += written;
+        return;
+    }
+    /* A piece of a line would spoil the next one, too. */
+    if (written > 0 && ftruncate(f->fd, (off_t)f->size) < 0)
+        f->size += written;
+    if (!f->failed)
+        VPA_ERROR("Cannot write the ledger's file; decisions go on without it",
+                  VPA_KV("file", f->path));
+    f->failed = true;
+}
+
+/* All that is queued; false when there is nothing and never will be. */
+static bool take_queue(struct ledger_file *f, struct lines *taken)
+{
+    pthread_mutex_lock(&f->lock);
+    while (!f->queue.first && !f->stopping)
+        pthread_cond_wait(&f->due, &f->lock);
+    *taken = f->queue;
+    f->queue = (struct lines){0};
+    pthread_mutex_unlock(&f->lock);
+    return taken->first != NULL;
+}
+
+static void *write_until_stopped(void *ctx)
+{
+    vpa_auto_buf text = {0};
+    struct lines lines;
+
+    vpa_buf_init(&text, VPA_LEDGER_LINE_MAX + 1);
+    while (take_queue(ctx, &lines))
+        for (; lines.first; ledger_lines_drop_oldest(&lines)) {
+            vpa_buf_clear(&text);
+            ledger_line_encode(lines.first, &text);
+            vpa_buf_putc(&text, '\n');
+            if (!vpa_buf_failed(&text))
+                append(ctx, text.data, text.len);
+        }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static void ledger_file_release(struct ledger_file *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    pthread_cond_destroy(&f->due);
+    pthread_mutex_destroy(&f->lock);
+    free(f->path);
+    free(f);
+}
+
+struct ledger_file *ledger_file_new(const char *path, int64_t max)
+{
+    struct ledger_file *f = vpa_xcalloc(1, sizeof(*f));
+
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->due, NULL);
+    f->path = vpa_xstrdup(path);
+    f->max = f->rotate_at = max;
+    open_file(f);
+    if (pthread_create(&f->writer, NULL, write_until_stopped, f) == 0)
+        return f;
+    VPA_ERROR("Cannot write the ledger's file; decisions go on without it",
+              VPA_KV("file", f->path));
+    ledger_file_release(f);
+    return NULL;
+}
+
+void ledger_file_free(struct ledger_file *f)
+{
+    if (!f)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->stopping = true;
+    pthread_cond_signal(&f->due);
+    pthread_mutex_unlock(&f->lock);
+    pthread_join(f->writer, NULL);
+    ledger_file_release(f);
+}
+
+/* ---- on any thread ---- */
+
+void ledger_file_put(struct ledger_file *f, struct line *line)
+{
+    pthread_mutex_lock(&f->lock);
+    bool fits = f->queue.size + line->size <= VPA_LEDGER_QUEUE_MAX;
+    if (fits) {
+        ledger_lines_put(&f->queue, line);
+        pthread_cond_signal(&f->due);
+    }
+    f->overrun = f->overrun || !fits;
+    pthread_mutex_unlock(&f->lock);
+    if (!fits)
+        free(line);
+}
+
+void ledger_file_tell(struct ledger_file *f)
+{
+    pthread_mutex_lock(&f->lock);
+    bool tell = f->overrun && !f->told;
+    f->told = f->told || tell;
+    pthread_mutex_unlock(&f->lock);
+    if (tell)
+        VPA_WARN("The ledger's file is written too slowly; decisions are missing in it",
+                 VPA_KV("file", f->path));
+}
