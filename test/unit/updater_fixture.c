@@ -4,6 +4,12 @@ struct server server;
 
 /* ---- objects ---- */
 
+/* Heap. */
+static char *ns_of(int v)
+{
+    return server.spread ? vpa_xprintf("n%02d", v) : vpa_xstrdup("n");
+}
+
 static char *target_of(int v)
 {
     if (server.selects)
@@ -15,18 +21,18 @@ static char *target_of(int v)
 void list_vpas(struct vpa_buf *buf)
 {
     for (int v = 0; v < server.vpas; v++) {
-        vpa_auto_free char *target = target_of(v);
+        vpa_auto_free char *target = target_of(v), *ns = ns_of(v);
 
         vpa_buf_printf(
             buf,
-            "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\",\"uid\":\"v%d\","
+            "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"%s\",\"uid\":\"v%d\","
             "\"generation\":%d,"
             "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s%s,"
             "\"updatePolicy\":{\"updateMode\":"
             "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
             "\"containerName\":"
             "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}%s%s}}",
-            v ? "," : "", v, v, server.generation_of_vpas, server.boost, target, server.mode,
+            v ? "," : "", v, ns, v, server.generation_of_vpas, server.boost, target, server.mode,
             server.policy, server.conditions ? ",\"conditions\":" : "",
             server.conditions ? server.conditions : "");
     }
@@ -34,11 +40,15 @@ void list_vpas(struct vpa_buf *buf)
 
 static void list_replica_sets(struct vpa_buf *buf)
 {
-    for (int v = 0; v < server.vpas; v++)
+    for (int v = 0; v < server.vpas; v++) {
+        vpa_auto_free char *ns = ns_of(v);
+
         vpa_buf_printf(buf,
-                       "%s{\"metadata\":{\"name\":\"rs%02d\",\"namespace\":\"n\"},\"spec\":{"
+                       "%s{\"metadata\":{\"name\":\"rs%02d\",\"namespace\":\"%s\"},\"spec\":{"
                        "\"replicas\":%d,\"selector\":{\"matchLabels\":{\"app\":\"a%d\"}}}}",
-                       v ? "," : "", v, server.replicas ? server.replicas : server.pods_per_vpa, v);
+                       v ? "," : "", v, ns, server.replicas ? server.replicas : server.pods_per_vpa,
+                       v);
+    }
 }
 
 int *generation_of(int v, int p)
@@ -52,17 +62,18 @@ void put_pod(struct vpa_buf *buf, int v, int p)
     int generation = *generation_of(v, p);
     vpa_auto_free char *uid =
         generation ? vpa_xprintf("%d-%d-%d", v, p, generation) : vpa_xprintf("%d-%d", v, p);
+    vpa_auto_free char *ns = ns_of(v);
 
     vpa_buf_printf(
         buf,
-        "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"n\",\"uid\":\"%s\",%s"
+        "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"%s\",\"uid\":\"%s\",%s"
         "\"creationTimestamp\":\"2026-03-01T11:%02d:00Z\",\"labels\":{\"app\":\"a%d\"%s},"
         "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\","
         "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",%s\"resources\":{"
         "\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
         "\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
         "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}%s]%s}}",
-        v, p, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
+        v, p, ns, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
         server.labels, server.owner_version, server.owner_kind, v, server.container,
         generation && server.reborn ? server.reborn : server.request, server.status,
         generation && server.reborn_status ? server.reborn_status : "");
@@ -271,7 +282,7 @@ static void answer_change(const struct vpa_memory_request *q, struct vpa_memory_
     int n;
 
     ck_assert(server.call_count < CALLS_MAX);
-    server.calls[server.call_count++] = vpa_xstrdup(q->path + strlen("/api/v1/namespaces/n/pods/"));
+    server.calls[server.call_count++] = vpa_xstrdup(strstr(q->path, "/pods/") + strlen("/pods/"));
     n = (int)server.call_count;
     free(server.last_body);
     server.last_body = vpa_xstrdup(q->body);

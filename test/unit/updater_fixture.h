@@ -28,13 +28,14 @@
 struct server {
     /* objects */
     int vpas, pods_per_vpa;
-    const char *mode;          /* of the VPAs */
-    const char *status;        /* more conditions of each pod's status */
-    const char *pod;           /* more members of each pod's metadata */
-    const char *labels;        /* more members of each pod's labels */
-    const char *boost;         /* more members of each VPA's spec */
-    bool proving;              /* outcomes of actions are looked at */
-    const char *reborn;        /* cpu of replaced pods; NULL: as of all */
+    bool spread;        /* each VPA has a namespace of its own, n00, n01, ...; else all are in n */
+    const char *mode;   /* of the VPAs */
+    const char *status; /* more conditions of each pod's status */
+    const char *pod;    /* more members of each pod's metadata */
+    const char *labels; /* more members of each pod's labels */
+    const char *boost;  /* more members of each VPA's spec */
+    bool proving;       /* outcomes of actions are looked at */
+    const char *reborn; /* cpu of replaced pods; NULL: as of all */
     const char *reborn_status; /* more members of their status */
     bool lost;                 /* evicted pods are not replaced */
     const char *unscheduled;   /* items of the list of pods without a node */
