@@ -90,6 +90,19 @@ static void list_pods(struct vpa_buf *buf, int from, int to)
     }
 }
 
+/* Their kind has no scale. */
+static void list_strangers(struct vpa_buf *buf)
+{
+    for (int i = 0; i < server.strangers; i++)
+        vpa_buf_printf(
+            buf,
+            ",{\"metadata\":{\"name\":\"s%04d\",\"namespace\":\"%s\",\"uid\":\"s%d\","
+            "\"creationTimestamp\":\"2026-03-01T11:00:00Z\",\"ownerReferences\":[{"
+            "\"apiVersion\":\"x.io/v1\",\"kind\":\"Flow\",\"name\":\"f%d\",\"controller\":true}]},"
+            "\"spec\":{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":\"Running\"}}",
+            i, server.stranger_ns, i, i);
+}
+
 void replace_pod(const char *name)
 {
     vpa_auto_buf text = {0};
@@ -116,9 +129,11 @@ static void answer_list(const struct vpa_memory_request *q, struct vpa_memory_re
         list_vpas(&buf);
     else if (vpa_str_ends_with(q->path, "/replicasets"))
         list_replica_sets(&buf);
-    else if (pods)
+    else if (pods) {
         list_pods(&buf, second ? half : 0, second ? server.pods_per_vpa : half);
-    else if (vpa_str_ends_with(q->path, "/limitranges"))
+        if (!second)
+            list_strangers(&buf);
+    } else if (vpa_str_ends_with(q->path, "/limitranges"))
         vpa_buf_puts(&buf, server.limits);
     else if (vpa_str_ends_with(q->path, "/configmaps") && server.panic)
         vpa_buf_puts(&buf, "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}");
@@ -231,6 +246,10 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
                 ? "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}]}"
                 : "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
                   "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
+    } else if (strstr(q->path, "/flows/")) {
+        server.flow_reads++;
+        vpa_memory_reply_status(reply, 404, NULL, "flows.x.io not found");
+        vpa_memory_reply_delay(reply, 20 * VPA_MILLISECOND);
     } else if (vpa_str_ends_with(q->path, "/scale")) {
         vpa_auto_free char *scale =
             vpa_xprintf("{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{},"
@@ -240,6 +259,7 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
         server.scale_reads++;
         vpa_memory_reply_json(reply, server.scale_fails ? 500 : 200, scale);
     } else if (vpa_str_eq(q->path, "/apis/x.io")) {
+        server.discoveries++;
         vpa_memory_reply_json(reply, 200,
                               "{\"name\":\"x.io\",\"versions\":[{\"groupVersion\":\"x.io/v1\","
                               "\"version\":\"v1\"}],\"preferredVersion\":{\"groupVersion\":"
@@ -247,7 +267,8 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
     } else if (vpa_str_eq(q->path, "/apis/x.io/v1")) {
         vpa_memory_reply_json(
             reply, 200,
-            "{\"resources\":[{\"name\":\"clones\",\"kind\":\"Clone\",\"namespaced\":true},"
+            "{\"resources\":[{\"name\":\"flows\",\"kind\":\"Flow\",\"namespaced\":true},"
+            "{\"name\":\"clones\",\"kind\":\"Clone\",\"namespaced\":true},"
             "{\"name\":\"clones/scale\",\"kind\":\"Scale\",\"namespaced\":true}]}");
     } else if (strstr(q->path, "/pods/")) {
         vpa_auto_buf text = {0};
