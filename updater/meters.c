@@ -51,8 +51,9 @@ static struct vpa_metric failed_proofs = VPA_COUNTER(
     "reason", "vpa_name", "vpa_namespace");
 static struct vpa_metric breakers =
     VPA_GAUGE("vpa_updater_paused",
-              "VPAs whose updates are paused because they did not help; "
-              "scope cluster: 1 while nothing is evicted anywhere",
+              "VPAs whose updates are paused because they did not help; scope namespace: "
+              "namespaces in which nothing is evicted; scope cluster: 1 while nothing is evicted "
+              "anywhere",
               "scope");
 
 static const double step_seconds[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,   2,   5,   10,  20, 30,
@@ -132,7 +133,7 @@ void updater_meters_start(void)
     for (enum vpa_verdict v = 0; v < VPA_VERDICTS; v++)
         if (vpa_verdict_failed(v))
             vpa_metric_add(&failed_proofs, 0, vpa_verdict_name(v), "", "");
-    updater_meter_breakers(0, false);
+    updater_meter_breakers(0, 0, false);
 }
 
 void updater_meter_pass_publish(const struct meter_pass *gauges)
@@ -183,9 +184,10 @@ void updater_meter_failed_proof(const char *reason, const char *name, const char
     vpa_metric_inc(&failed_proofs, reason, name, ns);
 }
 
-void updater_meter_breakers(size_t open, bool cluster)
+void updater_meter_breakers(size_t vpas, size_t namespaces, bool cluster)
 {
-    vpa_metric_set(&breakers, (double)open, "vpa");
+    vpa_metric_set(&breakers, (double)vpas, "vpa");
+    vpa_metric_set(&breakers, (double)namespaces, "namespace");
     vpa_metric_set(&breakers, cluster ? 1 : 0, "cluster");
 }
 

@@ -59,7 +59,7 @@ void updater_meter_in_place_failed(const struct meter_vpa *vpa, const char *reas
 void updater_meter_infeasible_skipped(const struct meter_vpa *vpa);
 void updater_meter_failed_proof(const char *reason, const char *name, const char *ns);
 /* Open breakers of VPAs, and whether the cluster's is. */
-void updater_meter_breakers(size_t open, bool cluster);
+void updater_meter_breakers(size_t vpas, size_t namespaces, bool cluster);
 /* seconds: how long the step of the pass took. */
 void updater_meter_step(const char *step, double seconds);
 

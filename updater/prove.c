@@ -46,6 +46,7 @@ struct prove {
     struct vpa_table trials; /* by way, VPA and owner */
     struct vpa_table bases;  /* by VPA */
     bool webhook_down;
+    size_t namespaces_told; /* paused ones */
     bool cluster_told;
 };
 
@@ -130,6 +131,8 @@ enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proo
         return VPA_REST_PROOF;
     case VPA_PERMIT_PAUSED:
         return VPA_REST_PAUSED;
+    case VPA_PERMIT_NAMESPACE_PAUSED:
+        return VPA_REST_NAMESPACE_PAUSED;
     case VPA_PERMIT_CLUSTER_PAUSED:
         return VPA_REST_CLUSTER_PAUSED;
     case VPA_PERMIT_FREE:
@@ -298,19 +301,35 @@ static const char *event_reason(enum vpa_proof_way way)
     return way == VPA_PROOF_EVICTION ? "EvictionsPaused" : "ResizesPaused";
 }
 
-static void tell_cluster(struct prove *prove)
+static void tell_namespaces(struct prove *prove)
+{
+    const struct vpa_breaker *newest;
+    size_t count = vpa_proof_namespaces(prove->proof, &newest);
+
+    if (count > prove->namespaces_told)
+        VPA_WARN("Evictions did not help for several VPAs of a namespace in a row: nothing is "
+                 "evicted there, but one pod after each pause",
+                 VPA_KV("reason", vpa_verdict_name(newest->verdict)), VPA_KV("last", newest->seen),
+                 VPA_KV("pause_s", newest->pause / VPA_SECOND),
+                 VPA_KV("namespaces", (int64_t)count));
+    prove->namespaces_told = count;
+}
+
+static void tell_scopes(struct prove *prove)
 {
     const struct vpa_breaker *cluster = vpa_proof_cluster(prove->proof);
 
+    tell_namespaces(prove);
     if (cluster && !prove->cluster_told)
-        VPA_ERROR("Evictions did not help for several VPAs in a row: nothing is evicted in the "
-                  "whole cluster, but one pod after each pause",
+        VPA_ERROR("Evictions did not help in several namespaces in a row: nothing is evicted in "
+                  "the whole cluster, but one pod after each pause",
                   VPA_KV("reason", vpa_verdict_name(cluster->verdict)),
                   VPA_KV("last", cluster->seen), VPA_KV("pause_s", cluster->pause / VPA_SECOND));
     if (!cluster && prove->cluster_told)
         VPA_INFO("An eviction has helped: evictions go on in the whole cluster");
     prove->cluster_told = cluster != NULL;
-    updater_meter_breakers(vpa_proof_open_count(prove->proof), cluster != NULL);
+    updater_meter_breakers(vpa_proof_open_count(prove->proof), prove->namespaces_told,
+                           cluster != NULL);
 }
 
 static void tell_failure(struct pass_env *env, const struct vpa_proof_id *id,
@@ -569,7 +588,7 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
         look_at(&look, trials[i]);
     renew_bases(&look);
     vpa_proof_sweep(prove->proof, vpa_is_known, &look, vpa_loop_now(pass->env->loop));
-    tell_cluster(prove);
+    tell_scopes(prove);
     publish(&look);
     vpa_table_release(&look.vpas);
 }

@@ -49,7 +49,8 @@ static int resolve_selector(struct pass *pass, const struct vpa_object *vpa,
                                vpa->target_ref.kind, vpa->target_ref.name, &pass->arena, out, err);
 }
 
-/* Takes the VPA in unless the selector of its target is not known. */
+/* Takes the VPA in unless the selector of its target is not known. Where that is so for the moment
+ * only, its pods are not another one's meanwhile. */
 static void add_selected(struct pass *pass, const struct vpa_object *vpa,
                          struct selection *selection)
 {
@@ -60,6 +61,8 @@ static void add_selected(struct pass *pass, const struct vpa_object *vpa,
         VPA_V(3, "Skipping VPA: no selector of its target", VPA_KV("namespace", vpa->meta.ns),
               VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
         updater_tell_of_vpa(pass->env, vpa, VPA_REST_TARGET, err.text);
+        if (err.code == VPA_RETRY)
+            updater_unknown_add(pass->unknown, vpa);
         return;
     }
     s->vpa = vpa;
@@ -200,6 +203,15 @@ struct controlled {
     enum meter_hold hold;
 };
 
+/* Both are in the order of namespaces. Owners of pods that no VPA can govern are not asked for: a
+ * namespace may have thousands, each a custom resource of its own. */
+static bool has_vpa(const struct selection *selection, size_t *next, const char *ns)
+{
+    while (*next < selection->count && strcmp(selection->items[*next].vpa->meta.ns, ns) < 0)
+        ++*next;
+    return *next < selection->count && vpa_str_eq(selection->items[*next].vpa->meta.ns, ns);
+}
+
 static struct controlled *find_controlling(struct pass *pass, struct selection *selection,
                                            const struct vpa_pod *const *pods, size_t count)
 {
@@ -212,8 +224,11 @@ static struct controlled *find_controlling(struct pass *pass, struct selection *
             (struct vpa_candidate){selection->items[i].vpa, &selection->items[i].selector};
 
     struct vpa_match_index *index = vpa_match_index_new(candidates, selection->count);
+    size_t next = 0;
 
     for (size_t i = 0; i < count && may_go_on(pass); i++) {
+        if (!has_vpa(selection, &next, pods[i]->meta.ns))
+            continue;
         vpa_arena_clear(&pass->scratch);
 
         const struct walk *walk = walk_of_pod(pass, &selection->walks, pods[i]);

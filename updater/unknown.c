@@ -45,18 +45,22 @@ static int64_t counted(const struct vpa_table *table, const char *ns, const char
     return tally ? tally->count : 0;
 }
 
+void updater_unknown_add(struct unknown *u, const struct vpa_object *vpa)
+{
+    const struct vpa_target_ref *target = &vpa->target_ref;
+
+    count(u, &u->vpas, vpa->meta.ns, target->present ? target->kind : "",
+          target->present ? target->name : "");
+    count(u, &u->namespaces, vpa->meta.ns, "", "");
+}
+
 static void count_vpas(struct unknown *u, struct store *store)
 {
     size_t n;
     vpa_auto_free const struct vpa_object **vpas = updater_store_unknown_vpas(store, &n);
 
-    for (size_t i = 0; i < n; i++) {
-        const struct vpa_target_ref *target = &vpas[i]->target_ref;
-
-        count(u, &u->vpas, vpas[i]->meta.ns, target->present ? target->kind : "",
-              target->present ? target->name : "");
-        count(u, &u->namespaces, vpas[i]->meta.ns, "", "");
-    }
+    for (size_t i = 0; i < n; i++)
+        updater_unknown_add(u, vpas[i]);
 }
 
 /* Terminating ones have left their group, as those that are known. */

@@ -21,6 +21,8 @@ struct unknown;
 /* Only while the store is pinned. */
 struct unknown *updater_unknown_new(struct store *store);
 void updater_unknown_free(struct unknown *u); /* NULL is allowed */
+/* One of which it is not known which pods it governs: its target does not answer. */
+void updater_unknown_add(struct unknown *u, const struct vpa_object *vpa);
 /* Whether an unknown VPA governs a pod of the namespace, or may. top: the pod's topmost controller,
  * NULL when it has none; doubtful: that could not be found out. */
 bool updater_unknown_governs(const struct unknown *u, const char *ns,

@@ -353,6 +353,13 @@ static struct group *fresh_group(const struct vpa_discovery *d, const char *name
     return g && now - g->fetched < VPA_DISCOVERY_AGE ? g : NULL;
 }
 
+bool vpa_discovery_is_of_pass(const struct vpa_discovery *d, const char *group)
+{
+    const struct group *g = fresh_group(d, group);
+
+    return g && g->pass == d->pass;
+}
+
 /* Asking */
 
 static bool kind_matches(const char *listed, const char *asked)
@@ -363,6 +370,22 @@ static bool kind_matches(const char *listed, const char *asked)
         if ((char)tolower((unsigned char)*listed) != *asked)
             return false;
     return *listed == *asked;
+}
+
+static bool has_resource(const struct group *g, const char *version, const char *name)
+{
+    for (size_t i = 0; i < g->resource_count; i++)
+        if (strcmp(g->resources[i].version, version) == 0 &&
+            strcmp(g->resources[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_scale(const struct group *g, const struct resource *r)
+{
+    vpa_auto_free char *scale = vpa_xjoin(r->name, '/', "scale");
+
+    return g->resource_count >= VPA_DISCOVERY_RESOURCES_MAX || has_resource(g, r->version, scale);
 }
 
 static size_t collect(struct vpa_discovery *d, const struct group *g, const char *kind)
@@ -382,8 +405,9 @@ static size_t collect(struct vpa_discovery *d, const struct group *g, const char
             if (strcmp(d->found[i].resource, last->name) == 0)
                 last = NULL;
         if (last)
-            d->found[count++] = (struct vpa_rest_mapping){d->found_group, last->version, last->name,
-                                                          last->kind, last->namespaced};
+            d->found[count++] =
+                (struct vpa_rest_mapping){d->found_group, last->version,    last->name,
+                                          last->kind,     last->namespaced, has_scale(g, last)};
     }
     return count;
 }
@@ -413,8 +437,8 @@ static size_t collect_list_kind(struct vpa_discovery *d, const struct group *g, 
             continue;
         free(d->found_guess);
         d->found_guess = guess_plural(kind);
-        d->found[0] = (struct vpa_rest_mapping){d->found_group, r->version, d->found_guess, r->kind,
-                                                r->namespaced};
+        d->found[0] = (struct vpa_rest_mapping){d->found_group, r->version,    d->found_guess,
+                                                r->kind,        r->namespaced, true};
         return 1;
     }
     return 0;
@@ -474,9 +498,5 @@ bool vpa_discovery_has_subresource(struct vpa_discovery *d, const char *group_ve
 
     if (usable_group(group) && (fresh_group(d, group) || read_now(d, group, &why) == 0))
         g = fresh_group(d, group);
-    for (size_t i = 0; g && i < g->resource_count; i++)
-        if (strcmp(g->resources[i].version, version) == 0 &&
-            strcmp(g->resources[i].name, resource_and_sub) == 0)
-            return true;
-    return false;
+    return g && has_resource(g, version, resource_and_sub);
 }

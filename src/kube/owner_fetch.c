@@ -116,6 +116,14 @@ static void release(struct owner_fetch *f)
     free(f);
 }
 
+static void date(struct vpa_owners *o, struct owner_scale *s)
+{
+    s->fetched = s->last_read = vpa_loop_monotonic(o->loop);
+    s->refresh_at = s->fetched + vpa_random_jitter(vpa_kube_client_random(o->client),
+                                                   VPA_OWNER_SCALE_REFRESH, 1);
+    s->pass = o->pass;
+}
+
 /* err NULL: the scale is good. */
 static void finish(struct owner_fetch *f, const struct vpa_error *err)
 {
@@ -129,11 +137,8 @@ static void finish(struct owner_fetch *f, const struct vpa_error *err)
         s->code = err->code;
         s->error = vpa_arena_strdup(&s->arena, err->text);
     }
-    s->fetched = s->last_read = vpa_loop_monotonic(o->loop);
+    date(o, s);
     s->slow = s->fetched - f->begun >= OWNER_SCALE_PATIENCE;
-    s->refresh_at = s->fetched + vpa_random_jitter(vpa_kube_client_random(o->client),
-                                                   VPA_OWNER_SCALE_REFRESH, 1);
-    s->pass = o->pass;
     release(f);
     fn(ctx, s);
 }
@@ -192,6 +197,14 @@ static void keep_mappings(struct owner_fetch *f, const struct vpa_rest_mapping *
         };
 }
 
+static bool any_scalable(const struct vpa_rest_mapping *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (found[i].scalable)
+            return true;
+    return false;
+}
+
 static void begin(void *ctx)
 {
     struct owner_fetch *f = ctx;
@@ -203,6 +216,10 @@ static void begin(void *ctx)
     size_t count;
 
     if (vpa_discovery_peek(discovery, group, f->scale->kind, &found, &count, &err) == 0) {
+        if (!any_scalable(found, count) && !vpa_discovery_is_of_pass(discovery, group)) {
+            vpa_discovery_read(discovery, group, &f->group); /* it may have one by now */
+            return;
+        }
         keep_mappings(f, found, count);
         ask(f);
     } else if (err.code == VPA_RETRY) {
@@ -284,6 +301,27 @@ bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_contr
         if (now - f->begun >= since && strcmp(f->scale->key, vpa_buf_text(&text)) == 0)
             return true;
     return false;
+}
+
+/* Without asking */
+
+struct owner_scale *owner_scale_missing(struct vpa_owners *o, const struct vpa_controller_key *key)
+{
+    vpa_auto_free char *group = vpa_xstrndup(key->api_version, group_length(key->api_version));
+    const struct vpa_rest_mapping *found;
+    struct owner_scale *s;
+    struct vpa_error err;
+    size_t count;
+
+    if (vpa_discovery_peek(o->discovery, group, key->kind, &found, &count, &err) < 0 ||
+        any_scalable(found, count) || !vpa_discovery_is_of_pass(o->discovery, group))
+        return NULL;
+    s = scale_new(key);
+    s->absent = true;
+    s->code = VPA_NOT_FOUND;
+    s->error = "the server could not find the requested resource";
+    date(o, s);
+    return s;
 }
 
 /* Waiting */

@@ -132,6 +132,10 @@ struct owner_fetch *owner_fetch_start(struct vpa_owners *owners,
                                       const struct vpa_controller_key *key, owner_fetched_fn fn,
                                       void *ctx);
 void owner_fetch_cancel(struct owner_fetch *fetch);
+/* An answer that discovery gives in this pass: that kind has no scale, so that thousands of objects
+ * of it are not asked for one by one. NULL: it has, or it is not known. */
+struct owner_scale *owner_scale_missing(struct vpa_owners *owners,
+                                        const struct vpa_controller_key *key);
 /* For at least so long. */
 bool owner_fetch_is_under_way(const struct vpa_owners *owners, const struct vpa_controller_key *key,
                               vpa_duration since);

@@ -240,7 +240,9 @@ struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vp
     struct owner_scale *s = owner_scale_find(o, k);
 
     if (!s || is_stale(o, s, now) || now - s->fetched > age) {
-        s = owner_scale_ask(o, k, err);
+        s = owner_scale_missing(o, k);
+        if (!s)
+            s = owner_scale_ask(o, k, err);
         if (!s)
             return NULL;
         s = owner_scale_remember(o, s);

@@ -275,6 +275,7 @@ struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *opti
     r->backoff_timer = vpa_timer_new(r->loop, on_backoff, r);
     r->resync_timer = vpa_timer_new(r->loop, on_resync, r);
     r->silence_timer = vpa_timer_new(r->loop, reflector_on_silence, r);
+    r->accepted_timer = vpa_timer_new(r->loop, reflector_on_accepted, r);
     vpa_metric_add(&vpa_unusable_objects, 0, r->options.name);
     return r;
 }
@@ -300,6 +301,7 @@ void vpa_reflector_free(struct vpa_reflector *r)
     vpa_timer_free(r->backoff_timer);
     vpa_timer_free(r->resync_timer);
     vpa_timer_free(r->silence_timer);
+    vpa_timer_free(r->accepted_timer);
     vpa_json_stream_free(r->stream);
     vpa_arena_release(&r->arena);
     free(r->version);

@@ -35,7 +35,8 @@ struct vpa_reflector {
     struct vpa_arena arena; /* of one object */
     struct vpa_timer *backoff_timer;
     struct vpa_timer *resync_timer;
-    struct vpa_timer *silence_timer; /* while a watch is under way */
+    struct vpa_timer *silence_timer;  /* while a watch is under way */
+    struct vpa_timer *accepted_timer; /* behind its 200 */
     bool ever_in_step;
     int64_t in_step_at; /* monotonic, the last moment at which that was certain */
     int64_t shown_at;   /* the same, as the metric has it */
@@ -43,6 +44,7 @@ struct vpa_reflector {
     vpa_duration backoff;
     int64_t backoff_used;
     int64_t watch_started;
+    int64_t opened_at; /* the watch, monotonic */
     uint64_t watch_events;
     unsigned short_watches;
     bool error_frame; /* the stream brought an ERROR */
@@ -82,5 +84,7 @@ void reflector_clear_arena(struct vpa_reflector *r); /* behind each object */
 
 /* Timer: a watch has been silent for too long. */
 void reflector_on_silence(void *ctx);
+/* Timer: the server has nothing against the version from which a watch begins. */
+void reflector_on_accepted(void *ctx);
 
 #endif

@@ -18,6 +18,8 @@
 #define WATCH_GRACE (30 * VPA_SECOND)
 #define SHORT_WATCH VPA_SECOND
 #define SHORT_WATCHES_MAX 3 /* in a row, opened again at once */
+/* A server that lacks the version, or has no time, says 200 first and ERROR right behind it. */
+#define WATCH_ACCEPTED (3 * VPA_SECOND)
 
 /* An event or a bookmark: all that happened before it has been told. */
 static void note_sign_of_life(struct vpa_reflector *r)
@@ -99,10 +101,12 @@ static int take_frame(struct vpa_reflector *r, const struct vpa_watch_frame *fra
         VPA_ERROR("Unable to understand watch event", VPA_KV("resource", r->options.name));
         return 0;
     case VPA_FRAME_BOOKMARK:
+        note_sign_of_life(r);
         break;
     case VPA_FRAME_ADDED:
     case VPA_FRAME_MODIFIED:
     case VPA_FRAME_DELETED:
+        note_sign_of_life(r);
         if (reflector_give_object(r, frame_events[frame->type], frame->object, err) < 0)
             return -1;
         break;
@@ -121,6 +125,7 @@ static int skip_frame(struct vpa_reflector *r, const char *json, size_t len,
         *err = *why;
         return -1;
     }
+    note_sign_of_life(r);
     if (reflector_skip_text(r, frame_events[type], text, "object.", why, err) < 0)
         return -1;
     return move_on(r, reflector_peek(r, text, "object.", "metadata.resourceVersion"), err);
@@ -131,8 +136,6 @@ static int on_frame(void *ctx, const char *json, size_t len, struct vpa_error *e
     struct vpa_reflector *r = ctx;
     struct vpa_watch_frame frame;
     struct vpa_error why;
-
-    note_sign_of_life(r);
     int rc = vpa_watch_frame_decode(&r->arena, json, len, r->options.left_out, &frame, &why) == 0
                  ? take_frame(r, &frame, err)
                  : skip_frame(r, json, len, &why, err);
@@ -145,11 +148,20 @@ static int on_long_frame(void *ctx, const char *json, size_t len, struct vpa_err
     struct vpa_reflector *r = ctx;
     struct vpa_error why;
 
-    note_sign_of_life(r);
     reflector_too_long(r, &why);
     int rc = skip_frame(r, json, len, &why, err);
     reflector_clear_arena(r);
     return rc;
+}
+
+/* It is open for so long, and no ERROR came. */
+void reflector_on_accepted(void *ctx)
+{
+    struct vpa_reflector *r = ctx;
+
+    if (r->opened_at > r->in_step_at)
+        reflector_note_in_step(r, r->opened_at);
+    reflector_set_text(&r->last_error, NULL);
 }
 
 static void on_watch_open(void *ctx)
@@ -157,10 +169,10 @@ static void on_watch_open(void *ctx)
     struct vpa_reflector *r = ctx;
 
     r->watching = true;
-    reflector_note_in_step(r, vpa_loop_monotonic(r->loop));
+    r->opened_at = vpa_loop_monotonic(r->loop);
+    vpa_timer_start(r->accepted_timer, WATCH_ACCEPTED);
     if (r->options.watch_only)
         r->synced = true;
-    reflector_set_text(&r->last_error, NULL);
 }
 
 static void watch_failed(struct vpa_reflector *r, const struct vpa_kube_status *status,
@@ -211,6 +223,7 @@ static void on_watch_done(void *ctx, const struct vpa_kube_result *result,
     r->request = NULL;
     r->watching = false;
     vpa_timer_stop(r->silence_timer);
+    vpa_timer_stop(r->accepted_timer);
     if (r->stream_failed) {
         watch_failed(r, r->error_frame ? &r->frame_status : NULL, VPA_TRANSPORT_OK,
                      &r->stream_error);
@@ -229,6 +242,7 @@ void reflector_on_silence(void *ctx)
     struct vpa_error why;
 
     vpa_kube_cancel(VPA_STEAL(r->request));
+    vpa_timer_stop(r->accepted_timer);
     r->watching = false;
     if (answered) {
         VPA_V(4, "Watch is silent, opening it anew", VPA_KV("resource", r->options.name));

@@ -1,53 +1,68 @@
 /*
- * Breakers of VPAs and of the cluster.
+ * Breakers of VPAs, of namespaces and of the cluster.
  *
  * A record per VPA and way holds its breaker and the groups that are waiting or proven; it exists
  * only while one of them says something. Who has sent the pod on trial is kept with its group, so
- * that a trial that comes to nothing frees the breaker for the next one.
+ * that a trial that comes to nothing frees the breaker for the next one. What is kept of a
+ * namespace lives as long as one of its records, or as the row of failures that it is part of.
  */
 #include "vpa/policy/proof.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "breaker.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 
+struct trials {
+    bool space, cluster;
+};
 struct group {
-    bool waiting;              /* else proven */
-    bool for_vpa, for_cluster; /* the trial of an open breaker */
-    bool for_webhook;          /* that of a webhook which was away */
-    vpa_time since;            /* proven */
+    bool waiting;         /* else proven */
+    bool for_vpa;         /* the trial of an open breaker */
+    struct trials trials; /* of others */
+    bool for_webhook;     /* that of a webhook which was away */
+    vpa_time since;       /* proven */
     char key[];
 };
 /* Was the webhook away when this failed? */
 struct question {
     bool open;
-    bool cluster_trial;
+    bool holds; /* all, not the namespace alone */
+    struct trials trials;
     vpa_time start;
     int64_t heard;
     vpa_duration pause; /* before it; 0: the breaker was closed */
 };
+struct space { /* a namespace */
+    struct scope scope;
+    unsigned row; /* of the cluster's failures that it is part of */
+    size_t records;
+    size_t questions;
+    char name[];
+};
 struct record {
+    struct space *space;
     struct vpa_breaker breaker;
     struct question question;
     unsigned excuses; /* since its last good proof */
     vpa_time excused;
     struct vpa_table groups;
-    unsigned row; /* of failures that this VPA is part of */
+    unsigned row; /* of the namespace's failures that this VPA is part of */
     char *vpa;
     char key[];
 };
 struct vpa_proof {
     struct vpa_table records; /* way and VPA */
-    struct vpa_breaker cluster;
-    unsigned row; /* grows with each good proof */
-    size_t row_count;
+    struct vpa_table spaces;  /* by namespace */
+    struct scope cluster;
     bool watched; /* the webhook's Lease is known: */
     vpa_time start;
     int64_t heard;
-    size_t questions;
+    size_t questions;  /* open ones */
+    size_t holding;    /* of these, those that hold all */
     unsigned excuses;  /* starts that excused something since the last good proof */
     vpa_time excusing; /* the last of them */
     bool careful;      /* one pod in the whole cluster, until it is patched */
@@ -55,29 +70,12 @@ struct vpa_proof {
     vpa_time tried;    /* since then */
 };
 
-const char *vpa_verdict_name(enum vpa_verdict verdict)
-{
-    static const char *const names[] = {
-        "Waiting",       "Good",          "Void",     "NotPatched", "PatchedBack",
-        "NoReplacement", "Unschedulable", "Crashing", "NotReady",   "NotResized"};
-
-    return names[verdict];
-}
-
 struct vpa_proof *vpa_proof_new(void)
 {
     struct vpa_proof *proof = vpa_xcalloc(1, sizeof(*proof));
 
-    proof->row = 1;
+    scope_init(&proof->cluster);
     return proof;
-}
-
-static void set_seen(struct vpa_breaker *b, const char *seen)
-{
-    char *copy = seen ? vpa_xstrdup(seen) : NULL;
-
-    free((char *)(uintptr_t)b->seen);
-    b->seen = copy;
 }
 
 static void forget_groups(struct record *r)
@@ -93,9 +91,16 @@ static void forget_groups(struct record *r)
 static void record_free(struct record *r)
 {
     forget_groups(r);
-    set_seen(&r->breaker, NULL);
+    breaker_close(&r->breaker);
+    r->space->records--;
     free(r->vpa);
     free(r);
+}
+
+static void space_free(struct space *space)
+{
+    scope_release(&space->scope);
+    free(space);
 }
 
 void vpa_proof_free(struct vpa_proof *proof)
@@ -107,7 +112,10 @@ void vpa_proof_free(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);)
         record_free(value);
     vpa_table_release(&proof->records);
-    set_seen(&proof->cluster, NULL);
+    for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);)
+        space_free(value);
+    vpa_table_release(&proof->spaces);
+    scope_release(&proof->cluster);
     free(proof);
 }
 
@@ -129,6 +137,31 @@ static struct record *find_record(const struct vpa_proof *proof, const char *vpa
     return vpa_table_find(&proof->records, key);
 }
 
+/* Of a VPA; NULL when nothing is kept of it. */
+static struct space *find_space(const struct vpa_proof *proof, const char *vpa)
+{
+    if (proof->spaces.count == 0)
+        return NULL;
+
+    vpa_auto_free char *ns = vpa_xstrndup(vpa, strcspn(vpa, "/"));
+
+    return vpa_table_find(&proof->spaces, ns);
+}
+
+static struct space *space_of(struct vpa_proof *proof, const char *vpa)
+{
+    struct space *space = find_space(proof, vpa);
+    size_t len = strcspn(vpa, "/");
+
+    if (space)
+        return space;
+    space = vpa_xcalloc(1, sizeof(*space) + len + 1);
+    memcpy(space->name, vpa, len);
+    scope_init(&space->scope);
+    vpa_table_put(&proof->spaces, space->name, space);
+    return space;
+}
+
 static struct record *record_of(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
 {
     struct record *r = find_record(proof, vpa, way);
@@ -142,6 +175,8 @@ static struct record *record_of(struct vpa_proof *proof, const char *vpa, enum v
     r = vpa_xcalloc(1, sizeof(*r) + size);
     memcpy(r->key, key, size);
     r->vpa = vpa_xstrdup(vpa);
+    r->space = space_of(proof, vpa);
+    r->space->records++;
     vpa_table_put(&proof->records, r->key, r);
     return r;
 }
@@ -161,31 +196,31 @@ static struct group *group_of(struct record *r, const char *name)
 
 /* ---- asking ---- */
 
-static enum vpa_proof_permit permit_of(const struct vpa_breaker *b, enum vpa_proof_permit paused,
-                                       vpa_time now)
+/* Of those that the VPA is part of. */
+static enum vpa_proof_permit common_permit(const struct vpa_proof *proof,
+                                           const struct vpa_proof_id *id, const struct record *r,
+                                           vpa_time now)
 {
-    if (!b->open)
-        return VPA_PERMIT_FREE;
-    if (now < b->retry_at)
-        return paused;
-    return b->trial ? VPA_PERMIT_WAITING : VPA_PERMIT_FIRST;
-}
+    const struct space *space = find_space(proof, id->vpa);
+    enum vpa_proof_permit own = VPA_PERMIT_FREE, all;
 
-static enum vpa_proof_permit cluster_permit(const struct vpa_proof *proof, enum vpa_proof_way way,
-                                            vpa_time now)
-{
-    if (way != VPA_PROOF_EVICTION)
+    if (id->way != VPA_PROOF_EVICTION)
         return VPA_PERMIT_FREE;
-    return permit_of(&proof->cluster, VPA_PERMIT_CLUSTER_PAUSED, now);
+    if (space)
+        own = scope_permit(&space->scope, r ? r->row : 0, VPA_PERMIT_NAMESPACE_PAUSED, now);
+    all = scope_permit(&proof->cluster, space ? space->row : 0, VPA_PERMIT_CLUSTER_PAUSED, now);
+    return own > all ? own : all;
 }
 
 /* Was the webhook away, or does it patch again? One pod is to show it; not one that takes hours to
  * end. */
-static bool is_held(const struct vpa_proof *proof, enum vpa_proof_way way, vpa_time now)
+static bool is_held(const struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now)
 {
-    bool tried = proof->trial && vpa_time_sub(now, proof->tried) < VPA_PAUSE_FIRST;
+    const struct space *space = find_space(proof, id->vpa);
+    bool asked = proof->holding > 0 || (space && space->questions > 0);
+    bool tried = proof->trial && breaker_within(now, proof->tried, VPA_PAUSE_FIRST);
 
-    return way == VPA_PROOF_EVICTION && (proof->questions > 0 || tried);
+    return id->way == VPA_PROOF_EVICTION && (asked || tried);
 }
 
 static bool is_careful(const struct vpa_proof *proof, enum vpa_proof_way way)
@@ -195,7 +230,7 @@ static bool is_careful(const struct vpa_proof *proof, enum vpa_proof_way way)
 
 static bool is_proven(const struct group *g, vpa_time now)
 {
-    return g && !g->waiting && vpa_time_sub(now, g->since) < VPA_PROOF_AGE;
+    return g && !g->waiting && breaker_within(now, g->since, VPA_PROOF_AGE);
 }
 
 enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct vpa_proof_id *id,
@@ -204,14 +239,14 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
     const struct record *r = find_record(proof, id->vpa, id->way);
     const struct group *g = r ? vpa_table_find(&r->groups, id->group) : NULL;
     enum vpa_proof_permit own =
-        r ? permit_of(&r->breaker, VPA_PERMIT_PAUSED, now) : VPA_PERMIT_FREE;
-    enum vpa_proof_permit all = cluster_permit(proof, id->way, now);
+        r ? breaker_permit(&r->breaker, VPA_PERMIT_PAUSED, now) : VPA_PERMIT_FREE;
+    enum vpa_proof_permit all = common_permit(proof, id, r, now);
 
     if (!vpa_permit_given(own))
         return own;
     if (!vpa_permit_given(all))
         return all;
-    if ((g && g->waiting) || is_held(proof, id->way, now))
+    if ((g && g->waiting) || is_held(proof, id, now))
         return VPA_PERMIT_WAITING;
     if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || is_careful(proof, id->way) ||
         !is_proven(g, now))
@@ -229,10 +264,13 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
 
     g->waiting = true;
     g->for_vpa = r->breaker.open;
-    g->for_cluster = id->way == VPA_PROOF_EVICTION && proof->cluster.open;
     r->breaker.trial = g->for_vpa;
-    if (g->for_cluster)
-        proof->cluster.trial = true;
+    if (id->way == VPA_PROOF_EVICTION)
+        g->trials = (struct trials){r->space->scope.breaker.open, proof->cluster.breaker.open};
+    if (g->trials.space)
+        scope_try(&r->space->scope, now);
+    if (g->trials.cluster)
+        scope_try(&proof->cluster, now);
     g->for_webhook = is_careful(proof, id->way);
     if (g->for_webhook) {
         proof->trial = true;
@@ -252,8 +290,10 @@ static void drop_group(struct vpa_proof *proof, struct record *r, const char *na
         return;
     if (g->for_vpa)
         r->breaker.trial = false;
-    if (g->for_cluster)
-        proof->cluster.trial = false;
+    if (g->trials.space)
+        r->space->scope.breaker.trial = false;
+    if (g->trials.cluster)
+        proof->cluster.breaker.trial = false;
     if (g->for_webhook)
         proof->trial = false;
     free(g);
@@ -267,49 +307,31 @@ void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id)
         drop_group(proof, r, id->group);
 }
 
-static void close_breaker(struct vpa_breaker *b)
-{
-    set_seen(b, NULL);
-    *b = (struct vpa_breaker){.open = false};
-}
-
-static void open_breaker(struct vpa_breaker *b, enum vpa_verdict verdict, const char *seen,
-                         vpa_time now)
-{
-    vpa_duration pause = b->pause ? 2 * b->pause : VPA_PAUSE_FIRST;
-
-    if (!b->open)
-        b->opened = now;
-    b->open = true;
-    b->trial = false;
-    b->verdict = verdict;
-    b->pause = pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
-    b->retry_at = vpa_time_add(now, b->pause);
-    set_seen(b, seen);
-}
-
 static void answer(struct vpa_proof *proof, struct record *r)
 {
-    if (r->question.open)
+    if (r->question.open) {
+        r->space->questions--;
         proof->questions--;
+        proof->holding -= r->question.holds;
+    }
     r->question = (struct question){.open = false};
 }
 
 static void close_record(struct vpa_proof *proof, struct record *r)
 {
     answer(proof, r);
-    close_breaker(&r->breaker);
+    breaker_close(&r->breaker);
 }
 
-/* One VPA counts once in a row of failures of evictions. */
-static void count_failure(struct vpa_proof *proof, struct record *r, bool trial, vpa_time now)
+/* Of an eviction. */
+static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
+                          vpa_time now)
 {
-    if (r->row != proof->row) {
-        r->row = proof->row;
-        proof->row_count++;
-    }
-    if (proof->cluster.open ? trial : proof->row_count >= VPA_PROOF_ROW)
-        open_breaker(&proof->cluster, r->breaker.verdict, r->vpa, now);
+    const struct vpa_breaker *b = &r->breaker;
+    struct space *space = r->space;
+
+    scope_failed(&space->scope, &r->row, trials.space, b->verdict, r->vpa, now);
+    scope_failed(&proof->cluster, &space->row, trials.cluster, b->verdict, r->vpa, now);
 }
 
 /* ---- a webhook that was away ---- */
@@ -354,18 +376,25 @@ static bool excuse(struct vpa_proof *proof, struct record *r, vpa_time start, vp
     return true;
 }
 
-/* Of several failures before the answer the breaker goes back to where the first found it. */
+/* Of several failures before the answer the breaker goes back to where the first found it. A
+ * namespace that asks again and again, and was answered, keeps nobody else waiting. */
 static void ask_question(struct vpa_proof *proof, struct record *r, vpa_time start,
-                         bool cluster_trial)
+                         struct trials trials)
 {
-    proof->questions += !r->question.open;
-    r->question = (struct question){.open = true,
-                                    .cluster_trial = cluster_trial || r->question.cluster_trial,
-                                    .start = start,
-                                    .heard = proof->heard,
-                                    .pause = r->question.open  ? r->question.pause
-                                             : r->breaker.open ? r->breaker.pause
-                                                               : 0};
+    struct question *q = &r->question;
+
+    if (!q->open) {
+        q->holds = r->space->row != proof->cluster.row;
+        q->pause = r->breaker.open ? r->breaker.pause : 0;
+        r->space->questions++;
+        proof->questions++;
+        proof->holding += q->holds;
+    }
+    q->open = true;
+    q->trials.space = trials.space || q->trials.space;
+    q->trials.cluster = trials.cluster || q->trials.cluster;
+    q->start = start;
+    q->heard = proof->heard;
 }
 
 /* As before the failure, and one pod may go at once. */
@@ -375,7 +404,7 @@ static void take_back(struct vpa_proof *proof, struct record *r, vpa_time now)
 
     answer(proof, r);
     if (pause == 0) {
-        close_breaker(&r->breaker);
+        breaker_close(&r->breaker);
         return;
     }
     r->breaker.pause = pause;
@@ -392,7 +421,7 @@ static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
     }
     if (q.heard != proof->heard || q.start != proof->start) {
         answer(proof, r);
-        count_failure(proof, r, q.cluster_trial, now);
+        count_failure(proof, r, q.trials, now);
     }
     return false;
 }
@@ -441,9 +470,8 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     close_record(proof, r);
     r->excuses = 0;
     if (id->way == VPA_PROOF_EVICTION) {
-        close_breaker(&proof->cluster);
-        proof->row++;
-        proof->row_count = 0;
+        scope_helped(&r->space->scope);
+        scope_helped(&proof->cluster);
         proof->excuses = 0;
     }
     return was_open ? VPA_BREAKER_CLOSED : VPA_BREAKER_SAME;
@@ -454,7 +482,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
 {
     struct record *r = record_of(proof, id->vpa, id->way);
     const struct group *g = vpa_table_find(&r->groups, id->group);
-    bool cluster_trial = g && g->for_cluster;
+    struct trials trials = g ? g->trials : (struct trials){.cluster = false};
     bool eviction = id->way == VPA_PROOF_EVICTION;
     bool questionable = proof->watched && eviction && lacks_values(verdict);
 
@@ -468,23 +496,13 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     if (questionable && excuse(proof, r, id->start, now))
         return VPA_BREAKER_EXCUSED;
     if (questionable && id->start == proof->start && !vpa_time_is_unset(proof->start))
-        ask_question(proof, r, id->start, cluster_trial);
+        ask_question(proof, r, id->start, trials);
     else
         answer(proof, r);
-    open_breaker(&r->breaker, verdict, seen, now);
+    breaker_open(&r->breaker, verdict, seen, now);
     if (eviction && !r->question.open)
-        count_failure(proof, r, cluster_trial, now);
+        count_failure(proof, r, trials, now);
     return VPA_BREAKER_OPENED;
-}
-
-/* The shortest of the pauses that is no shorter than what is left of one. */
-static vpa_duration pause_of(vpa_duration left)
-{
-    vpa_duration pause = VPA_PAUSE_FIRST;
-
-    while (pause < left)
-        pause *= 2;
-    return pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
 }
 
 void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,
@@ -495,12 +513,12 @@ void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
 
     if (r->breaker.open)
         return;
-    open_breaker(&r->breaker, pause->verdict, pause->seen, now);
+    breaker_open(&r->breaker, pause->verdict, pause->seen, now);
     r->breaker.opened = pause->opened;
     if (left <= 0 || left > VPA_PAUSE_LONGEST)
         return;
     r->breaker.retry_at = pause->retry;
-    r->breaker.pause = pause_of(left);
+    r->breaker.pause = breaker_pause_of(left);
 }
 
 static bool reset_way(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
@@ -545,11 +563,14 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
         close_record(proof, r);
         closed++;
     }
-    if (proof->cluster.open)
-        closed++;
-    close_breaker(&proof->cluster);
-    proof->row++;
-    proof->row_count = 0;
+    for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
+        struct space *space = value;
+
+        closed += space->scope.breaker.open;
+        scope_helped(&space->scope);
+    }
+    closed += proof->cluster.breaker.open;
+    scope_helped(&proof->cluster);
     if (closed > 0)
         count_excuse(proof);
     return closed;
@@ -567,7 +588,26 @@ const struct vpa_breaker *vpa_proof_breaker(const struct vpa_proof *proof, const
 
 const struct vpa_breaker *vpa_proof_cluster(const struct vpa_proof *proof)
 {
-    return proof->cluster.open ? &proof->cluster : NULL;
+    return proof->cluster.breaker.open ? &proof->cluster.breaker : NULL;
+}
+
+size_t vpa_proof_namespaces(const struct vpa_proof *proof, const struct vpa_breaker **newest)
+{
+    size_t count = 0;
+    void *value;
+
+    *newest = NULL;
+    for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
+        const struct space *space = value;
+        const struct vpa_breaker *b = &space->scope.breaker;
+
+        if (!b->open || space->records == 0)
+            continue;
+        count++;
+        if (!*newest || b->opened > (*newest)->opened)
+            *newest = b;
+    }
+    return count;
 }
 
 size_t vpa_proof_open_count(const struct vpa_proof *proof)
@@ -595,6 +635,22 @@ static void sweep_groups(struct record *r, vpa_time now)
     }
 }
 
+/* A namespace that is part of a row counts once, whatever becomes of its VPAs. */
+static void sweep_spaces(struct vpa_proof *proof)
+{
+    const char *name;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&proof->spaces, &i, &name, &value);) {
+        const struct space *space = value;
+
+        if (space->records > 0 || space->row == proof->cluster.row)
+            continue;
+        vpa_table_remove(&proof->spaces, name);
+        space_free(value);
+    }
+}
+
 void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
                      vpa_time now)
 {
@@ -617,4 +673,5 @@ void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char
         vpa_table_remove(&proof->records, key);
         record_free(r);
     }
+    sweep_spaces(proof);
 }

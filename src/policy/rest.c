@@ -28,6 +28,7 @@ const char *vpa_rest_name(enum vpa_rest rest)
         [VPA_REST_REQUIREMENTS] = "eviction-requirements",
         [VPA_REST_PROOF] = "proof",
         [VPA_REST_PAUSED] = "paused",
+        [VPA_REST_NAMESPACE_PAUSED] = "namespace-paused",
         [VPA_REST_CLUSTER_PAUSED] = "cluster-paused",
         [VPA_REST_NOTHING_TO_CHANGE] = "nothing-to-change",
         [VPA_REST_NO_RESIZES] = "no-resizes",

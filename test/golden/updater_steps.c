@@ -10,11 +10,9 @@
 #include "updater_useless.h"
 #include "updater_world.h"
 #include "updater_world_parts.h"
-#include "manual_clock.h"
 #include "vpa/policy/resize_state.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
-#include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/boost_marker.h"
@@ -295,9 +293,9 @@ static const char *run_step(struct bench *b, const struct vpa_json *step)
     vpa_json_open_object(&w);
     world_set_faults(b->world, vpa_json_find(step, "faults"));
     if (vpa_str_eq(op, "advance")) {
-        vpa_clock_advance(world_clock(b->world),
-                          updater_case_duration(b->c, vpa_json_find(step, "by"), "by"));
-        world_settle(b->world); /* watches that were silent meanwhile are opened anew */
+        /* Watches that are silent meanwhile are opened anew. */
+        vpa_loop_pump(world_loop(b->world),
+                      updater_case_duration(b->c, vpa_json_find(step, "by"), "by"));
     } else if (vpa_str_eq(op, "newPass")) {
         const char *groups;
 

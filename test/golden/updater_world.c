@@ -171,11 +171,6 @@ struct vpa_loop *world_loop(struct world *world)
     return world->loop;
 }
 
-struct vpa_clock *world_clock(struct world *world)
-{
-    return world->clock;
-}
-
 /* ---- memory of the updater ---- */
 
 /* Whether a timer of the pod can have started then: it is one of the case's own, or the updater

@@ -35,7 +35,6 @@ void world_wait_until(struct world *world, vpa_time t);
 struct updater *world_updater(struct world *world);
 struct pass_env *world_env(struct world *world);
 struct vpa_loop *world_loop(struct world *world);
-struct vpa_clock *world_clock(struct world *world);
 
 /* What was sent since the last world_begin(), as JSON text in the case's arena: writes, events (as
  * {"object","type","reason","message",...}, or as whole requests), scale reads. NULL for none where

@@ -123,40 +123,131 @@ START_TEST(a_late_success_closes)
 }
 END_TEST
 
-START_TEST(several_vpas_in_a_row_open_the_clusters)
+static size_t paused_namespaces(void)
+{
+    const struct vpa_breaker *newest;
+
+    return vpa_proof_namespaces(proof, &newest);
+}
+
+/* Whoever owns a namespace has as many VPAs that cannot be helped as he likes. */
+START_TEST(a_namespace_alone_stops_itself)
 {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
-    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
-    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
-    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
-    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    judge("n/a", "a", VPA_VERDICT_CRASHING, start);
+    judge("n/a", "a", VPA_VERDICT_CRASHING, start);
+    judge("n/b", "b", VPA_VERDICT_NO_REPLACEMENT, start);
     ck_assert_int_eq(ask("n/z", "z", start), VPA_PERMIT_FIRST);
-    judge("n/c", "c", VPA_VERDICT_NOT_PATCHED, start);
-    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
-    ck_assert_int_eq(ask("n/z", "z", start), VPA_PERMIT_CLUSTER_PAUSED);
-    ck_assert_int_eq(ask("n/z", "z", later), VPA_PERMIT_FIRST);
+    for (int i = 0; i < 100; i++) {
+        vpa_auto_free char *vpa = vpa_xprintf("n/%d", i);
+        judge(vpa, "g", VPA_VERDICT_NOT_PATCHED, start);
+    }
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    ck_assert_uint_eq(paused_namespaces(), 1);
+    ck_assert_int_eq(ask("n/z", "z", start), VPA_PERMIT_NAMESPACE_PAUSED);
+    ck_assert_int_eq(ask("m/z", "z", start), VPA_PERMIT_FIRST);
     ck_assert(sent("n/z", "z", later)); /* one pod for all */
     ck_assert_int_eq(ask("n/y", "y", later), VPA_PERMIT_WAITING);
-    judge("n/z", "z", VPA_VERDICT_NOT_PATCHED, later);
+    judge("n/z", "z", VPA_VERDICT_GOOD, later);
+    ck_assert_int_eq(ask("n/y", "y", later), VPA_PERMIT_FIRST);
+    ck_assert_uint_eq(paused_namespaces(), 0);
+}
+END_TEST
+
+static bool none(void *ctx, const char *vpa)
+{
+    (void)ctx;
+    (void)vpa;
+    return false;
+}
+
+START_TEST(a_namespace_counts_once_whatever_becomes_of_its_vpas)
+{
+    for (int i = 0; i < 10; i++) {
+        judge("n/a", "a", VPA_VERDICT_CRASHING, start);
+        vpa_proof_sweep(proof, none, NULL, start);
+    }
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    judge("m/a", "a", VPA_VERDICT_GOOD, start); /* the row is over */
+    vpa_proof_sweep(proof, none, NULL, start);
+    ck_assert_uint_eq(paused_namespaces(), 0);
+}
+END_TEST
+
+static void stop_the_cluster(void)
+{
+    judge("a/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    judge("b/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    ck_assert_int_eq(ask("z/v", "z", start), VPA_PERMIT_FIRST);
+    judge("c/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_int_eq(ask("z/v", "z", start), VPA_PERMIT_CLUSTER_PAUSED);
+}
+
+START_TEST(several_namespaces_in_a_row_open_the_clusters)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    stop_the_cluster();
+    ck_assert_int_eq(ask("z/v", "z", later), VPA_PERMIT_FIRST);
+    ck_assert(sent("z/v", "z", later)); /* one pod for all */
+    ck_assert_int_eq(ask("y/v", "y", later), VPA_PERMIT_WAITING);
+    judge("z/v", "z", VPA_VERDICT_NOT_PATCHED, later);
     ck_assert_int_eq(vpa_proof_cluster(proof)->pause, 2 * VPA_PAUSE_FIRST);
     later += 2 * VPA_PAUSE_FIRST;
-    sent("n/y", "y", later);
-    judge("n/y", "y", VPA_VERDICT_GOOD, later);
+    sent("y/v", "y", later);
+    judge("y/v", "y", VPA_VERDICT_GOOD, later);
     ck_assert_ptr_null(vpa_proof_cluster(proof));
-    ck_assert_int_eq(ask("n/x", "x", later), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("x/v", "x", later), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+/* Else the same one, first by name, would fail for all of them each time. */
+START_TEST(who_has_failed_lets_others_be_tried_first)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    stop_the_cluster();
+    ck_assert_int_eq(ask("a/v", "g", later), VPA_PERMIT_CLUSTER_PAUSED);
+    ck_assert_int_eq(ask("a/w", "g", later), VPA_PERMIT_CLUSTER_PAUSED);
+    ck_assert_int_eq(ask("d/v", "g", later), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("a/w", "g", later + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST); /* nobody else */
+}
+END_TEST
+
+/* A pod may take as long to end as it likes. */
+START_TEST(a_trial_that_does_not_end_is_followed_by_another)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    stop_the_cluster();
+    ck_assert(sent("d/v", "g", later));
+    ck_assert_int_eq(ask("e/v", "g", later + VPA_PAUSE_FIRST - 1), VPA_PERMIT_WAITING);
+    ck_assert(sent("e/v", "g", later + VPA_PAUSE_FIRST));
+    ck_assert_int_eq(ask("f/v", "g", later + VPA_PAUSE_FIRST), VPA_PERMIT_WAITING);
+}
+END_TEST
+
+START_TEST(a_clock_that_was_ahead_makes_no_longer_pause)
+{
+    judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, start + 10000 * VPA_HOUR);
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
+    judge("m/v", "g", VPA_VERDICT_GOOD, start + 10000 * VPA_HOUR);
+    ck_assert_int_eq(ask("m/v", "g", start), VPA_PERMIT_FIRST); /* proven, but when? */
 }
 END_TEST
 
 START_TEST(a_good_proof_ends_a_row)
 {
-    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
-    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
-    judge("n/c", "c", VPA_VERDICT_GOOD, start);
-    judge("n/d", "d", VPA_VERDICT_NOT_PATCHED, start);
-    judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
+    judge("a/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    judge("b/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    judge("c/v", "g", VPA_VERDICT_GOOD, start);
+    judge("d/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    judge("a/v", "g", VPA_VERDICT_NOT_PATCHED, start);
     ck_assert_ptr_null(vpa_proof_cluster(proof));
-    judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
+    judge("b/v", "g", VPA_VERDICT_NOT_PATCHED, start);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
 }
 END_TEST
@@ -281,7 +372,7 @@ END_TEST
 /* The Lease of another program, which never says that it began anew. */
 START_TEST(a_lease_without_a_start_excuses_nothing)
 {
-    static const char *const vpas[] = {"n/a", "n/b", "n/c"};
+    static const char *const vpas[] = {"a/v", "b/v", "c/v"};
 
     for (size_t i = 0; i < VPA_COUNT(vpas); i++) {
         struct vpa_proof_id about = id(vpas[i], "g");
@@ -320,13 +411,32 @@ END_TEST
 START_TEST(the_same_start_renewed_excuses_nothing)
 {
     lease(1, 1, start);
-    unpatched("n/a", 1, start);
-    unpatched("n/b", 1, start);
-    unpatched("n/c", 1, start);
+    unpatched("a/v", 1, start);
+    unpatched("b/v", 1, start);
+    unpatched("c/v", 1, start);
     ck_assert_uint_eq(lease(1, 2, start), 0);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
     ck_assert_uint_eq(vpa_proof_open_count(proof), 3);
     ck_assert_uint_eq(lease(2, 3, start), 0); /* too late */
+}
+END_TEST
+
+/* The answer was that it does not patch there: whoever has it asked again keeps himself waiting. */
+START_TEST(a_namespace_that_asks_again_holds_nobody_else)
+{
+    lease(1, 1, start);
+    unpatched("n/a", 1, start);
+    ck_assert_int_eq(ask("m/z", "g", start), VPA_PERMIT_WAITING);
+    lease(1, 2, start);
+    ck_assert_int_eq(ask("m/z", "g", start), VPA_PERMIT_FIRST);
+    unpatched("n/b", 1, start);
+    ck_assert_int_eq(ask("n/z", "g", start), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("m/z", "g", start), VPA_PERMIT_FIRST);
+    unpatched("m/y", 1, start); /* one that was not asked for yet */
+    ck_assert_int_eq(ask("l/z", "g", start), VPA_PERMIT_WAITING);
+    lease(1, 3, start);
+    ck_assert_int_eq(ask("l/z", "g", start), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("n/z", "g", start), VPA_PERMIT_FIRST);
 }
 END_TEST
 
@@ -352,7 +462,7 @@ START_TEST(excuses_are_few)
     vpa_time now = start;
 
     for (int s = 1; s <= 100; s++, now += VPA_MINUTE) {
-        vpa_auto_free char *vpa = vpa_xprintf("n/%d", s % 10);
+        vpa_auto_free char *vpa = vpa_xprintf("%d/v", s % 10);
 
         lease(s, s, now);
         if (!sent(vpa, "g", now))
@@ -427,7 +537,12 @@ int main(void)
     tcase_add_test(tc, a_failure_opens_and_the_pause_doubles_to_a_day);
     tcase_add_test(tc, a_trial_without_outcome_is_followed_by_another);
     tcase_add_test(tc, a_late_success_closes);
-    tcase_add_test(tc, several_vpas_in_a_row_open_the_clusters);
+    tcase_add_test(tc, a_namespace_alone_stops_itself);
+    tcase_add_test(tc, a_namespace_counts_once_whatever_becomes_of_its_vpas);
+    tcase_add_test(tc, several_namespaces_in_a_row_open_the_clusters);
+    tcase_add_test(tc, who_has_failed_lets_others_be_tried_first);
+    tcase_add_test(tc, a_trial_that_does_not_end_is_followed_by_another);
+    tcase_add_test(tc, a_clock_that_was_ahead_makes_no_longer_pause);
     tcase_add_test(tc, a_good_proof_ends_a_row);
     tcase_add_test(tc, a_reason_that_is_gone_closes_at_once);
     tcase_add_test(tc, resizes_have_breakers_of_their_own);
@@ -437,6 +552,7 @@ int main(void)
     tcase_add_test(tc, a_lease_without_a_start_excuses_nothing);
     tcase_add_test(tc, a_start_since_the_eviction_excuses_at_once);
     tcase_add_test(tc, the_same_start_renewed_excuses_nothing);
+    tcase_add_test(tc, a_namespace_that_asks_again_holds_nobody_else);
     tcase_add_test(tc, a_crash_is_not_excused);
     tcase_add_test(tc, excuses_are_few);
     tcase_add_test(tc, a_vpa_is_excused_thrice_a_day_though_others_are_patched);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "captured_log.h"
 #include "client_fixture.h"
 #include "suite.h"
 #include "vpa/api/meta.h"
@@ -540,6 +541,38 @@ START_TEST(watches_without_an_answer_grow_old)
 }
 END_TEST
 
+#define REFUSAL(code)                                                                              \
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" code ",\"message\":\"no\"}}\n"
+
+/* A server away for half an hour, which then has lost the version, or has no time for watches: the
+ * 200 before the ERROR says nothing, and the cache is as old as it was. */
+START_TEST(a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young)
+{
+    const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .failure = VPA_TRANSPORT_REFUSED},
+        {.want = "watch=true",
+         .status = 200,
+         .stream = true,
+         .json = _i ? REFUSAL("410") : REFUSAL("429")},
+        {.avoid = "watch", .status = 503},
+    };
+
+    start(answers, 2, false, 0);
+    vpa_loop_pump(loop, VPA_HOUR / 2);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), VPA_HOUR / 2);
+    requests = 2;
+    script_count = _i ? 4 : 3;
+    capture_log(0);
+    vpa_loop_pump(loop, 2 * VPA_MINUTE);
+    ck_assert_uint_ge(requests, 4);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)),
+                     VPA_HOUR / 2 + 2 * VPA_MINUTE);
+    ck_assert(shown_age() == 1920);
+    ck_assert_uint_eq(logged(_i ? "Failed to list" : "Watch ended with error"), 1);
+}
+END_TEST
+
 START_TEST(bad_objects_are_skipped)
 {
     static const struct answer answers[] = {
@@ -931,6 +964,7 @@ int main(void)
     tcase_add_test(c, a_row_of_short_watches_is_slowed_down);
     tcase_add_test(c, silent_watches_are_opened_anew);
     tcase_add_test(c, watches_without_an_answer_grow_old);
+    tcase_add_loop_test(c, a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young, 0, 2);
     tcase_add_test(c, bad_objects_are_skipped);
     tcase_add_test(c, what_has_gone_is_not_told);
     tcase_add_loop_test(c, a_damaged_object_is_one_object, 0, VPA_COUNT(damaged));

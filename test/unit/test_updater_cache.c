@@ -6,6 +6,24 @@
 
 #include "../../updater/pass.h"
 
+/* ---- pods of others ---- */
+
+/* A cluster that runs thousands of jobs of some engine, each a custom resource of its own without a
+ * scale; or somebody who makes such pods. To ask for each would take the whole pass. */
+START_TEST(owners_that_have_no_scale_are_not_asked_for_one_by_one)
+{
+    server.strangers = 4000;
+    server.stranger_ns = _i ? "n" : "other";
+    start(0);
+    for (size_t pass = 1; pass <= 3; pass++) {
+        updater_pass(server.updater);
+        ck_assert_uint_ge(server.call_count, 5);
+        ck_assert_uint_eq(server.flow_reads, _i ? pass : 0);
+        ck_assert_uint_eq(server.discoveries, _i ? pass : 0);
+    }
+}
+END_TEST
+
 /* ---- caches that fill slowly ---- */
 
 START_TEST(no_pass_before_the_last_page_of_pods)
@@ -154,6 +172,7 @@ int main(void)
     TCase *tc = tcase_create("pass");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, owners_that_have_no_scale_are_not_asked_for_one_by_one, 0, 2);
     tcase_add_test(tc, no_pass_before_the_last_page_of_pods);
     tcase_add_loop_test(tc, no_pass_before_every_cache_is_filled, 0, VPA_COUNT(slow_lists));
     tcase_add_test(tc, the_ticker_begins_when_all_is_known);

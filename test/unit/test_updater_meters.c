@@ -58,6 +58,7 @@ START_TEST(our_series_are_there_from_the_start)
           PROOF("Crashing") PROOF("NoReplacement") PROOF("NotPatched") PROOF("NotReady")
               PROOF("NotResized") PROOF("PatchedBack") PROOF("Unschedulable"));
     check("vpa_updater_paused", "vpa_updater_paused{scope=\"cluster\"} 0\n"
+                                "vpa_updater_paused{scope=\"namespace\"} 0\n"
                                 "vpa_updater_paused{scope=\"vpa\"} 0\n");
 }
 END_TEST

@@ -339,7 +339,7 @@ START_TEST(a_webhook_that_is_late_back_is_no_failed_proof)
 }
 END_TEST
 
-/* Its Lease goes on as before: it does not patch, and three VPAs stop the cluster. */
+/* Its Lease goes on as before: it does not patch, and three VPAs stop their namespace. */
 START_TEST(a_webhook_that_was_there_is_a_failed_proof)
 {
     server.config.use_admission_status = true;
@@ -352,7 +352,7 @@ START_TEST(a_webhook_that_was_there_is_a_failed_proof)
     pass_with_lease("2026-03-01T13:02:00.000000Z");
     ck_assert_uint_eq(server.call_count, 3);
     ck_assert_double_eq(paused("vpa"), 3);
-    ck_assert_double_eq(paused("cluster"), 1);
+    ck_assert_double_eq(paused("namespace"), 1);
 }
 END_TEST
 
@@ -550,18 +550,24 @@ START_TEST(a_condition_is_added_to_those_there_are)
 }
 END_TEST
 
-/* The third VPA opens the cluster's breaker; told once. */
-START_TEST(several_vpas_stop_the_cluster)
+/* The third VPA opens the breaker of its namespace, the third namespace the cluster's; told once.
+ */
+START_TEST(several_vpas_stop_what_they_are_in)
 {
     capture_log(0);
     server.vpas = 3;
+    server.spread = _i;
     server.status_denied = true;
     learn();
     pass_for(9);
     ck_assert_uint_eq(server.call_count, 3);
-    ck_assert_double_eq(paused("cluster"), 1);
-    ck_assert_uint_eq(logged("nothing is evicted in the whole cluster"), 1);
-    pass_for(4); /* one pod for all */
+    ck_assert_double_eq(paused("cluster"), _i);
+    ck_assert_double_eq(paused("namespace"), !_i);
+    ck_assert_uint_eq(logged("nothing is evicted in the whole cluster"), (size_t)_i);
+    ck_assert_uint_eq(logged("nothing is evicted there"), (size_t)!_i);
+    pass_for(4); /* nobody else is there to be tried first */
+    ck_assert_uint_eq(server.call_count, 3);
+    pass_for(10); /* one pod for all */
     ck_assert_uint_eq(server.call_count, 4);
 }
 END_TEST
@@ -738,7 +744,7 @@ int main(void)
     tcase_add_test(tc, without_the_right_the_condition_is_missed_once);
     tcase_add_test(tc, a_refused_condition_is_tried_again_after_ten_minutes);
     tcase_add_test(tc, a_condition_is_added_to_those_there_are);
-    tcase_add_test(tc, several_vpas_stop_the_cluster);
+    tcase_add_loop_test(tc, several_vpas_stop_what_they_are_in, 0, 2);
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
     tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);

@@ -79,6 +79,32 @@ START_TEST(pods_of_whom_the_owner_is_not_known)
 }
 END_TEST
 
+#define STRONGER                                                                                   \
+    "{\"metadata\":{\"name\":\"strong\",\"namespace\":\"n\",\"creationTimestamp\":\"2025-01-"      \
+    "01T00:"                                                                                       \
+    "00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"x.io/v1\",\"kind\":\"Clone\",\"name\":"   \
+    "\"rs00\"},\"updatePolicy\":{\"updateMode\":\"Recreate\"}},\"status\":{\"recommendation\":{"   \
+    "\"containerRecommendations\":[{\"containerName\":\"c\",\"target\":{\"cpu\":\"1\"}}]}}}"
+
+/* Which pods the first one governs cannot be told for a moment, since the scale of its target does
+ * not answer: a weaker one that selects them does not get them meanwhile. */
+START_TEST(a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer)
+{
+    server.owner_version = "x.io/v1";
+    server.owner_kind = "Clone";
+    server.selects = true;
+    server.pods_per_vpa = server.replicas = 4;
+    start(0);
+    show(server.vpa_objects, "ADDED", STRONGER);
+    for (int pass = 0; pass < 4; pass++) {
+        server.scale_fails = pass % 2;
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 0);
+        ck_assert_double_eq(held("UnknownVPA"), server.scale_fails ? 4 : 0);
+    }
+}
+END_TEST
+
 /* It was known, and becomes so again: nothing happens between. */
 START_TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on)
 {
@@ -188,6 +214,7 @@ int main(void)
     tcase_add_loop_test(tc, what_an_unknown_vpa_may_govern_is_left_alone, 0,
                         VPA_COUNT(unknown_vpas));
     tcase_add_loop_test(tc, pods_of_whom_the_owner_is_not_known, 0, VPA_COUNT(doubts));
+    tcase_add_test(tc, a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer);
     tcase_add_test(tc, a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on);
     tcase_add_loop_test(tc, neither_resized_nor_evicted, 0, VPA_COUNT(modes));
     tcase_add_test(tc, boosts_stay);

@@ -4,6 +4,12 @@ struct server server;
 
 /* ---- objects ---- */
 
+/* Heap. */
+static char *ns_of(int v)
+{
+    return server.spread ? vpa_xprintf("n%02d", v) : vpa_xstrdup("n");
+}
+
 static char *target_of(int v)
 {
     if (server.selects)
@@ -15,18 +21,18 @@ static char *target_of(int v)
 void list_vpas(struct vpa_buf *buf)
 {
     for (int v = 0; v < server.vpas; v++) {
-        vpa_auto_free char *target = target_of(v);
+        vpa_auto_free char *target = target_of(v), *ns = ns_of(v);
 
         vpa_buf_printf(
             buf,
-            "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\",\"uid\":\"v%d\","
+            "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"%s\",\"uid\":\"v%d\","
             "\"generation\":%d,"
             "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s%s,"
             "\"updatePolicy\":{\"updateMode\":"
             "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
             "\"containerName\":"
             "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}%s%s}}",
-            v ? "," : "", v, v, server.generation_of_vpas, server.boost, target, server.mode,
+            v ? "," : "", v, ns, v, server.generation_of_vpas, server.boost, target, server.mode,
             server.policy, server.conditions ? ",\"conditions\":" : "",
             server.conditions ? server.conditions : "");
     }
@@ -34,11 +40,15 @@ void list_vpas(struct vpa_buf *buf)
 
 static void list_replica_sets(struct vpa_buf *buf)
 {
-    for (int v = 0; v < server.vpas; v++)
+    for (int v = 0; v < server.vpas; v++) {
+        vpa_auto_free char *ns = ns_of(v);
+
         vpa_buf_printf(buf,
-                       "%s{\"metadata\":{\"name\":\"rs%02d\",\"namespace\":\"n\"},\"spec\":{"
+                       "%s{\"metadata\":{\"name\":\"rs%02d\",\"namespace\":\"%s\"},\"spec\":{"
                        "\"replicas\":%d,\"selector\":{\"matchLabels\":{\"app\":\"a%d\"}}}}",
-                       v ? "," : "", v, server.replicas ? server.replicas : server.pods_per_vpa, v);
+                       v ? "," : "", v, ns, server.replicas ? server.replicas : server.pods_per_vpa,
+                       v);
+    }
 }
 
 int *generation_of(int v, int p)
@@ -52,17 +62,18 @@ void put_pod(struct vpa_buf *buf, int v, int p)
     int generation = *generation_of(v, p);
     vpa_auto_free char *uid =
         generation ? vpa_xprintf("%d-%d-%d", v, p, generation) : vpa_xprintf("%d-%d", v, p);
+    vpa_auto_free char *ns = ns_of(v);
 
     vpa_buf_printf(
         buf,
-        "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"n\",\"uid\":\"%s\",%s"
+        "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"%s\",\"uid\":\"%s\",%s"
         "\"creationTimestamp\":\"2026-03-01T11:%02d:00Z\",\"labels\":{\"app\":\"a%d\"%s},"
         "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\","
         "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",%s\"resources\":{"
         "\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
         "\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
         "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}%s]%s}}",
-        v, p, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
+        v, p, ns, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
         server.labels, server.owner_version, server.owner_kind, v, server.container,
         generation && server.reborn ? server.reborn : server.request, server.status,
         generation && server.reborn_status ? server.reborn_status : "");
@@ -77,6 +88,19 @@ static void list_pods(struct vpa_buf *buf, int from, int to)
             put_pod(buf, v, p);
         }
     }
+}
+
+/* Their kind has no scale. */
+static void list_strangers(struct vpa_buf *buf)
+{
+    for (int i = 0; i < server.strangers; i++)
+        vpa_buf_printf(
+            buf,
+            ",{\"metadata\":{\"name\":\"s%04d\",\"namespace\":\"%s\",\"uid\":\"s%d\","
+            "\"creationTimestamp\":\"2026-03-01T11:00:00Z\",\"ownerReferences\":[{"
+            "\"apiVersion\":\"x.io/v1\",\"kind\":\"Flow\",\"name\":\"f%d\",\"controller\":true}]},"
+            "\"spec\":{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":\"Running\"}}",
+            i, server.stranger_ns, i, i);
 }
 
 void replace_pod(const char *name)
@@ -105,9 +129,11 @@ static void answer_list(const struct vpa_memory_request *q, struct vpa_memory_re
         list_vpas(&buf);
     else if (vpa_str_ends_with(q->path, "/replicasets"))
         list_replica_sets(&buf);
-    else if (pods)
+    else if (pods) {
         list_pods(&buf, second ? half : 0, second ? server.pods_per_vpa : half);
-    else if (vpa_str_ends_with(q->path, "/limitranges"))
+        if (!second)
+            list_strangers(&buf);
+    } else if (vpa_str_ends_with(q->path, "/limitranges"))
         vpa_buf_puts(&buf, server.limits);
     else if (vpa_str_ends_with(q->path, "/configmaps") && server.panic)
         vpa_buf_puts(&buf, "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}");
@@ -220,6 +246,10 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
                 ? "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}]}"
                 : "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
                   "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
+    } else if (strstr(q->path, "/flows/")) {
+        server.flow_reads++;
+        vpa_memory_reply_status(reply, 404, NULL, "flows.x.io not found");
+        vpa_memory_reply_delay(reply, 20 * VPA_MILLISECOND);
     } else if (vpa_str_ends_with(q->path, "/scale")) {
         vpa_auto_free char *scale =
             vpa_xprintf("{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{},"
@@ -229,6 +259,7 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
         server.scale_reads++;
         vpa_memory_reply_json(reply, server.scale_fails ? 500 : 200, scale);
     } else if (vpa_str_eq(q->path, "/apis/x.io")) {
+        server.discoveries++;
         vpa_memory_reply_json(reply, 200,
                               "{\"name\":\"x.io\",\"versions\":[{\"groupVersion\":\"x.io/v1\","
                               "\"version\":\"v1\"}],\"preferredVersion\":{\"groupVersion\":"
@@ -236,7 +267,8 @@ static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_rep
     } else if (vpa_str_eq(q->path, "/apis/x.io/v1")) {
         vpa_memory_reply_json(
             reply, 200,
-            "{\"resources\":[{\"name\":\"clones\",\"kind\":\"Clone\",\"namespaced\":true},"
+            "{\"resources\":[{\"name\":\"flows\",\"kind\":\"Flow\",\"namespaced\":true},"
+            "{\"name\":\"clones\",\"kind\":\"Clone\",\"namespaced\":true},"
             "{\"name\":\"clones/scale\",\"kind\":\"Scale\",\"namespaced\":true}]}");
     } else if (strstr(q->path, "/pods/")) {
         vpa_auto_buf text = {0};
@@ -271,7 +303,7 @@ static void answer_change(const struct vpa_memory_request *q, struct vpa_memory_
     int n;
 
     ck_assert(server.call_count < CALLS_MAX);
-    server.calls[server.call_count++] = vpa_xstrdup(q->path + strlen("/api/v1/namespaces/n/pods/"));
+    server.calls[server.call_count++] = vpa_xstrdup(strstr(q->path, "/pods/") + strlen("/pods/"));
     n = (int)server.call_count;
     free(server.last_body);
     server.last_body = vpa_xstrdup(q->body);

@@ -28,13 +28,16 @@
 struct server {
     /* objects */
     int vpas, pods_per_vpa;
-    const char *mode;          /* of the VPAs */
-    const char *status;        /* more conditions of each pod's status */
-    const char *pod;           /* more members of each pod's metadata */
-    const char *labels;        /* more members of each pod's labels */
-    const char *boost;         /* more members of each VPA's spec */
-    bool proving;              /* outcomes of actions are looked at */
-    const char *reborn;        /* cpu of replaced pods; NULL: as of all */
+    int strangers;           /* pods, each of a custom resource of its own */
+    const char *stranger_ns; /* their namespace */
+    bool spread;        /* each VPA has a namespace of its own, n00, n01, ...; else all are in n */
+    const char *mode;   /* of the VPAs */
+    const char *status; /* more conditions of each pod's status */
+    const char *pod;    /* more members of each pod's metadata */
+    const char *labels; /* more members of each pod's labels */
+    const char *boost;  /* more members of each VPA's spec */
+    bool proving;       /* outcomes of actions are looked at */
+    const char *reborn; /* cpu of replaced pods; NULL: as of all */
     const char *reborn_status; /* more members of their status */
     bool lost;                 /* evicted pods are not replaced */
     const char *unscheduled;   /* items of the list of pods without a node */
@@ -84,7 +87,7 @@ struct server {
     char *last_body;       /* of the last eviction or resize */
     char *last_annotation; /* patch of a resized pod */
     size_t call_count;
-    size_t scale_reads;
+    size_t scale_reads, flow_reads, discoveries;
     struct vpa_buf event_bodies;
     size_t events, annotated, lease_reads, streams, most_open;
     int generation[CALLS_MAX]; /* of each pod of the first VPAs: how often it was replaced */

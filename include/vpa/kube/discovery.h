@@ -22,6 +22,7 @@ struct vpa_rest_mapping { /* borrowed until the next vpa_discovery_find */
     const char *resource; /* plural */
     const char *kind;
     bool namespaced;
+    bool scalable; /* that version of it has a scale subresource, or that cannot be said */
 };
 
 struct vpa_discovery;
@@ -40,6 +41,8 @@ int vpa_discovery_find(struct vpa_discovery *discovery, const char *group, const
 int vpa_discovery_peek(struct vpa_discovery *discovery, const char *group, const char *kind,
                        const struct vpa_rest_mapping **mappings, size_t *count,
                        struct vpa_error *err) VPA_MUST_CHECK;
+/* The group was read in this pass: what it does not have need not be asked for again. */
+bool vpa_discovery_is_of_pass(const struct vpa_discovery *discovery, const char *group);
 /* Somebody who waits for a group; the struct is the caller's and stays where it is until fn was
  * called (err NULL: peek knows now) or vpa_discovery_unwait. Zeroed but for fn and ctx. */
 struct vpa_discovery_wait {

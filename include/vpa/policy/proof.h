@@ -2,9 +2,11 @@
  * Whether acting helps (U24): a state machine that learns from what actions did. The first
  * eviction of a group of pods waits for its proof, a replacement that carries what was wanted; only
  * then come the next. A failed proof opens the breaker of that VPA: nothing is evicted for it until
- * a pause is over that doubles with each failure, and then one pod. Failures of several VPAs in a
- * row open the breaker of the cluster. Resizes that the kubelet never carries out have breakers of
- * their own.
+ * a pause is over that doubles with each failure, and then one pod. Failures of several VPAs of a
+ * namespace in a row open the breaker of that namespace, and failures in several namespaces that of
+ * the cluster: whoever fills one namespace with VPAs that cannot be helped stops himself. Those
+ * that have failed let others be tried first. Resizes that the kubelet never carries out have
+ * breakers of their own.
  *
  *     struct vpa_proof_id id = {"web/api", "web/ReplicaSet/api-5d4", VPA_PROOF_EVICTION};
  *     if (vpa_permit_given(vpa_proof_ask(proof, &id, now)))
@@ -20,10 +22,11 @@
  * A webhook that was away when the replacement was created is not one that does not patch. Its
  * Lease names a start, another one whenever it begins to work anew. So what came back without our
  * values opens the breaker of its VPA, and is a question until the Lease is renewed after it was
- * seen; nothing else is evicted meanwhile. A Lease that names no start (another program's) leaves
- * nothing to ask.
+ * seen; nothing else is evicted meanwhile, or nothing of its namespace, when that is part of the
+ * row already. A Lease that names no start (another program's) leaves nothing to ask.
  *
- *     question  --renewed, the same start--> failed proof, counts towards the cluster's breaker
+ *     question  --renewed, the same start--> failed proof, counts towards the breakers of the
+ *                                            namespace and the cluster
  *               --another start-----------> excused: the breaker is as before, tried with one pod,
  *                                           and as long as that is not patched with one in the
  *                                           whole cluster
@@ -32,7 +35,7 @@
  * one VPA without a good proof of its own. A webhook that ends again and again ends in a pause.
  *
  * No clock, no API calls; ids are copied. Bounded by the VPAs with an open breaker, those excused
- * within a day, and the groups that were changed within the last minutes.
+ * within a day, the groups that were changed within the last minutes, and the namespaces of a row.
  */
 #ifndef VPA_POLICY_PROOF_H
 #define VPA_POLICY_PROOF_H
@@ -40,65 +43,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "vpa/base/time.h"
+#include "vpa/policy/breaker.h"
 
 /* A proof holds while the group goes on being changed, and so long beyond the last one. */
 #define VPA_PROOF_AGE (10 * VPA_MINUTE)
-#define VPA_PAUSE_FIRST (10 * VPA_MINUTE)
-#define VPA_PAUSE_LONGEST (24 * VPA_HOUR)
-/* Failed proofs of so many VPAs, none good between them, open the cluster's breaker. */
-#define VPA_PROOF_ROW 3
 #define VPA_PROOF_EXCUSES 3
 
 enum vpa_proof_way { VPA_PROOF_EVICTION, VPA_PROOF_RESIZE };
-enum vpa_proof_permit {
-    VPA_PERMIT_FREE,  /* proven */
-    VPA_PERMIT_FIRST, /* one, whose outcome is waited for */
-    VPA_PERMIT_WAITING,
-    VPA_PERMIT_PAUSED,         /* the VPA's breaker is open */
-    VPA_PERMIT_CLUSTER_PAUSED, /* the cluster's */
-};
-static inline bool vpa_permit_given(enum vpa_proof_permit permit)
-{
-    return permit <= VPA_PERMIT_FIRST;
-}
-
-/* What became of an action. */
-enum vpa_verdict {
-    VPA_VERDICT_WAIT, /* not known yet */
-    VPA_VERDICT_GOOD,
-    VPA_VERDICT_VOID,           /* never to be known: scaled down, deleted, changed */
-    VPA_VERDICT_NOT_PATCHED,    /* from here on: failed proofs */
-    VPA_VERDICT_PATCHED_BACK,   /* somebody changed what the webhook wrote */
-    VPA_VERDICT_NO_REPLACEMENT, /* quota, admission or the controller refuse it */
-    VPA_VERDICT_UNSCHEDULABLE,  /* no node can take it */
-    VPA_VERDICT_CRASHING,       /* the pod before did not */
-    VPA_VERDICT_NOT_READY,
-    VPA_VERDICT_NOT_RESIZED, /* the kubelet cannot or does not */
-    VPA_VERDICTS
-};
-const char *vpa_verdict_name(enum vpa_verdict verdict); /* "NotPatched": reasons, labels */
-static inline bool vpa_verdict_failed(enum vpa_verdict verdict)
-{
-    return verdict >= VPA_VERDICT_NOT_PATCHED;
-}
-
 struct vpa_proof_id {
     const char *vpa;   /* namespace/name */
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
     vpa_time start; /* vpa_proof_start() when the action went out; for the judge alone */
 };
-struct vpa_breaker {
-    bool open;
-    bool trial;               /* a pod was sent on trial, its outcome is awaited */
-    enum vpa_verdict verdict; /* that opened it last */
-    const char *seen;         /* in words; owned by the breaker */
-    vpa_time opened;
-    vpa_time retry_at;
-    vpa_duration pause;
-};
-
 struct vpa_proof;
 struct vpa_proof *vpa_proof_new(void);
 void vpa_proof_free(struct vpa_proof *proof); /* NULL is allowed */
@@ -141,14 +98,18 @@ void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
 bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa);
 /* Another way has helped: this one may be tried again, one pod at a time. */
 void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way);
-/* The webhook was repaired: breakers that it had opened, and the cluster's, are closed, and one pod
- * is to show that it patches. Their number. It counts as an excuse: 0 when there were too many. */
+/* The webhook was repaired: breakers that it had opened, those of namespaces and the cluster's are
+ * closed, and one pod is to show that it patches. Their number. It counts as an excuse: 0 when
+ * there were too many. */
 size_t vpa_proof_repaired(struct vpa_proof *proof);
 
 /* NULL while it is closed; borrowed until the next change. */
 const struct vpa_breaker *vpa_proof_breaker(const struct vpa_proof *proof, const char *vpa,
                                             enum vpa_proof_way way);
 const struct vpa_breaker *vpa_proof_cluster(const struct vpa_proof *proof);
+/* How many namespaces are paused; the breaker that was opened last, or NULL. `seen` of both names
+ * the VPA that failed last. */
+size_t vpa_proof_namespaces(const struct vpa_proof *proof, const struct vpa_breaker **newest);
 /* Drops what belongs to no VPA any more, and proofs that have lost their force. */
 void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
                      vpa_time now);

@@ -32,9 +32,10 @@ enum vpa_rest {
     VPA_REST_OOM_NO_CHANGE,
     VPA_REST_REQUIREMENTS,
     /* when its turn came */
-    VPA_REST_PROOF,          /* another pod has to show first that it helps */
-    VPA_REST_PAUSED,         /* the breaker of its VPA is open */
-    VPA_REST_CLUSTER_PAUSED, /* that of the cluster */
+    VPA_REST_PROOF,            /* another pod has to show first that it helps */
+    VPA_REST_PAUSED,           /* the breaker of its VPA is open */
+    VPA_REST_NAMESPACE_PAUSED, /* that of its namespace */
+    VPA_REST_CLUSTER_PAUSED,   /* that of the cluster */
     VPA_REST_NOTHING_TO_CHANGE,
     VPA_REST_NO_RESIZES,  /* the API server has no pods/resize */
     VPA_REST_RATE,        /* --eviction-rate-limit, or that of resizes */

@@ -1,0 +1,125 @@
+#include "breaker.h"
+
+#include <stdlib.h>
+
+#include "vpa/base/mem.h"
+
+const char *vpa_verdict_name(enum vpa_verdict verdict)
+{
+    static const char *const names[] = {
+        "Waiting",       "Good",          "Void",     "NotPatched", "PatchedBack",
+        "NoReplacement", "Unschedulable", "Crashing", "NotReady",   "NotResized"};
+
+    return names[verdict];
+}
+
+bool breaker_within(vpa_time now, vpa_time since, vpa_duration span)
+{
+    return now >= since && vpa_time_sub(now, since) < span;
+}
+
+/* ---- one breaker ---- */
+
+static void set_seen(struct vpa_breaker *b, const char *seen)
+{
+    char *copy = seen ? vpa_xstrdup(seen) : NULL;
+
+    free((char *)(uintptr_t)b->seen);
+    b->seen = copy;
+}
+
+void breaker_open(struct vpa_breaker *b, enum vpa_verdict verdict, const char *seen, vpa_time now)
+{
+    vpa_duration pause = b->pause ? 2 * b->pause : VPA_PAUSE_FIRST;
+
+    if (!b->open)
+        b->opened = now;
+    b->open = true;
+    b->trial = false;
+    b->verdict = verdict;
+    b->pause = pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
+    b->retry_at = vpa_time_add(now, b->pause);
+    set_seen(b, seen);
+}
+
+void breaker_close(struct vpa_breaker *b)
+{
+    set_seen(b, NULL);
+    *b = (struct vpa_breaker){.open = false};
+}
+
+/* No pause has more left than it is long: then the clock was ahead when it began. */
+static bool is_paused(const struct vpa_breaker *b, vpa_time until, vpa_time now)
+{
+    return now < until && vpa_time_sub(b->retry_at, now) <= b->pause;
+}
+
+enum vpa_proof_permit breaker_permit(const struct vpa_breaker *b, enum vpa_proof_permit paused,
+                                     vpa_time now)
+{
+    if (!b->open)
+        return VPA_PERMIT_FREE;
+    if (is_paused(b, b->retry_at, now))
+        return paused;
+    return b->trial ? VPA_PERMIT_WAITING : VPA_PERMIT_FIRST;
+}
+
+vpa_duration breaker_pause_of(vpa_duration left)
+{
+    vpa_duration pause = VPA_PAUSE_FIRST;
+
+    while (pause < left)
+        pause *= 2;
+    return pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
+}
+
+/* ---- a scope ---- */
+
+void scope_init(struct scope *scope)
+{
+    *scope = (struct scope){.row = 1};
+}
+
+void scope_release(struct scope *scope)
+{
+    breaker_close(&scope->breaker);
+}
+
+enum vpa_proof_permit scope_permit(const struct scope *scope, unsigned member,
+                                   enum vpa_proof_permit paused, vpa_time now)
+{
+    const struct vpa_breaker *b = &scope->breaker;
+    vpa_duration others_first = member == scope->row ? VPA_PAUSE_FIRST : 0;
+
+    if (!b->open)
+        return VPA_PERMIT_FREE;
+    if (is_paused(b, vpa_time_add(b->retry_at, others_first), now))
+        return paused;
+    /* A pod that takes hours to end is not waited for. */
+    return b->trial && breaker_within(now, scope->tried, VPA_PAUSE_FIRST) ? VPA_PERMIT_WAITING
+                                                                          : VPA_PERMIT_FIRST;
+}
+
+void scope_try(struct scope *scope, vpa_time now)
+{
+    scope->breaker.trial = true;
+    scope->tried = now;
+}
+
+void scope_failed(struct scope *scope, unsigned *member, bool trial, enum vpa_verdict verdict,
+                  const char *seen, vpa_time now)
+{
+    if (*member != scope->row) {
+        *member = scope->row;
+        scope->row_count++;
+    }
+    if (scope->breaker.open ? trial : scope->row_count >= VPA_PROOF_ROW)
+        breaker_open(&scope->breaker, verdict, seen, now);
+}
+
+void scope_helped(struct scope *scope)
+{
+    breaker_close(&scope->breaker);
+    scope->row++;
+    scope->row_count = 0;
+}
