@@ -69,6 +69,7 @@ struct vpa_proof *vpa_proof_new(void)
     struct vpa_proof *proof = vpa_xcalloc(1, sizeof(*proof));
 
     proof->row = 1;
+    proof->start = VPA_TIME_UNSET;
     return proof;
 }
 
