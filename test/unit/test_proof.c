@@ -416,6 +416,36 @@ START_TEST(repairs_are_few_too)
 }
 END_TEST
 
+/* Whatever else became of the pod: values that it has were patched into it. */
+START_TEST(a_pod_with_our_values_shows_that_the_webhook_works)
+{
+    enum vpa_verdict verdict = (enum vpa_verdict)_i;
+    bool shows = verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
+                 verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
+
+    lease(2, 2, start);
+    judge("n/good", "g", VPA_VERDICT_GOOD, start);
+    ck_assert_int_eq(unpatched("n/a", 1, start), VPA_BREAKER_EXCUSED);
+    ck_assert_int_eq(ask("n/good", "g", start), VPA_PERMIT_FIRST); /* careful from here on */
+    judge("n/b", "g", verdict, start);
+    lease(2, 3, start); /* answers the question of what was not patched */
+    ck_assert_int_eq(ask("n/good", "g", start), shows ? VPA_PERMIT_FREE : VPA_PERMIT_FIRST);
+}
+END_TEST
+
+/* Nor does a resize, which the webhook has no part in. */
+START_TEST(a_resize_shows_nothing_of_the_webhook)
+{
+    struct vpa_proof_id resize = {"n/b", "g", VPA_PROOF_RESIZE, start + 2};
+
+    lease(2, 2, start);
+    judge("n/good", "g", VPA_VERDICT_GOOD, start);
+    ck_assert_int_eq(unpatched("n/a", 1, start), VPA_BREAKER_EXCUSED);
+    vpa_proof_judge(proof, &resize, VPA_VERDICT_GOOD, "", start);
+    ck_assert_int_eq(ask("n/good", "g", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
 /* Of another VPA each time: one VPA has bounds of its own. */
 static enum vpa_breaker_change other_unpatched(int number, int s)
 {
@@ -554,6 +584,9 @@ int main(void)
     tcase_add_test(tc, a_vpa_is_excused_thrice_a_day_though_others_are_patched);
     tcase_add_test(tc, an_excused_trial_leaves_the_pause);
     tcase_add_test(tc, repairs_are_few_too);
+    tcase_add_loop_test(tc, a_pod_with_our_values_shows_that_the_webhook_works, VPA_VERDICT_GOOD,
+                        VPA_VERDICTS);
+    tcase_add_test(tc, a_resize_shows_nothing_of_the_webhook);
     tcase_add_test(tc, one_start_excuses_all_that_it_has_to);
     tcase_add_test(tc, a_good_proof_begins_the_count_of_excuses_anew);
     tcase_add_test(tc, repairs_without_a_lease_are_few_too);
