@@ -37,9 +37,8 @@ static void on_done(void *ctx, const struct vpa_http_result *answer)
     bool is_post = strcmp(a->method, "POST") == 0;
 
     a->done = true;
-    a->status = answer->status;
+    a->status = answer->failure == VPA_TRANSPORT_OK ? answer->status : 0;
     if (answer->failure != VPA_TRANSPORT_OK) {
-        a->status = 0;
         a->result = vpa_fail(&a->err, VPA_RETRY, "%s: cannot get timeseries for %s: %s",
                              a->kind == PROM_LABELS ? "cannot read last labels"
                                                     : "cannot get usage history",

@@ -51,7 +51,8 @@ static char *basic_auth(const char *user, const char *password)
 }
 
 /* The first rule that applies; user information in the address comes last. */
-static char *authorization(const struct prom_options *o, const char *user_info, size_t len)
+/* user_info: what stands before `end`, or NULL. */
+static char *authorization(const struct prom_options *o, const char *user_info, const char *end)
 {
     if (*o->bearer_token)
         return vpa_xprintf("Bearer %s", o->bearer_token);
@@ -62,6 +63,7 @@ static char *authorization(const struct prom_options *o, const char *user_info, 
     if (!user_info)
         return NULL;
 
+    size_t len = (size_t)(end - user_info);
     const char *colon = memchr(user_info, ':', len);
     size_t user_len = colon ? (size_t)(colon - user_info) : len;
     vpa_auto_free char *user = vpa_url_decode(user_info, user_len, false);
@@ -113,8 +115,7 @@ static int split_address(struct prom_plan *plan, struct vpa_error *err)
         if (host[i] == '@')
             at = host + i;
 
-    plan->authorization =
-        authorization(plan->options, at ? host : NULL, at ? (size_t)(at - host) : 0);
+    plan->authorization = authorization(plan->options, at ? host : NULL, at);
     const char *name = at ? at + 1 : host;
     size_t name_len = host_len - (size_t)(name - host);
     plan->origin = vpa_xprintf("%.*s%.*s", (int)(host - address), address, (int)name_len, name);
@@ -275,16 +276,12 @@ static void arguments_of_address(const char *query, struct argument_list *list)
 }
 
 /* Decimal seconds as upstream's client prints them: whole seconds plus nanoseconds / 1e9 in a
- * double. */
+ * double. Before 1970 both are below zero here, and the sum is the same. */
 static void seconds_text(vpa_time t, struct vpa_buf *out)
 {
     int64_t nanos = (int64_t)(t % VPA_SECOND);
     int64_t seconds = (int64_t)(t / VPA_SECOND);
 
-    if (nanos < 0) {
-        nanos += VPA_SECOND;
-        seconds--;
-    }
     vpa_buf_clear(out);
     vpa_json_format_double(out, (double)seconds + (double)nanos / 1e9);
 }
