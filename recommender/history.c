@@ -204,8 +204,8 @@ static void sort_list(struct history_list *list)
 {
     bool sorted = true;
 
-    for (size_t i = 1; i < list->count; i++)
-        if (list->items[i].millis < list->items[i - 1].millis)
+    for (size_t i = 0; i + 1 < list->count; i++)
+        if (list->items[i + 1].millis < list->items[i].millis)
             sorted = false;
     if (sorted)
         return;

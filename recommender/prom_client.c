@@ -36,11 +36,10 @@ static void on_done(void *ctx, const struct vpa_http_result *answer)
     bool is_post = strcmp(a->method, "POST") == 0;
 
     a->done = true;
-    a->status = answer->status;
+    a->status = answer->failure == VPA_TRANSPORT_OK ? answer->status : 0;
     if (answer->failure != VPA_TRANSPORT_OK) {
         bool too_long = a->range && answer->failure == VPA_TRANSPORT_LIMIT;
 
-        a->status = 0;
         a->result = vpa_fail(
             &a->err, too_long ? VPA_INVALID : VPA_RETRY, "%s: cannot get timeseries for %s: %s",
             a->kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history",

@@ -69,9 +69,10 @@ int prom_read_token(const struct prom_options *o, char **token, struct vpa_error
     return 0;
 }
 
-/* The first rule that applies; user information in the address comes last. */
+/* The first rule that applies; user information in the address, which stands before `end`, or NULL,
+ * comes last. */
 static char *authorization(const struct prom_options *o, const char *token, const char *user_info,
-                           size_t len)
+                           const char *end)
 {
     if (*token)
         return vpa_xprintf("Bearer %s", token);
@@ -82,6 +83,7 @@ static char *authorization(const struct prom_options *o, const char *token, cons
     if (!user_info)
         return NULL;
 
+    size_t len = (size_t)(end - user_info);
     const char *colon = memchr(user_info, ':', len);
     size_t user_len = colon ? (size_t)(colon - user_info) : len;
     vpa_auto_free char *user = vpa_url_decode(user_info, user_len, false);
@@ -134,8 +136,7 @@ static int split_address(struct prom_plan *plan, struct vpa_error *err)
         if (host[i] == '@')
             at = host + i;
 
-    plan->authorization =
-        authorization(plan->options, token, at ? host : NULL, at ? (size_t)(at - host) : 0);
+    plan->authorization = authorization(plan->options, token, at ? host : NULL, at);
     const char *name = at ? at + 1 : host;
     size_t name_len = host_len - (size_t)(name - host);
     plan->origin = vpa_xprintf("%.*s%.*s", (int)(host - address), address, (int)name_len, name);
@@ -296,16 +297,12 @@ static void arguments_of_address(const char *query, struct argument_list *list)
 }
 
 /* Decimal seconds as upstream's client prints them: whole seconds plus nanoseconds / 1e9 in a
- * double. */
+ * double. Before 1970 both are below zero here, and the sum is the same. */
 static void seconds_text(vpa_time t, struct vpa_buf *out)
 {
     int64_t nanos = (int64_t)(t % VPA_SECOND);
     int64_t seconds = (int64_t)(t / VPA_SECOND);
 
-    if (nanos < 0) {
-        nanos += VPA_SECOND;
-        seconds--;
-    }
     vpa_buf_clear(out);
     vpa_json_format_double(out, (double)seconds + (double)nanos / 1e9);
 }

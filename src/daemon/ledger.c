@@ -236,7 +236,8 @@ struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags)
                                         MEMORY_LEVEL, Z_FIXED) != Z_OK)
         abort(); /* out of memory */
     if (*vpa_or_empty(flags->file))
-        l->file = ledger_file_new(flags->file, flags->file_bytes);
+        l->file = ledger_file_new(flags->file, flags->file_bytes, VPA_LEDGER_LINE_MAX,
+                                  VPA_LEDGER_QUEUE_MAX);
     return l;
 }
 

@@ -10,7 +10,6 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/daemon/ledger.h"
 
 struct ledger_file {
     pthread_mutex_t lock; /* of what follows */
@@ -22,6 +21,7 @@ struct ledger_file {
     /* Once there is the thread, only that touches what follows. */
     pthread_t writer;
     char *path;
+    size_t line_max, queue_max;
     int fd; /* -1: none */
     int64_t size, max;
     int64_t rotate_at; /* size; beyond max after it could not be rotated */
@@ -104,17 +104,18 @@ static bool take_queue(struct ledger_file *f, struct lines *taken)
 
 static void *write_until_stopped(void *ctx)
 {
+    struct ledger_file *f = ctx;
     vpa_auto_buf text = {0};
     struct lines lines;
 
-    vpa_buf_init(&text, VPA_LEDGER_LINE_MAX + 1);
-    while (take_queue(ctx, &lines))
+    vpa_buf_init(&text, f->line_max + 1);
+    while (take_queue(f, &lines))
         for (; lines.first; ledger_lines_drop_oldest(&lines)) {
             vpa_buf_clear(&text);
             ledger_line_encode(lines.first, &text);
             vpa_buf_putc(&text, '\n');
             if (!vpa_buf_failed(&text))
-                append(ctx, text.data, text.len);
+                append(f, text.data, text.len);
         }
     return NULL;
 }
@@ -131,7 +132,8 @@ static void ledger_file_release(struct ledger_file *f)
     free(f);
 }
 
-struct ledger_file *ledger_file_new(const char *path, int64_t max)
+struct ledger_file *ledger_file_new(const char *path, int64_t max, size_t line_max,
+                                    size_t queue_max)
 {
     struct ledger_file *f = vpa_xcalloc(1, sizeof(*f));
 
@@ -139,6 +141,8 @@ struct ledger_file *ledger_file_new(const char *path, int64_t max)
     pthread_cond_init(&f->due, NULL);
     f->path = vpa_xstrdup(path);
     f->max = f->rotate_at = max;
+    f->line_max = line_max;
+    f->queue_max = queue_max;
     open_file(f);
     if (pthread_create(&f->writer, NULL, write_until_stopped, f) == 0)
         return f;
@@ -165,7 +169,7 @@ void ledger_file_free(struct ledger_file *f)
 void ledger_file_put(struct ledger_file *f, struct line *line)
 {
     pthread_mutex_lock(&f->lock);
-    bool fits = f->queue.size + line->size <= VPA_LEDGER_QUEUE_MAX;
+    bool fits = f->queue.size + line->size <= f->queue_max;
     if (fits) {
         ledger_lines_put(&f->queue, line);
         pthread_cond_signal(&f->due);

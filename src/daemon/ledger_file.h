@@ -1,7 +1,7 @@
 /*
  * The file of a ledger: JSON lines, written by a thread of its own, rotated by size.
  *
- *     struct ledger_file *file = ledger_file_new("/var/log/decisions", 64 << 20);
+ *     struct ledger_file *file = ledger_file_new("/var/log/decisions", 64 << 20, 16384, 1 << 20);
  *     ledger_file_put(file, line);   // nobody waits for the disk
  *     ledger_file_tell(file);        // outside of locks: says once when lines were lost
  *     ledger_file_free(file);        // what waits is written first
@@ -12,13 +12,15 @@
 #include "ledger_line.h"
 
 struct ledger_file;
-/* Beyond max bytes the file becomes PATH.1 and a new one begins. A file that cannot be opened is
- * told and tried again with each line. NULL, told, when no thread could be started. */
-struct ledger_file *ledger_file_new(const char *path, int64_t max);
+/* Beyond max bytes the file becomes PATH.1 and a new one begins. No line is longer than line_max,
+ * and no more than queue_max bytes wait. A file that cannot be opened is told and tried again with
+ * each line. NULL, told, when no thread could be started. */
+struct ledger_file *ledger_file_new(const char *path, int64_t max, size_t line_max,
+                                    size_t queue_max);
 void ledger_file_free(struct ledger_file *f); /* NULL is allowed */
 
-/* Owns the line, which has its number. What does not fit into the queue (VPA_LEDGER_QUEUE_MAX) is
- * missing in the file. Any thread. */
+/* Owns the line, which has its number. What does not fit into the queue is missing in the file. Any
+ * thread. */
 void ledger_file_put(struct ledger_file *f, struct line *line);
 /* Writes a line to the log when something is missing, once. */
 void ledger_file_tell(struct ledger_file *f);

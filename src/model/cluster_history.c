@@ -474,7 +474,7 @@ static struct open_peak *take_open_peaks(const struct vpa_autoscaler *v,
             n++;
         }
     }
-    if (n > 1)
+    if (peaks)
         qsort(peaks, n, sizeof(*peaks), compare_open_peaks);
     *count = n;
     return peaks;

@@ -74,6 +74,7 @@ struct vpa_proof *vpa_proof_new(void)
 {
     struct vpa_proof *proof = vpa_xcalloc(1, sizeof(*proof));
 
+    proof->start = VPA_TIME_UNSET;
     scope_init(&proof->cluster);
     return proof;
 }

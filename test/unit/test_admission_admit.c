@@ -465,6 +465,27 @@ START_TEST(failed_handshakes_are_told_once)
 }
 END_TEST
 
+static void complain_once(struct server *server)
+{
+    struct vpa_server_response response = {0};
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = "", .body_too_large = true};
+
+    server_answer(server, &request, "application/json", &response);
+    free(response.body);
+}
+
+/* The sum of what the lines say. */
+static size_t left_out(void)
+{
+    static const char key[] = "notLogged=";
+    size_t sum = 0;
+
+    for (const char *at = logged_text(); (at = strstr(at, key)); at++)
+        sum += strtoul(at + strlen(key), NULL, 10);
+    return sum;
+}
+
 /* Whoever can reach the port can be refused as often as they like; the log stays short, and tells
  * how much it left out. */
 START_TEST(complaints_are_bounded)
@@ -498,6 +519,12 @@ START_TEST(complaints_are_bounded)
     size_t lines = logged("\n");
     ck_assert_uint_ge(lines, 100); /* and ten for each second that this has taken */
     ck_assert_uint_lt(lines, 1000);
+
+    size_t sent = 2000;
+    for (; logged("\n") == lines; sent++)
+        complain_once(server);
+    ck_assert_uint_ge(logged("notLogged=0"), 100);
+    ck_assert_uint_eq(left_out(), sent - lines - 1);
     fixture_quiet();
     server_free(server);
     snapshot_builder_free(builder);

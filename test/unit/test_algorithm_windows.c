@@ -233,7 +233,6 @@ START_TEST(plumb_is_its_parts)
 }
 END_TEST
 
-/* The same of the arg-min; a kill's floor is what is learned, and holds for a day. */
 /* Since the earliest sample of a CPU, whichever came first, and of whichever replica. */
 START_TEST(what_plumb_knows_is_as_old_as_its_first_sample)
 {
@@ -255,6 +254,51 @@ START_TEST(what_plumb_knows_is_as_old_as_its_first_sample)
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + DAY + VPA_HOUR, 1}, &e));
     expect_band(&e, (_i ? 288 : 0) + 288 + 12 + 1);
     vpa_knowledge_free(other);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* Of memory only windows with a sample count: a container that is not asked for a week needs what
+ * it needed. */
+static const char *const window_algorithms[] = {"autopilot", "autopilot-ml", "plumb"};
+
+START_TEST(windows_without_a_sample_of_memory_say_nothing)
+{
+    struct vpa_method *m = method(window_algorithms[_i], NULL, NULL);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    struct vpa_estimate before, after;
+    vpa_time t = t0;
+
+    for (int i = 0; i < 300; i++, t += 5 * VPA_MINUTE) {
+        add(k, VPA_USAGE_CPU, t, 100);
+        add(k, VPA_USAGE_MEMORY, t, 512 * MI);
+    }
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 1}, &before));
+    for (int i = 0; i < 3000; i++, t += 5 * VPA_MINUTE)
+        add(k, VPA_USAGE_CPU, t, 100);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 1}, &after));
+    ck_assert_int_eq(after.bound[VPA_TARGET].value[VPA_KIND_MEMORY],
+                     before.bound[VPA_TARGET].value[VPA_KIND_MEMORY]);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* The first window is over: it is a day's 288th part, and the open one another. */
+START_TEST(the_first_window_is_known_within_wide_bounds)
+{
+    struct vpa_method *m = method(window_algorithms[_i], NULL, NULL);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    struct vpa_estimate e;
+
+    add(k, VPA_USAGE_CPU, t0, 1000);
+    add(k, VPA_USAGE_MEMORY, t0, 512 * MI);
+    if (vpa_knowledge_estimate(k, &(struct vpa_question){t0, 1}, &e))
+        expect_band(&e, 1);
+    vpa_knowledge_age(k, t0 + 5 * VPA_MINUTE);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + 5 * VPA_MINUTE, 1}, &e));
+    expect_band(&e, 2);
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
@@ -568,6 +612,10 @@ int main(void)
     tcase_add_loop_test(c, the_silent_are_forgotten, 0, (int)VPA_COUNT(names));
     tcase_add_test(c, plumb_is_its_parts);
     tcase_add_loop_test(c, what_plumb_knows_is_as_old_as_its_first_sample, 0, 2);
+    tcase_add_loop_test(c, windows_without_a_sample_of_memory_say_nothing, 0,
+                        VPA_COUNT(window_algorithms));
+    tcase_add_loop_test(c, the_first_window_is_known_within_wide_bounds, 0,
+                        VPA_COUNT(window_algorithms));
     tcase_add_loop_test(c, autopilot_ml_is_its_parts, 0, 2);
     tcase_add_test(c, an_ensemble_outlives_a_restart);
     tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));

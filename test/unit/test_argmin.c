@@ -227,6 +227,7 @@ START_TEST(merging_into_nothing_takes_all)
     ck_assert(a.known);
     ck_assert_int_eq(a.closed, 12);
     ck_assert(vpa_argmin_limit(&a) == vpa_argmin_limit(&other));
+    ck_assert_double_eq_tol(buckets.ends[a.limit], HIGH, 1e-12);
     ck_assert_double_eq_tol(share(&a, 3, 2), 1.0, 1e-12);
     vpa_argmin_release(&other);
 }
@@ -578,7 +579,12 @@ START_TEST(merging_one_that_knows_nothing)
     ck_assert_double_eq_tol(share(&a, 1, 2), 1.0, 1e-12);
     ck_assert_uint_eq(a.first, 0);
     ck_assert_uint_eq(a.last, 2);
+    before = a;
     vpa_argmin_merge(&other, &a);
+    ck_assert_uint_eq(a.best, before.best); /* the source stays as it was */
+    ck_assert_uint_eq(a.limit, before.limit);
+    ck_assert_mem_eq(a.picks, before.picks, sizeof(a.picks));
+    ck_assert_mem_eq(a.models, before.models, sizeof(a.models));
     ck_assert(other.known);
     ck_assert_int_eq(other.closed, 3);
     ck_assert_int_eq(other.last_window, a.last_window);

@@ -56,10 +56,9 @@ static void put_pod(const char *name)
     vpa_cluster_put_pod(cluster, simple_pod(&arena, name, "{\"app\":\"web\"}"), NULL, now);
 }
 
-/* An hour of minutes. */
-static void live(const char *pod, vpa_amount millis, vpa_amount bytes)
+static void live_minutes(int minutes, const char *pod, vpa_amount millis, vpa_amount bytes)
 {
-    for (int i = 0; i < 60; i++, now += VPA_MINUTE) {
+    for (int i = 0; i < minutes; i++, now += VPA_MINUTE) {
         ck_assert_int_eq(
             add_sample(cluster, CONTAINER("ns", pod, "app"), VPA_KIND_CPU, now, millis, now, &err),
             0);
@@ -67,6 +66,11 @@ static void live(const char *pod, vpa_amount millis, vpa_amount bytes)
                                     bytes, now, &err),
                          0);
     }
+}
+
+static void live(const char *pod, vpa_amount millis, vpa_amount bytes)
+{
+    live_minutes(60, pod, millis, bytes);
 }
 
 static struct vpa_estimates estimate(struct vpa_autoscaler *v)
@@ -362,6 +366,112 @@ START_TEST(gone_containers_are_forgotten)
 }
 END_TEST
 
+static int64_t samples_of(struct vpa_autoscaler *v)
+{
+    struct vpa_known *known;
+
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 1);
+    return vpa_knowledge_sample_count(known[0].knowledge);
+}
+
+/* The last sample that the leader has stored is the first one of the standby. */
+START_TEST(one_sample_that_both_know_counts_once)
+{
+    struct vpa_autoscaler *leader = put("web"), *standby = put("again");
+    struct stored stored = {0};
+
+    vpa_autoscaler_set_method(leader, crane, NULL, now);
+    put_pod("web-1");
+    live_minutes(59, "web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(standby, crane, NULL, now);
+    live_minutes(1, "web-1", 150, 150 * MI);
+    vpa_autoscaler_visit_knowledge(leader, on_known, &stored);
+    ck_assert_int_eq(samples_of(standby), 1);
+    ck_assert_int_eq(
+        vpa_autoscaler_load_knowledge(standby, crane, "app", json(&arena, stored.text), now, &err),
+        0);
+    ck_assert_int_eq(samples_of(standby), 60);
+}
+END_TEST
+
+/* As many samples, one of them newer: what this process has learned stays. */
+START_TEST(of_as_many_samples_those_of_this_process_stay)
+{
+    struct vpa_autoscaler *leader = put("web"), *standby = put("again");
+    struct stored stored = {0};
+
+    vpa_autoscaler_set_method(leader, crane, NULL, now);
+    put_pod("web-1");
+    live_minutes(1, "web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(standby, crane, NULL, now);
+    live_minutes(59, "web-1", 150, 150 * MI);
+    vpa_autoscaler_visit_knowledge(leader, on_known, &stored);
+    live_minutes(1, "web-1", 150, 900 * MI);
+    ck_assert_int_eq(samples_of(standby), 60);
+    vpa_amount memory = target(standby, VPA_KIND_MEMORY);
+    ck_assert_int_ge(memory, 900 * MI);
+    ck_assert_int_eq(
+        vpa_autoscaler_load_knowledge(standby, crane, "app", json(&arena, stored.text), now, &err),
+        0);
+    ck_assert_int_eq(target(standby, VPA_KIND_MEMORY), memory);
+}
+END_TEST
+
+/* The last sample is that of a minute before `now`, and counts for a week. */
+START_TEST(a_gone_container_is_forgotten_after_a_week)
+{
+    bool over = _i == 1;
+    struct vpa_autoscaler *v = put("web");
+    struct vpa_known *known;
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_cluster_remove_pod(cluster, "ns", "web-1");
+    now += vpa_method_memory(crane) - VPA_MINUTE;
+    vpa_cluster_collect_garbage(cluster, over ? now : now - 1, NULL, NULL);
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), over ? 0 : 1);
+}
+END_TEST
+
+/* A container that has a pod is kept, however old its samples are. */
+START_TEST(a_container_without_samples_is_kept_while_a_pod_has_it)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct vpa_known *known;
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    now += 2 * vpa_method_memory(crane);
+    vpa_cluster_collect_garbage(cluster, now, NULL, NULL);
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 1);
+    vpa_cluster_remove_pod(cluster, "ns", "web-1");
+    vpa_cluster_collect_garbage(cluster, now + VPA_HOUR, NULL, NULL);
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 0);
+}
+END_TEST
+
+/* It goes on learning meanwhile. */
+START_TEST(a_former_algorithm_goes_after_a_week)
+{
+    bool over = _i == 1;
+    struct vpa_autoscaler *v = put("web");
+    struct stored stored = {0};
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(v, NULL, NULL, now);
+    vpa_time gone = now + vpa_method_memory(crane);
+    now = gone - VPA_HOUR;
+    live("web-1", 150, 150 * MI);
+    vpa_cluster_collect_garbage(cluster, over ? gone : gone - 1, NULL, NULL);
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    ck_assert_int_eq(stored.count, !over);
+}
+END_TEST
+
 static const char *const others[] = {"crane", "autopilot", "autopilot-ml", "plumb"};
 
 /* Times of samples are those of the nodes, and one of them may be ahead: what all replicas have
@@ -475,6 +585,11 @@ int main(void)
     tcase_add_test(tc, only_what_is_being_learned_is_replaced);
     tcase_add_test(tc, what_cannot_be_loaded_changes_nothing);
     tcase_add_test(tc, gone_containers_are_forgotten);
+    tcase_add_test(tc, one_sample_that_both_know_counts_once);
+    tcase_add_test(tc, of_as_many_samples_those_of_this_process_stay);
+    tcase_add_loop_test(tc, a_gone_container_is_forgotten_after_a_week, 0, 2);
+    tcase_add_test(tc, a_container_without_samples_is_kept_while_a_pod_has_it);
+    tcase_add_loop_test(tc, a_former_algorithm_goes_after_a_week, 0, 2);
     tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
     tcase_add_test(tc, former_learners_are_bounded);
     tcase_add_test(tc, going_back_makes_no_room_by_what_is_wanted);

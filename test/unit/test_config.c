@@ -460,11 +460,17 @@ END_TEST
  * each once. */
 START_TEST(plugins_have_our_environment_and_their_own)
 {
-    setenv("GREETING", "ours", 1);
-    setenv("FAREWELL", "bye", 1); /* as long */
-    setenv("GREETINGS", "longer", 1);
-    setenv("GREET", "shorter", 1);
-    setenv("KUBERNETES_EXEC_INFO", "stale", 1);
+    vpa_auto_free char *path = vpa_xprintf("PATH=%s", getenv("PATH"));
+    const char *const ours[] = {"FAREWELL=bye", /* as long as the plugin's */
+                                "GREETING=ours",
+                                "GREETINGS=longer",
+                                "GREET=shorter",
+                                path,
+                                "KUBERNETES_EXEC_INFO=stale",
+                                NULL};
+    char **before = environ;
+
+    environ = (char **)(uintptr_t)ours;
     struct vpa_kube_config *config =
         with_plugin("for name in GREETING FAREWELL GREETINGS GREET KUBERNETES_EXEC_INFO; do\n"
                     "  tr '\\0' '\\n' < /proc/$$/environ | grep \"^$name=\" | cut -c1-25\n"
@@ -474,6 +480,7 @@ START_TEST(plugins_have_our_environment_and_their_own)
     size_t len;
 
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    environ = before;
     ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
     ck_assert_str_eq(text, "GREETING=hi\nFAREWELL=bye\nGREETINGS=longer\nGREET=shorter\n"
                            "KUBERNETES_EXEC_INFO={\"ki\n");
@@ -580,6 +587,18 @@ START_TEST(missing_plugin_gives_its_hint)
 }
 END_TEST
 
+START_TEST(credentials_are_kept_until_they_expire)
+{
+    struct vpa_kube_config *config = with_plugin(
+        ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"}"));
+    char first[64];
+
+    snprintf(first, sizeof(first), "%s", header(config, 0, "Authorization"));
+    ck_assert_str_eq(first, header(config, VPA_HOUR, "Authorization"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
 START_TEST(expired_credentials_are_fetched_again)
 {
     struct vpa_kube_config *config = with_plugin(
@@ -678,6 +697,7 @@ int main(void)
     tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
     tcase_add_test(c, plugins_run_where_nobody_waits_for_children);
     tcase_add_test(c, missing_plugin_gives_its_hint);
+    tcase_add_test(c, credentials_are_kept_until_they_expire);
     tcase_add_test(c, expired_credentials_are_fetched_again);
     tcase_add_loop_test(c, a_plugin_may_stand_before_a_client_or_not, 0, 2);
     tcase_add_test(c, other_credentials_win_over_plugins);

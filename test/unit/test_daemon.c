@@ -278,8 +278,15 @@ static struct vpa_metric *const metrics[] = {&first, &second};
 /* Those of the daemon and those that all have. */
 static void check_metrics(struct vpa_process *process)
 {
-    static const char *const lines[] = {"\nvpa_test_first_total 0\n", "\nvpa_test_second_total 0\n",
-                                        "\nvpa_build_info{", "\nprocess_start_time_seconds "};
+    static const char *const lines[] = {
+        "\nvpa_test_first_total 0\n",
+        "\nvpa_test_second_total 0\n",
+        "\nvpa_build_info{",
+        "\nprocess_start_time_seconds ",
+        "\nvpa_cache_in_step_timestamp_seconds{resource=\"jobs\"} 0\n",
+        "\nvpa_cache_in_step_timestamp_seconds{resource=\"things\"} 0\n",
+        "\nvpa_unusable_objects_total{resource=\"things\"} 0\n",
+        "\nvpa_leader 1\n"};
     const struct vpa_server_request request = {.method = "GET", .path = "/metrics", .query = ""};
     struct vpa_server_response response = {0};
 
@@ -331,7 +338,7 @@ START_TEST(works_with_what_was_made)
     static const char kubeconfig[] =
         "{current-context: c, contexts: [{name: c, context: {cluster: k}}],\n"
         " clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]}\n";
-    static const char *const caches[] = {NULL};
+    static const char *const caches[] = {"things", NULL};
     const struct vpa_daemon daemon = {
         .program = "vpa-test",
         .title = "Test",

@@ -106,6 +106,35 @@ START_TEST(each_page_has_its_time)
 }
 END_TEST
 
+static void stop_loop(void *ctx)
+{
+    (void)ctx;
+    vpa_loop_stop(loop);
+}
+
+/* Nothing is given any more, and nothing is asked for. */
+START_TEST(a_stop_ends_the_reading)
+{
+    static const char *const texts[] = {
+        "{\"metadata\":{\"continue\":\"t1\"},\"items\":[{\"a\":1}]}",
+        "{\"metadata\":{},\"items\":[{\"a\":2}]}", NULL};
+    struct vpa_timer *timer = vpa_timer_new(loop, stop_loop, NULL);
+    struct vpa_error err;
+
+    late = 40 * VPA_SECOND;
+    vpa_timer_start(timer, (_i ? 60 : 20) * VPA_SECOND);
+    ck_assert_int_eq(list(texts, &err), -1);
+    ck_assert_int_eq(err.code, VPA_CANCELLED);
+    ck_assert_int_eq(given, _i);
+    ck_assert_uint_eq(vpa_kube_client_in_flight(client), 0);
+    vpa_loop_resume(loop);
+    vpa_loop_pump(loop, VPA_HOUR);
+    ck_assert_int_eq(given, _i);
+    ck_assert_int_eq(asked, 1 + _i);
+    vpa_timer_free(timer);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("list");
@@ -115,6 +144,7 @@ int main(void)
     tcase_add_test(c, goes_on_until_the_last_page);
     tcase_add_loop_test(c, half_a_list_is_none, 0, sizeof(broken) / sizeof(broken[0]));
     tcase_add_loop_test(c, each_page_has_its_time, 0, sizeof(slow) / sizeof(slow[0]));
+    tcase_add_loop_test(c, a_stop_ends_the_reading, 0, 2);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

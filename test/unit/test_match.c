@@ -141,6 +141,48 @@ START_TEST(index_finds_among_many)
 }
 END_TEST
 
+/* Namespaces, kinds and names in every combination: the index says what a look at all says. */
+START_TEST(index_finds_what_a_look_at_all_finds)
+{
+    static const char *const spaces[] = {"a", "b", "c"},
+                             *const kinds[] = {"Deployment", "Job", "StatefulSet"},
+                             *const names[] = {"u", "v", "w", "x", "y", "z"};
+    enum { ALL = VPA_COUNT(spaces) * VPA_COUNT(kinds) * VPA_COUNT(names) };
+    vpa_auto_arena arena = {0};
+    struct vpa_object vpas[ALL];
+    struct vpa_candidate candidates[ALL];
+    struct vpa_selector s = selector(&arena, "");
+    size_t count = 0;
+
+    for (size_t i = 0; i < ALL; i++) {
+        size_t at = (i * 25 + 7) % ALL; /* in no order, every third is missing */
+        if (at % 3 == 0)
+            continue;
+        vpas[count] = fixture_vpa(
+            &arena, vpa_arena_printf(&arena,
+                                     "{'metadata':{'name':'v%zu','namespace':'%s'},'spec':{"
+                                     "'targetRef':{'kind':'%s','name':'%s'}}}",
+                                     at, spaces[at / 18], kinds[at / 6 % 3], names[at % 6]));
+        candidates[count] = (struct vpa_candidate){&vpas[count], &s};
+        count++;
+    }
+    struct vpa_match_index *index = vpa_match_index_new(candidates, count);
+    for (size_t at = 0; at < ALL; at++) {
+        const char *ns = spaces[at / 18], *kind = kinds[at / 6 % 3], *name = names[at % 6];
+        const struct vpa_candidate *want =
+            vpa_match_strongest(candidates, count, VPA_MATCH_UPDATER, ns, kind, name, &web);
+        const struct vpa_candidate *got =
+            vpa_match_find(index, VPA_MATCH_UPDATER, ns, kind, name, &web);
+
+        ck_assert_int_eq(want != NULL, at % 3 != 0);
+        ck_assert_int_eq(got != NULL, want != NULL);
+        if (got)
+            ck_assert_ptr_eq(got->vpa, want->vpa);
+    }
+    vpa_match_index_free(index);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("match");
@@ -149,6 +191,7 @@ int main(void)
     tcase_add_loop_test(tc, winners, 0, (int)VPA_COUNT(rows));
     tcase_add_test(tc, namespaces_and_missing_selectors);
     tcase_add_test(tc, index_finds_among_many);
+    tcase_add_test(tc, index_finds_what_a_look_at_all_finds);
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
 }

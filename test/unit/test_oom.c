@@ -330,6 +330,36 @@ START_TEST(no_namespace_has_the_queue_for_itself)
 }
 END_TEST
 
+/* In a full queue nothing is gained by taking from who would then have one less than the taker. */
+START_TEST(room_is_taken_from_who_has_two_more)
+{
+    struct vpa_oom_queue q;
+    int half = VPA_OOM_QUEUE_MAX / 2;
+
+    vpa_oom_queue_init(&q);
+    for (int i = 0; i < half; i++)
+        vpa_oom_queue_push(&q, 0, 1, "a", "p", "c");
+    for (int i = 0; i < half - 2; i++)
+        vpa_oom_queue_push(&q, 0, 2, "b", "p", "c");
+    vpa_oom_queue_push(&q, 0, 3, "c", "p", "c");
+    vpa_oom_queue_push(&q, 0, 3, "c", "p", "c");
+    ck_assert_uint_eq(q.count, VPA_OOM_QUEUE_MAX);
+    vpa_oom_queue_push(&q, 0, 4, "b", "p", "c"); /* from a, which has two more */
+    ck_assert_str_eq(q.items[q.count - 1].ns, "b");
+    ck_assert_str_eq(q.items[half - 1].ns, "b");
+    vpa_oom_queue_push(&q, 0, 5, "b", "p", "c"); /* both have as many now */
+    ck_assert_int_eq(q.items[q.count - 1].memory, 4);
+    vpa_oom_queue_push(&q, 0, 6, "c", "p", "c");
+    ck_assert_int_eq(q.items[q.count - 1].memory, 6);
+    vpa_oom_queue_push(&q, 0, 7, "a", "p", "c"); /* one of them has one less */
+    vpa_oom_queue_push(&q, 0, 7, "b", "p", "c");
+    ck_assert_int_eq(q.items[q.count - 1].memory, 6);
+    ck_assert_uint_eq(q.count, VPA_OOM_QUEUE_MAX);
+    ck_assert_uint_eq(q.dropped, 5);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
 START_TEST(memory_of_events_is_bounded)
 {
     struct vpa_oom_queue q;
@@ -369,6 +399,7 @@ int main(void)
     tcase_add_test(tc, entry_names_the_container);
     tcase_add_test(tc, queue_is_bounded);
     tcase_add_test(tc, no_namespace_has_the_queue_for_itself);
+    tcase_add_test(tc, room_is_taken_from_who_has_two_more);
     tcase_add_test(tc, memory_of_events_is_bounded);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

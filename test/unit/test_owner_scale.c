@@ -492,6 +492,106 @@ START_TEST(only_scales_are_taken)
 }
 END_TEST
 
+/* Lets time pass until so many seconds after `begin`. */
+static void pump_to(int64_t begin, int seconds)
+{
+    vpa_loop_pump(loop, begin + seconds * VPA_SECOND - vpa_loop_monotonic(loop));
+}
+
+static void keep_widget(void)
+{
+    vpa_owners_keep_target(owners, "n", "example.com/v1", "Widget", "w");
+}
+
+static void follow_widget(void)
+{
+    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
+}
+
+/* Answers take five seconds and sweeps come each seven after the first answer, so that one comes
+ * exactly half a minute after an answer: at 40 s, 75 s, ... 600 s. The one at 635 s is that at
+ * which following ends. */
+START_TEST(a_followed_scale_is_asked_for_each_half_minute)
+{
+    int64_t begin;
+
+    synced();
+    begin = vpa_loop_monotonic(loop);
+    scale_delay = 5 * VPA_SECOND;
+    keep_widget();
+    pump_to(begin, 35);
+    ck_assert_int_eq(scale_gets, 1);
+    follow_widget();
+    for (int i = 0; i <= 16; i++) {
+        pump_to(begin, 39 + 35 * i);
+        ck_assert_int_eq(scale_gets, 1 + i);
+        pump_to(begin, 40 + 35 * i);
+        ck_assert_int_eq(scale_gets, 2 + i);
+    }
+    pump_to(begin, 1000);
+    ck_assert_int_eq(scale_gets, 18);
+}
+END_TEST
+
+/* Answers take four seconds: exactly ten seconds after an answer comes a sweep. It is read at 14 s;
+ * at 74 s that was a minute ago. */
+START_TEST(a_missing_scale_is_asked_for_again_while_somebody_reads_it)
+{
+    int64_t begin;
+
+    scale_body = NULL;
+    synced();
+    begin = vpa_loop_monotonic(loop);
+    scale_delay = 4 * VPA_SECOND;
+    keep_widget();
+    pump_to(begin, 14);
+    ck_assert_int_eq(scale_gets, 1);
+    keep_widget();
+    for (int i = 0; i < 4; i++) {
+        pump_to(begin, 17 + 14 * i);
+        ck_assert_int_eq(scale_gets, 1 + i);
+        pump_to(begin, 18 + 14 * i);
+        ck_assert_int_eq(scale_gets, 2 + i);
+    }
+    pump_to(begin, 600);
+    ck_assert_int_eq(scale_gets, 5);
+}
+END_TEST
+
+/* A sweep comes each seven seconds: one exactly an hour after the reading at five. */
+START_TEST(what_nobody_reads_goes_after_an_hour)
+{
+    bool over = _i == 1;
+    int64_t begin;
+
+    synced();
+    begin = vpa_loop_monotonic(loop);
+    keep_widget();
+    pump_to(begin, 5);
+    keep_widget();
+    pump_to(begin, over ? 3605 : 3604);
+    ck_assert_int_eq(knows_widget("w"), !over);
+}
+END_TEST
+
+/* And what is followed stays although nobody reads it; 7798 s is a multiple of seven. */
+START_TEST(what_is_followed_stays)
+{
+    bool over = _i == 1;
+    int64_t begin;
+
+    synced();
+    begin = vpa_loop_monotonic(loop);
+    keep_widget();
+    for (int at = 298; at <= 7198; at += 300) {
+        pump_to(begin, at);
+        follow_widget();
+    }
+    pump_to(begin, over ? 7798 : 7797);
+    ck_assert_int_eq(knows_widget("w"), !over);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owner_scale");
@@ -511,6 +611,10 @@ int main(void)
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, keeps_what_a_view_has_read);
+    tcase_add_test(c, a_followed_scale_is_asked_for_each_half_minute);
+    tcase_add_test(c, a_missing_scale_is_asked_for_again_while_somebody_reads_it);
+    tcase_add_loop_test(c, what_nobody_reads_goes_after_an_hour, 0, 2);
+    tcase_add_loop_test(c, what_is_followed_stays, 0, 2);
     tcase_add_loop_test(c, keeps_only_what_has_a_scale, 0, 3);
     tcase_add_loop_test(c, views_follow_scales, 0, (int)VPA_COUNT(answers));
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);

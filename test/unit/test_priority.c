@@ -266,6 +266,7 @@ END_TEST
 #define VPA_WITH(requirements, target)                                                             \
     "{'spec':{'updatePolicy':{'evictionRequirements':[" requirements "]}},'status':{"              \
     "'recommendation':{'containerRecommendations':[{'containerName':'c','target':" target "}]}}}"
+#define X(request) C("{'cpu':'1','memory':'1'," request "}")
 #define BOTH C("{'cpu':'500m','memory':'10Gi'}")
 
 static const struct {
@@ -289,6 +290,14 @@ static const struct {
     {"no resources", BOTH, VPA_WITH(REQ("", HIGHER), "{'cpu':'600m'}"), false},
     {"absent target counts as zero", BOTH, VPA_WITH(REQ("'cpu'", LOWER), "{'memory':'1'}"), true},
     {"absent request counts as zero", BOTH, VPA_WITH(REQ("'x'", HIGHER), "{'x':'1'}"), true},
+    {"the least request counts", X("'x':'1m'"), VPA_WITH(REQ("'x'", LOWER), "{}"), true},
+    {"the least target counts", X("'x':'0'"), VPA_WITH(REQ("'x'", HIGHER), "{'x':'1m'}"), true},
+    {"a target of nothing", X("'x':'0'"), VPA_WITH(REQ("'x'", HIGHER), "{'x':'0'}"), false},
+    {"a first target of the least", BOTH, VPA_WITH(REQ("'x'", HIGHER), "{'x':'1m'}"), true},
+    {"a first target of nothing", BOTH, VPA_WITH(REQ("'x'", LOWER), "{'x':'0'}"), false},
+    {"what stays is not lower", X("'x':'1m'"), VPA_WITH(REQ("'x'", LOWER), "{'x':'1m'}"), false},
+    {"what stays is not higher", X("'x':'1m'"), VPA_WITH(REQ("'x'", HIGHER), "{'x':'1m'}"), false},
+    {"nothing to nothing", X("'x':'0'"), VPA_WITH(REQ("'x'", HIGHER), "{}"), false},
     {"no update policy", BOTH, "{'status':{}}", true},
     {"C7 one container suffices",
      BOTH ",{'name':'d','resources':{'requests':{'cpu':'500m',"

@@ -526,6 +526,148 @@ START_TEST(repairs_are_few_too)
 }
 END_TEST
 
+/* Whatever else became of the pod: values that it has were patched into it. */
+START_TEST(a_pod_with_our_values_shows_that_the_webhook_works)
+{
+    enum vpa_verdict verdict = (enum vpa_verdict)_i;
+    bool shows = verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
+                 verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
+
+    lease(2, 2, start);
+    judge("n/good", "g", VPA_VERDICT_GOOD, start);
+    ck_assert_int_eq(unpatched("n/a", 1, start), VPA_BREAKER_EXCUSED);
+    ck_assert_int_eq(ask("n/good", "g", start), VPA_PERMIT_FIRST); /* careful from here on */
+    judge("n/b", "g", verdict, start);
+    lease(2, 3, start); /* answers the question of what was not patched */
+    ck_assert_int_eq(ask("n/good", "g", start), shows ? VPA_PERMIT_FREE : VPA_PERMIT_FIRST);
+}
+END_TEST
+
+/* Nor does a resize, which the webhook has no part in. */
+START_TEST(a_resize_shows_nothing_of_the_webhook)
+{
+    struct vpa_proof_id resize = {"n/b", "g", VPA_PROOF_RESIZE, start + 2};
+
+    lease(2, 2, start);
+    judge("n/good", "g", VPA_VERDICT_GOOD, start);
+    ck_assert_int_eq(unpatched("n/a", 1, start), VPA_BREAKER_EXCUSED);
+    vpa_proof_judge(proof, &resize, VPA_VERDICT_GOOD, "", start);
+    ck_assert_int_eq(ask("n/good", "g", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+/* Of another VPA each time: one VPA has bounds of its own. */
+static enum vpa_breaker_change other_unpatched(int number, int s)
+{
+    vpa_auto_free char *vpa = vpa_xprintf("n/other%d", number);
+
+    return unpatched(vpa, s, start);
+}
+
+START_TEST(one_start_excuses_all_that_it_has_to)
+{
+    for (int s = 1; s <= VPA_PROOF_EXCUSES; s++) {
+        lease(s, s, start);
+        ck_assert_int_eq(other_unpatched(s, s - 1), VPA_BREAKER_EXCUSED);
+    }
+    ck_assert_int_eq(other_unpatched(10, 0), VPA_BREAKER_EXCUSED); /* by the third start as well */
+    ck_assert_int_eq(other_unpatched(11, 0), VPA_BREAKER_EXCUSED);
+    lease(VPA_PROOF_EXCUSES + 1, 10, start);
+    ck_assert_int_eq(other_unpatched(12, 0), VPA_BREAKER_OPENED);
+}
+END_TEST
+
+/* Also when the start is the one that had excused before the good proof. */
+START_TEST(a_good_proof_begins_the_count_of_excuses_anew)
+{
+    lease(1, 1, start);
+    ck_assert_int_eq(other_unpatched(0, 0), VPA_BREAKER_EXCUSED);
+    judge("n/good", "g", VPA_VERDICT_GOOD, start);
+    for (int s = 1; s <= VPA_PROOF_EXCUSES; s++) {
+        lease(s, s, start);
+        ck_assert_int_eq(other_unpatched(s, s - 1), VPA_BREAKER_EXCUSED);
+    }
+    lease(VPA_PROOF_EXCUSES + 1, 10, start);
+    ck_assert_int_eq(other_unpatched(10, 0), VPA_BREAKER_OPENED);
+}
+END_TEST
+
+static void failed(const char *vpa, enum vpa_verdict verdict)
+{
+    judge(vpa, "g", verdict, start);
+}
+
+START_TEST(repairs_without_a_lease_are_few_too)
+{
+    for (int i = 0; i < VPA_PROOF_EXCUSES; i++) {
+        failed("n/a", VPA_VERDICT_NOT_PATCHED);
+        ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
+    }
+    failed("n/a", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 0);
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
+}
+END_TEST
+
+/* All that it excused was under one start of the webhook. */
+START_TEST(repairs_under_one_start_count_once)
+{
+    lease(1, 1, start);
+    for (int i = 0; i < 3 * VPA_PROOF_EXCUSES; i++) {
+        failed("n/a", VPA_VERDICT_NOT_PATCHED);
+        ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
+    }
+    lease(2, 2, start);
+    failed("n/a", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
+}
+END_TEST
+
+START_TEST(a_repair_that_had_nothing_to_close_costs_nothing)
+{
+    judge("n/a", "g", VPA_VERDICT_GOOD, start);
+    for (int i = 0; i < 2 * VPA_PROOF_EXCUSES; i++) {
+        lease(i, i, start);
+        ck_assert_uint_eq(vpa_proof_repaired(proof), 0);
+    }
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_FREE); /* and nobody need be careful */
+    failed("n/b", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
+    ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(a_repair_closes_the_clusters_breaker_whatever_opened_it)
+{
+    failed("a/v", VPA_VERDICT_CRASHING);
+    failed("b/v", VPA_VERDICT_NOT_READY);
+    failed("c/v", VPA_VERDICT_CRASHING);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 3);
+    ck_assert_int_eq(ask("z/v", "g", start), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+START_TEST(a_repair_closes_what_lacked_values_and_ends_the_row)
+{
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed("b/v", VPA_VERDICT_PATCHED_BACK);
+    failed("c/v", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 4); /* and the cluster's */
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 0);
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed("b/v", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 2);
+    failed("a/v", VPA_VERDICT_NOT_PATCHED); /* a row begins with these */
+    failed("b/v", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    failed("c/v", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("proof");
@@ -558,6 +700,16 @@ int main(void)
     tcase_add_test(tc, a_vpa_is_excused_thrice_a_day_though_others_are_patched);
     tcase_add_test(tc, an_excused_trial_leaves_the_pause);
     tcase_add_test(tc, repairs_are_few_too);
+    tcase_add_loop_test(tc, a_pod_with_our_values_shows_that_the_webhook_works, VPA_VERDICT_GOOD,
+                        VPA_VERDICTS);
+    tcase_add_test(tc, a_resize_shows_nothing_of_the_webhook);
+    tcase_add_test(tc, one_start_excuses_all_that_it_has_to);
+    tcase_add_test(tc, a_good_proof_begins_the_count_of_excuses_anew);
+    tcase_add_test(tc, repairs_without_a_lease_are_few_too);
+    tcase_add_test(tc, repairs_under_one_start_count_once);
+    tcase_add_test(tc, a_repair_that_had_nothing_to_close_costs_nothing);
+    tcase_add_test(tc, a_repair_closes_the_clusters_breaker_whatever_opened_it);
+    tcase_add_test(tc, a_repair_closes_what_lacked_values_and_ends_the_row);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -55,6 +55,20 @@ static const struct {
      VPA(R("b", "{'cpu':'2','memory':'1M'}", "{'cpu':'2'}", "{}")),
      "container b: cpu request 1 -> 2: below the lower bound 2; container b: memory request none "
      "-> 1M: it has no request"},
+    /* what is too long is cut: numbers behind 24 digits, names behind 63 characters */
+    {POD(C("c", "{'cpu':'123456789012345678901234567'}")), VPA(R("c", "{'cpu':'1'}", "{}", "{}")),
+     "cpu request 123456789012345678901234 -> 1: inside the bounds, the pod is off by 100%"},
+    {POD(C("c", "{'cpu':'1'}")),
+     VPA(R("c", "{'cpu':'123456789012345678901234'}", "{'cpu':'2'}", "{}")),
+     "cpu request 1 -> 123456789012345678901234: below the lower bound 2"},
+    {POD(C("c", "{}")),
+     VPA(R("c",
+           "{'"
+           "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxyz"
+           "':'1'}",
+           "{}", "{}")),
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx request none -> 1: it has no "
+     "request"},
     {POD(C("c", "{'cpu':'1'}")), VPA(R("other", "{'cpu':'2'}", "{}", "{}")), ""},
     {POD(C("c", "{}")),
      VPA(R("c", "{'a/1':'1','a/2':'1','a/3':'1','a/4':'1','a/5':'1','a/6':'1'}", "{}", "{}")),

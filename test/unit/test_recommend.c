@@ -165,6 +165,8 @@ static const struct {
     {"{\"vpa-post-processor.kubernetes.io/appx_integerCPU\":\"true\"}", "587m"},
     {"{\"vpa-post-processor.kubernetes.io/_integerCPU\":\"true\"}", "587m"},
     {"{\"vpa-post-processor.kubernetes.io/app_integerMemory\":\"true\"}", "587m"},
+    {"{\"vpa-post-processor.kubernetes.io/app_integercpu\":\"true\"}", "587m"},
+    {"{\"xpa-post-processor.kubernetes.io/app_integerCPU\":\"true\"}", "587m"},
     {"{\"other/app_integerCPU\":\"true\"}", "587m"},
     {"{}", "587m"},
 };

@@ -7,6 +7,7 @@
 
 #include "suite.h"
 #include "../../recommender/config.h"
+#include "../../recommender/recommender.h"
 #include "../../recommender/publish.h"
 
 #include "vpa/base/str.h"
@@ -313,6 +314,38 @@ START_TEST(flags_reach_the_estimator)
 }
 END_TEST
 
+/* And each of the model's memory decides about its own. */
+START_TEST(flags_reach_the_model)
+{
+    static const char *const flags[] = {"--cpu-histogram-decay-half-life=7h",
+                                        "--memory-histogram-decay-half-life=7h",
+                                        "--memory-aggregation-interval=7h",
+                                        "--memory-aggregation-interval-count=7",
+                                        "--oom-bump-up-ratio=7",
+                                        "--oom-min-bump-up-bytes=7",
+                                        "--feature-gates=PerVPAConfig=false"};
+    struct vpa_error err;
+
+    for (size_t i = 0; i <= VPA_COUNT(flags); i++) {
+        struct vpa_aggregation a, plain;
+        const char *flag = i < VPA_COUNT(flags) ? flags[i] : NULL;
+
+        ck_assert_int_eq(parse((const char *const[4]){flag}, &err), VPA_FLAGS_RUN);
+        recommender_aggregation(&config, &a);
+        vpa_aggregation_init(&plain);
+        ck_assert_int_eq(a.cpu_half_life, i == 0 ? 7 * VPA_HOUR : plain.cpu_half_life);
+        ck_assert_int_eq(a.memory_half_life, i == 1 ? 7 * VPA_HOUR : plain.memory_half_life);
+        ck_assert_int_eq(a.memory_interval, i == 2 ? 7 * VPA_HOUR : plain.memory_interval);
+        ck_assert_int_eq(a.memory_interval_count, i == 3 ? 7 : plain.memory_interval_count);
+        ck_assert_double_eq(a.oom_bump_up_ratio, i == 4 ? 7 : plain.oom_bump_up_ratio);
+        ck_assert_double_eq(a.oom_min_bump_up, i == 5 ? 7 : plain.oom_min_bump_up);
+        ck_assert_int_eq(a.per_vpa_config, i != 6);
+        vpa_aggregation_release(&a);
+        vpa_aggregation_release(&plain);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_config");
@@ -325,6 +358,7 @@ int main(void)
     tcase_add_test(tcase, reads_the_environment);
     tcase_add_test(tcase, knows_where_history_comes_from);
     tcase_add_test(tcase, flags_reach_the_estimator);
+    tcase_add_test(tcase, flags_reach_the_model);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -488,6 +488,48 @@ START_TEST(the_time_of_requests_is_measured_and_bounded)
 }
 END_TEST
 
+/* ---- servers that refuse POST ---- */
+
+static int refusal, got;
+
+static void refuse_post_with(void *ctx, const struct vpa_memory_request *q,
+                             struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    got += strcmp(q->method, "GET") == 0;
+    vpa_memory_reply_json(r, strcmp(q->method, "POST") == 0 ? refusal : 200, MATRIX(""));
+}
+
+static const struct {
+    int status;
+    bool goes_on;
+} refusals[] = {{403, true},  {405, true},  {501, true},  {400, false}, {401, false},
+                {404, false}, {406, false}, {500, false}, {502, false}, {503, false}};
+
+START_TEST(who_refuses_post_is_asked_by_get)
+{
+    struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
+    struct vpa_loop *loop = vpa_loop_new(clock);
+    struct vpa_transport *transport = vpa_memory_transport_new(loop, refuse_post_with, NULL);
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    refusal = refusals[_i].status;
+    got = 0;
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    ck_assert_int_eq(prom_fetch_usage(loop, transport, &plan, &history, &err),
+                     refusals[_i].goes_on ? 0 : -1);
+    ck_assert_int_eq(got, refusals[_i].goes_on ? 2 : 0);
+    history_release(&history);
+    prom_plan_release(&plan);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_history");
@@ -507,6 +549,7 @@ int main(void)
     tcase_add_test(tcase, feeds_the_model);
     tcase_add_loop_test(tcase, the_time_of_requests_is_measured_and_bounded, 0,
                         (int)VPA_COUNT(answers));
+    tcase_add_loop_test(tcase, who_refuses_post_is_asked_by_get, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -411,6 +411,41 @@ START_TEST(an_unknown_pod_keeps_its_history)
 }
 END_TEST
 
+static void change_foreign_condition(const char *message)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+              "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},\"spec\":{\"targetRef\":{"
+              "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}},"
+              "\"status\":{\"conditions\":[{\"type\":\"Other\",\"status\":\"True\","
+              "\"message\":\"%s\"}]}}"),
+        message);
+
+    change(text);
+}
+
+/* Conditions of other writers are carried over, of whatever length. */
+START_TEST(a_status_too_long_to_be_written_is_told)
+{
+    size_t length = (size_t)4 << 20;
+    vpa_auto_free char *message = vpa_xmalloc(length + 1);
+
+    memset(message, 'x', length);
+    message[length] = '\0';
+    change_foreign_condition(message);
+    start(NULL);
+    capture_log(0);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 0);
+    ck_assert_uint_eq(logged("Cannot update VPA"), 1);
+    ck_assert_uint_eq(logged("the status is too long"), 1);
+    change_foreign_condition("short");
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 1);
+    ck_assert_uint_eq(logged("Cannot update VPA"), 1);
+}
+END_TEST
+
 /* Told each time that it has been so for more than half an hour. */
 START_TEST(a_vpa_without_a_recommendation_is_told)
 {
@@ -610,6 +645,7 @@ int main(void)
     tcase_add_test(tcase, an_eviction_that_cannot_be_read_is_told);
     tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);
     tcase_add_test(tcase, an_unknown_pod_keeps_its_history);
+    tcase_add_test(tcase, a_status_too_long_to_be_written_is_told);
     tcase_add_test(tcase, a_vpa_without_a_recommendation_is_told);
     tcase_add_test(tcase, an_unknown_pod_that_came_back_is_there);
     tcase_add_test(tcase, tells_the_loser_of_a_conflict);

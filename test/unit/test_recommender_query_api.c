@@ -495,7 +495,11 @@ static const struct {
     {{":8445", "", "b"}, "needs --recommendation-api-cert-file"},
     {{"8445", "a", "b"}, "--recommendation-api-address: address \"8445\""},
     {{":8445", "", "", true}, NULL},
+    {{":8445", "", ""}, "needs --recommendation-api-cert-file"},
     {{":8445", "a", "b", true}, "without them"},
+    {{":8445", "a", "", true}, "without them"},
+    {{":8445", "", "b", true}, "without them"},
+    {{":8445", "", "", true, .certificate_lifetime = 600 * VPA_SECOND}, NULL},
     {{":8445", "", "", true, .certificate_lifetime = 599 * VPA_SECOND}, "at least 10m0s"},
 };
 

@@ -247,6 +247,7 @@ START_TEST(late_objects_and_rights_are_waited_for)
     start(&r);
     work_for(&r, 10 * VPA_MINUTE);
     ck_assert_int_eq(service_writes, 0);
+    ck_assert_int_eq(secret_writes, _i == 0);
     ck_assert_int_eq(r.served != NULL, _i == 0); /* from the Secret */
     ck_assert_uint_eq(logged(WRONG), 1);
     ck_assert_uint_eq(logged("Cannot keep the certificates"), (size_t)_i);

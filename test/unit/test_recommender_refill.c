@@ -161,6 +161,10 @@ START_TEST(what_prometheus_does_not_know_stays)
     pass(USAGE("150m", "150Mi"));
     struct vpa_quantity memory = target("memory");
     ck_assert_int_ge(vpa_quantity_value(&memory), 950 << 20);
+    for (int i = 0; i < 60; i++)
+        pass(USAGE("150m", "150Mi"));
+    memory = target("memory");
+    ck_assert_int_ge(vpa_quantity_value(&memory), 950 << 20);
 }
 END_TEST
 

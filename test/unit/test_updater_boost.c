@@ -57,6 +57,21 @@ START_TEST(a_half_finished_unboost_is_finished)
 }
 END_TEST
 
+/* The limiter counts resizes. */
+START_TEST(a_marker_that_is_taken_away_waits_for_no_token)
+{
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("1");
+    server.config.eviction_rate_limit = 0.001;
+    start(0);
+    int64_t begin = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_int_lt(vpa_loop_monotonic(server.loop) - begin, VPA_MINUTE);
+    ck_assert_uint_eq(server.annotated, 10);
+}
+END_TEST
+
 #define TWO_MARKERS                                                                                \
     "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}}\"," \
     "\"vpaCpuStartupBoost/x\":\"{}\"},"
@@ -222,6 +237,7 @@ int main(void)
     tcase_add_test(tc, a_boost_that_is_over_is_taken_back_in_mode_off);
     tcase_add_test(tc, a_failed_unboost_never_evicts);
     tcase_add_test(tc, a_half_finished_unboost_is_finished);
+    tcase_add_test(tc, a_marker_that_is_taken_away_waits_for_no_token);
     tcase_add_test(tc, a_patch_is_made_anew_after_waiting);
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);

@@ -1,0 +1,100 @@
+/* Whether the panic ConfigMap exists is waited for at a start, for a moment. */
+#include "client_fixture.h"
+#include "suite.h"
+#include "vpa/daemon/panic.h"
+
+static vpa_duration late;
+static struct vpa_reflector *reflector;
+static struct vpa_error err;
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    if (q->watch) {
+        vpa_memory_reply_stream(r, 200, NULL, NULL);
+        return;
+    }
+    vpa_memory_reply_json(r, 200, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}");
+    vpa_memory_reply_delay(r, late);
+}
+
+static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa_json *object,
+                     struct vpa_error *why)
+{
+    (void)ctx;
+    (void)event;
+    (void)object;
+    (void)why;
+    return 0;
+}
+
+static void setup(void)
+{
+    start_client(serve, 1772366400, 3);
+    reflector =
+        vpa_reflector_new(&(struct vpa_reflector_options){.client = client,
+                                                          .name = "configmaps",
+                                                          .path = "/api/v1/namespaces/n/configmaps",
+                                                          .handler = {.object = on_object}});
+    late = 0;
+    err = (struct vpa_error){0};
+}
+
+static void teardown(void)
+{
+    vpa_reflector_free(reflector);
+    stop_client();
+}
+
+static void stop_loop(void *ctx)
+{
+    (void)ctx;
+    vpa_loop_stop(loop);
+}
+
+/* How long that takes which answers after so long. */
+static const struct {
+    vpa_duration late, took;
+} waits[] = {
+    {0, 0},
+    {4 * VPA_SECOND, 4 * VPA_SECOND},
+    {VPA_HOUR, 5 * VPA_SECOND}, /* the start goes on without it */
+};
+
+START_TEST(a_start_waits_for_five_seconds)
+{
+    int64_t begin = vpa_loop_monotonic(loop);
+
+    late = waits[_i].late;
+    vpa_reflector_start(reflector);
+    ck_assert_int_eq(vpa_panic_wait(reflector, loop, &err), 0);
+    ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, waits[_i].took);
+    ck_assert_str_eq(err.text, "");
+}
+END_TEST
+
+START_TEST(a_stop_ends_the_start)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, stop_loop, NULL);
+
+    late = VPA_HOUR;
+    vpa_reflector_start(reflector);
+    vpa_timer_start(timer, VPA_SECOND);
+    ck_assert_int_eq(vpa_panic_wait(reflector, loop, _i ? &err : NULL), -1);
+    if (_i)
+        ck_assert_int_eq(err.code, VPA_CANCELLED);
+    vpa_timer_free(timer);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("panic");
+    TCase *c = tcase_create("panic");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, a_start_waits_for_five_seconds, 0, (int)VPA_COUNT(waits));
+    tcase_add_loop_test(c, a_stop_ends_the_start, 0, 2);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
