@@ -250,6 +250,7 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
     vpa_auto_free char *token = NULL;
     if (prom_read_token(prometheus, &token, err) < 0 || check_durations(config, err) < 0)
         return -1;
+    prometheus->bearer_token = vpa_arena_strdup(arena, token);
     if (algorithm_flags_check(&config->algorithms, err) < 0 || check_api(config, err) < 0 ||
         measures_check(config->measure_vpas, err) < 0)
         return -1;

@@ -15,6 +15,7 @@
 
 #include "vpa/api/review.h"
 #include "vpa/base/file.h"
+#include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
@@ -67,6 +68,17 @@ int prom_read_token(const struct prom_options *o, char **token, struct vpa_error
     *token = vpa_xstrndup(content.ptr, content.len);
     explicit_bzero(text, len);
     return 0;
+}
+
+static char *current_token(const struct prom_options *o)
+{
+    struct vpa_error err;
+    char *token;
+
+    if (prom_read_token(o, &token, &err) == 0)
+        return token;
+    VPA_WARN("Asking Prometheus with the token that was read at the start", VPA_KERR(&err));
+    return vpa_xstrdup(o->bearer_token);
 }
 
 /* The first rule that applies; user information in the address, which stands before `end`, or NULL,
@@ -123,9 +135,8 @@ static int check_address(const char *address, struct vpa_error *err)
 static int split_address(struct prom_plan *plan, struct vpa_error *err)
 {
     const char *address = plan->options->address;
-    vpa_auto_free char *token = NULL;
 
-    if (check_address(address, err) < 0 || prom_read_token(plan->options, &token, err) < 0)
+    if (check_address(address, err) < 0)
         return -1;
 
     const char *scheme_end = strstr(address, "://");
@@ -136,6 +147,7 @@ static int split_address(struct prom_plan *plan, struct vpa_error *err)
         if (host[i] == '@')
             at = host + i;
 
+    vpa_auto_free char *token = current_token(plan->options);
     plan->authorization = authorization(plan->options, token, at ? host : NULL, at);
     const char *name = at ? at + 1 : host;
     size_t name_len = host_len - (size_t)(name - host);

@@ -40,7 +40,7 @@ struct prom_options {
     const char *username;
     const char *password;
     const char *bearer_token;
-    const char *bearer_token_file; /* its content goes before bearer_token */
+    const char *bearer_token_file; /* read anew for each plan; its content goes before the above */
     const char *env_username;      /* PROMETHEUS_USERNAME */
     const char *env_password;      /* PROMETHEUS_PASSWORD */
     bool insecure;
@@ -61,12 +61,13 @@ struct prom_plan {
 /* The three queries, in the order they are asked. */
 enum prom_kind { PROM_CPU, PROM_MEMORY, PROM_LABELS, PROM_KINDS };
 
-/* The bearer token, which may be "", as it is now: tokens of service accounts are replaced every
- * hour. Heap. */
+/* The bearer token that the file, or else the setting, has now. Heap. */
 int prom_read_token(const struct prom_options *options, char **token,
                     struct vpa_error *err) VPA_MUST_CHECK;
 
-/* Reads the token. VPA_INVALID with upstream's text when a setting cannot be used. */
+/* Takes the token as it is now, since tokens of service accounts are replaced every hour; while the
+ * file cannot be read, which is told, it is the setting's. VPA_INVALID with upstream's text when a
+ * setting cannot be used. */
 int prom_plan_init(struct prom_plan *plan, const struct prom_options *options,
                    struct vpa_error *err) VPA_MUST_CHECK;
 void prom_plan_release(struct prom_plan *plan);
