@@ -205,7 +205,8 @@ static bool is_of_live(void *ctx, const char *const *values, size_t count)
     return !*name || live->is_live(live->ctx, ns, name);
 }
 
-void updater_meters_sweep(bool (*is_live)(void *ctx, const char *ns, const char *name), void *ctx)
+void updater_meters_sweep(bool (*is_live)(void *ctx, const char *ns, const char *name), void *ctx,
+                          size_t vpas)
 {
     static struct vpa_metric *const of_vpas[] = {
         &evicted,           &eviction_failures,  &updated,
@@ -213,7 +214,8 @@ void updater_meters_sweep(bool (*is_live)(void *ctx, const char *ns, const char 
     struct live_vpas live = {is_live, ctx};
 
     for (size_t i = 0; i < VPA_COUNT(of_vpas); i++)
-        vpa_metric_sweep(of_vpas[i], is_of_live, &live);
+        if (vpa_metric_series(of_vpas[i]) > METER_SERIES(vpas))
+            vpa_metric_sweep(of_vpas[i], is_of_live, &live);
 }
 
 void updater_meter_step(const char *step, double seconds)

@@ -283,7 +283,7 @@ static void sweep_meters(struct pass_env *env)
     if (gone == env->vpas_gone)
         return;
     env->vpas_gone = gone;
-    updater_meters_sweep(is_live, env->store);
+    updater_meters_sweep(is_live, env->store, updater_store_vpa_count(env->store));
 }
 
 /* Told when it begins and when it is over. */

@@ -242,6 +242,11 @@ bool updater_store_has_vpa(const struct store *store, const char *ns, const char
     return vpa_cache_has(store->vpas, ns, name);
 }
 
+size_t updater_store_vpa_count(const struct store *store)
+{
+    return vpa_cache_count(store->vpas);
+}
+
 uint64_t updater_store_vpas_gone(const struct store *store)
 {
     return store->vpas_gone;

@@ -192,6 +192,14 @@ bool vpa_metric_remove_from(struct vpa_metric *metric, const char *const *values
     return s != NULL;
 }
 
+size_t vpa_metric_series(struct vpa_metric *metric)
+{
+    metric_lock(metric);
+    size_t count = metric->series.count;
+    metric_unlock(metric);
+    return count;
+}
+
 /* Takes the key apart. */
 static void split_key(const struct vpa_metric *m, char *key,
                       const char *values[VPA_METRIC_LABELS_MAX])
