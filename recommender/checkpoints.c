@@ -416,6 +416,7 @@ struct collection {
     size_t orphan_count;
     size_t orphan_capacity;
     vpa_time now;
+    vpa_time by;       /* the time that tells what is old */
     const char *asked; /* namespace whose VPAs were listed last; an orphan's */
     bool answered;
     struct failures unasked;
@@ -444,7 +445,7 @@ static bool is_outdated(const struct collection *g, const char *since)
         return true;
     if (__builtin_mul_overflow(config->memory_interval, config->memory_interval_count, &window))
         return false;
-    return vpa_time_sub(g->now, kept) >= window;
+    return vpa_time_sub(g->by, kept) >= window;
 }
 
 /* How old the history of an item is: that of its last sample, else of its last change. */
@@ -470,7 +471,7 @@ static bool has_aged(const struct collection *g, const struct identity *id,
         return is_outdated(g, id->unreadable_since);
     return v && feeder_is_in_step(o->feeder) && !vpa_autoscaler_awaits_history(v) &&
            feeder_knows_vpa(o->feeder, id->ns, id->vpa) && last_sample_of(item, &last) == 0 &&
-           vpa_autoscaler_has_outlived(v, id->container, last, g->now);
+           vpa_autoscaler_has_outlived(v, id->container, last, g->by);
 }
 
 static void on_collected(void *ctx, const struct vpa_json *item, struct vpa_slice text)
@@ -623,7 +624,7 @@ void checkpoints_look_again(struct checkpoints *c)
     c->last_collection = VPA_TIME_UNSET;
 }
 
-void checkpoints_collect_garbage(struct checkpoints *c, bool only_look)
+void checkpoints_collect_garbage(struct checkpoints *c, vpa_time by, bool only_look)
 {
     vpa_time now = vpa_loop_now(c->options.loop);
 
@@ -637,6 +638,7 @@ void checkpoints_collect_garbage(struct checkpoints *c, bool only_look)
     struct collection g = {
         .checkpoints = c,
         .now = now,
+        .by = by,
         .unasked = {.message =
                         "Orphaned VPA checkpoint cleanup - cannot list VPAs, nothing is deleted"}};
     collect(&g, only_look);

@@ -59,8 +59,8 @@ void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns);
 void checkpoints_flush(struct checkpoints *c, vpa_time deadline);
 
 /* Deletes the checkpoints of VPAs that are gone, once per --checkpoints-gc-interval. only_look:
- * what is stored is read as often, and nothing is deleted. */
-void checkpoints_collect_garbage(struct checkpoints *c, bool only_look);
+ * what is stored is read as often, and nothing is deleted. by: the time that tells what is old. */
+void checkpoints_collect_garbage(struct checkpoints *c, vpa_time by, bool only_look);
 /* The next collection comes at once: somebody else wrote until now. */
 void checkpoints_look_again(struct checkpoints *c);
 

@@ -23,6 +23,8 @@
  *                                 history
  *     --------------------------------------------------------------------------------------
  *
+ * The clock is not believed for a day after it was set (set_clock.h).
+ *
  * A whole list is one that came to its end; one that breaks off takes nothing away. An object that
  * does not decode is there (U21): an unknown pod keeps its aggregates, an unknown VPA its history
  * and its checkpoints, and gets no status until a version decodes. Every write is fenced by the
@@ -44,6 +46,7 @@
 #include "publish.h"
 #include "query.h"
 #include "refill.h"
+#include "set_clock.h"
 #include "standby.h"
 #include "target.h"
 #include "usage.h"
@@ -75,6 +78,7 @@ struct recommender {
     struct publisher *publisher;
     struct checkpoints *checkpoints;
     struct standby *standby;
+    struct set_clock clock;
     bool loaded;      /* the history */
     bool passed;      /* a pass was made since */
     bool was_standby; /* in the last pass */
@@ -407,18 +411,18 @@ static void maintain_checkpoints(struct recommender *r)
     if (recommender_uses_prometheus(r->config))
         return;
     if (is_standby(r)) {
-        checkpoints_collect_garbage(r->checkpoints, true);
+        checkpoints_collect_garbage(r->checkpoints, set_clock_now(&r->clock, r->loop), true);
         return;
     }
     if (r->was_standby) { /* which objects there are by now */
         checkpoints_look_again(r->checkpoints);
-        checkpoints_collect_garbage(r->checkpoints, true);
+        checkpoints_collect_garbage(r->checkpoints, set_clock_now(&r->clock, r->loop), true);
     }
     bool by_turns = has_standby_in_step(r);
     checkpoints_write(r->checkpoints,
                       vpa_time_add(vpa_loop_now(r->loop), r->config->checkpoints_timeout),
                       by_turns);
-    checkpoints_collect_garbage(r->checkpoints, false);
+    checkpoints_collect_garbage(r->checkpoints, set_clock_now(&r->clock, r->loop), false);
 }
 
 /* Of the pods that are still there; upstream counts when it lists them. */
@@ -464,7 +468,8 @@ static void run_steps(struct recommender *r)
     lap(&watch, "UpdateVPAs");
     maintain_checkpoints(r);
     lap(&watch, "MaintainCheckpoints");
-    vpa_cluster_collect_garbage(r->cluster, vpa_loop_now(r->loop), controller_exists, r);
+    vpa_cluster_collect_garbage(r->cluster, set_clock_now(&r->clock, r->loop), controller_exists,
+                                r);
     lap(&watch, "GarbageCollect");
     watch.last = watch.begin;
     lap(&watch, "total");

@@ -54,6 +54,7 @@ struct pass_env {
     struct vpa_rate eviction_rate;
     struct vpa_rate in_place_rate;
     struct resize_support resize;
+    uint64_t vpas_gone; /* when what was counted of them was dropped last */
     bool told_of_stale; /* the log says that nothing is done, and why */
     struct vpa_table
         told_of_auto;    /* "namespace/name" of VPAs of mode Auto that the log has named */

@@ -191,6 +191,33 @@ void updater_meter_breakers(size_t vpas, size_t namespaces, bool cluster)
     vpa_metric_set(&breakers, cluster ? 1 : 0, "cluster");
 }
 
+struct live_vpas {
+    bool (*is_live)(void *ctx, const char *ns, const char *name);
+    void *ctx;
+};
+
+/* Of metrics whose last two labels are name and namespace; without them a series is of no VPA. */
+static bool is_of_live(void *ctx, const char *const *values, size_t count)
+{
+    const struct live_vpas *live = ctx;
+    const char *name = values[count - 2], *ns = values[count - 1];
+
+    return !*name || live->is_live(live->ctx, ns, name);
+}
+
+void updater_meters_sweep(bool (*is_live)(void *ctx, const char *ns, const char *name), void *ctx,
+                          size_t vpas)
+{
+    static struct vpa_metric *const of_vpas[] = {
+        &evicted,           &eviction_failures,  &updated,
+        &in_place_failures, &infeasible_skipped, &failed_proofs};
+    struct live_vpas live = {is_live, ctx};
+
+    for (size_t i = 0; i < VPA_COUNT(of_vpas); i++)
+        if (vpa_metric_series(of_vpas[i]) > METER_SERIES(vpas))
+            vpa_metric_sweep(of_vpas[i], is_of_live, &live);
+}
+
 void updater_meter_step(const char *step, double seconds)
 {
     vpa_metric_observe(&latency, seconds, step);

@@ -60,6 +60,11 @@ void updater_meter_infeasible_skipped(const struct meter_vpa *vpa);
 void updater_meter_failed_proof(const char *reason, const char *name, const char *ns);
 /* Open breakers of VPAs, and whether the cluster's is. */
 void updater_meter_breakers(size_t vpas, size_t namespaces, bool cluster);
+/* Drops what was counted of VPAs that are gone, where that has become more than what is counted of
+ * `vpas` that are there may be: one that comes back soon goes on counting, as upstream's do. */
+#define METER_SERIES(vpas) (1000 + 4 * (vpas))
+void updater_meters_sweep(bool (*is_live)(void *ctx, const char *ns, const char *name), void *ctx,
+                          size_t vpas);
 /* seconds: how long the step of the pass took. */
 void updater_meter_step(const char *step, double seconds);
 

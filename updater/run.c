@@ -271,6 +271,21 @@ static bool caches_are_filled(const struct pass_env *env)
     return updater_store_is_synced(env->store) && vpa_owners_is_synced(env->owners);
 }
 
+static bool is_live(void *ctx, const char *ns, const char *name)
+{
+    return updater_store_has_vpa(ctx, ns, name);
+}
+
+static void sweep_meters(struct pass_env *env)
+{
+    uint64_t gone = updater_store_vpas_gone(env->store);
+
+    if (gone == env->vpas_gone)
+        return;
+    env->vpas_gone = gone;
+    updater_meters_sweep(is_live, env->store, updater_store_vpa_count(env->store));
+}
+
 /* Told when it begins and when it is over. */
 static bool caches_are_fresh(struct pass_env *env)
 {
@@ -296,6 +311,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         updater_tell_of_pass(env, "caches-not-filled", "the caches are not in step yet");
         return;
     }
+    sweep_meters(env);
     if (!caches_are_fresh(env)) {
         updater_tell_of_pass(env, "stale-cache",
                              "a cache is behind: the API server does not answer its watch");

@@ -27,7 +27,7 @@ struct store {
     struct vpa_cache *limit_ranges;
     struct vpa_cache *panic;
     char *panic_ns;
-    uint64_t pod_changes;
+    uint64_t pod_changes, vpas_gone;
     struct vpa_cache_list held[HELD_MAX];
     size_t held_count;
 };
@@ -80,9 +80,10 @@ static bool became_unknown(const void *before, const void *after)
 
 static void on_vpa(void *ctx, const void *before, const void *after)
 {
+    struct store *store = ctx;
     const struct vpa_object *vpa = after;
 
-    (void)ctx;
+    store->vpas_gone += after == NULL;
     if (!became_unknown(before, after))
         return;
     VPA_ERROR("A VPA cannot be read: pods that it may govern are left as they are",
@@ -134,7 +135,8 @@ struct store *updater_store_new(struct vpa_kube_client *client, const char *ns,
                                                        .client = client,
                                                        .name = "verticalpodautoscalers",
                                                        .resync = VPA_RESYNC,
-                                                       .changed = on_vpa});
+                                                       .changed = on_vpa,
+                                                       .ctx = store});
     store->pods = new_cache("v1", ns,
                             (struct vpa_cache_options){.kind = &pod_kind,
                                                        .client = client,
@@ -233,6 +235,21 @@ const struct vpa_pod *updater_store_find_pod(const struct store *store, const ch
                                              const char *name)
 {
     return vpa_cache_find(store->pods, ns, name);
+}
+
+bool updater_store_has_vpa(const struct store *store, const char *ns, const char *name)
+{
+    return vpa_cache_has(store->vpas, ns, name);
+}
+
+size_t updater_store_vpa_count(const struct store *store)
+{
+    return vpa_cache_count(store->vpas);
+}
+
+uint64_t updater_store_vpas_gone(const struct store *store)
+{
+    return store->vpas_gone;
 }
 
 uint64_t updater_store_pod_changes(const struct store *store)

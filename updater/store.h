@@ -44,6 +44,10 @@ bool updater_store_panic(const struct store *store);
 /* The pod as the last event had it, NULL when it is gone; borrowed until the loop is pumped. */
 const struct vpa_pod *updater_store_find_pod(const struct store *store, const char *ns,
                                              const char *name);
+/* It is there, known or not; how many are, and how many have gone so far. */
+bool updater_store_has_vpa(const struct store *store, const char *ns, const char *name);
+size_t updater_store_vpa_count(const struct store *store);
+uint64_t updater_store_vpas_gone(const struct store *store);
 /* Counts events of pods that were replaced or removed. */
 uint64_t updater_store_pod_changes(const struct store *store);
 

@@ -192,18 +192,65 @@ bool vpa_metric_remove_from(struct vpa_metric *metric, const char *const *values
     return s != NULL;
 }
 
-void vpa_metric_reset(struct vpa_metric *metric)
+size_t vpa_metric_series(struct vpa_metric *metric)
 {
-    const char *key;
+    metric_lock(metric);
+    size_t count = metric->series.count;
+    metric_unlock(metric);
+    return count;
+}
+
+/* Takes the key apart. */
+static void split_key(const struct vpa_metric *m, char *key,
+                      const char *values[VPA_METRIC_LABELS_MAX])
+{
+    size_t count = metric_label_count(m);
+
+    for (size_t i = 0; i < count; i++) {
+        char *end = strchr(key, METRIC_SEPARATOR);
+
+        values[m->order[i] - 1] = key;
+        if (!end)
+            end = key + strlen(key); /* the rest of one that was cut */
+        key = *end ? end + 1 : end;
+        *end = '\0';
+    }
+}
+
+static void drop_series(struct vpa_metric *m, struct metric_series *s)
+{
+    vpa_table_remove(&m->series, s->key);
+    free(s->buckets);
+    free(s);
+}
+
+void vpa_metric_sweep(struct vpa_metric *metric,
+                      bool (*keep)(void *ctx, const char *const *values, size_t count), void *ctx)
+{
+    size_t count = metric_label_count(metric);
     void *value;
 
     metric_lock(metric);
-    for (size_t i = 0; vpa_table_next(&metric->series, &i, &key, &value);) {
+    for (size_t i = 0; vpa_table_next(&metric->series, &i, NULL, &value);) {
         struct metric_series *s = value;
-        vpa_table_remove(&metric->series, s->key);
-        free(s->buckets);
-        free(s);
+        const char *values[VPA_METRIC_LABELS_MAX];
+        char key[VPA_METRIC_VALUES_MAX];
+
+        memcpy(key, s->key, strlen(s->key) + 1);
+        split_key(metric, key, values);
+        if (!keep(ctx, values, count))
+            drop_series(metric, s);
     }
+    metric_unlock(metric);
+}
+
+void vpa_metric_reset(struct vpa_metric *metric)
+{
+    void *value;
+
+    metric_lock(metric);
+    for (size_t i = 0; vpa_table_next(&metric->series, &i, NULL, &value);)
+        drop_series(metric, value);
     vpa_table_release(&metric->series);
     metric->series = (struct vpa_table){0};
     metric_unlock(metric);

@@ -229,6 +229,31 @@ START_TEST(names_sizes)
 }
 END_TEST
 
+static bool is_not_auto(void *ctx, const char *const *values, size_t count)
+{
+    ck_assert_uint_eq(count, 2);
+    ++*(int *)ctx;
+    return strcmp(values[1], "Auto") != 0;
+}
+
+/* Values as they were given, in whatever order they are shown. */
+START_TEST(drops_what_is_not_kept)
+{
+    int asked = 0;
+
+    vpa_metric_inc(&pods, "0", "Auto");
+    vpa_metric_inc(&pods, "1", "Auto");
+    vpa_metric_add(&pods, 7, "1", "Off");
+    vpa_metric_add(&pods, 9, "", "");
+    vpa_metric_sweep(&pods, is_not_auto, &asked);
+    ck_assert_int_eq(asked, 4);
+    ck_assert(vpa_metric_value(&pods, "0", "Auto") == 0);
+    ck_assert(vpa_metric_value(&pods, "1", "Off") == 7);
+    ck_assert(vpa_metric_value(&pods, "", "") == 9);
+    ck_assert_uint_eq(pods.series.count, 2);
+}
+END_TEST
+
 static void *count_many(void *unused)
 {
     (void)unused;
@@ -268,6 +293,7 @@ int main(void)
     tcase_add_test(tc, cuts_long_values);
     tcase_add_test(tc, removes_a_series);
     tcase_add_test(tc, bounds_the_series);
+    tcase_add_test(tc, drops_what_is_not_kept);
     tcase_add_loop_test(tc, names_sizes, 0, VPA_COUNT(sizes));
     tcase_add_test(tc, counts_from_two_threads);
     suite_add_tcase(suite, tc);

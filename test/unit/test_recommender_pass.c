@@ -32,6 +32,59 @@ START_TEST(goes_on_after_a_kill)
 }
 END_TEST
 
+/* ---- a clock that is set ---- */
+
+static int64_t samples_stored(void)
+{
+    const struct vpa_json *object = stored("VerticalPodAutoscalerCheckpoint", "web-app");
+    int64_t count = 0;
+
+    vpa_json_int64(vpa_json_at(object, "status.totalSamplesCount"), &count);
+    return count;
+}
+
+#define YEAR (365 * 24 * VPA_HOUR)
+
+/* A node whose clock is a year ahead for some minutes, or a year behind: what was learned is not
+ * old. A clock that stays so is believed after a day. */
+START_TEST(nothing_is_forgotten_because_the_clock_is_wrong)
+{
+    start("--checkpoint-max-age=0");
+    capture_log(0);
+    for (int i = 0; i < 90; i++)
+        pass(USAGE("250m", "300Mi"));
+    ck_assert_int_eq(samples_stored(), 90);
+    vpa_clock_set(virtual_clock, _i ? -YEAR : YEAR);
+    for (int i = 0; i < 3; i++)
+        pass("{\"usage\":[]}");
+    vpa_clock_set(virtual_clock, _i ? YEAR : -YEAR);
+    pass(USAGE("250m", "300Mi"));
+    ck_assert_int_eq(samples_stored(), 91);
+    ck_assert_uint_eq(logged("The clock was set"), 1);
+    ck_assert_uint_eq(logged("The clock is as it was"), 1);
+}
+END_TEST
+
+START_TEST(a_clock_that_stays_is_believed)
+{
+    start("--checkpoint-max-age=0");
+    pass(USAGE("250m", "300Mi"));
+    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\","
+           "\"name\":\"web-1\"}}");
+    vpa_clock_set(virtual_clock, YEAR);
+    for (int hour = 0; hour < 24; hour++) {
+        vpa_clock_advance(virtual_clock, VPA_HOUR - VPA_MINUTE);
+        pass("{\"usage\":[]}");
+        ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+    }
+    for (int hour = 0; hour < 3; hour++) {
+        vpa_clock_advance(virtual_clock, VPA_HOUR - VPA_MINUTE);
+        pass("{\"usage\":[]}");
+    }
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
 /* ---- faults ---- */
 
 static const struct {
@@ -630,6 +683,8 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, goes_on_after_a_kill, 0, 5);
+    tcase_add_loop_test(tcase, nothing_is_forgotten_because_the_clock_is_wrong, 0, 2);
+    tcase_add_test(tcase, a_clock_that_stays_is_believed);
     tcase_add_loop_test(tcase, lives_through_metrics_faults, 0, (int)VPA_COUNT(metrics_faults));
     tcase_add_test(tcase, skips_an_item_that_cannot_be_used);
     tcase_add_test(tcase, forgets_pods_that_a_new_list_lacks);

@@ -24,6 +24,38 @@ START_TEST(owners_that_have_no_scale_are_not_asked_for_one_by_one)
 }
 END_TEST
 
+static bool shows(const char *vpa)
+{
+    struct vpa_metrics all = {.table = updater_metrics, .count = updater_metric_count};
+    vpa_auto_buf page = {0};
+
+    vpa_buf_init(&page, TEXT_MAX);
+    vpa_metrics_write(&all, VPA_EXPOSITION_TEXT, NULL, 0, &page);
+    return strstr(vpa_buf_text(&page), vpa) != NULL;
+}
+
+START_TEST(vpas_that_were_deleted_are_counted_no_more)
+{
+    server.vpas = 2;
+    start(0);
+    for (int i = 0; i < METER_SERIES(2); i++) { /* each for a while */
+        vpa_auto_free char *name = vpa_xprintf("gone%d", i);
+        updater_meter_touch(
+            &(struct meter_vpa){.size = "0", .mode = "Recreate", .name = name, .ns = "n"});
+    }
+    updater_pass(server.updater);
+    ck_assert(shows("vpa_name=\"v00\""));
+    ck_assert(shows("vpa_name=\"gone"));
+    vpa_memory_stream_event(server.vpa_objects, "DELETED",
+                            "{\"metadata\":{\"name\":\"v00\",\"namespace\":\"n\"}}");
+    vpa_loop_pump(server.loop, VPA_SECOND);
+    updater_pass(server.updater);
+    ck_assert(!shows("vpa_name=\"v00\""));
+    ck_assert(!shows("vpa_name=\"gone"));
+    ck_assert(shows("vpa_name=\"v01\""));
+}
+END_TEST
+
 /* ---- caches that fill slowly ---- */
 
 START_TEST(no_pass_before_the_last_page_of_pods)
@@ -173,6 +205,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, owners_that_have_no_scale_are_not_asked_for_one_by_one, 0, 2);
+    tcase_add_test(tc, vpas_that_were_deleted_are_counted_no_more);
     tcase_add_test(tc, no_pass_before_the_last_page_of_pods);
     tcase_add_loop_test(tc, no_pass_before_every_cache_is_filled, 0, VPA_COUNT(slow_lists));
     tcase_add_test(tc, the_ticker_begins_when_all_is_known);

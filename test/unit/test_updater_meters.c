@@ -119,6 +119,61 @@ START_TEST(pods_to_resize_have_every_size)
 }
 END_TEST
 
+static bool is_there(void *ctx, const char *ns, const char *name)
+{
+    (void)ctx;
+    return vpa_str_eq(ns, "n") && vpa_str_eq(name, "there");
+}
+
+static size_t all_series(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < updater_metric_count; i++)
+        count += updater_metrics[i]->series.count;
+    return count;
+}
+
+static void meet(const char *ns, const char *name)
+{
+    const struct meter_vpa vpa = {.size = "0", .mode = "Recreate", .name = name, .ns = ns};
+
+    updater_meter_touch(&vpa);
+    updater_meter_evicted(&vpa);
+    updater_meter_eviction_failed(&vpa, "EvictionError");
+    updater_meter_updated_in_place(&vpa);
+    updater_meter_in_place_failed(&vpa, "InPlaceUpdateError");
+    updater_meter_infeasible_skipped(&vpa);
+    updater_meter_failed_proof("Crashing", name, ns);
+}
+
+/* Whoever makes VPAs and deletes them, or a cluster that does so for years, has as many names as he
+ * likes. */
+START_TEST(vpas_that_are_gone_have_no_series)
+{
+    updater_meters_start();
+    size_t at_first = all_series();
+    meet("n", "there");
+    size_t with_one = all_series();
+    ck_assert_uint_eq(with_one, at_first + 6);
+    for (int i = 0; i < METER_SERIES(1); i++) {
+        vpa_auto_free char *name = vpa_xprintf("v%d", i);
+        meet("n", name);
+        meet("m", "there");
+        if (i == METER_SERIES(1) / 2) { /* few: they may come back */
+            size_t before = all_series();
+            updater_meters_sweep(is_there, NULL, 1);
+            ck_assert_uint_eq(all_series(), before);
+        }
+    }
+    updater_meters_sweep(is_there, NULL, 1);
+    ck_assert_uint_eq(all_series(), with_one);
+    check("vpa_updater_evicted_pods_total",
+          "vpa_updater_evicted_pods_total{update_mode=\"Recreate\",vpa_name=\"there\","
+          "vpa_namespace=\"n\",vpa_size_log2=\"0\"} 1\n");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("updater_meters");
@@ -126,6 +181,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, our_series_are_there_from_the_start);
+    tcase_add_test(c, vpas_that_are_gone_have_no_series);
     tcase_add_loop_test(c, pods_count_by_size_and_mode, 0, (int)VPA_COUNT(sizes));
     tcase_add_test(c, pods_to_resize_have_every_size);
     suite_add_tcase(suite, c);

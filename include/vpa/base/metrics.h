@@ -90,6 +90,11 @@ double vpa_metric_sum_of(struct vpa_metric *metric, const char *const *values);
 /* Drops one series, for what is there no more; true when there was one. */
 #define vpa_metric_remove(metric, ...) vpa_metric_remove_from(metric, VPA_LABELS_(__VA_ARGS__))
 bool vpa_metric_remove_from(struct vpa_metric *metric, const char *const *values);
+size_t vpa_metric_series(struct vpa_metric *metric); /* how many there are */
+/* Drops the series that are not to be kept, by their label values as they were given; keep must not
+ * use the metric. */
+void vpa_metric_sweep(struct vpa_metric *metric,
+                      bool (*keep)(void *ctx, const char *const *values, size_t count), void *ctx);
 /* Drops all series. Also what frees the memory of a metric at exit. */
 void vpa_metric_reset(struct vpa_metric *metric);
 
