@@ -98,7 +98,7 @@ static void follow_target(void *ctx, const struct vpa_object *vpa)
     struct admission *a = ctx;
     const struct vpa_target_ref *target = &vpa->target_ref;
 
-    if (target->present && !vpa_is_well_known_kind(target->kind))
+    if (target->present)
         vpa_owners_follow_target(a->owners, vpa->meta.ns, target->api_version, target->kind,
                                  target->name);
 }

@@ -81,7 +81,6 @@ static void init_global_max(struct publisher *p)
     if (!vpa_quantity_is_zero(&p->config->max_allowed_memory))
         p->global_max.items[p->global_max.count++] =
             (struct vpa_resource){VPA_MEMORY, p->config->max_allowed_memory};
-    p->global_max.present = p->global_max.count > 0;
 }
 
 struct publisher *publisher_new(const struct publisher_options *options)

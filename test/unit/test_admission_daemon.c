@@ -161,6 +161,8 @@ START_TEST(late_owners_are_waited_for)
 {
     struct vpa_timer *timer = vpa_timer_new(f.loop, on_late_owner, NULL);
     const char *review, *answer;
+    const struct vpa_json *root;
+    struct vpa_error err;
 
     f.vpas = "{'metadata':{'name':'v','namespace':'ns'},'spec':{'targetRef':{'kind':'StatefulSet',"
              "'name':'web','apiVersion':'apps/v1'}}}";
@@ -176,6 +178,7 @@ START_TEST(late_owners_are_waited_for)
     vpa_timer_start(timer, 15 * VPA_MILLISECOND);
     ck_assert_int_eq(post("application/json", review, strlen(review), &answer), 200);
     ck_assert_msg(strstr(answer, "\"patch\"") != NULL, "%s", answer);
+    ck_assert_int_eq(vpa_json_parse(&f.arena, answer, strlen(answer), &root, &err), 0);
     vpa_timer_free(timer);
 }
 END_TEST

@@ -11,13 +11,18 @@
 #include "vpa/daemon/clock.h"
 
 static int scale_reads;
+static struct vpa_memory_stream *vpas;
+
+#define VPA                                                                                        \
+    "{\"metadata\":{\"name\":\"v\",\"namespace\":\"n\"},\"spec\":{\"targetRef\":{"                 \
+    "\"apiVersion\":\"x.io/v1\",\"kind\":\"Clone\",\"name\":\"c\"}}}"
 
 static const char *answer_for(const char *path)
 {
     if (vpa_str_ends_with(path, "/verticalpodautoscalers"))
-        return "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"v\","
-               "\"namespace\":\"n\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"x.io/v1\",\"kind\":"
-               "\"Clone\",\"name\":\"c\"}}}]}";
+        return "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[" VPA
+               ",{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"},"
+               "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"w\"}}}}]}";
     if (vpa_str_ends_with(path, "/scale"))
         return "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{},\"spec\":{"
                "\"replicas\":2},\"status\":{\"selector\":\"app=c\"}}";
@@ -33,10 +38,16 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 {
     (void)ctx;
     scale_reads += vpa_str_ends_with(q->path, "/scale");
-    if (vpa_memory_query(q, "watch"))
-        vpa_memory_reply_stream(reply, 200, NULL, NULL);
-    else
+    ck_assert_int_eq(vpa_str_ends_with(q->path, "/scale"),
+                     vpa_str_ends_with(q->path, "/namespaces/n/clones/c/scale"));
+    if (vpa_memory_query(q, "watch")) {
+        struct vpa_memory_stream *s = vpa_memory_reply_stream(reply, 200, NULL, NULL);
+
+        if (vpa_str_ends_with(q->path, "/verticalpodautoscalers"))
+            vpas = s;
+    } else {
         vpa_memory_reply_json(reply, 200, answer_for(q->path));
+    }
 }
 
 START_TEST(targets_stay_known_through_quiet_hours)
@@ -66,6 +77,11 @@ START_TEST(targets_stay_known_through_quiet_hours)
                                                                             .host_name = "t",
                                                                             .unbound = true});
     ck_assert_int_eq(admission_sync(admission, &err), 0);
+    vpa_loop_pump(loop, 9 * VPA_MINUTE);
+    ck_assert_int_eq(scale_reads, 1);
+    vpa_memory_stream_event(vpas, "MODIFIED", VPA);
+    vpa_loop_pump(loop, 9 * VPA_MINUTE); /* somebody works on it: read anew each half a minute */
+    ck_assert_int_ge(scale_reads, 12);
     vpa_loop_pump(loop, 3 * VPA_HOUR); /* what nobody reads is forgotten after one */
     int before = scale_reads;
     ck_assert_int_ge(before, 1);

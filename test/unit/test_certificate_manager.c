@@ -17,10 +17,11 @@
 
 static char data[64 << 10]; /* member of the Secret, "" when there is none */
 static int version;         /* 0: no Secret */
-static int writes, conflicts, refusals;
-static bool hangs, busy; /* nothing is answered in time; 429 */
-static const char *live; /* caBundle of the registration */
-static const char *host; /* a name besides those of the service */
+static int reads, writes, conflicts, refusals;
+static int failures, new_failures; /* that were told to who asked for it */
+static bool hangs, busy;           /* nothing is answered in time; 429 */
+static const char *live;           /* caBundle of the registration */
+static const char *host;           /* a name besides those of the service */
 
 static void reply_secret(struct vpa_memory_reply *reply, int code)
 {
@@ -84,6 +85,7 @@ static void serve(void *ctx, const struct vpa_memory_request *request,
                   struct vpa_memory_reply *reply)
 {
     (void)ctx;
+    reads += strcmp(request->method, "GET") == 0;
     if (refusals > 0) {
         refusals--;
         vpa_memory_reply_status(reply, 403, "Forbidden", "no right");
@@ -112,6 +114,14 @@ static const char *live_bundle(void *ctx)
     return live;
 }
 
+static void on_failure(void *ctx, const struct vpa_error *err, bool is_new)
+{
+    (void)ctx;
+    ck_assert_str_ne(err->text, "");
+    failures++;
+    new_failures += is_new;
+}
+
 static struct vpa_certificate_manager *replica(void)
 {
     return vpa_certificate_manager_new(
@@ -124,6 +134,7 @@ static struct vpa_certificate_manager *replica(void)
                                                   .lifetime = 90 * DAY,
                                                   .step_line = "Certificates of the listener",
                                                   .failure_line = "Cannot keep them",
+                                                  .on_failure = on_failure,
                                                   .live_bundle = live_bundle});
 }
 
@@ -175,8 +186,10 @@ START_TEST(later_replicas_take_what_is_there)
     prepare(first);
     prepare(late);
     ck_assert_int_eq(writes, 1);
+    ck_assert_int_eq(reads, 2);
     ck_assert_str_eq(vpa_certificate_manager_bundle(first), vpa_certificate_manager_bundle(late));
     for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(reads, 2 + i);
         vpa_loop_pump(loop, VPA_HOUR);
         ck_assert(vpa_certificate_manager_is_due(late));
         ck_assert(!vpa_certificate_manager_work(late));
@@ -268,6 +281,38 @@ START_TEST(damage_is_repaired)
 }
 END_TEST
 
+static void stop_loop(void *ctx)
+{
+    (void)ctx;
+    vpa_loop_stop(loop);
+}
+
+/* As often as it happens, and as new once; a stop is no failure, and success ends it. */
+START_TEST(failures_are_told)
+{
+    struct vpa_certificate_manager *m = replica();
+
+    prepare(m);
+    ck_assert_int_eq(failures, 0);
+    for (int i = 1; i <= 3; i++) {
+        refusals = 1;
+        ck_assert(!vpa_certificate_manager_work(m));
+        ck_assert_int_eq(failures, i);
+        ck_assert_int_eq(new_failures, 1);
+    }
+    ck_assert(!vpa_certificate_manager_work(m)); /* nothing has changed */
+    refusals = 1;
+    ck_assert(!vpa_certificate_manager_work(m));
+    ck_assert_int_eq(new_failures, 2);
+    hangs = true;
+    vpa_loop_post(loop, stop_loop, NULL);
+    ck_assert(!vpa_certificate_manager_work(m));
+    ck_assert_int_eq(failures, 4);
+    vpa_loop_resume(loop);
+    vpa_certificate_manager_free(m);
+}
+END_TEST
+
 /* Whoever asks has other work to do. */
 START_TEST(a_server_that_hangs_is_not_waited_for)
 {
@@ -308,6 +353,7 @@ int main(void)
     tcase_add_test(tc, rotates_with_the_registration);
     tcase_add_loop_test(tc, is_called_by_every_name_of_the_service, 0, 2);
     tcase_add_test(tc, waits_for_its_rights);
+    tcase_add_test(tc, failures_are_told);
     tcase_add_test(tc, a_server_that_hangs_is_not_waited_for);
     tcase_add_test(tc, a_server_that_asks_to_wait_is_not_waited_for);
     tcase_add_loop_test(tc, damage_is_repaired, 0, 4);

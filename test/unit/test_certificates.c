@@ -203,6 +203,20 @@ START_TEST(what_has_not_begun_is_made_anew)
 }
 END_TEST
 
+/* A second makes the difference, at both ends. */
+START_TEST(a_pair_counts_from_its_first_second_to_its_last)
+{
+    struct vpa_tls_info info;
+
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
+    ck_assert_int_eq(vpa_tls_describe(set.served.cert_pem, &info, NULL), 0);
+    now = info.not_before;
+    ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
+    now = vpa_time_add(info.not_before, -VPA_SECOND);
+    ck_assert_int_ne(advance(), VPA_CERTIFICATES_KEPT);
+}
+END_TEST
+
 /* A certificate that is none of a CA, with its key: what it signs nobody takes. */
 START_TEST(who_is_no_ca_is_replaced)
 {
@@ -266,6 +280,7 @@ int main(void)
     tcase_add_test(tc, the_end_of_a_ca_belongs_to_what_follows);
     tcase_add_test(tc, at_the_end_of_a_ca_the_next_one_signs);
     tcase_add_test(tc, what_has_not_begun_is_made_anew);
+    tcase_add_test(tc, a_pair_counts_from_its_first_second_to_its_last);
     tcase_add_test(tc, who_is_no_ca_is_replaced);
     tcase_add_test(tc, who_is_no_ca_is_not_promoted);
     tcase_add_test(tc, impossible_names_are_an_error);

@@ -452,6 +452,31 @@ START_TEST(a_container_without_samples_is_kept_while_a_pod_has_it)
 }
 END_TEST
 
+/* Of many VPAs those of every one, wherever they stand. */
+START_TEST(all_former_algorithms_go)
+{
+    enum { COUNT = 40 };
+    struct vpa_autoscaler *all[COUNT];
+    struct stored stored = {0};
+
+    put_pod("web-1");
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = put(vpa_arena_printf(&arena, "v%d", i));
+        vpa_autoscaler_set_method(all[i], crane, NULL, now);
+    }
+    live_minutes(2, "web-1", 150, 150 * MI);
+    for (int i = 0; i < COUNT; i++) {
+        vpa_autoscaler_set_method(all[i], NULL, NULL, now);
+        vpa_autoscaler_visit_knowledge(all[i], on_known, &stored);
+    }
+    ck_assert_int_eq(stored.count, COUNT);
+    vpa_cluster_collect_garbage(cluster, now + vpa_method_memory(crane), NULL, NULL);
+    for (int i = 0; i < COUNT; i++)
+        vpa_autoscaler_visit_knowledge(all[i], on_known, &stored);
+    ck_assert_int_eq(stored.count, COUNT);
+}
+END_TEST
+
 /* It goes on learning meanwhile. */
 START_TEST(a_former_algorithm_goes_after_a_week)
 {
@@ -589,6 +614,7 @@ int main(void)
     tcase_add_test(tc, of_as_many_samples_those_of_this_process_stay);
     tcase_add_loop_test(tc, a_gone_container_is_forgotten_after_a_week, 0, 2);
     tcase_add_test(tc, a_container_without_samples_is_kept_while_a_pod_has_it);
+    tcase_add_test(tc, all_former_algorithms_go);
     tcase_add_loop_test(tc, a_former_algorithm_goes_after_a_week, 0, 2);
     tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
     tcase_add_test(tc, former_learners_are_bounded);

@@ -31,6 +31,7 @@ static struct vpa_ledger_page *page;
 static bool known, allowed, silent;
 static int reviews;
 static char last_access[4096];
+static const char *broken_token, *broken_access; /* answers instead; NULL: none */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
@@ -42,15 +43,17 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         ck_assert_ptr_nonnull(strstr(q->body, "\"token\":\"" SECRET "\""));
         vpa_memory_reply_json(
             reply, 201,
-            known ? "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"jane\","
-                    "\"uid\":\"7\",\"groups\":[\"ops\",\"all\"]}}}"
-                  : "{\"status\":{\"authenticated\":false}}");
+            broken_token ? broken_token
+            : known      ? "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"jane\","
+                           "\"uid\":\"7\",\"groups\":[\"ops\",\"all\"]}}}"
+                         : "{\"status\":{\"authenticated\":false}}");
     } else {
         ck_assert(vpa_str_ends_with(q->path, "/subjectaccessreviews"));
         snprintf(last_access, sizeof(last_access), "%s", q->body);
         vpa_memory_reply_json(reply, 201,
-                              allowed ? "{\"status\":{\"allowed\":true}}"
-                                      : "{\"status\":{\"allowed\":false}}");
+                              broken_access ? broken_access
+                              : allowed     ? "{\"status\":{\"allowed\":true}}"
+                                            : "{\"status\":{\"allowed\":false}}");
     }
 }
 
@@ -174,6 +177,29 @@ START_TEST(others_need_a_token_that_may)
 }
 END_TEST
 
+/* What the API server says, and what is made of it. */
+static const struct {
+    const char *token, *access, *status;
+} odd_answers[] = {
+    {"{", NULL, "503"},
+    {NULL, "{", "503"},
+    {"{}", NULL, "401"},
+    {"{\"status\":{\"authenticated\":\"true\"}}", NULL, "401"},
+    {NULL, "{}", "403"},
+    {NULL, "{\"status\":{\"allowed\":1}}", "403"},
+    {"{\"status\":{\"authenticated\":true}}", NULL, "200"}, /* nobody: his rights decide */
+};
+
+START_TEST(odd_answers_let_nobody_in)
+{
+    make(false);
+    broken_token = odd_answers[_i].token;
+    broken_access = odd_answers[_i].access;
+    const char *answer = ask("GET /decisions", "Authorization: Bearer " SECRET "\r\n");
+    ck_assert_msg(!strncmp(answer + strlen("HTTP/1.1 "), odd_answers[_i].status, 3), "%s", answer);
+}
+END_TEST
+
 /* The listener has one thread: it gives up before a probe would. */
 START_TEST(a_silent_api_server_keeps_nobody_waiting)
 {
@@ -232,6 +258,7 @@ int main(void)
     tcase_add_checked_fixture(tc, NULL, teardown);
     tcase_add_loop_test(tc, local_callers_are_answered, 0, VPA_COUNT(questions));
     tcase_add_loop_test(tc, others_need_a_token_that_may, 0, VPA_COUNT(callers));
+    tcase_add_loop_test(tc, odd_answers_let_nobody_in, 0, VPA_COUNT(odd_answers));
     tcase_add_test(tc, a_silent_api_server_keeps_nobody_waiting);
     tcase_add_test(tc, who_may_not_read_takes_little_of_the_time);
     tcase_add_test(tc, who_may_read_is_not_kept_waiting);

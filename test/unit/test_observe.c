@@ -1,6 +1,7 @@
 /* The plain listener: metrics, health, everything else. */
 #include <check.h>
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -383,6 +384,24 @@ START_TEST(reads_the_process)
 }
 END_TEST
 
+/* Files may get the number 0 where nobody has opened a standard input. */
+START_TEST(reads_the_process_without_a_standard_input)
+{
+    struct vpa_process_stats stats;
+    int before = dup(0);
+
+    ck_assert_int_gt(before, 0);
+    close(0);
+    for (int i = 0; i < 3; i++) {
+        vpa_process_stats_read(&stats);
+        ck_assert_double_gt(stats.resident_bytes, 0);
+        ck_assert_int_eq(fcntl(0, F_GETFD), -1);
+    }
+    dup2(before, 0);
+    close(before);
+}
+END_TEST
+
 START_TEST(reads_the_limits_of_the_process)
 {
     struct vpa_process_stats before, after;
@@ -451,6 +470,7 @@ int main(void)
     tcase_add_test(tc, a_page_that_is_expected_is_never_missing);
     tcase_add_test(tc, a_taken_port_is_an_error);
     tcase_add_test(tc, reads_the_process);
+    tcase_add_test(tc, reads_the_process_without_a_standard_input);
     tcase_add_test(tc, reads_the_limits_of_the_process);
     tcase_add_loop_test(tc, reads_the_time_of_the_process, 0, 2);
     suite_add_tcase(suite, tc);

@@ -118,6 +118,40 @@ START_TEST(writes_down_conditions)
 }
 END_TEST
 
+static void change_condition(const char *type, const char *status, const char *reason,
+                             const char *message)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+              "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"creationTimestamp\":"
+              "\"2026-01-15T10:00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\","
+              "\"kind\":\"Deployment\",\"name\":\"web\"}},\"status\":{\"conditions\":[{"
+              "\"type\":\"%s\",\"status\":\"%s\",\"reason\":\"%s\",\"message\":\"%s\"}]}}"),
+        type, status, reason, message);
+
+    change(text);
+    pass(USAGE("1", "1Gi"));
+}
+
+/* Each part of a condition that somebody else sets. */
+START_TEST(every_part_of_a_condition_counts)
+{
+    static const char *const parts[][4] = {{"Other", "True", "Because", "so it is"},
+                                           {"Another", "True", "Because", "so it is"},
+                                           {"Another", "False", "Because", "so it is"},
+                                           {"Another", "False", "Therefore", "so it is"},
+                                           {"Another", "False", "Therefore", "so it was"}};
+
+    for (size_t i = 0; i < VPA_COUNT(parts); i++) {
+        change_condition(parts[i][0], parts[i][1], parts[i][2], parts[i][3]);
+        const struct vpa_json *e = the_only_new();
+        ck_assert_str_eq(fake_text_at(e, "rule"), i ? "its conditions changed" : "first");
+        change_condition(parts[i][0], parts[i][1], parts[i][2], parts[i][3]);
+        ck_assert_uint_eq(vpa_json_count(read_new()), 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_account");
@@ -127,6 +161,7 @@ int main(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, writes_down_what_changes);
     tcase_add_test(tc, writes_down_conditions);
+    tcase_add_test(tc, every_part_of_a_condition_counts);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -359,6 +359,32 @@ START_TEST(a_large_cluster_is_told_bit_by_bit)
 }
 END_TEST
 
+/* When there is no room left in a pass a rule is news in one of the next. */
+START_TEST(a_rule_that_found_no_room_is_news_later)
+{
+    const struct vpa_object vpa = {.meta = {.ns = "n", .name = "v", .uid = "u"}};
+
+    begin_with_ledger(0);
+    struct pass_env *env = updater_env(server.updater);
+    struct told *told = updater_told_of(env, &vpa);
+
+    env->rest_room = 0;
+    ck_assert(!updater_told_news(env, told, VPA_REST_REQUIREMENTS));
+    ck_assert_uint_eq(env->rest_room, 0);
+    env->rest_room = 2;
+    ck_assert(updater_told_news(env, told, VPA_REST_REQUIREMENTS));
+    ck_assert(!updater_told_news(env, told, VPA_REST_REQUIREMENTS));
+    ck_assert_uint_eq(env->rest_room, 1);
+    ck_assert(updater_told_news(env, told, VPA_REST_IN_BOUNDS));
+    ck_assert(!updater_told_news(env, told, VPA_REST_BUDGET));
+    ck_assert(!updater_told_news(env, told, VPA_REST_IN_BOUNDS));
+    ck_assert_uint_eq(env->rest_room, 0);
+    env->rest_room = 1;
+    ck_assert(!updater_told_news(env, NULL, VPA_REST_BUDGET)); /* nobody writes it down */
+    ck_assert_uint_eq(env->rest_room, 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("updater_rest");
@@ -370,6 +396,7 @@ int main(void)
     tcase_add_test(tc, a_resize_that_the_node_refused);
     tcase_add_test(tc, the_answer_changes_with_the_age_of_the_pods);
     tcase_add_test(tc, a_changed_vpa_is_told_again);
+    tcase_add_test(tc, a_rule_that_found_no_room_is_news_later);
     tcase_add_test(tc, pods_that_have_to_wait);
     tcase_add_test(tc, a_pod_that_went_while_it_waited_is_not_told);
     tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);

@@ -1,0 +1,127 @@
+/* Settings of the webhook: what is refused, from both sides of each bound. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "suite.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+
+#define ARGUMENTS_MAX 3
+
+static struct admission_config config;
+static struct vpa_arena arena;
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+}
+
+static void teardown(void)
+{
+    vpa_arena_release(&arena);
+}
+
+static void parse(const char *const *arguments)
+{
+    const struct vpa_flags flags = {
+        .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
+    char *argv[1 + ARGUMENTS_MAX] = {(char *)(uintptr_t) "vpa-admission-controller"};
+    vpa_auto_buf text = {0};
+    int argc = 1;
+
+    for (; argc <= ARGUMENTS_MAX && arguments[argc - 1]; argc++)
+        argv[argc] = (char *)(uintptr_t)arguments[argc - 1];
+    vpa_buf_init(&text, 1 << 20);
+    ck_assert_msg(vpa_flags_start(&flags, &arena, argc, argv, &text) < 0, "%s",
+                  vpa_buf_text(&text));
+}
+
+static const struct {
+    const char *arguments[ARGUMENTS_MAX];
+    const char *problem; /* how the line begins; NULL: fine */
+    int status;
+} checks[] = {
+    {{NULL}, NULL, 0},
+    {{"--kube-api-burst=0"}, "burst is required to be greater than 0", 2},
+    {{"--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"},
+     "--vpa-object-namespace and --ignored-vpa-object-namespaces",
+     1},
+    {{"--status-lease-update-interval=1ns"}, NULL, 0},
+    {{"--status-lease-update-interval=0"}, "--status-lease-update-interval must be positive.", 1},
+    {{"--status-lease-update-interval=-1ns"},
+     "--status-lease-update-interval must be positive.",
+     1},
+    {{"--certificate-lifetime=10m"}, NULL, 0},
+    {{"--certificate-lifetime=599s"}, "--certificate-lifetime must be at least 10m0s.", 1},
+    {{"--shadow"}, NULL, 0},
+    {{"--manage-certificates"}, NULL, 0},
+    {{"--shadow", "--manage-certificates"}, "--manage-certificates keeps certificates", 1},
+    {{"--recommendation-query-timeout=1ns"}, NULL, 0},
+    {{"--recommendation-query-timeout=0"}, "--recommendation-query-timeout must be positive.", 1},
+    {{"--recommendation-query-timeout=-1s"}, "--recommendation-query-timeout must be positive.", 1},
+    {{"--port=0"}, NULL, 0},
+    {{"--port=65535"}, NULL, 0},
+    {{"--port=-1"}, "--port must be between 0 and 65535.", 1},
+    {{"--port=65536"}, "--port must be between 0 and 65535.", 1},
+};
+
+START_TEST(checks_settings)
+{
+    struct vpa_error err;
+    int status = 0;
+
+    parse(checks[_i].arguments);
+    int result = admission_config_check(&config, &status, &err);
+
+    ck_assert_int_eq(result, checks[_i].problem ? -1 : 0);
+    if (!checks[_i].problem)
+        return;
+    ck_assert_msg(vpa_str_starts_with(err.text, checks[_i].problem), "%s", err.text);
+    ck_assert_int_eq(status, checks[_i].status);
+}
+END_TEST
+
+static const struct {
+    const char *argument;
+    int version; /* -1: refused */
+} versions[] = {
+    {NULL, VPA_TLS_1_2},
+    {"--min-tls-version=", VPA_TLS_1_2},
+    {"--min-tls-version=tls1_2", VPA_TLS_1_2},
+    {"--min-tls-version=tls1_3", VPA_TLS_1_3},
+    {"--min-tls-version=tls1_1", -1},
+    {"--min-tls-version=tls1_4", -1},
+    {"--min-tls-version=TLS1_3", -1},
+};
+
+START_TEST(knows_two_versions_of_tls)
+{
+    enum vpa_tls_version version;
+    struct vpa_error err;
+
+    parse((const char *const[ARGUMENTS_MAX]){versions[_i].argument});
+    int result = admission_config_tls_version(&config, &version, &err);
+
+    ck_assert_int_eq(result, versions[_i].version < 0 ? -1 : 0);
+    if (result == 0)
+        ck_assert_int_eq((int)version, versions[_i].version);
+    else
+        ck_assert_msg(vpa_str_starts_with(err.text, "unable to determine value for "
+                                                    "--min-tls-version ("),
+                      "%s", err.text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("admission_config");
+    TCase *c = tcase_create("config");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, checks_settings, 0, (int)VPA_COUNT(checks));
+    tcase_add_loop_test(c, knows_two_versions_of_tls, 0, (int)VPA_COUNT(versions));
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

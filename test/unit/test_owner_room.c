@@ -1,0 +1,127 @@
+/* How many answers about scales are remembered, and what makes room for the next one. */
+#include "owner_fixture.h"
+
+static char *name_of(int i)
+{
+    return vpa_xprintf("w%d", i);
+}
+
+/* Counts as a reading of the scale; asked for when it is not known. */
+static void keep(int i)
+{
+    vpa_auto_free char *name = name_of(i);
+
+    vpa_owners_keep_target(owners, "n", "example.com/v1", "Widget", name);
+}
+
+static void keep_all(int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        keep(i);
+        if (i % 512 == 511)
+            vpa_loop_pump(loop, VPA_MILLISECOND);
+    }
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+}
+
+/* Whether it had been forgotten; then it is remembered again. */
+static bool was_forgotten(int i)
+{
+    int before = scale_gets;
+
+    keep(i);
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+    return scale_gets > before;
+}
+
+/* The answer about a scale that is not there. */
+static void ask_in_vain(int i)
+{
+    const char *usual = scale_body;
+
+    scale_body = NULL;
+    keep(i);
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+    scale_body = usual;
+}
+
+static void fill(int count)
+{
+    synced();
+    every_widget = true;
+    keep_all(0, count);
+    ck_assert_int_eq(scale_gets, count);
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+    for (int i = 0; i < count; i++)
+        if (i != 1)
+            keep(i); /* read again: number 1 was read longest ago */
+}
+
+START_TEST(what_was_read_longest_ago_makes_room)
+{
+    fill(VPA_OWNER_SCALE_MAX - 1);
+    keep_all(VPA_OWNER_SCALE_MAX - 1, VPA_OWNER_SCALE_MAX); /* the last that has room */
+    ck_assert(!was_forgotten(0));
+    for (int i = 2; i < 10; i++)
+        ck_assert(!was_forgotten(i));
+    ck_assert(was_forgotten(VPA_OWNER_SCALE_MAX)); /* new, in place of number 1 */
+    ck_assert(!was_forgotten(0));
+    ck_assert(was_forgotten(1));
+}
+END_TEST
+
+/* All failures go before the first answer does. */
+START_TEST(failures_make_room_first)
+{
+    int first = VPA_OWNER_SCALE_MAX - 2;
+
+    fill(first);
+    ask_in_vain(first);
+    ask_in_vain(first + 1);
+    ck_assert(was_forgotten(VPA_OWNER_SCALE_MAX));
+    ck_assert(!was_forgotten(1));
+    ck_assert(was_forgotten(first)); /* there is room for one more: both had gone */
+    ck_assert(!was_forgotten(1));
+}
+END_TEST
+
+/* But for one that is followed. */
+START_TEST(a_followed_failure_stays)
+{
+    int last = VPA_OWNER_SCALE_MAX - 1;
+    vpa_auto_free char *name = name_of(last);
+
+    fill(last);
+    ask_in_vain(last);
+    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", name);
+    ck_assert(was_forgotten(VPA_OWNER_SCALE_MAX));
+    ck_assert(!was_forgotten(last));
+    ck_assert(was_forgotten(1));
+}
+END_TEST
+
+/* While there is room failures are remembered like everything else. */
+START_TEST(failures_stay_while_there_is_room)
+{
+    synced();
+    every_widget = true;
+    ask_in_vain(1);
+    keep_all(2, 10);
+    ck_assert(!was_forgotten(1));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("owner_room");
+    TCase *c = tcase_create("owner_room");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, what_was_read_longest_ago_makes_room);
+    tcase_add_test(c, failures_make_room_first);
+    tcase_add_test(c, a_followed_failure_stays);
+    tcase_add_test(c, failures_stay_while_there_is_room);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
