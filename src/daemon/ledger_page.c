@@ -82,6 +82,7 @@ static void send_review(struct vpa_ledger_page *p, const char *group, const char
                                                         .body_len = body->len,
                                                         .timeout = CHECK_TIMEOUT,
                                                         .max_age = CHECK_TIMEOUT,
+                                                        .only_asks = true,
                                                         .no_retry = true},
                                 done, p);
 }

@@ -181,9 +181,13 @@ static int refresh_token_file(struct vpa_kube_config *config, int64_t now, struc
     }
     if (config->token_known && now - config->token_read < TOKEN_REREAD)
         return 0;
+    if (config->token_failed && config->token && now - config->token_tried < TOKEN_RETRY)
+        return 0;
+    config->token_tried = now;
     if (read_token(config->token_file, &token, &why) == 0) {
         set_token(config, token);
         config->token_known = true;
+        config->token_failed = false;
         config->token_read = now;
         return 0;
     }
@@ -192,7 +196,9 @@ static int refresh_token_file(struct vpa_kube_config *config, int64_t now, struc
             *err = why;
         return -1;
     }
-    VPA_ERROR("Unable to rotate token", VPA_KERR(&why));
+    if (!config->token_failed)
+        VPA_ERROR("Unable to rotate token", VPA_KERR(&why));
+    config->token_failed = true;
     return 0;
 }
 

@@ -191,18 +191,20 @@ static void handle(struct exchange *x)
     release_body(x); /* the peer may take its time with the answer */
 }
 
-/* On a worker. */
+/* On a worker. Behind the resumption the exchange is libmicrohttpd's, and may have ended; its place
+ * stays until nothing is handed over. */
 static void on_work(struct work *work, bool cancelled)
 {
     struct exchange *x = (struct exchange *)work;
+    struct exchange_place *place = x->place;
 
     if (cancelled)
         vpa_server_reply_text(&x->response, 503, "stopping\n");
     else
         handle(x);
     x->answered = true;
-    atomic_fetch_sub(&x->place->handed_over, 1);
     MHD_resume_connection(x->connection);
+    atomic_fetch_sub(&place->handed_over, 1);
 }
 
 static enum MHD_Result hand_over(struct exchange *x)

@@ -272,10 +272,9 @@ static void on_retire_check(void *ctx)
     struct generation **link = &server->retired, *g;
 
     while ((g = *link) != NULL) {
-        bool late = real_ns() - g->retired_at > RETIRED_MAX_S * VPA_SECOND &&
-                    atomic_load(&g->place.handed_over) == 0;
+        bool late = real_ns() - g->retired_at > RETIRED_MAX_S * VPA_SECOND;
 
-        if (atomic_load(&g->connections) > 0 && !late) {
+        if (atomic_load(&g->place.handed_over) > 0 || (atomic_load(&g->connections) > 0 && !late)) {
             link = &g->next;
             continue;
         }

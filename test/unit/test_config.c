@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "captured_log.h"
 #include "suite.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/file.h"
@@ -387,6 +388,29 @@ START_TEST(tokens_are_read_again)
 }
 END_TEST
 
+/* Every request asks for its headers. */
+START_TEST(a_token_that_cannot_be_read_is_told_once)
+{
+    const int64_t s = VPA_SECOND;
+
+    put_file("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer one");
+    put_file("token", "");
+    capture_log(0);
+    for (int i = 0; i < 1000; i++)
+        ck_assert_str_eq(header(config, 100 * s + i * s / 10, "Authorization"), "Bearer one");
+    ck_assert_uint_eq(logged("Unable to rotate token"), 1);
+    put_file("token", "two");
+    ck_assert_str_eq(header(config, 201 * s, "Authorization"), "Bearer two");
+    put_file("token", "");
+    for (int i = 0; i < 1000; i++)
+        ck_assert_str_eq(header(config, 300 * s + i * s / 10, "Authorization"), "Bearer two");
+    ck_assert_uint_eq(logged("Unable to rotate token"), 2);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
 /* Plugins */
 
 #define EXEC_USER                                                                                  \
@@ -689,6 +713,7 @@ int main(void)
     tcase_add_test(c, chooses_a_context);
     tcase_add_test(c, in_cluster);
     tcase_add_test(c, tokens_are_read_again);
+    tcase_add_test(c, a_token_that_cannot_be_read_is_told_once);
     tcase_add_test(c, exec_plugin);
     tcase_add_test(c, plugins_have_our_environment_and_their_own);
     tcase_add_test(c, plugins_get_every_signal);

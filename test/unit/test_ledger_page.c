@@ -28,7 +28,7 @@ static struct vpa_random randomness;
 static struct vpa_ledger *ledger;
 static struct vpa_ledger_page *page;
 /* The API server. */
-static bool known, allowed, silent;
+static bool known, allowed, silent, leads;
 static int reviews;
 static char last_access[4096];
 static const char *broken_token, *broken_access; /* answers instead; NULL: none */
@@ -57,6 +57,12 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     }
 }
 
+static bool is_leading(void *ctx)
+{
+    (void)ctx;
+    return leads;
+}
+
 static void make(bool trust_local)
 {
     struct vpa_error err;
@@ -69,7 +75,8 @@ static void make(bool trust_local)
                                                                    .transport = transport,
                                                                    .random = &randomness,
                                                                    .user_agent = "test",
-                                                                   .qps = -1},
+                                                                   .qps = -1,
+                                                                   .may_write = is_leading},
                                  &err);
     ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = VPA_LEDGER_MEMORY});
     page = vpa_ledger_page_new(observe, ledger, client, trust_local);
@@ -78,7 +85,7 @@ static void make(bool trust_local)
 
         vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.ns = ns, .vpa = "a b"});
     }
-    known = allowed = true;
+    known = allowed = leads = true;
     silent = false;
     reviews = 0;
 }
@@ -241,6 +248,17 @@ START_TEST(who_may_read_is_not_kept_waiting)
 }
 END_TEST
 
+/* A review changes nothing: a replica that does not lead may ask for one. */
+START_TEST(a_standby_answers_too)
+{
+    make(false);
+    leads = false;
+    const char *answer = ask("GET " VPA_DECISIONS_PATH, "Authorization: Bearer " SECRET "\r\n");
+    ck_assert_msg(strstr(answer, " 200 "), "%s", answer);
+    ck_assert_int_eq(reviews, 2);
+}
+END_TEST
+
 START_TEST(it_is_taken_back)
 {
     make(true);
@@ -262,6 +280,7 @@ int main(void)
     tcase_add_test(tc, a_silent_api_server_keeps_nobody_waiting);
     tcase_add_test(tc, who_may_not_read_takes_little_of_the_time);
     tcase_add_test(tc, who_may_read_is_not_kept_waiting);
+    tcase_add_test(tc, a_standby_answers_too);
     tcase_add_test(tc, it_is_taken_back);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
