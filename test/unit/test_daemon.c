@@ -14,6 +14,7 @@
 #include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/daemon/daemon.h"
 #include "vpa/net/loop.h"
@@ -293,9 +294,12 @@ static void check_metrics(struct vpa_process *process)
     free(response.body);
 }
 
+static uint64_t hash_before; /* of a text, with the seed that was there before */
+
 static int work(struct vpa_process *process)
 {
     worked++;
+    ck_assert_uint_ne(vpa_hash_bytes("x", 1), hash_before); /* nobody knows the seed */
     check_metrics(process);
     ck_assert(!vpa_loop_is_stopping(process->loop));
     ck_assert(process->observe && process->ledger && process->leases);
@@ -334,6 +338,7 @@ START_TEST(works_with_what_was_made)
     close(fd);
     vpa_auto_free char *argument = vpa_xprintf("--kubeconfig=%s", path);
     char *const argv[] = {(char *)(uintptr_t) "vpa-test", argument, NULL};
+    hash_before = vpa_hash_bytes("x", 1);
     ck_assert_int_eq(vpa_daemon_main(&daemon, 2, argv), 7);
     ck_assert_int_eq(worked, 1);
     unlink(path);
