@@ -155,6 +155,36 @@ START_TEST(questions_are_bounded)
 }
 END_TEST
 
+/* The whole question; values of one key stand together, whatever stood between them. */
+#define REVIEW(spec)                                                                               \
+    "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{" spec \
+    ",\"resourceAttributes\":{\"namespace\":\"ns\",\"verb\":\"create\",\"group\":"                 \
+    "\"recommendation.autoscaling.k8s.io\",\"version\":\"v1alpha1\",\"resource\":"                 \
+    "\"recommendationqueries\"}}}"
+
+START_TEST(the_question_says_all_of_the_caller)
+{
+    const char *groups[] = {"g", "h"};
+    struct caller_extra extras[] = {{"k", "1"}, {"l", "2"}, {"k", "3"}, {"m", "4"}, {"l", "5"}};
+    struct caller caller = {.user = "alice",
+                            .uid = "7",
+                            .groups = groups,
+                            .group_count = VPA_COUNT(groups),
+                            .extras = extras,
+                            .extra_count = VPA_COUNT(extras)};
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 4096);
+    access_encode(&caller, "ns", &text);
+    ck_assert_str_eq(vpa_buf_text(&text),
+                     REVIEW("\"user\":\"alice\",\"uid\":\"7\",\"groups\":[\"g\",\"h\"],\"extra\":{"
+                            "\"k\":[\"1\",\"3\"],\"l\":[\"2\",\"5\"],\"m\":[\"4\"]}"));
+    vpa_buf_clear(&text);
+    access_encode(&(struct caller){.user = "bob", .uid = ""}, "ns", &text);
+    ck_assert_str_eq(vpa_buf_text(&text), REVIEW("\"user\":\"bob\",\"groups\":[]"));
+}
+END_TEST
+
 static bool never(void *ctx)
 {
     (void)ctx;
@@ -196,6 +226,7 @@ int main(void)
     tcase_add_test(tc, answers_are_bounded);
     tcase_add_test(tc, a_stop_answers_nobody);
     tcase_add_test(tc, questions_are_bounded);
+    tcase_add_test(tc, the_question_says_all_of_the_caller);
     tcase_add_loop_test(tc, who_may_not_write_may_ask, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
