@@ -98,10 +98,9 @@ struct publisher *publisher_new(const struct publisher_options *options)
     p->query = options->query;
     publisher_estimator(p->config, &p->estimator);
     p->ledger = options->ledger;
-    vpa_rendering_init(&p->rendering);
-    p->rendering.humanize_memory = p->config->humanize_memory;
-    p->rendering.round_cpu_millicores = p->config->round_cpu_millicores;
-    p->rendering.round_memory_bytes = p->config->round_memory_bytes;
+    p->rendering = (struct vpa_rendering){.humanize_memory = p->config->humanize_memory,
+                                          .round_cpu_millicores = p->config->round_cpu_millicores,
+                                          .round_memory_bytes = p->config->round_memory_bytes};
     init_global_max(p);
     vpa_buf_init(&p->body, PATCH_MAX);
     p->unpatched.message = "Cannot update VPA";

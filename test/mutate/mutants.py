@@ -26,6 +26,8 @@ RAISED = re.compile(rf"\bif \((?:[^()|?]*\s&&\s)?(?P<a>{OPERAND}){RELATION}(?P<b
 SAME_OR_NOT = re.compile(r"\w*_cmp\([^()]*(?:\([^()]*\))?[^()]*\) [!=]= 0\b")
 # One more than needed is no fault there.
 ROOM = re.compile(r"\bvpa_\w*(alloc|array)\(|_FEW\b")
+# Where a binary search cuts its range in two: elsewhere it finds the same in more steps.
+MIDDLE = re.compile(r"\blow \+ \(high - low\) / 2;")
 # A reference too many is a leak, which the sanitizers report.
 REFERENCE = re.compile(r"\brefs, 1\)")
 # How much an array grows by when it is full.
@@ -171,7 +173,7 @@ def mutants_of(path, source):
             more = operator in ("constant", "relation") or (operator == "arithmetic" and "+" in replacement)
             if (more and ROOM.search(statement)) or (operator == "constant" and GROWTH.search(statement)):
                 continue
-            if operator == "constant" and REFERENCE.search(statement):
+            if operator == "constant" and (REFERENCE.search(statement) or MIDDLE.search(statement)):
                 continue
             if operator == "statement" and ZEROS.search(statement) and "vpa_xcalloc(" in masked[begin:first]:
                 continue

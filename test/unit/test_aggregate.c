@@ -192,6 +192,39 @@ START_TEST(takes_out_what_it_has)
 }
 END_TEST
 
+/* Of both kinds, each sample by itself. */
+START_TEST(what_is_left_is_as_if_the_other_had_never_been)
+{
+    struct vpa_aggregate a, b, left;
+    vpa_time t = at("2026-01-15T13:00:00Z");
+
+    vpa_aggregate_init(&a, &global, t);
+    vpa_aggregate_init(&b, &global, t);
+    vpa_aggregate_init(&left, &global, t);
+    for (int i = 0; i < 10; i++) {
+        vpa_aggregate_add_cpu(&a, t + i, 100);
+        vpa_aggregate_add_cpu(&b, t + i, 100);
+        vpa_aggregate_add_memory(&a, t + i, 100 * MI);
+        vpa_aggregate_add_memory(&b, t + i, 100 * MI);
+        vpa_aggregate_add_cpu(&a, t + i, 3000);
+        vpa_aggregate_add_cpu(&left, t + i, 3000);
+        vpa_aggregate_add_memory(&a, t + i, 3000 * MI);
+        vpa_aggregate_add_memory(&left, t + i, 3000 * MI);
+    }
+    ck_assert(vpa_aggregate_take_out(&a, &b));
+    for (int p = 0; p <= 10; p++) {
+        ck_assert_double_eq(vpa_decay_percentile(&a.cpu, p / 10.0),
+                            vpa_decay_percentile(&left.cpu, p / 10.0));
+        ck_assert_double_eq(vpa_decay_percentile(&a.memory, p / 10.0),
+                            vpa_decay_percentile(&left.memory, p / 10.0));
+    }
+    ck_assert_int_eq(a.sample_count, left.sample_count);
+    vpa_aggregate_release(&a);
+    vpa_aggregate_release(&b);
+    vpa_aggregate_release(&left);
+}
+END_TEST
+
 START_TEST(merge_takes_the_widest_times)
 {
     struct vpa_aggregate a, b, empty;
@@ -324,6 +357,7 @@ int main(void)
     tcase_add_test(tc, times_and_count_are_of_cpu_samples);
     tcase_add_test(tc, a_stored_reference_lies_so_far_ahead_at_most);
     tcase_add_test(tc, takes_out_what_it_has);
+    tcase_add_test(tc, what_is_left_is_as_if_the_other_had_never_been);
     tcase_add_test(tc, merge_takes_the_widest_times);
     tcase_add_loop_test(tc, expiry_and_garbage, 0, VPA_COUNT(expiries));
     tcase_add_test(tc, stored_form_of_example_e13);

@@ -259,13 +259,37 @@ START_TEST(what_plumb_knows_is_as_old_as_its_first_sample)
 }
 END_TEST
 
+/* Who was heard of last keeps alive what both know, whichever takes the other. */
+START_TEST(the_later_of_two_histories_keeps_both)
+{
+    const char *name = names[_i % 3];
+    bool into_later = _i >= 3;
+    struct vpa_method *m = method(name, NULL, NULL);
+    struct vpa_knowledge *early = vpa_knowledge_new(m, t0), *late = vpa_knowledge_new(m, t0);
+    struct vpa_knowledge *to = into_later ? late : early;
+    struct vpa_estimate e;
+
+    for (int i = 0; i < 300; i++) {
+        add(early, VPA_USAGE_CPU, t0 + i * 5 * VPA_MINUTE, 100);
+        add(early, VPA_USAGE_MEMORY, t0 + i * 5 * VPA_MINUTE, 512 * MI);
+        add(late, VPA_USAGE_CPU, t0 + 6 * DAY + i * 5 * VPA_MINUTE, 100);
+        add(late, VPA_USAGE_MEMORY, t0 + 6 * DAY + i * 5 * VPA_MINUTE, 512 * MI);
+    }
+    vpa_knowledge_merge(to, into_later ? early : late);
+    for (vpa_time t = t0 + 8 * DAY; t < t0 + 12 * DAY; t += VPA_HOUR)
+        vpa_knowledge_age(to, t);
+    ck_assert(vpa_knowledge_estimate(to, &(struct vpa_question){t0 + 12 * DAY, 1}, &e));
+    vpa_knowledge_free(early);
+    vpa_knowledge_free(late);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* Of memory only windows with a sample count: a container that is not asked for a week needs what
  * it needed. */
-static const char *const window_algorithms[] = {"autopilot", "autopilot-ml", "plumb"};
-
 START_TEST(windows_without_a_sample_of_memory_say_nothing)
 {
-    struct vpa_method *m = method(window_algorithms[_i], NULL, NULL);
+    struct vpa_method *m = method(names[_i], NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_estimate before, after;
     vpa_time t = t0;
@@ -288,7 +312,7 @@ END_TEST
 /* The first window is over: it is a day's 288th part, and the open one another. */
 START_TEST(the_first_window_is_known_within_wide_bounds)
 {
-    struct vpa_method *m = method(window_algorithms[_i], NULL, NULL);
+    struct vpa_method *m = method(names[_i], NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_estimate e;
 
@@ -612,10 +636,9 @@ int main(void)
     tcase_add_loop_test(c, the_silent_are_forgotten, 0, (int)VPA_COUNT(names));
     tcase_add_test(c, plumb_is_its_parts);
     tcase_add_loop_test(c, what_plumb_knows_is_as_old_as_its_first_sample, 0, 2);
-    tcase_add_loop_test(c, windows_without_a_sample_of_memory_say_nothing, 0,
-                        VPA_COUNT(window_algorithms));
-    tcase_add_loop_test(c, the_first_window_is_known_within_wide_bounds, 0,
-                        VPA_COUNT(window_algorithms));
+    tcase_add_loop_test(c, the_later_of_two_histories_keeps_both, 0, 6);
+    tcase_add_loop_test(c, windows_without_a_sample_of_memory_say_nothing, 0, VPA_COUNT(names));
+    tcase_add_loop_test(c, the_first_window_is_known_within_wide_bounds, 0, VPA_COUNT(names));
     tcase_add_loop_test(c, autopilot_ml_is_its_parts, 0, 2);
     tcase_add_test(c, an_ensemble_outlives_a_restart);
     tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));

@@ -16,6 +16,7 @@
 #include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/daemon/daemon.h"
 #include "vpa/daemon/ledger_page.h"
@@ -315,9 +316,12 @@ static void check_page(const struct vpa_process *process, const char *path, cons
     close(fd);
 }
 
+static uint64_t hash_before; /* of a text, with the seed that was there before */
+
 static int work(struct vpa_process *process)
 {
     worked++;
+    ck_assert_uint_ne(vpa_hash_bytes("x", 1), hash_before); /* nobody knows the seed */
     check_metrics(process);
     check_page(process, VPA_DECISIONS_PATH, " 200 ");
     check_page(process, "/mine", " 503 "); /* that this work should serve, and has not yet */
@@ -360,6 +364,7 @@ START_TEST(works_with_what_was_made)
     close(fd);
     vpa_auto_free char *argument = vpa_xprintf("--kubeconfig=%s", path);
     char *const argv[] = {(char *)(uintptr_t) "vpa-test", argument, NULL};
+    hash_before = vpa_hash_bytes("x", 1);
     ck_assert_int_eq(vpa_daemon_main(&daemon, 2, argv), 7);
     ck_assert_int_eq(worked, 1);
     unlink(path);

@@ -111,6 +111,29 @@ START_TEST(failures_stay_while_there_is_room)
 }
 END_TEST
 
+/* What failed says why as often as it is read: by the answer, and then from memory. */
+static const struct {
+    int status;
+    int code;
+} failures[] = {{403, VPA_DENIED}, {500, VPA_RETRY}, {405, VPA_INVALID}};
+
+START_TEST(a_remembered_failure_is_of_the_same_kind)
+{
+    const struct vpa_controller_key key = {"n", "Widget", "w", "example.com/v1"};
+    struct vpa_controller_key top;
+    vpa_auto_arena arena = {0};
+    bool found;
+
+    scale_code = failures[_i].status;
+    synced();
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(vpa_owners_topmost(owners, &key, &arena, &found, &top, &err), -1);
+        ck_assert_int_eq((int)err.code, failures[_i].code);
+    }
+    ck_assert_int_eq(scale_gets, 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owner_room");
@@ -122,6 +145,7 @@ int main(void)
     tcase_add_test(c, failures_make_room_first);
     tcase_add_test(c, a_followed_failure_stays);
     tcase_add_test(c, failures_stay_while_there_is_room);
+    tcase_add_loop_test(c, a_remembered_failure_is_of_the_same_kind, 0, (int)VPA_COUNT(failures));
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

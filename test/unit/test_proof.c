@@ -556,6 +556,28 @@ START_TEST(a_resize_shows_nothing_of_the_webhook)
 }
 END_TEST
 
+/* It went out before the cluster's breaker opened: neither is it the one pod that may go after the
+ * pause, nor does the pause become longer by it. */
+START_TEST(what_went_out_before_is_no_trial_of_the_cluster)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    ck_assert(sent("z/v", "g", start));
+    judge("a/v", "g", VPA_VERDICT_CRASHING, start);
+    judge("b/v", "g", VPA_VERDICT_CRASHING, start);
+    judge("c/v", "g", VPA_VERDICT_CRASHING, start);
+    ck_assert_int_eq(vpa_proof_cluster(proof)->pause, VPA_PAUSE_FIRST);
+    judge("z/v", "g", VPA_VERDICT_CRASHING, start);
+    ck_assert_int_eq(vpa_proof_cluster(proof)->pause, VPA_PAUSE_FIRST);
+    ck_assert(sent("y/v", "g", later));
+    ck_assert(vpa_proof_cluster(proof)->trial);
+    judge("x/v", "g", VPA_VERDICT_VOID, later); /* another one's end frees nothing */
+    ck_assert(vpa_proof_cluster(proof)->trial);
+    judge("y/v", "g", VPA_VERDICT_CRASHING, later);
+    ck_assert_int_eq(vpa_proof_cluster(proof)->pause, 2 * VPA_PAUSE_FIRST);
+}
+END_TEST
+
 /* Of another VPA each time: one VPA has bounds of its own. */
 static enum vpa_breaker_change other_unpatched(int number, int s)
 {
@@ -703,6 +725,7 @@ int main(void)
     tcase_add_loop_test(tc, a_pod_with_our_values_shows_that_the_webhook_works, VPA_VERDICT_GOOD,
                         VPA_VERDICTS);
     tcase_add_test(tc, a_resize_shows_nothing_of_the_webhook);
+    tcase_add_test(tc, what_went_out_before_is_no_trial_of_the_cluster);
     tcase_add_test(tc, one_start_excuses_all_that_it_has_to);
     tcase_add_test(tc, a_good_proof_begins_the_count_of_excuses_anew);
     tcase_add_test(tc, repairs_without_a_lease_are_few_too);

@@ -25,6 +25,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     reviews++;
     ck_assert_str_eq(q->method, "POST");
     ck_assert_str_eq(q->path, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
+    ck_assert_ptr_null(vpa_memory_query(q, "dryRun"));
     if (status >= 400)
         vpa_memory_reply_status(r, status, NULL, "refused");
     else
@@ -154,6 +155,66 @@ START_TEST(questions_are_bounded)
 }
 END_TEST
 
+/* The whole question; values of one key stand together, whatever stood between them. */
+#define REVIEW(spec)                                                                               \
+    "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{" spec \
+    ",\"resourceAttributes\":{\"namespace\":\"ns\",\"verb\":\"create\",\"group\":"                 \
+    "\"recommendation.autoscaling.k8s.io\",\"version\":\"v1alpha1\",\"resource\":"                 \
+    "\"recommendationqueries\"}}}"
+
+START_TEST(the_question_says_all_of_the_caller)
+{
+    const char *groups[] = {"g", "h"};
+    struct caller_extra extras[] = {{"k", "1"}, {"l", "2"}, {"k", "3"}, {"m", "4"}, {"l", "5"}};
+    struct caller caller = {.user = "alice",
+                            .uid = "7",
+                            .groups = groups,
+                            .group_count = VPA_COUNT(groups),
+                            .extras = extras,
+                            .extra_count = VPA_COUNT(extras)};
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 4096);
+    access_encode(&caller, "ns", &text);
+    ck_assert_str_eq(vpa_buf_text(&text),
+                     REVIEW("\"user\":\"alice\",\"uid\":\"7\",\"groups\":[\"g\",\"h\"],\"extra\":{"
+                            "\"k\":[\"1\",\"3\"],\"l\":[\"2\",\"5\"],\"m\":[\"4\"]}"));
+    vpa_buf_clear(&text);
+    access_encode(&(struct caller){.user = "bob", .uid = ""}, "ns", &text);
+    ck_assert_str_eq(vpa_buf_text(&text), REVIEW("\"user\":\"bob\",\"groups\":[]"));
+}
+END_TEST
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* It is a question in the form of a write: a standby may ask it, and a shadow means it. */
+START_TEST(who_may_not_write_may_ask)
+{
+    struct vpa_error err;
+    struct vpa_kube_client *reader =
+        vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
+                                                              .transport = transport,
+                                                              .random = &rnd,
+                                                              .user_agent = "test",
+                                                              .qps = -1,
+                                                              .may_write = never,
+                                                              .dry_run = _i == 1},
+                            &err);
+    struct access *usual = access_;
+
+    access_ = access_new(loop, reader);
+    ck_assert_int_eq(ask(1, 1), ACCESS_ALLOWED);
+    ck_assert_uint_eq(reviews, 1);
+    access_free(access_);
+    vpa_kube_client_free(reader);
+    access_ = usual;
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_access");
@@ -165,6 +226,8 @@ int main(void)
     tcase_add_test(tc, answers_are_bounded);
     tcase_add_test(tc, a_stop_answers_nobody);
     tcase_add_test(tc, questions_are_bounded);
+    tcase_add_test(tc, the_question_says_all_of_the_caller);
+    tcase_add_loop_test(tc, who_may_not_write_may_ask, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -152,6 +152,39 @@ START_TEST(every_part_of_a_condition_counts)
 }
 END_TEST
 
+static void cap(const char *cpu)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+              "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"creationTimestamp\":"
+              "\"2026-01-15T10:00:00Z\"},\"spec\":{\"resourcePolicy\":{\"containerPolicies\":[{"
+              "\"containerName\":\"*\",\"maxAllowed\":{\"cpu\":\"%s\"}}]},\"targetRef\":{"
+              "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}"),
+        cpu);
+
+    change(text);
+    pass(USAGE("8", "1Gi"));
+}
+
+/* Of the old target: a tenth of it more, and a tenth of it less. */
+START_TEST(a_target_moves_by_a_tenth_of_what_it_was)
+{
+    static const struct {
+        const char *cpu;
+        bool moved;
+    } caps[] = {{"1000m", true},  {"1099m", false}, {"1100m", true},
+                {"1209m", false}, {"1210m", true},  {"1100m", false},
+                {"1089m", true},  {"982m", false},  {"981m", true}};
+
+    for (size_t i = 0; i < VPA_COUNT(caps); i++) {
+        cap(caps[i].cpu);
+        const struct vpa_json *list = read_new();
+        ck_assert_msg(vpa_json_count(list) == (caps[i].moved ? 1 : 0), "%s: %s", caps[i].cpu,
+                      fake_text_at(vpa_json_first(list), "why"));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_account");
@@ -162,6 +195,7 @@ int main(void)
     tcase_add_test(tc, writes_down_what_changes);
     tcase_add_test(tc, writes_down_conditions);
     tcase_add_test(tc, every_part_of_a_condition_counts);
+    tcase_add_test(tc, a_target_moves_by_a_tenth_of_what_it_was);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -62,9 +62,19 @@ static const struct {
      "Basic dTo=", NULL},
     {"bad_escape_is_kept", "http://u%zz:p@prom", "http://prom/api/v1/query_range", "Basic dSV6ejpw",
      NULL},
+    {"path_with_a_colon", "prom/a:9", "prom/a:9/api/v1/query_range", NULL, NULL},
+    {"query_with_a_colon", "prom?a=b:9", "prom/api/v1/query_range?a=b:9", NULL, NULL},
+    {"fragment_with_a_colon", "prom#b:9", "prom/api/v1/query_range", NULL, NULL},
+    {"letters_digits_and_signs", "a1+-.:9", "a1+-.:9/api/v1/query_range", NULL, NULL},
     {"no_scheme", ":bad:", NULL, NULL, "parse \":bad:\": missing protocol scheme"},
     {"colon_in_path", "1prom:9090", NULL, NULL,
      "parse \"1prom:9090\": first path segment in URL cannot contain colon"},
+    {"sign_in_front", "+prom:9090", NULL, NULL,
+     "parse \"+prom:9090\": first path segment in URL cannot contain colon"},
+    {"underscore", "my_prom:9090", NULL, NULL,
+     "parse \"my_prom:9090\": first path segment in URL cannot contain colon"},
+    {"delete_character", "http://a\x7f", NULL, NULL,
+     "parse \"http://a\x7f\": net/url: invalid control character in URL"},
     {"control_character", "http://a\nb", NULL, NULL,
      "parse \"http://a\nb\": net/url: invalid control character in URL"},
 };
@@ -87,6 +97,34 @@ START_TEST(splits_addresses)
     prom_post_url(&plan, PROM_CPU, &url);
     ck_assert_str_eq(vpa_buf_text(&url), addresses[_i].url);
     ck_assert_pstr_eq(plan.authorization, addresses[_i].header);
+    prom_plan_release(&plan);
+}
+END_TEST
+
+/* The token first, then the flags, the environment, and what the address says. */
+static const struct {
+    const char *token, *username, *password, *env_username, *env_password;
+    const char *header;
+} credentials[] = {
+    {"t", "u", "p", "eu", "ep", "Bearer t"},     {"", "u", "p", "eu", "ep", "Basic dTpw"},
+    {"", "u", "", "eu", "ep", "Basic ZXU6ZXA="}, {"", "", "p", "eu", "ep", "Basic ZXU6ZXA="},
+    {"", "", "", "eu", "", "Basic YTpi"},        {"", "", "", "", "ep", "Basic YTpi"},
+    {"", "", "", "", "", "Basic YTpi"},
+};
+
+START_TEST(credentials_have_an_order)
+{
+    struct prom_plan plan;
+    struct vpa_error err;
+
+    options.address = "http://a:b@prom";
+    options.bearer_token = credentials[_i].token;
+    options.username = credentials[_i].username;
+    options.password = credentials[_i].password;
+    options.env_username = credentials[_i].env_username;
+    options.env_password = credentials[_i].env_password;
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    ck_assert_str_eq(plan.authorization, credentials[_i].header);
     prom_plan_release(&plan);
 }
 END_TEST
@@ -118,19 +156,21 @@ START_TEST(asks_in_order_of_names)
     struct vpa_error err;
     vpa_auto_buf text = {0};
 
-    options.address = "http://prom?dedup=true&a;b&query=mine";
+    options.address = "http://prom?dedup=true&a;b&query=mine&c=x+y&&d";
     options.ns = "team-a";
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     vpa_buf_init(&text, 4096);
     prom_arguments(&plan, PROM_MEMORY, vpa_time_from_unix(T0, 500000000), &text);
-    ck_assert_str_eq(vpa_buf_text(&text),
-                     "dedup=true&end=1768435200.5&query=mem%7Bpod%3D~%22.%2B%22%2C+ctr%21%3D%22POD%"
-                     "22%2C+ctr%21%3D"
-                     "%22%22%2C+ns%3D%22team-a%22%7D&start=1767744000.5&step=3600");
+    ck_assert_str_eq(
+        vpa_buf_text(&text),
+        "c=x+y&d=&dedup=true&end=1768435200.5&query=mem%7Bpod%3D~%22.%2B%22%2C+ctr%21%3D%22POD%"
+        "22%2C+ctr%21%3D"
+        "%22%22%2C+ns%3D%22team-a%22%7D&start=1767744000.5&step=3600");
     vpa_buf_clear(&text);
     prom_get_url(&plan, PROM_LABELS, vpa_time_from_unix(T0, 0), &text);
-    ck_assert_str_eq(vpa_buf_text(&text),
-                     "http://prom/api/v1/query?dedup=true&query=labels%5B8d%5D&time=1768435200");
+    ck_assert_str_eq(
+        vpa_buf_text(&text),
+        "http://prom/api/v1/query?c=x+y&d=&dedup=true&query=labels%5B8d%5D&time=1768435200");
     prom_plan_release(&plan);
 }
 END_TEST
@@ -537,6 +577,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_loop_test(tcase, splits_addresses, 0, (int)VPA_COUNT(addresses));
+    tcase_add_loop_test(tcase, credentials_have_an_order, 0, (int)VPA_COUNT(credentials));
     tcase_add_test(tcase, refuses_bad_durations);
     tcase_add_test(tcase, asks_in_order_of_names);
     tcase_add_test(tcase, asks_for_ranges);

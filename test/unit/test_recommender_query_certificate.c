@@ -315,6 +315,28 @@ START_TEST(a_bundle_that_is_undone_is_written_again)
 }
 END_TEST
 
+/* Each time that it goes wrong is told, though it is the same that is wrong. */
+START_TEST(what_was_right_meanwhile_is_told_again)
+{
+    struct replica r = make_replica();
+    struct vpa_events *unused = events;
+
+    events = NULL;
+    capture_log(0);
+    start(&r);
+    for (size_t i = 1; i <= 3; i++) {
+        no_service = true;
+        work_for(&r, 3 * VPA_MINUTE);
+        ck_assert_uint_eq(logged(WRONG), i);
+        no_service = false;
+        work_for(&r, 3 * VPA_MINUTE);
+    }
+    ck_assert_uint_eq(logged(WRONG), 3);
+    stop(&r);
+    events = unused;
+}
+END_TEST
+
 START_TEST(who_is_overtaken_looks_again)
 {
     struct replica r = make_replica();
@@ -385,6 +407,7 @@ int main(void)
     tcase_add_loop_test(tc, late_objects_and_rights_are_waited_for, 0, 2);
     tcase_add_loop_test(tc, a_stop_is_no_failure, 0, 2);
     tcase_add_loop_test(tc, a_bundle_that_is_undone_is_written_again, 0, 3);
+    tcase_add_test(tc, what_was_right_meanwhile_is_told_again);
     tcase_add_test(tc, who_is_overtaken_looks_again);
     tcase_add_test(tc, a_pair_that_nobody_trusts_waits);
     tcase_add_loop_test(tc, damage_is_repaired, 0, 4);

@@ -1,6 +1,7 @@
 /* Mode "history": what a VPA knows is filled from Prometheus once per period. */
 #include <unistd.h>
 
+#include "captured_log.h"
 #include "recommender_fixture.h"
 
 #include "../../recommender/prom_client.h"
@@ -117,6 +118,24 @@ START_TEST(the_history_counts_at_once)
 }
 END_TEST
 
+/* Of many VPAs only so many in a pass, the others in the next ones. */
+START_TEST(a_pass_fills_so_many_at_most)
+{
+    for (int i = 0; i <= REFILL_VPAS_MAX; i++) {
+        vpa_auto_free char *vpa = vpa_xprintf(IN_HISTORY_AS("v%d"), i);
+
+        change(vpa);
+    }
+    start_connected();
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2 * REFILL_VPAS_MAX);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2 * (REFILL_VPAS_MAX + 1));
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2 * (REFILL_VPAS_MAX + 1));
+}
+END_TEST
+
 START_TEST(once_per_period)
 {
     change(IN_HISTORY);
@@ -133,17 +152,22 @@ END_TEST
 /* A failure leaves what is known, and is tried again after a while. */
 START_TEST(a_failure_is_tried_again)
 {
+    static const char line[] = "Cannot read the history of a VPA from Prometheus";
+
     change(IN_HISTORY);
     start_connected();
+    capture_log(0);
     status = 500;
     for (int i = 0; i < 6; i++)
         pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 1);
+    ck_assert_uint_eq(logged(line), 1);
     ck_assert_int_eq(target_cpu(), 229);
     status = 200;
     for (int i = 0; i < 6; i++)
         pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 3);
+    ck_assert_uint_eq(logged(line), 1);
     ck_assert_int_eq(target_cpu(), 2300);
 }
 END_TEST
@@ -320,6 +344,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, the_history_counts_at_once);
+    tcase_add_test(tc, a_pass_fills_so_many_at_most);
     tcase_add_test(tc, once_per_period);
     tcase_add_test(tc, a_failure_is_tried_again);
     tcase_add_test(tc, what_prometheus_does_not_know_stays);

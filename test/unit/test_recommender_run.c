@@ -135,6 +135,28 @@ START_TEST(a_server_that_hangs_does_not_keep_it_from_ending)
 }
 END_TEST
 
+static bool write_slowly(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (writes_checkpoint(q))
+        vpa_memory_reply_delay(r, VPA_SECOND);
+    return false;
+}
+
+/* One that answers within that time is waited for. */
+START_TEST(a_slow_server_gets_what_was_learned_at_the_end)
+{
+    start(NULL);
+    hook = refuse_checkpoints;
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+    hook = write_slowly;
+    vpa_loop_stop(loop);
+    recommender_flush(recommender, 5 * VPA_SECOND);
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
 /* ---- the start ---- */
 
 static const char *const lists[] = {"/verticalpodautoscalers", "/pods", "/replicasets"};
@@ -169,6 +191,7 @@ int main(void)
     tcase_add_loop_test(tc, a_server_that_hangs_delays_no_pass, 0, 2 * VPA_COUNT(hanging));
     tcase_add_test(tc, the_api_has_its_turn_between_late_passes);
     tcase_add_test(tc, a_server_that_hangs_does_not_keep_it_from_ending);
+    tcase_add_test(tc, a_slow_server_gets_what_was_learned_at_the_end);
     tcase_add_loop_test(tc, a_start_waits_for_every_list, 0, VPA_COUNT(lists));
     suite_add_tcase(suite, tc);
     return run_suite(suite);

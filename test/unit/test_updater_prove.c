@@ -693,6 +693,7 @@ START_TEST(a_replacement_is_tried_before_the_first_eviction)
     ck_assert_uint_eq(server.call_count, dry_runs[_i].calls);
     ck_assert_uint_eq(server.dry_runs, 1);
     ck_assert_ptr_nonnull(strstr(server.dry_body, "\"generateName\":\"p00-00-\""));
+    ck_assert(vpa_str_starts_with(server.dry_body, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","));
     ck_assert_ptr_nonnull(strstr(server.dry_body, "\"ownerReferences\":[{"));
     ck_assert_ptr_null(strstr(server.dry_body, "\"uid\""));
     ck_assert_ptr_null(strstr(server.dry_body, "\"status\""));
