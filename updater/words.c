@@ -24,10 +24,10 @@ static const char *const plain[VPA_REST_COUNT] = {
     [VPA_REST_PROOF] = "another pod has to show first that a change helps",
     [VPA_REST_PAUSED] =
         "an earlier update of this VPA did not help: there is none until the pause is over",
-    [VPA_REST_NAMESPACE_PAUSED] = "updates of several VPAs of the namespace in a row did not help: "
-                                  "there is none until the pause is over",
-    [VPA_REST_CLUSTER_PAUSED] = "updates in several namespaces in a row did not help: there is "
-                                "none until the pause is over",
+    [VPA_REST_NAMESPACE_PAUSED] =
+        "updates in its namespace did not help, several in a row: none until the pause is over",
+    [VPA_REST_CLUSTER_PAUSED] =
+        "updates in several namespaces in a row did not help: none until the pause is over",
     [VPA_REST_NOTHING_TO_CHANGE] = "its resources are those recommended",
     [VPA_REST_NO_RESIZES] = "the API server has no pods/resize (Kubernetes before 1.33)",
     [VPA_REST_RATE] = "the limit of updates a second is used up: its turn comes in a later pass",
