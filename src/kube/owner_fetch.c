@@ -85,7 +85,6 @@ static int keep_scale(struct owner_scale *s, const struct vpa_scale *scale, stru
     s->replicas = scale->spec_replicas;
     keep_parent(s, scale);
     s->ok = true;
-    s->absent = false;
     s->error = "";
     return 0;
 }

@@ -231,12 +231,10 @@ void reflector_new_stream(struct vpa_reflector *r, enum vpa_stream_kind kind,
 
 /* Paths */
 
-void reflector_add_selectors(const struct vpa_reflector *r, struct vpa_buf *path)
+void reflector_add_selector(const struct vpa_reflector *r, struct vpa_buf *path)
 {
     if (r->options.field_selector && *r->options.field_selector)
         vpa_kube_query(path, "fieldSelector", r->options.field_selector);
-    if (r->options.label_selector && *r->options.label_selector)
-        vpa_kube_query(path, "labelSelector", r->options.label_selector);
 }
 
 /* Life */
@@ -263,7 +261,6 @@ struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *opti
     r->options.name = vpa_xstrdup(options->name);
     r->options.path = vpa_xstrdup(options->path);
     r->options.field_selector = copy_or_null(options->field_selector);
-    r->options.label_selector = copy_or_null(options->label_selector);
     if (r->options.object_max == 0)
         r->options.object_max = VPA_LIST_ITEM_MAX;
     if (!r->options.left_out)
@@ -309,7 +306,6 @@ void vpa_reflector_free(struct vpa_reflector *r)
     free((char *)(uintptr_t)r->options.name);
     free((char *)(uintptr_t)r->options.path);
     free((char *)(uintptr_t)r->options.field_selector);
-    free((char *)(uintptr_t)r->options.label_selector);
     free(r);
 }
 

@@ -62,7 +62,7 @@ void reflector_back_off(struct vpa_reflector *r, bool then_watch);
 void reflector_report(struct vpa_reflector *r, const char *what, const struct vpa_error *err);
 void reflector_note_in_step(struct vpa_reflector *r, int64_t at);
 void reflector_set_text(char **slot, const char *text);
-void reflector_add_selectors(const struct vpa_reflector *r, struct vpa_buf *path);
+void reflector_add_selector(const struct vpa_reflector *r, struct vpa_buf *path);
 
 /* The stream of a call, and its bytes into it. */
 void reflector_new_stream(struct vpa_reflector *r, enum vpa_stream_kind kind,

@@ -93,7 +93,7 @@ void reflector_start_list(struct vpa_reflector *r)
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_buf_puts(&path, r->options.path);
-    reflector_add_selectors(r, &path);
+    reflector_add_selector(r, &path);
     r->list_started = vpa_loop_monotonic(r->loop);
     if (r->options.handler.begin)
         r->options.handler.begin(r->options.handler.ctx);

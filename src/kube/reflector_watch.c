@@ -266,7 +266,7 @@ void reflector_start_watch(struct vpa_reflector *r)
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_buf_puts(&path, r->options.path);
-    reflector_add_selectors(r, &path);
+    reflector_add_selector(r, &path);
     vpa_kube_query(&path, "watch", "true");
     if (!r->options.watch_only) {
         vpa_kube_query(&path, "allowWatchBookmarks", "true");

@@ -106,6 +106,10 @@ static const struct admit_row {
      "'uid':'','allowed':true}", "patch"},
     {"VPA without policy gets one", "", "",
      VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'}}}"), "'patchType':'JSONPatch'", NULL},
+    {"VPA of mode Auto is warned of", "", "",
+     VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{'updateMode':"
+                "'Auto'}}}"),
+     "'warnings':['", "patch"},
     {"invalid VPA is denied", "", "",
      VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"),
      "'allowed':false", "patch"},

@@ -398,6 +398,9 @@ static void use(struct vpa_knowledge *k, vpa_time t, int i)
  * the same costs, and the same answers for days. */
 START_TEST(an_ensemble_outlives_a_restart)
 {
+    static const char *const members[] = {
+        "\"closed\":",  "\"lastWindow\":17", "\"first\":", "\"picks\":[", "\"costs\":[",
+        "\"limits\":[", "\"best\":",         "\"limit\":", "\"held\":",   "\"open\":["};
     struct vpa_method *m = method("autopilot-ml", NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time t = live(k);
@@ -407,6 +410,8 @@ START_TEST(an_ensemble_outlives_a_restart)
         use(k, t, i);
     struct vpa_knowledge *again = vpa_knowledge_convert(k, m, t);
     ck_assert_str_eq(without_pasts(again, t), without_pasts(k, t));
+    for (size_t i = 0; i < VPA_COUNT(members); i++)
+        ck_assert_msg(strstr(without_pasts(k, t), members[i]) != NULL, "%s", members[i]);
     const char *best = strstr(without_pasts(k, t), "\"best\":");
     ck_assert(strncmp(best, "\"best\":0,", 9) != 0 || !strstr(best + 1, "\"best\":0,"));
     for (int i = 0; i < 3 * 1440; i++, t += VPA_MINUTE) {

@@ -54,6 +54,7 @@ static bool may_store(const struct vpa_memory_request *request)
     const struct vpa_json *root = body_of(&arena, request);
     char now[16];
 
+    ck_assert_str_eq(text_at(root, "apiVersion"), "v1");
     ck_assert_str_eq(text_at(root, "kind"), "Secret");
     if (strcmp(request->method, "POST") == 0) {
         ck_assert_str_eq(request->path, PATH);

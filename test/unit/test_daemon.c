@@ -371,6 +371,50 @@ START_TEST(works_with_what_was_made)
 }
 END_TEST
 
+static int refuse(struct vpa_arena *storage, int *exit_status, struct vpa_error *err)
+{
+    (void)storage;
+    *exit_status = 5;
+    return vpa_fail(err, VPA_INVALID, "refused");
+}
+
+/* Nothing is begun, and each step has its exit status. */
+static const struct {
+    const char *argument;
+    bool refused; /* by the check */
+    int exit_status;
+} bad_starts[] = {
+    {"--help", false, 0},
+    {"--no-such", false, 2},
+    {"--logging-format=xml", false, 2},
+    {"--v=0", true, 5},
+    {"--address=nowhere", false, 1},
+    {"--kubeconfig=/nonexistent", false, 255},
+};
+
+START_TEST(a_bad_start_begins_nothing)
+{
+    static const char *const caches[] = {NULL};
+    const struct vpa_daemon daemon = {
+        .program = "vpa-test",
+        .title = "Test",
+        .flags = {.rows = rows, .count = VPA_COUNT(rows), .values = &config},
+        .common = &config.common,
+        .ledger = &config.ledger,
+        .caches = caches,
+        .client_count = 2,
+        .check = bad_starts[_i].refused ? refuse : check,
+        .run = work,
+    };
+    char *const argv[] = {(char *)(uintptr_t) "vpa-test",
+                          (char *)(uintptr_t)bad_starts[_i].argument, NULL};
+
+    worked = 0;
+    ck_assert_int_eq(vpa_daemon_main(&daemon, 2, argv), bad_starts[_i].exit_status);
+    ck_assert_int_eq(worked, 0);
+}
+END_TEST
+
 START_TEST(names_itself_as_go_programs_do)
 {
     static const struct {
@@ -396,6 +440,7 @@ int main(void)
     tcase_add_test(c, a_bad_ca_is_told_alike);
     tcase_add_test(c, tells_its_flags);
     tcase_add_test(c, works_with_what_was_made);
+    tcase_add_loop_test(c, a_bad_start_begins_nothing, 0, VPA_COUNT(bad_starts));
     tcase_add_test(c, names_itself_as_go_programs_do);
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -197,6 +197,7 @@ START_TEST(spends_the_budget)
     ck_assert(vpa_disruption_group_at(d, 0) == group);
     ck_assert_ptr_null(vpa_disruption_group_at(d, 1));
     ck_assert_ptr_null(vpa_disruption_group(d, 1000));
+    ck_assert_int_eq(vpa_disruption_live(d, 1000), -1);
     if (group)
         ck_assert_int_eq(group->below_min,
                          (budgets[_i].skip || budgets[_i].boosted) &&

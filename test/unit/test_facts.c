@@ -7,6 +7,7 @@
 #include "objects.h"
 #include "suite.h"
 #include "vpa/policy/patch_facts.h"
+#include "vpa/policy/recommendation_facts.h"
 #include "vpa/policy/rest_facts.h"
 #include "vpa/policy/update_memory.h"
 
@@ -161,6 +162,31 @@ START_TEST(what_a_patch_did_not_rest_on)
 }
 END_TEST
 
+/* Without containers: what an estimate is, the recommender's tests say. */
+START_TEST(what_a_recommendation_rested_on)
+{
+    const struct vpa_estimates estimates = {.count = 0};
+    const struct vpa_rendering rendering = {
+        .humanize_memory = true, .round_cpu_millicores = 7, .round_memory_bytes = 8};
+    struct vpa_resource cpu = {"cpu", vpa_quantity_milli(1500)};
+    const struct vpa_resource_list most = {&cpu, 1, true};
+    const struct vpa_recommendation_facts facts = {.vpa = objects_vpa(&arena, VPA),
+                                                   .estimates = &estimates,
+                                                   .rendering = &rendering,
+                                                   .integer_cpu = true,
+                                                   .global_max = &most};
+
+    vpa_recommendation_facts_encode(&w, &facts, &facts.vpa->recommendation);
+    ck_assert_str_eq(
+        vpa_buf_text(&text),
+        "{" NAMES_OF_VPA ",\"humanizeMemory\":true,\"roundCPUMillicores\":7,\"roundMemoryBytes\":8,"
+        "\"integerCPU\":true,\"maxAllowed\":{\"cpu\":\"1500m\"},\"estimates\":[],"
+        "\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"c\",\"target\":{"
+        "\"cpu\":\"2\",\"memory\":\"1Gi\"},\"lowerBound\":{\"cpu\":\"1500m\"},\"upperBound\":{"
+        "\"cpu\":\"4\"}}]}}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("facts");
@@ -170,6 +196,7 @@ int main(void)
     tcase_add_test(c, numbers_lose_nothing);
     tcase_add_test(c, what_a_decision_rested_on);
     tcase_add_test(c, what_rest_rested_on);
+    tcase_add_test(c, what_a_recommendation_rested_on);
     tcase_add_test(c, what_a_patch_rested_on);
     tcase_add_test(c, what_a_patch_did_not_rest_on);
     suite_add_tcase(suite, c);

@@ -58,6 +58,21 @@ START_TEST(it_is_written_once)
 }
 END_TEST
 
+/* Of many VPAs fifty in a pass. */
+START_TEST(a_pass_writes_so_many_at_most)
+{
+    server.vpas = 60;
+    server.pods_per_vpa = 1;
+    server.request = "2";
+    server.proving = true;
+    start(0);
+    pass_for(UPDATER_FEW_PASSES - 1);
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 50);
+}
+END_TEST
+
 /* The numbers are those of now, when they have been so for a while. */
 START_TEST(its_message_follows)
 {
@@ -273,6 +288,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, it_is_written_once);
+    tcase_add_test(tc, a_pass_writes_so_many_at_most);
     tcase_add_test(tc, its_message_follows);
     tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));
     tcase_add_test(tc, a_restart_takes_over);

@@ -82,7 +82,6 @@ struct vpa_reflector_options {      /* texts are copied */
     const char *name;               /* for log lines: "pods" */
     const char *path;               /* collection path without query (vpa_kube_path) */
     const char *field_selector;     /* NULL: none */
-    const char *label_selector;     /* NULL: none */
     vpa_duration resync;            /* 0: never */
     size_t object_max;              /* 0: VPA_LIST_ITEM_MAX */
     /* Members that nobody reads, see vpa_json_parse_without; borrowed. NULL: vpa_meta_unread. */

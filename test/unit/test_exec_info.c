@@ -1,0 +1,102 @@
+/* What a plugin is told of the cluster, to the letter. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "suite.h"
+#include "vpa/base/file.h"
+#include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/kube/config.h"
+
+#define V1 "client.authentication.k8s.io/v1"
+
+static char dir[32];
+static struct vpa_error err;
+
+static void setup(void)
+{
+    static const char script[] =
+        "#!/bin/sh\nprintf %s \"$KUBERNETES_EXEC_INFO\" > $(dirname $0)/log\n"
+        "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
+        "\",\"status\":{\"token\":\"t\"}}'\n";
+
+    snprintf(dir, sizeof(dir), "/tmp/plumb-exec-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(script, file);
+    fclose(file);
+    chmod(path, 0755);
+}
+
+static void teardown(void)
+{
+    static const char *const names[] = {"plugin", "log"};
+
+    for (size_t i = 0; i < VPA_COUNT(names); i++) {
+        vpa_auto_free char *path = vpa_xprintf("%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
+#define CLUSTER "{\"server\":\"https://host:6443\""
+static const struct {
+    const char *cluster; /* more of it in the kubeconfig */
+    bool provide;
+    const char *spec; /* of what the plugin is given */
+} infos[] = {
+    {"", false, "{\"interactive\":false}"},
+    {"", true, "{\"cluster\":" CLUSTER "},\"interactive\":false}"},
+    {", insecure-skip-tls-verify: true", true,
+     "{\"cluster\":" CLUSTER ",\"insecure-skip-tls-verify\":true},\"interactive\":false}"},
+    {", insecure-skip-tls-verify: false", true, "{\"cluster\":" CLUSTER "},\"interactive\":false}"},
+    {", tls-server-name: other, proxy-url: 'http://proxy:1'", true,
+     "{\"cluster\":" CLUSTER ",\"tls-server-name\":\"other\",\"proxy-url\":\"http://proxy:1\"},"
+     "\"interactive\":false}"},
+    {", certificate-authority-data: YQ==", true,
+     "{\"cluster\":" CLUSTER ",\"certificate-authority-data\":\"YQ==\"},\"interactive\":false}"},
+};
+
+START_TEST(what_a_plugin_is_told)
+{
+    vpa_auto_free char *text =
+        vpa_xprintf("{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}],"
+                    " clusters: [{name: k, cluster: {server: 'https://host:6443'%s}}],"
+                    " users: [{name: u, user: {exec: {apiVersion: " V1 ", command: ./plugin,"
+                    " interactiveMode: Never, provideClusterInfo: %s}}}]}",
+                    infos[_i].cluster, infos[_i].provide ? "true" : "false");
+    vpa_auto_free char *want = vpa_xprintf(
+        "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"spec\":%s}", infos[_i].spec);
+    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    vpa_auto_free char *told = NULL;
+    const struct vpa_header *headers;
+    size_t count, len;
+    struct vpa_kube_config *config = vpa_kube_config_parse(text, strlen(text), dir, &err);
+
+    ck_assert_msg(config != NULL, "%s", err.text);
+    ck_assert_msg(vpa_kube_config_headers(config, 0, &headers, &count, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(headers[0].value, "Bearer t");
+    ck_assert_int_eq(vpa_read_file(log, 10000, &told, &len, &err), 0);
+    ck_assert_str_eq(told, want);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("exec_info");
+    TCase *c = tcase_create("exec_info");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, what_a_plugin_is_told, 0, (int)VPA_COUNT(infos));
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
