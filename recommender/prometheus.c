@@ -70,13 +70,17 @@ int prom_read_token(const struct prom_options *o, char **token, struct vpa_error
     return 0;
 }
 
+/* A file that is empty is one that is being written. */
 static char *current_token(const struct prom_options *o)
 {
     struct vpa_error err;
-    char *token;
+    vpa_auto_free char *token = NULL;
 
-    if (prom_read_token(o, &token, &err) == 0)
-        return token;
+    if (prom_read_token(o, &token, &err) == 0) {
+        if (*token || !*o->bearer_token)
+            return VPA_STEAL(token);
+        (void)vpa_fail(&err, VPA_INVALID, "%s: empty", o->bearer_token_file);
+    }
     VPA_WARN("Asking Prometheus with the token that was read at the start", VPA_KERR(&err));
     return vpa_xstrdup(o->bearer_token);
 }

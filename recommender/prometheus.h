@@ -66,8 +66,8 @@ int prom_read_token(const struct prom_options *options, char **token,
                     struct vpa_error *err) VPA_MUST_CHECK;
 
 /* Takes the token as it is now, since tokens of service accounts are replaced every hour; while the
- * file cannot be read, which is told, it is the setting's. VPA_INVALID with upstream's text when a
- * setting cannot be used. */
+ * file is empty or cannot be read, which is told, it is the setting's. VPA_INVALID with upstream's
+ * text when a setting cannot be used. */
 int prom_plan_init(struct prom_plan *plan, const struct prom_options *options,
                    struct vpa_error *err) VPA_MUST_CHECK;
 void prom_plan_release(struct prom_plan *plan);

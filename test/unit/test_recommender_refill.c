@@ -319,10 +319,15 @@ START_TEST(each_fill_reads_the_token)
     pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 4);
     ck_assert_str_eq(last_authorization, "Bearer second");
-    unlink(path);
+    write_token(path, "");
     vpa_loop_pump(loop, 24 * VPA_HOUR);
     pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 6);
+    ck_assert_str_eq(last_authorization, "Bearer of the start");
+    unlink(path);
+    vpa_loop_pump(loop, 24 * VPA_HOUR);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 8);
     ck_assert_str_eq(last_authorization, "Bearer of the start");
 }
 END_TEST
