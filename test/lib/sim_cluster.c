@@ -57,7 +57,7 @@ void sim_cluster_serve_kind(struct sim_cluster *s, const char *group, const char
     const char *subresources = vpa_arena_printf(
         &a, "{%s%s%s}", status ? "\"status\":{}" : "", status && scale ? "," : "",
         scale ? "\"scale\":{\"specReplicasPath\":\".spec.replicas\",\"statusReplicasPath\":"
-                "\".status.replicas\"}"
+                "\".status.replicas\",\"labelSelectorPath\":\".status.selector\"}"
               : "");
 
     types_add_crd(
@@ -181,6 +181,11 @@ void sim_cluster_end_watches(struct sim_cluster *s, const char *plural, bool exp
 
 /* ---- objects ---- */
 
+void sim_cluster_serve_resizes(struct sim_cluster *s, bool served)
+{
+    s->sim.opt.resize = served;
+}
+
 bool sim_cluster_has_scale(const struct sim_cluster *s, const char *group, const char *plural)
 {
     const struct restype *t = types_find(&s->sim.types, group, NULL, plural);
@@ -204,7 +209,7 @@ static const struct jv *first_of(const struct jv *a, const struct jv *b)
 }
 
 /* What the server sets of the metadata. */
-static void complete(struct sim_cluster *s, struct vpa_arena *a, const struct restype *t,
+static void complete(struct sim_cluster *s, struct vpa_arena *a, struct restype *t,
                      struct jv *object)
 {
     struct jv *meta = jv_get(object, "metadata");
@@ -220,6 +225,7 @@ static void complete(struct sim_cluster *s, struct vpa_arena *a, const struct re
                : jv_strf(a, "uid-%llu", (unsigned long long)s->sim.store.rv + 1));
     jv_set(a, meta, "creationTimestamp",
            created ? jv_clone(a, created) : jv_str(a, sim_now_text(&s->sim, a)));
+    defaults_apply(&(struct ctx){.sim = &s->sim, .a = a, .type = t}, t, object);
     if (t->crd && !jv_get(object, "status") && jv_get(stored, "status"))
         jv_set(a, object, "status", jv_clone(a, jv_get(stored, "status")));
 }
@@ -236,7 +242,7 @@ static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole
     vpa_json_put_node(&w, object);
     if (jv_parse(&a, vpa_buf_text(&text), text.len, &v, NULL, NULL) < 0)
         abort(); /* it was JSON already */
-    const struct restype *t = type_of(s, jv_text_at(v, "apiVersion"), jv_text_at(v, "kind"));
+    struct restype *t = type_of(s, jv_text_at(v, "apiVersion"), jv_text_at(v, "kind"));
     if (!t)
         return false;
     jv_del(jv_ensure(&a, v, "metadata"), "resourceVersion");

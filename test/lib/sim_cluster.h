@@ -43,6 +43,8 @@ int sim_not_found(const char *path, struct vpa_memory_reply *r);
 /* One more kind of objects in namespaces; scale: with that subresource. "" is the core group. */
 void sim_cluster_serve_kind(struct sim_cluster *s, const char *group, const char *version,
                             const char *plural, const char *kind, bool status, bool scale);
+/* False: there is no pods/resize, as before Kubernetes 1.33. */
+void sim_cluster_serve_resizes(struct sim_cluster *s, bool served);
 /* Whether a kind with that subresource is served there. */
 bool sim_cluster_has_scale(const struct sim_cluster *s, const char *group, const char *plural);
 /* Creates or replaces past all checks; only the version is the server's. False: no such kind is

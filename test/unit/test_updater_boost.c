@@ -98,11 +98,8 @@ END_TEST
 
 static void change_vpa(void)
 {
-    server.touch = true;
-    touch_vpa();
-    server.touch = false;
-    while (vpa_loop_poll(server.loop))
-        ;
+    show_vpas();
+    settle();
 }
 
 /* As updater.md 15.5 has it; docs/guide/startup-boost.md tells how to end them. */
@@ -163,20 +160,16 @@ START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
 }
 END_TEST
 
-static void show_pod(int v, int p, const char *request, const char *more)
+static void show_pod_with(int v, int p, const char *request, const char *more)
 {
-    vpa_auto_buf text = {0};
     const char *usual = server.request, *status = server.status;
 
     server.request = request;
     server.status = more;
-    vpa_buf_init(&text, TEXT_MAX);
-    put_pod(&text, v, p);
-    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
+    show_pod(v, p);
     server.request = usual;
     server.status = status;
-    while (vpa_loop_poll(server.loop))
-        ;
+    settle();
 }
 
 /* The limiter ends the first pass, and all that follow. What this process resized itself in the
@@ -191,13 +184,13 @@ START_TEST(a_pass_that_was_cut_short_is_no_restart)
     server.config.lifetime_threshold = 0;
     server.config.eviction_rate_limit = 0.001;
     start(1);
-    show_pod(0, 1, "2", "");
+    show_pod_with(0, 1, "2", "");
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_str_eq(server.calls[0], "p00-00/resize");
-    show_pod(0, 0, "2",
-             ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
-             "\"Infeasible\"}" GIVEN("5"));
+    show_pod_with(0, 0, "2",
+                  ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
+                  "\"Infeasible\"}" GIVEN("5"));
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
     ck_assert_str_eq(server.calls[1], "p00-00/eviction");

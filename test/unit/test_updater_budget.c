@@ -68,11 +68,9 @@ END_TEST
 static void remove_pods(int from, int to)
 {
     for (int p = from; p < to; p++) {
-        vpa_auto_buf text = {0};
+        vpa_auto_free char *name = vpa_xprintf("p00-%02d", p);
 
-        vpa_buf_init(&text, TEXT_MAX);
-        put_pod(&text, 0, p);
-        vpa_memory_stream_event(server.pod_objects, "DELETED", vpa_buf_text(&text));
+        hide_object("v1", "Pod", "n", name);
     }
 }
 

@@ -46,8 +46,7 @@ START_TEST(vpas_that_were_deleted_are_counted_no_more)
     updater_pass(server.updater);
     ck_assert(shows("vpa_name=\"v00\""));
     ck_assert(shows("vpa_name=\"gone"));
-    vpa_memory_stream_event(server.vpa_objects, "DELETED",
-                            "{\"metadata\":{\"name\":\"v00\",\"namespace\":\"n\"}}");
+    hide_vpa("v00");
     vpa_loop_pump(server.loop, VPA_SECOND);
     updater_pass(server.updater);
     ck_assert(!shows("vpa_name=\"v00\""));
@@ -189,10 +188,8 @@ START_TEST(the_log_tells_of_mode_auto_once)
     ck_assert_uint_eq(told(), 3);
     updater_pass(server.updater);
     ck_assert_uint_eq(told(), 3);
-    vpa_memory_stream_event(server.vpa_objects, "DELETED",
-                            "{\"metadata\":{\"name\":\"v01\",\"namespace\":\"n\"}}");
-    while (vpa_loop_poll(server.loop))
-        ;
+    hide_vpa("v01");
+    settle();
     updater_pass(server.updater);
     ck_assert_uint_eq(told(), 2); /* would be told of again when it comes back */
 }

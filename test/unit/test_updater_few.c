@@ -199,10 +199,9 @@ START_TEST(vpas_that_went_are_forgotten)
     pass_for(2);
     ck_assert_uint_eq(updater_env(server.updater)->few.count, 12);
     for (int v = 1; v < server.vpas; v++) {
-        vpa_auto_free char *vpa =
-            vpa_xprintf("{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"n\"}}", v);
+        vpa_auto_free char *name = vpa_xprintf("v%02d", v);
 
-        vpa_memory_stream_event(server.vpa_objects, "DELETED", vpa);
+        hide_vpa(name);
     }
     server.touch = false;
     vpa_loop_pump(server.loop, VPA_SECOND);
@@ -214,15 +213,12 @@ END_TEST
 /* The first VPA has a policy of its own. */
 static void change_first_vpa(const char *policy)
 {
-    vpa_auto_buf text = {0};
     const char *others = server.policy;
     int vpas = server.vpas;
 
-    vpa_buf_init(&text, TEXT_MAX);
     server.vpas = 1;
     server.policy = policy;
-    list_vpas(&text);
-    vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
+    show_vpas();
     server.vpas = vpas;
     server.policy = others;
     vpa_loop_pump(server.loop, VPA_SECOND);

@@ -193,20 +193,17 @@ END_TEST
 START_TEST(a_replacement_that_never_becomes_ready_is_a_failure)
 {
     static const char ready[] = "\"type\":\"Ready\",\"status\":\"True\"";
-    vpa_auto_buf text = {0};
     char *at;
 
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
-    vpa_buf_init(&text, TEXT_MAX);
-    put_pod(&text, 0, 0);
-    at = strstr(text.data, ready);
+    vpa_auto_free char *pod = pod_text(0, 0);
+    at = strstr(pod, ready);
     ck_assert_ptr_nonnull(at);
     memcpy(at + sizeof(ready) - sizeof("True\""), "None", strlen("None"));
-    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
-    while (vpa_loop_poll(server.loop))
-        ;
+    show_object("v1", "Pod", pod);
+    settle();
     pass_for(11); /* seen in the first, ten minutes old in the eleventh */
     ck_assert_double_eq(failed_proofs("NotReady"), 0);
     pass_for(1);
@@ -216,23 +213,13 @@ START_TEST(a_replacement_that_never_becomes_ready_is_a_failure)
 }
 END_TEST
 
-static void show_vpas(void)
-{
-    vpa_auto_buf text = {0};
-
-    vpa_buf_init(&text, TEXT_MAX);
-    list_vpas(&text);
-    vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
-    while (vpa_loop_poll(server.loop))
-        ;
-}
-
 START_TEST(a_vpa_that_was_changed_is_tried_at_once)
 {
     learn();
     pass_for(4);
     server.generation_of_vpas++;
     show_vpas();
+    settle();
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 2);
 }
@@ -472,6 +459,7 @@ START_TEST(a_vpa_that_is_switched_off_is_not_paused)
     if (_i == 0) {
         server.generation_of_vpas++;
         show_vpas();
+        settle();
     } else {
         restart();
     }
@@ -501,6 +489,7 @@ START_TEST(a_condition_that_cannot_be_taken_back_is_tried_again)
     server.status_denied = true;
     server.generation_of_vpas++;
     show_vpas();
+    settle();
     server.reborn = "2";
     pass_for(5);
     ck_assert_str_ne(condition(), "[]");
@@ -585,15 +574,11 @@ static const struct {
 
 static void show_first_pod(const char *resize)
 {
-    vpa_auto_buf text = {0};
-    char *end;
+    vpa_auto_free char *text = pod_text(0, 0);
+    const char *end = strstr(text, "\"conditions\":[") + strlen("\"conditions\":[");
+    vpa_auto_free char *pod = vpa_xprintf("%.*s%s,%s", (int)(end - text), text, resize, end);
 
-    vpa_buf_init(&text, TEXT_MAX);
-    put_pod(&text, 0, 0);
-    end = strstr(text.data, "\"conditions\":[") + strlen("\"conditions\":[");
-    vpa_auto_free char *pod =
-        vpa_xprintf("%.*s%s,%s", (int)(end - text.data), text.data, resize, end);
-    vpa_memory_stream_event(server.pod_objects, "MODIFIED", pod);
+    show_object("v1", "Pod", pod);
 }
 
 START_TEST(resizes_that_are_never_carried_out_are_no_storm)
@@ -634,19 +619,14 @@ END_TEST
  * once. */
 START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
 {
-    vpa_auto_buf text = {0};
-
     server.mode = "InPlace";
     learn();
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 1);
     server.request = "2";
-    vpa_buf_init(&text, TEXT_MAX);
-    put_pod(&text, 0, 0);
+    show_pod(0, 0);
     server.request = "1";
-    vpa_memory_stream_event(server.pod_objects, "MODIFIED", vpa_buf_text(&text));
-    while (vpa_loop_poll(server.loop))
-        ;
+    settle();
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 10);
 }
@@ -695,7 +675,7 @@ START_TEST(a_replacement_is_tried_before_the_first_eviction)
     ck_assert_ptr_nonnull(strstr(server.dry_body, "\"generateName\":\"p00-00-\""));
     ck_assert(vpa_str_starts_with(server.dry_body, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","));
     ck_assert_ptr_nonnull(strstr(server.dry_body, "\"ownerReferences\":[{"));
-    ck_assert_ptr_null(strstr(server.dry_body, "\"uid\""));
+    ck_assert_ptr_null(strstr(server.dry_body, "\"uid\":\"0-0\""));
     ck_assert_ptr_null(strstr(server.dry_body, "\"status\""));
     pass_for(3);
     if (!dry_runs[_i].reason) {

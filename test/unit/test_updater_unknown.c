@@ -14,11 +14,10 @@
 #define TARGET(kind, name)                                                                         \
     "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"" kind "\",\"name\":\"" name "\"},"
 
-static void show(struct vpa_memory_stream *stream, const char *event, const char *object)
+static void show_vpa(const char *object)
 {
-    vpa_memory_stream_event(stream, event, object);
-    while (vpa_loop_poll(server.loop))
-        ;
+    show_object(VPA_API, VPA_KIND, object);
+    settle();
 }
 
 static double held(const char *reason)
@@ -44,7 +43,7 @@ START_TEST(what_an_unknown_vpa_may_govern_is_left_alone)
     server.vpas = 2;
     server.pods_per_vpa = 4;
     start(0);
-    show(server.vpa_objects, "ADDED", unknown_vpas[_i].vpa);
+    show_vpa(unknown_vpas[_i].vpa);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, unknown_vpas[_i].calls);
     for (size_t i = 0; unknown_vpas[_i].calls == 2 && i < 2; i++)
@@ -72,7 +71,7 @@ START_TEST(pods_of_whom_the_owner_is_not_known)
     server.scale_fails = doubts[_i].scale_fails;
     start(0);
     if (doubts[_i].ns_vpa)
-        show(server.vpa_objects, "ADDED", doubts[_i].ns_vpa);
+        show_vpa(doubts[_i].ns_vpa);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, doubts[_i].calls);
     ck_assert_double_eq(held("UnknownVPA"), doubts[_i].calls ? 0 : 4);
@@ -95,7 +94,7 @@ START_TEST(a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer)
     server.selects = true;
     server.pods_per_vpa = server.replicas = 4;
     start(0);
-    show(server.vpa_objects, "ADDED", STRONGER);
+    show_vpa(STRONGER);
     for (int pass = 0; pass < 4; pass++) {
         server.scale_fails = pass % 2;
         updater_pass(server.updater);
@@ -108,19 +107,15 @@ END_TEST
 /* It was known, and becomes so again: nothing happens between. */
 START_TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on)
 {
-    vpa_auto_buf text = {0};
-
     capture_log(0);
     start(0);
-    show(server.vpa_objects, "MODIFIED",
-         "{\"metadata\":{\"name\":\"v00\",\"namespace\":\"n\"},\"spec\":{" BAD_POLICY "}}");
+    show_vpa("{\"metadata\":{\"name\":\"v00\",\"namespace\":\"n\"},\"spec\":{" BAD_POLICY "}}");
     for (int pass = 0; pass < 3; pass++)
         updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
     ck_assert_uint_eq(logged("A VPA cannot be read"), 1);
-    vpa_buf_init(&text, TEXT_MAX);
-    list_vpas(&text);
-    show(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
+    show_vpas();
+    settle();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
     ck_assert_double_eq(held("UnknownVPA"), 0);
@@ -133,7 +128,7 @@ START_TEST(neither_resized_nor_evicted)
 {
     server.mode = modes[_i];
     start(0);
-    show(server.vpa_objects, "ADDED", BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
+    show_vpa(BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
 }
@@ -147,10 +142,11 @@ START_TEST(boosts_stay)
     server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":"
                  "\\\"500m\\\"}}\"},";
     start(0);
-    show(server.vpa_objects, "ADDED", BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
+    show_vpa(BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
-    show(server.vpa_objects, "DELETED", BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
+    hide_vpa("bad");
+    settle();
     updater_pass(server.updater);
     ck_assert_uint_gt(server.call_count, 0);
 }
@@ -173,7 +169,8 @@ END_TEST
 
 #define BAD_POD(name, owners)                                                                      \
     "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"" name "\"" owners "},"    \
-    "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1Zz\"}}}]}}"
+    "\"spec\":{\"nodeName\":\"node\",\"containers\":[{\"name\":\"c\","                             \
+    "\"resources\":{\"requests\":{\"cpu\":\"1Zz\"}}}]}}"
 #define OWNED(name)                                                                                \
     ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"" name         \
     "\",\"controller\":true}]"
@@ -199,7 +196,8 @@ START_TEST(unknown_pods_are_not_available)
     server.selects = true;
     start(0);
     for (size_t i = 0; i < 3 && unknown_pods[_i].pods[i]; i++)
-        show(server.pod_objects, "ADDED", unknown_pods[_i].pods[i]);
+        show_object("v1", "Pod", unknown_pods[_i].pods[i]);
+    settle();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, unknown_pods[_i].calls);
 }

@@ -1,5 +1,7 @@
 #include "updater_fixture.h"
 
+#include "vpa/json/json_writer.h"
+
 struct server server;
 
 /* ---- objects ---- */
@@ -18,37 +20,87 @@ static char *target_of(int v)
                        server.owner_version, server.owner_kind, v);
 }
 
-void list_vpas(struct vpa_buf *buf)
+void show_object(const char *api_version, const char *kind, const char *object)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root;
+    struct vpa_error err;
+    const char *text = vpa_arena_printf(&arena, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",%s",
+                                        api_version, kind, object + 1);
+
+    ck_assert_msg(vpa_json_parse(&arena, text, strlen(text), &root, &err) == 0, "%s: %s", err.text,
+                  text);
+    ck_assert_msg(sim_cluster_apply(server.sim, root), "%s is not served", kind);
+}
+
+void hide_object(const char *api_version, const char *kind, const char *ns, const char *name)
+{
+    ck_assert_msg(sim_cluster_delete(server.sim, api_version, kind, ns, name), "no %s %s/%s", kind,
+                  ns, name);
+}
+
+void settle(void)
+{
+    while (vpa_loop_poll(server.loop))
+        ;
+}
+
+/* As they are stored, or as the test wants the VPA to begin; NULL: none. Heap. */
+static char *conditions_of(int v)
+{
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf buf = {0};
+    struct vpa_json_writer w;
+    vpa_auto_free char *ns = ns_of(v), *name = vpa_xprintf("v%02d", v);
+    const struct vpa_json *vpa = sim_cluster_find(server.sim, &arena, VPA_API, VPA_KIND, ns, name);
+    const struct vpa_json *conditions = vpa ? vpa_json_at(vpa, "status.conditions") : NULL;
+
+    if (!conditions)
+        return server.conditions ? vpa_xstrdup(server.conditions) : NULL;
+    vpa_buf_init(&buf, TEXT_MAX);
+    vpa_json_writer_init(&w, &buf);
+    vpa_json_put_node(&w, conditions);
+    return vpa_xstrdup(vpa_buf_text(&buf));
+}
+
+char *vpa_text(int v)
+{
+    vpa_auto_free char *target = target_of(v), *ns = ns_of(v), *conditions = conditions_of(v);
+
+    return vpa_xprintf(
+        "{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"%s\",\"uid\":\"v%d\","
+        "\"generation\":%d,\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s%s,"
+        "\"updatePolicy\":{\"updateMode\":\"%s\"%s}},\"status\":{\"recommendation\":{"
+        "\"containerRecommendations\":[{\"containerName\":\"c\",\"target\":{\"cpu\":\"2\"},"
+        "\"lowerBound\":{\"cpu\":\"1500m\"}}]}%s%s}}",
+        v, ns, v, server.generation_of_vpas, server.boost, target, server.mode, server.policy,
+        conditions ? ",\"conditions\":" : "", vpa_or_empty(conditions));
+}
+
+void show_vpas(void)
 {
     for (int v = 0; v < server.vpas; v++) {
-        vpa_auto_free char *target = target_of(v), *ns = ns_of(v);
+        vpa_auto_free char *text = vpa_text(v);
 
-        vpa_buf_printf(
-            buf,
-            "%s{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"%s\",\"uid\":\"v%d\","
-            "\"generation\":%d,"
-            "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s%s,"
-            "\"updatePolicy\":{\"updateMode\":"
-            "\"%s\"%s}},\"status\":{\"recommendation\":{\"containerRecommendations\":[{"
-            "\"containerName\":"
-            "\"c\",\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"}}]}%s%s}}",
-            v ? "," : "", v, ns, v, server.generation_of_vpas, server.boost, target, server.mode,
-            server.policy, server.conditions ? ",\"conditions\":" : "",
-            server.conditions ? server.conditions : "");
+        show_object(VPA_API, VPA_KIND, text);
     }
 }
 
-static void list_replica_sets(struct vpa_buf *buf)
+void hide_vpa(const char *name)
 {
-    for (int v = 0; v < server.vpas; v++) {
-        vpa_auto_free char *ns = ns_of(v);
+    hide_object(VPA_API, VPA_KIND, "n", name);
+}
 
-        vpa_buf_printf(buf,
-                       "%s{\"metadata\":{\"name\":\"rs%02d\",\"namespace\":\"%s\"},\"spec\":{"
-                       "\"replicas\":%d,\"selector\":{\"matchLabels\":{\"app\":\"a%d\"}}}}",
-                       v ? "," : "", v, ns, server.replicas ? server.replicas : server.pods_per_vpa,
-                       v);
-    }
+/* A controller or a custom resource, which has a scale. */
+static void show_owner(int v, const char *api_version, const char *kind, int replicas)
+{
+    vpa_auto_free char *ns = ns_of(v);
+    vpa_auto_free char *text = vpa_xprintf(
+        "{\"metadata\":{\"name\":\"rs%02d\",\"namespace\":\"%s\"},\"spec\":{\"replicas\":%d,"
+        "\"selector\":{\"matchLabels\":{\"app\":\"a%d\"}}},\"status\":{\"selector\":\"app=a0\"}}",
+        v, ns, replicas, v);
+
+    show_object(api_version, kind, text);
 }
 
 int *generation_of(int v, int p)
@@ -57,246 +109,233 @@ int *generation_of(int v, int p)
     return &server.generation[v * server.pods_per_vpa + p];
 }
 
-void put_pod(struct vpa_buf *buf, int v, int p)
+char *pod_text(int v, int p)
 {
     int generation = *generation_of(v, p);
     vpa_auto_free char *uid =
         generation ? vpa_xprintf("%d-%d-%d", v, p, generation) : vpa_xprintf("%d-%d", v, p);
     vpa_auto_free char *ns = ns_of(v);
 
-    vpa_buf_printf(
-        buf,
+    return vpa_xprintf(
         "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"%s\",\"uid\":\"%s\",%s"
         "\"creationTimestamp\":\"2026-03-01T11:%02d:00Z\",\"labels\":{\"app\":\"a%d\"%s},"
         "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\","
-        "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\",%s\"resources\":{"
-        "\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
-        "\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
-        "\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}%s]%s}}",
+        "\"uid\":\"rs%02d\",\"controller\":true}]},\"spec\":{\"nodeName\":\"node\","
+        "\"restartPolicy\":\"Always\","
+        "\"containers\":[{\"name\":\"c\",\"image\":\"app\",%s\"resources\":{\"requests\":{\"cpu\":"
+        "\"%s\"}}}]},\"status\":{\"phase\":\"Running\","
+        "\"startTime\":\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":"
+        "\"True\",\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}%s]%s}}",
         v, p, ns, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
-        server.labels, server.owner_version, server.owner_kind, v, server.container,
+        server.labels, server.owner_version, server.owner_kind, v, v, server.container,
         generation && server.reborn ? server.reborn : server.request, server.status,
         generation && server.reborn_status ? server.reborn_status : "");
 }
 
-static void list_pods(struct vpa_buf *buf, int from, int to)
+void show_pod(int v, int p)
 {
-    for (int v = 0; v < server.vpas; v++) {
-        for (int p = from; p < to; p++) {
-            if (v || p > from)
-                vpa_buf_putc(buf, ',');
-            put_pod(buf, v, p);
-        }
-    }
+    vpa_auto_free char *text = pod_text(v, p);
+
+    show_object("v1", "Pod", text);
 }
 
 /* Their kind has no scale. */
-static void list_strangers(struct vpa_buf *buf)
+static void show_strangers(void)
 {
-    for (int i = 0; i < server.strangers; i++)
-        vpa_buf_printf(
-            buf,
-            ",{\"metadata\":{\"name\":\"s%04d\",\"namespace\":\"%s\",\"uid\":\"s%d\","
+    for (int i = 0; i < server.strangers; i++) {
+        vpa_auto_free char *text = vpa_xprintf(
+            "{\"metadata\":{\"name\":\"s%04d\",\"namespace\":\"%s\",\"uid\":\"s%d\","
             "\"creationTimestamp\":\"2026-03-01T11:00:00Z\",\"ownerReferences\":[{"
             "\"apiVersion\":\"x.io/v1\",\"kind\":\"Flow\",\"name\":\"f%d\",\"controller\":true}]},"
-            "\"spec\":{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":\"Running\"}}",
+            "\"spec\":{\"nodeName\":\"node\",\"containers\":[{\"name\":\"c\"}]},"
+            "\"status\":{\"phase\":\"Running\"}}",
             i, server.stranger_ns, i, i);
+
+        show_object("v1", "Pod", text);
+    }
 }
 
 void replace_pod(const char *name)
 {
-    vpa_auto_buf text = {0};
     int v = atoi(name + 1), p = atoi(name + 4); /* pVV-PP */
+    vpa_auto_free char *ns = ns_of(v), *pod = vpa_xstrndup(name, strcspn(name, "/"));
 
+    (void)sim_cluster_delete(server.sim, "v1", "Pod", ns, pod); /* as a kubelet does in the end */
     ++*generation_of(v, p);
-    vpa_buf_init(&text, TEXT_MAX);
-    put_pod(&text, v, p);
-    vpa_memory_stream_event(server.pod_objects, server.lost ? "DELETED" : "MODIFIED",
-                            vpa_buf_text(&text));
-}
-
-static void answer_list(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
-{
-    bool pods = vpa_str_ends_with(q->path, "/pods");
-    bool second = vpa_memory_query(q, "continue") != NULL;
-    int half = pods && server.page_delay ? server.pods_per_vpa / 2 : server.pods_per_vpa;
-    vpa_auto_buf buf = {0};
-
-    vpa_buf_init(&buf, TEXT_MAX);
-    vpa_buf_printf(&buf, "{\"metadata\":{\"resourceVersion\":\"1\"%s},\"items\":[",
-                   half < server.pods_per_vpa && !second ? ",\"continue\":\"2\"" : "");
-    if (vpa_str_ends_with(q->path, "/verticalpodautoscalers"))
-        list_vpas(&buf);
-    else if (vpa_str_ends_with(q->path, "/replicasets"))
-        list_replica_sets(&buf);
-    else if (pods) {
-        list_pods(&buf, second ? half : 0, second ? server.pods_per_vpa : half);
-        if (!second)
-            list_strangers(&buf);
-    } else if (vpa_str_ends_with(q->path, "/limitranges"))
-        vpa_buf_puts(&buf, server.limits);
-    else if (vpa_str_ends_with(q->path, "/configmaps") && server.panic)
-        vpa_buf_puts(&buf, "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}");
-    vpa_buf_puts(&buf, "]}");
-    vpa_memory_reply_json(reply, 200, vpa_buf_text(&buf));
-    if (second)
-        vpa_memory_reply_delay(reply, server.page_delay);
-    if (vpa_str_ends_with(q->path, "/configmaps"))
-        vpa_memory_reply_delay(reply, server.panic_delay);
-    if (server.slow && vpa_str_ends_with(q->path, server.slow))
-        vpa_memory_reply_delay(reply, VPA_HOUR);
+    if (!server.lost)
+        show_pod(v, p);
 }
 
 void touch_vpa(void)
 {
-    vpa_auto_buf text = {0};
-
-    if (!server.touch)
-        return;
-    vpa_buf_init(&text, TEXT_MAX);
-    list_vpas(&text);
-    vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
+    if (server.touch)
+        show_vpas();
 }
 
-/* The status of the only VPA: one condition is added, replaced or removed. */
-static void answer_status(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
-{
-    const char *value = strstr(q->body, "{\"type\"");
-    const char *end = value ? strchr(value, '}') : NULL;
-    vpa_auto_buf text = {0};
-
-    if (server.status_denied) {
-        vpa_memory_reply_status(reply, 403, "Forbidden", "no");
-        return;
-    }
-    if (server.status_code) {
-        vpa_memory_reply_status(reply, server.status_code, NULL, "not now");
-        return;
-    }
-    server.status_patches++;
-    free(server.conditions);
-    server.conditions =
-        value ? vpa_xprintf("[%.*s]", (int)(end + 1 - value), value) : vpa_xstrdup("[]");
-    vpa_buf_init(&text, TEXT_MAX);
-    list_vpas(&text);
-    vpa_memory_stream_event(server.vpa_objects, "MODIFIED", vpa_buf_text(&text));
-    vpa_memory_reply_json(reply, 200, "{}");
-}
-
-/* The first page, always of somebody else's pods: it is not the end of the list. */
-static const char unscheduled_others[] =
-    "{\"metadata\":{\"continue\":\"next\",\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{"
-    "\"name\":\"batch\",\"namespace\":\"n\",\"uid\":\"batch\",\"creationTimestamp\":"
-    "\"2026-03-01T12:00:00Z\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":"
-    "\"Pending\"}}]}";
-
-static void answer_get(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
-{
-    const char *fields = vpa_memory_query(q, "fieldSelector");
-
-    if (fields && vpa_str_starts_with(fields, "spec.nodeName=,")) {
-        vpa_auto_free char *list = vpa_xprintf("{\"metadata\":{},\"items\":[%s]}",
-                                               server.unscheduled ? server.unscheduled : "");
-
-        if (!vpa_memory_query(q, "continue") && !server.unscheduled_code) {
-            vpa_memory_reply_json(reply, 200, unscheduled_others);
-            return;
-        }
-        server.unscheduled_lists++;
-        if (server.unscheduled_code)
-            vpa_memory_reply_status(reply, server.unscheduled_code, NULL, "not now");
-        else
-            vpa_memory_reply_json(reply, 200, list);
-        return;
-    }
-    if (vpa_memory_query(q, "watch")) {
-        struct vpa_memory_stream *stream;
-
-        if (server.frozen && vpa_str_ends_with(q->path, server.frozen)) {
-            vpa_memory_reply_delay(reply, VPA_HOUR);
-            return;
-        }
-        stream = vpa_memory_reply_stream(reply, 200, NULL, NULL);
-        server.streams++;
-        if (vpa_str_ends_with(q->path, "/configmaps"))
-            server.config_maps = stream;
-        if (vpa_str_ends_with(q->path, "/verticalpodautoscalers"))
-            server.vpa_objects = stream;
-        if (vpa_str_ends_with(q->path, "/pods"))
-            server.pod_objects = stream;
-    } else if (strstr(q->path, "/leases/")) {
-        server.lease_reads++;
-        touch_vpa();
-        if (server.slow && vpa_str_ends_with(q->path, server.slow))
-            vpa_memory_reply_delay(reply, VPA_HOUR);
-        if (server.lease_code) {
-            vpa_memory_reply_status(reply, server.lease_code, NULL, "not now");
-        } else if (server.renewed) {
-            vpa_auto_free char *lease =
-                vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},"
-                            "\"spec\":{\"renewTime\":\"%s\"%s}}",
-                            server.renewed, vpa_or_empty(server.acquired));
-
-            vpa_memory_reply_json(reply, 200, lease);
-        }
-    } else if (vpa_str_eq(q->path, "/api/v1")) {
-        vpa_memory_reply_json(
-            reply, 200,
-            server.old
-                ? "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}]}"
-                : "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
-                  "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
-    } else if (strstr(q->path, "/flows/")) {
-        server.flow_reads++;
-        vpa_memory_reply_status(reply, 404, NULL, "flows.x.io not found");
-        vpa_memory_reply_delay(reply, 20 * VPA_MILLISECOND);
-    } else if (vpa_str_ends_with(q->path, "/scale")) {
-        vpa_auto_free char *scale =
-            vpa_xprintf("{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{},"
-                        "\"spec\":{\"replicas\":%d},\"status\":{\"selector\":\"app=a0\"}}",
-                        server.replicas);
-
-        server.scale_reads++;
-        vpa_memory_reply_json(reply, server.scale_fails ? 500 : 200, scale);
-    } else if (vpa_str_eq(q->path, "/apis/x.io")) {
-        server.discoveries++;
-        vpa_memory_reply_json(reply, 200,
-                              "{\"name\":\"x.io\",\"versions\":[{\"groupVersion\":\"x.io/v1\","
-                              "\"version\":\"v1\"}],\"preferredVersion\":{\"groupVersion\":"
-                              "\"x.io/v1\",\"version\":\"v1\"}}");
-    } else if (vpa_str_eq(q->path, "/apis/x.io/v1")) {
-        vpa_memory_reply_json(
-            reply, 200,
-            "{\"resources\":[{\"name\":\"flows\",\"kind\":\"Flow\",\"namespaced\":true},"
-            "{\"name\":\"clones\",\"kind\":\"Clone\",\"namespaced\":true},"
-            "{\"name\":\"clones/scale\",\"kind\":\"Scale\",\"namespaced\":true}]}");
-    } else if (strstr(q->path, "/pods/")) {
-        vpa_auto_buf text = {0};
-
-        vpa_buf_init(&text, TEXT_MAX);
-        put_pod(&text, 0, 0);
-        vpa_memory_reply_json(reply, 200, vpa_buf_text(&text));
-    } else {
-        answer_list(q, reply);
-    }
-}
+#define PANIC_MAP "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}"
 
 void show_panic(void)
 {
-    vpa_memory_stream_event(
-        server.config_maps, "ADDED",
-        "{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\",\"resourceVersion\":"
-        "\"2\"}}");
+    show_object("v1", "ConfigMap", PANIC_MAP);
 }
 
-void refuse(struct vpa_memory_reply *reply)
+void hide_panic(void)
 {
-    vpa_memory_reply_status(reply, 429, NULL, "disruption budget");
+    hide_object("v1", "ConfigMap", "kube-system", "vpa-panic");
+    settle();
+}
+
+/* LimitRanges are given as the items of a list. */
+static void show_limits(void)
+{
+    vpa_auto_arena arena = {0};
+    const char *text = vpa_arena_printf(&arena, "[%s]", server.limits);
+    const struct vpa_json *items;
+
+    ck_assert_int_eq(vpa_json_parse(&arena, text, strlen(text), &items, NULL), 0);
+    vpa_json_foreach (item, items) {
+        vpa_auto_buf buf = {0};
+        struct vpa_json_writer w;
+
+        vpa_buf_init(&buf, TEXT_MAX);
+        vpa_json_writer_init(&w, &buf);
+        vpa_json_put_node(&w, item);
+        show_object("v1", "LimitRange", vpa_buf_text(&buf));
+    }
+}
+
+static void show_all(void)
+{
+    bool custom = vpa_str_eq(server.owner_version, "x.io/v1");
+
+    show_object("v1", "Node",
+                "{\"metadata\":{\"name\":\"node\"},\"status\":{\"capacity\":{\"cpu\":\"4000\"},"
+                "\"allocatable\":{\"cpu\":\"4000\"}}}");
+    show_vpas();
+    for (int v = 0; v < server.vpas; v++) {
+        show_owner(v, "apps/v1", "ReplicaSet",
+                   server.replicas ? server.replicas : server.pods_per_vpa);
+        if (custom)
+            show_owner(v, server.owner_version, server.owner_kind, server.replicas);
+        for (int p = 0; p < server.pods_per_vpa; p++)
+            show_pod(v, p);
+    }
+    show_strangers();
+    show_limits();
+    if (server.panic)
+        show_panic();
+}
+
+/* ---- what answers before the simulator ---- */
+
+static int json_answer(struct vpa_memory_reply *reply, int code, const char *json)
+{
+    vpa_memory_reply_json(reply, code, json);
+    return code;
+}
+
+static int status_answer(struct vpa_memory_reply *reply, int code, const char *reason,
+                         const char *message)
+{
+    vpa_memory_reply_status(reply, code, reason, message);
+    return code;
+}
+
+static bool of_unscheduled(const struct vpa_memory_request *q)
+{
+    const char *fields = vpa_memory_query(q, "fieldSelector");
+
+    return fields && vpa_str_starts_with(fields, "spec.nodeName=,");
+}
+
+/* Somebody else's pod waits too, and is what the first page has. */
+static int answer_unscheduled(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+{
+    if (vpa_memory_query(q, "continue"))
+        return 0;
+    server.unscheduled_lists++;
+    show_object("v1", "Pod",
+                "{\"metadata\":{\"name\":\"batch\",\"namespace\":\"n\",\"uid\":\"batch\"},\"spec\":"
+                "{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":\"Pending\"}}");
+    if (server.unscheduled)
+        show_object("v1", "Pod", server.unscheduled);
+    return server.unscheduled_code ? status_answer(reply, server.unscheduled_code, NULL, "not now")
+                                   : 0;
+}
+
+static int answer_lease(struct vpa_memory_reply *reply)
+{
+    vpa_auto_free char *lease = vpa_xprintf(
+        "{\"metadata\":{\"name\":\"vpa-admission-controller\",\"namespace\":\"kube-system\","
+        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"renewTime\":\"%s\"%s}}",
+        vpa_or_empty(server.renewed), vpa_or_empty(server.acquired));
+
+    server.lease_reads++;
+    touch_vpa();
+    if (server.lease_code)
+        return status_answer(reply, server.lease_code, NULL, "not now");
+    if (server.renewed)
+        show_object("coordination.k8s.io/v1", "Lease", lease);
+    return 0;
+}
+
+static int answer_scale(struct vpa_memory_reply *reply)
+{
+    server.scale_reads++;
+    if (server.scale_fails)
+        return status_answer(reply, 500, NULL, "not now");
+    for (int v = 0; v < server.vpas; v++) /* the number may have changed */
+        show_owner(v, server.owner_version, server.owner_kind, server.replicas);
+    return 0;
+}
+
+static int answer_get(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+{
+    if (of_unscheduled(q))
+        return answer_unscheduled(q, reply);
+    if (server.frozen && vpa_memory_query(q, "watch") &&
+        vpa_str_ends_with(q->path, server.frozen)) {
+        vpa_memory_reply_delay(reply, VPA_HOUR);
+        return 404;
+    }
+    server.streams += vpa_memory_query(q, "watch") != NULL;
+    if (server.slow && vpa_str_ends_with(q->path, server.slow))
+        vpa_memory_reply_delay(reply, VPA_HOUR);
+    if (vpa_str_ends_with(q->path, "/configmaps") && !vpa_memory_query(q, "watch"))
+        vpa_memory_reply_delay(reply, server.panic_delay);
+    if (vpa_memory_query(q, "continue"))
+        vpa_memory_reply_delay(reply, server.page_delay);
+    if (strstr(q->path, "/leases/"))
+        return answer_lease(reply);
+    server.discoveries += vpa_str_eq(q->path, "/apis/x.io");
+    if (strstr(q->path, "/flows/")) {
+        server.flow_reads++;
+        vpa_memory_reply_delay(reply, 20 * VPA_MILLISECOND);
+        return 0;
+    }
+    return vpa_str_ends_with(q->path, "/scale") ? answer_scale(reply) : 0;
+}
+
+/* A real server's answer to a precondition that does not hold. */
+#define CONFLICT                                                                                   \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Conflict\",\"message\":\"the UID "   \
+    "in the precondition does not "                                                                \
+    "match\",\"details\":{\"name\":\"p\",\"kind\":\"Pod\"},\"code\":409}"
+
+/* And to a patch whose tests do not. */
+#define NOT_AS_TESTED                                                                              \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"the "        \
+    "server rejected our request due to an error in our "                                          \
+    "request\",\"details\":{},\"code\":422}"
+
+static int refuse_change(struct vpa_memory_reply *reply)
+{
     if (server.retry_after)
         vpa_memory_reply_retry_after(reply, server.retry_after);
+    return status_answer(reply, 429, NULL, "disruption budget");
 }
 
-static void answer_change(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+static int answer_change(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
     bool resize = vpa_str_ends_with(q->path, "/resize");
     size_t open = vpa_memory_transport_open(server.transport) - server.streams;
@@ -314,31 +353,17 @@ static void answer_change(const struct vpa_memory_request *q, struct vpa_memory_
         vpa_loop_stop(server.loop);
     if (n == server.panic_at)
         show_panic();
-    if (resize && server.old)
-        vpa_memory_reply_status(reply, 404, NULL, "the server could not find the resource");
-    else if (server.resize_refusal && resize)
-        vpa_memory_reply_json(reply, 403, server.resize_refusal);
-    else if (server.stale && resize)
-        vpa_memory_reply_json(reply, 422,
-                              "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\","
-                              "\"message\":\"the server rejected our request due to an error in "
-                              "our request\",\"details\":{},\"code\":422}");
-    else if (server.stale)
-        vpa_memory_reply_json(reply, 409, CONFLICT);
-    else if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
-        refuse(reply);
-    else {
-        if (server.unanswered)
-            vpa_memory_reply_fail(reply, VPA_TRANSPORT_RESET);
-        else
-            vpa_memory_reply_json(reply, 201, "{}");
-        if (!resize && !server.stuck)
-            replace_pod(server.calls[n - 1]);
-    }
     vpa_memory_reply_delay(reply, server.delay);
+    if (server.resize_refusal && resize)
+        return json_answer(reply, 403, server.resize_refusal);
+    if (server.stale)
+        return json_answer(reply, resize ? 422 : 409, resize ? NOT_AS_TESTED : CONFLICT);
+    if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
+        return refuse_change(reply);
+    return 0;
 }
 
-static void answer_dry_run(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+static int answer_dry_run(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
     vpa_auto_free char *pod = vpa_xprintf("{\"metadata\":{\"name\":\"dry\",\"namespace\":\"n\"},"
                                           "\"spec\":{\"containers\":[{\"name\":\"c\","
@@ -348,47 +373,101 @@ static void answer_dry_run(const struct vpa_memory_request *q, struct vpa_memory
     server.dry_runs++;
     free(server.dry_body);
     server.dry_body = vpa_xstrdup(q->body);
-    if (server.dry_refusal)
-        vpa_memory_reply_status(reply, 403, "Forbidden", server.dry_refusal);
-    else
-        vpa_memory_reply_json(reply, 201, pod);
+    return server.dry_refusal ? status_answer(reply, 403, "Forbidden", server.dry_refusal)
+                              : json_answer(reply, 201, pod);
 }
 
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+static int answer_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+{
+    bool status = vpa_str_ends_with(q->path, "/status");
+
+    free(server.last_annotation);
+    server.last_annotation = vpa_xstrdup(q->body);
+    server.annotated += !status;
+    if (status && server.status_denied)
+        return status_answer(reply, 403, "Forbidden", "no");
+    if (status && server.status_code)
+        return status_answer(reply, server.status_code, NULL, "not now");
+    return 0;
+}
+
+static bool is_change(const struct vpa_memory_request *q)
+{
+    return vpa_str_ends_with(q->path, "/eviction") || vpa_str_ends_with(q->path, "/resize");
+}
+
+/* The status it has answered with; 0: the simulator answers. */
+static int answer_first(void *ctx, const struct vpa_memory_request *q,
+                        struct vpa_memory_reply *reply)
 {
     (void)ctx;
-    if (vpa_str_eq(q->method, "GET")) {
-        answer_get(q, reply);
-        return;
-    }
-    if (vpa_str_ends_with(q->path, "/eviction") || vpa_str_ends_with(q->path, "/resize")) {
-        answer_change(q, reply);
-        return;
-    }
-    if (vpa_memory_query(q, "dryRun")) {
-        answer_dry_run(q, reply);
-        return;
-    }
-    if (vpa_str_ends_with(q->path, "/selfsubjectaccessreviews")) {
-        vpa_memory_reply_json(reply, 201,
-                              server.no_right ? "{\"status\":{\"allowed\":false}}"
-                                              : "{\"status\":{\"allowed\":true}}");
-        return;
-    }
+    if (vpa_str_eq(q->method, "GET"))
+        return answer_get(q, reply);
+    if (is_change(q))
+        return answer_change(q, reply);
+    if (vpa_memory_query(q, "dryRun"))
+        return answer_dry_run(q, reply);
+    if (vpa_str_ends_with(q->path, "/selfsubjectaccessreviews"))
+        return json_answer(reply, 201,
+                           server.no_right ? "{\"status\":{\"allowed\":false}}"
+                                           : "{\"status\":{\"allowed\":true}}");
     if (strstr(q->path, "/events")) {
         server.events++;
         vpa_buf_puts(&server.event_bodies, q->body);
-    } else if (vpa_str_ends_with(q->path, "/status")) {
-        free(server.last_annotation);
-        server.last_annotation = vpa_xstrdup(q->body);
-        answer_status(q, reply);
-        return;
-    } else {
-        server.annotated++;
-        free(server.last_annotation);
-        server.last_annotation = vpa_xstrdup(q->body);
+        return 0;
     }
-    vpa_memory_reply_json(reply, 201, "{}");
+    return answer_patch(q, reply);
+}
+
+/* ---- the simulator ---- */
+
+static void note_status_patch(void)
+{
+    char *conditions = conditions_of(0);
+
+    free(server.conditions);
+    server.conditions = conditions;
+    server.status_patches++;
+}
+
+/* The query of a list with so many a page; not out of the server's cache, which knows no pages. */
+static char *paged(const char *query, int limit)
+{
+    const char *at = strstr(query, "&limit="), *next = strstr(query, "&continue=");
+
+    return vpa_xprintf("%.*s&limit=%d%s", (int)(at ? at - query : 0), query, limit,
+                       vpa_or_empty(next));
+}
+
+/* Evictions are carried out, and the pods replaced; resizes are judged only: what a kubelet makes
+ * of them is shown by the test. */
+static void serve(void *ctx, const struct vpa_memory_request *sent, struct vpa_memory_reply *reply)
+{
+    struct vpa_memory_request q = *sent;
+    int page = of_unscheduled(&q)                                        ? 1
+               : server.page_delay && vpa_str_ends_with(q.path, "/pods") ? server.pods_per_vpa / 2
+                                                                         : 0;
+    vpa_auto_free char *pages = paged(q.query, page);
+    bool get = vpa_str_eq(q.method, "GET"), change = !get && is_change(&q);
+    size_t count;
+
+    (void)ctx;
+    if (change && (server.stuck || vpa_str_ends_with(q.path, "/resize")))
+        q.query = "dryRun=All";
+    if (get && !q.watch && page)
+        q.query = pages;
+    sim_cluster_serve_resizes(server.sim, !server.old);
+    sim_cluster_serve(server.sim, &q, reply);
+    const struct sim_asked *asked =
+        get ? sim_cluster_reads(server.sim, &count) : sim_cluster_writes(server.sim, &count);
+    bool done = !q.watch && asked[count - 1].code < 300;
+    if (change && done && vpa_str_ends_with(q.path, "/eviction") && !server.stuck)
+        replace_pod(server.calls[server.call_count - 1]);
+    if (change && done && server.unanswered)
+        vpa_memory_reply_fail(reply, VPA_TRANSPORT_RESET);
+    if (done && !get && vpa_str_ends_with(q.path, "/status"))
+        note_status_patch();
+    sim_cluster_begin_record(server.sim);
 }
 
 /* ---- life ---- */
@@ -419,6 +498,10 @@ void setup(void)
     server.config.common.kube_api_qps = -1;
     server.clock = vpa_clock_new_manual(vpa_time_from_unix(START_SECONDS, 0));
     server.loop = vpa_loop_new(server.clock);
+    server.sim = sim_cluster_new(server.loop);
+    sim_cluster_hook(server.sim, answer_first, NULL);
+    sim_cluster_serve_kind(server.sim, "x.io", "v1", "flows", "Flow", false, false);
+    sim_cluster_serve_kind(server.sim, "x.io", "v1", "clones", "Clone", false, true);
     server.transport = vpa_memory_transport_new(server.loop, serve, NULL);
 }
 
@@ -439,6 +522,7 @@ static void make_client(void)
 
 void begin(size_t requests_max)
 {
+    show_all();
     make_client();
     if (!server.proving)
         server.config.prove_evictions = "off";
@@ -457,8 +541,7 @@ void start(size_t requests_max)
 
     begin(requests_max);
     ck_assert_int_eq(updater_wait(server.updater, VPA_MINUTE, &err), 0);
-    while (vpa_loop_poll(server.loop))
-        ;
+    settle();
 }
 
 void forget_calls(void)
@@ -490,6 +573,7 @@ void teardown(void)
     updater_free(server.updater);
     vpa_kube_client_free(server.client);
     vpa_transport_free(server.transport);
+    sim_cluster_free(server.sim);
     vpa_loop_free(server.loop);
     vpa_clock_free(server.clock);
     vpa_metrics_release(&metrics);

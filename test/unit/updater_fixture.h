@@ -1,6 +1,7 @@
 /*
- * The updater against an API server in memory that answers late: one ReplicaSet per VPA, all pods
- * alike. Set the fields of `server` after setup(), then start().
+ * The updater against the simulator (sim_cluster.h), which answers late: one ReplicaSet per VPA,
+ * all pods alike. Set the fields of `server` after setup(), then start(). What changes later is
+ * shown (show_vpas(), show_pod(), ...) once the fields say so.
  */
 #ifndef TEST_UPDATER_FIXTURE_H
 #define TEST_UPDATER_FIXTURE_H
@@ -13,7 +14,7 @@
 
 #include "suite.h"
 #include "../../updater/updater.h"
-#include "memory_transport.h"
+#include "sim_cluster.h"
 #include "manual_clock.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
@@ -40,9 +41,9 @@ struct server {
     const char *reborn; /* cpu of replaced pods; NULL: as of all */
     const char *reborn_status; /* more members of their status */
     bool lost;                 /* evicted pods are not replaced */
-    const char *unscheduled;   /* items of the list of pods without a node */
+    const char *unscheduled;   /* a pod that no node takes; NULL: none */
     int unscheduled_code;      /* of the answers to it; 0: it is there */
-    char *conditions;          /* of the VPA, as its status was patched; heap */
+    char *conditions;          /* of the first VPA, as its status was patched; heap */
     int generation_of_vpas;
     bool status_denied;
     int status_code;         /* of the answers to other patches of a status; 0: it is patched */
@@ -91,11 +92,11 @@ struct server {
     struct vpa_buf event_bodies;
     size_t events, annotated, lease_reads, streams, most_open;
     int generation[CALLS_MAX]; /* of each pod of the first VPAs: how often it was replaced */
-    struct vpa_memory_stream *config_maps, *vpa_objects, *pod_objects;
     bool touch; /* the VPA is written anew at each read of the lease and each change */
     /* the updater */
     struct vpa_clock *clock;
     struct vpa_loop *loop;
+    struct sim_cluster *sim;
     struct vpa_transport *transport;
     struct vpa_random random;
     struct vpa_kube_client *client;
@@ -105,23 +106,28 @@ struct server {
 
 extern struct server server;
 
-/* A real server's answer to a precondition that does not hold. */
-#define CONFLICT                                                                                   \
-    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Conflict\",\"message\":\"the UID "   \
-    "in "                                                                                          \
-    "the precondition does not "                                                                   \
-    "match\",\"details\":{\"name\":\"p\",\"kind\":\"Pod\"},\"code\":409}"
-
 /* ---- objects ---- */
 
-void list_vpas(struct vpa_buf *buf);
+#define VPA_API "autoscaling.k8s.io/v1"
+#define VPA_KIND "VerticalPodAutoscaler"
+
+/* Objects that come, change and go; the text has neither apiVersion nor kind. */
+void show_object(const char *api_version, const char *kind, const char *object);
+void hide_object(const char *api_version, const char *kind, const char *ns, const char *name);
+/* The updater takes what has happened, and time stands still. */
+void settle(void);
+/* As the fields of `server` say now; texts are on the heap. */
+char *vpa_text(int v);
+char *pod_text(int v, int p);
+void show_vpas(void);
+void show_pod(int v, int p);
+void hide_vpa(const char *name);
 int *generation_of(int v, int p);
 /* A replaced pod has another UID and is younger; what is wanted of pods is the same. */
-void put_pod(struct vpa_buf *buf, int v, int p);
 void replace_pod(const char *name);
 void touch_vpa(void);
 void show_panic(void);
-void refuse(struct vpa_memory_reply *reply);
+void hide_panic(void);
 
 /* ---- life ---- */
 

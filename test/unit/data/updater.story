@@ -91,7 +91,7 @@ p00-00/resize p00-00/eviction annotated 0
 > n/v00 p00-00 resize, refused by the API server: cpu request 1 -> 2: below the lower bound 1500m {}
 > n/v00 p00-00 evict, accepted: cpu request 1 -> 2: below the lower bound 1500m {}
 > n/v00 p00-01 leave alone, budget: ReplicaSet rs00: 3 of 3 replicas run, 1 may be missing, 1 are being changed; so it is for 1 more of its VPA's 3 pods {}
-1 E "Failed to resize pod in place" err="the server could not find the resource" namespace="n" pod="p00-##"
+1 E "Failed to resize pod in place" err="the server could not find the requested resource" namespace="n" pod="p00-##"
 1 W "The API server has no pods/resize (Kubernetes before 1.33): pods of mode InPlaceOrRecreate are evicted, those of mode InPlace and boosted ones stay as they are"
 1 I "Evicted pod" namespace="n" pod="p00-##" vpa="v00" change="cpu request 1 -> 2: below the lower bound 1500m"
 updater_controlled_pods_total{update_mode="InPlaceOrRecreate",vpa_size_log2="1"} 3
@@ -105,7 +105,7 @@ times: count{step="AdmissionInit"} 1 sum{step="EvictPods"} 0.02 count{step="Evic
 p00-00/resize p00-01/resize p00-02/resize annotated 0
 > n/v00 p00-00 resize, refused by the API server: cpu request 1 -> 2: below the lower bound 1500m {}
 > n/v00 p00-00 leave alone, no-resizes: the API server has no pods/resize (Kubernetes before 1.33); so it is for 2 more of its VPA's 3 pods {}
-3 E "Failed to resize pod in place" err="the server could not find the resource" namespace="n" pod="p00-##"
+3 E "Failed to resize pod in place" err="the server could not find the requested resource" namespace="n" pod="p00-##"
 1 W "The API server has no pods/resize (Kubernetes before 1.33): pods of mode InPlaceOrRecreate are evicted, those of mode InPlace and boosted ones stay as they are"
 updater_controlled_pods_total{update_mode="InPlace",vpa_size_log2="1"} 3
 updater_failed_in_place_update_attempts_total{reason="InPlaceUpdateError",vpa_name="v00",vpa_namespace="n",vpa_size_log2="1"} 6
@@ -148,13 +148,14 @@ updater_controlled_pods_total{update_mode="Initial",vpa_size_log2="1"} 2
 updater_failed_in_place_update_attempts_total{reason="UnboostError",vpa_name="v00",vpa_namespace="n",vpa_size_log2="1"} 2
 times: count{step="AdmissionInit"} 1 sum{step="EvictPods"} 0.02 count{step="EvictPods"} 1 count{step="FilterPods"} 1 count{step="ListPods"} 1 count{step="ListVPAs"} 1 sum{step="total"} 0.02 count{step="total"} 1
 == boosts of which only the marker is left
-annotated 4
+annotated 2
 > n/v00 leave alone, mode: mode Off: running pods are left alone
 updater_controlled_pods_total{update_mode="Off",vpa_size_log2="1"} 2
 times: count{step="AdmissionInit"} 2 count{step="EvictPods"} 2 count{step="FilterPods"} 2 count{step="ListPods"} 2 count{step="ListVPAs"} 2 count{step="total"} 2
 == boosts of which only the marker is left in a mode that evicts
-annotated 4
+annotated 2
 > n/v00 p00-00 leave alone, boosted: the startup boost of the pod is not over yet; so it is for 1 more of its VPA's 2 pods {}
+> n/v00 p00-00 leave alone, young: requests are within the bounds, and the pod is 1h1m0s old: it is looked at again after 12h0m0s; so it is for 1 more of its VPA's 2 pods {}
 updater_controlled_pods_total{update_mode="Recreate",vpa_size_log2="1"} 2
 times: count{step="AdmissionInit"} 2 count{step="EvictPods"} 2 count{step="FilterPods"} 2 count{step="ListPods"} 2 count{step="ListVPAs"} 2 count{step="total"} 2
 == boosts that are over in a mode that evicts
