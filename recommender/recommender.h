@@ -1,6 +1,6 @@
 /*
- * The recommender: everything but flags, sockets and signals, which main.c adds. Tests drive the
- * same constructor against an API server in memory and a manual clock.
+ * The recommender: everything but flags, sockets and signals, which the frame of daemons adds.
+ * Tests drive the same constructor against an API server in memory and a manual clock.
  *
  *     struct recommender *r = recommender_new(&options);
  *     if (recommender_start(r, &err) < 0 || recommender_load_history(r, &err) < 0) ...

@@ -112,7 +112,9 @@ static int check_settings(struct frame *f)
     struct vpa_error err;
     int status;
 
-    return f->daemon->check(&f->arena, &status, &err) < 0 ? refuse(f, status, &err) : 0;
+    return f->daemon->check(f->daemon->flags.values, &f->arena, &status, &err) < 0
+               ? refuse(f, status, &err)
+               : 0;
 }
 
 static void announce(const struct vpa_daemon *d)
@@ -414,7 +416,7 @@ static void work(struct frame *f)
     process->ledger = vpa_ledger_new(f->daemon->ledger);
     struct vpa_ledger_page *decisions = vpa_ledger_page_new_by_flags(
         f->daemon->ledger, process->observe, process->ledger, process->clients[0]);
-    int status = f->daemon->run(process);
+    int status = f->daemon->run(f->daemon->flags.values, process);
 
     vpa_ledger_page_free(decisions);
     vpa_ledger_free(process->ledger);

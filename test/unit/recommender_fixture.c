@@ -85,7 +85,7 @@ const char *no_env(void *ctx, const char *name)
     return NULL;
 }
 
-void construct(const char *flag)
+void connect_cluster(const char *flag)
 {
     struct vpa_flags flags = recommender_flags(&config);
     char *argv[] = {(char *)"recommender", (char *)flag, NULL};
@@ -102,6 +102,11 @@ void construct(const char *flag)
                                                                    .user_agent = "test",
                                                                    .qps = -1},
                                  &err);
+}
+
+void construct(const char *flag)
+{
+    connect_cluster(flag);
     recommender = recommender_new(&(struct recommender_options){.loop = loop,
                                                                 .config = &config,
                                                                 .client = client,

@@ -61,6 +61,9 @@ void end_watches(const char *plural);
 void stop(void);
 void teardown(void);
 const char *no_env(void *ctx, const char *name);
+/* The flag is parsed, and a client is there. */
+void connect_cluster(const char *flag);
+/* A recommender is, too. */
 void construct(const char *flag);
 void start(const char *flag);
 /* A pass a minute later, with that usage. */

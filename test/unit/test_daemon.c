@@ -266,8 +266,9 @@ static const struct vpa_flag rows[] = {
 };
 static int worked;
 
-static int check(struct vpa_arena *storage, int *exit_status, struct vpa_error *err)
+static int check(void *settings, struct vpa_arena *storage, int *exit_status, struct vpa_error *err)
 {
+    ck_assert_ptr_eq(settings, &config);
     (void)storage;
     return vpa_daemon_check(&config.common, NULL, exit_status, err);
 }
@@ -318,8 +319,9 @@ static void check_page(const struct vpa_process *process, const char *path, cons
 
 static uint64_t hash_before; /* of a text, with the seed that was there before */
 
-static int work(struct vpa_process *process)
+static int work(const void *settings, struct vpa_process *process)
 {
+    ck_assert_ptr_eq(settings, &config);
     worked++;
     ck_assert_uint_ne(vpa_hash_bytes("x", 1), hash_before); /* nobody knows the seed */
     check_metrics(process);
@@ -371,8 +373,10 @@ START_TEST(works_with_what_was_made)
 }
 END_TEST
 
-static int refuse(struct vpa_arena *storage, int *exit_status, struct vpa_error *err)
+static int refuse(void *settings, struct vpa_arena *storage, int *exit_status,
+                  struct vpa_error *err)
 {
+    ck_assert_ptr_eq(settings, &config);
     (void)storage;
     *exit_status = 5;
     return vpa_fail(err, VPA_INVALID, "refused");

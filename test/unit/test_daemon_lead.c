@@ -101,8 +101,9 @@ static char path[] = "/tmp/plumb-kubeconfig-XXXXXX";
 static bool tells_of_unusable;
 static int worked;
 
-static int check(struct vpa_arena *storage, int *exit_status, struct vpa_error *err)
+static int check(void *settings, struct vpa_arena *storage, int *exit_status, struct vpa_error *err)
 {
+    ck_assert_ptr_eq(settings, &config);
     (void)storage;
     return vpa_daemon_check(&config.common, &config.leader, exit_status, err);
 }
@@ -138,8 +139,8 @@ static void teardown(void)
 }
 
 /* The exit status of a daemon with that work and up to two more flags. */
-static int run_daemon(int (*work)(struct vpa_process *process), const char *first,
-                      const char *second)
+static int run_daemon(int (*work)(const void *settings, struct vpa_process *process),
+                      const char *first, const char *second)
 {
     static const char *const caches[] = {NULL};
     const struct vpa_daemon daemon = {
@@ -213,10 +214,11 @@ static void tell_of_a_pod(struct vpa_process *process)
 
 /* ---- leading ---- */
 
-static int lead_and_lose(struct vpa_process *process)
+static int lead_and_lose(const void *settings, struct vpa_process *process)
 {
     struct vpa_error err;
 
+    ck_assert_ptr_eq(settings, &config);
     worked++;
     ck_assert(process->standby && process->elector && !vpa_process_leads(process));
     ck_assert(!shows_lead(process, "1"));
@@ -238,8 +240,9 @@ START_TEST(a_standby_leads_and_ends_when_it_has_lost)
 }
 END_TEST
 
-static int look_at_the_lead(struct vpa_process *process)
+static int look_at_the_lead(const void *settings, struct vpa_process *process)
 {
+    ck_assert_ptr_eq(settings, &config);
     worked++;
     ck_assert(!process->standby && process->elector && vpa_process_leads(process));
     ck_assert(shows_lead(process, "1"));
@@ -255,8 +258,9 @@ START_TEST(without_a_standby_the_work_begins_with_the_lead_and_gives_it_back)
 }
 END_TEST
 
-static int look_at_nobody(struct vpa_process *process)
+static int look_at_nobody(const void *settings, struct vpa_process *process)
 {
+    ck_assert_ptr_eq(settings, &config);
     worked++;
     ck_assert(!process->standby && !process->elector);
     ck_assert(shows_lead(process, config.shadow ? "0" : "1"));
@@ -275,10 +279,11 @@ END_TEST
 
 /* ---- objects that cannot be used ---- */
 
-static int tell_then_lead(struct vpa_process *process)
+static int tell_then_lead(const void *settings, struct vpa_process *process)
 {
     struct vpa_error err;
 
+    ck_assert_ptr_eq(settings, &config);
     worked++;
     tell_of_a_pod(process);
     ck_assert_int_eq(vpa_loop_wait(process->loop, leads, process, PATIENCE, &err), 0);
@@ -295,8 +300,9 @@ START_TEST(what_cannot_be_used_is_told_by_who_leads)
 }
 END_TEST
 
-static int tell_and_end(struct vpa_process *process)
+static int tell_and_end(const void *settings, struct vpa_process *process)
 {
+    ck_assert_ptr_eq(settings, &config);
     worked++;
     tell_of_a_pod(process);
     vpa_loop_pump(process->loop, 100 * VPA_MILLISECOND); /* would have been enough */

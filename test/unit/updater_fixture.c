@@ -505,7 +505,7 @@ void setup(void)
     server.transport = vpa_memory_transport_new(server.loop, serve, NULL);
 }
 
-static void make_client(void)
+void connect_cluster(void)
 {
     struct vpa_kube_client_options options = {.loop = server.loop,
                                               .transport = server.transport,
@@ -514,6 +514,7 @@ static void make_client(void)
     struct vpa_error err;
     int burst;
 
+    show_all();
     ck_assert_int_eq(vpa_common_flags_rate(&server.config.common, &options.qps, &burst, &err), 0);
     options.burst = burst;
     server.client = vpa_kube_client_new(&options, &err);
@@ -522,8 +523,7 @@ static void make_client(void)
 
 void begin(size_t requests_max)
 {
-    show_all();
-    make_client();
+    connect_cluster();
     if (!server.proving)
         server.config.prove_evictions = "off";
     server.updater = updater_new(&(struct updater_options){.loop = server.loop,

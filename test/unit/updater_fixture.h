@@ -132,6 +132,8 @@ void hide_panic(void);
 /* ---- life ---- */
 
 void setup(void);
+/* What the fields say is there, and who asks for it. */
+void connect_cluster(void);
 /* Caches begin to fill. */
 void begin(size_t requests_max);
 void start(size_t requests_max);

@@ -2,16 +2,18 @@
  * The frame of a daemon, from the command line to the exit status. A daemon is a table: its flags,
  * its metrics, a check of its own settings, and its work.
  *
- *     static struct updater_config config;
- *
- *     static int run(struct vpa_process *process) { ... until the loop is stopped ... }
+ *     static int run(const void *settings, struct vpa_process *process)
+ *     {
+ *         ... until the loop is stopped ...
+ *     }
  *
  *     int main(int argc, char **argv)
  *     {
+ *         static struct updater_config config;
  *         const struct vpa_daemon daemon = {
  *             .program = "vpa-updater",
  *             .title = "Vertical Pod Autoscaler Updater",
- *             .flags = {.rows = updater_flag_rows, ...},
+ *             .flags = {.rows = updater_flag_rows, ..., .values = &config},
  *             .common = &config.common,
  *             .leader = &config.leader,
  *             .run = run,
@@ -71,7 +73,7 @@ struct vpa_daemon {
         const char *path; /* NULL: none */
         const bool *wanted;
     } page;
-    struct vpa_flags flags;
+    struct vpa_flags flags;                /* their values are the daemon's settings */
     const struct vpa_common_flags *common; /* inside the values of the flags */
     const struct vpa_leader_flags *leader; /* likewise; NULL: never elects */
     const struct vpa_ledger_flags *ledger; /* likewise; always there */
@@ -94,9 +96,9 @@ struct vpa_daemon {
     const vpa_duration *interval;
     /* Of all settings, vpa_daemon_check included; the error is the line to log. Texts that are read
      * live in the arena. */
-    int (*check)(struct vpa_arena *arena, int *exit_status, struct vpa_error *err);
+    int (*check)(void *settings, struct vpa_arena *arena, int *exit_status, struct vpa_error *err);
     /* The work, until the loop is stopped; the exit status. It logs its failures itself. */
-    int (*run)(struct vpa_process *process);
+    int (*run)(const void *settings, struct vpa_process *process);
 };
 
 /* The whole life of the process; main returns what it returns. */
