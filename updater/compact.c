@@ -61,7 +61,7 @@ static struct vpa_resource_list pack_list(struct vpa_arena *arena,
 static struct vpa_resources pack_resources(struct vpa_arena *arena,
                                            const struct vpa_resources *from)
 {
-    struct vpa_resources copy = {.present = from->present};
+    struct vpa_resources copy = {.present = from->present, .others = from->others};
 
     copy.requests = pack_list(arena, &from->requests);
     copy.limits = pack_list(arena, &from->limits);

@@ -139,7 +139,7 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
 static void add_resources(struct patch *p, size_t container, const struct vpa_container_plan *plan)
 {
     const struct vpa_resources *now = &p->pod->containers[container].resources;
-    bool bare = !now->requests.present && !now->limits.present;
+    bool bare = !now->requests.present && !now->limits.present && !now->others;
 
     if (!bare && !plan->requests.count && !plan->limits.count)
         return;

@@ -163,7 +163,7 @@ static void put_container(struct builder *b, size_t index)
     const struct vpa_resources *spec = &b->pod->containers[index].resources;
     const struct wanted *wanted = &b->wanted[index];
 
-    if (!spec->requests.present && !spec->limits.present)
+    if (!spec->requests.present && !spec->limits.present && !spec->others)
         add_empty_object(&b->resize,
                          vpa_arena_printf(b->arena, "/spec/containers/%zu/resources", index));
     put_list(b, index, "requests", &spec->requests, &wanted->requests);

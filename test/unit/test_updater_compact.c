@@ -149,6 +149,7 @@ static void put_resources(const struct vpa_resources *r)
     vpa_buf_puts(&seen, r->present ? " resources" : " none");
     put_list("requests", &r->requests);
     put_list("limits", &r->limits);
+    vpa_buf_puts(&seen, r->others ? " and others" : "");
     vpa_buf_putc(&seen, '\n');
 }
 
@@ -270,14 +271,16 @@ static const struct {
           "{'name':'b','resources':{},'resizePolicy':[{'resourceName':'cpu','restartPolicy':"
           "'NotRequired'},{'resourceName':'memory','restartPolicy':'RestartContainer'}]},"
           "{'name':'c','resources':{'requests':{'cpu':'0.5','memory':'1e3','x/y':"
-          "'123456789012345678901234567890'},'limits':{}}}]},'status':{'phase':'Running',"
-          "'qosClass':'Burstable','resize':'Proposed','startTime':'1970-01-01T00:03:00Z'}}",
+          "'123456789012345678901234567890'},'limits':{}}},{'name':'d','resources':{'claims':["
+          "{'name':'gpu'}]}}]},'status':{'phase':'Running','qosClass':'Burstable','resize':'"
+          "Proposed','startTime':'1970-01-01T00:03:00Z'}}",
      HEAD_TEXT "phase=Running node= qos= resize= init=0 generation=0 started=180\n"
                "container a restart= none requests absent limits absent\n"
                "container b restart= cpu:NotRequired memory:RestartContainer resources requests "
                "absent limits absent\n"
                "container c restart= resources requests cpu=500m/0<-> memory=1e3/2<1e3> "
-               "x/y=123456789012345678901234567890/0<-> limits\n"},
+               "x/y=123456789012345678901234567890/0<-> limits\n"
+               "container d restart= resources requests absent limits absent and others\n"},
     {"a status like the spec",
      OF_A("{'requests':{'cpu':'100m','memory':'1Gi'},'limits':{'cpu':'1'}}"), OF_A_TEXT},
     {"another amount", OF_A("{'requests':{'cpu':'101m','memory':'1Gi'},'limits':{'cpu':'1'}}"),
