@@ -218,6 +218,10 @@ static const char *text_of_pod(const struct vpa_pod *pod)
     put_seconds("started", pod->start_time);
     vpa_buf_putc(&seen, '\n');
     ck_assert_int_eq(pod->containers == NULL, pod->container_count == 0);
+    if (pod->resources.present)
+        put_resources(&pod->resources);
+    for (size_t i = 0; i < pod->init_container_count; i++)
+        put_container(&pod->init_containers[i]);
     for (size_t i = 0; i < pod->container_count; i++)
         put_container(&pod->containers[i]);
     put_index(pod->containers_by_name, pod->container_count);
@@ -281,6 +285,13 @@ static const struct {
                "container c restart= resources requests cpu=500m/0<-> memory=1e3/2<1e3> "
                "x/y=123456789012345678901234567890/0<-> limits\n"
                "container d restart= resources requests absent limits absent and others\n"},
+    {"resources of the pod",
+     HEAD ",'spec':{'resources':{'requests':{'cpu':'4'}},'initContainers':[{'name':'once',"
+          "'resources':{'requests':{'cpu':'1'}}},{'name':'side','restartPolicy':'Always',"
+          "'resources':{'requests':{'cpu':'2'}}}]}}",
+     HEAD_TEXT "phase= node= qos= resize= init=1 generation=0\n"
+               " resources requests cpu=4/0<4> limits absent\n"
+               "container  restart=Always resources requests cpu=2/0<2> limits absent\n"},
     {"a status like the spec",
      OF_A("{'requests':{'cpu':'100m','memory':'1Gi'},'limits':{'cpu':'1'}}"), OF_A_TEXT},
     {"another amount", OF_A("{'requests':{'cpu':'101m','memory':'1Gi'},'limits':{'cpu':'1'}}"),
