@@ -5,7 +5,8 @@
  * the process. A decoded pod lives in an arena with room to spare and holds much that is never
  * asked for. Here what matters is copied into the arena of the item in the cache.
  *
- * What is dropped: init containers, statuses but for resources that differ from the spec and
+ * What is dropped: init containers (in a pod that has resources as a whole all but the requests of
+ * sidecars), statuses but for resources that differ from the spec and
  * terminations, conditions but for Ready and the two of resizes, annotations but for the two kinds
  * the updater reads (that there were annotations at all is kept, the resize patch depends on it).
  *
@@ -18,6 +19,7 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/boost_marker.h"
+#include "vpa/policy/pod_level.h"
 #include "vpa/policy/priority.h"
 
 static const char *pack_text(struct vpa_arena *arena, const char *text)
@@ -61,7 +63,7 @@ static struct vpa_resource_list pack_list(struct vpa_arena *arena,
 static struct vpa_resources pack_resources(struct vpa_arena *arena,
                                            const struct vpa_resources *from)
 {
-    struct vpa_resources copy = {.present = from->present};
+    struct vpa_resources copy = {.present = from->present, .others = from->others};
 
     copy.requests = pack_list(arena, &from->requests);
     copy.limits = pack_list(arena, &from->limits);
@@ -196,6 +198,32 @@ static void pack_containers(struct vpa_arena *arena, const struct vpa_pod *from,
     copy->containers_by_name = pack_index(arena, from->containers_by_name, from->container_count);
 }
 
+static bool is_sidecar(const struct vpa_container *c)
+{
+    return vpa_str_eq(c->restart_policy, "Always");
+}
+
+/* With what counts beside its containers. */
+static void pack_pod_level(struct vpa_arena *arena, const struct vpa_pod *from,
+                           struct vpa_pod *copy)
+{
+    if (!vpa_pod_level_has_bounds(from))
+        return;
+
+    struct vpa_container *items =
+        vpa_arena_alloc(arena, (from->init_container_count + 1) * sizeof(*items));
+
+    copy->resources = pack_resources(arena, &from->resources);
+    copy->init_containers = items;
+    for (size_t i = 0; i < from->init_container_count; i++)
+        if (is_sidecar(&from->init_containers[i]))
+            items[copy->init_container_count++] = (struct vpa_container){
+                .name = "",
+                .resources = pack_resources(arena, &from->init_containers[i].resources),
+                .restart_policy = "Always",
+            };
+}
+
 /* The same names, amounts and formats: the spec can stand for the status. */
 static bool same_list(const struct vpa_resource_list *a, const struct vpa_resource_list *b)
 {
@@ -306,6 +334,7 @@ void updater_pod_pack(struct vpa_arena *arena, const struct vpa_pod *from, struc
     };
 
     pack_containers(arena, from, out);
+    pack_pod_level(arena, from, out);
     pack_statuses(arena, from, out);
     pack_conditions(arena, from, out);
 }

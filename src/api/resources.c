@@ -175,6 +175,18 @@ int vpa_resource_list_decode(struct vpa_arena *arena, const struct vpa_json *nod
     return 0;
 }
 
+/* Something in it that a list of amounts is not: an empty one says nothing. */
+static bool says_more(const struct vpa_json *resources)
+{
+    vpa_json_foreach (member, resources) {
+        const char *name = vpa_json_name(member);
+
+        if (vpa_json_first(member) && strcmp(name, "requests") != 0 && strcmp(name, "limits") != 0)
+            return true;
+    }
+    return false;
+}
+
 int vpa_resources_decode(struct vpa_arena *arena, const struct vpa_json *node,
                          struct vpa_resources *out, struct vpa_error *err)
 {
@@ -187,6 +199,7 @@ int vpa_resources_decode(struct vpa_arena *arena, const struct vpa_json *node,
         return vpa_wrap(err, "requests");
     if (vpa_resource_list_decode(arena, vpa_json_find(node, "limits"), &resources.limits, err) < 0)
         return vpa_wrap(err, "limits");
+    resources.others = says_more(node);
     *out = resources;
     return 0;
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "vpa/api/limit_range.h"
+#include "vpa/policy/pod_level.h"
 #include "vpa/policy/scaling.h"
 
 enum { TARGET, LOWER_BOUND, UPPER_BOUND, FIELD_COUNT };
@@ -455,29 +456,6 @@ static int run_stages(struct capping *c, const struct vpa_recommendation *recomm
     return 0;
 }
 
-int vpa_capping_process(struct vpa_arena *arena, const struct vpa_object *vpa,
-                        const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
-                        struct vpa_capped *out, struct vpa_error *err)
-{
-    struct capping c;
-
-    if (!vpa->recommendation.present && !vpa->resource_policy.present) {
-        *out = (struct vpa_capped){0};
-        return 0;
-    }
-    capping_init(&c, arena, vpa, pod, limits);
-    if (run_stages(&c, &vpa->recommendation, err) < 0)
-        return -1;
-    c.entries.present = true;
-
-    *out = (struct vpa_capped){
-        .recommendation = c.entries,
-        .notes = c.notes,
-        .note_count = c.note_count,
-    };
-    return 0;
-}
-
 const char *vpa_controlled_values(const struct vpa_resource_policy *policy, const char *container)
 {
     const struct vpa_container_policy *p = policy ? vpa_policy_find(policy, container) : NULL;
@@ -514,6 +492,76 @@ static void plan_container(struct capping *c, const struct vpa_resource_policy *
     drop_nameless(&plan->requests);
 }
 
+/* Of each container of the pod that is recommended something. */
+static struct vpa_container_plan *make_plans(struct capping *c,
+                                             const struct vpa_resource_policy *policy)
+{
+    const struct vpa_pod *pod = c->pod;
+    struct vpa_container_plan *plans =
+        vpa_arena_zalloc(c->arena, (pod->container_count + 1) * sizeof(*plans));
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_container_recommendation *r = find_entry(c, pod->containers[i].name);
+        if (r)
+            plan_container(c, policy, i, r, &plans[i]);
+    }
+    return plans;
+}
+
+struct vpa_resources *vpa_plans_resources(struct vpa_arena *arena,
+                                          const struct vpa_container_plan *plans, size_t count)
+{
+    struct vpa_resources *all = vpa_arena_zalloc(arena, (count + 1) * sizeof(*all));
+
+    for (size_t i = 0; i < count; i++) {
+        all[i].requests = plans[i].requests;
+        all[i].limits = plans[i].limits;
+    }
+    return all;
+}
+
+/* Phrases of limits that are only tried are nobody's. */
+static int fits_pod(const struct capping *c, struct vpa_error *err)
+{
+    const struct vpa_container_plan *plans;
+    struct capping trial = *c;
+
+    if (!vpa_pod_level_has_bounds(c->pod))
+        return 0;
+    trial.notes = vpa_arena_alloc(c->arena, (c->pod->container_count + 1) * sizeof(*trial.notes));
+    trial.note_of =
+        vpa_arena_zalloc(c->arena, (c->pod->container_count + 1) * sizeof(*trial.note_of));
+    trial.note_count = 0;
+    plans = make_plans(&trial, c->policy);
+    return vpa_pod_level_check(c->arena, c->pod,
+                               vpa_plans_resources(c->arena, plans, c->pod->container_count), err);
+}
+
+int vpa_capping_process(struct vpa_arena *arena, const struct vpa_object *vpa,
+                        const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
+                        struct vpa_capped *out, struct vpa_error *err)
+{
+    struct capping c;
+
+    if (!vpa->recommendation.present && !vpa->resource_policy.present) {
+        *out = (struct vpa_capped){0};
+        return 0;
+    }
+    capping_init(&c, arena, vpa, pod, limits);
+    if (run_stages(&c, &vpa->recommendation, err) < 0)
+        return -1;
+    if (fits_pod(&c, err) < 0)
+        return -1;
+    c.entries.present = true;
+
+    *out = (struct vpa_capped){
+        .recommendation = c.entries,
+        .notes = c.notes,
+        .note_count = c.note_count,
+    };
+    return 0;
+}
+
 int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
                      const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
                      struct vpa_container_plan **plans, struct vpa_error *err)
@@ -529,12 +577,7 @@ int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
     if (c.limits->error)
         return vpa_fail(err, VPA_INVALID, "error getting containerLimitRange: %s", c.limits->error);
 
-    *plans = vpa_arena_zalloc(arena, (pod->container_count + 1) * sizeof(**plans));
-    for (size_t i = 0; i < pod->container_count; i++) {
-        const struct vpa_container_recommendation *r = find_entry(&c, pod->containers[i].name);
-        if (r)
-            plan_container(&c, off ? NULL : c.policy, i, r, &(*plans)[i]);
-    }
+    *plans = make_plans(&c, off ? NULL : c.policy);
     /* Phrases go by name: containers of one name share them. */
     for (size_t i = 0; i < pod->container_count; i++) {
         const struct vpa_notes *notes = c.note_of[container_index(pod, pod->containers[i].name)];

@@ -17,6 +17,7 @@
 
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost_marker.h"
+#include "vpa/policy/pod_level.h"
 
 /* Bounds of the pieces collected aside; a pod has at most 1.5 MiB. */
 #define PATH_MAX_LEN 4096
@@ -139,7 +140,7 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
 static void add_resources(struct patch *p, size_t container, const struct vpa_container_plan *plan)
 {
     const struct vpa_resources *now = &p->pod->containers[container].resources;
-    bool bare = !now->requests.present && !now->limits.present;
+    bool bare = !now->requests.present && !now->limits.present && !now->others;
 
     if (!bare && !plan->requests.count && !plan->limits.count)
         return;
@@ -223,46 +224,70 @@ static void add_observed_containers(struct patch *p)
     add_annotation(p, VPA_OBSERVED_ANNOTATION, vpa_buf_text(&names));
 }
 
+static void patch_containers(struct patch *p, struct vpa_container_plan *plans)
+{
+    bool mode_off = strcmp(vpa_object_mode(p->vpa), "Off") == 0;
+
+    for (size_t i = 0; i < p->pod->container_count; i++) {
+        if (mode_off)
+            clear_plan(&plans[i]);
+        if (p->options->startup_boost) {
+            share_requests(p, i, plans);
+            if (!boost_container(p, i, &plans[i]))
+                continue;
+        }
+        add_resources(p, i, &plans[i]);
+    }
+}
+
+static void write_patch(struct patch *p, struct vpa_container_plan *plans, struct vpa_buf *out)
+{
+    vpa_buf_init(&p->path, PATH_MAX_LEN);
+    vpa_buf_init(&p->updates, WORDS_MAX_LEN);
+    vpa_json_patch_begin(&p->ops, out);
+    if (!p->pod->meta.annotations.present) {
+        vpa_buf_puts(&p->path, ANNOTATIONS);
+        add_empty_object(p);
+    }
+    patch_containers(p, plans);
+    if (p->updates.len)
+        add_annotation(p, VPA_UPDATES_ANNOTATION, vpa_buf_text(&p->updates));
+    add_observed_containers(p);
+    vpa_json_patch_end(&p->ops);
+    if (p->options->changes)
+        vpa_reason_end(p->options->changes);
+    vpa_buf_release(&p->path);
+    vpa_buf_release(&p->updates);
+}
+
+static int fits_pod(struct patch *p, const struct vpa_container_plan *plans, struct vpa_error *err)
+{
+    if (!vpa_pod_level_has_bounds(p->pod))
+        return 0;
+    return vpa_pod_level_check(p->arena, p->pod,
+                               vpa_plans_resources(p->arena, plans, p->pod->container_count), err);
+}
+
 int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const struct vpa_object *vpa,
                   const struct vpa_namespace_limits *limits,
                   const struct vpa_pod_patch_options *options, struct vpa_buf *out,
                   struct vpa_error *err)
 {
-    bool mode_off = strcmp(vpa_object_mode(vpa), "Off") == 0;
     struct vpa_pod unseen = *pod; /* by any kubelet */
     struct patch p = {.arena = arena, .pod = &unseen, .vpa = vpa, .options = options};
     struct vpa_container_plan *plans;
+    size_t before = out->len;
 
     unseen.status_count = 0;
-    if (vpa_capping_plan(arena, vpa, &unseen, limits, &plans, err) < 0)
-        return vpa_wrap(err, "failed to calculate resource patch for pod %s/%s", pod->meta.ns,
-                        pod->meta.name);
-
-    p.latest = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(*p.latest));
-    vpa_buf_init(&p.path, PATH_MAX_LEN);
-    vpa_buf_init(&p.updates, WORDS_MAX_LEN);
-    vpa_json_patch_begin(&p.ops, out);
-    if (!pod->meta.annotations.present) {
-        vpa_buf_puts(&p.path, ANNOTATIONS);
-        add_empty_object(&p);
+    int result = vpa_capping_plan(arena, vpa, &unseen, limits, &plans, err);
+    if (result == 0) {
+        p.latest = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(*p.latest));
+        write_patch(&p, plans, out); /* boosts are part of the plans now */
+        result = fits_pod(&p, plans, err);
     }
-    for (size_t i = 0; i < pod->container_count; i++) {
-        if (mode_off)
-            clear_plan(&plans[i]);
-        if (options->startup_boost) {
-            share_requests(&p, i, plans);
-            if (!boost_container(&p, i, &plans[i]))
-                continue;
-        }
-        add_resources(&p, i, &plans[i]);
-    }
-    if (p.updates.len)
-        add_annotation(&p, VPA_UPDATES_ANNOTATION, vpa_buf_text(&p.updates));
-    add_observed_containers(&p);
-    vpa_json_patch_end(&p.ops);
-    if (options->changes)
-        vpa_reason_end(options->changes);
-    vpa_buf_release(&p.path);
-    vpa_buf_release(&p.updates);
-    return 0;
+    if (result == 0)
+        return 0;
+    vpa_buf_truncate(out, before);
+    return vpa_wrap(err, "failed to calculate resource patch for pod %s/%s", pod->meta.ns,
+                    pod->meta.name);
 }

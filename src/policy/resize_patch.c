@@ -18,6 +18,7 @@
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/boost_marker.h"
+#include "vpa/policy/pod_level.h"
 #include "vpa/policy/update_mode.h"
 
 /* What a container shall have; nothing is done to one without `chosen`. */
@@ -163,7 +164,7 @@ static void put_container(struct builder *b, size_t index)
     const struct vpa_resources *spec = &b->pod->containers[index].resources;
     const struct wanted *wanted = &b->wanted[index];
 
-    if (!spec->requests.present && !spec->limits.present)
+    if (!spec->requests.present && !spec->limits.present && !spec->others)
         add_empty_object(&b->resize,
                          vpa_arena_printf(b->arena, "/spec/containers/%zu/resources", index));
     put_list(b, index, "requests", &spec->requests, &wanted->requests);
@@ -262,6 +263,20 @@ static int choose_resources(struct builder *b, const struct vpa_container_plan *
     return 0;
 }
 
+static int fits_pod(const struct builder *b, struct vpa_error *err)
+{
+    struct vpa_resources *wanted;
+
+    if (!vpa_pod_level_has_bounds(b->pod))
+        return 0;
+    wanted = vpa_arena_zalloc(b->arena, (b->pod->container_count + 1) * sizeof(*wanted));
+    for (size_t i = 0; i < b->pod->container_count; i++) {
+        wanted[i].requests = b->wanted[i].requests;
+        wanted[i].limits = b->wanted[i].limits;
+    }
+    return vpa_pod_level_check(b->arena, b->pod, wanted, err);
+}
+
 static const struct vpa_resource_list *wanted_requests(const struct builder *b)
 {
     struct vpa_resource_list *requests =
@@ -310,7 +325,7 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
     out->takes_back = false;
     out->requests = NULL;
 
-    if (choose_resources(&b, plans, err) < 0)
+    if (choose_resources(&b, plans, err) < 0 || fits_pod(&b, err) < 0)
         return -1;
     out->requests = wanted_requests(&b);
     vpa_json_patch_begin(&b.resize, &out->resize);

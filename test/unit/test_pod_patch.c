@@ -42,6 +42,14 @@ static const struct patch_row {
      "{'containerName':'app','target':{'cpu':'250m'}}", "", "", false, NULL, false,
      "A={}|0/requests/cpu=250m|A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
      "A/vpaObservedContainers=app, side"},
+    {"devices stay claimed", "{'name':'app','resources':{'claims':[{'name':'gpu'}]}}",
+     "{'containerName':'app','target':{'cpu':'250m'}}", "", "", false, NULL, true,
+     "0/requests={}|0/requests/cpu=250m|"
+     "A/vpaUpdates=Pod resources updated by web: container 0: cpu request|"
+     "A/vpaObservedContainers=app"},
+    {"devices stay claimed where nothing is recommended",
+     "{'name':'app','resources':{'claims':[{'name':'gpu'}]}}", NULL, "", "", false, NULL, true,
+     "A/vpaObservedContainers=app"},
     {"names are escaped", "{'name':'app','resources':{'requests':{'cpu':'1'}}}",
      "{'containerName':'app','target':{'a~b.com/r/n':'2'}}", "", "", false, NULL, true,
      "0/requests/a~0b.com~1r~1n=2|"

@@ -79,7 +79,7 @@ static void put_resources(struct vpa_buf *out)
         vpa_buf_puts(out, ",\"resources\":null");
         return;
     default:
-        vpa_buf_puts(out, ",\"resources\":{\"claims\":[]");
+        vpa_buf_printf(out, ",\"resources\":{\"claims\":[%s]", roll(2) ? "{\"name\":\"gpu\"}" : "");
         put_list(out, ",", "requests");
         put_list(out, ",", "limits");
         vpa_buf_putc(out, '}');
@@ -168,9 +168,9 @@ static bool same_but_resources(const struct vpa_json *a, const struct vpa_json *
 
     for (; x && y; x = vpa_json_next(x), y = vpa_json_next(y))
         if (!vpa_json_equal(vpa_json_find(x, "name"), vpa_json_find(y, "name")) ||
-            (vpa_json_at(x, "resources.claims") && !vpa_json_at(y, "resources.claims") &&
-             (vpa_json_count(vpa_json_at(x, "resources.requests")) ||
-              vpa_json_count(vpa_json_at(x, "resources.limits")))))
+            (vpa_json_count(vpa_json_at(x, "resources.claims")) &&
+             !vpa_json_equal(vpa_json_at(x, "resources.claims"),
+                             vpa_json_at(y, "resources.claims"))))
             return false;
     return !x && !y && vpa_json_equal(vpa_json_find(a, "status"), vpa_json_find(b, "status")) &&
            vpa_json_equal(vpa_json_at(a, "metadata.name"), vpa_json_at(b, "metadata.name"));

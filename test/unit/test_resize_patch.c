@@ -92,6 +92,9 @@ static const struct {
      "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'3'") "]", false, true},
     {"unusable marker", POD(MARK("x"), BOOSTED), VPA("Recreate", "", "{'cpu':'2'}"), "!", false,
      false},
+    {"devices stay claimed", POD("", "'resources':{'claims':[{'name':'gpu'}]}"),
+     VPA("Recreate", "", "{'cpu':'2'}"),
+     "[" ADD("/requests", "{}") "," ADD("/requests/cpu", "'2'") "]", true, false},
 };
 
 /* ' for " and \' for a quote inside a string. */

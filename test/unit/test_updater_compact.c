@@ -149,6 +149,7 @@ static void put_resources(const struct vpa_resources *r)
     vpa_buf_puts(&seen, r->present ? " resources" : " none");
     put_list("requests", &r->requests);
     put_list("limits", &r->limits);
+    vpa_buf_puts(&seen, r->others ? " and others" : "");
     vpa_buf_putc(&seen, '\n');
 }
 
@@ -217,6 +218,10 @@ static const char *text_of_pod(const struct vpa_pod *pod)
     put_seconds("started", pod->start_time);
     vpa_buf_putc(&seen, '\n');
     ck_assert_int_eq(pod->containers == NULL, pod->container_count == 0);
+    if (pod->resources.present)
+        put_resources(&pod->resources);
+    for (size_t i = 0; i < pod->init_container_count; i++)
+        put_container(&pod->init_containers[i]);
     for (size_t i = 0; i < pod->container_count; i++)
         put_container(&pod->containers[i]);
     put_index(pod->containers_by_name, pod->container_count);
@@ -270,14 +275,23 @@ static const struct {
           "{'name':'b','resources':{},'resizePolicy':[{'resourceName':'cpu','restartPolicy':"
           "'NotRequired'},{'resourceName':'memory','restartPolicy':'RestartContainer'}]},"
           "{'name':'c','resources':{'requests':{'cpu':'0.5','memory':'1e3','x/y':"
-          "'123456789012345678901234567890'},'limits':{}}}]},'status':{'phase':'Running',"
-          "'qosClass':'Burstable','resize':'Proposed','startTime':'1970-01-01T00:03:00Z'}}",
+          "'123456789012345678901234567890'},'limits':{}}},{'name':'d','resources':{'claims':["
+          "{'name':'gpu'}]}}]},'status':{'phase':'Running','qosClass':'Burstable','resize':'"
+          "Proposed','startTime':'1970-01-01T00:03:00Z'}}",
      HEAD_TEXT "phase=Running node= qos= resize= init=0 generation=0 started=180\n"
                "container a restart= none requests absent limits absent\n"
                "container b restart= cpu:NotRequired memory:RestartContainer resources requests "
                "absent limits absent\n"
                "container c restart= resources requests cpu=500m/0<-> memory=1e3/2<1e3> "
-               "x/y=123456789012345678901234567890/0<-> limits\n"},
+               "x/y=123456789012345678901234567890/0<-> limits\n"
+               "container d restart= resources requests absent limits absent and others\n"},
+    {"resources of the pod",
+     HEAD ",'spec':{'resources':{'requests':{'cpu':'4'}},'initContainers':[{'name':'once',"
+          "'resources':{'requests':{'cpu':'1'}}},{'name':'side','restartPolicy':'Always',"
+          "'resources':{'requests':{'cpu':'2'}}}]}}",
+     HEAD_TEXT "phase= node= qos= resize= init=1 generation=0\n"
+               " resources requests cpu=4/0<4> limits absent\n"
+               "container  restart=Always resources requests cpu=2/0<2> limits absent\n"},
     {"a status like the spec",
      OF_A("{'requests':{'cpu':'100m','memory':'1Gi'},'limits':{'cpu':'1'}}"), OF_A_TEXT},
     {"another amount", OF_A("{'requests':{'cpu':'101m','memory':'1Gi'},'limits':{'cpu':'1'}}"),

@@ -28,6 +28,7 @@ struct vpa_resources {
     struct vpa_resource_list requests;
     struct vpa_resource_list limits;
     bool present; /* the resources object itself was there */
+    bool others;  /* it says more than these two: claims */
 };
 
 /* NULL when the list has no such name. */

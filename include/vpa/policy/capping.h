@@ -71,6 +71,10 @@ int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
                      const struct vpa_pod *pod, const struct vpa_namespace_limits *limits,
                      struct vpa_container_plan **plans, struct vpa_error *err) VPA_MUST_CHECK;
 
+/* The same lists without phrases. */
+struct vpa_resources *vpa_plans_resources(struct vpa_arena *arena,
+                                          const struct vpa_container_plan *plans, size_t count);
+
 /* The recommender's part: minAllowed, maxAllowed (resources missing there come from global_max,
  * which may be NULL) on target, lowerBound and upperBound, for every entry; no pod, no LimitRange,
  * no phrases. */
