@@ -85,6 +85,37 @@ START_TEST(a_clock_that_stays_is_believed)
 }
 END_TEST
 
+static const struct {
+    vpa_duration ahead; /* of the API server's clock */
+    bool collected;
+} starts[] = {{20 * 24 * VPA_HOUR, false}, {VPA_MINUTE, true}, {-VPA_HOUR, true}, {0, true}};
+
+/* A process that starts on a node whose clock is weeks ahead: the API server knows better. */
+START_TEST(a_clock_that_was_wrong_from_the_start_is_not_gone_by)
+{
+    start("--checkpoint-max-age=0");
+    pass(USAGE("250m", "300Mi"));
+    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\","
+           "\"name\":\"web-1\"}}");
+    pass("{\"usage\":[]}");
+    stop();
+    vpa_clock_advance(virtual_clock, 20 * 24 * VPA_HOUR);
+    capture_log(0);
+    start("--checkpoint-max-age=0");
+    for (int minute = 0; minute < 60; minute++) {
+        transport->ahead = starts[_i].ahead;
+        pass("{\"usage\":[]}");
+    }
+    ck_assert((stored("VerticalPodAutoscalerCheckpoint", "web-app") == NULL) ==
+              starts[_i].collected);
+    ck_assert_uint_eq(logged("ahead of the API server's"), !starts[_i].collected);
+    transport->ahead = 0;
+    for (int minute = 0; minute < 90; minute++)
+        pass("{\"usage\":[]}");
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
 /* ---- faults ---- */
 
 static const struct {
@@ -685,6 +716,8 @@ int main(void)
     tcase_add_loop_test(tcase, goes_on_after_a_kill, 0, 5);
     tcase_add_loop_test(tcase, nothing_is_forgotten_because_the_clock_is_wrong, 0, 2);
     tcase_add_test(tcase, a_clock_that_stays_is_believed);
+    tcase_add_loop_test(tcase, a_clock_that_was_wrong_from_the_start_is_not_gone_by, 0,
+                        (int)VPA_COUNT(starts));
     tcase_add_loop_test(tcase, lives_through_metrics_faults, 0, (int)VPA_COUNT(metrics_faults));
     tcase_add_test(tcase, skips_an_item_that_cannot_be_used);
     tcase_add_test(tcase, forgets_pods_that_a_new_list_lacks);
