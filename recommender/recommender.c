@@ -446,7 +446,7 @@ static void publish(struct recommender *r)
     size_t count;
     const struct vpa_candidate *foreign = feeder_foreign_vpas(r->feeder, &arena, &count);
 
-    publish_all(r->publisher, foreign, count);
+    publish_all(r->publisher, foreign, count, vpa_time_sub(vpa_loop_now(r->loop), time_of_age(r)));
 }
 
 static void run_steps(struct recommender *r)
