@@ -264,7 +264,8 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
     struct vpa_autoscaler *v = vpa_cluster_find_vpa(c->options.cluster, id.ns, id.vpa);
     if (!v)
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
-    if (!v || !is_to_be_loaded(l, &id, item, v))
+    /* One that a backup has left without a status has nothing to load, and nothing to keep. */
+    if (!v || vpa_json_is_null(vpa_json_find(item, "status")) || !is_to_be_loaded(l, &id, item, v))
         return;
     const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
     if (checkpoint_state_is(version)) {

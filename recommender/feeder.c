@@ -20,6 +20,7 @@
 #include "failures.h"
 #include "slim.h"
 #include "target.h"
+#include "usage_sample.h"
 
 #include "vpa/api/event.h"
 #include "vpa/base/log.h"
@@ -306,7 +307,7 @@ void feeder_record_ooms(struct feeder *f, vpa_time now)
         struct vpa_error err;
 
         if (vpa_cluster_container(f->cluster, &name, now, &to, &err) < 0 ||
-            vpa_cluster_record_oom(&to, oom->time, oom->memory, now, &err) < 0)
+            vpa_cluster_record_oom(&to, usage_time(oom->time, now), oom->memory, now, &err) < 0)
             failures_add(&unknown, oom->ns, oom->pod, &err);
     }
     failures_report(&unknown);

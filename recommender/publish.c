@@ -44,7 +44,8 @@ struct publisher {
     struct failures unpatched;
     struct failures missing; /* recommendations */
     size_t in_flight;
-    size_t limit; /* go on when fewer are in flight */
+    size_t limit;       /* go on when fewer are in flight */
+    vpa_duration ahead; /* of the pass: the clock */
 };
 
 struct patch {
@@ -233,7 +234,7 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     const struct vpa_object *object = vpa_autoscaler_object(v);
     vpa_auto_arena arena = {0};
     struct vpa_estimates estimates;
-    vpa_estimate(p->cluster, v, &p->estimator, now, &arena, &estimates);
+    vpa_estimate(p->cluster, v, &p->estimator, vpa_time_add(now, -p->ahead), &arena, &estimates);
     const struct vpa_recommendation_facts made = {.vpa = object,
                                                   .estimates = &estimates,
                                                   .rendering = &p->rendering,
@@ -298,12 +299,14 @@ static void end_query(struct publisher *p, bool is_whole, const struct vpa_candi
     query_end(p->query);
 }
 
-void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count)
+void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count,
+                 vpa_duration ahead)
 {
     size_t count, evaluated = 0;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->cluster, &count);
     struct metrics_objects *objects = metrics_objects_begin();
 
+    p->ahead = ahead;
     conflicts_find(&p->conflicts, p->cluster, foreign, foreign_count);
     if (p->shadow)
         shadow_begin(p->shadow);

@@ -43,8 +43,10 @@ void publisher_free(struct publisher *p); /* NULL is ignored */
  * that are unknown (feeder_knows_vpa) or await their history; at most
  * --update-worker-count patches are under way, and the next VPA is evaluated when one of them is
  * done, as upstream's workers do. Returns when all are answered, or the loop is stopped. foreign:
- * the VPAs of other recommenders, which may win pods (conflict.h); borrowed during the call.
+ * the VPAs of other recommenders, which may win pods (conflict.h); borrowed during the call. ahead:
+ * how far the clock is thought to be ahead (set_clock.h); what was learned is not older for that.
  */
-void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count);
+void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count,
+                 vpa_duration ahead);
 
 #endif

@@ -23,7 +23,8 @@
  *                                 history
  *     --------------------------------------------------------------------------------------
  *
- * The clock is not believed for a day after it was set (set_clock.h).
+ * The clock is not believed for a day after it was set, nor while it is ahead of the API server's
+ * (set_clock.h).
  *
  * A whole list is one that came to its end; one that breaks off takes nothing away. An object that
  * does not decode is there (U21): an unknown pod keeps its aggregates, an unknown VPA its history
@@ -406,23 +407,29 @@ static bool has_standby_in_step(struct recommender *r)
            standby_is_in_step(r->standby);
 }
 
+/* By which things are old. */
+static vpa_time time_of_age(struct recommender *r)
+{
+    return set_clock_now(&r->clock, r->loop, vpa_kube_client_ahead(r->options.client));
+}
+
 static void maintain_checkpoints(struct recommender *r)
 {
     if (recommender_uses_prometheus(r->config))
         return;
     if (is_standby(r)) {
-        checkpoints_collect_garbage(r->checkpoints, set_clock_now(&r->clock, r->loop), true);
+        checkpoints_collect_garbage(r->checkpoints, time_of_age(r), true);
         return;
     }
     if (r->was_standby) { /* which objects there are by now */
         checkpoints_look_again(r->checkpoints);
-        checkpoints_collect_garbage(r->checkpoints, set_clock_now(&r->clock, r->loop), true);
+        checkpoints_collect_garbage(r->checkpoints, time_of_age(r), true);
     }
     bool by_turns = has_standby_in_step(r);
     checkpoints_write(r->checkpoints,
                       vpa_time_add(vpa_loop_now(r->loop), r->config->checkpoints_timeout),
                       by_turns);
-    checkpoints_collect_garbage(r->checkpoints, set_clock_now(&r->clock, r->loop), false);
+    checkpoints_collect_garbage(r->checkpoints, time_of_age(r), false);
 }
 
 /* Of the pods that are still there; upstream counts when it lists them. */
@@ -439,7 +446,7 @@ static void publish(struct recommender *r)
     size_t count;
     const struct vpa_candidate *foreign = feeder_foreign_vpas(r->feeder, &arena, &count);
 
-    publish_all(r->publisher, foreign, count);
+    publish_all(r->publisher, foreign, count, vpa_time_sub(vpa_loop_now(r->loop), time_of_age(r)));
 }
 
 static void run_steps(struct recommender *r)
@@ -468,8 +475,7 @@ static void run_steps(struct recommender *r)
     lap(&watch, "UpdateVPAs");
     maintain_checkpoints(r);
     lap(&watch, "MaintainCheckpoints");
-    vpa_cluster_collect_garbage(r->cluster, set_clock_now(&r->clock, r->loop), controller_exists,
-                                r);
+    vpa_cluster_collect_garbage(r->cluster, time_of_age(r), controller_exists, r);
     lap(&watch, "GarbageCollect");
     watch.last = watch.begin;
     lap(&watch, "total");

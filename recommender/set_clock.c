@@ -18,7 +18,8 @@ static void believe(struct set_clock *c, vpa_time offset)
     c->offset = offset;
 }
 
-vpa_time set_clock_now(struct set_clock *c, const struct vpa_loop *loop)
+/* By what happened to the clock in the life of this process. */
+static vpa_time own_time(struct set_clock *c, const struct vpa_loop *loop)
 {
     int64_t monotonic = vpa_loop_monotonic(loop);
     vpa_time now = vpa_loop_now(loop), offset = now - monotonic;
@@ -37,4 +38,23 @@ vpa_time set_clock_now(struct set_clock *c, const struct vpa_loop *loop)
     VPA_INFO("The clock has been as it is for a day, and is gone by");
     believe(c, offset);
     return now;
+}
+
+static void tell_ahead(struct set_clock *c, bool ahead, vpa_duration by)
+{
+    if (ahead && !c->ahead)
+        VPA_WARN("The clock is ahead of the API server's, by which the age of what was learned is "
+                 "told meanwhile",
+                 VPA_KV("seconds", by / VPA_SECOND));
+    else if (!ahead && c->ahead)
+        VPA_INFO("The clock agrees with the API server's");
+    c->ahead = ahead;
+}
+
+vpa_time set_clock_now(struct set_clock *c, const struct vpa_loop *loop, vpa_duration ahead)
+{
+    vpa_time own = own_time(c, loop), server = vpa_loop_now(loop) - ahead;
+
+    tell_ahead(c, ahead >= SET_CLOCK_BY, ahead);
+    return c->ahead && server < own ? server : own;
 }

@@ -1,7 +1,8 @@
 /*
  * The time by which things are old. What is old enough is thrown away, and is gone then, so a clock
  * that somebody has set is not gone by until it is as it was, or for a day: meanwhile it is as late
- * as the clock says, or as it would have said, whichever is earlier. The monotonic clock tells.
+ * as the clock says, or as it would have said, whichever is earlier. The monotonic clock tells. One
+ * that was wrong from the start is ahead of the API server's, which counts then.
  */
 #ifndef RECOMMENDER_SET_CLOCK_H
 #define RECOMMENDER_SET_CLOCK_H
@@ -20,8 +21,9 @@ struct set_clock { /* zeroed: not looked at yet */
     bool doubted;
     vpa_time offset; /* between the two clocks, when it was right */
     int64_t since;   /* monotonic: doubted */
+    bool ahead;      /* of the API server's */
 };
-/* Once in a pass at least; the log tells of changes. */
-vpa_time set_clock_now(struct set_clock *clock, const struct vpa_loop *loop);
+/* Once in a pass at least; the log tells of changes. ahead: of the API server, 0: not known. */
+vpa_time set_clock_now(struct set_clock *clock, const struct vpa_loop *loop, vpa_duration ahead);
 
 #endif

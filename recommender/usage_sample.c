@@ -9,9 +9,15 @@ static void report(const struct usage_sample *s, enum vpa_kind kind, const struc
           VPA_KERR(err));
 }
 
+vpa_time usage_time(vpa_time dated, vpa_time now)
+{
+    return vpa_time_sub(dated, now) > USAGE_AHEAD ? now : dated;
+}
+
 void usage_add(const struct usage_options *options, const struct usage_sample *sample, vpa_time now)
 {
     const struct usage_sample *s = sample;
+    vpa_time time = usage_time(s->time, now);
     struct vpa_sample_target to;
     struct vpa_error err;
 
@@ -25,8 +31,8 @@ void usage_add(const struct usage_options *options, const struct usage_sample *s
     }
     if (to.init)
         return;
-    if (vpa_cluster_add_sample(&to, VPA_KIND_CPU, s->time, s->cpu_millis, now, &err) < 0)
+    if (vpa_cluster_add_sample(&to, VPA_KIND_CPU, time, s->cpu_millis, now, &err) < 0)
         report(s, VPA_KIND_CPU, &err);
-    if (vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, s->time, s->memory_bytes, now, &err) < 0)
+    if (vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, time, s->memory_bytes, now, &err) < 0)
         report(s, VPA_KIND_MEMORY, &err);
 }

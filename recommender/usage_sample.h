@@ -27,6 +27,12 @@ struct usage_sample {
     vpa_amount cpu_millis;
     vpa_amount memory_bytes;
 };
+/* When something happened that a node has dated: its clock may be wrong. A time that has not come
+ * yet outweighs all others, doubled with each half-life until then, and what comes after it is
+ * refused; so one more than an hour ahead is now. */
+#define USAGE_AHEAD VPA_HOUR
+vpa_time usage_time(vpa_time dated, vpa_time now);
+
 /* Adds it to the container's history. A container that nobody knows is noted in memory->unknown,
  * what the model refuses is logged at --v=3; an init container has no usage. */
 void usage_add(const struct usage_options *options, const struct usage_sample *sample,

@@ -362,7 +362,7 @@ static bool still_wanted(struct work *w, size_t pod, size_t candidate)
     if (candidate == SIZE_MAX)
         return vpa_can_unboost(p, w->vpa, group, &env->update, updater_work_now(w));
     return w->mode == VPA_MODE_IN_PLACE ||
-           vpa_update_decide(p, w->vpa, group, env->memory, &env->update, updater_work_now(w)) ==
+           vpa_update_decide(p, w->vpa, group, env->memory, &env->update, updater_work_steady(w)) ==
                VPA_DECIDE_APPROVED;
 }
 
@@ -490,7 +490,7 @@ static void finish_eviction(struct action *a)
     vpa_group_settle(a->group);
     if (!w->pass->env->all_proven)
         vpa_update_memory_note_eviction(w->pass->env->memory, a->pod, a->group->newest,
-                                        updater_work_now(w));
+                                        updater_work_steady(w));
     w->evicted = true;
     updater_meter_evicted(&w->labels);
     updater_announce_eviction(w, a->pod, a->why);

@@ -27,6 +27,12 @@ void updater_env_configure(struct pass_env *env, const struct updater_config *co
     vpa_rate_init(&env->in_place_rate, config->eviction_rate_limit, config->eviction_rate_burst);
     if (env->requests_max == 0)
         env->requests_max = PASS_REQUESTS_MAX;
+    env->wall_ahead = vpa_time_unix_nanos(vpa_loop_now(env->loop)) - vpa_loop_monotonic(env->loop);
+}
+
+vpa_time updater_env_steady(const struct pass_env *env)
+{
+    return vpa_time_from_unix(0, vpa_loop_monotonic(env->loop) + env->wall_ahead);
 }
 
 const char *updater_env_stale_cache(const struct pass_env *env, vpa_duration *age)

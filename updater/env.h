@@ -70,9 +70,13 @@ struct pass_env {
      * looks. NULL: nobody. */
     void (*on_work)(void *ctx, const struct work *work);
     void *on_work_ctx;
+    vpa_duration wall_ahead; /* of the monotonic clock, when this process began */
 };
 /* Sets what follows from the flags: options, limiters. The memory is there already. */
 void updater_env_configure(struct pass_env *env, const struct updater_config *config);
+/* The time of day that would be, had nobody set the clock since this process began: what waits and
+ * is waited for is judged by it. */
+vpa_time updater_env_steady(const struct pass_env *env);
 /* No action rests on a cache that may lack what happened longer ago than this (U23). */
 #define UPDATER_CACHE_AGE_MAX (90 * VPA_SECOND)
 /* The cache that is older than that, and its age; NULL when all are fresh. */

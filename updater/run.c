@@ -151,7 +151,7 @@ static void sweep_memory(struct pass_env *env, const struct vpa_pod *const *pods
 {
     struct live_uids live = {.pods = pods, .count = count};
 
-    vpa_update_memory_sweep(env->memory, uid_is_live, &live, vpa_loop_now(env->loop));
+    vpa_update_memory_sweep(env->memory, uid_is_live, &live, updater_env_steady(env));
     vpa_table_release(&live.table);
 }
 

@@ -175,7 +175,8 @@ static enum work_step resize_candidate(struct work *w, size_t k)
     updater_work_look(w);
     if (!updater_work_is_there(w, i))
         return WORK_STEP_FINISHED;
-    verdict = vpa_update_look(pod, w->vpa, group, env->memory, &env->update, updater_work_now(w));
+    verdict =
+        vpa_update_look(pod, w->vpa, group, env->memory, &env->update, updater_work_steady(w));
     if (verdict.decision == VPA_DECIDE_DEFERRED && w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
         return leave_alone(w, i, verdict.rest);
     if (verdict.decision == VPA_DECIDE_INFEASIBLE_CACHED) {
@@ -221,7 +222,7 @@ static enum vpa_rest eviction_rest(struct work *w, size_t i)
     updater_work_confirm(w, group);
     updater_work_look(w);
     return updater_work_is_there(w, i)
-               ? vpa_eviction_rest(w->pods[i], group, w->pass->env->memory, updater_work_now(w))
+               ? vpa_eviction_rest(w->pods[i], group, w->pass->env->memory, updater_work_steady(w))
                : VPA_REST_EVICTED;
 }
 

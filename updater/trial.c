@@ -48,7 +48,7 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     t->pod = vpa_xstrdup(p->meta.name);
     t->uid = vpa_xstrdup(p->meta.uid);
     t->newest = g->newest;
-    t->sent = updater_work_now(w);
+    t->sent = updater_work_steady(w);
     t->gone = VPA_TIME_UNSET;
     t->seen = VPA_TIME_UNSET;
     wanted = updater_pass_wanted(w->pass, w->vpa, p);
@@ -120,7 +120,7 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
                                        const struct vpa_object *vpa, struct vpa_buf *seen)
 {
     const struct pass_env *env = pass->env;
-    vpa_time now = vpa_loop_now(env->loop);
+    vpa_time now = updater_env_steady(env);
     const struct vpa_pod *old = updater_store_find_pod(env->store, t->ns, t->pod);
 
     if (t->replacement)
@@ -152,7 +152,7 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
 {
     const struct pass_env *env = pass->env;
     const struct vpa_pod *pod = updater_store_find_pod(env->store, t->ns, t->pod);
-    vpa_time now = vpa_loop_now(env->loop);
+    vpa_time now = updater_env_steady(env);
     bool failed = true;
 
     if (!pod || !vpa_str_eq(pod->meta.uid, t->uid))

@@ -69,9 +69,9 @@ struct updater *updater_new(const struct updater_options *options)
     u->env.memory = vpa_update_memory_new();
     if (!vpa_str_eq(options->config->prove_evictions, "off"))
         u->env.prove = updater_prove_new();
+    u->env.loop = u->loop;
     updater_env_configure(&u->env, options->config);
     u->env.all_proven = options->config->shadow; /* the evicted pod is still there */
-    u->env.loop = u->loop;
     u->env.client = client;
     u->env.events = vpa_events_new(&(struct vpa_events_options){
         .client = options->events_client ? options->events_client : client,

@@ -113,6 +113,11 @@ vpa_time updater_work_now(const struct work *w)
     return vpa_loop_now(w->pass->env->loop);
 }
 
+vpa_time updater_work_steady(const struct work *w)
+{
+    return updater_env_steady(w->pass->env);
+}
+
 static int64_t unknown_pods(void *ctx, const char *ns, const char *kind, const char *name)
 {
     const struct work *w = ctx;
@@ -139,7 +144,7 @@ void updater_work_begin(struct work *w)
 void updater_work_observe(struct work *w)
 {
     for (size_t i = 0; i < w->pod_count; i++)
-        vpa_update_memory_observe(w->pass->env->memory, w->pods[i], updater_work_now(w));
+        vpa_update_memory_observe(w->pass->env->memory, w->pods[i], updater_work_steady(w));
 }
 
 /* ---- what has changed since ---- */
@@ -236,6 +241,7 @@ struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
         .of = {.pod = w->pods[i], .vpa = w->vpa, .now = updater_work_now(w)},
         .update = &env->update,
         .memory = env->memory,
+        .steady = updater_work_steady(w),
         .group = vpa_disruption_group(w->budget, i),
         .evicts = !vpa_update_mode_in_place(w->mode) || w->phase == WORK_EVICT,
         .held = updater_work_is_held(w, i),

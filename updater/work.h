@@ -88,6 +88,7 @@ bool updater_work_is_there(const struct work *w, size_t pod);
 void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
 bool updater_work_boosts(const struct work *w);
 vpa_time updater_work_now(const struct work *w);
+vpa_time updater_work_steady(const struct work *w); /* by which timers run (env.h) */
 void updater_work_drop_notes(struct work *w);
 /* What a decision about the pod rests on now. */
 struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod);

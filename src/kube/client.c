@@ -191,6 +191,11 @@ const struct vpa_kube_counters *vpa_kube_client_counters(const struct vpa_kube_c
     return &client->counters;
 }
 
+vpa_duration vpa_kube_client_ahead(const struct vpa_kube_client *client)
+{
+    return client->options.transport->ahead;
+}
+
 size_t vpa_kube_client_in_flight(const struct vpa_kube_client *client)
 {
     return client->in_flight;

@@ -170,6 +170,16 @@ static void set_token(struct vpa_kube_config *config, char *token)
     config->token = token;
 }
 
+/* A server that refuses every token would have the file read for each request. */
+static bool token_is_good(const struct vpa_kube_config *config, int64_t now)
+{
+    bool recent = config->token_tried && now - config->token_tried < TOKEN_RETRY;
+
+    if (config->token_known && now - config->token_read < TOKEN_REREAD)
+        return !config->token_refused || recent;
+    return config->token_failed && config->token && recent;
+}
+
 static int refresh_token_file(struct vpa_kube_config *config, int64_t now, struct vpa_error *err)
 {
     struct vpa_error why;
@@ -179,15 +189,14 @@ static int refresh_token_file(struct vpa_kube_config *config, int64_t now, struc
         config->token_known = true;
         config->token_read = now;
     }
-    if (config->token_known && now - config->token_read < TOKEN_REREAD)
-        return 0;
-    if (config->token_failed && config->token && now - config->token_tried < TOKEN_RETRY)
+    if (token_is_good(config, now))
         return 0;
     config->token_tried = now;
     if (read_token(config->token_file, &token, &why) == 0) {
         set_token(config, token);
         config->token_known = true;
         config->token_failed = false;
+        config->token_refused = false;
         config->token_read = now;
         return 0;
     }
@@ -241,6 +250,7 @@ static int refresh_exec(struct vpa_kube_config *config, int64_t now, struct vpa_
 void vpa_kube_config_unauthorized(struct vpa_kube_config *config)
 {
     config->exec_valid = false;
+    config->token_refused = true;
 }
 
 int vpa_kube_config_headers(struct vpa_kube_config *config, int64_t monotonic,

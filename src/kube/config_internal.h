@@ -14,7 +14,7 @@
 #define EXEC_OUTPUT_MAX ((size_t)1 << 20)
 #define TOKEN_MAX ((size_t)64 << 10)
 #define TOKEN_REREAD (50 * VPA_SECOND) /* client-go: 60 s minus 10 s of leeway */
-#define TOKEN_RETRY VPA_SECOND         /* after a file that could not be read */
+#define TOKEN_RETRY VPA_SECOND         /* after a file that could not be read, or was refused */
 
 struct exec_plugin {
     const char *api_version;
@@ -47,7 +47,8 @@ struct vpa_kube_config {
     char *token;                     /* current; heap */
     int64_t token_read, token_tried; /* monotonic */
     bool token_known;
-    bool token_failed; /* when it was tried last; the log has it */
+    bool token_failed;  /* when it was tried last; the log has it */
+    bool token_refused; /* by the server, since it was read */
     bool exec_valid;
     bool exec_ran;
     bool exec_failed;

@@ -95,7 +95,7 @@ static void on_backoff(void *ctx)
     struct vpa_reflector *r = ctx;
 
     if (r->next_is_watch)
-        reflector_start_watch(r);
+        reflector_resume(r);
     else
         reflector_start_list(r);
 }

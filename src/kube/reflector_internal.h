@@ -28,7 +28,7 @@ struct vpa_reflector {
     char *version;    /* last known resourceVersion, "" at first */
     char *last_error; /* logged once until it changes */
     struct vpa_listing *listing;
-    struct vpa_kube_request *request; /* the watch */
+    struct vpa_kube_request *request; /* the watch, or the question before it */
     struct vpa_json_stream *stream;
     struct vpa_error stream_error; /* why on_data stopped the call */
     bool stream_failed;
@@ -56,6 +56,8 @@ struct vpa_reflector {
 /* Begins a phase. */
 void reflector_start_list(struct vpa_reflector *r);
 void reflector_start_watch(struct vpa_reflector *r);
+/* WATCH when the server still has the version from which it begins, else LIST. */
+void reflector_resume(struct vpa_reflector *r);
 /* The next phase comes after a pause. */
 void reflector_back_off(struct vpa_reflector *r, bool then_watch);
 /* The same trouble once, not every 30 seconds; deeper levels see every one. */
@@ -81,6 +83,9 @@ const char *reflector_peek(struct vpa_reflector *r, struct vpa_slice text, const
                            const char *path);
 void reflector_too_long(const struct vpa_reflector *r, struct vpa_error *err);
 void reflector_clear_arena(struct vpa_reflector *r); /* behind each object */
+
+/* Whether the server says that it does not have that version any more, or not yet. */
+bool reflector_lacks_version(const struct vpa_kube_status *status);
 
 /* Timer: a watch has been silent for too long. */
 void reflector_on_silence(void *ctx);

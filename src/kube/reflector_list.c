@@ -48,15 +48,15 @@ static bool too_large_version(const struct vpa_kube_status *status)
            strstr(status->message, "Too large resource version") != NULL;
 }
 
-static bool lacks_version(const struct vpa_kube_result *result)
+bool reflector_lacks_version(const struct vpa_kube_status *status)
 {
-    return result && (vpa_kube_is_expired(&result->status) || too_large_version(&result->status));
+    return vpa_kube_is_expired(status) || too_large_version(status);
 }
 
 static void list_failed(struct vpa_reflector *r, const struct vpa_list_end *how)
 {
     reflector_report(r, "Failed to list", how->err);
-    if (lacks_version(how->refused)) {
+    if (how->refused && reflector_lacks_version(&how->refused->status)) {
         r->choice = NEWEST;
         r->unpaged = how->pages > 0; /* the pages expired under us: once more, in one piece */
         if (r->unpaged) {

@@ -1,6 +1,11 @@
 /*
  * WATCH: one object after the other from the last known version, until the server, the connection
  * or silence ends it.
+ *
+ * A store that was restored is at an older version than ours. A watch from a version that is still
+ * to come is answered with 200 and is silent until that number is reached, and what was written
+ * meanwhile never comes. So behind silence and behind a pause the server is asked first whether it
+ * has the version, by a list of one object that must not be older; it tells when it has not.
  */
 #include "reflector_internal.h"
 
@@ -20,6 +25,8 @@
 #define SHORT_WATCHES_MAX 3 /* in a row, opened again at once */
 /* A server that lacks the version, or has no time, says 200 first and ERROR right behind it. */
 #define WATCH_ACCEPTED (3 * VPA_SECOND)
+/* Finding out whether the server has a version; it may wait 3 s until its cache has it. */
+#define RESUME_TIMEOUT (15 * VPA_SECOND)
 
 /* An event or a bookmark: all that happened before it has been told. */
 static void note_sign_of_life(struct vpa_reflector *r)
@@ -246,12 +253,62 @@ void reflector_on_silence(void *ctx)
     r->watching = false;
     if (answered) {
         VPA_V(4, "Watch is silent, opening it anew", VPA_KV("resource", r->options.name));
-        reflector_start_watch(r);
+        reflector_resume(r);
         return;
     }
     vpa_fail(&why, VPA_RETRY, "no answer within %d s", (int)(VPA_REFLECTOR_SILENCE / VPA_SECOND));
     reflector_report(r, "Watch ended with error", &why);
     reflector_back_off(r, true);
+}
+
+static int pass_over(void *ctx, const char *bytes, size_t len)
+{
+    (void)ctx;
+    (void)bytes;
+    (void)len;
+    return 0;
+}
+
+static void on_resume_done(void *ctx, const struct vpa_kube_result *result,
+                           const struct vpa_error *err)
+{
+    struct vpa_reflector *r = ctx;
+
+    r->request = NULL;
+    if (!err) {
+        reflector_start_watch(r);
+        return;
+    }
+    if (!reflector_lacks_version(&result->status)) {
+        watch_failed(r, &result->status, result->failure, err);
+        return;
+    }
+    reflector_report(r, "The API server is at an older version, listing anew", err);
+    r->choice = NEWEST;
+    reflector_start_list(r);
+}
+
+void reflector_resume(struct vpa_reflector *r)
+{
+    vpa_auto_buf path = {0};
+
+    if (r->options.watch_only || !*r->version) {
+        reflector_start_watch(r);
+        return;
+    }
+    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
+    vpa_buf_puts(&path, r->options.path);
+    reflector_add_selector(r, &path);
+    vpa_kube_query(&path, "limit", "1");
+    vpa_kube_query(&path, "resourceVersion", r->version);
+    vpa_kube_query(&path, "resourceVersionMatch", "NotOlderThan");
+    const struct vpa_kube_call call = {.verb = VPA_KUBE_LIST,
+                                       .path = vpa_buf_text(&path),
+                                       .timeout = RESUME_TIMEOUT,
+                                       .unlimited = true,
+                                       .no_retry = true,
+                                       .on_data = pass_over};
+    r->request = vpa_kube_start(r->client, &call, on_resume_done, r);
 }
 
 void reflector_start_watch(struct vpa_reflector *r)

@@ -27,6 +27,7 @@
 
 #include "client_connections.h"
 #include "client_failure.h"
+#include "client_head.h"
 #include "client_tls.h"
 #include "loop_internal.h"
 #include "vpa/base/buf.h"
@@ -38,7 +39,6 @@
 /* Undelivered bytes of one exchange before the peer is paused. */
 #define PENDING_PAUSE ((size_t)128 << 10)
 #define PENDING_MAX ((size_t)64 << 20)
-#define HEADER_TEXT_MAX 512
 #define STARTS_MAX 5 /* of one exchange: at first, and on other connections */
 
 struct http_client {
@@ -88,9 +88,7 @@ struct vpa_exchange {
     size_t bytes_in;
     struct vpa_buf pending; /* for on_data */
     struct vpa_buf body;
-    char content_type[HEADER_TEXT_MAX];
-    char warning[HEADER_TEXT_MAX];
-    int retry_after;
+    struct client_head head;
 };
 
 /* Requests and answers */
@@ -149,9 +147,9 @@ static void give_done(struct vpa_exchange *x)
     struct vpa_http_result result = {
         .status = x->status,
         .failure = failure_of(x),
-        .content_type = x->content_type,
-        .warning = x->warning,
-        .retry_after = x->retry_after,
+        .content_type = x->head.content_type,
+        .warning = x->head.warning,
+        .retry_after = x->head.retry_after,
         .body = vpa_buf_text(&x->body),
         .body_len = x->body.len,
         .bytes_in = x->bytes_in,
@@ -338,63 +336,29 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now, curl_off_t u
     return x->too_slow;
 }
 
-/* Whole seconds; dates are not understood and count as absent (4.3). */
-static int parse_retry_after(struct vpa_slice text)
+static void note_date(const struct vpa_exchange *x)
 {
-    int seconds = 0;
-
-    if (text.len == 0 || text.len > 6)
-        return -1;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
-            return -1;
-        seconds = seconds * 10 + (text.ptr[i] - '0');
-    }
-    return seconds;
-}
-
-static void keep_text(char out[HEADER_TEXT_MAX], struct vpa_slice value)
-{
-    size_t len = value.len < HEADER_TEXT_MAX - 1 ? value.len : HEADER_TEXT_MAX - 1;
-
-    memcpy(out, value.ptr, len);
-    out[len] = '\0';
-}
-
-static bool header_is(const char *line, size_t len, const char *name, struct vpa_slice *value)
-{
-    size_t n = strlen(name);
-
-    if (len <= n || line[n] != ':' || strncasecmp(line, name, n) != 0)
-        return false;
-    *value = vpa_slice_trim((struct vpa_slice){line + n + 1, len - n - 1});
-    return true;
+    if (x->head.date > 0)
+        x->client->base.ahead =
+            vpa_time_sub(vpa_loop_now(x->client->loop), vpa_time_from_unix(x->head.date, 0));
 }
 
 static size_t on_header(char *line, size_t size, size_t count, void *ctx)
 {
     struct vpa_exchange *x = ctx;
     size_t len = size * count;
-    struct vpa_slice value;
+    long status = 0;
 
-    if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
-        x->retry_after = -1;
-        x->content_type[0] = x->warning[0] = '\0';
-    } else if (header_is(line, len, "content-type", &value)) {
-        keep_text(x->content_type, value);
-    } else if (header_is(line, len, "warning", &value)) {
-        if (!x->warning[0])
-            keep_text(x->warning, value);
-    } else if (header_is(line, len, "retry-after", &value)) {
-        x->retry_after = parse_retry_after(value);
-    } else if (len <= 2) {
-        long status = 0;
-        curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
-        x->status = (int)status;
-        if (status >= 200) {
-            x->head_ready = true;
-            post_delivery(x);
-        }
+    if (len > 2) {
+        client_head_read(&x->head, line, len);
+        return len;
+    }
+    curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+    x->status = (int)status;
+    if (status >= 200) {
+        note_date(x);
+        x->head_ready = true;
+        post_delivery(x);
     }
     return len;
 }
@@ -569,7 +533,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->transfer.done = transfer_done;
     x->client = c;
     x->handler = *handler;
-    x->retry_after = -1;
+    client_head_init(&x->head);
     x->timeout = request->timeout;
     x->idle_timeout = request->idle_timeout;
     x->rate_min = request->rate_min;

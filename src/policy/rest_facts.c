@@ -29,8 +29,8 @@ static enum vpa_rest of_budget(const struct vpa_rest_facts *f)
     struct vpa_update_verdict verdict;
 
     if (f->evicts)
-        return vpa_rest_refine(f, vpa_eviction_rest(of->pod, f->group, f->memory, of->now));
-    verdict = vpa_update_look(of->pod, of->vpa, f->group, f->memory, f->update, of->now);
+        return vpa_rest_refine(f, vpa_eviction_rest(of->pod, f->group, f->memory, f->steady));
+    verdict = vpa_update_look(of->pod, of->vpa, f->group, f->memory, f->update, f->steady);
     return vpa_update_kept_by_filter(vpa_update_mode_of(of->vpa), verdict.decision)
                ? VPA_REST_NONE
                : vpa_rest_refine(f, verdict.rest);
@@ -115,7 +115,9 @@ static void put_memory(struct vpa_json_writer *w, const struct vpa_rest_facts *f
     vpa_json_member_bool(w, "evicted", vpa_update_memory_is_evicted(f->memory, uid));
     vpa_json_member_bool(w, "boostEnding", vpa_unboost_unfinished(f->of.pod, f->memory));
     if (vpa_update_memory_resize_since(f->memory, uid, &since))
-        vpa_facts_put_nanos(w, "resizeSince", vpa_time_unix_nanos(since));
+        vpa_facts_put_nanos(
+            w, "resizeSince",
+            vpa_time_unix_nanos(vpa_time_add(f->of.now, -vpa_time_sub(f->steady, since))));
     if (infeasible) {
         vpa_json_key(w, "infeasible");
         vpa_recommendation_encode(w, infeasible);

@@ -189,6 +189,17 @@ static struct MHD_Response *make_response(struct exchange *x)
                                            MHD_RESPMEM_PERSISTENT);
 }
 
+/* In virtual time, in which everything else of the cluster is. */
+static void add_date(struct exchange *x, struct MHD_Response *r)
+{
+    char text[64];
+    time_t now = (time_t)(vpa_time_unix_nanos(sim_now(x->sim)) / VPA_SECOND);
+    struct tm parts;
+
+    if (gmtime_r(&now, &parts) && strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &parts))
+        MHD_add_response_header(r, "Date", text);
+}
+
 static enum MHD_Result answer(struct exchange *x)
 {
     struct MHD_Response *r = make_response(x);
@@ -205,6 +216,7 @@ static enum MHD_Result answer(struct exchange *x)
     if (x->res.vary_accept)
         MHD_add_response_header(r, "Vary", "Accept");
     MHD_add_response_header(r, "Cache-Control", "no-cache, private");
+    add_date(x, r);
     enum MHD_Result ok = MHD_queue_response(x->connection, (unsigned)x->res.status, r);
     MHD_destroy_response(r);
     return ok;
@@ -334,7 +346,8 @@ static void on_panic(void *cls, const char *file, unsigned line, const char *rea
 struct http *http_start(struct sim *sim, struct vpa_error *err)
 {
     struct http *h = vpa_xcalloc(1, sizeof(*h));
-    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL;
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
+                     MHD_USE_POLL | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
     struct MHD_OptionItem tls[4] = {{MHD_OPTION_END, 0, NULL}};
     int fd = listen_socket(sim, err);
 

@@ -8,7 +8,7 @@ hook_fn hook;
 unsigned hook_calls;
 struct recommender_config config;
 static struct vpa_random randomness;
-static struct vpa_transport *transport;
+struct vpa_transport *transport;
 struct vpa_kube_client *client;
 struct recommender *recommender;
 struct vpa_ledger *ledger;

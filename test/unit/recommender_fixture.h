@@ -31,6 +31,7 @@ extern struct fake_cluster *server;
 extern hook_fn hook;
 extern unsigned hook_calls;
 extern struct recommender_config config;
+extern struct vpa_transport *transport;
 extern struct vpa_kube_client *client;
 extern struct recommender *recommender;
 extern struct vpa_ledger *ledger; /* NULL: none */

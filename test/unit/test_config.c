@@ -388,6 +388,34 @@ START_TEST(tokens_are_read_again)
 }
 END_TEST
 
+/* The file has a new one, for instance of a service account that was made again. */
+START_TEST(a_token_that_was_refused_is_read_again)
+{
+    const int64_t s = VPA_SECOND;
+
+    put_file("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
+    put_file("token", "two");
+    ck_assert_str_eq(header(config, 101 * s, "Authorization"), "Bearer one");
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 102 * s, "Authorization"), "Bearer two");
+    put_file("token", "three"); /* not for every request that is refused */
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 103 * s - 1, "Authorization"), "Bearer two");
+    ck_assert_str_eq(header(config, 103 * s, "Authorization"), "Bearer three");
+    put_file("token", ""); /* it is being written */
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 105 * s, "Authorization"), "Bearer three");
+    put_file("token", "four");
+    ck_assert_str_eq(header(config, 106 * s, "Authorization"), "Bearer four");
+    put_file("token", "five");
+    ck_assert_str_eq(header(config, 155 * s, "Authorization"), "Bearer four");
+    ck_assert_str_eq(header(config, 156 * s, "Authorization"), "Bearer five");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
 /* Every request asks for its headers. */
 START_TEST(a_token_that_cannot_be_read_is_told_once)
 {
@@ -713,6 +741,7 @@ int main(void)
     tcase_add_test(c, chooses_a_context);
     tcase_add_test(c, in_cluster);
     tcase_add_test(c, tokens_are_read_again);
+    tcase_add_test(c, a_token_that_was_refused_is_read_again);
     tcase_add_test(c, a_token_that_cannot_be_read_is_told_once);
     tcase_add_test(c, exec_plugin);
     tcase_add_test(c, plugins_have_our_environment_and_their_own);

@@ -387,6 +387,7 @@ static const struct vpa_rest_facts *rest_facts(struct vpa_arena *arena, struct r
                                         .now = c->now};
     f->update = &c->update;
     f->memory = c->memory;
+    f->steady = c->now;
     return f;
 }
 

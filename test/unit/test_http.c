@@ -288,6 +288,38 @@ START_TEST(survives_rude_servers)
 }
 END_TEST
 
+static const struct {
+    const char *date;
+    int64_t seconds; /* since 1970, 0: none */
+} dates[] = {
+    {"Date: Thu, 26 Nov 2026 05:46:20 GMT\r\n", 1795671980},
+    {"date:Thu, 26 Nov 2026 05:46:20 GMT\r\n", 1795671980},
+    {"Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", 0},
+    {"Date: soon\r\n", 0},
+    {"Date:\r\n", 0},
+    {"", 0},
+};
+
+START_TEST(notes_how_far_the_clock_is_ahead_of_the_server)
+{
+    vpa_auto_free char *bytes =
+        vpa_xprintf("HTTP/1.1 200 OK\r\n%sContent-Length: 0\r\n\r\n", dates[_i].date);
+    struct rude r = {.bytes = bytes};
+
+    rude_start(&r);
+    struct vpa_transport *t = connect_to(r.port, NULL);
+    fetch(t, "GET", "/", NULL);
+    ck_assert_int_eq(got.status, 200);
+    vpa_duration ahead = vpa_time_unix_nanos(vpa_loop_now(loop)) - dates[_i].seconds * VPA_SECOND;
+    if (dates[_i].seconds)
+        ck_assert_int_le(llabs(ahead - t->ahead), VPA_MINUTE);
+    else
+        ck_assert_int_eq(t->ahead, 0);
+    vpa_transport_free(t);
+    rude_stop(&r);
+}
+END_TEST
+
 START_TEST(bounds_and_streams)
 {
     struct vpa_http_server *server = serve(1, NULL);
@@ -670,6 +702,8 @@ int main(void)
     tcase_add_loop_test(c, parses_addresses, 0, VPA_COUNT(addresses));
     tcase_add_test(c, ports_that_cannot_be_had);
     tcase_add_loop_test(c, survives_rude_servers, 0, VPA_COUNT(rudeness));
+    tcase_add_loop_test(c, notes_how_far_the_clock_is_ahead_of_the_server, 0,
+                        (int)VPA_COUNT(dates));
     tcase_add_test(c, bounds_and_streams);
     tcase_add_test(c, dead_peers_of_streams);
     tcase_add_test(c, cancels_in_callbacks);

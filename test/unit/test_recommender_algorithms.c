@@ -70,6 +70,32 @@ START_TEST(the_name_chooses_crane)
 }
 END_TEST
 
+static const char *const each_algorithm[] = {"default", "crane", "autopilot", "autopilot-ml",
+                                             "plumb"};
+
+/* A node whose clock is a year ahead for some minutes: what was learned is not old, so it is
+ * recommended as before. */
+START_TEST(a_clock_that_was_set_takes_no_recommendation_away)
+{
+    change(_i == 0   ? NAMED("default", "")
+           : _i == 1 ? NAMED("crane", "")
+           : _i == 2 ? NAMED("autopilot", "")
+           : _i == 3 ? NAMED("autopilot-ml", "")
+                     : NAMED("plumb", ""));
+    start(NULL);
+    passes(12, USAGE("150m", "150Mi"));
+    int64_t before = target_cpu();
+    ck_assert_msg(before > 0, "%s", each_algorithm[_i]);
+    vpa_clock_set(virtual_clock, 365 * 24 * VPA_HOUR);
+    passes(3, "{\"usage\":[]}");
+    ck_assert_msg(target_cpu() == before, "%s: %lld", each_algorithm[_i], (long long)target_cpu());
+    ck_assert_str_eq(of_condition("RecommendationProvided", "status"), "True");
+    vpa_clock_set(virtual_clock, -365 * 24 * VPA_HOUR);
+    passes(3, "{\"usage\":[]}");
+    ck_assert_msg(target_cpu() == before, "%s: %lld", each_algorithm[_i], (long long)target_cpu());
+}
+END_TEST
+
 static const struct {
     const char *flag, *name;
     int64_t cpu; /* 0: no status */
@@ -268,6 +294,8 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, the_name_chooses_crane);
+    tcase_add_loop_test(tc, a_clock_that_was_set_takes_no_recommendation_away, 0,
+                        (int)VPA_COUNT(each_algorithm));
     tcase_add_loop_test(tc, names_are_served_or_not, 0, VPA_COUNT(names));
     tcase_add_test(tc, flags_and_annotations_are_parameters);
     tcase_add_loop_test(tc, a_wrong_annotation_is_told_and_not_used, 0,

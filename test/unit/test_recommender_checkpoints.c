@@ -201,6 +201,32 @@ START_TEST(keeps_what_it_cannot_read)
 }
 END_TEST
 
+#define RESTORED(status)                                                                           \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
+          "\"name\":\"web-app\",\"namespace\":\"shop\",\"annotations\":{\"team\":\"a\"}},"         \
+          "\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"}" status "}")
+
+static const char *const no_status[] = {RESTORED(""), RESTORED(",\"status\":null"),
+                                        RESTORED(",\"status\":{\"version\":\"v3\"}")};
+
+/* Velero leaves the status out of what it restores: there is nothing to keep, and nothing to warn
+ * of. */
+START_TEST(a_checkpoint_that_was_restored_without_its_status_is_written)
+{
+    change(no_status[_i]);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    const struct vpa_json *object = stored("VerticalPodAutoscalerCheckpoint", "web-app");
+    ck_assert_str_eq(fake_text_at(object, "status.version"), "v3");
+    ck_assert_str_eq(fake_text_at(object, "metadata.annotations.team"), "a");
+    ck_assert_ptr_nonnull(vpa_json_at(object, "status.totalSamplesCount"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
+    pass(USAGE("200m", "100Mi"));
+    ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
+}
+END_TEST
+
 /* The name for the copy is that of another container's checkpoint, or the other way round. */
 START_TEST(a_copy_and_a_checkpoint_of_one_name_both_stay)
 {
@@ -728,6 +754,8 @@ int main(void)
     tcase_add_loop_test(tcase, loads_the_newest_of_two, 0, (int)VPA_COUNT(doubles));
     tcase_add_test(tcase, keeps_the_name_with_the_suffix);
     tcase_add_test(tcase, keeps_what_it_cannot_read);
+    tcase_add_loop_test(tcase, a_checkpoint_that_was_restored_without_its_status_is_written, 0,
+                        (int)VPA_COUNT(no_status));
     tcase_add_test(tcase, replaces_an_older_copy);
     tcase_add_test(tcase, a_copy_and_a_checkpoint_of_one_name_both_stay);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);

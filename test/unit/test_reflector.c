@@ -78,8 +78,9 @@ struct answer {
     const char *want;  /* part of the target that must be there, NULL: anything */
     const char *avoid; /* part that must not be there */
     int status;
-    const char *json; /* body of a list; for watches: the frames sent at once */
-    bool stream;      /* leave open */
+    const char *json;    /* body of a list; for watches: the frames sent at once */
+    const char *message; /* of a refusal, NULL: "scripted" */
+    bool stream;         /* leave open */
     enum vpa_transport_failure failure;
     size_t chunk;
 };
@@ -115,6 +116,10 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
                       a->avoid);
     if (a->chunk)
         vpa_memory_reply_chunk(r, a->chunk);
+    if (a->stream && a->status == 200 && !vpa_memory_query(q, "watch")) {
+        vpa_memory_reply_json(r, 200, "{\"items\":[]}");
+        return;
+    }
     if (a->stream) {
         stream = vpa_memory_reply_stream(r, a->status, on_closed, NULL);
         if (a->json)
@@ -122,7 +127,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         return;
     }
     if (a->status >= 400)
-        vpa_memory_reply_status(r, a->status, NULL, "scripted");
+        vpa_memory_reply_status(r, a->status, NULL, a->message ? a->message : "scripted");
     else if (a->status)
         vpa_memory_reply_json(r, a->status, a->json ? a->json : "");
     if (a->failure)
@@ -182,6 +187,12 @@ static void start(const struct answer *answers, size_t count, bool watch_only, v
     "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
 #define BOOKMARK(version)                                                                          \
     "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version "\"}}}"
+/* Before a watch is opened anew the server is asked whether it has the version. */
+#define HAS(version)                                                                               \
+    {                                                                                              \
+        .want = "limit=1&resourceVersion=" version "&resourceVersionMatch=NotOlderThan",           \
+        .status = 200, .json = PAGE(version, "more", OBJECT("any", "1"))                           \
+    }
 #define FRAME(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
 
 START_TEST(lists_then_watches)
@@ -361,20 +372,20 @@ static const struct {
     struct answer broken; /* of the watch */
     const char *next;     /* what the request after it asks for */
 } troubles[] = {
-    {"throttled: watched again", {.status = 429}, "watch=true"},
-    {"refused connection: watched again", {.failure = VPA_TRANSPORT_REFUSED}, "watch=true"},
+    {"throttled: watched again", {.status = 429}, "NotOlderThan"},
+    {"refused connection: watched again", {.failure = VPA_TRANSPORT_REFUSED}, "NotOlderThan"},
     {"forbidden: listed again", {.status = 403}, "limit"},
     {"server error: listed again", {.status = 500}, "limit"},
     {"throttled in the stream, by its code: watched again",
      {.status = 200,
       .stream = true,
       .json = "{\"type\":\"ERROR\",\"object\":{\"code\":429,\"reason\":\"Slow\"}}"},
-     "watch=true"},
+     "NotOlderThan"},
     {"throttled in the stream, by its reason: watched again",
      {.status = 200,
       .stream = true,
       .json = "{\"type\":\"ERROR\",\"object\":{\"code\":500,\"reason\":\"TooManyRequests\"}}"},
-     "watch=true"},
+     "NotOlderThan"},
     {"error in the stream: listed again",
      {.status = 200,
       .stream = true,
@@ -392,10 +403,7 @@ START_TEST(recovers_from_trouble)
     const struct answer answers[] = {
         {.status = 200, .json = PAGE("10", "", "")},
         troubles[_i].broken,
-        {.want = troubles[_i].next,
-         .status = 200,
-         .stream = !strcmp(troubles[_i].next, "watch=true"),
-         .json = strcmp(troubles[_i].next, "watch=true") ? LIST("11", OBJECT("n", "1")) : NULL},
+        {.want = troubles[_i].next, .status = 200, .json = LIST("11", OBJECT("n", "1"))},
         {.want = "watch=true", .status = 200, .stream = true},
     };
 
@@ -466,6 +474,7 @@ START_TEST(a_row_of_short_watches_is_slowed_down)
         CLOSED("e", "15"),
         CLOSED("f", "16"),
         CLOSED("g", "17"),
+        HAS("17"),
         {.want = "resourceVersion=17", .status = 200, .stream = true},
     };
 
@@ -475,7 +484,7 @@ START_TEST(a_row_of_short_watches_is_slowed_down)
     ck_assert_int_eq(at[4], at[1]);
     vpa_memory_stream_end(stream, VPA_TRANSPORT_OK);
     vpa_loop_pump(loop, 3 * VPA_SECOND);
-    ck_assert_uint_eq(requests, 10);
+    ck_assert_uint_eq(requests, 11);
     ck_assert_int_eq(at[8], at[5]);
     ck_assert_int_ge(at[9] - at[8], 800 * VPA_MILLISECOND);
     ck_assert_str_eq(trace, "B E Aa Ab Ac Ad Ae Af Ag ");
@@ -495,10 +504,12 @@ START_TEST(silent_watches_are_opened_anew)
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "resourceVersion=10", .status = 200, .stream = true},
-        {.want = "resourceVersion=20",
+        HAS("20"),
+        {.want = "watch=true&allowWatchBookmarks=true&resourceVersion=20",
          .status = 200,
          .stream = true,
          .json = FRAME("ADDED", "a", "21")},
+        HAS("21"),
         {.want = "resourceVersion=21", .status = 200, .stream = true},
     };
 
@@ -513,14 +524,54 @@ START_TEST(silent_watches_are_opened_anew)
     ck_assert(shown_age() == 60);
     vpa_loop_pump(loop, 16 * VPA_SECOND);
     ck_assert(shown_age() <= 1);
-    ck_assert_uint_eq(requests, 3);
+    ck_assert_uint_eq(requests, 4);
     ck_assert_int_eq(closed, 1);
     ck_assert_int_eq(at[2] - at[1], 60 * VPA_SECOND + VPA_REFLECTOR_SILENCE);
     ck_assert_int_le(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), VPA_SECOND);
     vpa_loop_pump(loop, VPA_REFLECTOR_SILENCE);
-    ck_assert_uint_eq(requests, 4);
+    ck_assert_uint_eq(requests, 6);
     ck_assert_str_eq(trace, "B E Aa "); /* watched on from the last version, no new list */
     ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 0);
+}
+END_TEST
+
+#define TOO_LARGE "Timeout: Too large resource version: 50, current: 40"
+
+/* etcd came back from a backup: the version that is watched from is still to come, and until then
+ * the server is silent. What it has is listed, by any server's word on it. */
+START_TEST(a_store_that_went_back_is_listed_anew)
+{
+    const struct answer answers[] = {
+        {.status = 200, .json = LIST("50", OBJECT("lost", "49"))},
+        _i == 0 ? (struct answer){.want = "watch=true", .status = 200, .stream = true}
+                : (struct answer){.want = "watch=true", .failure = VPA_TRANSPORT_REFUSED},
+        {.want = "NotOlderThan", .status = 504, .message = TOO_LARGE},
+        {.avoid = "resourceVersion", .status = 200, .json = LIST("40", OBJECT("kept", "30"))},
+        {.want = "resourceVersion=40", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, _i == 0 ? VPA_REFLECTOR_SILENCE + VPA_SECOND : 3 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 5);
+    ck_assert_str_eq(trace, "B Llost E B Lkept E ");
+    ck_assert(vpa_reflector_is_watching(reflector));
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, _i == 0 ? 1 : 2);
+}
+END_TEST
+
+/* One that gives no answer about its version gives no watch either: the cache grows old. */
+START_TEST(a_server_that_does_not_tell_its_version_makes_no_cache_young)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("50", "")},
+        {.want = "watch=true", .status = 200, .stream = true},
+        {.avoid = "watch=true", .status = 0, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 5 * VPA_MINUTE);
+    ck_assert_uint_ge(requests, 4);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 5 * VPA_MINUTE);
 }
 END_TEST
 
@@ -542,7 +593,8 @@ START_TEST(watches_without_an_answer_grow_old)
 END_TEST
 
 #define REFUSAL(code)                                                                              \
-    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" code ",\"message\":\"no\"}}\n"
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" code                           \
+    ",\"message\":\"scripted\"}}\n"
 
 /* A server away for half an hour, which then has lost the version, or has no time for watches: the
  * 200 before the ERROR says nothing, and the cache is as old as it was. */
@@ -550,19 +602,20 @@ START_TEST(a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young)
 {
     const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
-        {.want = "watch", .failure = VPA_TRANSPORT_REFUSED},
+        {.want = "resourceVersion=10", .failure = VPA_TRANSPORT_REFUSED},
+        HAS("10"),
         {.want = "watch=true",
          .status = 200,
          .stream = true,
          .json = _i ? REFUSAL("410") : REFUSAL("429")},
-        {.avoid = "watch", .status = 503},
+        {.avoid = "watch", .status = _i ? 503 : 429},
     };
 
     start(answers, 2, false, 0);
     vpa_loop_pump(loop, VPA_HOUR / 2);
     ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), VPA_HOUR / 2);
     requests = 2;
-    script_count = _i ? 4 : 3;
+    script_count = VPA_COUNT(answers);
     capture_log(0);
     vpa_loop_pump(loop, 2 * VPA_MINUTE);
     ck_assert_uint_ge(requests, 4);
@@ -879,7 +932,7 @@ END_TEST
 START_TEST(resyncs)
 {
     static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
-                                            {.want = "watch", .status = 200, .stream = true}};
+                                            {.status = 200, .stream = true}};
 
     start(answers, 2, false, VPA_HOUR);
     vpa_loop_pump(loop, 3 * VPA_HOUR + VPA_MINUTE);
@@ -963,6 +1016,8 @@ int main(void)
     tcase_add_test(c, very_short_watches_back_off);
     tcase_add_test(c, a_row_of_short_watches_is_slowed_down);
     tcase_add_test(c, silent_watches_are_opened_anew);
+    tcase_add_loop_test(c, a_store_that_went_back_is_listed_anew, 0, 2);
+    tcase_add_test(c, a_server_that_does_not_tell_its_version_makes_no_cache_young);
     tcase_add_test(c, watches_without_an_answer_grow_old);
     tcase_add_loop_test(c, a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young, 0, 2);
     tcase_add_test(c, bad_objects_are_skipped);

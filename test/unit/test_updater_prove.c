@@ -615,6 +615,51 @@ START_TEST(a_resize_that_is_deferred_late_has_its_five_minutes)
 }
 END_TEST
 
+/* The kubelet has had a minute, whatever somebody makes of the time of day. */
+START_TEST(a_resize_is_not_given_up_when_the_clock_is_set)
+{
+    static const struct {
+        const char *mode;
+        int stuck;
+        vpa_duration set;
+    } cases[] = {
+        {"InPlace", 1, VPA_HOUR},
+        {"InPlace", 2, 24 * VPA_HOUR},
+        {"InPlaceOrRecreate", 1, VPA_HOUR},
+        {"InPlaceOrRecreate", 2, 24 * VPA_HOUR},
+    };
+
+    server.mode = cases[_i].mode;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_first_pod(stuck[cases[_i].stuck].condition);
+    pass_for(2);
+    vpa_clock_set(server.clock, cases[_i].set);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+    vpa_clock_set(server.clock, -2 * cases[_i].set); /* and in time when it is set back */
+    pass_for(stuck[cases[_i].stuck].minutes);
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+}
+END_TEST
+
+/* The pod that was evicted has just gone; for another one it is not too late. */
+START_TEST(a_replacement_is_waited_for_by_a_clock_that_nobody_sets)
+{
+    server.lost = true;
+    learn();
+    pass_for(1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    vpa_clock_set(server.clock, 24 * VPA_HOUR);
+    updater_pass(server.updater);
+    ck_assert_ptr_null(strstr(condition(), "\"status\":\"True\""));
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
 /* The first pod runs with its new size: the others follow in the next pass, as many as may go at
  * once. */
 START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
@@ -729,6 +774,8 @@ int main(void)
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
     tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);
+    tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 4);
+    tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
     tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
     tcase_add_loop_test(tc, a_replacement_is_tried_before_the_first_eviction, 0,
                         VPA_COUNT(dry_runs));

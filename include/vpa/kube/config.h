@@ -61,7 +61,8 @@ struct vpa_transport *vpa_kube_connect(struct vpa_loop *loop, struct vpa_kube_co
 int vpa_kube_config_headers(struct vpa_kube_config *config, int64_t monotonic,
                             const struct vpa_header **headers, size_t *count,
                             struct vpa_error *err) VPA_MUST_CHECK;
-/* The server answered 401: an exec credential is fetched anew for the next request. */
+/* The server answered 401: a token file is read and an exec credential is fetched anew for the next
+ * request. */
 void vpa_kube_config_unauthorized(struct vpa_kube_config *config);
 
 #endif

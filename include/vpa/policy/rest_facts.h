@@ -4,7 +4,8 @@
  * same answer comes out again.
  *
  *     const struct vpa_rest_facts facts = {.of = {pod, vpa, limits, infeasible, &options, now},
- *                                          .update = &update, .memory = memory, .group = group};
+ *                                          .update = &update, .memory = memory, .steady = steady,
+ *                                          .group = group};
  *     vpa_rest_of_state(&facts)              // before its worth is looked at
  *     vpa_rest_make(&arena, &facts)          // all rules in their order
  */
@@ -19,6 +20,7 @@ struct vpa_rest_facts { /* borrowed */
     struct vpa_decision_facts of;
     const struct vpa_update_options *update;
     const struct vpa_update_memory *memory;
+    vpa_time steady;                       /* now, by the clock of that memory */
     const struct vpa_replica_group *group; /* NULL: it has none */
     bool evicts;            /* not to be resized: by its mode, or because that failed */
     bool held;              /* an object that may govern it cannot be read */

@@ -8,7 +8,8 @@
  *     vpa_update_memory_observe(memory, pod, now);         // for each pod of the pass
  *     vpa_update_memory_resize_since(memory, uid, &since)  // as often as one likes
  *
- * Bounded by the live pods: one entry for each of which there is something to remember.
+ * Bounded by the live pods: one entry for each of which there is something to remember. `now` is by
+ * a clock that nobody sets: no patience ends with a jump of the time of day.
  */
 #ifndef VPA_POLICY_UPDATE_MEMORY_H
 #define VPA_POLICY_UPDATE_MEMORY_H

@@ -1,0 +1,20 @@
+/* What the head of an answer says that anybody asks for. */
+#ifndef VPA_NET_CLIENT_HEAD_H
+#define VPA_NET_CLIENT_HEAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLIENT_HEAD_TEXT_MAX 512
+
+struct client_head {
+    char content_type[CLIENT_HEAD_TEXT_MAX];
+    char warning[CLIENT_HEAD_TEXT_MAX]; /* the first one */
+    int retry_after;                    /* seconds, -1: none */
+    int64_t date;                       /* Unix time in seconds, 0: none */
+};
+void client_head_init(struct client_head *head);
+/* One line, as it came; a status line begins a new head. */
+void client_head_read(struct client_head *head, const char *line, size_t len);
+
+#endif
