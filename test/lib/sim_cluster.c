@@ -57,7 +57,7 @@ void sim_cluster_serve_kind(struct sim_cluster *s, const char *group, const char
     const char *subresources = vpa_arena_printf(
         &a, "{%s%s%s}", status ? "\"status\":{}" : "", status && scale ? "," : "",
         scale ? "\"scale\":{\"specReplicasPath\":\".spec.replicas\",\"statusReplicasPath\":"
-                "\".status.replicas\"}"
+                "\".status.replicas\",\"labelSelectorPath\":\".status.selector\"}"
               : "");
 
     types_add_crd(
@@ -179,6 +179,13 @@ void sim_cluster_end_watches(struct sim_cluster *s, const char *plural, bool exp
     }
 }
 
+void sim_cluster_tell(struct sim_cluster *s, const char *plural, const char *type, const char *json)
+{
+    for (struct exchange *x = s->watches; x; x = x->next)
+        if (strcmp(x->plural, plural) == 0)
+            vpa_memory_stream_event(x->stream, type, json);
+}
+
 /* ---- objects ---- */
 
 bool sim_cluster_has_scale(const struct sim_cluster *s, const char *group, const char *plural)
@@ -224,18 +231,13 @@ static void complete(struct sim_cluster *s, struct vpa_arena *a, const struct re
         jv_set(a, object, "status", jv_clone(a, jv_get(stored, "status")));
 }
 
-static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole)
+static bool put_text(struct sim_cluster *s, const char *object, bool whole)
 {
     vpa_auto_arena a = {0};
-    vpa_auto_buf text = {0};
-    struct vpa_json_writer w;
     struct jv *v;
 
-    vpa_buf_init(&text, TEXT_MAX);
-    vpa_json_writer_init(&w, &text);
-    vpa_json_put_node(&w, object);
-    if (jv_parse(&a, vpa_buf_text(&text), text.len, &v, NULL, NULL) < 0)
-        abort(); /* it was JSON already */
+    if (jv_parse(&a, object, strlen(object), &v, NULL, NULL) < 0)
+        abort();
     const struct restype *t = type_of(s, jv_text_at(v, "apiVersion"), jv_text_at(v, "kind"));
     if (!t)
         return false;
@@ -247,9 +249,26 @@ static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole
     return true;
 }
 
+static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole)
+{
+    vpa_auto_buf text = {0};
+    struct vpa_json_writer w;
+
+    vpa_buf_init(&text, TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_put_node(&w, object);
+    return put_text(s, vpa_buf_text(&text), whole);
+}
+
 bool sim_cluster_put(struct sim_cluster *s, const struct vpa_json *object)
 {
     return put(s, object, true);
+}
+
+void sim_cluster_put_text(struct sim_cluster *s, const char *object)
+{
+    if (!put_text(s, object, true))
+        abort();
 }
 
 bool sim_cluster_apply(struct sim_cluster *s, const struct vpa_json *object)
@@ -473,4 +492,15 @@ const struct sim_asked *sim_cluster_reads(const struct sim_cluster *s, size_t *c
 {
     *count = s->reads.count;
     return s->reads.items;
+}
+
+size_t sim_cluster_asked(const struct sim_cluster *s, const char *method, const char *path_end)
+{
+    const struct record *of = strcmp(method, "GET") == 0 ? &s->reads : &s->writes;
+    size_t found = 0;
+
+    for (size_t i = 0; i < of->count; i++)
+        found += strcmp(of->items[i].method, method) == 0 &&
+                 vpa_str_ends_with(of->items[i].path, path_end);
+    return found;
 }
