@@ -504,3 +504,18 @@ size_t sim_cluster_asked(const struct sim_cluster *s, const char *method, const 
                  vpa_str_ends_with(of->items[i].path, path_end);
     return found;
 }
+
+const struct sim_asked *sim_cluster_write(const struct sim_cluster *s, const char *path, size_t n)
+{
+    const struct sim_asked *found = NULL;
+    bool last = n == SIM_LAST;
+
+    for (size_t i = 0; i < s->writes.count; i++) {
+        if (!strstr(s->writes.items[i].path, path))
+            continue;
+        found = &s->writes.items[i];
+        if (n-- == 0)
+            return found;
+    }
+    return last ? found : NULL;
+}

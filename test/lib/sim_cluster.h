@@ -107,6 +107,9 @@ void sim_cluster_begin_record(struct sim_cluster *s);
 /* In the order of the requests, watches left out; they hold until the next record. */
 const struct sim_asked *sim_cluster_writes(const struct sim_cluster *s, size_t *count);
 const struct sim_asked *sim_cluster_reads(const struct sim_cluster *s, size_t *count);
+/* The n-th write, from 0, to a path that holds that; NULL: there is none. */
+#define SIM_LAST SIZE_MAX
+const struct sim_asked *sim_cluster_write(const struct sim_cluster *s, const char *path, size_t n);
 /* How many of them by that method, and with a path (query included) that ends so. */
 size_t sim_cluster_asked(const struct sim_cluster *s, const char *method, const char *path_end);
 

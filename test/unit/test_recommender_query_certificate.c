@@ -128,18 +128,6 @@ static int events_written(void)
     return (int)sim_cluster_asked(sim, "POST", EVENTS_PATH);
 }
 
-/* The last that was written there. */
-static const char *last_written(const char *path)
-{
-    size_t count;
-    const struct sim_asked *writes = sim_cluster_writes(sim, &count);
-
-    while (count-- > 0)
-        if (strcmp(writes[count].path, path) == 0)
-            return writes[count].body;
-    ck_abort_msg("%s", path);
-}
-
 static void answer(const char *method, const char *path, int code)
 {
     sim_cluster_answer(sim, &(struct sim_answer){.method = method,
@@ -184,8 +172,8 @@ START_TEST(the_leader_writes_and_the_others_take_it)
     work_for(&other, VPA_HOUR);
     ck_assert_int_eq(secret_writes(), 1);
     ck_assert_int_eq(service_writes(), 1);
-    ck_assert_ptr_null(
-        strstr(last_written(API_SERVICE_PATH), "service")); /* nothing but the bundle */
+    ck_assert_ptr_null(strstr(sim_cluster_write(sim, API_SERVICE_PATH, SIM_LAST)->body,
+                              "service")); /* nothing but the bundle */
     stop(&first);
     stop(&other);
 }
@@ -292,11 +280,14 @@ START_TEST(late_objects_and_rights_are_waited_for)
     ck_assert_uint_eq(logged(WRONG), 1);
     ck_assert_uint_eq(logged("Cannot keep the certificates"), (size_t)_i);
     ck_assert_int_eq(events_written(), 1 + _i); /* each reason once */
-    ck_assert_ptr_nonnull(strstr(last_written(EVENTS_PATH), "\"type\":\"Warning\""));
-    ck_assert_ptr_nonnull(strstr(last_written(EVENTS_PATH), "\"kind\":\"APIService\""));
-    ck_assert_ptr_nonnull(strstr(last_written(EVENTS_PATH), API_SERVICE_NAME));
     ck_assert_ptr_nonnull(
-        strstr(last_written(EVENTS_PATH), _i ? "CertificatesNotKept" : "CABundleFaulty"));
+        strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body, "\"type\":\"Warning\""));
+    ck_assert_ptr_nonnull(
+        strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body, "\"kind\":\"APIService\""));
+    ck_assert_ptr_nonnull(
+        strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body, API_SERVICE_NAME));
+    ck_assert_ptr_nonnull(strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body,
+                                 _i ? "CertificatesNotKept" : "CABundleFaulty"));
     ck_assert_double_ge(failed("registration"), 59); /* each look */
     ck_assert_int_eq(failed("secret") > 0, _i);
     sim_cluster_unscript(sim);
