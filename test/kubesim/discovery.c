@@ -3,6 +3,8 @@
  * aggregated form v2. Groups of aggregated APIs (APIService) are listed with what their servers
  * say.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "outgoing.h"
@@ -112,21 +114,55 @@ static int legacy_version(struct ctx *c, const char *group, const char *version)
     return 0;
 }
 
-static struct jv *group_entry(struct ctx *c, const char *group, const char *version)
+static struct jv *group_entry(struct ctx *c, const char *group, const struct strings *names)
 {
     struct vpa_arena *a = c->a;
-    struct jv *g = jv_obj(a), *versions = jv_arr(a), *v = jv_obj(a);
+    struct jv *g = jv_obj(a), *versions = jv_arr(a);
 
-    jv_set(a, v, "groupVersion", jv_strf(a, "%s/%s", group, version));
-    jv_set_str(a, v, "version", version);
-    jv_push(a, versions, v);
+    for (size_t i = 0; i < names->count; i++) {
+        struct jv *v = jv_obj(a);
+        jv_set(a, v, "groupVersion", jv_strf(a, "%s/%s", group, names->items[i]));
+        jv_set_str(a, v, "version", names->items[i]);
+        jv_push(a, versions, v);
+    }
     jv_set_str(a, g, "name", group);
     jv_set(a, g, "versions", versions);
-    jv_set(a, g, "preferredVersion", jv_clone(a, v));
+    jv_set(a, g, "preferredVersion", jv_clone(a, versions->items[0].value));
     return g;
 }
 
-typedef void (*group_fn)(struct ctx *c, const char *group, const char *version,
+/* v2 before v1 before v1beta2 before v1alpha1; what has another form comes last, by its name. */
+static unsigned rank_of(const char *version)
+{
+    unsigned major, minor = 0;
+    int end = 0;
+
+    if (sscanf(version, "v%u%n", &major, &end) != 1)
+        return 0;
+    unsigned stability = !version[end]                                   ? 3
+                         : sscanf(version + end, "beta%u", &minor) == 1  ? 2
+                         : sscanf(version + end, "alpha%u", &minor) == 1 ? 1
+                                                                         : 0;
+    return stability ? stability * 1000000 + major * 1000 + minor : 0;
+}
+
+static int by_priority(const void *left, const void *right)
+{
+    const char *a = *(const char *const *)left, *b = *(const char *const *)right;
+
+    return rank_of(a) != rank_of(b) ? (rank_of(a) < rank_of(b) ? 1 : -1) : strcmp(a, b);
+}
+
+/* The versions in which a group is served here, the preferred one first. */
+static void versions_of(struct ctx *c, const char *group, struct strings *out)
+{
+    for (const struct restype *t = c->sim->types.first; t; t = t->next)
+        if (!t->withdrawn && !strcmp(t->group, group) && !strings_has(out, t->version))
+            strings_add(c->a, out, t->version);
+    qsort(out->items, out->count, sizeof(*out->items), by_priority);
+}
+
+typedef void (*group_fn)(struct ctx *c, const char *group, const struct strings *versions,
                          const struct jv *service, void *out);
 
 /* Each group once, own ones first, then those of other servers. */
@@ -137,8 +173,10 @@ static void each_group(struct ctx *c, group_fn visit, void *out)
     for (const struct restype *t = c->sim->types.first; t; t = t->next) {
         if (t->withdrawn || !*t->group || strings_has(&seen, t->group))
             continue;
+        struct strings versions = {0};
         strings_add(c->a, &seen, t->group);
-        visit(c, t->group, t->version, NULL, out);
+        versions_of(c, t->group, &versions);
+        visit(c, t->group, &versions, NULL, out);
     }
     const struct collection *s =
         types_find(&c->sim->types, "apiregistration.k8s.io", "v1", "apiservices")->store;
@@ -147,16 +185,18 @@ static void each_group(struct ctx *c, group_fn visit, void *out)
         const char *group = jv_text_at(o, "spec.group");
         if (jv_missing(jv_at(o, "spec.service")) || strings_has(&seen, group))
             continue;
+        struct strings versions = {0};
         strings_add(c->a, &seen, group);
-        visit(c, group, jv_text_at(o, "spec.version"), o, out);
+        strings_add(c->a, &versions, jv_text_at(o, "spec.version"));
+        visit(c, group, &versions, o, out);
     }
 }
 
-static void add_group(struct ctx *c, const char *group, const char *version,
+static void add_group(struct ctx *c, const char *group, const struct strings *versions,
                       const struct jv *service, void *out)
 {
     (void)service;
-    jv_push(c->a, out, group_entry(c, group, version));
+    jv_push(c->a, out, group_entry(c, group, versions));
 }
 
 static int legacy_groups(struct ctx *c)
@@ -269,11 +309,11 @@ static struct jv *foreign_resources(struct ctx *c, const char *group, const char
     return list;
 }
 
-static void add_aggregated(struct ctx *c, const char *group, const char *version,
-                           const struct jv *service, void *out)
+static struct jv *aggregated_version(struct ctx *c, const char *group, const char *version,
+                                     const struct jv *service)
 {
     struct vpa_arena *a = c->a;
-    struct jv *g = jv_obj(a), *versions = jv_arr(a), *v = jv_obj(a), *list = jv_arr(a);
+    struct jv *v = jv_obj(a), *list = jv_arr(a);
 
     if (service)
         list = foreign_resources(c, group, version, service);
@@ -284,8 +324,17 @@ static void add_aggregated(struct ctx *c, const char *group, const char *version
     jv_set_str(a, v, "version", version);
     jv_set(a, v, "resources", list ? list : jv_arr(a));
     jv_set_str(a, v, "freshness", list ? "Current" : "Stale");
-    jv_push(a, versions, v);
-    struct jv *meta = jv_obj(a);
+    return v;
+}
+
+static void add_aggregated(struct ctx *c, const char *group, const struct strings *names,
+                           const struct jv *service, void *out)
+{
+    struct vpa_arena *a = c->a;
+    struct jv *g = jv_obj(a), *versions = jv_arr(a), *meta = jv_obj(a);
+
+    for (size_t i = 0; i < names->count; i++)
+        jv_push(a, versions, aggregated_version(c, group, names->items[i], service));
     if (*group)
         jv_set_str(a, meta, "name", group);
     jv_set(a, g, "metadata", meta);
@@ -300,10 +349,13 @@ static int aggregated(struct ctx *c, bool core)
     jv_set_str(c->a, out, "kind", "APIGroupDiscoveryList");
     jv_set_str(c->a, out, "apiVersion", "apidiscovery.k8s.io/v2");
     jv_set(c->a, out, "metadata", jv_obj(c->a));
-    if (core)
-        add_aggregated(c, "", "v1", NULL, items);
-    else
+    if (core) {
+        struct strings versions = {0};
+        versions_of(c, "", &versions);
+        add_aggregated(c, "", &versions, NULL, items);
+    } else {
         each_group(c, add_aggregated, items);
+    }
     jv_set(c->a, out, "items", items);
     answer_json(c, 200, out);
     c->res->content_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

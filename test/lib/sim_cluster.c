@@ -179,6 +179,13 @@ void sim_cluster_end_watches(struct sim_cluster *s, const char *plural, bool exp
     }
 }
 
+void sim_cluster_tell(struct sim_cluster *s, const char *plural, const char *type, const char *json)
+{
+    for (struct exchange *x = s->watches; x; x = x->next)
+        if (strcmp(x->plural, plural) == 0)
+            vpa_memory_stream_event(x->stream, type, json);
+}
+
 /* ---- objects ---- */
 
 void sim_cluster_serve_resizes(struct sim_cluster *s, bool served)
@@ -230,18 +237,13 @@ static void complete(struct sim_cluster *s, struct vpa_arena *a, struct restype 
         jv_set(a, object, "status", jv_clone(a, jv_get(stored, "status")));
 }
 
-static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole)
+static bool put_text(struct sim_cluster *s, const char *object, bool whole)
 {
     vpa_auto_arena a = {0};
-    vpa_auto_buf text = {0};
-    struct vpa_json_writer w;
     struct jv *v;
 
-    vpa_buf_init(&text, TEXT_MAX);
-    vpa_json_writer_init(&w, &text);
-    vpa_json_put_node(&w, object);
-    if (jv_parse(&a, vpa_buf_text(&text), text.len, &v, NULL, NULL) < 0)
-        abort(); /* it was JSON already */
+    if (jv_parse(&a, object, strlen(object), &v, NULL, NULL) < 0)
+        abort();
     struct restype *t = type_of(s, jv_text_at(v, "apiVersion"), jv_text_at(v, "kind"));
     if (!t)
         return false;
@@ -253,9 +255,26 @@ static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole
     return true;
 }
 
+static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole)
+{
+    vpa_auto_buf text = {0};
+    struct vpa_json_writer w;
+
+    vpa_buf_init(&text, TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_put_node(&w, object);
+    return put_text(s, vpa_buf_text(&text), whole);
+}
+
 bool sim_cluster_put(struct sim_cluster *s, const struct vpa_json *object)
 {
     return put(s, object, true);
+}
+
+void sim_cluster_put_text(struct sim_cluster *s, const char *object)
+{
+    if (!put_text(s, object, true))
+        abort();
 }
 
 bool sim_cluster_apply(struct sim_cluster *s, const struct vpa_json *object)
@@ -479,4 +498,30 @@ const struct sim_asked *sim_cluster_reads(const struct sim_cluster *s, size_t *c
 {
     *count = s->reads.count;
     return s->reads.items;
+}
+
+size_t sim_cluster_asked(const struct sim_cluster *s, const char *method, const char *path_end)
+{
+    const struct record *of = strcmp(method, "GET") == 0 ? &s->reads : &s->writes;
+    size_t found = 0;
+
+    for (size_t i = 0; i < of->count; i++)
+        found += strcmp(of->items[i].method, method) == 0 &&
+                 vpa_str_ends_with(of->items[i].path, path_end);
+    return found;
+}
+
+const struct sim_asked *sim_cluster_write(const struct sim_cluster *s, const char *path, size_t n)
+{
+    const struct sim_asked *found = NULL;
+    bool last = n == SIM_LAST;
+
+    for (size_t i = 0; i < s->writes.count; i++) {
+        if (!strstr(s->writes.items[i].path, path))
+            continue;
+        found = &s->writes.items[i];
+        if (n-- == 0)
+            return found;
+    }
+    return last ? found : NULL;
 }

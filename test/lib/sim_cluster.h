@@ -40,7 +40,8 @@ int sim_not_found(const char *path, struct vpa_memory_reply *r);
 
 /* ---- objects ---- */
 
-/* One more kind of objects in namespaces; scale: with that subresource. "" is the core group. */
+/* One more kind of objects in namespaces, or version of one; scale: with that subresource, whose
+ * selector is the text status.selector. "" is the core group. */
 void sim_cluster_serve_kind(struct sim_cluster *s, const char *group, const char *version,
                             const char *plural, const char *kind, bool status, bool scale);
 /* False: there is no pods/resize, as before Kubernetes 1.33. */
@@ -50,6 +51,8 @@ bool sim_cluster_has_scale(const struct sim_cluster *s, const char *group, const
 /* Creates or replaces past all checks; only the version is the server's. False: no such kind is
  * served. */
 bool sim_cluster_put(struct sim_cluster *s, const struct vpa_json *object);
+/* The same of JSON text. The test ends when it is none, or of no kind that is served. */
+void sim_cluster_put_text(struct sim_cluster *s, const char *object);
 /*
  * The same with what a server fills in: the UID is the given, the stored or a new one, the time of
  * creation the stored, the given or now; a custom resource without a status keeps the stored one.
@@ -64,6 +67,9 @@ const struct vpa_json *sim_cluster_find(const struct sim_cluster *s, struct vpa_
                                         const char *name);
 /* Ends the watches of these objects; expired: with an error 410 at last. */
 void sim_cluster_end_watches(struct sim_cluster *s, const char *plural, bool expired);
+/* Sends them an event about which the simulator knows nothing: what no server says. */
+void sim_cluster_tell(struct sim_cluster *s, const char *plural, const char *type,
+                      const char *json);
 
 /* ---- answers out of a script ---- */
 
@@ -103,5 +109,10 @@ void sim_cluster_begin_record(struct sim_cluster *s);
 /* In the order of the requests, watches left out; they hold until the next record. */
 const struct sim_asked *sim_cluster_writes(const struct sim_cluster *s, size_t *count);
 const struct sim_asked *sim_cluster_reads(const struct sim_cluster *s, size_t *count);
+/* The n-th write, from 0, to a path that holds that; NULL: there is none. */
+#define SIM_LAST SIZE_MAX
+const struct sim_asked *sim_cluster_write(const struct sim_cluster *s, const char *path, size_t n);
+/* How many of them by that method, and with a path (query included) that ends so. */
+size_t sim_cluster_asked(const struct sim_cluster *s, const char *method, const char *path_end);
 
 #endif

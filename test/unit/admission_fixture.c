@@ -1,52 +1,40 @@
 #include "admission_fixture.h"
 
-void fixture_serve(void *ctx, const struct vpa_memory_request *request,
-                   struct vpa_memory_reply *reply)
-{
-    struct fixture *f = ctx;
-    const char *items = "";
+#include "vpa/json/json_writer.h"
+#include "webhook.h"
 
-    if (vpa_memory_query(request, "watch")) {
-        struct vpa_memory_stream *stream = vpa_memory_reply_stream(reply, 200, NULL, NULL);
-        if (vpa_str_ends_with(request->path, "/statefulsets"))
-            f->stateful_set_watch = stream;
-        return;
+void fixture_put(struct fixture *f, const char *api_version, const char *kind, const char *items)
+{
+    const struct vpa_json *list =
+        fixture_parse(&f->arena, vpa_arena_printf(&f->arena, "[%s]", vpa_or_empty(items)));
+
+    vpa_json_foreach (item, list) {
+        vpa_auto_buf text = {0};
+        struct vpa_json_writer w;
+
+        vpa_buf_init(&text, 1 << 20);
+        vpa_json_writer_init(&w, &text);
+        vpa_json_put_node(&w, item);
+        sim_cluster_put_text(f->sim, vpa_arena_printf(&f->arena,
+                                                      "{\"apiVersion\":\"%s\",\"kind\":\"%s\",%s",
+                                                      api_version, kind, vpa_buf_text(&text) + 1));
     }
-    if (strstr(request->path, "/leases")) {
-        if (strcmp(request->method, "GET") != 0)
-            f->lease_writes++;
-        if (strcmp(request->method, "GET") == 0 && !f->lease_writes)
-            vpa_memory_reply_status(reply, 404, "NotFound", "no lease");
-        else
-            vpa_memory_reply_json(
-                reply, 200, "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{}}");
-        return;
-    }
-    if (strstr(request->path, "/mutatingwebhookconfigurations/") &&
-        strcmp(request->method, "GET") == 0) {
-        f->webhook_reads++;
-        if (!f->registration || !*f->registration)
-            vpa_memory_reply_status(reply, f->registration ? 404 : 403,
-                                    f->registration ? "NotFound" : "Forbidden", "no registration");
-        else
-            vpa_memory_reply_json(reply, 200, f->registration);
-        return;
-    }
-    if (vpa_str_ends_with(request->path, "/verticalpodautoscalers"))
-        items = vpa_or_empty(f->vpas);
-    else if (vpa_str_ends_with(request->path, "/limitranges"))
-        items = vpa_or_empty(f->limit_ranges);
-    else if (vpa_str_ends_with(request->path, "/configmaps"))
-        items = vpa_or_empty(f->config_maps);
-    else if (vpa_str_ends_with(request->path, "/statefulsets"))
-        items = vpa_or_empty(f->stateful_sets);
-    if (vpa_str_ends_with(request->path, "/configmaps"))
-        vpa_memory_reply_delay(reply, f->config_maps_delay);
-    vpa_memory_reply_json(
-        reply, 200,
-        fixture_json(&f->arena,
-                     vpa_arena_printf(&f->arena,
-                                      "{'metadata':{'resourceVersion':'1'},'items':[%s]}", items)));
+}
+
+void fixture_register(struct fixture *f, const char *ca)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 20);
+    webhook_encode(&f->config, "kube-system", ca, &text);
+    sim_cluster_unscript(f->sim);
+    sim_cluster_put_text(f->sim, vpa_buf_text(&text));
+}
+
+size_t fixture_lease_writes(const struct fixture *f)
+{
+    return sim_cluster_asked(f->sim, "POST", "/leases") +
+           sim_cluster_asked(f->sim, "PUT", "/vpa-admission-controller");
 }
 
 void fixture_quiet(void)
@@ -71,7 +59,17 @@ void fixture_start(struct fixture *f, bool real)
     f->clock =
         real ? vpa_clock_new_real() : vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
     f->loop = vpa_loop_new(f->clock);
-    f->transport = vpa_memory_transport_new(f->loop, fixture_serve, f);
+    f->sim = sim_cluster_new(f->loop);
+    fixture_put(f, "autoscaling.k8s.io/v1", "VerticalPodAutoscaler", f->vpas);
+    fixture_put(f, "v1", "LimitRange", f->limit_ranges);
+    fixture_put(f, "v1", "ConfigMap", f->config_maps);
+    fixture_put(f, "apps/v1", "StatefulSet", f->stateful_sets);
+    sim_cluster_answer(f->sim, &(struct sim_answer){.method = "GET",
+                                                    .path = "/mutatingwebhookconfigurations/",
+                                                    .how = SIM_PATH_HOLDS,
+                                                    .code = 403,
+                                                    .message = "no right"});
+    f->transport = vpa_memory_transport_new(f->loop, sim_cluster_serve, f->sim);
     f->client = vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = f->loop,
                                                                       .transport = f->transport,
                                                                       .random = &f->random,
@@ -100,6 +98,7 @@ void fixture_stop(struct fixture *f)
     vpa_ledger_free(f->ledger);
     vpa_kube_client_free(f->client);
     vpa_transport_free(f->transport);
+    sim_cluster_free(f->sim);
     vpa_loop_free(f->loop);
     vpa_clock_free(f->clock);
     vpa_arena_release(&f->arena);

@@ -1,6 +1,6 @@
 /*
- * The admission controller against an API server in memory, for its tests: objects are given as
- * JSON with ' for ", writes are kept as text.
+ * The admission controller against the simulator, for its tests: objects are given as JSON with '
+ * for ".
  */
 #ifndef TEST_ADMISSION_FIXTURE_H
 #define TEST_ADMISSION_FIXTURE_H
@@ -10,23 +10,19 @@
 
 #include "admission.h"
 #include "policy_fixtures.h"
-#include "memory_transport.h"
 #include "manual_clock.h"
+#include "sim_cluster.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 
 struct fixture {
     struct vpa_arena arena;
-    const char *vpas; /* items of the list, "" for none */
+    const char *vpas; /* that there are at the start, as fixture_put takes them */
     const char *limit_ranges;
     const char *config_maps;
-    vpa_duration config_maps_delay;
     const char *stateful_sets;
-    int lease_writes;
-    int webhook_reads;        /* of the registration */
-    const char *registration; /* the object; NULL: we may not read it, "": there is none */
-    struct vpa_memory_stream *stateful_set_watch;
+    struct sim_cluster *sim;
     struct vpa_clock *clock;
     struct vpa_loop *loop;
     struct vpa_transport *transport;
@@ -39,12 +35,14 @@ struct fixture {
 };
 
 void fixture_quiet(void);
-/* What that API server answers; ctx: the fixture. */
-void fixture_serve(void *ctx, const struct vpa_memory_request *request,
-                   struct vpa_memory_reply *reply);
 /* real: the real clock, for tests with sockets. f->vpas and so on are set before; the flags after
- * it. */
+ * it. The registration may not be read. */
 void fixture_start(struct fixture *f, bool real);
+/* Objects of one kind with commas between them, without apiVersion and kind; NULL and "": none. */
+void fixture_put(struct fixture *f, const char *api_version, const char *kind, const char *items);
+/* A registration with that CA; it may be read, as all that a script has forbidden. */
+void fixture_register(struct fixture *f, const char *ca);
+size_t fixture_lease_writes(const struct fixture *f);
 void fixture_daemon(struct fixture *f, bool unbound);
 void fixture_stop(struct fixture *f);
 

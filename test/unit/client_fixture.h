@@ -7,14 +7,16 @@
 #include "vpa/kube/client.h"
 #include "memory_transport.h"
 #include "manual_clock.h"
+#include "sim_cluster.h"
 
 extern struct vpa_clock *clk;
 extern struct vpa_loop *loop;
 extern struct vpa_random rnd;
 extern struct vpa_transport *transport;
 extern struct vpa_kube_client *client;
+extern struct sim_cluster *sim; /* NULL with a server of its own */
 
-/* now: seconds since 1970. */
+/* serve NULL: the simulator; now: seconds since 1970. */
 void start_client(vpa_memory_serve_fn serve, int64_t now, uint64_t seed);
 void stop_client(void);
 

@@ -2,117 +2,103 @@
 
 struct vpa_owners *owners;
 struct vpa_error err;
-const char *deployments = "", *replica_sets = "", *jobs = "", *daemon_sets = "";
-struct vpa_memory_stream *watch_of_deployments;
-int scale_gets, discovery_gets;
-const char *scale_body;
-int scale_code;
-vpa_duration scale_delay;
-void (*on_scale_get)(void);
-bool group_known, every_widget;
-int widgets_version;
-bool two_plurals;
 
-void list(struct vpa_memory_reply *r, const char *items)
+/* ---- the cluster ---- */
+
+void put_widget(const char *name, const char *selector, int replicas)
 {
-    vpa_auto_free char *text =
-        vpa_xprintf("{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[%s]}", items);
+    vpa_auto_free char *object =
+        vpa_xprintf("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{"
+                    "\"namespace\":\"n\",\"name\":\"%s\"},\"spec\":{\"replicas\":%d},"
+                    "\"status\":{\"replicas\":1,\"selector\":\"%s\"}}",
+                    name, replicas, selector);
 
-    vpa_memory_reply_json(r, 200, text);
+    sim_cluster_put_text(sim, object);
 }
 
-static void serve_discovery(const char *path, struct vpa_memory_reply *r)
+void drop_widget(const char *name)
 {
-    discovery_gets++;
-    if (strcmp(path, "/api/v1") == 0)
-        vpa_memory_reply_json(
-            r, 200,
-            "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true},"
-            "{\"name\":\"pods/resize\",\"kind\":\"Pod\",\"namespaced\":true}]}");
-    else if (strcmp(path, "/apis/example.com") == 0 && widgets_version == 5)
-        vpa_memory_reply_json(r, 200, "{\"versions\":[");
-    else if (strcmp(path, "/apis/example.com") == 0 && group_known)
-        vpa_memory_reply_json(
-            r, 200,
-            widgets_version == 3
-                ? "{\"preferredVersion\":{\"version\":\"../../v9?x=\"},\"versions\":[{\"version\":"
-                  "\"v1/x\"},{\"version\":\"\"},{\"version\":\"v1\"}]}"
-            : widgets_version == 1
-                ? "{\"preferredVersion\":{\"version\":\"v1\"},\"versions\":[{\"version\":"
-                  "\"v2\"},{\"version\":\"v1\"}]}"
-                : "{\"preferredVersion\":{\"version\":\"v2\"},\"versions\":[{\"version\":"
-                  "\"v2\"},{\"version\":\"v1\"}]}");
-    else if (vpa_str_starts_with(path, "/apis/example.com/v") && group_known)
-        vpa_memory_reply_json(
-            r, 200,
-            widgets_version == 4 && vpa_str_ends_with(path, "/v2") ? "{"
-            : two_plurals && vpa_str_ends_with(path, "/v1")
-                ? "{\"resources\":[{\"name\":\"gadgets\",\"kind\":\"Widget\",\"namespaced\":true}]}"
-                : "{\"resources\":[{\"name\":\"widgets\",\"kind\":\"Widget\",\"namespaced\":true},"
-                  "{\"name\":\"widgets/"
-                  "scale\",\"kind\":\"Scale\",\"namespaced\":true},{\"name\":7}]}");
-    else
-        vpa_memory_reply_status(r, 404, NULL, "the server could not find the requested resource");
+    ck_assert(sim_cluster_delete(sim, "example.com/v1", "Widget", "n", name));
 }
 
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+void put_widgets(int count)
 {
-    const char *path = q->path;
-
-    (void)ctx;
-    if (q->watch) {
-        struct vpa_memory_stream *s = vpa_memory_reply_stream(r, 200, NULL, NULL);
-        if (vpa_str_ends_with(path, "/deployments"))
-            watch_of_deployments = s;
-    } else if (vpa_str_ends_with(path, "/scale")) {
-        scale_gets++;
-        vpa_memory_reply_delay(r, scale_delay);
-        if (on_scale_get)
-            on_scale_get();
-        if (scale_code)
-            vpa_memory_reply_status(r, scale_code, NULL, "boom");
-        else if (scale_body && (every_widget || strstr(path, "/widgets/w/")))
-            vpa_memory_reply_json(r, 200, scale_body);
-        else
-            vpa_memory_reply_status(r, 404, NULL, "widgets.example.com \"w\" not found");
-    } else if (vpa_str_ends_with(path, "/deployments")) {
-        list(r, deployments);
-    } else if (vpa_str_ends_with(path, "/replicasets")) {
-        list(r, replica_sets);
-    } else if (vpa_str_ends_with(path, "/jobs")) {
-        list(r, jobs);
-    } else if (vpa_str_ends_with(path, "/daemonsets")) {
-        list(r, daemon_sets);
-    } else if (vpa_str_ends_with(path, "s") && !vpa_str_ends_with(path, "/apis")) {
-        list(r, "");
-    } else {
-        serve_discovery(path, r);
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "w%d", i);
+        put_widget(name, "app=w", 7);
     }
 }
 
+void follow_many(int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "w%d", i);
+        vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", name);
+    }
+}
+
+void delay_scales(vpa_duration delay)
+{
+    sim_cluster_unscript(sim);
+    sim_cluster_answer(sim,
+                       &(struct sim_answer){.method = "GET", .path = "/scale", .delay = delay});
+}
+
+void answer_scales(int code, const char *body)
+{
+    sim_cluster_unscript(sim);
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                 .path = "/scale",
+                                                 .code = code   ? code
+                                                         : body ? 200
+                                                                : 404,
+                                                 .body = body,
+                                                 .message = "boom"});
+}
+
+int scale_gets(void)
+{
+    return (int)sim_cluster_asked(sim, "GET", "/scale");
+}
+
+int discovery_gets(void)
+{
+    vpa_auto_arena arena = {0};
+    size_t count;
+    const struct sim_asked *reads = sim_cluster_reads(sim, &count);
+    int documents = 0;
+
+    for (size_t i = 0; i < count; i++)
+        documents += !*sim_place_of(&arena, reads[i].path).resource;
+    return documents;
+}
+
+/* ---- the fixture ---- */
+
 void setup(void)
 {
-    start_client(serve, 1772366400, 3);
+    start_client(NULL, 1772366400, 3);
     owners = vpa_owners_new(&(struct vpa_owners_options){.client = client});
-    deployments =
-        FREE("web", APP) "," OWNED("managed", "Widget", "w", "example.com/v1", APP) "," OWNED(
-            "onnode", "Node", "node", "v1", APP) "," OWNED("odd", "Thing", "t", "a/b/c", APP);
-    replica_sets = OWNED("web-1", "Deployment", "web", "apps/v1", APP) "," OWNED(
-        "lost-1", "Deployment", "lost", "apps/v1",
-        APP) "," OWNED("loop-1", "ReplicaSet", "loop-2", "apps/v1",
-                       APP) "," OWNED("loop-2", "ReplicaSet", "loop-1", "apps/v1", APP);
-    jobs = FREE("job", "{\"parallelism\":4,\"selector\":{\"matchLabels\":{\"j\":\"1\"}}}");
-    daemon_sets = "{\"metadata\":{\"namespace\":\"n\",\"name\":\"ds\"},\"spec\":{\"selector\":{"
-                  "\"matchExpressions\":"
-                  "[{\"key\":\"a\",\"operator\":\"Has\"}]}},\"status\":{\"desiredNumberScheduled\":"
-                  "6,\"numberReady\":5}}";
-    scale_gets = discovery_gets = scale_code = 0;
-    scale_delay = 0;
-    on_scale_get = NULL;
-    scale_body = SCALE("app=w", "7");
-    group_known = true;
-    every_widget = two_plurals = false;
-    widgets_version = 1;
+    sim_cluster_serve_kind(sim, "example.com", "v1beta1", "widgets", "Widget", false, true);
+    sim_cluster_serve_kind(sim, "example.com", "v1", "widgets", "Widget", false, true);
+    put_widget("w", "app=w", 7);
+    sim_cluster_put_text(sim, DEPLOYMENT("web", "", APP));
+    sim_cluster_put_text(sim, DEPLOYMENT("managed", OWNER("example.com/v1", "Widget", "w"), APP));
+    sim_cluster_put_text(sim, DEPLOYMENT("onnode", OWNER("v1", "Node", "node"), APP));
+    sim_cluster_put_text(sim, DEPLOYMENT("odd", OWNER("a/b/c", "Thing", "t"), APP));
+    sim_cluster_put_text(sim, REPLICA_SET("web-1", OWNER("apps/v1", "Deployment", "web")));
+    sim_cluster_put_text(sim, REPLICA_SET("lost-1", OWNER("apps/v1", "Deployment", "lost")));
+    sim_cluster_put_text(sim, REPLICA_SET("loop-1", OWNER("apps/v1", "ReplicaSet", "loop-2")));
+    sim_cluster_put_text(sim, REPLICA_SET("loop-2", OWNER("apps/v1", "ReplicaSet", "loop-1")));
+    sim_cluster_put_text(
+        sim, OBJECT("batch/v1", "Job", "job", "",
+                    "{\"parallelism\":4,\"selector\":{\"matchLabels\":{\"j\":\"1\"}}}"));
+    sim_cluster_put_text(
+        sim, OBJECT("apps/v1", "DaemonSet", "ds", "",
+                    "{\"selector\":{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Has\"}]}},"
+                    "\"status\":{\"desiredNumberScheduled\":6,\"numberReady\":5}"));
 }
 
 void synced(void)
@@ -126,13 +112,4 @@ void teardown(void)
 {
     vpa_owners_free(owners);
     stop_client();
-}
-
-void follow_many(int count)
-{
-    for (int i = 0; i < count; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "w%d", i);
-        vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", name);
-    }
 }

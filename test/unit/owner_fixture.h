@@ -1,7 +1,7 @@
 /*
- * Owners against an API server in memory: some controllers in namespace "n", and the custom
- * resource Widget of example.com with its scale. Change what the server says after setup(), then
- * synced().
+ * Owners against the simulator: some controllers in namespace "n", and the custom resource Widget
+ * of example.com in two versions, with the object "w" and its scale. Change what there is after
+ * setup(), then synced().
  */
 #ifndef TEST_OWNER_FIXTURE_H
 #define TEST_OWNER_FIXTURE_H
@@ -18,27 +18,18 @@
 
 extern struct vpa_owners *owners;
 extern struct vpa_error err;
-/* The server */
-extern const char *deployments, *replica_sets, *jobs, *daemon_sets;
-extern struct vpa_memory_stream *watch_of_deployments;
-extern int scale_gets, discovery_gets;
-extern const char *scale_body; /* of widgets/w; NULL: 404 */
-extern int scale_code;
-extern vpa_duration scale_delay;
-extern void (*on_scale_get)(void); /* NULL: nothing */
-extern bool group_known, every_widget;
-extern int widgets_version; /* preferred: 1 or 2; 3: odd texts; 4: v2 is broken; 5: the group is */
-extern bool two_plurals;    /* in v1 a Widget is called gadgets */
 
-void list(struct vpa_memory_reply *r, const char *items);
-
-#define OWNED(name, kind, owner, version, spec)                                                    \
-    "{\"metadata\":{\"namespace\":\"n\",\"name\":\"" name                                          \
-    "\",\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind                     \
-    "\",\"name\":\"" owner "\",\"uid\":\"u\",\"controller\":true}]},\"spec\":" spec "}"
-#define FREE(name, spec)                                                                           \
-    "{\"metadata\":{\"namespace\":\"n\",\"name\":\"" name "\"},\"spec\":" spec "}"
+/* more: of the metadata */
+#define OBJECT(version, kind, name, more, spec)                                                    \
+    "{\"apiVersion\":\"" version "\",\"kind\":\"" kind                                             \
+    "\",\"metadata\":{\"namespace\":\"n\",\"name\":\"" name "\"" more "},\"spec\":" spec "}"
+#define OWNER(version, kind, name)                                                                 \
+    ",\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name \
+    "\",\"uid\":\"u\",\"controller\":true}]"
+#define DEPLOYMENT(name, more, spec) OBJECT("apps/v1", "Deployment", name, more, spec)
+#define REPLICA_SET(name, more) OBJECT("apps/v1", "ReplicaSet", name, more, APP)
 #define APP "{\"replicas\":3,\"selector\":{\"matchLabels\":{\"app\":\"x\"}}}"
+/* The body of one. */
 #define SCALE(selector, replicas)                                                                  \
     "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/"                                            \
     "v1\",\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"},\"spec\":{\"replicas\":" replicas      \
@@ -47,6 +38,21 @@ void list(struct vpa_memory_reply *r, const char *items);
 void setup(void);
 void synced(void);
 void teardown(void);
+
+/* ---- the cluster ---- */
+
+void put_widget(const char *name, const char *selector, int replicas);
+void drop_widget(const char *name);
+/* "w0", "w1", ... */
+void put_widgets(int count);
+/* Asks for as many scales to be followed. */
 void follow_many(int count);
+/* From now on each answer about a scale comes later, or is this one, and no other script holds.
+ * body NULL: a Status "boom"; code 0: 200, or 404 without a body. */
+void delay_scales(vpa_duration delay);
+void answer_scales(int code, const char *body);
+/* How many scales, and documents of discovery, were asked for. */
+int scale_gets(void);
+int discovery_gets(void);
 
 #endif

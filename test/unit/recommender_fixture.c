@@ -134,14 +134,7 @@ void pass(const char *step)
 
 size_t count_writes(const char *method, const char *path_end)
 {
-    size_t count;
-    size_t found = 0;
-    const struct sim_asked *writes = fake_cluster_writes(server, &count);
-
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(writes[i].method, method) == 0 && vpa_str_ends_with(writes[i].path, path_end))
-            found++;
-    return found;
+    return sim_cluster_asked(server->sim, method, path_end);
 }
 
 const struct vpa_json *stored(const char *kind, const char *name)

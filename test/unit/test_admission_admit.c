@@ -60,7 +60,8 @@ static const struct admit_row {
 } rows[] = {
     {"matched pod is patched", VPA(""), "", POD_REVIEW(POD("")), "'patchType':'JSONPatch'", NULL},
     {"the first of many VPAs", OLD "," YOUNG, "", POD_REVIEW(POD("")), "'patch'", NULL},
-    {"the last of many VPAs", YOUNG "," OLD, "", POD_REVIEW(POD("")), "'patch'", NULL},
+    {"the last of many VPAs", YOUNG "," AGED("z", "2020"), "", POD_REVIEW(POD("")), "'patch'",
+     NULL},
     {"no VPA", "", "", POD_REVIEW(POD("")), "'uid':'u','allowed':true}", "patch"},
     {"mode Off", VPA(",'updatePolicy':{'updateMode':'Off'}"), "", POD_REVIEW(POD("")),
      "'allowed':true}", "patch"},
@@ -173,7 +174,7 @@ static const struct ledger_row {
 } ledger_rows[] = {
     {"matched pod is patched", "patch", "recommended", "v", "cpu request none -> 2"},
     {"the first of many VPAs", "patch", "recommended", "o", ""},
-    {"the last of many VPAs", "patch", "recommended", "o", ""},
+    {"the last of many VPAs", "patch", "recommended", "z", ""},
     {"no VPA", "", "", "", ""},
     {"mode Off", "admit as it is", "update mode Off", "v", ""},
     {"VPA by other labels", "", "", "", ""},
@@ -322,14 +323,14 @@ static const struct {
 
 START_TEST(panic_is_known_at_the_start)
 {
-    struct fixture f = {.vpas = VPA(""),
-                        .config_maps = PANIC,
-                        .config_maps_delay = panic_starts[_i].delay,
-                        .stateful_sets = STATEFUL_SET};
+    struct fixture f = {.vpas = VPA(""), .config_maps = PANIC, .stateful_sets = STATEFUL_SET};
     struct vpa_server_response response = {0};
     struct vpa_error err;
 
     fixture_start(&f, false);
+    sim_cluster_answer(f.sim, &(struct sim_answer){.method = "GET",
+                                                   .path = "/configmaps",
+                                                   .delay = panic_starts[_i].delay});
     fixture_daemon(&f, true);
     ck_assert_int_eq(admission_sync(f.admission, &err), 0);
     ck_assert_int_le(vpa_loop_monotonic(f.loop), 6 * VPA_SECOND);

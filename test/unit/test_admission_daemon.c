@@ -11,7 +11,6 @@
 #include "meters.h"
 #include "vpa/net/http_client.h"
 #include "vpa/net/tls.h"
-#include "webhook.h"
 
 static char dir[32];
 static struct fixture f;
@@ -150,10 +149,9 @@ END_TEST
 static void on_late_owner(void *ctx)
 {
     (void)ctx;
-    vpa_memory_stream_event(
-        f.stateful_set_watch, "ADDED",
-        fixture_json(&f.arena, "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{"
-                               "'matchLabels':{'app':'web'}}}}"));
+    fixture_put(&f, "apps/v1", "StatefulSet",
+                "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
+                "'app':'web'}}}}");
 }
 
 /* The pod is there before its owner has come over the watch: the request waits for it a little. */
@@ -164,8 +162,9 @@ START_TEST(late_owners_are_waited_for)
     const struct vpa_json *root;
     struct vpa_error err;
 
-    f.vpas = "{'metadata':{'name':'v','namespace':'ns'},'spec':{'targetRef':{'kind':'StatefulSet',"
-             "'name':'web','apiVersion':'apps/v1'}}}";
+    fixture_put(&f, "autoscaling.k8s.io/v1", "VerticalPodAutoscaler",
+                "{'metadata':{'name':'v','namespace':'ns'},'spec':{'targetRef':{'kind':"
+                "'StatefulSet','name':'web','apiVersion':'apps/v1'}}}");
     start();
     vpa_loop_pump(f.loop, 50 * VPA_MILLISECOND); /* the watches are open */
     review = fixture_json(
@@ -230,9 +229,9 @@ static bool serves(const struct vpa_tls_pair *pair)
 }
 
 /* Whether the step must wait: on a busy machine the lease may be written late. */
-static bool too_early(struct script *s, int lease_writes)
+static bool too_early(struct script *s, size_t lease_writes)
 {
-    if (f.lease_writes >= lease_writes || s->waits++ > 200)
+    if (fixture_lease_writes(&f) >= lease_writes || s->waits++ > 200)
         return false;
     vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
     return true;
@@ -270,7 +269,7 @@ START_TEST(certificates_are_reloaded_and_the_lease_is_renewed)
     script.timer = vpa_timer_new(f.loop, on_step, &script);
     vpa_timer_start(script.timer, 2500 * VPA_MILLISECOND);
     ck_assert_int_eq(admission_run(f.admission), 0);
-    ck_assert_int_ge(f.lease_writes, 3);
+    ck_assert_uint_ge(fixture_lease_writes(&f), 3);
     vpa_loop_resume(f.loop);
     vpa_timer_free(script.timer);
 }
@@ -302,7 +301,8 @@ static void on_bad_moment(void *ctx)
         vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
         return;
     default: /* the limit of the test is the limit of its patience */
-        if (f.webhook_reads >= 3 && serves(&second)) /* one of them by who follows it */
+        if (sim_cluster_asked(f.sim, "GET", f.config.webhook_config_name) >= 3 &&
+            serves(&second)) /* one of them by who follows it */
             vpa_loop_stop(f.loop);
         else
             vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
@@ -475,16 +475,6 @@ START_TEST(health_tells_the_truth)
 }
 END_TEST
 
-/* A registration that names this CA, written to the fixture. */
-static void register_by(const char *ca_pem)
-{
-    vpa_auto_buf text = {0};
-
-    vpa_buf_init(&text, 1 << 20);
-    webhook_encode(&f.config, "kube-system", ca_pem, &text);
-    f.registration = vpa_arena_strdup(&f.arena, vpa_buf_text(&text));
-}
-
 /* The certificate that is served, valid for so long from then on. */
 static void serve_certificate(vpa_duration from_now, vpa_duration lifetime)
 {
@@ -526,11 +516,10 @@ static void set_scene(enum proof_case how)
                      0);
     if (how == OTHER_NAME)
         f.config.webhook_service = "elsewhere";
-    register_by(how == OTHER_CA ? other.cert_pem : how == NO_CA ? NULL : ca.cert_pem);
     if (how == GONE)
-        f.registration = "";
-    if (how == FORBIDDEN)
-        f.registration = NULL;
+        sim_cluster_unscript(f.sim);
+    else if (how != FORBIDDEN)
+        fixture_register(&f, how == OTHER_CA ? other.cert_pem : how == NO_CA ? NULL : ca.cert_pem);
     serve_certificate(how == EXPIRED ? -2 * VPA_HOUR : 0, how == EXPIRES ? VPA_MINUTE : VPA_HOUR);
     vpa_tls_pair_release(&other);
 }
@@ -545,7 +534,7 @@ static void on_look(void *ctx)
             failed = vpa_metric_value(admission_metrics[i], "registration") +
                      vpa_metric_value(admission_metrics[i], "chain") +
                      vpa_metric_value(admission_metrics[i], "validity");
-    if (f.lease_writes > 0 || failed > 6)
+    if (fixture_lease_writes(&f) > 0 || failed > 6)
         vpa_loop_stop(f.loop);
     vpa_timer_start(*(struct vpa_timer **)ctx, 100 * VPA_MILLISECOND);
 }
@@ -562,7 +551,7 @@ START_TEST(the_lease_rests_on_the_proof)
     set_scene(row->how);
     vpa_timer_start(timer, 0);
     ck_assert_int_eq(admission_run(f.admission), 0);
-    ck_assert_msg((f.lease_writes > 0) == row->renewed, "%s: %d", row->name, f.lease_writes);
+    ck_assert_msg((fixture_lease_writes(&f) > 0) == row->renewed, "%s", row->name);
     vpa_loop_resume(f.loop);
     vpa_timer_free(timer);
 }

@@ -1,4 +1,4 @@
-/* Who keeps the registration as it should be, on an API server in memory and in virtual time. */
+/* Who keeps the registration as it should be, on the simulator and in virtual time. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -15,6 +15,8 @@
 
 #define NAME "vpa-webhook-config"
 #define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+#define API_VERSION "admissionregistration.k8s.io/v1"
+#define KIND "MutatingWebhookConfiguration"
 #define METADATA "\"metadata\":{\"name\":\"" NAME "\"}"
 #define PODS "\"resources\":[\"pods\"]"
 #define NO_PODS "\"resources\":[\"configmaps\"]"
@@ -22,7 +24,8 @@
 #define HELMS "\"meta.helm.sh/release-name\":\"vpa\""
 #define OUR_CA "our CA"
 #define OLD_CA "old CA"
-#define TIMES_MAX 32
+#define REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+#define EVENTS "/events"
 
 static struct admission_config config;
 static struct registration *registration;
@@ -30,40 +33,19 @@ static struct keeper *keeper;
 
 /* ---- the server ---- */
 
-static const char *object;   /* what is registered; "": nothing, NULL: it may not be read */
-static bool away;            /* nobody answers */
-static bool stubborn;        /* what is written is undone at once */
-static int refusal;          /* the status that answers every write, 0: it is taken */
-static unsigned version;     /* of the object */
-static const char *written;  /* body of the last write */
-static const char *write_to; /* its method and path */
-static const char *event;    /* the last Event */
-static const char *review;   /* the last question for a right */
-static unsigned writes, events, reviews;
-static int64_t times[TIMES_MAX]; /* of the writes */
+static bool stubborn; /* what is written is undone before it is read again */
 
-static void answer_read(struct vpa_memory_reply *reply)
-{
-    if (away)
-        vpa_memory_reply_fail(reply, VPA_TRANSPORT_REFUSED);
-    else if (object && *object)
-        vpa_memory_reply_json(reply, 200, object);
-    else
-        vpa_memory_reply_status(reply, object ? 404 : 403, NULL, "no registration");
-}
-
-/* The object as we would register it for that CA, with metadata of a new version and a piece of its
- * text replaced. */
+/* The object as we would register it for that CA, with annotations and a piece of its text
+ * replaced. */
 static const char *registered(const char *ca, const char *annotations, const char *from,
                               const char *to)
 {
     const struct {
         const char *from, *to;
     } changes[] = {
-        {METADATA, vpa_arena_printf(&arena,
-                                    "\"metadata\":{\"name\":\"" NAME "\",\"resourceVersion\":"
-                                    "\"%u\",\"annotations\":{%s}}",
-                                    ++version, annotations)},
+        {METADATA,
+         vpa_arena_printf(&arena, "\"metadata\":{\"name\":\"" NAME "\",\"annotations\":{%s}}",
+                          annotations)},
         {from, to}};
     vpa_auto_buf text = {0};
 
@@ -79,37 +61,52 @@ static const char *registered(const char *ca, const char *annotations, const cha
     return vpa_arena_strdup(&arena, json);
 }
 
-static void answer_write(const struct vpa_memory_request *request, struct vpa_memory_reply *reply)
+/* From now on that is registered; "": nothing. */
+static void set_object(const char *object)
 {
-    ck_assert_uint_lt(writes, TIMES_MAX);
-    times[writes++] = vpa_loop_monotonic(loop);
-    written = vpa_arena_strdup(&arena, request->body);
-    write_to = vpa_arena_printf(&arena, "%s %s", request->method, request->path);
-    if (refusal) {
-        vpa_memory_reply_status(reply, refusal, NULL, "refused");
-        return;
-    }
-    object = stubborn ? registered(OUR_CA, "", PODS, NO_PODS) : registered(OUR_CA, "", NULL, NULL);
-    vpa_memory_reply_json(reply, 200, object);
+    if (*object)
+        sim_cluster_put_text(sim, object);
+    else
+        (void)sim_cluster_delete(sim, API_VERSION, KIND, "", NAME);
 }
 
-static void serve(void *ctx, const struct vpa_memory_request *request,
-                  struct vpa_memory_reply *reply)
+/* From now on requests by that method for it are answered so, and no others; code 0: not at all. */
+static void answer(const char *method, int code, const char *body)
+{
+    sim_cluster_unscript(sim);
+    sim_cluster_answer(
+        sim, &(struct sim_answer){.method = method,
+                                  .path = COLLECTION,
+                                  .how = SIM_PATH_HOLDS,
+                                  .code = code,
+                                  .body = body,
+                                  .message = "refused",
+                                  .failure = code ? VPA_TRANSPORT_OK : VPA_TRANSPORT_REFUSED});
+}
+
+static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     (void)ctx;
-    if (vpa_str_ends_with(request->path, "/selfsubjectaccessreviews")) {
-        review = vpa_arena_strdup(&arena, request->body);
-        reviews++;
-        vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":false}}");
-    } else if (strstr(request->path, "/events")) {
-        event = vpa_arena_strdup(&arena, request->body);
-        events++;
-        vpa_memory_reply_json(reply, 201, request->body);
-    } else if (strcmp(request->method, "GET") == 0) {
-        answer_read(reply);
-    } else {
-        answer_write(request, reply);
-    }
+    if (stubborn && strcmp(q->method, "GET") == 0)
+        set_object(registered(OUR_CA, "", PODS, NO_PODS));
+    if (strcmp(q->path, REVIEWS) != 0)
+        return 0;
+    vpa_memory_reply_json(r, 201, "{\"status\":{\"allowed\":false}}");
+    return 201;
+}
+
+static size_t count_of(const char *path)
+{
+    size_t n = 0;
+
+    while (sim_cluster_write(sim, path, n))
+        n++;
+    return n;
+}
+
+static const struct sim_asked *last(const char *path)
+{
+    return sim_cluster_write(sim, path, SIM_LAST);
 }
 
 /* ---- the daemon ---- */
@@ -138,7 +135,8 @@ static void setup(void)
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
 
     vpa_flags_preset(&flags);
-    start_client(serve, 1780000000, 1);
+    start_client(NULL, 1780000000, 1);
+    sim_cluster_hook(sim, serve_first, NULL);
     const struct registration_wanted wanted = {.config = &config, .ns = "kube-system"};
     registration = registration_new(
         &(struct registration_options){.client = client, .wanted = wanted, .changed = on_change});
@@ -150,7 +148,7 @@ static void setup(void)
     for (size_t i = 0; i < admission_metric_count; i++)
         vpa_metric_reset(admission_metrics[i]);
     vpa_loop_pump(loop, VPA_HOUR); /* its monotonic time is not 0 */
-    object = registered(OUR_CA, "", NULL, NULL);
+    set_object(registered(OUR_CA, "", NULL, NULL));
 }
 
 static void teardown(void)
@@ -195,9 +193,11 @@ static double metric(const char *name, const char *label)
 #define RIGHT() metric("registration_right", NULL)
 #define REPAIRS(WHAT) metric("registration_repairs", WHAT)
 
+/* The first Event. */
 static void expect_event(const char *reason, const char *message)
 {
-    const struct vpa_json *told = json_of(event ? event : "null");
+    const struct sim_asked *event = sim_cluster_write(sim, EVENTS, 0);
+    const struct vpa_json *told = json_of(event ? event->body : "null");
 
     ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_find(told, "reason"))), reason);
     ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_find(told, "message"))), message);
@@ -207,16 +207,23 @@ static void expect_event(const char *reason, const char *message)
                      config.status_lease_name);
 }
 
-/* The patch: it rests on the version that was seen, and writes that path. The value is returned. */
-static const struct vpa_json *expect_patch(unsigned seen, const char *op, const char *path)
+static const char *live_version(void)
 {
-    const struct vpa_json *first = vpa_json_first(json_of(written)), *second;
-    vpa_auto_free char *number = vpa_xprintf("%u", seen);
+    const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
 
-    ck_assert_str_eq(write_to, "PATCH " COLLECTION "/" NAME);
+    return vpa_json_string(vpa_json_at(live, "metadata.resourceVersion"));
+}
+
+/* The patch: it rests on the version that was seen, and writes that path. The value is returned. */
+static const struct vpa_json *expect_patch(const char *seen, const char *op, const char *path)
+{
+    const struct vpa_json *first = vpa_json_first(json_of(last(COLLECTION)->body)), *second;
+
+    ck_assert_str_eq(last(COLLECTION)->method, "PATCH");
+    ck_assert_str_eq(last(COLLECTION)->path, COLLECTION "/" NAME);
     ck_assert_str_eq(vpa_json_string(vpa_json_find(first, "op")), "test");
     ck_assert_str_eq(vpa_json_string(vpa_json_find(first, "path")), "/metadata/resourceVersion");
-    ck_assert_str_eq(vpa_json_string(vpa_json_find(first, "value")), number);
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(first, "value")), seen);
     second = vpa_json_next(first);
     ck_assert_str_eq(vpa_json_string(vpa_json_find(second, "op")), op);
     ck_assert_str_eq(vpa_json_string(vpa_json_find(second, "path")), path);
@@ -240,18 +247,20 @@ START_TEST(what_is_right_is_left_alone)
     ck_assert(keeper_is_due(keeper));
     work_for(VPA_MINUTE);
     ck_assert(!keeper_is_due(keeper));
-    ck_assert_uint_eq(writes + events, 0);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
 END_TEST
 
 START_TEST(a_registration_that_is_gone_is_made_again)
 {
-    object = "";
+    set_object("");
     start();
-    ck_assert_str_eq(write_to, "POST " COLLECTION);
-    ck_assert_str_eq(webhooks_of(written), webhooks_of(object));
-    ck_assert_uint_eq(writes, 1);
+    ck_assert_str_eq(last(COLLECTION)->method, "POST");
+    ck_assert_str_eq(last(COLLECTION)->path, COLLECTION);
+    ck_assert_str_eq(webhooks_of(last(COLLECTION)->body),
+                     webhooks_of(registered(OUR_CA, "", NULL, NULL)));
+    ck_assert_uint_eq(count_of(COLLECTION), 1);
     ck_assert_double_eq(REPAIRS("gone"), 1);
     ck_assert_double_eq(RIGHT(), 1); /* it was read at once */
     expect_event("RegistrationRepaired",
@@ -263,13 +272,13 @@ START_TEST(a_part_that_differs_is_put_back)
 {
     bool theirs = _i == 1; /* the caBundle, which stays */
 
-    object = registered(theirs ? OLD_CA : OUR_CA, theirs ? CERT_MANAGERS : "", PODS, NO_PODS);
-    unsigned seen = version;
+    set_object(registered(theirs ? OLD_CA : OUR_CA, theirs ? CERT_MANAGERS : "", PODS, NO_PODS));
+    const char *seen = live_version();
     start();
     const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
     ck_assert_str_eq(text_of(value),
                      webhooks_of(registered(theirs ? OLD_CA : OUR_CA, "", NULL, NULL)));
-    ck_assert_uint_eq(writes, 1);
+    ck_assert_uint_eq(count_of(COLLECTION), 1);
     ck_assert_double_eq(REPAIRS("rules"), 1);
     expect_event("RegistrationRepaired",
                  "MutatingWebhookConfiguration " NAME ": rules is not as it should be; repaired");
@@ -278,14 +287,17 @@ END_TEST
 
 START_TEST(a_bundle_that_does_not_vouch_for_us_gets_our_ca)
 {
-    object = registered(OLD_CA, "", "\"webhooks\":[",
-                        "\"webhooks\":[{\"name\":\"first\",\"clientConfig\":{}},");
-    unsigned seen = version;
+    set_object(
+        registered(OLD_CA, "", "\"webhooks\":[",
+                   "\"webhooks\":[{\"name\":\"first.example.com\",\"clientConfig\":{\"service\":{"
+                   "\"namespace\":\"n\",\"name\":\"s\"}},\"admissionReviewVersions\":[\"v1\"],"
+                   "\"sideEffects\":\"None\"},"));
+    const char *seen = live_version();
     start();
     const struct vpa_json *value = expect_patch(seen, "add", "/webhooks/1/clientConfig/caBundle");
     ck_assert_str_eq(vpa_json_string(value), "b3VyIENB");
     ck_assert_double_eq(REPAIRS("caBundle"), 1);
-    ck_assert_uint_eq(events, 1);
+    ck_assert_uint_eq(count_of(EVENTS), 1);
 }
 END_TEST
 
@@ -311,7 +323,7 @@ START_TEST(what_others_own_is_reported)
     const struct report_row *row = &reports[_i];
 
     config.register_webhook = row->registering;
-    object = faulty(row);
+    set_object(faulty(row));
     start();
     expect_event("RegistrationFaulty",
                  vpa_arena_printf(&arena,
@@ -319,60 +331,61 @@ START_TEST(what_others_own_is_reported)
                                   "be; not repaired, because others own it",
                                   row->what));
     ck_assert_double_eq(RIGHT(), 0);
-    object = faulty(row);
+    set_object(faulty(row));
     keeper_look(keeper);
     work_for(VPA_MINUTE);
-    ck_assert_uint_eq(events, 1);
-    object = registered(OUR_CA, "", NULL, NULL);
+    ck_assert_uint_eq(count_of(EVENTS), 1);
+    set_object(registered(OUR_CA, "", NULL, NULL));
     work_for(10 * VPA_SECOND);
     ck_assert_double_eq(RIGHT(), 1);
-    object = faulty(row);
+    set_object(faulty(row));
     work_for(10 * VPA_SECOND);
-    ck_assert_uint_eq(events, 2);
-    ck_assert_uint_eq(writes, 0);
+    ck_assert_uint_eq(count_of(EVENTS), 2);
+    ck_assert_uint_eq(count_of(COLLECTION), 0);
     ck_assert_double_eq(REPAIRS(row->what), 0);
 }
 END_TEST
 
 START_TEST(what_may_not_be_read_is_neither_right_nor_wrong)
 {
-    object = NULL;
+    answer("GET", 403, NULL);
     start();
     ck_assert_double_eq(RIGHT(), 0);
     meter_registration(true);
     keeper_look(keeper);
     work_for(VPA_SECOND);
     ck_assert_double_eq(RIGHT(), 1); /* as it was */
-    ck_assert_uint_eq(writes + events, 0);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
 }
 END_TEST
 
 /* What was not heard of for a while is not known; that it may not be read is no less true then. */
 static const struct {
-    const char *object;
+    int code;
+    const char *body;
     enum registration_state state, later;
     unsigned reviews; /* whether it may be watched is asked once, of who may read it */
 } states[] = {
-    {"{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN, 1},
-    {"", REGISTRATION_ABSENT, REGISTRATION_UNKNOWN, 1},
-    {NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN, 0},
+    {200, "{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN, 1},
+    {404, NULL, REGISTRATION_ABSENT, REGISTRATION_UNKNOWN, 1},
+    {403, NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN, 0},
 };
 
 START_TEST(a_registration_is_known_for_a_while)
 {
-    object = states[_i].object;
+    answer("GET", states[_i].code, states[_i].body);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
     registration_start(registration);
     work_for(VPA_SECOND);
-    away = true;
+    answer("GET", 0, NULL);
     ck_assert_int_eq(registration_state(registration), states[_i].state);
     work_for(REGISTRATION_AGE_MAX - 2 * VPA_SECOND);
     ck_assert_int_eq(registration_state(registration), states[_i].state);
     work_for(VPA_MINUTE);
     ck_assert_int_eq(registration_state(registration), states[_i].later);
-    ck_assert_uint_eq(reviews, states[_i].reviews);
-    if (review)
-        ck_assert_str_eq(review,
+    ck_assert_uint_eq(count_of(REVIEWS), states[_i].reviews);
+    if (states[_i].reviews)
+        ck_assert_str_eq(last(REVIEWS)->body,
                          "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":"
                          "\"SelfSubjectAccessReview\",\"spec\":{\"resourceAttributes\":{\"group\":"
                          "\"admissionregistration.k8s.io\",\"resource\":"
@@ -384,15 +397,15 @@ END_TEST
 /* Nothing is known of who is away: nothing is asked, until it answers. */
 START_TEST(a_server_that_is_away_is_asked_later)
 {
-    away = true;
+    answer("GET", 0, NULL);
     registration_start(registration);
     work_for(VPA_MINUTE);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
-    ck_assert_uint_eq(reviews, 0);
-    away = false;
+    ck_assert_uint_eq(count_of(REVIEWS), 0);
+    sim_cluster_unscript(sim);
     work_for(VPA_MINUTE);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_PRESENT);
-    ck_assert_uint_eq(reviews, 1);
+    ck_assert_uint_eq(count_of(REVIEWS), 1);
 }
 END_TEST
 
@@ -401,40 +414,41 @@ START_TEST(a_new_ca_is_no_repair)
 {
     start();
     for (unsigned i = 0; i < 2; i++) { /* the second time too soon */
-        object = registered(OLD_CA, "", NULL, NULL);
+        set_object(registered(OLD_CA, "", NULL, NULL));
         registration_refresh(registration);
         work_for(100 * VPA_MILLISECOND);
-        ck_assert_uint_eq(writes, 1);
+        ck_assert_uint_eq(count_of(COLLECTION), 1);
     }
     ck_assert_double_eq(REPAIRS("caBundle"), 1);
     keeper_ca_is_new(keeper);
     work_for(100 * VPA_MILLISECOND);
-    ck_assert_uint_eq(writes, 2);
+    ck_assert_uint_eq(count_of(COLLECTION), 2);
     ck_assert_double_eq(REPAIRS("caBundle"), 1);
-    ck_assert_uint_eq(events, 1);
+    ck_assert_uint_eq(count_of(EVENTS), 1);
     work_for(VPA_MINUTE);
-    ck_assert_uint_eq(writes, 2);
-    object = registered(OLD_CA, "", NULL, NULL);
+    ck_assert_uint_eq(count_of(COLLECTION), 2);
+    set_object(registered(OLD_CA, "", NULL, NULL));
     work_for(VPA_MINUTE);
-    ck_assert_uint_eq(writes, 3);
+    ck_assert_uint_eq(count_of(COLLECTION), 3);
     ck_assert_double_eq(REPAIRS("caBundle"), 2);
 }
 END_TEST
 
 START_TEST(another_fault_is_a_repair_while_the_ca_is_new)
 {
-    object = registered(OUR_CA, "", PODS, NO_PODS);
+    set_object(registered(OUR_CA, "", PODS, NO_PODS));
     keeper_ca_is_new(keeper);
     start();
-    ck_assert_uint_eq(writes, 1);
+    ck_assert_uint_eq(count_of(COLLECTION), 1);
     ck_assert_double_eq(REPAIRS("rules"), 1);
-    ck_assert_uint_eq(events, 1);
+    ck_assert_uint_eq(count_of(EVENTS), 1);
 }
 END_TEST
 
 static void expect_pause(size_t i, vpa_duration wanted)
 {
-    vpa_duration pause = times[i] - times[i - 1];
+    vpa_duration pause = vpa_time_sub(sim_cluster_write(sim, COLLECTION, i)->time,
+                                      sim_cluster_write(sim, COLLECTION, i - 1)->time);
 
     ck_assert_msg(pause >= wanted && pause < wanted + VPA_SECOND / 2, "repair %zu came %g s after",
                   i, (double)pause / VPA_SECOND);
@@ -445,14 +459,14 @@ START_TEST(who_keeps_undoing_is_answered_after_longer_pauses)
     static const int pauses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
 
     stubborn = true;
-    object = registered(OUR_CA, "", PODS, NO_PODS);
+    set_object(registered(OUR_CA, "", PODS, NO_PODS));
     start();
     work_for(VPA_HOUR / 3);
-    ck_assert_uint_ge(writes, 1 + VPA_COUNT(pauses));
+    ck_assert_uint_ge(count_of(COLLECTION), 1 + VPA_COUNT(pauses));
     for (size_t i = 0; i < VPA_COUNT(pauses); i++)
         expect_pause(i + 1, pauses[i] * VPA_SECOND);
     ck_assert_double_eq(RIGHT(), 0);
-    ck_assert_double_eq(REPAIRS("rules"), writes);
+    ck_assert_double_eq(REPAIRS("rules"), (double)count_of(COLLECTION));
 }
 END_TEST
 
@@ -460,22 +474,22 @@ END_TEST
 START_TEST(after_ten_quiet_minutes_the_pauses_start_over)
 {
     bool over = _i == 1;
-    unsigned before;
+    size_t before;
 
     stubborn = true;
-    object = registered(OUR_CA, "", PODS, NO_PODS);
+    set_object(registered(OUR_CA, "", PODS, NO_PODS));
     start();
     work_for(2 * VPA_MINUTE);
     stubborn = false;
     work_for(5 * VPA_MINUTE);
-    before = writes;
+    before = count_of(COLLECTION);
     ck_assert_double_eq(RIGHT(), 1);
-    vpa_duration quiet = vpa_loop_monotonic(loop) - times[before - 1];
+    vpa_duration quiet = vpa_time_sub(vpa_loop_now(loop), last(COLLECTION)->time);
     work_for((over ? 10 * VPA_MINUTE + VPA_SECOND : 9 * VPA_MINUTE) - quiet);
     stubborn = true;
-    object = registered(OUR_CA, "", PODS, NO_PODS);
+    set_object(registered(OUR_CA, "", PODS, NO_PODS));
     work_for(5 * VPA_MINUTE);
-    ck_assert_uint_gt(writes, before + 1);
+    ck_assert_uint_gt(count_of(COLLECTION), before + 1);
     expect_pause(before + 1, over ? VPA_SECOND : 256 * VPA_SECOND);
 }
 END_TEST
@@ -490,16 +504,16 @@ static const struct {
 START_TEST(a_refused_repair_is_tried_again)
 {
     capture_log(0);
-    refusal = refusals[_i].status;
-    object = refusals[_i].gone ? "" : registered(OUR_CA, "", PODS, NO_PODS);
+    answer(refusals[_i].gone ? "POST" : "PATCH", refusals[_i].status, NULL);
+    set_object(refusals[_i].gone ? "" : registered(OUR_CA, "", PODS, NO_PODS));
     start();
-    ck_assert_uint_eq(writes, 1);
-    ck_assert_uint_eq(events, 0);
+    ck_assert_uint_eq(count_of(COLLECTION), 1);
+    ck_assert_uint_eq(count_of(EVENTS), 0);
     ck_assert_uint_eq(logged("Cannot repair the registration"), refusals[_i].told);
-    refusal = 0;
+    sim_cluster_unscript(sim);
     work_for(3 * VPA_SECOND);
-    ck_assert_uint_eq(writes, 2);
-    ck_assert_uint_eq(events, 1);
+    ck_assert_uint_eq(count_of(COLLECTION), 2);
+    ck_assert_uint_eq(count_of(EVENTS), 1);
     ck_assert_double_eq(RIGHT(), 1);
 }
 END_TEST
@@ -539,9 +553,9 @@ START_TEST(says_what_the_server_would_take)
     struct proof *proof = proof_new(&(struct proof_options){
         .loop = loop, .client = client, .config = &config, .ns = "kube-system", .port = 1});
 
-    object = !takes[_i].may     ? NULL
-             : !takes[_i].there ? ""
-                                : registered(authority.cert_pem, "", NULL, NULL);
+    set_object(takes[_i].there ? registered(authority.cert_pem, "", NULL, NULL) : "");
+    if (!takes[_i].may)
+        answer("GET", 403, NULL);
     proof_serves(proof, served.cert_pem);
     ck_assert(proof_is_serving(proof, served.cert_pem));
     ck_assert(!proof_is_serving(proof, fresh.cert_pem));

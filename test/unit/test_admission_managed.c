@@ -43,15 +43,6 @@ static size_t pair_count;
 static int served_since[PAIRS_MAX]; /* the minute in which it was first seen served */
 static size_t served_count;
 
-static void put(const char *text)
-{
-    const struct vpa_json *object;
-    struct vpa_error err;
-
-    ck_assert_int_eq(vpa_json_parse(&arena, text, strlen(text), &object, &err), 0);
-    ck_assert(sim_cluster_put(server, object));
-}
-
 static void on_minute(void *ctx);
 
 static void setup(void)
@@ -69,9 +60,12 @@ static void setup(void)
     virtual_clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
     loop = vpa_loop_new(virtual_clock);
     server = sim_cluster_new(loop);
-    put("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" NS "\"}}");
-    put("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"" NS
-        "\",\"name\":\"vpa-webhook-certificates\"}}");
+    sim_cluster_put_text(
+        server,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" NS "\"}}");
+    sim_cluster_put_text(
+        server, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"" NS
+                "\",\"name\":\"vpa-webhook-certificates\"}}");
     transport = vpa_memory_transport_new(loop, sim_cluster_serve, server);
     client = vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
                                                                    .transport = transport,

@@ -8,7 +8,6 @@
 
 #include "admission_fixture.h"
 #include "file_watch.h"
-#include "webhook.h"
 
 #define NAME "vpa-webhook-config"
 
@@ -17,7 +16,6 @@ static char dir[32];
 static struct vpa_buf happened; /* "seconds METHOD name" each */
 static int64_t began;           /* monotonic */
 static const char *refused;     /* the method that is refused for the registration */
-static const char *slow;        /* what is never answered: the end of a path */
 static FILE *log_file;
 
 static void note(const char *what, const char *name)
@@ -26,22 +24,19 @@ static void note(const char *what, const char *name)
                    (double)(vpa_loop_monotonic(f.loop) - began) / (double)VPA_SECOND, what, name);
 }
 
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+static int listen_in(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
     bool registration = strstr(q->path, "/mutatingwebhookconfigurations") != NULL;
 
+    (void)ctx;
     if (registration)
         note(q->method, "registration");
     if (strstr(q->path, "/leases"))
         note(q->method, "lease");
-    if (registration && vpa_str_eq(q->method, refused))
-        vpa_memory_reply_status(reply, 403, "Forbidden", "no");
-    else if (registration && strcmp(q->method, "POST") == 0)
-        vpa_memory_reply_json(reply, 201, q->body);
-    else
-        fixture_serve(ctx, q, reply);
-    if (slow && vpa_str_ends_with(q->path, slow))
-        vpa_memory_reply_delay(reply, VPA_HOUR);
+    if (!registration || !vpa_str_eq(q->method, refused))
+        return 0;
+    vpa_memory_reply_status(reply, 403, "Forbidden", "no");
+    return 403;
 }
 
 static const char *in_dir(const char *name)
@@ -67,16 +62,9 @@ static void setup(void)
     ck_assert_ptr_nonnull(mkdtemp(dir));
     vpa_buf_init(&happened, 1 << 16);
     fixture_start(&f, false);
-    vpa_kube_client_free(f.client);
-    vpa_transport_free(f.transport);
-    f.transport = vpa_memory_transport_new(f.loop, serve, &f);
-    f.client = vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = f.loop,
-                                                                     .transport = f.transport,
-                                                                     .random = &f.random,
-                                                                     .user_agent = "test",
-                                                                     .qps = -1},
-                                   &err);
-    refused = slow = NULL;
+    sim_cluster_unscript(f.sim);
+    sim_cluster_hook(f.sim, listen_in, NULL);
+    refused = NULL;
     log_file = tmpfile();
     ck_assert_ptr_nonnull(log_file);
     ck_assert_int_eq(
@@ -152,15 +140,6 @@ static int live(int seconds, void (*step)(int second))
     return status;
 }
 
-static const char *registered(const char *ca)
-{
-    vpa_auto_buf text = {0};
-
-    vpa_buf_init(&text, 1 << 16);
-    webhook_encode(&f.config, "kube-system", ca, &text);
-    return vpa_arena_strdup(&f.arena, vpa_buf_text(&text));
-}
-
 /* ---- registration and Lease ---- */
 
 /* The Lease is written an interval after the registration. */
@@ -184,7 +163,8 @@ static const struct {
 START_TEST(registers_then_renews)
 {
     f.config.register_webhook = lives[_i].registers;
-    f.registration = lives[_i].there ? registered(lives[_i].there) : "";
+    if (lives[_i].there)
+        fixture_register(&f, lives[_i].there);
     refused = lives[_i].refused;
     ck_assert_int_eq(live(25, NULL), lives[_i].status);
     ck_assert_str_eq(vpa_buf_text(&happened), lives[_i].happened);
@@ -206,7 +186,9 @@ static const struct {
 
 START_TEST(a_stop_before_it_has_registered_is_no_failure)
 {
-    slow = stops[_i].slow;
+    if (stops[_i].slow)
+        sim_cluster_answer(f.sim, &(struct sim_answer){
+                                      .method = "GET", .path = stops[_i].slow, .delay = VPA_HOUR});
     f.config.register_webhook = true;
     ck_assert_int_eq(live(stops[_i].second, NULL), 0);
     ck_assert_str_eq(vpa_buf_text(&happened), stops[_i].happened);
@@ -247,7 +229,7 @@ static void change_the_ca(int second)
     if (second == 2)
         write_text("ca.pem", "another CA");
     if (second == 5)
-        f.registration = registered("-CA-");
+        refused = NULL;
 }
 
 /* A new CA is put into the registration as soon as that can be read. */
@@ -265,7 +247,8 @@ START_TEST(a_new_ca_is_put_into_the_registration)
 {
     f.config.register_webhook = cas[_i].registers;
     f.config.reload_cert = cas[_i].reloads;
-    f.registration = cas[_i].readable ? registered("-CA-") : NULL;
+    fixture_register(&f, "-CA-");
+    refused = cas[_i].readable ? NULL : "GET";
     ck_assert_int_eq(live(9, change_the_ca), 0);
     ck_assert_str_eq(vpa_buf_text(&happened), cas[_i].happened);
 }

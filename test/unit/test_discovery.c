@@ -1,35 +1,47 @@
 /* Discovery: when a group is read, how often, and what is made of it. */
 #include "owner_fixture.h"
 
+static void serve_late(const char *version)
+{
+    sim_cluster_serve_kind(sim, "late.io", version, "widgets", "Widget", false, true);
+}
+
 START_TEST(discovery_is_asked_again)
 {
     struct vpa_discovery *d = vpa_owners_discovery(owners);
     const struct vpa_rest_mapping *m;
     size_t count;
 
-    group_known = false;
-    ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), -1);
+    ck_assert_int_eq(vpa_discovery_find(d, "late.io", "Widget", &m, &count, &err), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
-    group_known = true;
-    ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), -1);
+    serve_late("v1beta1");
+    serve_late("v1");
+    ck_assert_int_eq(vpa_discovery_find(d, "late.io", "Widget", &m, &count, &err), -1);
     vpa_discovery_begin_pass(d);
-    ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), 0);
+    ck_assert_int_eq(vpa_discovery_find(d, "late.io", "Widget", &m, &count, &err), 0);
     ck_assert_uint_eq(count, 1); /* the same plural in two versions */
     ck_assert_str_eq(m[0].version, "v1");
     ck_assert_str_eq(m[0].resource, "widgets");
-    int before = discovery_gets;
-    ck_assert_int_eq(vpa_discovery_find(d, "example.com", "widget", &m, &count, &err), 0);
-    ck_assert_int_eq(discovery_gets, before);
-    widgets_version = 2;
+    int before = discovery_gets();
+    ck_assert_int_eq(vpa_discovery_find(d, "late.io", "widget", &m, &count, &err), 0);
+    ck_assert_int_eq(discovery_gets(), before);
+    serve_late("v2");
     vpa_loop_pump(loop, 5 * VPA_MINUTE);
-    ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), 0);
+    ck_assert_int_eq(vpa_discovery_find(d, "late.io", "Widget", &m, &count, &err), 0);
     ck_assert_str_eq(m[0].version, "v2");
     ck_assert(vpa_discovery_has_subresource(d, "v1", "pods/resize"));
     ck_assert(!vpa_discovery_has_subresource(d, "v1", "pods/scale"));
-    ck_assert(vpa_discovery_has_subresource(d, "example.com/v2", "widgets/scale"));
+    ck_assert(vpa_discovery_has_subresource(d, "late.io/v2", "widgets/scale"));
     ck_assert(!vpa_discovery_has_subresource(d, "nowhere.io/v2", "widgets/scale"));
 }
 END_TEST
+
+static void answer(const char *path, const char *body)
+{
+    sim_cluster_answer(
+        sim, &(struct sim_answer){
+                 .method = "GET", .path = path, .how = SIM_PATH_IS, .code = 200, .body = body});
+}
 
 /* What a server calls a version goes into paths. */
 START_TEST(odd_versions_are_left_out)
@@ -38,21 +50,23 @@ START_TEST(odd_versions_are_left_out)
     const struct vpa_rest_mapping *m;
     size_t count;
 
-    widgets_version = 3;
+    answer("/apis/example.com",
+           "{\"preferredVersion\":{\"version\":\"../../v9?x=\"},\"versions\":"
+           "[{\"version\":\"v1/x\"},{\"version\":\"\"},{\"version\":\"v1\"}]}");
     ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), 0);
     ck_assert_str_eq(m[0].version, "v1");
-    ck_assert_int_eq(discovery_gets, 2);
+    ck_assert_int_eq(discovery_gets(), 2);
 }
 END_TEST
 
 START_TEST(discovery_is_read_once_for_all)
 {
     synced();
-    every_widget = true;
+    put_widgets(8);
     follow_many(8);
     vpa_loop_pump(loop, VPA_SECOND);
-    ck_assert_int_eq(scale_gets, 8);
-    ck_assert_int_eq(discovery_gets, 3); /* the group and its two versions */
+    ck_assert_int_eq(scale_gets(), 8);
+    ck_assert_int_eq(discovery_gets(), 3); /* the group and its two versions */
 }
 END_TEST
 
@@ -63,10 +77,9 @@ START_TEST(versions_are_asked_once)
     const struct vpa_rest_mapping *m;
     size_t count;
 
-    widgets_version = 2;
     ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), 0);
-    ck_assert_int_eq(discovery_gets, 3);
-    ck_assert_str_eq(m[0].version, "v2");
+    ck_assert_int_eq(discovery_gets(), 3);
+    ck_assert_str_eq(m[0].version, "v1");
 }
 END_TEST
 
@@ -77,13 +90,14 @@ START_TEST(broken_answers)
     const struct vpa_rest_mapping *m;
     size_t count;
 
-    widgets_version = 5;
+    answer("/apis/example.com", "{\"versions\":[");
     ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "discovery of group example.com: "));
-    widgets_version = 4;
+    sim_cluster_unscript(sim);
+    answer("/apis/example.com/v1", "{");
     ck_assert_int_eq(vpa_discovery_find(d, "example.com", "Widget", &m, &count, &err), 0);
     ck_assert_uint_eq(count, 1);
-    ck_assert_str_eq(m[0].version, "v1");
+    ck_assert_str_eq(m[0].version, "v1beta1");
 }
 END_TEST
 
@@ -211,7 +225,7 @@ static const struct page shop[] = {
     {"/apis/shop.io/v1",
      RESOURCES(R("carts", "Cart", "true") "," R("wagons", "Cart", "false") "," R(
          "tills", "Till", "false") ",{\"name\":\"vaults\",\"kind\":\"Vault\"},{\"name\":\"half\"},{"
-                                   "\"kind\":\"Half\"}"),
+                                   "\"kind\":\"Half\"},{\"name\":7,\"kind\":\"Half\"}"),
      0, 0},
     {"/apis/shop.io/v2",
      RESOURCES(R("carts", "Cart", "true") "," R("carts/status", "Cart",

@@ -86,26 +86,27 @@ START_TEST(views_answer_alike)
 END_TEST
 
 static const struct {
-    const char *kind, *name, *version, *scale;
+    const char *kind, *name, *version;
+    const char *labels; /* that the widget says; NULL: the usual */
     const char *selector, *error;
 } selectors[] = {
     {"Deployment", "web", "whatever", NULL, "app=x", NULL},
     {"Job", "job", "batch/v1", NULL, "j=1", NULL},
     {"Deployment", "nope", "apps/v1", NULL, NULL, "Deployment n/nope does not exist"},
     {"DaemonSet", "ds", "apps/v1", NULL, NULL, "\"Has\" is not a valid label selector operator"},
-    {"Widget", "w", "example.com/v1", SCALE("a in (b,c),d", "1"), "a in (b,c),d", NULL},
-    {"Widget", "w", "example.com/v1", SCALE("", "1"), NULL,
+    {"Widget", "w", "example.com/v1", "a in (b,c),d", "a in (b,c),d", NULL},
+    {"Widget", "w", "example.com/v1", "", NULL,
      "unhandled targetRef example.com/v1 / Widget / w, last error resource n/w has an empty "
      "selector for "
      "scale sub-resource"},
-    {"Widget", "w", "example.com/v1", SCALE("a!=b", "1"), NULL,
+    {"Widget", "w", "example.com/v1", "a!=b", NULL,
      "unhandled targetRef example.com/v1 / Widget / w, last error received an object from a /scale "
      "endpoint "
      "which was not convertible to autoscaling Scale: failed to parse target selector: \"!=\" is "
      "not a valid "
      "label selector operator"},
     {"Widget", "x", "example.com/v1", NULL, NULL,
-     "unhandled targetRef example.com/v1 / Widget / x, last error widgets.example.com \"w\" not "
+     "unhandled targetRef example.com/v1 / Widget / x, last error widgets.example.com \"x\" not "
      "found"},
     {"Widget", "w", "a/b/c", NULL, NULL, "unexpected GroupVersion string: a/b/c"},
     {"Foo", "w", "unknown.io/v1", NULL, NULL,
@@ -123,10 +124,10 @@ START_TEST(every_scale_is_found)
     const struct vpa_selector *selector;
 
     synced();
-    every_widget = true;
+    put_widgets(count);
     follow_many(count);
     vpa_loop_pump(loop, VPA_SECOND);
-    ck_assert_int_eq(scale_gets, count);
+    ck_assert_int_eq(scale_gets(), count);
     struct vpa_owner_view *view = vpa_owners_view(owners);
     for (int i = 0; i <= count; i++) {
         char name[16], between[16];
@@ -157,8 +158,8 @@ START_TEST(finds_selectors)
     vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, 4096);
-    if (selectors[_i].scale)
-        scale_body = selectors[_i].scale;
+    if (selectors[_i].labels)
+        put_widget("w", selectors[_i].labels, 1);
     synced();
     int rc = vpa_owners_selector(owners, "n", selectors[_i].version, selectors[_i].kind,
                                  selectors[_i].name, &arena, &selector, &err);
@@ -207,12 +208,12 @@ START_TEST(knows_replicas)
         ck_assert_int_eq(vpa_owners_replicas(owners, &cases[i].key, &replicas), cases[i].known);
         ck_assert_int_eq(replicas, cases[i].replicas);
     }
-    int asked = scale_gets + discovery_gets;
+    int asked = scale_gets() + discovery_gets();
     for (size_t i = 0; i < VPA_COUNT(unasked); i++) {
         int32_t replicas = 0;
         ck_assert(!vpa_owners_replicas(owners, &unasked[i], &replicas));
     }
-    ck_assert_int_eq(scale_gets + discovery_gets, asked);
+    ck_assert_int_eq(scale_gets() + discovery_gets(), asked);
 }
 END_TEST
 
@@ -233,14 +234,14 @@ START_TEST(an_owner_that_no_longer_decodes_is_unknown)
 
     synced();
     ck_assert(vpa_owners_replicas(owners, &web, &replicas));
-    vpa_memory_stream_event(watch_of_deployments, "MODIFIED", FREE("web", "7"));
+    sim_cluster_put_text(sim, DEPLOYMENT("web", "", "7"));
     vpa_loop_pump(loop, VPA_MILLISECOND);
     ck_assert(!vpa_owners_replicas(owners, &web, &replicas));
     struct vpa_owner_view *view = vpa_owners_view(owners);
     ck_assert_int_eq(vpa_owner_view_selector(view, "n", "", "Deployment", "web", &selector, &err),
                      -1);
     vpa_owner_view_unref(view);
-    vpa_memory_stream_event(watch_of_deployments, "MODIFIED", FREE("web", APP));
+    sim_cluster_put_text(sim, DEPLOYMENT("web", "", APP));
     vpa_loop_pump(loop, VPA_MILLISECOND);
     ck_assert(vpa_owners_replicas(owners, &web, &replicas));
 }
@@ -258,13 +259,13 @@ START_TEST(views_follow_changes)
     vpa_owner_view_unref(same);
     changes = 0;
     /* a change of what is not kept is none */
-    vpa_memory_stream_event(watch_of_deployments, "MODIFIED", FREE("web", APP));
+    sim_cluster_put_text(sim, DEPLOYMENT("web", "", APP));
     vpa_loop_pump(loop, VPA_MILLISECOND);
     ck_assert_int_eq(changes, 0);
-    vpa_memory_stream_event(watch_of_deployments, "ADDED",
-                            FREE("new", "{\"selector\":{\"matchLabels\":{\"app\":\"y\"}}}"));
-    vpa_memory_stream_event(watch_of_deployments, "DELETED", FREE("web", APP));
-    vpa_memory_stream_event(watch_of_deployments, "MODIFIED", "{\"metadata\":7}");
+    sim_cluster_put_text(sim,
+                         DEPLOYMENT("new", "", "{\"selector\":{\"matchLabels\":{\"app\":\"y\"}}}"));
+    ck_assert(sim_cluster_delete(sim, "apps/v1", "Deployment", "n", "web"));
+    sim_cluster_tell(sim, "deployments", "MODIFIED", "{\"metadata\":7}");
     vpa_loop_pump(loop, VPA_MILLISECOND);
     ck_assert_int_eq(changes, 1); /* once for what came together */
     struct vpa_owner_view *second = vpa_owners_view(owners);
@@ -330,9 +331,14 @@ START_TEST(views_are_shared_with_threads)
     asking = true;
     pthread_create(&thread, NULL, ask, &answers);
     for (int i = 0; going; i++) {
-        vpa_auto_free char *object = vpa_xprintf(
-            "{\"metadata\":{\"namespace\":\"n\",\"name\":\"d%d\"},\"spec\":" APP "}", i % 50);
-        vpa_memory_stream_event(watch_of_deployments, i % 3 ? "ADDED" : "DELETED", object);
+        char name[16];
+        snprintf(name, sizeof(name), "d%d", i % 50);
+        vpa_auto_free char *object =
+            vpa_xprintf(OBJECT("apps/v1", "Deployment", "%s", "", APP), name);
+        if (i % 3)
+            sim_cluster_put_text(sim, object);
+        else
+            (void)sim_cluster_delete(sim, "apps/v1", "Deployment", "n", name);
         vpa_loop_pump(loop, VPA_MILLISECOND);
         struct vpa_owner_view *fresh = vpa_owners_view(owners);
         pthread_mutex_lock(&shared_lock);
@@ -352,7 +358,8 @@ START_TEST(says_which_cache_is_missing)
 {
     vpa_owners_free(owners);
     owners = vpa_owners_new(&(struct vpa_owners_options){.client = client, .ns = "only"});
-    deployments = "]"; /* never a list */
+    sim_cluster_answer(sim, &(struct sim_answer){
+                                .method = "GET", .path = "/deployments", .code = 200, .body = "]"});
     vpa_owners_start(owners);
     ck_assert(!vpa_owners_is_synced(owners));
     ck_assert_int_eq(vpa_owners_wait(owners, 10 * VPA_SECOND, &err), -1);

@@ -27,30 +27,30 @@ static void keep_all(int from, int to)
 /* Whether it had been forgotten; then it is remembered again. */
 static bool was_forgotten(int i)
 {
-    int before = scale_gets;
+    int before = scale_gets();
 
     keep(i);
     vpa_loop_pump(loop, VPA_MILLISECOND);
-    return scale_gets > before;
+    return scale_gets() > before;
 }
 
 /* The answer about a scale that is not there. */
 static void ask_in_vain(int i)
 {
-    const char *usual = scale_body;
+    vpa_auto_free char *name = name_of(i);
 
-    scale_body = NULL;
+    drop_widget(name);
     keep(i);
     vpa_loop_pump(loop, VPA_MILLISECOND);
-    scale_body = usual;
+    put_widget(name, "app=w", 7);
 }
 
 static void fill(int count)
 {
     synced();
-    every_widget = true;
+    put_widgets(VPA_OWNER_SCALE_MAX + 1);
     keep_all(0, count);
-    ck_assert_int_eq(scale_gets, count);
+    ck_assert_int_eq(scale_gets(), count);
     vpa_loop_pump(loop, VPA_MILLISECOND);
     for (int i = 0; i < count; i++)
         if (i != 1)
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(failures_stay_while_there_is_room)
 {
     synced();
-    every_widget = true;
+    put_widgets(10);
     ask_in_vain(1);
     keep_all(2, 10);
     ck_assert(!was_forgotten(1));
@@ -124,13 +124,13 @@ START_TEST(a_remembered_failure_is_of_the_same_kind)
     vpa_auto_arena arena = {0};
     bool found;
 
-    scale_code = failures[_i].status;
+    answer_scales(failures[_i].status, NULL);
     synced();
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(vpa_owners_topmost(owners, &key, &arena, &found, &top, &err), -1);
         ck_assert_int_eq((int)err.code, failures[_i].code);
     }
-    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(scale_gets(), 1);
 }
 END_TEST
 

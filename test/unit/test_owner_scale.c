@@ -19,17 +19,17 @@ START_TEST(remembers_scales)
         vpa_owners_begin_pass(owners);
         vpa_loop_pump(loop, VPA_MINUTE);
     }
-    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(scale_gets(), 1);
     vpa_loop_pump(loop, 20 * VPA_MINUTE); /* refreshed after 10 to 20 minutes */
-    ck_assert_int_ge(scale_gets, 2);
-    int before = scale_gets;
+    ck_assert_int_ge(scale_gets(), 2);
+    int before = scale_gets();
     vpa_loop_pump(loop, 3 * VPA_HOUR); /* nobody reads it: forgotten after an hour */
-    ck_assert_int_le(scale_gets, before + 6);
-    before = scale_gets;
+    ck_assert_int_le(scale_gets(), before + 6);
+    before = scale_gets();
     vpa_loop_pump(loop, 10 * VPA_HOUR);
-    ck_assert_int_eq(scale_gets, before);
+    ck_assert_int_eq(scale_gets(), before);
     ck_assert_int_eq(walk_widget(), 1);
-    ck_assert_int_eq(scale_gets, before + 1);
+    ck_assert_int_eq(scale_gets(), before + 1);
 }
 END_TEST
 
@@ -49,9 +49,9 @@ START_TEST(steady_passes_ask_for_selectors_alone)
         vpa_owners_begin_pass(owners);
         vpa_loop_pump(loop, VPA_SECOND);
     }
-    ck_assert_int_eq(scale_gets, 10);
-    ck_assert_int_eq(discovery_gets, 3);
-    scale_body = SCALE("app=other", "1");
+    ck_assert_int_eq(scale_gets(), 10);
+    ck_assert_int_eq(discovery_gets(), 3);
+    put_widget("w", "app=other", 1);
     ck_assert_int_eq(
         vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena, &selector, &err),
         0);
@@ -67,29 +67,29 @@ START_TEST(replicas_are_read_anew_when_they_are_too_old)
     synced();
     ck_assert(vpa_owners_replicas(owners, &widget, &replicas));
     vpa_loop_pump(loop, 5 * VPA_SECOND);
-    scale_body = SCALE("app=w", "7");
+    put_widget("w", "app=w", 7);
     ck_assert(vpa_owners_replicas(owners, &widget, &replicas));
     ck_assert(vpa_owners_replicas_within(owners, &widget, 10 * VPA_SECOND, &replicas));
-    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(scale_gets(), 1);
     ck_assert(vpa_owners_replicas_within(owners, &widget, 3 * VPA_SECOND, &replicas));
-    ck_assert_int_eq(scale_gets, 2);
+    ck_assert_int_eq(scale_gets(), 2);
 }
 END_TEST
 
 START_TEST(background_is_bounded)
 {
     synced();
-    every_widget = true;
-    scale_delay = VPA_SECOND;
+    put_widgets(400);
+    delay_scales(VPA_SECOND);
     follow_many(40);
     for (int i = 1; i <= 5; i++) {
         vpa_loop_pump(loop, VPA_SECOND - VPA_MILLISECOND);
-        ck_assert_int_eq(scale_gets, i * VPA_OWNER_FETCHES_MAX);
+        ck_assert_int_eq(scale_gets(), i * VPA_OWNER_FETCHES_MAX);
         vpa_loop_pump(loop, VPA_MILLISECOND);
     }
     vpa_loop_pump(loop, VPA_SECOND);
-    ck_assert_int_eq(scale_gets, 40);
-    scale_delay = 0;
+    ck_assert_int_eq(scale_gets(), 40);
+    delay_scales(0);
     for (int i = 0; i < 4; i++) {
         follow_many(400);
         vpa_loop_pump(loop, VPA_SECOND);
@@ -97,10 +97,10 @@ START_TEST(background_is_bounded)
     follow_many(400);
     int most = 0, total = 0;
     for (int i = 0; i < 9; i++) { /* nine sweeps: each target twice, a little less for the 40 */
-        scale_gets = 0;
+        sim_cluster_begin_record(sim);
         vpa_loop_pump(loop, 7 * VPA_SECOND);
-        most = scale_gets > most ? scale_gets : most;
-        total += scale_gets;
+        most = scale_gets() > most ? scale_gets() : most;
+        total += scale_gets();
     }
     ck_assert_int_eq(most, VPA_OWNER_SWEEP_MAX);
     ck_assert_int_ge(total, 400); /* everybody had his turn */
@@ -134,7 +134,7 @@ START_TEST(strangers_push_no_answer_out)
         vpa_loop_pump(loop, VPA_MILLISECOND);
     }
     ck_assert_int_eq(walk_widget(), 1);
-    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(scale_gets(), 1);
 }
 END_TEST
 
@@ -174,8 +174,8 @@ START_TEST(owners_can_go_while_answers_are_awaited)
     struct vpa_timer *timer = vpa_timer_new(loop, free_owners, NULL);
 
     synced();
-    every_widget = true;
-    scale_delay = VPA_SECOND;
+    put_widgets(40);
+    delay_scales(VPA_SECOND);
     if (_i > 0) /* known, and on their way to be refreshed */
         follow_many(20);
     if (_i > 0)
@@ -184,12 +184,12 @@ START_TEST(owners_can_go_while_answers_are_awaited)
     if (_i < 2) /* else: before the first step */
         vpa_loop_pump(loop, 500 * VPA_MILLISECOND);
     if (_i == 0)
-        ck_assert_int_gt(scale_gets, 0);
+        ck_assert_int_gt(scale_gets(), 0);
     vpa_timer_start(timer, 0);
-    int before = scale_gets;
+    int before = scale_gets();
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert_ptr_null(owners);
-    ck_assert_int_le(scale_gets - before, VPA_OWNER_FETCHES_MAX);
+    ck_assert_int_le(scale_gets() - before, VPA_OWNER_FETCHES_MAX);
     vpa_timer_free(timer);
 }
 END_TEST
@@ -206,10 +206,13 @@ static bool knows_widget(const char *name)
     return known;
 }
 
-static void ask_for_other(void)
+/* As soon as the next scale is asked for. */
+static int ask_for_other(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
-    on_scale_get = NULL;
-    ck_assert(!knows_widget("other"));
+    (void)r;
+    if (vpa_str_ends_with(q->path, "/scale") && (*(int *)ctx)++ == 0)
+        ck_assert(!knows_widget("other"));
+    return 0;
 }
 
 START_TEST(keeps_targets_that_it_is_told_to_keep)
@@ -251,14 +254,14 @@ START_TEST(keeps_only_what_has_a_scale)
     bool asks = _i == 2;
 
     synced();
-    int before = scale_gets + discovery_gets;
+    int before = scale_gets() + discovery_gets();
     vpa_owners_keep_target(owners, "n", targets[_i].version, targets[_i].kind, "w");
     vpa_loop_pump(loop, VPA_SECOND);
-    ck_assert_int_eq(scale_gets + discovery_gets > before, asks);
-    before = scale_gets + discovery_gets;
+    ck_assert_int_eq(scale_gets() + discovery_gets() > before, asks);
+    before = scale_gets() + discovery_gets();
     vpa_owners_follow_target(owners, "n", targets[_i].version, targets[_i].kind, "w");
     vpa_loop_pump(loop, VPA_MINUTE);
-    ck_assert_int_eq(scale_gets + discovery_gets > before, asks);
+    ck_assert_int_eq(scale_gets() + discovery_gets() > before, asks);
 }
 END_TEST
 
@@ -309,7 +312,7 @@ static const struct {
 START_TEST(views_follow_scales)
 {
     vpa_owners_on_change(owners, on_change, NULL);
-    scale_body = answers[_i].first;
+    answer_scales(0, answers[_i].first);
     synced();
     vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
     vpa_loop_pump(loop, VPA_SECOND);
@@ -317,12 +320,11 @@ START_TEST(views_follow_scales)
     vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
     vpa_loop_pump(loop, VPA_SECOND);
     struct vpa_owner_view *before = vpa_owners_view(owners);
-    int gets = scale_gets;
+    int gets = scale_gets();
     changes = 0;
-    scale_body = answers[_i].then;
-    scale_code = answers[_i].code;
+    answer_scales(answers[_i].code, answers[_i].then);
     vpa_loop_pump(loop, VPA_MINUTE);
-    ck_assert_int_gt(scale_gets, gets);
+    ck_assert_int_gt(scale_gets(), gets);
     struct vpa_owner_view *after = vpa_owners_view(owners);
     ck_assert_int_eq(changes, answers[_i].change);
     ck_assert_int_eq(before != after, answers[_i].change);
@@ -334,30 +336,32 @@ END_TEST
 /* A target that is asked for while the background work waits for the answer about another one. */
 START_TEST(does_not_forget_what_is_wanted_while_it_is_busy)
 {
+    int asked = 0;
+
     synced();
     ck_assert(!knows_widget("w"));
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert(knows_widget("w"));
-    scale_delay = VPA_SECOND;
-    on_scale_get = ask_for_other;
+    delay_scales(VPA_SECOND);
+    sim_cluster_hook(sim, ask_for_other, &asked);
     vpa_loop_pump(loop, 30 * VPA_MINUTE); /* refreshed within 20 */
-    ck_assert(on_scale_get == NULL);
+    ck_assert_int_gt(asked, 0);
     ck_assert(knows_widget("other"));
 }
 END_TEST
 
 START_TEST(negative_answers_last_one_pass)
 {
-    scale_body = NULL;
+    drop_widget("w");
     synced();
     ck_assert_int_eq(walk_widget(), 0);
     ck_assert_int_eq(walk_widget(), 0);
-    ck_assert_int_eq(scale_gets, 1);
-    scale_body = SCALE("a=b", "1");
+    ck_assert_int_eq(scale_gets(), 1);
+    put_widget("w", "a=b", 1);
     ck_assert_int_eq(walk_widget(), 0); /* the same pass */
     vpa_owners_begin_pass(owners);
     ck_assert_int_eq(walk_widget(), 1);
-    scale_code = 500;
+    answer_scales(500, NULL);
     vpa_loop_pump(loop, 25 * VPA_MINUTE);
     vpa_owners_begin_pass(owners);
     ck_assert_int_eq(walk_widget(), -1);
@@ -368,11 +372,11 @@ END_TEST
 /* A kind that two resources have: the second is asked when the first does not have the object. */
 START_TEST(every_resource_of_a_kind_is_asked)
 {
-    two_plurals = true;
+    sim_cluster_serve_kind(sim, "example.com", "v2", "gadgets", "Widget", false, true);
     synced();
     ck_assert_int_eq(walk_widget(), 1);
-    ck_assert_int_eq(scale_gets, 2);
-    scale_body = NULL; /* neither has it */
+    ck_assert_int_eq(scale_gets(), 2);
+    drop_widget("w"); /* neither has it */
     vpa_loop_pump(loop, VPA_HOUR);
     vpa_owners_begin_pass(owners);
     ck_assert_int_le(walk_widget(), 0);
@@ -408,8 +412,8 @@ static vpa_duration pass_over(int count)
 START_TEST(a_slow_kind_keeps_no_pass_waiting)
 {
     synced();
-    every_widget = true;
-    scale_delay = 45 * VPA_SECOND;
+    put_widgets(40);
+    delay_scales(45 * VPA_SECOND);
     ck_assert_int_eq(pass_over(40), 30 * VPA_SECOND); /* three of them */
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert_int_le(pass_over(40), 30 * VPA_SECOND);
@@ -418,7 +422,7 @@ START_TEST(a_slow_kind_keeps_no_pass_waiting)
         ck_assert_int_eq(pass_over(40), 0);
         vpa_loop_pump(loop, VPA_MINUTE);
     }
-    scale_delay = VPA_SECOND;
+    delay_scales(VPA_SECOND);
     vpa_loop_pump(loop, 3 * VPA_MINUTE);
     ck_assert_int_eq(pass_over(40), 40 * VPA_SECOND); /* each asked again, and waited for */
     ck_assert_int_eq(select_widget("w0"), 0);
@@ -433,7 +437,7 @@ START_TEST(a_slow_scale_is_what_it_was_for_a_moment)
 
     synced();
     ck_assert_int_eq(walk_widget(), 1); /* remembered */
-    scale_delay = 10 * VPA_MINUTE;
+    delay_scales(10 * VPA_MINUTE);
     ck_assert_int_eq(select_widget("w"), 0);
     ck_assert(!vpa_owners_replicas_within(owners, &widget, VPA_SECOND, &replicas));
     vpa_loop_pump(loop, 30 * VPA_SECOND);
@@ -450,10 +454,10 @@ END_TEST
 START_TEST(a_slow_object_is_one_object)
 {
     synced();
-    every_widget = true;
-    scale_delay = 45 * VPA_SECOND;
+    put_widget("slow", "app=w", 7);
+    delay_scales(45 * VPA_SECOND);
     ck_assert_int_eq(select_widget("slow"), -1);
-    scale_delay = 0;
+    delay_scales(0);
     int64_t begin = vpa_loop_monotonic(loop);
     for (int i = 0; i < 9; i++)
         ck_assert_int_eq(select_widget("slow"), -1);
@@ -484,7 +488,7 @@ START_TEST(only_scales_are_taken)
                     scale_kinds[_i].kind, scale_kinds[_i].version);
 
     synced();
-    scale_body = body;
+    answer_scales(0, body);
     ck_assert_int_eq(select_widget("w"), scale_kinds[_i].taken ? 0 : -1);
     if (!scale_kinds[_i].taken)
         ck_assert_msg(strstr(err.text, "is registered for version") != NULL, "%s", err.text);
@@ -516,19 +520,19 @@ START_TEST(a_followed_scale_is_asked_for_each_half_minute)
 
     synced();
     begin = vpa_loop_monotonic(loop);
-    scale_delay = 5 * VPA_SECOND;
+    delay_scales(5 * VPA_SECOND);
     keep_widget();
     pump_to(begin, 35);
-    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(scale_gets(), 1);
     follow_widget();
     for (int i = 0; i <= 16; i++) {
         pump_to(begin, 39 + 35 * i);
-        ck_assert_int_eq(scale_gets, 1 + i);
+        ck_assert_int_eq(scale_gets(), 1 + i);
         pump_to(begin, 40 + 35 * i);
-        ck_assert_int_eq(scale_gets, 2 + i);
+        ck_assert_int_eq(scale_gets(), 2 + i);
     }
     pump_to(begin, 1000);
-    ck_assert_int_eq(scale_gets, 18);
+    ck_assert_int_eq(scale_gets(), 18);
 }
 END_TEST
 
@@ -538,22 +542,22 @@ START_TEST(a_missing_scale_is_asked_for_again_while_somebody_reads_it)
 {
     int64_t begin;
 
-    scale_body = NULL;
+    drop_widget("w");
     synced();
     begin = vpa_loop_monotonic(loop);
-    scale_delay = 4 * VPA_SECOND;
+    delay_scales(4 * VPA_SECOND);
     keep_widget();
     pump_to(begin, 14);
-    ck_assert_int_eq(scale_gets, 1);
+    ck_assert_int_eq(scale_gets(), 1);
     keep_widget();
     for (int i = 0; i < 4; i++) {
         pump_to(begin, 17 + 14 * i);
-        ck_assert_int_eq(scale_gets, 1 + i);
+        ck_assert_int_eq(scale_gets(), 1 + i);
         pump_to(begin, 18 + 14 * i);
-        ck_assert_int_eq(scale_gets, 2 + i);
+        ck_assert_int_eq(scale_gets(), 2 + i);
     }
     pump_to(begin, 600);
-    ck_assert_int_eq(scale_gets, 5);
+    ck_assert_int_eq(scale_gets(), 5);
 }
 END_TEST
 

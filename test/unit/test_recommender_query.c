@@ -467,7 +467,7 @@ START_TEST(a_controller_that_is_not_known_yet_is_no_answer)
 
     pass_with(WITH("w", "1", TARGETS("Widget", "w"), "5"), "app=x");
     expect_error(question, "the controller of pod n/web-1-% is not known yet");
-    while (scale_gets == 0)
+    while (scale_gets() == 0)
         vpa_loop_pump(loop, VPA_MILLISECOND);
     vpa_loop_pump(loop, VPA_SECOND);
     expect_target(question, "app", "5");
@@ -481,9 +481,7 @@ START_TEST(owners_are_renewed_between_passes)
 
     pass_with(WITH("w", "1", TARGETS("Deployment", "new"), "6"), "app=x");
     expect_error(question, "no VerticalPodAutoscaler matches pod n/web-1-%");
-    vpa_memory_stream_event(watch_of_deployments, "ADDED",
-                            "{\"metadata\":{\"namespace\":\"n\",\"name\":\"new\","
-                            "\"resourceVersion\":\"9\"},\"spec\":" APP "}");
+    sim_cluster_put_text(sim, DEPLOYMENT("new", "", APP));
     vpa_loop_pump(loop, VPA_MILLISECOND);
     expect_target(question, "app", "6");
 }

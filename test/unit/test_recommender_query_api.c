@@ -1,9 +1,9 @@
 /*
  * The aggregated API over a real TLS listener, with the cluster's settings and reviews of access
- * from an API server in memory: who is believed, who may ask, what is answered, what it says of
+ * from the simulator: who is believed, who may ask, what is answered, what it says of
  * itself.
  */
-#include "certificate_server.h"
+#include "certificate_objects.h"
 #include "objects.h"
 #include "http_fixture.h" /* its err is not that of objects.h */
 
@@ -12,8 +12,6 @@
 #include "../../recommender/query_api.h"
 #include "../../recommender/query_documents.h"
 #include "../../recommender/query_object.h"
-#include "memory_transport.h"
-#include "vpa/daemon/ca_bundle.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/net/http_server.h"
 #include "vpa/net/tls.h"
@@ -35,16 +33,18 @@ static struct vpa_arena arena;
 
 /* ---- the API server ---- */
 
-static const char *settings; /* NULL: there is no ConfigMap */
-static int reviews, settings_status;
+static struct sim_cluster *sim;
+static int reviews;
 static char review[4096];
 
-static char *config_map(const char *names)
+static void put_settings(const char *names)
 {
     vpa_auto_buf buf = {0};
 
     vpa_buf_init(&buf, 1 << 16);
-    vpa_buf_puts(&buf, "{\"data\":{\"requestheader-client-ca-file\":");
+    vpa_buf_puts(&buf, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":"
+                       "\"kube-system\",\"name\":\"extension-apiserver-authentication\"},"
+                       "\"data\":{\"requestheader-client-ca-file\":");
     vpa_json_escape(&buf, front_ca.cert_pem);
     vpa_buf_puts(&buf, ",\"requestheader-allowed-names\":");
     vpa_json_escape(&buf, names);
@@ -52,21 +52,16 @@ static char *config_map(const char *names)
                        ",\"requestheader-uid-headers\":\"[\\\"X-Remote-Uid\\\"]\""
                        ",\"requestheader-group-headers\":\"[\\\"X-Remote-Group\\\"]\""
                        ",\"requestheader-extra-headers-prefix\":\"[\\\"X-Remote-Extra-\\\"]\"}}");
-    return vpa_arena_strdup(&arena, vpa_buf_text(&buf));
+    sim_cluster_put_text(sim, vpa_buf_text(&buf));
 }
 
-static void serve_api(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+/* Who may ask. */
+static int answer_review(void *ctx, const struct vpa_memory_request *q,
+                         struct vpa_memory_reply *reply)
 {
-    if (strcmp(q->path, FRONT_PROXY_PATH) == 0) {
-        if (settings)
-            vpa_memory_reply_json(reply, settings_status, settings);
-        return;
-    }
-    if (config.manage_certificates && !vpa_str_ends_with(q->path, "/subjectaccessreviews")) {
-        serve_certificates(ctx, q, reply);
-        return;
-    }
-    ck_assert_str_eq(q->target, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
+    (void)ctx;
+    if (strcmp(q->target, "/apis/authorization.k8s.io/v1/subjectaccessreviews") != 0)
+        return 0;
     reviews++;
     snprintf(review, sizeof(review), "%s", q->body);
     if (strstr(review, "\"user\":\"broken\""))
@@ -77,6 +72,7 @@ static void serve_api(void *ctx, const struct vpa_memory_request *q, struct vpa_
         vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":true,\"denied\":true}}");
     else
         vpa_memory_reply_json(reply, 201, "{\"status\":{\"allowed\":false}}");
+    return 201;
 }
 
 /* ---- fixture ---- */
@@ -131,11 +127,14 @@ static void begin(void)
     make_certificates();
     make_files();
     recommender_metrics_reset();
-    settings = config_map("[\"other\",\"front-proxy-client\"]");
-    settings_status = 200;
+    sim = sim_cluster_new(loop);
+    sim_cluster_hook(sim, answer_review, NULL);
+    put_settings("[\"other\",\"front-proxy-client\"]");
+    put_secret(sim, "null");
+    put_service(sim, "", "");
     reviews = 0;
     vpa_random_init(&rnd, 1);
-    server_side = vpa_memory_transport_new(loop, serve_api, NULL);
+    server_side = vpa_memory_transport_new(loop, sim_cluster_serve, sim);
     client = vpa_kube_client_new(
         &(struct vpa_kube_client_options){
             .loop = loop, .transport = server_side, .random = &rnd, .qps = -1},
@@ -151,6 +150,7 @@ static void end(void)
     query_free(query);
     vpa_kube_client_free(client);
     vpa_transport_free(server_side);
+    sim_cluster_free(sim);
     vpa_tls_pair_release(&serving_ca);
     vpa_tls_pair_release(&front_ca);
     vpa_tls_pair_release(&users_ca);
@@ -274,7 +274,7 @@ END_TEST
 /* Whoever signs the names is enough when no names are given. */
 START_TEST(takes_every_name_when_none_is_named)
 {
-    settings = config_map("[]");
+    put_settings("[]");
     start();
     ck_assert_int_eq(ask_as(OTHER_NAME, "bob"), 403);
     ck_assert_int_eq(ask_as(USERS, "bob"), 401);
@@ -285,7 +285,7 @@ static const struct {
     const char *settings; /* NULL: none */
     int settings_status, status;
 } unknowns[] = {
-    {NULL, 0, 401},
+    {NULL, 404, 401},
     {"{}", 200, 401},
     {"{\"data\":{\"requestheader-client-ca-file\":\"\"}}", 200, 401},
     {"{\"data\":{\"requestheader-client-ca-file\":\"junk\"}}", 200, 503},
@@ -297,8 +297,10 @@ static const struct {
 
 START_TEST(believes_nobody_without_an_authority)
 {
-    settings = unknowns[_i].settings;
-    settings_status = unknowns[_i].settings_status;
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                 .path = FRONT_PROXY_PATH,
+                                                 .code = unknowns[_i].settings_status,
+                                                 .body = unknowns[_i].settings});
     start();
     ck_assert_int_eq(ask_as(PROXY, "alice"), unknowns[_i].status);
     ck_assert_int_eq(reviews, 0);
@@ -547,7 +549,7 @@ static void manage(const char *address)
 static int ask_by_bundle(void)
 {
     free(serving_ca.cert_pem);
-    serving_ca.cert_pem = vpa_xstrdup(vpa_ca_bundle_decode(&arena, bundle));
+    serving_ca.cert_pem = live_bundle(sim);
     return ask_as(PROXY, "alice");
 }
 
@@ -567,16 +569,13 @@ START_TEST(makes_its_own_certificate)
     ck_assert_double_le(expiry, (double)(vpa_clock_now(clk) / VPA_SECOND) + lives);
     pass();
     ck_assert_int_eq(ask_by_bundle(), 201);
-    snprintf(data, sizeof(data), "{}"); /* somebody wants new ones */
-    secret_version++;
-    snprintf(bundle, sizeof(bundle), "%s", "");
-    service_version++;
+    put_secret(sim, "{}"); /* somebody wants new ones */
+    put_service(sim, "", "");
     query_api_work(api);
     ck_assert_int_eq(ask_by_bundle(), 201);
-    ck_assert_int_eq(secret_writes, 2);
-    annotations = "\"cert-manager.io/inject-ca-from\":\"x\"";
-    snprintf(bundle, sizeof(bundle), "%s", "dGhlaXJz"); /* and is not to be put right */
-    service_version++;
+    ck_assert_int_eq(written(sim, SECRET_PATH, 200), 2);
+    /* and is not to be put right */
+    put_service(sim, "\"cert-manager.io/inject-ca-from\":\"x\"", "dGhlaXJz");
     query_api_work(api);
     ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "chain"), 1);
     ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "registration"), 1);

@@ -1,19 +1,23 @@
 /*
- * The managed certificate of the recommendation API, on an API server in memory that holds the
- * Secret and the APIService, and a clock that the test turns.
+ * The managed certificate of the recommendation API, on the simulator with the Secret and the
+ * APIService, and a clock that the test turns.
  */
+#include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../recommender/api_meters.h"
 #include "../../recommender/query_certificate.h"
-#include "certificate_server.h"
+#include "certificate_objects.h"
 #include "client_fixture.h"
+#include "suite.h"
 #include "captured_log.h"
 #include "vpa/daemon/ca_bundle.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 
 #define NAME "recommendation.ns.svc"
+#define EVENTS_PATH "/api/v1/namespaces/default/events"
 #define DAY (24 * VPA_HOUR)
 
 /* ---- replicas ---- */
@@ -79,14 +83,6 @@ static void work_for(struct replica *r, vpa_duration duration)
     }
 }
 
-/* The live caBundle as text; heap. */
-static char *live(void)
-{
-    vpa_auto_arena arena = {0};
-
-    return vpa_xstrdup(vpa_ca_bundle_decode(&arena, bundle));
-}
-
 static bool is_taken(const struct replica *r, const char *by)
 {
     return vpa_tls_verify(r->served, by, NAME, vpa_loop_now(loop), NULL) == 0;
@@ -94,14 +90,16 @@ static bool is_taken(const struct replica *r, const char *by)
 
 static bool is_taken_now(const struct replica *r)
 {
-    vpa_auto_free char *by = live();
+    vpa_auto_free char *by = live_bundle(sim);
 
     return r->served && *by && is_taken(r, by);
 }
 
 static void setup(void)
 {
-    start_client(serve_certificates, 1780000000, 1);
+    start_client(NULL, 1780000000, 1);
+    put_secret(sim, "null");
+    put_service(sim, "", "");
     lifetime = 90 * DAY;
     events = vpa_events_new(
         &(struct vpa_events_options){.client = client, .component = "vpa-recommender"});
@@ -110,8 +108,33 @@ static void setup(void)
 
 static void teardown(void)
 {
+    ck_assert_int_eq(written(sim, SECRET_PATH, 409), 0);
     vpa_events_free(events);
     stop_client();
+}
+
+static int secret_writes(void)
+{
+    return written(sim, SECRET_PATH, 200);
+}
+
+static int service_writes(void)
+{
+    return written(sim, API_SERVICE_PATH, 200);
+}
+
+static int events_written(void)
+{
+    return (int)sim_cluster_asked(sim, "POST", EVENTS_PATH);
+}
+
+static void answer(const char *method, const char *path, int code)
+{
+    sim_cluster_answer(sim, &(struct sim_answer){.method = method,
+                                                 .path = path,
+                                                 .how = SIM_PATH_HOLDS,
+                                                 .code = code,
+                                                 .message = "no right"});
 }
 
 /* Of a family with one label, or with none (NULL). */
@@ -138,18 +161,19 @@ START_TEST(the_leader_writes_and_the_others_take_it)
     start(&first);
     start(&other);
     ck_assert(!work(&other));
-    ck_assert_int_eq(secret_writes + service_writes, 0);
+    ck_assert_int_eq(secret_writes() + service_writes(), 0);
     ck_assert(work(&first));
-    ck_assert_int_eq(secret_writes, 1);
-    ck_assert_int_eq(service_writes, 1);
+    ck_assert_int_eq(secret_writes(), 1);
+    ck_assert_int_eq(service_writes(), 1);
     ck_assert(is_taken_now(&first));
     work_for(&other, 6 * VPA_SECOND);
     ck_assert_str_eq(other.served, first.served);
     work_for(&first, VPA_HOUR);
     work_for(&other, VPA_HOUR);
-    ck_assert_int_eq(secret_writes, 1);
-    ck_assert_int_eq(service_writes, 1);
-    ck_assert_ptr_null(strstr(written, "service")); /* nothing but the bundle */
+    ck_assert_int_eq(secret_writes(), 1);
+    ck_assert_int_eq(service_writes(), 1);
+    ck_assert_ptr_null(strstr(sim_cluster_write(sim, API_SERVICE_PATH, SIM_LAST)->body,
+                              "service")); /* nothing but the bundle */
     stop(&first);
     stop(&other);
 }
@@ -194,15 +218,15 @@ START_TEST(every_bundle_takes_what_is_served)
             ck_assert_msg(!before || is_taken(&replicas[i], before), "step %d", step);
         }
         free(before);
-        before = live();
+        before = live_bundle(sim);
     }
-    ck_assert_int_eq(secret_writes, 1 + 2 * 3);
-    ck_assert_int_eq(service_writes, 1 + 2 * 3);
+    ck_assert_int_eq(secret_writes(), 1 + 2 * 3);
+    ck_assert_int_eq(service_writes(), 1 + 2 * 3);
     static const char steps[] = "vpa_recommender_certificate_steps_total";
     ck_assert_double_eq(counted(steps, "created"), 1);
     ck_assert_double_eq(counted(steps, "promoted"), 2);
     ck_assert_double_eq(counted(steps, "retired"), 2);
-    ck_assert_int_eq(events_written, 0);
+    ck_assert_int_eq(events_written(), 0);
     for (int i = 0; i < 2; i++)
         stop(&replicas[i]);
 }
@@ -219,16 +243,15 @@ START_TEST(what_an_injector_owns_is_left_to_it)
     struct replica r = make_replica();
 
     capture_log(0);
-    annotations = annotation;
-    snprintf(bundle, sizeof(bundle), "dGhlaXJz");
+    put_service(sim, annotation, "dGhlaXJz");
     start(&r);
     work_for(&r, VPA_HOUR);
-    ck_assert_int_eq(service_writes, 0);
+    ck_assert_int_eq(service_writes(), 0);
     ck_assert_uint_eq(logged(WRONG), 1);
     ck_assert_uint_eq(logged(owners[_i]), 1);
-    annotations = "";
+    put_service(sim, "", NULL);
     work_for(&r, 11 * VPA_SECOND);
-    ck_assert_int_eq(service_writes, 1);
+    ck_assert_int_eq(service_writes(), 1);
     work_for(&r, 11 * VPA_SECOND);
     ck_assert_uint_eq(logged("is right again"), 1);
     stop(&r);
@@ -242,25 +265,35 @@ START_TEST(late_objects_and_rights_are_waited_for)
     struct replica r = make_replica();
 
     capture_log(0);
-    no_service = _i == 0;
-    no_rights = _i == 1;
+    if (_i == 0)
+        (void)sim_cluster_delete(sim, "apiregistration.k8s.io/v1", "APIService", "",
+                                 API_SERVICE_NAME);
+    if (_i == 1) {
+        answer("GET", "/", 403);
+        answer("PATCH", "/", 403);
+    }
     start(&r);
     work_for(&r, 10 * VPA_MINUTE);
-    ck_assert_int_eq(service_writes, 0);
-    ck_assert_int_eq(secret_writes, _i == 0);
+    ck_assert_int_eq(service_writes(), 0);
+    ck_assert_int_eq(secret_writes(), _i == 0);
     ck_assert_int_eq(r.served != NULL, _i == 0); /* from the Secret */
     ck_assert_uint_eq(logged(WRONG), 1);
     ck_assert_uint_eq(logged("Cannot keep the certificates"), (size_t)_i);
-    ck_assert_int_eq(events_written, 1 + _i); /* each reason once */
-    ck_assert_ptr_nonnull(strstr(event, "\"type\":\"Warning\""));
-    ck_assert_ptr_nonnull(strstr(event, "\"kind\":\"APIService\""));
-    ck_assert_ptr_nonnull(strstr(event, API_SERVICE_NAME));
-    ck_assert_ptr_nonnull(strstr(event, _i ? "CertificatesNotKept" : "CABundleFaulty"));
+    ck_assert_int_eq(events_written(), 1 + _i); /* each reason once */
+    ck_assert_ptr_nonnull(
+        strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body, "\"type\":\"Warning\""));
+    ck_assert_ptr_nonnull(
+        strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body, "\"kind\":\"APIService\""));
+    ck_assert_ptr_nonnull(
+        strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body, API_SERVICE_NAME));
+    ck_assert_ptr_nonnull(strstr(sim_cluster_write(sim, EVENTS_PATH, SIM_LAST)->body,
+                                 _i ? "CertificatesNotKept" : "CABundleFaulty"));
     ck_assert_double_ge(failed("registration"), 59); /* each look */
     ck_assert_int_eq(failed("secret") > 0, _i);
-    no_service = no_rights = false;
+    sim_cluster_unscript(sim);
+    put_service(sim, "", NULL);
     work_for(&r, 11 * VPA_SECOND);
-    ck_assert_int_eq(service_writes, 1);
+    ck_assert_int_eq(service_writes(), 1);
     ck_assert(is_taken_now(&r));
     stop(&r);
 }
@@ -277,7 +310,7 @@ START_TEST(a_stop_is_no_failure)
         ck_assert(work(&r));
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert(query_certificate_is_due(r.c));
-    no_service = true; /* whatever is answered by then */
+    answer("GET", API_SERVICE_PATH, 404); /* whatever is answered by then */
     vpa_loop_stop(loop);
     query_certificate_work(r.c);
     ck_assert_double_eq(failed("registration"), 0);
@@ -285,9 +318,9 @@ START_TEST(a_stop_is_no_failure)
     ck_assert_uint_eq(logged(WRONG), 0);
     ck_assert_uint_eq(logged("Cannot keep the certificates"), 0);
     vpa_loop_resume(loop);
-    no_service = false;
+    sim_cluster_unscript(sim);
     vpa_loop_pump(loop, VPA_SECOND);
-    ck_assert_int_eq(events_written, 0);
+    ck_assert_int_eq(events_written(), 0);
     stop(&r);
 }
 END_TEST
@@ -300,17 +333,16 @@ START_TEST(a_bundle_that_is_undone_is_written_again)
 
     start(&r);
     work_for(&r, VPA_MINUTE + VPA_SECOND);
-    ck_assert_int_eq(service_writes, 1);
+    ck_assert_int_eq(service_writes(), 1);
     for (int i = 0; i < 600; i++) {
-        snprintf(bundle, sizeof(bundle), "%s", undone[_i]);
-        service_version++;
+        put_service(sim, "", undone[_i]);
         work_for(&r, VPA_SECOND);
     }
-    ck_assert_int_ge(service_writes, 10);
-    ck_assert_int_le(service_writes, 12);
-    ck_assert_int_eq(secret_writes, 1);
+    ck_assert_int_ge(service_writes(), 10);
+    ck_assert_int_le(service_writes(), 12);
+    ck_assert_int_eq(secret_writes(), 1);
     ck_assert_double_eq(counted("vpa_recommender_registration_repairs_total", "caBundle"),
-                        service_writes - 1);
+                        service_writes() - 1);
     stop(&r);
 }
 END_TEST
@@ -325,10 +357,10 @@ START_TEST(what_was_right_meanwhile_is_told_again)
     capture_log(0);
     start(&r);
     for (size_t i = 1; i <= 3; i++) {
-        no_service = true;
+        answer("GET", API_SERVICE_PATH, 404);
         work_for(&r, 3 * VPA_MINUTE);
         ck_assert_uint_eq(logged(WRONG), i);
-        no_service = false;
+        sim_cluster_unscript(sim);
         work_for(&r, 3 * VPA_MINUTE);
     }
     ck_assert_uint_eq(logged(WRONG), 3);
@@ -337,16 +369,27 @@ START_TEST(what_was_right_meanwhile_is_told_again)
 }
 END_TEST
 
+/* Somebody else writes between the look and the write. */
+static int overtake(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)r;
+    if (strcmp(q->method, "PATCH") == 0 && strcmp(q->path, API_SERVICE_PATH) == 0 &&
+        (*(int *)ctx)++ == 0)
+        put_service(sim, "", NULL);
+    return 0;
+}
+
 START_TEST(who_is_overtaken_looks_again)
 {
+    int patches = 0;
     struct replica r = make_replica();
 
     capture_log(0);
-    raced = true;
+    sim_cluster_hook(sim, overtake, &patches);
     start(&r);
     work_for(&r, 11 * VPA_SECOND);
-    ck_assert_int_eq(conflicts, 1);
-    ck_assert_int_eq(service_writes, 1);
+    ck_assert_int_eq(written(sim, API_SERVICE_PATH, 409), 1);
+    ck_assert_int_eq(service_writes(), 1);
     ck_assert_uint_eq(logged(WRONG), 0);
     stop(&r);
 }
@@ -359,7 +402,7 @@ START_TEST(a_pair_that_nobody_trusts_waits)
 
     start(&r);
     ck_assert(work(&r));
-    annotations = "\"cert-manager.io/inject-ca-from\":\"x\"";
+    put_service(sim, "\"cert-manager.io/inject-ca-from\":\"x\"", NULL);
     for (int day = 0; day < 89; day++) {
         vpa_loop_pump(loop, DAY);
         (void)work(&r);
@@ -381,11 +424,10 @@ START_TEST(damage_is_repaired)
     start(&other);
     ck_assert(work(&r));
     ck_assert(work(&other));
-    snprintf(data, sizeof(data), "%s", damages[_i]);
-    secret_version++;
+    put_secret(sim, damages[_i]);
     work_for(&r, 2 * VPA_MINUTE);
     work_for(&other, VPA_SECOND);
-    ck_assert_int_eq(secret_writes, 2);
+    ck_assert_int_eq(secret_writes(), 2);
     ck_assert(is_taken_now(&r));
     ck_assert_str_eq(other.served, r.served);
     stop(&r);

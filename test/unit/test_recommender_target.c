@@ -67,12 +67,11 @@ START_TEST(a_walk_that_ends_at_nothing_finds_no_controller)
     vpa_auto_arena arena = {0};
     struct target target;
 
-    scale_body = SCALE("app=w", "1");
     synced();
     target_resolve(owners, &vpa, &arena, &target);
     ck_assert(target.resolved);
     ck_assert(target_has_controller(owners, &vpa));
-    scale_body = NULL;
+    drop_widget("w");
     vpa_loop_pump(loop, VPA_HOUR);
     vpa_owners_begin_pass(owners);
     ck_assert(!target_has_controller(owners, &vpa));

@@ -1,0 +1,22 @@
+/*
+ * What the simulator holds of the recommendation API's certificate: the Secret ns/certificates and
+ * the APIService, and what was written to them.
+ */
+#ifndef TEST_CERTIFICATE_OBJECTS_H
+#define TEST_CERTIFICATE_OBJECTS_H
+
+#include "../../recommender/api_service.h"
+#include "sim_cluster.h"
+
+#define SECRET_PATH "/api/v1/namespaces/ns/secrets/certificates"
+
+/* data: that member as JSON. */
+void put_secret(struct sim_cluster *sim, const char *data);
+/* annotations: members; bundle: base64, NULL: as it is. */
+void put_service(struct sim_cluster *sim, const char *annotations, const char *bundle);
+/* The live caBundle as PEM; heap. */
+char *live_bundle(const struct sim_cluster *sim);
+/* How many writes there got that answer; each must rest on a version. */
+int written(const struct sim_cluster *sim, const char *path, int code);
+
+#endif
