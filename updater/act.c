@@ -300,8 +300,8 @@ static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize
     vpa_arena_clear(&pass->scratch);
     if (vpa_capping_plan(&pass->scratch, w->vpa, p, updater_pass_limits(pass, p->meta.ns), &plans,
                          &err) == 0 &&
-        vpa_resize_patch_build(p, w->vpa, plans, vpa_loop_now(pass->env->loop), &pass->scratch,
-                               patch, &err) == 0)
+        vpa_resize_patch_build(p, w->vpa, plans, updater_env_now(pass->env), &pass->scratch, patch,
+                               &err) == 0)
         return ACT_OK;
     VPA_V(2, "No resize patch for pod", VPA_KERR(&err), VPA_KV("namespace", p->meta.ns),
           VPA_KV("pod", p->meta.name));

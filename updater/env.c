@@ -30,6 +30,13 @@ void updater_env_configure(struct pass_env *env, const struct updater_config *co
     env->wall_ahead = vpa_time_unix_nanos(vpa_loop_now(env->loop)) - vpa_loop_monotonic(env->loop);
 }
 
+vpa_time updater_env_now(const struct pass_env *env)
+{
+    vpa_duration ahead = vpa_kube_client_ahead(env->client);
+
+    return vpa_time_add(vpa_loop_now(env->loop), ahead > VPA_MINUTE ? -ahead : 0);
+}
+
 vpa_time updater_env_steady(const struct pass_env *env)
 {
     return vpa_time_from_unix(0, vpa_loop_monotonic(env->loop) + env->wall_ahead);

@@ -74,6 +74,9 @@ struct pass_env {
 };
 /* Sets what follows from the flags: options, limiters. The memory is there already. */
 void updater_env_configure(struct pass_env *env, const struct updater_config *config);
+/* The time of day, by which objects are old. The API server and nodes have dated them: while our
+ * clock is ahead of the server's by more than a minute, it is the server's. */
+vpa_time updater_env_now(const struct pass_env *env);
 /* The time of day that would be, had nobody set the clock since this process began: what waits and
  * is waited for is judged by it. */
 vpa_time updater_env_steady(const struct pass_env *env);

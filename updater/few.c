@@ -93,7 +93,7 @@ static bool put_right(struct pass_env *env, const struct vpa_object *vpa, const 
     struct vpa_condition wanted = {.type = UPDATER_FEW,
                                    .reason = REASON,
                                    .message = f->message,
-                                   .last_transition = vpa_loop_now(env->loop)};
+                                   .last_transition = updater_env_now(env)};
     int64_t at = updater_condition_find(vpa, UPDATER_FEW);
 
     if (is_over(f) && at >= 0) {

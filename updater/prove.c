@@ -358,7 +358,7 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
                      enum vpa_verdict verdict, const char *seen)
 {
     struct prove *prove = look->prove;
-    vpa_time now = vpa_loop_now(look->pass->env->loop);
+    vpa_time now = updater_env_now(look->pass->env);
     enum vpa_breaker_change change = vpa_proof_judge(prove->proof, &t->id, verdict, seen, now);
 
     if (change == VPA_BREAKER_EXCUSED)
@@ -512,7 +512,7 @@ static void restore(const struct look *look, const struct vpa_object *vpa)
         return;
     note_basis(prove, vpa, key, NULL, 0);
     if (vpa_update_mode_active(vpa_update_mode_of(vpa)))
-        updater_paused_restore(prove->proof, vpa, key, vpa_loop_now(look->pass->env->loop));
+        updater_paused_restore(prove->proof, vpa, key, updater_env_now(look->pass->env));
 }
 
 static void restore_all(const struct look *look, const struct vpa_object *const *vpas, size_t count)
@@ -587,7 +587,7 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
     for (size_t i = 0; i < count; i++)
         look_at(&look, trials[i]);
     renew_bases(&look);
-    vpa_proof_sweep(prove->proof, vpa_is_known, &look, vpa_loop_now(pass->env->loop));
+    vpa_proof_sweep(prove->proof, vpa_is_known, &look, updater_env_now(pass->env));
     tell_scopes(prove);
     publish(&look);
     vpa_table_release(&look.vpas);
@@ -602,7 +602,7 @@ void updater_prove_webhook(struct pass_env *env, bool works)
         return;
     if (works && env->config->use_admission_status)
         excused = vpa_proof_webhook(prove->proof, env->webhook.start, env->webhook.since,
-                                    vpa_loop_now(env->loop));
+                                    updater_env_now(env));
     if (excused > 0)
         VPA_INFO(AWAY_LINE, VPA_KV("vpas", (int64_t)excused));
     if (works && prove->webhook_down && vpa_proof_repaired(prove->proof) > 0)

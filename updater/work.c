@@ -110,7 +110,7 @@ bool updater_work_boosts(const struct work *w)
 
 vpa_time updater_work_now(const struct work *w)
 {
-    return vpa_loop_now(w->pass->env->loop);
+    return updater_env_now(w->pass->env);
 }
 
 vpa_time updater_work_steady(const struct work *w)

@@ -5,6 +5,25 @@
 #include "updater_fixture.h"
 #include "captured_log.h"
 
+/* ---- a clock that is ahead ---- */
+
+/* Pods are of the age that the API server's clock tells, which dates them: by ours they were old in
+ * the moment in which they start, again and again. */
+START_TEST(a_clock_that_is_ahead_makes_no_pod_old)
+{
+    server.request = "1700m"; /* within the bounds: for pods that are twelve hours old */
+    start(0);
+    vpa_clock_set(server.clock, 24 * VPA_HOUR);
+    server.transport->ahead = 24 * VPA_HOUR;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    vpa_loop_pump(server.loop, 13 * VPA_HOUR);
+    server.transport->ahead = 24 * VPA_HOUR;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
 /* ---- several requests in flight ---- */
 
 START_TEST(requests_overlap_within_the_budget)
@@ -459,6 +478,7 @@ int main(void)
     TCase *tc = tcase_create("pass");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_clock_that_is_ahead_makes_no_pod_old);
     tcase_add_test(tc, requests_overlap_within_the_budget);
     tcase_add_test(tc, one_at_a_time_when_asked);
     tcase_add_test(tc, refusals_give_the_budget_back);
