@@ -165,17 +165,20 @@ void doctor_check_daemons(struct doctor *d)
 
 /* ---- Leases ---- */
 
-/* -1: there is no such Lease, or it cannot be read. */
-static vpa_duration age_of_lease(struct doctor *d, const char *name, bool *missing)
+/* When a Lease was renewed last is told by the clocks of the cluster, which ours may be ahead of or
+ * behind. False: never. */
+static bool age_of_lease(struct doctor *d, const struct vpa_json *lease, vpa_duration *age)
 {
-    const struct vpa_json *lease =
-        doctor_get(d, "coordination.k8s.io/v1", d->ns, "leases", name, missing);
     const char *renewed = vpa_json_string(vpa_json_at(lease, "spec.renewTime"));
+    vpa_time now = vpa_time_add(cli_now(d->cli), -vpa_kube_client_ahead(d->cli->client));
     vpa_time t;
 
     if (!renewed || vpa_time_parse_micro(renewed, &t, NULL) < 0)
-        return -1;
-    return vpa_time_sub(cli_now(d->cli), t);
+        return false;
+    *age = vpa_time_sub(now, t);
+    if (*age < 0)
+        *age = 0;
+    return true;
 }
 
 static void check_lease(struct doctor *d, const char *name, const char *whose, bool required,
@@ -183,14 +186,18 @@ static void check_lease(struct doctor *d, const char *name, const char *whose, b
 {
     vpa_auto_free char *subject = vpa_xprintf("Lease %s/%s", d->ns, name);
     bool missing;
-    vpa_duration age = age_of_lease(d, name, &missing);
+    const struct vpa_json *lease =
+        doctor_get(d, "coordination.k8s.io/v1", d->ns, "leases", name, &missing);
+    vpa_duration age = 0;
 
     if (missing && required)
         doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it does not exist: %s", whose);
+    else if (lease && !age_of_lease(d, lease, &age))
+        doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it was never renewed: %s", whose);
     else if (age > LEASE_OLD)
         doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it was renewed %lld s ago: %s",
                    (long long)(age / VPA_SECOND), whose);
-    else if (age >= 0)
+    else if (lease)
         doctor_add(d, DOCTOR_OK, "lease", subject, "", "it was renewed %lld s ago",
                    (long long)(age / VPA_SECOND));
 }

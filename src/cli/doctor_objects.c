@@ -245,13 +245,16 @@ void doctor_check_objects(struct doctor *d)
                                          "autoscalers on the same metric"};
     struct objects s = {.d = d};
     size_t before = d->count;
+    bool listed = false;
     struct vpa_error err;
 
     if (cli_list(d->cli, &vpas, d->cli->ns, on_vpa, &s, &err) < 0)
         cli_note_list(d->cli, &vpas, d->cli->ns, &err);
     else if (cli_list(d->cli, &hpas, d->cli->ns, on_hpa, &s, &err) < 0)
         cli_note_list(d->cli, &hpas, d->cli->ns, &err);
-    if (d->count == before)
+    else
+        listed = true;
+    if (listed && d->count == before)
         doctor_add(d, DOCTOR_OK, "vpas", "VerticalPodAutoscalers", "", "%zu, without a conflict",
                    s.count);
     vpa_table_release(&s.targets);

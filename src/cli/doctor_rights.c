@@ -43,6 +43,8 @@ static const struct right rights[] = {
 static void put_review(struct vpa_json_writer *w, const struct doctor *d, const struct right *r,
                        const char *user)
 {
+    vpa_auto_free char *group = vpa_xjoin("system:serviceaccounts", ':', d->ns);
+
     vpa_json_open_object(w);
     vpa_json_member_string(w, "apiVersion", "authorization.k8s.io/v1");
     vpa_json_member_string(w, "kind", "SubjectAccessReview");
@@ -52,6 +54,7 @@ static void put_review(struct vpa_json_writer *w, const struct doctor *d, const 
     vpa_json_key(w, "groups");
     vpa_json_open_array(w);
     vpa_json_put_string(w, "system:serviceaccounts");
+    vpa_json_put_string(w, group);
     vpa_json_put_string(w, "system:authenticated");
     vpa_json_close_array(w);
     vpa_json_key(w, "resourceAttributes");

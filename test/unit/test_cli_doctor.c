@@ -1,0 +1,138 @@
+/* What the command doctor finds, and what it does not say of what it could not look at. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "doctor.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+
+static struct cli cli;
+static struct doctor doctor;
+static const char *forbidden; /* part of the path of what may not be listed; NULL: all may */
+static const char *lease;
+static char *review; /* the last one, heap */
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    if (forbidden && strstr(q->path, forbidden)) {
+        vpa_memory_reply_status(r, 403, NULL, "no");
+    } else if (strstr(q->path, "/leases/")) {
+        if (lease)
+            vpa_memory_reply_json(r, 200, lease);
+        else
+            vpa_memory_reply_status(r, 404, NULL, "there is none");
+    } else if (strstr(q->path, "subjectaccessreviews")) {
+        free(review);
+        review = vpa_xstrdup(q->body);
+        vpa_memory_reply_json(r, 201, "{\"status\":{\"allowed\":true}}");
+    } else {
+        vpa_memory_reply_json(r, 200, "{\"items\":[]}");
+    }
+}
+
+static void setup(void)
+{
+    cli_init(&cli);
+    start_client(serve, 1772366400, 3); /* 2026-03-01T12:00:00Z */
+    cli.loop = loop;
+    cli.client = client;
+    doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
+    forbidden = lease = NULL;
+    review = NULL;
+}
+
+static void teardown(void)
+{
+    free(doctor.items);
+    free(review);
+    stop_client();
+    cli.client = NULL;
+    cli_release(&cli);
+}
+
+static const struct doctor_finding *finding(const char *check)
+{
+    for (size_t i = 0; i < doctor.count; i++)
+        if (vpa_str_eq(doctor.items[i].check, check))
+            return &doctor.items[i];
+    return NULL;
+}
+
+static const char *const lists[] = {"verticalpodautoscalers", "horizontalpodautoscalers", NULL};
+
+START_TEST(what_may_not_be_listed_is_not_in_order)
+{
+    forbidden = lists[_i];
+    doctor_check_objects(&doctor);
+    ck_assert((finding("vpas") == NULL) == (forbidden != NULL));
+    ck_assert_uint_eq(cli.note_count, forbidden != NULL);
+}
+END_TEST
+
+static const struct {
+    const char *renewed;
+    vpa_duration ahead; /* our clock, of the server's */
+    enum doctor_level level;
+    const char *text;
+} leases[] = {
+    {"\"2026-03-01T11:59:50.000000Z\"", 0, DOCTOR_OK, "it was renewed 10 s ago"},
+    {"\"2026-03-01T11:49:50.000000Z\"", 0, DOCTOR_ERROR, "it was renewed 610 s ago"},
+    {"\"2026-03-01T11:49:50.000000Z\"", 10 * VPA_MINUTE, DOCTOR_OK, "it was renewed 10 s ago"},
+    {"\"2026-03-01T12:09:50.000000Z\"", -10 * VPA_MINUTE, DOCTOR_OK, "it was renewed 10 s ago"},
+    {"\"2026-03-01T12:00:02.000000Z\"", 0, DOCTOR_OK, "it was renewed 0 s ago"},
+    {"null", 0, DOCTOR_ERROR, "it was never renewed"},
+    {"\"soon\"", 0, DOCTOR_ERROR, "it was never renewed"},
+};
+
+START_TEST(a_lease_is_as_old_as_the_cluster_says)
+{
+    vpa_auto_free char *text =
+        vpa_xprintf("{\"kind\":\"Lease\",\"spec\":{\"holderIdentity\":\"a\",\"renewTime\":%s}}",
+                    leases[_i].renewed);
+
+    lease = text;
+    transport->ahead = leases[_i].ahead;
+    doctor_check_leases(&doctor);
+    ck_assert_ptr_nonnull(finding("lease"));
+    ck_assert_int_eq(finding("lease")->level, leases[_i].level);
+    ck_assert_msg(vpa_str_starts_with(finding("lease")->text, leases[_i].text), "%s",
+                  finding("lease")->text);
+}
+END_TEST
+
+START_TEST(only_the_webhook_needs_its_lease)
+{
+    doctor_check_leases(&doctor);
+    ck_assert_uint_eq(doctor.count, 1);
+    ck_assert_int_eq(doctor.items[0].level, DOCTOR_ERROR);
+    ck_assert_str_eq(doctor.items[0].subject, "Lease kube-system/vpa-admission-controller");
+}
+END_TEST
+
+/* Rights may be given to all service accounts of a namespace. */
+START_TEST(rights_are_asked_for_as_the_server_would)
+{
+    doctor_check_rights(&doctor);
+    ck_assert_int_eq(finding("rights")->level, DOCTOR_OK);
+    ck_assert_ptr_nonnull(strstr(review, "\"system:serviceaccounts:kube-system\""));
+    ck_assert_ptr_nonnull(strstr(review, "\"system:serviceaccounts\""));
+    ck_assert_ptr_nonnull(strstr(review, "\"system:authenticated\""));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli doctor");
+    TCase *tc = tcase_create("cli doctor");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, what_may_not_be_listed_is_not_in_order, 0, (int)VPA_COUNT(lists));
+    tcase_add_loop_test(tc, a_lease_is_as_old_as_the_cluster_says, 0, (int)VPA_COUNT(leases));
+    tcase_add_test(tc, only_the_webhook_needs_its_lease);
+    tcase_add_test(tc, rights_are_asked_for_as_the_server_would);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
