@@ -13,6 +13,7 @@
 #include "checkpoint_states.h"
 #include "checkpoints_internal.h"
 #include "failures.h"
+#include "set_clock.h"
 
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/log.h"
@@ -284,7 +285,9 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
 static int load_from(struct checkpoints *c, const char *ns, bool again, struct vpa_error *err)
 {
     struct loading loading = {
-        .checkpoints = c, .now = vpa_loop_now(c->options.loop), .again = again};
+        .checkpoints = c,
+        .now = set_clock_of_server(c->options.loop, vpa_kube_client_ahead(c->options.reader)),
+        .again = again};
     vpa_auto_buf path = {0};
     size_t count;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);

@@ -413,6 +413,20 @@ static vpa_time time_of_age(struct recommender *r)
     return set_clock_now(&r->clock, r->loop, vpa_kube_client_ahead(r->options.client));
 }
 
+/* By which what nodes have dated is of the past. */
+static vpa_time time_of_samples(const struct recommender *r)
+{
+    return set_clock_of_server(r->loop, vpa_kube_client_ahead(r->options.client));
+}
+
+/* By which what was learned counts. */
+static vpa_time time_of_estimates(struct recommender *r)
+{
+    vpa_time now = time_of_samples(r);
+
+    return now > vpa_loop_now(r->loop) ? now : time_of_age(r);
+}
+
 static void maintain_checkpoints(struct recommender *r)
 {
     if (recommender_uses_prometheus(r->config))
@@ -446,7 +460,8 @@ static void publish(struct recommender *r)
     size_t count;
     const struct vpa_candidate *foreign = feeder_foreign_vpas(r->feeder, &arena, &count);
 
-    publish_all(r->publisher, foreign, count, vpa_time_sub(vpa_loop_now(r->loop), time_of_age(r)));
+    publish_all(r->publisher, foreign, count,
+                vpa_time_sub(vpa_loop_now(r->loop), time_of_estimates(r)));
 }
 
 static void run_steps(struct recommender *r)
@@ -460,8 +475,8 @@ static void run_steps(struct recommender *r)
     load_new_histories(r);
     lap(&watch, "LoadPods");
     measures_begin_pass(r->measures, r->cluster);
-    usage_collect(&r->usage, vpa_loop_now(r->loop));
-    feeder_record_ooms(r->feeder, vpa_loop_now(r->loop));
+    usage_collect(&r->usage, time_of_samples(r));
+    feeder_record_ooms(r->feeder, time_of_samples(r));
     if (is_standby(r))
         checkpoints_load_again(r->checkpoints);
     refill_pass(r->refill);

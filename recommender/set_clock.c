@@ -40,21 +40,38 @@ static vpa_time own_time(struct set_clock *c, const struct vpa_loop *loop)
     return now;
 }
 
+static bool agrees(vpa_duration ahead)
+{
+    return ahead != 0 && ahead > -SET_CLOCK_BY && ahead < SET_CLOCK_BY;
+}
+
 static void tell_ahead(struct set_clock *c, bool ahead, vpa_duration by)
 {
     if (ahead && !c->ahead)
         VPA_WARN("The clock is ahead of the API server's, by which the age of what was learned is "
                  "told meanwhile",
                  VPA_KV("seconds", by / VPA_SECOND));
-    else if (!ahead && c->ahead)
+    else if (agrees(by) && (c->ahead || c->doubted))
         VPA_INFO("The clock agrees with the API server's");
     c->ahead = ahead;
 }
 
 vpa_time set_clock_now(struct set_clock *c, const struct vpa_loop *loop, vpa_duration ahead)
 {
-    vpa_time own = own_time(c, loop), server = vpa_loop_now(loop) - ahead;
+    vpa_time now = vpa_loop_now(loop);
 
     tell_ahead(c, ahead >= SET_CLOCK_BY, ahead);
-    return c->ahead && server < own ? server : own;
+    if (agrees(ahead))
+        believe(c, now - vpa_loop_monotonic(loop));
+
+    vpa_time own = own_time(c, loop);
+
+    return c->ahead && now - ahead < own ? now - ahead : own;
+}
+
+vpa_time set_clock_of_server(const struct vpa_loop *loop, vpa_duration ahead)
+{
+    vpa_time now = vpa_loop_now(loop);
+
+    return ahead == 0 || agrees(ahead) ? now : now - ahead;
 }

@@ -193,7 +193,13 @@ const struct vpa_kube_counters *vpa_kube_client_counters(const struct vpa_kube_c
 
 vpa_duration vpa_kube_client_ahead(const struct vpa_kube_client *client)
 {
-    return client->options.transport->ahead;
+    const struct vpa_transport *t = client->options.transport;
+    const struct vpa_loop *loop = client->options.loop;
+
+    if (!t->dated)
+        return 0;
+    return vpa_time_sub(vpa_loop_now(loop),
+                        vpa_time_from_unix(0, t->peer_offset + vpa_loop_monotonic(loop)));
 }
 
 size_t vpa_kube_client_in_flight(const struct vpa_kube_client *client)

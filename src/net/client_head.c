@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 
 #include "vpa/base/str.h"
+#include "vpa/base/time.h"
 
 /* Whole seconds; dates are not understood and count as absent (4.3). */
 static int parse_retry_after(struct vpa_slice text)
@@ -68,6 +69,6 @@ void client_head_read(struct client_head *head, const char *line, size_t len)
         head->retry_after = parse_retry_after(value);
     } else if (header_is(line, len, "date", &value)) {
         int64_t date = parse_date(value);
-        head->date = date > 0 ? date : 0;
+        head->date = date > 0 && date < INT64_MAX / VPA_SECOND ? date : 0;
     }
 }

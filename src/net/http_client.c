@@ -338,9 +338,12 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now, curl_off_t u
 
 static void note_date(const struct vpa_exchange *x)
 {
-    if (x->head.date > 0)
-        x->client->base.ahead =
-            vpa_time_sub(vpa_loop_now(x->client->loop), vpa_time_from_unix(x->head.date, 0));
+    struct vpa_transport *base = &x->client->base;
+
+    if (x->head.date <= 0)
+        return;
+    base->dated = true;
+    base->peer_offset = x->head.date * VPA_SECOND - vpa_loop_monotonic(x->client->loop);
 }
 
 static size_t on_header(char *line, size_t size, size_t count, void *ctx)

@@ -379,6 +379,15 @@ struct vpa_transport *vpa_memory_transport_new(struct vpa_loop *loop, vpa_memory
     return &t->base;
 }
 
+void vpa_memory_transport_set_ahead(struct vpa_transport *transport, vpa_duration ahead)
+{
+    const struct vpa_loop *loop = ((const struct memory_transport *)transport)->loop;
+
+    transport->dated = ahead != 0;
+    transport->peer_offset =
+        vpa_time_unix_nanos(vpa_loop_now(loop)) - ahead - vpa_loop_monotonic(loop);
+}
+
 size_t vpa_memory_transport_open(const struct vpa_transport *transport)
 {
     return ((const struct memory_transport *)transport)->open;

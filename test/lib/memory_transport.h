@@ -80,6 +80,9 @@ void vpa_memory_stream_end(struct vpa_memory_stream *stream, enum vpa_transport_
 
 struct vpa_transport *vpa_memory_transport_new(struct vpa_loop *loop, vpa_memory_serve_fn serve,
                                                void *ctx);
+/* As if an answer had told that our clock is ahead of the server's by that; 0: as if none had told
+ * its time. */
+void vpa_memory_transport_set_ahead(struct vpa_transport *transport, vpa_duration ahead);
 /* Requests whose answer is still to come, streams included. */
 size_t vpa_memory_transport_open(const struct vpa_transport *transport);
 

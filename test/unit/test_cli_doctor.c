@@ -94,7 +94,7 @@ START_TEST(a_lease_is_as_old_as_the_cluster_says)
                     leases[_i].renewed);
 
     lease = text;
-    transport->ahead = leases[_i].ahead;
+    vpa_memory_transport_set_ahead(transport, leases[_i].ahead);
     doctor_check_leases(&doctor);
     ck_assert_ptr_nonnull(finding("lease"));
     ck_assert_int_eq(finding("lease")->level, leases[_i].level);

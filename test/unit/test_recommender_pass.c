@@ -103,16 +103,34 @@ START_TEST(a_clock_that_was_wrong_from_the_start_is_not_gone_by)
     capture_log(0);
     start("--checkpoint-max-age=0");
     for (int minute = 0; minute < 60; minute++) {
-        transport->ahead = starts[_i].ahead;
+        vpa_memory_transport_set_ahead(transport, starts[_i].ahead);
         pass("{\"usage\":[]}");
     }
     ck_assert((stored("VerticalPodAutoscalerCheckpoint", "web-app") == NULL) ==
               starts[_i].collected);
     ck_assert_uint_eq(logged("ahead of the API server's"), !starts[_i].collected);
-    transport->ahead = 0;
+    vpa_memory_transport_set_ahead(transport, 0);
     for (int minute = 0; minute < 90; minute++)
         pass("{\"usage\":[]}");
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
+/* The clock was behind until now; what the API server says needs no day to be believed. */
+START_TEST(a_clock_that_agrees_with_the_api_server_is_believed)
+{
+    start("--checkpoint-max-age=0");
+    pass(USAGE("250m", "300Mi"));
+    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\","
+           "\"name\":\"web-1\"}}");
+    pass("{\"usage\":[]}");
+    capture_log(0);
+    vpa_clock_set(virtual_clock, 20 * 24 * VPA_HOUR);
+    vpa_memory_transport_set_ahead(transport, VPA_SECOND);
+    for (int minute = 0; minute < 90; minute++)
+        pass("{\"usage\":[]}");
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+    ck_assert_uint_eq(logged("The clock was set"), 0);
 }
 END_TEST
 
@@ -805,6 +823,7 @@ int main(void)
     tcase_add_loop_test(tcase, goes_on_after_a_kill, 0, 5);
     tcase_add_loop_test(tcase, nothing_is_forgotten_because_the_clock_is_wrong, 0, 2);
     tcase_add_test(tcase, a_clock_that_stays_is_believed);
+    tcase_add_test(tcase, a_clock_that_agrees_with_the_api_server_is_believed);
     tcase_add_loop_test(tcase, one_sample_of_a_node_whose_clock_is_ahead_is_one_sample, 0, 3);
     tcase_add_test(tcase, a_node_whose_clock_was_put_right_is_heard_at_once);
     tcase_add_test(tcase, an_oom_kill_of_a_node_whose_clock_is_ahead_closes_nothing);

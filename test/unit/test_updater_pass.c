@@ -14,11 +14,11 @@ START_TEST(a_clock_that_is_ahead_makes_no_pod_old)
     server.request = "1700m"; /* within the bounds: for pods that are twelve hours old */
     start(0);
     vpa_clock_set(server.clock, 24 * VPA_HOUR);
-    server.transport->ahead = 24 * VPA_HOUR;
+    vpa_memory_transport_set_ahead(server.transport, 24 * VPA_HOUR);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
     vpa_loop_pump(server.loop, 13 * VPA_HOUR);
-    server.transport->ahead = 24 * VPA_HOUR;
+    vpa_memory_transport_set_ahead(server.transport, 24 * VPA_HOUR);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }

@@ -208,7 +208,8 @@ struct vpa_kube_counters {
  * rest_client_requests_total. Listed by the frame of the daemons. */
 extern struct vpa_metric vpa_kube_requests;
 const struct vpa_kube_counters *vpa_kube_client_counters(const struct vpa_kube_client *client);
-/* How far our time of day is ahead of the server's, by its newest answer; 0: it told none. */
+/* How far our time of day is ahead of the server's, as its newest answer has dated itself and the
+ * monotonic clock goes on; 0: it told none. */
 vpa_duration vpa_kube_client_ahead(const struct vpa_kube_client *client);
 /* Calls started and not yet answered. */
 size_t vpa_kube_client_in_flight(const struct vpa_kube_client *client);

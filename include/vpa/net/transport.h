@@ -110,7 +110,8 @@ struct vpa_reach { /* whether the server answers; kept by all clients of a trans
 struct vpa_transport { /* first member of an implementation */
     const struct vpa_transport_ops *ops;
     struct vpa_reach reach;
-    vpa_duration ahead; /* our time of day, of the peer's in its newest answer; 0: it told none */
+    bool dated;          /* answers of the peer say what time it is there: */
+    int64_t peer_offset; /* Unix time in nanoseconds, by the newest one, less our monotonic time */
 };
 
 static inline struct vpa_exchange *vpa_transport_start(struct vpa_transport *transport,
