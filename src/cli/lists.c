@@ -1,5 +1,7 @@
 #include "lists.h"
 
+#include <string.h>
+
 #include "vpa/api/meta.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
@@ -144,6 +146,7 @@ static int read_pages(struct listing *l, const char *ns, struct vpa_error *err)
     l->next = "";
     for (;;) {
         vpa_auto_buf path = {0};
+        const char *before = l->next;
 
         vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
         vpa_kube_path(&path, l->kind->group_version, ns, l->kind->resource, NULL, NULL);
@@ -163,6 +166,8 @@ static int read_pages(struct listing *l, const char *ns, struct vpa_error *err)
         }
         if (!l->next[0])
             return 0;
+        if (strcmp(l->next, before) == 0)
+            return vpa_fail(err, VPA_INVALID, "its pages lead nowhere");
     }
 }
 

@@ -134,7 +134,7 @@ static int compare(struct cli *cli, struct vpa_error *err)
                                                 {"APART", .right = true}};
     const char *against = cli_option(cli, "against");
     struct comparison c = {.cli = cli};
-    struct cli_vpas here = {{0}, {0}}, there = {{0}, {0}};
+    struct cli_vpas here = {.selecting = NULL}, there = {.selecting = NULL};
     struct cli other = {0};
     int status = cli_vpas_read(cli, cli->ns, &here, err);
 

@@ -114,11 +114,6 @@ const struct vpa_json *cli_workload_template(const struct vpa_json *object)
 
 /* ---- VPAs ---- */
 
-struct reading {
-    struct cli *cli;
-    struct cli_vpas *out;
-};
-
 static void add_selecting(struct cli_vpas *vpas, const struct vpa_object *vpa)
 {
     if (vpas->selecting_count == vpas->selecting_room) {
@@ -131,26 +126,26 @@ static void add_selecting(struct cli_vpas *vpas, const struct vpa_object *vpa)
 
 static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
-    struct reading *r = ctx;
-    struct vpa_arena *arena = &r->cli->arena;
+    struct cli_vpas *vpas = ctx;
+    struct vpa_arena *arena = &vpas->arena;
     struct vpa_object *vpa = vpa_arena_zalloc(arena, sizeof(*vpa));
 
     if (vpa_object_decode(arena, object, vpa, err) < 0)
         return -1;
-    vpa_table_put(&r->out->by_name, vpa_arena_printf(arena, "%s/%s", vpa->meta.ns, vpa->meta.name),
+    vpa_table_put(&vpas->by_name, vpa_arena_printf(arena, "%s/%s", vpa->meta.ns, vpa->meta.name),
                   vpa);
     if (!vpa->target_ref.present) {
         if (vpa->has_selector)
-            add_selecting(r->out, vpa);
+            add_selecting(vpas, vpa);
         return 0;
     }
 
     const char *key = vpa_arena_printf(arena, "%s/%s/%s", vpa->meta.ns, vpa->target_ref.kind,
                                        vpa->target_ref.name);
-    const struct vpa_object *other = vpa_table_find(&r->out->by_target, key);
+    const struct vpa_object *other = vpa_table_find(&vpas->by_target, key);
 
     if (!other || vpa_match_stronger(vpa, other))
-        vpa_table_put(&r->out->by_target, key, vpa);
+        vpa_table_put(&vpas->by_target, key, vpa);
     return 0;
 }
 
@@ -159,11 +154,10 @@ int cli_vpas_read(struct cli *cli, const char *ns, struct cli_vpas *out, struct 
     static const struct cli_kind kind = {.group_version = VPA_GROUP_VERSION,
                                          .resource = "verticalpodautoscalers",
                                          .what_lacks = "recommendations"};
-    struct reading r = {cli, out};
 
     *out = (struct cli_vpas){0};
 
-    int status = cli_list(cli, &kind, ns, on_vpa, &r, err);
+    int status = cli_list(cli, &kind, ns, on_vpa, out, err);
 
     out->by_labels = vpa_match_index_new(out->selecting, out->selecting_count);
     return status;
@@ -175,6 +169,7 @@ void cli_vpas_release(struct cli_vpas *vpas)
     vpa_table_release(&vpas->by_name);
     vpa_match_index_free(vpas->by_labels);
     free(vpas->selecting);
+    vpa_arena_release(&vpas->arena);
 }
 
 const struct vpa_object *cli_vpas_find(const struct cli_vpas *vpas, const char *ns,

@@ -29,8 +29,9 @@ int cli_workload_get(struct cli *cli, const char *word, struct cli_workload *out
 const struct vpa_json *cli_workload_template(const struct vpa_json *object);
 
 /* All VPAs of a namespace by "namespace/kind/name" of their targets, the one that counts first, and
- * by "namespace/name" in names. Objects live in the arena of the command. */
+ * by "namespace/name" in names. */
 struct cli_vpas {
+    struct vpa_arena arena; /* of the objects: commands that go on read them again and again */
     struct vpa_table by_target, by_name;
     struct vpa_candidate *selecting; /* those that choose pods by labels; heap */
     size_t selecting_count, selecting_room;

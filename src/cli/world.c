@@ -161,8 +161,8 @@ static struct cli_row *row_at(struct reading *r, const struct vpa_pod *pod,
     row->kind = vpa_arena_strdup(arena, workload->kind);
     row->workload = vpa_arena_strdup(arena, workload->name);
     row->container = vpa_arena_strdup(arena, container);
-    row->vpa = vpa ? vpa->meta.name : "";
-    row->mode = vpa ? vpa_object_mode(vpa) : "";
+    row->vpa = vpa ? vpa_arena_strdup(arena, vpa->meta.name) : "";
+    row->mode = vpa ? vpa_arena_strdup(arena, vpa_object_mode(vpa)) : "";
     vpa_table_put(&r->rows, vpa_arena_strdup(arena, key), row);
     return row;
 }

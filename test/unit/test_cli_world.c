@@ -1,0 +1,102 @@
+/* The containers of a cluster as rows, read again and again by commands that go on. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "suite.h"
+#include "world.h"
+#include "vpa/base/str.h"
+
+static struct cli cli;
+static size_t pages; /* of pods; beyond it the last token leads on */
+
+#define POD                                                                                        \
+    "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},"      \
+    "\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}," \
+    "\"status\":{\"phase\":\"Running\"}}"
+#define VPA                                                                                        \
+    "{\"metadata\":{\"name\":\"vpa\",\"namespace\":\"shop\"},\"spec\":{\"selector\":{"             \
+    "\"matchLabels\":"                                                                             \
+    "{\"app\":\"web\"}},\"updatePolicy\":{\"updateMode\":\"Recreate\"}},\"status\":{"              \
+    "\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":"     \
+    "{\"cpu\":\"2\"}}]}}}"
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    bool pods = vpa_str_starts_with(q->path, "/api/v1/") && strstr(q->path, "/pods");
+    const char *item = strstr(q->path, "verticalpodautoscalers") ? VPA : pods ? POD : "";
+
+    (void)ctx;
+    vpa_auto_free char *body = vpa_xprintf("{\"metadata\":{\"continue\":\"%s\"},\"items\":[%s]}",
+                                           pods && pages > 1 ? "on" : "", item);
+
+    if (pods && pages > 1 && pages < 1000)
+        pages--;
+    vpa_memory_reply_json(r, 200, body);
+}
+
+static void setup(void)
+{
+    cli_init(&cli);
+    start_client(serve, 1772366400, 3);
+    cli.loop = loop;
+    cli.client = client;
+    cli.command = cli_command_find("top");
+    pages = 1;
+}
+
+static void teardown(void)
+{
+    stop_client();
+    cli.client = NULL;
+    cli_release(&cli);
+}
+
+static void read_once(void)
+{
+    struct cli_world world;
+    struct vpa_error err;
+
+    ck_assert_msg(cli_world_read(&cli, "shop", &world, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(world.count, 1);
+    ck_assert_str_eq(world.rows[0]->vpa, "vpa");
+    ck_assert_str_eq(world.rows[0]->mode, "Recreate");
+    ck_assert_int_eq(world.rows[0]->target[CLI_CPU], 2000);
+    cli_world_release(&world);
+}
+
+/* As top and dash do, for as long as somebody looks. */
+START_TEST(nothing_of_a_reading_is_kept)
+{
+    read_once();
+    size_t kept = cli.arena.used;
+
+    for (int i = 0; i < 100; i++)
+        read_once();
+    ck_assert_uint_eq(cli.arena.used, kept);
+}
+END_TEST
+
+START_TEST(a_list_that_leads_nowhere_ends)
+{
+    struct cli_world world;
+    struct vpa_error err;
+
+    pages = 1000;
+    ck_assert_int_eq(cli_world_read(&cli, "shop", &world, &err), -1);
+    ck_assert_str_eq(err.text, "its pages lead nowhere");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli world");
+    TCase *tc = tcase_create("cli world");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, nothing_of_a_reading_is_kept);
+    tcase_add_test(tc, a_list_that_leads_nowhere_ends);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
