@@ -274,12 +274,12 @@ static void create_all(struct creation *c)
 
     cli_table_init(&c->table, &c->cli->arena, columns, VPA_COUNT(columns));
     look_at_pods(c);
-    cli_workloads_list(c->cli, c->cli->ns, selector, on_workload, c);
+    bool whole = cli_workloads_list(c->cli, c->cli->ns, selector, on_workload, c);
     if (!selector) /* their labels are not known */
         create_custom(c);
     if (c->apply && c->made > 0)
         cli_print_table(c->cli, &c->table, "created");
-    if (c->made == 0)
+    if (c->made == 0 && whole)
         cli_note(c->cli, "every workload has a VPA already");
     cli_table_release(&c->table);
 }

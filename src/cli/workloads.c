@@ -42,9 +42,11 @@ static int on_object(void *ctx, const struct vpa_json *object, struct vpa_error 
     return 0;
 }
 
-void cli_workloads_list(struct cli *cli, const char *ns, const char *labels, cli_workload_fn visit,
+bool cli_workloads_list(struct cli *cli, const char *ns, const char *labels, cli_workload_fn visit,
                         void *ctx)
 {
+    bool whole = true;
+
     for (size_t i = 0; i < VPA_COUNT(listed); i++) {
         struct listing l = {listed[i], visit, ctx};
         struct cli_kind kind = {.group_version = vpa_controller_api_version(listed[i]),
@@ -53,9 +55,12 @@ void cli_workloads_list(struct cli *cli, const char *ns, const char *labels, cli
                                 .labels = labels};
         struct vpa_error err;
 
-        if (cli_list(cli, &kind, ns, on_object, &l, &err) < 0)
-            cli_note_list(cli, &kind, ns, &err);
+        if (cli_list(cli, &kind, ns, on_object, &l, &err) == 0)
+            continue;
+        cli_note_list(cli, &kind, ns, &err);
+        whole = false;
     }
+    return whole;
 }
 
 const char *cli_workload_kind(const char *text)

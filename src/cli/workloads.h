@@ -17,8 +17,8 @@ struct cli_workload { /* borrowed for the call */
 };
 typedef void (*cli_workload_fn)(void *ctx, const struct cli_workload *workload);
 /* Deployments, StatefulSets, DaemonSets, ReplicationControllers and CronJobs, in that order.
- * labels: a selector, or NULL. Kinds that cannot be listed are noted. */
-void cli_workloads_list(struct cli *cli, const char *ns, const char *labels, cli_workload_fn visit,
+ * labels: a selector, or NULL. Kinds that cannot be listed are noted; false: there are some. */
+bool cli_workloads_list(struct cli *cli, const char *ns, const char *labels, cli_workload_fn visit,
                         void *ctx);
 /* "deploy", "deployments", "Deployment": the kind, or NULL. */
 const char *cli_workload_kind(const char *text);

@@ -1,0 +1,71 @@
+/* What the command create says when there is nothing to create. */
+#include <check.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "cli.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+
+static struct cli cli;
+static const char *forbidden; /* part of the path of what may not be listed; NULL: all may */
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    if (vpa_memory_query(q, "watch"))
+        (void)vpa_memory_reply_stream(r, 200, NULL, NULL);
+    else if (forbidden && vpa_memory_query(q, "limit") && strstr(q->path, forbidden))
+        vpa_memory_reply_status(r, 403, NULL, "no");
+    else
+        vpa_memory_reply_json(r, 200, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}");
+}
+
+static void setup(void)
+{
+    struct vpa_error err;
+
+    start_client(serve, 1772366400, 3);
+    cli_init(&cli);
+    cli.command = cli_command_find("create");
+    ck_assert_int_eq(cli_use_transport(&cli, clk, loop, transport, &err), 0);
+    forbidden = NULL;
+}
+
+static void teardown(void)
+{
+    vpa_kube_client_free(cli.client);
+    cli.client = NULL;
+    cli.transport = NULL;
+    cli_release(&cli);
+    stop_client();
+}
+
+static bool noted(const char *text)
+{
+    for (size_t i = 0; i < cli.note_count; i++)
+        if (strstr(cli.notes[i], text))
+            return true;
+    return false;
+}
+
+/* Workloads that may not be listed may well have none. */
+START_TEST(it_is_not_said_that_all_have_one_when_some_cannot_be_listed)
+{
+    forbidden = _i ? "deployments" : NULL;
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert(noted("every workload has a VPA already") == !forbidden);
+    ck_assert(noted("not allowed to list deployments") == (forbidden != NULL));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli create");
+    TCase *tc = tcase_create("cli create");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, it_is_not_said_that_all_have_one_when_some_cannot_be_listed, 0, 2);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
