@@ -504,7 +504,10 @@ static void serve_managed_pair(struct admission *a)
 
 static void manage(struct admission *a)
 {
-    if (!vpa_certificate_manager_work(a->manager))
+    bool changed = vpa_certificate_manager_work(a->manager);
+
+    proof_doubts_ca(a->proof, !vpa_certificate_manager_is_current(a->manager));
+    if (!changed)
         return;
     a->pair_pending =
         !proof_is_serving(a->proof, vpa_certificate_manager_served(a->manager)->cert_pem);
