@@ -2,14 +2,18 @@
  * The webhook with certificates of its own (--manage-certificates), on the simulator in virtual
  * time: what the Secret, the registration and the listener hold in each minute of a rotation.
  */
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "admission.h"
 #include "captured_log.h"
 #include "manual_clock.h"
 #include "meters.h"
+#include "server.h"
 #include "sim_cluster.h"
 #include "suite.h"
 #include "vpa/base/random.h"
@@ -258,6 +262,41 @@ START_TEST(who_can_read_the_keys_again_repairs_the_bundle)
 }
 END_TEST
 
+static int answered, refused;
+static bool impatient; /* told to stop once more */
+
+static void on_knock(void *ctx)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)server_port(admission_server(admission))),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+        answered++;
+    else
+        refused++;
+    close(fd);
+    if (impatient)
+        vpa_loop_stop(loop);
+    vpa_timer_start(*(struct vpa_timer **)ctx, VPA_SECOND);
+}
+
+/* API servers hear only after a while that it goes; who tells it twice does not want to wait. */
+START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, on_knock, &timer);
+
+    answered = refused = 0;
+    impatient = _i == 1;
+    vpa_timer_start(timer, 2 * VPA_MINUTE + 700 * VPA_MILLISECOND);
+    run_for(2);
+    ck_assert_int_eq(answered, impatient ? 1 : 2);
+    ck_assert_int_eq(refused, 0);
+    vpa_timer_free(timer);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_managed");
@@ -269,6 +308,7 @@ int main(void)
     tcase_add_test(tc, a_pair_waits_for_the_registration);
     tcase_add_test(tc, who_cannot_read_the_keys_leaves_the_bundle_alone);
     tcase_add_test(tc, who_can_read_the_keys_again_repairs_the_bundle);
+    tcase_add_loop_test(tc, who_is_still_sent_here_after_a_stop_is_answered, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
