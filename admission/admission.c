@@ -32,6 +32,9 @@
 /* Every so many, the targets of all VPAs are kept, so that they are known when a pod comes. */
 #define KEEP_PASSES 60
 #define IDLE_WAIT VPA_HOUR
+/* So long after it was told to stop reviews are answered: API servers send them until they have
+ * heard that this replica goes. */
+#define FAREWELL (2 * VPA_SECOND)
 
 struct admission {
     const struct admission_config *config;
@@ -43,6 +46,7 @@ struct admission {
     struct vpa_observe *observe;
     struct vpa_ledger *ledger;
     bool synced;
+    bool leaving; /* it was told to stop */
 
     struct snapshot_builder *builder;
     struct vpa_owners *owners;
@@ -171,6 +175,10 @@ static bool is_ready(void *ctx, struct vpa_buf *why)
 {
     struct admission *a = ctx;
 
+    if (a->leaving) {
+        vpa_buf_puts(why, "the webhook is stopping");
+        return false;
+    }
     if (a->proof)
         return proof_is_ready(a->proof, why) && is_fresh(a, why);
     vpa_buf_puts(why, a->synced ? "the webhook's port is not open yet"
@@ -504,7 +512,10 @@ static void serve_managed_pair(struct admission *a)
 
 static void manage(struct admission *a)
 {
-    if (!vpa_certificate_manager_work(a->manager))
+    bool changed = vpa_certificate_manager_work(a->manager);
+
+    proof_doubts_ca(a->proof, !vpa_certificate_manager_is_current(a->manager));
+    if (!changed)
         return;
     a->pair_pending =
         !proof_is_serving(a->proof, vpa_certificate_manager_served(a->manager)->cert_pem);
@@ -555,6 +566,17 @@ static int register_now(struct admission *a)
     return 0;
 }
 
+/* Whoever says it twice does not want to wait. */
+static void answer_to_the_last(struct admission *a)
+{
+    if (!a->proof)
+        return;
+    a->leaving = true;
+    vpa_loop_resume(a->loop);
+    vpa_loop_pump(a->loop, FAREWELL);
+    vpa_loop_stop(a->loop);
+}
+
 static int serve(struct admission *a)
 {
     if (a->config->register_webhook || a->manager)
@@ -576,6 +598,7 @@ static int serve(struct admission *a)
         if (status)
             return status;
     }
+    answer_to_the_last(a);
     return 0;
 }
 

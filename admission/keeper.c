@@ -137,12 +137,13 @@ static void put_version_test(struct vpa_json_writer *w, const struct registratio
     vpa_json_close_object(w);
 }
 
-/* All of it as it would be registered now; a caBundle that is not ours stays. */
+/* All of it as it would be registered now; a caBundle that is not ours, or does as it is, stays. */
 static void put_webhooks(struct keeper *k, struct vpa_json_writer *w,
                          const struct registration_view *view)
 {
     const struct registration_wanted *wanted = &k->options.wanted;
-    const char *ca = view->ca_is_ours ? k->options.ca(k->options.ctx) : view->ca;
+    bool stays = !view->ca_is_ours || !k->options.ca_is_wrong(k->options.ctx, view);
+    const char *ca = stays ? view->ca : k->options.ca(k->options.ctx);
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = {0};
     const struct vpa_json *object;

@@ -21,6 +21,7 @@ struct proof {
     struct keeper *keeper;
     char *ca;        /* what caBundle should be, NULL: none */
     bool exact_ca;   /* and nothing else */
+    bool doubts_ca;  /* it may be another by now */
     bool registered; /* it has been written, or is not ours to write */
     char *chain;     /* PEM */
 };
@@ -105,7 +106,7 @@ static bool ca_is_wrong(void *ctx, const struct registration_view *view)
     struct proof *p = ctx;
     vpa_time now = vpa_loop_now(p->options.loop);
 
-    if (strcmp(vpa_or_empty(p->ca), view->ca) == 0)
+    if (p->doubts_ca || strcmp(vpa_or_empty(p->ca), view->ca) == 0)
         return false;
     if (p->exact_ca)
         return true;
@@ -182,6 +183,13 @@ void proof_wants_ca(struct proof *p, const char *ca_pem, bool exactly)
     p->ca = ca_pem ? vpa_xstrdup(ca_pem) : NULL;
     p->exact_ca = exactly;
     keeper_ca_is_new(p->keeper);
+}
+
+void proof_doubts_ca(struct proof *p, bool doubt)
+{
+    if (p->doubts_ca && !doubt)
+        keeper_look(p->keeper);
+    p->doubts_ca = doubt;
 }
 
 void proof_serves(struct proof *p, const char *chain_pem)

@@ -38,6 +38,8 @@ void proof_work(struct proof *proof);
 /* What caBundle should be (PEM, copied; NULL: none). exactly: nothing else beside it, else a bundle
  * that vouches for what is served will do. */
 void proof_wants_ca(struct proof *proof, const char *ca_pem, bool exactly);
+/* Whether that may be out of date: then a bundle that is there is nobody's to judge. */
+void proof_doubts_ca(struct proof *proof, bool doubt);
 /* The chain (PEM, copied) that new connections get. */
 void proof_serves(struct proof *proof, const char *chain_pem);
 struct registration *proof_registration(struct proof *proof);

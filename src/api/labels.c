@@ -331,12 +331,11 @@ struct vpa_selector vpa_selector_copy(struct vpa_arena *arena, const struct vpa_
 
 /* ---- matching ---- */
 
+/* They are sorted: a pod asks the selectors of its whole namespace, however long these are. */
 static bool has_value(const struct vpa_requirement *r, const char *value)
 {
-    for (size_t i = 0; i < r->value_count; i++)
-        if (strcmp(r->values[i], value) == 0)
-            return true;
-    return false;
+    return r->value_count > 0 &&
+           bsearch(&value, r->values, r->value_count, sizeof(*r->values), compare_texts) != NULL;
 }
 
 static bool within_bound(const struct vpa_requirement *r, const char *value)

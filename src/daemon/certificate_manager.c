@@ -24,6 +24,7 @@ struct vpa_certificate_manager {
     struct vpa_loop *loop;
     struct vpa_timer *timer;
     bool due;
+    bool current; /* at the last look the Secret had what is known here */
     struct vpa_certificate_store store;
     struct vpa_certificates set;
     struct vpa_certificate_terms terms;
@@ -106,6 +107,11 @@ bool vpa_certificate_manager_is_due(const struct vpa_certificate_manager *m)
     return m->due;
 }
 
+bool vpa_certificate_manager_is_current(const struct vpa_certificate_manager *m)
+{
+    return m->current;
+}
+
 void vpa_certificate_manager_look(struct vpa_certificate_manager *m)
 {
     m->due = true;
@@ -159,6 +165,19 @@ static void tell(const struct vpa_certificate_manager *m, unsigned steps)
             tell_step(m, (enum vpa_certificates_step)step);
 }
 
+static int read_secret(struct vpa_certificate_manager *m, struct vpa_certificates *set,
+                       struct vpa_error *err)
+{
+    m->current = false;
+    if (vpa_certificate_store_read(&m->store, set, err) < 0)
+        return -1;
+
+    vpa_auto_free char *bundle = vpa_certificates_bundle(set);
+
+    m->current = strcmp(bundle, m->bundle) == 0;
+    return 0;
+}
+
 /* Reads, advances, writes. What is not stored is not used: another replica may have other keys. */
 static int look(struct vpa_certificate_manager *m, struct vpa_error *err)
 {
@@ -168,8 +187,7 @@ static int look(struct vpa_certificate_manager *m, struct vpa_error *err)
 
     for (int i = 0; i < TRIES; i++) {
         rc = -1;
-        if (vpa_certificate_store_read(&m->store, &set, err) < 0 ||
-            advance(m, &set, &steps, err) < 0)
+        if (read_secret(m, &set, err) < 0 || advance(m, &set, &steps, err) < 0)
             break;
         rc = steps ? vpa_certificate_store_write(&m->store, &set, err) : 0;
         if (rc == 0 || err->code != VPA_CONFLICT)
@@ -178,6 +196,7 @@ static int look(struct vpa_certificate_manager *m, struct vpa_error *err)
                  VPA_KV("secret", m->store.name));
     }
     if (rc == 0) {
+        m->current = true;
         tell(m, steps);
         vpa_certificates_release(&m->set);
         m->set = set;

@@ -296,6 +296,14 @@ static void many_selecting_vpas(struct shape *s, size_t n)
     s->selecting = true;
 }
 
+/* Each pod asks a selector that names as many values as there are pods. */
+static void pods_and_values(struct shape *s, size_t n)
+{
+    s->pods = n;
+    s->selector = enclose("'matchExpressions':[{'key':'app','operator':'NotIn','values':[", n,
+                          "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww#'", "]}]");
+}
+
 /* n links between VPAs and label sets, each of which matches all of the others. */
 static void links(struct shape *s, size_t n)
 {
@@ -371,6 +379,7 @@ static const struct {
     {"vpas", true, many_vpas},
     {"vpas-on-one-target", true, many_vpas_on_one_target},
     {"vpas-selecting", true, many_selecting_vpas},
+    {"pods-and-values", true, pods_and_values},
     {"vpas-foreign", true, foreign_vpas},
     {"links", true, links},
     {"pods", true, many_pods},

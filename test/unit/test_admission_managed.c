@@ -2,14 +2,18 @@
  * The webhook with certificates of its own (--manage-certificates), on the simulator in virtual
  * time: what the Secret, the registration and the listener hold in each minute of a rotation.
  */
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "admission.h"
 #include "captured_log.h"
 #include "manual_clock.h"
 #include "meters.h"
+#include "server.h"
 #include "sim_cluster.h"
 #include "suite.h"
 #include "vpa/base/random.h"
@@ -17,6 +21,7 @@
 #include "vpa/daemon/ca_bundle.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/net/tls.h"
+#include "webhook_object.h"
 
 #define NS "kube-system"
 #define HOST "vpa-webhook.kube-system.svc"
@@ -33,8 +38,10 @@ static struct admission_config config;
 static struct admission *admission;
 static struct vpa_timer *ticker;
 
-static int minute, last_minute;    /* since the start */
-static int denied_from, denied_to; /* minutes in which nobody may write the registration */
+static int minute, last_minute;            /* since the start */
+static int denied_from, denied_to;         /* minutes in which nobody may write the registration */
+static int unreadable_from, unreadable_to; /* in which nobody may read the Secret */
+static struct vpa_tls_pair theirs;         /* the CA that another replica has written, or nothing */
 static struct {
     char *chain;
     int64_t not_after; /* Unix seconds */
@@ -77,7 +84,7 @@ static void setup(void)
         .config = &config, .loop = loop, .client = client, .ns = NS, .host_name = "test"});
     ticker = vpa_timer_new(loop, on_minute, NULL);
     minute = 0;
-    denied_from = denied_to = 0;
+    denied_from = denied_to = unreadable_from = unreadable_to = 0;
     pair_count = served_count = 0;
 }
 
@@ -92,6 +99,7 @@ static void teardown(void)
     vpa_clock_free(virtual_clock);
     for (size_t i = 0; i < pair_count; i++)
         free(pairs[i].chain);
+    vpa_tls_pair_release(&theirs);
     vpa_arena_release(&arena);
 }
 
@@ -144,6 +152,37 @@ static size_t served(void)
     ck_abort_msg("minute %d: a pair is served that was never stored", minute);
 }
 
+/* Another replica has made a CA anew, and has told the API server of it. */
+static void put_theirs(void)
+{
+    vpa_auto_buf text = {0};
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_tls_create_ca("vpa-webhook-ca", vpa_loop_now(loop), VPA_HOUR, &theirs, &err), 0);
+    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
+    webhook_encode(&config, NS, theirs.cert_pem, &text);
+    sim_cluster_put_text(server, vpa_buf_text(&text));
+}
+
+static void change_rights(void)
+{
+    if (minute == denied_from)
+        sim_cluster_answer(server, &(struct sim_answer){.method = "PATCH",
+                                                        .path = "/vpa-webhook-config",
+                                                        .code = 403,
+                                                        .message = "no right"});
+    if (minute == unreadable_from)
+        sim_cluster_answer(server, &(struct sim_answer){.method = "GET",
+                                                        .path = "/vpa-webhook-certificates",
+                                                        .code = 503,
+                                                        .message = "not now"});
+    if (minute == denied_to || minute == unreadable_to)
+        sim_cluster_unscript(server);
+    if (minute == unreadable_from + 1 && unreadable_from)
+        put_theirs();
+}
+
 /* A minute is over: whoever is called by the live caBundle is taken. */
 static void on_minute(void *ctx)
 {
@@ -153,15 +192,9 @@ static void on_minute(void *ctx)
     note_stored();
     if (++minute == last_minute)
         vpa_loop_stop(loop);
-    if (minute == denied_from)
-        sim_cluster_answer(server, &(struct sim_answer){.method = "PATCH",
-                                                        .path = "/vpa-webhook-config",
-                                                        .code = 403,
-                                                        .message = "no right"});
-    if (minute == denied_to)
-        sim_cluster_unscript(server);
+    change_rights();
     vpa_timer_start(ticker, VPA_MINUTE);
-    if (minute < 2)
+    if (minute < 2 || theirs.cert_pem)
         return;
     size_t now = served();
     while (served_count <= now)
@@ -208,6 +241,62 @@ START_TEST(a_pair_waits_for_the_registration)
 }
 END_TEST
 
+/* While the Secret cannot be read nobody knows whose CA is the right one: what the registration has
+ * came out of it later than what we have. */
+START_TEST(who_cannot_read_the_keys_leaves_the_bundle_alone)
+{
+    unreadable_from = 5;
+    run_for(20);
+    ck_assert_str_eq(live(), theirs.cert_pem);
+}
+END_TEST
+
+/* As soon as it can be read it decides. */
+START_TEST(who_can_read_the_keys_again_repairs_the_bundle)
+{
+    unreadable_from = 5;
+    unreadable_to = 10;
+    run_for(20);
+    ck_assert_str_ne(live(), theirs.cert_pem);
+    ck_assert_int_eq(vpa_tls_verify(pairs[0].chain, live(), HOST, vpa_loop_now(loop), NULL), 0);
+}
+END_TEST
+
+static int answered, refused;
+static bool impatient; /* told to stop once more */
+
+static void on_knock(void *ctx)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)server_port(admission_server(admission))),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+        answered++;
+    else
+        refused++;
+    close(fd);
+    if (impatient)
+        vpa_loop_stop(loop);
+    vpa_timer_start(*(struct vpa_timer **)ctx, VPA_SECOND);
+}
+
+/* API servers hear only after a while that it goes; who tells it twice does not want to wait. */
+START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, on_knock, &timer);
+
+    answered = refused = 0;
+    impatient = _i == 1;
+    vpa_timer_start(timer, 2 * VPA_MINUTE + 700 * VPA_MILLISECOND);
+    run_for(2);
+    ck_assert_int_eq(answered, impatient ? 1 : 2);
+    ck_assert_int_eq(refused, 0);
+    vpa_timer_free(timer);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_managed");
@@ -217,6 +306,9 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, pairs_are_changed_in_time);
     tcase_add_test(tc, a_pair_waits_for_the_registration);
+    tcase_add_test(tc, who_cannot_read_the_keys_leaves_the_bundle_alone);
+    tcase_add_test(tc, who_can_read_the_keys_again_repairs_the_bundle);
+    tcase_add_loop_test(tc, who_is_still_sent_here_after_a_stop_is_answered, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -49,7 +49,7 @@ enum vpa_selector_op {
 struct vpa_requirement {
     const char *key;
     enum vpa_selector_op op;
-    const char *const *values;
+    const char *const *values; /* sorted */
     size_t value_count;
 };
 /* Requirements sorted by key; immutable; lives in an arena. */

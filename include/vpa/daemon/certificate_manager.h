@@ -57,6 +57,9 @@ const char *vpa_certificate_manager_bundle(const struct vpa_certificate_manager 
 /* Time to look, or vpa_certificate_manager_look was called. */
 bool vpa_certificate_manager_is_due(const struct vpa_certificate_manager *manager);
 void vpa_certificate_manager_look(struct vpa_certificate_manager *manager);
+/* Whether the last work found in the Secret what is known here: else another replica may have
+ * written something else. */
+bool vpa_certificate_manager_is_current(const struct vpa_certificate_manager *manager);
 /* Reads the Secret and takes the steps that are due. True when pair or bundle differ from before.
  * Pumps the loop. */
 bool vpa_certificate_manager_work(struct vpa_certificate_manager *manager);
