@@ -55,7 +55,9 @@ int written(const struct sim_cluster *sim, const char *path, int code)
     for (size_t i = 0; i < count; i++) {
         if (strcmp(writes[i].path, path) != 0)
             continue;
-        ck_assert_ptr_nonnull(strstr(writes[i].body, "\"metadata\":{\"resourceVersion\":\""));
+        ck_assert_ptr_nonnull(strstr(writes[i].body, strcmp(writes[i].method, "POST") == 0
+                                                         ? "\"metadata\":{\"name\":\""
+                                                         : "\"metadata\":{\"resourceVersion\":\""));
         found += writes[i].code == code;
     }
     return found;

@@ -1,6 +1,6 @@
 /*
- * What the simulator holds of the recommendation API's certificate: the Secret ns/certificates and
- * the APIService, and what was written to them.
+ * What the simulator holds of managed certificates: the Secret ns/certificates, the APIService of
+ * the recommendation API, and what was written to them.
  */
 #ifndef TEST_CERTIFICATE_OBJECTS_H
 #define TEST_CERTIFICATE_OBJECTS_H
@@ -16,7 +16,7 @@ void put_secret(struct sim_cluster *sim, const char *data);
 void put_service(struct sim_cluster *sim, const char *annotations, const char *bundle);
 /* The live caBundle as PEM; heap. */
 char *live_bundle(const struct sim_cluster *sim);
-/* How many writes there got that answer; each must rest on a version. */
+/* How many writes there got that answer; a change must rest on a version. */
 int written(const struct sim_cluster *sim, const char *path, int code);
 
 #endif

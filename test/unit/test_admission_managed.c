@@ -11,15 +11,12 @@
 
 #include "admission.h"
 #include "captured_log.h"
-#include "manual_clock.h"
+#include "client_fixture.h"
 #include "meters.h"
 #include "server.h"
-#include "sim_cluster.h"
 #include "suite.h"
-#include "vpa/base/random.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/ca_bundle.h"
-#include "vpa/daemon/clock.h"
 #include "vpa/net/tls.h"
 #include "webhook_object.h"
 
@@ -28,12 +25,6 @@
 #define PAIRS_MAX 8
 
 static struct vpa_arena arena;
-static struct vpa_clock *virtual_clock;
-static struct vpa_loop *loop;
-static struct sim_cluster *server;
-static struct vpa_transport *transport;
-static struct vpa_random randomness;
-static struct vpa_kube_client *client;
 static struct admission_config config;
 static struct admission *admission;
 static struct vpa_timer *ticker;
@@ -56,7 +47,6 @@ static void setup(void)
 {
     const struct vpa_flags flags = {
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
-    struct vpa_error err;
 
     capture_log(0);
     vpa_flags_preset(&flags);
@@ -64,22 +54,12 @@ static void setup(void)
     config.manage_certificates = true;
     config.certificate_lifetime = 90 * VPA_MINUTE; /* so that a minute settles a change */
     config.status_lease_update_interval = VPA_MINUTE;
-    virtual_clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
-    loop = vpa_loop_new(virtual_clock);
-    server = sim_cluster_new(loop);
+    start_client(NULL, 1780000000, 1);
     sim_cluster_put_text(
-        server,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" NS "\"}}");
+        sim, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" NS "\"}}");
     sim_cluster_put_text(
-        server, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"" NS
-                "\",\"name\":\"vpa-webhook-certificates\"}}");
-    transport = vpa_memory_transport_new(loop, sim_cluster_serve, server);
-    client = vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
-                                                                   .transport = transport,
-                                                                   .random = &randomness,
-                                                                   .user_agent = "test",
-                                                                   .qps = -1},
-                                 &err);
+        sim, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"" NS
+             "\",\"name\":\"vpa-webhook-certificates\"}}");
     admission = admission_new(&(struct admission_options){
         .config = &config, .loop = loop, .client = client, .ns = NS, .host_name = "test"});
     ticker = vpa_timer_new(loop, on_minute, NULL);
@@ -92,11 +72,7 @@ static void teardown(void)
 {
     vpa_timer_free(ticker);
     admission_free(admission);
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    sim_cluster_free(server);
-    vpa_loop_free(loop);
-    vpa_clock_free(virtual_clock);
+    stop_client();
     for (size_t i = 0; i < pair_count; i++)
         free(pairs[i].chain);
     vpa_tls_pair_release(&theirs);
@@ -107,7 +83,7 @@ static void teardown(void)
 
 static const struct vpa_json *registration(void)
 {
-    return sim_cluster_find(server, &arena, "admissionregistration.k8s.io/v1",
+    return sim_cluster_find(sim, &arena, "admissionregistration.k8s.io/v1",
                             "MutatingWebhookConfiguration", "", config.webhook_config_name);
 }
 
@@ -123,7 +99,7 @@ static const char *live(void)
 static void note_stored(void)
 {
     const struct vpa_json *secret =
-        sim_cluster_find(server, &arena, "v1", "Secret", NS, config.certificate_secret);
+        sim_cluster_find(sim, &arena, "v1", "Secret", NS, config.certificate_secret);
     const struct vpa_json *data = vpa_json_find(secret, "data");
     const char *base64 = vpa_or_empty(vpa_json_string(vpa_json_find(data, "tls.crt")));
     const char *chain = vpa_ca_bundle_decode(&arena, base64);
@@ -162,23 +138,23 @@ static void put_theirs(void)
         vpa_tls_create_ca("vpa-webhook-ca", vpa_loop_now(loop), VPA_HOUR, &theirs, &err), 0);
     vpa_buf_init(&text, WEBHOOK_BODY_MAX);
     webhook_encode(&config, NS, theirs.cert_pem, &text);
-    sim_cluster_put_text(server, vpa_buf_text(&text));
+    sim_cluster_put_text(sim, vpa_buf_text(&text));
 }
 
 static void change_rights(void)
 {
     if (minute == denied_from)
-        sim_cluster_answer(server, &(struct sim_answer){.method = "PATCH",
-                                                        .path = "/vpa-webhook-config",
-                                                        .code = 403,
-                                                        .message = "no right"});
+        sim_cluster_answer(sim, &(struct sim_answer){.method = "PATCH",
+                                                     .path = "/vpa-webhook-config",
+                                                     .code = 403,
+                                                     .message = "no right"});
     if (minute == unreadable_from)
-        sim_cluster_answer(server, &(struct sim_answer){.method = "GET",
-                                                        .path = "/vpa-webhook-certificates",
-                                                        .code = 503,
-                                                        .message = "not now"});
+        sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                     .path = "/vpa-webhook-certificates",
+                                                     .code = 503,
+                                                     .message = "not now"});
     if (minute == denied_to || minute == unreadable_to)
-        sim_cluster_unscript(server);
+        sim_cluster_unscript(sim);
     if (minute == unreadable_from + 1 && unreadable_from)
         put_theirs();
 }

@@ -1,14 +1,12 @@
-/* Registering ourselves, and a new CA for what is registered, on an API server in memory. */
+/* Registering ourselves, and a new CA for what is registered, in the simulator. */
 #include <stdio.h>
 #include <unistd.h>
 
+#include "client_fixture.h"
 #include "json_helper.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
-#include "vpa/daemon/clock.h"
 #include "webhook.h"
-#include "memory_transport.h"
-#include "manual_clock.h"
 
 #define NAME "vpa-webhook-config"
 #define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -22,39 +20,31 @@
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"details\":" \
     "{%s}}"
 
-static struct vpa_clock *clk;
-static struct vpa_loop *loop;
-static struct vpa_transport *transport;
-static struct vpa_kube_client *client;
-static struct vpa_random seed;
 static struct admission_config config;
 static char ca_file[64];
 
-static const char *object;   /* what is registered; NULL: nothing */
 static const char *refused;  /* the method that is refused */
 static int refusal;          /* with that status */
 static const char *details;  /* of a refusal with 422 */
 static struct vpa_buf calls; /* the methods, in order */
 static const char *written;  /* the last body */
 
-static void serve(void *ctx, const struct vpa_memory_request *request,
-                  struct vpa_memory_reply *reply)
+static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
-    bool creates = strcmp(request->method, "POST") == 0;
+    bool creates = strcmp(q->method, "POST") == 0;
 
     (void)ctx;
-    ck_assert_str_eq(request->path, creates ? COLLECTION : COLLECTION "/" NAME);
-    vpa_buf_printf(&calls, "%s%s", calls.len ? " " : "", request->method);
-    if (*request->body)
-        written = vpa_arena_strdup(&arena, request->body);
-    if (refused && strcmp(request->method, refused) == 0 && details)
-        vpa_memory_reply_json(reply, refusal, vpa_arena_printf(&arena, TESTED, details));
-    else if (refused && strcmp(request->method, refused) == 0)
-        vpa_memory_reply_status(reply, refusal, NULL, "refused");
-    else if (!object && !creates)
-        vpa_memory_reply_status(reply, 404, NULL, "no registration");
+    ck_assert_str_eq(q->path, creates ? COLLECTION : COLLECTION "/" NAME);
+    vpa_buf_printf(&calls, "%s%s", calls.len ? " " : "", q->method);
+    if (*q->body)
+        written = vpa_arena_strdup(&arena, q->body);
+    if (!vpa_str_eq(q->method, refused))
+        return 0;
+    if (details)
+        vpa_memory_reply_json(r, refusal, vpa_arena_printf(&arena, TESTED, details));
     else
-        vpa_memory_reply_json(reply, creates ? 201 : 200, creates ? request->body : object);
+        vpa_memory_reply_status(r, refusal, NULL, "refused");
+    return refusal;
 }
 
 static void write_ca(const char *text)
@@ -70,7 +60,6 @@ static void setup(void)
 {
     const struct vpa_flags flags = {
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
-    struct vpa_error err;
 
     vpa_flags_preset(&flags);
     snprintf(ca_file, sizeof(ca_file), "/tmp/plumb-webhook-XXXXXX");
@@ -78,13 +67,8 @@ static void setup(void)
     ck_assert_int_ge(fd, 0);
     close(fd);
     config.client_ca_file = ca_file;
-    clk = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
-    loop = vpa_loop_new(clk);
-    transport = vpa_memory_transport_new(loop, serve, NULL);
-    client = vpa_kube_client_new(
-        &(struct vpa_kube_client_options){
-            .loop = loop, .transport = transport, .random = &seed, .user_agent = "test", .qps = -1},
-        &err);
+    start_client(NULL, 1780000000, 1);
+    sim_cluster_hook(sim, serve_first, NULL);
     vpa_buf_init(&calls, 4096);
 }
 
@@ -92,10 +76,7 @@ static void teardown(void)
 {
     unlink(ca_file);
     vpa_buf_release(&calls);
-    vpa_kube_client_free(client);
-    vpa_transport_free(transport);
-    vpa_loop_free(loop);
-    vpa_clock_free(clk);
+    stop_client();
     vpa_arena_release(&arena);
 }
 
@@ -133,7 +114,8 @@ START_TEST(what_is_right_stays_and_what_is_not_is_made_anew)
     const struct register_row *row = &registers[_i];
     struct vpa_error err;
 
-    object = row->ca ? registered(row->ca, row->from, row->to) : NULL;
+    if (row->ca)
+        sim_cluster_put_text(sim, registered(row->ca, row->from, row->to));
     ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
     ck_assert_str_eq(vpa_buf_text(&calls), row->calls);
     if (strstr(row->calls, "POST"))
@@ -158,7 +140,7 @@ START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
     const struct refusal_row *row = &refusals[_i];
     struct vpa_error err = {0};
 
-    object = registered(OTHER_CA, NULL, "");
+    sim_cluster_put_text(sim, registered(OTHER_CA, NULL, ""));
     refused = row->method;
     refusal = row->status;
     ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err),
@@ -196,7 +178,7 @@ START_TEST(a_new_ca_is_put_where_it_differs)
 {
     const struct reload_row *row = &reloads[_i];
 
-    object = registered(row->ca, row->from, row->to);
+    sim_cluster_put_text(sim, registered(row->ca, row->from, row->to));
     refused = row->refused;
     refusal = 403;
     if (row->file)
@@ -268,7 +250,7 @@ START_TEST(a_test_that_fails_is_a_conflict)
     vpa_auto_buf body = {0};
     struct vpa_error err = {0};
 
-    object = registered(CA, NULL, "");
+    sim_cluster_put_text(sim, registered(CA, NULL, ""));
     refused = "PATCH";
     refusal = tests[_i].status;
     details = tests[_i].details;

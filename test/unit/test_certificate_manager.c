@@ -1,115 +1,60 @@
-/* Replicas that keep their certificates in one Secret, on an API server in memory. */
+/* Replicas that keep their certificates in one Secret, in the simulator. */
 #include "suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "certificate_objects.h"
 #include "client_fixture.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/certificate_manager.h"
 #include "vpa/daemon/certificate_store.h"
-#include "vpa/json/json.h"
-#include "vpa/json/json_writer.h"
 #include "vpa/net/tls.h"
 
 #define PATH "/api/v1/namespaces/ns/secrets"
 #define DAY (24 * VPA_HOUR)
 
-static char data[64 << 10]; /* member of the Secret, "" when there is none */
-static int version;         /* 0: no Secret */
-static int reads, writes, conflicts, refusals;
 static int failures, new_failures; /* that were told to who asked for it */
-static bool hangs, busy;           /* nothing is answered in time; 429 */
 static const char *live;           /* caBundle of the registration */
 static const char *host;           /* a name besides those of the service */
 
-static void reply_secret(struct vpa_memory_reply *reply, int code)
+static size_t reads(void)
 {
-    vpa_auto_free char *text = vpa_xprintf("{\"metadata\":{\"resourceVersion\":\"%d\"}%s%s}",
-                                           version, *data ? ",\"data\":" : "", data);
-
-    vpa_memory_reply_json(reply, code, text);
+    return sim_cluster_asked(sim, "GET", SECRET_PATH);
 }
 
-static const struct vpa_json *body_of(struct vpa_arena *arena,
-                                      const struct vpa_memory_request *request)
+static int written_with(int code)
 {
-    const struct vpa_json *root;
-    struct vpa_error err;
-
-    ck_assert_int_eq(vpa_json_parse(arena, request->body, request->body_len, &root, &err), 0);
-    return root;
+    return written(sim, PATH, code) + written(sim, SECRET_PATH, code);
 }
 
-static const char *text_at(const struct vpa_json *root, const char *path)
+static int writes(void)
 {
-    return vpa_or_empty(vpa_json_string(vpa_json_at(root, path)));
+    const struct sim_asked *w;
+
+    for (size_t i = 0; (w = sim_cluster_write(sim, PATH, i)); i++)
+        ck_assert(vpa_str_starts_with(w->body,
+                                      "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{"));
+    return written_with(200) + written_with(201);
 }
 
-/* Created where there is none, and under its name; changed where it is the version that was
- * read. */
-static bool may_store(const struct vpa_memory_request *request)
+/* So many looks at the Secret are refused. */
+static void refuse(unsigned times)
 {
-    vpa_auto_arena arena = {0};
-    const struct vpa_json *root = body_of(&arena, request);
-    char now[16];
-
-    ck_assert_str_eq(text_at(root, "apiVersion"), "v1");
-    ck_assert_str_eq(text_at(root, "kind"), "Secret");
-    if (strcmp(request->method, "POST") == 0) {
-        ck_assert_str_eq(request->path, PATH);
-        ck_assert_str_eq(text_at(root, "metadata.name"), "certificates");
-        ck_assert_str_eq(text_at(root, "metadata.namespace"), "ns");
-        return version == 0;
-    }
-    ck_assert_str_eq(request->path, PATH "/certificates");
-    snprintf(now, sizeof(now), "%d", version);
-    return strcmp(text_at(root, "metadata.resourceVersion"), now) == 0;
+    sim_cluster_answer(
+        sim,
+        &(struct sim_answer){
+            .method = "GET", .path = SECRET_PATH, .times = times, .code = 403, .message = "no"});
 }
 
-static void store(const struct vpa_memory_request *request)
+/* None is answered in time. */
+static void hang(void)
 {
-    vpa_auto_arena arena = {0};
-    const struct vpa_json *root = body_of(&arena, request);
-    struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
-
-    vpa_buf_init(&text, sizeof(data) - 1);
-    vpa_json_writer_init(&w, &text);
-    vpa_json_put_node(&w, vpa_json_find(root, "data"));
-    snprintf(data, sizeof(data), "%s", vpa_buf_text(&text));
-    version++;
-    writes++;
+    sim_cluster_answer(
+        sim, &(struct sim_answer){.method = "GET", .path = SECRET_PATH, .delay = VPA_HOUR});
 }
 
-static void serve(void *ctx, const struct vpa_memory_request *request,
-                  struct vpa_memory_reply *reply)
-{
-    (void)ctx;
-    reads += strcmp(request->method, "GET") == 0;
-    if (refusals > 0) {
-        refusals--;
-        vpa_memory_reply_status(reply, 403, "Forbidden", "no right");
-    } else if (strcmp(request->method, "GET") == 0 && version == 0) {
-        vpa_memory_reply_status(reply, 404, "NotFound", "no secret");
-    } else if (strcmp(request->method, "GET") == 0) {
-        reply_secret(reply, 200);
-    } else if (!may_store(request)) {
-        conflicts++;
-        vpa_memory_reply_status(reply, 409, "Conflict", "somebody was faster");
-    } else {
-        store(request);
-        reply_secret(reply, 200);
-    }
-    if (busy) {
-        vpa_memory_reply_status(reply, 429, NULL, "too many requests");
-        vpa_memory_reply_retry_after(reply, 30);
-    }
-    if (hangs)
-        vpa_memory_reply_delay(reply, VPA_HOUR);
-}
-
-static const char *live_bundle(void *ctx)
+static const char *registered_bundle(void *ctx)
 {
     (void)ctx;
     return live;
@@ -136,12 +81,12 @@ static struct vpa_certificate_manager *replica(void)
                                                   .step_line = "Certificates of the listener",
                                                   .failure_line = "Cannot keep them",
                                                   .on_failure = on_failure,
-                                                  .live_bundle = live_bundle});
+                                                  .live_bundle = registered_bundle});
 }
 
 static void setup(void)
 {
-    start_client(serve, 1780000000, 1);
+    start_client(NULL, 1780000000, 1);
     live = "";
 }
 
@@ -166,11 +111,12 @@ START_TEST(two_that_start_at_once_have_one_ca)
     struct vpa_certificate_manager *first = replica();
 
     second = replica();
-    version = _i; /* no Secret, or the empty one of the manifests */
+    if (_i) /* no Secret, or the empty one of the manifests */
+        put_secret(sim, "null");
     vpa_loop_post(loop, start_second, NULL);
     prepare(first);
-    ck_assert_int_eq(conflicts, 1);
-    ck_assert_int_eq(writes, 1);
+    ck_assert_int_eq(written_with(409), 1);
+    ck_assert_int_eq(writes(), 1);
     ck_assert_str_eq(vpa_certificate_manager_bundle(first), vpa_certificate_manager_bundle(second));
     ck_assert_str_eq(vpa_certificate_manager_served(first)->key_pem,
                      vpa_certificate_manager_served(second)->key_pem);
@@ -186,16 +132,16 @@ START_TEST(later_replicas_take_what_is_there)
 
     prepare(first);
     prepare(late);
-    ck_assert_int_eq(writes, 1);
-    ck_assert_int_eq(reads, 2);
+    ck_assert_int_eq(writes(), 1);
+    ck_assert_uint_eq(reads(), 2);
     ck_assert_str_eq(vpa_certificate_manager_bundle(first), vpa_certificate_manager_bundle(late));
-    for (int i = 0; i < 10; i++) {
-        ck_assert_int_eq(reads, 2 + i);
+    for (size_t i = 0; i < 10; i++) {
+        ck_assert_uint_eq(reads(), 2 + i);
         vpa_loop_pump(loop, VPA_HOUR);
         ck_assert(vpa_certificate_manager_is_due(late));
         ck_assert(!vpa_certificate_manager_work(late));
     }
-    ck_assert_int_eq(writes, 1);
+    ck_assert_int_eq(writes(), 1);
     vpa_certificate_manager_free(first);
     vpa_certificate_manager_free(late);
 }
@@ -220,11 +166,11 @@ START_TEST(rotates_with_the_registration)
     live = both;
     ck_assert(vpa_certificate_manager_work(m));
     ck_assert_str_ne(vpa_certificate_manager_served(m)->cert_pem, served);
-    ck_assert_int_eq(writes, 3);
+    ck_assert_int_eq(writes(), 3);
     ck_assert(vpa_certificate_manager_work(other));
     ck_assert_str_eq(vpa_certificate_manager_served(other)->cert_pem,
                      vpa_certificate_manager_served(m)->cert_pem);
-    ck_assert_int_eq(writes, 3);
+    ck_assert_int_eq(writes(), 3);
     vpa_loop_pump(loop, DAY + VPA_HOUR);
     ck_assert(vpa_certificate_manager_work(m));
     ck_assert(strstr(vpa_certificate_manager_bundle(m), before) == NULL);
@@ -257,9 +203,9 @@ START_TEST(waits_for_its_rights)
 {
     struct vpa_certificate_manager *m = replica();
 
-    refusals = 3;
+    refuse(3);
     prepare(m);
-    ck_assert_int_eq(writes, 1);
+    ck_assert_int_eq(writes(), 1);
     vpa_certificate_manager_free(m);
 }
 END_TEST
@@ -273,10 +219,9 @@ START_TEST(damage_is_repaired)
     struct vpa_certificate_manager *m = replica();
 
     prepare(m);
-    snprintf(data, sizeof(data), "%s", damages[_i]);
-    version++;
+    put_secret(sim, damages[_i]);
     ck_assert(vpa_certificate_manager_work(m));
-    ck_assert_int_eq(writes, 2);
+    ck_assert_int_eq(writes(), 2);
     ck_assert_ptr_nonnull(vpa_certificate_manager_served(m)->key_pem);
     vpa_certificate_manager_free(m);
 }
@@ -296,16 +241,16 @@ START_TEST(failures_are_told)
     prepare(m);
     ck_assert_int_eq(failures, 0);
     for (int i = 1; i <= 3; i++) {
-        refusals = 1;
+        refuse(1);
         ck_assert(!vpa_certificate_manager_work(m));
         ck_assert_int_eq(failures, i);
         ck_assert_int_eq(new_failures, 1);
     }
     ck_assert(!vpa_certificate_manager_work(m)); /* nothing has changed */
-    refusals = 1;
+    refuse(1);
     ck_assert(!vpa_certificate_manager_work(m));
     ck_assert_int_eq(new_failures, 2);
-    hangs = true;
+    hang();
     vpa_loop_post(loop, stop_loop, NULL);
     ck_assert(!vpa_certificate_manager_work(m));
     ck_assert_int_eq(failures, 4);
@@ -320,7 +265,7 @@ START_TEST(a_server_that_hangs_is_not_waited_for)
     struct vpa_certificate_manager *m = replica();
 
     prepare(m);
-    hangs = true;
+    hang();
     int64_t begin = vpa_loop_monotonic(loop);
     ck_assert(!vpa_certificate_manager_work(m));
     ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, VPA_CERTIFICATE_STORE_TIMEOUT);
@@ -335,7 +280,12 @@ START_TEST(a_server_that_asks_to_wait_is_not_waited_for)
     struct vpa_certificate_manager *m = replica();
 
     prepare(m);
-    busy = true;
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                 .path = SECRET_PATH,
+                                                 .code = 429,
+                                                 .message = "too many requests",
+                                                 .retry = true,
+                                                 .retry_after = 30});
     int64_t begin = vpa_loop_monotonic(loop);
     ck_assert(!vpa_certificate_manager_work(m));
     ck_assert_int_eq(vpa_loop_monotonic(loop), begin);

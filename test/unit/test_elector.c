@@ -13,87 +13,74 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/leader.h"
+#include "vpa/json/json_writer.h"
 #include "vpa/kube/elector.h"
 #include "vpa/daemon/status_lease.h"
 
-/* One lease on a server that several candidates share. */
-static char lease[4096];
-static int version;
+#define LEASES "coordination.k8s.io/v1"
+
+/* One Lease that several candidates share. */
+static struct vpa_arena arena;
 static size_t requests;
 static enum vpa_transport_failure cut; /* every request fails so */
-static bool silent;                    /* requests are not answered */
+static bool silent;                    /* requests are not answered, and nothing comes of them */
 static bool broken;                    /* they are answered by 500 */
 static vpa_duration latency;           /* of answers */
 static const char *garbage;            /* answers to GET */
 static int healthy_asked;
 static bool healthy;
 
-static void reply_lease(struct vpa_memory_reply *r, int code)
+static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
-    vpa_memory_reply_json(r, code, lease);
-}
-
-static void keep(const char *body)
-{
-    const char *spec = strstr(body, "\"spec\":");
-
-    snprintf(lease, sizeof(lease),
-             "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\",\"resourceVersion\":\"%d\","
-             "\"creationTimestamp\":\"2020-01-01T00:00:00Z\"},%s",
-             ++version, spec);
-}
-
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
-{
-    char current[64];
-
     (void)ctx;
     requests++;
-    vpa_memory_reply_delay(r, latency);
-    snprintf(current, sizeof(current), "\"resourceVersion\":\"%d\"", version);
-    if (cut) {
+    vpa_memory_reply_delay(r, silent ? 1000 * VPA_HOUR : latency);
+    if (cut)
         vpa_memory_reply_fail(r, cut);
-    } else if (broken) {
+    else if (broken)
         vpa_memory_reply_status(r, 500, "InternalError", "broken");
-    } else if (silent) {
-        vpa_memory_reply_delay(r, 1000 * VPA_HOUR);
-    } else if (strcmp(q->method, "GET") == 0) {
-        if (garbage)
-            vpa_memory_reply_json(r, 200, garbage);
-        else if (lease[0])
-            reply_lease(r, 200);
-        else
-            vpa_memory_reply_status(r, 404, NULL, "leases \"l\" not found");
-    } else if (strcmp(q->method, "POST") == 0) {
-        if (lease[0]) {
-            vpa_memory_reply_status(r, 409, "AlreadyExists", "exists");
-            return;
-        }
-        keep(q->body);
-        reply_lease(r, 201);
-    } else if (!strstr(q->body, current)) {
-        vpa_memory_reply_status(r, 409, NULL, "modified");
-    } else {
-        keep(q->body);
-        reply_lease(r, 200);
-    }
+    else if (garbage && strcmp(q->method, "GET") == 0)
+        vpa_memory_reply_json(r, 200, garbage);
+    else if (!silent)
+        return 0;
+    return 500;
+}
+
+/* Somebody's record. */
+static void put_lease(const char *holder, int seconds)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        "{\"apiVersion\":\"" LEASES "\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\","
+        "\"namespace\":\"n\"},\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%d,"
+        "\"renewTime\":\"2026-03-01T12:00:00.000000Z\"}}",
+        holder, seconds);
+
+    sim_cluster_put_text(sim, text);
+}
+
+/* The text of the Lease, "null" without one. */
+static const char *lease(void)
+{
+    struct vpa_json_writer w;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 4096);
+    vpa_json_writer_init(&w, &text);
+    vpa_json_put_node(&w, sim_cluster_find(sim, &arena, LEASES, "Lease", "n", "l"));
+    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
 }
 
 static void setup(void)
 {
-    start_client(serve, 1772366400, 3);
-    lease[0] = '\0';
-    version = 0;
-    requests = 0;
-    cut = VPA_TRANSPORT_OK;
-    silent = broken = false;
+    start_client(NULL, 1772366400, 3);
+    sim_cluster_hook(sim, serve_first, NULL);
     latency = VPA_MILLISECOND;
-    garbage = NULL;
 }
 
 static void teardown(void)
 {
     stop_client();
+    vpa_arena_release(&arena);
 }
 
 struct candidate {
@@ -163,8 +150,7 @@ START_TEST(a_standby_asks_at_its_pace)
     struct candidate c;
 
     if (_i == 0)
-        keep("{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":36000,\"renewTime\":"
-             "\"2026-03-01T12:00:00.000000Z\"}}");
+        put_lease("x", 36000);
     else
         cut = VPA_TRANSPORT_REFUSED;
     candidate(&c, "a");
@@ -182,8 +168,7 @@ START_TEST(who_yields_leads_after_the_others)
 {
     struct candidate standby, newcomer;
 
-    keep("{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,\"renewTime\":"
-         "\"2026-03-01T12:00:00.000000Z\"}}");
+    put_lease("x", 15);
     candidate(&newcomer, "newcomer");
     vpa_elector_yield(newcomer.elector, true);
     vpa_loop_pump(loop, 2 * VPA_SECOND);
@@ -216,8 +201,7 @@ START_TEST(yielding_ends)
 {
     struct candidate c;
 
-    keep("{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,\"renewTime\":"
-         "\"2026-03-01T12:00:00.000000Z\"}}");
+    put_lease("x", 15);
     int64_t begin = vpa_loop_monotonic(loop);
     candidate(&c, "a");
     vpa_elector_yield(c.elector, yielding[_i].yields);
@@ -237,8 +221,7 @@ START_TEST(a_lease_that_was_given_back_is_taken_at_once)
     struct candidate c;
 
     if (_i == 1)
-        keep("{\"spec\":{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,\"renewTime\":"
-             "\"2026-03-01T12:00:00.000000Z\"}}");
+        put_lease("", 1);
     candidate(&c, "a");
     vpa_elector_yield(c.elector, true);
     vpa_loop_pump(loop, VPA_SECOND);
@@ -299,11 +282,10 @@ START_TEST(an_expired_lease_is_no_leadership)
         ck_assert(vpa_elector_is_leader(a.elector));
         ck_assert_int_eq(a.started, 1);
         ck_assert_int_eq(a.lost, 0);
-        ck_assert_ptr_nonnull(strstr(lease, "\"leaseTransitions\":0"));
+        ck_assert_ptr_nonnull(strstr(lease(), "\"leaseTransitions\":0"));
     } else { /* somebody did */
-        char *holder = strstr(lease, "\"holderIdentity\":\"a\"");
-        ck_assert_ptr_nonnull(holder);
-        holder[strlen("\"holderIdentity\":\"")] = 'b';
+        ck_assert_ptr_nonnull(strstr(lease(), "\"holderIdentity\":\"a\""));
+        put_lease("b", 15);
         vpa_loop_pump(loop, VPA_SECOND);
         ck_assert(!vpa_elector_is_leader(a.elector));
         vpa_loop_pump(loop, 12 * VPA_SECOND);
@@ -321,9 +303,9 @@ START_TEST(a_lease_lasts_from_when_its_renewal_was_sent)
 
     candidate(&a, "a");
     vpa_loop_pump(loop, VPA_MINUTE);
-    int renewed = version;
+    const char *before = lease();
     latency = 9 * VPA_SECOND;
-    while (version == renewed)
+    while (strcmp(lease(), before) == 0)
         vpa_loop_pump(loop, 10 * VPA_MILLISECOND);
     int64_t sent = vpa_loop_monotonic(loop);
     vpa_loop_pump(loop, 9 * VPA_SECOND);
@@ -350,7 +332,7 @@ START_TEST(a_lease_lasts_for_whole_seconds)
 
     vpa_elector_start(e);
     vpa_loop_pump(loop, VPA_SECOND / 2);
-    ck_assert_ptr_nonnull(strstr(lease, "\"leaseDurationSeconds\":15,"));
+    ck_assert_ptr_nonnull(strstr(lease(), "\"leaseDurationSeconds\":15,"));
     silent = true;
     vpa_loop_pump(loop, 14 * VPA_SECOND);
     ck_assert(vpa_elector_is_leader(e));
@@ -375,14 +357,14 @@ START_TEST(release_lets_the_next_one_lead_soon)
     vpa_elector_release(a.elector, 3 * VPA_SECOND);
     ck_assert(vpa_loop_is_stopping(loop));
     ck_assert_int_lt(vpa_loop_monotonic(loop) - released, VPA_SECOND);
-    ck_assert_ptr_nonnull(strstr(lease, "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,"));
+    ck_assert_ptr_nonnull(strstr(lease(), "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,"));
     ck_assert_int_eq(a.lost, 0);
     ck_assert(!vpa_elector_is_leader(a.elector));
     vpa_loop_resume(loop);
     vpa_elector_free(a.elector);
     vpa_loop_pump(loop, 6 * VPA_SECOND);
     ck_assert_int_eq(b.started, 1);
-    ck_assert_ptr_nonnull(strstr(lease, "\"leaseTransitions\":1"));
+    ck_assert_ptr_nonnull(strstr(lease(), "\"leaseTransitions\":1"));
     vpa_elector_free(b.elector);
 }
 END_TEST
@@ -397,20 +379,20 @@ START_TEST(release_waits_for_what_was_asked)
     struct candidate a;
 
     for (size_t i = 0; i < VPA_COUNT(cases); i++) {
-        lease[0] = '\0';
+        (void)sim_cluster_delete(sim, LEASES, "Lease", "n", "l");
         candidate(&a, "a");
         if (cases[i].first_answered)
             vpa_loop_pump(loop, VPA_SECOND);
         latency = cases[i].answers ? 500 * VPA_MILLISECOND : VPA_HOUR;
         size_t before = requests;
-        while (requests == before || !strstr(lease, "\"holderIdentity\":\"a\""))
+        while (requests == before || !strstr(lease(), "\"holderIdentity\":\"a\""))
             vpa_loop_pump(loop, VPA_MILLISECOND);
         int64_t released = vpa_loop_monotonic(loop);
         vpa_elector_release(a.elector, 3 * VPA_SECOND);
         int64_t took = vpa_loop_monotonic(loop) - released;
         ck_assert_int_le(took, 3 * VPA_SECOND);
         ck_assert_int_eq(cases[i].answers, took < 3 * VPA_SECOND);
-        ck_assert_int_eq(cases[i].answers, strstr(lease, "\"holderIdentity\":\"\"") != NULL);
+        ck_assert_int_eq(cases[i].answers, strstr(lease(), "\"holderIdentity\":\"\"") != NULL);
         ck_assert_int_eq(a.lost, 0);
         ck_assert_int_eq(a.started, cases[i].first_answered);
         ck_assert(!vpa_elector_is_leader(a.elector));
@@ -590,8 +572,8 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
     vpa_loop_pump(loop, 20 * VPA_SECOND);
     ck_assert_uint_eq(logged("failed its self-test"), 2);
     ck_assert_uint_eq(requests, 4); /* the renewal was taken back, once */
-    ck_assert_msg(strstr(lease, "\"renewTime\":\"1970-01-01T00:00:00.000000Z\"") != NULL, "%s",
-                  lease);
+    ck_assert_msg(strstr(lease(), "\"renewTime\":\"1970-01-01T00:00:00.000000Z\"") != NULL, "%s",
+                  lease());
     vpa_status_writer_free(w);
 }
 END_TEST
@@ -611,8 +593,8 @@ START_TEST(a_renewal_is_taken_back_when_the_server_is_there_again)
     cut = VPA_TRANSPORT_OK;
     requests = 0;
     vpa_loop_pump(loop, 20 * VPA_SECOND);
-    ck_assert_msg(strstr(lease, "\"renewTime\":\"1970-01-01T00:00:00.000000Z\"") != NULL, "%s",
-                  lease);
+    ck_assert_msg(strstr(lease(), "\"renewTime\":\"1970-01-01T00:00:00.000000Z\"") != NULL, "%s",
+                  lease());
     ck_assert_uint_eq(requests, 2); /* once */
     ck_assert_uint_eq(logged("failed its self-test"), 1);
     vpa_status_writer_free(w);
@@ -690,7 +672,7 @@ START_TEST(a_renewal_is_tried_three_times)
     vpa_timer_start_at(timer, 20 * VPA_SECOND + 50 * VPA_MILLISECOND);
     vpa_loop_pump(loop, 2 * VPA_SECOND);
     ck_assert_uint_eq(requests, 3 + 1 + 2);
-    ck_assert_str_ne(lease, "");
+    ck_assert_str_ne(lease(), "null");
     ck_assert_int_eq(healthy_asked, 2);
     vpa_timer_free(timer);
     vpa_status_writer_free(w);
@@ -699,7 +681,7 @@ END_TEST
 
 static int32_t transitions(void)
 {
-    const char *at = strstr(lease, "\"leaseTransitions\":");
+    const char *at = strstr(lease(), "\"leaseTransitions\":");
 
     return at ? atoi(at + strlen("\"leaseTransitions\":")) : 0;
 }
@@ -752,6 +734,16 @@ START_TEST(the_lease_tells_when_the_webhook_was_away)
 }
 END_TEST
 
+static size_t writes_taken(void)
+{
+    const struct sim_asked *w;
+    size_t taken = 0;
+
+    for (size_t i = 0; (w = sim_cluster_write(sim, "/leases", i)); i++)
+        taken += w->code < 300;
+    return taken;
+}
+
 /* Two replicas that write at the same moment, a Lease that is not there yet and one that is: the
  * slower one leaves it at that. */
 START_TEST(another_replica_is_as_good)
@@ -767,8 +759,8 @@ START_TEST(another_replica_is_as_good)
     vpa_status_writer_start(b);
     for (size_t tick = 1; tick <= 2; tick++) {
         vpa_loop_pump(loop, 10 * VPA_SECOND + VPA_SECOND);
-        ck_assert_uint_eq(requests, 4 * tick); /* both read, both write */
-        ck_assert_int_eq(version, (int)tick);  /* one of them did */
+        ck_assert_uint_eq(requests, 4 * tick);   /* both read, both write */
+        ck_assert_uint_eq(writes_taken(), tick); /* one of them did */
     }
     ck_assert_uint_eq(logged("Status update failed"), 0);
     vpa_status_writer_free(a);

@@ -11,48 +11,50 @@
 
 static struct vpa_events *events;
 
-static struct {
-    char method[8], path[256], body[2048], type[64];
-    int64_t at;
-} seen[2000];
-static size_t count;
-static int fail_code, fail_times;
-static enum vpa_transport_failure failure;
-static vpa_duration delay; /* of each answer */
-
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+/* The i-th write. */
+static const struct sim_asked *seen(size_t i)
 {
-    (void)ctx;
-    if (count < VPA_COUNT(seen)) {
-        snprintf(seen[count].method, sizeof(seen[count].method), "%s", q->method);
-        snprintf(seen[count].path, sizeof(seen[count].path), "%s", q->path);
-        snprintf(seen[count].body, sizeof(seen[count].body), "%s", q->body);
-        snprintf(seen[count].type, sizeof(seen[count].type), "%s",
-                 vpa_memory_header(q, "content-type"));
-        seen[count++].at = vpa_loop_monotonic(loop);
+    return sim_cluster_write(sim, "/events", i);
+}
+
+static size_t count(void)
+{
+    size_t n;
+
+    (void)sim_cluster_writes(sim, &n);
+    return n;
+}
+
+/* From the write before it. */
+static vpa_duration pause_before(size_t i)
+{
+    return vpa_time_sub(seen(i)->time, seen(i - 1)->time);
+}
+
+/* From now on writes are answered so. */
+static void answer_writes(struct sim_answer answer)
+{
+    static const char *const methods[] = {"POST", "PATCH"};
+
+    sim_cluster_unscript(sim);
+    answer.path = "/events";
+    answer.how = SIM_PATH_HOLDS;
+    for (size_t i = 0; i < VPA_COUNT(methods); i++) {
+        answer.method = methods[i];
+        sim_cluster_answer(sim, &answer);
     }
-    if (delay)
-        vpa_memory_reply_delay(r, delay);
-    if (fail_times > 0) {
-        fail_times--;
-        if (failure)
-            vpa_memory_reply_fail(r, failure);
-        else
-            vpa_memory_reply_status(r, fail_code, NULL, "scripted");
-        return;
-    }
-    vpa_memory_reply_json(r, 201, "{}");
+}
+
+static void fail_writes(unsigned times, int code, enum vpa_transport_failure failure)
+{
+    answer_writes((struct sim_answer){.times = times, .code = code, .failure = failure});
 }
 
 static void setup(void)
 {
-    start_client(serve, 1772366400, 3); /* 2026-03-01T12:00:00Z */
+    start_client(NULL, 1772366400, 3); /* 2026-03-01T12:00:00Z */
     const struct vpa_events_options event_options = {client, "vpa-updater"};
     events = vpa_events_new(&event_options);
-    count = 0;
-    fail_times = 0;
-    failure = VPA_TRANSPORT_OK;
-    delay = 0;
 }
 
 static void teardown(void)
@@ -70,10 +72,10 @@ START_TEST(writes_whole_events)
     vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
     ck_assert_uint_eq(vpa_events_pending(events), 1);
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_uint_eq(count, 1);
-    ck_assert_str_eq(seen[0].path, "/api/v1/namespaces/ns/events");
+    ck_assert_uint_eq(count(), 1);
+    ck_assert_str_eq(seen(0)->path, "/api/v1/namespaces/ns/events");
     ck_assert_str_eq(
-        seen[0].body,
+        seen(0)->body,
         "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"d-0.1898b5d9b3d68000\","
         "\"namespace\":\"ns\"},"
         "\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"d-0\",\"uid\":\"uid-"
@@ -86,8 +88,8 @@ START_TEST(writes_whole_events)
     vpa_events_record_warning(events, &vpa, "Unreadable", "x");
     vpa_events_flush(events, VPA_MINUTE);
     ck_assert_ptr_nonnull(
-        strstr(seen[1].body, "\"resourceVersion\":\"7\"},\"reason\":\"Unreadable\""));
-    ck_assert_ptr_nonnull(strstr(seen[1].body, "\"type\":\"Warning\""));
+        strstr(seen(1)->body, "\"resourceVersion\":\"7\"},\"reason\":\"Unreadable\""));
+    ck_assert_ptr_nonnull(strstr(seen(1)->body, "\"type\":\"Warning\""));
 }
 END_TEST
 
@@ -100,21 +102,20 @@ START_TEST(counts_repetitions)
     changed.resource_version = "99"; /* the version does not matter */
     vpa_events_record(events, &changed, "EvictedByVPA", "Pod was evicted.");
     vpa_loop_pump(loop, VPA_MINUTE);
-    ck_assert_uint_eq(count, 2);
-    ck_assert_str_eq(seen[1].method, "PATCH");
-    ck_assert_str_eq(seen[1].type, "application/strategic-merge-patch+json");
-    ck_assert_str_eq(seen[1].path, "/api/v1/namespaces/ns/events/d-0.1898b5d9b3d68000");
-    ck_assert_str_eq(seen[1].body, "{\"count\":2,\"lastTimestamp\":\"2026-03-01T12:01:00Z\","
-                                   "\"message\":\"Pod was evicted.\"}");
+    ck_assert_uint_eq(count(), 2);
+    ck_assert_str_eq(seen(1)->method, "PATCH");
+    ck_assert_str_eq(seen(1)->type, "application/strategic-merge-patch+json");
+    ck_assert_str_eq(seen(1)->path, "/api/v1/namespaces/ns/events/d-0.1898b5d9b3d68000");
+    ck_assert_str_eq(seen(1)->body, "{\"count\":2,\"lastTimestamp\":\"2026-03-01T12:01:00Z\","
+                                    "\"message\":\"Pod was evicted.\"}");
     /* the earlier object is gone: created anew under its name */
-    fail_code = 404;
-    fail_times = 1;
+    fail_writes(1, 404, VPA_TRANSPORT_OK);
     vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
     vpa_loop_pump(loop, VPA_MINUTE);
-    ck_assert_uint_eq(count, 4);
-    ck_assert_str_eq(seen[3].method, "POST");
-    ck_assert_ptr_nonnull(strstr(seen[3].body, "\"count\":3"));
-    ck_assert_ptr_nonnull(strstr(seen[3].body, "\"firstTimestamp\":\"2026-03-01T12:00:00Z\""));
+    ck_assert_uint_eq(count(), 4);
+    ck_assert_str_eq(seen(3)->method, "POST");
+    ck_assert_ptr_nonnull(strstr(seen(3)->body, "\"count\":3"));
+    ck_assert_ptr_nonnull(strstr(seen(3)->body, "\"firstTimestamp\":\"2026-03-01T12:00:00Z\""));
 }
 END_TEST
 
@@ -127,11 +128,11 @@ START_TEST(what_did_not_happen_for_a_day_is_forgotten)
     vpa_loop_pump(loop, VPA_EVENTS_IDLE + VPA_SECOND);
     vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
     vpa_loop_pump(loop, VPA_MINUTE);
-    ck_assert_uint_eq(count, 3);
-    ck_assert_str_eq(seen[1].method, "PATCH");
-    ck_assert_str_eq(seen[2].method, "POST");
-    ck_assert_ptr_nonnull(strstr(seen[2].body, "\"count\":1"));
-    ck_assert_ptr_nonnull(strstr(seen[2].body, "\"firstTimestamp\":\"2026-03-03T12:00:01Z\""));
+    ck_assert_uint_eq(count(), 3);
+    ck_assert_str_eq(seen(1)->method, "PATCH");
+    ck_assert_str_eq(seen(2)->method, "POST");
+    ck_assert_ptr_nonnull(strstr(seen(2)->body, "\"count\":1"));
+    ck_assert_ptr_nonnull(strstr(seen(2)->body, "\"firstTimestamp\":\"2026-03-03T12:00:01Z\""));
 }
 END_TEST
 
@@ -145,19 +146,19 @@ START_TEST(combines_similar_events)
         vpa_events_flush(events, VPA_MINUTE);
         vpa_loop_pump(loop, VPA_SECOND);
     }
-    ck_assert_uint_eq(count, 12);
-    ck_assert_ptr_nonnull(strstr(seen[8].body, "\"message\":\"VPA Updater evicted Pod d-8.\""));
-    ck_assert_str_eq(seen[9].method, "POST");
+    ck_assert_uint_eq(count(), 12);
+    ck_assert_ptr_nonnull(strstr(seen(8)->body, "\"message\":\"VPA Updater evicted Pod d-8.\""));
+    ck_assert_str_eq(seen(9)->method, "POST");
     ck_assert_ptr_nonnull(
-        strstr(seen[9].body,
+        strstr(seen(9)->body,
                "\"message\":\"(combined from similar events): VPA Updater evicted Pod d-9.\""));
-    ck_assert_str_eq(seen[11].method, "PATCH");
-    ck_assert_ptr_nonnull(strstr(seen[11].body, "{\"count\":3,"));
+    ck_assert_str_eq(seen(11)->method, "PATCH");
+    ck_assert_ptr_nonnull(strstr(seen(11)->body, "{\"count\":3,"));
     /* after a gap of more than ten minutes the set starts anew */
     vpa_loop_pump(loop, 601 * VPA_SECOND);
     vpa_events_record(events, &vpa, "EvictedPod", "VPA Updater evicted Pod d-99.");
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_ptr_nonnull(strstr(seen[12].body, "\"message\":\"VPA Updater evicted Pod d-99.\""));
+    ck_assert_ptr_nonnull(strstr(seen(12)->body, "\"message\":\"VPA Updater evicted Pod d-99.\""));
 }
 END_TEST
 
@@ -174,32 +175,32 @@ START_TEST(repetitions_are_not_combined)
         vpa_events_record(events, &vpa, "EvictedPod", message);
         vpa_events_flush(events, VPA_MINUTE);
         vpa_loop_pump(loop, VPA_SECOND);
-        ck_assert_uint_eq(count, i + 1);
-        ck_assert_msg(strstr(seen[i].body, want) != NULL, "%s", seen[i].body);
-        ck_assert_str_eq(seen[i].method, i < 9 || order[i] == 9 ? "POST" : "PATCH");
+        ck_assert_uint_eq(count(), i + 1);
+        ck_assert_msg(strstr(seen(i)->body, want) != NULL, "%s", seen(i)->body);
+        ck_assert_str_eq(seen(i)->method, i < 9 || order[i] == 9 ? "POST" : "PATCH");
     }
-    ck_assert_ptr_nonnull(strstr(seen[12].body, "{\"count\":3,"));
+    ck_assert_ptr_nonnull(strstr(seen(12)->body, "{\"count\":3,"));
 }
 END_TEST
 
 /* The next one goes out when the one before it was answered. */
 START_TEST(writes_one_after_the_other)
 {
-    delay = VPA_SECOND;
+    answer_writes((struct sim_answer){.delay = VPA_SECOND});
     for (int i = 0; i < 4; i++)
         vpa_events_record(events, &pod, "R", i % 2 ? "odd" : "even");
     for (size_t i = 1; i <= 4; i++) {
         vpa_loop_pump(loop, VPA_SECOND / 2);
-        ck_assert_uint_eq(count, i);
+        ck_assert_uint_eq(count(), i);
         ck_assert_uint_eq(vpa_memory_transport_open(transport), 1);
         ck_assert_uint_eq(vpa_events_pending(events), 5 - i);
         vpa_loop_pump(loop, VPA_SECOND / 2);
     }
     ck_assert_uint_eq(vpa_events_pending(events), 0);
-    ck_assert_uint_eq(count, 4);
+    ck_assert_uint_eq(count(), 4);
     vpa_events_record(events, &pod, "R", "after the queue was empty");
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_uint_eq(count, 5);
+    ck_assert_uint_eq(count(), 5);
 }
 END_TEST
 
@@ -221,12 +222,12 @@ START_TEST(what_makes_an_event)
     vpa_events_record(events, &pod, "R", "n");
     vpa_events_record_warning(events, &pod, "R", "m");
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_uint_eq(count, 9);
-    for (size_t i = 0; i < count; i++)
-        ck_assert_str_eq(seen[i].method, "POST");
+    ck_assert_uint_eq(count(), 9);
+    for (size_t i = 0; i < count(); i++)
+        ck_assert_str_eq(seen(i)->method, "POST");
     vpa_events_record(events, &pod, "R", "m"); /* and again: the first one */
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_str_eq(seen[9].method, "PATCH");
+    ck_assert_str_eq(seen(9)->method, "PATCH");
 }
 END_TEST
 
@@ -241,24 +242,24 @@ START_TEST(rows_of_similar_events_end)
         vpa_events_flush(events, VPA_MINUTE);
         vpa_loop_pump(loop, 600 * VPA_SECOND);
     }
-    ck_assert_uint_eq(count, 10);
-    ck_assert_ptr_nonnull(strstr(seen[8].body, "\"message\":\"m8\""));
+    ck_assert_uint_eq(count(), 10);
+    ck_assert_ptr_nonnull(strstr(seen(8)->body, "\"message\":\"m8\""));
     ck_assert_ptr_nonnull(
-        strstr(seen[9].body, "\"message\":\"(combined from similar events): m9\""));
-    ck_assert_ptr_nonnull(strstr(seen[9].body,
+        strstr(seen(9)->body, "\"message\":\"(combined from similar events): m9\""));
+    ck_assert_ptr_nonnull(strstr(seen(9)->body,
                                  "\"firstTimestamp\":\"2026-03-01T13:30:00Z\","
                                  "\"lastTimestamp\":\"2026-03-01T13:30:00Z\",\"count\":1,"));
-    ck_assert_ptr_nonnull(strstr(seen[9].body, "\"reportingComponent\":\"\","));
+    ck_assert_ptr_nonnull(strstr(seen(9)->body, "\"reportingComponent\":\"\","));
     vpa_events_record(events, &vpa, "R", "m3"); /* known, but the row is combined by now: no */
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_ptr_nonnull(strstr(seen[10].body, "\"message\":\"m3\""));
-    ck_assert_ptr_nonnull(strstr(seen[10].body, "\"count\":2,"));
+    ck_assert_ptr_nonnull(strstr(seen(10)->body, "\"message\":\"m3\""));
+    ck_assert_ptr_nonnull(strstr(seen(10)->body, "\"count\":2,"));
     vpa_loop_pump(loop, 600 * VPA_SECOND + 1);
-    for (int i = 0; i < 9; i++) { /* a row of their own */
-        snprintf(message, sizeof(message), "n%d", i);
+    for (size_t i = 0; i < 9; i++) { /* a row of their own */
+        snprintf(message, sizeof(message), "n%zu", i);
         vpa_events_record(events, &vpa, "R", message);
         vpa_events_flush(events, VPA_MINUTE);
-        ck_assert_ptr_null(strstr(seen[11 + i].body, "combined"));
+        ck_assert_ptr_null(strstr(seen(11 + i)->body, "combined"));
     }
 }
 END_TEST
@@ -266,22 +267,21 @@ END_TEST
 /* A write that cannot be sent is tried twelve times, the second after a part of ten seconds. */
 START_TEST(tries_have_a_bound)
 {
-    failure = VPA_TRANSPORT_RESET;
-    fail_times = 11;
+    fail_writes(11, 0, VPA_TRANSPORT_RESET);
     vpa_events_record(events, &pod, "R", "m");
     vpa_events_flush(events, VPA_HOUR);
-    ck_assert_uint_eq(count, 12); /* the last one was good */
+    ck_assert_uint_eq(count(), 12); /* the last one was good */
     for (size_t i = 2; i < 12; i++)
-        ck_assert(seen[i].at - seen[i - 1].at == 10 * VPA_SECOND);
-    ck_assert(seen[1].at > seen[0].at);
-    fail_times = 12;
+        ck_assert(pause_before(i) == 10 * VPA_SECOND);
+    ck_assert(pause_before(1) > 0);
+    fail_writes(12, 0, VPA_TRANSPORT_RESET);
     vpa_events_record(events, &pod, "Q", "m");
     vpa_events_flush(events, VPA_HOUR);
-    ck_assert_uint_eq(count, 24);
-    fail_times = 11; /* counted anew for the next */
+    ck_assert_uint_eq(count(), 24);
+    fail_writes(11, 0, VPA_TRANSPORT_RESET); /* counted anew for the next */
     vpa_events_record(events, &pod, "P", "m");
     vpa_events_flush(events, VPA_HOUR);
-    ck_assert_uint_eq(count, 36);
+    ck_assert_uint_eq(count(), 36);
     ck_assert_uint_eq(vpa_events_pending(events), 0);
 }
 END_TEST
@@ -291,13 +291,13 @@ START_TEST(filters_spam)
     for (int i = 0; i < 40; i++)
         vpa_events_record(events, &pod, "R", "same");
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_uint_eq(count, 25);
+    ck_assert_uint_eq(count(), 25);
     vpa_loop_pump(loop, 301 * VPA_SECOND);
     vpa_events_record(events, &pod, "R", "same");
     vpa_events_record(events, &pod, "R", "same");
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_uint_eq(count, 26);
-    ck_assert_ptr_nonnull(strstr(seen[25].body, "\"count\":41,")); /* dropped ones were counted */
+    ck_assert_uint_eq(count(), 26);
+    ck_assert_ptr_nonnull(strstr(seen(25)->body, "\"count\":41,")); /* dropped ones were counted */
 }
 END_TEST
 
@@ -313,29 +313,26 @@ START_TEST(bounds_the_queue)
     }
     ck_assert_uint_eq(vpa_events_pending(events), VPA_EVENTS_QUEUE);
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_uint_eq(count, VPA_EVENTS_QUEUE);
+    ck_assert_uint_eq(count(), VPA_EVENTS_QUEUE);
 }
 END_TEST
 
 START_TEST(tries_transport_failures_again)
 {
-    failure = VPA_TRANSPORT_REFUSED;
-    fail_times = 3;
+    fail_writes(3, 0, VPA_TRANSPORT_REFUSED);
     vpa_events_record(events, &pod, "R", "m");
     vpa_events_flush(events, VPA_HOUR);
-    ck_assert_uint_eq(count, 4);
-    ck_assert_int_lt(seen[1].at - seen[0].at, 10 * VPA_SECOND);
-    ck_assert_int_eq(seen[2].at - seen[1].at, 10 * VPA_SECOND);
-    fail_times = 1000; /* given up after twelve */
+    ck_assert_uint_eq(count(), 4);
+    ck_assert_int_lt(pause_before(1), 10 * VPA_SECOND);
+    ck_assert_int_eq(pause_before(2), 10 * VPA_SECOND);
+    fail_writes(1000, 0, VPA_TRANSPORT_REFUSED); /* given up after twelve */
     vpa_events_record(events, &vpa, "R", "m");
     vpa_events_flush(events, VPA_HOUR);
-    ck_assert_uint_eq(count, 16);
-    failure = VPA_TRANSPORT_OK; /* answers are final */
-    fail_code = 500;
-    fail_times = 5;
+    ck_assert_uint_eq(count(), 16);
+    fail_writes(5, 500, VPA_TRANSPORT_OK); /* answers are final */
     vpa_events_record(events, &vpa, "Q", "m");
     vpa_events_flush(events, VPA_HOUR);
-    ck_assert_uint_eq(count, 17);
+    ck_assert_uint_eq(count(), 17);
     ck_assert_uint_eq(vpa_events_pending(events), 0);
 }
 END_TEST
@@ -346,8 +343,8 @@ START_TEST(odd_objects)
 
     vpa_events_record(events, &nameless, "R", "m");
     vpa_events_flush(events, VPA_MINUTE);
-    ck_assert_str_eq(seen[0].path, "/api/v1/namespaces/default/events");
-    ck_assert_ptr_null(strstr(seen[0].body, "\"name\":\"UPPER_case."));
+    ck_assert_str_eq(seen(0)->path, "/api/v1/namespaces/default/events");
+    ck_assert_ptr_null(strstr(seen(0)->body, "\"name\":\"UPPER_case."));
     vpa_events_record(events, &nameless, "R", "m"); /* freed while queued */
     vpa_events_record(events, &nameless, "R", "n");
 }

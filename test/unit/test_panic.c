@@ -3,19 +3,14 @@
 #include "suite.h"
 #include "vpa/daemon/panic.h"
 
-static vpa_duration late;
 static struct vpa_reflector *reflector;
 static struct vpa_error err;
 
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+/* How much later lists are answered. */
+static void delay(vpa_duration late)
 {
-    (void)ctx;
-    if (q->watch) {
-        vpa_memory_reply_stream(r, 200, NULL, NULL);
-        return;
-    }
-    vpa_memory_reply_json(r, 200, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}");
-    vpa_memory_reply_delay(r, late);
+    sim_cluster_answer(sim,
+                       &(struct sim_answer){.method = "GET", .path = "/configmaps", .delay = late});
 }
 
 static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa_json *object,
@@ -30,13 +25,12 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
 
 static void setup(void)
 {
-    start_client(serve, 1772366400, 3);
+    start_client(NULL, 1772366400, 3);
     reflector =
         vpa_reflector_new(&(struct vpa_reflector_options){.client = client,
                                                           .name = "configmaps",
                                                           .path = "/api/v1/namespaces/n/configmaps",
                                                           .handler = {.object = on_object}});
-    late = 0;
     err = (struct vpa_error){0};
 }
 
@@ -65,7 +59,7 @@ START_TEST(a_start_waits_for_five_seconds)
 {
     int64_t begin = vpa_loop_monotonic(loop);
 
-    late = waits[_i].late;
+    delay(waits[_i].late);
     vpa_reflector_start(reflector);
     ck_assert_int_eq(vpa_panic_wait(reflector, loop, &err), 0);
     ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, waits[_i].took);
@@ -77,7 +71,7 @@ START_TEST(a_stop_ends_the_start)
 {
     struct vpa_timer *timer = vpa_timer_new(loop, stop_loop, NULL);
 
-    late = VPA_HOUR;
+    delay(VPA_HOUR);
     vpa_reflector_start(reflector);
     vpa_timer_start(timer, VPA_SECOND);
     ck_assert_int_eq(vpa_panic_wait(reflector, loop, _i ? &err : NULL), -1);

@@ -1,6 +1,6 @@
 /*
  * Whether a caller may ask: what the API server's answers are taken for, and how many are
- * remembered. It is in memory; who asks runs on a thread of its own while the loop turns here.
+ * remembered. It is simulated; who asks runs on a thread of its own while the loop turns here.
  */
 #include <check.h>
 #include <pthread.h>
@@ -15,30 +15,25 @@
 #include "vpa/base/str.h"
 
 static struct access *access_;
-static unsigned reviews;
-static int status;
-static const char *answer;
 
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+static size_t reviews(void)
 {
-    (void)ctx;
-    reviews++;
-    ck_assert_str_eq(q->method, "POST");
-    ck_assert_str_eq(q->path, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
-    ck_assert_ptr_null(vpa_memory_query(q, "dryRun"));
-    if (status >= 400)
-        vpa_memory_reply_status(r, status, NULL, "refused");
-    else
-        vpa_memory_reply_json(r, status, answer);
+    return sim_cluster_asked(sim, "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews");
+}
+
+static void answer_reviews(int code, const char *body)
+{
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "POST",
+                                                 .path = "/subjectaccessreviews",
+                                                 .code = code,
+                                                 .body = body,
+                                                 .message = "refused"});
 }
 
 static void setup(void)
 {
-    start_client(serve, 1780000000, 1);
+    start_client(NULL, 1780000000, 1);
     access_ = access_new(loop, client);
-    reviews = 0;
-    status = 201;
-    answer = "{\"status\":{\"allowed\":true}}";
 }
 
 static void teardown(void)
@@ -104,14 +99,13 @@ START_TEST(answers_are_taken_for_what_they_say)
     bool known = answers[_i].verdict != ACCESS_UNKNOWN;
 
     capture_log(0);
-    status = answers[_i].status;
-    answer = answers[_i].answer;
-    for (unsigned i = 1; i <= 3; i++) {
+    answer_reviews(answers[_i].status, answers[_i].answer);
+    for (size_t i = 1; i <= 3; i++) {
         ck_assert_int_eq(ask(1, 1), answers[_i].verdict);
-        ck_assert_uint_eq(reviews, known ? 1 : i);
+        ck_assert_uint_eq(reviews(), known ? 1 : i);
     }
     ck_assert_uint_eq(logged("Cannot ask whether a recommendation query is allowed"),
-                      status >= 400 ? 1 : 0);
+                      answers[_i].status >= 400 ? 1 : 0);
 }
 END_TEST
 
@@ -119,15 +113,15 @@ END_TEST
 START_TEST(answers_are_bounded)
 {
     ck_assert_int_eq(ask(0, ACCESS_ANSWERS_MAX), ACCESS_ALLOWED);
-    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX);
+    ck_assert_uint_eq(reviews(), ACCESS_ANSWERS_MAX);
     ck_assert_int_eq(ask(0, ACCESS_ANSWERS_MAX), ACCESS_ALLOWED);
-    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX);
+    ck_assert_uint_eq(reviews(), ACCESS_ANSWERS_MAX);
     ck_assert_int_eq(ask(ACCESS_ANSWERS_MAX, 1), ACCESS_ALLOWED);
-    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX + 1);
+    ck_assert_uint_eq(reviews(), ACCESS_ANSWERS_MAX + 1);
     ck_assert_int_eq(ask(ACCESS_ANSWERS_MAX, 1), ACCESS_ALLOWED);
-    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX + 1);
+    ck_assert_uint_eq(reviews(), ACCESS_ANSWERS_MAX + 1);
     ck_assert_int_eq(ask(0, 1), ACCESS_ALLOWED);
-    ck_assert_uint_eq(reviews, ACCESS_ANSWERS_MAX + 2);
+    ck_assert_uint_eq(reviews(), ACCESS_ANSWERS_MAX + 2);
 }
 END_TEST
 
@@ -139,7 +133,7 @@ START_TEST(a_stop_answers_nobody)
     access_stop(access_);
     run_asker(&asker); /* the loop does not turn meanwhile */
     ck_assert_int_eq(asker.last, ACCESS_UNKNOWN);
-    ck_assert_uint_eq(reviews, 0);
+    ck_assert_uint_eq(reviews(), 0);
 }
 END_TEST
 
@@ -151,7 +145,7 @@ START_TEST(questions_are_bounded)
 
     memset(user, 'x', ACCESS_QUESTION_MAX);
     ck_assert_int_eq(access_ask(access_, &caller, "n"), ACCESS_UNKNOWN);
-    ck_assert_uint_eq(reviews, 0);
+    ck_assert_uint_eq(reviews(), 0);
 }
 END_TEST
 
@@ -208,7 +202,7 @@ START_TEST(who_may_not_write_may_ask)
 
     access_ = access_new(loop, reader);
     ck_assert_int_eq(ask(1, 1), ACCESS_ALLOWED);
-    ck_assert_uint_eq(reviews, 1);
+    ck_assert_uint_eq(reviews(), 1);
     access_free(access_);
     vpa_kube_client_free(reader);
     access_ = usual;

@@ -160,22 +160,14 @@ END_TEST
 /* ---- the start ---- */
 
 static const char *const lists[] = {"/verticalpodautoscalers", "/pods", "/replicasets"};
-static const char *late; /* the list that comes after a while */
-
-static bool come_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
-{
-    if (vpa_str_ends_with(q->path, late) && !vpa_memory_query(q, "watch"))
-        vpa_memory_reply_delay(r, 5 * VPA_SECOND);
-    return false;
-}
-
 /* Histories belong to VPAs, and go on with the pods that are there. */
 START_TEST(a_start_waits_for_every_list)
 {
     vpa_time before = vpa_loop_now(loop);
 
-    hook = come_late;
-    late = lists[_i];
+    sim_cluster_answer(
+        server->sim,
+        &(struct sim_answer){.method = "GET", .path = lists[_i], .delay = 5 * VPA_SECOND});
     start(NULL);
     ck_assert_int_ge(vpa_time_sub(vpa_loop_now(loop), before), 5 * VPA_SECOND);
 }

@@ -6,40 +6,48 @@
 
 #include "vpa/json/json_writer.h"
 
-#define LEASES_PATH "/leases/"
-#define LEASE_MAX 2048
 #define WARM_PASSES 7
 #define PASSES 12
 
-/* The Lease of the standby on the server: its spec; "" is none. */
-static char lease[LEASE_MAX];
 static unsigned lease_writes, lease_requests;
 static bool lease_denied, lease_broken;
-static char lease_write[128]; /* method and path of the last write */
 
-static bool serve_lease(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+static bool watch_lease(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (!strstr(q->path, "/leases"))
         return false;
     lease_requests++;
-    if (lease_broken) {
+    if (lease_broken)
         vpa_memory_reply_status(r, 400, "BadRequest", "not now");
-    } else if (lease_denied) {
+    else if (lease_denied)
         vpa_memory_reply_status(r, 403, "Forbidden", "leases is forbidden");
-    } else if (strcmp(q->method, "GET") != 0) {
-        const char *spec = strstr(q->body, "\"spec\":");
+    else
+        lease_writes += strcmp(q->method, "GET") != 0;
+    return lease_broken || lease_denied;
+}
 
-        ck_assert_ptr_nonnull(spec);
-        snprintf(lease_write, sizeof lease_write, "%s %s", q->method, q->path);
-        snprintf(lease, sizeof lease, "{\"metadata\":{\"name\":\"l-standby\"},%s", spec);
-        lease_writes++;
-        vpa_memory_reply_json(r, 200, lease);
-    } else if (lease[0]) {
-        vpa_memory_reply_json(r, 200, lease);
-    } else {
-        vpa_memory_reply_status(r, 404, "NotFound", "leases \"l-standby\" not found");
-    }
-    return true;
+#define LEASES "coordination.k8s.io/v1"
+#define LEASE_OF(HOLDER, TIMES)                                                                    \
+    "{\"apiVersion\":\"" LEASES                                                                    \
+    "\",\"kind\":\"Lease\",\"metadata\":{\"namespace\":\"kube-system\","                           \
+    "\"name\":\"l-standby\"},\"spec\":{\"holderIdentity\":\"" HOLDER "\"" TIMES "}}"
+
+/* The Lease of the standby; "": none. */
+static void store(const char *lease)
+{
+    if (*lease)
+        sim_cluster_put_text(server->sim, lease);
+    else
+        (void)sim_cluster_delete(server->sim, LEASES, "Lease", "kube-system", "l-standby");
+}
+
+/* Of the Lease as it is stored; "" for what is not there. */
+static const char *lease_member(const char *name)
+{
+    const struct vpa_json *lease =
+        sim_cluster_find(server->sim, &arena, LEASES, "Lease", "kube-system", "l-standby");
+
+    return vpa_or_empty(vpa_json_string(vpa_json_find(vpa_json_find(lease, "spec"), name)));
 }
 
 /* Another standby renews it. */
@@ -49,19 +57,13 @@ static void renew_as_another(void)
 
     vpa_time_format(vpa_loop_now(loop), now);
     now[strlen(now) - 1] = '\0'; /* Z */
-    snprintf(lease, sizeof lease,
-             "{\"metadata\":{\"name\":\"l-standby\"},\"spec\":{\"holderIdentity\":\"other\","
-             "\"renewTime\":\"%s.000000Z\"}}",
-             now);
+    store(vpa_arena_printf(&arena, LEASE_OF("other", ",\"renewTime\":\"%s.000000Z\""), now));
 }
 
 static void setup_lease(void)
 {
     setup();
-    lease[0] = '\0';
-    lease_writes = lease_requests = 0;
-    lease_denied = lease_broken = false;
-    hook = serve_lease;
+    hook = watch_lease;
 }
 
 /* Between two passes, where a standby loads at once. */
@@ -236,7 +238,7 @@ static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memo
         if (lists_of_checkpoints++ < late_lists)
             vpa_memory_reply_delay(r, VPA_MINUTE);
     }
-    return serve_lease(q, r);
+    return watch_lease(q, r);
 }
 
 static void lead(void *ctx)
@@ -348,6 +350,17 @@ START_TEST(a_standby_loads_between_passes)
 }
 END_TEST
 
+/* Than of the Lease, in the last pass. */
+static size_t other_writes(void)
+{
+    size_t count, others = 0;
+    const struct sim_asked *writes = fake_cluster_writes(server, &count);
+
+    for (size_t i = 0; i < count; i++)
+        others += strstr(writes[i].path, "/leases") == NULL;
+    return others;
+}
+
 START_TEST(a_standby_writes_nothing_but_its_lease)
 {
     start_leader(NULL);
@@ -355,17 +368,12 @@ START_TEST(a_standby_writes_nothing_but_its_lease)
     start_second();
     recommender_free(VPA_STEAL(recommender));
     for (int i = 1; i < 4; i++) {
-        size_t count;
-
         both_pass(i);
-        fake_cluster_writes(server, &count);
-        ck_assert_uint_eq(count, 0);
+        ck_assert_uint_eq(other_writes(), 0);
     }
     ck_assert_uint_eq(lease_writes, 4); /* claimed, and renewed after each pass */
     recommender_flush(second, VPA_SECOND);
-    size_t count;
-    fake_cluster_writes(server, &count);
-    ck_assert_uint_eq(count, 0);
+    ck_assert_uint_eq(other_writes(), 0);
 }
 END_TEST
 
@@ -442,13 +450,13 @@ START_TEST(a_second_standby_waits_for_whole_checkpoints)
     vpa_time before = vpa_loop_now(loop);
     start_second();
     ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), before), STANDBY_SILENCE * VPA_MINUTE);
-    ck_assert_ptr_nonnull(strstr(lease, "\"holderIdentity\":\"second\""));
-    ck_assert_ptr_null(strstr(lease, "renewTime"));
+    ck_assert_str_eq(lease_member("holderIdentity"), "second");
+    ck_assert_str_eq(lease_member("renewTime"), "");
     both_pass(1);
-    ck_assert_ptr_nonnull(strstr(lease, "renewTime"));
+    ck_assert_str_ne(lease_member("renewTime"), "");
     renew_as_another(); /* a third one: the Lease is its own from now on */
     both_pass(2);
-    ck_assert_ptr_nonnull(strstr(lease, "\"other\""));
+    ck_assert_str_eq(lease_member("holderIdentity"), "other");
 }
 END_TEST
 
@@ -528,12 +536,8 @@ END_TEST
 
 /* ---- the Lease alone ---- */
 
-#define LEASE_OF(HOLDER, TIMES)                                                                    \
-    "{\"metadata\":{\"name\":\"l-standby\",\"resourceVersion\":\"7\"},\"spec\":{"                  \
-    "\"holderIdentity\":\"" HOLDER "\"" TIMES "}}"
 #define ACQUIRED ",\"acquireTime\":\"2026-01-15T11:00:00.000000Z\""
 #define RENEWED(MINUTE) ",\"renewTime\":\"2026-01-15T11:" MINUTE ":00.000000Z\""
-#define STORE(HOLDER, TIMES) snprintf(lease, sizeof lease, "%s", LEASE_OF(HOLDER, TIMES))
 #define LEASES_OF_NS "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define NOW "2026-01-15T12:00:00.000000Z"
 
@@ -553,31 +557,29 @@ static void teardown_alone(void)
     teardown();
 }
 
-/* Of the Lease as it is stored; "" for what is not there. */
-static const char *lease_member(const char *name)
+/* One write of it there was. */
+static void expect_write(bool created)
 {
-    const struct vpa_json *spec = vpa_json_find(json(lease), "spec");
-
-    return vpa_or_empty(vpa_json_string(vpa_json_find(spec, name)));
+    ck_assert_uint_eq(sim_cluster_asked(server->sim, "POST", LEASES_OF_NS), created);
+    ck_assert_uint_eq(sim_cluster_asked(server->sim, "PUT", LEASES_OF_NS "/l-standby"), !created);
 }
 
 static const struct claim_row {
     const char *lease;
     bool other; /* another one may have been in step */
-    const char *write;
 } claims[] = {
-    {"", false, "POST " LEASES_OF_NS},
-    {LEASE_OF("other", ACQUIRED), false, "PUT " LEASES_OF_NS "/l-standby"},
-    {LEASE_OF("other", ACQUIRED RENEWED("30")), true, "PUT " LEASES_OF_NS "/l-standby"},
+    {"", false},
+    {LEASE_OF("other", ACQUIRED), false},
+    {LEASE_OF("other", ACQUIRED RENEWED("30")), true},
 };
 
 START_TEST(a_claim_says_whether_another_one_was_there)
 {
     const struct claim_row *row = &claims[_i];
 
-    snprintf(lease, sizeof lease, "%s", row->lease);
+    store(row->lease);
     ck_assert_int_eq(standby_claim(standby), row->other);
-    ck_assert_str_eq(lease_write, row->write);
+    expect_write(!*row->lease);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert_str_eq(lease_member("acquireTime"), NOW);
     ck_assert_str_eq(lease_member("renewTime"), "");
@@ -597,7 +599,7 @@ START_TEST(who_claims_yields_to_a_standby_in_step)
                                                               .elector = elector});
 
     ck_assert(vpa_elector_yields(elector)); /* as long as that is not known */
-    snprintf(lease, sizeof lease, "%s", row->lease);
+    store(row->lease);
     ck_assert_int_eq(standby_claim(s), row->other);
     ck_assert_int_eq(vpa_elector_yields(elector), row->other);
     standby_free(s);
@@ -607,7 +609,7 @@ END_TEST
 
 START_TEST(a_claim_that_cannot_be_made_waits_for_nobody)
 {
-    STORE("other", ACQUIRED RENEWED("30"));
+    store(LEASE_OF("other", ACQUIRED RENEWED("30")));
     lease_broken = true;
     ck_assert(!standby_claim(standby));
     ck_assert_uint_eq(lease_writes, 0);
@@ -618,11 +620,11 @@ START_TEST(a_renewal_keeps_the_time_of_the_claim)
 {
     bool gone = _i == 1; /* somebody has deleted the Lease */
 
-    STORE("me", ACQUIRED);
+    store(LEASE_OF("me", ACQUIRED));
     if (gone)
-        lease[0] = '\0';
+        store("");
     standby_renew(standby);
-    ck_assert_str_eq(lease_write, gone ? "POST " LEASES_OF_NS : "PUT " LEASES_OF_NS "/l-standby");
+    expect_write(gone);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert_str_eq(lease_member("acquireTime"), gone ? NOW : "2026-01-15T11:00:00.000000Z");
     ck_assert_str_eq(lease_member("renewTime"), NOW);
@@ -633,12 +635,12 @@ END_TEST
 START_TEST(who_was_displaced_waits_for_the_newer_one)
 {
     for (unsigned i = 0; i < STANDBY_PATIENCE + 2; i++) {
-        snprintf(lease, sizeof lease,
-                 LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:%02u:00.000000Z\""), i);
+        store(vpa_arena_printf(
+            &arena, LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:%02u:00.000000Z\""), i));
         standby_renew(standby);
     }
     ck_assert_uint_eq(lease_requests, STANDBY_PATIENCE + 2);
-    STORE("other", ACQUIRED); /* a third one, which never gets further */
+    store(LEASE_OF("other", ACQUIRED)); /* a third one, which never gets further */
     for (unsigned i = 1; i < STANDBY_PATIENCE; i++)
         standby_renew(standby);
     ck_assert_uint_eq(lease_writes, 0);
@@ -674,7 +676,7 @@ START_TEST(a_refusal_lasts_longer_than_an_error)
 {
     bool denied = _i == 1;
 
-    STORE("me", ACQUIRED);
+    store(LEASE_OF("me", ACQUIRED));
     lease_denied = denied;
     lease_broken = !denied;
     standby_renew(standby);
@@ -691,7 +693,7 @@ END_TEST
 
 START_TEST(a_leader_that_was_refused_asks_again)
 {
-    STORE("other", RENEWED("01"));
+    store(LEASE_OF("other", RENEWED("01")));
     lease_denied = true;
     ck_assert(!standby_is_in_step(standby));
     lease_denied = false;
@@ -699,7 +701,7 @@ START_TEST(a_leader_that_was_refused_asks_again)
         ck_assert(!standby_is_in_step(standby));
     ck_assert_uint_eq(lease_requests, 1);
     ck_assert(!standby_is_in_step(standby)); /* perhaps long ago */
-    STORE("other", RENEWED("02"));
+    store(LEASE_OF("other", RENEWED("02")));
     ck_assert(standby_is_in_step(standby));
 }
 END_TEST
@@ -729,7 +731,7 @@ START_TEST(in_step_is_who_was_seen_to_renew)
     };
 
     for (size_t i = 0; i < VPA_COUNT(passes); i++) {
-        snprintf(lease, sizeof lease, "%s", passes[i].lease);
+        store(passes[i].lease);
         ck_assert_msg(standby_is_in_step(standby) == passes[i].in_step, "pass %zu", i);
     }
     ck_assert_uint_eq(lease_writes, 1); /* our own is given up */
@@ -739,8 +741,8 @@ END_TEST
 START_TEST(a_lease_that_cannot_be_read_is_nobodys)
 {
     for (unsigned i = 1; i < 3; i++) {
-        snprintf(lease, sizeof lease,
-                 LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:0%u:00.000000Z\""), i);
+        store(vpa_arena_printf(
+            &arena, LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:0%u:00.000000Z\""), i));
         ck_assert_int_eq(standby_is_in_step(standby), i == 2);
     }
     lease_broken = true;

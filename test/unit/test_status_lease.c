@@ -13,43 +13,19 @@
 
 /* ---- the server ---- */
 
-static char *lease;                  /* heap; NULL: there is none */
-static int get_status, write_status; /* 0: as it should be */
-static int gets, creates, updates;   /* that came */
-static char last_write[2048];
-static bool hangs;
-
-static void answer_write(struct vpa_memory_reply *r, const struct vpa_memory_request *q,
-                         bool create)
+/* From now on requests by that method are answered so, or late. */
+static void answer(const char *method, int code, vpa_duration delay)
 {
-    creates += create;
-    updates += !create;
-    snprintf(last_write, sizeof(last_write), "%s", q->body);
-    if (write_status) {
-        vpa_memory_reply_status(r, write_status, create ? "AlreadyExists" : NULL, "refused");
-        return;
-    }
-    free(lease);
-    lease = vpa_xstrdup(q->body);
-    vpa_memory_reply_json(r, create ? 201 : 200, lease);
+    sim_cluster_answer(sim, &(struct sim_answer){.method = method,
+                                                 .path = "/leases/l",
+                                                 .code = code,
+                                                 .message = "refused",
+                                                 .delay = delay});
 }
 
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+static const char *last_write(void)
 {
-    (void)ctx;
-    if (strcmp(q->method, "GET") != 0) {
-        answer_write(r, q, strcmp(q->method, "POST") == 0);
-    } else {
-        gets++;
-        if (get_status)
-            vpa_memory_reply_status(r, get_status, NULL, "refused");
-        else if (lease)
-            vpa_memory_reply_json(r, 200, lease);
-        else
-            vpa_memory_reply_status(r, 404, NULL, "leases \"l\" not found");
-    }
-    if (hangs)
-        vpa_memory_reply_delay(r, VPA_HOUR);
+    return sim_cluster_write(sim, "/leases", SIM_LAST)->body;
 }
 
 /* ---- the writer ---- */
@@ -65,10 +41,7 @@ static bool is_healthy(void *ctx)
 
 static void setup(void)
 {
-    start_client(serve, 1772366400, 3);
-    lease = NULL;
-    get_status = write_status = gets = creates = updates = 0;
-    hangs = false;
+    start_client(NULL, 1772366400, 3);
     healthy = true;
     writer = vpa_status_writer_new(&(struct vpa_status_writer_options){.client = client,
                                                                        .ns = "n",
@@ -84,37 +57,36 @@ static void teardown(void)
 {
     vpa_status_writer_free(writer);
     vpa_status_writer_free(NULL);
-    free(lease);
     stop_client();
 }
 
 /* So many intervals, and what came in them: gets, creates, updates. */
-static void expect(int intervals, int more_gets, int more_creates, int more_updates)
+static void expect(int intervals, size_t gets, size_t creates, size_t updates)
 {
-    gets = creates = updates = 0;
+    sim_cluster_begin_record(sim);
     vpa_loop_pump(loop, intervals * INTERVAL);
-    ck_assert_int_eq(gets, more_gets);
-    ck_assert_int_eq(creates, more_creates);
-    ck_assert_int_eq(updates, more_updates);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "GET", "/leases/l"), gets);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "POST", "/leases"), creates);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "PUT", "/leases/l"), updates);
 }
 
 START_TEST(it_is_made_once_and_then_renewed)
 {
     vpa_loop_pump(loop, INTERVAL - VPA_SECOND - 1);
-    ck_assert_int_eq(gets, 0);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "GET", "/leases/l"), 0);
     vpa_loop_pump(loop, 1 + VPA_SECOND);
-    ck_assert_int_eq(gets, 1);
-    ck_assert_int_eq(creates, 1);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "GET", "/leases/l"), 1);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "POST", "/leases"), 1);
     ck_assert_str_eq(
-        last_write,
+        last_write(),
         "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{"
         "\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{\"holderIdentity\":\"me\","
         "\"leaseDurationSeconds\":10,\"acquireTime\":\"2026-03-01T12:00:10.000000Z\"}}");
     expect(1, 1, 0, 1);
-    ck_assert_ptr_nonnull(strstr(last_write, "\"renewTime\":\"2026-03-01T12:00:20.000000Z\""));
-    ck_assert_ptr_nonnull(strstr(last_write, "\"acquireTime\":\"2026-03-01T12:00:10.000000Z\""));
+    ck_assert_ptr_nonnull(strstr(last_write(), "\"renewTime\":\"2026-03-01T12:00:20.000000Z\""));
+    ck_assert_ptr_nonnull(strstr(last_write(), "\"acquireTime\":\"2026-03-01T12:00:10.000000Z\""));
     expect(5, 5, 0, 5);
-    ck_assert_ptr_nonnull(strstr(last_write, "\"renewTime\":\"2026-03-01T12:01:10.000000Z\""));
+    ck_assert_ptr_nonnull(strstr(last_write(), "\"renewTime\":\"2026-03-01T12:01:10.000000Z\""));
 }
 END_TEST
 
@@ -124,11 +96,11 @@ START_TEST(an_unhealthy_webhook_takes_it_back)
     expect(3, 3, 1, 2);
     healthy = false;
     expect(1, 1, 0, 1);
-    ck_assert_ptr_nonnull(strstr(last_write, "\"renewTime\":\"1970-01-01T00:00:00.000000Z\""));
+    ck_assert_ptr_nonnull(strstr(last_write(), "\"renewTime\":\"1970-01-01T00:00:00.000000Z\""));
     expect(5, 0, 0, 0);
     healthy = true;
     expect(2, 2, 0, 2);
-    ck_assert_ptr_nonnull(strstr(last_write, "\"leaseTransitions\":1"));
+    ck_assert_ptr_nonnull(strstr(last_write(), "\"leaseTransitions\":1"));
 }
 END_TEST
 
@@ -137,7 +109,7 @@ START_TEST(what_another_one_wrote_is_not_taken_back)
 {
     expect(3, 3, 1, 2);
     healthy = false;
-    write_status = 409;
+    answer("PUT", 409, 0);
     expect(1, 1, 0, 1);
     expect(5, 0, 0, 0);
 }
@@ -151,8 +123,7 @@ START_TEST(there_is_nothing_to_take_back)
     healthy = true;
     expect(2, 2, 1, 1);
     healthy = false;
-    free(lease);
-    lease = NULL; /* somebody deletes it */
+    ck_assert(sim_cluster_delete(sim, "coordination.k8s.io/v1", "Lease", "n", "l"));
     expect(1, 1, 0, 0);
     expect(5, 0, 0, 0);
 }
@@ -160,16 +131,17 @@ END_TEST
 
 /* Of a fault that may pass three tries in an interval, of another one none. */
 static const struct {
-    int status, gets;
+    int status;
+    size_t gets;
 } faults[] = {{500, 3}, {503, 1}, {429, 3}, {403, 1}, {400, 1}};
 
 START_TEST(faults_are_tried_again_thrice)
 {
     expect(3, 3, 1, 2);
-    get_status = faults[_i].status;
+    answer("GET", faults[_i].status, 0);
     expect(1, faults[_i].gets, 0, 0);
     expect(1, faults[_i].gets, 0, 0);
-    get_status = 0;
+    sim_cluster_unscript(sim);
     expect(1, 1, 0, 1);
 }
 END_TEST
@@ -180,27 +152,29 @@ START_TEST(a_gap_makes_it_another_webhook)
     bool long_gap = _i == 1;
 
     expect(3, 3, 1, 2);
-    get_status = 403;
+    answer("GET", 403, 0);
     vpa_loop_pump(loop, (long_gap ? 2 : 1) * INTERVAL);
-    get_status = 0;
+    sim_cluster_unscript(sim);
     expect(1, 1, 0, 1);
-    ck_assert_int_eq(strstr(last_write, "\"leaseTransitions\":1") != NULL, long_gap);
+    ck_assert_int_eq(strstr(last_write(), "\"leaseTransitions\":1") != NULL, long_gap);
 }
 END_TEST
 
 START_TEST(an_answer_that_does_not_come_is_waited_for_an_interval)
 {
     expect(3, 3, 1, 2);
-    hangs = true;
+    answer("GET", 0, VPA_HOUR);
     expect(3, 3, 0, 0);
-    hangs = false;
+    sim_cluster_unscript(sim);
     expect(1, 1, 0, 1);
 }
 END_TEST
 
 START_TEST(what_is_no_lease_is_left_alone)
 {
-    lease = vpa_xstrdup("{\"spec\":{\"renewTime\":7}}");
+    sim_cluster_put_text(sim, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\","
+                              "\"metadata\":{\"namespace\":\"n\",\"name\":\"l\"},\"spec\":{"
+                              "\"renewTime\":7}}");
     expect(3, 3, 0, 0);
 }
 END_TEST

@@ -8,63 +8,35 @@
 #include "../../updater/store.h"
 #include "vpa/base/str.h"
 
-#define META(name) "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\""
-#define LIST(items) "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[" items "]}"
+#define OBJECT(version, kind, name)                                                                \
+    "{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"metadata\":{\"name\":\"" name         \
+    "\",\"namespace\":\"ns\""
+#define VPA(name)                                                                                  \
+    OBJECT("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", name) "},\"spec\":{" TARGET
+#define POD(name) OBJECT("v1", "Pod", name)
 #define OWNER                                                                                      \
     ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"rs\","   \
     "\"uid\":\"u\",\"controller\":true}]}"
+#define RUNS "},\"spec\":{\"nodeName\":\"m\"}}"
 #define BAD_QUANTITY                                                                               \
-    "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1e1.5\"}}}]"
+    "\"nodeName\":\"m\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":"     \
+    "\"1e1.5\"}}}]"
 #define TARGET "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}"
 
-static const char vpas[] = LIST("{" META("good") "},\"spec\":{" TARGET "}},{" META(
-    "bad") "},\"spec\":{" TARGET
-           ",\"resourcePolicy\":{\"containerPolicies\":[{\"minAllowed\":{\"cpu\":\"1e1.5\"}}]}}}");
-static const char pods[] = LIST("{" META("good") ",\"annotations\":{\"a\":\"\\u0000\"}}},{" META(
-    "bad") OWNER ",\"spec\":{" BAD_QUANTITY "}}");
-static const char ranges[] = LIST(
-    "{" META("bad") "},\"spec\":{\"limits\":[{\"type\":\"Pod\",\"max\":{\"cpu\":\"1e1.5\"}}]}}");
-static const char one_pod[] = LIST("{" META("new") "}}");
-static const char panic[] =
-    LIST("{\"metadata\":{\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}");
-
 static struct store *store;
-static const char *pods_answer, *panic_answer;
-static bool watches_answer;
-static struct vpa_memory_stream *pod_watch;
-
-static void forget_watch(void *ctx)
-{
-    *(struct vpa_memory_stream **)ctx = NULL;
-}
-
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
-{
-    bool is_pods = vpa_str_ends_with(q->path, "/pods");
-
-    (void)ctx;
-    if (q->watch && is_pods)
-        pod_watch = vpa_memory_reply_stream(r, watches_answer ? 200 : 0, forget_watch, &pod_watch);
-    else if (q->watch)
-        vpa_memory_reply_stream(r, 200, NULL, NULL);
-    else if (is_pods)
-        vpa_memory_reply_json(r, 200, pods_answer);
-    else if (vpa_str_ends_with(q->path, "/limitranges"))
-        vpa_memory_reply_json(r, 200, ranges);
-    else if (!vpa_str_ends_with(q->path, "/configmaps"))
-        vpa_memory_reply_json(r, 200, vpas);
-    else if (panic_answer)
-        vpa_memory_reply_json(r, 200, panic_answer);
-    else
-        vpa_memory_reply_status(r, 403, "Forbidden", "no");
-}
 
 static void setup(void)
 {
-    start_client(serve, 1767225600, 42);
-    pods_answer = pods;
-    panic_answer = LIST("");
-    watches_answer = true;
+    start_client(NULL, 1767225600, 42);
+    sim_cluster_put_text(sim, VPA("good") "}}");
+    sim_cluster_put_text(
+        sim, VPA("bad") ",\"resourcePolicy\":{\"containerPolicies\":[{\"minAllowed\":{\"cpu\":"
+                        "\"1e1.5\"}}]}}}");
+    sim_cluster_put_text(sim, POD("good") RUNS);
+    sim_cluster_put_text(sim, POD("bad") OWNER ",\"spec\":{" BAD_QUANTITY "}}");
+    sim_cluster_put_text(sim, OBJECT("v1", "LimitRange", "bad") "},\"spec\":{\"limits\":[{\"type\":"
+                                                                "\"Pod\",\"max\":{\"cpu\":"
+                                                                "\"1e1.5\"}}]}}");
     store = updater_store_new(client, "", "kube-system");
 }
 
@@ -81,6 +53,10 @@ START_TEST(bad_objects_are_unknown)
 
     updater_store_start(store);
     ck_assert_int_eq(updater_store_wait(store, loop, VPA_MINUTE, &err), 0);
+    vpa_loop_pump(loop, VPA_SECOND); /* the watches are open */
+    sim_cluster_tell(sim, "pods", "MODIFIED",
+                     POD("good") ",\"annotations\":{\"a\":\"\\u0000\"}" RUNS);
+    vpa_loop_pump(loop, VPA_SECOND);
     updater_store_pin(store);
     vpa_auto_free const struct vpa_object **known = updater_store_vpas(store, &count);
     ck_assert_uint_eq(count, 1);
@@ -107,17 +83,16 @@ END_TEST
 /* A pass that holds the pods of before while a list brings others. */
 START_TEST(a_list_drops_what_is_gone)
 {
-    static const char expired[] =
-        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
-        "\"reason\":\"Expired\",\"message\":\"too old\"}}";
     size_t count;
 
     updater_store_start(store);
     vpa_loop_pump(loop, VPA_SECOND);
     updater_store_pin(store);
     vpa_auto_free const struct vpa_pod **before = updater_store_pods(store, &count);
-    pods_answer = one_pod;
-    vpa_memory_stream_push(pod_watch, expired, strlen(expired));
+    sim_cluster_end_watches(sim, "pods", true);
+    ck_assert(sim_cluster_delete(sim, "v1", "Pod", "ns", "good"));
+    ck_assert(sim_cluster_delete(sim, "v1", "Pod", "ns", "bad"));
+    sim_cluster_put_text(sim, POD("new") RUNS);
     vpa_loop_pump(loop, 5 * VPA_SECOND);
     ck_assert_str_eq(before[0]->meta.name, "good");
     updater_store_unpin(store);
@@ -139,7 +114,9 @@ START_TEST(the_oldest_cache_is_told)
     ck_assert_int_eq(updater_store_age(store, &what), INT64_MAX);
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_int_le(updater_store_age(store, &what), VPA_SECOND);
-    watches_answer = false; /* that of pods hangs from its next opening on */
+    /* the watch of pods hangs from its next opening on */
+    sim_cluster_answer(sim,
+                       &(struct sim_answer){.method = "GET", .path = "/pods", .delay = VPA_HOUR});
     vpa_loop_pump(loop, 3 * VPA_MINUTE);
     ck_assert_int_gt(updater_store_age(store, &what), 2 * VPA_MINUTE);
     ck_assert_str_eq(what, "pods");
@@ -150,7 +127,9 @@ START_TEST(config_maps_that_we_may_not_read_have_no_age)
 {
     const char *what = "";
 
-    panic_answer = NULL;
+    sim_cluster_answer(
+        sim,
+        &(struct sim_answer){.method = "GET", .path = "/configmaps", .code = 403, .message = "no"});
     updater_store_start(store);
     vpa_loop_pump(loop, 3 * VPA_MINUTE);
     ck_assert_int_le(updater_store_age(store, &what), 90 * VPA_SECOND);
@@ -160,7 +139,8 @@ END_TEST
 
 START_TEST(a_panic_is_seen)
 {
-    panic_answer = panic;
+    sim_cluster_put_text(sim, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                              "\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}");
     updater_store_start(store);
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert(updater_store_panic(store));
