@@ -43,7 +43,10 @@ static void exchange_free(struct vpa_exchange *x)
 static void on_head(void *ctx, int status)
 {
     struct vpa_exchange *x = ctx;
+    struct vpa_transport *base = &x->transport->base;
 
+    base->dated = x->transport->real->dated;
+    base->peer_offset = x->transport->real->peer_offset;
     if (x->handler.on_head && !(x->is_list && status >= 400))
         x->handler.on_head(x->handler.ctx, status);
 }

@@ -6,7 +6,6 @@
 #include <curl/curl.h>
 
 #include "vpa/base/str.h"
-#include "vpa/base/time.h"
 
 /* Whole seconds; dates are not understood and count as absent (4.3). */
 static int parse_retry_after(struct vpa_slice text)
@@ -71,4 +70,17 @@ void client_head_read(struct client_head *head, const char *line, size_t len)
         int64_t date = parse_date(value);
         head->date = date > 0 && date < INT64_MAX / VPA_SECOND ? date : 0;
     }
+}
+
+void client_head_tell_time(const struct client_head *head, struct vpa_transport *transport,
+                           int64_t monotonic_now)
+{
+    int64_t offset = head->date * VPA_SECOND - monotonic_now;
+    bool known = transport->dated && monotonic_now - transport->peer_at < CLIENT_HEAD_TIME_KEPT;
+
+    if (head->date <= 0 || (known && offset < transport->peer_offset))
+        return;
+    transport->dated = true;
+    transport->peer_offset = offset;
+    transport->peer_at = monotonic_now;
 }

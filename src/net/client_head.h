@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vpa/net/transport.h"
+
 #define CLIENT_HEAD_TEXT_MAX 512
 
 struct client_head {
@@ -16,5 +18,10 @@ struct client_head {
 void client_head_init(struct client_head *head);
 /* One line, as it came; a status line begins a new head. */
 void client_head_read(struct client_head *head, const char *line, size_t len);
+/* What time it is at the peer, which may be several servers: one whose clock is behind is passed
+ * over while another has told the time in the last CLIENT_HEAD_TIME_KEPT. */
+#define CLIENT_HEAD_TIME_KEPT (10 * VPA_MINUTE)
+void client_head_tell_time(const struct client_head *head, struct vpa_transport *transport,
+                           int64_t monotonic_now);
 
 #endif

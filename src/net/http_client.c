@@ -336,16 +336,6 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now, curl_off_t u
     return x->too_slow;
 }
 
-static void note_date(const struct vpa_exchange *x)
-{
-    struct vpa_transport *base = &x->client->base;
-
-    if (x->head.date <= 0)
-        return;
-    base->dated = true;
-    base->peer_offset = x->head.date * VPA_SECOND - vpa_loop_monotonic(x->client->loop);
-}
-
 static size_t on_header(char *line, size_t size, size_t count, void *ctx)
 {
     struct vpa_exchange *x = ctx;
@@ -359,7 +349,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
     curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
     x->status = (int)status;
     if (status >= 200) {
-        note_date(x);
+        client_head_tell_time(&x->head, &x->client->base, vpa_loop_monotonic(x->client->loop));
         x->head_ready = true;
         post_delivery(x);
     }

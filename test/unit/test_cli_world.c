@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client_fixture.h"
+#include "dry_transport.h"
 #include "suite.h"
 #include "world.h"
 #include "vpa/base/str.h"
@@ -89,6 +90,38 @@ START_TEST(a_list_that_leads_nowhere_ends)
 }
 END_TEST
 
+static int refuse_write(void *ctx, const char *method, const char *target, const char *body,
+                        const char **text)
+{
+    (void)ctx;
+    (void)method;
+    (void)target;
+    (void)body;
+    *text = "{}";
+    return 405;
+}
+
+/* What a pass would do is judged by the clock that pods are dated by. */
+START_TEST(behind_a_dry_run_the_servers_time_is_known)
+{
+    struct vpa_transport *dry =
+        cli_dry_transport_new(loop, transport, &(struct cli_dry_handler){.on_write = refuse_write});
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root;
+    struct vpa_error err;
+    struct vpa_kube_client *forecast = vpa_kube_client_new(
+        &(struct vpa_kube_client_options){
+            .loop = loop, .transport = dry, .random = &rnd, .qps = -1},
+        &err);
+
+    vpa_memory_transport_set_ahead(transport, VPA_HOUR);
+    ck_assert_int_eq(vpa_kube_get_json(forecast, "/api/v1/namespaces/n", &arena, &root, &err), 0);
+    ck_assert_int_eq(vpa_kube_client_ahead(forecast), VPA_HOUR);
+    vpa_kube_client_free(forecast);
+    vpa_transport_free(dry);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli world");
@@ -97,6 +130,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, nothing_of_a_reading_is_kept);
     tcase_add_test(tc, a_list_that_leads_nowhere_ends);
+    tcase_add_test(tc, behind_a_dry_run_the_servers_time_is_known);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

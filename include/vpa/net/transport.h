@@ -111,7 +111,8 @@ struct vpa_transport { /* first member of an implementation */
     const struct vpa_transport_ops *ops;
     struct vpa_reach reach;
     bool dated;          /* answers of the peer say what time it is there: */
-    int64_t peer_offset; /* Unix time in nanoseconds, by the newest one, less our monotonic time */
+    int64_t peer_offset; /* Unix time in nanoseconds less our monotonic time */
+    int64_t peer_at;     /* monotonic: when that was told */
 };
 
 static inline struct vpa_exchange *vpa_transport_start(struct vpa_transport *transport,
