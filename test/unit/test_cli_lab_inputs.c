@@ -11,8 +11,8 @@
 #include "lab_folder.h"
 #include "lab_top.h"
 #include "suite.h"
-#include "memory_transport.h"
 #include "manual_clock.h"
+#include "sim_cluster.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/model/algorithm.h"
@@ -378,34 +378,31 @@ START_TEST(a_bad_checkpoint_is_noted)
 }
 END_TEST
 
-static int asked;
-static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
-{
-    (void)ctx;
-    asked++;
-    ck_assert_str_eq(vpa_memory_query(q, "limit"), "500");
-    vpa_memory_reply_json(r, 200,
-                          "{\"metadata\":{},\"items\":[" CHECKPOINT(
-                              "web-app", "default", "web",
-                              "app") "," CHECKPOINT("db-app", "default", "db", "app") "]}");
-}
-
 START_TEST(the_cluster_is_asked_without_a_file)
 {
     char words[] = "checkpoint --vpa web --policy vpa";
     struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(0, 0));
     struct vpa_loop *loop = vpa_loop_new(clock);
+    struct sim_cluster *sim = sim_cluster_new(loop);
+    size_t asked;
 
+    sim_cluster_put_text(sim, CHECKPOINT("web-app", "default", "web", "app"));
+    sim_cluster_put_text(sim, CHECKPOINT("db-app", "default", "db", "app"));
     parse(words);
     cli.format = CLI_CSV;
-    ck_assert_int_eq(
-        cli_use_transport(&cli, clock, loop, vpa_memory_transport_new(loop, serve, NULL), &err), 0);
+    ck_assert_int_eq(cli_use_transport(&cli, clock, loop,
+                                       vpa_memory_transport_new(loop, sim_cluster_serve, sim),
+                                       &err),
+                     0);
     ck_assert_msg(lab_checkpoint(&cli, NULL, &err) == 0, "%s", err.text);
     assert_row(vpa_buf_text(&cli.out), "default,web,app,vpa,442m,");
     ck_assert_ptr_null(strstr(vpa_buf_text(&cli.out), "db"));
-    ck_assert_int_eq(asked, 1);
+    const struct sim_asked *reads = sim_cluster_reads(sim, &asked);
+    ck_assert_uint_eq(asked, 1);
+    ck_assert_ptr_nonnull(strstr(reads[0].path, "limit=500"));
     cli_release(&cli);
     cli_init(&cli);
+    sim_cluster_free(sim);
     vpa_loop_free(loop);
     vpa_clock_free(clock);
 }
