@@ -46,6 +46,7 @@ struct admission {
     struct vpa_observe *observe;
     struct vpa_ledger *ledger;
     bool synced;
+    bool ready;   /* it was once */
     bool leaving; /* it was told to stop */
 
     struct snapshot_builder *builder;
@@ -171,6 +172,17 @@ static bool is_fresh(const struct admission *a, struct vpa_buf *why)
            vpa_observe_is_fresh(owners, age, why);
 }
 
+/* Where pods are refused while nobody is ready, to be taken away for what is in doubt (a cache that
+ * is behind, a registration that cannot be read) would stop the cluster: all replicas are in doubt
+ * at once. Who answers and has been ready is better than nobody. */
+static bool is_needed(const struct admission *a)
+{
+    vpa_auto_buf ignored = {0};
+
+    vpa_buf_init(&ignored, VPA_ERROR_TEXT_MAX);
+    return a->ready && proof_must_answer(a->proof) && proof_is_alive(a->proof, &ignored);
+}
+
 static bool is_ready(void *ctx, struct vpa_buf *why)
 {
     struct admission *a = ctx;
@@ -179,11 +191,15 @@ static bool is_ready(void *ctx, struct vpa_buf *why)
         vpa_buf_puts(why, "the webhook is stopping");
         return false;
     }
-    if (a->proof)
-        return proof_is_ready(a->proof, why) && is_fresh(a, why);
-    vpa_buf_puts(why, a->synced ? "the webhook's port is not open yet"
-                                : "the caches are not filled yet");
-    return false;
+    if (!a->proof) {
+        vpa_buf_puts(why, a->synced ? "the webhook's port is not open yet"
+                                    : "the caches are not filled yet");
+        return false;
+    }
+    bool ready = proof_is_ready(a->proof, why) && is_fresh(a, why);
+
+    a->ready = a->ready || ready;
+    return ready || is_needed(a);
 }
 
 static bool is_alive(void *ctx, struct vpa_buf *why)

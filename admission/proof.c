@@ -222,6 +222,13 @@ bool proof_is_ready(struct proof *p, struct vpa_buf *why)
     return self_test_is_ready(p->test, why);
 }
 
+/* What it said when it could be read last. */
+bool proof_must_answer(const struct proof *p)
+{
+    return p->options.config->webhook_failure_policy_fail ||
+           registration_view(p->registration)->refuses;
+}
+
 bool proof_is_alive(struct proof *p, struct vpa_buf *why)
 {
     return self_test_is_alive(p->test, why);

@@ -51,6 +51,8 @@ int proof_would_take(struct proof *proof, const char *chain_pem);
 /* For the status Lease; ctx is the proof. */
 bool proof_is_healthy(void *ctx);
 bool proof_is_ready(struct proof *proof, struct vpa_buf *why);
+/* Whether pods are refused while nobody answers, as far as is known. */
+bool proof_must_answer(const struct proof *proof);
 bool proof_is_alive(struct proof *proof, struct vpa_buf *why);
 
 #endif

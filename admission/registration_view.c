@@ -227,6 +227,7 @@ static void read_hook(struct registration_view *view, const struct vpa_json *obj
     view->host = called_as(arena, client_config);
     view->ca_base64 = vpa_arena_strdup(arena, text_of(client_config, "caBundle"));
     view->ca = vpa_ca_bundle_decode(arena, view->ca_base64);
+    view->refuses = strcmp(text_of(hook, "failurePolicy"), "Fail") == 0;
     view->fault = fault_of_any(hook);
     if (!view->object_is_ours)
         return;

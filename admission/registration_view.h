@@ -37,6 +37,7 @@ struct registration_view { /* texts never NULL once read; in the arena */
     const char *ca_owner; /* annotation of an injector, "" */
     bool
         settings_differ; /* labels, failurePolicy or the like are not those of our flags; of ours */
+    bool refuses;        /* failurePolicy is Fail: pods are refused while nobody answers */
     const char *fault;   /* what is not as it should be, "" for nothing: "rules" */
 };
 

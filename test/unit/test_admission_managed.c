@@ -17,6 +17,7 @@
 #include "suite.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/ca_bundle.h"
+#include "vpa/daemon/observe.h"
 #include "vpa/net/tls.h"
 #include "webhook_object.h"
 
@@ -238,6 +239,76 @@ START_TEST(who_can_read_the_keys_again_repairs_the_bundle)
 }
 END_TEST
 
+/* ---- ready or not ---- */
+
+static struct vpa_observe *observe;
+static int ready[8]; /* the answer to the probe in each minute */
+
+/* Somebody has pods refused, with a registration that is ours else. */
+static bool by_hand;
+
+static void put_refusing(void)
+{
+    struct admission_config refusing = config;
+    vpa_auto_buf text = {0};
+
+    refusing.webhook_failure_policy_fail = true;
+    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
+    webhook_encode(&refusing, NS, live(), &text);
+    sim_cluster_put_text(server, vpa_buf_text(&text));
+}
+
+static void on_probe(void *ctx)
+{
+    const struct vpa_server_request request = {.method = "GET", .path = "/readyz", .query = ""};
+    struct vpa_server_response response = {0};
+
+    vpa_observe_answer(observe, &request, &response);
+    free(response.body);
+    ready[minute] = response.status;
+    if (minute == 1 && by_hand)
+        put_refusing();
+    if (minute == 2) {
+        sim_cluster_answer(server, &(struct sim_answer){.method = "GET",
+                                                        .path = "/verticalpodautoscalers",
+                                                        .code = 500,
+                                                        .message = "not now"});
+        sim_cluster_end_watches(server, "verticalpodautoscalers", false);
+    }
+    vpa_timer_start(*(struct vpa_timer **)ctx, VPA_MINUTE);
+}
+
+/* Where pods are admitted as they are while nobody is ready, a webhook that is behind is taken
+ * away; where they are refused, one that has been ready once is better than none. */
+START_TEST(a_webhook_that_must_answer_is_not_taken_away)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, on_probe, &timer);
+    bool must = _i > 0;
+    struct vpa_error err;
+
+    config.webhook_failure_policy_fail = _i == 1;
+    by_hand = _i == 2;
+    observe = vpa_observe_new(loop, &(struct vpa_observe_options){.address = "127.0.0.1:0"}, &err);
+    admission_free(admission);
+    admission = admission_new(&(struct admission_options){.config = &config,
+                                                          .loop = loop,
+                                                          .client = client,
+                                                          .ns = NS,
+                                                          .host_name = "test",
+                                                          .observe = observe});
+    vpa_timer_start(timer, 30 * VPA_SECOND);
+    run_for(7);
+    ck_assert_int_eq(ready[2], 200);
+    ck_assert_int_eq(ready[5], must ? 200 : 503);
+    vpa_timer_free(timer);
+    admission_free(admission);
+    admission = NULL;
+    vpa_observe_free(observe);
+}
+END_TEST
+
+/* ---- the end ---- */
+
 static int answered, refused;
 static bool impatient; /* told to stop once more */
 
@@ -284,6 +355,7 @@ int main(void)
     tcase_add_test(tc, a_pair_waits_for_the_registration);
     tcase_add_test(tc, who_cannot_read_the_keys_leaves_the_bundle_alone);
     tcase_add_test(tc, who_can_read_the_keys_again_repairs_the_bundle);
+    tcase_add_loop_test(tc, a_webhook_that_must_answer_is_not_taken_away, 0, 3);
     tcase_add_loop_test(tc, who_is_still_sent_here_after_a_stop_is_answered, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
