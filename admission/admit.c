@@ -399,18 +399,6 @@ static void explain_unknown(struct admission *a, const struct vpa_pod *pod)
                                        .rule = "a VPA that cannot be read may govern it"});
 }
 
-/* Our registrations send new pods alone, but somebody's own may send more. Resources of a pod that
- * is there cannot be changed: an update with such a patch would be refused. */
-static bool is_new_pod(const struct vpa_review_request *request)
-{
-    static const char *const others[] = {"UPDATE", "DELETE", "CONNECT"};
-
-    for (size_t i = 0; i < VPA_COUNT(others); i++)
-        if (strcmp(request->operation, others[i]) == 0)
-            return false;
-    return request->sub_resource[0] == '\0';
-}
-
 static void admit_pod(struct admission *a)
 {
     struct vpa_error err;
@@ -420,8 +408,6 @@ static void admit_pod(struct admission *a)
 
     a->result->resource = ADMIT_POD;
     a->result->status = ADMIT_SKIPPED;
-    if (!is_new_pod(&a->request))
-        return;
     if (strcmp(a->request.version, "v1") != 0) {
         complain(a, "Expected the resource v1 pods", a->request.version);
         return;
@@ -461,10 +447,6 @@ static void admit_vpa(struct admission *a)
 {
     struct vpa_validation *found = vpa_arena_zalloc(a->arena, sizeof(*found));
 
-    a->result->resource = ADMIT_VPA;
-    a->result->status = ADMIT_SKIPPED;
-    if (a->request.sub_resource[0])
-        return; /* its status is not what is validated */
     vpa_validate_review(a->arena, &a->request, &a->options->validate, found);
     a->response.allowed = found->allowed;
     a->response.status = found->allowed ? NULL : &found->status;
@@ -473,8 +455,9 @@ static void admit_vpa(struct admission *a)
     if (found->patch) {
         a->response.patch = found->patch;
         a->response.patch_len = strlen(found->patch);
-        a->result->status = ADMIT_APPLIED;
     }
+    a->result->resource = ADMIT_VPA;
+    a->result->status = found->patch ? ADMIT_APPLIED : ADMIT_SKIPPED;
     if (a->options->explain && !found->allowed)
         a->result->entry = (struct vpa_ledger_entry){.ns = a->request.ns,
                                                      .vpa = a->request.name,

@@ -1,4 +1,4 @@
-/* The admission controller as a daemon: its table for the frame (vpa/daemon/daemon.h), and its work. */
+/* The admission controller as a daemon: its table for the frame (vpa/daemon/daemon.h), its work. */
 #ifndef ADMISSION_DAEMON_H
 #define ADMISSION_DAEMON_H
 

@@ -17,7 +17,7 @@ struct review {
     const char *kind;
     const char *api_version;
     struct vpa_review_request request;
-    const char *kind_group, *kind_version, *kind_kind;
+    const char *kind_group, *kind_version, *kind_kind, *sub_resource;
     const char *request_kind_group, *request_kind_version;
     const char *request_group, *request_version, *request_resource, *request_sub_resource;
     const char *user_name, *user_uid;
@@ -124,7 +124,7 @@ static const struct vpa_json_field request_fields[] = {
     TEXT(request.uid, "uid"),
     VPA_JSON_INSIDE("kind", &kind_shape),
     VPA_JSON_INSIDE("resource", &resource_shape),
-    TEXT(request.sub_resource, "subResource"),
+    TEXT(sub_resource, "subResource"),
     VPA_JSON_INSIDE("requestKind", &request_kind_shape),
     VPA_JSON_INSIDE("requestResource", &request_resource_shape),
     TEXT(request_sub_resource, "requestSubResource"),

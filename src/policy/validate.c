@@ -603,32 +603,22 @@ static bool is_being_deleted(const struct vpa_review_request *request)
            !vpa_json_is_null(vpa_json_at(request->object, path));
 }
 
-/* What is stored and cannot be read, or is too long, unlocks nothing, and may be made right. */
-static int decode_old(struct vpa_arena *arena, const struct vpa_review_request *request,
-                      struct vpa_object *out, struct vpa_findings *f)
-{
-    struct vpa_object old;
-
-    if (strcmp(request->operation, "UPDATE") != 0)
-        return 0;
-    if (!request->old_object)
-        return decode(arena, NULL, out, f);
-    if (vpa_object_decode(arena, request->old_object, &old, NULL) == 0)
-        *out = old;
-    return 0;
-}
-
 void vpa_validate_review(struct vpa_arena *arena, const struct vpa_review_request *request,
                          const struct vpa_validate_options *options, struct vpa_validation *out)
 {
     struct vpa_findings findings = {.arena = arena};
     struct vpa_object vpa = {0}, old = {0};
+    bool update = strcmp(request->operation, "UPDATE") == 0;
+    size_t length;
+
+    /* What is too long to be read unlocks nothing, and may be made shorter. */
+    update = update && !vpa_object_too_long(request->old_object, &length);
 
     *out = (struct vpa_validation){.allowed = true};
     if (is_being_deleted(request))
         return;
     if (decode(arena, request->object, &vpa, &findings) == 0 &&
-        decode_old(arena, request, &old, &findings) == 0)
+        (!update || decode(arena, request->old_object, &old, &findings) == 0))
         vpa_validate(&vpa, &old, options, &findings);
     out->warnings = findings.warnings;
     out->warning_count = findings.warning_count;

@@ -19,12 +19,6 @@
 #define POD_REVIEW(pod)                                                                            \
     "{'request':{'uid':'u','namespace':'ns','resource':{'group':'','version':'v1','resource':"     \
     "'pods'},'requestKind':{'kind':'Pod'},'operation':'CREATE','object':" pod "}}"
-/* What only a registration of somebody's own sends. */
-#define OTHER_REVIEW(resource, how, object)                                                        \
-    "{'request':{'uid':'u','namespace':'ns','resource':{" resource "},'requestKind':{'kind':"      \
-    "'Pod'}," how ",'object':" object "}}"
-#define PODS "'group':'','version':'v1','resource':'pods'"
-#define VPAS "'group':'autoscaling.k8s.io','version':'v1','resource':'verticalpodautoscalers'"
 #define VPA_REVIEW(vpa)                                                                            \
     "{'request':{'uid':'u','name':'v','resource':{'group':'autoscaling.k8s.io','version':'v1',"    \
     "'resource':'verticalpodautoscalers'},'requestKind':{'kind':'VerticalPodAutoscaler'},"         \
@@ -96,24 +90,6 @@ static const struct admit_row {
      "patch"},
     {"another config map is no panic", VPA(""),
      "{'metadata':{'name':'x','namespace':'kube-system'}}", POD_REVIEW(POD("")), "'patch'", NULL},
-    {"a running pod changes", VPA(""), "", OTHER_REVIEW(PODS, "'operation':'UPDATE'", POD("")),
-     "'uid':'u','allowed':true}", "patch"},
-    {"a pod goes", VPA(""), "", OTHER_REVIEW(PODS, "'operation':'DELETE'", POD("")),
-     "'uid':'u','allowed':true}", "patch"},
-    {"a pod is attached to", VPA(""), "", OTHER_REVIEW(PODS, "'operation':'CONNECT'", POD("")),
-     "'uid':'u','allowed':true}", "patch"},
-    {"a running pod that requires a VPA changes", "", "",
-     OTHER_REVIEW(PODS, "'operation':'UPDATE'", POD(REQUIRED)), "'uid':'u','allowed':true}",
-     "patch"},
-    {"a pod is resized", VPA(""), "",
-     OTHER_REVIEW(PODS, "'operation':'UPDATE','subResource':'resize'", POD("")),
-     "'uid':'u','allowed':true}", "patch"},
-    {"a pod is bound", VPA(""), "",
-     OTHER_REVIEW(PODS, "'operation':'CREATE','subResource':'binding'", POD("")),
-     "'uid':'u','allowed':true}", "patch"},
-    {"the status of an invalid VPA", "", "",
-     OTHER_REVIEW(VPAS, "'operation':'UPDATE','subResource':'status'", "{}"),
-     "'uid':'u','allowed':true}", "patch"},
     {"no object", VPA(""), "", POD_REVIEW("null"), "'allowed':true}", "patch"},
     {"unreadable pod", VPA(""), "", POD_REVIEW("{'spec':5}"), "'allowed':true}", "patch"},
     {"other version", VPA(""), "",

@@ -255,7 +255,7 @@ static void put_refusing(void)
     refusing.webhook_failure_policy_fail = true;
     vpa_buf_init(&text, WEBHOOK_BODY_MAX);
     webhook_encode(&refusing, NS, live(), &text);
-    sim_cluster_put_text(server, vpa_buf_text(&text));
+    sim_cluster_put_text(sim, vpa_buf_text(&text));
 }
 
 static void on_probe(void *ctx)
@@ -269,11 +269,11 @@ static void on_probe(void *ctx)
     if (minute == 1 && by_hand)
         put_refusing();
     if (minute == 2) {
-        sim_cluster_answer(server, &(struct sim_answer){.method = "GET",
-                                                        .path = "/verticalpodautoscalers",
-                                                        .code = 500,
-                                                        .message = "not now"});
-        sim_cluster_end_watches(server, "verticalpodautoscalers", false);
+        sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                     .path = "/verticalpodautoscalers",
+                                                     .code = 500,
+                                                     .message = "not now"});
+        sim_cluster_end_watches(sim, "verticalpodautoscalers", false);
     }
     vpa_timer_start(*(struct vpa_timer **)ctx, VPA_MINUTE);
 }

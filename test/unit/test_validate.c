@@ -498,31 +498,10 @@ END_TEST
 #define BAD_AMOUNT                                                                                 \
     "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"c\",\"minAllowed\":{"         \
     "\"cpu\":\"1e1.5\"}}]}"
-#define GOOD_SPEC TARGET ",\"updatePolicy\":{\"updateMode\":\"Off\"}"
 #define GOING "\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
 #define CHANGE(meta, spec, old_meta, old_spec)                                                     \
     "{\"request\":{\"operation\":\"UPDATE\",\"object\":{" meta "\"spec\":{" spec                   \
     "}},\"oldObject\":{" old_meta "\"spec\":{" old_spec "}}}}"
-
-START_TEST(what_cannot_be_read_may_be_made_right)
-{
-    struct vpa_validate_options closed = {.in_place = false};
-    struct vpa_review_request request;
-    struct vpa_validation v;
-    struct vpa_error err;
-
-    ck_assert(review(CHANGE("", GOOD_SPEC, "", BAD_AMOUNT)).allowed);
-    ck_assert(!review(CHANGE("", BAD_AMOUNT, "", BAD_AMOUNT)).allowed);
-    /* It unlocks nothing. */
-    ck_assert_int_eq(
-        vpa_review_decode(json_of(CHANGE("", TARGET ",\"startupBoost\":{\"cpu\":{}}", "",
-                                         "\"startupBoost\":{\"cpu\":{}}," BAD_AMOUNT)),
-                          &request, &err),
-        0);
-    vpa_validate_review(&arena, &request, &closed, &v);
-    ck_assert(!v.allowed);
-}
-END_TEST
 
 /* Whoever takes its finalizers away writes the whole of it; what it says counts no more. */
 START_TEST(what_is_being_deleted_passes)
@@ -550,7 +529,6 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, counts_every_mistake, 0, VPA_COUNT(mistakes));
     tcase_add_test(tc, warns_a_hundred_times);
     tcase_add_test(tc, refuses_lists_that_are_too_long);
-    tcase_add_test(tc, what_cannot_be_read_may_be_made_right);
     tcase_add_test(tc, what_is_being_deleted_passes);
 }
 

@@ -17,7 +17,6 @@ struct vpa_review_request {
     const char *group;
     const char *version;
     const char *resource;
-    const char *sub_resource;
     const char *request_kind; /* requestKind.kind */
     const char *name;
     const char *ns;
