@@ -113,7 +113,7 @@ struct vpa_owners {
     size_t sweep_left;           /* what the sweep may still begin */
     bool sweep_wrapped;          /* it has reached the end of the table */
     uint64_t pass;
-    struct vpa_table slow_kinds; /* of this pass: which were waited for in vain, how often */
+    struct vpa_table troubles; /* of this pass: kinds that were asked for in vain, how often */
     bool started, changed, scales_changed, telling;
     void (*on_change)(void *ctx);
     void *on_change_ctx;

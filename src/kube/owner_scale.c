@@ -22,11 +22,14 @@
  * a pass waits for in vain. */
 #define REMEMBERED_MAX (90 * VPA_SECOND)
 #define SLOW_OF_A_KIND 3
+/* And after how many of a kind that could not be had, or are not there, it asks only for those that
+ * were to be had at last. */
+#define FAILED_OF_A_KIND 30
 #define NEGATIVE_REFRESH (10 * VPA_SECOND) /* in the background, for views */
 
-struct slow_kind {
-    char *key;
-    unsigned times;
+struct trouble {
+    char *key; /* of the kind */
+    unsigned slow, failed;
 };
 
 struct owner_scale *owner_scale_ref(struct owner_scale *scale)
@@ -157,48 +160,50 @@ static bool is_stale(const struct vpa_owners *o, const struct owner_scale *s, in
 
 /* A kind of objects is served by one server or one conversion webhook: when that is broken, all of
  * them are slow. So a pass waits for some of a kind at most, and never again for one that has shown
- * to be slow; the background asks for those. */
+ * to be slow. And whoever makes pods names owners that do not exist, thousands of them, each of
+ * which would cost a request. What a pass does not ask for, the background does. */
 
-static struct slow_kind *slow_kind(const struct vpa_owners *o, const struct vpa_controller_key *k)
+static struct trouble *trouble_of(const struct vpa_owners *o, const struct vpa_controller_key *k)
 {
     vpa_auto_buf key = {0};
 
     vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
     owner_kind_key(&key, k->api_version, k->kind);
-    return vpa_table_find(&o->slow_kinds, vpa_buf_text(&key));
+    return vpa_table_find(&o->troubles, vpa_buf_text(&key));
 }
 
-static void count_slow(struct vpa_owners *o, const struct vpa_controller_key *k)
+/* The kind's, made at the first time. */
+static struct trouble *have_trouble(struct vpa_owners *o, const struct vpa_controller_key *k)
 {
-    struct slow_kind *kind = slow_kind(o, k);
+    struct trouble *t = trouble_of(o, k);
     vpa_auto_buf key = {0};
 
-    if (!kind) {
+    if (!t) {
         vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
         owner_kind_key(&key, k->api_version, k->kind);
-        kind = vpa_xcalloc(1, sizeof(*kind));
-        kind->key = vpa_xstrdup(vpa_buf_text(&key));
-        vpa_table_put(&o->slow_kinds, kind->key, kind);
+        t = vpa_xcalloc(1, sizeof(*t));
+        t->key = vpa_xstrdup(vpa_buf_text(&key));
+        vpa_table_put(&o->troubles, t->key, t);
     }
-    kind->times++;
+    return t;
 }
 
-static void forget_slow(struct vpa_owners *o)
+static void forget_troubles(struct vpa_owners *o)
 {
     const char *key;
     void *value;
 
-    for (size_t i = 0; vpa_table_next(&o->slow_kinds, &i, &key, &value);) {
-        free(((struct slow_kind *)value)->key);
+    for (size_t i = 0; vpa_table_next(&o->troubles, &i, &key, &value);) {
+        free(((struct trouble *)value)->key);
         free(value);
     }
-    vpa_table_release(&o->slow_kinds);
+    vpa_table_release(&o->troubles);
 }
 
 void owner_scales_begin_pass(struct vpa_owners *o)
 {
     o->pass++;
-    forget_slow(o);
+    forget_troubles(o);
 }
 
 static void fail_unanswered(const struct vpa_controller_key *k, struct vpa_error *err)
@@ -209,9 +214,9 @@ static void fail_unanswered(const struct vpa_controller_key *k, struct vpa_error
 static bool is_slow(const struct vpa_owners *o, const struct vpa_controller_key *k)
 {
     const struct owner_scale *known = owner_scale_find(o, k);
-    const struct slow_kind *kind = slow_kind(o, k);
+    const struct trouble *t = trouble_of(o, k);
 
-    return (known && known->slow) || (kind && kind->times >= SLOW_OF_A_KIND) ||
+    return (known && known->slow) || (t && t->slow >= SLOW_OF_A_KIND) ||
            owner_fetch_is_under_way(o, k, OWNER_SCALE_PATIENCE);
 }
 
@@ -223,7 +228,7 @@ struct owner_scale *owner_scale_ask(struct vpa_owners *o, const struct vpa_contr
 
         if (s || vpa_loop_is_stopping(o->loop))
             return s;
-        count_slow(o, k);
+        have_trouble(o, k)->slow++;
     }
     vpa_owners_follow_target(o, k->ns, k->api_version, k->kind, k->name);
     struct owner_scale *known = owner_scale_find(o, k);
@@ -233,6 +238,42 @@ struct owner_scale *owner_scale_ask(struct vpa_owners *o, const struct vpa_contr
     return NULL;
 }
 
+/* Of owners of pods: what a pass is not to ask for. */
+static bool is_one_of_many(const struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    const struct owner_scale *known = owner_scale_find(o, k);
+    const struct trouble *t = trouble_of(o, k);
+
+    return t && t->failed >= FAILED_OF_A_KIND && !(known && known->ok);
+}
+
+/* A reference, as from owner_scale_ask. */
+static struct owner_scale *
+leave_to_background(struct vpa_owners *o, const struct vpa_controller_key *k, struct vpa_error *err)
+{
+    struct owner_scale *known = owner_scale_find(o, k);
+
+    vpa_owners_keep_target(o, k->ns, k->api_version, k->kind, k->name);
+    if (!known)
+        fail_unanswered(k, err);
+    return owner_scale_ref(known);
+}
+
+static struct owner_scale *have_answer(struct vpa_owners *o, const struct vpa_controller_key *k,
+                                       struct vpa_error *err)
+{
+    struct owner_scale *s = owner_scale_missing(o, k);
+
+    if (s)
+        return s;
+    if (is_one_of_many(o, k))
+        return leave_to_background(o, k, err);
+    s = owner_scale_ask(o, k, err);
+    if (s && !s->ok)
+        have_trouble(o, k)->failed++;
+    return s;
+}
+
 struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vpa_controller_key *k,
                                            vpa_duration age, struct vpa_error *err)
 {
@@ -240,9 +281,7 @@ struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vp
     struct owner_scale *s = owner_scale_find(o, k);
 
     if (!s || is_stale(o, s, now) || now - s->fetched > age) {
-        s = owner_scale_missing(o, k);
-        if (!s)
-            s = owner_scale_ask(o, k, err);
+        s = have_answer(o, k, err);
         if (!s)
             return NULL;
         s = owner_scale_remember(o, s);
@@ -271,7 +310,7 @@ void owner_scales_release(struct vpa_owners *o)
     for (size_t i = 0; vpa_table_next(&o->scales, &i, &key, &value);)
         owner_scale_unref(value);
     vpa_table_release(&o->scales);
-    forget_slow(o);
+    forget_troubles(o);
 }
 
 /* In the background */

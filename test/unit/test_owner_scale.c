@@ -1,14 +1,20 @@
 /* What is remembered of scales, and the work in the background that keeps it fresh. */
 #include "owner_fixture.h"
 
-static int walk_widget(void)
+/* 1: it is found, and 0: it is not; -1: nobody knows. */
+static int walk(const char *name)
 {
-    const struct vpa_controller_key key = {"n", "Widget", "w", "example.com/v1"};
+    const struct vpa_controller_key key = {"n", "Widget", name, "example.com/v1"};
     struct vpa_controller_key top;
     vpa_auto_arena arena = {0};
     bool found = false;
 
     return vpa_owners_topmost(owners, &key, &arena, &found, &top, &err) < 0 ? -1 : found;
+}
+
+static int walk_widget(void)
+{
+    return walk("w");
 }
 
 START_TEST(remembers_scales)
@@ -408,6 +414,20 @@ static vpa_duration pass_over(int count)
     return vpa_loop_monotonic(loop) - begin;
 }
 
+/* The same, of such as are not there. */
+static vpa_duration pass_over_absent(int count)
+{
+    int64_t begin = vpa_loop_monotonic(loop);
+
+    vpa_owners_begin_pass(owners);
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "no%d", i);
+        ck_assert_int_ne(walk(name), 1);
+    }
+    return vpa_loop_monotonic(loop) - begin;
+}
+
 /* A conversion webhook that hangs makes every object of its kind slow. */
 START_TEST(a_slow_kind_keeps_no_pass_waiting)
 {
@@ -465,6 +485,27 @@ START_TEST(a_slow_object_is_one_object)
     ck_assert_int_eq(vpa_loop_monotonic(loop), begin);
     vpa_loop_pump(loop, VPA_MINUTE); /* the answer is there, and a quick one behind it */
     ck_assert_int_eq(select_widget("slow"), 0);
+}
+END_TEST
+
+/* Somebody's pods name owners that do not exist: a pass waits for the first of them, and asks as
+ * ever for those that were there. One that nobody has asked for yet comes by the background. */
+START_TEST(owners_that_are_not_there_keep_no_pass_waiting)
+{
+    synced();
+    put_widget("new", "app=w", 7);
+    delay_scales(20 * VPA_MILLISECOND);
+    ck_assert_int_eq(walk("w"), 1);
+    for (int pass = 0; pass < 3; pass++) {
+        ck_assert_int_eq(pass_over_absent(4000), 30 * 20 * VPA_MILLISECOND);
+        ck_assert_int_eq(walk("w"), 1);
+        vpa_loop_pump(loop, 11 * VPA_MINUTE);
+    }
+    pass_over_absent(100);
+    ck_assert_int_eq(walk("new"), -1);
+    ck_assert_msg(strstr(err.text, "no answer yet"), "%s", err.text);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(walk("new"), 1);
 }
 END_TEST
 
@@ -611,6 +652,7 @@ int main(void)
     tcase_add_test(c, a_slow_kind_keeps_no_pass_waiting);
     tcase_add_test(c, a_slow_scale_is_what_it_was_for_a_moment);
     tcase_add_test(c, a_slow_object_is_one_object);
+    tcase_add_test(c, owners_that_are_not_there_keep_no_pass_waiting);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, keeps_what_a_view_has_read);
