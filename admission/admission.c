@@ -67,6 +67,7 @@ struct admission {
     bool reload_due;
     unsigned pair_retry; /* periods until the next try, 0: none is due */
     unsigned ca_retry;
+    bool ca_waits; /* the file has one that is not put into the registration */
 
     struct vpa_certificate_manager *manager; /* with --manage-certificates, else NULL */
     bool pair_pending;                       /* its pair is not served yet */
@@ -482,8 +483,30 @@ static void read_ca(struct admission *a)
         proof_wants_ca(a->proof, a->ca, a->manager != NULL);
 }
 
+/* Files are written one after the other, and some piece by piece: what the API server takes now it
+ * is not to lose for a CA that has come before its pair, or is half there. */
+static bool comes_too_early(struct admission *a)
+{
+    vpa_auto_free char *ca = NULL;
+    size_t len = 0;
+
+    if (!a->proof || vpa_read_file(a->config->client_ca_file, VPA_PEM_MAX, &ca, &len, NULL) < 0 ||
+        len == 0)
+        return false;
+    return proof_would_lose(a->proof, ca);
+}
+
 static int reload_ca(struct admission *a)
 {
+    bool waited = a->ca_waits;
+
+    a->ca_waits = comes_too_early(a);
+    if (a->ca_waits && !waited)
+        VPA_WARN("The new client CA does not vouch for the certificate that is served: it waits "
+                 "for one that it does",
+                 VPA_KV("file", a->config->client_ca_file));
+    if (a->ca_waits)
+        return -1;
     if (webhook_reload_ca(a->client, a->config) < 0)
         return -1;
     if (a->proof)

@@ -85,6 +85,13 @@ int proof_would_take(struct proof *p, const char *chain_pem)
                           vpa_loop_now(p->options.loop), NULL);
 }
 
+bool proof_would_lose(struct proof *p, const char *ca_pem)
+{
+    return proof_would_take(p, NULL) == 0 &&
+           vpa_tls_verify(p->chain, ca_pem, registration_view(p->registration)->host,
+                          vpa_loop_now(p->options.loop), NULL) < 0;
+}
+
 static void on_change(void *ctx)
 {
     struct proof *p = ctx;

@@ -47,6 +47,8 @@ bool proof_is_serving(const struct proof *proof, const char *chain_pem);
 /* Whether the API server, as far as its registration says, would take this chain now (NULL: the one
  * that is served): 0, or -1 also when that cannot be told. */
 int proof_would_take(struct proof *proof, const char *chain_pem);
+/* Whether it takes the one that is served, and would not with that CA (PEM) as its bundle. */
+bool proof_would_lose(struct proof *proof, const char *ca_pem);
 
 /* For the status Lease; ctx is the proof. */
 bool proof_is_healthy(void *ctx);

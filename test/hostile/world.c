@@ -300,8 +300,8 @@ static void many_selecting_vpas(struct shape *s, size_t n)
 static void pods_and_values(struct shape *s, size_t n)
 {
     s->pods = n;
-    s->selector = enclose("'matchExpressions':[{'key':'app','operator':'NotIn','values':[", n,
-                          "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww#'", "]}]");
+    s->selector =
+        enclose("'matchExpressions':[{'key':'app','operator':'NotIn','values':[", n, "'#w'", "]}]");
 }
 
 /* n links between VPAs and label sets, each of which matches all of the others. */

@@ -9,6 +9,7 @@
 #include "admission_fixture.h"
 #include "file_watch.h"
 #include "meters.h"
+#include "vpa/daemon/ca_bundle.h"
 #include "vpa/net/http_client.h"
 #include "vpa/net/tls.h"
 
@@ -319,6 +320,69 @@ START_TEST(failed_reloads_are_tried_again)
     script.timer = vpa_timer_new(f.loop, on_bad_moment, &script);
     vpa_timer_start(script.timer, 500 * VPA_MILLISECOND);
     ck_assert_int_eq(admission_run(f.admission), 0);
+    vpa_loop_resume(f.loop);
+    vpa_timer_free(script.timer);
+}
+END_TEST
+
+/* ---- a CA that is being written ---- */
+
+static const char *live_bundle(void)
+{
+    const struct vpa_json *object =
+        sim_cluster_find(f.sim, &f.arena, "admissionregistration.k8s.io/v1",
+                         "MutatingWebhookConfiguration", "", f.config.webhook_config_name);
+    const struct vpa_json *hook = vpa_json_first(vpa_json_find(object, "webhooks"));
+
+    return vpa_ca_bundle_decode(
+        &f.arena, vpa_or_empty(vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle"))));
+}
+
+static const char *both; /* the CA, and another one */
+
+static void on_written(void *ctx)
+{
+    struct script *s = ctx;
+
+    switch (s->step) {
+    case 0:
+        if (s->waits++ < 200 && !sim_cluster_asked(f.sim, "GET", f.config.webhook_config_name))
+            break;
+        write_text("ca.pem", vpa_arena_printf(&f.arena, "%.200s", ca.cert_pem));
+        s->step++;
+        vpa_timer_start(s->timer, 3 * VPA_SECOND);
+        return;
+    case 1:
+        ck_assert_str_eq(live_bundle(), ca.cert_pem);
+        write_text("ca.pem", both);
+        s->step++;
+        break;
+    default:
+        if (s->waits++ > 400 || strcmp(live_bundle(), both) == 0)
+            vpa_loop_stop(f.loop);
+    }
+    vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
+}
+
+/* While the API server takes what is served it is not told of a CA by which it would not. */
+START_TEST(a_ca_that_does_not_vouch_for_us_waits)
+{
+    struct script script = {0};
+    struct vpa_tls_pair other;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_tls_create_ca("other", vpa_clock_now(f.clock), 24 * VPA_HOUR, &other, &err), 0);
+    both = vpa_arena_printf(&f.arena, "%s%s", other.cert_pem, ca.cert_pem);
+    vpa_tls_pair_release(&other);
+    write_text("ca.pem", ca.cert_pem);
+    f.config.client_ca_file = in_dir("ca.pem");
+    f.config.register_webhook = true;
+    fixture_register(&f, ca.cert_pem);
+    script.timer = vpa_timer_new(f.loop, on_written, &script);
+    vpa_timer_start(script.timer, VPA_SECOND);
+    ck_assert_int_eq(admission_run(f.admission), 0);
+    ck_assert_str_eq(live_bundle(), both);
     vpa_loop_resume(f.loop);
     vpa_timer_free(script.timer);
 }
@@ -666,6 +730,7 @@ int main(void)
     tcase_add_test(tc, bodies_are_bounded);
     tcase_add_test(tc, certificates_are_reloaded_and_the_lease_is_renewed);
     tcase_add_test(tc, failed_reloads_are_tried_again);
+    tcase_add_test(tc, a_ca_that_does_not_vouch_for_us_waits);
     tcase_add_test(tc, a_change_while_it_starts_is_not_missed);
     tcase_add_test(tc, the_new_certificate_is_served);
     tcase_add_test(tc, health_tells_the_truth);
