@@ -107,13 +107,57 @@ void vpa_histories_release(struct vpa_histories *h)
 
 /* ---- checkpoints ---- */
 
+/* Most VPAs have one or two; whoever may write checkpoints can make it a hundred thousand. */
+#define INITIAL_FEW 16
+
 static struct vpa_initial *find_initial(const struct vpa_autoscaler *v, const char *container)
 {
+    if (v->initial_places) {
+        size_t place = (size_t)(uintptr_t)vpa_table_find(v->initial_places, container);
+
+        return place > 0 ? &v->initial[place - 1] : NULL;
+    }
     for (size_t i = 0; i < v->initial_count; i++) {
         if (strcmp(v->initial[i].container, container) == 0)
             return &v->initial[i];
     }
     return NULL;
+}
+
+static void forget_places(struct vpa_autoscaler *v)
+{
+    if (v->initial_places)
+        vpa_table_release(v->initial_places);
+    free(VPA_STEAL(v->initial_places));
+}
+
+/* Those from that place on are new, or have another one than before. */
+static void note_places(struct vpa_autoscaler *v, size_t from)
+{
+    if (v->initial_count <= INITIAL_FEW)
+        return;
+    if (!v->initial_places) {
+        v->initial_places = vpa_xcalloc(1, sizeof(*v->initial_places));
+        from = 0;
+    }
+    for (size_t i = from; i < v->initial_count; i++)
+        vpa_table_put(v->initial_places, v->initial[i].container, (void *)(uintptr_t)(i + 1));
+}
+
+static void release_initial(struct vpa_cluster *c, struct vpa_initial *initial)
+{
+    vpa_unintern(c->names, initial->container);
+    vpa_aggregate_release(initial->state);
+    free(initial->state);
+}
+
+void vpa_autoscaler_free_initial(struct vpa_cluster *c, struct vpa_autoscaler *v)
+{
+    forget_places(v);
+    for (size_t i = 0; i < v->initial_count; i++)
+        release_initial(c, &v->initial[i]);
+    free(VPA_STEAL(v->initial));
+    v->initial_count = 0;
 }
 
 static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const char *container,
@@ -127,9 +171,10 @@ static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const c
         initial->state = state;
         return;
     }
-    /* Most VPAs have one or two containers: no room to spare. */
+    /* No room to spare. */
     v->initial = vpa_xreallocarray(v->initial, v->initial_count + 1, sizeof(*v->initial));
     v->initial[v->initial_count++] = (struct vpa_initial){vpa_intern(c->names, container), state};
+    note_places(v, v->initial_count - 1);
 }
 
 /* ---- age ---- */
@@ -185,17 +230,19 @@ void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler
 {
     size_t kept = 0;
 
+    forget_places(v);
     for (size_t i = 0; i < v->initial_count; i++) {
         struct vpa_initial *initial = &v->initial[i];
         const struct vpa_aggregate *state = initial->state;
 
         if (is_over(v, initial->container,
                     vpa_aggregate_is_empty(state) ? state->created : state->last_sample, now))
-            vpa_initial_release(c, initial);
+            release_initial(c, initial);
         else
             v->initial[kept++] = *initial;
     }
     v->initial_count = (uint32_t)kept;
+    note_places(v, 0);
 }
 
 /* ---- loading ---- */

@@ -108,7 +108,8 @@ struct vpa_autoscaler {
     struct vpa_selector selector;
     struct vpa_selector_bucket *bucket; /* where cluster->selectors has it; NULL: nowhere */
     struct vpa_group **groups;
-    struct vpa_initial *initial; /* by container */
+    struct vpa_initial *initial;      /* by container */
+    struct vpa_table *initial_places; /* of many: container -> place + 1; NULL: they are few */
     uint32_t group_count;
     uint32_t group_capacity;
     uint32_t initial_count;
@@ -183,7 +184,8 @@ void vpa_group_sort_vpas(struct vpa_group *group); /* by name, after links */
 /* Links VPAs with new selectors to their groups; first thing of whatever depends on links. */
 void vpa_cluster_settle(struct vpa_cluster *c);
 
-void vpa_initial_release(struct vpa_cluster *c, struct vpa_initial *initial);
+/* All of them. */
+void vpa_autoscaler_free_initial(struct vpa_cluster *c, struct vpa_autoscaler *v);
 void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v);
 /* Mode and policy of the VPA become those of the aggregate. */
 void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *member);

@@ -281,27 +281,11 @@ static uint64_t target_hash(const struct vpa_autoscaler *v)
     return vpa_hash_bytes(vpa_buf_text(&text), text.len);
 }
 
-void vpa_initial_release(struct vpa_cluster *c, struct vpa_initial *initial)
-{
-    vpa_unintern(c->names, initial->container);
-    vpa_aggregate_release(initial->state);
-    free(initial->state);
-}
-
-static void free_initial(struct vpa_cluster *c, struct vpa_autoscaler *v)
-{
-    for (size_t i = 0; i < v->initial_count; i++)
-        vpa_initial_release(c, &v->initial[i]);
-    free(v->initial);
-    v->initial = NULL;
-    v->initial_count = 0;
-}
-
 /* As if the VPA were new. */
 static void forget_history(struct vpa_cluster *c, struct vpa_autoscaler *v)
 {
     vpa_side_free(v);
-    free_initial(c, v);
+    vpa_autoscaler_free_initial(c, v);
     unlink_groups(c, v);
     unfile_selector(c, v);
     v->has_selector = false;
@@ -383,7 +367,7 @@ void vpa_autoscaler_free(struct vpa_cluster *c, struct vpa_autoscaler *v)
     set_linked(c, v);
     unlink_groups(c, v);
     unfile_selector(c, v);
-    free_initial(c, v);
+    vpa_autoscaler_free_initial(c, v);
     free(v->groups);
     free(v->unsupported);
     free(v->note);

@@ -106,6 +106,16 @@ static void write_change(struct watch *w, const struct event *e)
         write_event(w, "DELETED", e->type == EVENT_DELETED ? e->now : e->prev, e->rv);
 }
 
+/* Real milliseconds. Clients wait for bookmarks in virtual time, and those of a real server come
+ * within the minute. */
+static int64_t bookmark_interval(const struct sim *sim)
+{
+    double rate = sim->now ? 1.0 : sim_rate(sim);
+    double wait = sim->opt.bookmark_seconds * 750.0 / (rate > 1.0 ? rate : 1.0);
+
+    return wait > 40.0 ? (int64_t)wait : 40;
+}
+
 /* Fills the output with what is there; true when something was written or the end was reached. */
 static bool fill(struct watch *w)
 {
@@ -141,7 +151,7 @@ static bool fill(struct watch *w)
             store_event_after(w->store, w->cursor) == w->store->log_count)
             w->cursor = w->sim->store.rv;
         write_bookmark(w, false);
-        w->next_bookmark = now + (int64_t)w->sim->opt.bookmark_seconds * 1000;
+        w->next_bookmark = now + bookmark_interval(w->sim);
         w->jumps = w->sim->jumps;
     }
     if (w->bookmarks && !w->last_bookmark_sent && w->length > 60000 && now >= w->deadline - 1500) {
@@ -163,6 +173,8 @@ static void wait_for_change(struct watch *w)
 
     if (wait > 500)
         wait = 500; /* also the time in which a vanished client is noticed */
+    if (wait > bookmark_interval(w->sim) / 2)
+        wait = bookmark_interval(w->sim) / 2;
     if (wait < 1)
         wait = 1;
     until.tv_nsec += wait % 1000 * 1000000;
@@ -351,7 +363,7 @@ int handle_watch(struct ctx *c)
     w->bookmarks = o.bookmarks;
     w->length = o.seconds * 1000;
     w->deadline = sim_millis(w->sim) + w->length;
-    w->next_bookmark = sim_millis(w->sim) + (int64_t)c->sim->opt.bookmark_seconds * 1000;
+    w->next_bookmark = sim_millis(w->sim) + bookmark_interval(w->sim);
     w->mark_end = o.mark_end;
     w->jumps = c->sim->jumps;
     w->next = c->sim->watches;

@@ -262,6 +262,49 @@ START_TEST(many_containers_can_be_loaded)
 }
 END_TEST
 
+#define MANY 100
+
+static void load_many(const char *status)
+{
+    struct vpa_error err;
+
+    for (int i = 0; i < MANY; i++)
+        ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v",
+                                                     vpa_arena_printf(&arena, "c%d", i),
+                                                     checkpoint_of(&arena, status), now, &err),
+                         0);
+}
+
+static size_t count_histories(void)
+{
+    struct vpa_histories h;
+
+    vpa_cluster_histories(c, v, now, &h);
+    size_t count = h.count;
+    vpa_histories_release(&h);
+    return count;
+}
+
+/* Found by their names, loaded again in their places, and gone when they are old. */
+START_TEST(a_hundred_containers_are_each_there_once)
+{
+    load_many(LOADED);
+    load_many(LOADED);
+    ck_assert_uint_eq(count_histories(), MANY);
+    for (int i = 0; i < MANY; i++)
+        ck_assert(!vpa_time_is_unset(
+            vpa_autoscaler_history_age(v, vpa_arena_printf(&arena, "c%d", i)).loaded_from));
+    ck_assert(vpa_time_is_unset(vpa_autoscaler_history_age(v, "c100").loaded_from));
+    put("p", "{\"app\":\"web\"}", "c7");
+    vpa_cluster_collect_garbage(c, vpa_time_add(now, 30 * 24 * VPA_HOUR), NULL, NULL);
+    ck_assert_uint_eq(count_histories(), 1);
+    ck_assert(!vpa_time_is_unset(vpa_autoscaler_history_age(v, "c7").loaded_from));
+    ck_assert(vpa_time_is_unset(vpa_autoscaler_history_age(v, "c8").loaded_from));
+    load_many(LOADED);
+    ck_assert_uint_eq(count_histories(), MANY);
+}
+END_TEST
+
 START_TEST(unreadable_checkpoints_are_reported)
 {
     struct vpa_error err;
@@ -711,6 +754,7 @@ int main(void)
     tcase_add_test(tc, counts_of_stored_samples_do_not_overflow);
     tcase_add_test(tc, loaded_histories_are_merged_in);
     tcase_add_test(tc, many_containers_can_be_loaded);
+    tcase_add_test(tc, a_hundred_containers_are_each_there_once);
     tcase_add_test(tc, unreadable_checkpoints_are_reported);
     tcase_add_test(tc, open_peaks_are_not_stored);
     tcase_add_test(tc, collected_aggregates_have_no_open_peaks);
