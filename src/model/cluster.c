@@ -52,8 +52,7 @@ void vpa_cluster_free(struct vpa_cluster *c)
     vpa_pods_free_all(c);
     for (size_t i = 0; (object = vpa_pointer_set_next(&c->groups, &i));) {
         struct vpa_group *group = (struct vpa_group *)object;
-        while (group->members)
-            vpa_group_remove_member(c, group, group->members);
+        vpa_group_free_members(c, group);
         vpa_group_drop_if_unused(c, group);
     }
     vpa_pointer_set_release(&c->pods);
@@ -173,36 +172,32 @@ static bool has_finished(const struct vpa_tracked_pod *pod)
     return pod->phase == VPA_PHASE_SUCCEEDED || pod->phase == VPA_PHASE_FAILED;
 }
 
-/* Whether a pod contributes to the aggregate: it runs, or it has finished and its controller
- * exists, so that another one may follow. */
-static bool is_fed(const struct collection *g, const struct vpa_group *group, const char *name)
+/* The pods that run feed, and those that have finished if their controller exists, so that another
+ * one may follow. */
+static void feed(const struct collection *g, struct vpa_group *group)
 {
-    bool finished = false;
+    size_t doubted = vpa_group_doubt_empty(group);
+    const struct vpa_tracked_pod *finished = NULL;
 
-    for (struct vpa_tracked_pod *pod = group->pods; pod; pod = pod->next) {
-        if (!vpa_pod_find_container(g->cluster, pod, name))
-            continue;
-        if (!has_finished(pod))
-            return true;
-        finished = true;
+    for (const struct vpa_tracked_pod *pod = group->pods; doubted > 0 && pod; pod = pod->next) {
+        if (has_finished(pod))
+            finished = finished ? finished : pod;
+        else
+            doubted -= vpa_group_feed(group, pod);
     }
-    const struct vpa_autoscaler *v = finished ? controlling_vpa(group) : NULL;
-    return v && g->controller_exists && g->controller_exists(g->ctx, v);
+    const struct vpa_autoscaler *v = doubted > 0 && finished ? controlling_vpa(group) : NULL;
+    if (!v || !g->controller_exists || !g->controller_exists(g->ctx, v))
+        return;
+    for (; doubted > 0 && finished; finished = finished->next) {
+        if (has_finished(finished))
+            doubted -= vpa_group_feed(group, finished);
+    }
 }
 
 static size_t collect_group(const struct collection *g, struct vpa_group *group)
 {
-    size_t removed = 0;
-
-    for (struct vpa_member *m = group->members, *next; m; m = next) {
-        next = m->next;
-        bool fed = !vpa_aggregate_is_empty(&m->state) || is_fed(g, group, m->name);
-        if (vpa_aggregate_is_garbage(&m->state, fed, g->now)) {
-            vpa_group_remove_member(g->cluster, group, m);
-            removed++;
-        }
-    }
-    return removed;
+    feed(g, group);
+    return vpa_group_collect(g->cluster, group, true, g->now);
 }
 
 size_t vpa_cluster_collect_garbage(struct vpa_cluster *c, vpa_time now,

@@ -85,6 +85,13 @@ struct vpa_group *vpa_group_get(struct vpa_cluster *c, const char *ns,
     return found ? (struct vpa_group *)found : make_group(c, &key, hash);
 }
 
+static void forget_places(struct vpa_group *group)
+{
+    if (group->places)
+        vpa_table_release(group->places);
+    free(VPA_STEAL(group->places));
+}
+
 void vpa_group_drop_if_unused(struct vpa_cluster *c, struct vpa_group *group)
 {
     if (group->pods || group->idle || group->members)
@@ -99,6 +106,7 @@ void vpa_group_drop_if_unused(struct vpa_cluster *c, struct vpa_group *group)
     }
     if (group->vpas != &group->one)
         free(group->vpas);
+    forget_places(group);
     free(group);
 }
 
@@ -177,13 +185,41 @@ void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v)
 
 /* ---- aggregates ---- */
 
+/* Most groups have one or two; pods with equal labels can make it a hundred thousand. */
+#define MEMBERS_FEW 16
+
 struct vpa_member *vpa_group_find_member(const struct vpa_group *group, const char *name)
 {
+    if (group->places)
+        return vpa_table_find(group->places, name);
     for (struct vpa_member *m = group->members; m; m = m->next) {
         if (m->name == name || strcmp(m->name, name) == 0)
             return m;
     }
     return NULL;
+}
+
+static bool are_many(const struct vpa_group *group)
+{
+    const struct vpa_member *m = group->members;
+
+    for (size_t i = 0; m && i < MEMBERS_FEW; i++)
+        m = m->next;
+    return m != NULL;
+}
+
+/* The first of the list is new. */
+static void note_place(struct vpa_group *group)
+{
+    struct vpa_member *m = group->members;
+
+    if (group->places) {
+        vpa_table_put(group->places, m->name, m);
+    } else if (are_many(group)) {
+        group->places = vpa_xcalloc(1, sizeof(*group->places));
+        for (; m; m = m->next)
+            vpa_table_put(group->places, m->name, m);
+    }
 }
 
 struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group *group,
@@ -199,28 +235,110 @@ struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group 
     m->name = vpa_intern(c->names, name);
     m->next = group->members;
     group->members = m;
+    note_place(group);
     c->member_count++;
     for (uint32_t i = 0; i < group->vpa_count; i++)
         vpa_autoscaler_apply(group->vpas[i], m);
     return m;
 }
 
-void vpa_group_remove_member(struct vpa_cluster *c, struct vpa_group *group,
-                             struct vpa_member *member)
+static void free_member(struct vpa_cluster *c, struct vpa_group *group, struct vpa_member *member)
 {
-    struct vpa_member **link = &group->members;
-
-    while (*link != member)
-        link = &(*link)->next;
-    *link = member->next;
-    for (struct vpa_tracked_pod *pod = group->pods; pod; pod = pod->next) {
-        for (size_t i = 0; i < pod->container_count; i++) {
-            if (pod->containers[i].member == member)
-                pod->containers[i].member = NULL;
-        }
-    }
+    if (group->places)
+        vpa_table_remove(group->places, member->name);
     vpa_aggregate_release(&member->state);
     vpa_unintern(c->names, member->name);
     free(member);
     c->member_count--;
+}
+
+size_t vpa_group_doubt_empty(struct vpa_group *group)
+{
+    size_t doubted = 0;
+
+    for (struct vpa_member *m = group->members; m; m = m->next) {
+        if (vpa_aggregate_is_empty(&m->state)) {
+            m->group = NULL;
+            doubted++;
+        }
+    }
+    return doubted;
+}
+
+void vpa_group_doubt_pod(const struct vpa_tracked_pod *pod)
+{
+    for (size_t i = 0; i < pod->container_count; i++) {
+        struct vpa_member *m = pod->containers[i].member;
+        if (m && vpa_aggregate_is_empty(&m->state))
+            m->group = NULL;
+    }
+}
+
+size_t vpa_group_feed(struct vpa_group *group, const struct vpa_tracked_pod *pod)
+{
+    size_t fed = 0;
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_tracked_container *container = &pod->containers[i];
+        struct vpa_member *m =
+            container->member ? container->member : vpa_group_find_member(group, container->name);
+        if (m && !m->group) {
+            m->group = group;
+            fed++;
+        }
+    }
+    return fed;
+}
+
+/* Those that stay get their group back. */
+static size_t mark_garbage(struct vpa_group *group, bool all, vpa_time now)
+{
+    size_t marked = 0;
+
+    for (struct vpa_member *m = group->members; m; m = m->next) {
+        bool fed = m->group != NULL;
+        bool garbage = (all || !fed) && vpa_aggregate_is_garbage(&m->state, fed, now);
+        m->group = garbage ? NULL : group;
+        marked += garbage;
+    }
+    return marked;
+}
+
+static void unlink_marked(struct vpa_group *group)
+{
+    for (struct vpa_tracked_pod *pod = group->pods; pod; pod = pod->next) {
+        for (size_t i = 0; i < pod->container_count; i++) {
+            struct vpa_tracked_container *container = &pod->containers[i];
+            if (container->member && !container->member->group)
+                container->member = NULL;
+        }
+    }
+}
+
+size_t vpa_group_collect(struct vpa_cluster *c, struct vpa_group *group, bool all, vpa_time now)
+{
+    size_t marked = mark_garbage(group, all, now);
+
+    if (marked == 0)
+        return 0;
+    unlink_marked(group);
+    for (struct vpa_member **link = &group->members; *link;) {
+        struct vpa_member *m = *link;
+        if (m->group) {
+            link = &m->next;
+        } else {
+            *link = m->next;
+            free_member(c, group, m);
+        }
+    }
+    return marked;
+}
+
+void vpa_group_free_members(struct vpa_cluster *c, struct vpa_group *group)
+{
+    while (group->members) {
+        struct vpa_member *m = group->members;
+        group->members = m->next;
+        free_member(c, group, m);
+    }
 }

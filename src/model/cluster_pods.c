@@ -526,38 +526,30 @@ size_t vpa_cluster_remove_deleted_pods(struct vpa_cluster *c)
     return removed;
 }
 
-static bool feeds(const struct vpa_tracked_pod *pod, const struct vpa_member *member)
+/* Aggregates that are there because of deleted pods alone, and have no sample. */
+static void forget_members(struct vpa_cluster *c, struct vpa_group *group, vpa_time now)
 {
-    for (size_t i = 0; i < pod->container_count; i++) {
-        if (pod->containers[i].member == member)
-            return true;
-    }
-    return false;
-}
+    bool deleted = false;
 
-/* Aggregates that are there because of this pod alone, and have no sample. */
-static void forget_members(struct vpa_cluster *c, struct vpa_tracked_pod *pod, vpa_time now)
-{
-    for (size_t i = 0; i < pod->container_count; i++) {
-        struct vpa_member *member = pod->containers[i].member;
-        bool fed = false;
-
-        for (struct vpa_tracked_pod *p = pod->group->pods; member && p && !fed; p = p->next)
-            fed = !p->deleted && feeds(p, member);
-        if (member && vpa_aggregate_is_garbage(&member->state, fed, now))
-            vpa_group_remove_member(c, pod->group, member);
+    for (const struct vpa_tracked_pod *pod = group->pods; pod; pod = pod->next) {
+        if (pod->deleted)
+            vpa_group_doubt_pod(pod);
+        deleted = deleted || pod->deleted;
     }
+    for (const struct vpa_tracked_pod *pod = group->pods; deleted && pod; pod = pod->next) {
+        if (!pod->deleted)
+            vpa_group_feed(group, pod);
+    }
+    if (deleted)
+        vpa_group_collect(c, group, false, now);
 }
 
 void vpa_cluster_forget_deleted_pods(struct vpa_cluster *c, vpa_time now)
 {
     struct vpa_hashed *object;
 
-    for (size_t i = 0; c->deleted_count && (object = vpa_pointer_set_next(&c->pods, &i));) {
-        struct vpa_tracked_pod *pod = (struct vpa_tracked_pod *)object;
-        if (pod->deleted)
-            forget_members(c, pod, now);
-    }
+    for (size_t i = 0; c->deleted_count && (object = vpa_pointer_set_next(&c->groups, &i));)
+        forget_members(c, (struct vpa_group *)object, now);
     vpa_cluster_remove_deleted_pods(c);
 }
 

@@ -13,7 +13,7 @@
  *     -----------------------------------------------------------------
  *     pod with one container                                     192 bytes
  *
- *     group       64 + 16 per label (5 labels: 144)              160
+ *     group       72 + 16 per label (5 labels: 152)              160
  *     links       to the group, index                             32
  *     aggregate   296                                            304
  *     buckets     CPU about 25 to 45 doubles, memory 10 to 15    450
@@ -36,8 +36,8 @@
 /* One aggregate: a container name in a group. */
 struct vpa_member {
     struct vpa_aggregate state;
-    struct vpa_group *group;
-    const char *name; /* interned */
+    struct vpa_group *group; /* NULL: in doubt, while garbage is collected */
+    const char *name;        /* interned */
     struct vpa_member *next;
 };
 
@@ -84,6 +84,7 @@ struct vpa_group {
     struct vpa_tracked_pod *pods;
     struct vpa_tracked_pod *idle;
     struct vpa_member *members;
+    struct vpa_table *places;     /* of many members: by name; NULL: they are few */
     struct vpa_autoscaler **vpas; /* matching, by name; the only one stands in `one` */
     struct vpa_autoscaler *one;
     uint32_t vpa_count;
@@ -168,9 +169,16 @@ struct vpa_member *vpa_group_find_member(const struct vpa_group *group, const ch
 /* Finds or makes; a new one takes the settings of the VPAs that match. */
 struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group *group,
                                         const char *name, vpa_time now);
-/* Unlinks and frees the aggregate; containers that used it find a new one when needed. */
-void vpa_group_remove_member(struct vpa_cluster *c, struct vpa_group *group,
-                             struct vpa_member *member);
+/* Garbage goes in three steps, each of which looks at everything once: aggregates without samples
+ * are doubted (how many); those that a pod feeds no longer (how many of them); of the rest is
+ * collected what is garbage (how many), and of all others too if that is wanted. Containers that
+ * used it find a new one when needed. */
+size_t vpa_group_doubt_empty(struct vpa_group *group);
+void vpa_group_doubt_pod(const struct vpa_tracked_pod *pod);
+size_t vpa_group_feed(struct vpa_group *group, const struct vpa_tracked_pod *pod);
+size_t vpa_group_collect(struct vpa_cluster *c, struct vpa_group *group, bool all, vpa_time now);
+/* All, when there are no pods any more. */
+void vpa_group_free_members(struct vpa_cluster *c, struct vpa_group *group);
 /* Whether the group's labels satisfy the VPA's selector. */
 bool vpa_group_matches(const struct vpa_group *group, const struct vpa_autoscaler *v);
 /* Both directions; the settings of the aggregates, and the order of the group's VPAs, are left to

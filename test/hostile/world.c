@@ -9,6 +9,8 @@
 /* All texts together: sixteen objects of the largest size that etcd takes. */
 #define TEXT_MAX ((size_t)64 << 20)
 
+#define OWN_NAMES 20
+
 /* What an object has beyond the usual; texts with ' for ". NULL: nothing. */
 struct shape {
     size_t vpas;
@@ -16,6 +18,7 @@ struct shape {
     size_t limit_ranges;
     size_t checkpoints;
     bool own_labels;   /* each pod has a label of its own */
+    bool own_names;    /* each pod has containers of its own */
     bool own_targets;  /* each VPA has a ReplicaSet of its own */
     bool selecting;    /* VPAs select pods themselves */
     char *policies;    /* of the VPA */
@@ -334,6 +337,13 @@ static void many_label_sets(struct shape *s, size_t n)
     s->own_labels = true;
 }
 
+/* Of containers that no other pod has. */
+static void many_own_names(struct shape *s, size_t n)
+{
+    s->pods = n;
+    s->own_names = true;
+}
+
 static const struct {
     const char *name;
     bool objects; /* n is a number of objects */
@@ -384,6 +394,7 @@ static const struct {
     {"links", true, links},
     {"pods", true, many_pods},
     {"label-sets", true, many_label_sets},
+    {"pods-of-own-names", true, many_own_names},
 };
 
 const char *world_field(size_t i)
@@ -450,6 +461,8 @@ static void put_pod(struct world *w, const struct shape *s, size_t i, struct vpa
 {
     size_t begin = begin_object(out);
     vpa_auto_free char *own = s->own_labels ? vpa_xprintf("'own':'o%zu',", i) : vpa_xstrdup("");
+    vpa_auto_free char *pattern = vpa_xprintf("{'name':'c%zu-#'}", i);
+    vpa_auto_free char *named = s->own_names ? repeat(OWN_NAMES, pattern) : NULL;
 
     vpa_buf_printf(
         out,
@@ -461,7 +474,8 @@ static void put_pod(struct world *w, const struct shape *s, size_t i, struct vpa
         "'lastTransitionTime':'2026-01-01T00:00:00Z'}%s%s]}}",
         i, i, own, or_default(s->labels, ""), s->labels ? "," : "", or_default(s->annotations, ""),
         or_default(s->owners, ""), s->owners ? "," : "",
-        or_default(s->containers, "{'name':'c0','resources':{'requests':{'cpu':'1'}}}"),
+        named ? named
+              : or_default(s->containers, "{'name':'c0','resources':{'requests':{'cpu':'1'}}}"),
         or_default(s->init, ""), or_default(s->statuses, ""), s->pod_conditions ? "," : "",
         or_default(s->pod_conditions, ""));
     end_object(w, out, begin);

@@ -291,6 +291,60 @@ START_TEST(any_sample_keeps_an_aggregate)
 }
 END_TEST
 
+#define OWN 30 /* containers of a pod, of names that no other pod has */
+
+static void put_own(const char *name, const char *phase)
+{
+    struct vpa_pod *pod = simple_pod(&arena, name, "{\"app\":\"web\"}");
+    struct vpa_container *containers = vpa_arena_alloc(&arena, OWN * sizeof(*containers));
+
+    for (int i = 0; i < OWN; i++) {
+        containers[i] = pod->containers[0];
+        containers[i].name = vpa_arena_printf(&arena, "%s-%d", name, i);
+    }
+    pod->containers = containers;
+    pod->container_count = OWN;
+    pod->phase = phase;
+    vpa_cluster_put_pod(c, pod, NULL, now);
+}
+
+static int sample_own(const char *pod, int i)
+{
+    struct vpa_error err;
+
+    return add_sample(c, CONTAINER("ns", pod, vpa_arena_printf(&arena, "%s-%d", pod, i)),
+                      VPA_KIND_CPU, now, 100, now, &err);
+}
+
+/* However many aggregates pods of the same labels have, each is found, kept and collected alone. */
+START_TEST(many_names_of_the_same_labels_are_collected_one_by_one)
+{
+    put_vpa("v", "app=web");
+    put_own("runs", "Running");
+    put_own("done", "Failed");
+    put_own("gone", "Running");
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), (size_t)3 * OWN);
+    put_own("runs", "Running");
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), (size_t)3 * OWN);
+    ck_assert_int_eq(sample_own("done", 7), 0);
+    vpa_cluster_mark_pod_deleted(c, "ns", "gone");
+    vpa_cluster_forget_deleted_pods(c, now);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), (size_t)2 * OWN);
+    answer = true;
+    ck_assert_uint_eq(collect(), 0);
+    answer = false;
+    ck_assert_uint_eq(collect(), OWN - 1);
+    ck_assert_int_eq(sample_own("done", 7), 0);
+    ck_assert_int_eq(sample_own("done", 8), 0);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), OWN + 2);
+    vpa_cluster_remove_pod(c, "ns", "runs");
+    vpa_cluster_remove_pod(c, "ns", "done");
+    ck_assert_uint_eq(collect(), OWN);
+    now += 10 * (vpa_time)DAY;
+    ck_assert_uint_eq(collect(), 2);
+}
+END_TEST
+
 START_TEST(expired_under_a_living_pod_starts_anew)
 {
     struct vpa_autoscaler *v = put_vpa("v", "app=a");
@@ -323,6 +377,7 @@ int main(void)
     tcase_add_test(garbage, collections_are_an_hour_apart);
     tcase_add_test(garbage, a_clock_that_is_set_back_delays_no_collection);
     tcase_add_test(garbage, any_sample_keeps_an_aggregate);
+    tcase_add_test(garbage, many_names_of_the_same_labels_are_collected_one_by_one);
     tcase_add_test(garbage, expired_under_a_living_pod_starts_anew);
     suite_add_tcase(suite, garbage);
     tcase_add_checked_fixture(saver, setup_saver, teardown);
