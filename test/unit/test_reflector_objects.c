@@ -1,5 +1,5 @@
-/* What a reflector makes of objects: which it leaves out, skips and tells of, and what of them is no
- * reason to stop. */
+/* What a reflector makes of objects: which it leaves out, skips and tells of, and which of their
+ * faults are no reason to stop. */
 #include "reflector_fixture.h"
 
 #include <stdio.h>
