@@ -27,16 +27,15 @@ static void pem_file_release(struct pem_file *f)
     *f = (struct pem_file){0};
 }
 
-static int pem_file_load(struct pem_file *f, const char *data, const char *path,
-                         struct vpa_error *err)
+static int pem_file_load(struct pem_file *f, const struct pem_source *source, struct vpa_error *err)
 {
-    if (data) {
-        f->pem = vpa_xstrdup(data);
-        f->len = strlen(data);
-    } else if (path && *path) {
-        if (vpa_read_file(path, VPA_PEM_MAX, &f->pem, &f->len, err) < 0)
+    if (source->data) {
+        f->pem = vpa_xstrdup(source->data);
+        f->len = strlen(source->data);
+    } else if (source->path && *source->path) {
+        if (vpa_read_file(source->path, VPA_PEM_MAX, &f->pem, &f->len, err) < 0)
             return -1;
-        f->path = vpa_xstrdup(path);
+        f->path = vpa_xstrdup(source->path);
     }
     return 0;
 }
@@ -99,19 +98,19 @@ static void reload_certificate(struct client_tls *tls)
 
 void client_tls_refresh(struct client_tls *tls, int64_t now)
 {
-    if (now - tls->checked < VPA_HTTP_FILE_RELOAD)
+    if (now - tls->checked < CLIENT_TLS_RELOAD)
         return;
     tls->checked = now;
     reload_ca(tls);
     reload_certificate(tls);
 }
 
-int client_tls_load(struct client_tls *tls, const struct vpa_http_client_options *o, int64_t now,
+int client_tls_load(struct client_tls *tls, const struct client_tls_sources *sources, int64_t now,
                     struct vpa_error *err)
 {
-    if (pem_file_load(&tls->ca, o->ca_data, o->ca_file, err) < 0 ||
-        pem_file_load(&tls->cert, o->cert_data, o->cert_file, err) < 0 ||
-        pem_file_load(&tls->key, o->key_data, o->key_file, err) < 0)
+    if (pem_file_load(&tls->ca, &sources->ca, err) < 0 ||
+        pem_file_load(&tls->cert, &sources->cert, err) < 0 ||
+        pem_file_load(&tls->key, &sources->key, err) < 0)
         return -1;
     if (tls->ca.pem && vpa_tls_check_ca(tls->ca.pem, err) < 0)
         return vpa_wrap(err, "CA %s", tls->ca.path ? tls->ca.path : "data");

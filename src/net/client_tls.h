@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vpa/net/http_client.h"
+#include "vpa/base/error.h"
+#include "vpa/base/time.h"
+
+#define CLIENT_TLS_RELOAD (5 * VPA_MINUTE)
 
 struct pem_file { /* one PEM text */
     char *path;   /* NULL: given as data */
@@ -18,12 +21,19 @@ struct client_tls {
     int64_t checked; /* real monotonic time of the last look at the files */
 };
 
+struct pem_source { /* borrowed; data wins, and neither means absent */
+    const char *data, *path;
+};
+struct client_tls_sources {
+    struct pem_source ca, cert, key;
+};
+
 /* now: CLOCK_MONOTONIC in nanoseconds. VPA_INVALID with the file's name when something cannot be
  * used. */
-int client_tls_load(struct client_tls *tls, const struct vpa_http_client_options *options,
-                    int64_t now, struct vpa_error *err);
+int client_tls_load(struct client_tls *tls, const struct client_tls_sources *sources, int64_t now,
+                    struct vpa_error *err);
 void client_tls_release(struct client_tls *tls);
-/* Reads the files again when they were last looked at five minutes ago. */
+/* Reads the files again when they were last looked at CLIENT_TLS_RELOAD ago. */
 void client_tls_refresh(struct client_tls *tls, int64_t now);
 void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem);
 

@@ -416,7 +416,7 @@ static void set_tls(struct http_client *c, CURL *easy)
         struct curl_blob cert = blob(&c->tls.cert), key = blob(&c->tls.key);
         curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
         curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
-        curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(VPA_HTTP_FILE_RELOAD / VPA_SECOND));
+        curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(CLIENT_TLS_RELOAD / VPA_SECOND));
     }
 }
 
@@ -627,6 +627,9 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
 {
     struct http_client *c = vpa_xcalloc(1, sizeof(*c));
     vpa_duration connect = o->connect_timeout > 0 ? o->connect_timeout : VPA_HTTP_CONNECT_TIMEOUT;
+    const struct client_tls_sources sources = {.ca = {o->ca_data, o->ca_file},
+                                               .cert = {o->cert_data, o->cert_file},
+                                               .key = {o->key_data, o->key_file}};
 
     c->base.ops = &client_ops;
     c->loop = loop;
@@ -637,7 +640,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->no_http2 = o->no_http2;
     c->no_compression = o->no_compression;
     c->connect_timeout_ms = (long)(connect / VPA_MILLISECOND);
-    if (client_tls_load(&c->tls, o, real_monotonic(), err) < 0 ||
+    if (client_tls_load(&c->tls, &sources, real_monotonic(), err) < 0 ||
         (o->server_name && *o->server_name && use_server_name(c, o->server_name, err) < 0)) {
         client_free(&c->base);
         return NULL;

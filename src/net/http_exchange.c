@@ -175,7 +175,7 @@ static void release_body(struct exchange *x)
 
 static void handle(struct exchange *x)
 {
-    const struct vpa_http_server_options *options = x->place->options;
+    const struct exchange_place *place = x->place;
     const struct vpa_server_request request = {
         .method = x->method,
         .path = x->url,
@@ -187,7 +187,7 @@ static void handle(struct exchange *x)
         .headers_ = x->connection,
     };
 
-    options->handler(options->ctx, &request, &x->response);
+    place->handler(place->ctx, &request, &x->response);
     release_body(x); /* the peer may take its time with the answer */
 }
 
@@ -237,12 +237,12 @@ static bool charge(struct exchange *x)
     size_t more = large - x->charged;
 
     x->charged = large;
-    return atomic_fetch_add(x->place->large_bytes, more) + more <= x->place->options->bodies_max;
+    return atomic_fetch_add(x->place->large_bytes, more) + more <= x->place->bodies_max;
 }
 
 static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t *size)
 {
-    size_t limit = x->place->options->body_max;
+    size_t limit = x->place->body_max;
 
     x->received += *size;
     connections_count(x->place->connections, x->fd, *size);
@@ -260,7 +260,7 @@ static enum MHD_Result begin_body(struct exchange *x)
 {
     const char *length =
         MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
-    size_t limit = x->place->options->body_max;
+    size_t limit = x->place->body_max;
     uint64_t announced = 0;
 
     x->begun = true;
@@ -313,7 +313,7 @@ void *exchange_begin(void *place, const char *uri, struct MHD_Connection *connec
     x->fd = exchange_socket(connection);
     turn(x, CONNECTION_HEAD, 0);
     x->query = vpa_xstrdup(mark ? mark + 1 : "");
-    vpa_buf_init(&x->body, x->place->options->body_max);
+    vpa_buf_init(&x->body, x->place->body_max);
     return x;
 }
 

@@ -12,15 +12,17 @@
 
 #include "connections.h"
 #include "server_tls.h"
-#include "vpa/net/http_server.h"
+#include "vpa/net/http_exchange.h"
 #include "workers.h"
 
 /* Where requests come in; outlives them. */
 struct exchange_place {
-    const struct vpa_http_server_options *options; /* handler, ctx, body_max, bodies_max */
-    const struct server_tls *tls;                  /* NULL: plain */
-    struct connections *connections;               /* told what each waits for */
-    struct workers *workers;    /* answer requests with large bodies; NULL: as all others */
+    vpa_server_fn handler;
+    void *ctx;
+    size_t body_max, bodies_max;
+    const struct server_tls *tls;    /* NULL: plain */
+    struct connections *connections; /* told what each waits for */
+    struct workers *workers;         /* answer requests with large bodies; NULL: as all others */
     atomic_int handed_over;     /* requests that are with them: their connections are suspended */
     atomic_size_t *large_bytes; /* what bodies hold beyond 64 KiB each; of all places of a server */
     atomic_int requests;        /* from their headers to the end of their answers */

@@ -247,7 +247,10 @@ static struct generation *generation_new(struct vpa_http_server *server, const c
     struct generation *g = vpa_xcalloc(1, sizeof(*g));
 
     g->server = server;
-    g->place = (struct exchange_place){.options = &server->options,
+    g->place = (struct exchange_place){.handler = server->options.handler,
+                                       .ctx = server->options.ctx,
+                                       .body_max = server->options.body_max,
+                                       .bodies_max = server->options.bodies_max,
                                        .tls = server->tls,
                                        .connections = server->connections,
                                        .workers = server->workers,

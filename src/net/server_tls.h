@@ -1,8 +1,9 @@
 /* TLS settings of a server that outlive a certificate: GnuTLS priorities and the client CA. */
-#ifndef VPA_NET_SERVER_TLS_H
-#define VPA_NET_SERVER_TLS_H
+#ifndef NET_SERVER_TLS_H
+#define NET_SERVER_TLS_H
 
-#include "vpa/net/http_server.h"
+#include "vpa/base/error.h"
+#include "vpa/net/server_tls.h"
 
 struct MHD_Connection;
 struct server_tls;

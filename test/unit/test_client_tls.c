@@ -60,10 +60,10 @@ static void teardown(void)
 
 START_TEST(files_are_read_again)
 {
-    const struct vpa_http_client_options o = {
-        .ca_file = ca_path, .cert_file = cert_path, .key_file = key_path};
+    const struct client_tls_sources o = {
+        .ca.path = ca_path, .cert.path = cert_path, .key.path = key_path};
     struct client_tls tls = {0};
-    const int64_t step = VPA_HTTP_FILE_RELOAD;
+    const int64_t step = CLIENT_TLS_RELOAD;
 
     ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);
     put(ca_path, other_ca.cert_pem);
@@ -97,7 +97,7 @@ END_TEST
 
 START_TEST(data_wins_over_files)
 {
-    const struct vpa_http_client_options o = {.ca_file = "/nonexistent", .ca_data = ca.cert_pem};
+    const struct client_tls_sources o = {.ca = {.path = "/nonexistent", .data = ca.cert_pem}};
     struct client_tls tls = {0};
 
     ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);

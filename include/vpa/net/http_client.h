@@ -18,7 +18,6 @@
 #include "vpa/net/transport.h"
 
 #define VPA_HTTP_CONNECT_TIMEOUT (30 * VPA_SECOND) /* dial and TLS handshake together */
-#define VPA_HTTP_FILE_RELOAD (5 * VPA_MINUTE)
 #define VPA_HTTP_CONNECTIONS_MAX 64
 
 /* All texts are copied. NULL means absent. Data members are PEM and win over files. */

@@ -28,64 +28,8 @@
 
 #include "vpa/base/error.h"
 #include "vpa/net/loop.h"
-
-struct vpa_server_request { /* borrowed for the call */
-    const char *method;
-    const char *path;  /* without query */
-    const char *query; /* raw text behind '?', "" when absent */
-    const char *body;  /* NUL-terminated behind body_len */
-    size_t body_len;
-    bool body_too_large; /* longer than body_max, or no room left in bodies_max: body is empty, the
-                            connection will be closed */
-    int64_t received_ns; /* CLOCK_MONOTONIC when the headers were complete */
-    void *headers_;      /* private */
-};
-/* Header value (name without case), NULL when absent; borrowed. */
-const char *vpa_server_header(const struct vpa_server_request *request, const char *name);
-/* Tells of each header as it came, in order, until fn says false; the texts are borrowed for the
- * call. */
-typedef bool (*vpa_server_header_fn)(void *ctx, const char *name, const char *value);
-void vpa_server_each_header(const struct vpa_server_request *request, vpa_server_header_fn fn,
-                            void *ctx);
-/* What the peer has shown (asks_for_certificate): PEM, leaf first, at most
- * VPA_SERVER_CLIENT_CHAIN_MAX certificates, heap. It has the key of the leaf; nothing else of it is
- * checked (vpa_tls_verify_client). NULL: no certificate. */
-char *vpa_server_client_chain(const struct vpa_server_request *request);
-#define VPA_SERVER_CLIENT_CHAIN_MAX 8
-/* Whether the peer is on this machine, or in this pod: its address is a loopback one. */
-bool vpa_server_is_local(const struct vpa_server_request *request);
-
-/* Filled by the handler. status 0 becomes 500. */
-struct vpa_server_response {
-    int status;
-    const char *content_type; /* static text; NULL: no such header */
-    bool nosniff;             /* X-Content-Type-Options: nosniff */
-    bool gzip;                /* the body is compressed; see vpa/net/negotiation.h */
-    char *body;               /* heap, ownership moves to the server; NULL: empty */
-    size_t body_len;
-};
-/* Status with a copy of a text as text/plain; charset=utf-8. */
-void vpa_server_reply_text(struct vpa_server_response *response, int status, const char *text);
-
-/* On the loop, or on one of the server's threads or workers when threads > 0: then it runs several
- * times at once and may only touch what is shared. */
-typedef void (*vpa_server_fn)(void *ctx, const struct vpa_server_request *request,
-                              struct vpa_server_response *response);
-
-enum vpa_tls_version { VPA_TLS_1_2, VPA_TLS_1_3 };
-
-struct vpa_server_tls {   /* texts are copied */
-    const char *cert_pem; /* chain, leaf first */
-    const char *key_pem;  /* PKCS#1, PKCS#8 or SEC1 */
-    enum vpa_tls_version min_version;
-    const char *ciphers; /* Go suite names split at , and :, unknown ones are ignored; NULL or
-                            nothing left: the default set */
-    const char
-        *client_ca_pem; /* NULL: client certificates are not requested; else required and checked */
-    /* Without client_ca_pem: they are requested, neither required nor checked, for handlers that
-     * judge themselves by an authority that may change. */
-    bool asks_for_certificate;
-};
+#include "vpa/net/http_exchange.h"
+#include "vpa/net/server_tls.h"
 
 #define VPA_SERVER_BODY_MAX ((size_t)5 << 20) /* 5 MiB, as upstream's webhook */
 /* What all bodies that are being read may hold beyond their first 64 KiB each: six of the largest.
@@ -97,9 +41,6 @@ struct vpa_server_tls {   /* texts are copied */
 #define VPA_SERVER_IDLE_TIMEOUT (120 * VPA_SECOND) /* an API server itself waits for 90 s */
 #define VPA_SERVER_TRANSFER_TIMEOUT (10 * VPA_SECOND)
 #define VPA_SERVER_RATE_MIN (256 << 10) /* bytes per second; 5 MiB take 30 s at most */
-
-/* Why handshakes fail, one text after the other; NULL behind the last. */
-const char *vpa_server_handshake_failure(size_t i);
 
 struct vpa_http_server_options {
     const char *address; /* "host:port", ":port" (all interfaces, IPv6 and IPv4), "[::1]:0" */
