@@ -4,7 +4,6 @@ import os
 import pathlib
 import pty
 import re
-import select
 import shlex
 import signal
 import struct
@@ -13,6 +12,7 @@ import sys
 import termios
 
 from cluster import ROOT, until
+from processes import readable
 from realcluster import MissingAssets, find_assets
 
 DAEMONS = ("kubesim", "fakelet", "vpa-recommender", "vpa-updater", "vpa-admission-controller")
@@ -31,7 +31,7 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read(self, seconds=0.2):
-        while select.select([self.master], [], [], seconds)[0]:
+        while readable(self.master, seconds):
             try:
                 self.said += os.read(self.master, 65536).decode(errors="replace")
             except OSError:  # nobody is at the other end any more

@@ -5,10 +5,11 @@ import json
 import os
 import pathlib
 import re
-import select
 import shutil
 import subprocess
 import time
+
+from processes import readable
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -119,8 +120,7 @@ class Keyboard:
     def message(self):
         end = time.monotonic() + 120
         while b"\0" not in self.rest:
-            ready, _, _ = select.select([self.back], [], [], max(0, end - time.monotonic()))
-            assert ready, "the browser does not answer"
+            assert readable(self.back, max(0, end - time.monotonic())), "the browser does not answer"
             piece = os.read(self.back, 1 << 16)
             assert piece, "the browser has ended"
             self.rest += piece

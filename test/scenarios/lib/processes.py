@@ -2,6 +2,7 @@
 import itertools
 import os
 import pathlib
+import select
 import signal
 import socket
 import subprocess
@@ -129,6 +130,14 @@ class Processes:
             except AssertionError as error:
                 bad.append(str(error))
         return bad
+
+
+def readable(descriptor, seconds):
+    """Whether something can be read from it, or its other end is gone. select() knows no descriptor above 1023, and scenarios
+    that run side by side have that many."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def wait_port(port, seconds=20):
