@@ -151,14 +151,17 @@ struct vpa_clock *vpa_clock_new_simulated(const char *path, struct vpa_error *er
         return NULL;
     }
     const struct vpa_clock_file *file = map;
-    if (file->magic != VPA_CLOCK_FILE_MAGIC) {
+    bool alone = file->magic == VPA_CLOCK_FILE_ALONE;
+    if (file->magic != VPA_CLOCK_FILE_MAGIC && !alone) {
         munmap(map, sizeof(*file));
         vpa_fail(err, VPA_INVALID, "simulated clock %s: not a clock file", path);
         return NULL;
     }
     struct simulated_clock *simulated = vpa_xcalloc(1, sizeof(*simulated));
-    simulated->base = (struct vpa_clock){
-        .now = simulated_wall, .monotonic = simulated_now, .real_wait = simulated_wait};
+    simulated->base = (struct vpa_clock){.now = simulated_wall,
+                                         .monotonic = simulated_now,
+                                         .real_wait = simulated_wait,
+                                         .alone = alone};
     simulated->file = file;
     return &simulated->base;
 }

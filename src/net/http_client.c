@@ -349,7 +349,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
     curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
     x->status = (int)status;
     if (status >= 200) {
-        client_head_tell_time(&x->head, &x->client->base, vpa_loop_monotonic(x->client->loop));
+        if (!vpa_loop_is_out_of_time(x->client->loop))
+            client_head_tell_time(&x->head, &x->client->base, vpa_loop_monotonic(x->client->loop));
         x->head_ready = true;
         post_delivery(x);
     }

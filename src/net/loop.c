@@ -124,6 +124,11 @@ int64_t vpa_loop_monotonic(const struct vpa_loop *loop)
     return loop->clock->monotonic(loop->clock);
 }
 
+bool vpa_loop_is_out_of_time(const struct vpa_loop *loop)
+{
+    return loop->clock->alone;
+}
+
 CURLM *vpa_loop_multi(struct vpa_loop *loop)
 {
     return loop->multi;

@@ -57,6 +57,20 @@ START_TEST(it_stands_still_without_a_rate)
 }
 END_TEST
 
+/* Some are a server's as well, and some nobody else's. */
+START_TEST(whether_a_server_lives_by_it_is_told)
+{
+    ck_assert(!simulated->alone);
+    file->magic = VPA_CLOCK_FILE_ALONE;
+    struct vpa_clock *other = vpa_clock_new_simulated(path, &err);
+    ck_assert_msg(other && other->alone, "%s", err.text);
+    vpa_clock_free(other);
+    other = vpa_clock_new_real();
+    ck_assert(!other->alone);
+    vpa_clock_free(other);
+}
+END_TEST
+
 START_TEST(it_runs_at_its_rate)
 {
     begin(2);
@@ -168,6 +182,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, it_stands_still_without_a_rate, 0, (int)VPA_COUNT(standing));
+    tcase_add_test(c, whether_a_server_lives_by_it_is_told);
     tcase_add_test(c, it_runs_at_its_rate);
     tcase_add_loop_test(c, a_wait_is_as_long_as_its_rate_says, 0, (int)VPA_COUNT(waits));
     tcase_add_test(c, time_has_an_end);

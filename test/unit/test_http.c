@@ -301,6 +301,23 @@ static const struct {
     {"", 0},
 };
 
+/* Not where our own time is nobody else's. */
+START_TEST(notes_no_time_of_a_server_that_lives_by_another)
+{
+    struct rude r = {.bytes = "HTTP/1.1 200 OK\r\nDate: Sun, 01 Mar 2026 12:00:00 GMT\r\n"
+                              "Content-Length: 0\r\n\r\n"};
+
+    clk->alone = true;
+    rude_start(&r);
+    struct vpa_transport *t = connect_to(r.port, NULL);
+    fetch(t, "GET", "/", NULL);
+    ck_assert_int_eq(got.status, 200);
+    ck_assert(!t->dated);
+    vpa_transport_free(t);
+    rude_stop(&r);
+}
+END_TEST
+
 START_TEST(notes_what_time_it_is_at_the_server)
 {
     vpa_auto_free char *bytes =
@@ -704,6 +721,7 @@ int main(void)
     tcase_add_test(c, ports_that_cannot_be_had);
     tcase_add_loop_test(c, survives_rude_servers, 0, VPA_COUNT(rudeness));
     tcase_add_loop_test(c, notes_what_time_it_is_at_the_server, 0, (int)VPA_COUNT(dates));
+    tcase_add_test(c, notes_no_time_of_a_server_that_lives_by_another);
     tcase_add_test(c, bounds_and_streams);
     tcase_add_test(c, dead_peers_of_streams);
     tcase_add_test(c, cancels_in_callbacks);

@@ -33,6 +33,8 @@
  * measured with the monotonic one does not notice.
  */
 #define VPA_CLOCK_FILE_MAGIC INT64_C(0x31304b4c434d554c) /* "LUMCLK01" read as bytes */
+/* The same of a time by which no server lives (struct vpa_clock, alone): "LUMCLK0A". */
+#define VPA_CLOCK_FILE_ALONE INT64_C(0x41304b4c434d554c)
 struct vpa_clock_file {
     int64_t magic;
     int64_t virtual_base_ns;   /* Unix time in nanoseconds */

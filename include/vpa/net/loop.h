@@ -38,6 +38,7 @@ struct vpa_clock {
     int64_t (*real_wait)(const struct vpa_clock *clock, vpa_duration duration);
     /* A clock that stands still: forward by d. NULL: it runs by itself. */
     void (*advance)(struct vpa_clock *clock, vpa_duration d);
+    bool alone; /* no server lives by it: what they say of the time means nothing here */
 };
 
 struct vpa_loop;
@@ -48,6 +49,8 @@ void vpa_loop_free(struct vpa_loop *loop);
 
 vpa_time vpa_loop_now(const struct vpa_loop *loop);
 int64_t vpa_loop_monotonic(const struct vpa_loop *loop);
+/* Whether its clock is alone. */
+bool vpa_loop_is_out_of_time(const struct vpa_loop *loop);
 
 /* Runs fn in the loop, soon, in order. Callable from any thread; wakes the loop. */
 void vpa_loop_post(struct vpa_loop *loop, vpa_loop_fn fn, void *ctx);

@@ -6,16 +6,17 @@ import time
 
 CLOCK = struct.Struct("=qqqdqq")
 CLOCK_MAGIC = 0x31304b4c434d554c
+CLOCK_ALONE = 0x41304b4c434d554c
 
 
 class ClockFile:
     """The time of one process or several: that of the machine `behind` seconds ago, at `rate` times its speed from now on, with an
-    offset of the wall clock that tests move."""
+    offset of the wall clock that tests move. At another speed no server lives by it."""
 
     def __init__(self, path, rate=1.0, behind=0):
         self.path, self.rate = pathlib.Path(path), rate
         self.base = time.time_ns() - behind * 10**9, time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        self.path.write_bytes(CLOCK.pack(CLOCK_MAGIC, *self.base, rate, 0, 0))
+        self.path.write_bytes(CLOCK.pack(CLOCK_MAGIC if rate == 1 else CLOCK_ALONE, *self.base, rate, 0, 0))
         with open(self.path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), CLOCK.size)
         self.history = [(0.0, 0)]  # (since when, seconds)
