@@ -72,13 +72,21 @@ void client_head_read(struct client_head *head, const char *line, size_t len)
     }
 }
 
+/* Whether the new one is less to be believed. */
+static bool is_worse(int64_t offset, int64_t known, int64_t own)
+{
+    bool leads = offset - own > CLIENT_HEAD_LEAD, known_leads = known - own > CLIENT_HEAD_LEAD;
+
+    return leads == known_leads ? offset < known : leads;
+}
+
 void client_head_tell_time(const struct client_head *head, struct vpa_transport *transport,
-                           int64_t monotonic_now)
+                           int64_t monotonic_now, int64_t own_offset)
 {
     int64_t offset = head->date * VPA_SECOND - monotonic_now;
     bool known = transport->dated && monotonic_now - transport->peer_at < CLIENT_HEAD_TIME_KEPT;
 
-    if (head->date <= 0 || (known && offset < transport->peer_offset))
+    if (head->date <= 0 || (known && is_worse(offset, transport->peer_offset, own_offset)))
         return;
     transport->dated = true;
     transport->peer_offset = offset;

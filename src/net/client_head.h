@@ -19,9 +19,12 @@ void client_head_init(struct client_head *head);
 /* One line, as it came; a status line begins a new head. */
 void client_head_read(struct client_head *head, const char *line, size_t len);
 /* What time it is at the peer, which may be several servers: one whose clock is behind is passed
- * over while another has told the time in the last CLIENT_HEAD_TIME_KEPT. */
+ * over while another has told the time in the last CLIENT_HEAD_TIME_KEPT, and so is one that leads
+ * our own clock by more than CLIENT_HEAD_LEAD while another does not: two agree there. own_offset:
+ * our time of day less the monotonic one. */
 #define CLIENT_HEAD_TIME_KEPT (10 * VPA_MINUTE)
+#define CLIENT_HEAD_LEAD VPA_HOUR
 void client_head_tell_time(const struct client_head *head, struct vpa_transport *transport,
-                           int64_t monotonic_now);
+                           int64_t monotonic_now, int64_t own_offset);
 
 #endif

@@ -349,8 +349,12 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
     curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
     x->status = (int)status;
     if (status >= 200) {
-        if (!vpa_loop_is_out_of_time(x->client->loop))
-            client_head_tell_time(&x->head, &x->client->base, vpa_loop_monotonic(x->client->loop));
+        const struct vpa_loop *loop = x->client->loop;
+        int64_t monotonic = vpa_loop_monotonic(loop);
+
+        if (!vpa_loop_is_out_of_time(loop))
+            client_head_tell_time(&x->head, &x->client->base, monotonic,
+                                  vpa_time_unix_nanos(vpa_loop_now(loop)) - monotonic);
         x->head_ready = true;
         post_delivery(x);
     }

@@ -56,11 +56,29 @@ START_TEST(a_server_that_is_behind_others_is_passed_over)
     for (size_t i = 0; i < VPA_COUNT(answers); i++) {
         const struct client_head head = {.date = answers[i].date};
 
-        client_head_tell_time(&head, &t, answers[i].at * VPA_SECOND);
+        client_head_tell_time(&head, &t, answers[i].at * VPA_SECOND, 4901 * VPA_SECOND);
         ck_assert(t.dated == (answers[i].offset != 0));
         ck_assert_msg(t.peer_offset == answers[i].offset * VPA_SECOND, "answer %zu: %lld", i,
                       (long long)(t.peer_offset / VPA_SECOND));
     }
+}
+END_TEST
+
+/* Ours is at 900; two servers, of which one is more than an hour ahead of that. */
+START_TEST(a_server_that_is_ahead_of_us_and_another_is_passed_over)
+{
+    const struct client_head ahead = {.date = 5000}, right = {.date = 1000};
+    const int64_t now = 100 * VPA_SECOND, own = 900 * VPA_SECOND;
+    struct vpa_transport t = {.dated = false};
+
+    client_head_tell_time(&ahead, &t, now, own);
+    ck_assert_int_eq(t.peer_offset, 4900 * VPA_SECOND); /* nobody else has told it */
+    client_head_tell_time(&right, &t, now, own);
+    ck_assert_int_eq(t.peer_offset, own);
+    client_head_tell_time(&ahead, &t, now, own);
+    ck_assert_int_eq(t.peer_offset, own);
+    client_head_tell_time(&ahead, &t, now + CLIENT_HEAD_TIME_KEPT, own);
+    ck_assert_int_gt(t.peer_offset, own); /* the other one is silent */
 }
 END_TEST
 
@@ -71,6 +89,7 @@ int main(void)
 
     tcase_add_test(tc, a_status_line_begins_anew);
     tcase_add_test(tc, a_server_that_is_behind_others_is_passed_over);
+    tcase_add_test(tc, a_server_that_is_ahead_of_us_and_another_is_passed_over);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
