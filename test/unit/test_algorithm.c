@@ -456,6 +456,26 @@ START_TEST(seconds_are_of_the_past)
 }
 END_TEST
 
+/* As many maxima as there can be are read, and not one more. */
+START_TEST(maxima_are_bounded)
+{
+    int count = 2 * VPA_BUCKETS_MAX + _i;
+    struct vpa_recent_max m = {.span = INT32_MAX};
+    const struct vpa_json *object;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 20);
+    vpa_buf_puts(&text, "{\"x\":[");
+    for (int i = 0; i < count; i++)
+        vpa_buf_printf(&text, "%s[%d,%d]", i > 0 ? "," : "", i, count - i);
+    vpa_buf_puts(&text, "]}");
+    ck_assert_int_eq(vpa_json_parse(&arena, text.data, text.len, &object, &err), 0);
+    ck_assert_int_eq(vpa_stored_max(object, "x", t0, &m, &err), _i == 0 ? 0 : -1);
+    ck_assert(vpa_recent_max(&m) > 0 || _i > 0);
+    vpa_recent_max_release(&m);
+}
+END_TEST
+
 /* Where the state has a number, something else is refused: no text, nothing below 0 or beyond all
  * bounds (VPA's own form is upstream's, which knows negative counts). Up to so many places of a
  * state are tried, its ends whole. */
@@ -700,6 +720,7 @@ int main(void)
     tcase_add_loop_test(tc, absurd_amounts_outlive_a_restart, 0, all);
     tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
     tcase_add_test(tc, seconds_are_of_the_past);
+    tcase_add_loop_test(tc, maxima_are_bounded, 0, 2);
     tcase_add_loop_test(tc, a_last_sample_lies_a_day_ahead_at_most, 0, all);
     tcase_add_loop_test(tc, what_is_no_number_is_refused, 0, all);
     tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);

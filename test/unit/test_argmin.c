@@ -128,6 +128,21 @@ START_TEST(margins_are_models)
 }
 END_TEST
 
+/* A margin on top of the last bucket: there is no limit beyond it. */
+START_TEST(the_last_bucket_is_the_highest_limit)
+{
+    struct vpa_argmin_rule r = rule(6, false);
+
+    r.margin_count = 2;
+    r.margins[1] = 12;
+    vpa_argmin_init(&a, &r);
+    for (int i = 0; i < 10; i++)
+        vpa_argmin_add(&a, 1e9);
+    ck_assert(vpa_argmin_close(&a, next_window()) == buckets.ends[buckets.count - 1]);
+    ck_assert_uint_eq(a.limit, buckets.count - 1);
+}
+END_TEST
+
 /* ---- the limit that holds ---- */
 
 /*
@@ -638,6 +653,7 @@ int main(void)
     tcase_add_test(c, nothing_known_then_as_before);
     tcase_add_loop_test(c, changes_and_models_cost, 0, (int)(sizeof(changes) / sizeof(changes[0])));
     tcase_add_test(c, margins_are_models);
+    tcase_add_test(c, the_last_bucket_is_the_highest_limit);
     tcase_add_test(c, the_largest_limit_of_the_hold_is_in_force);
     tcase_add_test(c, a_later_past_goes_on);
     tcase_add_test(c, pasts_of_one_time_are_averaged);

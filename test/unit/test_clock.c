@@ -158,6 +158,22 @@ START_TEST(other_files_are_no_clocks)
 }
 END_TEST
 
+/* Neither a clock nor what is none keeps the file open. */
+START_TEST(no_file_stays_open)
+{
+    int first = dup(0);
+
+    close(first);
+    vpa_clock_free(vpa_clock_new_simulated(path, &err));
+    ck_assert_int_eq(ftruncate(fd, sizeof(*file) - 1), 0);
+    ck_assert_ptr_null(vpa_clock_new_simulated(path, &err));
+    ck_assert_int_eq(ftruncate(fd, sizeof(*file)), 0);
+    int next = dup(0);
+    ck_assert_int_eq(next, first);
+    close(next);
+}
+END_TEST
+
 START_TEST(the_environment_names_the_file)
 {
     struct vpa_clock *clock;
@@ -189,6 +205,7 @@ int main(void)
     tcase_add_test(c, the_wall_clock_can_be_set);
     tcase_add_test(c, a_real_clock_waits_for_a_day_at_most);
     tcase_add_test(c, other_files_are_no_clocks);
+    tcase_add_test(c, no_file_stays_open);
     tcase_add_test(c, the_environment_names_the_file);
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -260,6 +260,29 @@ START_TEST(equal_compares_range_and_weights)
 }
 END_TEST
 
+/* Where weights are alike as far as one of them goes. */
+START_TEST(equal_compares_what_only_one_has)
+{
+    struct vpa_histogram a, b, others;
+
+    vpa_histogram_init(&a, &ten);
+    vpa_histogram_init(&b, &ten);
+    vpa_histogram_init(&others, &cpu);
+    vpa_histogram_add(&a, 3, 1);
+    vpa_histogram_add(&b, 3, 1);
+    vpa_histogram_add(&b, 5, 1);
+    ck_assert(!vpa_histogram_equal(&a, &b));
+    vpa_histogram_release(&b);
+    vpa_histogram_init(&b, &ten);
+    vpa_histogram_add(&b, 0, 1);
+    vpa_histogram_add(&others, 0, 1);
+    ck_assert(!vpa_histogram_equal(&b, &others)); /* of other buckets */
+    vpa_histogram_release(&a);
+    vpa_histogram_release(&b);
+    vpa_histogram_release(&others);
+}
+END_TEST
+
 /* A sum that was rounded otherwise is the same sum. */
 START_TEST(equal_allows_for_rounding)
 {
@@ -620,6 +643,7 @@ int main(void)
     tcase_add_test(tc, light_samples_do_not_widen_the_range);
     tcase_add_test(tc, what_was_taken_out_counts_no_more);
     tcase_add_test(tc, equal_compares_range_and_weights);
+    tcase_add_test(tc, equal_compares_what_only_one_has);
     tcase_add_test(tc, equal_allows_for_rounding);
     tcase_add_test(tc, text_shows_range_and_percentiles);
     tcase_add_test(tc, saves_relative_to_the_heaviest);

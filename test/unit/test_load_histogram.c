@@ -116,6 +116,21 @@ START_TEST(merging_is_adding)
 }
 END_TEST
 
+/* Room is made in steps, which the last bucket ends wherever it is. */
+START_TEST(the_last_bucket_is_the_end)
+{
+    struct vpa_buckets buckets;
+    struct vpa_load_histogram h;
+
+    vpa_buckets_init(&buckets, 0.001, 0.001 * pow(1.05, 90 + _i));
+    vpa_load_histogram_init(&h, &buckets, 12 * VPA_HOUR);
+    vpa_load_histogram_add(&h, 1e9, 1.0, hours(0));
+    ck_assert_uint_eq(h.base + h.span, buckets.count);
+    ck_assert(vpa_load_histogram_percentile(&h, 1.0) == buckets.ends[buckets.count - 1]);
+    vpa_load_histogram_release(&h);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("load_histogram");
@@ -129,6 +144,7 @@ int main(void)
     tcase_add_test(c, the_old_weighs_less);
     tcase_add_test(c, a_long_time_does_not_overflow);
     tcase_add_test(c, merging_is_adding);
+    tcase_add_loop_test(c, the_last_bucket_is_the_end, 0, 8);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -212,6 +212,27 @@ static bool knows_widget(const char *name)
     return known;
 }
 
+/* Who holds a view from before the answer asks for what is known by now. */
+START_TEST(what_is_known_is_not_asked_for_again)
+{
+    const struct vpa_selector *selector;
+    struct vpa_owner_view *before;
+
+    synced();
+    before = vpa_owners_view(owners);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(
+            vpa_owner_view_selector(before, "n", "example.com/v1", "Widget", "w", &selector, &err),
+            -1);
+        ck_assert_int_eq(err.code, VPA_RETRY);
+        vpa_loop_pump(loop, VPA_SECOND);
+        ck_assert_int_eq(scale_gets(), 1);
+    }
+    vpa_owner_view_unref(before);
+    ck_assert(knows_widget("w"));
+}
+END_TEST
+
 /* As soon as the next scale is asked for. */
 static int ask_for_other(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -663,6 +684,7 @@ int main(void)
     tcase_add_loop_test(c, keeps_only_what_has_a_scale, 0, 3);
     tcase_add_loop_test(c, views_follow_scales, 0, (int)VPA_COUNT(answers));
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
+    tcase_add_test(c, what_is_known_is_not_asked_for_again);
     tcase_add_loop_test(c, only_scales_are_taken, 0, (int)VPA_COUNT(scale_kinds));
     tcase_add_test(c, negative_answers_last_one_pass);
     tcase_add_test(c, every_resource_of_a_kind_is_asked);

@@ -279,7 +279,9 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
     change(FOREIGN);
     start(NULL);
     hook = refuse_create;
+    capture_log(0);
     pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(logged("it is not overwritten"), 1);
     ck_assert_str_eq(
         fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v9");
     hook = NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "captured_log.h"
 #include "client_fixture.h"
 #include "model_fixture.h"
 #include "../../recommender/external.h"
@@ -114,6 +115,25 @@ START_TEST(asks_by_selector_and_pod)
     ck_assert_int_eq(heard.count, 2);
     ck_assert_int_eq(heard.cpu, 1500);
     ck_assert_int_eq(heard.memory, 3 * MI);
+}
+END_TEST
+
+#define EARLIER                                                                                    \
+    "{\"items\":[{\"metricName\":\"m\",\"metricLabels\":{\"ctr\":\"app\"},"                        \
+    "\"timestamp\":\"2026-01-14T23:59:00Z\",\"value\":\"1\"}]}"
+
+/* The next answer is about a minute before: the log says of which resource. */
+START_TEST(tells_of_samples_that_are_not_new)
+{
+    put_pod("p1");
+    ck_assert_int_eq(collect(), 0);
+    capture_log(3);
+    server.many = EARLIER;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_uint_eq(logged("Error adding metric sample"), 2);
+    ck_assert_uint_eq(logged("resource=\"cpu\""), 1);
+    ck_assert_uint_eq(logged("resource=\"memory\""), 1);
+    ck_assert_uint_eq(logged("sample discarded"), 2);
 }
 END_TEST
 
@@ -231,6 +251,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, asks_by_selector_and_pod);
+    tcase_add_test(c, tells_of_samples_that_are_not_new);
     tcase_add_test(c, a_metric_without_a_name_is_nothing);
     tcase_add_test(c, one_failure_spoils_the_reading);
     tcase_add_test(c, an_unusable_name_is_one_pod);

@@ -156,21 +156,21 @@ START_TEST(asks_in_order_of_names)
     struct vpa_error err;
     vpa_auto_buf text = {0};
 
-    options.address = "http://prom?dedup=true&a;b&query=mine&c=x+y&&d";
+    options.address = "http://prom?dedup=true&a;b&query=mine&c=x+y&&d+e";
     options.ns = "team-a";
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     vpa_buf_init(&text, 4096);
     prom_arguments(&plan, PROM_MEMORY, vpa_time_from_unix(T0, 500000000), &text);
     ck_assert_str_eq(
         vpa_buf_text(&text),
-        "c=x+y&d=&dedup=true&end=1768435200.5&query=mem%7Bpod%3D~%22.%2B%22%2C+ctr%21%3D%22POD%"
+        "c=x+y&d+e=&dedup=true&end=1768435200.5&query=mem%7Bpod%3D~%22.%2B%22%2C+ctr%21%3D%22POD%"
         "22%2C+ctr%21%3D"
         "%22%22%2C+ns%3D%22team-a%22%7D&start=1767744000.5&step=3600");
     vpa_buf_clear(&text);
     prom_get_url(&plan, PROM_LABELS, vpa_time_from_unix(T0, 0), &text);
     ck_assert_str_eq(
         vpa_buf_text(&text),
-        "http://prom/api/v1/query?c=x+y&d=&dedup=true&query=labels%5B8d%5D&time=1768435200");
+        "http://prom/api/v1/query?c=x+y&d+e=&dedup=true&query=labels%5B8d%5D&time=1768435200");
     prom_plan_release(&plan);
 }
 END_TEST

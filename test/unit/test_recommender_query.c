@@ -192,6 +192,22 @@ START_TEST(answers_with_the_whole_object)
 }
 END_TEST
 
+/* What a recommendation does not say is left out. */
+START_TEST(answers_with_what_there_is)
+{
+    pass_with(
+        "{" META("web", "1") "," TARGETS(
+            "Deployment",
+            "web") ","
+                   "'status':{'recommendation':{'containerRecommendations':[{'containerName':'app',"
+                   "'target':{'cpu':'587m'}}]}}}",
+        "app=x");
+    ck_assert_ptr_nonnull(
+        strstr(ask(QUERY("," OF_WEB), 200),
+               "[{\"name\":\"app\",\"target\":{\"requests\":{\"cpu\":\"587m\"}}}]"));
+}
+END_TEST
+
 static const struct {
     const char *question, *pod;
 } nobodys[] = {
@@ -494,6 +510,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, answers_with_the_whole_object);
+    tcase_add_test(tcase, answers_with_what_there_is);
     tcase_add_loop_test(tcase, says_that_no_vpa_matches, 0, (int)VPA_COUNT(nobodys));
     tcase_add_loop_test(tcase, says_that_there_is_no_recommendation, 0, (int)VPA_COUNT(silents));
     tcase_add_loop_test(tcase, the_strongest_vpa_answers, 0, (int)VPA_COUNT(rivals));
