@@ -293,12 +293,15 @@ static bool is_recent(const struct vpa_lease *lease, vpa_duration timeout,
             (ahead == 0 || vpa_time_sub(renewed, now) <= timeout));
 }
 
-/* A renewal that was taken back has an earlier time than it had: so it does not count as one. */
+/* A renewal that was taken back has an earlier time than it had: so it does not count as one. Nor
+ * does one that lies back for the timeout itself, when nobody has looked for long: by so much less
+ * has the time in it grown than that by which we live. */
 static void see(struct vpa_status_view *view, vpa_time renewed, int64_t now)
 {
     if (view->known && renewed == view->renewed)
         return;
-    view->moved = view->known && renewed > view->renewed;
+    view->moved = view->known && renewed > view->renewed &&
+                  now - view->since - vpa_time_sub(renewed, view->renewed) < view->timeout;
     view->renewed = renewed;
     view->since = now;
     view->known = true;

@@ -374,6 +374,40 @@ START_TEST(what_lies_ahead_counts_once_it_is_renewed)
 }
 END_TEST
 
+/* Nobody looks for an hour (the panic button, a server that is away): by how much it was renewed
+ * meanwhile. */
+static const struct {
+    int minutes, pause; /* by which renewTime has grown; for which nobody looked */
+    bool valid;
+} gaps[] = {
+    {60, 60, true},  {59, 59, true},
+    {10, 60, false}, /* it was renewed for ten minutes more, and then no longer */
+    {59, 60, false}, {5, 5, true},
+};
+
+START_TEST(what_grew_while_nobody_looked_may_be_old)
+{
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    struct vpa_error err;
+    bool valid = false;
+
+    latency = 0;
+    for (int minutes = 0;; minutes = gaps[_i].minutes) { /* by a clock that is hours behind */
+        vpa_auto_free char *text =
+            vpa_xprintf("{\"spec\":{\"renewTime\":\"2026-03-01T%02d:%02d:30.000000Z\"}}",
+                        5 + (1 + minutes) / 60, (1 + minutes) % 60);
+
+        garbage = text;
+        ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+        garbage = NULL;
+        if (minutes > 0)
+            break;
+        vpa_loop_pump(loop, gaps[_i].pause * VPA_MINUTE);
+    }
+    ck_assert_int_eq(valid, gaps[_i].valid);
+}
+END_TEST
+
 /* Upstream believes a young Lease whatever its renewTime. */
 START_TEST(a_young_lease_may_be_taken_back)
 {
@@ -440,6 +474,7 @@ int main(void)
     tcase_add_test(c, a_lease_that_lies_ahead_counts_for_its_timeout);
     tcase_add_loop_test(c, the_servers_clock_says_how_old_a_lease_is, 0, VPA_COUNT(first_looks));
     tcase_add_test(c, what_lies_ahead_counts_once_it_is_renewed);
+    tcase_add_loop_test(c, what_grew_while_nobody_looked_may_be_old, 0, VPA_COUNT(gaps));
     tcase_add_loop_test(c, a_young_lease_may_be_taken_back, 0, 2);
     tcase_add_test(c, the_namespace_of_the_status_lease);
     tcase_add_test(c, unreadable_status_leases);

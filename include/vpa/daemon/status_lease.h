@@ -49,7 +49,7 @@ struct vpa_status_view {
     const char *name;
     vpa_duration timeout;
     bool known; /* it was read before: */
-    bool moved; /* renewTime was seen to grow */
+    bool moved; /* renewTime was seen to grow, and not to have stopped since */
     vpa_time renewed;
     int64_t since;  /* monotonic: when this renewTime was first seen */
     vpa_time start; /* another one when a webhook began to work anew; unset: nobody tells */
