@@ -535,14 +535,19 @@ static void ask_for_vpas(struct collection *g, const char *ns)
         failures_add(&g->unasked, ns, "verticalpodautoscalers", &err);
 }
 
-/* A cache may be old, and what is deleted is gone for good: the API server has the last word. */
+/* A cache may be old, and what is deleted is gone for good: the API server has the last word. It is
+ * asked once about a namespace, and deleting takes a while: what the cache has heard of since then
+ * counts too. */
 static bool is_certain(struct collection *g, const struct orphan *orphan)
 {
+    const struct feeder *feeder = g->checkpoints->options.feeder;
+
     if (!orphan->vpa)
         return true;
     if (!g->asked || strcmp(g->asked, orphan->ns) != 0)
         ask_for_vpas(g, orphan->ns);
-    return g->answered && !vpa_table_find(&g->present, orphan->vpa);
+    return g->answered && !vpa_table_find(&g->present, orphan->vpa) &&
+           !feeder_has_vpa(feeder, orphan->ns, orphan->vpa);
 }
 
 static void delete_checkpoint(const struct checkpoints_options *o, const struct orphan *orphan,
