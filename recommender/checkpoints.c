@@ -187,8 +187,8 @@ static bool is_of_target(struct loading *l, const struct identity *id, const str
 
     if (!target || !l->checkpoints->options.config->checkpoint_open_intervals)
         return true;
-    vpa_buf_init(&named, VPA_AUTOSCALER_TARGET_MAX);
-    vpa_autoscaler_target(v, &named);
+    vpa_buf_init(&named, VPA_OBJECT_TARGET_MAX);
+    vpa_object_target(vpa_autoscaler_object(v), &named);
     if (strcmp(vpa_buf_text(&named), target) == 0 || is_gone_on_with(l, id, item))
         return true;
     VPA_INFO("The VPA names another target than its checkpoint, which is not loaded",
