@@ -162,7 +162,7 @@ static void set_target(struct checkpoint_worker *worker)
     worker->target_hash = 0;
     if (!worker->writer->c->options.config->checkpoint_open_intervals)
         return;
-    vpa_autoscaler_target(worker->vpa, &worker->target);
+    vpa_object_target(vpa_autoscaler_object(worker->vpa), &worker->target);
     if (!vpa_buf_failed(&worker->target))
         worker->target_hash = vpa_hash_bytes(worker->target.data, worker->target.len);
 }
@@ -309,7 +309,7 @@ static void write_all(struct checkpoints *c, vpa_time deadline, bool by_turns, b
     w.workers = vpa_xcalloc(w.worker_count + 1, sizeof *w.workers);
     for (size_t i = 0; i < w.worker_count; i++) {
         w.workers[i].writer = &w;
-        vpa_buf_init(&w.workers[i].target, VPA_AUTOSCALER_TARGET_MAX);
+        vpa_buf_init(&w.workers[i].target, VPA_OBJECT_TARGET_MAX);
     }
 
     run_workers(&w);

@@ -187,8 +187,8 @@ static bool is_of_target(struct loading *l, const struct identity *id, const str
 
     if (!target || !l->checkpoints->options.config->checkpoint_open_intervals)
         return true;
-    vpa_buf_init(&named, VPA_AUTOSCALER_TARGET_MAX);
-    vpa_autoscaler_target(v, &named);
+    vpa_buf_init(&named, VPA_OBJECT_TARGET_MAX);
+    vpa_object_target(vpa_autoscaler_object(v), &named);
     if (strcmp(vpa_buf_text(&named), target) == 0 || is_gone_on_with(l, id, item))
         return true;
     VPA_INFO("The VPA names another target than its checkpoint, which is not loaded",
@@ -535,14 +535,19 @@ static void ask_for_vpas(struct collection *g, const char *ns)
         failures_add(&g->unasked, ns, "verticalpodautoscalers", &err);
 }
 
-/* A cache may be old, and what is deleted is gone for good: the API server has the last word. */
+/* A cache may be old, and what is deleted is gone for good: the API server has the last word. It is
+ * asked once about a namespace, and deleting takes a while: what the cache has heard of since then
+ * counts too. */
 static bool is_certain(struct collection *g, const struct orphan *orphan)
 {
+    const struct feeder *feeder = g->checkpoints->options.feeder;
+
     if (!orphan->vpa)
         return true;
     if (!g->asked || strcmp(g->asked, orphan->ns) != 0)
         ask_for_vpas(g, orphan->ns);
-    return g->answered && !vpa_table_find(&g->present, orphan->vpa);
+    return g->answered && !vpa_table_find(&g->present, orphan->vpa) &&
+           !feeder_has_vpa(feeder, orphan->ns, orphan->vpa);
 }
 
 static void delete_checkpoint(const struct checkpoints_options *o, const struct orphan *orphan,

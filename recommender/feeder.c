@@ -167,6 +167,27 @@ bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name)
     return !vpa_cache_is_unknown(f->vpas, ns, name);
 }
 
+static bool names_same_target(const struct vpa_object *a, const struct vpa_object *b)
+{
+    vpa_auto_buf one = {0}, other = {0};
+
+    vpa_buf_init(&one, VPA_OBJECT_TARGET_MAX);
+    vpa_buf_init(&other, VPA_OBJECT_TARGET_MAX);
+    vpa_object_target(a, &one);
+    vpa_object_target(b, &other);
+    return strcmp(vpa_buf_text(&one), vpa_buf_text(&other)) == 0;
+}
+
+bool feeder_still_has_vpa(const struct feeder *f, const struct vpa_object *object)
+{
+    const struct slim_vpa *vpa = vpa_cache_find(f->vpas, object->meta.ns, object->meta.name);
+
+    if (vpa && &vpa->object == object)
+        return true;
+    return vpa && strcmp(vpa->object.meta.uid, object->meta.uid) == 0 &&
+           names_same_target(&vpa->object, object);
+}
+
 bool feeder_is_in_step(const struct feeder *f)
 {
     return vpa_reflector_is_watching(vpa_cache_reflector(f->vpas)) &&

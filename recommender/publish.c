@@ -262,7 +262,8 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     vpa_object_status_build(&facts, &arena, &status);
     if (!is_standby(p) && is_known(p, v)) {
         account_tell(p->ledger, vpa_autoscaler_note(v), &made, &rec, &status, now);
-        if (!vpa_object_status_equal_stored(&status, object))
+        if (!vpa_object_status_equal_stored(&status, object) &&
+            feeder_still_has_vpa(p->feeder, object))
             start_patch(p, v, &status);
     }
 }

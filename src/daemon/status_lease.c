@@ -262,23 +262,46 @@ static int read_lease(struct vpa_kube_client *client, const char *path, struct v
     }
 }
 
-/* By the wall clock, which upstream goes by. What was taken back is not recent, however young the
- * Lease is. */
-static bool is_recent(const struct vpa_lease *lease, vpa_duration timeout, vpa_time now)
+/* The time of day that the API server tells, or ours where it tells none; a small difference is
+ * that of seconds cut off and of answers under way. */
+static vpa_time time_of_server(const struct vpa_loop *loop, vpa_duration ahead)
 {
-    if (lease->spec.renew_time == TAKEN_BACK)
-        return false;
-    return vpa_time_add(lease->meta.creation, timeout) > now ||
-           (!vpa_time_is_unset(lease->spec.renew_time) &&
-            vpa_time_add(lease->spec.renew_time, timeout) > now);
+    bool differs = ahead > VPA_MINUTE || ahead < -VPA_MINUTE;
+
+    return vpa_time_add(vpa_loop_now(loop), differs ? -ahead : 0);
 }
 
-/* A renewal that was taken back has an earlier time than it had: so it does not count as one. */
+static bool is_within(vpa_time from, vpa_duration timeout, vpa_time now)
+{
+    return !vpa_time_is_unset(from) && vpa_time_add(from, timeout) > now;
+}
+
+/* By the wall clock, which upstream goes by. What was taken back is not recent, however young the
+ * Lease is; nor is what lies ahead of the server's clock: whoever wrote it has another one, and may
+ * have been dead for as long as it is ahead. */
+static bool is_recent(const struct vpa_lease *lease, vpa_duration timeout,
+                      const struct vpa_kube_client *client)
+{
+    vpa_duration ahead = vpa_kube_client_ahead(client);
+    vpa_time now = time_of_server(vpa_kube_client_loop(client), ahead);
+    vpa_time renewed = lease->spec.renew_time;
+
+    if (renewed == TAKEN_BACK)
+        return false;
+    return is_within(lease->meta.creation, timeout, now) ||
+           (is_within(renewed, timeout, now) &&
+            (ahead == 0 || vpa_time_sub(renewed, now) <= timeout));
+}
+
+/* A renewal that was taken back has an earlier time than it had: so it does not count as one. Nor
+ * does one that lies back for the timeout itself, when nobody has looked for long: by so much less
+ * has the time in it grown than that by which we live. */
 static void see(struct vpa_status_view *view, vpa_time renewed, int64_t now)
 {
     if (view->known && renewed == view->renewed)
         return;
-    view->moved = view->known && renewed > view->renewed;
+    view->moved = view->known && renewed > view->renewed &&
+                  now - view->since - vpa_time_sub(renewed, view->renewed) < view->timeout;
     view->renewed = renewed;
     view->since = now;
     view->known = true;
@@ -290,7 +313,6 @@ int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_vie
     vpa_auto_arena arena = {0};
     vpa_auto_buf path = {0};
     struct vpa_kube_result result = {0};
-    const struct vpa_loop *loop = vpa_kube_client_loop(client);
     const struct vpa_json *root;
     struct vpa_lease lease;
 
@@ -301,10 +323,10 @@ int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_vie
     if (vpa_json_parse(&arena, result.body, result.body_len, &root, err) < 0 ||
         vpa_lease_decode(&arena, root, &lease, err) < 0)
         return vpa_wrap(err, "lease");
-    int64_t now = vpa_loop_monotonic(loop);
+    int64_t now = vpa_loop_monotonic(vpa_kube_client_loop(client));
     see(view, lease.spec.renew_time, now);
     view->start = lease.spec.acquire_time;
-    *valid = view->moved ? now - view->since < view->timeout
-                         : is_recent(&lease, view->timeout, vpa_loop_now(loop));
+    *valid = now - view->since < view->timeout &&
+             (view->moved || is_recent(&lease, view->timeout, client));
     return 0;
 }

@@ -118,7 +118,7 @@ struct vpa_autoscaler {
     void *note;     /* vpa_autoscaler_note, owned */
     vpa_time checkpoint_written;
     vpa_time missing_since; /* unset: has a recommendation */
-    uint64_t target;        /* hash of vpa_autoscaler_target */
+    uint64_t target;        /* hash of vpa_object_target */
     bool has_selector;
     bool awaits_history;
     bool resolved;

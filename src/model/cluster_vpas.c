@@ -257,9 +257,8 @@ void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *mem
 
 /* ---- the target ---- */
 
-void vpa_autoscaler_target(const struct vpa_autoscaler *v, struct vpa_buf *out)
+void vpa_object_target(const struct vpa_object *o, struct vpa_buf *out)
 {
-    const struct vpa_object *o = v->object;
     vpa_auto_buf selector = {0};
 
     if (o->target_ref.present) {
@@ -276,8 +275,8 @@ static uint64_t target_hash(const struct vpa_autoscaler *v)
 {
     vpa_auto_buf text = {0};
 
-    vpa_buf_init(&text, VPA_AUTOSCALER_TARGET_MAX);
-    vpa_autoscaler_target(v, &text);
+    vpa_buf_init(&text, VPA_OBJECT_TARGET_MAX);
+    vpa_object_target(v->object, &text);
     return vpa_hash_bytes(vpa_buf_text(&text), text.len);
 }
 

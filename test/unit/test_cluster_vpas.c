@@ -178,14 +178,11 @@ START_TEST(targets_have_texts)
     char texts[3][64];
 
     for (size_t i = 0; i < 3; i++) {
-        struct vpa_selector selector = {.nothing = true};
         struct vpa_object *object = objects_vpa(&arena, specs[i]);
         vpa_auto_buf text = {0};
 
-        object->meta.ns = "ns";
-        object->meta.name = "v";
-        vpa_buf_init(&text, VPA_AUTOSCALER_TARGET_MAX);
-        vpa_autoscaler_target(vpa_cluster_put_vpa(c, object, &selector, NULL, now), &text);
+        vpa_buf_init(&text, VPA_OBJECT_TARGET_MAX);
+        vpa_object_target(object, &text);
         snprintf(texts[i], sizeof(texts[i]), "%s", vpa_buf_text(&text));
     }
     ck_assert_str_eq(texts[0], "Deployment/web");

@@ -614,6 +614,38 @@ START_TEST(deletes_nothing_when_vpas_cannot_be_asked_for)
 }
 END_TEST
 
+#define ORPHAN_OF(vpa)                                                                             \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\","                                             \
+          "\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"" vpa             \
+          "-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"" vpa                      \
+          "\",\"containerName\":\"app\"},\"status\":{\"version\":\"v3\"}}")
+
+static bool bring_back(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)r;
+    if (strcmp(q->method, "DELETE") == 0 && vpa_str_ends_with(q->path, "/gone-app"))
+        change(VPA("late", "2026-03-01T12:10:00Z"));
+    hook_calls += strcmp(q->method, "DELETE") == 0 && vpa_str_ends_with(q->path, "/late-app");
+    return false;
+}
+
+/* Deleting a namespace full of them takes a while, and somebody makes a VPA anew meanwhile. */
+START_TEST(a_vpa_that_comes_back_keeps_its_checkpoints)
+{
+    change(NAMESPACE("shop"));
+    change(ORPHAN("shop"));
+    change(ORPHAN_OF("late"));
+    change(ORPHAN_OF("never"));
+    start("--checkpoints-gc-interval=90s");
+    hook = bring_back;
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "gone-app"));
+    ck_assert_uint_eq(hook_calls, 0); /* not even to be written anew */
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "never-app"));
+}
+END_TEST
+
 #define PEAKS 7400 /* of 27 or 28 bytes each */
 
 /* The open peaks of all pods are longer than an annotation may be. */
@@ -768,6 +800,7 @@ int main(void)
     tcase_add_test(tcase, a_new_vpa_waits_for_its_checkpoints);
     tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
     tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
+    tcase_add_test(tcase, a_vpa_that_comes_back_keeps_its_checkpoints);
     tcase_add_test(tcase, says_once_that_peaks_do_not_fit);
     tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
     tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);

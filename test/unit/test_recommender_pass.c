@@ -205,6 +205,58 @@ START_TEST(a_pod_that_no_pass_saw_was_never_there)
 }
 END_TEST
 
+#define VPA_OF(target)                                                                             \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
+          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},\"spec\":{\"targetRef\":{"       \
+          "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"" target "\"}}}")
+
+static const struct {
+    const char *name;
+    const char *steps[2];
+    bool written;
+} turns[] = {
+    {"made anew for another target",
+     {"{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+      "\"namespace\":\"shop\",\"name\":\"web\"}}",
+      VPA_OF("db")},
+     false},
+    {"made anew",
+     {"{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+      "\"namespace\":\"shop\",\"name\":\"web\"}}",
+      VPA_OF("web")},
+     false},
+    {"another target", {VPA_OF("db"), NULL}, false},
+    {"another creation time", {VPA("web", "2026-03-01T12:00:01Z"), NULL}, true},
+};
+static size_t turn;
+
+/* While the usage is read. */
+static bool turn_vpa(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)r;
+    if (!strstr(q->path, "/apis/metrics.k8s.io/") || hook_calls++ > 0)
+        return false;
+    for (size_t i = 0; i < VPA_COUNT(turns[turn].steps) && turns[turn].steps[i]; i++)
+        change(turns[turn].steps[i]);
+    return false;
+}
+
+/* What was learned for one workload says nothing to a VPA that names another one by now, and the
+ * status of one VPA nothing to the next one of that name. */
+START_TEST(a_vpa_that_became_another_one_gets_no_status_of_the_old_one)
+{
+    turn = (size_t)_i;
+    start(NULL);
+    hook = turn_vpa;
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_gt(hook_calls, 0);
+
+    const struct vpa_json *status = vpa_json_find(stored("VerticalPodAutoscaler", "web"), "status");
+
+    ck_assert_msg((status != NULL) == turns[_i].written, "%s", turns[_i].name);
+}
+END_TEST
+
 #define POD_OF(name, labels, status)                                                               \
     APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                 \
           "\",\"namespace\":\"shop\",\"uid\":\"u\",\"labels\":{" labels                            \
@@ -639,6 +691,8 @@ int main(void)
     tcase_add_test(tcase, a_pod_that_the_next_list_lacks_was_never_there);
     tcase_add_test(tcase, a_pod_that_changed_between_two_watches_is_noticed);
     tcase_add_test(tcase, labels_of_a_moment_match_nothing);
+    tcase_add_loop_test(tcase, a_vpa_that_became_another_one_gets_no_status_of_the_old_one, 0,
+                        VPA_COUNT(turns));
     tcase_add_loop_test(tcase, a_kill_between_two_passes_counts_once, 0, 2);
     tcase_add_test(tcase, evictions_are_watched_and_never_listed);
     tcase_add_test(tcase, an_eviction_for_memory_counts_once);

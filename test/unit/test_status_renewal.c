@@ -296,8 +296,9 @@ START_TEST(another_clock_is_no_sign_of_death)
 }
 END_TEST
 
-/* Nobody was seen to renew it, so nobody was seen to stop: upstream's rule alone. */
-START_TEST(a_lease_that_lies_ahead_counts_until_its_time)
+/* Left by a webhook whose clock was ahead: nobody was seen to renew it. Where no server has told
+ * the time it counts at first, as upstream has it, and no longer than any other. */
+START_TEST(a_lease_that_lies_ahead_counts_for_its_timeout)
 {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
@@ -306,14 +307,104 @@ START_TEST(a_lease_that_lies_ahead_counts_until_its_time)
     latency = 0;
     garbage = "{\"metadata\":{\"creationTimestamp\":\"2020-01-01T00:00:00Z\"},"
               "\"spec\":{\"renewTime\":\"2026-03-01T12:10:00.000000Z\"}}";
-    for (int minute = 0; minute < 11; minute++) {
+    for (int second = 0; second < 60; second += 20) {
         ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
-        ck_assert_msg(valid, "minute %d", minute);
-        vpa_loop_pump(loop, VPA_MINUTE);
+        ck_assert_msg(valid, "second %d", second);
+        vpa_loop_pump(loop, 20 * VPA_SECOND);
     }
     ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
     ck_assert(!valid);
     garbage = NULL;
+}
+END_TEST
+
+/* Our time of day is 12:00, and the server has told his: what is known of the Lease at first. */
+static const struct {
+    vpa_duration ahead; /* of us, of the server's clock */
+    const char *renewed;
+    bool valid;
+} first_looks[] = {
+    {VPA_SECOND, "12:00:50", true},
+    {VPA_SECOND, "12:01:30", false}, /* nobody can have renewed it then */
+    {VPA_SECOND, "13:00:00", false},
+    {VPA_MINUTE, "11:59:01", true}, /* clocks differ a little: ours is as good */
+    {VPA_HOUR, "10:59:30", true},   /* it is 11:00 */
+    {VPA_HOUR, "10:58:30", false},
+    {VPA_HOUR, "12:00:00", false},
+    {-VPA_HOUR, "12:30:00", false}, /* it is 13:00 */
+    {-VPA_HOUR, "12:59:30", true},
+};
+
+START_TEST(the_servers_clock_says_how_old_a_lease_is)
+{
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    vpa_auto_free char *text =
+        vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2020-01-01T00:00:00Z\"},"
+                    "\"spec\":{\"renewTime\":\"2026-03-01T%s.000000Z\"}}",
+                    first_looks[_i].renewed);
+    struct vpa_error err;
+    bool valid = !first_looks[_i].valid;
+
+    latency = 0;
+    vpa_memory_transport_set_ahead(transport, first_looks[_i].ahead);
+    garbage = text;
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert_int_eq(valid, first_looks[_i].valid);
+    garbage = NULL;
+}
+END_TEST
+
+/* A webhook that lives and has another clock is waited for until it renews again. */
+START_TEST(what_lies_ahead_counts_once_it_is_renewed)
+{
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    struct vpa_error err;
+    bool valid = true;
+
+    latency = 0;
+    vpa_memory_transport_set_ahead(transport, VPA_SECOND);
+    garbage = "{\"spec\":{\"renewTime\":\"2026-03-01T13:00:00.000000Z\"}}";
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert(!valid);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    garbage = "{\"spec\":{\"renewTime\":\"2026-03-01T13:01:00.000000Z\"}}";
+    ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+    ck_assert(valid);
+    garbage = NULL;
+}
+END_TEST
+
+/* Nobody looks for an hour (the panic button, a server that is away): by how much it was renewed
+ * meanwhile. */
+static const struct {
+    int minutes, pause; /* by which renewTime has grown; for which nobody looked */
+    bool valid;
+} gaps[] = {
+    {60, 60, true},  {59, 59, true},
+    {10, 60, false}, /* it was renewed for ten minutes more, and then no longer */
+    {59, 60, false}, {5, 5, true},
+};
+
+START_TEST(what_grew_while_nobody_looked_may_be_old)
+{
+    struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
+    struct vpa_error err;
+    bool valid = false;
+
+    latency = 0;
+    for (int minutes = 0;; minutes = gaps[_i].minutes) { /* by a clock that is hours behind */
+        vpa_auto_free char *text =
+            vpa_xprintf("{\"spec\":{\"renewTime\":\"2026-03-01T%02d:%02d:30.000000Z\"}}",
+                        5 + (1 + minutes) / 60, (1 + minutes) % 60);
+
+        garbage = text;
+        ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), 0);
+        garbage = NULL;
+        if (minutes > 0)
+            break;
+        vpa_loop_pump(loop, gaps[_i].pause * VPA_MINUTE);
+    }
+    ck_assert_int_eq(valid, gaps[_i].valid);
 }
 END_TEST
 
@@ -380,7 +471,10 @@ int main(void)
     tcase_add_test(c, the_lease_tells_when_the_webhook_was_away);
     tcase_add_test(c, resets_cost_thirty_three_reads);
     tcase_add_test(c, another_clock_is_no_sign_of_death);
-    tcase_add_test(c, a_lease_that_lies_ahead_counts_until_its_time);
+    tcase_add_test(c, a_lease_that_lies_ahead_counts_for_its_timeout);
+    tcase_add_loop_test(c, the_servers_clock_says_how_old_a_lease_is, 0, VPA_COUNT(first_looks));
+    tcase_add_test(c, what_lies_ahead_counts_once_it_is_renewed);
+    tcase_add_loop_test(c, what_grew_while_nobody_looked_may_be_old, 0, VPA_COUNT(gaps));
     tcase_add_loop_test(c, a_young_lease_may_be_taken_back, 0, 2);
     tcase_add_test(c, the_namespace_of_the_status_lease);
     tcase_add_test(c, unreadable_status_leases);

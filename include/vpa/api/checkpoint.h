@@ -69,7 +69,7 @@ struct vpa_open_intervals {
 
 /*
  * Whose history it is: the target that the VPA named when the checkpoint was written (the text of
- * vpa_autoscaler_target). A VPA that names another one today has no use for it. Upstream writes
+ * vpa_object_target). A VPA that names another one today has no use for it. Upstream writes
  * none, so a checkpoint without it belongs to whatever the VPA names.
  */
 #define VPA_HISTORY_TARGET_ANNOTATION "vpa.autoscaling.k8s.io/history-target"

@@ -6,7 +6,8 @@
  * The two clocks are those of two machines, of which one may be set wrong. So a reader remembers
  * what it saw: a Lease whose renewTime grows is renewed, whatever the time in it, and once it has
  * not grown for the timeout it is not, both by the reader's monotonic clock alone. What was not
- * seen to grow is judged by the time in it, as upstream has it.
+ * seen to grow is judged by the time in it, as upstream has it, on the API server's clock where
+ * that differs from ours; ahead of that clock by more than the timeout it says nothing.
  *
  * acquireTime and leaseTransitions, which upstream neither writes nor reads, tell a reader that the
  * webhook was away: a writer takes the Lease anew with its first renewal, and with the first one
@@ -48,14 +49,15 @@ struct vpa_status_view {
     const char *name;
     vpa_duration timeout;
     bool known; /* it was read before: */
-    bool moved; /* renewTime was seen to grow */
+    bool moved; /* renewTime was seen to grow, and not to have stopped since */
     vpa_time renewed;
     int64_t since;  /* monotonic: when this renewTime was first seen */
     vpa_time start; /* another one when a webhook began to work anew; unset: nobody tells */
 };
 
 /* Reads the lease, pumping the loop, with three tries. 0: *valid says whether it is renewed: seen
- * to be, or creation or renewal lie less than timeout back. -1: it cannot be read, NOT_FOUND
+ * to be, or creation or renewal lie less than timeout back, and in any case first seen as it is
+ * less than timeout ago. -1: it cannot be read, NOT_FOUND
  * included; text as upstream's. */
 int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_view *view,
                            bool *valid, struct vpa_error *err) VPA_MUST_CHECK;

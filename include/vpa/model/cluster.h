@@ -102,8 +102,8 @@ size_t vpa_autoscaler_aggregate_count(const struct vpa_autoscaler *v);
  * the external metrics and for logs. */
 const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count);
 /* What the VPA names, "Deployment/web" or "selector/1a2b3c4d": equal texts, equal target. */
-#define VPA_AUTOSCALER_TARGET_MAX 1024
-void vpa_autoscaler_target(const struct vpa_autoscaler *v, struct vpa_buf *out);
+#define VPA_OBJECT_TARGET_MAX 1024
+void vpa_object_target(const struct vpa_object *object, struct vpa_buf *out);
 /* Whether any pod that it has found has such a container. */
 bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *container);
 /* Whether a stored history whose last sample is that old is of no use any more: the VPA knows no
