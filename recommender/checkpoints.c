@@ -18,6 +18,7 @@
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/json/json_peek.h"
 #include "vpa/kube/list.h"
 
 #define LIST_TIMEOUT (5 * VPA_MINUTE)
@@ -87,6 +88,30 @@ static struct identity identity_of(const struct vpa_json *item)
         .name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name"))),
         .vpa = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.vpaObjectName"))),
         .container = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.containerName"))),
+        .annotations = annotations,
+        .unreadable_since =
+            vpa_json_string(vpa_json_find(annotations, CHECKPOINT_UNREADABLE_ANNOTATION)),
+    };
+}
+
+static const char *peek(struct vpa_arena *arena, struct vpa_slice text, const char *path)
+{
+    return vpa_or_empty(vpa_json_peek(arena, text.ptr, text.len, path));
+}
+
+/* The same of one whose text cannot be parsed as a whole. */
+static struct identity identity_in(struct vpa_arena *arena, struct vpa_slice text)
+{
+    struct vpa_slice source = vpa_json_peek_source(text.ptr, text.len, "metadata.annotations");
+    const struct vpa_json *annotations = NULL;
+
+    if (source.ptr && vpa_json_parse(arena, source.ptr, source.len, &annotations, NULL) < 0)
+        annotations = NULL;
+    return (struct identity){
+        .ns = peek(arena, text, "metadata.namespace"),
+        .name = peek(arena, text, "metadata.name"),
+        .vpa = peek(arena, text, "spec.vpaObjectName"),
+        .container = peek(arena, text, "spec.containerName"),
         .annotations = annotations,
         .unreadable_since =
             vpa_json_string(vpa_json_find(annotations, CHECKPOINT_UNREADABLE_ANNOTATION)),
@@ -246,13 +271,34 @@ static bool is_to_be_loaded(struct loading *l, const struct identity *id,
     return !is_older(id, item, v) && is_of_target(l, id, item, v);
 }
 
+/* item NULL: it cannot be read at all. */
+static void load_stored(struct loading *l, const struct identity *id, const struct vpa_json *item,
+                        struct vpa_slice text, struct vpa_autoscaler *v)
+{
+    struct checkpoints *c = l->checkpoints;
+    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
+    const struct vpa_json *unused;
+    uint32_t history;
+    struct vpa_error err;
+
+    if (!item && vpa_json_parse(&l->arena, text.ptr, text.len, &unused, &err) < 0) {
+        keep_unreadable(c, id, text.ptr, text.len, &err);
+    } else if (checkpoint_state_is(version)) {
+        if (load_state(l, id, v, version, &err) < 0)
+            keep_unreadable(c, id, text.ptr, text.len, &err);
+    } else if (load_item(l, id, item, &history, &err) == 0) {
+        load_intervals(l, id, history);
+        l->loaded++;
+    } else {
+        keep_unreadable(c, id, text.ptr, text.len, &err);
+    }
+}
+
 static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct loading *l = ctx;
     struct checkpoints *c = l->checkpoints;
-    struct identity id = identity_of(item);
-    uint32_t history;
-    struct vpa_error err;
+    struct identity id = item ? identity_of(item) : identity_in(&l->arena, text);
 
     if (vpa_common_flags_ignore(&c->options.config->common, id.ns))
         return;
@@ -266,18 +312,9 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
     if (!v)
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
     /* One that a backup has left without a status has nothing to load, and nothing to keep. */
-    if (!v || vpa_json_is_null(vpa_json_find(item, "status")) || !is_to_be_loaded(l, &id, item, v))
-        return;
-    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
-    if (checkpoint_state_is(version)) {
-        if (load_state(l, &id, v, version, &err) < 0)
-            keep_unreadable(c, &id, text.ptr, text.len, &err);
-    } else if (load_item(l, &id, item, &history, &err) == 0) {
-        load_intervals(l, &id, history);
-        l->loaded++;
-    } else {
-        keep_unreadable(c, &id, text.ptr, text.len, &err);
-    }
+    bool is_empty = item && vpa_json_is_null(vpa_json_find(item, "status"));
+    if (v && !is_empty && is_to_be_loaded(l, &id, item, v))
+        load_stored(l, &id, item, text, v);
     vpa_arena_clear(&l->arena);
 }
 
@@ -293,8 +330,10 @@ static int load_from(struct checkpoints *c, const char *ns, bool again, struct v
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
 
     checkpoint_path(&path, ns, NULL);
-    struct vpa_list_request request = {
-        .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
+    struct vpa_list_request request = {.path = vpa_buf_text(&path),
+                                       .paged = true,
+                                       .timeout = LIST_TIMEOUT,
+                                       .with_unreadable = true};
     int result = vpa_list_each(c->options.reader, &request, on_stored, &loading, err);
     vpa_arena_release(&loading.arena);
     if (result < 0)
@@ -420,8 +459,9 @@ struct collection {
     size_t orphan_count;
     size_t orphan_capacity;
     vpa_time now;
-    vpa_time by;       /* the time that tells what is old */
-    const char *asked; /* namespace whose VPAs were listed last; an orphan's */
+    vpa_time by;            /* the time that tells what is old */
+    struct vpa_arena arena; /* of the item in hand */
+    const char *asked;      /* namespace whose VPAs were listed last; an orphan's */
     bool answered;
     struct failures unasked;
     struct vpa_table present; /* names of its VPAs -> themselves */
@@ -478,27 +518,32 @@ static bool has_aged(const struct collection *g, const struct identity *id,
            vpa_autoscaler_has_outlived(v, id->container, last, g->by);
 }
 
+static void judge(struct collection *g, const struct identity *id, const struct vpa_json *item)
+{
+    /* Of an item of which there is only the beginning nobody knows whose it is. */
+    if (!vpa_table_find(&g->namespaces, id->ns) || (!item && !*id->vpa))
+        return;
+    bool exists = feeder_has_vpa(g->checkpoints->options.feeder, id->ns, id->vpa);
+    if (exists && !has_aged(g, id, item))
+        return;
+    VPA_GROW(g->orphans, g->orphan_count, g->orphan_capacity);
+    g->orphans[g->orphan_count++] = (struct orphan){.ns = vpa_xstrdup(id->ns),
+                                                    .name = vpa_xstrdup(id->name),
+                                                    .vpa = exists ? NULL : vpa_xstrdup(id->vpa)};
+}
+
 static void on_collected(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct collection *g = ctx;
-    struct checkpoints *c = g->checkpoints;
-    struct identity id = identity_of(item);
+    struct identity id = item ? identity_of(item) : identity_in(&g->arena, text);
 
-    (void)text;
     if (id.unreadable_since)
         checkpoint_names_found_copy(&g->stored, id.ns, id.name);
     else
         checkpoint_names_found(&g->stored, id.ns, id.name, id.vpa, id.container,
                                vpa_json_first(id.annotations));
-    if (!vpa_table_find(&g->namespaces, id.ns))
-        return;
-    bool exists = feeder_has_vpa(c->options.feeder, id.ns, id.vpa);
-    if (exists && !has_aged(g, &id, item))
-        return;
-    VPA_GROW(g->orphans, g->orphan_count, g->orphan_capacity);
-    g->orphans[g->orphan_count++] = (struct orphan){.ns = vpa_xstrdup(id.ns),
-                                                    .name = vpa_xstrdup(id.name),
-                                                    .vpa = exists ? NULL : vpa_xstrdup(id.vpa)};
+    judge(g, &id, item);
+    vpa_arena_clear(&g->arena);
 }
 
 static int orphan_cmp(const void *a, const void *b)
@@ -514,8 +559,8 @@ static void on_present(void *ctx, const struct vpa_json *item, struct vpa_slice 
 {
     struct collection *g = ctx;
 
-    (void)text;
-    add_name(&g->present, vpa_or_empty(vpa_json_string(vpa_json_at(item, "metadata.name"))));
+    add_name(&g->present, item ? identity_of(item).name : peek(&g->arena, text, "metadata.name"));
+    vpa_arena_clear(&g->arena);
 }
 
 static void ask_for_vpas(struct collection *g, const char *ns)
@@ -526,8 +571,10 @@ static void ask_for_vpas(struct collection *g, const char *ns)
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL, NULL);
-    struct vpa_list_request request = {
-        .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
+    struct vpa_list_request request = {.path = vpa_buf_text(&path),
+                                       .paged = true,
+                                       .timeout = LIST_TIMEOUT,
+                                       .with_unreadable = true};
     free_names(&g->present);
     g->asked = ns;
     g->answered = vpa_list_each(o->reader, &request, on_present, g, &err) == 0;
@@ -590,6 +637,7 @@ static void collection_release(struct collection *g)
     free_names(&g->namespaces);
     free_names(&g->present);
     checkpoint_names_release(&g->stored);
+    vpa_arena_release(&g->arena);
     for (size_t k = 0; k < g->orphan_count; k++) {
         free(g->orphans[k].ns);
         free(g->orphans[k].name);
@@ -611,8 +659,10 @@ static void collect(struct collection *g, bool only_look)
         return;
     }
     checkpoint_path(&path, c->options.config->common.vpa_object_namespace, NULL);
-    struct vpa_list_request stored = {
-        .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
+    struct vpa_list_request stored = {.path = vpa_buf_text(&path),
+                                      .paged = true,
+                                      .timeout = LIST_TIMEOUT,
+                                      .with_unreadable = true};
     if (vpa_list_each(c->options.reader, &stored, on_collected, g, &err) < 0) {
         if (!vpa_loop_is_stopping(c->options.loop))
             VPA_ERROR_UNLESS_TOLD(&err, "Cannot list VPA checkpoints", VPA_KERR(&err));
