@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint_identity.h"
 #include "checkpoint_states.h"
 #include "checkpoints_internal.h"
 #include "failures.h"
@@ -18,7 +19,6 @@
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
-#include "vpa/json/json_peek.h"
 #include "vpa/kube/list.h"
 
 #define LIST_TIMEOUT (5 * VPA_MINUTE)
@@ -68,56 +68,6 @@ void checkpoints_free(struct checkpoints *c)
     free(c);
 }
 
-/* What an item says about itself, also when the rest cannot be read. Borrowed from the item. */
-struct identity {
-    const char *ns;
-    const char *name;
-    const char *vpa;
-    const char *container;
-    const struct vpa_json *annotations;
-    const char *unreadable_since; /* NULL on ordinary checkpoints */
-};
-
-static struct identity identity_of(const struct vpa_json *item)
-{
-    const struct vpa_json *metadata = vpa_json_find(item, "metadata");
-    const struct vpa_json *annotations = vpa_json_find(metadata, "annotations");
-
-    return (struct identity){
-        .ns = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "namespace"))),
-        .name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name"))),
-        .vpa = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.vpaObjectName"))),
-        .container = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.containerName"))),
-        .annotations = annotations,
-        .unreadable_since =
-            vpa_json_string(vpa_json_find(annotations, CHECKPOINT_UNREADABLE_ANNOTATION)),
-    };
-}
-
-static const char *peek(struct vpa_arena *arena, struct vpa_slice text, const char *path)
-{
-    return vpa_or_empty(vpa_json_peek(arena, text.ptr, text.len, path));
-}
-
-/* The same of one whose text cannot be parsed as a whole. */
-static struct identity identity_in(struct vpa_arena *arena, struct vpa_slice text)
-{
-    struct vpa_slice source = vpa_json_peek_source(text.ptr, text.len, "metadata.annotations");
-    const struct vpa_json *annotations = NULL;
-
-    if (source.ptr && vpa_json_parse(arena, source.ptr, source.len, &annotations, NULL) < 0)
-        annotations = NULL;
-    return (struct identity){
-        .ns = peek(arena, text, "metadata.namespace"),
-        .name = peek(arena, text, "metadata.name"),
-        .vpa = peek(arena, text, "spec.vpaObjectName"),
-        .container = peek(arena, text, "spec.containerName"),
-        .annotations = annotations,
-        .unreadable_since =
-            vpa_json_string(vpa_json_find(annotations, CHECKPOINT_UNREADABLE_ANNOTATION)),
-    };
-}
-
 /* ---- loading ---- */
 
 struct loading {
@@ -130,8 +80,8 @@ struct loading {
 };
 
 /* Of an algorithm other than VPA's own. */
-static int load_state(struct loading *l, const struct identity *id, struct vpa_autoscaler *v,
-                      const char *version, struct vpa_error *err)
+static int load_state(struct loading *l, const struct checkpoint_identity *id,
+                      struct vpa_autoscaler *v, const char *version, struct vpa_error *err)
 {
     struct checkpoint_state state = {
         .container = id->container,
@@ -146,8 +96,8 @@ static int load_state(struct loading *l, const struct identity *id, struct vpa_a
     return 0;
 }
 
-static int load_item(struct loading *l, const struct identity *id, const struct vpa_json *item,
-                     uint32_t *history, struct vpa_error *err)
+static int load_item(struct loading *l, const struct checkpoint_identity *id,
+                     const struct vpa_json *item, uint32_t *history, struct vpa_error *err)
 {
     struct vpa_checkpoint checkpoint;
 
@@ -158,8 +108,8 @@ static int load_item(struct loading *l, const struct identity *id, const struct 
                                        id->container, &checkpoint.status, l->now, err);
 }
 
-static int resume_intervals(struct loading *l, const struct identity *id, const char *text,
-                            uint32_t history, struct vpa_error *err)
+static int resume_intervals(struct loading *l, const struct checkpoint_identity *id,
+                            const char *text, uint32_t history, struct vpa_error *err)
 {
     struct vpa_open_intervals open;
 
@@ -174,7 +124,8 @@ static int resume_intervals(struct loading *l, const struct identity *id, const 
     return 0;
 }
 
-static void load_intervals(struct loading *l, const struct identity *id, uint32_t history)
+static void load_intervals(struct loading *l, const struct checkpoint_identity *id,
+                           uint32_t history)
 {
     const char *text =
         vpa_json_string(vpa_json_find(id->annotations, VPA_OPEN_INTERVALS_ANNOTATION));
@@ -188,7 +139,7 @@ static void load_intervals(struct loading *l, const struct identity *id, uint32_
 
 /* Another recommender has gone on with it: what we had said beside it is of what there was before.
  */
-static bool is_gone_on_with(struct loading *l, const struct identity *id,
+static bool is_gone_on_with(struct loading *l, const struct checkpoint_identity *id,
                             const struct vpa_json *item)
 {
     const char *text =
@@ -203,8 +154,8 @@ static bool is_gone_on_with(struct loading *l, const struct identity *id,
 }
 
 /* Whether the history is of what the VPA names today (decision U25). */
-static bool is_of_target(struct loading *l, const struct identity *id, const struct vpa_json *item,
-                         const struct vpa_autoscaler *v)
+static bool is_of_target(struct loading *l, const struct checkpoint_identity *id,
+                         const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     const char *target =
         vpa_json_string(vpa_json_find(id->annotations, VPA_HISTORY_TARGET_ANNOTATION));
@@ -222,8 +173,8 @@ static bool is_of_target(struct loading *l, const struct identity *id, const str
     return false;
 }
 
-static void keep_unreadable(struct checkpoints *c, const struct identity *id, const char *text,
-                            size_t len, const struct vpa_error *err)
+static void keep_unreadable(struct checkpoints *c, const struct checkpoint_identity *id,
+                            const char *text, size_t len, const struct vpa_error *err)
 {
     struct checkpoint_entry *entry =
         checkpoint_names_entry(&c->names, id->ns, id->vpa, id->container);
@@ -242,7 +193,7 @@ static bool is_fresh(const struct checkpoints *c, const struct vpa_autoscaler *v
 }
 
 /* Samples that the standby counted in this pass are in it. */
-static bool holds_what_is_counted(const struct loading *l, const struct identity *id,
+static bool holds_what_is_counted(const struct loading *l, const struct checkpoint_identity *id,
                                   const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     const char *text = vpa_json_string(vpa_json_at(item, "status.lastSampleStart"));
@@ -253,7 +204,7 @@ static bool holds_what_is_counted(const struct loading *l, const struct identity
 }
 
 /* Than another object of the same container. */
-static bool is_older(const struct identity *id, const struct vpa_json *item,
+static bool is_older(const struct checkpoint_identity *id, const struct vpa_json *item,
                      const struct vpa_autoscaler *v)
 {
     const char *text = vpa_json_string(vpa_json_at(item, "status.lastUpdateTime"));
@@ -263,7 +214,7 @@ static bool is_older(const struct identity *id, const struct vpa_json *item,
            stored < vpa_autoscaler_history_age(v, id->container).loaded_from;
 }
 
-static bool is_to_be_loaded(struct loading *l, const struct identity *id,
+static bool is_to_be_loaded(struct loading *l, const struct checkpoint_identity *id,
                             const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     if (l->again ? !holds_what_is_counted(l, id, item, v) : !vpa_autoscaler_awaits_history(v))
@@ -272,8 +223,9 @@ static bool is_to_be_loaded(struct loading *l, const struct identity *id,
 }
 
 /* item NULL: it cannot be read at all. */
-static void load_stored(struct loading *l, const struct identity *id, const struct vpa_json *item,
-                        struct vpa_slice text, struct vpa_autoscaler *v)
+static void load_stored(struct loading *l, const struct checkpoint_identity *id,
+                        const struct vpa_json *item, struct vpa_slice text,
+                        struct vpa_autoscaler *v)
 {
     struct checkpoints *c = l->checkpoints;
     const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
@@ -298,7 +250,7 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
 {
     struct loading *l = ctx;
     struct checkpoints *c = l->checkpoints;
-    struct identity id = item ? identity_of(item) : identity_in(&l->arena, text);
+    struct checkpoint_identity id = checkpoint_identity(&l->arena, item, text);
 
     if (vpa_common_flags_ignore(&c->options.config->common, id.ns))
         return;
@@ -502,23 +454,38 @@ static int last_sample_of(const struct vpa_json *item, vpa_time *out)
     return text ? vpa_time_parse(text, out, NULL) : -1;
 }
 
+/* The state of an algorithm lasts as long as that remembers; of one that is not served nobody knows
+ * how long that is. */
+static bool is_of_use(const struct collection *g, const struct checkpoint_identity *id,
+                      const char *version, const struct vpa_autoscaler *v)
+{
+    return !checkpoint_state_method(g->checkpoints->options.algorithms, version) ||
+           checkpoint_state_is_learned(v, id->container);
+}
+
 /* Whether the VPA, which exists, has no use for the item any more. Nothing is certain about the
  * VPAs of other recommenders and those that are unknown. */
-static bool has_aged(const struct collection *g, const struct identity *id,
+static bool has_aged(const struct collection *g, const struct checkpoint_identity *id,
                      const struct vpa_json *item)
 {
     const struct checkpoints_options *o = &g->checkpoints->options;
     const struct vpa_autoscaler *v = vpa_cluster_find_vpa(o->cluster, id->ns, id->vpa);
+    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
+    bool is_state = checkpoint_state_is(version);
+    vpa_auto_free char *plain = checkpoint_state_plain(id->container);
     vpa_time last;
 
     if (id->unreadable_since)
         return is_outdated(g, id->unreadable_since);
+    if (v && is_state && is_of_use(g, id, version, v))
+        return false;
     return v && feeder_is_in_step(o->feeder) && !vpa_autoscaler_awaits_history(v) &&
            feeder_knows_vpa(o->feeder, id->ns, id->vpa) && last_sample_of(item, &last) == 0 &&
-           vpa_autoscaler_has_outlived(v, id->container, last, g->by);
+           vpa_autoscaler_has_outlived(v, is_state ? plain : id->container, last, g->by);
 }
 
-static void judge(struct collection *g, const struct identity *id, const struct vpa_json *item)
+static void judge(struct collection *g, const struct checkpoint_identity *id,
+                  const struct vpa_json *item)
 {
     /* Of an item of which there is only the beginning nobody knows whose it is. */
     if (!vpa_table_find(&g->namespaces, id->ns) || (!item && !*id->vpa))
@@ -535,7 +502,7 @@ static void judge(struct collection *g, const struct identity *id, const struct 
 static void on_collected(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct collection *g = ctx;
-    struct identity id = item ? identity_of(item) : identity_in(&g->arena, text);
+    struct checkpoint_identity id = checkpoint_identity(&g->arena, item, text);
 
     if (id.unreadable_since)
         checkpoint_names_found_copy(&g->stored, id.ns, id.name);
@@ -559,7 +526,7 @@ static void on_present(void *ctx, const struct vpa_json *item, struct vpa_slice 
 {
     struct collection *g = ctx;
 
-    add_name(&g->present, item ? identity_of(item).name : peek(&g->arena, text, "metadata.name"));
+    add_name(&g->present, checkpoint_identity(&g->arena, item, text).name);
     vpa_arena_clear(&g->arena);
 }
 
