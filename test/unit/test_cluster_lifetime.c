@@ -338,6 +338,20 @@ START_TEST(finished_pods_need_a_controller)
 }
 END_TEST
 
+/* "For ever", in days. */
+START_TEST(a_history_without_end_stays)
+{
+    global.memory_interval_count = 1000000;
+    put_vpa("v", "app=web");
+    put_pod("a", "{\"app\":\"web\"}");
+    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), 0);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
+    vpa_cluster_collect_garbage(c, vpa_time_add(now, 1000 * 24 * VPA_HOUR), NULL, NULL);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
+}
+END_TEST
+
 START_TEST(any_sample_keeps_an_aggregate)
 {
     put_pod("cpu", "{\"app\":\"a\"}");
@@ -438,6 +452,7 @@ int main(void)
     tcase_add_test(garbage, finished_pods_are_gone_where_nobody_can_tell);
     tcase_add_test(garbage, collections_are_an_hour_apart);
     tcase_add_test(garbage, a_clock_that_is_set_back_delays_no_collection);
+    tcase_add_test(garbage, a_history_without_end_stays);
     tcase_add_test(garbage, any_sample_keeps_an_aggregate);
     tcase_add_test(garbage, many_names_of_the_same_labels_are_collected_one_by_one);
     tcase_add_test(garbage, expired_under_a_living_pod_starts_anew);
