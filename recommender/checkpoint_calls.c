@@ -10,6 +10,7 @@
 
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
+#include "vpa/json/json_peek.h"
 
 const struct checkpoint_job *checkpoint_job_of(const struct checkpoint_worker *worker)
 {
@@ -177,39 +178,50 @@ char *checkpoint_kept_name(const struct checkpoint_worker *worker)
                                     checkpoint_job_of(worker)->name);
 }
 
+/* What the unreadable object says stays as it is written, whatever that is. */
+static void put_source(struct vpa_json_writer *w, const char *text, const char *member)
+{
+    struct vpa_slice source = vpa_json_peek_source(text, strlen(text), member);
+
+    if (!source.ptr)
+        return;
+    vpa_json_key(w, member);
+    vpa_json_put_raw(w, source.ptr, source.len);
+}
+
+static void put_state(struct vpa_json_writer *w, const char *text)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_slice source = vpa_json_peek_source(text, strlen(text), "metadata.annotations");
+    const struct vpa_json *annotations = NULL;
+
+    if (source.ptr && vpa_json_parse(&arena, source.ptr, source.len, &annotations, NULL) < 0)
+        return;
+    vpa_json_member_string_opt(
+        w, CHECKPOINT_STATE_ANNOTATION,
+        vpa_json_string(vpa_json_find(annotations, CHECKPOINT_STATE_ANNOTATION)));
+}
+
 void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage)
 {
-    const struct checkpoint_job *job = checkpoint_job_of(worker);
-    vpa_auto_arena arena = {0};
+    const char *text = checkpoint_job_of(worker)->entry->unreadable;
     vpa_auto_free char *name = checkpoint_kept_name(worker);
-    const struct vpa_json *root = NULL;
     struct vpa_json_writer w;
     char since[VPA_TIME_TEXT_MAX];
     vpa_auto_buf body = {0};
 
-    if (vpa_json_parse(&arena, job->entry->unreadable, strlen(job->entry->unreadable), &root,
-                       NULL) < 0)
-        root = NULL; /* it was parsed before; nothing is lost when it cannot be now */
     vpa_time_format(worker->now, since);
-    vpa_buf_init(&body, strlen(job->entry->unreadable) * 2 + 4096);
+    vpa_buf_init(&body, strlen(text) * 2 + 4096);
     vpa_json_writer_init(&w, &body);
     put_head(&w, name);
     vpa_json_key(&w, "annotations");
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, CHECKPOINT_UNREADABLE_ANNOTATION, since);
-    const struct vpa_json *annotations = vpa_json_at(root, "metadata.annotations");
-    vpa_json_member_string_opt(
-        &w, CHECKPOINT_STATE_ANNOTATION,
-        vpa_json_string(vpa_json_find(annotations, CHECKPOINT_STATE_ANNOTATION)));
+    put_state(&w, text);
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);
-    static const char *const members[] = {"spec", "status"};
-    for (size_t i = 0; i < VPA_COUNT(members); i++) {
-        if (!vpa_json_find(root, members[i]))
-            continue;
-        vpa_json_key(&w, members[i]);
-        vpa_json_put_node(&w, vpa_json_find(root, members[i]));
-    }
+    put_source(&w, text, "spec");
+    put_source(&w, text, "status");
     vpa_json_close_object(&w);
     worker->stage = stage;
     send_call(worker, VPA_KUBE_CREATE, NULL, &body);

@@ -29,6 +29,32 @@ char *checkpoint_state_plain(const char *container)
     return vpa_xstrndup(container, strcspn(container, "."));
 }
 
+struct vpa_method *checkpoint_state_method(const struct algorithms *algorithms, const char *version)
+{
+    return algorithms_method(algorithms, version + strlen(CHECKPOINT_STATE_VERSION));
+}
+
+struct sought {
+    const char *container;
+    bool found;
+};
+
+static void look_at(void *ctx, const struct vpa_known *known)
+{
+    struct sought *sought = ctx;
+    vpa_auto_free char *container = checkpoint_state_container(known);
+
+    sought->found |= strcmp(container, sought->container) == 0;
+}
+
+bool checkpoint_state_is_learned(const struct vpa_autoscaler *v, const char *container)
+{
+    struct sought sought = {.container = container};
+
+    vpa_autoscaler_visit_knowledge(v, look_at, &sought);
+    return sought.found;
+}
+
 char *checkpoint_state_text(const struct vpa_known *known, vpa_time now)
 {
     struct vpa_buf text;
@@ -59,8 +85,7 @@ int checkpoint_state_load(const struct algorithms *algorithms, struct vpa_autosc
                           const struct checkpoint_state *state, vpa_time now, struct vpa_error *err)
 {
     const char *text = state->text;
-    struct vpa_method *m =
-        algorithms_method(algorithms, state->version + strlen(CHECKPOINT_STATE_VERSION));
+    struct vpa_method *m = checkpoint_state_method(algorithms, state->version);
     vpa_auto_free char *plain = checkpoint_state_plain(state->container);
     vpa_auto_arena arena = {0};
     const struct vpa_json *stored;

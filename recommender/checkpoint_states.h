@@ -31,6 +31,11 @@ bool checkpoint_state_is(const char *version);
 char *checkpoint_state_container(const struct vpa_known *known);
 /* "app" of "app.crane", and of "app"; heap text. */
 char *checkpoint_state_plain(const char *container);
+/* Of the algorithm that such a version names; NULL: it is not served. */
+struct vpa_method *checkpoint_state_method(const struct algorithms *algorithms,
+                                           const char *version);
+/* Whether the VPA has learned what is stored under that name. */
+bool checkpoint_state_is_learned(const struct vpa_autoscaler *v, const char *container);
 /* The state as text, heap; NULL when it is longer than CHECKPOINT_STATE_MAX. */
 char *checkpoint_state_text(const struct vpa_known *known, vpa_time now);
 /* The status beside it; the version is in the arena. */

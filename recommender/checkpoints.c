@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint_identity.h"
 #include "checkpoint_states.h"
 #include "checkpoints_internal.h"
 #include "failures.h"
@@ -67,32 +68,6 @@ void checkpoints_free(struct checkpoints *c)
     free(c);
 }
 
-/* What an item says about itself, also when the rest cannot be read. Borrowed from the item. */
-struct identity {
-    const char *ns;
-    const char *name;
-    const char *vpa;
-    const char *container;
-    const struct vpa_json *annotations;
-    const char *unreadable_since; /* NULL on ordinary checkpoints */
-};
-
-static struct identity identity_of(const struct vpa_json *item)
-{
-    const struct vpa_json *metadata = vpa_json_find(item, "metadata");
-    const struct vpa_json *annotations = vpa_json_find(metadata, "annotations");
-
-    return (struct identity){
-        .ns = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "namespace"))),
-        .name = vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name"))),
-        .vpa = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.vpaObjectName"))),
-        .container = vpa_or_empty(vpa_json_string(vpa_json_at(item, "spec.containerName"))),
-        .annotations = annotations,
-        .unreadable_since =
-            vpa_json_string(vpa_json_find(annotations, CHECKPOINT_UNREADABLE_ANNOTATION)),
-    };
-}
-
 /* ---- loading ---- */
 
 struct loading {
@@ -105,8 +80,8 @@ struct loading {
 };
 
 /* Of an algorithm other than VPA's own. */
-static int load_state(struct loading *l, const struct identity *id, struct vpa_autoscaler *v,
-                      const char *version, struct vpa_error *err)
+static int load_state(struct loading *l, const struct checkpoint_identity *id,
+                      struct vpa_autoscaler *v, const char *version, struct vpa_error *err)
 {
     struct checkpoint_state state = {
         .container = id->container,
@@ -121,8 +96,8 @@ static int load_state(struct loading *l, const struct identity *id, struct vpa_a
     return 0;
 }
 
-static int load_item(struct loading *l, const struct identity *id, const struct vpa_json *item,
-                     uint32_t *history, struct vpa_error *err)
+static int load_item(struct loading *l, const struct checkpoint_identity *id,
+                     const struct vpa_json *item, uint32_t *history, struct vpa_error *err)
 {
     struct vpa_checkpoint checkpoint;
 
@@ -133,8 +108,8 @@ static int load_item(struct loading *l, const struct identity *id, const struct 
                                        id->container, &checkpoint.status, l->now, err);
 }
 
-static int resume_intervals(struct loading *l, const struct identity *id, const char *text,
-                            uint32_t history, struct vpa_error *err)
+static int resume_intervals(struct loading *l, const struct checkpoint_identity *id,
+                            const char *text, uint32_t history, struct vpa_error *err)
 {
     struct vpa_open_intervals open;
 
@@ -149,7 +124,8 @@ static int resume_intervals(struct loading *l, const struct identity *id, const 
     return 0;
 }
 
-static void load_intervals(struct loading *l, const struct identity *id, uint32_t history)
+static void load_intervals(struct loading *l, const struct checkpoint_identity *id,
+                           uint32_t history)
 {
     const char *text =
         vpa_json_string(vpa_json_find(id->annotations, VPA_OPEN_INTERVALS_ANNOTATION));
@@ -163,7 +139,7 @@ static void load_intervals(struct loading *l, const struct identity *id, uint32_
 
 /* Another recommender has gone on with it: what we had said beside it is of what there was before.
  */
-static bool is_gone_on_with(struct loading *l, const struct identity *id,
+static bool is_gone_on_with(struct loading *l, const struct checkpoint_identity *id,
                             const struct vpa_json *item)
 {
     const char *text =
@@ -178,8 +154,8 @@ static bool is_gone_on_with(struct loading *l, const struct identity *id,
 }
 
 /* Whether the history is of what the VPA names today (decision U25). */
-static bool is_of_target(struct loading *l, const struct identity *id, const struct vpa_json *item,
-                         const struct vpa_autoscaler *v)
+static bool is_of_target(struct loading *l, const struct checkpoint_identity *id,
+                         const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     const char *target =
         vpa_json_string(vpa_json_find(id->annotations, VPA_HISTORY_TARGET_ANNOTATION));
@@ -197,8 +173,8 @@ static bool is_of_target(struct loading *l, const struct identity *id, const str
     return false;
 }
 
-static void keep_unreadable(struct checkpoints *c, const struct identity *id, const char *text,
-                            size_t len, const struct vpa_error *err)
+static void keep_unreadable(struct checkpoints *c, const struct checkpoint_identity *id,
+                            const char *text, size_t len, const struct vpa_error *err)
 {
     struct checkpoint_entry *entry =
         checkpoint_names_entry(&c->names, id->ns, id->vpa, id->container);
@@ -217,7 +193,7 @@ static bool is_fresh(const struct checkpoints *c, const struct vpa_autoscaler *v
 }
 
 /* Samples that the standby counted in this pass are in it. */
-static bool holds_what_is_counted(const struct loading *l, const struct identity *id,
+static bool holds_what_is_counted(const struct loading *l, const struct checkpoint_identity *id,
                                   const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     const char *text = vpa_json_string(vpa_json_at(item, "status.lastSampleStart"));
@@ -228,7 +204,7 @@ static bool holds_what_is_counted(const struct loading *l, const struct identity
 }
 
 /* Than another object of the same container. */
-static bool is_older(const struct identity *id, const struct vpa_json *item,
+static bool is_older(const struct checkpoint_identity *id, const struct vpa_json *item,
                      const struct vpa_autoscaler *v)
 {
     const char *text = vpa_json_string(vpa_json_at(item, "status.lastUpdateTime"));
@@ -238,7 +214,7 @@ static bool is_older(const struct identity *id, const struct vpa_json *item,
            stored < vpa_autoscaler_history_age(v, id->container).loaded_from;
 }
 
-static bool is_to_be_loaded(struct loading *l, const struct identity *id,
+static bool is_to_be_loaded(struct loading *l, const struct checkpoint_identity *id,
                             const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
     if (l->again ? !holds_what_is_counted(l, id, item, v) : !vpa_autoscaler_awaits_history(v))
@@ -246,13 +222,35 @@ static bool is_to_be_loaded(struct loading *l, const struct identity *id,
     return !is_older(id, item, v) && is_of_target(l, id, item, v);
 }
 
+/* item NULL: it cannot be read at all. */
+static void load_stored(struct loading *l, const struct checkpoint_identity *id,
+                        const struct vpa_json *item, struct vpa_slice text,
+                        struct vpa_autoscaler *v)
+{
+    struct checkpoints *c = l->checkpoints;
+    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
+    const struct vpa_json *unused;
+    uint32_t history;
+    struct vpa_error err;
+
+    if (!item && vpa_json_parse(&l->arena, text.ptr, text.len, &unused, &err) < 0) {
+        keep_unreadable(c, id, text.ptr, text.len, &err);
+    } else if (checkpoint_state_is(version)) {
+        if (load_state(l, id, v, version, &err) < 0)
+            keep_unreadable(c, id, text.ptr, text.len, &err);
+    } else if (load_item(l, id, item, &history, &err) == 0) {
+        load_intervals(l, id, history);
+        l->loaded++;
+    } else {
+        keep_unreadable(c, id, text.ptr, text.len, &err);
+    }
+}
+
 static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct loading *l = ctx;
     struct checkpoints *c = l->checkpoints;
-    struct identity id = identity_of(item);
-    uint32_t history;
-    struct vpa_error err;
+    struct checkpoint_identity id = checkpoint_identity(&l->arena, item, text);
 
     if (vpa_common_flags_ignore(&c->options.config->common, id.ns))
         return;
@@ -266,18 +264,9 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
     if (!v)
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
     /* One that a backup has left without a status has nothing to load, and nothing to keep. */
-    if (!v || vpa_json_is_null(vpa_json_find(item, "status")) || !is_to_be_loaded(l, &id, item, v))
-        return;
-    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
-    if (checkpoint_state_is(version)) {
-        if (load_state(l, &id, v, version, &err) < 0)
-            keep_unreadable(c, &id, text.ptr, text.len, &err);
-    } else if (load_item(l, &id, item, &history, &err) == 0) {
-        load_intervals(l, &id, history);
-        l->loaded++;
-    } else {
-        keep_unreadable(c, &id, text.ptr, text.len, &err);
-    }
+    bool is_empty = item && vpa_json_is_null(vpa_json_find(item, "status"));
+    if (v && !is_empty && is_to_be_loaded(l, &id, item, v))
+        load_stored(l, &id, item, text, v);
     vpa_arena_clear(&l->arena);
 }
 
@@ -293,8 +282,10 @@ static int load_from(struct checkpoints *c, const char *ns, bool again, struct v
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
 
     checkpoint_path(&path, ns, NULL);
-    struct vpa_list_request request = {
-        .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
+    struct vpa_list_request request = {.path = vpa_buf_text(&path),
+                                       .paged = true,
+                                       .timeout = LIST_TIMEOUT,
+                                       .with_unreadable = true};
     int result = vpa_list_each(c->options.reader, &request, on_stored, &loading, err);
     vpa_arena_release(&loading.arena);
     if (result < 0)
@@ -420,8 +411,9 @@ struct collection {
     size_t orphan_count;
     size_t orphan_capacity;
     vpa_time now;
-    vpa_time by;       /* the time that tells what is old */
-    const char *asked; /* namespace whose VPAs were listed last; an orphan's */
+    vpa_time by;            /* the time that tells what is old */
+    struct vpa_arena arena; /* of the item in hand */
+    const char *asked;      /* namespace whose VPAs were listed last; an orphan's */
     bool answered;
     struct failures unasked;
     struct vpa_table present; /* names of its VPAs -> themselves */
@@ -462,43 +454,63 @@ static int last_sample_of(const struct vpa_json *item, vpa_time *out)
     return text ? vpa_time_parse(text, out, NULL) : -1;
 }
 
+/* The state of an algorithm lasts as long as that remembers; of one that is not served nobody knows
+ * how long that is. */
+static bool is_of_use(const struct collection *g, const struct checkpoint_identity *id,
+                      const char *version, const struct vpa_autoscaler *v)
+{
+    return !checkpoint_state_method(g->checkpoints->options.algorithms, version) ||
+           checkpoint_state_is_learned(v, id->container);
+}
+
 /* Whether the VPA, which exists, has no use for the item any more. Nothing is certain about the
  * VPAs of other recommenders and those that are unknown. */
-static bool has_aged(const struct collection *g, const struct identity *id,
+static bool has_aged(const struct collection *g, const struct checkpoint_identity *id,
                      const struct vpa_json *item)
 {
     const struct checkpoints_options *o = &g->checkpoints->options;
     const struct vpa_autoscaler *v = vpa_cluster_find_vpa(o->cluster, id->ns, id->vpa);
+    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
+    bool is_state = checkpoint_state_is(version);
+    vpa_auto_free char *plain = checkpoint_state_plain(id->container);
     vpa_time last;
 
     if (id->unreadable_since)
         return is_outdated(g, id->unreadable_since);
+    if (v && is_state && is_of_use(g, id, version, v))
+        return false;
     return v && feeder_is_in_step(o->feeder) && !vpa_autoscaler_awaits_history(v) &&
            feeder_knows_vpa(o->feeder, id->ns, id->vpa) && last_sample_of(item, &last) == 0 &&
-           vpa_autoscaler_has_outlived(v, id->container, last, g->by);
+           vpa_autoscaler_has_outlived(v, is_state ? plain : id->container, last, g->by);
+}
+
+static void judge(struct collection *g, const struct checkpoint_identity *id,
+                  const struct vpa_json *item)
+{
+    /* Of an item of which there is only the beginning nobody knows whose it is. */
+    if (!vpa_table_find(&g->namespaces, id->ns) || (!item && !*id->vpa))
+        return;
+    bool exists = feeder_has_vpa(g->checkpoints->options.feeder, id->ns, id->vpa);
+    if (exists && !has_aged(g, id, item))
+        return;
+    VPA_GROW(g->orphans, g->orphan_count, g->orphan_capacity);
+    g->orphans[g->orphan_count++] = (struct orphan){.ns = vpa_xstrdup(id->ns),
+                                                    .name = vpa_xstrdup(id->name),
+                                                    .vpa = exists ? NULL : vpa_xstrdup(id->vpa)};
 }
 
 static void on_collected(void *ctx, const struct vpa_json *item, struct vpa_slice text)
 {
     struct collection *g = ctx;
-    struct checkpoints *c = g->checkpoints;
-    struct identity id = identity_of(item);
+    struct checkpoint_identity id = checkpoint_identity(&g->arena, item, text);
 
-    (void)text;
     if (id.unreadable_since)
         checkpoint_names_found_copy(&g->stored, id.ns, id.name);
     else
         checkpoint_names_found(&g->stored, id.ns, id.name, id.vpa, id.container,
                                vpa_json_first(id.annotations));
-    if (!vpa_table_find(&g->namespaces, id.ns))
-        return;
-    bool exists = feeder_has_vpa(c->options.feeder, id.ns, id.vpa);
-    if (exists && !has_aged(g, &id, item))
-        return;
-    VPA_GROW(g->orphans, g->orphan_count, g->orphan_capacity);
-    g->orphans[g->orphan_count++] = (struct orphan){.ns = vpa_xstrdup(id.ns),
-                                                    .name = vpa_xstrdup(id.name),
-                                                    .vpa = exists ? NULL : vpa_xstrdup(id.vpa)};
+    judge(g, &id, item);
+    vpa_arena_clear(&g->arena);
 }
 
 static int orphan_cmp(const void *a, const void *b)
@@ -514,8 +526,8 @@ static void on_present(void *ctx, const struct vpa_json *item, struct vpa_slice 
 {
     struct collection *g = ctx;
 
-    (void)text;
-    add_name(&g->present, vpa_or_empty(vpa_json_string(vpa_json_at(item, "metadata.name"))));
+    add_name(&g->present, checkpoint_identity(&g->arena, item, text).name);
+    vpa_arena_clear(&g->arena);
 }
 
 static void ask_for_vpas(struct collection *g, const char *ns)
@@ -526,8 +538,10 @@ static void ask_for_vpas(struct collection *g, const char *ns)
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL, NULL);
-    struct vpa_list_request request = {
-        .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
+    struct vpa_list_request request = {.path = vpa_buf_text(&path),
+                                       .paged = true,
+                                       .timeout = LIST_TIMEOUT,
+                                       .with_unreadable = true};
     free_names(&g->present);
     g->asked = ns;
     g->answered = vpa_list_each(o->reader, &request, on_present, g, &err) == 0;
@@ -595,6 +609,7 @@ static void collection_release(struct collection *g)
     free_names(&g->namespaces);
     free_names(&g->present);
     checkpoint_names_release(&g->stored);
+    vpa_arena_release(&g->arena);
     for (size_t k = 0; k < g->orphan_count; k++) {
         free(g->orphans[k].ns);
         free(g->orphans[k].name);
@@ -616,8 +631,10 @@ static void collect(struct collection *g, bool only_look)
         return;
     }
     checkpoint_path(&path, c->options.config->common.vpa_object_namespace, NULL);
-    struct vpa_list_request stored = {
-        .path = vpa_buf_text(&path), .paged = true, .timeout = LIST_TIMEOUT};
+    struct vpa_list_request stored = {.path = vpa_buf_text(&path),
+                                      .paged = true,
+                                      .timeout = LIST_TIMEOUT,
+                                      .with_unreadable = true};
     if (vpa_list_each(c->options.reader, &stored, on_collected, g, &err) < 0) {
         if (!vpa_loop_is_stopping(c->options.loop))
             VPA_ERROR_UNLESS_TOLD(&err, "Cannot list VPA checkpoints", VPA_KERR(&err));

@@ -50,7 +50,8 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods",
                   NULL, NULL);
-    struct vpa_list_request request = {.path = vpa_buf_text(&path), .timeout = USAGE_TIMEOUT};
+    struct vpa_list_request request = {
+        .path = vpa_buf_text(&path), .timeout = USAGE_TIMEOUT, .with_unreadable = true};
     int result = vpa_list_each(o->client, &request, on_pod_metrics, &reading, err);
     if (reading.unusable > 1)
         VPA_WARN("Some pods had unusable metrics", VPA_KV("pods", (int64_t)reading.unusable));

@@ -59,16 +59,23 @@ static struct vpa_slice member(struct vpa_slice object, const char *name, size_t
     return found;
 }
 
-const char *vpa_json_peek(struct vpa_arena *arena, const char *text, size_t len, const char *path)
+struct vpa_slice vpa_json_peek_source(const char *text, size_t len, const char *path)
 {
     const char *start = skip_space(text, text + len);
     struct vpa_slice value = {start, len - (size_t)(start - text)};
-    const struct vpa_json *node;
 
     for (size_t name_len; value.ptr && *path; path += name_len + (path[name_len] == '.')) {
         name_len = strcspn(path, ".");
         value = member(value, path, name_len);
     }
+    return value;
+}
+
+const char *vpa_json_peek(struct vpa_arena *arena, const char *text, size_t len, const char *path)
+{
+    struct vpa_slice value = vpa_json_peek_source(text, len, path);
+    const struct vpa_json *node;
+
     if (!value.ptr || vpa_json_parse(arena, value.ptr, value.len, &node, NULL) < 0)
         return NULL;
     return vpa_json_string(node);

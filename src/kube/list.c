@@ -251,6 +251,13 @@ static int give_item(void *ctx, const struct vpa_json *item, struct vpa_slice te
     return 0;
 }
 
+static int give_unreadable(void *ctx, struct vpa_slice text, const struct vpa_error *why,
+                           struct vpa_error *err)
+{
+    (void)why;
+    return give_item(ctx, NULL, text, err);
+}
+
 static void on_end(void *ctx, const struct vpa_list_end *how)
 {
     struct waiting *w = ctx;
@@ -272,7 +279,11 @@ int vpa_list_each(struct vpa_kube_client *client, const struct vpa_list_request 
                   vpa_list_item_fn give, void *ctx, struct vpa_error *err)
 {
     struct waiting w = {.give = give, .ctx = ctx, .err = err};
-    const struct vpa_list_handler handler = {.ctx = &w, .item = give_item, .done = on_end};
+    const struct vpa_list_handler handler = {.ctx = &w,
+                                             .item = give_item,
+                                             .unreadable =
+                                                 request->with_unreadable ? give_unreadable : NULL,
+                                             .done = on_end};
 
     w.listing = vpa_listing_start(client, request, &handler);
     while (!w.done) {

@@ -151,6 +151,17 @@ vpa_duration vpa_settings_window(const struct vpa_settings *s)
     return (vpa_duration)((uint64_t)s->memory_interval * (uint64_t)s->memory_interval_count);
 }
 
+/* What wraps in 64 bits is meant to last for ever (decision U15). */
+static bool has_expired(const struct vpa_settings *s, vpa_time since, vpa_time now)
+{
+    vpa_duration window;
+
+    if (__builtin_mul_overflow(s->memory_interval, s->memory_interval_count, &window) &&
+        s->memory_interval > 0 && s->memory_interval_count > 0)
+        return false;
+    return vpa_time_sub(now, since) >= vpa_settings_window(s);
+}
+
 /* ---- the state ---- */
 
 void vpa_aggregate_init(struct vpa_aggregate *a, const struct vpa_aggregation *global, vpa_time now)
@@ -235,13 +246,13 @@ bool vpa_aggregate_is_expired(const struct vpa_aggregate *a, vpa_time now)
 {
     vpa_time since = vpa_aggregate_is_empty(a) ? a->created : a->last_sample;
 
-    return vpa_time_sub(now, since) >= vpa_settings_window(&a->settings);
+    return has_expired(&a->settings, since, now);
 }
 
 bool vpa_aggregate_is_garbage(const struct vpa_aggregate *a, bool fed, vpa_time now)
 {
     if (vpa_aggregate_is_empty(a) && !vpa_time_is_unset(a->last_peak))
-        return vpa_time_sub(now, a->last_peak) >= vpa_settings_window(&a->settings);
+        return has_expired(&a->settings, a->last_peak, now);
     return (vpa_aggregate_is_empty(a) && !fed) || vpa_aggregate_is_expired(a, now);
 }
 

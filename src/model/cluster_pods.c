@@ -1,9 +1,9 @@
 /*
  * Pods of the cluster.
  *
- * A pod is one heap block: what is common, its containers, its name. Containers are never taken out
- * again (a pod's containers do not change; init containers that become containers of a recreated
- * pod of the same name are the exception, and only add).
+ * A pod is one heap block: what is common, its containers, its name. A pod's containers do not
+ * change, but another pod may have its name (that of a StatefulSet, made anew between two passes):
+ * those that it has not are taken out then, the others go on with their intervals.
  *
  * The memory saver keeps pods that no VPA matches as `idle` records without aggregates, in an index
  * of their own; they become tracked when a VPA matches their group. A tracked pod whose labels
@@ -196,14 +196,16 @@ void vpa_pods_free_all(struct vpa_cluster *c)
         free_pod(c, (struct vpa_tracked_pod *)object);
 }
 
-/* The pod with room for other things behind it; containers that come are not set yet. */
+/* The pod with room for other things behind it; containers that come are not set yet, those that go
+ * are the last ones. */
 static struct vpa_tracked_pod *reshape(struct vpa_cluster *c, struct vpa_tracked_pod *old,
                                        size_t containers, const char *init_names)
 {
     size_t name_length = strlen(vpa_tracked_pod_name(old));
     struct vpa_tracked_pod *pod = vpa_xmalloc(pod_size(containers, init_names, name_length));
 
-    memcpy(pod, old, head_size(old->container_count));
+    memcpy(pod, old,
+           head_size(containers < old->container_count ? containers : old->container_count));
     pod->container_count = (uint16_t)containers;
     pod->has_init_names = init_names != NULL;
     if (init_names)
@@ -333,6 +335,39 @@ static struct vpa_tracked_pod *record_for(struct vpa_cluster *c, struct vpa_grou
     return pod ? hand_over(c, idle, pod, now) : idle;
 }
 
+/* Takes out the containers that are not marked. */
+static void drop_unmarked(struct vpa_cluster *c, struct vpa_tracked_pod *pod, const bool *marked)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        if (marked[i])
+            pod->containers[kept++] = pod->containers[i];
+        else
+            vpa_unintern(c->names, pod->containers[i].name);
+    }
+    if (kept < pod->container_count)
+        reshape(c, pod, kept, vpa_tracked_pod_init_names(pod));
+}
+
+/* Those that another pod of that name had. */
+static void forget_containers(struct vpa_cluster *c, struct vpa_tracked_pod *pod,
+                              const struct vpa_pod *source)
+{
+    bool marked[VPA_POD_CONTAINERS_MAX] = {false};
+
+    if (!pod || pod->uid_hash == 0 || pod->uid_hash == vpa_hash_stable(source->meta.uid))
+        return;
+    for (size_t i = 0; i < source->container_count; i++) {
+        const struct vpa_tracked_container *found =
+            vpa_pod_find_container(c, pod, source->containers[i].name);
+
+        if (found)
+            marked[found - pod->containers] = true;
+    }
+    drop_unmarked(c, pod, marked);
+}
+
 static void unmark(struct vpa_cluster *c, struct vpa_tracked_pod *pod)
 {
     if (pod && pod->deleted) {
@@ -378,6 +413,9 @@ static uint32_t version_of(const struct vpa_meta *meta)
 void vpa_cluster_place_pod(struct vpa_cluster *c, const struct vpa_pod *source, vpa_time now)
 {
     vpa_cluster_settle(c);
+    /* First of all: a container that is in a group has a history there. */
+    forget_containers(c, find(&c->pods, source->meta.ns, source->meta.name), source);
+    forget_containers(c, find(&c->idle, source->meta.ns, source->meta.name), source);
 
     struct vpa_group *group = vpa_group_get(c, source->meta.ns, &source->meta.labels);
     bool want_tracked = !c->memory_saver || group->vpa_count > 0;

@@ -109,6 +109,67 @@ START_TEST(waiting_pods_hand_over_the_lack_of_init_containers)
 }
 END_TEST
 
+/* ---- pods that were made anew under their name ---- */
+
+static struct vpa_pod *revision(const char *uid, const char *containers)
+{
+    return pod_of(&arena, vpa_arena_printf(&arena,
+                                           "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\","
+                                           "\"uid\":\"%s\",\"labels\":{\"app\":\"web\",\"of\":"
+                                           "\"%s\"}},\"spec\":{\"containers\":[%s],"
+                                           "\"initContainers\":[{\"name\":\"i\"}]}}",
+                                           uid, uid, containers));
+}
+
+/* As a StatefulSet does between two passes: a container that the new one has not is as gone as
+ * those of a Deployment's old pods, and its history ages. */
+START_TEST(a_pod_that_was_made_anew_has_its_own_containers)
+{
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
+    struct vpa_histories histories;
+    struct vpa_error err;
+
+    vpa_cluster_put_pod(c, revision("1", "{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"x\"}"),
+                        NULL, now);
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "a"), VPA_KIND_CPU, now, 100, now, &err),
+                     0);
+    vpa_cluster_put_pod(c, revision("1", "{\"name\":\"b\"}"), NULL, now); /* the same pod */
+    ck_assert(vpa_autoscaler_has_pod_with(v, "a"));
+    vpa_cluster_put_pod(c, revision("2", "{\"name\":\"x\"},{\"name\":\"y\"}"), NULL, now);
+    ck_assert(!vpa_autoscaler_has_pod_with(v, "a"));
+    ck_assert(!vpa_autoscaler_has_pod_with(v, "b"));
+    ck_assert(is_init(c, CONTAINER("ns", "p", "i"), now));
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "x"), VPA_KIND_CPU, now, 100, now, &err),
+                     0);
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "y"), VPA_KIND_CPU, now, 100, now, &err),
+                     0);
+
+    now = vpa_time_add(now, 8 * 24 * VPA_HOUR);
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "x"), VPA_KIND_CPU, now, 100, now, &err),
+                     0);
+    ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "y"), VPA_KIND_CPU, now, 100, now, &err),
+                     0);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    vpa_cluster_histories(c, v, now, &histories);
+    ck_assert_uint_eq(histories.count, 2);
+    ck_assert_str_eq(histories.items[0].container, "x");
+    ck_assert_str_eq(histories.items[1].container, "y");
+    vpa_histories_release(&histories);
+}
+END_TEST
+
+/* The saver's record beside it does the same. */
+START_TEST(a_waiting_pod_that_was_made_anew_has_its_own_containers)
+{
+    vpa_cluster_put_pod(c, revision("1", "{\"name\":\"a\"},{\"name\":\"x\"}"), NULL, now);
+    vpa_cluster_put_pod(c, revision("2", "{\"name\":\"x\"}"), NULL, now);
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 1);
+    ck_assert(vpa_autoscaler_has_pod_with(v, "x"));
+    ck_assert(!vpa_autoscaler_has_pod_with(v, "a"));
+}
+END_TEST
+
 /* ---- pods that were deleted ---- */
 
 /* What a pod alone has brought goes with it, unless it has samples; what another one of the same
@@ -277,6 +338,20 @@ START_TEST(finished_pods_need_a_controller)
 }
 END_TEST
 
+/* "For ever", in days. */
+START_TEST(a_history_without_end_stays)
+{
+    global.memory_interval_count = 1000000;
+    put_vpa("v", "app=web");
+    put_pod("a", "{\"app\":\"web\"}");
+    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), 0);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
+    vpa_cluster_collect_garbage(c, vpa_time_add(now, 1000 * 24 * VPA_HOUR), NULL, NULL);
+    ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
+}
+END_TEST
+
 START_TEST(any_sample_keeps_an_aggregate)
 {
     put_pod("cpu", "{\"app\":\"a\"}");
@@ -368,6 +443,7 @@ int main(void)
     TCase *garbage = tcase_create("garbage"), *saver = tcase_create("memory saver");
 
     tcase_add_checked_fixture(garbage, setup, teardown);
+    tcase_add_test(garbage, a_pod_that_was_made_anew_has_its_own_containers);
     tcase_add_test(garbage, deleted_pods_take_empty_aggregates_along);
     tcase_add_test(garbage, names_go_with_those_that_have_them);
     tcase_add_test(garbage, empty_aggregates_live_with_their_pods);
@@ -376,11 +452,14 @@ int main(void)
     tcase_add_test(garbage, finished_pods_are_gone_where_nobody_can_tell);
     tcase_add_test(garbage, collections_are_an_hour_apart);
     tcase_add_test(garbage, a_clock_that_is_set_back_delays_no_collection);
+    tcase_add_test(garbage, a_history_without_end_stays);
     tcase_add_test(garbage, any_sample_keeps_an_aggregate);
     tcase_add_test(garbage, many_names_of_the_same_labels_are_collected_one_by_one);
     tcase_add_test(garbage, expired_under_a_living_pod_starts_anew);
     suite_add_tcase(suite, garbage);
     tcase_add_checked_fixture(saver, setup_saver, teardown);
+    tcase_add_test(saver, a_pod_that_was_made_anew_has_its_own_containers);
+    tcase_add_test(saver, a_waiting_pod_that_was_made_anew_has_its_own_containers);
     tcase_add_test(saver, unmatched_pods_wait);
     tcase_add_test(saver, waiting_pods_are_deleted_too);
     tcase_add_test(saver, waiting_pods_remember_their_status);

@@ -74,10 +74,34 @@ START_TEST(passes_any_depth)
 }
 END_TEST
 
+static const struct {
+    const char *path, *found;
+} sources[] = {
+    {"", "{\"a\":{\"b\": [1, {}] ,\"c\":-2e3},\"d\":\"x\"}"},
+    {"a", "{\"b\": [1, {}] ,\"c\":-2e3}"},
+    {"a.b", "[1, {}]"},
+    {"a.c", "-2e3"},
+    {"d", "\"x\""},
+    {"a.d", NULL},
+};
+
+START_TEST(finds_the_source_of_any_value)
+{
+    struct vpa_slice found =
+        vpa_json_peek_source(sources[0].found, strlen(sources[0].found), sources[_i].path);
+
+    if (sources[_i].found)
+        ck_assert(vpa_slice_eq(found, sources[_i].found));
+    else
+        ck_assert_ptr_null(found.ptr);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, finds, 0, VPA_COUNT(cases));
     tcase_add_test(tc, passes_any_depth);
+    tcase_add_loop_test(tc, finds_the_source_of_any_value, 0, VPA_COUNT(sources));
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* Collections read once, page by page: what is given, and what ends the reading. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client_fixture.h"
@@ -80,6 +81,31 @@ START_TEST(half_a_list_is_none)
 }
 END_TEST
 
+static char unread[64];
+
+static void on_any(void *ctx, const struct vpa_json *item, struct vpa_slice text)
+{
+    (void)ctx;
+    given += item != NULL;
+    if (!item)
+        snprintf(unread, sizeof(unread), "%.*s", (int)text.len, text.ptr);
+}
+
+/* Where that is asked for, what cannot be read ends nothing. */
+START_TEST(an_item_that_cannot_be_read_is_one_item)
+{
+    struct vpa_list_request request = {
+        .path = "/x", .timeout = VPA_MINUTE, .with_unreadable = true};
+    static const char *const texts[] = {"{\"items\":[{\"a\":1},{\"a\":nul},{\"a\":3}]}", NULL};
+    struct vpa_error err;
+
+    pages = texts;
+    ck_assert_int_eq(vpa_list_each(client, &request, on_any, NULL, &err), 0);
+    ck_assert_int_eq(given, 2);
+    ck_assert_str_eq(unread, "{\"a\":nul}");
+}
+END_TEST
+
 /* The timeout is that of each page. */
 static const struct {
     vpa_duration late;
@@ -143,6 +169,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, stop_client);
     tcase_add_test(c, goes_on_until_the_last_page);
     tcase_add_loop_test(c, half_a_list_is_none, 0, sizeof(broken) / sizeof(broken[0]));
+    tcase_add_test(c, an_item_that_cannot_be_read_is_one_item);
     tcase_add_loop_test(c, each_page_has_its_time, 0, sizeof(slow) / sizeof(slow[0]));
     tcase_add_loop_test(c, a_stop_ends_the_reading, 0, 2);
     suite_add_tcase(suite, c);

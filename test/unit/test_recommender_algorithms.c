@@ -285,7 +285,8 @@ END_TEST
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
           "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app.crane\","          \
           "\"namespace\":\"shop\",\"annotations\":{" annotations "}},\"spec\":{\"vpaObjectName\":" \
-          "\"web\",\"containerName\":\"app.crane\"},\"status\":{\"version\":\"" version "\"}}")
+          "\"web\",\"containerName\":\"app.crane\"},\"status\":{\"version\":\"" version            \
+          "\",\"lastSampleStart\":\"2026-01-15T11:00:00Z\"}}")
 
 /* As other checkpoints (U16). */
 START_TEST(an_unreadable_state_is_kept_aside)
@@ -302,6 +303,52 @@ START_TEST(an_unreadable_state_is_kept_aside)
 }
 END_TEST
 
+static void days(int count)
+{
+    for (int i = 0; i < 4 * count; i++) {
+        vpa_loop_pump(loop, 6 * VPA_HOUR - VPA_MINUTE);
+        pass("{\"usage\":[]}");
+    }
+}
+
+/* Usage does not come for longer than VPA's own histories last, or all pods are gone for so long,
+ * and the algorithm remembers longer: its state is there for the next process. */
+static const char *const silent[] = {
+    NULL,
+    "{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"
+    "\"web-1\"}}",
+};
+
+START_TEST(a_state_lasts_as_long_as_what_was_learned)
+{
+    change(NAMED("crane", "\"crane.vpa.autoscaling.k8s.io/cpu-model-history-length\":\"30d\","
+                          "\"crane.vpa.autoscaling.k8s.io/mem-model-history-length\":\"30d\""));
+    start(NULL);
+    passes(6, USAGE("1950m", "950Mi"));
+    if (silent[_i])
+        change(silent[_i]);
+    days(10);
+    ck_assert_ptr_nonnull(checkpoint("web-app.crane"));
+    change(POD("web-1"));
+    stop();
+    start(NULL);
+    passes(2, USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 2300);
+}
+END_TEST
+
+/* And no longer, when no pod has the container. */
+START_TEST(a_state_goes_with_what_was_learned)
+{
+    change(NAMED("crane", ""));
+    start(NULL);
+    passes(6, USAGE("1950m", "950Mi"));
+    change(silent[1]);
+    days(10);
+    ck_assert_ptr_null(checkpoint("web-app.crane"));
+}
+END_TEST
+
 /* Of an algorithm that this version does not have, or does not serve. */
 START_TEST(foreign_states_are_left_alone)
 {
@@ -309,6 +356,7 @@ START_TEST(foreign_states_are_left_alone)
     start(NULL);
     passes(6, USAGE("150m", "150Mi"));
     ck_assert_ptr_null(checkpoint("web-app.crane-unreadable"));
+    days(10);
     ck_assert_str_eq(vpa_json_string(vpa_json_at(checkpoint("web-app.crane"), "status.version")),
                      "plumb-other");
 }
@@ -334,6 +382,8 @@ int main(void)
                         2 * (int)VPA_COUNT(each_algorithm));
     tcase_add_test(tc, switching_back_and_forth_loses_nothing);
     tcase_add_test(tc, an_unreadable_state_is_kept_aside);
+    tcase_add_loop_test(tc, a_state_lasts_as_long_as_what_was_learned, 0, (int)VPA_COUNT(silent));
+    tcase_add_test(tc, a_state_goes_with_what_was_learned);
     tcase_add_test(tc, foreign_states_are_left_alone);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

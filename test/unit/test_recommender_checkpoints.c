@@ -318,6 +318,82 @@ START_TEST(overwrites_what_nobody_can_keep)
 }
 END_TEST
 
+/* Whoever may write checkpoints can nest what the schema lets through deeper than it is read: the
+ * API server takes ten thousand levels. */
+#define NESTED_LEVELS 1500
+static const char *nested_of; /* the VPA that it names */
+static char *copied;          /* what was sent to be kept */
+
+static const char *nested_list(void)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_buf_printf(&text,
+                   "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":"
+                   "\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"%s\","
+                   "\"containerName\":\"app\"},\"status\":{\"precious\":true,\"cpuHistogram\":{"
+                   "\"bucketWeights\":",
+                   nested_of);
+    for (int i = 0; i < NESTED_LEVELS; i++)
+        vpa_buf_puts(&text, "{\"1\":");
+    vpa_buf_puts(&text, "1");
+    for (int i = 0; i < NESTED_LEVELS; i++)
+        vpa_buf_putc(&text, '}');
+    vpa_buf_puts(&text, "}}}]}");
+    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
+}
+
+static bool serve_nested(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_ends_with(q->path, "checkpoints"))
+        return false;
+    if (strcmp(q->method, "GET") == 0) {
+        vpa_memory_reply_json(r, 200, nested_list());
+        return true;
+    }
+    copied = vpa_arena_strdup(&arena, q->body);
+    vpa_memory_reply_json(r, 201, "{}");
+    return true;
+}
+
+/* It holds up nobody, and is kept as it was before it is written anew. */
+START_TEST(a_checkpoint_that_is_nested_too_deeply_stops_nobody)
+{
+    copied = NULL;
+    nested_of = "web";
+    change(FOREIGN);
+    hook = serve_nested;
+    capture_log(0);
+    start(NULL);
+    ck_assert_uint_eq(logged("Cannot list VPA checkpoints"), 0);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_int_gt(target_cpu(), 0);
+    ck_assert_ptr_nonnull(copied);
+    ck_assert_ptr_nonnull(strstr(copied, "\"name\":\"web-app-unreadable\""));
+    ck_assert_ptr_nonnull(strstr(copied, "{\"vpaObjectName\":\"web\",\"containerName\":\"app\"}"));
+    ck_assert_ptr_nonnull(strstr(copied, "{\"precious\":true,\"cpuHistogram\":{"
+                                         "\"bucketWeights\":{\"1\":{\"1\":"));
+    ck_assert_str_eq(
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
+}
+END_TEST
+
+START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
+{
+    size_t deleted = 0;
+
+    nested_of = "gone";
+    hook = serve_nested;
+    start("--checkpoints-gc-interval=90s");
+    for (int i = 0; i < 2; i++) {
+        pass(USAGE("100m", "100Mi"));
+        deleted += count_writes("DELETE", "/web-app");
+    }
+    ck_assert_uint_eq(deleted, 1);
+}
+END_TEST
+
 /* Not found is something else that has the checkpoint's name in its message. */
 static bool miss_the_namespace(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -797,6 +873,8 @@ int main(void)
     tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
     tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_test(tcase, overwrites_what_nobody_can_keep);
+    tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_stops_nobody);
+    tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa);
     tcase_add_test(tcase, a_new_vpa_waits_for_its_checkpoints);
     tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
     tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);

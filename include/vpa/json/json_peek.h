@@ -16,10 +16,13 @@
 #include <stddef.h>
 
 #include "vpa/base/mem.h"
+#include "vpa/base/str.h"
 
 /* The string at a dotted path of members of the object that the text begins with, in the arena;
  * NULL when there is none. Members are found by their exact name, written without escapes; of
  * repeated ones the last counts. Time is linear in len. */
 const char *vpa_json_peek(struct vpa_arena *arena, const char *text, size_t len, const char *path);
+/* The source of the value there, of whatever kind; ptr is NULL when there is none. */
+struct vpa_slice vpa_json_peek_source(const char *text, size_t len, const char *path);
 
 #endif

@@ -34,6 +34,7 @@ struct vpa_list_request { /* texts are copied */
     /* Of the items, see vpa_json_parse_without. NULL: vpa_meta_unread. */
     const char *const *left_out;
     vpa_duration timeout; /* of one answer; 0: that of the client */
+    bool with_unreadable; /* vpa_list_each: also items that cannot be read */
 };
 
 struct vpa_list_end {
@@ -63,7 +64,9 @@ struct vpa_listing *vpa_listing_start(struct vpa_kube_client *client,
 /* No callback comes any more. NULL is allowed. */
 void vpa_listing_cancel(struct vpa_listing *listing);
 
-/* item lives until the function returns; text is its source. */
+/* item lives until the function returns; text is its source. NULL, where that is asked for: it is
+ * no JSON, nested too deeply or too long, and text may be only its beginning. Where it is not asked
+ * for, one such item ends the list. */
 typedef void (*vpa_list_item_fn)(void *ctx, const struct vpa_json *item, struct vpa_slice text);
 /* Waits, pumping the loop. On -1 some items may have been given already. */
 int vpa_list_each(struct vpa_kube_client *client, const struct vpa_list_request *request,

@@ -60,7 +60,7 @@ void vpa_settings_use_global(struct vpa_settings *s, const struct vpa_aggregatio
 void vpa_settings_mark_not_autoscaled(struct vpa_settings *s);
 bool vpa_settings_needs_recommendation(const struct vpa_settings *s);
 /* Interval times count: idle histories older than this expire. Absurd counts wrap around in 64
- * bits, as upstream's do. */
+ * bits, as upstream's do; then nothing expires. */
 vpa_duration vpa_settings_window(const struct vpa_settings *s);
 
 struct vpa_aggregate {
