@@ -50,6 +50,7 @@ struct action {
     size_t annotations_len;
     enum act_result result;
     int status_code;
+    bool resized;    /* only the annotations are missing, whatever the VPA says by now */
     bool unanswered; /* it may have been carried out all the same */
 };
 
@@ -100,7 +101,8 @@ static bool is_wanted(void *ctx)
     const struct vpa_pod *now =
         updater_store_find_pod(env->store, a->pod->meta.ns, a->pod->meta.name);
 
-    return !updater_pass_is_stopped(a->work->pass) && now &&
+    return !updater_pass_is_stopped(a->work->pass) &&
+           (a->resized || updater_work_is_current(a->work)) && now &&
            vpa_str_eq(now->meta.uid, a->pod->meta.uid);
 }
 
@@ -279,6 +281,7 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
     struct action *a = ctx;
 
     if (!err) {
+        a->resized = true;
         send_annotations(a);
         return;
     }

@@ -137,6 +137,91 @@ START_TEST(pods_that_went_while_an_answer_was_awaited_are_missing)
 }
 END_TEST
 
+/* ---- a VPA that changes during a pass ---- */
+
+static void turn_off(void *ctx)
+{
+    (void)ctx;
+    server.mode = "Off";
+    server.generation_of_vpas++;
+    show_vpas();
+}
+
+static void ask_for_more_replicas(void *ctx)
+{
+    (void)ctx;
+    server.policy = ",\"minReplicas\":20";
+    server.generation_of_vpas++;
+    show_vpas();
+}
+
+static void remove_the_vpa(void *ctx)
+{
+    (void)ctx;
+    hide_vpa("v00");
+}
+
+static void (*const changes_of_the_vpa[])(void *ctx) = {turn_off, ask_for_more_replicas,
+                                                        remove_the_vpa};
+static const char *const changing_modes[] = {"Recreate", "InPlaceOrRecreate", "InPlace"};
+
+/* Who has said that pods are to be left alone is heard at once, not after all that waits for the
+ * limiter. */
+START_TEST(a_vpa_that_was_changed_meanwhile_waits_for_the_next_pass)
+{
+    server.mode = changing_modes[_i / (int)VPA_COUNT(changes_of_the_vpa)];
+    slow_pass(1, changes_of_the_vpa[_i % (int)VPA_COUNT(changes_of_the_vpa)],
+              1500 * VPA_MILLISECOND);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* In the client's queue, where it waits for its turn. */
+START_TEST(what_waits_to_be_sent_for_a_vpa_that_was_changed_is_dropped)
+{
+    struct vpa_timer *timer = vpa_timer_new(
+        server.loop, changes_of_the_vpa[_i % (int)VPA_COUNT(changes_of_the_vpa)], NULL);
+
+    server.mode = changing_modes[_i / (int)VPA_COUNT(changes_of_the_vpa)];
+    server.config.common.kube_api_qps = 1;
+    server.config.common.kube_api_burst = 1;
+    start(0);
+    vpa_loop_pump(server.loop, 20 * VPA_SECOND);
+    vpa_timer_start(timer, 1500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    vpa_timer_free(timer);
+}
+END_TEST
+
+/* The second half of what has been done comes behind it all the same. */
+START_TEST(a_resized_pod_is_annotated_whatever_becomes_of_the_vpa)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, changes_of_the_vpa[_i], NULL);
+
+    server.mode = "InPlaceOrRecreate";
+    start(1);
+    vpa_timer_start(timer, server.delay / 2);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_uint_eq(server.annotated, 1);
+}
+END_TEST
+
+static void write_the_status(void *ctx)
+{
+    (void)ctx;
+    show_vpas();
+}
+
+START_TEST(a_status_that_is_written_meanwhile_stops_nothing)
+{
+    slow_pass(1, write_the_status, 1500 * VPA_MILLISECOND);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
 /* ---- replicas of the controllers that the API server has itself ---- */
 
 /* An owner whose number of replicas upstream would know, and that is not there, is left alone; of
@@ -307,6 +392,10 @@ int main(void)
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
     tcase_add_loop_test(tc, pods_that_went_while_an_answer_was_awaited_are_missing, 0, 3);
+    tcase_add_loop_test(tc, a_vpa_that_was_changed_meanwhile_waits_for_the_next_pass, 0, 9);
+    tcase_add_loop_test(tc, what_waits_to_be_sent_for_a_vpa_that_was_changed_is_dropped, 0, 9);
+    tcase_add_loop_test(tc, a_resized_pod_is_annotated_whatever_becomes_of_the_vpa, 0, 3);
+    tcase_add_test(tc, a_status_that_is_written_meanwhile_stops_nothing);
     tcase_add_loop_test(tc, a_controller_that_is_not_there_is_left_alone, 0, VPA_COUNT(absent));
     tcase_add_loop_test(tc, the_scale_says_how_many_there_are_to_be, 0, (int)VPA_COUNT(clones));
     tcase_add_test(tc, a_scale_is_read_anew_in_every_pass);
