@@ -142,8 +142,9 @@ static bool is_stale(const struct vpa_kube_result *result)
            !*status->name;
 }
 
-/* It went out, and nobody has said what became of it: the answer was lost, or etcd did not confirm
- * it in time. */
+/* It went out, and nobody has said what became of it: the answer was lost, between a proxy and the
+ * API server too, or etcd did not confirm it, of which the API server tells with an error that has
+ * no reason ("etcdserver: request timed out"). */
 static bool is_unanswered(const struct vpa_kube_result *result)
 {
     switch (result->failure) {
@@ -153,7 +154,8 @@ static bool is_unanswered(const struct vpa_kube_result *result)
     case VPA_TRANSPORT_LIMIT:
         return true;
     default:
-        return result->status_code == 504;
+        return result->status_code == 504 || result->status_code == 502 ||
+               (result->status_code == 500 && !*result->status.reason);
     }
 }
 

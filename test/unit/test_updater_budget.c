@@ -32,18 +32,35 @@ END_TEST
 
 /* Nobody has said that they stay: their budget is used up, and what may have been resized is not
  * evicted behind that. */
+static const struct {
+    int code;
+    const char *body;
+} lost_answers[] = {
+    {0, NULL},
+    {504,
+     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Timeout\",\"message\":\"request "
+     "did not complete within the allotted timeout\",\"code\":504}"},
+    /* What etcd has not confirmed: an error that the API server has no name for. */
+    {500, "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"etcdserver: request timed "
+          "out\",\"code\":500}"},
+    /* A proxy whose API server went while it answered. */
+    {502, "Bad Gateway"},
+};
+
 START_TEST(what_was_not_answered_may_have_happened)
 {
     static const char *const modes[] = {"Recreate", "InPlaceOrRecreate"};
 
-    server.mode = modes[_i];
+    server.mode = modes[_i % 2];
     server.container = RESTARTS;
     server.unanswered = server.stuck = true;
+    server.unanswered_code = lost_answers[_i / 2].code;
+    server.unanswered_body = lost_answers[_i / 2].body;
     start(0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
     for (size_t i = 0; i < server.call_count; i++)
-        ck_assert_int_eq(vpa_str_ends_with(server.calls[i], "/resize"), _i);
+        ck_assert_int_eq(vpa_str_ends_with(server.calls[i], "/resize"), _i % 2);
 }
 END_TEST
 
@@ -387,7 +404,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, evicted_pods_that_look_alive_are_gone);
     tcase_add_test(tc, replaced_pods_count_again);
-    tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0, 2);
+    tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0,
+                        2 * (int)VPA_COUNT(lost_answers));
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);

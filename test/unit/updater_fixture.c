@@ -439,6 +439,14 @@ static char *paged(const char *query, int limit)
                        vpa_or_empty(next));
 }
 
+static void lose_answer(struct vpa_memory_reply *reply)
+{
+    if (server.unanswered_code)
+        vpa_memory_reply_json(reply, server.unanswered_code, server.unanswered_body);
+    else
+        vpa_memory_reply_fail(reply, VPA_TRANSPORT_RESET);
+}
+
 /* Evictions are carried out, and the pods replaced; resizes are judged only: what a kubelet makes
  * of them is shown by the test. */
 static void serve(void *ctx, const struct vpa_memory_request *sent, struct vpa_memory_reply *reply)
@@ -464,7 +472,7 @@ static void serve(void *ctx, const struct vpa_memory_request *sent, struct vpa_m
     if (change && done && vpa_str_ends_with(q.path, "/eviction") && !server.stuck)
         replace_pod(server.calls[server.call_count - 1]);
     if (change && done && server.unanswered)
-        vpa_memory_reply_fail(reply, VPA_TRANSPORT_RESET);
+        lose_answer(reply);
     if (done && !get && vpa_str_ends_with(q.path, "/status"))
         note_status_patch();
     sim_cluster_begin_record(server.sim);

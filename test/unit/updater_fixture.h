@@ -75,7 +75,9 @@ struct server {
     const char *resize_refusal; /* the Status, 403, that answers every resize; NULL: none */
     int refuse;                 /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
-    bool unanswered; /* evictions and resizes are carried out, but the answers are lost */
+    bool unanswered;     /* evictions and resizes are carried out, but the answers are lost */
+    int unanswered_code; /* what comes in their place; 0: nothing */
+    const char *unanswered_body;
     int retry_after; /* of refusals, in seconds; 0: none */
     bool scale_fails;
     bool stuck;                 /* evicted pods stay as they are in what the updater sees */
