@@ -224,7 +224,7 @@ void updater_act_evict(struct work *w, size_t pod)
     a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_eviction(group, vpa_pod_pending(a->pod));
     w->left[pod] = true;
-    updater_prove_sent(w, pod, VPA_PROOF_EVICTION);
+    updater_prove_sent(w, pod, VPA_PROOF_EVICTION, false);
     action_started(a);
     send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
 }
@@ -413,7 +413,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
         a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_resize(a->group);
     if (a->kind == ACTION_RESIZE)
-        updater_prove_sent(w, pod, VPA_PROOF_RESIZE);
+        updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts);
     action_started(a);
     send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
                  on_resized);

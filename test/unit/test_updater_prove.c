@@ -691,6 +691,79 @@ START_TEST(a_resize_of_which_nothing_is_seen_is_dropped)
 }
 END_TEST
 
+#define RESTARTS                                                                                   \
+    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
+
+/* The first pod with its new size. ended: its container has ended once. */
+static void show_resized_pod(bool ready, bool ended)
+{
+    static const char statuses[] = "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,"
+                                   "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":"
+                                   "\"Error\"}}}],";
+    vpa_auto_free char *text = NULL;
+    const char *start, *is;
+
+    server.request = "2";
+    text = pod_text(0, 0);
+    server.request = "1";
+    start = strstr(text, "\"startTime\"");
+    is = strstr(start, "\"True\"");
+
+    vpa_auto_free char *pod =
+        vpa_xprintf("%.*s%s%.*s\"%s\"%s", (int)(start - text), text, ended ? statuses : "",
+                    (int)(is - start), start, ready ? "True" : "False", is + strlen("\"True\""));
+
+    show_object("v1", "Pod", pod);
+    settle();
+}
+
+/* It was restarted because it was resized, which is no crash: when it is ready again the others
+ * follow. */
+START_TEST(a_container_that_was_restarted_for_its_resize_has_not_crashed)
+{
+    server.mode = "InPlace";
+    server.container = RESTARTS;
+    learn();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized_pod(true, true);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 6);
+    ck_assert_double_eq(failed_proofs("Crashing"), 0);
+}
+END_TEST
+
+/* It does not come back: no other pod is restarted. */
+START_TEST(a_resized_pod_that_is_not_ready_again_keeps_the_others)
+{
+    server.mode = "InPlace";
+    server.container = _i ? RESTARTS : "";
+    learn();
+    pass_for(1);
+    show_resized_pod(false, _i);
+    pass_for(10);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NotReady"), 0);
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("NotReady"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
+/* Smaller, and killed for it: one pod is enough to see that. */
+START_TEST(a_resize_that_makes_a_container_crash_is_no_storm)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    show_resized_pod(_i, true);
+    pass_for(8);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+}
+END_TEST
+
 /* ---- dry runs ---- */
 
 static const struct {
@@ -773,6 +846,9 @@ int main(void)
     tcase_add_loop_test(tc, several_vpas_stop_what_they_are_in, 0, 2);
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
+    tcase_add_test(tc, a_container_that_was_restarted_for_its_resize_has_not_crashed);
+    tcase_add_loop_test(tc, a_resized_pod_that_is_not_ready_again_keeps_the_others, 0, 2);
+    tcase_add_loop_test(tc, a_resize_that_makes_a_container_crash_is_no_storm, 0, 2);
     tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);
     tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 4);
     tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
