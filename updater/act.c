@@ -332,7 +332,8 @@ struct resize {
 static bool exceeds_budget(struct work *w, size_t pod, const struct resize *r)
 {
     return r->patch.restarts && !vpa_pod_pending(w->pods[pod]) &&
-           !vpa_group_disruptable(vpa_disruption_group(w->budget, pod));
+           !vpa_pod_disruptable(w->pods[pod], vpa_disruption_group(w->budget, pod),
+                                w->pass->env->memory);
 }
 
 static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct resize *r)
@@ -501,6 +502,15 @@ static void finish_eviction(struct action *a)
     updater_announce_eviction(w, a->pod, a->why);
 }
 
+/* The pod is missing until it is ready again. */
+static void note_restart(const struct action *a)
+{
+    const struct pass_env *env = a->work->pass->env;
+
+    if (a->restarts && !env->all_proven && vpa_pod_is_ready(a->pod))
+        vpa_update_memory_note_restart(env->memory, a->pod, updater_work_steady(a->work));
+}
+
 static void resize_refused(struct action *a)
 {
     struct work *w = a->work;
@@ -509,6 +519,8 @@ static void resize_refused(struct action *a)
     vpa_group_give_back_resize(a->group);
     if (a->unanswered && a->restarts)
         vpa_group_doubt(a->group, a->pod);
+    if (a->unanswered)
+        note_restart(a);
     if (a->kind == ACTION_RESIZE)
         updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
     if (a->result == ACT_STALE)
@@ -538,6 +550,7 @@ static void finish_resize(struct action *a)
     vpa_group_settle(a->group);
     if (a->takes_back || a->changes)
         vpa_update_memory_set_unboost(w->pass->env->memory, a->pod->meta.uid, a->takes_back);
+    note_restart(a);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
     updater_announce_resize(w, a->pod, a->why);

@@ -80,6 +80,72 @@ START_TEST(evicted_pods_are_not_resized)
 }
 END_TEST
 
+/* ---- restarted pods ---- */
+
+static const char *const resizing_modes[] = {"InPlace", "InPlaceOrRecreate"};
+
+/* One of four may be missing: the next one is restarted when the first is ready again, however many
+ * passes that takes. */
+START_TEST(restarted_pods_are_missing_until_they_are_ready_again)
+{
+    server.mode = resizing_modes[_i];
+    server.pods_per_vpa = 4;
+    server.container = RESTARTS;
+    server.config.eviction_tolerance = 0.25;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, "2026-03-01T11:00:00Z", ""); /* the kubelet has not begun */
+    for (int minute = 0; minute < 20; minute++) {
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+        if (minute == 1)
+            show_resized(0, NULL, "");
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 1);
+    }
+    show_resized(0, "2026-03-01T12:20:00Z", "");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* Of which nothing was to be seen: the container was back within a moment. */
+START_TEST(restarted_pods_that_stay_ready_count_when_the_cache_is_new)
+{
+    server.mode = resizing_modes[_i];
+    server.pods_per_vpa = 4;
+    server.container = RESTARTS;
+    server.config.eviction_tolerance = 0.25;
+    start(0);
+    updater_pass(server.updater);
+    show_resized(0, "2026-03-01T11:00:00Z", "");
+    vpa_loop_pump(server.loop, 2 * VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* It is missing already: that is no reason to keep it. */
+START_TEST(a_restarted_pod_that_does_not_come_back_may_be_evicted)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.pods_per_vpa = 1;
+    server.container = RESTARTS;
+    server.policy = ",\"minReplicas\":1";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.status = ",{\"type\":\"PodResizeInProgress\",\"status\":\"True\",\"reason\":\"Error\"}";
+    show_resized(0, NULL,
+                 "\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+                 "\"cpu\":\"1\"}}}],");
+    vpa_loop_pump(server.loop, VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_str_eq(server.calls[1], "p00-00/eviction");
+}
+END_TEST
+
 /* ---- what happens during a pass ---- */
 
 static void remove_pods(int from, int to)
@@ -407,6 +473,9 @@ int main(void)
     tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0,
                         2 * (int)VPA_COUNT(lost_answers));
     tcase_add_test(tc, evicted_pods_are_not_resized);
+    tcase_add_loop_test(tc, restarted_pods_are_missing_until_they_are_ready_again, 0, 2);
+    tcase_add_loop_test(tc, restarted_pods_that_stay_ready_count_when_the_cache_is_new, 0, 2);
+    tcase_add_test(tc, a_restarted_pod_that_does_not_come_back_may_be_evicted);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
     tcase_add_loop_test(tc, pods_that_went_while_an_answer_was_awaited_are_missing, 0, 3);

@@ -668,10 +668,7 @@ START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
     learn();
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 1);
-    server.request = "2";
-    show_pod(0, 0);
-    server.request = "1";
-    settle();
+    show_resized(0, "2026-03-01T11:00:00Z", "");
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 10);
 }
@@ -694,28 +691,10 @@ END_TEST
 #define RESTARTS                                                                                   \
     "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
 
-/* The first pod with its new size. ended: its container has ended once. */
-static void show_resized_pod(bool ready, bool ended)
-{
-    static const char statuses[] = "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,"
-                                   "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":"
-                                   "\"Error\"}}}],";
-    vpa_auto_free char *text = NULL;
-    const char *start, *is;
-
-    server.request = "2";
-    text = pod_text(0, 0);
-    server.request = "1";
-    start = strstr(text, "\"startTime\"");
-    is = strstr(start, "\"True\"");
-
-    vpa_auto_free char *pod =
-        vpa_xprintf("%.*s%s%.*s\"%s\"%s", (int)(start - text), text, ended ? statuses : "",
-                    (int)(is - start), start, ready ? "True" : "False", is + strlen("\"True\""));
-
-    show_object("v1", "Pod", pod);
-    settle();
-}
+#define RESTARTED                                                                                  \
+    "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,\"lastState\":{\"terminated\":{"    \
+    "\"exitCode\":137,\"reason\":\"Error\"}}}],"
+#define READY_AGAIN "2026-03-01T12:00:40Z"
 
 /* It was restarted because it was resized, which is no crash: when it is ready again the others
  * follow. */
@@ -726,7 +705,7 @@ START_TEST(a_container_that_was_restarted_for_its_resize_has_not_crashed)
     learn();
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 1);
-    show_resized_pod(true, true);
+    show_resized(0, READY_AGAIN, RESTARTED);
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 6);
     ck_assert_double_eq(failed_proofs("Crashing"), 0);
@@ -740,7 +719,7 @@ START_TEST(a_resized_pod_that_is_not_ready_again_keeps_the_others)
     server.container = _i ? RESTARTS : "";
     learn();
     pass_for(1);
-    show_resized_pod(false, _i);
+    show_resized(0, NULL, _i ? RESTARTED : "");
     pass_for(10);
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_double_eq(failed_proofs("NotReady"), 0);
@@ -756,7 +735,7 @@ START_TEST(a_resize_that_makes_a_container_crash_is_no_storm)
     server.mode = "InPlace";
     learn();
     pass_for(1);
-    show_resized_pod(_i, true);
+    show_resized(0, _i ? READY_AGAIN : NULL, RESTARTED);
     pass_for(8);
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_double_eq(failed_proofs("Crashing"), 1);

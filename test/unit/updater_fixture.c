@@ -139,6 +139,24 @@ void show_pod(int v, int p)
     show_object("v1", "Pod", text);
 }
 
+void show_resized(int p, const char *ready_since, const char *more)
+{
+    static const char start[] = "\"startTime\"", ready[] = "\"conditions\":[{\"type\":\"Ready\"";
+    const char *request = server.request;
+
+    server.request = "2";
+    vpa_auto_free char *text = pod_text(0, p);
+    server.request = request;
+    const char *at = strstr(text, start), *from = strstr(at, ready), *to = strchr(from, '}');
+    vpa_auto_free char *pod = vpa_xprintf(
+        "%.*s%s%.*s%s,\"status\":\"%s\",\"lastTransitionTime\":\"%s\"%s", (int)(at - text), text,
+        more, (int)(from - at), at, ready, ready_since ? "True" : "False",
+        ready_since ? ready_since : "2026-03-01T12:00:30Z", to);
+
+    show_object("v1", "Pod", pod);
+    settle();
+}
+
 /* Their kind has no scale. */
 static void show_strangers(void)
 {
