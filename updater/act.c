@@ -50,6 +50,7 @@ struct action {
     size_t annotations_len;
     enum act_result result;
     int status_code;
+    bool resized;    /* only the annotations are missing, whatever the VPA says by now */
     bool unanswered; /* it may have been carried out all the same */
 };
 
@@ -100,7 +101,8 @@ static bool is_wanted(void *ctx)
     const struct vpa_pod *now =
         updater_store_find_pod(env->store, a->pod->meta.ns, a->pod->meta.name);
 
-    return !updater_pass_is_stopped(a->work->pass) && now &&
+    return !updater_pass_is_stopped(a->work->pass) &&
+           (a->resized || updater_work_is_current(a->work)) && now &&
            vpa_str_eq(now->meta.uid, a->pod->meta.uid);
 }
 
@@ -140,8 +142,9 @@ static bool is_stale(const struct vpa_kube_result *result)
            !*status->name;
 }
 
-/* It went out, and nobody has said what became of it: the answer was lost, or etcd did not confirm
- * it in time. */
+/* It went out, and nobody has said what became of it: the answer was lost, between a proxy and the
+ * API server too, or etcd did not confirm it, of which the API server tells with an error that has
+ * no reason ("etcdserver: request timed out"). */
 static bool is_unanswered(const struct vpa_kube_result *result)
 {
     switch (result->failure) {
@@ -151,7 +154,8 @@ static bool is_unanswered(const struct vpa_kube_result *result)
     case VPA_TRANSPORT_LIMIT:
         return true;
     default:
-        return result->status_code == 504;
+        return result->status_code == 504 || result->status_code == 502 ||
+               (result->status_code == 500 && !*result->status.reason);
     }
 }
 
@@ -220,7 +224,7 @@ void updater_act_evict(struct work *w, size_t pod)
     a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_eviction(group, vpa_pod_pending(a->pod));
     w->left[pod] = true;
-    updater_prove_sent(w, pod, VPA_PROOF_EVICTION);
+    updater_prove_sent(w, pod, VPA_PROOF_EVICTION, false);
     action_started(a);
     send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
 }
@@ -279,6 +283,7 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
     struct action *a = ctx;
 
     if (!err) {
+        a->resized = true;
         send_annotations(a);
         return;
     }
@@ -327,7 +332,8 @@ struct resize {
 static bool exceeds_budget(struct work *w, size_t pod, const struct resize *r)
 {
     return r->patch.restarts && !vpa_pod_pending(w->pods[pod]) &&
-           !vpa_group_disruptable(vpa_disruption_group(w->budget, pod));
+           !vpa_pod_disruptable(w->pods[pod], vpa_disruption_group(w->budget, pod),
+                                w->pass->env->memory);
 }
 
 static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct resize *r)
@@ -408,7 +414,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
         a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_resize(a->group);
     if (a->kind == ACTION_RESIZE)
-        updater_prove_sent(w, pod, VPA_PROOF_RESIZE);
+        updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts);
     action_started(a);
     send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
                  on_resized);
@@ -496,6 +502,15 @@ static void finish_eviction(struct action *a)
     updater_announce_eviction(w, a->pod, a->why);
 }
 
+/* The pod is missing until it is ready again. */
+static void note_restart(const struct action *a)
+{
+    const struct pass_env *env = a->work->pass->env;
+
+    if (a->restarts && !env->all_proven && vpa_pod_is_ready(a->pod))
+        vpa_update_memory_note_restart(env->memory, a->pod, updater_work_steady(a->work));
+}
+
 static void resize_refused(struct action *a)
 {
     struct work *w = a->work;
@@ -504,6 +519,8 @@ static void resize_refused(struct action *a)
     vpa_group_give_back_resize(a->group);
     if (a->unanswered && a->restarts)
         vpa_group_doubt(a->group, a->pod);
+    if (a->unanswered)
+        note_restart(a);
     if (a->kind == ACTION_RESIZE)
         updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
     if (a->result == ACT_STALE)
@@ -533,6 +550,7 @@ static void finish_resize(struct action *a)
     vpa_group_settle(a->group);
     if (a->takes_back || a->changes)
         vpa_update_memory_set_unboost(w->pass->env->memory, a->pod->meta.uid, a->takes_back);
+    note_restart(a);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
     updater_announce_resize(w, a->pod, a->why);

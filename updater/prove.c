@@ -142,7 +142,7 @@ enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proo
     return VPA_REST_NONE;
 }
 
-void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way)
+void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts)
 {
     auto_id_texts texts = {0};
 
@@ -160,6 +160,7 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way)
 
     struct trial *t = updater_trial_new(w, pod, &id, texts.trial);
 
+    t->expected.had_ended |= restarts;
     vpa_table_put(&prove->trials, t->key, t);
 }
 

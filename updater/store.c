@@ -237,6 +237,12 @@ const struct vpa_pod *updater_store_find_pod(const struct store *store, const ch
     return vpa_cache_find(store->pods, ns, name);
 }
 
+const struct vpa_object *updater_store_find_vpa(const struct store *store, const char *ns,
+                                                const char *name)
+{
+    return vpa_cache_find(store->vpas, ns, name);
+}
+
 bool updater_store_has_vpa(const struct store *store, const char *ns, const char *name)
 {
     return vpa_cache_has(store->vpas, ns, name);

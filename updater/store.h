@@ -44,6 +44,9 @@ bool updater_store_panic(const struct store *store);
 /* The pod as the last event had it, NULL when it is gone; borrowed until the loop is pumped. */
 const struct vpa_pod *updater_store_find_pod(const struct store *store, const char *ns,
                                              const char *name);
+/* The same of a VPA; NULL when it is gone or unknown. */
+const struct vpa_object *updater_store_find_vpa(const struct store *store, const char *ns,
+                                                const char *name);
 /* It is there, known or not; how many are, and how many have gone so far. */
 bool updater_store_has_vpa(const struct store *store, const char *ns, const char *name);
 size_t updater_store_vpa_count(const struct store *store);

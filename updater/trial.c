@@ -67,17 +67,19 @@ static enum vpa_verdict judge_replacement(struct pass *pass, struct trial *t,
     return vpa_expected_judge(&t->expected, replacement, &wanted, seen);
 }
 
+/* The same of a pod that has been there for so long, as far as was seen. */
 static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
-                                      const struct vpa_object *vpa, vpa_time now,
+                                      const struct vpa_object *vpa, const struct vpa_pod *pod,
                                       struct vpa_buf *seen)
 {
-    enum vpa_verdict verdict = judge_replacement(pass, t, vpa, t->replacement, seen);
+    enum vpa_verdict verdict = judge_replacement(pass, t, vpa, pod, seen);
+    vpa_time now = updater_env_steady(pass->env);
 
     if (vpa_time_is_unset(t->seen))
         t->seen = now;
     if (verdict == VPA_VERDICT_WAIT && vpa_time_sub(now, t->seen) > READY_PATIENCE) {
         vpa_buf_printf(seen, "pod %s has the values and is not ready after %d minutes",
-                       t->replacement->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
+                       pod->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
         return VPA_VERDICT_NOT_READY;
     }
     return verdict;
@@ -124,7 +126,7 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
     const struct vpa_pod *old = updater_store_find_pod(env->store, t->ns, t->pod);
 
     if (t->replacement)
-        return judge_present(pass, t, vpa, now, seen);
+        return judge_present(pass, t, vpa, t->replacement, seen);
     if (t->judged)
         return VPA_VERDICT_WAIT;
     if (old && vpa_str_eq(old->meta.uid, t->uid))
@@ -147,6 +149,22 @@ static bool waits_too_long(const struct pass_env *env, const struct vpa_pod *pod
     return vpa_time_sub(now, since) > patience;
 }
 
+/* The kubelet has nothing to do: it has not begun, or the pod is as it was to be, and has to bear
+ * it. */
+static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
+                                      const struct vpa_object *vpa, const struct vpa_pod *pod,
+                                      struct vpa_buf *seen)
+{
+    enum vpa_verdict verdict = judge_present(pass, t, vpa, pod, seen);
+
+    if (verdict != VPA_VERDICT_NOT_PATCHED && verdict != VPA_VERDICT_PATCHED_BACK)
+        return verdict;
+    t->seen = VPA_TIME_UNSET;
+    return vpa_time_sub(updater_env_steady(pass->env), t->sent) > NOTHING_HAPPENS
+               ? VPA_VERDICT_VOID
+               : VPA_VERDICT_WAIT;
+}
+
 static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen)
 {
@@ -165,9 +183,7 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
 
     switch (status) {
     case VPA_RESIZE_NONE:
-        if (!vpa_verdict_failed(judge_replacement(pass, t, vpa, pod, seen)))
-            return VPA_VERDICT_GOOD;
-        return vpa_time_sub(now, t->sent) > NOTHING_HAPPENS ? VPA_VERDICT_VOID : VPA_VERDICT_WAIT;
+        return judge_resized(pass, t, vpa, pod, seen);
     case VPA_RESIZE_DEFERRED:
         failed = waits_too_long(env, pod, VPA_RESIZE_DEFERRED_TIMEOUT, now);
         break;

@@ -187,9 +187,19 @@ void updater_work_take_back(struct work *w, size_t pod)
         vpa_group_lost(group, w->pods[pod], w->pass->env->memory);
 }
 
+bool updater_work_is_current(const struct work *w)
+{
+    const struct vpa_meta *then = &w->vpa->meta;
+    const struct vpa_object *now =
+        updater_store_find_vpa(w->pass->env->store, then->ns, then->name);
+
+    return now == w->vpa || (now && vpa_str_eq(now->meta.uid, then->uid) &&
+                             now->meta.generation == then->generation);
+}
+
 bool updater_work_is_there(const struct work *w, size_t pod)
 {
-    return !w->gone[pod];
+    return !w->gone[pod] && updater_work_is_current(w);
 }
 
 void updater_work_confirm(struct work *w, struct vpa_replica_group *group)

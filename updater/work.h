@@ -81,7 +81,10 @@ void updater_work_look(struct work *w);
 /* The pod was not evicted after all. */
 void updater_work_take_back(struct work *w, size_t pod);
 bool updater_work_is_held(const struct work *w, size_t pod);
-/* Whether the pod is still the one that the pass began with. */
+/* Whether the VPA asks for what it asked for when the pass began: it is there, known, and its spec
+ * is the same. */
+bool updater_work_is_current(const struct work *w);
+/* Whether the VPA is current, and the pod still the one that the pass began with. */
 bool updater_work_is_there(const struct work *w, size_t pod);
 /* Before anything is done to a pod of the group: a number of replicas that was read from a scale is
  * read anew, pumping the loop. */

@@ -123,6 +123,15 @@ static void put_groups(struct vpa_json_writer *w, const struct vpa_json *groups)
     vpa_json_close_array(w);
 }
 
+/* What authorizers may limit the owner's rights by, such as the scopes of a token. */
+static void put_extra(struct vpa_json_writer *w, const struct vpa_json *extra)
+{
+    if (!vpa_json_is_object(extra))
+        return;
+    vpa_json_key(w, "extra");
+    vpa_json_put_node(w, extra);
+}
+
 static void ask_access(struct vpa_ledger_page *p, const struct vpa_json *user)
 {
     struct vpa_json_writer w;
@@ -133,6 +142,7 @@ static void ask_access(struct vpa_ledger_page *p, const struct vpa_json *user)
                            vpa_or_empty(vpa_json_string(vpa_json_find(user, "username"))));
     vpa_json_member_string(&w, "uid", vpa_or_empty(vpa_json_string(vpa_json_find(user, "uid"))));
     put_groups(&w, vpa_json_find(user, "groups"));
+    put_extra(&w, vpa_json_find(user, "extra"));
     vpa_json_key(&w, "nonResourceAttributes");
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "path", VPA_DECISIONS_PATH);

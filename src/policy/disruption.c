@@ -30,6 +30,7 @@ struct owned_group {
     struct vpa_replica_group group; /* first: handed out by pointer */
     int64_t actual;
     int64_t evicted; /* earlier, but they still look alive */
+    int64_t restarting;
     bool boosted;
     bool discarded;
     char *key;
@@ -74,6 +75,8 @@ static void count_pod(struct owned_group *g, const struct vpa_pod *pod,
         g->evicted++;
     else if (vpa_pod_pending(pod))
         g->group.pending++;
+    else if (memory && vpa_update_memory_is_restarting(memory, pod->meta.uid))
+        g->restarting++;
     if (vpa_boost_marked(&pod->meta.annotations))
         g->boosted = true;
     if (pod->meta.creation > g->group.newest)
@@ -158,7 +161,7 @@ static void size_group(struct owned_group *g, int64_t required, bool skip_check,
     }
     if (!g->discarded && !configured_replicas(g, replicas, ctx, options))
         g->discarded = true;
-    g->group.running = g->actual - g->group.pending - g->evicted;
+    g->group.running = g->actual - g->group.pending - g->evicted - g->restarting;
     g->group.tolerance = tolerated(g->group.configured, options->tolerance);
 }
 
@@ -233,7 +236,7 @@ void vpa_group_lost(struct vpa_replica_group *group, const struct vpa_pod *pod,
         return;
     if (vpa_pod_pending(pod))
         group->pending--;
-    else
+    else if (!memory || !vpa_update_memory_is_restarting(memory, pod->meta.uid))
         group->running--;
 }
 

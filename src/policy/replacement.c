@@ -9,6 +9,7 @@
 #include "vpa/policy/boost_marker.h"
 #include "vpa/policy/pod_patch.h"
 #include "vpa/policy/resize_patch.h"
+#include "vpa/policy/resize_state.h"
 
 #define NAME_SHOWN 63
 
@@ -32,15 +33,6 @@ void vpa_replacement_annotations(struct vpa_json_writer *w, const struct vpa_jso
         vpa_json_put_node(w, a);
     }
     vpa_json_close_object(w);
-}
-
-bool vpa_pod_is_ready(const struct vpa_pod *pod)
-{
-    for (size_t i = 0; i < pod->condition_count; i++) {
-        if (vpa_str_eq(pod->conditions[i].type, "Ready"))
-            return vpa_str_eq(pod->conditions[i].status, "True");
-    }
-    return false;
 }
 
 /* A container that has ended; init containers do so by nature and have no status here. */

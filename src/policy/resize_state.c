@@ -11,6 +11,15 @@ bool vpa_pod_pending(const struct vpa_pod *pod)
     return vpa_str_eq(pod->phase, "Pending");
 }
 
+bool vpa_pod_is_ready(const struct vpa_pod *pod)
+{
+    for (size_t i = 0; i < pod->condition_count; i++) {
+        if (vpa_str_eq(pod->conditions[i].type, "Ready"))
+            return vpa_str_eq(pod->conditions[i].status, "True");
+    }
+    return false;
+}
+
 bool vpa_pod_resizing(const struct vpa_pod *pod)
 {
     for (size_t i = 0; i < pod->condition_count; i++) {

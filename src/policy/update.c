@@ -55,9 +55,22 @@ static bool known_infeasible(const struct vpa_pod *pod, const struct vpa_object 
     return record && !vpa_recommendation_lower(&vpa->recommendation, record, false);
 }
 
-static enum vpa_rest rest_of_budget(const struct vpa_replica_group *group)
+bool vpa_pod_disruptable(const struct vpa_pod *pod, const struct vpa_replica_group *group,
+                         const struct vpa_update_memory *memory)
 {
-    if (vpa_group_disruptable(group))
+    struct vpa_replica_group own = *group;
+
+    if (vpa_str_eq(own.in_doubt, pod->meta.uid))
+        own.in_doubt = NULL;
+    own.running += memory && vpa_update_memory_is_restarting(memory, pod->meta.uid);
+    return vpa_group_disruptable(&own);
+}
+
+static enum vpa_rest rest_of_budget(const struct vpa_pod *pod,
+                                    const struct vpa_replica_group *group,
+                                    const struct vpa_update_memory *memory)
+{
+    if (vpa_pod_disruptable(pod, group, memory))
         return VPA_REST_NONE;
     return group->closed ? VPA_REST_REPLICAS_UNKNOWN : VPA_REST_BUDGET;
 }
@@ -102,7 +115,7 @@ struct vpa_update_verdict vpa_update_look(const struct vpa_pod *pod, const struc
                               !in_place_only && vpa_resize_stalled(pod, group, memory, now));
     if (options->in_place_skip_budget && !resize_restarts(pod))
         return (struct vpa_update_verdict){VPA_DECIDE_APPROVED, VPA_REST_NONE};
-    rest = rest_of_budget(group);
+    rest = rest_of_budget(pod, group, memory);
     return (struct vpa_update_verdict){
         rest == VPA_REST_NONE ? VPA_DECIDE_APPROVED : VPA_DECIDE_DEFERRED, rest};
 }
@@ -136,7 +149,7 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
 {
     vpa_time since = now;
 
-    if (!vpa_pod_resizing(pod) || !vpa_group_disruptable(group))
+    if (!vpa_pod_resizing(pod) || !vpa_pod_disruptable(pod, group, memory))
         return false;
     (void)vpa_update_memory_resize_since(memory, pod->meta.uid, &since);
 
@@ -160,15 +173,8 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
 enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                                 const struct vpa_update_memory *memory, vpa_time now)
 {
-    struct vpa_replica_group own;
-
     if (!group || group->below_min)
         return VPA_REST_MIN_REPLICAS;
-    if (vpa_str_eq(group->in_doubt, pod->meta.uid)) { /* the same once more costs nothing */
-        own = *group;
-        own.in_doubt = NULL;
-        group = &own;
-    }
     if (vpa_update_memory_is_evicted(memory, pod->meta.uid))
         return VPA_REST_EVICTED;
     if (vpa_pod_pending(pod))
@@ -177,7 +183,7 @@ enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_repl
         return VPA_REST_BOOST_ENDING;
     if (vpa_pod_resizing(pod))
         return vpa_resize_stalled(pod, group, memory, now) ? VPA_REST_NONE : VPA_REST_RESIZING;
-    return rest_of_budget(group);
+    return rest_of_budget(pod, group, memory);
 }
 
 bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,

@@ -22,6 +22,10 @@
 struct entry {
     bool unboost;                         /* the last resize sent took a boost back */
     bool evicted;                         /* the server has accepted it */
+    bool resized;                         /* containers restart for the last resize: */
+    bool restarting;                      /* it is not ready again */
+    vpa_time restart;                     /* that resize was accepted */
+    vpa_time ready;                       /* since then, when it was */
     bool replaces;                        /* counted as the replacement of a pod that was evicted */
     enum vpa_resize_status status;        /* as observed last */
     vpa_time since;                       /* that status was seen first */
@@ -175,10 +179,50 @@ static void observe_resize(struct vpa_update_memory *memory, const struct vpa_po
     e->since = now;
 }
 
+static vpa_time ready_since(const struct vpa_pod *pod)
+{
+    const struct vpa_pod_condition *ready = vpa_pod_condition(pod, "Ready");
+
+    return ready ? ready->last_transition : VPA_TIME_UNSET;
+}
+
+/* A resize may be deferred before it restarts anything: until it is carried out, whoever is not
+ * ready may be so because of it. */
+static void observe_restart(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                            vpa_time now)
+{
+    struct entry *e = vpa_table_find(&memory->entries, pod->meta.uid);
+    bool ready = vpa_pod_is_ready(pod);
+
+    if (!e || !e->resized)
+        return;
+    e->restarting = !ready || (ready_since(pod) == e->ready &&
+                               vpa_time_sub(now, e->restart) < VPA_RESTART_UNSEEN);
+    e->resized = e->restarting || vpa_pod_resizing(pod) || vpa_pod_requests_differ(pod);
+}
+
+void vpa_update_memory_note_restart(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                    vpa_time now)
+{
+    struct entry *e = entry_of(memory, pod->meta.uid);
+
+    e->resized = e->restarting = true;
+    e->restart = now;
+    e->ready = ready_since(pod);
+}
+
+bool vpa_update_memory_is_restarting(const struct vpa_update_memory *memory, const char *uid)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    return e && e->restarting;
+}
+
 void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                vpa_time now)
 {
     observe_resize(memory, pod, now);
+    observe_restart(memory, pod, now);
     observe_replacement(memory, pod);
 }
 

@@ -400,6 +400,8 @@ static void remember_anything(struct rest_case *c)
     vpa_update_memory_observe(c->memory, pod, vpa_time_add(c->now, -any(2 * VPA_HOUR)));
     if (any(16) == 0)
         vpa_update_memory_note_eviction(c->memory, pod, 0, c->now);
+    if (any(8) == 0)
+        vpa_update_memory_note_restart(c->memory, pod, c->now);
     vpa_update_memory_set_unboost(c->memory, pod->meta.uid, any(4) == 0);
     if (any(4) == 0)
         vpa_update_memory_record_infeasible(c->memory, pod->meta.uid,
@@ -499,6 +501,8 @@ static void read_memory(const struct vpa_json *inputs, const struct rest_case *c
         vpa_update_memory_observe(c->memory, pod, vpa_time_from_unix(0, since));
     if (get_bool(inputs, "evicted"))
         vpa_update_memory_note_eviction(c->memory, pod, 0, c->now);
+    if (get_bool(inputs, "restarting"))
+        vpa_update_memory_note_restart(c->memory, pod, c->now);
     vpa_update_memory_set_unboost(c->memory, pod->meta.uid, get_bool(inputs, "boostEnding"));
     if (!vpa_json_find(inputs, "infeasible"))
         return;

@@ -45,7 +45,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
             reply, 201,
             broken_token ? broken_token
             : known      ? "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"jane\","
-                           "\"uid\":\"7\",\"groups\":[\"ops\",\"all\"]}}}"
+                           "\"uid\":\"7\",\"groups\":[\"ops\",\"all\"],\"extra\":{"
+                           "\"example.org/scopes\":[\"user:info\",\"user:check\"]}}}}"
                          : "{\"status\":{\"authenticated\":false}}");
     } else {
         ck_assert(vpa_str_ends_with(q->path, "/subjectaccessreviews"));
@@ -177,6 +178,9 @@ START_TEST(others_need_a_token_that_may)
     if (reviews == 2) {
         ck_assert_ptr_nonnull(strstr(last_access, "\"user\":\"jane\""));
         ck_assert_ptr_nonnull(strstr(last_access, "\"groups\":[\"ops\",\"all\"]"));
+        /* What a token is limited to: without it the owner's whole rights would be asked for. */
+        ck_assert_ptr_nonnull(strstr(last_access, "\"extra\":{\"example.org/scopes\":["
+                                                  "\"user:info\",\"user:check\"]}"));
         ck_assert_ptr_nonnull(strstr(
             last_access, "\"nonResourceAttributes\":{\"path\":\"/decisions\",\"verb\":\"get\"}"));
         ck_assert_ptr_null(strstr(last_access, SECRET));

@@ -32,18 +32,35 @@ END_TEST
 
 /* Nobody has said that they stay: their budget is used up, and what may have been resized is not
  * evicted behind that. */
+static const struct {
+    int code;
+    const char *body;
+} lost_answers[] = {
+    {0, NULL},
+    {504,
+     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Timeout\",\"message\":\"request "
+     "did not complete within the allotted timeout\",\"code\":504}"},
+    /* What etcd has not confirmed: an error that the API server has no name for. */
+    {500, "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"etcdserver: request timed "
+          "out\",\"code\":500}"},
+    /* A proxy whose API server went while it answered. */
+    {502, "Bad Gateway"},
+};
+
 START_TEST(what_was_not_answered_may_have_happened)
 {
     static const char *const modes[] = {"Recreate", "InPlaceOrRecreate"};
 
-    server.mode = modes[_i];
+    server.mode = modes[_i % 2];
     server.container = RESTARTS;
     server.unanswered = server.stuck = true;
+    server.unanswered_code = lost_answers[_i / 2].code;
+    server.unanswered_body = lost_answers[_i / 2].body;
     start(0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
     for (size_t i = 0; i < server.call_count; i++)
-        ck_assert_int_eq(vpa_str_ends_with(server.calls[i], "/resize"), _i);
+        ck_assert_int_eq(vpa_str_ends_with(server.calls[i], "/resize"), _i % 2);
 }
 END_TEST
 
@@ -60,6 +77,72 @@ START_TEST(evicted_pods_are_not_resized)
     forget_calls();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+/* ---- restarted pods ---- */
+
+static const char *const resizing_modes[] = {"InPlace", "InPlaceOrRecreate"};
+
+/* One of four may be missing: the next one is restarted when the first is ready again, however many
+ * passes that takes. */
+START_TEST(restarted_pods_are_missing_until_they_are_ready_again)
+{
+    server.mode = resizing_modes[_i];
+    server.pods_per_vpa = 4;
+    server.container = RESTARTS;
+    server.config.eviction_tolerance = 0.25;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, "2026-03-01T11:00:00Z", ""); /* the kubelet has not begun */
+    for (int minute = 0; minute < 20; minute++) {
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+        if (minute == 1)
+            show_resized(0, NULL, "");
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 1);
+    }
+    show_resized(0, "2026-03-01T12:20:00Z", "");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* Of which nothing was to be seen: the container was back within a moment. */
+START_TEST(restarted_pods_that_stay_ready_count_when_the_cache_is_new)
+{
+    server.mode = resizing_modes[_i];
+    server.pods_per_vpa = 4;
+    server.container = RESTARTS;
+    server.config.eviction_tolerance = 0.25;
+    start(0);
+    updater_pass(server.updater);
+    show_resized(0, "2026-03-01T11:00:00Z", "");
+    vpa_loop_pump(server.loop, 2 * VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* It is missing already: that is no reason to keep it. */
+START_TEST(a_restarted_pod_that_does_not_come_back_may_be_evicted)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.pods_per_vpa = 1;
+    server.container = RESTARTS;
+    server.policy = ",\"minReplicas\":1";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.status = ",{\"type\":\"PodResizeInProgress\",\"status\":\"True\",\"reason\":\"Error\"}";
+    show_resized(0, NULL,
+                 "\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+                 "\"cpu\":\"1\"}}}],");
+    vpa_loop_pump(server.loop, VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_str_eq(server.calls[1], "p00-00/eviction");
 }
 END_TEST
 
@@ -134,6 +217,91 @@ START_TEST(pods_that_went_while_an_answer_was_awaited_are_missing)
     updater_pass(server.updater);
     vpa_timer_free(timer);
     ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* ---- a VPA that changes during a pass ---- */
+
+static void turn_off(void *ctx)
+{
+    (void)ctx;
+    server.mode = "Off";
+    server.generation_of_vpas++;
+    show_vpas();
+}
+
+static void ask_for_more_replicas(void *ctx)
+{
+    (void)ctx;
+    server.policy = ",\"minReplicas\":20";
+    server.generation_of_vpas++;
+    show_vpas();
+}
+
+static void remove_the_vpa(void *ctx)
+{
+    (void)ctx;
+    hide_vpa("v00");
+}
+
+static void (*const changes_of_the_vpa[])(void *ctx) = {turn_off, ask_for_more_replicas,
+                                                        remove_the_vpa};
+static const char *const changing_modes[] = {"Recreate", "InPlaceOrRecreate", "InPlace"};
+
+/* Who has said that pods are to be left alone is heard at once, not after all that waits for the
+ * limiter. */
+START_TEST(a_vpa_that_was_changed_meanwhile_waits_for_the_next_pass)
+{
+    server.mode = changing_modes[_i / (int)VPA_COUNT(changes_of_the_vpa)];
+    slow_pass(1, changes_of_the_vpa[_i % (int)VPA_COUNT(changes_of_the_vpa)],
+              1500 * VPA_MILLISECOND);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* In the client's queue, where it waits for its turn. */
+START_TEST(what_waits_to_be_sent_for_a_vpa_that_was_changed_is_dropped)
+{
+    struct vpa_timer *timer = vpa_timer_new(
+        server.loop, changes_of_the_vpa[_i % (int)VPA_COUNT(changes_of_the_vpa)], NULL);
+
+    server.mode = changing_modes[_i / (int)VPA_COUNT(changes_of_the_vpa)];
+    server.config.common.kube_api_qps = 1;
+    server.config.common.kube_api_burst = 1;
+    start(0);
+    vpa_loop_pump(server.loop, 20 * VPA_SECOND);
+    vpa_timer_start(timer, 1500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    vpa_timer_free(timer);
+}
+END_TEST
+
+/* The second half of what has been done comes behind it all the same. */
+START_TEST(a_resized_pod_is_annotated_whatever_becomes_of_the_vpa)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, changes_of_the_vpa[_i], NULL);
+
+    server.mode = "InPlaceOrRecreate";
+    start(1);
+    vpa_timer_start(timer, server.delay / 2);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_uint_eq(server.annotated, 1);
+}
+END_TEST
+
+static void write_the_status(void *ctx)
+{
+    (void)ctx;
+    show_vpas();
+}
+
+START_TEST(a_status_that_is_written_meanwhile_stops_nothing)
+{
+    slow_pass(1, write_the_status, 1500 * VPA_MILLISECOND);
+    ck_assert_uint_eq(server.call_count, 5);
 }
 END_TEST
 
@@ -302,11 +470,19 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, evicted_pods_that_look_alive_are_gone);
     tcase_add_test(tc, replaced_pods_count_again);
-    tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0, 2);
+    tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0,
+                        2 * (int)VPA_COUNT(lost_answers));
     tcase_add_test(tc, evicted_pods_are_not_resized);
+    tcase_add_loop_test(tc, restarted_pods_are_missing_until_they_are_ready_again, 0, 2);
+    tcase_add_loop_test(tc, restarted_pods_that_stay_ready_count_when_the_cache_is_new, 0, 2);
+    tcase_add_test(tc, a_restarted_pod_that_does_not_come_back_may_be_evicted);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
     tcase_add_loop_test(tc, pods_that_went_while_an_answer_was_awaited_are_missing, 0, 3);
+    tcase_add_loop_test(tc, a_vpa_that_was_changed_meanwhile_waits_for_the_next_pass, 0, 9);
+    tcase_add_loop_test(tc, what_waits_to_be_sent_for_a_vpa_that_was_changed_is_dropped, 0, 9);
+    tcase_add_loop_test(tc, a_resized_pod_is_annotated_whatever_becomes_of_the_vpa, 0, 3);
+    tcase_add_test(tc, a_status_that_is_written_meanwhile_stops_nothing);
     tcase_add_loop_test(tc, a_controller_that_is_not_there_is_left_alone, 0, VPA_COUNT(absent));
     tcase_add_loop_test(tc, the_scale_says_how_many_there_are_to_be, 0, (int)VPA_COUNT(clones));
     tcase_add_test(tc, a_scale_is_read_anew_in_every_pass);

@@ -668,10 +668,7 @@ START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
     learn();
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 1);
-    server.request = "2";
-    show_pod(0, 0);
-    server.request = "1";
-    settle();
+    show_resized(0, "2026-03-01T11:00:00Z", "");
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 10);
 }
@@ -688,6 +685,61 @@ START_TEST(a_resize_of_which_nothing_is_seen_is_dropped)
     pass_for(3);
     ck_assert_uint_ge(server.call_count, 2);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
+}
+END_TEST
+
+#define RESTARTS                                                                                   \
+    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
+
+#define RESTARTED                                                                                  \
+    "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,\"lastState\":{\"terminated\":{"    \
+    "\"exitCode\":137,\"reason\":\"Error\"}}}],"
+#define READY_AGAIN "2026-03-01T12:00:40Z"
+
+/* It was restarted because it was resized, which is no crash: when it is ready again the others
+ * follow. */
+START_TEST(a_container_that_was_restarted_for_its_resize_has_not_crashed)
+{
+    server.mode = "InPlace";
+    server.container = RESTARTS;
+    learn();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, READY_AGAIN, RESTARTED);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 6);
+    ck_assert_double_eq(failed_proofs("Crashing"), 0);
+}
+END_TEST
+
+/* It does not come back: no other pod is restarted. */
+START_TEST(a_resized_pod_that_is_not_ready_again_keeps_the_others)
+{
+    server.mode = "InPlace";
+    server.container = _i ? RESTARTS : "";
+    learn();
+    pass_for(1);
+    show_resized(0, NULL, _i ? RESTARTED : "");
+    pass_for(10);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NotReady"), 0);
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("NotReady"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
+/* Smaller, and killed for it: one pod is enough to see that. */
+START_TEST(a_resize_that_makes_a_container_crash_is_no_storm)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    show_resized(0, _i ? READY_AGAIN : NULL, RESTARTED);
+    pass_for(8);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
 }
 END_TEST
 
@@ -773,6 +825,9 @@ int main(void)
     tcase_add_loop_test(tc, several_vpas_stop_what_they_are_in, 0, 2);
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
+    tcase_add_test(tc, a_container_that_was_restarted_for_its_resize_has_not_crashed);
+    tcase_add_loop_test(tc, a_resized_pod_that_is_not_ready_again_keeps_the_others, 0, 2);
+    tcase_add_loop_test(tc, a_resize_that_makes_a_container_crash_is_no_storm, 0, 2);
     tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);
     tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 4);
     tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);

@@ -139,6 +139,24 @@ void show_pod(int v, int p)
     show_object("v1", "Pod", text);
 }
 
+void show_resized(int p, const char *ready_since, const char *more)
+{
+    static const char start[] = "\"startTime\"", ready[] = "\"conditions\":[{\"type\":\"Ready\"";
+    const char *request = server.request;
+
+    server.request = "2";
+    vpa_auto_free char *text = pod_text(0, p);
+    server.request = request;
+    const char *at = strstr(text, start), *from = strstr(at, ready), *to = strchr(from, '}');
+    vpa_auto_free char *pod = vpa_xprintf(
+        "%.*s%s%.*s%s,\"status\":\"%s\",\"lastTransitionTime\":\"%s\"%s", (int)(at - text), text,
+        more, (int)(from - at), at, ready, ready_since ? "True" : "False",
+        ready_since ? ready_since : "2026-03-01T12:00:30Z", to);
+
+    show_object("v1", "Pod", pod);
+    settle();
+}
+
 /* Their kind has no scale. */
 static void show_strangers(void)
 {
@@ -439,6 +457,14 @@ static char *paged(const char *query, int limit)
                        vpa_or_empty(next));
 }
 
+static void lose_answer(struct vpa_memory_reply *reply)
+{
+    if (server.unanswered_code)
+        vpa_memory_reply_json(reply, server.unanswered_code, server.unanswered_body);
+    else
+        vpa_memory_reply_fail(reply, VPA_TRANSPORT_RESET);
+}
+
 /* Evictions are carried out, and the pods replaced; resizes are judged only: what a kubelet makes
  * of them is shown by the test. */
 static void serve(void *ctx, const struct vpa_memory_request *sent, struct vpa_memory_reply *reply)
@@ -464,7 +490,7 @@ static void serve(void *ctx, const struct vpa_memory_request *sent, struct vpa_m
     if (change && done && vpa_str_ends_with(q.path, "/eviction") && !server.stuck)
         replace_pod(server.calls[server.call_count - 1]);
     if (change && done && server.unanswered)
-        vpa_memory_reply_fail(reply, VPA_TRANSPORT_RESET);
+        lose_answer(reply);
     if (done && !get && vpa_str_ends_with(q.path, "/status"))
         note_status_patch();
     sim_cluster_begin_record(server.sim);

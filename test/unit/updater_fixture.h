@@ -75,7 +75,9 @@ struct server {
     const char *resize_refusal; /* the Status, 403, that answers every resize; NULL: none */
     int refuse;                 /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
-    bool unanswered; /* evictions and resizes are carried out, but the answers are lost */
+    bool unanswered;     /* evictions and resizes are carried out, but the answers are lost */
+    int unanswered_code; /* what comes in their place; 0: nothing */
+    const char *unanswered_body;
     int retry_after; /* of refusals, in seconds; 0: none */
     bool scale_fails;
     bool stuck;                 /* evicted pods stay as they are in what the updater sees */
@@ -121,6 +123,9 @@ char *vpa_text(int v);
 char *pod_text(int v, int p);
 void show_vpas(void);
 void show_pod(int v, int p);
+/* Pod p of the first VPA as the kubelet leaves it: with the cpu that is wanted, and ready since
+ * then, or not (NULL). more: members of its status. */
+void show_resized(int p, const char *ready_since, const char *more);
 void hide_vpa(const char *name);
 int *generation_of(int v, int p);
 /* A replaced pod has another UID and is younger; what is wanted of pods is the same. */

@@ -44,7 +44,6 @@ void vpa_expected_release(struct vpa_expected *expected);
  * the updater write. */
 void vpa_replacement_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations);
 
-bool vpa_pod_is_ready(const struct vpa_pod *pod); /* condition Ready is True */
 /* WAIT while it carries the values and is not ready, as the pod before was; VOID when what it lacks
  * is not wanted any more. now_wanted: after capping for the replacement; NULL: as it was. seen:
  * appended to when the proof failed, at most VPA_SEEN_MAX. */

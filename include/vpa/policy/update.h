@@ -35,6 +35,10 @@ enum vpa_update_decision {
 };
 const char *vpa_update_decision_name(enum vpa_update_decision decision);
 
+/* Whether the group can spare the pod. One that is missing already, or may be, costs it nothing. */
+bool vpa_pod_disruptable(const struct vpa_pod *pod, const struct vpa_replica_group *group,
+                         const struct vpa_update_memory *memory);
+
 /* In-place decision (updater.md 13.2). group: NULL when the pod has none. now: by the clock of the
  * memory, here and for evictions. */
 enum vpa_update_decision vpa_update_decide(const struct vpa_pod *pod, const struct vpa_object *vpa,

@@ -1,8 +1,9 @@
 /*
  * What must be remembered of pods between passes, by UID: since when the kubelet has kept a resize
  * waiting, which recommendation the node cannot hold, and whether the last resize ended a boost.
- * Further, which pods were evicted and have not been replaced yet. Source: specification updater.md
- * 13.5, 13.6; docs/compatibility.md U6, U22, U23, S5.
+ * Further, which pods were evicted and have not been replaced yet, and which were restarted and are
+ * not back. Source: specification updater.md 13.5, 13.6; docs/compatibility.md U6, U20, U22, U23,
+ * S5.
  *
  *     vpa_update_memory_sweep(memory, live, ctx, now);     // once per pass
  *     vpa_update_memory_observe(memory, pod, now);         // for each pod of the pass
@@ -49,6 +50,15 @@ bool vpa_update_memory_is_evicted(const struct vpa_update_memory *memory, const 
 /* Evicted pods of the owner whose replacement has not been seen. */
 int64_t vpa_update_memory_awaited(const struct vpa_update_memory *memory, const char *ns,
                                   const char *kind, const char *name);
+
+/* How old a cache may be that has the pod as it was before a change of ours. */
+#define VPA_RESTART_UNSEEN (90 * VPA_SECOND)
+/* Notes that a resize was accepted for which the kubelet restarts containers of the pod, which was
+ * ready. It is missing in its group from then on until vpa_update_memory_observe finds it ready
+ * again. */
+void vpa_update_memory_note_restart(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                    vpa_time now);
+bool vpa_update_memory_is_restarting(const struct vpa_update_memory *memory, const char *uid);
 
 /* Records (replacing) a copy of the recommendation / finds the record, borrowed until the next
  * change. */
