@@ -47,6 +47,30 @@ START_TEST(what_was_not_answered_may_have_happened)
 }
 END_TEST
 
+/* What etcd did not confirm in time may have happened as well; what was refused has not. */
+static const struct {
+    const char *status;
+    int code;
+    size_t calls;
+} answers[] = {
+#define FAILURE(REASON, CODE)                                                                      \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" REASON                             \
+    "\",\"message\":\"no\",\"code\":" CODE "}"
+    {FAILURE("Timeout", "504"), 504, 5},
+    {FAILURE("Forbidden", "403"), 403, 10},
+};
+
+START_TEST(what_was_not_confirmed_may_have_happened)
+{
+    server.eviction_refusal = answers[_i].status;
+    server.refusal_code = answers[_i].code;
+    start(0);
+    updater_pass(server.updater);
+    vpa_auto_free char *calls = joined_calls();
+    ck_assert_msg(server.call_count == answers[_i].calls, "%s", calls);
+}
+END_TEST
+
 /* Nor is anybody missing meanwhile where no container is restarted. */
 START_TEST(a_resize_without_restarts_that_was_not_answered_takes_nothing)
 {
@@ -389,6 +413,7 @@ int main(void)
     tcase_add_test(tc, evicted_pods_that_look_alive_are_gone);
     tcase_add_test(tc, replaced_pods_count_again);
     tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0, 2);
+    tcase_add_loop_test(tc, what_was_not_confirmed_may_have_happened, 0, VPA_COUNT(answers));
     tcase_add_test(tc, a_resize_without_restarts_that_was_not_answered_takes_nothing);
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);

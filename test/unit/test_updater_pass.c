@@ -310,6 +310,41 @@ START_TEST(an_old_server_is_asked_again_after_a_while)
 }
 END_TEST
 
+/* The answer is believed for ten minutes, to the nanosecond. */
+START_TEST(an_old_server_is_believed_for_ten_minutes)
+{
+    server.mode = "InPlace";
+    server.old = true;
+    server.delay = 0;
+    start(1);
+    vpa_loop_pump(server.loop, VPA_HOUR);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    vpa_loop_pump(server.loop, 10 * VPA_MINUTE - 1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    vpa_loop_pump(server.loop, 1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* A server that has resizes says 404 of pods that went. */
+START_TEST(a_pod_that_is_not_found_is_no_old_server)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 4;
+    server.resize_refusal = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"NotFound\","
+                            "\"message\":\"no\",\"code\":404}";
+    server.refusal_code = 404;
+    start(1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 4);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 8);
+}
+END_TEST
+
 /* ---- preconditions (U23) ---- */
 
 START_TEST(evictions_name_the_pod_that_was_decided_on)
@@ -571,6 +606,8 @@ int main(void)
     tcase_add_test(tc, an_old_server_takes_tokens);
     tcase_add_test(tc, an_old_server_leaves_mode_in_place_alone);
     tcase_add_test(tc, an_old_server_is_asked_again_after_a_while);
+    tcase_add_test(tc, an_old_server_is_believed_for_ten_minutes);
+    tcase_add_test(tc, a_pod_that_is_not_found_is_no_old_server);
     tcase_add_test(tc, evictions_name_the_pod_that_was_decided_on);
     tcase_add_test(tc, resizes_test_what_was_decided_on);
     tcase_add_loop_test(tc, what_does_not_fit_any_more_is_dropped, 0, VPA_COUNT(stale_modes));
