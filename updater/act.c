@@ -572,7 +572,7 @@ static void finish(struct flight *flight)
         finish_resize(action);
         break;
     case ACTION_ANNOTATE: /* no event, no count: nothing was resized */
-        if (action->result == ACT_OK && action->takes_back)
+        if (action->result == ACT_OK || action->unanswered)
             vpa_update_memory_set_unboost(w->pass->env->memory, action->pod->meta.uid, true);
         break;
     }

@@ -124,7 +124,7 @@ static void sweep(struct pass_env *env, const struct vpa_object *const *vpas, si
     struct vpa_table kept = {0};
     void *value;
 
-    for (size_t i = 0; env->few.count > 0 && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct few *f = few_of(env, vpas[i], false);
 
         if (!f)

@@ -87,9 +87,7 @@ static enum work_step step_filter(struct work *w)
     if (rest != VPA_REST_NONE) {
         /* Only boosts were to be taken back. Mode and gate decide, so no gauge is touched. */
         updater_tell_of_vpa(pass->env, w->vpa, rest,
-                            rest == VPA_REST_MODE
-                                ? updater_words_of_mode(&pass->arena, w->vpa)
-                                : updater_words_of_rest(&pass->arena, w, 0, rest));
+                            updater_words_of_rest(&pass->arena, w, 0, rest));
         enter_phase(w, WORK_DONE);
         return WORK_STEP_FINISHED;
     }
@@ -179,10 +177,6 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         vpa_update_look(pod, w->vpa, group, env->memory, &env->update, updater_work_steady(w));
     if (verdict.decision == VPA_DECIDE_DEFERRED && w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
         return leave_alone(w, i, verdict.rest);
-    if (verdict.decision == VPA_DECIDE_INFEASIBLE_CACHED) {
-        updater_rest_note_turn(w, i, verdict.rest);
-        return WORK_STEP_FINISHED;
-    }
     if (verdict.decision == VPA_DECIDE_EVICT) {
         w->evict[k] = true;
         return WORK_STEP_FINISHED;

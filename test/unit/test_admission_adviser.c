@@ -305,6 +305,35 @@ START_TEST(each_question_is_sent_once)
 }
 END_TEST
 
+/* So many may wait at once; a further one goes on with what is stored, and breaks nothing off. The
+ * one that waited longest may be answered first, or last. */
+START_TEST(only_so_many_wait_at_once)
+{
+    struct asker askers[ADVISER_ASKED_MAX] = {{0}};
+
+    hangs = true;
+    make(2 * PATIENT);
+    for (int i = 0; i < ADVISER_ASKED_MAX; i++) {
+        ck_assert_int_eq(pthread_create(&askers[i].thread, NULL, run_asker, &askers[i]), 0);
+        while (served <= i)
+            vpa_loop_poll(loop);
+    }
+    ck_assert(!ask_here());
+    ck_assert_double_eq(counted("Busy"), 1);
+    ck_assert_double_eq(counted("NotAsked"), 0);
+    turn();
+    ck_assert_int_eq(served, ADVISER_ASKED_MAX);
+    vpa_loop_pump(loop, VPA_HOUR);
+    for (int i = 0; i < ADVISER_ASKED_MAX; i++) {
+        pthread_join(askers[i].thread, NULL);
+        ck_assert(askers[i].answered);
+        vpa_arena_release(&askers[i].arena);
+    }
+    hangs = false;
+    ck_assert(is_answered()); /* there is room again */
+}
+END_TEST
+
 START_TEST(a_stop_ends_the_waiting)
 {
     struct asker asker = {0};
@@ -351,6 +380,7 @@ int main(void)
     tcase_add_test(tcase, pauses_grow_while_it_is_away);
     tcase_add_test(tcase, ends_with_questions_under_way);
     tcase_add_test(tcase, each_question_is_sent_once);
+    tcase_add_test(tcase, only_so_many_wait_at_once);
     tcase_add_test(tcase, a_stop_ends_the_waiting);
     tcase_add_test(tcase, a_pod_that_is_too_long_is_not_asked_for);
     suite_add_tcase(suite, tcase);

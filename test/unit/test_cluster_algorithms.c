@@ -175,7 +175,7 @@ END_TEST
 /* As the histories do (U25). */
 START_TEST(another_target_forgets)
 {
-    static const char *const text =
+    static const char text[] =
         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"web\"},\"spec\":{\"targetRef\":{"
         "\"kind\":\"Deployment\",\"name\":\"%s\"}}}";
     struct vpa_selector *selector = selector_of(&arena, "app=web");

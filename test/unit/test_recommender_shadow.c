@@ -83,10 +83,9 @@ START_TEST(bounds_are_not_mixed_up)
     struct vpa_error err;
     vpa_auto_buf table = {0};
     struct shadow *shadow = shadow_new();
-    const char *const text =
-        "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"
-        "\"cpu\":\"%d\"},\"lowerBound\":{\"cpu\":\"%d\"},\"upperBound\":{"
-        "\"cpu\":\"%d\"}}]}";
+    const char text[] = "{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"
+                        "\"cpu\":\"%d\"},\"lowerBound\":{\"cpu\":\"%d\"},\"upperBound\":{"
+                        "\"cpu\":\"%d\"}}]}";
 #define DECODE(out, a, b, c)                                                                       \
     ck_assert_int_eq(vpa_recommendation_decode(                                                    \
                          &arena, json(vpa_arena_printf(&arena, text, a, b, c)), out, &err),        \

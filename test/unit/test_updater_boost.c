@@ -57,6 +57,90 @@ START_TEST(a_half_finished_unboost_is_finished)
 }
 END_TEST
 
+/* What is evictable is known when the resizes that end boosts are answered: the refused one gives
+ * its share of the budget back. */
+START_TEST(ends_of_boosts_are_answered_before_pods_are_chosen)
+{
+    vpa_auto_free char *calls = NULL;
+
+    server.boost = BOOST;
+    server.first_pod = MARKER("500m");
+    server.pods_per_vpa = 2;
+    server.refuse = 1;
+    start(0);
+    updater_pass(server.updater);
+    calls = joined_calls();
+    ck_assert_str_eq(calls, "p00-00/resize p00-01/eviction ");
+}
+END_TEST
+
+static void replace_third(void *ctx)
+{
+    (void)ctx;
+    replace_pod("p00-02/");
+}
+
+/* One resize a second; the third pod is another one before its turn comes, and takes no token. */
+START_TEST(a_pod_that_went_is_not_unboosted)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, replace_third, NULL);
+    vpa_auto_free char *calls = NULL;
+    int64_t begun;
+
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 1;
+    server.config.eviction_rate_limit = 1;
+    start(1);
+    vpa_timer_start(timer, 500 * VPA_MILLISECOND);
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    calls = joined_calls();
+    ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-03/resize ");
+    ck_assert_int_lt(vpa_loop_monotonic(server.loop) - begun, 2500 * VPA_MILLISECOND);
+}
+END_TEST
+
+static double unboost_errors(const char *size)
+{
+    return metric("vpa_updater_failed_in_place_update_attempts_total",
+                  (const char *const[]){size, "UnboostError", "v00", "n", NULL});
+}
+
+/* It has no resizes, which is found out with the first one. */
+START_TEST(an_old_server_leaves_boosted_pods_as_they_are)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.old = true;
+    start(1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(unboost_errors("3"), 10);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(unboost_errors("3"), 20);
+}
+END_TEST
+
+/* Nobody knows what the pod had before: it keeps what it has, and is not evicted for that. */
+START_TEST(a_marker_that_cannot_be_read_ends_no_boost)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\"},";
+    server.pods_per_vpa = 2;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count + server.annotated, 0);
+    ck_assert_double_eq(unboost_errors("1"), 2);
+}
+END_TEST
+
 /* The limiter counts resizes. */
 START_TEST(a_marker_that_is_taken_away_waits_for_no_token)
 {
@@ -91,6 +175,52 @@ START_TEST(a_patch_is_made_anew_after_waiting)
     ck_assert_uint_eq(server.annotated, 2);
     ck_assert_ptr_nonnull(strstr(server.last_annotation, "vpaCpuStartupBoost~1c"));
     ck_assert_ptr_nonnull(strstr(server.last_annotation, "vpaCpuStartupBoost~1x"));
+}
+END_TEST
+
+#define GIVEN(cpu)                                                                                 \
+    "],\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}"
+
+/* By what its end leaves: with the resize, or with the marker alone, whose answer may be lost. */
+static const struct {
+    const char *request, *marker;
+    bool unanswered;
+    size_t resizes;
+} ends[] = {
+    {"1", MARKER("500m"), false, 2},
+    {"2", MARKER("2"), false, 0},
+    {"2", MARKER("2"), true, 0},
+};
+
+/* The kubelet has not carried it out yet: the pod is not evicted, as far as it is from what it
+ * should have (S5). Afterwards it is. */
+START_TEST(an_end_that_was_sent_is_waited_for)
+{
+    server.boost = BOOST;
+    server.request = ends[_i].request;
+    server.pod = ends[_i].marker;
+    server.unanswered = ends[_i].unanswered;
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, ends[_i].resizes);
+    ck_assert_uint_eq(server.annotated, 2);
+    server.unanswered = false;
+    server.pod = "";
+    server.request = "500m";
+    server.status = GIVEN("1");
+    show_pod(0, 0);
+    show_pod(0, 1);
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, ends[_i].resizes);
+    server.status = GIVEN("500m");
+    show_pod(0, 0);
+    show_pod(0, 1);
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, ends[_i].resizes + 2);
 }
 END_TEST
 
@@ -137,9 +267,6 @@ END_TEST
 
 /* The kubelet still gives more than is asked for, and no marker is there: an earlier process has
  * ended the boost. In doubt none of the pods is evicted (S5). */
-#define GIVEN(cpu)                                                                                 \
-    "],\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}"
-
 static const struct {
     const char *boost, *status, *pod;
     size_t evictions;
@@ -231,7 +358,12 @@ int main(void)
     tcase_add_test(tc, a_failed_unboost_never_evicts);
     tcase_add_test(tc, a_half_finished_unboost_is_finished);
     tcase_add_test(tc, a_marker_that_is_taken_away_waits_for_no_token);
+    tcase_add_test(tc, ends_of_boosts_are_answered_before_pods_are_chosen);
+    tcase_add_test(tc, a_pod_that_went_is_not_unboosted);
+    tcase_add_test(tc, an_old_server_leaves_boosted_pods_as_they_are);
+    tcase_add_test(tc, a_marker_that_cannot_be_read_ends_no_boost);
     tcase_add_test(tc, a_patch_is_made_anew_after_waiting);
+    tcase_add_loop_test(tc, an_end_that_was_sent_is_waited_for, 0, VPA_COUNT(ends));
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,

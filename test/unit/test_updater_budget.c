@@ -64,6 +64,43 @@ START_TEST(what_was_not_answered_may_have_happened)
 }
 END_TEST
 
+/* What etcd did not confirm in time may have happened as well; what was refused has not. */
+static const struct {
+    const char *status;
+    int code;
+    size_t calls;
+} answers[] = {
+#define FAILURE(REASON, CODE)                                                                      \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" REASON                             \
+    "\",\"message\":\"no\",\"code\":" CODE "}"
+    {FAILURE("Timeout", "504"), 504, 5},
+    {FAILURE("Forbidden", "403"), 403, 10},
+};
+
+START_TEST(what_was_not_confirmed_may_have_happened)
+{
+    server.eviction_refusal = answers[_i].status;
+    server.refusal_code = answers[_i].code;
+    start(0);
+    updater_pass(server.updater);
+    vpa_auto_free char *calls = joined_calls();
+    ck_assert_msg(server.call_count == answers[_i].calls, "%s", calls);
+}
+END_TEST
+
+/* Nor is anybody missing meanwhile where no container is restarted. */
+START_TEST(a_resize_without_restarts_that_was_not_answered_takes_nothing)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.unanswered = server.stuck = true;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 10);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert(vpa_str_ends_with(server.calls[i], "/resize"));
+}
+END_TEST
+
 /* Neither resized instead, nor a reason to hold back others for ever. */
 START_TEST(evicted_pods_are_not_resized)
 {
@@ -201,6 +238,76 @@ START_TEST(pods_replaced_meanwhile_are_left_alone)
     for (size_t i = 0; i < server.call_count; i++)
         ck_assert_str_ne(server.calls[i], "p00-02/eviction");
     ck_assert_uint_eq(server.call_count, 4); /* it is missing until it is looked at again */
+}
+END_TEST
+
+/* One a second: nothing is spent on the third one. */
+START_TEST(pods_replaced_meanwhile_take_no_token)
+{
+    static const char *const modes[] = {"Recreate", "InPlaceOrRecreate"};
+    int64_t begun = vpa_loop_monotonic(server.loop);
+
+    server.mode = modes[_i];
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 1;
+    slow_pass(1, replace_third, 500 * VPA_MILLISECOND);
+    ck_assert_uint_eq(server.call_count, 3);
+    ck_assert_int_lt(vpa_loop_monotonic(server.loop) - begun, 2500 * VPA_MILLISECOND);
+}
+END_TEST
+
+/* A request that waits in the client's queue is sent to the pod that was decided on, or to none;
+ * who went is missing, so that no other one goes in its place. */
+static void delete_third(void *ctx)
+{
+    (void)ctx;
+    remove_pods(2, 3);
+}
+
+START_TEST(what_waits_to_be_sent_is_for_the_same_pod)
+{
+    static void (*const events[])(void *ctx) = {replace_third, delete_third};
+    struct vpa_timer *timer = vpa_timer_new(server.loop, events[_i], NULL);
+
+    server.config.common.kube_api_qps = 1;
+    server.config.common.kube_api_burst = 1;
+    start(0);
+    vpa_loop_pump(server.loop, 20 * VPA_SECOND);
+    vpa_timer_start(timer, 500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 4);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_str_ne(server.calls[i], "p00-02/eviction");
+    ck_assert_double_eq(
+        metric("vpa_updater_failed_eviction_attempts_total",
+               (const char *const[]){"3", "Recreate", "EvictionError", "v00", "n", NULL}),
+        0);
+}
+END_TEST
+
+static void lose_four(void *ctx)
+{
+    (void)ctx;
+    remove_pods(6, 10);
+}
+
+/* Who waits for the limiter is resized when that is still right: where the budget of restarts and
+ * of evictions is used up meanwhile, nobody is. */
+static const struct {
+    const char *mode, *container;
+    size_t resizes;
+} waits[] = {{"InPlaceOrRecreate", "", 1}, {"InPlace", RESTARTS, 1}, {"InPlace", "", 6}};
+
+START_TEST(what_waits_for_the_limiter_is_resized_when_it_still_may)
+{
+    server.mode = waits[_i].mode;
+    server.container = waits[_i].container;
+    slow_pass(1, lose_four, 500 * VPA_MILLISECOND);
+    ck_assert_uint_eq(server.call_count, waits[_i].resizes);
+    ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                               (const char *const[]){"3", "InPlaceUpdateError", "v00", "n", NULL}),
+                        0);
 }
 END_TEST
 
@@ -374,6 +481,9 @@ static void expect_five_of_ten(void)
 /* Scaled from three to ten half a minute ago: five may go, not eight. */
 START_TEST(a_scale_is_read_anew_in_every_pass)
 {
+    static const char *const modes[] = {"Recreate", "InPlaceOrRecreate"};
+
+    server.mode = modes[_i];
     own_by_clone(3);
     expect_five_of_ten();
 }
@@ -472,12 +582,18 @@ int main(void)
     tcase_add_test(tc, replaced_pods_count_again);
     tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0,
                         2 * (int)VPA_COUNT(lost_answers));
+    tcase_add_loop_test(tc, what_was_not_confirmed_may_have_happened, 0, VPA_COUNT(answers));
+    tcase_add_test(tc, a_resize_without_restarts_that_was_not_answered_takes_nothing);
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_loop_test(tc, restarted_pods_are_missing_until_they_are_ready_again, 0, 2);
     tcase_add_loop_test(tc, restarted_pods_that_stay_ready_count_when_the_cache_is_new, 0, 2);
     tcase_add_test(tc, a_restarted_pod_that_does_not_come_back_may_be_evicted);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
+    tcase_add_loop_test(tc, pods_replaced_meanwhile_take_no_token, 0, 2);
+    tcase_add_loop_test(tc, what_waits_to_be_sent_is_for_the_same_pod, 0, 2);
+    tcase_add_loop_test(tc, what_waits_for_the_limiter_is_resized_when_it_still_may, 0,
+                        VPA_COUNT(waits));
     tcase_add_loop_test(tc, pods_that_went_while_an_answer_was_awaited_are_missing, 0, 3);
     tcase_add_loop_test(tc, a_vpa_that_was_changed_meanwhile_waits_for_the_next_pass, 0, 9);
     tcase_add_loop_test(tc, what_waits_to_be_sent_for_a_vpa_that_was_changed_is_dropped, 0, 9);
@@ -485,7 +601,7 @@ int main(void)
     tcase_add_test(tc, a_status_that_is_written_meanwhile_stops_nothing);
     tcase_add_loop_test(tc, a_controller_that_is_not_there_is_left_alone, 0, VPA_COUNT(absent));
     tcase_add_loop_test(tc, the_scale_says_how_many_there_are_to_be, 0, (int)VPA_COUNT(clones));
-    tcase_add_test(tc, a_scale_is_read_anew_in_every_pass);
+    tcase_add_loop_test(tc, a_scale_is_read_anew_in_every_pass, 0, 2);
     tcase_add_test(tc, a_scale_is_read_anew_before_a_boost_ends);
     tcase_add_test(tc, a_scale_is_asked_for_once_in_a_pass);
     tcase_add_test(tc, a_scale_is_read_anew_in_a_long_pass);

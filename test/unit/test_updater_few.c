@@ -70,6 +70,35 @@ START_TEST(a_pass_writes_so_many_at_most)
     ck_assert_uint_eq(server.status_patches, 0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.status_patches, 50);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 60);
+}
+END_TEST
+
+static void show_vpa(int v, const char *policy)
+{
+    const char *others = server.policy;
+
+    server.policy = policy;
+    vpa_auto_free char *text = vpa_text(v);
+    server.policy = others;
+    show_object(VPA_API, VPA_KIND, text);
+    vpa_loop_pump(server.loop, VPA_SECOND);
+}
+
+/* What is only counted takes no room from what is to be written. */
+START_TEST(only_what_is_written_counts)
+{
+    server.vpas = 60;
+    server.policy = ENOUGH;
+    begin_few();
+    show_vpa(59, "");
+    pass_for(UPDATER_FEW_PASSES - 2);
+    change_vpa("Recreate", "");
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 0);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 1);
 }
 END_TEST
 
@@ -194,35 +223,22 @@ END_TEST
 
 START_TEST(vpas_that_went_are_forgotten)
 {
-    server.vpas = 12;
+    server.vpas = 13;
     begin_few();
+    server.touch = false;
+    show_vpa(12, ENOUGH);
     pass_for(2);
     ck_assert_uint_eq(updater_env(server.updater)->few.count, 12);
-    for (int v = 1; v < server.vpas; v++) {
+    for (int v = 1; v < 12; v++) {
         vpa_auto_free char *name = vpa_xprintf("v%02d", v);
 
         hide_vpa(name);
     }
-    server.touch = false;
     vpa_loop_pump(server.loop, VPA_SECOND);
     pass_for(1);
     ck_assert_uint_eq(updater_env(server.updater)->few.count, 1);
 }
 END_TEST
-
-/* The first VPA has a policy of its own. */
-static void change_first_vpa(const char *policy)
-{
-    const char *others = server.policy;
-    int vpas = server.vpas;
-
-    server.vpas = 1;
-    server.policy = policy;
-    show_vpas();
-    server.vpas = vpas;
-    server.policy = others;
-    vpa_loop_pump(server.loop, VPA_SECOND);
-}
 
 /* Three VPAs whose pods ask for too little, and no token to evict one. */
 static void begin_limited(void)
@@ -243,7 +259,7 @@ static void begin_limited(void)
 START_TEST(it_is_written_while_a_limiter_ends_each_pass)
 {
     begin_limited();
-    change_first_vpa("");
+    show_vpa(0, "");
     pass_for(UPDATER_FEW_PASSES - 1);
     ck_assert_uint_eq(server.status_patches, 0);
     pass_for(1);
@@ -261,7 +277,7 @@ START_TEST(what_a_pass_has_not_looked_at_stays_as_it_is)
     pass_for(3 * UPDATER_FEW_PASSES);
     ck_assert_uint_eq(server.status_patches, 0);
     server.mode = "Off";
-    change_first_vpa("");
+    show_vpa(0, "");
     pass_for(UPDATER_FEW_PASSES);
     ck_assert_uint_eq(server.status_patches, 1);
     ck_assert_uint_eq(server.call_count, 0);
@@ -285,6 +301,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, it_is_written_once);
     tcase_add_test(tc, a_pass_writes_so_many_at_most);
+    tcase_add_test(tc, only_what_is_written_counts);
     tcase_add_test(tc, its_message_follows);
     tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));
     tcase_add_test(tc, a_restart_takes_over);

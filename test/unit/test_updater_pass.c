@@ -134,6 +134,68 @@ START_TEST(resizes_take_two_requests)
 }
 END_TEST
 
+/* Its annotations tell how it came to its size; without them it was resized all the same. */
+START_TEST(a_resize_without_its_annotations_has_succeeded)
+{
+    capture_log(0);
+    server.mode = "InPlaceOrRecreate";
+    server.annotation_code = 500;
+    start(0);
+    updater_pass(server.updater);
+    updater_flush(server.updater, VPA_MINUTE);
+    ck_assert_uint_eq(server.call_count, 5);
+    ck_assert_uint_eq(server.events, 10);
+    ck_assert_uint_ge(logged("Failed to patch the annotations of a resized pod"), 1);
+    ck_assert_double_eq(metric("vpa_updater_in_place_updated_pods_total",
+                               (const char *const[]){"3", "v00", "n", NULL}),
+                        5);
+    ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                               (const char *const[]){"3", "InPlaceUpdateError", "v00", "n", NULL}),
+                        0);
+}
+END_TEST
+
+/* ---- gauges ---- */
+
+static const struct {
+    const char *mode;
+    bool one, refused; /* one pod is to be changed, or none; it is refused */
+    double evictable, with_evictable, with_evicted, updatable, with_updatable, with_updated;
+} gauges[] = {
+    {"Recreate", true, false, 1, 1, 1, 0, 0, 0},  {"Recreate", true, true, 1, 1, 0, 0, 0, 0},
+    {"Recreate", false, false, 0, 0, 0, 0, 0, 0}, {"InPlace", true, false, 0, 0, 0, 1, 1, 1},
+    {"InPlace", true, true, 0, 0, 0, 1, 1, 0},    {"InPlace", false, false, 0, 0, 0, 0, 0, 0},
+};
+
+/* Of four pods. */
+START_TEST(gauges_tell_of_the_pass)
+{
+    const char *const labels[] = {"2", gauges[_i].mode};
+
+    server.mode = gauges[_i].mode;
+    server.pods_per_vpa = 4;
+    server.request = "2";
+    server.refuse = gauges[_i].refused;
+    start(0);
+    if (gauges[_i].one) {
+        server.request = "1";
+        show_pod(0, 2);
+        settle();
+    }
+    updater_pass(server.updater);
+#define CHECK(NAME, FIELD)                                                                         \
+    ck_assert_double_eq(metric("vpa_updater_" NAME, labels), gauges[_i].FIELD)
+    CHECK("evictable_pods_total", evictable);
+    CHECK("vpas_with_evictable_pods_total", with_evictable);
+    CHECK("vpas_with_evicted_pods_total", with_evicted);
+    CHECK("in_place_updatable_pods_total", updatable);
+    CHECK("vpas_with_in_place_updatable_pods_total", with_updatable);
+    CHECK("vpas_with_in_place_updated_pods_total", with_updated);
+#undef CHECK
+    ck_assert_double_eq(metric("vpa_updater_controlled_pods_total", labels), 4);
+}
+END_TEST
+
 /* ---- what is told ---- */
 
 #define WHY "cpu request 1 -> 2: below the lower bound 1500m"
@@ -204,6 +266,23 @@ START_TEST(an_old_server_is_asked_only_once)
 }
 END_TEST
 
+/* Attempts that are known to fail take their token too, as upstream's do. */
+START_TEST(an_old_server_takes_tokens)
+{
+    int64_t begun;
+
+    server.mode = "InPlace";
+    server.old = true;
+    server.pods_per_vpa = 4;
+    server.config.eviction_rate_limit = 1;
+    start(1);
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_int_eq((vpa_loop_monotonic(server.loop) - begun) / VPA_SECOND, 3);
+}
+END_TEST
+
 START_TEST(an_old_server_leaves_mode_in_place_alone)
 {
     server.mode = "InPlace";
@@ -228,6 +307,41 @@ START_TEST(an_old_server_is_asked_again_after_a_while)
     updater_pass(server.updater);
     ck_assert_str_eq(server.calls[0], "p00-00/resize");
     ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+/* The answer is believed for ten minutes, to the nanosecond. */
+START_TEST(an_old_server_is_believed_for_ten_minutes)
+{
+    server.mode = "InPlace";
+    server.old = true;
+    server.delay = 0;
+    start(1);
+    vpa_loop_pump(server.loop, VPA_HOUR);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    vpa_loop_pump(server.loop, 10 * VPA_MINUTE - 1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    vpa_loop_pump(server.loop, 1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* A server that has resizes says 404 of pods that went. */
+START_TEST(a_pod_that_is_not_found_is_no_old_server)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 4;
+    server.resize_refusal = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"NotFound\","
+                            "\"message\":\"no\",\"code\":404}";
+    server.refusal_code = 404;
+    start(1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 4);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 8);
 }
 END_TEST
 
@@ -484,11 +598,16 @@ int main(void)
     tcase_add_test(tc, refusals_give_the_budget_back);
     tcase_add_loop_test(tc, the_order_within_a_vpa_is_sequential, 0, VPA_COUNT(orders));
     tcase_add_test(tc, resizes_take_two_requests);
+    tcase_add_test(tc, a_resize_without_its_annotations_has_succeeded);
+    tcase_add_loop_test(tc, gauges_tell_of_the_pass, 0, VPA_COUNT(gauges));
     tcase_add_loop_test(tc, a_change_is_told_with_its_values_and_its_reason, 0, VPA_COUNT(told));
     tcase_add_test(tc, a_refused_resize_becomes_an_eviction);
     tcase_add_test(tc, an_old_server_is_asked_only_once);
+    tcase_add_test(tc, an_old_server_takes_tokens);
     tcase_add_test(tc, an_old_server_leaves_mode_in_place_alone);
     tcase_add_test(tc, an_old_server_is_asked_again_after_a_while);
+    tcase_add_test(tc, an_old_server_is_believed_for_ten_minutes);
+    tcase_add_test(tc, a_pod_that_is_not_found_is_no_old_server);
     tcase_add_test(tc, evictions_name_the_pod_that_was_decided_on);
     tcase_add_test(tc, resizes_test_what_was_decided_on);
     tcase_add_loop_test(tc, what_does_not_fit_any_more_is_dropped, 0, VPA_COUNT(stale_modes));

@@ -38,6 +38,27 @@ static void pass_for(int minutes)
     }
 }
 
+/* In whose middle something happens. */
+static void pass_with(void (*event)(void *ctx), vpa_duration after)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, event, NULL);
+
+    vpa_timer_start(timer, after);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+}
+
+/* Nothing is to be done to that pod. */
+static void show_as_wanted(int p)
+{
+    const char *request = server.request;
+
+    server.request = "2";
+    show_pod(0, p);
+    server.request = request;
+    settle();
+}
+
 static const struct vpa_json *entries(struct vpa_arena *arena)
 {
     vpa_auto_buf out = {0};
@@ -188,6 +209,100 @@ START_TEST(a_resize_that_the_node_refused)
 }
 END_TEST
 
+START_TEST(without_its_gate_mode_in_place_does_nothing)
+{
+    server.mode = "InPlace";
+    server.config.common.gates.in_place = false;
+    begin_with_ledger(0);
+    pass_for(3);
+    ck_assert_str_eq(told(), "leave alone gate");
+    ck_assert_str_eq(why("gate"), ": mode InPlace needs the feature gate InPlace, which is off");
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+/* The scale of a custom resource does not answer when its turn comes. */
+static void scale_breaks(void *ctx)
+{
+    (void)ctx;
+    server.scale_fails = true;
+}
+
+START_TEST(replicas_that_nobody_tells)
+{
+    server.owner_version = "x.io/v1";
+    server.owner_kind = "Clone";
+    server.replicas = 10;
+    server.config.eviction_rate_limit = 0.09;
+    begin_with_ledger(1);
+    pass_with(scale_breaks, VPA_SECOND);
+    ck_assert_str_eq(told(), "evict accepted|leave alone replicas-unknown");
+    ck_assert_ptr_nonnull(
+        strstr(why("replicas-unknown"), "the number of replicas of Clone rs00 is not known"));
+}
+END_TEST
+
+#define STATUS(REASON, CODE, DETAILS)                                                              \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" REASON                             \
+    "\",\"message\":\"no\"" DETAILS ",\"code\":" CODE "}"
+#define DETAILS(MORE) ",\"details\":{" MORE "}"
+#define CAUSES "\"causes\":[{\"reason\":\"FieldValueInvalid\",\"message\":\"no\"}]"
+
+/* A precondition that does not hold is news in each pass, whatever else is refused only once. */
+static const struct {
+    const char *mode, *status;
+    int code;
+    const char *told;
+} refusals[] = {
+    {"Recreate", STATUS("Conflict", "409", DETAILS("\"name\":\"p\"")), 409,
+     "evict dropped: it does not fit any more|leave alone young|evict dropped: it does not fit any "
+     "more"},
+    {"Recreate", STATUS("Conflict", "409", ""), 409,
+     "evict refused by the API server|leave alone young"},
+    {"Recreate", STATUS("AlreadyExists", "409", DETAILS("\"name\":\"p\"")), 409,
+     "evict refused by the API server|leave alone young"},
+    {"InPlace", STATUS("Invalid", "422", DETAILS("")), 422,
+     "resize dropped: it does not fit any more|leave alone young|resize dropped: it does not fit "
+     "any more"},
+    {"InPlace", STATUS("Invalid", "422", ""), 422,
+     "resize refused by the API server|leave alone young"},
+    {"InPlace", STATUS("Invalid", "422", DETAILS(CAUSES)), 422,
+     "resize refused by the API server|leave alone young"},
+    {"InPlace", STATUS("Invalid", "422", DETAILS("\"name\":\"p\"")), 422,
+     "resize refused by the API server|leave alone young"},
+    {"InPlace", STATUS("Forbidden", "403", DETAILS("\"causes\":[{\"reason\":\"NodeCapacity\"}]")),
+     403, "resize refused: the node cannot hold it|leave alone young|leave alone infeasible"},
+};
+
+START_TEST(what_a_server_refuses)
+{
+    server.mode = refusals[_i].mode;
+    server.resize_refusal = server.eviction_refusal = refusals[_i].status;
+    server.refusal_code = refusals[_i].code;
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 0.5;
+    begin_with_ledger(1);
+    show_as_wanted(1);
+    pass_for(2);
+    ck_assert_str_eq(told(), refusals[_i].told);
+}
+END_TEST
+
+/* What it had before its boost is not known, and so not what it should have. */
+START_TEST(a_marker_that_cannot_be_read)
+{
+    server.mode = "InPlace";
+    server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\"},";
+    server.pods_per_vpa = 2;
+    begin_with_ledger(0);
+    pass_for(2);
+    ck_assert_str_eq(told(), "leave alone limits-unknown");
+    ck_assert_ptr_nonnull(
+        strstr(why("limits-unknown"), "what it should have cannot be calculated"));
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
 /* ---- when it changes ---- */
 
 START_TEST(the_answer_changes_with_the_age_of_the_pods)
@@ -235,17 +350,36 @@ static void replace_third(void *ctx)
  * and nothing is told of the others that had to wait. */
 START_TEST(a_pod_that_went_while_it_waited_is_not_told)
 {
-    struct vpa_timer *timer = vpa_timer_new(server.loop, replace_third, NULL);
+    static const double rates[] = {1, -1};
 
-    server.config.eviction_rate_limit = 1;
+    server.config.eviction_rate_limit = rates[_i];
     server.config.eviction_tolerance = 1;
     server.pods_per_vpa = 4;
     begin_with_ledger(1);
-    vpa_timer_start(timer, 1500 * VPA_MILLISECOND);
-    updater_pass(server.updater);
-    vpa_timer_free(timer);
+    pass_with(replace_third, _i == 0 ? 1500 * VPA_MILLISECOND : server.delay / 2);
     ck_assert_uint_eq(server.call_count, 3);
     ck_assert_str_eq(told(), "evict accepted|evict accepted|evict accepted");
+}
+END_TEST
+
+static void lose_three(void *ctx)
+{
+    (void)ctx;
+    for (int p = 7; p < 10; p++) {
+        vpa_auto_free char *name = vpa_xprintf("p00-%02d", p);
+
+        hide_object("v1", "Pod", "n", name);
+    }
+}
+
+/* While the third one waited for the limiter others went: it is the first that may not. */
+START_TEST(a_pod_that_may_not_go_any_more_is_told)
+{
+    server.config.eviction_rate_limit = 1;
+    begin_with_ledger(1);
+    pass_with(lose_three, 1500 * VPA_MILLISECOND);
+    ck_assert_str_eq(told(), "evict accepted|evict accepted|leave alone budget");
+    ck_assert_msg(vpa_str_starts_with(why("budget"), "p00-02: "), "%s", why("budget"));
 }
 END_TEST
 
@@ -395,7 +529,12 @@ int main(void)
     tcase_add_test(tc, a_changed_vpa_is_told_again);
     tcase_add_test(tc, a_rule_that_found_no_room_is_news_later);
     tcase_add_test(tc, pods_that_have_to_wait);
-    tcase_add_test(tc, a_pod_that_went_while_it_waited_is_not_told);
+    tcase_add_loop_test(tc, a_pod_that_went_while_it_waited_is_not_told, 0, 2);
+    tcase_add_test(tc, a_pod_that_may_not_go_any_more_is_told);
+    tcase_add_test(tc, without_its_gate_mode_in_place_does_nothing);
+    tcase_add_test(tc, replicas_that_nobody_tells);
+    tcase_add_loop_test(tc, what_a_server_refuses, 0, VPA_COUNT(refusals));
+    tcase_add_test(tc, a_marker_that_cannot_be_read);
     tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);
     tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);
     tcase_add_test(tc, a_pass_that_does_nothing_says_why);

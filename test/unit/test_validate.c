@@ -104,7 +104,7 @@ static const struct {
 
 START_TEST(parameters_of_algorithms)
 {
-    static const char *const text = "{\"metadata\":{\"annotations\":{%s}},\"spec\":{" TARGET "}}";
+    static const char text[] = "{\"metadata\":{\"annotations\":{%s}},\"spec\":{" TARGET "}}";
 
     ck_assert_str_eq(findings_of(vpa_arena_printf(&arena, text, parameters[_i].annotations),
                                  vpa_arena_printf(&arena, text, parameters[_i].old), &all_on),
@@ -331,8 +331,8 @@ START_TEST(what_was_controlled_may_stay)
         {"\"gpu\"", "\"disk\"", true},
         {"", "\"gpu\"", true},
     };
-    const char *const form = "{\"spec\":{" TARGET ",\"resourcePolicy\":{\"containerPolicies\":[{"
-                             "\"containerName\":\"c\",\"controlledResources\":[%s]}]}}}";
+    const char form[] = "{\"spec\":{" TARGET ",\"resourcePolicy\":{\"containerPolicies\":[{"
+                        "\"containerName\":\"c\",\"controlledResources\":[%s]}]}}}";
 
     for (size_t i = 0; i < VPA_COUNT(changes); i++) {
         const char *old = vpa_arena_printf(&arena, form, changes[i].old);

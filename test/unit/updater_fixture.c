@@ -372,8 +372,10 @@ static int answer_change(const struct vpa_memory_request *q, struct vpa_memory_r
     if (n == server.panic_at)
         show_panic();
     vpa_memory_reply_delay(reply, server.delay);
-    if (server.resize_refusal && resize)
-        return json_answer(reply, 403, server.resize_refusal);
+    const char *refusal = resize ? server.resize_refusal : server.eviction_refusal;
+
+    if (refusal)
+        return json_answer(reply, server.refusal_code ? server.refusal_code : 403, refusal);
     if (server.stale)
         return json_answer(reply, resize ? 422 : 409, resize ? NOT_AS_TESTED : CONFLICT);
     if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
@@ -406,6 +408,8 @@ static int answer_patch(const struct vpa_memory_request *q, struct vpa_memory_re
         return status_answer(reply, 403, "Forbidden", "no");
     if (status && server.status_code)
         return status_answer(reply, server.status_code, NULL, "not now");
+    if (!status && server.annotation_code)
+        return status_answer(reply, server.annotation_code, NULL, "not now");
     return 0;
 }
 
@@ -489,7 +493,7 @@ static void serve(void *ctx, const struct vpa_memory_request *sent, struct vpa_m
     bool done = !q.watch && asked[count - 1].code < 300;
     if (change && done && vpa_str_ends_with(q.path, "/eviction") && !server.stuck)
         replace_pod(server.calls[server.call_count - 1]);
-    if (change && done && server.unanswered)
+    if ((change || vpa_str_eq(q.method, "PATCH")) && done && server.unanswered)
         lose_answer(reply);
     if (done && !get && vpa_str_ends_with(q.path, "/status"))
         note_status_patch();

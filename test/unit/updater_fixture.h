@@ -69,13 +69,16 @@ struct server {
     int lease_code;       /* of the answers to reads of it; 0: it is there as told */
     /* answers */
     vpa_duration delay;
-    vpa_duration page_delay;    /* of the second page of pods; 0: all in one page */
-    const char *slow;           /* the list of this collection never comes; NULL: all do */
-    vpa_duration panic_delay;   /* of the list of the panic ConfigMap */
-    const char *resize_refusal; /* the Status, 403, that answers every resize; NULL: none */
-    int refuse;                 /* every n-th eviction or resize is refused, 0: none */
+    vpa_duration page_delay;      /* of the second page of pods; 0: all in one page */
+    const char *slow;             /* the list of this collection never comes; NULL: all do */
+    vpa_duration panic_delay;     /* of the list of the panic ConfigMap */
+    const char *resize_refusal;   /* the Status that answers every resize; NULL: none */
+    const char *eviction_refusal; /* and every eviction */
+    int refusal_code;             /* of both; 0: 403 */
+    int annotation_code; /* of the answers to patches of a pod's annotations; 0: it is patched */
+    int refuse;          /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
-    bool unanswered;     /* evictions and resizes are carried out, but the answers are lost */
+    bool unanswered;     /* changes are carried out, but the answers are lost */
     int unanswered_code; /* what comes in their place; 0: nothing */
     const char *unanswered_body;
     int retry_after; /* of refusals, in seconds; 0: none */

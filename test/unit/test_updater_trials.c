@@ -1,0 +1,350 @@
+/*
+ * What becomes of single trials of the updater (U24): which pod is the replacement, when nothing
+ * came of one, what is remembered of VPAs meanwhile, and how much of it a pass writes.
+ */
+#include "updater_fixture.h"
+
+#include "captured_log.h"
+
+static void learn(void)
+{
+    server.proving = true;
+    start(0);
+}
+
+/* Passes a minute apart, as the ticker makes them. */
+static void pass_for(int minutes)
+{
+    for (int i = 0; i < minutes; i++) {
+        updater_pass(server.updater);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+}
+
+static double failed_proofs(const char *reason)
+{
+    return metric("vpa_updater_failed_proofs_total", (const char *const[]){reason, "v00", "n"});
+}
+
+static double paused(const char *scope)
+{
+    return metric("vpa_updater_paused", (const char *const[]){scope});
+}
+
+/* ---- refusals ---- */
+
+#define FORBIDDEN                                                                                  \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Forbidden\",\"message\":\"no\","     \
+    "\"code\":403}"
+
+/* Nothing has happened that could be looked at: the next pod is tried. */
+START_TEST(a_refused_resize_is_no_trial)
+{
+    server.mode = "InPlace";
+    server.resize_refusal = FORBIDDEN;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 10);
+}
+END_TEST
+
+/* Of several that are under way the first is looked at, whatever becomes of the others. */
+START_TEST(a_refusal_of_another_pod_ends_no_trial)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.reborn = NULL;
+    server.refuse = 3; /* the second one of the next pass */
+    for (int p = 1; p < server.pods_per_vpa; p++)
+        *generation_of(0, p) = 5; /* what takes their place is newer than all that were there */
+    updater_pass(server.updater);
+    size_t calls = server.call_count;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, calls);
+    ck_assert_double_eq(failed_proofs("NotPatched"), 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+}
+END_TEST
+
+/* ---- pods that do not go ---- */
+
+/* It looks as if nobody had asked: for two minutes that is waited for, and then another is tried.
+ */
+START_TEST(an_eviction_of_which_nothing_is_seen_is_dropped)
+{
+    server.stuck = true;
+    server.delay = 0;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* Others may take hours to end. */
+START_TEST(an_eviction_that_is_under_way_is_waited_for)
+{
+    server.stuck = true;
+    learn();
+    updater_pass(server.updater);
+    server.first_pod = "\"deletionTimestamp\":\"2026-03-01T12:00:00Z\",";
+    show_pod(0, 0);
+    pass_for(30);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* The pod that was resized is another one by now. */
+START_TEST(a_resized_pod_that_went_ends_its_trial)
+{
+    server.mode = "InPlace";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    replace_pod("p00-00");
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* ---- replacements ---- */
+
+/* A pod that came later than the replacement is looked at, and one that came before is not. */
+START_TEST(the_newest_pod_is_the_replacement)
+{
+    learn();
+    updater_pass(server.updater);
+    *generation_of(0, 5) = 3; /* dated behind the one that took its place */
+    server.reborn = "2";
+    hide_object("v1", "Pod", "n", "p00-05");
+    show_pod(0, 5);
+    settle();
+    updater_pass(server.updater);
+    ck_assert_double_eq(failed_proofs("NotPatched"), 0);
+    ck_assert_uint_gt(server.call_count, 1);
+}
+END_TEST
+
+#define WAITING(KIND, NAME, MORE, CONDITION)                                                       \
+    "{\"metadata\":{\"name\":\"p-new\",\"namespace\":\"n\",\"uid\":\"new\",\"ownerReferences\":[{" \
+    "\"apiVersion\":\"apps/v1\",\"kind\":\"" KIND "\",\"name\":\"" NAME "\",\"controller\":true}]" \
+    "," MORE "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":"   \
+    "\"2\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"" CONDITION "\","    \
+    "\"status\":\"False\",\"message\":\"3 Insufficient cpu.\"}]}}"
+#define CREATED(TIME) "\"creationTimestamp\":\"2026-03-01T" TIME "Z\""
+#define NEW CREATED("12:00:00")
+
+static const struct {
+    const char *pod;
+    const char *reason, *seen;
+} waiting[] = {
+    {WAITING("ReplicaSet", "rs00", NEW, "PodScheduled"), "Unschedulable",
+     "pod p-new has the values and no node takes it: 3 Insufficient cpu.; tried"},
+    {WAITING("ReplicaSet", "rs00", NEW, "Initialized"), "Unschedulable",
+     "pod p-new has the values and no node takes it: ; tried"},
+    {WAITING("ReplicaSet", "rs01", NEW, "PodScheduled"), "NoReplacement", "9 of 10"},
+    {WAITING("StatefulSet", "rs00", NEW, "PodScheduled"), "NoReplacement", "9 of 10"},
+    {WAITING("ReplicaSet", "rs00", CREATED("11:00:00"), "PodScheduled"), "NoReplacement",
+     "9 of 10"},
+};
+
+/* Only a pod of the same owner that is newer than all that it had. */
+START_TEST(a_pod_without_a_node_is_the_replacement_of_its_own_kind)
+{
+    server.lost = true;
+    server.unscheduled = waiting[_i].pod;
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs(waiting[_i].reason), 1);
+    ck_assert_ptr_nonnull(strstr(server.conditions, waiting[_i].seen));
+}
+END_TEST
+
+/* We may not list pods there: what is not seen is not there. */
+START_TEST(a_list_that_is_denied_shows_no_replacement)
+{
+    server.lost = true;
+    server.unscheduled = waiting[0].pod;
+    server.unscheduled_code = 403;
+    learn();
+    pass_for(9);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
+}
+END_TEST
+
+/* ---- what is remembered of VPAs ---- */
+
+static const char *const hashes[] = {"pod-template-hash", "controller-revision-hash"};
+
+static void show_pod_of_template(int p, int template)
+{
+    vpa_auto_free char *labels = vpa_xprintf(",\"pod-template-hash\":\"%d\"", template);
+
+    server.labels = labels;
+    show_pod(0, p);
+    server.labels = "";
+}
+
+/* As controllers of either kind name it. */
+START_TEST(a_template_is_known_by_its_hash)
+{
+    vpa_auto_free char *one = vpa_xprintf(",\"%s\":\"1\"", hashes[_i]);
+    vpa_auto_free char *two = vpa_xprintf(",\"%s\":\"2\"", hashes[_i]);
+
+    server.labels = one;
+    learn();
+    pass_for(4);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.labels = two;
+    replace_pod("p00-03");
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* Eight templates at once are remembered; of more it is not known which of them is new. */
+static const struct {
+    int templates;
+    size_t calls;
+} counts[] = {{7, 2}, {8, 1}, {10, 1}};
+
+START_TEST(so_many_templates_are_known)
+{
+    learn();
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        show_pod_of_template(p, p % counts[_i].templates);
+    settle();
+    updater_pass(server.updater);
+    show_pod_of_template(0, 0);
+    settle();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_pod_of_template(9, 99);
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, counts[_i].calls);
+}
+END_TEST
+
+/* A VPA that is gone takes its pause along: whoever makes another one of its name begins anew. */
+START_TEST(a_pause_goes_with_its_vpa)
+{
+    learn();
+    pass_for(3);
+    ck_assert_double_eq(paused("vpa"), 1);
+    hide_vpa("v00");
+    settle();
+    pass_for(1);
+    ck_assert_double_eq(paused("vpa"), 0);
+    free(server.conditions);
+    server.conditions = NULL;
+    show_vpas();
+    settle();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* ---- how much is written ---- */
+
+#define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
+
+/* Fifty in a pass. */
+START_TEST(a_pass_writes_so_many_pauses)
+{
+    server.vpas = 60;
+    server.pods_per_vpa = 2;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 60);
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 50);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 60);
+    ck_assert_uint_eq(server.call_count, 60);
+}
+END_TEST
+
+START_TEST(a_pass_takes_so_many_pauses_back)
+{
+    server.vpas = 60;
+    server.pods_per_vpa = 2;
+    server.request = "2";
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.prove_evictions = "off";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 50);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 60);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 60);
+}
+END_TEST
+
+/* Two updaters share the cluster by namespaces: the other one's pauses are nobody else's. */
+START_TEST(pauses_of_another_updater_stay)
+{
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.common.ignored_vpa_object_namespaces = "m,n";
+    server.proving = _i;
+    start(0);
+    pass_for(3);
+    ck_assert_uint_eq(server.status_patches, 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* ---- larger pauses ---- */
+
+/* Three namespaces in a row stopped the cluster; the one pod that is tried then lets all go on. */
+START_TEST(one_that_helps_opens_the_cluster_again)
+{
+    capture_log(0);
+    server.vpas = 3;
+    server.spread = true;
+    learn();
+    pass_for(3);
+    ck_assert_double_eq(paused("cluster"), 1);
+    ck_assert_uint_eq(server.call_count, 3);
+    server.reborn = "2";
+    pass_for(30);
+    ck_assert_double_eq(paused("cluster"), 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(logged("An eviction has helped: evictions go on in the whole cluster"), 1);
+    ck_assert_uint_gt(server.call_count, 3 + 3);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_trials");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_refused_resize_is_no_trial);
+    tcase_add_test(tc, a_refusal_of_another_pod_ends_no_trial);
+    tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
+    tcase_add_test(tc, an_eviction_that_is_under_way_is_waited_for);
+    tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
+    tcase_add_test(tc, the_newest_pod_is_the_replacement);
+    tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
+                        VPA_COUNT(waiting));
+    tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
+    tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
+    tcase_add_loop_test(tc, so_many_templates_are_known, 0, VPA_COUNT(counts));
+    tcase_add_test(tc, a_pause_goes_with_its_vpa);
+    tcase_add_test(tc, a_pass_writes_so_many_pauses);
+    tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
+    tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
+    tcase_add_test(tc, one_that_helps_opens_the_cluster_again);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
