@@ -337,12 +337,17 @@ static void destroy_limits(struct vpa_shared_item *shared)
     free(item);
 }
 
-/* Copies of the texts, so that the folded item outlives the ranges. */
+/* Copies of the texts, so that what is folded outlives the ranges. */
+static void own_list(struct vpa_arena *arena, struct vpa_resource_list *list)
+{
+    *list = vpa_resource_list_copy(arena, list);
+}
+
 static void own_item(struct vpa_arena *arena, struct vpa_limit_item *item)
 {
-    item->max = vpa_resource_list_copy(arena, &item->max);
-    item->min = vpa_resource_list_copy(arena, &item->min);
-    item->defaults = vpa_resource_list_copy(arena, &item->defaults);
+    own_list(arena, &item->max);
+    own_list(arena, &item->min);
+    own_list(arena, &item->defaults);
 }
 
 /* The LimitRanges of a namespace, known or not, in the scratch arena. */
@@ -380,6 +385,8 @@ static struct limits_item *fold(struct snapshot_builder *b, const char *ns,
     vpa_namespace_limits_fold(&b->scratch, ranges, count, &item->limits);
     own_item(&item->arena, &item->limits.container);
     own_item(&item->arena, &item->limits.pod);
+    own_list(&item->arena, &item->limits.ratios.container);
+    own_list(&item->arena, &item->limits.ratios.pod);
     if (item->limits.error)
         item->limits.error = vpa_arena_strdup(&item->arena, item->limits.error);
     vpa_shared_item_init(&item->shared, vpa_cache_ns_hash(ns), destroy_limits);

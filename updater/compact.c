@@ -5,10 +5,10 @@
  * the process. A decoded pod lives in an arena with room to spare and holds much that is never
  * asked for. Here what matters is copied into the arena of the item in the cache.
  *
- * What is dropped: init containers (in a pod that has resources as a whole all but the requests of
- * sidecars), statuses but for resources that differ from the spec and
- * terminations, conditions but for Ready and the two of resizes, annotations but for the two kinds
- * the updater reads (that there were annotations at all is kept, the resize patch depends on it).
+ * What is dropped: init containers but for their resources, which count where the pod as a whole
+ * has bounds, statuses but for resources that differ from the spec and terminations, conditions but
+ * for Ready and the two of resizes, annotations but for the two kinds the updater reads (that there
+ * were annotations at all is kept, the resize patch depends on it).
  *
  * Numbers: a pod with one container, requests and limits and two labels takes about 900 bytes.
  */
@@ -198,30 +198,38 @@ static void pack_containers(struct vpa_arena *arena, const struct vpa_pod *from,
     copy->containers_by_name = pack_index(arena, from->containers_by_name, from->container_count);
 }
 
-static bool is_sidecar(const struct vpa_container *c)
+static bool counts_in_pod(const struct vpa_container *c)
 {
-    return vpa_str_eq(c->restart_policy, "Always");
+    return c->resources.requests.count > 0 || c->resources.limits.count > 0;
 }
 
-/* With what counts beside its containers. */
+/* What counts beside its containers where the pod as a whole has bounds, its own or a
+ * LimitRange's. */
 static void pack_pod_level(struct vpa_arena *arena, const struct vpa_pod *from,
                            struct vpa_pod *copy)
 {
-    if (!vpa_pod_level_has_bounds(from))
+    size_t count = 0;
+
+    if (vpa_pod_level_has_bounds(from))
+        copy->resources = pack_resources(arena, &from->resources);
+    for (size_t i = 0; i < from->init_container_count; i++)
+        count += counts_in_pod(&from->init_containers[i]);
+    if (count == 0)
         return;
 
-    struct vpa_container *items =
-        vpa_arena_alloc(arena, (from->init_container_count + 1) * sizeof(*items));
+    struct vpa_container *items = vpa_arena_alloc(arena, count * sizeof(*items));
 
-    copy->resources = pack_resources(arena, &from->resources);
     copy->init_containers = items;
-    for (size_t i = 0; i < from->init_container_count; i++)
-        if (is_sidecar(&from->init_containers[i]))
+    for (size_t i = 0; i < from->init_container_count; i++) {
+        const struct vpa_container *c = &from->init_containers[i];
+
+        if (counts_in_pod(c))
             items[copy->init_container_count++] = (struct vpa_container){
                 .name = "",
-                .resources = pack_resources(arena, &from->init_containers[i].resources),
-                .restart_policy = "Always",
+                .resources = pack_resources(arena, &c->resources),
+                .restart_policy = vpa_str_eq(c->restart_policy, "Always") ? "Always" : "",
             };
+    }
 }
 
 /* The same names, amounts and formats: the spec can stand for the status. */

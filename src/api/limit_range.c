@@ -8,6 +8,7 @@ static const struct vpa_json_field item_fields[] = {
     VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, min, "min"),
     VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, default_limit, "default"),
     VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, default_request, "defaultRequest"),
+    VPA_JSON_RESOURCE_LIST(struct vpa_limit_range_item, max_ratio, "maxLimitRequestRatio"),
 };
 static const struct vpa_json_shape item_shape =
     VPA_JSON_SHAPE(struct vpa_limit_range_item, item_fields);

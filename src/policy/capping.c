@@ -202,10 +202,13 @@ void vpa_namespace_limits_fold(struct vpa_arena *arena, const struct vpa_limit_r
                                           sorted[i]->meta.name, sorted[i]->error);
         for (size_t j = 0; j < sorted[i]->item_count; j++) {
             const struct vpa_limit_range_item *item = &sorted[i]->items[j];
-            if (strcmp(item->type, "Container") == 0)
+            if (strcmp(item->type, "Container") == 0) {
                 fold_item(arena, item, &out->container);
-            else if (strcmp(item->type, "Pod") == 0)
+                tighten(arena, &out->ratios.container, &item->max_ratio, -1);
+            } else if (strcmp(item->type, "Pod") == 0) {
                 fold_item(arena, item, &out->pod);
+                tighten(arena, &out->ratios.pod, &item->max_ratio, -1);
+            }
         }
     }
 }
@@ -526,15 +529,18 @@ static int fits_pod(const struct capping *c, struct vpa_error *err)
     const struct vpa_container_plan *plans;
     struct capping trial = *c;
 
-    if (!vpa_pod_level_has_bounds(c->pod))
+    if (!vpa_pod_level_has_bounds(c->pod) && !vpa_limit_ratios_are_set(&c->limits->ratios))
         return 0;
     trial.notes = vpa_arena_alloc(c->arena, (c->pod->container_count + 1) * sizeof(*trial.notes));
     trial.note_of =
         vpa_arena_zalloc(c->arena, (c->pod->container_count + 1) * sizeof(*trial.note_of));
     trial.note_count = 0;
     plans = make_plans(&trial, c->policy);
-    return vpa_pod_level_check(c->arena, c->pod,
-                               vpa_plans_resources(c->arena, plans, c->pod->container_count), err);
+    const struct vpa_resources *wanted =
+        vpa_plans_resources(c->arena, plans, c->pod->container_count);
+    if (vpa_pod_level_check(c->arena, c->pod, wanted, err) < 0)
+        return -1;
+    return vpa_limit_ratios_check(c->arena, c->pod, &c->limits->ratios, wanted, err);
 }
 
 int vpa_capping_process(struct vpa_arena *arena, const struct vpa_object *vpa,

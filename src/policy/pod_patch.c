@@ -260,12 +260,18 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
     vpa_buf_release(&p->updates);
 }
 
-static int fits_pod(struct patch *p, const struct vpa_container_plan *plans, struct vpa_error *err)
+static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
+                    const struct vpa_namespace_limits *limits, struct vpa_error *err)
 {
-    if (!vpa_pod_level_has_bounds(p->pod))
+    bool has_ratios = limits && vpa_limit_ratios_are_set(&limits->ratios);
+    const struct vpa_resources *wanted;
+
+    if (!vpa_pod_level_has_bounds(p->pod) && !has_ratios)
         return 0;
-    return vpa_pod_level_check(p->arena, p->pod,
-                               vpa_plans_resources(p->arena, plans, p->pod->container_count), err);
+    wanted = vpa_plans_resources(p->arena, plans, p->pod->container_count);
+    if (vpa_pod_level_check(p->arena, p->pod, wanted, err) < 0)
+        return -1;
+    return has_ratios ? vpa_limit_ratios_check(p->arena, p->pod, &limits->ratios, wanted, err) : 0;
 }
 
 int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const struct vpa_object *vpa,
@@ -283,7 +289,7 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
     if (result == 0) {
         p.latest = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(*p.latest));
         write_patch(&p, plans, out); /* boosts are part of the plans now */
-        result = fits_pod(&p, plans, err);
+        result = fits_pod(&p, plans, limits, err);
     }
     if (result == 0)
         return 0;

@@ -63,6 +63,14 @@ static const struct admit_row {
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
      "'app':'web'}}}}",
      "", POD_REVIEW(POD("")), "'patch'", NULL},
+    {"VPA by labels and the mirror of a static pod",
+     "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
+     "'app':'web'}}}}",
+     "",
+     POD_REVIEW("{'metadata':{'name':'p','namespace':'ns','labels':{'app':'web'},'annotations':{"
+                "'kubernetes.io/config.mirror':'0'},'ownerReferences':[{'kind':'Node','name':'n',"
+                "'apiVersion':'v1','controller':true}]},'spec':{'containers':[{'name':'c'}]}}"),
+     "'allowed':true}", "patch"},
     {"VPA by other labels",
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'db'}}}}",
      "", POD_REVIEW(POD("")), "'allowed':true}", "patch"},

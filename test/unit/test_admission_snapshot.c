@@ -242,6 +242,28 @@ START_TEST(unreadable_limit_ranges_leave_their_error)
 }
 END_TEST
 
+#define RATIO(type) "{'type':'" type "','maxLimitRequestRatio':{'cpu':'1500m'}}"
+
+/* What is folded outlives the objects that it is made of. */
+START_TEST(a_snapshot_keeps_its_ratios)
+{
+    ck_assert_int_eq(
+        range_event(VPA_REFLECTOR_ADDED,
+                    "{'metadata':{'name':'a','namespace':'ns'},'spec':{'limits':[" RATIO(
+                        "Container") "," RATIO("Pod") "]}}"),
+        0);
+    snapshot_builder_publish(builder, NULL);
+    struct snapshot *s = snapshot_acquire(snapshot_builder_cell(builder));
+    const struct vpa_limit_ratios *ratios = &snapshot_limits(s, "ns")->ratios;
+
+    ck_assert_int_eq(range_event(VPA_REFLECTOR_DELETED, RANGE("a", "2")), 0);
+    snapshot_builder_publish(builder, NULL);
+    ck_assert_str_eq(fixture_list_text(&arena, &ratios->container), "cpu=1500m");
+    ck_assert_str_eq(fixture_list_text(&arena, &ratios->pod), "cpu=1500m");
+    snapshot_unref(s);
+}
+END_TEST
+
 START_TEST(limit_ranges_fold_per_namespace)
 {
     ck_assert_str_eq(max_cpu(), "none");
@@ -317,6 +339,7 @@ int main(void)
     tcase_add_test(tc, undecodable_objects_are_unknown);
     tcase_add_test(tc, selectors_without_target_are_kept_apart);
     tcase_add_test(tc, limit_ranges_fold_per_namespace);
+    tcase_add_test(tc, a_snapshot_keeps_its_ratios);
     tcase_add_test(tc, unreadable_limit_ranges_leave_their_error);
     tcase_add_test(tc, panic_follows_its_config_map);
     suite_add_tcase(suite, tc);

@@ -436,6 +436,18 @@ START_TEST(a_controller_that_is_not_there_is_left_alone)
 }
 END_TEST
 
+/* The kubelet makes the mirror of a static pod again as the node's file says, whoever evicts it. */
+START_TEST(mirrors_of_static_pods_are_left_alone)
+{
+    server.owner_version = "v1";
+    server.owner_kind = "Node";
+    server.selects = true;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
 /* ---- replicas of custom resources ---- */
 
 static void own_by_clone(int replicas)
@@ -600,6 +612,7 @@ int main(void)
     tcase_add_loop_test(tc, a_resized_pod_is_annotated_whatever_becomes_of_the_vpa, 0, 3);
     tcase_add_test(tc, a_status_that_is_written_meanwhile_stops_nothing);
     tcase_add_loop_test(tc, a_controller_that_is_not_there_is_left_alone, 0, VPA_COUNT(absent));
+    tcase_add_test(tc, mirrors_of_static_pods_are_left_alone);
     tcase_add_loop_test(tc, the_scale_says_how_many_there_are_to_be, 0, (int)VPA_COUNT(clones));
     tcase_add_loop_test(tc, a_scale_is_read_anew_in_every_pass, 0, 2);
     tcase_add_test(tc, a_scale_is_read_anew_before_a_boost_ends);

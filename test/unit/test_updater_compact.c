@@ -289,8 +289,16 @@ static const struct {
      HEAD ",'spec':{'resources':{'requests':{'cpu':'4'}},'initContainers':[{'name':'once',"
           "'resources':{'requests':{'cpu':'1'}}},{'name':'side','restartPolicy':'Always',"
           "'resources':{'requests':{'cpu':'2'}}}]}}",
-     HEAD_TEXT "phase= node= qos= resize= init=1 generation=0\n"
+     HEAD_TEXT "phase= node= qos= resize= init=2 generation=0\n"
                " resources requests cpu=4/0<4> limits absent\n"
+               "container  restart= resources requests cpu=1/0<1> limits absent\n"
+               "container  restart=Always resources requests cpu=2/0<2> limits absent\n"},
+    {"init containers with something that counts",
+     HEAD ",'spec':{'initContainers':[{'name':'once','resources':{'limits':{'cpu':'1'}}},"
+          "{'name':'nothing'},{'name':'side','restartPolicy':'Always',"
+          "'resources':{'requests':{'cpu':'2'}}}]}}",
+     HEAD_TEXT "phase= node= qos= resize= init=2 generation=0\n"
+               "container  restart= resources requests absent limits cpu=1/0<1>\n"
                "container  restart=Always resources requests cpu=2/0<2> limits absent\n"},
     {"a status like the spec",
      OF_A("{'requests':{'cpu':'100m','memory':'1Gi'},'limits':{'cpu':'1'}}"), OF_A_TEXT},

@@ -13,6 +13,7 @@ struct vpa_limit_range_item {
     struct vpa_resource_list min;
     struct vpa_resource_list default_limit; /* "default" */
     struct vpa_resource_list default_request;
+    struct vpa_resource_list max_ratio; /* of limit to request */
 };
 struct vpa_limit_range {
     struct vpa_meta meta;

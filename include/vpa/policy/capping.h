@@ -14,6 +14,7 @@
 
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
+#include "vpa/policy/limit_ratio.h"
 
 struct vpa_limit_range; /* vpa/api/limit_range.h */
 
@@ -29,6 +30,7 @@ struct vpa_namespace_limits {
     const char *error; /* NULL, or why the LimitRanges are not known: the calculation then fails */
     struct vpa_limit_item container;
     struct vpa_limit_item pod;
+    struct vpa_limit_ratios ratios;
 };
 
 /* Folds the LimitRanges of one namespace, in any order (they count in the order of their names).

@@ -1,0 +1,141 @@
+/* maxLimitRequestRatio of LimitRanges: a pod that an API server takes is not made into one that it
+ * refuses. */
+#include "policy_fixtures.h"
+
+#include "vpa/policy/limit_ratio.h"
+#include "vpa/policy/pod_patch.h"
+
+#define CONTAINER(ratio) "{'type':'Container','maxLimitRequestRatio':" ratio "}"
+#define POD(ratio) "{'type':'Pod','maxLimitRequestRatio':" ratio "}"
+#define ONE_TWO "{'requests':{'cpu':'1'},'limits':{'cpu':'2'}}"
+#define INIT(resources) "'initContainers':[{'name':'once','resources':" resources "}],"
+#define SIDECAR(resources)                                                                         \
+    "'initContainers':[{'name':'side','restartPolicy':'Always','resources':" resources "}],"
+
+/* The recommendation is that of one container of two; the other one may use two CPUs and asks for
+ * one. */
+static const struct {
+    const char *name;
+    const char *limits; /* of the LimitRange */
+    const char *more;   /* members of the spec */
+    const char *resources;
+    const char *target;
+    const char *values;
+    const char *refused; /* NULL: it fits */
+} rows[] = {
+    {"no ratio", "{'type':'Container','min':{'cpu':'10m'}}", "", ONE_TWO, "{'cpu':'100m'}",
+     "RequestsOnly", NULL},
+    {"the ratio is reached", CONTAINER("{'cpu':'4'}"), "", ONE_TWO, "{'cpu':'500m'}",
+     "RequestsOnly", NULL},
+    {"the ratio is passed", CONTAINER("{'cpu':'4'}"), "", ONE_TWO, "{'cpu':'499m'}", "RequestsOnly",
+     "container app: cpu limit 2 would be more than 4 times the request 499m, which a LimitRange"},
+    {"the least one counts", CONTAINER("{'cpu':'4'}") "," CONTAINER("{'cpu':'3'}"), "", ONE_TWO,
+     "{'cpu':'500m'}", "RequestsOnly", "more than 3 times the request 500m"},
+    {"whatever their order", CONTAINER("{'cpu':'3'}") "," CONTAINER("{'cpu':'4'}"), "", ONE_TWO,
+     "{'cpu':'500m'}", "RequestsOnly", "more than 3 times the request 500m"},
+    {"limits that go along", CONTAINER("{'cpu':'2'}"), "", ONE_TWO, "{'cpu':'100m'}",
+     "RequestsAndLimits", NULL},
+    {"a pod that is refused as it is", CONTAINER("{'cpu':'1500m'}"), "", ONE_TWO, "{'cpu':'100m'}",
+     "RequestsOnly", NULL},
+    {"one without a limit", CONTAINER("{'cpu':'4'}"), "", "{'requests':{'cpu':'1'}}",
+     "{'cpu':'100m'}", "RequestsOnly", NULL},
+    {"other resources do not count", CONTAINER("{'memory':'1'}"), "", ONE_TWO, "{'cpu':'100m'}",
+     "RequestsOnly", NULL},
+    {"memory", CONTAINER("{'memory':'2'}"), "",
+     "{'requests':{'memory':'1Gi'},'limits':{'memory':'2Gi'}}", "{'memory':'1023Mi'}",
+     "RequestsOnly", "memory limit 2Gi would be more than 2 times the request 1023Mi"},
+    {"of the pod: reached", POD("{'cpu':'3'}"), "", ONE_TWO, "{'cpu':'334m'}", "RequestsOnly",
+     NULL},
+    {"of the pod: passed", POD("{'cpu':'3'}"), "", ONE_TWO, "{'cpu':'333m'}", "RequestsOnly",
+     "all containers: cpu limit 4 would be more than 3 times the request 1333m"},
+    {"sidecars count", POD("{'cpu':'3'}"), SIDECAR("{'requests':{'cpu':'1'}}"), ONE_TWO,
+     "{'cpu':'100m'}", "RequestsOnly", NULL},
+    {"what comes before counts", POD("{'cpu':'3'}"),
+     INIT("{'requests':{'cpu':'2'},'limits':{'cpu':'2'}}"), ONE_TWO, "{'cpu':'100m'}",
+     "RequestsOnly", NULL},
+    {"so do its limits", POD("{'cpu':'3'}"), INIT("{'limits':{'cpu':'6'}}"), ONE_TWO,
+     "{'cpu':'900m'}", "RequestsOnly", "cpu limit 6 would be more than 3 times the request 1900m"},
+};
+
+static struct vpa_arena arena;
+
+static void setup(void)
+{
+    vpa_arena_init(&arena, 0);
+}
+
+static void teardown(void)
+{
+    vpa_arena_release(&arena);
+}
+
+static struct vpa_pod the_pod(int i)
+{
+    return fixture_pod(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'p','namespace':'ns','annotations':{}},"
+                                 "'spec':{%s'containers':[{'name':'app','resources':%s},"
+                                 "{'name':'other','resources':" ONE_TWO "}]}}",
+                                 rows[i].more, rows[i].resources));
+}
+
+static struct vpa_object the_vpa(int i)
+{
+    return fixture_vpa(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'v','namespace':'ns'},'spec':{"
+                                 "'resourcePolicy':{'containerPolicies':[{'containerName':'*',"
+                                 "'controlledValues':'%s'}]},"
+                                 "'updatePolicy':{'updateMode':'Recreate'}},"
+                                 "'status':{'recommendation':{'containerRecommendations':["
+                                 "{'containerName':'app','target':%s}]}}}",
+                                 rows[i].values, rows[i].target));
+}
+
+static void check(int i, int result, const struct vpa_error *err)
+{
+    ck_assert_msg((result < 0) == (rows[i].refused != NULL), "%s", rows[i].name);
+    if (rows[i].refused && !strstr(err->text, rows[i].refused))
+        ck_abort_msg("%s: %s", rows[i].name, err->text);
+}
+
+START_TEST(a_new_pod_is_not_patched_beyond_it)
+{
+    const struct vpa_pod_patch_options options = {.startup_boost = true};
+    struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
+    struct vpa_pod pod = the_pod(_i);
+    struct vpa_object vpa = the_vpa(_i);
+    vpa_auto_buf out = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 1 << 16);
+    vpa_buf_puts(&out, "before");
+    check(_i, vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), &err);
+    if (rows[_i].refused)
+        ck_assert_str_eq(vpa_buf_text(&out), "before");
+}
+END_TEST
+
+START_TEST(no_decision_asks_for_more)
+{
+    struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
+    struct vpa_pod pod = the_pod(_i);
+    struct vpa_object vpa = the_vpa(_i);
+    struct vpa_capped capped;
+    struct vpa_error err;
+
+    check(_i, vpa_capping_process(&arena, &vpa, &pod, &limits, &capped, &err), &err);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("limit_ratio");
+    TCase *tc = tcase_create("limit_ratio");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
+    suite_add_tcase(suite, tc);
+    return fixture_run(suite);
+}
