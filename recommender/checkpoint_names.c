@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint_states.h"
+
 #include "vpa/base/mem.h"
 
 #define SEPARATOR '\x01'
@@ -226,7 +228,19 @@ char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_
     return name;
 }
 
-void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster)
+/* Whether anything is stored for it, or will be. */
+static bool is_of_use(const struct checkpoint_entry *entry, const struct vpa_autoscaler *v,
+                      vpa_time now)
+{
+    const char *container = checkpoint_entry_container(entry);
+    vpa_auto_free char *plain = checkpoint_state_plain(container);
+
+    return entry->unreadable || !vpa_autoscaler_has_outlived(v, plain, VPA_TIME_UNSET, now) ||
+           checkpoint_state_is_learned(v, container);
+}
+
+void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster,
+                            vpa_time now)
 {
     size_t i = 0;
     const char *key;
@@ -238,7 +252,7 @@ void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_clu
         const struct vpa_autoscaler *v = vpa_cluster_find_vpa(cluster, p.ns, p.vpa);
 
         free(p.text);
-        if (v && !vpa_autoscaler_awaits_history(v))
+        if (v && !vpa_autoscaler_awaits_history(v) && is_of_use(entry, v, now))
             continue;
         vpa_table_remove(&names->entries, key);
         entry_free(entry);

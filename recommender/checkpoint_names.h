@@ -68,7 +68,9 @@ const char *checkpoint_entry_container(const struct checkpoint_entry *entry);
 /* Name of the object, decided on at the first call; heap text that the caller frees. */
 char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_entry *entry);
 /* Drops the entries of VPAs that left the model or await their history: what this process wrote for
- * them before says nothing about what is stored now. */
-void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster);
+ * them before says nothing about what is stored now. And those of containers whose history is gone;
+ * one that waits to be kept aside stays. */
+void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster,
+                            vpa_time now);
 
 #endif

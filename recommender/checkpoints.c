@@ -374,7 +374,7 @@ void checkpoints_load_new(struct checkpoints *c)
     note_fresh(c);
     if (c->fresh.count == 0)
         return;
-    checkpoint_names_prune(&c->names, c->options.cluster);
+    checkpoint_names_prune(&c->names, c->options.cluster, vpa_loop_now(c->options.loop));
     if (load_of(c, is_awaiting, false, &err) == 0)
         return;
     free_names(&c->fresh);
@@ -660,7 +660,7 @@ void checkpoints_collect_garbage(struct checkpoints *c, vpa_time by, bool only_l
     if (since >= 0 && since <= c->options.config->checkpoints_gc_interval)
         return;
     c->last_collection = now;
-    checkpoint_names_prune(&c->names, c->options.cluster);
+    checkpoint_names_prune(&c->names, c->options.cluster, now);
     struct collection g = {
         .checkpoints = c,
         .now = now,

@@ -5,8 +5,12 @@
  * any more, go with the pass that finds none. A connection lives for one pass.
  *
  * Passes are everybody's: what one may spend here is bounded, and a server that does not answer is
- * left alone for a while, whosever turn it is. And a fill may only add: what lacks a resource, or
- * a part of the time that is known, is that of a server that has lost something.
+ * left alone for a while, whosever turn it is. So turns go round the namespaces: next is the one
+ * that was asked for longest ago, and of its VPAs the one that waits longest. A VPA that is new
+ * counts as just asked for, so that nobody comes first by making them anew.
+ *
+ * And a fill may only add: what lacks a resource, or a part of the time that is known, is that of a
+ * server that has lost something.
  */
 #include "refill.h"
 
@@ -27,8 +31,9 @@
 struct filled { /* a VPA */
     char *key;
     vpa_time due;
-    int failures; /* in a row, up to REFILL_DOUBLINGS */
-    bool seen;    /* in this pass */
+    int failures;   /* in a row, up to REFILL_DOUBLINGS */
+    uint64_t asked; /* the turn in which it was asked for last, or was new */
+    bool seen;      /* in this pass */
 };
 struct refill {
     struct refill_options options;
@@ -37,6 +42,7 @@ struct refill {
     struct vpa_transport *transport;
     int64_t deadline;    /* monotonic, and so is what follows */
     int64_t quiet_until; /* the server did not answer */
+    uint64_t turns;
 };
 
 struct refill *refill_new(const struct refill_options *options)
@@ -223,6 +229,7 @@ static struct filled *entry_of(struct refill *r, const struct vpa_autoscaler *v)
         f = vpa_xcalloc(1, sizeof(*f));
         f->key = VPA_STEAL(key);
         f->due = VPA_TIME_UNSET;
+        f->asked = r->turns;
         vpa_table_put(&r->vpas, f->key, f);
     }
     f->seen = true;
@@ -293,25 +300,88 @@ static bool may_ask(const struct refill *r)
     return now >= r->quiet_until && now < r->deadline && !vpa_loop_is_stopping(r->options.loop);
 }
 
+/* ---- whose turn it is ---- */
+
+struct waiting { /* a VPA that is due; they are ordered by namespace and name */
+    struct vpa_autoscaler *vpa;
+    struct filled *filled; /* NULL: it had its turn */
+    size_t ns;
+};
+struct queue {
+    struct waiting *items;
+    size_t count, capacity;
+    uint64_t *asked; /* by namespace: the last turn of one of its VPAs */
+};
+
+static bool is_due(const struct refill *r, const struct vpa_autoscaler *v, const struct filled *f)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_known *known;
+
+    /* Before the first samples there is nothing to fill. */
+    return vpa_loop_now(r->options.loop) >= f->due &&
+           vpa_autoscaler_knowledge(v, &arena, &known) > 0;
+}
+
+static void fill_queue(struct refill *r, struct queue *q)
+{
+    size_t count, ns = 0;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(r->options.cluster, &count);
+
+    q->asked = vpa_xcalloc(count + 1, sizeof(*q->asked));
+    for (size_t i = 0; i < count; i++) {
+        struct filled *f = entry_of(r, vpas[i]);
+
+        ns += i > 0 && strcmp(vpa_autoscaler_ns(vpas[i - 1]), vpa_autoscaler_ns(vpas[i])) != 0;
+        if (!f)
+            continue;
+        q->asked[ns] = f->asked > q->asked[ns] ? f->asked : q->asked[ns];
+        if (!is_due(r, vpas[i], f))
+            continue;
+        VPA_GROW(q->items, q->count, q->capacity);
+        q->items[q->count++] = (struct waiting){vpas[i], f, ns};
+    }
+}
+
+static bool is_before(const struct queue *q, const struct waiting *a, const struct waiting *b)
+{
+    if (a->ns != b->ns)
+        return q->asked[a->ns] < q->asked[b->ns];
+    return a->filled->due < b->filled->due;
+}
+
+/* NULL: all had their turn. */
+static struct waiting *next_of(const struct queue *q)
+{
+    struct waiting *next = NULL;
+
+    for (size_t i = 0; i < q->count; i++) {
+        if (q->items[i].filled && (!next || is_before(q, &q->items[i], next)))
+            next = &q->items[i];
+    }
+    return next;
+}
+
 void refill_pass(struct refill *r)
 {
     struct failures failures = {.message = "Cannot read the history of a VPA from Prometheus"};
-    size_t count, begun = 0;
-    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(r->options.cluster, &count);
+    struct queue queue = {0};
+    struct waiting *next;
 
+    if (!r->options.connect)
+        return;
     r->deadline = vpa_loop_monotonic(r->options.loop) + REFILL_PATIENCE;
-    for (size_t i = 0; i < count && r->options.connect; i++) {
-        struct filled *f = entry_of(r, vpas[i]);
-        vpa_auto_arena arena = {0};
-        struct vpa_known *known;
-
-        /* Before the first samples there is nothing to fill. */
-        if (!f || vpa_loop_now(r->options.loop) < f->due || begun == REFILL_VPAS_MAX ||
-            !may_ask(r) || vpa_autoscaler_knowledge(vpas[i], &arena, &known) == 0)
-            continue;
-        begun++;
-        fill_due(r, vpas[i], f, &failures);
+    fill_queue(r, &queue);
+    for (size_t begun = 0; begun < REFILL_VPAS_MAX && may_ask(r); begun++) {
+        next = next_of(&queue);
+        if (!next)
+            break;
+        struct filled *f = VPA_STEAL(next->filled);
+        f->asked = queue.asked[next->ns] = ++r->turns;
+        fill_due(r, next->vpa, f, &failures);
     }
+    free(queue.items);
+    free(queue.asked);
     close_connection(r);
     forget_unseen(r);
     if (!vpa_loop_is_stopping(r->options.loop))

@@ -14,6 +14,8 @@
 
 /* How far the clock of who stored a state may be ahead. */
 #define CLOCKS_APART (24 * VPA_HOUR)
+/* Later than any clock, and a number of nanoseconds in 64 bits. */
+#define ANY_SECOND 9000000000
 
 /* The registry, VPA's own first. */
 static const struct vpa_algorithm *const algorithms[] = {
@@ -316,8 +318,9 @@ static int read_facts(struct vpa_knowledge *k, const struct vpa_json *stored, vp
     return 0;
 }
 
-struct vpa_knowledge *vpa_knowledge_load(struct vpa_method *m, const struct vpa_json *stored,
-                                         vpa_time now, struct vpa_error *err)
+/* latest: what is stored is of no later time. */
+static struct vpa_knowledge *load(struct vpa_method *m, const struct vpa_json *stored, vpa_time now,
+                                  vpa_time latest, struct vpa_error *err)
 {
     const struct vpa_algorithm *a = m->algorithm;
     int version;
@@ -325,12 +328,18 @@ struct vpa_knowledge *vpa_knowledge_load(struct vpa_method *m, const struct vpa_
     if (read_version(a, stored, &version, err) < 0)
         return NULL;
     struct vpa_knowledge *k = vpa_knowledge_new(m, now);
-    if (read_facts(k, stored, now, err) < 0 ||
-        a->load(k->state, m->prepared, vpa_json_find(stored, "state"), version, now, err) < 0) {
+    if (read_facts(k, stored, latest, err) < 0 ||
+        a->load(k->state, m->prepared, vpa_json_find(stored, "state"), version, latest, err) < 0) {
         vpa_knowledge_free(k);
         return NULL;
     }
     return k;
+}
+
+struct vpa_knowledge *vpa_knowledge_load(struct vpa_method *m, const struct vpa_json *stored,
+                                         vpa_time now, struct vpa_error *err)
+{
+    return load(m, stored, now, now, err);
 }
 
 struct vpa_knowledge *vpa_knowledge_convert(const struct vpa_knowledge *k, struct vpa_method *m,
@@ -345,7 +354,8 @@ struct vpa_knowledge *vpa_knowledge_convert(const struct vpa_knowledge *k, struc
     vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(k, now, &w);
+    /* Of the future there is nothing in it, whatever the clock says. */
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &root, NULL) == 0)
-        converted = vpa_knowledge_load(m, root, now, NULL);
+        converted = load(m, root, now, vpa_time_from_unix(ANY_SECOND, 0), NULL);
     return converted ? converted : vpa_knowledge_new(m, now);
 }

@@ -254,6 +254,34 @@ START_TEST(a_restart_where_the_clock_is_behind_keeps_what_was_learned)
 }
 END_TEST
 
+static const struct {
+    const char *before, *after;
+} margins[] = {
+    {NAMED("crane", ""), NAMED("crane", "\"" CRANE_ANNOTATION "\":\"0.2\"")},
+    {NAMED("autopilot", ""),
+     NAMED("autopilot", "\"autopilot.vpa.autoscaling.k8s.io/margin-fraction\":\"0.2\"")},
+};
+
+/* The same where a parameter is changed meanwhile. */
+START_TEST(a_changed_parameter_where_the_clock_is_behind_keeps_what_was_learned)
+{
+    vpa_duration behind = _i % 2 ? 200 * 24 * VPA_HOUR : 2 * VPA_HOUR;
+
+    change(margins[_i / 2].before);
+    start(NULL);
+    passes(12, USAGE("1950m", "950Mi"));
+    int64_t before = target_cpu();
+    vpa_clock_set(virtual_clock, -behind);
+    vpa_memory_transport_set_ahead(transport, -behind);
+    passes(1, "{\"usage\":[]}");
+    change(margins[_i / 2].after);
+    passes(1, "{\"usage\":[]}");
+    ck_assert_int_ge(target_cpu(), before);
+    passes(1, "{\"usage\":[]}");
+    ck_assert_int_ge(target_cpu(), before);
+}
+END_TEST
+
 /* There and back, with a restart on the way: both know what they knew, and what came meanwhile. */
 START_TEST(switching_back_and_forth_loses_nothing)
 {
@@ -380,6 +408,8 @@ int main(void)
     tcase_add_test(tc, a_restart_keeps_what_was_learned);
     tcase_add_loop_test(tc, a_restart_where_the_clock_is_behind_keeps_what_was_learned, 0,
                         2 * (int)VPA_COUNT(each_algorithm));
+    tcase_add_loop_test(tc, a_changed_parameter_where_the_clock_is_behind_keeps_what_was_learned, 0,
+                        2 * (int)VPA_COUNT(margins));
     tcase_add_test(tc, switching_back_and_forth_loses_nothing);
     tcase_add_test(tc, an_unreadable_state_is_kept_aside);
     tcase_add_loop_test(tc, a_state_lasts_as_long_as_what_was_learned, 0, (int)VPA_COUNT(silent));

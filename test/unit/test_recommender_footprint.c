@@ -9,6 +9,7 @@
 #include "suite.h"
 
 #include "../../recommender/account.h"
+#include "../../recommender/checkpoint_names.h"
 #include "../../recommender/slim.h"
 
 #include "vpa/model/cluster_notes.h"
@@ -92,6 +93,53 @@ START_TEST(a_vpa)
 }
 END_TEST
 
+/* A day of a VPA whose pods have containers that nobody else has, as those of a build. */
+static void build_for_a_day(struct checkpoint_names *names, struct vpa_autoscaler *v, int day)
+{
+    struct vpa_arena texts = {0};
+    struct vpa_error err;
+    const char *container = vpa_arena_printf(&texts, "step-%04d", day);
+    const char *text = vpa_arena_printf(&texts,
+                                        "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p-%04d\","
+                                        "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":["
+                                        "{\"name\":\"%s\"}]}}",
+                                        day, container);
+    vpa_cluster_put_pod(c, pod_of(&texts, text), NULL, now);
+    ck_assert_int_eq(add_sample(c,
+                                CONTAINER("ns", vpa_arena_printf(&texts, "p-%04d", day), container),
+                                VPA_KIND_CPU, now, 100, now, &err),
+                     0);
+    free(checkpoint_names_assign(
+        names, checkpoint_names_entry(names, "ns", vpa_autoscaler_name(v), container)));
+    vpa_cluster_remove_pod(c, "ns", vpa_arena_printf(&texts, "p-%04d", day));
+    now = vpa_time_add(now, 24 * VPA_HOUR);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    checkpoint_names_prune(names, c, now);
+    struct checkpoint_names listed = {0}; /* all objects are gone */
+    checkpoint_names_take_objects(names, &listed);
+    vpa_arena_release(&texts);
+}
+
+/* What was written of a container is forgotten with its history. */
+START_TEST(containers_that_come_and_go)
+{
+    struct checkpoint_names names = {0};
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
+    size_t before = 0;
+
+    checkpoint_names_entry(&names, "ns", "v", "lost")->unreadable = vpa_xstrdup("{}");
+    for (int day = 0; day < 400; day++) {
+        if (day == 100)
+            before = allocated();
+        build_for_a_day(&names, v, day);
+    }
+    ck_assert_uint_le(allocated(), before + 512);
+    /* What is to be kept aside is remembered until it was. */
+    ck_assert_str_eq(checkpoint_names_entry(&names, "ns", "v", "lost")->unreadable, "{}");
+    checkpoint_names_release(&names);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_footprint");
@@ -101,6 +149,7 @@ int main(void)
     tcase_add_test(tc, a_pod);
     tcase_add_test(tc, a_note);
     tcase_add_test(tc, a_vpa);
+    tcase_add_test(tc, containers_that_come_and_go);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

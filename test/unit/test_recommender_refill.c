@@ -136,6 +136,60 @@ START_TEST(a_pass_fills_so_many_at_most)
 }
 END_TEST
 
+#define EVERY_MINUTE "\"crane.vpa.autoscaling.k8s.io/history-period\":\"1m\","
+#define ELSEWHERE(object)                                                                          \
+    "{\"apply\":{\"apiVersion\":" object ",\"metadata\":{\"namespace\":\"zoo\","
+static const char *const zoo[] = {
+    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"zoo\"}}"),
+    ELSEWHERE("\"apps/v1\",\"kind\":\"Deployment\"") "\"name\":\"web\"},\"spec\":{\"selector\":{"
+                                                     "\"matchLabels\":{\"app\":\"web\"}}}}}",
+    ELSEWHERE("\"v1\",\"kind\":\"Pod\"") "\"name\":\"web-9\",\"labels\":{\"app\":\"web\"}},"
+                                         "\"spec\":{\"containers\":[{\"name\":\"app\"}]},"
+                                         "\"status\":{\"phase\":\"Running\"}}}",
+    ELSEWHERE(
+        "\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\"") "\"name\":\"late\","
+                                                                        "\"annotations\":{\"crane."
+                                                                        "vpa.autoscaling.k8s.io/"
+                                                                        "mode\":\"history\"},"
+                                                                        "\"creationTimestamp\":"
+                                                                        "\"2026-01-15T10:00:00Z\"},"
+                                                                        "\"spec\":{"
+                                                                        "\"recommenders\":[{"
+                                                                        "\"name\":\"crane\"}],"
+                                                                        "\"targetRef\":{"
+                                                                        "\"apiVersion\":\"apps/"
+                                                                        "v1\",\"kind\":"
+                                                                        "\"Deployment\",\"name\":"
+                                                                        "\"web\"}}}}",
+};
+#define BOTH_USE                                                                                   \
+    "{\"usage\":[{\"namespace\":\"shop\",\"pod\":\"web-1\",\"containers\":[{\"name\":\"app\","     \
+    "\"cpu\":[\"150m\"],\"memory\":[\"150Mi\"]}]},{\"namespace\":\"zoo\",\"pod\":\"web-9\","       \
+    "\"containers\":[{\"name\":\"app\",\"cpu\":[\"150m\"],\"memory\":[\"150Mi\"]}]}]}"
+
+/* A namespace that has more to ask for in every pass than a pass asks leaves others their turn; so
+ * it does when each of its questions takes all the time that there is. */
+START_TEST(no_namespace_keeps_another_waiting)
+{
+    for (int i = 0; i <= REFILL_VPAS_MAX; i++) {
+        vpa_auto_free char *vpa = vpa_xprintf(IN_HISTORY_WITH("v%d", EVERY_MINUTE), i);
+
+        change(vpa);
+    }
+    for (size_t i = 0; i < VPA_COUNT(zoo); i++)
+        change(zoo[i]);
+    start_connected();
+    delay = _i == 0 ? 0 : VPA_HOUR;
+    slow = _i == 0 ? "zoo" : "shop";
+    for (int i = 0; i < 3; i++) {
+        pass(BOTH_USE);
+        if (_i == 1)
+            vpa_loop_pump(loop, REFILL_RETRY);
+    }
+    ck_assert_int_eq(_i == 0 ? slow_questions : questions - slow_questions, 2);
+}
+END_TEST
+
 START_TEST(once_per_period)
 {
     change(IN_HISTORY);
@@ -350,6 +404,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, the_history_counts_at_once);
     tcase_add_test(tc, a_pass_fills_so_many_at_most);
+    tcase_add_loop_test(tc, no_namespace_keeps_another_waiting, 0, 2);
     tcase_add_test(tc, once_per_period);
     tcase_add_test(tc, a_failure_is_tried_again);
     tcase_add_test(tc, what_prometheus_does_not_know_stays);
