@@ -33,6 +33,7 @@
 /* What a VPA was like when its breaker opened. It is kept until the VPA says nothing of a pause any
  * more: so a condition without one is that of an earlier process. */
 struct basis {
+    uint64_t uid; /* its hash */
     int64_t generation;
     bool knows_pods; /* they could be told when it was made */
     int64_t sent_at; /* monotonic: a condition was sent, which the cache may not have yet */
@@ -82,6 +83,29 @@ static void drop_trial(struct prove *prove, const char *key)
 
     if (t)
         updater_trial_free(t);
+}
+
+/* VPAs of one name are told apart. */
+static uint64_t uid_of(const struct vpa_object *vpa)
+{
+    const char *uid = vpa_or_empty(vpa->meta.uid);
+
+    return vpa_hash_bytes(uid, strlen(uid));
+}
+
+static uint64_t template_of(const struct vpa_pod *pod)
+{
+    static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    const char *text = owner ? owner->name : "";
+
+    for (size_t i = 0; i < VPA_COUNT(labels); i++) {
+        const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);
+
+        if (hash)
+            return vpa_hash_bytes(hash, strlen(hash));
+    }
+    return vpa_hash_bytes(text, strlen(text));
 }
 
 /* ---- asking and sending ---- */
@@ -160,6 +184,8 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
 
     struct trial *t = updater_trial_new(w, pod, &id, texts.trial);
 
+    t->vpa_uid = uid_of(w->vpa);
+    t->template = template_of(w->pods[pod]);
     t->expected.had_ended |= restarts;
     vpa_table_put(&prove->trials, t->key, t);
 }
@@ -183,21 +209,6 @@ void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way)
 
 /* ---- what a VPA is like ---- */
 
-static uint64_t template_of(const struct vpa_pod *pod)
-{
-    static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
-    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
-    const char *text = owner ? owner->name : "";
-
-    for (size_t i = 0; i < VPA_COUNT(labels); i++) {
-        const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);
-
-        if (hash)
-            return vpa_hash_bytes(hash, strlen(hash));
-    }
-    return vpa_hash_bytes(text, strlen(text));
-}
-
 static bool has_template(const struct basis *b, uint64_t template)
 {
     for (size_t i = 0; i < b->template_count; i++) {
@@ -219,6 +230,7 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
         memcpy(b->key, key, size);
         vpa_table_put(&prove->bases, b->key, b);
     }
+    b->uid = uid_of(vpa);
     b->generation = vpa->meta.generation;
     b->knows_pods = pods != NULL;
     b->template_count = 0;
@@ -234,6 +246,8 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
 static const char *what_changed(const struct basis *b, const struct vpa_object *vpa,
                                 const struct selected *s)
 {
+    if (b->uid != uid_of(vpa))
+        return "the VPA was made anew";
     if (b->generation != vpa->meta.generation)
         return "the VPA was changed";
     if (!s || !b->knows_pods)
@@ -399,8 +413,10 @@ static void look_at(const struct look *look, struct trial *t)
         return;
     }
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
-    if (vpa && vpa_update_mode_active(vpa_update_mode_of(vpa)))
+    if (vpa && uid_of(vpa) == t->vpa_uid && vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
+    if (vpa_verdict_failed(verdict) && t->replacement && template_of(t->replacement) != t->template)
+        verdict = VPA_VERDICT_VOID; /* a rollout has overtaken it */
     if (verdict == VPA_VERDICT_WAIT && t->replacement && !t->judged)
         vpa_proof_patched(look->prove->proof);
     if (verdict == VPA_VERDICT_WAIT || (t->judged && verdict != VPA_VERDICT_GOOD && vpa))

@@ -14,11 +14,13 @@ struct trial {
     char *ns, *kind, *name; /* of the owner */
     char *api_version;
     char *pod, *uid;
-    vpa_time newest; /* creation of the newest pod of the owner when it was sent */
-    vpa_time sent;   /* this and the next two by a clock that nobody sets (env.h) */
-    vpa_time gone;   /* the pod was seen to be gone; unset */
-    vpa_time seen;   /* a replacement was first seen; unset */
-    bool judged;     /* it has failed */
+    uint64_t vpa_uid;  /* the hash of it */
+    uint64_t template; /* of the pod */
+    vpa_time newest;   /* creation of the newest pod of the owner when it was sent */
+    vpa_time sent;     /* this and the next two by a clock that nobody sets (env.h) */
+    vpa_time gone;     /* the pod was seen to be gone; unset */
+    vpa_time seen;     /* a replacement was first seen; unset */
+    bool judged;       /* it has failed */
     struct vpa_expected expected;
     const struct vpa_pod *replacement; /* of this pass */
     int64_t live;                      /* pods of the owner, of this pass */

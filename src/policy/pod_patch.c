@@ -185,6 +185,34 @@ static void share_requests(struct patch *p, size_t index, struct vpa_container_p
     *latest = index;
 }
 
+/* The container as it was before its boost, for a pod that comes with one: an API server may ask
+ * twice, of two registrations or behind another webhook, and a pod may be a copy. The marker is
+ * believed when boosting what it says gives what the container has. */
+static const struct vpa_container *before_boost(struct patch *p,
+                                                const struct vpa_container *container,
+                                                const struct vpa_startup_boost *boost,
+                                                const struct vpa_container_plan *plan)
+{
+    const char *marker = vpa_boost_marker_find(&p->pod->meta.annotations, container->name);
+    const struct vpa_quantity *has = vpa_resource_find(&container->resources.requests, VPA_CPU);
+    struct vpa_resource_list requests, limits;
+    struct vpa_container *was;
+    const char *ignored;
+
+    if (!marker || !has)
+        return container;
+    was = vpa_arena_alloc(p->arena, sizeof(*was));
+    *was = *container;
+    requests = vpa_resource_list_copy(p->arena, &plan->requests);
+    limits = vpa_resource_list_copy(p->arena, &plan->limits);
+    if (vpa_boost_marker_parse(p->arena, marker, &was->resources, NULL) < 0 ||
+        !vpa_boost_apply(p->arena, boost, was,
+                         vpa_controlled_values(&p->vpa->resource_policy, container->name),
+                         &p->options->max_cpu_boost, &requests, &limits, &ignored))
+        return container;
+    return vpa_quantity_cmp(vpa_resource_find(&requests, VPA_CPU), has) == 0 ? was : container;
+}
+
 /* Boosts the plan of one container; false when the container is to be left alone altogether: its
  * policy says Off and it has no boost of its own. */
 static bool boost_container(struct patch *p, size_t index, struct vpa_container_plan *plan)
@@ -200,6 +228,7 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
         clear_plan(plan);
     if (!boost)
         return !off;
+    container = before_boost(p, container, boost, plan);
     if (vpa_boost_apply(p->arena, boost, container,
                         vpa_controlled_values(policies, container->name),
                         &p->options->max_cpu_boost, &plan->requests, &plan->limits, &reason)) {

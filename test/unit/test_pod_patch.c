@@ -1,5 +1,6 @@
 #include "policy_fixtures.h"
 
+#include "vpa/json/json_patch.h"
 #include "vpa/policy/pod_patch.h"
 
 /*
@@ -249,6 +250,113 @@ START_TEST(patches)
 }
 END_TEST
 
+/* The pod as the patch makes it. */
+static const struct vpa_json *patched(struct vpa_arena *arena, const struct patch_row *row,
+                                      const struct vpa_json *document)
+{
+    struct vpa_object vpa = the_vpa(arena, row);
+    struct vpa_namespace_limits limits = fixture_limits(arena, row->limits);
+    const struct vpa_pod_patch_options options = {
+        .startup_boost = row->gate, .max_cpu_boost = fixture_quantity(arena, row->cap)};
+    vpa_auto_buf patch = {0}, result = {0};
+    const struct vpa_json *ops, *after;
+    struct vpa_error err;
+    struct vpa_pod pod;
+
+    vpa_buf_init(&patch, 1 << 16);
+    vpa_buf_init(&result, 1 << 16);
+    ck_assert_int_eq(vpa_pod_decode(arena, document, &pod, &err), 0);
+    ck_assert_int_eq(vpa_pod_patch(arena, &pod, &vpa, &limits, &options, &patch, &err), 0);
+    ck_assert_int_eq(vpa_json_parse(arena, patch.data, patch.len, &ops, &err), 0);
+    ck_assert_int_eq(vpa_json_patch_apply(document, ops, &result, &err), 0);
+    ck_assert_int_eq(vpa_json_parse(arena, result.data, result.len, &after, &err), 0);
+    return after;
+}
+
+#define APP(resources) "{'name':'app','resources':{" resources "}}"
+#define APP_TARGET "{'containerName':'app','target':{'cpu':'1','memory':'1Gi'}}"
+#define BOOST(members) "'startupBoost':{'cpu':{" members "}}"
+#define POLICY(members)                                                                            \
+    "'resourcePolicy':{'containerPolicies':[{'containerName':'app'," members "}]}"
+#define TRIPLE "'type':'Factor','factor':3"
+
+static const struct patch_row repeated[] = {
+    {.containers = APP("'requests':{'cpu':'100m'}"), .spec = BOOST(TRIPLE)},
+    {.containers = APP("'requests':{'cpu':'100m'},'limits':{'cpu':'200m'}"),
+     .spec = BOOST("'type':'Quantity','quantity':'500m'")},
+    {.containers = APP(""), .spec = BOOST("'type':'Quantity','quantity':'500m'")},
+    {.containers = APP("'requests':{'cpu':'100m'},'limits':{'cpu':'1'}"),
+     .spec = POLICY("'controlledValues':'RequestsOnly'") "," BOOST(TRIPLE)},
+    {.containers = APP("'requests':{'cpu':'100m'},'limits':{'cpu':'200m'}"),
+     .spec = POLICY("'controlledValues':'RequestsOnly'") "," BOOST(TRIPLE)},
+    {.containers = APP("'requests':{'cpu':'100m','memory':'1Gi'},'limits':{'cpu':'2'}"),
+     .spec = POLICY("'mode':'Off'," BOOST(TRIPLE))},
+    {.containers = APP("'requests':{'cpu':'100m','memory':'1Gi'},'limits':{'cpu':'2'}"),
+     .recommendation = APP_TARGET,
+     .spec = "'updatePolicy':{'updateMode':'Off'}," BOOST(TRIPLE)},
+    {.containers = APP("'requests':{'cpu':'100m','memory':'1Mi'},'limits':{'cpu':'300m'}"),
+     .recommendation = APP_TARGET,
+     .spec = BOOST(TRIPLE)},
+    {.containers = APP("'requests':{'cpu':'100m'}"), .cap = "250m", .spec = BOOST(TRIPLE)},
+};
+
+/* An API server may ask twice about a pod: of two registrations, or again behind another webhook.
+ * And a pod may be a copy of one that was patched. What is boosted already stays as it is, and so
+ * does what is remembered of its original resources. */
+START_TEST(what_was_patched_is_not_boosted_again)
+{
+    struct patch_row row = repeated[_i];
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *pod = fixture_parse(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{"
+                                 "'containers':[%s]}}",
+                                 row.containers));
+
+    row.limits = "";
+    row.gate = true;
+
+    const struct vpa_json *once = patched(&arena, &row, pod);
+    const struct vpa_json *twice = patched(&arena, &row, once);
+
+    ck_assert_ptr_nonnull(
+        vpa_json_find(vpa_json_at(once, "metadata.annotations"), "vpaCpuStartupBoost/app"));
+    ck_assert(vpa_json_equal(vpa_json_find(once, "spec"), vpa_json_find(twice, "spec")));
+    ck_assert(vpa_json_equal(vpa_json_at(once, "metadata.annotations"),
+                             vpa_json_at(twice, "metadata.annotations")));
+}
+END_TEST
+
+/* The marker is of another pod, or was written by somebody: what the container has now is what it
+ * had before. */
+static const char *const foreign_markers[] = {
+    "{'requests':{'cpu':'50m'}}", "{'requests':{'cpu':'100m'}}", "{}", "null", "no marker",
+};
+
+START_TEST(a_marker_that_does_not_fit_is_replaced)
+{
+    const struct patch_row row = {.gate = true, .spec = BOOST(TRIPLE), .limits = ""};
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf marker = {0};
+
+    vpa_buf_init(&marker, 256);
+    vpa_json_escape(&marker, fixture_json(&arena, foreign_markers[_i]));
+
+    const struct vpa_json *pod = fixture_parse(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'web-1','namespace':'ns','annotations':{"
+                                 "'vpaCpuStartupBoost/app':%s}},'spec':{'containers':[%s]}}",
+                                 vpa_buf_text(&marker), APP("'requests':{'cpu':'200m'}")));
+    const struct vpa_json *after = patched(&arena, &row, pod);
+    const struct vpa_json *container = vpa_json_first(vpa_json_at(after, "spec.containers"));
+
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(container, "resources.requests.cpu")), "600m");
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(vpa_json_at(after, "metadata.annotations"),
+                                                   "vpaCpuStartupBoost/app")),
+                     "{\"requests\":{\"cpu\":\"200m\"},\"limits\":{}}");
+}
+END_TEST
+
 START_TEST(nobody_need_hear_of_an_unusable_boost)
 {
     vpa_auto_arena arena = {0};
@@ -335,6 +443,9 @@ int main(void)
     Suite *suite = suite_create("pod_patch");
     TCase *tc = tcase_create("pod_patch");
 
+    tcase_add_loop_test(tc, what_was_patched_is_not_boosted_again, 0, (int)VPA_COUNT(repeated));
+    tcase_add_loop_test(tc, a_marker_that_does_not_fit_is_replaced, 0,
+                        (int)VPA_COUNT(foreign_markers));
     tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, tells_which_values_change, 0, (int)VPA_COUNT(changes));
     tcase_add_test(tc, failure_leaves_nothing);

@@ -227,6 +227,45 @@ END_TEST
 
 /* Whichever of the pods shows it first. */
 static const char *const changed_pods[] = {"p00-00", "p00-03", "p00-09"};
+/* Deleted and created, as `kubectl replace --force` does. */
+static void make_vpa_anew(void)
+{
+    hide_vpa("v00");
+    free(server.conditions);
+    server.conditions = NULL;
+    server.uid_of_vpas = "w";
+    show_vpas();
+    settle();
+}
+
+START_TEST(a_vpa_that_was_made_anew_is_tried_at_once)
+{
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+    make_vpa_anew();
+    updater_pass(server.updater);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_ptr_null(strstr(condition(), "\"status\":\"True\""));
+}
+END_TEST
+
+/* What came back while it was away says nothing about the webhook. */
+START_TEST(a_vpa_that_was_made_anew_has_not_failed)
+{
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    make_vpa_anew();
+    updater_pass(server.updater);
+    ck_assert_double_eq(failed_proofs("NotPatched"), 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
 START_TEST(a_template_that_was_changed_is_tried_at_once)
 {
     server.labels = ",\"pod-template-hash\":\"1\"";
@@ -236,6 +275,30 @@ START_TEST(a_template_that_was_changed_is_tried_at_once)
     replace_pod(changed_pods[_i]);
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* In the middle of a rollout: a StatefulSet keeps its name, and what comes is not what went. */
+static const struct {
+    const char *reborn, *status, *reason;
+} rollouts[] = {
+    {NULL, NULL, "NotPatched"},
+    {"2", ENDED, "Crashing"},
+};
+
+START_TEST(a_pod_of_another_template_proves_no_failure)
+{
+    server.labels = ",\"controller-revision-hash\":\"1\"";
+    server.reborn = rollouts[_i].reborn;
+    server.reborn_status = rollouts[_i].status;
+    learn();
+    server.labels = ",\"controller-revision-hash\":\"2\"";
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    updater_pass(server.updater);
+    ck_assert_double_eq(failed_proofs(rollouts[_i].reason), 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(server.call_count, 2); /* the next one is the first again */
 }
 END_TEST
 
@@ -803,6 +866,10 @@ int main(void)
     tcase_add_test(tc, a_late_replacement_closes_the_breaker);
     tcase_add_test(tc, a_replacement_that_never_becomes_ready_is_a_failure);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
+    tcase_add_test(tc, a_vpa_that_was_made_anew_is_tried_at_once);
+    tcase_add_test(tc, a_vpa_that_was_made_anew_has_not_failed);
+    tcase_add_loop_test(tc, a_pod_of_another_template_proves_no_failure, 0,
+                        (int)VPA_COUNT(rollouts));
     tcase_add_loop_test(tc, a_template_that_was_changed_is_tried_at_once, 0,
                         VPA_COUNT(changed_pods));
     tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);

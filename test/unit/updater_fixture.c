@@ -68,13 +68,13 @@ char *vpa_text(int v)
     vpa_auto_free char *target = target_of(v), *ns = ns_of(v), *conditions = conditions_of(v);
 
     return vpa_xprintf(
-        "{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"%s\",\"uid\":\"v%d\","
+        "{\"metadata\":{\"name\":\"v%02d\",\"namespace\":\"%s\",\"uid\":\"%s%d\","
         "\"generation\":%d,\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{%s%s,"
         "\"updatePolicy\":{\"updateMode\":\"%s\"%s}},\"status\":{\"recommendation\":{"
         "\"containerRecommendations\":[{\"containerName\":\"c\",\"target\":{\"cpu\":\"2\"},"
         "\"lowerBound\":{\"cpu\":\"1500m\"}}]}%s%s}}",
-        v, ns, v, server.generation_of_vpas, server.boost, target, server.mode, server.policy,
-        conditions ? ",\"conditions\":" : "", vpa_or_empty(conditions));
+        v, ns, server.uid_of_vpas, v, server.generation_of_vpas, server.boost, target, server.mode,
+        server.policy, conditions ? ",\"conditions\":" : "", vpa_or_empty(conditions));
 }
 
 void show_vpas(void)
@@ -509,6 +509,7 @@ void setup(void)
 
     server = (struct server){.vpas = 1,
                              .generation_of_vpas = 1,
+                             .uid_of_vpas = "v",
                              .pods_per_vpa = 10,
                              .mode = "Recreate",
                              .status = "",

@@ -45,6 +45,7 @@ struct server {
     int unscheduled_code;      /* of the answers to it; 0: it is there */
     char *conditions;          /* of the first VPA, as its status was patched; heap */
     int generation_of_vpas;
+    const char *uid_of_vpas; /* their numbers stand behind it */
     bool status_denied;
     int status_code;         /* of the answers to other patches of a status; 0: it is patched */
     const char *dry_cpu;     /* of pods that are tried; NULL: as it was sent */
