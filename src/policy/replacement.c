@@ -184,12 +184,7 @@ static void put_quantity(struct vpa_buf *out, const struct vpa_quantity *q)
 /* "pod api-0 has cpu request 500m in container app, wanted 1238m" */
 static void put_values(struct vpa_buf *out, const struct comparison *c, const char *pod)
 {
-    vpa_buf_printf(out, "pod %.*s has ", 4 * NAME_SHOWN, pod);
-    if (!c->container) {
-        vpa_buf_puts(out, "no request that was wanted");
-        return;
-    }
-    vpa_buf_printf(out, "%.*s request ", NAME_SHOWN, c->resource);
+    vpa_buf_printf(out, "pod %.*s has %.*s request ", 4 * NAME_SHOWN, pod, NAME_SHOWN, c->resource);
     put_quantity(out, c->have);
     vpa_buf_printf(out, " in container %.*s, wanted ", NAME_SHOWN, c->container);
     put_quantity(out, c->target);

@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -344,6 +345,46 @@ START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
 }
 END_TEST
 
+static char farewell[128];
+
+static void on_farewell(void *ctx)
+{
+    const struct vpa_server_request request = {.method = "GET", .path = "/readyz", .query = ""};
+    struct vpa_server_response response = {0};
+
+    (void)ctx;
+    vpa_observe_answer(observe, &request, &response);
+    snprintf(farewell, sizeof(farewell), "%d %.*s", response.status, (int)response.body_len,
+             response.body);
+    free(response.body);
+}
+
+/* It answers to the last, and says that nobody else is to be sent here, even where a webhook that is
+ * behind stays. */
+START_TEST(who_was_told_to_stop_is_not_ready)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, on_farewell, NULL);
+    struct vpa_error err;
+
+    config.webhook_failure_policy_fail = _i == 1;
+    observe = vpa_observe_new(loop, &(struct vpa_observe_options){.address = "127.0.0.1:0"}, &err);
+    admission_free(admission);
+    admission = admission_new(&(struct admission_options){.config = &config,
+                                                          .loop = loop,
+                                                          .client = client,
+                                                          .ns = NS,
+                                                          .host_name = "test",
+                                                          .observe = observe});
+    vpa_timer_start(timer, 2 * VPA_MINUTE + 700 * VPA_MILLISECOND);
+    run_for(2);
+    ck_assert_str_eq(farewell, "503 Not ready: the webhook is stopping\n");
+    vpa_timer_free(timer);
+    admission_free(admission);
+    admission = NULL;
+    vpa_observe_free(observe);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_managed");
@@ -357,6 +398,7 @@ int main(void)
     tcase_add_test(tc, who_can_read_the_keys_again_repairs_the_bundle);
     tcase_add_loop_test(tc, a_webhook_that_must_answer_is_not_taken_away, 0, 3);
     tcase_add_loop_test(tc, who_is_still_sent_here_after_a_stop_is_answered, 0, 2);
+    tcase_add_loop_test(tc, who_was_told_to_stop_is_not_ready, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

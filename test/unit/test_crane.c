@@ -124,6 +124,65 @@ START_TEST(half_a_growth_is_none)
 }
 END_TEST
 
+/* What is given must be what it says, each of them. */
+static const struct {
+    struct vpa_crane_config config;
+    const char *error;
+} wrong_configs[] = {
+#define NUMBER(FIELD)                                                                              \
+    {                                                                                              \
+        {.FIELD = "few", .interval = "1m", .history_length = "7d"},                                \
+            "strconv.ParseFloat: parsing \"few\": "                                                \
+    }
+    NUMBER(percentile),
+    NUMBER(margin),
+    NUMBER(utilization),
+    NUMBER(min_weight),
+    NUMBER(bucket_size),
+    NUMBER(max_value),
+    NUMBER(first_size),
+    NUMBER(growth),
+    NUMBER(epsilon),
+#undef NUMBER
+    {{.interval = "soon", .history_length = "7d"}, "soon"},
+    {{.interval = "1m", .history_length = "long"}, "long"},
+    {{.interval = "1m", .history_length = "7d", .half_life = "half"}, "half"},
+};
+
+START_TEST(wrong_configurations_are_refused)
+{
+    predictor.percentile = 7;
+    ck_assert_int_eq(vpa_crane_predictor_init(&predictor, &wrong_configs[_i].config, &err), -1);
+    ck_assert_msg(strstr(err.text, wrong_configs[_i].error) != NULL, "%s", err.text);
+    ck_assert_double_eq(predictor.percentile, 7);
+    predictor = (struct vpa_crane_predictor){0};
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    vpa_duration duration; /* 0: none */
+} durations[] = {
+    {"7d", 168 * VPA_HOUR},
+    {"+7d", 168 * VPA_HOUR},
+    {"-1d", -24 * VPA_HOUR},
+    {"1h", VPA_HOUR},
+    {"+-7d", 0},
+    {"d", 0},
+    {"xd", 0},
+    {"", 0},
+};
+
+START_TEST(days_are_durations)
+{
+    vpa_duration d = 0;
+
+    ck_assert_int_eq(vpa_crane_parse_duration(durations[_i].text, &d, &err),
+                     durations[_i].duration ? 0 : -1);
+    ck_assert_int_eq(d, durations[_i].duration);
+}
+END_TEST
+
 /* C3, C7: the end of the bucket, the margin, the utilization; truncated, not rounded. */
 START_TEST(constant_cpu)
 {
@@ -338,6 +397,27 @@ static void expect_query(enum vpa_kind kind, const char *name, const char *conta
     ck_assert_str_eq(vpa_buf_text(&query), expected);
 }
 
+/* The pods of a workload, as its kind names them. */
+static const struct {
+    const char *kind, *pods;
+} kinds[] = {
+    {"DaemonSet", "pod=~\"^web-[a-z0-9]{5}$\""},
+    {"ReplicaSet", "pod=~\"^web-[a-z0-9]+$\""},
+    {"Deployment", "pod=~\"^web-[a-z0-9]+-[a-z0-9]{5}$\""},
+    {"StatefulSet", "pod=~\"^web-[0-9]+$\""},
+    {"CronJob", "pod=~\"^web-.*\""},
+};
+
+START_TEST(pods_are_asked_for_by_kind)
+{
+    vpa_auto_buf query = {0};
+
+    vpa_buf_init(&query, 4096);
+    vpa_crane_query(&query, VPA_KIND_CPU, kinds[_i].kind, "web", "shop", "app");
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&query), kinds[_i].pods));
+}
+END_TEST
+
 /* Names come from objects too that nobody has checked. */
 START_TEST(no_name_leaves_its_quotes)
 {
@@ -382,6 +462,9 @@ int main(void)
     tcase_add_loop_test(tc, divisions_round, 0, VPA_COUNT(buckets));
     tcase_add_loop_test(tc, half_a_scale_is_none, 0, (int)VPA_COUNT(sizes_given));
     tcase_add_loop_test(tc, half_a_growth_is_none, 0, (int)VPA_COUNT(growths));
+    tcase_add_loop_test(tc, wrong_configurations_are_refused, 0, (int)VPA_COUNT(wrong_configs));
+    tcase_add_loop_test(tc, days_are_durations, 0, (int)VPA_COUNT(durations));
+    tcase_add_loop_test(tc, pods_are_asked_for_by_kind, 0, (int)VPA_COUNT(kinds));
     tcase_add_test(tc, constant_cpu);
     tcase_add_test(tc, constant_memory);
     tcase_add_test(tc, samples_weigh_their_value);

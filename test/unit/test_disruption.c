@@ -303,6 +303,32 @@ START_TEST(evicted_pods_are_missing_until_they_are_replaced)
 }
 END_TEST
 
+/* Who goes by itself is missing: of those that run, or of those that have not begun; who was
+ * evicted is missing already. */
+START_TEST(a_pod_that_went_is_missing_once)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    struct vpa_replica_group group = {.running = 5, .pending = 3};
+    const struct vpa_pod *running =
+        objects_pod(&arena, "{'metadata':{'uid':'r'},'status':{'phase':'Running'}}");
+    const struct vpa_pod *pending =
+        objects_pod(&arena, "{'metadata':{'uid':'p'},'status':{'phase':'Pending'}}");
+
+    vpa_group_lost(&group, running, memory);
+    ck_assert_int_eq(group.running, 4);
+    ck_assert_int_eq(group.pending, 3);
+    vpa_group_lost(&group, pending, NULL);
+    ck_assert_int_eq(group.running, 4);
+    ck_assert_int_eq(group.pending, 2);
+    vpa_update_memory_note_eviction(memory, running, 0, 0);
+    vpa_group_lost(&group, running, memory);
+    ck_assert_int_eq(group.running, 4);
+    vpa_group_lost(&group, running, NULL);
+    ck_assert_int_eq(group.running, 3);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 START_TEST(pods_without_a_controller_have_no_group)
 {
     const struct vpa_pod *pods[] = {
@@ -379,6 +405,7 @@ int main(void)
     tcase_add_test(tc, failures_give_back);
     tcase_add_loop_test(tc, evicted_pods_are_missing_until_they_are_replaced, 0,
                         VPA_COUNT(absences));
+    tcase_add_test(tc, a_pod_that_went_is_missing_once);
     tcase_add_test(tc, pods_without_a_controller_have_no_group);
     tcase_add_test(tc, no_pods_no_groups);
     tcase_add_test(tc, many_groups);

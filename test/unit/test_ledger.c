@@ -246,6 +246,58 @@ START_TEST(a_long_reason_is_cut)
 }
 END_TEST
 
+static const char *only_why(void)
+{
+    const struct vpa_json *page = ask(&(struct vpa_ledger_query){.ns = NULL});
+
+    ck_assert_uint_eq(count(page), 1);
+    return vpa_json_string(vpa_json_find(vpa_json_first(vpa_json_find(page, "decisions")), "why"));
+}
+
+/* Letters of two bytes each, behind as many of one byte: none is cut in its middle. */
+START_TEST(a_reason_is_cut_between_letters)
+{
+    char *text = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 3);
+    size_t len = 0;
+
+    for (int i = 0; i < _i; i++)
+        text[len++] = 'x';
+    while (len < VPA_LEDGER_LINE_MAX) {
+        text[len++] = '\xc3';
+        text[len++] = '\xa9';
+    }
+    text[len] = '\0';
+    make(VPA_LEDGER_MEMORY, "", 0);
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){
+                                  .time = START, .ns = "n", .decision = "evict", .why = text});
+    const char *why = only_why();
+    size_t kept = strlen(why) - strlen("...");
+
+    ck_assert_str_eq(why + kept, "...");
+    ck_assert_uint_gt(kept, 100);
+    ck_assert_int_eq(strncmp(why, text, kept), 0);
+    ck_assert_int_eq((kept - (size_t)_i) % 2, 0);
+    free(text);
+}
+END_TEST
+
+/* No API server takes such names: there is nothing that could be cut. */
+START_TEST(names_without_end_are_not_recorded)
+{
+    char *name = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 1);
+
+    memset(name, 'n', VPA_LEDGER_LINE_MAX);
+    name[VPA_LEDGER_LINE_MAX] = '\0';
+    make(VPA_LEDGER_MEMORY, "", 0);
+    vpa_ledger_record(ledger, &(struct vpa_ledger_entry){
+                                  .time = START, .ns = name, .decision = "evict", .why = "so"});
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = NULL})), 0);
+    record(1, NULL);
+    ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = NULL})), 1);
+    free(name);
+}
+END_TEST
+
 START_TEST(the_file_is_appended_to_and_rotated)
 {
     char folder[] = "/tmp/ledgerXXXXXX";
@@ -425,6 +477,8 @@ int main(void)
     tcase_add_test(tc, what_is_packed_is_read_as_it_was);
     tcase_add_test(tc, large_inputs_are_hashed);
     tcase_add_test(tc, a_long_reason_is_cut);
+    tcase_add_loop_test(tc, a_reason_is_cut_between_letters, 0, 2);
+    tcase_add_test(tc, names_without_end_are_not_recorded);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
     tcase_add_test(tc, threads_record_while_one_reads);
     tcase_add_loop_test(tc, a_file_that_cannot_be_rotated_goes_on, 0, 2);

@@ -163,6 +163,20 @@ static const struct {
     {"OOM without a start",
      POD(C("{'cpu':'1000m'}"), OOM("", ",'finishedAt':'2026-03-01T10:09:59Z'")),
      IN_RANGE("{'cpu':'1010m'}"), VPA_ADMIT_YOUNG},
+    {"OOM of a container that nobody has observed",
+     "{'metadata':{'name':'p','annotations':{'vpaObservedContainers':'d'}},'spec':{'containers':"
+     "[" C("{'cpu':'1000m'}") "]}," OOM("", "") "}",
+     IN_RANGE("{'cpu':'1010m'}"), VPA_ADMIT_YOUNG},
+    {"an end for another reason",
+     POD(C("{'cpu':'1000m'}"),
+         "'status':{'startTime':'2026-03-01T11:00:00Z','containerStatuses':[{'name':'c',"
+         "'lastState':{'terminated':{'reason':'Error'}}}]}"),
+     IN_RANGE("{'cpu':'1010m'}"), VPA_ADMIT_YOUNG},
+    {"OOM of a container that is switched on", POD(C("{'cpu':'1000m'}"), OOM("", "")),
+     "{'spec':{'resourcePolicy':{'containerPolicies':[{'containerName':'*','mode':'Auto'}]}},"
+     "'status':{'recommendation':{'containerRecommendations':[{'containerName':'c','target':"
+     "{'cpu':'1010m'}}]}}}",
+     VPA_ADMIT_ACCEPTED},
     {"OOM of a container that is switched off", POD(C("{'cpu':'1000m'}"), OOM("", "")),
      "{'spec':{'resourcePolicy':{'containerPolicies':[{'containerName':'*','mode':'Off'}]}},"
      "'status':{'recommendation':{'containerRecommendations':[{'containerName':'c','target':"

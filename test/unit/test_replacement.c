@@ -28,6 +28,9 @@ static void teardown(void)
 #define ENDED                                                                                      \
     "'status':{'containerStatuses':[{'name':'c','lastState':{'terminated':{'reason':'Error',"      \
     "'exitCode':1}}}]}"
+#define SECOND_ENDED                                                                               \
+    "'status':{'containerStatuses':[{'name':'c'},{'name':'d','lastState':{'terminated':{"          \
+    "'exitCode':1}}}]}"
 #define POD(meta, requests, status)                                                                \
     "{'metadata':{'name':'p'" meta                                                                 \
     "},'spec':{'containers':[{'name':'c','resources':{'requests':" requests "}}]}," status "}"
@@ -108,6 +111,35 @@ static const struct {
     /* inside the bounds, but nothing has moved */
     {POD("", "{'cpu':'1200m'}", READY), MORE, POD("", "{'cpu':'1200m'}", READY), NULL,
      VPA_VERDICT_NOT_PATCHED, "pod p has cpu request 1200m in container c, wanted 1238m"},
+    /* it had no request, which any is nearer than; whatever it had, too little is too little */
+    {POD("", "{}", READY), MORE, POD(PATCHED, "{'cpu':'1238m'}", READY), NULL, VPA_VERDICT_GOOD,
+     ""},
+    {POD("", "{}", READY), MORE, POD(PATCHED, "{'cpu':'9'}", READY), NULL, VPA_VERDICT_PATCHED_BACK,
+     "pod p has cpu request 9 in container c, wanted 1238m"},
+    {POD("", "{}", READY), MORE, POD("", "{}", READY), NULL, VPA_VERDICT_NOT_PATCHED,
+     "pod p has cpu request none in container c, wanted 1238m"},
+    {POD("", "{}", READY), MORE, POD(PATCHED, "{'cpu':'500m'}", READY),
+     REC("{'cpu':'500m'}", "{'cpu':'400m'}", "{'cpu':'2'}"), VPA_VERDICT_GOOD, ""},
+    /* what came of it is outside the bounds of now as well, or there are none by now */
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'1'}", READY),
+     REC("{'cpu':'1600m'}", "{'cpu':'1550m'}", "{'cpu':'5'}"), VPA_VERDICT_PATCHED_BACK,
+     "pod p has cpu request 1 in container c, wanted 1238m"},
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'1'}", READY), "{}",
+     VPA_VERDICT_PATCHED_BACK, "pod p has cpu request 1 in container c, wanted 1238m"},
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD(PATCHED, "{'cpu':'500m'}", READY), "{}",
+     VPA_VERDICT_PATCHED_BACK, "pod p has cpu request 500m in container c, wanted 1238m"},
+    /* of several resources the first that is as before is told */
+    {POD("", "{'cpu':'500m','memory':'1Gi'}", READY),
+     REC("{'cpu':'1238m','memory':'2Gi'}", "{'cpu':'1'}", "{'cpu':'2'}"),
+     POD(PATCHED, "{'cpu':'1238m','memory':'1Gi'}", READY), NULL, VPA_VERDICT_GOOD, ""},
+    {POD("", "{'cpu':'500m','memory':'1Gi'}", READY),
+     REC("{'cpu':'1238m','memory':'2Gi'}", "{'memory':'1500Mi'}", "{'memory':'3Gi'}"),
+     POD(PATCHED, "{'cpu':'1238m','memory':'1Gi'}", READY), NULL, VPA_VERDICT_PATCHED_BACK,
+     "pod p has memory request 1Gi in container c, wanted 2Gi"},
+    {POD("", "{'cpu':'500m','memory':'1Gi'}", READY),
+     REC("{'cpu':'1238m','memory':'2Gi'}", "{'memory':'1500Mi'}", "{'memory':'3Gi'}"),
+     POD(PATCHED, "{'cpu':'500m','memory':'1Gi'}", READY), NULL, VPA_VERDICT_PATCHED_BACK,
+     "pod p has cpu request 500m in container c, wanted 1238m"},
     /* nothing was to change */
     {POD("", "{'cpu':'1238m'}", READY), MORE, POD("", "{'cpu':'1238m'}", READY), NULL,
      VPA_VERDICT_GOOD, ""},
@@ -120,6 +152,8 @@ static const struct {
      VPA_VERDICT_CRASHING, "container c of pod p ended (Error), which it did not before"},
     {POD("", "{'cpu':'500m'}", ENDED), MORE, POD("", "{'cpu':'1238m'}", ENDED), NULL,
      VPA_VERDICT_GOOD, ""},
+    {POD("", "{'cpu':'500m'}", READY), MORE, POD("", "{'cpu':'1238m'}", SECOND_ENDED), NULL,
+     VPA_VERDICT_CRASHING, "container d of pod p ended (), which it did not before"},
 };
 
 START_TEST(carries_what_was_wanted_and_is_no_worse)

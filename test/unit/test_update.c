@@ -284,6 +284,9 @@ START_TEST(evicts_only_what_may_go)
     ck_assert(!vpa_can_evict(running, &group, memory, now()));
     ck_assert(vpa_can_evict(pending, &group, memory, now()));
     ck_assert(!vpa_resize_stalled(running, &group, memory, now()));
+    vpa_update_memory_note_eviction(memory, running, now(), now());
+    ck_assert_int_eq(vpa_eviction_rest(running, group_of(FREE, &group), memory, now()),
+                     VPA_REST_EVICTED);
 }
 END_TEST
 

@@ -404,6 +404,18 @@ START_TEST(a_group_waits_for_its_proof_and_for_the_pause)
 }
 END_TEST
 
+START_TEST(a_proof_that_helped_is_told)
+{
+    server.proving = true;
+    server.reborn = "2";
+    server.pods_per_vpa = 2;
+    begin_with_ledger(0);
+    pass_for(2);
+    ck_assert_str_eq(
+        told(), "evict accepted|leave alone budget|go on Good|evict accepted|leave alone young");
+}
+END_TEST
+
 /* ---- what is remembered ---- */
 
 /* A VPA that is gone takes along what it was told, and nothing of the others. */
@@ -537,6 +549,7 @@ int main(void)
     tcase_add_test(tc, a_marker_that_cannot_be_read);
     tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);
     tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);
+    tcase_add_test(tc, a_proof_that_helped_is_told);
     tcase_add_test(tc, a_pass_that_does_nothing_says_why);
     tcase_add_test(tc, what_is_known_goes_with_its_vpa);
     tcase_add_test(tc, silence_of_twenty_passes_forgets);

@@ -209,17 +209,39 @@ START_TEST(a_template_is_known_by_its_hash)
 }
 END_TEST
 
+/* What its pods are like now, whatever they were like when it failed before. */
+START_TEST(an_older_template_is_another_one)
+{
+    learn();
+    pass_for(4);
+    ck_assert_uint_eq(server.call_count, 1);
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        show_pod_of_template(p, 2);
+    server.labels = ",\"pod-template-hash\":\"2\"";
+    settle();
+    pass_for(4);
+    ck_assert_uint_eq(server.call_count, 2);
+    show_pod(0, 3);
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 2);
+    server.labels = "";
+    show_pod(0, 3);
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 3);
+}
+END_TEST
+
 /* Eight templates at once are remembered; of more it is not known which of them is new. */
 static const struct {
-    int templates;
+    int templates; /* 0: one of the first pod alone, and one */
     size_t calls;
-} counts[] = {{7, 2}, {8, 1}, {10, 1}};
+} counts[] = {{0, 2}, {7, 2}, {8, 1}, {10, 1}};
 
 START_TEST(so_many_templates_are_known)
 {
     learn();
     for (int p = 0; p < server.pods_per_vpa; p++)
-        show_pod_of_template(p, p % counts[_i].templates);
+        show_pod_of_template(p, counts[_i].templates ? p % counts[_i].templates : p > 0);
     settle();
     updater_pass(server.updater);
     show_pod_of_template(0, 0);
@@ -248,6 +270,23 @@ START_TEST(a_pause_goes_with_its_vpa)
     settle();
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* One that was taken from a backup says itself that it is paused. */
+START_TEST(a_vpa_that_came_back_is_paused_as_it_says)
+{
+    learn();
+    pass_for(3);
+    hide_vpa("v00");
+    settle();
+    pass_for(1);
+    ck_assert_double_eq(paused("vpa"), 0);
+    show_vpas();
+    settle();
+    pass_for(2);
+    ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
 }
 END_TEST
 
@@ -302,6 +341,54 @@ START_TEST(pauses_of_another_updater_stay)
 }
 END_TEST
 
+/* Its evictions never happen: nothing is paused, or taken back. */
+START_TEST(a_shadow_has_no_pauses)
+{
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.shadow = true;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.status_patches, 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* ---- a webhook that was away ---- */
+
+static void show_unready(const char *name)
+{
+    static const char ready[] = "\"type\":\"Ready\",\"status\":\"True\"";
+    vpa_auto_free char *pod = pod_text(atoi(name + 1), atoi(name + 4)); /* pVV-PP */
+    char *at = strstr(pod, ready);
+
+    ck_assert_ptr_nonnull(at);
+    memcpy(at + sizeof(ready) - sizeof("True\""), "None", strlen("None"));
+    show_object("v1", "Pod", pod);
+    settle();
+}
+
+/* One pod is to show that it patches again. It has the values, and takes its time to get ready:
+ * nobody waits for that. */
+START_TEST(values_show_that_the_webhook_is_back)
+{
+    server.config.use_admission_status = true;
+    server.vpas = 3;
+    server.acquired = ",\"acquireTime\":\"2026-03-01T12:00:00.000000Z\"";
+    server.renewed = "2026-03-01T13:00:00.000000Z";
+    learn();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 3);
+    server.acquired = ",\"acquireTime\":\"2026-03-01T13:00:30.000000Z\"";
+    server.renewed = "2026-03-01T13:01:00.000000Z";
+    server.reborn = "2";
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 4);
+    show_unready(server.calls[3]);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 6);
+}
+END_TEST
+
 /* ---- larger pauses ---- */
 
 /* Three namespaces in a row stopped the cluster; the one pod that is tried then lets all go on. */
@@ -339,6 +426,10 @@ int main(void)
                         VPA_COUNT(waiting));
     tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
+    tcase_add_test(tc, an_older_template_is_another_one);
+    tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
+    tcase_add_test(tc, a_shadow_has_no_pauses);
+    tcase_add_test(tc, values_show_that_the_webhook_is_back);
     tcase_add_loop_test(tc, so_many_templates_are_known, 0, VPA_COUNT(counts));
     tcase_add_test(tc, a_pause_goes_with_its_vpa);
     tcase_add_test(tc, a_pass_writes_so_many_pauses);
