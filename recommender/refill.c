@@ -26,7 +26,7 @@
 
 struct filled { /* a VPA */
     char *key;
-    vpa_time due;
+    int64_t due;  /* monotonic: a clock that is set changes no period */
     int failures; /* in a row, up to REFILL_DOUBLINGS */
     bool seen;    /* in this pass */
 };
@@ -222,7 +222,7 @@ static struct filled *entry_of(struct refill *r, const struct vpa_autoscaler *v)
     if (!f) {
         f = vpa_xcalloc(1, sizeof(*f));
         f->key = VPA_STEAL(key);
-        f->due = VPA_TIME_UNSET;
+        f->due = vpa_loop_monotonic(r->options.loop);
         vpa_table_put(&r->vpas, f->key, f);
     }
     f->seen = true;
@@ -264,8 +264,9 @@ static void fill_due(struct refill *r, struct vpa_autoscaler *v, struct filled *
     struct vpa_error err;
     bool filled = open_connection(r, &err) && fill_vpa(r, v, &err) == 0;
 
-    f->due = vpa_time_add(vpa_loop_now(r->options.loop),
-                          filled ? period : (vpa_duration)REFILL_RETRY << f->failures);
+    if (!filled)
+        period = (vpa_duration)REFILL_RETRY << f->failures;
+    f->due = vpa_loop_monotonic(r->options.loop) + period;
     f->failures = filled ? 0 : f->failures + (f->failures < REFILL_DOUBLINGS);
     if (!filled && err.code == VPA_RETRY)
         r->quiet_until = vpa_loop_monotonic(r->options.loop) + REFILL_RETRY;
@@ -306,7 +307,7 @@ void refill_pass(struct refill *r)
         struct vpa_known *known;
 
         /* Before the first samples there is nothing to fill. */
-        if (!f || vpa_loop_now(r->options.loop) < f->due || begun == REFILL_VPAS_MAX ||
+        if (!f || vpa_loop_monotonic(r->options.loop) < f->due || begun == REFILL_VPAS_MAX ||
             !may_ask(r) || vpa_autoscaler_knowledge(vpas[i], &arena, &known) == 0)
             continue;
         begun++;
