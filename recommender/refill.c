@@ -30,7 +30,7 @@
 
 struct filled { /* a VPA */
     char *key;
-    vpa_time due;
+    int64_t due;    /* monotonic: a clock that is set changes no period */
     int failures;   /* in a row, up to REFILL_DOUBLINGS */
     uint64_t asked; /* the turn in which it was asked for last, or was new */
     bool seen;      /* in this pass */
@@ -228,7 +228,7 @@ static struct filled *entry_of(struct refill *r, const struct vpa_autoscaler *v)
     if (!f) {
         f = vpa_xcalloc(1, sizeof(*f));
         f->key = VPA_STEAL(key);
-        f->due = VPA_TIME_UNSET;
+        f->due = vpa_loop_monotonic(r->options.loop);
         f->asked = r->turns;
         vpa_table_put(&r->vpas, f->key, f);
     }
@@ -271,8 +271,9 @@ static void fill_due(struct refill *r, struct vpa_autoscaler *v, struct filled *
     struct vpa_error err;
     bool filled = open_connection(r, &err) && fill_vpa(r, v, &err) == 0;
 
-    f->due = vpa_time_add(vpa_loop_now(r->options.loop),
-                          filled ? period : (vpa_duration)REFILL_RETRY << f->failures);
+    if (!filled)
+        period = (vpa_duration)REFILL_RETRY << f->failures;
+    f->due = vpa_loop_monotonic(r->options.loop) + period;
     f->failures = filled ? 0 : f->failures + (f->failures < REFILL_DOUBLINGS);
     if (!filled && err.code == VPA_RETRY)
         r->quiet_until = vpa_loop_monotonic(r->options.loop) + REFILL_RETRY;
@@ -319,7 +320,7 @@ static bool is_due(const struct refill *r, const struct vpa_autoscaler *v, const
     struct vpa_known *known;
 
     /* Before the first samples there is nothing to fill. */
-    return vpa_loop_now(r->options.loop) >= f->due &&
+    return vpa_loop_monotonic(r->options.loop) >= f->due &&
            vpa_autoscaler_knowledge(v, &arena, &known) > 0;
 }
 

@@ -8,7 +8,10 @@
 #include "vpa/kube/list.h"
 
 #define METRICS_GROUP_VERSION "metrics.k8s.io/v1beta1"
-#define USAGE_TIMEOUT (5 * VPA_MINUTE)
+/* One that is not there within an interval comes too late; but a server that is only slow may take
+ * two minutes, for which health bears with us. */
+#define USAGE_TIMEOUT_MIN (2 * VPA_MINUTE)
+#define USAGE_TIMEOUT_MAX (5 * VPA_MINUTE)
 
 struct reading {
     const struct usage_options *options;
@@ -42,6 +45,13 @@ static void on_pod_metrics(void *ctx, const struct vpa_json *item, struct vpa_sl
     vpa_arena_clear(&r->arena);
 }
 
+static vpa_duration patience(vpa_duration interval)
+{
+    if (interval < USAGE_TIMEOUT_MIN)
+        return USAGE_TIMEOUT_MIN;
+    return interval < USAGE_TIMEOUT_MAX ? interval : USAGE_TIMEOUT_MAX;
+}
+
 static int collect_metrics(const struct usage_options *o, vpa_time now, struct vpa_error *err)
 {
     struct reading reading = {.options = o, .now = now};
@@ -50,8 +60,9 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods",
                   NULL, NULL);
-    struct vpa_list_request request = {
-        .path = vpa_buf_text(&path), .timeout = USAGE_TIMEOUT, .with_unreadable = true};
+    struct vpa_list_request request = {.path = vpa_buf_text(&path),
+                                       .timeout = patience(o->config->interval),
+                                       .with_unreadable = true};
     int result = vpa_list_each(o->client, &request, on_pod_metrics, &reading, err);
     if (reading.unusable > 1)
         VPA_WARN("Some pods had unusable metrics", VPA_KV("pods", (int64_t)reading.unusable));

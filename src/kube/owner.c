@@ -201,7 +201,7 @@ int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_ve
     if (owner_bad_api_version(api_version))
         return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
     const struct vpa_controller_key key = {ns, kind, name, api_version};
-    struct owner_scale *scale = owner_scale_ask(o, &key, err);
+    struct owner_scale *scale = owner_scale_of_target(o, &key, err);
     if (!scale)
         return -1;
     int rc = owner_selector_of_scale(scale, ns, name, &selector, err);

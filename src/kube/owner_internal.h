@@ -145,10 +145,12 @@ bool owner_fetch_is_under_way(const struct vpa_owners *owners, const struct vpa_
  * no answer came in time: then the answer is remembered when it comes. */
 struct owner_scale *owner_scale_fetch(struct vpa_owners *owners,
                                       const struct vpa_controller_key *key, struct vpa_error *err);
-/* The same, but a pass does not wait for what is slow: what was remembered a moment ago is given
- * instead, or there is no answer (VPA_RETRY). With one reference. */
-struct owner_scale *owner_scale_ask(struct vpa_owners *owners, const struct vpa_controller_key *key,
-                                    struct vpa_error *err);
+/* The same for the target of a VPA. But a pass does not wait for what is slow, nor ask for another
+ * one where too many of the namespace were asked for in vain: what was remembered is given instead,
+ * or there is no answer (VPA_RETRY). With one reference. */
+struct owner_scale *owner_scale_of_target(struct vpa_owners *owners,
+                                          const struct vpa_controller_key *key,
+                                          struct vpa_error *err);
 void owner_scales_begin_pass(struct vpa_owners *owners);
 /* For an answer that nobody waits for: counts as one of the background. ctx: the owners. */
 void owner_scale_on_late(void *ctx, struct owner_scale *s);

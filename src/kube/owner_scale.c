@@ -23,12 +23,12 @@
 #define REMEMBERED_MAX (90 * VPA_SECOND)
 #define SLOW_OF_A_KIND 3
 /* And after how many of a kind that could not be had, or are not there, it asks only for those that
- * were to be had at last. */
+ * were to be had at last; as many targets of the VPAs of a namespace. */
 #define FAILED_OF_A_KIND 30
 #define NEGATIVE_REFRESH (10 * VPA_SECOND) /* in the background, for views */
 
 struct trouble {
-    char *key; /* of the kind */
+    char *key; /* of a kind, or of the targets of a namespace */
     unsigned slow, failed;
 };
 
@@ -160,27 +160,41 @@ static bool is_stale(const struct vpa_owners *o, const struct owner_scale *s, in
 
 /* A kind of objects is served by one server or one conversion webhook: when that is broken, all of
  * them are slow. So a pass waits for some of a kind at most, and never again for one that has shown
- * to be slow. And whoever makes pods names owners that do not exist, thousands of them, each of
- * which would cost a request. What a pass does not ask for, the background does. */
+ * to be slow. And whoever makes pods or VPAs names owners and targets that do not exist, thousands
+ * of them, each of which would cost a request. What a pass does not ask for, the background does.
+ */
 
-static struct trouble *trouble_of(const struct vpa_owners *o, const struct vpa_controller_key *k)
+enum trouble_with { WITH_KIND, WITH_TARGETS };
+
+/* Targets are counted by the namespace, whose VPAs name them; owners by their kind. */
+static void trouble_key(struct vpa_buf *key, enum trouble_with with,
+                        const struct vpa_controller_key *k)
+{
+    vpa_buf_init(key, VPA_KUBE_PATH_MAX);
+    if (with == WITH_KIND)
+        owner_kind_key(key, k->api_version, k->kind);
+    else
+        vpa_buf_printf(key, "%s\n\n", k->ns);
+}
+
+static struct trouble *trouble_of(const struct vpa_owners *o, enum trouble_with with,
+                                  const struct vpa_controller_key *k)
 {
     vpa_auto_buf key = {0};
 
-    vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
-    owner_kind_key(&key, k->api_version, k->kind);
+    trouble_key(&key, with, k);
     return vpa_table_find(&o->troubles, vpa_buf_text(&key));
 }
 
-/* The kind's, made at the first time. */
-static struct trouble *have_trouble(struct vpa_owners *o, const struct vpa_controller_key *k)
+/* Made at the first time. */
+static struct trouble *have_trouble(struct vpa_owners *o, enum trouble_with with,
+                                    const struct vpa_controller_key *k)
 {
-    struct trouble *t = trouble_of(o, k);
+    struct trouble *t = trouble_of(o, with, k);
     vpa_auto_buf key = {0};
 
     if (!t) {
-        vpa_buf_init(&key, VPA_KUBE_PATH_MAX);
-        owner_kind_key(&key, k->api_version, k->kind);
+        trouble_key(&key, with, k);
         t = vpa_xcalloc(1, sizeof(*t));
         t->key = vpa_xstrdup(vpa_buf_text(&key));
         vpa_table_put(&o->troubles, t->key, t);
@@ -214,21 +228,23 @@ static void fail_unanswered(const struct vpa_controller_key *k, struct vpa_error
 static bool is_slow(const struct vpa_owners *o, const struct vpa_controller_key *k)
 {
     const struct owner_scale *known = owner_scale_find(o, k);
-    const struct trouble *t = trouble_of(o, k);
+    const struct trouble *t = trouble_of(o, WITH_KIND, k);
 
     return (known && known->slow) || (t && t->slow >= SLOW_OF_A_KIND) ||
            owner_fetch_is_under_way(o, k, OWNER_SCALE_PATIENCE);
 }
 
-struct owner_scale *owner_scale_ask(struct vpa_owners *o, const struct vpa_controller_key *k,
-                                    struct vpa_error *err)
+/* A pass does not wait for what is slow: what was remembered a moment ago is given instead, or
+ * there is no answer (VPA_RETRY). With one reference. */
+static struct owner_scale *ask(struct vpa_owners *o, const struct vpa_controller_key *k,
+                               struct vpa_error *err)
 {
     if (!is_slow(o, k)) {
         struct owner_scale *s = owner_scale_fetch(o, k, err);
 
         if (s || vpa_loop_is_stopping(o->loop))
             return s;
-        have_trouble(o, k)->slow++;
+        have_trouble(o, WITH_KIND, k)->slow++;
     }
     vpa_owners_follow_target(o, k->ns, k->api_version, k->kind, k->name);
     struct owner_scale *known = owner_scale_find(o, k);
@@ -238,16 +254,17 @@ struct owner_scale *owner_scale_ask(struct vpa_owners *o, const struct vpa_contr
     return NULL;
 }
 
-/* Of owners of pods: what a pass is not to ask for. */
-static bool is_one_of_many(const struct vpa_owners *o, const struct vpa_controller_key *k)
+/* What a pass is not to ask for. */
+static bool is_one_of_many(const struct vpa_owners *o, enum trouble_with with,
+                           const struct vpa_controller_key *k)
 {
     const struct owner_scale *known = owner_scale_find(o, k);
-    const struct trouble *t = trouble_of(o, k);
+    const struct trouble *t = trouble_of(o, with, k);
 
     return t && t->failed >= FAILED_OF_A_KIND && !(known && known->ok);
 }
 
-/* A reference, as from owner_scale_ask. */
+/* A reference, as from ask. */
 static struct owner_scale *
 leave_to_background(struct vpa_owners *o, const struct vpa_controller_key *k, struct vpa_error *err)
 {
@@ -259,19 +276,31 @@ leave_to_background(struct vpa_owners *o, const struct vpa_controller_key *k, st
     return owner_scale_ref(known);
 }
 
+static struct owner_scale *ask_for_some(struct vpa_owners *o, enum trouble_with with,
+                                        const struct vpa_controller_key *k, struct vpa_error *err)
+{
+    struct owner_scale *s;
+
+    if (is_one_of_many(o, with, k))
+        return leave_to_background(o, k, err);
+    s = ask(o, k, err);
+    if (s && !s->ok)
+        have_trouble(o, with, k)->failed++;
+    return s;
+}
+
+struct owner_scale *owner_scale_of_target(struct vpa_owners *o, const struct vpa_controller_key *k,
+                                          struct vpa_error *err)
+{
+    return ask_for_some(o, WITH_TARGETS, k, err);
+}
+
 static struct owner_scale *have_answer(struct vpa_owners *o, const struct vpa_controller_key *k,
                                        struct vpa_error *err)
 {
     struct owner_scale *s = owner_scale_missing(o, k);
 
-    if (s)
-        return s;
-    if (is_one_of_many(o, k))
-        return leave_to_background(o, k, err);
-    s = owner_scale_ask(o, k, err);
-    if (s && !s->ok)
-        have_trouble(o, k)->failed++;
-    return s;
+    return s ? s : ask_for_some(o, WITH_KIND, k, err);
 }
 
 struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vpa_controller_key *k,

@@ -326,6 +326,8 @@ static int work(const void *settings, struct vpa_process *process)
     ck_assert_uint_ne(vpa_hash_bytes("x", 1), hash_before); /* nobody knows the seed */
     check_metrics(process);
     check_page(process, VPA_DECISIONS_PATH, " 200 ");
+    vpa_observe_serve(process->observe, VPA_DECISIONS_PATH, NULL, NULL); /* as for one that waits */
+    check_page(process, VPA_DECISIONS_PATH, " 503 ");
     check_page(process, "/mine", " 503 "); /* that this work should serve, and has not yet */
     check_page(process, "/other", " 404 ");
     ck_assert(!vpa_loop_is_stopping(process->loop));

@@ -530,6 +530,68 @@ START_TEST(owners_that_are_not_there_keep_no_pass_waiting)
 }
 END_TEST
 
+static int select_in(const char *ns, const char *kind, const char *name)
+{
+    struct vpa_selector selector;
+    vpa_auto_arena arena = {0};
+
+    return vpa_owners_selector(owners, ns, "example.com/v1", kind, name, &arena, &selector, &err);
+}
+
+/* How long a pass waits for the targets of so many VPAs of a namespace, none of which is there. */
+static vpa_duration pass_over_absent_targets(int count)
+{
+    int64_t begin = vpa_loop_monotonic(loop);
+
+    vpa_owners_begin_pass(owners);
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "no%d", i);
+        ck_assert_int_lt(select_in("n", "Widget", name), 0);
+    }
+    return vpa_loop_monotonic(loop) - begin;
+}
+
+/* Somebody's VPAs name targets that do not exist: so it is in his namespace as with owners of pods,
+ * and in all others as ever. */
+START_TEST(targets_that_are_not_there_keep_no_pass_waiting)
+{
+    synced();
+    put_widget("new", "app=w", 7);
+    delay_scales(20 * VPA_MILLISECOND);
+    ck_assert_int_eq(select_widget("w"), 0);
+    ck_assert_int_eq(walk("w"), 1);
+    for (int pass = 0; pass < 3; pass++) {
+        ck_assert_int_eq(pass_over_absent_targets(4000), 30 * 20 * VPA_MILLISECOND);
+        ck_assert_int_eq(select_widget("w"), 0);
+        ck_assert_int_eq(select_in("m", "Widget", "none"), -1);
+        ck_assert_ptr_null(strstr(err.text, "no answer yet"));
+        vpa_loop_pump(loop, 11 * VPA_MINUTE);
+    }
+    pass_over_absent_targets(100);
+    ck_assert_int_eq(select_widget("new"), -1);
+    ck_assert_msg(strstr(err.text, "no answer yet"), "%s", err.text);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_int_eq(select_widget("new"), 0);
+}
+END_TEST
+
+/* Kinds that nobody serves are found out without a request for each. */
+START_TEST(kinds_that_are_not_there_are_not_asked_for)
+{
+    synced();
+    ck_assert_int_eq(select_widget("w"), 0);
+    int before = discovery_gets();
+    for (int i = 0; i < 1000; i++) {
+        char kind[24];
+        snprintf(kind, sizeof(kind), "Gadget%d", i);
+        ck_assert_int_eq(select_in("n", kind, "x"), -1);
+    }
+    ck_assert_int_le(discovery_gets(), before + 2);
+    ck_assert_int_eq(scale_gets(), 1);
+}
+END_TEST
+
 /* What upstream's client can decode, and nothing else. */
 static const struct {
     const char *kind, *version;
@@ -674,6 +736,8 @@ int main(void)
     tcase_add_test(c, a_slow_scale_is_what_it_was_for_a_moment);
     tcase_add_test(c, a_slow_object_is_one_object);
     tcase_add_test(c, owners_that_are_not_there_keep_no_pass_waiting);
+    tcase_add_test(c, targets_that_are_not_there_keep_no_pass_waiting);
+    tcase_add_test(c, kinds_that_are_not_there_are_not_asked_for);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, keeps_what_a_view_has_read);

@@ -70,6 +70,40 @@ START_TEST(garbage_is_taken_away_for_so_long)
 }
 END_TEST
 
+static bool freeze_usage(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!strstr(q->path, "/apis/metrics.k8s.io/"))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_delay(r, 1000 * VPA_HOUR);
+    return false;
+}
+
+/* A metrics API that accepts and does not answer: what else a pass has to do is done, when the next
+ * one is due or soon after, and before the kubelet gives the process up, which is when health has
+ * failed for half a minute (five intervals, at least two minutes). */
+static const struct {
+    vpa_duration interval, wait;
+} frozen[] = {
+    {10 * VPA_SECOND, 2 * VPA_MINUTE},
+    {VPA_MINUTE, 2 * VPA_MINUTE},
+    {3 * VPA_MINUTE, 3 * VPA_MINUTE},
+    {VPA_HOUR, 5 * VPA_MINUTE},
+};
+
+START_TEST(usage_is_waited_for_an_interval)
+{
+    start(NULL);
+    config.interval = frozen[_i].interval;
+    pass(USAGE("100m", "100Mi"));
+    hook = freeze_usage;
+    int64_t begin = vpa_loop_monotonic(loop) + VPA_MINUTE;
+    pass(NO_USAGE);
+    ck_assert_uint_eq(hook_calls, 1);
+    ck_assert_int_eq((vpa_loop_monotonic(loop) - begin) / VPA_SECOND, frozen[_i].wait / VPA_SECOND);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_patience");
@@ -79,6 +113,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, checkpoints_take_workers, 0, (int)VPA_COUNT(workers));
     tcase_add_test(tcase, garbage_is_taken_away_for_so_long);
+    tcase_add_loop_test(tcase, usage_is_waited_for_an_interval, 0, (int)VPA_COUNT(frozen));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

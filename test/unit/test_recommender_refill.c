@@ -203,6 +203,22 @@ START_TEST(once_per_period)
 }
 END_TEST
 
+/* Whoever sets the clock in between, a day is a day. */
+START_TEST(once_per_period_by_whatever_clock)
+{
+    change(IN_HISTORY);
+    start_connected();
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2);
+    vpa_clock_set(virtual_clock, _i ? 30 * 24 * VPA_HOUR : -30 * 24 * VPA_HOUR);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2);
+    vpa_loop_pump(loop, 24 * VPA_HOUR);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+}
+END_TEST
+
 /* A failure leaves what is known, and is tried again after a while. */
 START_TEST(a_failure_is_tried_again)
 {
@@ -406,6 +422,7 @@ int main(void)
     tcase_add_test(tc, a_pass_fills_so_many_at_most);
     tcase_add_loop_test(tc, no_namespace_keeps_another_waiting, 0, 2);
     tcase_add_test(tc, once_per_period);
+    tcase_add_loop_test(tc, once_per_period_by_whatever_clock, 0, 2);
     tcase_add_test(tc, a_failure_is_tried_again);
     tcase_add_test(tc, what_prometheus_does_not_know_stays);
     tcase_add_test(tc, a_kind_that_it_knows_less_of_takes_no_place);
