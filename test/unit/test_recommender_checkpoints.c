@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "allocated.h"
 #include "recommender_fixture.h"
 #include "captured_log.h"
 
@@ -389,6 +390,50 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
         deleted += count_writes("DELETE", "/web-app");
     }
     ck_assert_uint_eq(deleted, 1);
+}
+END_TEST
+
+#define HEAVY 40
+#define HEAVY_BYTES 100000
+
+static const char *heavy_checkpoint(int number)
+{
+    vpa_auto_buf weights = {0};
+
+    vpa_buf_init(&weights, HEAVY_BYTES + 64);
+    for (int i = 0; weights.len < HEAVY_BYTES; i++)
+        vpa_buf_printf(&weights, "%s\"x%d\":1", i ? "," : "", i);
+    return vpa_arena_printf(&arena,
+                            APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+                                  "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":"
+                                  "\"web-x%d\",\"namespace\":\"shop\"},\"spec\":{"
+                                  "\"vpaObjectName\":\"web\",\"containerName\":\"x%d\"},"
+                                  "\"status\":{\"version\":\"v3\",\"cpuHistogram\":{"
+                                  "\"bucketWeights\":{%s}}}}"),
+                            number, number, vpa_buf_text(&weights));
+}
+
+/* What cannot be read is not held until somebody has a container of that name. */
+START_TEST(what_cannot_be_read_takes_no_room)
+{
+    for (int i = 0; i < HEAVY; i++)
+        change(heavy_checkpoint(i));
+    construct(NULL);
+    struct vpa_error err;
+    ck_assert_int_eq(recommender_start(recommender, &err), 0);
+    capture_log(0);
+    size_t before = allocated();
+    ck_assert_int_eq(recommender_load_history(recommender, &err), 0);
+    ck_assert_uint_eq(logged("it will be kept aside"), HEAVY);
+    ck_assert_uint_lt(allocated(), before + (size_t)HEAVY * HEAVY_BYTES / 4);
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
+                 "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"x7\"}]},\"status\":{\"phase\":\"Running\"}}"));
+    pass("{\"usage\":[]}");
+    const struct vpa_json *kept = stored("VerticalPodAutoscalerCheckpoint", "web-x7-unreadable");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "x7");
+    ck_assert_ptr_nonnull(vpa_json_at(kept, "status.cpuHistogram.bucketWeights.x77"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-x8-unreadable"));
 }
 END_TEST
 
@@ -841,6 +886,7 @@ int main(void)
     tcase_add_test(tcase, overwrites_what_nobody_can_keep);
     tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_stops_nobody);
     tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa);
+    tcase_add_test(tcase, what_cannot_be_read_takes_no_room);
     tcase_add_test(tcase, a_new_vpa_waits_for_its_checkpoints);
     tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
     tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
