@@ -19,6 +19,8 @@
 #include "vpa/base/table.h"
 #include "vpa/model/object_status.h"
 
+#define LATE_CONTAINERS_MAX 100 /* of one VPA, when the deadline has passed */
+
 /* ---- answers ---- */
 
 static void report(const struct checkpoint_worker *worker, const char *message)
@@ -206,6 +208,16 @@ static bool take_vpa(struct checkpoint_worker *worker)
     return true;
 }
 
+/* Behind the deadline a worker goes on with its VPA, but not for as long as whoever may write
+ * checkpoints likes: the others are written in the next pass. */
+static bool has_written_enough(const struct checkpoint_worker *worker)
+{
+    const struct checkpoint_writer *w = worker->writer;
+
+    return worker->next_job >= LATE_CONTAINERS_MAX &&
+           vpa_loop_now(w->c->options.loop) >= w->deadline;
+}
+
 /* Goes on until a call is under way or nothing is left. */
 static void step(struct checkpoint_worker *worker)
 {
@@ -216,7 +228,7 @@ static void step(struct checkpoint_worker *worker)
             return;
         worker->next_job++;
     }
-    while (worker->next_job == worker->job_count)
+    while (worker->next_job == worker->job_count || has_written_enough(worker))
         if (!take_vpa(worker))
             return;
     if (checkpoint_job_of(worker)->entry->unreadable)

@@ -624,6 +624,44 @@ START_TEST(stores_something_however_late_it_is)
 }
 END_TEST
 
+#define STORED_OF_ONE 400
+
+static const char *stored_of_one(int number)
+{
+    static const char form[] = APPLY(
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+        "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-x%d\","
+        "\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"x%d\"},"
+        "\"status\":{\"version\":\"v3\",\"lastUpdateTime\":\"2026-01-15T11:59:00Z\","
+        "\"firstSampleStart\":\"2026-01-15T11:00:00Z\",\"lastSampleStart\":"
+        "\"2026-01-15T11:58:00Z\",\"totalSamplesCount\":7}}");
+
+    return vpa_arena_printf(&arena, form, number, number);
+}
+
+/* Whoever may write checkpoints gives a VPA as many containers as he likes; a new process writes
+ * each of them, and no pass waits until all of them are. */
+START_TEST(a_vpa_of_many_containers_holds_up_no_pass)
+{
+    size_t written = 0;
+
+    for (int i = 0; i < STORED_OF_ONE; i++)
+        change(stored_of_one(i));
+    start(NULL);
+    for (int i = 0; i < 5; i++) {
+        int64_t begin = vpa_loop_monotonic(loop);
+
+        pass("{\"latency\":[{\"method\":\"PATCH\",\"path\":\"checkpoints/web-x\",\"ms\":1000}]}");
+        ck_assert_int_le(vpa_loop_monotonic(loop) - begin, 4 * VPA_MINUTE);
+        size_t count;
+        const struct sim_asked *writes = fake_cluster_writes(server, &count);
+        for (size_t k = 0; k < count; k++)
+            written += strstr(writes[k].path, "checkpoints/web-x") != NULL;
+    }
+    ck_assert_uint_eq(written, STORED_OF_ONE);
+}
+END_TEST
+
 #define LONG_NAME /* 250 characters */                                                             \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
@@ -896,6 +934,7 @@ int main(void)
     tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);
     tcase_add_test(tcase, asks_for_the_checkpoints_at_least_twice_a_minute);
     tcase_add_test(tcase, stores_something_however_late_it_is);
+    tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
     tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
     tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
