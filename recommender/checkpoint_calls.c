@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "checkpoint_identity.h"
 #include "checkpoint_states.h"
 
 #include "vpa/base/str.h"
@@ -178,10 +179,12 @@ char *checkpoint_kept_name(const struct checkpoint_worker *worker)
                                     checkpoint_job_of(worker)->name);
 }
 
+/* ---- the copy ---- */
+
 /* What the unreadable object says stays as it is written, whatever that is. */
-static void put_source(struct vpa_json_writer *w, const char *text, const char *member)
+static void put_source(struct vpa_json_writer *w, struct vpa_slice text, const char *member)
 {
-    struct vpa_slice source = vpa_json_peek_source(text, strlen(text), member);
+    struct vpa_slice source = vpa_json_peek_source(text.ptr, text.len, member);
 
     if (!source.ptr)
         return;
@@ -189,30 +192,26 @@ static void put_source(struct vpa_json_writer *w, const char *text, const char *
     vpa_json_put_raw(w, source.ptr, source.len);
 }
 
-static void put_state(struct vpa_json_writer *w, const char *text)
+static void put_state(struct vpa_json_writer *w, struct vpa_slice text)
 {
     vpa_auto_arena arena = {0};
-    struct vpa_slice source = vpa_json_peek_source(text, strlen(text), "metadata.annotations");
-    const struct vpa_json *annotations = NULL;
+    struct checkpoint_identity id = checkpoint_identity(&arena, NULL, text);
 
-    if (source.ptr && vpa_json_parse(&arena, source.ptr, source.len, &annotations, NULL) < 0)
-        return;
     vpa_json_member_string_opt(
         w, CHECKPOINT_STATE_ANNOTATION,
-        vpa_json_string(vpa_json_find(annotations, CHECKPOINT_STATE_ANNOTATION)));
+        vpa_json_string(vpa_json_find(id.annotations, CHECKPOINT_STATE_ANNOTATION)));
 }
 
-void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage)
+static int on_unreadable(struct checkpoint_worker *worker, struct vpa_slice text)
 {
-    const char *text = checkpoint_job_of(worker)->entry->unreadable;
     vpa_auto_free char *name = checkpoint_kept_name(worker);
     struct vpa_json_writer w;
     char since[VPA_TIME_TEXT_MAX];
-    vpa_auto_buf body = {0};
 
     vpa_time_format(worker->now, since);
-    vpa_buf_init(&body, strlen(text) * 2 + 4096);
-    vpa_json_writer_init(&w, &body);
+    vpa_buf_release(&worker->copy);
+    vpa_buf_init(&worker->copy, text.len * 2 + 4096);
+    vpa_json_writer_init(&w, &worker->copy);
     put_head(&w, name);
     vpa_json_key(&w, "annotations");
     vpa_json_open_object(&w);
@@ -223,8 +222,59 @@ void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stag
     put_source(&w, text, "spec");
     put_source(&w, text, "status");
     vpa_json_close_object(&w);
+    return 0;
+}
+
+static int on_read(void *ctx, const struct vpa_json *item, struct vpa_slice text,
+                   struct vpa_error *err)
+{
+    (void)item;
+    (void)err;
+    return on_unreadable(ctx, text);
+}
+
+static int on_read_unparsed(void *ctx, struct vpa_slice text, const struct vpa_error *why,
+                            struct vpa_error *err)
+{
+    (void)why;
+    (void)err;
+    return on_unreadable(ctx, text);
+}
+
+static void on_read_end(void *ctx, const struct vpa_list_end *how)
+{
+    struct checkpoint_worker *worker = ctx;
+
+    worker->reading = NULL;
+    worker->ready = true;
+    worker->failed = how->err != NULL;
+    if (how->err)
+        worker->err = *how->err;
+}
+
+/* As a list of one: there is no right to get a checkpoint. */
+void checkpoint_send_read(struct checkpoint_worker *worker)
+{
+    vpa_auto_free char *selector =
+        vpa_xprintf("metadata.name=%s", checkpoint_job_of(worker)->entry->unreadable);
+    vpa_auto_buf path = {0};
+
+    checkpoint_path(&path, vpa_autoscaler_ns(worker->vpa), NULL);
+    vpa_kube_query(&path, "fieldSelector", selector);
+    vpa_buf_release(&worker->copy);
+    worker->stage = STAGE_READ;
+    worker->ready = false;
+    worker->reading = vpa_listing_start(
+        worker->writer->c->options.reader,
+        &(struct vpa_list_request){.path = vpa_buf_text(&path), .timeout = CHECKPOINT_TIMEOUT},
+        &(struct vpa_list_handler){
+            .ctx = worker, .item = on_read, .unreadable = on_read_unparsed, .done = on_read_end});
+}
+
+void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage)
+{
     worker->stage = stage;
-    send_call(worker, VPA_KUBE_CREATE, NULL, &body);
+    send_call(worker, VPA_KUBE_CREATE, NULL, &worker->copy);
 }
 
 void checkpoint_send_keep_delete(struct checkpoint_worker *worker)

@@ -25,8 +25,8 @@
 struct checkpoint_entry { /* of one (VPA, container) */
     char *key;            /* namespace, VPA, container; see checkpoint_entry_container */
     char *other_name;     /* of the object; NULL: <vpa>-<container> */
-    char *unreadable;     /* source of the stored object that could not be loaded, until it is kept
-                             aside */
+    char *unreadable;     /* name of the stored object that could not be loaded, until it is kept
+                             aside; whatever it holds is read again then */
     uint64_t content;     /* hash of the status that was written last */
     uint64_t intervals;   /* and of the open intervals; 0: none by this process */
     uint64_t target;      /* and of the history's target; 0: none by this process */

@@ -10,9 +10,12 @@
 #include "checkpoints_internal.h"
 #include "failures.h"
 
+#include "vpa/kube/list.h"
+
 enum checkpoint_stage {
     STAGE_IDLE,
-    STAGE_KEEP,        /* create the object that keeps the unreadable one */
+    STAGE_READ,        /* the unreadable object again */
+    STAGE_KEEP,        /* create the object that keeps it */
     STAGE_KEEP_DELETE, /* one was there already */
     STAGE_KEEP_AGAIN,
     STAGE_PATCH,
@@ -42,6 +45,8 @@ struct checkpoint_worker {
     size_t next_job;
     enum checkpoint_stage stage;
     struct vpa_kube_request *request; /* under way */
+    struct vpa_listing *reading;      /* likewise */
+    struct vpa_buf copy;              /* of the unreadable object, to be created; empty: none */
     bool ready;                       /* the answer is there */
     bool failed;
     bool missing; /* the object, not the kind or the namespace */
@@ -84,7 +89,9 @@ bool checkpoint_is_due(const struct checkpoint_worker *worker,
 const struct checkpoint_job *checkpoint_job_of(const struct checkpoint_worker *worker);
 void checkpoint_send_patch(struct checkpoint_worker *worker);
 void checkpoint_send_create(struct checkpoint_worker *worker);
-/* The unreadable object under another name: spec and status as they were. */
+/* The unreadable object, of which only the name is known: worker->copy is made of what is there. */
+void checkpoint_send_read(struct checkpoint_worker *worker);
+/* That object under another name: spec and status as they were. */
 void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage);
 void checkpoint_send_keep_delete(struct checkpoint_worker *worker);
 /* Of the object that keeps the unreadable one; heap. */

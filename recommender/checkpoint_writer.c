@@ -6,7 +6,7 @@
  * state machine with at most one call under way. Answers only mark their worker as ready; the pass,
  * which waits for them, takes the next step, so the model is touched by the pass alone.
  *
- *     idle -> take a VPA -> per container: [keep aside ->] patch [-> create] -> ... -> idle
+ *     idle -> take a VPA -> per container: [read, keep aside ->] patch [-> create] -> ... -> idle
  */
 #include "checkpoint_worker.h"
 
@@ -18,6 +18,8 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/model/object_status.h"
+
+#define LATE_CONTAINERS_MAX 100 /* of one VPA, when the deadline has passed */
 
 /* ---- answers ---- */
 
@@ -49,6 +51,7 @@ static void on_kept(struct checkpoint_worker *worker)
     metrics_unreadable_checkpoint();
     checkpoint_names_found_copy(&worker->writer->c->names, ref.ns, name);
     free(VPA_STEAL(entry->unreadable));
+    vpa_buf_release(&worker->copy);
 }
 
 static void on_written(struct checkpoint_worker *worker)
@@ -96,6 +99,20 @@ static void on_patch_failed(struct checkpoint_worker *worker)
     worker->stage = STAGE_IDLE;
 }
 
+/* One that is gone by now needs no place aside. */
+static void on_read(struct checkpoint_worker *worker)
+{
+    if (worker->failed) {
+        note(&worker->writer->unkept, worker);
+        worker->stage = STAGE_IDLE;
+    } else if (worker->copy.len > 0) {
+        checkpoint_send_keep(worker, STAGE_KEEP);
+    } else {
+        free(VPA_STEAL(worker->jobs[worker->next_job].entry->unreadable));
+        checkpoint_send_patch(worker);
+    }
+}
+
 /* What could not be kept aside is not overwritten, unless keeping it is impossible for good. */
 static void on_keep_failed(struct checkpoint_worker *worker)
 {
@@ -115,6 +132,9 @@ static void on_keep_failed(struct checkpoint_worker *worker)
 static void handle_answer(struct checkpoint_worker *worker)
 {
     switch (worker->stage) {
+    case STAGE_READ:
+        on_read(worker);
+        break;
     case STAGE_KEEP:
     case STAGE_KEEP_AGAIN:
         if (worker->failed) {
@@ -188,6 +208,16 @@ static bool take_vpa(struct checkpoint_worker *worker)
     return true;
 }
 
+/* Behind the deadline a worker goes on with its VPA, but not for as long as whoever may write
+ * checkpoints likes: the others are written in the next pass. */
+static bool has_written_enough(const struct checkpoint_worker *worker)
+{
+    const struct checkpoint_writer *w = worker->writer;
+
+    return worker->next_job >= LATE_CONTAINERS_MAX &&
+           vpa_loop_now(w->c->options.loop) >= w->deadline;
+}
+
 /* Goes on until a call is under way or nothing is left. */
 static void step(struct checkpoint_worker *worker)
 {
@@ -198,11 +228,11 @@ static void step(struct checkpoint_worker *worker)
             return;
         worker->next_job++;
     }
-    while (worker->next_job == worker->job_count)
+    while (worker->next_job == worker->job_count || has_written_enough(worker))
         if (!take_vpa(worker))
             return;
     if (checkpoint_job_of(worker)->entry->unreadable)
-        checkpoint_send_keep(worker, STAGE_KEEP);
+        checkpoint_send_read(worker);
     else
         checkpoint_send_patch(worker);
 }
@@ -321,8 +351,10 @@ static void write_all(struct checkpoints *c, vpa_time deadline, bool by_turns, b
     for (size_t i = 0; i < w.worker_count; i++) {
         if (w.workers[i].request)
             vpa_kube_cancel(w.workers[i].request);
+        vpa_listing_cancel(w.workers[i].reading);
         drop_jobs(&w.workers[i]);
         vpa_buf_release(&w.workers[i].target);
+        vpa_buf_release(&w.workers[i].copy);
         free(w.workers[i].jobs);
     }
     free(w.workers);

@@ -174,7 +174,7 @@ static bool is_of_target(struct loading *l, const struct checkpoint_identity *id
 }
 
 static void keep_unreadable(struct checkpoints *c, const struct checkpoint_identity *id,
-                            const char *text, size_t len, const struct vpa_error *err)
+                            const struct vpa_error *err)
 {
     struct checkpoint_entry *entry =
         checkpoint_names_entry(&c->names, id->ns, id->vpa, id->container);
@@ -182,7 +182,7 @@ static void keep_unreadable(struct checkpoints *c, const struct checkpoint_ident
     VPA_ERROR("Error while loading checkpoint; it will be kept aside", VPA_KV("namespace", id->ns),
               VPA_KV("checkpoint", id->name), VPA_KERR(err));
     free(entry->unreadable);
-    entry->unreadable = vpa_xstrndup(text, len);
+    entry->unreadable = vpa_xstrdup(id->name);
 }
 
 static bool is_fresh(const struct checkpoints *c, const struct vpa_autoscaler *v)
@@ -234,15 +234,15 @@ static void load_stored(struct loading *l, const struct checkpoint_identity *id,
     struct vpa_error err;
 
     if (!item && vpa_json_parse(&l->arena, text.ptr, text.len, &unused, &err) < 0) {
-        keep_unreadable(c, id, text.ptr, text.len, &err);
+        keep_unreadable(c, id, &err);
     } else if (checkpoint_state_is(version)) {
         if (load_state(l, id, v, version, &err) < 0)
-            keep_unreadable(c, id, text.ptr, text.len, &err);
+            keep_unreadable(c, id, &err);
     } else if (load_item(l, id, item, &history, &err) == 0) {
         load_intervals(l, id, history);
         l->loaded++;
     } else {
-        keep_unreadable(c, id, text.ptr, text.len, &err);
+        keep_unreadable(c, id, &err);
     }
 }
 

@@ -52,8 +52,9 @@ void checkpoints_load_new(struct checkpoints *c);
 void checkpoints_load_again(struct checkpoints *c);
 
 /* Writes what changed, the VPAs written longest ago first, until the deadline; at most
- * --update-worker-count calls are under way, and each worker finishes at least one VPA. by_turns: a
- * standby knows as much, so each checkpoint waits for its turn, once per --checkpoint-interval. */
+ * --update-worker-count calls are under way, and each worker finishes at least one VPA, or a
+ * hundred containers of it. by_turns: a standby knows as much, so each checkpoint waits for its
+ * turn, once per --checkpoint-interval. */
 void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns);
 /* The same, of all; what is under way at the deadline is left there. */
 void checkpoints_flush(struct checkpoints *c, vpa_time deadline);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "allocated.h"
 #include "recommender_fixture.h"
 #include "captured_log.h"
 
@@ -394,6 +395,50 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
 }
 END_TEST
 
+#define HEAVY 40
+#define HEAVY_BYTES 100000
+
+static const char *heavy_checkpoint(int number)
+{
+    vpa_auto_buf weights = {0};
+
+    vpa_buf_init(&weights, HEAVY_BYTES + 64);
+    for (int i = 0; weights.len < HEAVY_BYTES; i++)
+        vpa_buf_printf(&weights, "%s\"x%d\":1", i ? "," : "", i);
+    return vpa_arena_printf(&arena,
+                            APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+                                  "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":"
+                                  "\"web-x%d\",\"namespace\":\"shop\"},\"spec\":{"
+                                  "\"vpaObjectName\":\"web\",\"containerName\":\"x%d\"},"
+                                  "\"status\":{\"version\":\"v3\",\"cpuHistogram\":{"
+                                  "\"bucketWeights\":{%s}}}}"),
+                            number, number, vpa_buf_text(&weights));
+}
+
+/* What cannot be read is not held until somebody has a container of that name. */
+START_TEST(what_cannot_be_read_takes_no_room)
+{
+    for (int i = 0; i < HEAVY; i++)
+        change(heavy_checkpoint(i));
+    construct(NULL);
+    struct vpa_error err;
+    ck_assert_int_eq(recommender_start(recommender, &err), 0);
+    capture_log(0);
+    size_t before = allocated();
+    ck_assert_int_eq(recommender_load_history(recommender, &err), 0);
+    ck_assert_uint_eq(logged("it will be kept aside"), HEAVY);
+    ck_assert_uint_lt(allocated(), before + (size_t)HEAVY * HEAVY_BYTES / 4);
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
+                 "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"x7\"}]},\"status\":{\"phase\":\"Running\"}}"));
+    pass("{\"usage\":[]}");
+    const struct vpa_json *kept = stored("VerticalPodAutoscalerCheckpoint", "web-x7-unreadable");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "x7");
+    ck_assert_ptr_nonnull(vpa_json_at(kept, "status.cpuHistogram.bucketWeights.x77"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-x8-unreadable"));
+}
+END_TEST
+
 /* Not found is something else that has the checkpoint's name in its message. */
 static bool miss_the_namespace(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -578,6 +623,44 @@ START_TEST(stores_something_however_late_it_is)
         pass(USAGE("100m", "100Mi"));
         ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1);
     }
+}
+END_TEST
+
+#define STORED_OF_ONE 400
+
+static const char *stored_of_one(int number)
+{
+    static const char form[] = APPLY(
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+        "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-x%d\","
+        "\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"x%d\"},"
+        "\"status\":{\"version\":\"v3\",\"lastUpdateTime\":\"2026-01-15T11:59:00Z\","
+        "\"firstSampleStart\":\"2026-01-15T11:00:00Z\",\"lastSampleStart\":"
+        "\"2026-01-15T11:58:00Z\",\"totalSamplesCount\":7}}");
+
+    return vpa_arena_printf(&arena, form, number, number);
+}
+
+/* Whoever may write checkpoints gives a VPA as many containers as he likes; a new process writes
+ * each of them, and no pass waits until all of them are. */
+START_TEST(a_vpa_of_many_containers_holds_up_no_pass)
+{
+    size_t written = 0;
+
+    for (int i = 0; i < STORED_OF_ONE; i++)
+        change(stored_of_one(i));
+    start(NULL);
+    for (int i = 0; i < 5; i++) {
+        int64_t begin = vpa_loop_monotonic(loop);
+
+        pass("{\"latency\":[{\"method\":\"PATCH\",\"path\":\"checkpoints/web-x\",\"ms\":1000}]}");
+        ck_assert_int_le(vpa_loop_monotonic(loop) - begin, 4 * VPA_MINUTE);
+        size_t count;
+        const struct sim_asked *writes = fake_cluster_writes(server, &count);
+        for (size_t k = 0; k < count; k++)
+            written += strstr(writes[k].path, "checkpoints/web-x") != NULL;
+    }
+    ck_assert_uint_eq(written, STORED_OF_ONE);
 }
 END_TEST
 
@@ -875,6 +958,7 @@ int main(void)
     tcase_add_test(tcase, overwrites_what_nobody_can_keep);
     tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_stops_nobody);
     tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa);
+    tcase_add_test(tcase, what_cannot_be_read_takes_no_room);
     tcase_add_test(tcase, a_new_vpa_waits_for_its_checkpoints);
     tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
     tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
@@ -885,6 +969,7 @@ int main(void)
     tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);
     tcase_add_test(tcase, asks_for_the_checkpoints_at_least_twice_a_minute);
     tcase_add_test(tcase, stores_something_however_late_it_is);
+    tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
     tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
     tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);

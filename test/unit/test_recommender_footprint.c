@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "allocated.h"
 #include "cluster_fixture.h"
 #include "suite.h"
 
@@ -13,23 +14,6 @@
 #include "../../recommender/slim.h"
 
 #include "vpa/model/cluster_notes.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-size_t __sanitizer_get_current_allocated_bytes(void);
-#define BLOCK 0 /* as asked for */
-static size_t allocated(void)
-{
-    return __sanitizer_get_current_allocated_bytes();
-}
-#else
-#define BLOCK 8 /* what the C library adds, for sizes that are 8 more than a multiple of 16 */
-static size_t allocated(void)
-{
-    struct mallinfo2 info = mallinfo2();
-
-    return info.uordblks + info.hblkhd;
-}
-#endif
 
 #define PODS 3000 /* an index of 4,096 places: 8 bytes each */
 
