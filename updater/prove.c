@@ -193,21 +193,6 @@ void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way)
 
 /* ---- what a VPA is like ---- */
 
-static uint64_t template_of(const struct vpa_pod *pod)
-{
-    static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
-    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
-    const char *text = owner ? owner->name : "";
-
-    for (size_t i = 0; i < VPA_COUNT(labels); i++) {
-        const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);
-
-        if (hash)
-            return vpa_hash_bytes(hash, strlen(hash));
-    }
-    return vpa_hash_bytes(text, strlen(text));
-}
-
 static bool has_template(const struct basis *b, uint64_t template)
 {
     for (size_t i = 0; i < b->template_count; i++) {
@@ -234,7 +219,7 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
     b->knows_pods = pods != NULL;
     b->template_count = 0;
     for (size_t i = 0; pods && i < count && b->template_count < TEMPLATES_MAX; i++) {
-        uint64_t template = template_of(pods[i]);
+        uint64_t template = updater_template_of(pods[i]);
 
         if (!has_template(b, template))
             b->templates[b->template_count++] = template;
@@ -252,7 +237,7 @@ static const char *what_changed(const struct basis *b, const struct vpa_object *
     if (!s || !b->knows_pods)
         return NULL;
     for (size_t i = 0; b->template_count < TEMPLATES_MAX && i < s->pod_count; i++) {
-        if (!has_template(b, template_of(s->pods[i])))
+        if (!has_template(b, updater_template_of(s->pods[i])))
             return "its pods have another template";
     }
     return NULL;

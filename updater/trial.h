@@ -14,12 +14,13 @@ struct trial {
     char *ns, *kind, *name; /* of the owner */
     char *api_version;
     char *pod, *uid;
-    uint64_t vpa_uid; /* the hash of it */
-    vpa_time newest;  /* creation of the newest pod of the owner when it was sent */
-    vpa_time sent;    /* this and the next two by a clock that nobody sets (env.h) */
-    vpa_time gone;    /* the pod was seen to be gone; unset */
-    vpa_time seen;    /* a replacement was first seen; unset */
-    bool judged;      /* it has failed */
+    uint64_t vpa_uid;  /* the hash of it */
+    uint64_t template; /* of the pod */
+    vpa_time newest;   /* creation of the newest pod of the owner when it was sent */
+    vpa_time sent;     /* this and the next two by a clock that nobody sets (env.h) */
+    vpa_time gone;     /* the pod was seen to be gone; unset */
+    vpa_time seen;     /* a replacement was first seen; unset */
+    bool judged;       /* it has failed */
     struct vpa_expected expected;
     const struct vpa_pod *replacement; /* of this pass */
     int64_t live;                      /* pods of the owner, of this pass */
@@ -29,6 +30,8 @@ struct trial {
 struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_proof_id *id,
                                 const char *key);
 void updater_trial_free(struct trial *t);
+/* What a controller has made the pod of, as far as it says. */
+uint64_t updater_template_of(const struct vpa_pod *pod);
 /* t->replacement and t->live are those of this pass. seen: what was seen when it failed. One API
  * call at most, in one pass of the trial's life unless it fails. */
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,

@@ -278,6 +278,43 @@ START_TEST(a_template_that_was_changed_is_tried_at_once)
 }
 END_TEST
 
+/* In the middle of a rollout: a StatefulSet keeps its name, and what comes is not what went. */
+static const struct {
+    const char *reborn, *status, *reason;
+} rollouts[] = {
+    {NULL, NULL, "NotPatched"},
+    {"2", ENDED, "Crashing"},
+};
+
+/* Of the new template, which no node takes. */
+START_TEST(a_waiting_pod_of_another_template_proves_no_failure)
+{
+    server.labels = ",\"controller-revision-hash\":\"1\"";
+    server.lost = true;
+    server.unscheduled = UNSCHEDULED("2");
+    learn();
+    pass_for(6);
+    ck_assert_double_eq(failed_proofs("Unschedulable"), 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+START_TEST(a_pod_of_another_template_proves_no_failure)
+{
+    server.labels = ",\"controller-revision-hash\":\"1\"";
+    server.reborn = rollouts[_i].reborn;
+    server.reborn_status = rollouts[_i].status;
+    learn();
+    server.labels = ",\"controller-revision-hash\":\"2\"";
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    updater_pass(server.updater);
+    ck_assert_double_eq(failed_proofs(rollouts[_i].reason), 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(server.call_count, 2); /* the next one is the first again */
+}
+END_TEST
+
 /* A pass with a Lease that says so: the webhook renews it, or it is of an hour ago. */
 static void pass_with_lease(const char *renewed)
 {
@@ -844,6 +881,9 @@ int main(void)
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_has_not_failed);
+    tcase_add_test(tc, a_waiting_pod_of_another_template_proves_no_failure);
+    tcase_add_loop_test(tc, a_pod_of_another_template_proves_no_failure, 0,
+                        (int)VPA_COUNT(rollouts));
     tcase_add_loop_test(tc, a_template_that_was_changed_is_tried_at_once, 0,
                         VPA_COUNT(changed_pods));
     tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);
