@@ -126,22 +126,25 @@ static void add_candidate(void *ctx, const struct vpa_object *vpa)
     c->items[c->count++] = (struct vpa_candidate){vpa, selector};
 }
 
-/* The topmost controller of the pod; the empty kind and name when there is none. */
+/* The topmost controller of the pod; the empty kind and name when there is none. *mirror: the pod
+ * is the mirror of a static one, which runs as it stands on its node. */
 static struct vpa_controller_key topmost(const struct vpa_owner_view *owners,
                                          struct vpa_arena *arena, const struct vpa_pod *pod,
-                                         struct vpa_error *err)
+                                         bool *mirror, struct vpa_error *err)
 {
     const struct vpa_controller_key none = {pod->meta.ns, "", "", ""};
     const struct vpa_owner_reference *owner = vpa_meta_controller_last(&pod->meta);
     struct vpa_controller_key top;
     bool found;
 
+    *mirror = false;
     if (!owner || !owners)
         return none;
 
     struct vpa_controller_key key = {pod->meta.ns, owner->kind, owner->name, owner->api_version};
     if (vpa_owner_view_topmost(owners, &key, arena, &found, &top, err) < 0) {
-        if (vpa_owner_is_node_error(err))
+        *mirror = vpa_owner_is_node_error(err);
+        if (*mirror)
             err->code = VPA_OK; /* passed over in silence */
         return none;
     }
@@ -162,11 +165,12 @@ const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_m
 {
     const struct vpa_owner_view *owners = snapshot_owners(snapshot);
     owner_error->code = VPA_OK;
-    struct vpa_controller_key top = topmost(owners, arena, pod, owner_error);
+    bool mirror;
+    struct vpa_controller_key top = topmost(owners, arena, pod, &mirror, owner_error);
     struct candidates c = {.arena = arena, .owners = owners, .rule = rule};
 
-    *unknown = is_under_unknown(snapshot, pod, &top);
-    if (*unknown)
+    *unknown = !mirror && is_under_unknown(snapshot, pod, &top);
+    if (*unknown || mirror)
         return NULL;
     if (top.kind[0])
         snapshot_vpas(snapshot, top.ns, top.kind, top.name, add_candidate, &c);

@@ -21,6 +21,7 @@
 /* The topmost controller of one immediate owner, remembered for its other pods. */
 struct walk {
     bool failed;
+    bool of_node; /* a mirror of a static pod: no API call changes what runs */
     bool found;
     struct vpa_controller_key top;
 };
@@ -152,7 +153,8 @@ static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
     if (vpa_owners_topmost(pass->env->owners, &key, &pass->arena, &walk->found, &walk->top, &err) <
         0) {
         walk->failed = true;
-        if (!vpa_owner_is_node_error(&err))
+        walk->of_node = vpa_owner_is_node_error(&err);
+        if (!walk->of_node)
             VPA_ERROR_UNLESS_TOLD(&err, "Failed to find the controller of a pod", VPA_KERR(&err),
                                   VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
     }
@@ -171,6 +173,8 @@ static const struct vpa_candidate *controlling_vpa(const struct vpa_match_index 
                                                    const struct walk *walk,
                                                    const struct vpa_pod *pod)
 {
+    if (walk && walk->of_node)
+        return NULL;
     if (walk && !walk->failed && walk->found)
         return vpa_match_find(index, VPA_MATCH_UPDATER, walk->top.ns, walk->top.kind,
                               walk->top.name, &pod->meta.labels);

@@ -63,6 +63,14 @@ static const struct admit_row {
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
      "'app':'web'}}}}",
      "", POD_REVIEW(POD("")), "'patch'", NULL},
+    {"the mirror of a static pod with a VPA by labels",
+     "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
+     "'app':'web'}}}}",
+     "",
+     POD_REVIEW("{'metadata':{'name':'web-node','namespace':'ns','labels':{'app':'web'},"
+                "'ownerReferences':[{'apiVersion':'v1','kind':'Node','name':'node','controller':"
+                "true}]},'spec':{'containers':[{'name':'c'}]}}"),
+     "'allowed':true}", "patch"},
     {"VPA by other labels",
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'db'}}}}",
      "", POD_REVIEW(POD("")), "'allowed':true}", "patch"},

@@ -315,7 +315,7 @@ static const struct {
 } absent[] = {
     {"apps/v1", "StatefulSet", false}, {"v1", "ReplicationController", false},
     {"apps/v1", "DaemonSet", false},   {"batch/v1", "Job", true},
-    {"apps/v1", "Deployment", true},
+    {"apps/v1", "Deployment", true},   {"v1", "Node", false}, /* of static pods */
 };
 
 START_TEST(a_controller_that_is_not_there_is_left_alone)
