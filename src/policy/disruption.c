@@ -130,6 +130,8 @@ static bool configured_replicas(struct owned_group *g, vpa_replicas_fn replicas,
     switch (replicas(ctx, g->group.ns, g->group.kind, g->group.api_version, g->group.name,
                      &g->group.configured)) {
     case VPA_REPLICAS_KNOWN:
+        if (vpa_str_eq(g->group.kind, "DaemonSet")) /* it counts pods that are ready */
+            g->group.configured += g->restarting;
         return true;
     case VPA_REPLICAS_UNKNOWN:
         take_live_count(g, ctx, options);
