@@ -323,7 +323,7 @@ START_TEST(restarted_pods_of_a_daemon_set_are_still_wanted)
         pods[i] = objects_pod(&arena, text);
         if (i < 5)
             vpa_update_memory_note_restart(memory, pods[i], now);
-        vpa_update_memory_observe(memory, pods[i], now + VPA_HOUR);
+        vpa_update_memory_observe(memory, pods[i], now + VPA_MINUTE);
     }
 
     struct vpa_disruption *d =
