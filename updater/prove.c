@@ -235,7 +235,7 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
     b->knows_pods = pods != NULL;
     b->template_count = 0;
     for (size_t i = 0; pods && i < count && b->template_count < TEMPLATES_MAX; i++) {
-        uint64_t template = template_of(pods[i]);
+        uint64_t template = updater_template_of(pods[i]);
 
         if (!has_template(b, template))
             b->templates[b->template_count++] = template;
@@ -253,7 +253,7 @@ static const char *what_changed(const struct basis *b, const struct vpa_object *
     if (!s || !b->knows_pods)
         return NULL;
     for (size_t i = 0; b->template_count < TEMPLATES_MAX && i < s->pod_count; i++) {
-        if (!has_template(b, template_of(s->pods[i])))
+        if (!has_template(b, updater_template_of(s->pods[i])))
             return "its pods have another template";
     }
     return NULL;

@@ -47,6 +47,7 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     t->api_version = vpa_xstrdup(g->api_version);
     t->pod = vpa_xstrdup(p->meta.name);
     t->uid = vpa_xstrdup(p->meta.uid);
+    t->template = updater_template_of(p);
     t->newest = g->newest;
     t->sent = updater_work_steady(w);
     t->gone = VPA_TIME_UNSET;
@@ -56,7 +57,31 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     return t;
 }
 
+uint64_t updater_template_of(const struct vpa_pod *pod)
+{
+    static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    const char *text = owner ? owner->name : "";
+
+    for (size_t i = 0; i < VPA_COUNT(labels); i++) {
+        const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);
+
+        if (hash)
+            return vpa_hash_bytes(hash, strlen(hash));
+    }
+    return vpa_hash_bytes(text, strlen(text));
+}
+
 /* ---- evictions ---- */
+
+/* Nothing is the fault of the eviction where a rollout has put another pod there. */
+static enum vpa_verdict blame(const struct trial *t, const struct vpa_pod *replacement,
+                              enum vpa_verdict verdict)
+{
+    bool overtaken = updater_template_of(replacement) != t->template;
+
+    return overtaken && vpa_verdict_failed(verdict) ? VPA_VERDICT_VOID : verdict;
+}
 
 static enum vpa_verdict judge_replacement(struct pass *pass, struct trial *t,
                                           const struct vpa_object *vpa,
@@ -64,7 +89,7 @@ static enum vpa_verdict judge_replacement(struct pass *pass, struct trial *t,
 {
     struct vpa_recommendation wanted = updater_pass_wanted(pass, vpa, replacement);
 
-    return vpa_expected_judge(&t->expected, replacement, &wanted, seen);
+    return blame(t, replacement, vpa_expected_judge(&t->expected, replacement, &wanted, seen));
 }
 
 /* The same of a pod that has been there for so long, as far as was seen. */
@@ -80,7 +105,7 @@ static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
     if (verdict == VPA_VERDICT_WAIT && vpa_time_sub(now, t->seen) > READY_PATIENCE) {
         vpa_buf_printf(seen, "pod %s has the values and is not ready after %d minutes",
                        pod->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
-        return VPA_VERDICT_NOT_READY;
+        return blame(t, pod, VPA_VERDICT_NOT_READY);
     }
     return verdict;
 }
@@ -115,7 +140,7 @@ static enum vpa_verdict judge_absent(struct pass *pass, struct trial *t,
         return verdict;
     vpa_buf_printf(seen, "pod %s has the values and no node takes it: %.400s", found.pod.meta.name,
                    found.reason);
-    return VPA_VERDICT_UNSCHEDULABLE;
+    return blame(t, &found.pod, VPA_VERDICT_UNSCHEDULABLE);
 }
 
 static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,

@@ -30,6 +30,8 @@ struct trial {
 struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_proof_id *id,
                                 const char *key);
 void updater_trial_free(struct trial *t);
+/* What a controller has made the pod of, as far as it says. */
+uint64_t updater_template_of(const struct vpa_pod *pod);
 /* t->replacement and t->live are those of this pass. seen: what was seen when it failed. One API
  * call at most, in one pass of the trial's life unless it fails. */
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,

@@ -30,7 +30,7 @@ struct owned_group {
     struct vpa_replica_group group; /* first: handed out by pointer */
     int64_t actual;
     int64_t evicted; /* earlier, but they still look alive */
-    int64_t restarting;
+    int64_t starting;
     bool boosted;
     bool discarded;
     char *key;
@@ -75,8 +75,8 @@ static void count_pod(struct owned_group *g, const struct vpa_pod *pod,
         g->evicted++;
     else if (vpa_pod_pending(pod))
         g->group.pending++;
-    else if (memory && vpa_update_memory_is_restarting(memory, pod->meta.uid))
-        g->restarting++;
+    else if (memory && vpa_update_memory_is_starting(memory, pod->meta.uid))
+        g->starting++;
     if (vpa_boost_marked(&pod->meta.annotations))
         g->boosted = true;
     if (pod->meta.creation > g->group.newest)
@@ -130,6 +130,8 @@ static bool configured_replicas(struct owned_group *g, vpa_replicas_fn replicas,
     switch (replicas(ctx, g->group.ns, g->group.kind, g->group.api_version, g->group.name,
                      &g->group.configured)) {
     case VPA_REPLICAS_KNOWN:
+        if (vpa_str_eq(g->group.kind, "DaemonSet")) /* it counts pods that are ready */
+            g->group.configured += g->starting;
         return true;
     case VPA_REPLICAS_UNKNOWN:
         take_live_count(g, ctx, options);
@@ -161,7 +163,7 @@ static void size_group(struct owned_group *g, int64_t required, bool skip_check,
     }
     if (!g->discarded && !configured_replicas(g, replicas, ctx, options))
         g->discarded = true;
-    g->group.running = g->actual - g->group.pending - g->evicted - g->restarting;
+    g->group.running = g->actual - g->group.pending - g->evicted - g->starting;
     g->group.tolerance = tolerated(g->group.configured, options->tolerance);
 }
 
@@ -236,7 +238,7 @@ void vpa_group_lost(struct vpa_replica_group *group, const struct vpa_pod *pod,
         return;
     if (vpa_pod_pending(pod))
         group->pending--;
-    else if (!memory || !vpa_update_memory_is_restarting(memory, pod->meta.uid))
+    else if (!memory || !vpa_update_memory_is_starting(memory, pod->meta.uid))
         group->running--;
 }
 

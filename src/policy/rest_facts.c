@@ -113,7 +113,7 @@ static void put_memory(struct vpa_json_writer *w, const struct vpa_rest_facts *f
     vpa_time since;
 
     vpa_json_member_bool(w, "evicted", vpa_update_memory_is_evicted(f->memory, uid));
-    vpa_json_member_bool(w, "restarting", vpa_update_memory_is_restarting(f->memory, uid));
+    vpa_json_member_bool(w, "starting", vpa_update_memory_is_starting(f->memory, uid));
     vpa_json_member_bool(w, "boostEnding", vpa_unboost_unfinished(f->of.pod, f->memory));
     if (vpa_update_memory_resize_since(f->memory, uid, &since))
         vpa_facts_put_nanos(

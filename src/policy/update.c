@@ -62,7 +62,7 @@ bool vpa_pod_disruptable(const struct vpa_pod *pod, const struct vpa_replica_gro
 
     if (vpa_str_eq(own.in_doubt, pod->meta.uid))
         own.in_doubt = NULL;
-    own.running += memory && vpa_update_memory_is_restarting(memory, pod->meta.uid);
+    own.running += memory && vpa_update_memory_is_starting(memory, pod->meta.uid);
     return vpa_group_disruptable(&own);
 }
 

@@ -22,10 +22,10 @@
 struct entry {
     bool unboost;                         /* the last resize sent took a boost back */
     bool evicted;                         /* the server has accepted it */
-    bool resized;                         /* containers restart for the last resize: */
-    bool restarting;                      /* it is not ready again */
-    vpa_time restart;                     /* that resize was accepted */
-    vpa_time ready;                       /* since then, when it was */
+    bool awaited;                         /* it restarts for its resize, or replaces a pod: */
+    bool starting;                        /* it is not ready yet */
+    vpa_time start;                       /* the resize was accepted, or it was seen first */
+    vpa_time ready;                       /* since then, before the resize */
     bool replaces;                        /* counted as the replacement of a pod that was evicted */
     enum vpa_resize_status status;        /* as observed last */
     vpa_time since;                       /* that status was seen first */
@@ -38,6 +38,7 @@ struct entry {
 /* An owner some of whose pods were evicted. */
 struct awaiting {
     int64_t count;   /* replacements not seen */
+    bool ready;      /* one of them was */
     vpa_time newest; /* creation of the newest pod when one was evicted last */
     vpa_time until;
     char key[]; /* namespace, kind, name */
@@ -109,7 +110,8 @@ static struct awaiting *awaiting_of_pod(const struct vpa_update_memory *memory,
 }
 
 /* Each pod replaces one, and only once. */
-static void observe_replacement(struct vpa_update_memory *memory, const struct vpa_pod *pod)
+static void observe_replacement(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                vpa_time now)
 {
     struct awaiting *a = awaiting_of_pod(memory, pod);
     struct entry *e;
@@ -117,9 +119,13 @@ static void observe_replacement(struct vpa_update_memory *memory, const struct v
     if (!a || a->count == 0 || pod->meta.creation <= a->newest)
         return;
     e = entry_of(memory, pod->meta.uid);
-    if (!e->replaces)
-        a->count--;
+    if (e->replaces)
+        return;
+    a->count--;
     e->replaces = true;
+    e->awaited = a->ready;
+    e->start = now;
+    e->ready = VPA_TIME_UNSET;
 }
 
 void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const struct vpa_pod *pod,
@@ -140,6 +146,7 @@ void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const str
         vpa_table_put(&memory->awaiting, a->key, a);
     }
     a->count++;
+    a->ready |= vpa_pod_is_ready(pod);
     a->newest = newest;
     a->until = vpa_time_add(now, VPA_REPLACEMENT_PATIENCE);
 }
@@ -187,18 +194,20 @@ static vpa_time ready_since(const struct vpa_pod *pod)
 }
 
 /* A resize may be deferred before it restarts anything: until it is carried out, whoever is not
- * ready may be so because of it. */
-static void observe_restart(struct vpa_update_memory *memory, const struct vpa_pod *pod,
-                            vpa_time now)
+ * ready may be so because of it. Some pods are never ready, such as those that wait to lead. */
+static void observe_start(struct vpa_update_memory *memory, const struct vpa_pod *pod, vpa_time now)
 {
     struct entry *e = vpa_table_find(&memory->entries, pod->meta.uid);
     bool ready = vpa_pod_is_ready(pod);
 
-    if (!e || !e->resized)
+    if (!e || !e->awaited)
         return;
-    e->restarting = !ready || (ready_since(pod) == e->ready &&
-                               vpa_time_sub(now, e->restart) < VPA_RESTART_UNSEEN);
-    e->resized = e->restarting || vpa_pod_resizing(pod) || vpa_pod_requests_differ(pod);
+
+    vpa_duration waited = vpa_time_sub(now, e->start);
+    bool unseen = ready_since(pod) == e->ready && waited < VPA_RESTART_UNSEEN;
+
+    e->starting = (!ready || unseen) && waited < VPA_REPLACEMENT_PATIENCE;
+    e->awaited = e->starting || vpa_pod_resizing(pod) || vpa_pod_requests_differ(pod);
 }
 
 void vpa_update_memory_note_restart(struct vpa_update_memory *memory, const struct vpa_pod *pod,
@@ -206,24 +215,24 @@ void vpa_update_memory_note_restart(struct vpa_update_memory *memory, const stru
 {
     struct entry *e = entry_of(memory, pod->meta.uid);
 
-    e->resized = e->restarting = true;
-    e->restart = now;
+    e->awaited = e->starting = true;
+    e->start = now;
     e->ready = ready_since(pod);
 }
 
-bool vpa_update_memory_is_restarting(const struct vpa_update_memory *memory, const char *uid)
+bool vpa_update_memory_is_starting(const struct vpa_update_memory *memory, const char *uid)
 {
     const struct entry *e = vpa_table_find(&memory->entries, uid);
 
-    return e && e->restarting;
+    return e && e->starting;
 }
 
 void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                vpa_time now)
 {
     observe_resize(memory, pod, now);
-    observe_restart(memory, pod, now);
-    observe_replacement(memory, pod);
+    observe_replacement(memory, pod, now);
+    observe_start(memory, pod, now);
 }
 
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,

@@ -501,7 +501,7 @@ static void read_memory(const struct vpa_json *inputs, const struct rest_case *c
         vpa_update_memory_observe(c->memory, pod, vpa_time_from_unix(0, since));
     if (get_bool(inputs, "evicted"))
         vpa_update_memory_note_eviction(c->memory, pod, 0, c->now);
-    if (get_bool(inputs, "restarting"))
+    if (get_bool(inputs, "starting"))
         vpa_update_memory_note_restart(c->memory, pod, c->now);
     vpa_update_memory_set_unboost(c->memory, pod->meta.uid, get_bool(inputs, "boostEnding"));
     if (!vpa_json_find(inputs, "infeasible"))

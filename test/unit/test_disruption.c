@@ -329,6 +329,41 @@ START_TEST(a_pod_that_went_is_missing_once)
 }
 END_TEST
 
+/* A DaemonSet says how many pods are ready. Those that we restart are not, which is no reason to
+ * keep fewer of the others. */
+START_TEST(restarted_pods_of_a_daemon_set_are_still_wanted)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    vpa_time now = vpa_time_from_unix(1772366400, 0);
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5, .memory = memory};
+    struct source source = {VPA_REPLICAS_KNOWN, 5};
+    const struct vpa_pod *pods[10];
+
+    for (int i = 0; i < 10; i++) {
+        vpa_auto_free char *text = vpa_xprintf(
+            "{'metadata':{'name':'p%d','namespace':'n','uid':'u%d','ownerReferences':[{"
+            "'apiVersion':'apps/v1','kind':'DaemonSet','name':'o','controller':true}]},'status':{"
+            "'phase':'Running','conditions':[{'type':'Ready','status':'%s'}]}}",
+            i, i, i < 5 ? "False" : "True");
+
+        pods[i] = objects_pod(&arena, text);
+        if (i < 5)
+            vpa_update_memory_note_restart(memory, pods[i], now);
+        vpa_update_memory_observe(memory, pods[i], now + VPA_MINUTE);
+    }
+
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), pods, 10, replicas, &source, &options);
+    const struct vpa_replica_group *group = vpa_disruption_group(d, 0);
+
+    ck_assert_int_eq(group->configured, 10);
+    ck_assert_int_eq(group->running, 5);
+    ck_assert(!vpa_group_disruptable(group));
+    vpa_disruption_free(d);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 START_TEST(pods_without_a_controller_have_no_group)
 {
     const struct vpa_pod *pods[] = {
@@ -406,6 +441,7 @@ int main(void)
     tcase_add_loop_test(tc, evicted_pods_are_missing_until_they_are_replaced, 0,
                         VPA_COUNT(absences));
     tcase_add_test(tc, a_pod_that_went_is_missing_once);
+    tcase_add_test(tc, restarted_pods_of_a_daemon_set_are_still_wanted);
     tcase_add_test(tc, pods_without_a_controller_have_no_group);
     tcase_add_test(tc, no_pods_no_groups);
     tcase_add_test(tc, many_groups);

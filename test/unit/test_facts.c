@@ -114,7 +114,7 @@ START_TEST(what_rest_rested_on)
         vpa_buf_text(&text),
         "{\"decision\":" DECISION ",\"inPlace\":true,\"startupBoost\":false,\"skipBudget\":true,"
         "\"evicts\":true,\"held\":false,\"controlled\":true,\"live\":9,\"required\":10,"
-        "\"evicted\":false,\"restarting\":false,\"boostEnding\":false,"
+        "\"evicted\":false,\"starting\":false,\"boostEnding\":false,"
         "\"group\":{\"kind\":\"ReplicaSet\",\"name\":"
         "\"r\",\"configured\":3,\"running\":4,\"pending\":5,\"tolerance\":6,\"evicted\":7,"
         "\"resized\":8,\"closed\":true,\"belowMin\":false},\"turn\":\"budget\",\"rest\":\"replicas-"

@@ -133,14 +133,37 @@ START_TEST(restarted_pods_are_missing_until_they_are_ready_again)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 1);
     show_resized(0, "2026-03-01T11:00:00Z", ""); /* the kubelet has not begun */
-    for (int minute = 0; minute < 20; minute++) {
+    for (int minute = 0; minute < 9; minute++) {
         vpa_loop_pump(server.loop, VPA_MINUTE);
         if (minute == 1)
             show_resized(0, NULL, "");
         updater_pass(server.updater);
         ck_assert_uint_eq(server.call_count, 1);
     }
-    show_resized(0, "2026-03-01T12:20:00Z", "");
+    show_resized(0, "2026-03-01T12:09:00Z", "");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* So it is with pods that come in the place of others. */
+START_TEST(replacements_are_missing_until_they_are_ready)
+{
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 0.25;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, NULL, "");
+    for (int minute = 0; minute < 9; minute++) {
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 1);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+    if (_i) /* some pods are never ready */
+        show_resized(0, "2026-03-01T12:09:00Z", "");
+    else
+        vpa_loop_pump(server.loop, VPA_MINUTE);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
 }
@@ -422,7 +445,7 @@ static const struct {
 } absent[] = {
     {"apps/v1", "StatefulSet", false}, {"v1", "ReplicationController", false},
     {"apps/v1", "DaemonSet", false},   {"batch/v1", "Job", true},
-    {"apps/v1", "Deployment", true},
+    {"apps/v1", "Deployment", true},   {"v1", "Node", false}, /* of static pods */
 };
 
 START_TEST(a_controller_that_is_not_there_is_left_alone)
@@ -598,6 +621,7 @@ int main(void)
     tcase_add_test(tc, a_resize_without_restarts_that_was_not_answered_takes_nothing);
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_loop_test(tc, restarted_pods_are_missing_until_they_are_ready_again, 0, 2);
+    tcase_add_loop_test(tc, replacements_are_missing_until_they_are_ready, 0, 2);
     tcase_add_loop_test(tc, restarted_pods_that_stay_ready_count_when_the_cache_is_new, 0, 2);
     tcase_add_test(tc, a_restarted_pod_that_does_not_come_back_may_be_evicted);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);

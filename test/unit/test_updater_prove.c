@@ -278,6 +278,19 @@ START_TEST(a_template_that_was_changed_is_tried_at_once)
 }
 END_TEST
 
+/* Of the new template, which no node takes. */
+START_TEST(a_waiting_pod_of_another_template_proves_no_failure)
+{
+    server.labels = ",\"controller-revision-hash\":\"1\"";
+    server.lost = true;
+    server.unscheduled = UNSCHEDULED("2");
+    learn();
+    pass_for(6);
+    ck_assert_double_eq(failed_proofs("Unschedulable"), 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
 /* In the middle of a rollout: a StatefulSet keeps its name, and what comes is not what went. */
 static const struct {
     const char *reborn, *status, *reason;
@@ -868,6 +881,7 @@ int main(void)
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_has_not_failed);
+    tcase_add_test(tc, a_waiting_pod_of_another_template_proves_no_failure);
     tcase_add_loop_test(tc, a_pod_of_another_template_proves_no_failure, 0,
                         (int)VPA_COUNT(rollouts));
     tcase_add_loop_test(tc, a_template_that_was_changed_is_tried_at_once, 0,

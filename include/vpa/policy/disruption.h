@@ -43,7 +43,7 @@ struct vpa_replica_group {
     const char *name;
     const char *api_version;
     int64_t configured;
-    int64_t running; /* live pods that are neither Pending nor evicted, nor being restarted by us */
+    int64_t running; /* live pods that are neither Pending nor evicted, nor starting for us */
     int64_t pending;
     int64_t tolerance; /* pods that may be missing */
     int64_t evicted;   /* of this pass, requests in flight included; pending pods do not count */

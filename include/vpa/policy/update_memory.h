@@ -1,9 +1,9 @@
 /*
  * What must be remembered of pods between passes, by UID: since when the kubelet has kept a resize
  * waiting, which recommendation the node cannot hold, and whether the last resize ended a boost.
- * Further, which pods were evicted and have not been replaced yet, and which were restarted and are
- * not back. Source: specification updater.md 13.5, 13.6; docs/compatibility.md U6, U20, U22, U23,
- * S5.
+ * Further, which pods were evicted and have not been replaced yet, and which are not back since
+ * they were restarted or came as replacements. Source: specification updater.md 13.5, 13.6;
+ * docs/compatibility.md U6, U20, U22, U23, S5.
  *
  *     vpa_update_memory_sweep(memory, live, ctx, now);     // once per pass
  *     vpa_update_memory_observe(memory, pod, now);         // for each pod of the pass
@@ -54,11 +54,13 @@ int64_t vpa_update_memory_awaited(const struct vpa_update_memory *memory, const 
 /* How old a cache may be that has the pod as it was before a change of ours. */
 #define VPA_RESTART_UNSEEN (90 * VPA_SECOND)
 /* Notes that a resize was accepted for which the kubelet restarts containers of the pod, which was
- * ready. It is missing in its group from then on until vpa_update_memory_observe finds it ready
- * again. */
+ * ready. */
 void vpa_update_memory_note_restart(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                     vpa_time now);
-bool vpa_update_memory_is_restarting(const struct vpa_update_memory *memory, const char *uid);
+/* Whether the pod restarts for its resize, or replaces one that was evicted and had been ready, and
+ * was not found ready by vpa_update_memory_observe since, for as long as a replacement is waited
+ * for: it is missing in its group. */
+bool vpa_update_memory_is_starting(const struct vpa_update_memory *memory, const char *uid);
 
 /* Records (replacing) a copy of the recommendation / finds the record, borrowed until the next
  * change. */
