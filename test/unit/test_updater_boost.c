@@ -250,6 +250,41 @@ START_TEST(an_end_that_was_sent_is_waited_for)
 }
 END_TEST
 
+static void show_both(const char *request, const char *status)
+{
+    server.pod = "";
+    server.request = request;
+    server.status = status;
+    show_pod(0, 0);
+    show_pod(0, 1);
+    settle();
+}
+
+/* The last resize counts: a pod that was resized since its boost ended is evicted when its node
+ * cannot hold it. */
+START_TEST(a_resize_behind_the_end_of_a_boost_is_an_ordinary_one)
+{
+    vpa_auto_free char *calls = NULL;
+
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    start(1);
+    updater_pass(server.updater);
+    show_both("1", GIVEN("1"));
+    updater_pass(server.updater);
+    show_both("2", ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
+                   "\"Infeasible\"}" GIVEN("1"));
+    server.config.lifetime_threshold = 0;
+    updater_pass(server.updater);
+    calls = joined_calls();
+    ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
+                            "p00-00/eviction p00-01/eviction ");
+}
+END_TEST
+
 /* ---- boosts whose VPA boosts no more ---- */
 
 static void change_vpa(void)
@@ -391,6 +426,7 @@ int main(void)
     tcase_add_test(tc, a_marker_that_cannot_be_read_ends_no_boost);
     tcase_add_test(tc, a_patch_is_made_anew_after_waiting);
     tcase_add_loop_test(tc, an_end_that_was_sent_is_waited_for, 0, VPA_COUNT(ends));
+    tcase_add_test(tc, a_resize_behind_the_end_of_a_boost_is_an_ordinary_one);
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
