@@ -104,15 +104,45 @@ START_TEST(a_pod_that_went_is_not_unboosted)
 }
 END_TEST
 
-static void lose_three(void *ctx)
+static void lose_from(int first)
 {
-    (void)ctx;
-    for (int p = 7; p < 10; p++) {
+    for (int p = first; p < 10; p++) {
         vpa_auto_free char *name = vpa_xprintf("p00-%02d", p);
 
         hide_object("v1", "Pod", "n", name);
     }
 }
+
+static void lose_three(void *ctx)
+{
+    (void)ctx;
+    lose_from(7);
+}
+
+static void lose_five(void *ctx)
+{
+    (void)ctx;
+    lose_from(5);
+}
+
+/* No container restarts, so that other resizes ask for no budget (--in-place-skip-disruption-budget);
+ * the end of a boost asks for it again when it has waited for the limiter. */
+START_TEST(the_end_of_a_boost_that_waited_asks_for_the_budget_again)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, lose_five, NULL);
+
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.config.in_place_skip_budget = true;
+    server.config.eviction_rate_limit = 1;
+    start(1);
+    vpa_timer_start(timer, 500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
 
 /* Five of ten may be missing: three went by themselves while the first answer was awaited. */
 START_TEST(pods_that_went_leave_less_room_for_the_ends_of_boosts)
@@ -421,6 +451,7 @@ int main(void)
     tcase_add_test(tc, a_marker_that_is_taken_away_waits_for_no_token);
     tcase_add_test(tc, ends_of_boosts_are_answered_before_pods_are_chosen);
     tcase_add_test(tc, a_pod_that_went_is_not_unboosted);
+    tcase_add_test(tc, the_end_of_a_boost_that_waited_asks_for_the_budget_again);
     tcase_add_test(tc, pods_that_went_leave_less_room_for_the_ends_of_boosts);
     tcase_add_test(tc, an_old_server_leaves_boosted_pods_as_they_are);
     tcase_add_test(tc, a_marker_that_cannot_be_read_ends_no_boost);
