@@ -38,10 +38,12 @@ static double paused(const char *scope)
     "\"code\":403}"
 
 /* Nothing has happened that could be looked at: the next pod is tried. */
-START_TEST(a_refused_resize_is_no_trial)
+START_TEST(a_refused_change_is_no_trial)
 {
-    server.mode = "InPlace";
-    server.resize_refusal = FORBIDDEN;
+    static const char *const modes[] = {"InPlace", "Recreate"};
+
+    server.mode = modes[_i];
+    server.resize_refusal = server.eviction_refusal = FORBIDDEN;
     learn();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 10);
@@ -416,7 +418,7 @@ int main(void)
     TCase *tc = tcase_create("pass");
 
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_refused_resize_is_no_trial);
+    tcase_add_loop_test(tc, a_refused_change_is_no_trial, 0, 2);
     tcase_add_test(tc, a_refusal_of_another_pod_ends_no_trial);
     tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
     tcase_add_test(tc, an_eviction_that_is_under_way_is_waited_for);
