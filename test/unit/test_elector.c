@@ -328,8 +328,8 @@ START_TEST(release_waits_for_what_was_asked)
 }
 END_TEST
 
-/* Somebody has written to the lease since its last renewal: what is still ours is given back all the
- * same, what is another one's stays his, and what cannot be read is left. */
+/* Somebody has written to the lease since its last renewal: what is still ours is given back all
+ * the same, what is another one's stays his, and what cannot be read is left. */
 static const struct {
     const char *holder, *garbage;
     const char *left;

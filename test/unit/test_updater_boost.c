@@ -125,8 +125,9 @@ static void lose_five(void *ctx)
     lose_from(5);
 }
 
-/* No container restarts, so that other resizes ask for no budget (--in-place-skip-disruption-budget);
- * the end of a boost asks for it again when it has waited for the limiter. */
+/* No container restarts, so that other resizes ask for no budget
+ * (--in-place-skip-disruption-budget); the end of a boost asks for it again when it has waited for
+ * the limiter. */
 START_TEST(the_end_of_a_boost_that_waited_asks_for_the_budget_again)
 {
     struct vpa_timer *timer = vpa_timer_new(server.loop, lose_five, NULL);
