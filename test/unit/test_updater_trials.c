@@ -87,6 +87,42 @@ START_TEST(an_eviction_of_which_nothing_is_seen_is_dropped)
 }
 END_TEST
 
+/* So it is with a resize. */
+START_TEST(a_resize_of_which_nothing_is_seen_is_waited_for_as_long)
+{
+    server.mode = "InPlace";
+    server.delay = 0;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* From when its predecessor was seen to be gone, two minutes here, whoever owns it. */
+static const struct {
+    const char *version, *kind;
+} owners[] = {{"apps/v1", "ReplicaSet"}, {"x.io/v1", "Clone"}};
+
+START_TEST(a_replacement_has_its_time_to_come)
+{
+    server.owner_version = owners[_i].version;
+    server.owner_kind = owners[_i].kind;
+    server.replicas = 10;
+    server.lost = true;
+    server.delay = 0;
+    server.config.proof_patience = 2 * VPA_MINUTE;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
 /* Others may take hours to end. */
 START_TEST(an_eviction_that_is_under_way_is_waited_for)
 {
@@ -146,6 +182,7 @@ START_TEST(an_eviction_instead_of_a_resize)
     ck_assert_str_eq(server.calls[1], "p00-00/eviction");
     ck_assert_double_eq(failed_proofs("NotResized"), 1);
     ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_ptr_nonnull(strstr(server.conditions, "the resize of pod p00-00 is Infeasible; "));
     pass_for(4);
     ck_assert_double_eq(failed_proofs("NoReplacement"), _i);
     ck_assert_double_eq(paused("vpa"), _i ? 2 : 0);
@@ -579,6 +616,8 @@ int main(void)
     tcase_add_loop_test(tc, a_refused_change_is_no_trial, 0, 2);
     tcase_add_test(tc, a_refusal_of_another_pod_ends_no_trial);
     tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
+    tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_waited_for_as_long);
+    tcase_add_loop_test(tc, a_replacement_has_its_time_to_come, 0, VPA_COUNT(owners));
     tcase_add_test(tc, an_eviction_that_is_under_way_is_waited_for);
     tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
     tcase_add_loop_test(tc, an_eviction_instead_of_a_resize, 0, 2);
