@@ -166,8 +166,8 @@ static void refuse_first_resize(void)
     settle();
 }
 
-/* The node cannot hold the pod, which is evicted instead: where that helps, resizes are tried again;
- * where nothing comes in its place, that is a failure of its own. */
+/* The node cannot hold the pod, which is evicted instead: where that helps, resizes are tried
+ * again; where nothing comes in its place, that is a failure of its own. */
 START_TEST(an_eviction_instead_of_a_resize)
 {
     server.mode = "InPlaceOrRecreate";
@@ -548,8 +548,8 @@ END_TEST
 
 /* ---- dry runs ---- */
 
-/* Nobody can say what would become of a replacement: that is looked at behind the eviction, and said
- * once for all. */
+/* Nobody can say what would become of a replacement: that is looked at behind the eviction, and
+ * said once for all. */
 static const struct {
     const char *answer, *refusal;
     int pod_code, review_code;
