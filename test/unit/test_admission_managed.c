@@ -359,8 +359,8 @@ static void on_farewell(void *ctx)
     free(response.body);
 }
 
-/* It answers to the last, and says that nobody else is to be sent here, even where a webhook that is
- * behind stays. */
+/* It answers to the last, and says that nobody else is to be sent here, even where a webhook that
+ * is behind stays. */
 START_TEST(who_was_told_to_stop_is_not_ready)
 {
     struct vpa_timer *timer = vpa_timer_new(loop, on_farewell, NULL);

@@ -328,6 +328,39 @@ START_TEST(release_waits_for_what_was_asked)
 }
 END_TEST
 
+/* Somebody has written to the lease since its last renewal: what is still ours is given back all
+ * the same, what is another one's stays his, and what cannot be read is left. */
+static const struct {
+    const char *holder, *garbage;
+    const char *left;
+    size_t told;
+} meanwhile[] = {
+    {"a", NULL, "\"holderIdentity\":\"\"", 0},
+    {"b", NULL, "\"holderIdentity\":\"b\"", 0},
+    {"a", "{\"spec\":", "\"holderIdentity\":\"a\"", 1},
+};
+
+START_TEST(release_meets_a_change)
+{
+    struct candidate a;
+
+    capture_log(0);
+    candidate(&a, "a");
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert(vpa_elector_is_leader(a.elector));
+    put_lease(meanwhile[_i].holder, 15);
+    garbage = meanwhile[_i].garbage;
+    int64_t released = vpa_loop_monotonic(loop);
+    vpa_elector_release(a.elector, 3 * VPA_SECOND);
+    ck_assert_int_lt(vpa_loop_monotonic(loop) - released, VPA_SECOND);
+    garbage = NULL;
+    ck_assert_msg(strstr(lease(), meanwhile[_i].left) != NULL, "%s", lease());
+    ck_assert_uint_eq(logged("Failed to release lease"), meanwhile[_i].told);
+    ck_assert(!vpa_elector_is_leader(a.elector));
+    vpa_elector_free(a.elector);
+}
+END_TEST
+
 START_TEST(a_standby_releases_nothing)
 {
     struct candidate a, b;
@@ -476,6 +509,7 @@ int main(void)
     tcase_add_test(c, a_lease_lasts_for_whole_seconds);
     tcase_add_test(c, release_lets_the_next_one_lead_soon);
     tcase_add_test(c, release_waits_for_what_was_asked);
+    tcase_add_loop_test(c, release_meets_a_change, 0, (int)VPA_COUNT(meanwhile));
     tcase_add_test(c, a_standby_releases_nothing);
     tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));
     tcase_add_test(c, garbage_is_no_lease);

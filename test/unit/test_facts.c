@@ -123,6 +123,30 @@ START_TEST(what_rest_rested_on)
 }
 END_TEST
 
+/* A LimitRange that cannot be read: what the pod should have is not known, so that it is left. */
+START_TEST(rest_without_limits)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    const struct vpa_replica_group group = {.configured = 3, .running = 3, .tolerance = 1};
+    const struct vpa_update_options update = {.in_place_gate = true};
+    const struct vpa_namespace_limits limits = {.error = "no quantity"};
+    struct vpa_rest_facts facts = {.of = facts_of_decision(),
+                                   .update = &update,
+                                   .memory = memory,
+                                   .group = &group,
+                                   .evicts = true,
+                                   .controlled = true};
+
+    ck_assert_int_eq(vpa_rest_make(&arena, &facts), VPA_REST_NONE);
+    facts.of.limits = &limits;
+    ck_assert_int_eq(vpa_rest_make(&arena, &facts), VPA_REST_LIMITS_UNKNOWN);
+    vpa_rest_facts_encode(&w, &arena, &facts);
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&text), "\"rest\":\"limits-unknown\""));
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&text), "\"admission\":\"no-recommendation\""));
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 START_TEST(what_a_patch_rested_on)
 {
     const struct vpa_namespace_limits limits = {0};
@@ -197,6 +221,7 @@ int main(void)
     tcase_add_test(c, numbers_lose_nothing);
     tcase_add_test(c, what_a_decision_rested_on);
     tcase_add_test(c, what_rest_rested_on);
+    tcase_add_test(c, rest_without_limits);
     tcase_add_test(c, what_a_recommendation_rested_on);
     tcase_add_test(c, what_a_patch_rested_on);
     tcase_add_test(c, what_a_patch_did_not_rest_on);

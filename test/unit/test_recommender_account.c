@@ -4,6 +4,8 @@
  */
 #include "recommender_fixture.h"
 
+#include "../../recommender/account.h"
+
 static int64_t read_until; /* number of the last entry that was read */
 
 static const struct vpa_json *read_new(void)
@@ -185,6 +187,74 @@ START_TEST(a_target_moves_by_a_tenth_of_what_it_was)
 }
 END_TEST
 
+/* ---- without the recommender ---- */
+
+struct told {
+    struct vpa_object vpa;
+    struct vpa_rendering rendering;
+    struct vpa_estimates estimates;
+    void *noted;
+};
+
+/* What the ledger gets of targets as a VPA's status has them; 0 conditions. */
+static void tell(struct told *t, const char *containers)
+{
+    const struct vpa_object_status status = {.condition_count = 0};
+    const struct vpa_resource_list no_max = {.count = 0};
+    const struct vpa_recommendation_facts facts = {.vpa = &t->vpa,
+                                                   .estimates = &t->estimates,
+                                                   .rendering = &t->rendering,
+                                                   .global_max = &no_max};
+    struct vpa_recommendation rec;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_recommendation_decode(
+            &arena,
+            json(vpa_arena_printf(&arena, "{\"containerRecommendations\":[%s]}", containers)), &rec,
+            &err),
+        0);
+    account_tell(ledger, &t->noted, &facts, &rec, &status, vpa_loop_now(loop));
+}
+
+#define OF(name, cpu) "{\"containerName\":\"" name "\",\"target\":{\"cpu\":\"" cpu "\"}}"
+
+/* Others than before have no old target, whatever amounts they have. */
+START_TEST(other_containers_are_told)
+{
+    static const struct {
+        const char *containers, *decision, *rule, *why;
+    } steps[] = {
+        {OF("a", "1"), "recommend", "first", "cpu target none -> 1"},
+        {OF("a", "1"), NULL, NULL, NULL},
+        {OF("a", "2"), "recommend", "a target moved by a tenth or more", "cpu target 1 -> 2"},
+        {OF("b", "2"), "recommend", "its containers changed", "cpu target none -> 2"},
+        {OF("b", "2") "," OF("c", "2"), "recommend", "its containers changed",
+         "container b: cpu target none -> 2; container c: cpu target none -> 2"},
+        {OF("b", "2") "," OF("c", "3"), "recommend", "a target moved by a tenth or more",
+         "container c: cpu target 2 -> 3"},
+        {"", "recommend nothing", "its containers changed", ""},
+        {"", NULL, NULL, NULL},
+    };
+    struct told t = {.vpa = {.meta = {.ns = "shop", .name = "web"}}};
+
+    for (size_t i = 0; i < VPA_COUNT(steps); i++) {
+        tell(&t, steps[i].containers);
+        if (!steps[i].decision) {
+            ck_assert_uint_eq(vpa_json_count(read_new()), 0);
+            continue;
+        }
+        const struct vpa_json *e = the_only_new();
+        ck_assert_str_eq(fake_text_at(e, "decision"), steps[i].decision);
+        ck_assert_str_eq(fake_text_at(e, "rule"), steps[i].rule);
+        ck_assert_str_eq(fake_text_at(e, "why"), steps[i].why);
+        ck_assert_str_eq(fake_text_at(e, "vpa"), "web");
+        ck_assert_ptr_nonnull(vpa_json_at(e, "inputs"));
+    }
+    free(t.noted);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_account");
@@ -196,6 +266,7 @@ int main(void)
     tcase_add_test(tc, writes_down_conditions);
     tcase_add_test(tc, every_part_of_a_condition_counts);
     tcase_add_test(tc, a_target_moves_by_a_tenth_of_what_it_was);
+    tcase_add_test(tc, other_containers_are_told);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -12,6 +12,7 @@
 #include "../../recommender/query.h"
 #include "../../recommender/query_object.h"
 #include "vpa/daemon/observe.h"
+#include "vpa/model/object_status.h"
 
 /* ---- bounds of flags ---- */
 
@@ -83,6 +84,27 @@ static void on_stop(void *ctx)
     vpa_loop_stop(loop);
 }
 
+/* Nothing more is written from then on. */
+START_TEST(a_stop_writes_no_further_status)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, on_stop, NULL);
+
+    change(VPA("v1", "2026-01-15T10:00:00Z"));
+    change(VPA("v2", "2026-01-15T10:00:00Z"));
+    change(VPA("v3", "2026-01-15T10:00:00Z"));
+    start("--update-worker-count=2");
+    hook = delay_status;
+    vpa_loop_pump(loop, VPA_MINUTE);
+    fake_cluster_begin_record(server);
+    vpa_timer_start(timer, 500 * VPA_MILLISECOND);
+    recommender_pass(recommender);
+    ck_assert_uint_eq(count_writes("PATCH", "/status"), 2);
+    vpa_timer_free(timer);
+    stop();
+    vpa_loop_resume(loop);
+}
+END_TEST
+
 /* Several are under way, of which those in the middle are answered first. */
 START_TEST(what_a_stop_leaves_is_given_up)
 {
@@ -101,6 +123,59 @@ START_TEST(what_a_stop_leaves_is_given_up)
     stop();
     vpa_loop_resume(loop);
     vpa_loop_pump(loop, VPA_MINUTE);
+}
+END_TEST
+
+/* ---- conditions ---- */
+
+static const char *conditions_text(void)
+{
+    static char text[2048];
+    size_t len = 0;
+
+    text[0] = '\0';
+    vpa_json_foreach (c, vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"))
+        len +=
+            (size_t)snprintf(text + len, sizeof(text) - len, "%s %s %s; ", fake_text_at(c, "type"),
+                             fake_text_at(c, "status"), fake_text_at(c, "lastTransitionTime"));
+    return text;
+}
+
+#define CRANE "\"recommenders\":[{\"name\":\"crane\"}],"
+
+static const struct {
+    const char *policy;
+    const char *usage;
+    bool waits;
+} waiting[] = {
+    {CRANE, "{\"usage\":[]}", true},
+    {CRANE "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\",\"mode\":\"Off\"}]"
+           "},",
+     USAGE("100m", "100Mi"), false},
+    {"", USAGE("100m", "100Mi"), false},
+    {"", "{\"usage\":[]}", false}, /* it has the least there is */
+};
+
+/* Who has pods without a sample for a while is told so; not who wants nothing of their
+ * containers. */
+START_TEST(a_vpa_without_samples_is_told)
+{
+    vpa_auto_free char *vpa = vpa_xprintf(
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
+              "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"generation\":1,"
+              "\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{%s\"targetRef\":{"
+              "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}"),
+        waiting[_i].policy);
+    bool told = false;
+
+    change(vpa);
+    start(NULL);
+    for (int i = 0; i < 20; i++)
+        pass(waiting[_i].usage);
+    vpa_json_foreach (condition,
+                      vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"))
+        told = told || strcmp(fake_text_at(condition, "type"), VPA_CONDITION_WAITING) == 0;
+    ck_assert_msg(told == waiting[_i].waits, "%s", conditions_text());
 }
 END_TEST
 
@@ -249,6 +324,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, a_flag_bounds_all_recommendations, 0, (int)VPA_COUNT(maxima));
     tcase_add_loop_test(tcase, so_many_statuses_are_written_at_once, 0, (int)VPA_COUNT(workers));
+    tcase_add_loop_test(tcase, a_vpa_without_samples_is_told, 0, (int)VPA_COUNT(waiting));
+    tcase_add_test(tcase, a_stop_writes_no_further_status);
     tcase_add_test(tcase, what_a_stop_leaves_is_given_up);
     tcase_add_test(tcase, queries_are_answered_from_the_pass);
     tcase_add_loop_test(tcase, an_older_vpa_of_another_recommender_answers_nothing, 0,

@@ -151,6 +151,38 @@ START_TEST(counts_by_distance)
 }
 END_TEST
 
+/* Whichever comes first, and in whichever direction it is. */
+START_TEST(the_farthest_is_named)
+{
+    static const struct {
+        const char *first, *second; /* ours; theirs is 1 */
+        const char *named;
+    } cases[] = {
+        {"2", "1100m", "+100.0 %  shop/a app"},   {"1100m", "2", "+100.0 %  shop/b app"},
+        {"500m", "1100m", "-50.0 %  shop/a app"}, {"1100m", "500m", "-50.0 %  shop/b app"},
+        {"1", "1", "+0.0 %  shop/a app"},
+    };
+    struct vpa_object a = {.meta = {.ns = "shop", .name = "a"}},
+                      b = {.meta = {.ns = "shop", .name = "b"}};
+    struct vpa_recommendation first = recommendation_of("app", cases[_i].first),
+                              second = recommendation_of("app", cases[_i].second);
+    struct shadow *shadow = shadow_new();
+    vpa_auto_buf table = {0};
+
+    a.recommendation = b.recommendation = recommendation_of("app", "1");
+    shadow_begin(shadow);
+    shadow_compare(shadow, &a, &first);
+    shadow_compare(shadow, &b, &second);
+    shadow_end(shadow);
+    vpa_buf_init(&table, (size_t)1 << 16);
+    shadow_write_table(shadow, &table);
+    ck_assert_msg(strstr(vpa_buf_text(&table), cases[_i].named) != NULL, "%s",
+                  vpa_buf_text(&table));
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&table), "target      cpu            2"));
+    shadow_free(shadow);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_shadow");
@@ -160,6 +192,7 @@ int main(void)
     tcase_add_test(tcase, compares_with_the_other_and_writes_nothing);
     tcase_add_loop_test(tcase, bounds_are_not_mixed_up, 0, 3);
     tcase_add_loop_test(tcase, counts_by_distance, 0, VPA_COUNT(distances));
+    tcase_add_loop_test(tcase, the_farthest_is_named, 0, 5);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

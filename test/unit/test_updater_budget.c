@@ -22,11 +22,16 @@ END_TEST
 
 START_TEST(replaced_pods_count_again)
 {
+    const struct vpa_update_memory *memory;
+
     start(0);
+    memory = updater_env(server.updater)->memory;
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
+    ck_assert(vpa_update_memory_is_evicted(memory, "0-0"));
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 10);
+    ck_assert(!vpa_update_memory_is_evicted(memory, "0-0")); /* it is not remembered for ever */
 }
 END_TEST
 

@@ -24,6 +24,37 @@ START_TEST(owners_that_have_no_scale_are_not_asked_for_one_by_one)
 }
 END_TEST
 
+/* A VPA with a target goes by it, whatever else it selects. */
+START_TEST(a_target_counts_before_a_selector)
+{
+    server.boost = "\"selector\":{\"matchLabels\":{\"app\":\"nobody\"}},";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
+static bool shows(const char *vpa);
+
+/* Each part of a pass has its own time: owners of others take 20 ms, answers 10. */
+START_TEST(parts_of_a_pass_are_timed_each)
+{
+    server.strangers = 1;
+    server.stranger_ns = "n";
+    start(0);
+    updater_pass(server.updater);
+#define SUM(STEP, SECONDS)                                                                         \
+    ck_assert(shows("vpa_updater_execution_latency_seconds_sum{step=\"" STEP "\"} " SECONDS "\n"))
+    SUM("ListVPAs", "0");
+    SUM("ListPods", "0");
+    SUM("FilterPods", "0.02");
+    SUM("AdmissionInit", "0");
+    SUM("EvictPods", "0.01");
+    SUM("total", "0.03");
+#undef SUM
+}
+END_TEST
+
 static bool shows(const char *vpa)
 {
     struct vpa_metrics all = {.table = updater_metrics, .count = updater_metric_count};
@@ -201,6 +232,8 @@ int main(void)
     TCase *tc = tcase_create("pass");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, parts_of_a_pass_are_timed_each);
+    tcase_add_test(tc, a_target_counts_before_a_selector);
     tcase_add_loop_test(tc, owners_that_have_no_scale_are_not_asked_for_one_by_one, 0, 2);
     tcase_add_test(tc, vpas_that_were_deleted_are_counted_no_more);
     tcase_add_test(tc, no_pass_before_the_last_page_of_pods);

@@ -477,6 +477,20 @@ START_TEST(a_pass_that_does_nothing_says_why)
 }
 END_TEST
 
+/* Whatever keeps passes from doing anything is told once, and that it is over. */
+START_TEST(a_webhook_that_is_away_is_told)
+{
+    server.config.use_admission_status = true;
+    server.pods_per_vpa = 1;
+    begin_with_ledger(0);
+    pass_for(3);
+    ck_assert_str_eq(told(), "do nothing webhook");
+    server.renewed = "2026-03-01T13:00:00.000000Z";
+    pass_for(3);
+    ck_assert_str_eq(told(), "do nothing webhook|go on webhook|leave alone min-replicas");
+}
+END_TEST
+
 /* ---- bounds ---- */
 
 /* More VPAs than a pass may tell of: nothing is lost, and no pass tells more. */
@@ -551,6 +565,7 @@ int main(void)
     tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);
     tcase_add_test(tc, a_proof_that_helped_is_told);
     tcase_add_test(tc, a_pass_that_does_nothing_says_why);
+    tcase_add_test(tc, a_webhook_that_is_away_is_told);
     tcase_add_test(tc, what_is_known_goes_with_its_vpa);
     tcase_add_test(tc, silence_of_twenty_passes_forgets);
     tcase_add_test(tc, a_large_cluster_is_told_bit_by_bit);

@@ -239,6 +239,58 @@ START_TEST(lost_leadership_stops_a_pass)
 }
 END_TEST
 
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* Who may do nothing asks for nothing. */
+START_TEST(who_does_not_lead_reads_no_lease)
+{
+    server.config.use_admission_status = true;
+    server.renewed = "2026-03-01T12:00:00.000000Z";
+    server.may_act = never;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(server.lease_reads, 0);
+}
+END_TEST
+
+/* Of the caches of objects and those of owners each one counts. */
+static const char *const filling[] = {"/pods", "/verticalpodautoscalers", "/limitranges",
+                                      "/replicasets"};
+
+START_TEST(a_pass_waits_for_every_cache)
+{
+    capture_log(0);
+    server.slow = filling[_i];
+    begin(0);
+    vpa_loop_pump(server.loop, VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(logged("Caches are not in step yet"), 1);
+    ck_assert_uint_eq(server.call_count, 0);
+}
+END_TEST
+
+/* The owner of another pod was asked for, and that has taken a whole interval: what was found out
+ * by then gives pods to the wrong VPA. */
+START_TEST(half_a_selection_is_none)
+{
+    server.stranger_ns = "n";
+    server.strangers = 1;
+    server.config.interval = 10 * VPA_MILLISECOND;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.flow_reads, 1);
+    ck_assert_uint_eq(server.call_count, 0);
+    server.config.interval = VPA_HOUR;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 5);
+}
+END_TEST
+
 START_TEST(shutdown_waits_for_what_is_under_way)
 {
     server.stop_at = 2;
@@ -362,6 +414,9 @@ int main(void)
     tcase_add_test(tc, a_pass_that_hangs_says_so_within_an_interval);
     tcase_add_test(tc, a_pass_in_time_says_nothing);
     tcase_add_test(tc, lost_leadership_stops_a_pass);
+    tcase_add_test(tc, who_does_not_lead_reads_no_lease);
+    tcase_add_loop_test(tc, a_pass_waits_for_every_cache, 0, VPA_COUNT(filling));
+    tcase_add_test(tc, half_a_selection_is_none);
     tcase_add_test(tc, shutdown_waits_for_what_is_under_way);
     tcase_add_test(tc, shutdown_does_not_wait_for_ever);
     tcase_add_loop_test(tc, the_webhook_must_be_alive, 0, VPA_COUNT(leases));

@@ -38,10 +38,12 @@ static double paused(const char *scope)
     "\"code\":403}"
 
 /* Nothing has happened that could be looked at: the next pod is tried. */
-START_TEST(a_refused_resize_is_no_trial)
+START_TEST(a_refused_change_is_no_trial)
 {
-    server.mode = "InPlace";
-    server.resize_refusal = FORBIDDEN;
+    static const char *const modes[] = {"InPlace", "Recreate"};
+
+    server.mode = modes[_i];
+    server.resize_refusal = server.eviction_refusal = FORBIDDEN;
     learn();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 10);
@@ -85,6 +87,42 @@ START_TEST(an_eviction_of_which_nothing_is_seen_is_dropped)
 }
 END_TEST
 
+/* So it is with a resize. */
+START_TEST(a_resize_of_which_nothing_is_seen_is_waited_for_as_long)
+{
+    server.mode = "InPlace";
+    server.delay = 0;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* From when its predecessor was seen to be gone, two minutes here, whoever owns it. */
+static const struct {
+    const char *version, *kind;
+} owners[] = {{"apps/v1", "ReplicaSet"}, {"x.io/v1", "Clone"}};
+
+START_TEST(a_replacement_has_its_time_to_come)
+{
+    server.owner_version = owners[_i].version;
+    server.owner_kind = owners[_i].kind;
+    server.replicas = 10;
+    server.lost = true;
+    server.delay = 0;
+    server.config.proof_patience = 2 * VPA_MINUTE;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
 /* Others may take hours to end. */
 START_TEST(an_eviction_that_is_under_way_is_waited_for)
 {
@@ -113,7 +151,58 @@ START_TEST(a_resized_pod_that_went_ends_its_trial)
 }
 END_TEST
 
+/* ---- both ways ---- */
+
+static void refuse_first_resize(void)
+{
+    vpa_auto_free char *text = pod_text(0, 0);
+    const char *end = strstr(text, "\"conditions\":[") + strlen("\"conditions\":[");
+    vpa_auto_free char *pod =
+        vpa_xprintf("%.*s{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
+                    "\"Infeasible\"},%s",
+                    (int)(end - text), text, end);
+
+    show_object("v1", "Pod", pod);
+    settle();
+}
+
+/* The node cannot hold the pod, which is evicted instead: where that helps, resizes are tried
+ * again; where nothing comes in its place, that is a failure of its own. */
+START_TEST(an_eviction_instead_of_a_resize)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.reborn = "2";
+    server.lost = _i;
+    learn();
+    updater_pass(server.updater);
+    refuse_first_resize();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_str_eq(server.calls[0], "p00-00/resize");
+    ck_assert_str_eq(server.calls[1], "p00-00/eviction");
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_ptr_nonnull(strstr(server.conditions, "the resize of pod p00-00 is Infeasible; "));
+    pass_for(4);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), _i);
+    ck_assert_double_eq(paused("vpa"), _i ? 2 : 0);
+    if (_i == 0)
+        ck_assert_str_eq(server.calls[2], "p00-01/resize");
+    else
+        ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
 /* ---- replacements ---- */
+
+/* Pods of nobody are in the same list. */
+static void show_stray(void)
+{
+    show_object("v1", "Pod",
+                "{\"metadata\":{\"name\":\"stray\",\"namespace\":\"n\",\"uid\":\"stray\","
+                "\"creationTimestamp\":\"2026-03-01T12:00:00Z\"},\"spec\":{\"nodeName\":\"node\","
+                "\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":\"Running\"}}");
+}
 
 /* A pod that came later than the replacement is looked at, and one that came before is not. */
 START_TEST(the_newest_pod_is_the_replacement)
@@ -124,6 +213,7 @@ START_TEST(the_newest_pod_is_the_replacement)
     server.reborn = "2";
     hide_object("v1", "Pod", "n", "p00-05");
     show_pod(0, 5);
+    show_stray();
     settle();
     updater_pass(server.updater);
     ck_assert_double_eq(failed_proofs("NotPatched"), 0);
@@ -228,6 +318,70 @@ START_TEST(an_older_template_is_another_one)
     show_pod(0, 3);
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 3);
+}
+END_TEST
+
+/* Whoever changes a VPA is believed once. */
+START_TEST(a_vpa_that_was_changed_is_tried_once)
+{
+    capture_log(0);
+    learn();
+    pass_for(4);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.generation_of_vpas++;
+    show_vpas();
+    settle();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_uint_eq(logged("Updates of this VPA go on"), 1);
+    ck_assert_uint_eq(logged("The webhook was away"), 0);
+}
+END_TEST
+
+/* VPAs before it in the order take no part in the pass. */
+START_TEST(pods_are_those_of_their_own_vpa)
+{
+    server.vpas = 3;
+    server.labels = ",\"pod-template-hash\":\"1\"";
+    learn();
+    server.mode = "Off";
+    server.vpas = 2;
+    show_vpas();
+    server.vpas = 3;
+    server.mode = "Recreate";
+    settle();
+    pass_for(4);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_str_eq(server.calls[0], "p02-00/eviction");
+    server.labels = ",\"pod-template-hash\":\"2\"";
+    replace_pod("p00-03");
+    replace_pod("p01-03");
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 1);
+    replace_pod("p02-03");
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* One that was there when it failed, and comes back, is no other. */
+START_TEST(a_template_that_comes_back_is_no_news)
+{
+    learn();
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        show_pod_of_template(p, p == 9);
+    settle();
+    server.labels = ",\"pod-template-hash\":\"0\"";
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 1);
+    for (int i = 0; i < 2; i++) {
+        show_pod_of_template(9, 0);
+        pass_for(1);
+        show_pod_of_template(9, 1);
+        pass_for(1);
+    }
+    ck_assert_uint_eq(server.call_count, 1);
 }
 END_TEST
 
@@ -381,11 +535,54 @@ START_TEST(values_show_that_the_webhook_is_back)
     server.acquired = ",\"acquireTime\":\"2026-03-01T13:00:30.000000Z\"";
     server.renewed = "2026-03-01T13:01:00.000000Z";
     server.reborn = "2";
+    server.lost = true;
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 4);
-    show_unready(server.calls[3]);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 4);
+    show_unready(server.calls[3]); /* it came late */
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 6);
+}
+END_TEST
+
+/* ---- dry runs ---- */
+
+/* Nobody can say what would become of a replacement: that is looked at behind the eviction, and
+ * said once for all. */
+static const struct {
+    const char *answer, *refusal;
+    int pod_code, review_code;
+    size_t dry_runs;
+} undecided[] = {
+    {.pod_code = 500},
+    {.pod_code = 404},
+    {.answer = "[]", .dry_runs = 2},
+    {.answer = "{", .dry_runs = 2},
+    {.refusal = "exceeded quota", .review_code = 500, .dry_runs = 2},
+    {.refusal = "exceeded quota", .review_code = 403, .dry_runs = 2},
+};
+
+START_TEST(what_cannot_be_tried_is_looked_at_afterwards)
+{
+    capture_log(0);
+    server.config.prove_evictions = "dry-run";
+    server.vpas = 2;
+    server.pods_per_vpa = 2;
+    server.reborn = "2";
+    server.dry_answer = undecided[_i].answer;
+    server.dry_refusal = undecided[_i].refusal;
+    server.pod_code = undecided[_i].pod_code;
+    server.review_code = undecided[_i].review_code;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_uint_eq(server.dry_runs, undecided[_i].dry_runs);
+    ck_assert_uint_eq(logged("Replacements cannot be tried before evictions"), 1);
+    ck_assert_double_eq(paused("vpa"), 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 4);
+    ck_assert_double_eq(paused("vpa"), 0);
 }
 END_TEST
 
@@ -416,11 +613,17 @@ int main(void)
     TCase *tc = tcase_create("pass");
 
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_refused_resize_is_no_trial);
+    tcase_add_loop_test(tc, a_refused_change_is_no_trial, 0, 2);
     tcase_add_test(tc, a_refusal_of_another_pod_ends_no_trial);
     tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
+    tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_waited_for_as_long);
+    tcase_add_loop_test(tc, a_replacement_has_its_time_to_come, 0, VPA_COUNT(owners));
     tcase_add_test(tc, an_eviction_that_is_under_way_is_waited_for);
     tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
+    tcase_add_loop_test(tc, an_eviction_instead_of_a_resize, 0, 2);
+    tcase_add_test(tc, a_vpa_that_was_changed_is_tried_once);
+    tcase_add_test(tc, pods_are_those_of_their_own_vpa);
+    tcase_add_test(tc, a_template_that_comes_back_is_no_news);
     tcase_add_test(tc, the_newest_pod_is_the_replacement);
     tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
                         VPA_COUNT(waiting));
@@ -435,6 +638,7 @@ int main(void)
     tcase_add_test(tc, a_pass_writes_so_many_pauses);
     tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
+    tcase_add_loop_test(tc, what_cannot_be_tried_is_looked_at_afterwards, 0, VPA_COUNT(undecided));
     tcase_add_test(tc, one_that_helps_opens_the_cluster_again);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

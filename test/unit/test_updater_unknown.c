@@ -175,6 +175,10 @@ END_TEST
     ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"" name         \
     "\",\"controller\":true}]"
 
+#define GUESTS(name)                                                                               \
+    ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"" name "\"}]"
+#define ENDS ",\"deletionTimestamp\":\"2026-03-01T12:00:00Z\""
+
 static const struct {
     const char *pods[3];
     size_t calls; /* of four pods known, a tolerance of half */
@@ -183,7 +187,12 @@ static const struct {
     {{BAD_POD("a", OWNED("rs00"))}, 1}, /* 5, of them 4 there: 3 stay */
     {{BAD_POD("a", OWNED("rs00")), BAD_POD("b", OWNED("rs00"))}, 1}, /* 6, 4: 3 stay */
     {{BAD_POD("a", OWNED("rs00")), BAD_POD("b", OWNED("rs00")), BAD_POD("c", OWNED("rs00"))}, 0},
-    {{BAD_POD("a", OWNED("other")), BAD_POD("b", OWNED("other"))}, 2},      /* not theirs */
+    {{BAD_POD("a", OWNED("other")), BAD_POD("b", OWNED("other"))}, 2}, /* not theirs */
+    /* on their way out; of an owner who is no controller */
+    {{BAD_POD("a", OWNED("rs00") ENDS), BAD_POD("b", OWNED("rs00") ENDS),
+      BAD_POD("c", OWNED("rs00") ENDS)},
+     2},
+    {{BAD_POD("a", GUESTS("rs00")), BAD_POD("b", GUESTS("rs00")), BAD_POD("c", GUESTS("rs00"))}, 2},
     {{BAD_POD("a", ""), BAD_POD("b", ""), BAD_POD("c", OWNED("rs00"))}, 0}, /* of any group */
 };
 

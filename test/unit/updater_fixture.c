@@ -326,6 +326,8 @@ static int answer_get(const struct vpa_memory_request *q, struct vpa_memory_repl
     if (strstr(q->path, "/leases/"))
         return answer_lease(reply);
     server.discoveries += vpa_str_eq(q->path, "/apis/x.io");
+    if (server.pod_code && strstr(q->path, "/pods/"))
+        return status_answer(reply, server.pod_code, NULL, "not now");
     if (strstr(q->path, "/flows/")) {
         server.flow_reads++;
         vpa_memory_reply_delay(reply, 20 * VPA_MILLISECOND);
@@ -393,8 +395,9 @@ static int answer_dry_run(const struct vpa_memory_request *q, struct vpa_memory_
     server.dry_runs++;
     free(server.dry_body);
     server.dry_body = vpa_xstrdup(q->body);
-    return server.dry_refusal ? status_answer(reply, 403, "Forbidden", server.dry_refusal)
-                              : json_answer(reply, 201, pod);
+    if (server.dry_refusal)
+        return status_answer(reply, 403, "Forbidden", server.dry_refusal);
+    return json_answer(reply, 201, server.dry_answer ? server.dry_answer : pod);
 }
 
 static int answer_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
@@ -429,6 +432,8 @@ static int answer_first(void *ctx, const struct vpa_memory_request *q,
         return answer_change(q, reply);
     if (vpa_memory_query(q, "dryRun"))
         return answer_dry_run(q, reply);
+    if (vpa_str_ends_with(q->path, "/selfsubjectaccessreviews") && server.review_code)
+        return status_answer(reply, server.review_code, NULL, "not now");
     if (vpa_str_ends_with(q->path, "/selfsubjectaccessreviews"))
         return json_answer(reply, 201,
                            server.no_right ? "{\"status\":{\"allowed\":false}}"

@@ -51,6 +51,9 @@ struct server {
     const char *dry_cpu;     /* of pods that are tried; NULL: as it was sent */
     bool no_right;           /* to create pods */
     const char *dry_refusal; /* text of a 403 */
+    const char *dry_answer;  /* instead of the pod that was tried; NULL: that */
+    int pod_code;            /* of the answers to reads of one pod; 0: it is there */
+    int review_code;         /* of those to what we may; 0: as no_right says */
     char *dry_body;          /* of the last one; heap */
     size_t dry_runs;
     size_t status_patches, unscheduled_lists;
