@@ -486,7 +486,7 @@ START_TEST(a_webhook_that_is_away_is_told)
     pass_for(3);
     ck_assert_str_eq(told(), "do nothing webhook");
     server.renewed = "2026-03-01T13:00:00.000000Z";
-    pass_for(3);
+    pass_for(1);
     ck_assert_str_eq(told(), "do nothing webhook|go on webhook|leave alone min-replicas");
 }
 END_TEST
