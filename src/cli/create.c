@@ -18,6 +18,7 @@ struct creation {
     struct vpa_arena scratch; /* of one pod */
     struct cli_table table;
     size_t made, failed;
+    bool whole; /* everything could be looked at */
     bool apply;
 };
 
@@ -119,8 +120,10 @@ static void look_at_pods(struct creation *c)
         .group_version = "v1", .resource = "pods", .what_lacks = "VPAs of labels of live pods"};
     struct vpa_error err;
 
-    if (cli_list(c->cli, &kind, c->cli->ns, on_pod, c, &err) < 0)
-        cli_note_list(c->cli, &kind, c->cli->ns, &err);
+    if (cli_list(c->cli, &kind, c->cli->ns, on_pod, c, &err) == 0)
+        return;
+    cli_note_list(c->cli, &kind, c->cli->ns, &err);
+    c->whole = false;
 }
 
 /* ---- the new ones ---- */
@@ -274,12 +277,13 @@ static void create_all(struct creation *c)
 
     cli_table_init(&c->table, &c->cli->arena, columns, VPA_COUNT(columns));
     look_at_pods(c);
-    bool whole = cli_workloads_list(c->cli, c->cli->ns, selector, on_workload, c);
+    if (!cli_workloads_list(c->cli, c->cli->ns, selector, on_workload, c))
+        c->whole = false;
     if (!selector) /* their labels are not known */
         create_custom(c);
     if (c->apply && c->made > 0)
         cli_print_table(c->cli, &c->table, "created");
-    if (c->made == 0 && whole)
+    if (c->made == 0 && c->whole)
         cli_note(c->cli, "every workload has a VPA already");
     cli_table_release(&c->table);
 }
@@ -306,7 +310,7 @@ static void creation_release(struct creation *c)
 
 static int run(struct cli *cli)
 {
-    struct creation c = {.cli = cli, .apply = cli_option(cli, "apply") != NULL};
+    struct creation c = {.cli = cli, .whole = true, .apply = cli_option(cli, "apply") != NULL};
     struct vpa_error err;
 
     if (check_mode(cli, &err) < 0) {
@@ -318,7 +322,7 @@ static int run(struct cli *cli)
     take_names(&c);
     create_all(&c);
     creation_release(&c);
-    return c.failed ? CLI_FAILED : CLI_OK;
+    return c.failed || !c.whole ? CLI_FAILED : CLI_OK;
 }
 
 static const struct cli_option options[] = {
