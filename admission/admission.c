@@ -598,8 +598,11 @@ static int register_now(struct admission *a)
     if (webhook_register(a->client, a->config, a->ns, a->ca, &err) < 0) {
         if (err.code == VPA_CANCELLED && vpa_loop_is_stopping(a->loop))
             return 0;
-        VPA_ERROR("Cannot register the webhook", VPA_KERR(&err));
-        return EXIT_FATAL;
+        VPA_ERROR_UNLESS_TOLD(&err, "Cannot register the webhook", VPA_KERR(&err));
+        if (err.code != VPA_RETRY)
+            return EXIT_FATAL;
+        vpa_timer_start(a->register_timer, WEBHOOK_REGISTRATION_DELAY);
+        return 0;
     }
     start_lease(a);
     return 0;

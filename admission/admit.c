@@ -158,6 +158,27 @@ static bool is_under_unknown(const struct snapshot *snapshot, const struct vpa_p
            (top->kind[0] && snapshot_unknown_vpa(snapshot, top->ns, top->kind, top->name));
 }
 
+/* Nobody knows the pod's controller: of the VPAs that select by labels the strongest, unless a
+ * stronger one with a target fits, which may be the pod's: a weaker one does not get it meanwhile.
+ */
+static const struct vpa_object *strongest_unowned(const struct snapshot *snapshot,
+                                                  struct candidates *c, const struct vpa_pod *pod)
+{
+    const struct vpa_labels *labels = &pod->meta.labels;
+    const struct vpa_candidate *best =
+        vpa_match_strongest(c->items, c->count, c->rule, pod->meta.ns, "", "", labels);
+    const struct vpa_object *vpa = best ? best->vpa : NULL;
+    size_t first = c->count;
+
+    if (vpa)
+        snapshot_targeting_vpas(snapshot, pod->meta.ns, add_candidate, c);
+    for (size_t i = first; i < c->count; i++)
+        if (vpa_match_stronger(c->items[i].vpa, vpa) &&
+            vpa_match_selects(&c->items[i], pod->meta.ns, labels))
+            return NULL;
+    return vpa;
+}
+
 const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
                                      struct vpa_arena *arena, const struct vpa_pod *pod,
                                      bool *unknown, struct vpa_error *owner_error)
@@ -174,6 +195,9 @@ const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_m
     if (top.kind[0])
         snapshot_vpas(snapshot, top.ns, top.kind, top.name, add_candidate, &c);
     snapshot_vpas(snapshot, pod->meta.ns, "", "", add_candidate, &c);
+
+    if (owner_error->code != VPA_OK)
+        return strongest_unowned(snapshot, &c, pod);
 
     const struct vpa_candidate *best = vpa_match_strongest(c.items, c.count, rule, pod->meta.ns,
                                                            top.kind, top.name, &pod->meta.labels);

@@ -167,6 +167,29 @@ void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *
             visit(ctx, vpa);
 }
 
+struct targeting {
+    const char *ns;
+    void (*visit)(void *ctx, const struct vpa_object *vpa);
+    void *ctx;
+};
+
+static void visit_targeting(void *ctx, const struct vpa_shared_item *item)
+{
+    const struct targeting *t = ctx;
+    const struct vpa_object *vpa = vpa_cache_object(item);
+
+    if (!vpa_cache_reason(vpa) && vpa->target_ref.present && strcmp(vpa->meta.ns, t->ns) == 0)
+        t->visit(t->ctx, vpa);
+}
+
+void snapshot_targeting_vpas(const struct snapshot *snapshot, const char *ns,
+                             void (*visit)(void *ctx, const struct vpa_object *vpa), void *ctx)
+{
+    struct targeting targeting = {ns, visit, ctx};
+
+    vpa_shared_map_visit(&snapshot->vpas, visit_targeting, &targeting);
+}
+
 const struct vpa_object *snapshot_unknown_vpa(const struct snapshot *snapshot, const char *ns,
                                               const char *kind, const char *name)
 {

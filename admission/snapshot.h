@@ -45,6 +45,11 @@ void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *
                    const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx);
 
+/* The same for each known VPA of the namespace that has a target, whichever. It looks at all VPAs
+ * that there are. */
+void snapshot_targeting_vpas(const struct snapshot *snapshot, const char *ns,
+                             void (*visit)(void *ctx, const struct vpa_object *vpa), void *ctx);
+
 /* An unknown VPA (vpa/kube/cache.h) with that target, or with the empty kind and name one whose
  * target cannot be told; NULL when there is none. Nothing may be decided about the pods that it
  * governs, or may govern: those of the target, or all of the namespace. */

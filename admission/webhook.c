@@ -63,6 +63,8 @@ int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const 
     /* A test operation that failed: see has_details of struct vpa_kube_status. */
     if (result.status_code == 422 && result.status.has_details && !result.status.cause_count && err)
         err->code = VPA_CONFLICT;
+    if (result.status_code != 0 && err && err->code == VPA_RETRY) /* it has answered */
+        err->code = VPA_DENIED;
     return -1;
 }
 
@@ -87,13 +89,11 @@ static bool stays(const struct registration_view *view, const char *name, const 
 static int clear_the_way(struct vpa_kube_client *client, const struct registration_wanted *wanted,
                          const char *ca, bool *stay, struct vpa_error *err)
 {
-    static const char delete_options[] =
-        "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" WEBHOOK_GROUP_VERSION "\"}";
     const char *name = wanted->config->webhook_config_name;
     struct registration_view view = {0};
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = {0}, options = {0};
     struct vpa_error unread;
 
     webhook_path(&path, name);
@@ -102,8 +102,10 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     registration_view_read(&view, object, wanted);
     *stay = stays(&view, name, ca);
     registration_view_release(&view);
-    if (!*stay &&
-        call(client, VPA_KUBE_DELETE, name, delete_options, sizeof(delete_options) - 1, err) < 0)
+    vpa_buf_init(&options, WEBHOOK_BODY_MAX);
+    vpa_buf_puts(&options,
+                 "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" WEBHOOK_GROUP_VERSION "\"}");
+    if (!*stay && webhook_call(client, VPA_KUBE_DELETE, name, &options, err) < 0)
         return vpa_wrap(err, "cannot delete MutatingWebhookConfiguration %s", name);
     return 0;
 }

@@ -15,7 +15,7 @@
 char *webhook_read_ca(const char *path);
 /* Deletes the object if it is there and creates it anew. Pumps the loop. Another replica that was
  * faster (AlreadyExists) is success. One that is just as it would be registered stays, and so does
- * one that Helm made, which is said. */
+ * one that Helm made, which is said. VPA_RETRY: the API server does not answer. */
 int webhook_register(struct vpa_kube_client *client, const struct admission_config *config,
                      const char *ns, const char *ca, struct vpa_error *err) VPA_MUST_CHECK;
 /* Puts the CA file into the registered object if it differs. Pumps the loop; an empty or unreadable
@@ -23,7 +23,7 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
  * try. */
 int webhook_reload_ca(struct vpa_kube_client *client, const struct admission_config *config);
 /* One call about the object of that name (NULL: the collection). VPA_CONFLICT also when a JSON
- * Patch tests what is not so any more. Pumps the loop. */
+ * Patch tests what is not so any more, VPA_RETRY only without an answer. Pumps the loop. */
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err) VPA_MUST_CHECK;
 /* Path of the object, of the collection for NULL; path is initialised. */

@@ -175,7 +175,9 @@ static const struct vpa_candidate *controlling_vpa(const struct vpa_match_index 
 {
     if (walk && walk->at_node)
         return NULL;
-    if (walk && !walk->failed && walk->found)
+    if (walk && walk->failed)
+        return vpa_match_find_unowned(index, VPA_MATCH_UPDATER, pod->meta.ns, &pod->meta.labels);
+    if (walk && walk->found)
         return vpa_match_find(index, VPA_MATCH_UPDATER, walk->top.ns, walk->top.kind,
                               walk->top.name, &pod->meta.labels);
     return vpa_match_find(index, VPA_MATCH_UPDATER, pod->meta.ns, "", "", &pod->meta.labels);

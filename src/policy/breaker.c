@@ -85,15 +85,14 @@ void scope_release(struct scope *scope)
     breaker_close(&scope->breaker);
 }
 
-enum vpa_proof_permit scope_permit(const struct scope *scope, unsigned member,
+enum vpa_proof_permit scope_permit(const struct scope *scope, vpa_duration later,
                                    enum vpa_proof_permit paused, vpa_time now)
 {
     const struct vpa_breaker *b = &scope->breaker;
-    vpa_duration others_first = member == scope->row ? VPA_PAUSE_FIRST : 0;
 
     if (!b->open)
         return VPA_PERMIT_FREE;
-    if (is_paused(b, vpa_time_add(b->retry_at, others_first), now))
+    if (is_paused(b, vpa_time_add(b->retry_at, later), now))
         return paused;
     /* A pod that takes hours to end is not waited for. */
     return b->trial && breaker_within(now, scope->tried, VPA_PAUSE_FIRST) ? VPA_PERMIT_WAITING
@@ -122,4 +121,34 @@ void scope_helped(struct scope *scope)
     breaker_close(&scope->breaker);
     scope->row++;
     scope->row_count = 0;
+}
+
+/* ---- who goes first in the cluster ---- */
+
+vpa_duration helpers_first(const struct helpers *helpers, const struct helper *helper, bool fails)
+{
+    bool helps = helper && helper->helped && !fails;
+    bool any_helps = helpers->count > helpers->failing;
+
+    return (fails ? VPA_PAUSE_FIRST : 0) + (any_helps && !helps ? VPA_PAUSE_FIRST : 0);
+}
+
+void helpers_failed(struct helpers *helpers, const struct helper *helper)
+{
+    helpers->failing += helper->helped;
+}
+
+void helpers_helped(struct helpers *helpers, struct helper *helper, vpa_time now)
+{
+    helpers->count += !helper->helped;
+    *helper = (struct helper){.helped = true, .at = now};
+}
+
+void helpers_forget(struct helpers *helpers, struct helper *helper, bool fails, vpa_time now)
+{
+    if (!helper->helped || breaker_within(now, helper->at, VPA_PAUSE_LONGEST))
+        return;
+    helper->helped = false;
+    helpers->count--;
+    helpers->failing -= fails;
 }

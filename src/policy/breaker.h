@@ -28,14 +28,35 @@ struct scope { /* the cluster, or a namespace */
 };
 void scope_init(struct scope *scope);
 void scope_release(struct scope *scope);
-/* member: the row that the asking one is part of. Those that failed let the others go first after a
- * pause: one that fails for ever would keep everybody waiting. */
-enum vpa_proof_permit scope_permit(const struct scope *scope, unsigned member,
+/* later: for how long after a pause the asking one lets others go first; it is zero for those who
+ * are most likely to help, since one that fails for ever would keep everybody waiting. */
+enum vpa_proof_permit scope_permit(const struct scope *scope, vpa_duration later,
                                    enum vpa_proof_permit paused, vpa_time now);
 void scope_try(struct scope *scope, vpa_time now);
 /* trial: it was that of the scope. */
 void scope_failed(struct scope *scope, unsigned *member, bool trial, enum vpa_verdict verdict,
                   const char *seen, vpa_time now);
 void scope_helped(struct scope *scope);
+
+/* ---- who goes first in the cluster ---- */
+
+/* Those namespaces in which an eviction has helped within a day, while there are any that are not
+ * part of the row; then those of which nothing is known; those that failed at last. Else somebody
+ * who may make namespaces fails one trial after the other, with one that is new each time. */
+struct helpers {
+    size_t count;
+    size_t failing; /* of these, those that are part of the row */
+};
+struct helper { /* a namespace; zeroed: none yet */
+    bool helped;
+    vpa_time at; /* the last time */
+};
+/* How long it lets others go first. helper: NULL when nothing is known of it. */
+vpa_duration helpers_first(const struct helpers *helpers, const struct helper *helper, bool fails);
+/* It becomes part of the row. */
+void helpers_failed(struct helpers *helpers, const struct helper *helper);
+void helpers_helped(struct helpers *helpers, struct helper *helper, vpa_time now);
+/* What was too long ago. */
+void helpers_forget(struct helpers *helpers, struct helper *helper, bool fails, vpa_time now);
 
 #endif

@@ -172,3 +172,21 @@ const struct vpa_candidate *vpa_match_find(const struct vpa_match_index *index,
 
     return stronger_of(by_target, first_in_run(index, rule, ns, "", "", pod_labels));
 }
+
+const struct vpa_candidate *vpa_match_find_unowned(const struct vpa_match_index *index,
+                                                   enum vpa_match_rule rule, const char *ns,
+                                                   const struct vpa_labels *pod_labels)
+{
+    const struct vpa_candidate *best = NULL;
+
+    for (size_t i = lower_bound(index, ns, "", ""); i < index->count; i++) {
+        const struct vpa_candidate *c = &index->items[i];
+
+        if (strcmp(c->vpa->meta.ns, ns) != 0)
+            break;
+        if ((!best || vpa_match_stronger(c->vpa, best->vpa)) && vpa_match_mode(c->vpa, rule) &&
+            vpa_match_selects(c, ns, pod_labels))
+            best = c;
+    }
+    return best && !best->vpa->target_ref.present ? best : NULL;
+}

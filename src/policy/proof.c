@@ -41,6 +41,7 @@ struct space { /* a namespace */
     unsigned row; /* of the cluster's failures that it is part of */
     size_t records;
     size_t questions;
+    struct helper helper;
     char name[];
 };
 struct record {
@@ -58,7 +59,8 @@ struct vpa_proof {
     struct vpa_table records; /* way and VPA */
     struct vpa_table spaces;  /* by namespace */
     struct scope cluster;
-    bool watched; /* the webhook's Lease is known: */
+    struct helpers helpers; /* namespaces in which evictions have helped */
+    bool watched;           /* the webhook's Lease is known: */
     vpa_time start;
     int64_t heard;
     size_t questions;  /* open ones */
@@ -197,6 +199,11 @@ static struct group *group_of(struct record *r, const char *name)
 
 /* ---- asking ---- */
 
+static bool is_in_row(const struct vpa_proof *proof, const struct space *space)
+{
+    return space && space->row == proof->cluster.row;
+}
+
 /* Of those that the VPA is part of. */
 static enum vpa_proof_permit common_permit(const struct vpa_proof *proof,
                                            const struct vpa_proof_id *id, const struct record *r,
@@ -208,8 +215,12 @@ static enum vpa_proof_permit common_permit(const struct vpa_proof *proof,
     if (id->way != VPA_PROOF_EVICTION)
         return VPA_PERMIT_FREE;
     if (space)
-        own = scope_permit(&space->scope, r ? r->row : 0, VPA_PERMIT_NAMESPACE_PAUSED, now);
-    all = scope_permit(&proof->cluster, space ? space->row : 0, VPA_PERMIT_CLUSTER_PAUSED, now);
+        own = scope_permit(&space->scope, r && r->row == space->scope.row ? VPA_PAUSE_FIRST : 0,
+                           VPA_PERMIT_NAMESPACE_PAUSED, now);
+    all = scope_permit(
+        &proof->cluster,
+        helpers_first(&proof->helpers, space ? &space->helper : NULL, is_in_row(proof, space)),
+        VPA_PERMIT_CLUSTER_PAUSED, now);
     return own > all ? own : all;
 }
 
@@ -332,7 +343,15 @@ static void count_failure(struct vpa_proof *proof, struct record *r, struct tria
     struct space *space = r->space;
 
     scope_failed(&space->scope, &r->row, trials.space, b->verdict, r->vpa, now);
+    if (!is_in_row(proof, space))
+        helpers_failed(&proof->helpers, &space->helper);
     scope_failed(&proof->cluster, &space->row, trials.cluster, b->verdict, r->vpa, now);
+}
+
+static void end_row(struct vpa_proof *proof)
+{
+    scope_helped(&proof->cluster);
+    proof->helpers.failing = 0;
 }
 
 /* ---- a webhook that was away ---- */
@@ -472,7 +491,8 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     r->excuses = 0;
     if (id->way == VPA_PROOF_EVICTION) {
         scope_helped(&r->space->scope);
-        scope_helped(&proof->cluster);
+        end_row(proof);
+        helpers_helped(&proof->helpers, &r->space->helper, now);
         proof->excuses = 0;
     }
     return was_open ? VPA_BREAKER_CLOSED : VPA_BREAKER_SAME;
@@ -571,7 +591,7 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
         scope_helped(&space->scope);
     }
     closed += proof->cluster.breaker.open;
-    scope_helped(&proof->cluster);
+    end_row(proof);
     if (closed > 0)
         count_excuse(proof);
     return closed;
@@ -637,15 +657,16 @@ static void sweep_groups(struct record *r, vpa_time now)
 }
 
 /* A namespace that is part of a row counts once, whatever becomes of its VPAs. */
-static void sweep_spaces(struct vpa_proof *proof)
+static void sweep_spaces(struct vpa_proof *proof, vpa_time now)
 {
     const char *name;
     void *value;
 
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, &name, &value);) {
-        const struct space *space = value;
+        struct space *space = value;
 
-        if (space->records > 0 || space->row == proof->cluster.row)
+        helpers_forget(&proof->helpers, &space->helper, is_in_row(proof, space), now);
+        if (space->records > 0 || is_in_row(proof, space) || space->helper.helped)
             continue;
         vpa_table_remove(&proof->spaces, name);
         space_free(value);
@@ -674,5 +695,5 @@ void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char
         vpa_table_remove(&proof->records, key);
         record_free(r);
     }
-    sweep_spaces(proof);
+    sweep_spaces(proof, now);
 }

@@ -752,7 +752,7 @@ def scenario_cli_governed(make):
     assert status == 1 and "VPA broad, whose target is Deployment broad, only learns from them" in err, (out, err)
     cluster.plane.faults({"method": "GET", "path": "/deployments", "status": 403}, {"method": "GET", "path": "/pods", "status": 403})
     status, out, err = run("create", "-n", "shop", "-o", "json")
-    assert (status, out) == (0, "") and "not allowed to list deployments" in err and "pods" in err, (out, err)
+    assert (status, out) == (1, "") and "not allowed to list deployments" in err and "pods" in err, (out, err)
     cluster.plane.faults({"method": "GET", "path": "/verticalpodautoscalers", "status": 403})
     status, out, err = run("create", "-n", "shop")
     assert (status, out) == (1, "") and "verticalpodautoscalers" in err, (out, err)

@@ -8,8 +8,7 @@ from formulas import parse_quantity
 SMALL, MIDDLE, LARGE = amounts("100m", "100Mi"), amounts("200m", "200Mi"), amounts("500m", "500Mi")
 LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
          "metadata": {"name": "vpa-admission-controller", "namespace": "kube-system"},
-         # As if renewed for ever.
-         "spec": {"holderIdentity": "test", "leaseDurationSeconds": 60, "renewTime": "2099-01-01T00:00:00.000000Z"}}
+         "spec": {"holderIdentity": "test", "leaseDurationSeconds": 60}}
 
 
 def started(cluster, namespace, start, *rec, replicas=3, **vpa):
@@ -137,9 +136,9 @@ def scenario_e2e_updater(make):
     cluster = make(rate=30.0)
     cluster.install()
     cluster.start_fakelet()
-    cluster.start_daemon("updater")
+    cluster.start_daemon("updater", "--admission-controller-status-lease-timeout=24h")  # as if renewed all the time
     make.cases(cluster, [no_lease])
-    cluster.client.create(LEASE)
+    cluster.client.create({**LEASE, "spec": {**LEASE["spec"], "renewTime": cluster.plane.now()[:19] + ".000000Z"}})
     make.cases(cluster, [growth, shrink, requirement, in_place_growth, in_place_shrink, in_place_only,
                          in_place_never_evicts, follows, slow_oom, quick_oom, unboost], jobs=11)
 

@@ -41,6 +41,16 @@
     AGED(name "0", year)                                                                           \
     "," AGED(name "1", year) "," AGED(name "2", year) "," AGED(name "3", year) "," AGED(           \
         name "4", year) "," AGED(name "5", year)
+#define BY_LABELS(year)                                                                            \
+    "{'metadata':{'name':'s','namespace':'ns','creationTimestamp':'" year                          \
+    "-01-01T00:00:00Z'},'spec':{'selector':{'matchLabels':{'app':'web'}}}}"
+#define OF_DB(year)                                                                                \
+    "{'metadata':{'name':'d','namespace':'ns','creationTimestamp':'" year                          \
+    "-01-01T00:00:00Z'},'spec':{'targetRef':" DB_TARGET "}}"
+#define POD_OF(kind, owner)                                                                        \
+    "{'metadata':{'name':'p','namespace':'ns','labels':{'app':'web'},'ownerReferences':[{'kind':"  \
+    "'" kind "','name':'" owner                                                                    \
+    "','apiVersion':'apps/v1','controller':true}]},'spec':{'containers':[{'name':'c'}]}}"
 #define YOUNG SIX("y", "2021")
 #define OLD AGED("o", "2020")
 
@@ -63,6 +73,14 @@ static const struct admit_row {
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
      "'app':'web'}}}}",
      "", POD_REVIEW(POD("")), "'patch'", NULL},
+    {"VPA by labels and an owner that is not there yet", BY_LABELS("2021"), "",
+     POD_REVIEW(POD_OF("ReplicaSet", "none")), "'patch'", NULL},
+    {"an older VPA with a target, whose pod it may be", BY_LABELS("2021") "," AGED("o", "2020"), "",
+     POD_REVIEW(POD_OF("ReplicaSet", "none")), "'allowed':true}", "patch"},
+    {"a younger one", BY_LABELS("2021") "," AGED("o", "2022"), "",
+     POD_REVIEW(POD_OF("ReplicaSet", "none")), "'patch'", NULL},
+    {"an older one of another target that is not there", BY_LABELS("2021") "," OF_DB("2020"), "",
+     POD_REVIEW(POD_OF("ReplicaSet", "none")), "'patch'", NULL},
     {"VPA by labels and the mirror of a static pod",
      "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'matchLabels':{"
      "'app':'web'}}}}",

@@ -16,6 +16,7 @@ static char dir[32];
 static struct vpa_buf happened; /* "seconds METHOD name" each */
 static int64_t began;           /* monotonic */
 static const char *refused;     /* the method that is refused for the registration */
+static bool away;               /* the API server, of whoever registers */
 static FILE *log_file;
 
 static void note(const char *what, const char *name)
@@ -33,6 +34,10 @@ static int listen_in(void *ctx, const struct vpa_memory_request *q, struct vpa_m
         note(q->method, "registration");
     if (strstr(q->path, "/leases"))
         note(q->method, "lease");
+    if (registration && away) {
+        vpa_memory_reply_fail(reply, VPA_TRANSPORT_REFUSED);
+        return 503;
+    }
     if (!registration || !vpa_str_eq(q->method, refused))
         return 0;
     vpa_memory_reply_status(reply, 403, "Forbidden", "no");
@@ -65,6 +70,7 @@ static void setup(void)
     sim_cluster_unscript(f.sim);
     sim_cluster_hook(f.sim, listen_in, NULL);
     refused = NULL;
+    away = false;
     log_file = tmpfile();
     ck_assert_ptr_nonnull(log_file);
     ck_assert_int_eq(
@@ -169,6 +175,25 @@ START_TEST(registers_then_renews)
     ck_assert_int_eq(live(25, NULL), lives[_i].status);
     ck_assert_str_eq(vpa_buf_text(&happened), lives[_i].happened);
     ck_assert_uint_eq(lines_with("Cannot register the webhook"), lives[_i].status ? 1 : 0);
+}
+END_TEST
+
+static void come_back(int second)
+{
+    away = second < 25;
+}
+
+/* Nobody calls a webhook through an API server that is away, and a restart would only take it from
+ * those that another one sends. */
+START_TEST(a_server_that_is_away_is_asked_again)
+{
+    f.config.register_webhook = true;
+    away = true;
+    ck_assert_int_eq(live(41, come_back), 0);
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&happened), "POST registration|"));
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&happened), "POST lease"));
+    ck_assert_uint_eq(lines_with("The API server does not answer"), 1);
+    ck_assert_uint_eq(lines_with("Cannot register the webhook"), 0);
 }
 END_TEST
 
@@ -307,6 +332,7 @@ int main(void)
     TCase *tc = tcase_create("serve");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_server_that_is_away_is_asked_again);
     tcase_add_loop_test(tc, registers_then_renews, 0, (int)VPA_COUNT(lives));
     tcase_add_loop_test(tc, a_stop_before_it_has_registered_is_no_failure, 0,
                         (int)VPA_COUNT(stops));

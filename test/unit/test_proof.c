@@ -218,6 +218,49 @@ START_TEST(who_has_failed_lets_others_be_tried_first)
 END_TEST
 
 /* A pod may take as long to end as it likes. */
+static bool all_live(void *ctx, const char *vpa)
+{
+    (void)ctx;
+    (void)vpa;
+    return true;
+}
+
+/* Whoever may make namespaces could fail one trial after the other with fresh ones. */
+START_TEST(where_evictions_have_helped_is_tried_first)
+{
+    static const char *const failing[] = {"a/v", "b/v", "c/v"};
+    vpa_time end = start + VPA_PAUSE_FIRST, then = end + VPA_PAUSE_FIRST;
+
+    sent("h/v", "g", start);
+    judge("h/v", "g", VPA_VERDICT_GOOD, start);
+    vpa_proof_sweep(proof, all_live, NULL, start);
+    for (size_t i = 0; i < VPA_COUNT(failing); i++) {
+        sent(failing[i], "g", start);
+        judge(failing[i], "g", VPA_VERDICT_CRASHING, start);
+    }
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_int_eq(ask("fresh/v", "g", end), VPA_PERMIT_CLUSTER_PAUSED);
+    ck_assert_int_eq(ask("h/v", "g", end), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("fresh/v", "g", then), VPA_PERMIT_FIRST); /* it had nothing to change */
+    ck_assert_int_eq(ask("a/w", "g", then), VPA_PERMIT_CLUSTER_PAUSED);
+    ck_assert_int_eq(ask("a/w", "g", then + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+    if (_i == 0) { /* its eviction helps: the others were to blame */
+        sent("h/v", "g", end);
+        judge("h/v", "g", VPA_VERDICT_GOOD, end);
+        ck_assert_ptr_null(vpa_proof_cluster(proof));
+    } else if (_i == 1) { /* nor does it there: it is one of those that failed */
+        sent("h/v", "g", end);
+        judge("h/v", "g", VPA_VERDICT_CRASHING, end);
+        end += 2 * VPA_PAUSE_FIRST;
+        ck_assert_int_eq(ask("fresh/v", "g", end), VPA_PERMIT_FIRST);
+        ck_assert_int_eq(ask("h/w", "g", end), VPA_PERMIT_CLUSTER_PAUSED);
+    } else { /* that was long ago */
+        vpa_proof_sweep(proof, all_live, NULL, start + VPA_PAUSE_LONGEST);
+        ck_assert_int_eq(ask("fresh/v", "g", end), VPA_PERMIT_FIRST);
+    }
+}
+END_TEST
+
 START_TEST(a_trial_that_does_not_end_is_followed_by_another)
 {
     vpa_time later = start + VPA_PAUSE_FIRST;
@@ -705,6 +748,7 @@ int main(void)
     tcase_add_test(tc, a_namespace_counts_once_whatever_becomes_of_its_vpas);
     tcase_add_test(tc, several_namespaces_in_a_row_open_the_clusters);
     tcase_add_test(tc, who_has_failed_lets_others_be_tried_first);
+    tcase_add_loop_test(tc, where_evictions_have_helped_is_tried_first, 0, 3);
     tcase_add_test(tc, a_trial_that_does_not_end_is_followed_by_another);
     tcase_add_test(tc, a_clock_that_was_ahead_makes_no_longer_pause);
     tcase_add_test(tc, a_good_proof_ends_a_row);

@@ -78,12 +78,34 @@ START_TEST(pods_of_whom_the_owner_is_not_known)
 }
 END_TEST
 
+#define DEPLOYMENT_OF(app)                                                                         \
+    "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\"},\"spec\":{\"replicas\":1,"                 \
+    "\"selector\":{\"matchLabels\":{\"app\":\"" app "\"}}}}"
 #define STRONGER                                                                                   \
     "{\"metadata\":{\"name\":\"strong\",\"namespace\":\"n\",\"creationTimestamp\":\"2025-01-"      \
     "01T00:"                                                                                       \
     "00:00Z\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"x.io/v1\",\"kind\":\"Clone\",\"name\":"   \
     "\"rs00\"},\"updatePolicy\":{\"updateMode\":\"Recreate\"}},\"status\":{\"recommendation\":{"   \
     "\"containerRecommendations\":[{\"containerName\":\"c\",\"target\":{\"cpu\":\"1\"}}]}}}"
+
+/* The owner of the pods cannot be told, and the stronger one names another object: by their labels
+ * they may be its all the same. */
+START_TEST(a_weaker_vpa_does_not_take_pods_of_an_unknown_owner)
+{
+    server.owner_version = "x.io/v1";
+    server.owner_kind = "Clone";
+    server.selects = true;
+    server.pods_per_vpa = server.replicas = 4;
+    server.scale_fails = true;
+    start(0);
+    show_object("apps/v1", "Deployment", _i ? DEPLOYMENT_OF("a1") : DEPLOYMENT_OF("a0"));
+    show_vpa("{\"metadata\":{\"name\":\"strong\",\"namespace\":\"n\",\"creationTimestamp\":"
+             "\"2025-01-01T00:00:00Z\"},\"spec\":{" TARGET(
+                 "Deployment", "d") "\"updatePolicy\":{\"updateMode\":\"Recreate\"}}}");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, _i ? 2 : 0);
+}
+END_TEST
 
 /* Which pods the first one governs cannot be told for a moment, since the scale of its target does
  * not answer: a weaker one that selects them does not get them meanwhile. */
@@ -222,6 +244,7 @@ int main(void)
                         VPA_COUNT(unknown_vpas));
     tcase_add_loop_test(tc, pods_of_whom_the_owner_is_not_known, 0, VPA_COUNT(doubts));
     tcase_add_test(tc, a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer);
+    tcase_add_loop_test(tc, a_weaker_vpa_does_not_take_pods_of_an_unknown_owner, 0, 2);
     tcase_add_test(tc, a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on);
     tcase_add_loop_test(tc, neither_resized_nor_evicted, 0, VPA_COUNT(modes));
     tcase_add_test(tc, boosts_stay);

@@ -54,5 +54,10 @@ const struct vpa_candidate *vpa_match_find(const struct vpa_match_index *index,
                                            enum vpa_match_rule rule, const char *ns,
                                            const char *kind, const char *name,
                                            const struct vpa_labels *pod_labels);
+/* The VPA of a pod whose controller nobody knows: the strongest whose labels fit. NULL also when
+ * that one has a target, which may be the pod's or not: a weaker one does not get it meanwhile. */
+const struct vpa_candidate *vpa_match_find_unowned(const struct vpa_match_index *index,
+                                                   enum vpa_match_rule rule, const char *ns,
+                                                   const struct vpa_labels *pod_labels);
 
 #endif
