@@ -32,6 +32,7 @@ struct checkpoint_entry { /* of one (VPA, container) */
     uint64_t target;      /* and of the history's target; 0: none by this process */
     int64_t due;          /* Unix seconds: written again then, changed or not */
     int64_t turn;         /* Unix seconds: while a standby is in step, not written before */
+    int64_t retry;        /* Unix seconds: refused as invalid, not created before; 0: it was not */
     bool named;           /* the name was decided on */
     bool written;         /* by this process */
     bool refused;         /* the name is too long, and that was said */
