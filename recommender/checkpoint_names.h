@@ -57,7 +57,8 @@ void checkpoint_names_found(struct checkpoint_names *names, const char *ns, cons
 /* The object exists and is a copy that was kept aside: nobody's. */
 void checkpoint_names_found_copy(struct checkpoint_names *names, const char *ns,
                                  const char *object);
-/* Name for the copy of an object; heap text. It is never that of somebody's checkpoint. */
+/* Name for the copy of an object; heap text. It is never that of somebody's checkpoint, nor longer
+ * than CHECKPOINT_NAME_MAX. */
 char *checkpoint_names_of_copy(const struct checkpoint_names *names, const char *ns,
                                const char *object);
 /* Takes over from `from` which objects exist: after a whole new list of them. */
