@@ -77,6 +77,13 @@ static bool has_its_turn(const struct checkpoint_worker *worker,
            has_come(worker, entry->turn, worker->writer->c->options.config->checkpoint_interval);
 }
 
+/* What is no object in the API server's eyes is none in the next pass either. */
+static bool may_be_taken(const struct checkpoint_worker *worker,
+                         const struct checkpoint_entry *entry)
+{
+    return has_come(worker, entry->retry, CHECKPOINT_RETRY);
+}
+
 /* The API server takes no longer name, so asking is of no use. The history stays in memory and is
  * lost with the process; said once. */
 static bool has_usable_name(struct checkpoint_entry *entry, const char *ns, const char *name)
@@ -146,7 +153,8 @@ static void add_job(struct checkpoint_worker *worker, struct checkpoint_job job)
     job.content = content_hash(job.status);
     if (job.intervals)
         job.intervals_hash = vpa_hash_bytes(job.intervals, strlen(job.intervals));
-    if (!is_unchanged(worker, &job) && has_its_turn(worker, job.entry))
+    if (!is_unchanged(worker, &job) && has_its_turn(worker, job.entry) &&
+        may_be_taken(worker, job.entry))
         job.name = checkpoint_names_assign(&c->names, job.entry);
     if (!job.name || !has_usable_name(job.entry, vpa_autoscaler_ns(worker->vpa), job.name)) {
         vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now); /* others go first */

@@ -6,6 +6,7 @@
  */
 #include "checkpoint_names.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,20 @@ void checkpoint_names_found_copy(struct checkpoint_names *names, const char *ns,
     checkpoint_names_found(names, ns, object, "", "", true);
 }
 
+#define HASH_LENGTH 9 /* "-0123abcd" */
+
+/* Its beginning, which ends as a name may end, and a hash of the whole. */
+static char *short_name(const char *object)
+{
+    size_t most = CHECKPOINT_NAME_MAX - strlen(CHECKPOINT_UNREADABLE_SUFFIX) - HASH_LENGTH;
+    size_t len = strlen(object) < most ? strlen(object) : most;
+
+    while (len > 0 && !isalnum((unsigned char)object[len - 1]))
+        len--;
+    return vpa_xprintf("%.*s-%08" PRIx32 CHECKPOINT_UNREADABLE_SUFFIX, (int)len, object,
+                       vpa_hash_stable(object));
+}
+
 char *checkpoint_names_of_copy(const struct checkpoint_names *names, const char *ns,
                                const char *object)
 {
@@ -162,8 +177,12 @@ char *checkpoint_names_of_copy(const struct checkpoint_names *names, const char 
     vpa_auto_free char *nobody = pair_key(ns, "", "");
     const struct checkpoint_object *there = find_object(names, ns, name);
 
+    if (strlen(name) > CHECKPOINT_NAME_MAX)
+        return short_name(object);
     if (!there || (there->owner & ~ANNOTATED) == owner_hash(nobody))
         return VPA_STEAL(name);
+    if (strlen(name) + HASH_LENGTH > CHECKPOINT_NAME_MAX)
+        return short_name(object);
     return vpa_xprintf("%s-%08" PRIx32, name, vpa_hash_stable(name));
 }
 

@@ -32,6 +32,7 @@ struct checkpoint_entry { /* of one (VPA, container) */
     uint64_t target;      /* and of the history's target; 0: none by this process */
     int64_t due;          /* Unix seconds: written again then, changed or not */
     int64_t turn;         /* Unix seconds: while a standby is in step, not written before */
+    int64_t retry;        /* Unix seconds: refused as invalid, not created before; 0: it was not */
     bool named;           /* the name was decided on */
     bool written;         /* by this process */
     bool refused;         /* the name is too long, and that was said */
@@ -56,7 +57,8 @@ void checkpoint_names_found(struct checkpoint_names *names, const char *ns, cons
 /* The object exists and is a copy that was kept aside: nobody's. */
 void checkpoint_names_found_copy(struct checkpoint_names *names, const char *ns,
                                  const char *object);
-/* Name for the copy of an object; heap text. It is never that of somebody's checkpoint. */
+/* Name for the copy of an object; heap text. It is never that of somebody's checkpoint, nor longer
+ * than CHECKPOINT_NAME_MAX. */
 char *checkpoint_names_of_copy(const struct checkpoint_names *names, const char *ns,
                                const char *object);
 /* Takes over from `from` which objects exist: after a whole new list of them. */

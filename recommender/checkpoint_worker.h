@@ -12,6 +12,9 @@
 
 #include "vpa/kube/list.h"
 
+/* Until one that was refused as invalid is sent again. */
+#define CHECKPOINT_RETRY (10 * VPA_MINUTE)
+
 enum checkpoint_stage {
     STAGE_IDLE,
     STAGE_READ,        /* the unreadable object again */

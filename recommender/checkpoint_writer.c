@@ -99,6 +99,17 @@ static void on_patch_failed(struct checkpoint_worker *worker)
     worker->stage = STAGE_IDLE;
 }
 
+/* Of a container whose name no pod can have, say: whoever writes a checkpoint says of which. */
+static void on_create_failed(struct checkpoint_worker *worker)
+{
+    vpa_time again = vpa_time_add(worker->now, CHECKPOINT_RETRY);
+
+    note(&worker->writer->unsaved, worker);
+    if (worker->err.code == VPA_INVALID)
+        checkpoint_job_of(worker)->entry->retry = vpa_time_unix_nanos(again) / VPA_SECOND;
+    worker->stage = STAGE_IDLE;
+}
+
 /* One that is gone by now needs no place aside. */
 static void on_read(struct checkpoint_worker *worker)
 {
@@ -154,12 +165,10 @@ static void handle_answer(struct checkpoint_worker *worker)
             on_written(worker);
         break;
     case STAGE_CREATE:
-        if (worker->failed) {
-            note(&worker->writer->unsaved, worker);
-            worker->stage = STAGE_IDLE;
-        } else {
+        if (worker->failed)
+            on_create_failed(worker);
+        else
             on_written(worker);
-        }
         break;
     case STAGE_IDLE:
         break;

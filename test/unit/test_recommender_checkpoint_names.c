@@ -135,6 +135,36 @@ START_TEST(copies_take_no_name)
 }
 END_TEST
 
+/* As long as a name may be; the end of what is common to all such names is no end of a name. */
+static char *copy_of_a_long_name(char last)
+{
+    char object[CHECKPOINT_NAME_MAX + 1];
+
+    memset(object, 'a', CHECKPOINT_NAME_MAX);
+    memcpy(object + 220, "...---....---....", 17);
+    object[CHECKPOINT_NAME_MAX - 1] = last;
+    object[CHECKPOINT_NAME_MAX] = '\0';
+    char *name = checkpoint_names_of_copy(&names, "n", object);
+
+    ck_assert_uint_le(strlen(name), CHECKPOINT_NAME_MAX);
+    ck_assert_int_eq(strncmp(name, object, 220), 0);
+    ck_assert_int_eq(name[220], '-');
+    ck_assert_ptr_nonnull(strstr(name, CHECKPOINT_UNREADABLE_SUFFIX));
+    return name;
+}
+
+/* The API server takes no longer ones. */
+START_TEST(copies_of_long_names_have_names)
+{
+    vpa_auto_free char *first = copy_of_a_long_name('x');
+    vpa_auto_free char *second = copy_of_a_long_name('y');
+    vpa_auto_free char *again = copy_of_a_long_name('x');
+
+    ck_assert_str_ne(first, second);
+    ck_assert_str_eq(first, again);
+}
+END_TEST
+
 /* A new list says which objects there are; of the entries nothing is forgotten. */
 START_TEST(a_new_list_takes_the_place_of_the_old)
 {
@@ -188,6 +218,7 @@ int main(void)
     tcase_add_loop_test(tc, the_owner_keeps_its_hashed_name, 0, 2);
     tcase_add_test(tc, the_plain_name_counts_more);
     tcase_add_test(tc, copies_take_no_name);
+    tcase_add_test(tc, copies_of_long_names_have_names);
     tcase_add_test(tc, a_new_list_takes_the_place_of_the_old);
     tcase_add_test(tc, many_objects_are_known);
     suite_add_tcase(suite, tc);

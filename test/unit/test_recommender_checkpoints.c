@@ -626,6 +626,36 @@ START_TEST(stores_something_however_late_it_is)
 }
 END_TEST
 
+static bool refuse_a_name(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "POST") != 0 || !strstr(q->body, "\"web-NO_NAME\""))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_status(r, 422, "Invalid", "metadata.name: Invalid value");
+    return true;
+}
+
+/* Whoever may write checkpoints says of which container they are: one that no pod can have makes an
+ * object that no API server takes, and is not asked for in every pass. */
+START_TEST(what_is_refused_as_invalid_is_not_sent_in_every_pass)
+{
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+                 "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"any\",\"namespace\":"
+                 "\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"NO_NAME\"},"
+                 "\"status\":{\"version\":\"v3\",\"lastSampleStart\":\"2026-01-15T11:58:00Z\","
+                 "\"totalSamplesCount\":7}}"));
+    start(NULL);
+    hook = refuse_a_name;
+    for (int i = 0; i < 10; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(hook_calls, 1);
+    for (int i = 0; i < 10; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(hook_calls, 2);
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
 #define STORED_OF_ONE 400
 
 static const char *stored_of_one(int number)
@@ -969,6 +999,7 @@ int main(void)
     tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);
     tcase_add_test(tcase, asks_for_the_checkpoints_at_least_twice_a_minute);
     tcase_add_test(tcase, stores_something_however_late_it_is);
+    tcase_add_test(tcase, what_is_refused_as_invalid_is_not_sent_in_every_pass);
     tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
     tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
     tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
