@@ -50,26 +50,45 @@ static void put_condition(struct vpa_json_writer *w, const struct vpa_condition 
     vpa_json_close_object(w);
 }
 
+static void put_first(struct vpa_json_writer *w, const struct vpa_condition *wanted)
+{
+    vpa_json_open_array(w);
+    put_condition(w, wanted);
+    vpa_json_close_array(w);
+}
+
+/* The first condition, where there may be no status either: a patch makes no parents. */
+static void add_first(struct vpa_json_patch *patch, const struct vpa_object *vpa,
+                      const struct vpa_condition *wanted)
+{
+    if (vpa->has_status) {
+        put_first(vpa_json_patch_op(patch, VPA_PATCH_ADD, "/status/conditions"), wanted);
+        return;
+    }
+
+    struct vpa_json_writer *w = vpa_json_patch_op(patch, VPA_PATCH_ADD, "/status");
+
+    vpa_json_open_object(w);
+    vpa_json_key(w, "conditions");
+    put_first(w, wanted);
+    vpa_json_close_object(w);
+}
+
 /* One operation that puts the condition right. */
 static void put_operation(struct vpa_json_patch *patch, const struct vpa_object *vpa,
                           const char *type, const struct vpa_condition *wanted)
 {
     int64_t at = updater_condition_find(vpa, type);
     enum vpa_patch_op op = !wanted ? VPA_PATCH_REMOVE : at >= 0 ? VPA_PATCH_REPLACE : VPA_PATCH_ADD;
-    vpa_auto_free char *path =
-        at >= 0 ? vpa_xprintf("/status/conditions/%lld", (long long)at)
-                : vpa_xstrdup(vpa->condition_count ? "/status/conditions/-" : "/status/conditions");
-    struct vpa_json_writer *w = vpa_json_patch_op(patch, op, path);
+    vpa_auto_free char *path = at >= 0 ? vpa_xprintf("/status/conditions/%lld", (long long)at)
+                                       : vpa_xstrdup("/status/conditions/-");
 
-    if (!wanted) {
-        vpa_json_put_null(w);
-    } else if (at < 0 && vpa->condition_count == 0) {
-        vpa_json_open_array(w);
-        put_condition(w, wanted);
-        vpa_json_close_array(w);
-    } else {
-        put_condition(w, wanted);
-    }
+    if (wanted && vpa->condition_count == 0)
+        add_first(patch, vpa, wanted);
+    else if (wanted)
+        put_condition(vpa_json_patch_op(patch, op, path), wanted);
+    else
+        vpa_json_put_null(vpa_json_patch_op(patch, op, path));
     vpa_json_patch_end_op(patch);
 }
 

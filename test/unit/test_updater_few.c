@@ -58,6 +58,27 @@ START_TEST(it_is_written_once)
 }
 END_TEST
 
+/* Nobody has recommended anything yet. */
+START_TEST(it_is_written_where_there_is_no_status)
+{
+    vpa_auto_free char *text = NULL, *bare = NULL;
+
+    server.pods_per_vpa = 1;
+    server.proving = true;
+    start(0);
+    text = vpa_text(0);
+    bare = vpa_xprintf("%.*s}", (int)(strstr(text, ",\"status\":") - text), text);
+    hide_vpa("v00");
+    show_object(VPA_API, VPA_KIND, bare);
+    settle();
+    pass_for(60);
+    ck_assert_ptr_nonnull(server.conditions);
+    ck_assert_ptr_nonnull(
+        strstr(server.conditions, "\"type\":\"TooFewReplicas\",\"status\":\"True\""));
+    ck_assert_uint_eq(server.status_patches, 1);
+}
+END_TEST
+
 /* Of many VPAs fifty in a pass. */
 START_TEST(a_pass_writes_so_many_at_most)
 {
@@ -300,6 +321,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, it_is_written_once);
+    tcase_add_test(tc, it_is_written_where_there_is_no_status);
     tcase_add_test(tc, a_pass_writes_so_many_at_most);
     tcase_add_test(tc, only_what_is_written_counts);
     tcase_add_test(tc, its_message_follows);
