@@ -339,6 +339,20 @@ START_TEST(a_vpa_that_was_changed_is_tried_once)
 }
 END_TEST
 
+/* Also while the outcome is awaited. */
+START_TEST(a_vpa_that_was_changed_is_tried_with_one_pod)
+{
+    learn();
+    pass_for(4);
+    server.lost = true;
+    server.generation_of_vpas++;
+    show_vpas();
+    settle();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
 /* VPAs before it in the order take no part in the pass. */
 START_TEST(pods_are_those_of_their_own_vpa)
 {
@@ -622,6 +636,7 @@ int main(void)
     tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
     tcase_add_loop_test(tc, an_eviction_instead_of_a_resize, 0, 2);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_once);
+    tcase_add_test(tc, a_vpa_that_was_changed_is_tried_with_one_pod);
     tcase_add_test(tc, pods_are_those_of_their_own_vpa);
     tcase_add_test(tc, a_template_that_comes_back_is_no_news);
     tcase_add_test(tc, the_newest_pod_is_the_replacement);
