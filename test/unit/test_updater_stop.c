@@ -278,16 +278,23 @@ END_TEST
  * by then gives pods to the wrong VPA. */
 START_TEST(half_a_selection_is_none)
 {
+    if (_i == 1) { /* the end of a boost of which the marker is left: no limiter holds that up */
+        server.mode = "Off";
+        server.boost = "\"startupBoost\":{\"cpu\":{\"durationSeconds\":60}},";
+        server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":"
+                     "\\\"1\\\"}}\"},";
+    }
     server.stranger_ns = "n";
     server.strangers = 1;
     server.config.interval = 10 * VPA_MILLISECOND;
     start(0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.flow_reads, 1);
-    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(server.call_count + server.annotated, 0);
     server.config.interval = VPA_HOUR;
     updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, 5);
+    ck_assert_uint_eq(server.call_count, _i == 1 ? 0 : 5);
+    ck_assert_uint_eq(server.annotated, _i == 1 ? 10 : 0);
 }
 END_TEST
 
@@ -416,7 +423,7 @@ int main(void)
     tcase_add_test(tc, lost_leadership_stops_a_pass);
     tcase_add_test(tc, who_does_not_lead_reads_no_lease);
     tcase_add_loop_test(tc, a_pass_waits_for_every_cache, 0, VPA_COUNT(filling));
-    tcase_add_test(tc, half_a_selection_is_none);
+    tcase_add_loop_test(tc, half_a_selection_is_none, 0, 2);
     tcase_add_test(tc, shutdown_waits_for_what_is_under_way);
     tcase_add_test(tc, shutdown_does_not_wait_for_ever);
     tcase_add_loop_test(tc, the_webhook_must_be_alive, 0, VPA_COUNT(leases));
