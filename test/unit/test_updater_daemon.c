@@ -153,8 +153,7 @@ START_TEST(what_was_done_last_is_told)
     server.stop_at = 5;
     ck_assert_int_eq(run_as_planned(moments), EXIT_SUCCESS);
     ck_assert_uint_eq(server.call_count, 5);
-    ck_assert_uint_gt(events_there, 0);
-    ck_assert_uint_eq(vpa_memory_transport_open(events_transport), 0);
+    ck_assert_uint_ge(events_there, 3); /* half a second each: as many as there is patience for */
 }
 END_TEST
 
