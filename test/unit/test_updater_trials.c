@@ -496,6 +496,26 @@ START_TEST(a_pass_takes_so_many_pauses_back)
 }
 END_TEST
 
+/* A panic in the middle of them: no further one. */
+START_TEST(a_panic_ends_the_writing_of_pauses)
+{
+    server.vpas = 20;
+    server.pods_per_vpa = 2;
+    server.panic_at_status = 3;
+    if (_i == 1) {
+        server.conditions = vpa_xstrdup(PAUSED);
+        server.config.prove_evictions = "off";
+        start(0);
+    } else {
+        learn();
+        updater_pass(server.updater);
+    }
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 3);
+}
+END_TEST
+
 /* Two updaters share the cluster by namespaces: the other one's pauses are nobody else's. */
 START_TEST(pauses_of_another_updater_stay)
 {
@@ -652,6 +672,7 @@ int main(void)
     tcase_add_test(tc, a_pause_goes_with_its_vpa);
     tcase_add_test(tc, a_pass_writes_so_many_pauses);
     tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
+    tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_loop_test(tc, what_cannot_be_tried_is_looked_at_afterwards, 0, VPA_COUNT(undecided));
     tcase_add_test(tc, one_that_helps_opens_the_cluster_again);
