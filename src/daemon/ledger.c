@@ -215,7 +215,6 @@ static bool next_line(struct reader *r, struct place *p)
         return false;
     take(r, &len, sizeof(len));
     take(r, (char *)r->line + PACKED_FROM, len);
-    r->line->size = PACKED_FROM + len;
     r->line->seq = p->seq++;
     find_texts(r->line);
     p->count--;

@@ -202,6 +202,42 @@ START_TEST(what_is_packed_is_read_as_it_was)
 }
 END_TEST
 
+/* Long lines fill a page before there are as many as it may have: the one that does not fit is the
+ * first of the next page, and is told once. */
+START_TEST(pages_of_long_lines_follow_each_other)
+{
+    enum { LINES = 1000 };
+    vpa_auto_free char *why = vpa_xcalloc(1, 2501);
+    int64_t since = 0, seq = 0;
+    size_t total = 0, pages = 0;
+
+    memset(why, 'x', 2500);
+    make(VPA_LEDGER_MEMORY, "", 0);
+    for (int i = 0; i < LINES; i++)
+        vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.time = START + i * VPA_SECOND,
+                                                             .ns = "n",
+                                                             .decision = "evict",
+                                                             .why = why});
+    for (size_t n = 1; n > 0; pages++) {
+        vpa_auto_free char *text = vpa_xprintf("%lld", (long long)since);
+        const struct vpa_json *page = ask(&(struct vpa_ledger_query){.since = text});
+
+        n = count(page);
+        total += n;
+        vpa_json_foreach (entry, vpa_json_find(page, "decisions")) {
+            int64_t number = -1;
+
+            ck_assert(vpa_json_int64(vpa_json_find(entry, "seq"), &number));
+            ck_assert_int_eq(number, ++seq);
+        }
+        since = next(page);
+        ck_assert_int_eq(since, seq);
+    }
+    ck_assert_uint_eq(total, LINES);
+    ck_assert_uint_gt(pages, LINES / VPA_LEDGER_PAGE_ENTRIES + 1);
+}
+END_TEST
+
 START_TEST(large_inputs_are_hashed)
 {
     char *large = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 1);
@@ -475,6 +511,7 @@ int main(void)
     tcase_add_test(tc, pages_follow_each_other);
     tcase_add_test(tc, the_newest_are_kept);
     tcase_add_test(tc, what_is_packed_is_read_as_it_was);
+    tcase_add_test(tc, pages_of_long_lines_follow_each_other);
     tcase_add_test(tc, large_inputs_are_hashed);
     tcase_add_test(tc, a_long_reason_is_cut);
     tcase_add_loop_test(tc, a_reason_is_cut_between_letters, 0, 2);

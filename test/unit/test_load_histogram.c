@@ -131,6 +131,52 @@ START_TEST(the_last_bucket_is_the_end)
 }
 END_TEST
 
+static void add_to(struct vpa_load_histogram *h, double value, int times, int hour)
+{
+    for (int i = 0; i < times; i++)
+        vpa_load_histogram_add(h, value, 1.0, hours(hour));
+}
+
+/* One of another age than the one it is added to: as if all had been added to one, whichever came
+ * first and whichever is newer, also to one that has nothing yet. */
+static const struct {
+    int hour_a, hour_b; /* -1: nothing */
+} ages[] = {{0, 0}, {0, 12}, {12, 0}, {0, 100}, {100, 0}, {-1, 5}, {5, -1}, {0, 3000}, {3000, 0}};
+
+START_TEST(merging_keeps_ages)
+{
+    static const double shares[] = {0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99};
+    struct vpa_load_histogram a, b, all;
+
+    vpa_load_histogram_init(&a, &cpu, 12 * VPA_HOUR);
+    vpa_load_histogram_init(&b, &cpu, 12 * VPA_HOUR);
+    vpa_load_histogram_init(&all, &cpu, 12 * VPA_HOUR);
+    if (ages[_i].hour_a >= 0) {
+        add_to(&a, 0.5, 3, ages[_i].hour_a);
+        add_to(&all, 0.5, 3, ages[_i].hour_a);
+    }
+    if (ages[_i].hour_b >= 0) {
+        add_to(&b, 0.5, 1, ages[_i].hour_b);
+        add_to(&b, 2.0, 1, ages[_i].hour_b);
+        add_to(&b, 0.01, 7, ages[_i].hour_b);
+        add_to(&all, 0.5, 1, ages[_i].hour_b);
+        add_to(&all, 2.0, 1, ages[_i].hour_b);
+        add_to(&all, 0.01, 7, ages[_i].hour_b);
+    }
+    vpa_load_histogram_merge(&a, &b);
+    ck_assert_int_eq(vpa_load_histogram_is_empty(&a), vpa_load_histogram_is_empty(&all));
+    for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
+        ck_assert_double_eq(vpa_load_histogram_percentile(&a, shares[i]),
+                            vpa_load_histogram_percentile(&all, shares[i]));
+        ck_assert_double_eq(vpa_load_histogram_time_percentile(&a, shares[i]),
+                            vpa_load_histogram_time_percentile(&all, shares[i]));
+    }
+    vpa_load_histogram_release(&a);
+    vpa_load_histogram_release(&b);
+    vpa_load_histogram_release(&all);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("load_histogram");
@@ -145,6 +191,7 @@ int main(void)
     tcase_add_test(c, a_long_time_does_not_overflow);
     tcase_add_test(c, merging_is_adding);
     tcase_add_loop_test(c, the_last_bucket_is_the_end, 0, 8);
+    tcase_add_loop_test(c, merging_keeps_ages, 0, 9);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

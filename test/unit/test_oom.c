@@ -200,6 +200,14 @@ START_TEST(says_which_versions_to_look_at)
 
     ck_assert(vpa_oom_may_differ(before, after) == looked_at[_i].differ);
     ck_assert(vpa_oom_may_differ(after, before) == looked_at[_i].differ);
+    if (after->status_count > 0 && !looked_at[_i].differ) {
+        struct vpa_container_status *first = (struct vpa_container_status *)&after->statuses[0];
+
+        first->name = "log";
+        ck_assert(vpa_oom_may_differ(before, after));
+        first->name = before->statuses[0].name;
+        ck_assert(!vpa_oom_may_differ(before, after));
+    }
     after->meta.uid = "another";
     ck_assert(vpa_oom_may_differ(before, after));
 }
@@ -360,6 +368,35 @@ START_TEST(room_is_taken_from_who_has_two_more)
 }
 END_TEST
 
+/* Of three the one that has most, whichever comes first. */
+START_TEST(room_is_taken_from_who_has_most)
+{
+    static const char *const names[][3] = {{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"},
+                                           {"b", "c", "a"}, {"c", "a", "b"}, {"c", "b", "a"}};
+    const char *const *ns = names[_i];
+    struct vpa_oom_queue q;
+    int counts[3] = {0};
+
+    vpa_oom_queue_init(&q);
+    for (int i = 0; i < VPA_OOM_QUEUE_MAX / 4; i++) {
+        vpa_oom_queue_push(&q, 0, 1, ns[0], "p", "c");
+        vpa_oom_queue_push(&q, 0, 1, ns[1], "p", "c");
+        vpa_oom_queue_push(&q, 0, 1, ns[2], "p", "c");
+        vpa_oom_queue_push(&q, 0, 1, ns[2], "p", "c");
+    }
+    ck_assert_uint_eq(q.count, VPA_OOM_QUEUE_MAX);
+    for (int i = 0; i < 5; i++)
+        vpa_oom_queue_push(&q, 0, 2, "new", "p", "c");
+    for (size_t i = 0; i < q.count; i++)
+        for (int k = 0; k < 3; k++)
+            counts[k] += strcmp(q.items[i].ns, ns[k]) == 0;
+    ck_assert_int_eq(counts[0], VPA_OOM_QUEUE_MAX / 4);
+    ck_assert_int_eq(counts[1], VPA_OOM_QUEUE_MAX / 4);
+    ck_assert_int_eq(counts[2], VPA_OOM_QUEUE_MAX / 2 - 5);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
 START_TEST(memory_of_events_is_bounded)
 {
     struct vpa_oom_queue q;
@@ -400,6 +437,7 @@ int main(void)
     tcase_add_test(tc, queue_is_bounded);
     tcase_add_test(tc, no_namespace_has_the_queue_for_itself);
     tcase_add_test(tc, room_is_taken_from_who_has_two_more);
+    tcase_add_loop_test(tc, room_is_taken_from_who_has_most, 0, 6);
     tcase_add_test(tc, memory_of_events_is_bounded);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

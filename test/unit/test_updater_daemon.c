@@ -145,6 +145,18 @@ START_TEST(it_passes_until_it_is_stopped)
 }
 END_TEST
 
+/* Told to stop in the middle of a pass: what was done is told all the same. */
+START_TEST(what_was_done_last_is_told)
+{
+    struct moment moments[] = {{.minute = 10, .stops = true}};
+
+    server.stop_at = 5;
+    ck_assert_int_eq(run_as_planned(moments), EXIT_SUCCESS);
+    ck_assert_uint_eq(server.call_count, 5);
+    ck_assert_uint_ge(events_there, 3); /* half a second each: as many as there is patience for */
+}
+END_TEST
+
 /* It is ready, and healthy however long it waits; then it begins with its caches filled. */
 START_TEST(a_standby_waits_for_the_lead)
 {
@@ -208,6 +220,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup_daemon, teardown_daemon);
     tcase_add_test(tc, its_table_is_of_its_settings);
     tcase_add_test(tc, it_passes_until_it_is_stopped);
+    tcase_add_test(tc, what_was_done_last_is_told);
     tcase_add_test(tc, a_standby_waits_for_the_lead);
     tcase_add_test(tc, a_standby_that_is_stopped_does_nothing);
     tcase_add_test(tc, an_end_while_caches_fill_is_no_failure);

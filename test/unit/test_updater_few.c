@@ -178,6 +178,56 @@ START_TEST(a_restart_takes_over)
 }
 END_TEST
 
+#define PROVIDED "{\"type\":\"RecommendationProvided\",\"status\":\"True\"}"
+
+/* Ours is the second of three: the others stay where they are. */
+START_TEST(conditions_of_others_stay)
+{
+    server.conditions =
+        vpa_xstrdup("[" PROVIDED ",{\"type\":\"TooFewReplicas\",\"status\":\"True\","
+                    "\"lastTransitionTime\":\"2026-02-01T00:00:00Z\",\"message\":"
+                    "\"of before\"},{\"type\":\"Other\",\"status\":\"False\"}]");
+    begin_few();
+    pass_for(UPDATER_FEW_PASSES);
+    ck_assert_uint_eq(server.status_patches, 1);
+    ck_assert_ptr_nonnull(
+        strstr(server.last_annotation, "{\"op\":\"replace\",\"path\":\"/status/conditions/1\","));
+    ck_assert_ptr_nonnull(strstr(server.conditions, "\"2026-02-01T00:00:00Z\""));
+    ck_assert_ptr_nonnull(strstr(server.conditions, "ReplicaSet rs00 has 1 live pods"));
+    change_vpa("Recreate", ENOUGH);
+    pass_for(UPDATER_FEW_PASSES);
+    ck_assert_uint_eq(server.status_patches, 2);
+    ck_assert_ptr_nonnull(
+        strstr(server.last_annotation, "{\"op\":\"remove\",\"path\":\"/status/conditions/1\""));
+    ck_assert_str_eq(server.conditions, "[" PROVIDED ",{\"type\":\"Other\",\"status\":\"False\"}]");
+}
+END_TEST
+
+/* One that says so already is written once when it says it in other words, or does not say it. */
+static const struct {
+    const char *status, *message;
+    size_t patches;
+} said[] = {
+    {"True",
+     "Running pods are left alone: ReplicaSet rs00 has 1 live pods, --min-replicas asks for 2", 0},
+    {"True", "so it is", 1},
+    {"False",
+     "Running pods are left alone: ReplicaSet rs00 has 1 live pods, --min-replicas asks for 2", 1},
+};
+
+START_TEST(what_is_said_already_is_not_written)
+{
+    server.conditions = vpa_xprintf("[{\"type\":\"TooFewReplicas\",\"status\":\"%s\",\"message\":"
+                                    "\"%s\"}]",
+                                    said[_i].status, said[_i].message);
+    begin_few();
+    pass_for(3 * UPDATER_FEW_PASSES);
+    ck_assert_uint_eq(server.status_patches, said[_i].patches);
+    ck_assert_ptr_nonnull(strstr(server.conditions, "\"status\":\"True\""));
+    ck_assert_ptr_nonnull(strstr(server.conditions, said[0].message));
+}
+END_TEST
+
 START_TEST(what_goes_to_and_fro_writes_nothing)
 {
     begin_few();
@@ -327,6 +377,8 @@ int main(void)
     tcase_add_test(tc, its_message_follows);
     tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));
     tcase_add_test(tc, a_restart_takes_over);
+    tcase_add_test(tc, conditions_of_others_stay);
+    tcase_add_loop_test(tc, what_is_said_already_is_not_written, 0, VPA_COUNT(said));
     tcase_add_test(tc, what_goes_to_and_fro_writes_nothing);
     tcase_add_test(tc, enough_pods_say_nothing);
     tcase_add_test(tc, without_the_right_it_is_said_once);

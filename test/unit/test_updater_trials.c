@@ -339,6 +339,20 @@ START_TEST(a_vpa_that_was_changed_is_tried_once)
 }
 END_TEST
 
+/* Also while the outcome is awaited. */
+START_TEST(a_vpa_that_was_changed_is_tried_with_one_pod)
+{
+    learn();
+    pass_for(4);
+    server.lost = true;
+    server.generation_of_vpas++;
+    show_vpas();
+    settle();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
 /* VPAs before it in the order take no part in the pass. */
 START_TEST(pods_are_those_of_their_own_vpa)
 {
@@ -482,6 +496,26 @@ START_TEST(a_pass_takes_so_many_pauses_back)
 }
 END_TEST
 
+/* A panic in the middle of them: no further one. */
+START_TEST(a_panic_ends_the_writing_of_pauses)
+{
+    server.vpas = 20;
+    server.pods_per_vpa = 2;
+    server.panic_at_status = 3;
+    if (_i == 1) {
+        server.conditions = vpa_xstrdup(PAUSED);
+        server.config.prove_evictions = "off";
+        start(0);
+    } else {
+        learn();
+        updater_pass(server.updater);
+    }
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 3);
+}
+END_TEST
+
 /* Two updaters share the cluster by namespaces: the other one's pauses are nobody else's. */
 START_TEST(pauses_of_another_updater_stay)
 {
@@ -622,6 +656,7 @@ int main(void)
     tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
     tcase_add_loop_test(tc, an_eviction_instead_of_a_resize, 0, 2);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_once);
+    tcase_add_test(tc, a_vpa_that_was_changed_is_tried_with_one_pod);
     tcase_add_test(tc, pods_are_those_of_their_own_vpa);
     tcase_add_test(tc, a_template_that_comes_back_is_no_news);
     tcase_add_test(tc, the_newest_pod_is_the_replacement);
@@ -637,6 +672,7 @@ int main(void)
     tcase_add_test(tc, a_pause_goes_with_its_vpa);
     tcase_add_test(tc, a_pass_writes_so_many_pauses);
     tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
+    tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_loop_test(tc, what_cannot_be_tried_is_looked_at_afterwards, 0, VPA_COUNT(undecided));
     tcase_add_test(tc, one_that_helps_opens_the_cluster_again);

@@ -411,6 +411,8 @@ static int answer_patch(const struct vpa_memory_request *q, struct vpa_memory_re
         return status_answer(reply, 403, "Forbidden", "no");
     if (status && server.status_code)
         return status_answer(reply, server.status_code, NULL, "not now");
+    if (status && server.status_patches + 1 == server.panic_at_status)
+        show_panic();
     if (!status && server.annotation_code)
         return status_answer(reply, server.annotation_code, NULL, "not now");
     return 0;

@@ -91,6 +91,7 @@ struct server {
     bool stale;                 /* evictions and resizes find another pod than was decided on */
     int stop_at;                /* the loop is stopped at that write, 0: never */
     int panic_at;               /* the panic ConfigMap appears at that write */
+    size_t panic_at_status;     /* or at that patch of a status; 0: never */
     bool (*may_act)(void *ctx); /* of the updater's options, with &server */
     /* what happened */
     char *calls[CALLS_MAX];
