@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -189,6 +190,15 @@ static void run_for(int minutes)
     vpa_loop_resume(loop);
 }
 
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
 /* ---- tests ---- */
 
 /* Two thirds of a life, a minute until the next CA is known, and the pair that it has signed is
@@ -344,6 +354,75 @@ START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
 }
 END_TEST
 
+static int farewell; /* the answer to the probe while it goes */
+
+static void on_farewell(void *ctx)
+{
+    const struct vpa_server_request request = {.method = "GET", .path = "/readyz", .query = ""};
+    struct vpa_server_response response = {0};
+
+    (void)ctx;
+    vpa_observe_answer(observe, &request, &response);
+    farewell = response.status;
+    ck_assert_str_eq(response.body, "Not ready: the webhook is stopping\n");
+    free(response.body);
+}
+
+/* So that nobody new is sent here. */
+START_TEST(who_goes_is_not_ready)
+{
+    struct vpa_timer *timer = vpa_timer_new(loop, on_farewell, NULL);
+    struct vpa_error err;
+
+    observe = vpa_observe_new(loop, &(struct vpa_observe_options){.address = "127.0.0.1:0"}, &err);
+    admission_free(admission);
+    admission = admission_new(&(struct admission_options){.config = &config,
+                                                          .loop = loop,
+                                                          .client = client,
+                                                          .ns = NS,
+                                                          .host_name = "test",
+                                                          .observe = observe});
+    vpa_timer_start(timer, 2 * VPA_MINUTE + VPA_SECOND);
+    run_for(2);
+    ck_assert_int_eq(farewell, 503);
+    vpa_timer_free(timer);
+    admission_free(VPA_STEAL(admission));
+    vpa_observe_free(observe);
+}
+END_TEST
+
+/* Files that somebody else writes, and a listener that opens with them. */
+START_TEST(a_given_pair_is_served)
+{
+    char folder[] = "/tmp/managedXXXXXX";
+    const char *const names[] = {HOST};
+    struct vpa_tls_pair ca, pair;
+    struct vpa_error err;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    vpa_auto_free char *cert = vpa_xprintf("%s/cert", folder), *key = vpa_xprintf("%s/key", folder);
+    ck_assert_int_eq(vpa_tls_create_ca("ca", vpa_loop_now(loop), VPA_HOUR, &ca, &err), 0);
+    ck_assert_int_eq(
+        vpa_tls_create_certificate(&ca, names, 1, false, vpa_loop_now(loop), VPA_HOUR, &pair, &err),
+        0);
+    write_file(cert, pair.cert_pem);
+    write_file(key, pair.key_pem);
+    config.manage_certificates = config.register_webhook = false;
+    config.tls_cert_file = cert;
+    config.tls_private_key = key;
+    admission_free(admission);
+    admission = admission_new(&(struct admission_options){
+        .config = &config, .loop = loop, .client = client, .ns = NS, .host_name = "test"});
+    run_for(1);
+    ck_assert_uint_eq(logged("Serving the webhook"), 1);
+    unlink(cert);
+    unlink(key);
+    rmdir(folder);
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_managed");
@@ -357,6 +436,8 @@ int main(void)
     tcase_add_test(tc, who_can_read_the_keys_again_repairs_the_bundle);
     tcase_add_loop_test(tc, a_webhook_that_must_answer_is_not_taken_away, 0, 3);
     tcase_add_loop_test(tc, who_is_still_sent_here_after_a_stop_is_answered, 0, 2);
+    tcase_add_test(tc, who_goes_is_not_ready);
+    tcase_add_test(tc, a_given_pair_is_served);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
