@@ -151,6 +151,32 @@ START_TEST(counts_by_distance)
 }
 END_TEST
 
+/* Whoever looks into a difference begins with the largest, whichever came last. */
+START_TEST(the_farthest_is_named)
+{
+    static const char *const ours[][2] = {{"3", "2"}, {"2", "3"}, {"1500m", "100m"}};
+    static const char *const rows[] = {"+200.0 %  shop/web first\n", "+200.0 %  shop/web second\n",
+                                       "-90.0 %  shop/web second\n"};
+    vpa_auto_buf table = {0};
+    struct shadow *shadow = shadow_new();
+
+    shadow_begin(shadow);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "first" : "second";
+        const struct vpa_object object = {.meta = {.ns = "shop", .name = "web"},
+                                          .recommendation = recommendation_of(name, "1")};
+        struct vpa_recommendation rec = recommendation_of(name, ours[_i][i]);
+
+        shadow_compare(shadow, &object, &rec);
+    }
+    shadow_end(shadow);
+    vpa_buf_init(&table, (size_t)1 << 16);
+    shadow_write_table(shadow, &table);
+    ck_assert_msg(strstr(vpa_buf_text(&table), rows[_i]) != NULL, "%s", vpa_buf_text(&table));
+    shadow_free(shadow);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_shadow");
@@ -160,6 +186,7 @@ int main(void)
     tcase_add_test(tcase, compares_with_the_other_and_writes_nothing);
     tcase_add_loop_test(tcase, bounds_are_not_mixed_up, 0, 3);
     tcase_add_loop_test(tcase, counts_by_distance, 0, VPA_COUNT(distances));
+    tcase_add_loop_test(tcase, the_farthest_is_named, 0, 3);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
