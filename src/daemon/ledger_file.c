@@ -74,9 +74,7 @@ static void append(struct ledger_file *f, const char *line, size_t len)
         open_file(f);
     if (f->fd >= 0 && f->size > 0 && f->size + (int64_t)len > f->rotate_at)
         rotate(f);
-    if (f->fd < 0)
-        return;
-    ssize_t written = write(f->fd, line, len);
+    ssize_t written = write(f->fd, line, len); /* -1 also without a file */
     if (written == (ssize_t)len) {
         f->size += written;
         return;

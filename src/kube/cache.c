@@ -79,24 +79,22 @@ static uint64_t hash_of(const struct vpa_cache *c, struct item *item)
 }
 
 /* How much room the item needs, by making it once. What is taken soon may have room to spare: there
- * it is what reading took. 0 with err. */
+ * it is what reading took. What cannot be made needs some, too. */
 static size_t room_for(struct vpa_cache *c, const struct source *from, struct vpa_error *err)
 {
     if (c->taker)
         return sizeof(struct item) + c->kind->size + strlen(from->ns) + strlen(from->name) + 2 +
                (from->draft ? c->scratch.used : 0);
     vpa_arena_clear(&c->trial);
-    return fill(c, &c->trial, from, err) ? c->trial.used : 0;
+    (void)fill(c, &c->trial, from, err);
+    return c->trial.used;
 }
 
 struct item *cache_item_new(struct vpa_cache *c, const struct source *from, struct vpa_error *err)
 {
     struct vpa_arena arena;
-    size_t room = room_for(c, from, err);
 
-    if (room == 0)
-        return NULL;
-    vpa_arena_init(&arena, room);
+    vpa_arena_init(&arena, room_for(c, from, err));
     struct item *item = fill(c, &arena, from, err);
     if (!item) {
         vpa_arena_release(&arena);

@@ -202,7 +202,7 @@ static struct trouble *have_trouble(struct vpa_owners *o, enum trouble_with with
     return t;
 }
 
-static void forget_troubles(struct vpa_owners *o)
+static void release_troubles(struct vpa_owners *o)
 {
     const char *key;
     void *value;
@@ -217,7 +217,7 @@ static void forget_troubles(struct vpa_owners *o)
 void owner_scales_begin_pass(struct vpa_owners *o)
 {
     o->pass++;
-    forget_troubles(o);
+    release_troubles(o);
 }
 
 static void fail_unanswered(const struct vpa_controller_key *k, struct vpa_error *err)
@@ -339,7 +339,7 @@ void owner_scales_release(struct vpa_owners *o)
     for (size_t i = 0; vpa_table_next(&o->scales, &i, &key, &value);)
         owner_scale_unref(value);
     vpa_table_release(&o->scales);
-    forget_troubles(o);
+    release_troubles(o);
 }
 
 /* In the background */

@@ -279,9 +279,6 @@ struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *opti
 
 void vpa_reflector_start(struct vpa_reflector *r)
 {
-    if (r->started)
-        return;
-    r->started = true;
     if (r->options.watch_only)
         reflector_start_watch(r);
     else

@@ -18,7 +18,6 @@ struct vpa_reflector {
     struct vpa_reflector_options options; /* texts owned */
     struct vpa_kube_client *client;
     struct vpa_loop *loop;
-    bool started;
     bool next_is_watch; /* after BACKOFF */
     bool synced;
     bool watching;

@@ -81,6 +81,14 @@ static void remember(struct vpa_argmin *a, double *past, vpa_duration half_life)
     }
 }
 
+/* There is no limit beyond the last bucket. */
+static uint32_t with_margin(const struct vpa_argmin *a, uint32_t bucket, uint32_t margin)
+{
+    uint32_t highest = a->rule.buckets->count - 1;
+
+    return bucket + margin < highest ? bucket + margin : highest;
+}
+
 /* The last bucket that a limit can be in. */
 static uint32_t last_limit(const struct vpa_argmin *a)
 {
@@ -88,7 +96,7 @@ static uint32_t last_limit(const struct vpa_argmin *a)
 
     for (size_t m = 0; m < a->rule.margin_count; m++)
         most = a->rule.margins[m] > most ? a->rule.margins[m] : most;
-    return a->last + most < a->rule.buckets->count ? a->last + most : a->rule.buckets->count - 1;
+    return with_margin(a, a->last, most);
 }
 
 /* Cost of each limit on one past, changes aside. */
@@ -137,9 +145,7 @@ static void run_models(struct vpa_argmin *a, size_t decay, const double *cost)
 
     for (size_t m = 0; m < a->rule.margin_count; m++) {
         struct vpa_argmin_model *model = &a->models[decay][m];
-        uint32_t limit = a->picks[decay] + a->rule.margins[m];
-        if (limit >= a->rule.buckets->count)
-            limit = a->rule.buckets->count - 1;
+        uint32_t limit = with_margin(a, a->picks[decay], a->rule.margins[m]);
         double now = cost[limit] + (a->known && limit != model->limit ? a->rule.w_change : 0.0);
         model->cost = a->known ? smooth * now + (1.0 - smooth) * model->cost : now;
         model->limit = limit;

@@ -131,16 +131,14 @@ static void forget_places(struct vpa_autoscaler *v)
     free(VPA_STEAL(v->initial_places));
 }
 
-/* Those from that place on are new, or have another one than before. */
-static void note_places(struct vpa_autoscaler *v, size_t from)
+/* Of those that have none noted yet. */
+static void note_places(struct vpa_autoscaler *v)
 {
     if (v->initial_count <= INITIAL_FEW)
         return;
-    if (!v->initial_places) {
+    if (!v->initial_places)
         v->initial_places = vpa_xcalloc(1, sizeof(*v->initial_places));
-        from = 0;
-    }
-    for (size_t i = from; i < v->initial_count; i++)
+    for (size_t i = v->initial_places->count; i < v->initial_count; i++)
         vpa_table_put(v->initial_places, v->initial[i].container, (void *)(uintptr_t)(i + 1));
 }
 
@@ -174,7 +172,7 @@ static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const c
     /* No room to spare. */
     v->initial = vpa_xreallocarray(v->initial, v->initial_count + 1, sizeof(*v->initial));
     v->initial[v->initial_count++] = (struct vpa_initial){vpa_intern(c->names, container), state};
-    note_places(v, v->initial_count - 1);
+    note_places(v);
 }
 
 /* ---- age ---- */
@@ -242,7 +240,7 @@ void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler
             v->initial[kept++] = *initial;
     }
     v->initial_count = (uint32_t)kept;
-    note_places(v, 0);
+    note_places(v);
 }
 
 /* ---- loading ---- */

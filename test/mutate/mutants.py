@@ -13,7 +13,7 @@ SILENT = re.compile(r"\bVPA_(INFO|WARN|WARNING|ERROR|DEBUG|V\d?|LOG|KV\w*|\w+_UN
 # Functions that only give memory back: what they forget is a leak, which the sanitizers report.
 RELEASING = re.compile(r"(^|_)(free|release|unref)(_|$)")
 # Whose arguments mean the same in either order.
-SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance|stronger_of|align)\(")
+SYMMETRIC = re.compile(r"\b(strcmp|strcasecmp|vpa_str_eq|vpa_json_equal|fmin|fmax|memcmp|vpa_xcalloc|same_\w+|is_same|\w+_equal|distance|stronger_of|align|add_counts)\(")
 # The larger or the smaller of two, in either order: equal ones are the same. Written as one expression, or as
 # "if (a > b) b = a;", where the assignment of what is equal changes nothing.
 RELATION = r"(?: < | <= | > | >= )"
@@ -28,6 +28,8 @@ SAME_OR_NOT = re.compile(r"\w*_cmp\([^()]*(?:\([^()]*\))?[^()]*\) [!=]= 0\b")
 ROOM = re.compile(r"\bvpa_\w*(alloc|array)\(|_FEW\b")
 # Where a binary search cuts its range in two: elsewhere it finds the same in more steps.
 MIDDLE = re.compile(r"\blow \+ \(high - low\) / 2;")
+# Sorting a single element changes nothing.
+SORTED = re.compile(r"\bif \(\w+ > 1\)\s+qsort\(")
 # A reference too many is a leak, which the sanitizers report.
 REFERENCE = re.compile(r"\brefs, 1\)")
 # How much an array grows by when it is full.
@@ -136,7 +138,8 @@ def told_only(masked, begin, end):
 
 def no_matter_when_equal(masked, begin, end):
     """[(offset, end)] of relations that mean the same with and without equality."""
-    return [(m.end("a"), m.start("b")) for pattern in (EITHER, RAISED) for m in pattern.finditer(masked, begin, end)]
+    return ([(m.end("a"), m.start("b")) for pattern in (EITHER, RAISED) for m in pattern.finditer(masked, begin, end)] +
+            [m.span() for m in SORTED.finditer(masked, begin, end)])
 
 
 class Mutant:

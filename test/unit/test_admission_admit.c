@@ -110,6 +110,11 @@ static const struct admit_row {
      "VerticalPodAutoscaler (annotation vpa.autoscaling.k8s.io/required), but none matches it',"
      "'reason':'Forbidden','code':403}",
      NULL},
+    {"required, and the owner is not there", "", "",
+     POD_REVIEW("{'metadata':{'name':'p','namespace':'ns'" REQUIRED
+                ",'ownerReferences':[{'kind':'StatefulSet','name':'gone','apiVersion':'apps/v1',"
+                "'controller':true}]},'spec':{'containers':[{'name':'c'}]}}"),
+     "'allowed':false", "patch"},
     {"panic passes pods untouched", VPA(""), PANIC, POD_REVIEW(POD("")), "'allowed':true}",
      "patch"},
     {"panic passes required pods", "", PANIC, POD_REVIEW(POD(REQUIRED)), "'allowed':true}",
@@ -183,6 +188,8 @@ static const struct ledger_row {
     {"unknown VPA of any target", "admit as it is", "a VPA that cannot be read may govern it", "",
      ""},
     {"required and not matched", "refuse", "it requires a VPA", "",
+     "no VerticalPodAutoscaler matches it"},
+    {"required, and the owner is not there", "refuse", "it requires a VPA", "",
      "no VerticalPodAutoscaler matches it"},
     {"required and matched in mode Off", "admit as it is", "update mode Off", "v", ""},
     {"panic passes pods untouched", "admit as it is", "panic", "v", "ConfigMap vpa-panic exists"},
@@ -467,6 +474,27 @@ START_TEST(requests_are_timed)
 }
 END_TEST
 
+/* Pods alone, whatever was done with them. */
+START_TEST(pods_are_counted)
+{
+    static const struct {
+        const char *row, *applied;
+    } counts[] = {{"matched pod is patched", "true"},
+                  {"no VPA", "false"},
+                  {"VPA without policy gets one", NULL}};
+    struct fixture f;
+
+    free(answer_to(&f, row_named(counts[_i].row), false));
+    for (int applied = 0; applied < 2; applied++) {
+        const char *label = applied ? "true" : "false";
+
+        ck_assert_double_eq(counted("admission_pods_total", label),
+                            vpa_str_eq(counts[_i].applied, label));
+    }
+    fixture_stop(&f);
+}
+END_TEST
+
 /* Each kind is counted every time and told once; kinds without end are not told. */
 START_TEST(failed_handshakes_are_told_once)
 {
@@ -674,6 +702,7 @@ int main(void)
     tcase_add_test(tc, unreadable_limit_ranges_fail_the_calculation);
     tcase_add_loop_test(tc, values_that_are_not_told_are_kept, 0, 2);
     tcase_add_test(tc, requests_are_timed);
+    tcase_add_loop_test(tc, pods_are_counted, 0, 3);
     tcase_add_test(tc, failed_handshakes_are_told_once);
     tcase_add_test(tc, complaints_are_bounded);
     tcase_add_loop_test(tc, odd_reviews_are_told, 0, (int)VPA_COUNT(odd_reviews));

@@ -190,6 +190,15 @@ static void run_for(int minutes)
     vpa_loop_resume(loop);
 }
 
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
 /* ---- tests ---- */
 
 /* Two thirds of a life, a minute until the next CA is known, and the pair that it has signed is
@@ -385,6 +394,38 @@ START_TEST(who_was_told_to_stop_is_not_ready)
 }
 END_TEST
 
+/* Files that somebody else writes, and a listener that opens with them. */
+START_TEST(a_given_pair_is_served)
+{
+    char folder[] = "/tmp/managedXXXXXX";
+    const char *const names[] = {HOST};
+    struct vpa_tls_pair ca, pair;
+    struct vpa_error err;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    vpa_auto_free char *cert = vpa_xprintf("%s/cert", folder), *key = vpa_xprintf("%s/key", folder);
+    ck_assert_int_eq(vpa_tls_create_ca("ca", vpa_loop_now(loop), VPA_HOUR, &ca, &err), 0);
+    ck_assert_int_eq(
+        vpa_tls_create_certificate(&ca, names, 1, false, vpa_loop_now(loop), VPA_HOUR, &pair, &err),
+        0);
+    write_file(cert, pair.cert_pem);
+    write_file(key, pair.key_pem);
+    config.manage_certificates = config.register_webhook = false;
+    config.tls_cert_file = cert;
+    config.tls_private_key = key;
+    admission_free(admission);
+    admission = admission_new(&(struct admission_options){
+        .config = &config, .loop = loop, .client = client, .ns = NS, .host_name = "test"});
+    run_for(1);
+    ck_assert_uint_eq(logged("Serving the webhook"), 1);
+    unlink(cert);
+    unlink(key);
+    rmdir(folder);
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_managed");
@@ -399,6 +440,7 @@ int main(void)
     tcase_add_loop_test(tc, a_webhook_that_must_answer_is_not_taken_away, 0, 3);
     tcase_add_loop_test(tc, who_is_still_sent_here_after_a_stop_is_answered, 0, 2);
     tcase_add_loop_test(tc, who_was_told_to_stop_is_not_ready, 0, 2);
+    tcase_add_test(tc, a_given_pair_is_served);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

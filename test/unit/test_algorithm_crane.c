@@ -490,6 +490,19 @@ START_TEST(merging_times_apart)
 }
 END_TEST
 
+/* One that has seen nothing yet has no first sample. */
+START_TEST(merging_nothing_changes_nothing)
+{
+    struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
+
+    ck_assert(add(VPA_USAGE_CPU, t0, 150));
+    vpa_knowledge_merge(k, other);
+    ck_assert_ptr_nonnull(
+        strstr(stored(k, "\"state\":"), "{\"firstSample\":\"2026-03-01T00:00:00.000000Z\","));
+    vpa_knowledge_free(other);
+}
+END_TEST
+
 #define MANY "9223372036854775806"
 START_TEST(samples_are_counted_without_end)
 {
@@ -639,6 +652,7 @@ int main(void)
     tcase_add_test(c, times_before_the_epoch);
     tcase_add_test(c, the_stored_form);
     tcase_add_loop_test(c, merged_is_seen_together, 0, 8);
+    tcase_add_test(c, merging_nothing_changes_nothing);
     tcase_add_test(c, merging_times_apart);
     tcase_add_test(c, samples_are_counted_without_end);
     tcase_add_loop_test(c, states_are_read_or_refused, 0, (int)VPA_COUNT(states));

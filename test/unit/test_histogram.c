@@ -565,6 +565,21 @@ START_TEST(equals_a_naive_reference)
 }
 END_TEST
 
+/* There are as many histograms as containers: 64 buckets have one word of bits. */
+START_TEST(bits_take_no_more_words_than_needed)
+{
+    struct vpa_histogram h;
+
+    vpa_histogram_init(&h, &cpu);
+    vpa_histogram_add(&h, vpa_histogram_bucket_start(&cpu, 3) * 1.01, 1.0);
+    vpa_histogram_add(&h, vpa_histogram_bucket_start(&cpu, 3 + 63) * 1.01, 1.0);
+    ck_assert(h.gaps);
+    ck_assert_uint_eq(h.span, 64);
+    ck_assert_uint_le(malloc_usable_size(h.weights.some), 3 * sizeof(double));
+    vpa_histogram_release(&h);
+}
+END_TEST
+
 /* A job that did nothing and then much: two weights, not all buckets between them. */
 START_TEST(what_lies_far_apart_is_stored_with_gaps)
 {
@@ -652,6 +667,7 @@ int main(void)
     tcase_add_test(tc, loads_in_proportion_and_adds);
     tcase_add_test(tc, rounding_at_the_edge_does_not_empty_a_histogram);
     tcase_add_test(tc, what_lies_far_apart_is_stored_with_gaps);
+    tcase_add_test(tc, bits_take_no_more_words_than_needed);
     tcase_add_loop_test(tc, equals_a_naive_reference, 0, 20);
     tcase_add_loop_test(tc, round_trip_keeps_percentiles, 0, 5);
     suite_add_tcase(suite, tc);

@@ -436,6 +436,39 @@ START_TEST(a_line_is_in_the_file_or_not)
 }
 END_TEST
 
+static size_t piece; /* what is written of each line, 0: all */
+
+ssize_t write(int fd, const void *data, size_t len)
+{
+    return syscall(SYS_write, fd, data, piece > 0 && fd > STDERR_FILENO ? piece : len);
+}
+
+/* Pieces are taken back, however short; where that is impossible they count, so that the file stays
+ * as small as it may be. */
+START_TEST(pieces_of_lines_do_not_stay_or_count)
+{
+    char folder[] = "/tmp/ledgerXXXXXX";
+    struct stat status;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    vpa_auto_free char *file = vpa_xprintf("%s/ledger", folder), *old = vpa_xprintf("%s.1", file);
+    piece = _i == 0 ? 1 : 50;
+    only_appends = _i == 1;
+    make(VPA_LEDGER_MEMORY, file, 1000);
+    for (int i = 0; i < 60; i++)
+        record(i, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    piece = 0;
+    ck_assert_int_eq(stat(file, &status), 0);
+    ck_assert_int_le(status.st_size, 1000);
+    ck_assert((status.st_size == 0) == (_i == 0));
+    ck_assert_int_eq(stat(old, &status), _i == 0 ? -1 : 0);
+    unlink(file);
+    unlink(old);
+    rmdir(folder);
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_written_stops_nothing)
 {
     make(VPA_LEDGER_MEMORY, "/nowhere/ledger", 1000);
@@ -520,6 +553,7 @@ int main(void)
     tcase_add_test(tc, threads_record_while_one_reads);
     tcase_add_loop_test(tc, a_file_that_cannot_be_rotated_goes_on, 0, 2);
     tcase_add_test(tc, a_line_is_in_the_file_or_not);
+    tcase_add_loop_test(tc, pieces_of_lines_do_not_stay_or_count, 0, 2);
     tcase_add_test(tc, a_file_that_cannot_be_written_stops_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

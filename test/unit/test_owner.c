@@ -247,6 +247,31 @@ START_TEST(an_owner_that_no_longer_decodes_is_unknown)
 }
 END_TEST
 
+#define OTHER "\"selector\":{\"matchLabels\":{\"app\":\"other\"}}}"
+
+/* Whatever of it is kept. */
+START_TEST(each_change_of_an_owner_is_told)
+{
+    static const char *const versions[] = {
+        DEPLOYMENT("web", "", "{\"replicas\":3," OTHER),
+        DEPLOYMENT("web", "", "{\"replicas\":4," OTHER),
+        DEPLOYMENT("web", "", "{" OTHER),
+        DEPLOYMENT("web", OWNER("example.com/v1", "Widget", "w"), "{" OTHER),
+        DEPLOYMENT("web", OWNER("example.com/v2", "Widget", "w"), "{" OTHER),
+    };
+
+    vpa_owners_on_change(owners, on_change, NULL);
+    synced();
+    vpa_loop_poll(loop);
+    for (size_t i = 0; i < VPA_COUNT(versions); i++) {
+        changes = 0;
+        sim_cluster_put_text(sim, versions[i]);
+        vpa_loop_pump(loop, VPA_MILLISECOND);
+        ck_assert_msg(changes == 1, "%s", versions[i]);
+    }
+}
+END_TEST
+
 START_TEST(views_follow_changes)
 {
     const struct vpa_selector *selector;
@@ -380,6 +405,7 @@ int main(void)
     tcase_add_loop_test(c, finds_selectors, 0, VPA_COUNT(selectors));
     tcase_add_test(c, knows_replicas);
     tcase_add_test(c, an_owner_that_no_longer_decodes_is_unknown);
+    tcase_add_test(c, each_change_of_an_owner_is_told);
     tcase_add_test(c, views_follow_changes);
     tcase_add_test(c, views_are_shared_with_threads);
     tcase_add_test(c, says_which_cache_is_missing);

@@ -491,6 +491,33 @@ START_TEST(a_slow_scale_is_what_it_was_for_a_moment)
 }
 END_TEST
 
+/* That of what has no scale is as good. */
+START_TEST(a_missing_scale_is_missing_for_a_moment)
+{
+    const struct vpa_controller_key keys[] = {{"n", "Gadget", "g", "example.com/v1"},
+                                              {"n", "Gadget", "h", "example.com/v1"}};
+    struct vpa_controller_key top;
+    vpa_auto_arena arena = {0};
+    bool found = true;
+
+    sim_cluster_serve_kind(sim, "example.com", "v1", "gadgets", "Gadget", false, false);
+    synced();
+    vpa_loop_pump(loop, VPA_HOUR);
+    for (size_t i = 0; i < VPA_COUNT(keys); i++) {
+        ck_assert_int_eq(vpa_owners_topmost(owners, &keys[i], &arena, &found, &top, &err), 0);
+        ck_assert(!found);
+    }
+    ck_assert_int_eq(scale_gets(), 1); /* what holds for one of a kind holds for all */
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                 .path = "/apis/example.com",
+                                                 .how = SIM_PATH_HOLDS,
+                                                 .delay = 10 * VPA_MINUTE});
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(vpa_owners_topmost(owners, &keys[1], &arena, &found, &top, &err), 0);
+    ck_assert(!found);
+}
+END_TEST
+
 /* One slow object is waited for once; the others of its kind are asked as ever. */
 START_TEST(a_slow_object_is_one_object)
 {
@@ -734,6 +761,7 @@ int main(void)
     tcase_add_test(c, strangers_are_told_together);
     tcase_add_test(c, a_slow_kind_keeps_no_pass_waiting);
     tcase_add_test(c, a_slow_scale_is_what_it_was_for_a_moment);
+    tcase_add_test(c, a_missing_scale_is_missing_for_a_moment);
     tcase_add_test(c, a_slow_object_is_one_object);
     tcase_add_test(c, owners_that_are_not_there_keep_no_pass_waiting);
     tcase_add_test(c, targets_that_are_not_there_keep_no_pass_waiting);

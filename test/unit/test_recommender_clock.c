@@ -55,6 +55,28 @@ START_TEST(a_clock_that_stays_is_believed)
 }
 END_TEST
 
+/* The day of doubt was that time's; another time has one of its own. */
+START_TEST(a_clock_that_was_believed_is_doubted_anew)
+{
+    start("--checkpoint-max-age=0");
+    pass(USAGE("250m", "300Mi"));
+    vpa_clock_set(virtual_clock, 3 * VPA_HOUR);
+    for (int hour = 0; hour < 27; hour++) {
+        vpa_clock_advance(virtual_clock, VPA_HOUR - VPA_MINUTE);
+        pass(USAGE("250m", "300Mi"));
+    }
+    change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\","
+           "\"name\":\"web-1\"}}");
+    capture_log(0);
+    vpa_clock_set(virtual_clock, YEAR);
+    for (int minute = 0; minute < 90; minute++)
+        pass("{\"usage\":[]}");
+    ck_assert_uint_eq(logged("The clock was set"), 1);
+    ck_assert_uint_eq(logged("gone by"), 0);
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
 static const struct {
     vpa_duration ahead; /* of the API server's clock */
     bool collected;
@@ -202,6 +224,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, nothing_is_forgotten_because_the_clock_is_wrong, 0, 2);
     tcase_add_test(tcase, a_clock_that_stays_is_believed);
+    tcase_add_test(tcase, a_clock_that_was_believed_is_doubted_anew);
     tcase_add_test(tcase, a_clock_that_agrees_with_the_api_server_is_believed);
     tcase_add_loop_test(tcase, one_sample_of_a_node_whose_clock_is_ahead_is_one_sample, 0, 3);
     tcase_add_test(tcase, a_node_whose_clock_was_put_right_is_heard_at_once);

@@ -173,7 +173,8 @@ START_TEST(the_leader_writes_and_the_others_take_it)
     ck_assert_int_eq(secret_writes(), 1);
     ck_assert_int_eq(service_writes(), 1);
     ck_assert_ptr_null(strstr(sim_cluster_write(sim, API_SERVICE_PATH, SIM_LAST)->body,
-                              "service")); /* nothing but the bundle */
+                              "service"));                             /* nothing but the bundle */
+    ck_assert_ptr_null(query_certificate_next(first.c, first.served)); /* it is served already */
     stop(&first);
     stop(&other);
 }
@@ -395,6 +396,28 @@ START_TEST(who_is_overtaken_looks_again)
 }
 END_TEST
 
+/* The next look comes soon enough; the recommender's pass is not to wait for it. */
+START_TEST(a_busy_server_is_not_asked_again_at_once)
+{
+    struct replica r = make_replica();
+
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                 .path = API_SERVICE_PATH,
+                                                 .code = 429,
+                                                 .retry = true,
+                                                 .retry_after = 1});
+    start(&r);
+    int64_t begin = vpa_loop_monotonic(loop);
+    ck_assert(!work(&r));
+    ck_assert_int_eq(vpa_loop_monotonic(loop), begin);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "GET", API_SERVICE_PATH), 1);
+    sim_cluster_unscript(sim);
+    work_for(&r, 11 * VPA_SECOND);
+    ck_assert(is_taken_now(&r));
+    stop(&r);
+}
+END_TEST
+
 /* A bundle that never follows: the old pair is served as long as API servers take it. */
 START_TEST(a_pair_that_nobody_trusts_waits)
 {
@@ -451,6 +474,7 @@ int main(void)
     tcase_add_loop_test(tc, a_bundle_that_is_undone_is_written_again, 0, 3);
     tcase_add_test(tc, what_was_right_meanwhile_is_told_again);
     tcase_add_test(tc, who_is_overtaken_looks_again);
+    tcase_add_test(tc, a_busy_server_is_not_asked_again_at_once);
     tcase_add_test(tc, a_pair_that_nobody_trusts_waits);
     tcase_add_loop_test(tc, damage_is_repaired, 0, 4);
     suite_add_tcase(suite, tc);

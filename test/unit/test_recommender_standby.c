@@ -2,6 +2,7 @@
  * The replica that does not lead: it knows what the leader knows, writes nothing, and goes on where
  * the leader ends.
  */
+#include "captured_log.h"
 #include "recommender_fixture.h"
 
 #include "vpa/json/json_writer.h"
@@ -218,6 +219,35 @@ START_TEST(the_first_sample_of_a_new_vpa_counts_once)
     second_stands_by = false;
     both_pass(2);
     ck_assert_int_eq(samples_of("late-app"), 3);
+}
+END_TEST
+
+#define STORED                                                                                     \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
+          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"late-app\",\"namespace\":" \
+          "\"shop\"},\"spec\":{\"vpaObjectName\":\"late\",\"containerName\":\"app\"},\"status\":{" \
+          "\"lastUpdateTime\":\"%s\",\"version\":\"v3\",\"cpuHistogram\":{"                        \
+          "\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"9\":10000},"       \
+          "\"totalWeight\":8.6},\"memoryHistogram\":{\"referenceTimestamp\":null},"                \
+          "\"firstSampleStart\":\"2026-01-10T11:00:00Z\",\"lastSampleStart\":\"%s\","              \
+          "\"totalSamplesCount\":62}}")
+
+/* It is not in the history that was stored before it, by a leader that is gone. */
+START_TEST(the_first_sample_of_a_new_vpa_is_not_lost)
+{
+    char now[VPA_TIME_TEXT_MAX];
+
+    start_leader(NULL);
+    start_second();
+    both_pass(0);
+    recommender_free(VPA_STEAL(recommender)); /* killed */
+    vpa_time_format(vpa_loop_now(loop), now);
+    change(VPA("late", "2026-01-15T12:00:30Z"));
+    change(vpa_arena_printf(&arena, STORED, now, now));
+    both_pass(1);
+    second_stands_by = false;
+    both_pass(2);
+    ck_assert_int_eq(samples_of("late-app"), 62 + 2);
 }
 END_TEST
 
@@ -750,6 +780,16 @@ START_TEST(a_lease_that_cannot_be_read_is_nobodys)
 }
 END_TEST
 
+/* Most clusters have none: that is no trouble. */
+START_TEST(that_there_is_no_lease_is_not_told)
+{
+    capture_log(0);
+    store("");
+    ck_assert(!standby_is_in_step(standby));
+    ck_assert_uint_eq(logged("Cannot use the Lease"), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_standby");
@@ -759,6 +799,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup_both, teardown_both);
     tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
     tcase_add_test(tcase, the_first_sample_of_a_new_vpa_counts_once);
+    tcase_add_test(tcase, the_first_sample_of_a_new_vpa_is_not_lost);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
@@ -786,6 +827,7 @@ int main(void)
     tcase_add_test(tcase, a_leader_that_was_refused_asks_again);
     tcase_add_test(tcase, in_step_is_who_was_seen_to_renew);
     tcase_add_test(tcase, a_lease_that_cannot_be_read_is_nobodys);
+    tcase_add_test(tcase, that_there_is_no_lease_is_not_told);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -482,6 +482,47 @@ START_TEST(waiting_names_what_is_missing)
 }
 END_TEST
 
+/* What has no version says nothing of the place in the history. */
+START_TEST(an_event_without_a_version_moves_nothing)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "resourceVersion=10",
+         .status = 200,
+         .stream = true,
+         .json = FRAME("ADDED", "a", "")},
+        {.want = "watch=true&allowWatchBookmarks=true&resourceVersion=10&",
+         .status = 200,
+         .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    vpa_memory_stream_end(stream, VPA_TRANSPORT_OK);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_str_eq(trace, "B E Aa ");
+    ck_assert_uint_eq(requests, 3);
+}
+END_TEST
+
+/* Whoever watches for a rise needs to know that nothing has happened yet. */
+START_TEST(unusable_objects_are_counted_from_zero)
+{
+    static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
+                                            {.want = "watch", .status = 200, .stream = true}};
+    static struct vpa_metric *const table[] = {&vpa_unusable_objects};
+    struct vpa_metrics metrics = {.table = table, .count = 1};
+    vpa_auto_buf page = {0};
+
+    vpa_metrics_release(&metrics);
+    vpa_buf_init(&page, 1 << 16);
+    START(answers);
+    vpa_metrics_write(&metrics, VPA_EXPOSITION_TEXT, NULL, 0, &page);
+    ck_assert_ptr_nonnull(
+        strstr(vpa_buf_text(&page), "\nvpa_unusable_objects_total{resource=\"pods\"} 0\n"));
+}
+END_TEST
+
 START_TEST(freeing_hangs_up)
 {
     static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
@@ -521,6 +562,8 @@ int main(void)
     tcase_add_test(c, the_server_has_time_to_end_a_watch);
     tcase_add_test(c, resyncs);
     tcase_add_test(c, waiting_names_what_is_missing);
+    tcase_add_test(c, an_event_without_a_version_moves_nothing);
+    tcase_add_test(c, unusable_objects_are_counted_from_zero);
     tcase_add_test(c, freeing_hangs_up);
     suite_add_tcase(suite, c);
     return run_suite(suite);
