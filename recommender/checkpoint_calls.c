@@ -9,6 +9,7 @@
 #include "checkpoint_identity.h"
 #include "checkpoint_states.h"
 
+#include "vpa/api/checkpoint.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/json/json_peek.h"
@@ -202,6 +203,43 @@ static void put_state(struct vpa_json_writer *w, struct vpa_slice text)
         vpa_json_string(vpa_json_find(id.annotations, CHECKPOINT_STATE_ANNOTATION)));
 }
 
+static bool is_readable_history(const struct recommender_config *config,
+                                const struct vpa_checkpoint_status *status, vpa_time now)
+{
+    struct vpa_aggregation aggregation;
+    struct vpa_aggregate state;
+
+    vpa_aggregation_init(&aggregation);
+    aggregation.cpu_half_life = config->cpu_half_life;
+    aggregation.memory_half_life = config->memory_half_life;
+    vpa_aggregate_init(&state, &aggregation, now);
+    bool readable = vpa_aggregate_load(&state, status, NULL) == 0 &&
+                    vpa_aggregate_check_stored(&aggregation, status, now, NULL) == 0;
+    vpa_aggregate_release(&state);
+    vpa_aggregation_release(&aggregation);
+    return readable;
+}
+
+/* Somebody has written it anew since. */
+static bool is_readable(const struct checkpoint_worker *worker, const struct vpa_json *item)
+{
+    const struct checkpoints_options *o = &worker->writer->c->options;
+    const struct vpa_json *annotations = vpa_json_at(item, "metadata.annotations");
+    vpa_auto_arena arena = {0};
+    struct vpa_checkpoint checkpoint;
+
+    if (vpa_checkpoint_decode(&arena, item, &checkpoint, NULL) < 0)
+        return false;
+    if (!checkpoint_state_is(checkpoint.status.version))
+        return is_readable_history(o->config, &checkpoint.status, worker->now);
+    return checkpoint_state_is_readable(
+        o->algorithms,
+        &(struct checkpoint_state){
+            .version = checkpoint.status.version,
+            .text = vpa_json_string(vpa_json_find(annotations, CHECKPOINT_STATE_ANNOTATION))},
+        worker->now);
+}
+
 static int on_unreadable(struct checkpoint_worker *worker, struct vpa_slice text)
 {
     vpa_auto_free char *name = checkpoint_kept_name(worker);
@@ -228,9 +266,8 @@ static int on_unreadable(struct checkpoint_worker *worker, struct vpa_slice text
 static int on_read(void *ctx, const struct vpa_json *item, struct vpa_slice text,
                    struct vpa_error *err)
 {
-    (void)item;
     (void)err;
-    return on_unreadable(ctx, text);
+    return is_readable(ctx, item) ? 0 : on_unreadable(ctx, text);
 }
 
 static int on_read_unparsed(void *ctx, struct vpa_slice text, const struct vpa_error *why,

@@ -81,6 +81,22 @@ void checkpoint_state_status(const struct vpa_known *known, vpa_time now, struct
     };
 }
 
+bool checkpoint_state_is_readable(const struct algorithms *algorithms,
+                                  const struct checkpoint_state *state, vpa_time now)
+{
+    struct vpa_method *m = checkpoint_state_method(algorithms, state->version);
+    const char *text = vpa_or_empty(state->text);
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *stored;
+
+    if (!m || vpa_json_parse(&arena, text, strlen(text), &stored, NULL) < 0)
+        return false;
+    struct vpa_knowledge *k = vpa_knowledge_load(m, stored, now, NULL);
+
+    vpa_knowledge_free(k);
+    return k != NULL;
+}
+
 int checkpoint_state_load(const struct algorithms *algorithms, struct vpa_autoscaler *v,
                           const struct checkpoint_state *state, vpa_time now, struct vpa_error *err)
 {

@@ -47,6 +47,9 @@ struct checkpoint_state {
     const char *version;   /* one that checkpoint_state_is */
     const char *text;      /* of the annotation; NULL: it is missing */
 };
+/* Whether that could be done. */
+bool checkpoint_state_is_readable(const struct algorithms *algorithms,
+                                  const struct checkpoint_state *state, vpa_time now);
 /* Gives the VPA what was stored. 1 when it was loaded; 0 when it is of an algorithm that is not
  * served; -1 when it cannot be read. */
 int checkpoint_state_load(const struct algorithms *algorithms, struct vpa_autoscaler *v,

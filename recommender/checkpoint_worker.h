@@ -92,7 +92,8 @@ bool checkpoint_is_due(const struct checkpoint_worker *worker,
 const struct checkpoint_job *checkpoint_job_of(const struct checkpoint_worker *worker);
 void checkpoint_send_patch(struct checkpoint_worker *worker);
 void checkpoint_send_create(struct checkpoint_worker *worker);
-/* The unreadable object, of which only the name is known: worker->copy is made of what is there. */
+/* The unreadable object, of which only the name is known: worker->copy is made of what is there, if
+ * that is still unreadable. */
 void checkpoint_send_read(struct checkpoint_worker *worker);
 /* That object under another name: spec and status as they were. */
 void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stage stage);

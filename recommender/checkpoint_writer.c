@@ -110,7 +110,7 @@ static void on_create_failed(struct checkpoint_worker *worker)
     worker->stage = STAGE_IDLE;
 }
 
-/* One that is gone by now needs no place aside. */
+/* One that is gone by now, or was written anew, needs no place aside. */
 static void on_read(struct checkpoint_worker *worker)
 {
     if (worker->failed) {

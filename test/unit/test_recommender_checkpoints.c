@@ -202,6 +202,32 @@ START_TEST(keeps_what_it_cannot_read)
 }
 END_TEST
 
+/* Another replica leads, has kept it aside and written it anew; this one has only read it. What
+ * it writes now is no longer what could not be read. */
+START_TEST(what_somebody_has_written_anew_takes_no_place_of_a_copy)
+{
+    change(FOREIGN);
+    start(NULL);
+    change(
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+              "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app-unreadable\","
+              "\"namespace\":\"shop\",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":"
+              "\"2026-01-15T11:59:00Z\"}},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":"
+              "\"app\"},\"status\":{\"version\":\"v9\"}}"));
+    change(APPLY(
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+        "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app\",\"namespace\":"
+        "\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},\"status\":{"
+        "\"version\":\"v3\",\"totalSamplesCount\":1}}"));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("DELETE", ""), 0);
+    ck_assert_str_eq(fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"),
+                                  "status.version"),
+                     "v9");
+    ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
+}
+END_TEST
+
 #define RESTORED(status)                                                                           \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
           "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
@@ -979,6 +1005,7 @@ int main(void)
     tcase_add_test(tcase, keeps_what_it_cannot_read);
     tcase_add_loop_test(tcase, a_checkpoint_that_was_restored_without_its_status_is_written, 0,
                         (int)VPA_COUNT(no_status));
+    tcase_add_test(tcase, what_somebody_has_written_anew_takes_no_place_of_a_copy);
     tcase_add_test(tcase, replaces_an_older_copy);
     tcase_add_test(tcase, a_copy_and_a_checkpoint_of_one_name_both_stay);
     tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
