@@ -40,6 +40,13 @@ const struct vpa_json *json(const char *text);
 void change(const char *text);
 
 #define APPLY(object) "{\"apply\":" object "}"
+/* A checkpoint of shop/web, app, of a version that nobody knows. */
+#define FOREIGN                                                                                    \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
+          "\"name\":\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\","      \
+          "\"containerName\":"                                                                     \
+          "\"app\"},\"status\":{\"version\":\"v9\",\"precious\":true}}")
 #define VPA(name, created)                                                                         \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
           "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":"                        \

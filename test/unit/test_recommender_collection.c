@@ -1,0 +1,177 @@
+/* Checkpoints that nobody needs any more, and those that only look so. */
+#include "recommender_fixture.h"
+#include "captured_log.h"
+
+#define ORPHAN(ns)                                                                                 \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"gone-app\"," \
+          "\"namespace\":"                                                                         \
+          "\"" ns "\"},\"spec\":{\"vpaObjectName\":\"gone\",\"containerName\":\"app\"},"           \
+          "\"status\":{\"version\":\"v3\"}}")
+#define NAMESPACE(name)                                                                            \
+    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" name "\"}}")
+
+/* In a namespace that is another's business nothing is an orphan: its VPAs are not known here. */
+START_TEST(collects_nothing_in_ignored_namespaces)
+{
+    change(NAMESPACE("ours"));
+    change(NAMESPACE("theirs"));
+    change(ORPHAN("ours"));
+    change(ORPHAN("theirs"));
+    start("--ignored-vpa-object-namespaces=theirs");
+    for (int i = 0; i < 25; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                        "VerticalPodAutoscalerCheckpoint", "ours", "gone-app"));
+    ck_assert_ptr_nonnull(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                           "VerticalPodAutoscalerCheckpoint", "theirs",
+                                           "gone-app"));
+}
+END_TEST
+
+static bool refuse_vpas(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_ends_with(q->path, "/namespaces/ours/verticalpodautoscalers"))
+        return false;
+    hook_calls++;
+    vpa_memory_reply_status(r, 403, NULL, "forbidden: no right");
+    return true;
+}
+
+/* The cache alone is no reason to delete what cannot be had again. */
+START_TEST(deletes_nothing_when_vpas_cannot_be_asked_for)
+{
+    change(NAMESPACE("ours"));
+    change(ORPHAN("ours"));
+    start("--checkpoints-gc-interval=90s");
+    capture_log(0);
+    hook = refuse_vpas;
+    for (int i = 0; i < 4; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(hook_calls, 2);
+    ck_assert_uint_eq(logged("cannot list VPAs, nothing is deleted"), 2);
+    ck_assert_uint_eq(logged("first=\"ours/verticalpodautoscalers\""), 2);
+    ck_assert_ptr_nonnull(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                           "VerticalPodAutoscalerCheckpoint", "ours", "gone-app"));
+    hook = NULL;
+    for (int i = 0; i < 2; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                        "VerticalPodAutoscalerCheckpoint", "ours", "gone-app"));
+}
+END_TEST
+
+#define ORPHAN_OF(vpa)                                                                             \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\","                                             \
+          "\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"" vpa             \
+          "-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"" vpa                      \
+          "\",\"containerName\":\"app\"},\"status\":{\"version\":\"v3\"}}")
+
+static bool bring_back(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)r;
+    if (strcmp(q->method, "DELETE") == 0 && vpa_str_ends_with(q->path, "/gone-app"))
+        change(VPA("late", "2026-03-01T12:10:00Z"));
+    hook_calls += strcmp(q->method, "DELETE") == 0 && vpa_str_ends_with(q->path, "/late-app");
+    return false;
+}
+
+/* Deleting a namespace full of them takes a while, and somebody makes a VPA anew meanwhile. */
+START_TEST(a_vpa_that_comes_back_keeps_its_checkpoints)
+{
+    change(NAMESPACE("shop"));
+    change(ORPHAN("shop"));
+    change(ORPHAN_OF("late"));
+    change(ORPHAN_OF("never"));
+    start("--checkpoints-gc-interval=90s");
+    hook = bring_back;
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "gone-app"));
+    ck_assert_uint_eq(hook_calls, 0); /* not even to be written anew */
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "never-app"));
+}
+END_TEST
+
+/* For as long as a history is of use; one of more than 292 years is of use for ever. */
+START_TEST(collects_old_copies)
+{
+    bool endless = _i == 1;
+
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
+                 "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
+                 "\"vpa.autoscaling.k8s.io/"
+                 "unreadable-since\":\"2026-01-07T11:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
+                 "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
+    start("--checkpoints-gc-interval=90s");
+    if (endless)
+        config.memory_interval_count = INT64_MAX;
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert((stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable") != NULL) == endless);
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
+/* The VPA with a spec that nobody can read. */
+#define UNREADABLE_VPA                                                                             \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":\"web\",\"namespace\":"  \
+          "\"shop\",\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{\"targetRef\":"      \
+          "\"web\"}}")
+
+/* A collection of a moment when the clock was fast delays none. */
+START_TEST(collects_after_the_clock_was_set_back)
+{
+    start(NULL);
+    vpa_clock_set(virtual_clock, 365 * 24 * VPA_HOUR);
+    pass("{\"usage\":[]}");
+    vpa_clock_set(virtual_clock, -365 * 24 * VPA_HOUR);
+    change(FOREIGN);
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
+    pass("{\"usage\":[]}");
+    ck_assert_uint_eq(count_writes("DELETE", "/web-app"), 1);
+}
+END_TEST
+
+START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
+{
+    bool restarted = _i == 1;
+
+    start("--checkpoints-gc-interval=90s");
+    pass(USAGE("100m", "100Mi"));
+    change(UNREADABLE_VPA);
+    if (restarted) {
+        stop();
+        start("--checkpoints-gc-interval=90s");
+    }
+    for (int i = 0; i < 5; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_collection");
+    TCase *tcase = tcase_create("pass");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
+    tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
+    tcase_add_test(tcase, a_vpa_that_comes_back_keeps_its_checkpoints);
+    tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
+    tcase_add_test(tcase, collects_after_the_clock_was_set_back);
+    tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,313 @@
+/* Checkpoints that cannot be read (U16), or that a backup has left without a part. */
+#include "allocated.h"
+#include "recommender_fixture.h"
+#include "captured_log.h"
+
+START_TEST(keeps_what_it_cannot_read)
+{
+    change(FOREIGN);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    const struct vpa_json *kept = stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable");
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_str_eq(fake_text_at(kept, "status.version"), "v9");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
+    ck_assert_str_eq(
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_eq(count_writes("POST", "/events"), 1);
+
+    /* The next process loads the new one, not the copy, and keeps nothing. */
+    stop();
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 0);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_eq(count_writes("POST", "/events"), 0);
+}
+END_TEST
+
+/* Another replica leads, has kept it aside and written it anew; this one has only read it. What
+ * it writes now is no longer what could not be read. */
+START_TEST(what_somebody_has_written_anew_takes_no_place_of_a_copy)
+{
+    change(FOREIGN);
+    start(NULL);
+    change(
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+              "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app-unreadable\","
+              "\"namespace\":\"shop\",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":"
+              "\"2026-01-15T11:59:00Z\"}},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":"
+              "\"app\"},\"status\":{\"version\":\"v9\"}}"));
+    change(APPLY(
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+        "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app\",\"namespace\":"
+        "\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},\"status\":{"
+        "\"version\":\"v3\",\"totalSamplesCount\":1}}"));
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("DELETE", ""), 0);
+    ck_assert_str_eq(fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"),
+                                  "status.version"),
+                     "v9");
+    ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
+}
+END_TEST
+
+#define RESTORED(status)                                                                           \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
+          "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
+          "\"name\":\"web-app\",\"namespace\":\"shop\",\"annotations\":{\"team\":\"a\"}},"         \
+          "\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"}" status "}")
+
+static const char *const no_status[] = {RESTORED(""), RESTORED(",\"status\":null"),
+                                        RESTORED(",\"status\":{\"version\":\"v3\"}")};
+
+/* Velero leaves the status out of what it restores: there is nothing to keep, and nothing to warn
+ * of. */
+START_TEST(a_checkpoint_that_was_restored_without_its_status_is_written)
+{
+    change(no_status[_i]);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    const struct vpa_json *object = stored("VerticalPodAutoscalerCheckpoint", "web-app");
+    ck_assert_str_eq(fake_text_at(object, "status.version"), "v3");
+    ck_assert_str_eq(fake_text_at(object, "metadata.annotations.team"), "a");
+    ck_assert_ptr_nonnull(vpa_json_at(object, "status.totalSamplesCount"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
+    pass(USAGE("200m", "100Mi"));
+    ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
+}
+END_TEST
+
+/* The name for the copy is that of another container's checkpoint, or the other way round. */
+START_TEST(a_copy_and_a_checkpoint_of_one_name_both_stay)
+{
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
+                 "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"app\"},{\"name\":\"app-unreadable\"}]},\"status\":{\"phase\":"
+                 "\"Running\"}}"));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    stop();
+    change(FOREIGN);
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("DELETE", ""), 0);
+    ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1); /* the copy */
+    ck_assert_str_eq(fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"),
+                                  "spec.containerName"),
+                     "app-unreadable");
+}
+END_TEST
+
+START_TEST(replaces_an_older_copy)
+{
+    change(FOREIGN);
+    change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
+                 "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
+                 "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
+                 "\"vpa.autoscaling.k8s.io/"
+                 "unreadable-since\":\"2026-01-15T00:00:00Z\"}},\"spec\":{\"vpaObjectName\":"
+                 "\"web\",\"containerName\":\"app\"},\"status\":{\"version\":\"v8\"}}"));
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(count_writes("DELETE", "/web-app-unreadable"), 1);
+    ck_assert_str_eq(fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"),
+                                  "status.version"),
+                     "v9");
+}
+END_TEST
+
+static bool refuse_create(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "POST") != 0 || !vpa_str_ends_with(q->path, "checkpoints"))
+        return false;
+    vpa_memory_reply_status(r, 403, NULL, "no");
+    return true;
+}
+
+START_TEST(does_not_overwrite_what_it_could_not_keep)
+{
+    change(FOREIGN);
+    start(NULL);
+    hook = refuse_create;
+    capture_log(0);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_eq(logged("it is not overwritten"), 1);
+    ck_assert_str_eq(
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v9");
+    hook = NULL;
+    pass(USAGE("110m", "100Mi"));
+    ck_assert_str_eq(
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
+}
+END_TEST
+
+static bool find_create_invalid(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "POST") != 0 || !vpa_str_ends_with(q->path, "checkpoints"))
+        return false;
+    vpa_memory_reply_status(r, 422, "Invalid", "no such field");
+    return true;
+}
+
+/* Waiting longer would not help: the history goes on, and the loss is told. */
+START_TEST(overwrites_what_nobody_can_keep)
+{
+    change(FOREIGN);
+    start(NULL);
+    hook = find_create_invalid;
+    capture_log(0);
+    for (int i = 0; i < 3; i++) {
+        pass(USAGE("100m", "100Mi"));
+        ck_assert_uint_eq(logged("Cannot keep an unreadable checkpoint aside; it is lost"), 1);
+        ck_assert_str_eq(
+            fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"),
+            "v3");
+    }
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
+}
+END_TEST
+
+/* Whoever may write checkpoints can nest what the schema lets through deeper than it is read: the
+ * API server takes ten thousand levels. */
+#define NESTED_LEVELS 1500
+static const char *nested_of; /* the VPA that it names */
+static char *copied;          /* what was sent to be kept */
+
+static const char *nested_list(void)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_buf_printf(&text,
+                   "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":"
+                   "\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"%s\","
+                   "\"containerName\":\"app\"},\"status\":{\"precious\":true,\"cpuHistogram\":{"
+                   "\"bucketWeights\":",
+                   nested_of);
+    for (int i = 0; i < NESTED_LEVELS; i++)
+        vpa_buf_puts(&text, "{\"1\":");
+    vpa_buf_puts(&text, "1");
+    for (int i = 0; i < NESTED_LEVELS; i++)
+        vpa_buf_putc(&text, '}');
+    vpa_buf_puts(&text, "}}}]}");
+    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
+}
+
+static bool serve_nested(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_ends_with(q->path, "checkpoints"))
+        return false;
+    if (strcmp(q->method, "GET") == 0) {
+        vpa_memory_reply_json(r, 200, nested_list());
+        return true;
+    }
+    copied = vpa_arena_strdup(&arena, q->body);
+    vpa_memory_reply_json(r, 201, "{}");
+    return true;
+}
+
+/* It holds up nobody, and is kept as it was before it is written anew. */
+START_TEST(a_checkpoint_that_is_nested_too_deeply_stops_nobody)
+{
+    copied = NULL;
+    nested_of = "web";
+    change(FOREIGN);
+    hook = serve_nested;
+    capture_log(0);
+    start(NULL);
+    ck_assert_uint_eq(logged("Cannot list VPA checkpoints"), 0);
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_int_gt(target_cpu(), 0);
+    ck_assert_ptr_nonnull(copied);
+    ck_assert_ptr_nonnull(strstr(copied, "\"name\":\"web-app-unreadable\""));
+    ck_assert_ptr_nonnull(strstr(copied, "{\"vpaObjectName\":\"web\",\"containerName\":\"app\"}"));
+    ck_assert_ptr_nonnull(strstr(copied, "{\"precious\":true,\"cpuHistogram\":{"
+                                         "\"bucketWeights\":{\"1\":{\"1\":"));
+    ck_assert_str_eq(
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
+}
+END_TEST
+
+START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
+{
+    size_t deleted = 0;
+
+    nested_of = "gone";
+    hook = serve_nested;
+    start("--checkpoints-gc-interval=90s");
+    for (int i = 0; i < 2; i++) {
+        pass(USAGE("100m", "100Mi"));
+        deleted += count_writes("DELETE", "/web-app");
+    }
+    ck_assert_uint_eq(deleted, 1);
+}
+END_TEST
+
+#define HEAVY 40
+#define HEAVY_BYTES 100000
+
+static const char *heavy_checkpoint(int number)
+{
+    vpa_auto_buf weights = {0};
+
+    vpa_buf_init(&weights, HEAVY_BYTES + 64);
+    for (int i = 0; weights.len < HEAVY_BYTES; i++)
+        vpa_buf_printf(&weights, "%s\"x%d\":1", i ? "," : "", i);
+    return vpa_arena_printf(&arena,
+                            APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+                                  "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":"
+                                  "\"web-x%d\",\"namespace\":\"shop\"},\"spec\":{"
+                                  "\"vpaObjectName\":\"web\",\"containerName\":\"x%d\"},"
+                                  "\"status\":{\"version\":\"v3\",\"cpuHistogram\":{"
+                                  "\"bucketWeights\":{%s}}}}"),
+                            number, number, vpa_buf_text(&weights));
+}
+
+/* What cannot be read is not held until somebody has a container of that name. */
+START_TEST(what_cannot_be_read_takes_no_room)
+{
+    for (int i = 0; i < HEAVY; i++)
+        change(heavy_checkpoint(i));
+    construct(NULL);
+    struct vpa_error err;
+    ck_assert_int_eq(recommender_start(recommender, &err), 0);
+    capture_log(0);
+    size_t before = allocated();
+    ck_assert_int_eq(recommender_load_history(recommender, &err), 0);
+    ck_assert_uint_eq(logged("it will be kept aside"), HEAVY);
+    ck_assert_uint_lt(allocated(), before + (size_t)HEAVY * HEAVY_BYTES / 4);
+    change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
+                 "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"x7\"}]},\"status\":{\"phase\":\"Running\"}}"));
+    pass("{\"usage\":[]}");
+    const struct vpa_json *kept = stored("VerticalPodAutoscalerCheckpoint", "web-x7-unreadable");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "x7");
+    ck_assert_ptr_nonnull(vpa_json_at(kept, "status.cpuHistogram.bucketWeights.x77"));
+    ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-x8-unreadable"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recommender_unreadable");
+    TCase *tcase = tcase_create("pass");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, keeps_what_it_cannot_read);
+    tcase_add_test(tcase, what_somebody_has_written_anew_takes_no_place_of_a_copy);
+    tcase_add_loop_test(tcase, a_checkpoint_that_was_restored_without_its_status_is_written, 0,
+                        (int)VPA_COUNT(no_status));
+    tcase_add_test(tcase, a_copy_and_a_checkpoint_of_one_name_both_stay);
+    tcase_add_test(tcase, replaces_an_older_copy);
+    tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
+    tcase_add_test(tcase, overwrites_what_nobody_can_keep);
+    tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_stops_nobody);
+    tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa);
+    tcase_add_test(tcase, what_cannot_be_read_takes_no_room);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,207 @@
+/*
+ * What the updater learns from its resizes (U24): those that are not carried out, or that a pod does
+ * not bear, keep the others; and by which clocks both kinds of actions are waited for.
+ */
+#include "proof_fixture.h"
+
+#include "../../updater/prove.h"
+#include "captured_log.h"
+
+static const struct {
+    const char *condition;
+    int minutes; /* until it is given up */
+} stuck[] = {
+    {"{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}", 2},
+    {"{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\"}", 8},
+    {"{\"type\":\"PodResizeInProgress\",\"status\":\"True\"}", 63},
+};
+
+static void show_first_pod(const char *resize)
+{
+    vpa_auto_free char *text = pod_text(0, 0);
+    const char *end = strstr(text, "\"conditions\":[") + strlen("\"conditions\":[");
+    vpa_auto_free char *pod = vpa_xprintf("%.*s%s,%s", (int)(end - text), text, resize, end);
+
+    show_object("v1", "Pod", pod);
+}
+
+START_TEST(resizes_that_are_never_carried_out_are_no_storm)
+{
+    server.mode = "InPlace";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_first_pod(stuck[_i].condition);
+    pass_for(stuck[_i].minutes - 1);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+    pass_for(1);
+    ck_assert_uint_le(server.call_count, 2); /* the same pod's */
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_str_eq(server.calls[i], "p00-00/resize");
+}
+END_TEST
+
+/* Each status has its own time, whichever comes behind which. */
+START_TEST(a_resize_that_is_deferred_late_has_its_five_minutes)
+{
+    server.mode = "InPlace";
+    learn();
+    updater_pass(server.updater);
+    show_first_pod(stuck[2].condition);
+    pass_for(40);
+    show_first_pod(stuck[1].condition);
+    pass_for(stuck[1].minutes - 1);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+}
+END_TEST
+
+/* The kubelet has had a minute, whatever somebody makes of the time of day. */
+START_TEST(a_resize_is_not_given_up_when_the_clock_is_set)
+{
+    static const struct {
+        const char *mode;
+        int stuck;
+        vpa_duration set;
+    } cases[] = {
+        {"InPlace", 1, VPA_HOUR},
+        {"InPlace", 2, 24 * VPA_HOUR},
+        {"InPlaceOrRecreate", 1, VPA_HOUR},
+        {"InPlaceOrRecreate", 2, 24 * VPA_HOUR},
+    };
+
+    server.mode = cases[_i].mode;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_first_pod(stuck[cases[_i].stuck].condition);
+    pass_for(2);
+    vpa_clock_set(server.clock, cases[_i].set);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+    vpa_clock_set(server.clock, -2 * cases[_i].set); /* and in time when it is set back */
+    pass_for(stuck[cases[_i].stuck].minutes);
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+}
+END_TEST
+
+/* The pod that was evicted has just gone; for another one it is not too late. */
+START_TEST(a_replacement_is_waited_for_by_a_clock_that_nobody_sets)
+{
+    server.lost = true;
+    learn();
+    pass_for(1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    vpa_clock_set(server.clock, 24 * VPA_HOUR);
+    updater_pass(server.updater);
+    ck_assert_ptr_null(strstr(condition(), "\"status\":\"True\""));
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
+/* The first pod runs with its new size: the others follow in the next pass, as many as may go at
+ * once. */
+START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 10);
+}
+END_TEST
+
+/* A resize that was accepted, and of which nothing is seen for two minutes, is no proof of
+ * anything: other pods are not kept waiting. */
+START_TEST(a_resize_of_which_nothing_is_seen_is_dropped)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 1);
+    pass_for(3);
+    ck_assert_uint_ge(server.call_count, 2);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+}
+END_TEST
+
+#define RESTARTS                                                                                   \
+    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
+
+#define RESTARTED                                                                                  \
+    "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,\"lastState\":{\"terminated\":{"    \
+    "\"exitCode\":137,\"reason\":\"Error\"}}}],"
+#define READY_AGAIN "2026-03-01T12:00:40Z"
+
+/* It was restarted because it was resized, which is no crash: when it is ready again the others
+ * follow. */
+START_TEST(a_container_that_was_restarted_for_its_resize_has_not_crashed)
+{
+    server.mode = "InPlace";
+    server.container = RESTARTS;
+    learn();
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, READY_AGAIN, RESTARTED);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 6);
+    ck_assert_double_eq(failed_proofs("Crashing"), 0);
+}
+END_TEST
+
+/* It does not come back: no other pod is restarted. */
+START_TEST(a_resized_pod_that_is_not_ready_again_keeps_the_others)
+{
+    server.mode = "InPlace";
+    server.container = _i ? RESTARTS : "";
+    learn();
+    pass_for(1);
+    show_resized(0, NULL, _i ? RESTARTED : "");
+    pass_for(10);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NotReady"), 0);
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("NotReady"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
+/* Smaller, and killed for it: one pod is enough to see that. */
+START_TEST(a_resize_that_makes_a_container_crash_is_no_storm)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    show_resized(0, _i ? READY_AGAIN : NULL, RESTARTED);
+    pass_for(8);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_prove_resize");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
+    tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);
+    tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 4);
+    tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
+    tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
+    tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
+    tcase_add_test(tc, a_container_that_was_restarted_for_its_resize_has_not_crashed);
+    tcase_add_loop_test(tc, a_resized_pod_that_is_not_ready_again_keeps_the_others, 0, 2);
+    tcase_add_loop_test(tc, a_resize_that_makes_a_container_crash_is_no_storm, 0, 2);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
