@@ -217,6 +217,7 @@ START_TEST(pasts_of_one_time_are_averaged)
     fill(&other, 12, HIGH);
     vpa_argmin_add(&a, LOW);
     vpa_argmin_add(&other, HIGH);
+    vpa_argmin_add(&other, LOW);
     vpa_argmin_merge(&a, &other);
     for (size_t k = 0; k < VPA_ARGMIN_DECAYS; k++) {
         ck_assert_double_eq_tol(share(&a, k, 0), 0.5, 1e-9);
@@ -224,8 +225,8 @@ START_TEST(pasts_of_one_time_are_averaged)
     }
     ck_assert_int_eq(a.closed, 12);
     ck_assert_double_eq_tol(buckets.ends[a.limit], HIGH, 1e-12);
-    ck_assert_uint_eq(a.open_count, 2);
-    ck_assert(a.open[0] == 1.0 && a.open[2] == 1.0);
+    ck_assert_uint_eq(a.open_count, 3);
+    ck_assert(a.open[0] == 2.0 && a.open[2] == 1.0);
     vpa_argmin_release(&other);
 }
 END_TEST
