@@ -1,4 +1,4 @@
-/* The updater's fixture for what it learns from its actions: it proves them, and tells of pauses. */
+/* The updater's fixture for what it learns from its actions, which it proves. */
 #ifndef PROOF_FIXTURE_H
 #define PROOF_FIXTURE_H
 

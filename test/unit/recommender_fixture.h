@@ -41,7 +41,7 @@ void change(const char *text);
 
 #define APPLY(object) "{\"apply\":" object "}"
 /* A checkpoint of shop/web, app, of a version that nobody knows. */
-#define FOREIGN                                                                                    \
+#define UNREADABLE_CHECKPOINT                                                                      \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
           "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{"                       \
           "\"name\":\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\","      \

@@ -129,7 +129,7 @@ START_TEST(collects_after_the_clock_was_set_back)
     vpa_clock_set(virtual_clock, 365 * 24 * VPA_HOUR);
     pass("{\"usage\":[]}");
     vpa_clock_set(virtual_clock, -365 * 24 * VPA_HOUR);
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
            "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
     pass("{\"usage\":[]}");

@@ -5,7 +5,7 @@
 
 START_TEST(keeps_what_it_cannot_read)
 {
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     const struct vpa_json *kept = stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable");
@@ -31,7 +31,7 @@ END_TEST
  * it writes now is no longer what could not be read. */
 START_TEST(what_somebody_has_written_anew_takes_no_place_of_a_copy)
 {
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     start(NULL);
     change(
         APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
@@ -89,7 +89,7 @@ START_TEST(a_copy_and_a_checkpoint_of_one_name_both_stay)
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     stop();
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(count_writes("DELETE", ""), 0);
@@ -102,7 +102,7 @@ END_TEST
 
 START_TEST(replaces_an_older_copy)
 {
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
                  "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
                  "{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\",\"annotations\":{"
@@ -128,7 +128,7 @@ static bool refuse_create(const struct vpa_memory_request *q, struct vpa_memory_
 
 START_TEST(does_not_overwrite_what_it_could_not_keep)
 {
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     start(NULL);
     hook = refuse_create;
     capture_log(0);
@@ -155,7 +155,7 @@ static bool find_create_invalid(const struct vpa_memory_request *q, struct vpa_m
 /* Waiting longer would not help: the history goes on, and the loss is told. */
 START_TEST(overwrites_what_nobody_can_keep)
 {
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     start(NULL);
     hook = find_create_invalid;
     capture_log(0);
@@ -214,7 +214,7 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_stops_nobody)
 {
     copied = NULL;
     nested_of = "web";
-    change(FOREIGN);
+    change(UNREADABLE_CHECKPOINT);
     hook = serve_nested;
     capture_log(0);
     start(NULL);

@@ -1,6 +1,6 @@
 /*
- * What the updater learns from its resizes (U24): those that are not carried out, or that a pod does
- * not bear, keep the others; and by which clocks both kinds of actions are waited for.
+ * What the updater learns from its resizes (U24): those that are not carried out, or that a pod
+ * does not bear, keep the others; and by which clocks both kinds of actions are waited for.
  */
 #include "proof_fixture.h"
 
