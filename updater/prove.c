@@ -93,21 +93,6 @@ static uint64_t uid_of(const struct vpa_object *vpa)
     return vpa_hash_bytes(uid, strlen(uid));
 }
 
-static uint64_t template_of(const struct vpa_pod *pod)
-{
-    static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
-    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
-    const char *text = owner ? owner->name : "";
-
-    for (size_t i = 0; i < VPA_COUNT(labels); i++) {
-        const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);
-
-        if (hash)
-            return vpa_hash_bytes(hash, strlen(hash));
-    }
-    return vpa_hash_bytes(text, strlen(text));
-}
-
 /* ---- asking and sending ---- */
 
 struct id_texts {
@@ -185,7 +170,6 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
     struct trial *t = updater_trial_new(w, pod, &id, texts.trial);
 
     t->vpa_uid = uid_of(w->vpa);
-    t->template = template_of(w->pods[pod]);
     t->expected.had_ended |= restarts;
     vpa_table_put(&prove->trials, t->key, t);
 }
@@ -415,8 +399,6 @@ static void look_at(const struct look *look, struct trial *t)
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     if (vpa && uid_of(vpa) == t->vpa_uid && vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
-    if (vpa_verdict_failed(verdict) && t->replacement && template_of(t->replacement) != t->template)
-        verdict = VPA_VERDICT_VOID; /* a rollout has overtaken it */
     if (verdict == VPA_VERDICT_WAIT && t->replacement && !t->judged)
         vpa_proof_patched(look->prove->proof);
     if (verdict == VPA_VERDICT_WAIT || (t->judged && verdict != VPA_VERDICT_GOOD && vpa))
