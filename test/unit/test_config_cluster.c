@@ -1,46 +1,112 @@
-/* The configuration inside a cluster: whose certificates are trusted, and what a token may be. */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+/* The configuration inside a cluster: what is trusted, and what becomes of its token. */
+#include "config_fixture.h"
 
 #include "captured_log.h"
-#include "suite.h"
-#include "vpa/base/mem.h"
-#include "vpa/base/str.h"
-#include "vpa/kube/config.h"
 #include "vpa/net/tls.h"
 
-static char dir[64];
-static struct vpa_error err;
-
-static void setup(void)
+START_TEST(in_cluster)
 {
-    snprintf(dir, sizeof(dir), "/tmp/plumb-cluster-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("", "443", dir, &err));
+    ck_assert_str_eq(err.text,
+                     "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
+                     "KUBERNETES_SERVICE_PORT must be defined");
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", NULL, dir, &err));
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", dir, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "token"));
+    put_file("token", " \n");
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", dir, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "read empty token from file"));
+    put_file("token", "tok\n");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("::1", "6443", dir, &err);
+    ck_assert_str_eq(vpa_kube_config_server(config), "https://[::1]:6443");
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer tok");
+    vpa_kube_config_free(config);
 }
+END_TEST
 
-static void put_file(const char *name, const char *text)
+START_TEST(tokens_are_read_again)
 {
-    vpa_auto_free char *path = vpa_xjoin(dir, '/', name);
-    FILE *f = fopen(path, "w");
+    const int64_t s = VPA_SECOND;
 
-    ck_assert_ptr_nonnull(f);
-    fputs(text, f);
-    fclose(f);
+    put_file("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    put_file("token", "two");
+    ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
+    ck_assert_str_eq(header(config, 149 * s, "Authorization"), "Bearer one");
+    ck_assert_str_eq(header(config, 150 * s, "Authorization"), "Bearer two");
+    put_file("token", "three");
+    ck_assert_str_eq(header(config, 199 * s, "Authorization"), "Bearer two");
+    ck_assert_str_eq(header(config, 200 * s, "Authorization"), "Bearer three");
+    put_file("token", "");
+    ck_assert_str_eq(header(config, 300 * s, "Authorization"), "Bearer three"); /* kept */
+    put_file("token", "four");
+    ck_assert_str_eq(header(config, 301 * s, "Authorization"), "Bearer four");
+    vpa_kube_config_free(config);
+    /* inline and file: inline until the first re-read */
+    put_file("token", "fromfile");
+    config = load(CONTEXT CLUSTER("") USER("    token: inline\n    tokenFile: token\n"));
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer inline");
+    ck_assert_str_eq(header(config, 60 * s, "Authorization"), "Bearer fromfile");
+    vpa_kube_config_free(config);
+    /* never readable: the request fails */
+    const struct vpa_header *headers;
+    size_t count;
+    config = load(CONTEXT CLUSTER("") USER("    tokenFile: missing\n"));
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    vpa_kube_config_free(config);
 }
+END_TEST
 
-static void teardown(void)
+/* The file has a new one, for instance of a service account that was made again. */
+START_TEST(a_token_that_was_refused_is_read_again)
 {
-    static const char *const names[] = {"token", "ca.crt"};
+    const int64_t s = VPA_SECOND;
 
-    for (size_t i = 0; i < VPA_COUNT(names); i++) {
-        vpa_auto_free char *path = vpa_xjoin(dir, '/', names[i]);
-        unlink(path);
-    }
-    rmdir(dir);
+    put_file("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
+    put_file("token", "two");
+    ck_assert_str_eq(header(config, 101 * s, "Authorization"), "Bearer one");
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 102 * s, "Authorization"), "Bearer two");
+    put_file("token", "three"); /* not for every request that is refused */
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 103 * s - 1, "Authorization"), "Bearer two");
+    ck_assert_str_eq(header(config, 103 * s, "Authorization"), "Bearer three");
+    put_file("token", ""); /* it is being written */
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 105 * s, "Authorization"), "Bearer three");
+    put_file("token", "four");
+    ck_assert_str_eq(header(config, 106 * s, "Authorization"), "Bearer four");
+    put_file("token", "five");
+    ck_assert_str_eq(header(config, 155 * s, "Authorization"), "Bearer four");
+    ck_assert_str_eq(header(config, 156 * s, "Authorization"), "Bearer five");
+    vpa_kube_config_free(config);
 }
+END_TEST
+
+/* Every request asks for its headers. */
+START_TEST(a_token_that_cannot_be_read_is_told_once)
+{
+    const int64_t s = VPA_SECOND;
+
+    put_file("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer one");
+    put_file("token", "");
+    capture_log(0);
+    for (int i = 0; i < 1000; i++)
+        ck_assert_str_eq(header(config, 100 * s + i * s / 10, "Authorization"), "Bearer one");
+    ck_assert_uint_eq(logged("Unable to rotate token"), 1);
+    put_file("token", "two");
+    ck_assert_str_eq(header(config, 201 * s, "Authorization"), "Bearer two");
+    put_file("token", "");
+    for (int i = 0; i < 1000; i++)
+        ck_assert_str_eq(header(config, 300 * s + i * s / 10, "Authorization"), "Bearer two");
+    ck_assert_uint_eq(logged("Unable to rotate token"), 2);
+    vpa_kube_config_free(config);
+}
+END_TEST
 
 /* The cluster's own CA where there is one that can be read; else the roots of the system, which is
  * said. */
@@ -139,6 +205,10 @@ int main(void)
     TCase *c = tcase_create("config");
 
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, in_cluster);
+    tcase_add_test(c, tokens_are_read_again);
+    tcase_add_test(c, a_token_that_was_refused_is_read_again);
+    tcase_add_test(c, a_token_that_cannot_be_read_is_told_once);
     tcase_add_loop_test(c, the_clusters_own_ca_is_trusted, 0, (int)VPA_COUNT(authorities));
     tcase_add_loop_test(c, a_token_is_one_word, 0, (int)VPA_COUNT(tokens));
     tcase_add_loop_test(c, a_server_is_where_it_is_said_to_be, 0, (int)VPA_COUNT(servers));

@@ -1,0 +1,320 @@
+/* Credentials that a program gives (exec plugins). */
+#include "config_fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "vpa/base/buf.h"
+#include "vpa/base/file.h"
+#include "vpa/daemon/clock.h"
+#include "vpa/net/tls.h"
+
+#define EXEC_USER                                                                                  \
+    USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      command: ./plugin\n" \
+         "      interactiveMode: IfAvailable\n      provideClusterInfo: true\n      args: [a, 'b " \
+         "c']\n"                                                                                   \
+         "      env: [{name: GREETING, value: hi}]\n      installHint: install it\n")
+#define ANSWER(status)                                                                             \
+    "echo "                                                                                        \
+    "'{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/"                 \
+    "v1\",\"status\":" status "}'\n"
+
+static struct vpa_kube_config *with_plugin(const char *script)
+{
+    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
+    vpa_auto_free char *text = vpa_xprintf("#!/bin/sh\n%s", script);
+
+    put_file("plugin", text);
+    chmod(path, 0755);
+    return load(CONTEXT CLUSTER("") EXEC_USER);
+}
+
+START_TEST(exec_plugin)
+{
+    struct vpa_kube_config *config =
+        with_plugin("echo \"$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> $(dirname $0)/log\n" ANSWER(
+            "{\"token\":\"plugged\"}"));
+    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    ck_assert_str_eq(header(config, VPA_HOUR, "Authorization"),
+                     "Bearer plugged"); /* cached for ever */
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_str_eq(text, "a|b c|hi|{\"kind\":\"ExecCredential\",\"apiVersion\":"
+                           "\"client.authentication.k8s.io/v1\",\"spec\":{\"cluster\":{\"server\":"
+                           "\"https://host:6443\"},\"interactive\":false}}\n");
+    vpa_kube_config_unauthorized(config); /* asked anew after a 401, but not for every request */
+    ck_assert_str_eq(header(config, 9 * VPA_SECOND, "Authorization"), "Bearer plugged");
+    free(VPA_STEAL(text));
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_int_eq(strchr(text, '\n') == strrchr(text, '\n'), 1);
+    ck_assert_str_eq(header(config, 10 * VPA_SECOND, "Authorization"), "Bearer plugged");
+    free(VPA_STEAL(text));
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_int_eq(strchr(text, '\n') == strrchr(text, '\n'), 0);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* There is nobody to type anything. */
+START_TEST(plugins_that_need_a_terminal_are_refused)
+{
+    const struct vpa_header *headers;
+    size_t count;
+
+    put_file("plugin", "#!/bin/sh\n" ANSWER("{\"token\":\"plugged\"}"));
+    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
+    chmod(path, 0755);
+    struct vpa_kube_config *config = load(
+        CONTEXT CLUSTER("") USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n"
+                                 "      command: ./plugin\n      interactiveMode: Always\n"));
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "standard input"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* The plugin's variables stand in place of ours of the same name; all others it has as they are,
+ * each once. */
+START_TEST(plugins_have_our_environment_and_their_own)
+{
+    vpa_auto_free char *path = vpa_xprintf("PATH=%s", getenv("PATH"));
+    const char *const ours[] = {"FAREWELL=bye", /* as long as the plugin's */
+                                "GREETING=ours",
+                                "GREETINGS=longer",
+                                "GREET=shorter",
+                                path,
+                                "KUBERNETES_EXEC_INFO=stale",
+                                NULL};
+    char **before = environ;
+
+    environ = (char **)(uintptr_t)ours;
+    struct vpa_kube_config *config =
+        with_plugin("for name in GREETING FAREWELL GREETINGS GREET KUBERNETES_EXEC_INFO; do\n"
+                    "  tr '\\0' '\\n' < /proc/$$/environ | grep \"^$name=\" | cut -c1-25\n"
+                    "done > $(dirname $0)/log\n" ANSWER("{\"token\":\"plugged\"}"));
+    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    vpa_auto_free char *text = NULL;
+    size_t len;
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    environ = before;
+    ck_assert_int_eq(vpa_read_file(log, 10000, &text, &len, &err), 0);
+    ck_assert_str_eq(text, "GREETING=hi\nFAREWELL=bye\nGREETINGS=longer\nGREET=shorter\n"
+                           "KUBERNETES_EXEC_INFO={\"ki\n");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* A daemon blocks signals that it reads elsewhere and ignores some; a plugin must be able to end by
+ * them. */
+START_TEST(plugins_get_every_signal)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    struct vpa_kube_config *config = with_plugin(
+        "blocked=$(sed -n 's/^SigBlk:[^0-9a-f]*//p' /proc/self/status)\n"
+        "ignored=$(sed -n 's/^SigIgn:.*\\(.......\\)$/\\1/p' /proc/self/status)\n"
+        "echo '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+        "\"status\":{\"token\":\"'$blocked-$ignored'\"}}'\n");
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer 0000000000000000-0000000");
+    vpa_kube_config_free(config);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+END_TEST
+
+/* One that asks for something gets its end instead of an answer, wherever our input comes from. */
+START_TEST(plugins_read_nothing)
+{
+    struct vpa_kube_config *config =
+        with_plugin("read -r line && echo '{}' && exit\n" ANSWER("{\"token\":\"plugged\"}"));
+    int ends[2], before = dup(0);
+
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], "secret\n", 7), 7);
+    dup2(ends[0], 0);
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    dup2(before, 0);
+    close(before);
+    close(ends[0]);
+    close(ends[1]);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+static const struct {
+    const char *script, *error;
+} failing[] = {
+    {"exit 3\n", "getting credentials: exec: %s/./plugin: failed with exit code 3"},
+    {"kill -9 $$\n", "getting credentials: exec: %s/./plugin: ended by signal 9"},
+    {"echo junk\n", "getting credentials: exec: %s/./plugin: "},
+    {"echo '{}'\n",
+     "getting credentials: exec: %s/./plugin: the plugin did not answer with an ExecCredential"},
+    {ANSWER("{}"),
+     "getting credentials: exec: %s/./plugin: the plugin did not return a token or cert/key pair"},
+    {ANSWER("{\"clientKeyData\":\"x\"}"),
+     "getting credentials: exec: %s/./plugin: the plugin returned only one"},
+    {ANSWER("{\"token\":\"x\",\"expirationTimestamp\":\"soon\"}"),
+     "getting credentials: exec: %s/./plugin: expirationTimestamp"},
+    {ANSWER("{\"token\":\"a\\\\nb\"}"),
+     "getting credentials: exec: %s/./plugin: the plugin returned a token with a line end"},
+    {ANSWER("{\"clientCertificateData\":\"C\",\"clientKeyData\":\"K\"}"),
+     "getting credentials: exec: %s/./plugin: the plugin's certificate: "},
+    {"yes | head -c 2000000\n", "getting credentials: exec: %s/./plugin: output longer than"},
+};
+
+START_TEST(failing_plugins)
+{
+    struct vpa_kube_config *config = with_plugin(failing[_i].script);
+    const struct vpa_header *headers;
+    size_t count;
+    char want[256];
+
+    snprintf(want, sizeof(want), "%.*s%s%s", (int)strcspn(failing[_i].error, "%"),
+             failing[_i].error, dir, strstr(failing[_i].error, "%s") + 2);
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    ck_assert_msg(vpa_str_starts_with(err.text, want), "%s", err.text);
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* Whoever started us may have SIGCHLD ignored: then nobody hears how a plugin has ended. */
+START_TEST(plugins_run_where_nobody_waits_for_children)
+{
+    struct vpa_kube_config *config = with_plugin(ANSWER("{\"token\":\"plugged\"}"));
+
+    signal(SIGCHLD, SIG_IGN);
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(missing_plugin_gives_its_hint)
+{
+    struct vpa_kube_config *config = load(CONTEXT CLUSTER("") EXEC_USER);
+    const struct vpa_header *headers;
+    size_t count;
+
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "No such file or directory. install it"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(credentials_are_kept_until_they_expire)
+{
+    struct vpa_kube_config *config = with_plugin(
+        ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"}"));
+    char first[64];
+
+    snprintf(first, sizeof(first), "%s", header(config, 0, "Authorization"));
+    ck_assert_str_eq(first, header(config, VPA_HOUR, "Authorization"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+START_TEST(expired_credentials_are_fetched_again)
+{
+    struct vpa_kube_config *config = with_plugin(
+        ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"}"));
+    char first[64];
+
+    snprintf(first, sizeof(first), "%s", header(config, 0, "Authorization"));
+    ck_assert_str_eq(first, header(config, 9 * VPA_SECOND, "Authorization"));
+    ck_assert_str_ne(first, header(config, 10 * VPA_SECOND, "Authorization"));
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+/* PEM in a text of JSON that the shell's echo prints; heap. */
+static char *echoed(const char *pem)
+{
+    struct vpa_buf out;
+
+    vpa_buf_init(&out, 1 << 16);
+    for (; *pem; pem++)
+        vpa_buf_printf(&out, *pem == '\n' ? "\\\\n" : "%c", *pem);
+    return vpa_buf_take(&out);
+}
+
+/* A plugin that answers with a certificate; heap. */
+static char *certificate_script(void)
+{
+    const char *name = "client";
+    struct vpa_tls_pair ca = {0}, pair = {0};
+    vpa_time now = vpa_time_from_unix(1772366400, 0);
+
+    ck_assert_int_eq(vpa_tls_create_ca("ca", now, VPA_HOUR, &ca, &err), 0);
+    ck_assert_int_eq(vpa_tls_create_certificate(&ca, &name, 1, true, now, VPA_HOUR, &pair, &err),
+                     0);
+    vpa_auto_free char *cert = echoed(pair.cert_pem), *key = echoed(pair.key_pem);
+    char *script = vpa_xprintf(
+        ANSWER("{\"clientCertificateData\":\"%s\",\"clientKeyData\":\"%s\"}"), cert, key);
+    vpa_tls_pair_release(&ca);
+    vpa_tls_pair_release(&pair);
+    return script;
+}
+
+/* A certificate goes to the client that there is, a token to none. */
+START_TEST(a_plugin_may_stand_before_a_client_or_not)
+{
+    const char *wanted = _i == 0 ? "" : "Bearer t";
+    struct vpa_clock *clock = vpa_clock_new_real();
+    struct vpa_loop *loop = vpa_loop_new(clock);
+    vpa_auto_free char *script =
+        _i == 0 ? certificate_script() : vpa_xstrdup(ANSWER("{\"token\":\"t\"}"));
+    struct vpa_kube_config *config = with_plugin(script);
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), wanted);
+    struct vpa_transport *transport = vpa_kube_connect(loop, config, &err);
+    ck_assert_msg(transport != NULL, "%s", err.text);
+    vpa_kube_config_unauthorized(config);
+    ck_assert_str_eq(header(config, 10 * VPA_SECOND, "Authorization"), wanted);
+    vpa_transport_free(transport);
+    vpa_kube_config_free(config);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock);
+}
+END_TEST
+
+START_TEST(other_credentials_win_over_plugins)
+{
+    struct vpa_kube_config *config = load(
+        CONTEXT CLUSTER("") USER("    token: t\n    exec: {apiVersion: "
+                                 "client.authentication.k8s.io/v1beta1, command: /bin/false}\n"));
+
+    ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer t");
+    vpa_kube_config_free(config);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config_plugin");
+    TCase *c = tcase_create("config");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, exec_plugin);
+    tcase_add_test(c, plugins_that_need_a_terminal_are_refused);
+    tcase_add_test(c, plugins_have_our_environment_and_their_own);
+    tcase_add_test(c, plugins_get_every_signal);
+    tcase_add_test(c, plugins_read_nothing);
+    tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
+    tcase_add_test(c, plugins_run_where_nobody_waits_for_children);
+    tcase_add_test(c, missing_plugin_gives_its_hint);
+    tcase_add_test(c, credentials_are_kept_until_they_expire);
+    tcase_add_test(c, expired_credentials_are_fetched_again);
+    tcase_add_loop_test(c, a_plugin_may_stand_before_a_client_or_not, 0, 2);
+    tcase_add_test(c, other_credentials_win_over_plugins);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
