@@ -223,27 +223,23 @@ static bool is_to_be_loaded(struct loading *l, const struct checkpoint_identity 
 }
 
 /* item NULL: it cannot be read at all. */
-static void load_stored(struct loading *l, const struct checkpoint_identity *id,
-                        const struct vpa_json *item, struct vpa_slice text,
-                        struct vpa_autoscaler *v)
+static int load_stored(struct loading *l, const struct checkpoint_identity *id,
+                       const struct vpa_json *item, struct vpa_slice text, struct vpa_autoscaler *v,
+                       struct vpa_error *err)
 {
-    struct checkpoints *c = l->checkpoints;
     const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
     const struct vpa_json *unused;
     uint32_t history;
-    struct vpa_error err;
 
-    if (!item && vpa_json_parse(&l->arena, text.ptr, text.len, &unused, &err) < 0) {
-        keep_unreadable(c, id, &err);
-    } else if (checkpoint_state_is(version)) {
-        if (load_state(l, id, v, version, &err) < 0)
-            keep_unreadable(c, id, &err);
-    } else if (load_item(l, id, item, &history, &err) == 0) {
-        load_intervals(l, id, history);
-        l->loaded++;
-    } else {
-        keep_unreadable(c, id, &err);
-    }
+    if (!item && vpa_json_parse(&l->arena, text.ptr, text.len, &unused, err) < 0)
+        return -1;
+    if (checkpoint_state_is(version))
+        return load_state(l, id, v, version, err);
+    if (load_item(l, id, item, &history, err) < 0)
+        return -1;
+    load_intervals(l, id, history);
+    l->loaded++;
+    return 0;
 }
 
 static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice text)
@@ -251,6 +247,7 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
     struct loading *l = ctx;
     struct checkpoints *c = l->checkpoints;
     struct checkpoint_identity id = checkpoint_identity(&l->arena, item, text);
+    struct vpa_error err;
 
     if (vpa_common_flags_ignore(&c->options.config->common, id.ns))
         return;
@@ -265,8 +262,9 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
     /* One that a backup has left without a status has nothing to load, and nothing to keep. */
     bool is_empty = item && vpa_json_is_null(vpa_json_find(item, "status"));
-    if (v && !is_empty && is_to_be_loaded(l, &id, item, v))
-        load_stored(l, &id, item, text, v);
+    if (v && !is_empty && is_to_be_loaded(l, &id, item, v) &&
+        load_stored(l, &id, item, text, v, &err) < 0)
+        keep_unreadable(c, &id, &err);
     vpa_arena_clear(&l->arena);
 }
 
