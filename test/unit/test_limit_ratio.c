@@ -116,6 +116,28 @@ START_TEST(a_new_pod_is_not_patched_beyond_it)
 }
 END_TEST
 
+/* Of less than a core altogether. */
+START_TEST(a_small_pod_is_not_patched_beyond_it)
+{
+    const struct vpa_pod_patch_options options = {.startup_boost = true};
+    struct vpa_namespace_limits limits = fixture_limits(&arena, POD("{'cpu':'3'}"));
+    struct vpa_pod pod = fixture_pod(
+        &arena, "{'metadata':{'name':'p','namespace':'ns','annotations':{}},'spec':{'containers':[{"
+                "'name':'app','resources':{'requests':{'cpu':'100m'},'limits':{'cpu':'200m'}}}]}}");
+    struct vpa_object vpa = fixture_vpa(
+        &arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{'resourcePolicy':{"
+                "'containerPolicies':[{'containerName':'*','controlledValues':'RequestsOnly'}]},"
+                "'updatePolicy':{'updateMode':'Recreate'}},'status':{'recommendation':{"
+                "'containerRecommendations':[{'containerName':'app','target':{'cpu':'50m'}}]}}}");
+    vpa_auto_buf out = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&out, 1 << 16);
+    ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "cpu limit 200m would be more than 3 times"));
+}
+END_TEST
+
 START_TEST(no_decision_asks_for_more)
 {
     struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
@@ -134,6 +156,7 @@ int main(void)
     TCase *tc = tcase_create("limit_ratio");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_small_pod_is_not_patched_beyond_it);
     tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
     suite_add_tcase(suite, tc);

@@ -2,6 +2,8 @@
  * the status and the checkpoints say, switching and restarting. */
 #include "recommender_fixture.h"
 
+#include "../../recommender/checkpoint_states.h"
+
 #include "vpa/model/object_status.h"
 
 #define NAMED(recommender, annotations)                                                            \
@@ -377,6 +379,34 @@ START_TEST(a_state_goes_with_what_was_learned)
 }
 END_TEST
 
+START_TEST(a_state_can_be_read_or_not)
+{
+    vpa_auto_buf text = {0};
+    struct vpa_json_writer w;
+
+    start("--algorithms=crane");
+    struct algorithms *algorithms = algorithms_new(&config.algorithms, "default");
+    struct vpa_knowledge *k =
+        vpa_knowledge_new(algorithms_method(algorithms, "crane"), vpa_loop_now(loop));
+    struct checkpoint_state state = {.version = "plumb-crane"};
+
+    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
+    vpa_json_writer_init(&w, &text);
+    vpa_knowledge_save(k, vpa_loop_now(loop), &w);
+    state.text = vpa_buf_text(&text);
+    ck_assert(checkpoint_state_is_readable(algorithms, &state, vpa_loop_now(loop)));
+    state.version = "plumb-other";
+    ck_assert(!checkpoint_state_is_readable(algorithms, &state, vpa_loop_now(loop)));
+    state.version = "plumb-crane";
+    state.text = "{";
+    ck_assert(!checkpoint_state_is_readable(algorithms, &state, vpa_loop_now(loop)));
+    state.text = NULL;
+    ck_assert(!checkpoint_state_is_readable(algorithms, &state, vpa_loop_now(loop)));
+    vpa_knowledge_free(k);
+    algorithms_free(algorithms);
+}
+END_TEST
+
 /* Of an algorithm that this version does not have, or does not serve. */
 START_TEST(foreign_states_are_left_alone)
 {
@@ -414,6 +444,7 @@ int main(void)
     tcase_add_test(tc, an_unreadable_state_is_kept_aside);
     tcase_add_loop_test(tc, a_state_lasts_as_long_as_what_was_learned, 0, (int)VPA_COUNT(silent));
     tcase_add_test(tc, a_state_goes_with_what_was_learned);
+    tcase_add_test(tc, a_state_can_be_read_or_not);
     tcase_add_test(tc, foreign_states_are_left_alone);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

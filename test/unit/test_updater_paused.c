@@ -110,6 +110,18 @@ START_TEST(what_was_seen_is_told)
 }
 END_TEST
 
+/* What is no letter is left out, and nothing beside it. */
+START_TEST(only_letters_are_told)
+{
+    vpa_auto_free char *within = message_of("a\xff"
+                                            "b"),
+                       *behind = message_of("a\xc3");
+
+    ck_assert_str_eq(within, "ab" AGAIN);
+    ck_assert_str_eq(behind, "a" AGAIN);
+}
+END_TEST
+
 /* Nine hundred bytes of it, in whole letters; what is none does not count as one. */
 static const struct {
     const char *first, *letter;
@@ -144,6 +156,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, conditions_are_understood, 0, (int)VPA_COUNT(told));
     tcase_add_test(c, what_was_seen_is_told);
+    tcase_add_test(c, only_letters_are_told);
     tcase_add_loop_test(c, no_more_is_told_than_fits, 0, (int)VPA_COUNT(long_texts));
     suite_add_tcase(suite, c);
     return run_suite(suite);
