@@ -101,6 +101,7 @@ extern struct vpa_metric vpa_cache_in_step;
 
 struct vpa_reflector;
 struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *options);
+/* Once: nobody may start it twice. */
 void vpa_reflector_start(struct vpa_reflector *reflector);
 void vpa_reflector_free(struct vpa_reflector *reflector); /* NULL is allowed */
 /* The first list came to its end (watch_only: the first watch is open). */
