@@ -33,11 +33,12 @@ struct checkpoint_entry { /* of one (VPA, container) */
     int64_t due;          /* Unix seconds: written again then, changed or not */
     int64_t turn;         /* Unix seconds: while a standby is in step, not written before */
     int64_t retry;        /* Unix seconds: refused as invalid, not created before; 0: it was not */
-    bool named;           /* the name was decided on */
-    bool written;         /* by this process */
-    bool refused;         /* the name is too long, and that was said */
-    bool annotated;       /* the object has annotations */
-    bool shortened;       /* not all of them, and that was said */
+    uint32_t tried;       /* the last round of writing that came to it; 0: none yet */
+    bool named : 1;       /* the name was decided on */
+    bool written : 1;     /* by this process */
+    bool refused : 1;     /* the name is too long, and that was said */
+    bool annotated : 1;   /* the object has annotations */
+    bool shortened : 1;   /* not all of them, and that was said */
 };
 struct checkpoint_object {
     uint64_t name;  /* hash of namespace and name */

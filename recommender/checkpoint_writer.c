@@ -11,6 +11,7 @@
 #include "checkpoint_worker.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "metrics.h"
 
@@ -196,6 +197,23 @@ static void set_target(struct checkpoint_worker *worker)
         worker->target_hash = vpa_hash_bytes(worker->target.data, worker->target.len);
 }
 
+static int job_cmp(const void *a, const void *b)
+{
+    const struct checkpoint_job *x = a;
+    const struct checkpoint_job *y = b;
+
+    if (x->entry->tried != y->entry->tried)
+        return x->entry->tried < y->entry->tried ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Of more than may be written behind the deadline those go first that have waited longest. */
+static void order_jobs(struct checkpoint_worker *worker)
+{
+    if (worker->job_count > LATE_CONTAINERS_MAX)
+        qsort(worker->jobs, worker->job_count, sizeof *worker->jobs, job_cmp);
+}
+
 /* The next VPA from the queue; false when there is none for this worker. */
 static bool take_vpa(struct checkpoint_worker *worker)
 {
@@ -214,6 +232,7 @@ static bool take_vpa(struct checkpoint_worker *worker)
     vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now,
                             checkpoint_jobs_on_container, worker);
     vpa_autoscaler_visit_knowledge(worker->vpa, checkpoint_jobs_on_known, worker);
+    order_jobs(worker);
     return true;
 }
 
@@ -240,6 +259,7 @@ static void step(struct checkpoint_worker *worker)
     while (worker->next_job == worker->job_count || has_written_enough(worker))
         if (!take_vpa(worker))
             return;
+    checkpoint_job_of(worker)->entry->tried = worker->writer->c->rounds;
     if (checkpoint_job_of(worker)->entry->unreadable)
         checkpoint_send_read(worker);
     else
@@ -343,6 +363,7 @@ static void write_all(struct checkpoints *c, vpa_time deadline, bool by_turns, b
 
     if (wanted <= 0)
         return;
+    c->rounds++;
     fill_queue(&w);
     w.worker_count = (uint64_t)wanted < w.queue_count ? (size_t)wanted : w.queue_count;
     w.workers = vpa_xcalloc(w.worker_count + 1, sizeof *w.workers);

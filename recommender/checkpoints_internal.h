@@ -16,6 +16,7 @@ struct checkpoints {
     struct checkpoints_options options;
     struct checkpoint_names names;
     vpa_time last_collection;
+    uint32_t rounds;        /* of writing */
     struct vpa_table fresh; /* "namespace/name" of VPAs that checkpoints_load_new() was for: heap */
 };
 

@@ -423,6 +423,59 @@ START_TEST(a_vpa_of_many_containers_holds_up_no_pass)
 }
 END_TEST
 
+#define OF_ONE_POD 250
+
+static void put_pod_of_many(void)
+{
+    char *text = vpa_arena_printf(&arena, "%s", "");
+
+    for (int i = 0; i < OF_ONE_POD; i++)
+        text = vpa_arena_printf(&arena, "%s%s{\"name\":\"c%03d\"}", text, i > 0 ? "," : "", i);
+    change(vpa_arena_printf(
+        &arena,
+        APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
+              "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":"
+              "[%s]},\"status\":{\"phase\":\"Running\"}}"),
+        text));
+}
+
+/* Each of them uses another amount in each pass. */
+static const char *usage_of_many(int number)
+{
+    char *text = vpa_arena_printf(
+        &arena, "{\"latency\":[{\"method\":\"PATCH\",\"path\":\"checkpoints/web-c\","
+                "\"ms\":1000}],\"usage\":[{\"namespace\":\"shop\",\"pod\":\"web-1\","
+                "\"containers\":[");
+
+    for (int i = 0; i < OF_ONE_POD; i++)
+        text = vpa_arena_printf(&arena, "%s%s{\"name\":\"c%03d\",\"cpu\":[\"%dm\"]}", text,
+                                i > 0 ? "," : "", i, 100 + 50 * number);
+    return vpa_arena_printf(&arena, "%s]}]}", text);
+}
+
+/* Where all of them change in each pass and there is never time for all, they take turns: no more
+ * than three passes of a hundred lie between two writes of one. */
+START_TEST(containers_that_change_all_the_time_take_turns)
+{
+    int written[OF_ONE_POD] = {0};
+    size_t count;
+
+    put_pod_of_many();
+    start(NULL);
+    for (int i = 0; i < 9; i++) {
+        pass(usage_of_many(i));
+        const struct sim_asked *writes = fake_cluster_writes(server, &count);
+        for (size_t k = 0; k < count; k++) {
+            const char *name = strstr(writes[k].path, "checkpoints/web-c");
+            if (name)
+                written[atoi(name + strlen("checkpoints/web-c"))]++;
+        }
+    }
+    for (int i = 0; i < OF_ONE_POD; i++)
+        ck_assert_int_ge(written[i], 3);
+}
+END_TEST
+
 #define LONG_NAME /* 250 characters */                                                             \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
@@ -558,6 +611,7 @@ int main(void)
     tcase_add_test(tcase, stores_something_however_late_it_is);
     tcase_add_test(tcase, what_is_refused_as_invalid_is_not_sent_in_every_pass);
     tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
+    tcase_add_test(tcase, containers_that_change_all_the_time_take_turns);
     tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
     tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
     tcase_add_test(tcase, waits_until_checkpoints_can_be_read);

@@ -104,6 +104,9 @@ static void build_for_a_day(struct checkpoint_names *names, struct vpa_autoscale
     vpa_arena_release(&texts);
 }
 
+#define DAYS 400
+#define DAYS_TO_SETTLE 100
+
 /* What was written of a container is forgotten with its history. */
 START_TEST(containers_that_come_and_go)
 {
@@ -112,12 +115,13 @@ START_TEST(containers_that_come_and_go)
     size_t before = 0;
 
     checkpoint_names_entry(&names, "ns", "v", "lost")->unreadable = vpa_xstrdup("{}");
-    for (int day = 0; day < 400; day++) {
-        if (day == 100)
+    for (int day = 0; day < DAYS; day++) {
+        if (day == DAYS_TO_SETTLE)
             before = allocated();
         build_for_a_day(&names, v, day);
     }
-    ck_assert_uint_le(allocated(), before + 512);
+    /* Not even the smallest block for each day; the C library keeps some back for later. */
+    ck_assert_uint_lt(allocated(), before + (size_t)(DAYS - DAYS_TO_SETTLE) * 16);
     /* What is to be kept aside is remembered until it was. */
     ck_assert_str_eq(checkpoint_names_entry(&names, "ns", "v", "lost")->unreadable, "{}");
     checkpoint_names_release(&names);
