@@ -55,10 +55,19 @@ static bool has_come(const struct checkpoint_worker *worker, int64_t when, vpa_d
 
 bool checkpoint_is_due(const struct checkpoint_worker *worker, const struct checkpoint_entry *entry)
 {
+    return has_come(worker, entry->due, worker->writer->c->options.config->checkpoint_max_age);
+}
+
+/* One whose container has left the pods is not written only to look young. That is asked once in
+ * its time: there may be many of them, and as many pods. */
+static void put_off(const struct checkpoint_worker *worker, struct checkpoint_entry *entry)
+{
+    const struct checkpoint_writer *w = worker->writer;
     vpa_auto_free char *container = checkpoint_state_plain(checkpoint_entry_container(entry));
 
-    return has_come(worker, entry->due, worker->writer->c->options.config->checkpoint_max_age) &&
-           vpa_autoscaler_has_pod_with(worker->vpa, container);
+    if (!vpa_autoscaler_has_pod_with(worker->vpa, container))
+        entry->due =
+            checkpoint_next_time(w, entry, w->c->options.config->checkpoint_max_age, worker->now);
 }
 
 static bool is_unchanged(const struct checkpoint_worker *worker, const struct checkpoint_job *job)
@@ -153,6 +162,8 @@ static void add_job(struct checkpoint_worker *worker, struct checkpoint_job job)
     job.content = content_hash(job.status);
     if (job.intervals)
         job.intervals_hash = vpa_hash_bytes(job.intervals, strlen(job.intervals));
+    if (job.entry->written && checkpoint_is_due(worker, job.entry))
+        put_off(worker, job.entry);
     if (!is_unchanged(worker, &job) && has_its_turn(worker, job.entry) &&
         may_be_taken(worker, job.entry))
         job.name = checkpoint_names_assign(&c->names, job.entry);

@@ -82,8 +82,7 @@ int64_t checkpoint_next_time(const struct checkpoint_writer *w,
                              const struct checkpoint_entry *entry, vpa_duration at_most,
                              vpa_time now);
 
-/* Written also when it has not changed. One whose container has left the pods is not, to look
- * young. */
+/* Written also when it has not changed. */
 bool checkpoint_is_due(const struct checkpoint_worker *worker,
                        const struct checkpoint_entry *entry);
 

@@ -47,6 +47,7 @@ void vpa_cluster_free(struct vpa_cluster *c)
 
     if (!c)
         return;
+    vpa_cluster_forget_names(c);
     for (size_t i = 0; vpa_table_next(&c->vpas, &i, NULL, &value);)
         vpa_autoscaler_free(c, value);
     vpa_pods_free_all(c);

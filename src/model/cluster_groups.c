@@ -130,6 +130,7 @@ static void make_room(struct vpa_group *group)
 
 void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
 {
+    vpa_cluster_forget_names(v->cluster);
     make_room(group);
     group->vpas[group->vpa_count++] = v;
 
@@ -168,6 +169,7 @@ void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v)
     uint32_t at = 0;
     size_t n = v->group_count;
 
+    vpa_cluster_forget_names(v->cluster);
     while (group->vpas[at] != v)
         at++;
     group->vpa_count--;
@@ -229,6 +231,7 @@ struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group 
 
     if (m)
         return m;
+    vpa_cluster_forget_names(c);
     m = vpa_xcalloc(1, sizeof(*m));
     vpa_aggregate_init(&m->state, c->aggregation, now);
     m->group = group;
@@ -244,6 +247,7 @@ struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group 
 
 static void free_member(struct vpa_cluster *c, struct vpa_group *group, struct vpa_member *member)
 {
+    vpa_cluster_forget_names(c);
     if (group->places)
         vpa_table_remove(group->places, member->name);
     vpa_aggregate_release(&member->state);

@@ -179,13 +179,7 @@ static void set_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, const c
 
 bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *container)
 {
-    for (size_t i = 0; i < v->group_count; i++) {
-        for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next) {
-            if (vpa_pod_find_container(v->cluster, pod, container))
-                return true;
-        }
-    }
-    return false;
+    return vpa_autoscaler_named(v, container)->container_count > 0;
 }
 
 /* How old the history of a container may become; 0: any age. */
@@ -211,11 +205,8 @@ static bool is_over(const struct vpa_autoscaler *v, const char *container, vpa_t
     if (window == 0 || vpa_time_sub(now, last_sample) < window)
         return false;
     vpa_cluster_settle(v->cluster);
-    for (size_t i = 0; i < v->group_count; i++) {
-        if (vpa_group_find_member(v->groups[i], container))
-            return false;
-    }
-    return !vpa_autoscaler_has_pod_with(v, container);
+    const struct vpa_named *named = vpa_autoscaler_named(v, container);
+    return named->member_count == 0 && named->container_count == 0;
 }
 
 bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *container,
@@ -250,17 +241,15 @@ void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler
 static void take_out_open_peaks(const struct vpa_autoscaler *v, const char *container,
                                 vpa_time stored, struct vpa_aggregate *live)
 {
-    for (size_t i = 0; i < v->group_count; i++) {
-        for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next) {
-            const struct vpa_tracked_container *found =
-                vpa_pod_find_container(v->cluster, pod, container);
-            vpa_time end;
-            vpa_amount peak;
+    const struct vpa_named *named = vpa_autoscaler_named(v, container);
 
-            if (found && found->member &&
-                vpa_container_open_peak(&found->state, stored, &end, &peak))
-                vpa_aggregate_subtract_memory(live, end, peak);
-        }
+    for (size_t i = 0; i < named->container_count; i++) {
+        const struct vpa_tracked_container *found = named->containers[i].container;
+        vpa_time end;
+        vpa_amount peak;
+
+        if (found->member && vpa_container_open_peak(&found->state, stored, &end, &peak))
+            vpa_aggregate_subtract_memory(live, end, peak);
     }
 }
 
@@ -268,13 +257,14 @@ static void take_out_open_peaks(const struct vpa_autoscaler *v, const char *cont
 static bool merge_live(const struct vpa_autoscaler *v, const char *container, vpa_time now,
                        struct vpa_aggregate *live)
 {
+    const struct vpa_named *named = vpa_autoscaler_named(v, container);
     bool any = false;
 
     vpa_aggregate_init(live, v->cluster->aggregation, now);
-    for (size_t i = 0; i < v->group_count; i++) {
-        struct vpa_member *m = vpa_group_find_member(v->groups[i], container);
+    for (size_t i = 0; i < named->member_count; i++) {
+        struct vpa_member *m = named->members[i];
 
-        if (m && !vpa_aggregate_is_empty(&m->state)) {
+        if (!vpa_aggregate_is_empty(&m->state)) {
             vpa_aggregate_merge(live, &m->state);
             any = true;
         }
@@ -285,16 +275,17 @@ static bool merge_live(const struct vpa_autoscaler *v, const char *container, vp
 struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v,
                                                   const char *container)
 {
+    const struct vpa_named *named = vpa_autoscaler_named(v, container);
     const struct vpa_initial *initial = find_initial(v, container);
     struct vpa_history_age age = {
         .counted_until = VPA_TIME_UNSET,
         .loaded_from = initial ? initial->state->created : VPA_TIME_UNSET,
     };
 
-    for (size_t i = 0; i < v->group_count; i++) {
-        const struct vpa_member *m = vpa_group_find_member(v->groups[i], container);
+    for (size_t i = 0; i < named->member_count; i++) {
+        const struct vpa_member *m = named->members[i];
 
-        if (m && m->state.last_sample > age.counted_until)
+        if (m->state.last_sample > age.counted_until)
             age.counted_until = m->state.last_sample;
     }
     return age;
@@ -376,7 +367,7 @@ static struct vpa_tracked_pod **list_pods(const struct vpa_autoscaler *v, size_t
 /* A container of that name in a pod that feeds the VPA. */
 struct owner {
     uint32_t pod_uid;
-    size_t order; /* of the pod's name */
+    const char *pod; /* its name */
     struct vpa_tracked_container *container;
 };
 
@@ -387,23 +378,23 @@ static int compare_owners(const void *a, const void *b)
 
     if (x->pod_uid != y->pod_uid)
         return x->pod_uid < y->pod_uid ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return strcmp(x->pod, y->pod);
 }
 
 /* In that order; heap array. */
-static struct owner *list_owners(const struct vpa_cluster *c, const struct vpa_autoscaler *v,
-                                 const char *container, size_t *count)
+static struct owner *list_owners(const struct vpa_autoscaler *v, const char *container,
+                                 size_t *count)
 {
-    size_t pod_count;
-    vpa_auto_free struct vpa_tracked_pod **pods = list_pods(v, &pod_count);
-    struct owner *owners = vpa_xreallocarray(NULL, pod_count + 1, sizeof(*owners));
+    const struct vpa_named *named = vpa_autoscaler_named(v, container);
+    struct owner *owners = vpa_xreallocarray(NULL, named->container_count + 1, sizeof(*owners));
 
     *count = 0;
-    for (size_t i = 0; i < pod_count; i++) {
-        struct vpa_tracked_container *found = vpa_pod_find_container(c, pods[i], container);
+    for (size_t i = 0; i < named->container_count; i++) {
+        const struct vpa_named_container *found = &named->containers[i];
 
-        if (found && found->member)
-            owners[(*count)++] = (struct owner){pods[i]->uid_hash, i, found};
+        if (found->container->member)
+            owners[(*count)++] = (struct owner){found->pod->uid_hash,
+                                                vpa_tracked_pod_name(found->pod), found->container};
     }
     qsort(owners, *count, sizeof(*owners), compare_owners);
     return owners;
@@ -442,7 +433,7 @@ int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const ch
         if (vpa_aggregate_check_interval(c->aggregation, &open->items[i], now, err) < 0)
             return -1;
     vpa_cluster_settle(c);
-    vpa_auto_free struct owner *owners = list_owners(c, v, container, &count);
+    vpa_auto_free struct owner *owners = list_owners(v, container, &count);
     for (size_t i = 0; i < open->count; i++) {
         const struct vpa_open_interval *interval = &open->items[i];
         struct vpa_tracked_container *owner = take_owner(owners, count, interval->pod_uid);
@@ -541,9 +532,11 @@ void vpa_cluster_checkpoints(struct vpa_cluster *c, struct vpa_autoscaler *v, vp
 
         vpa_arena_clear(&arena);
         vpa_aggregate_save(histories.items[i].aggregate, now, &arena, &status);
-        struct vpa_open_interval *items = vpa_arena_alloc(&arena, count * sizeof(*items));
-        for (; next < count && peaks[next].history == i; next++)
-            items[open.count++] = peaks[next].interval;
+        while (next + open.count < count && peaks[next + open.count].history == i)
+            open.count++;
+        struct vpa_open_interval *items = vpa_arena_alloc(&arena, open.count * sizeof(*items));
+        for (size_t k = 0; k < open.count; k++)
+            items[k] = peaks[next++].interval;
         open.items = items;
         open.history = vpa_histogram_checkpoint_hash(&status.memory);
         write(ctx, histories.items[i].container, &status, &open);

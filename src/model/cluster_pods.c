@@ -93,6 +93,7 @@ static struct vpa_tracked_pod **list_of(struct vpa_tracked_pod *pod)
     return pod->tracked ? &pod->group->pods : &pod->group->idle;
 }
 
+/* With containers only after it has left another group. */
 static void enter_group(struct vpa_tracked_pod *pod, struct vpa_group *group)
 {
     pod->group = group;
@@ -106,8 +107,9 @@ static void enter_group(struct vpa_tracked_pod *pod, struct vpa_group *group)
         group->pod_count++;
 }
 
-static void leave_group(struct vpa_tracked_pod *pod)
+static void leave_group(struct vpa_cluster *c, struct vpa_tracked_pod *pod)
 {
+    vpa_cluster_forget_names(c);
     if (pod->next)
         pod->next->prev = pod->prev;
     if (pod->prev)
@@ -122,6 +124,7 @@ static void leave_group(struct vpa_tracked_pod *pod)
 static void moved(struct vpa_cluster *c, const struct vpa_tracked_pod *old,
                   struct vpa_tracked_pod *pod)
 {
+    vpa_cluster_forget_names(c);
     if (pod->next)
         pod->next->prev = pod;
     if (pod->prev)
@@ -177,7 +180,7 @@ static void free_pod(struct vpa_cluster *c, struct vpa_tracked_pod *pod)
     struct vpa_group *group = pod->group;
 
     c->deleted_count -= pod->deleted;
-    leave_group(pod);
+    leave_group(c, pod);
     vpa_pointer_set_remove(pod->tracked ? &c->pods : &c->idle, &pod->hashed);
     for (size_t i = 0; i < pod->container_count; i++)
         vpa_unintern(c->names, pod->containers[i].name);
@@ -252,7 +255,7 @@ static void relabel(struct vpa_cluster *c, struct vpa_tracked_pod *pod, struct v
 
     if (old == group)
         return;
-    leave_group(pod);
+    leave_group(c, pod);
     enter_group(pod, group);
     for (size_t i = 0; i < pod->container_count; i++)
         set_member(c, pod, &pod->containers[i], now);

@@ -156,6 +156,7 @@ struct vpa_cluster {
     size_t former_count;    /* learners that their VPA has left */
     struct vpa_lookups oom_lookups;
     vpa_time last_collection;
+    struct vpa_name_index *name_index; /* of the VPA that was asked last; NULL: none is valid */
 };
 
 /* ---- cluster_groups.c ---- */
@@ -204,6 +205,28 @@ void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *gro
 void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler *v, vpa_time now);
 /* The groups in the order of vpa_labels_compare. */
 void vpa_autoscaler_sort_groups(struct vpa_autoscaler *v);
+
+/* ---- cluster_names.c ---- */
+
+struct vpa_named_container {
+    struct vpa_tracked_pod *pod;
+    struct vpa_tracked_container *container;
+};
+
+/* Of one container name in a VPA's groups: the aggregates and the containers of tracked pods, in
+ * the order of the groups. */
+struct vpa_named {
+    struct vpa_member **members;
+    struct vpa_named_container *containers;
+    size_t member_count, member_capacity;
+    size_t container_count, container_capacity;
+};
+
+/* Never NULL. Valid until pods, aggregates or links change. All names of the VPA are listed at the
+ * first question, which takes as long as a walk through its pods; then each takes a look-up. */
+const struct vpa_named *vpa_autoscaler_named(const struct vpa_autoscaler *v, const char *container);
+/* First thing of whatever changes the containers of a group's pods, its aggregates or its links. */
+void vpa_cluster_forget_names(struct vpa_cluster *c);
 
 /* ---- cluster_learners.c ---- */
 

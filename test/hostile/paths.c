@@ -234,9 +234,9 @@ static void run_recommender(const struct world *world, struct count *count)
     if (recommender_start(r, &err) < 0 || recommender_load_history(r, &err) < 0)
         fail("recommender", &err);
     count_stop(count);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) { /* in the second all that is done once an hour */
         count_start(count);
-        vpa_loop_pump(bed.loop, VPA_MINUTE);
+        vpa_loop_pump(bed.loop, i == 1 ? VPA_HOUR : VPA_MINUTE);
         recommender_pass(r);
         count_stop(count);
     }

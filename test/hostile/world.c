@@ -282,6 +282,19 @@ static void checkpoints(struct shape *s, size_t n)
     s->checkpoints = n;
 }
 
+/* Of containers that hardly a pod has. */
+static void checkpoints_and_pods(struct shape *s, size_t n)
+{
+    s->checkpoints = n;
+    s->pods = n;
+}
+
+static void checkpoints_and_label_sets(struct shape *s, size_t n)
+{
+    checkpoints_and_pods(s, n);
+    s->own_labels = true;
+}
+
 static void many_vpas(struct shape *s, size_t n)
 {
     s->vpas = n;
@@ -386,6 +399,8 @@ static const struct {
     {"limit-range-resources", false, limit_resources},
     {"limit-ranges", true, limit_ranges},
     {"checkpoints", true, checkpoints},
+    {"checkpoints-and-pods", true, checkpoints_and_pods},
+    {"checkpoints-and-label-sets", true, checkpoints_and_label_sets},
     {"vpas", true, many_vpas},
     {"vpas-on-one-target", true, many_vpas_on_one_target},
     {"vpas-selecting", true, many_selecting_vpas},
