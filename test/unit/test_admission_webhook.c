@@ -227,6 +227,7 @@ static const struct {
     {"\"a:b,c:d\"", "{\"a\":\"b\",\"c\":\"d\"}"},
     {"\"a:b,c:d,e:f\"", "{\"a\":\"b\",\"c\":\"d\",\"e\":\"f\"}"},
     {"a:b,c", NULL},
+    {"a:b,:c", NULL},
 };
 
 START_TEST(labels_of_the_registration)

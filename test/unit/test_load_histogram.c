@@ -94,6 +94,21 @@ START_TEST(a_long_time_does_not_overflow)
 }
 END_TEST
 
+/* In one step, so that the weight of the new one would be infinite beside the old reference. */
+START_TEST(a_long_pause_does_not_overflow)
+{
+    struct vpa_load_histogram h;
+
+    vpa_load_histogram_init(&h, &cpu, VPA_HOUR);
+    vpa_load_histogram_add(&h, 0.1315, 1.0, hours(0));
+    vpa_load_histogram_add(&h, 0.001, 1.0, hours(5000));
+    vpa_load_histogram_add(&h, 0.1315, 1.0, hours(5000));
+    ck_assert_double_eq_tol(vpa_load_histogram_time_percentile(&h, 0.4), 0.001, 1e-12);
+    ck_assert_double_eq_tol(vpa_load_histogram_time_percentile(&h, 0.6), 0.1315, 1e-5);
+    vpa_load_histogram_release(&h);
+}
+END_TEST
+
 START_TEST(merging_is_adding)
 {
     struct vpa_load_histogram all, a, b;
@@ -189,6 +204,7 @@ int main(void)
     tcase_add_test(c, load_is_not_time);
     tcase_add_test(c, the_old_weighs_less);
     tcase_add_test(c, a_long_time_does_not_overflow);
+    tcase_add_test(c, a_long_pause_does_not_overflow);
     tcase_add_test(c, merging_is_adding);
     tcase_add_loop_test(c, the_last_bucket_is_the_end, 0, 8);
     tcase_add_loop_test(c, merging_keeps_ages, 0, 9);
