@@ -539,6 +539,13 @@ static void resize_refused(struct action *a)
     }
 }
 
+/* A patch without effect leaves what was noted. */
+static void note_boost(const struct action *a)
+{
+    if (a->takes_back || a->changes)
+        vpa_update_memory_set_unboost(a->work->pass->env->memory, a->pod->meta.uid, a->takes_back);
+}
+
 static void finish_resize(struct action *a)
 {
     struct work *w = a->work;
@@ -548,8 +555,7 @@ static void finish_resize(struct action *a)
         return;
     }
     vpa_group_settle(a->group);
-    if (a->takes_back || a->changes)
-        vpa_update_memory_set_unboost(w->pass->env->memory, a->pod->meta.uid, a->takes_back);
+    note_boost(a);
     note_restart(a);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
@@ -573,7 +579,7 @@ static void finish(struct flight *flight)
         break;
     case ACTION_ANNOTATE: /* no event, no count: nothing was resized */
         if (action->result == ACT_OK || action->unanswered)
-            vpa_update_memory_set_unboost(w->pass->env->memory, action->pod->meta.uid, true);
+            note_boost(action);
         break;
     }
     w->last = action->result;
