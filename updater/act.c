@@ -142,28 +142,11 @@ static bool is_stale(const struct vpa_kube_result *result)
            !*status->name;
 }
 
-/* It went out, and nobody has said what became of it: the answer was lost, between a proxy and the
- * API server too, or etcd did not confirm it, of which the API server tells with an error that has
- * no reason ("etcdserver: request timed out"). */
-static bool is_unanswered(const struct vpa_kube_result *result)
-{
-    switch (result->failure) {
-    case VPA_TRANSPORT_RESET:
-    case VPA_TRANSPORT_EOF:
-    case VPA_TRANSPORT_TIMEOUT:
-    case VPA_TRANSPORT_LIMIT:
-        return true;
-    default:
-        return result->status_code == 504 || result->status_code == 502 ||
-               (result->status_code == 500 && !*result->status.reason);
-    }
-}
-
 /* What became of a request that failed; the log has it. */
 static enum act_result failed(struct action *a, const char *message,
                               const struct vpa_kube_result *result, const struct vpa_error *err)
 {
-    a->unanswered = is_unanswered(result);
+    a->unanswered = result->unanswered;
     if (err->code != VPA_CANCELLED && !is_stale(result)) {
         log_failure(a, message, err);
         return ACT_API;

@@ -93,6 +93,43 @@ START_TEST(what_was_not_confirmed_may_have_happened)
 }
 END_TEST
 
+/* The first try may have been what the second one finds: the pod is gone, or another one, its
+ * budget is used up, or its values are new. */
+static const struct {
+    const char *mode;
+    const char *refusal;
+    int code;
+} second_answers[] = {
+    {"Recreate", FAILURE("NotFound", "404"), 404},
+    {"Recreate",
+     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Conflict\",\"message\":"
+     "\"no\",\"details\":{\"name\":\"p\"},\"code\":409}",
+     409},
+    {"Recreate", FAILURE("TooManyRequests", "429"), 429},
+    {"InPlaceOrRecreate", FAILURE("NotFound", "404"), 404},
+    {"InPlaceOrRecreate",
+     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","
+     "\"details\":{},\"code\":422}",
+     422},
+};
+
+START_TEST(a_second_try_does_not_tell_what_became_of_the_first)
+{
+    server.mode = second_answers[_i].mode;
+    server.container = RESTARTS;
+    server.doubtful = server.stuck = true;
+    server.eviction_refusal = server.resize_refusal = second_answers[_i].refusal;
+    server.refusal_code = second_answers[_i].code;
+    start(0);
+    updater_pass(server.updater);
+    vpa_auto_free char *calls = joined_calls();
+    ck_assert_msg(server.call_count == 10, "%s", calls); /* five pods, two tries each */
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_str_eq(strrchr(server.calls[i], '/'),
+                         server.mode[0] == 'R' ? "/eviction" : "/resize");
+}
+END_TEST
+
 /* Nor is anybody missing meanwhile where no container is restarted. */
 START_TEST(a_resize_without_restarts_that_was_not_answered_takes_nothing)
 {
@@ -622,6 +659,8 @@ int main(void)
     tcase_add_test(tc, replaced_pods_count_again);
     tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0,
                         2 * (int)VPA_COUNT(lost_answers));
+    tcase_add_loop_test(tc, a_second_try_does_not_tell_what_became_of_the_first, 0,
+                        VPA_COUNT(second_answers));
     tcase_add_loop_test(tc, what_was_not_confirmed_may_have_happened, 0, VPA_COUNT(answers));
     tcase_add_test(tc, a_resize_without_restarts_that_was_not_answered_takes_nothing);
     tcase_add_test(tc, evicted_pods_are_not_resized);
