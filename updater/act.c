@@ -462,18 +462,30 @@ static void write_down(const struct action *a, const char *decision)
             .decision = decision, .rule = rule_of(a), .why = a->why, .inputs = a->inputs});
 }
 
+/* What nobody has answered is still looked at: it is a trial, and whoever goes was evicted. */
+static void eviction_refused(struct action *a)
+{
+    struct work *w = a->work;
+
+    vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
+    updater_work_take_back(w, a->index);
+    if (!a->unanswered)
+        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
+    else
+        vpa_group_doubt(a->group, a->pod);
+    if (a->unanswered && !w->pass->env->all_proven)
+        vpa_update_memory_note_doubt(w->pass->env->memory, a->pod, a->group->newest,
+                                     updater_work_steady(w));
+    if (a->result != ACT_STALE)
+        updater_meter_eviction_failed(&w->labels, "EvictionError");
+}
+
 static void finish_eviction(struct action *a)
 {
     struct work *w = a->work;
 
     if (a->result != ACT_OK) {
-        vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
-        if (a->unanswered)
-            vpa_group_doubt(a->group, a->pod);
-        updater_work_take_back(w, a->index);
-        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
-        if (a->result != ACT_STALE)
-            updater_meter_eviction_failed(&w->labels, "EvictionError");
+        eviction_refused(a);
         return;
     }
     vpa_group_settle(a->group);
@@ -504,7 +516,7 @@ static void resize_refused(struct action *a)
         vpa_group_doubt(a->group, a->pod);
     if (a->unanswered)
         note_restart(a);
-    if (a->kind == ACTION_RESIZE)
+    if (a->kind == ACTION_RESIZE && !a->unanswered)
         updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
     if (a->result == ACT_STALE)
         return;

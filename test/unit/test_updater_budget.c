@@ -211,6 +211,47 @@ START_TEST(replacements_are_missing_until_they_are_ready)
 }
 END_TEST
 
+/* Nor is it forgotten that a pod may have been evicted, when it went: the server does what it is
+ * asked for and does not confirm it. */
+START_TEST(replacements_without_an_answer_are_missing_as_well)
+{
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 0.25;
+    server.unanswered = true;
+    server.unanswered_code = lost_answers[1 + _i].code;
+    server.unanswered_body = lost_answers[1 + _i].body;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, NULL, "");
+    for (int minute = 0; minute < 9; minute++) {
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 1);
+    }
+    show_resized(0, "2026-03-01T12:09:00Z", "");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* One that stays was not evicted, and counts as before. */
+START_TEST(pods_that_stay_without_an_answer_are_there)
+{
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 0.25;
+    server.unanswered = server.stuck = true;
+    server.unanswered_code = 504;
+    server.unanswered_body = lost_answers[1].body;
+    start(0);
+    for (size_t pass = 1; pass < 5; pass++) {
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, pass);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+}
+END_TEST
+
 /* Of which nothing was to be seen: the container was back within a moment. */
 START_TEST(restarted_pods_that_stay_ready_count_when_the_cache_is_new)
 {
@@ -666,6 +707,8 @@ int main(void)
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_loop_test(tc, restarted_pods_are_missing_until_they_are_ready_again, 0, 2);
     tcase_add_loop_test(tc, replacements_are_missing_until_they_are_ready, 0, 2);
+    tcase_add_loop_test(tc, replacements_without_an_answer_are_missing_as_well, 0, 3);
+    tcase_add_test(tc, pods_that_stay_without_an_answer_are_there);
     tcase_add_loop_test(tc, restarted_pods_that_stay_ready_count_when_the_cache_is_new, 0, 2);
     tcase_add_test(tc, a_restarted_pod_that_does_not_come_back_may_be_evicted);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
