@@ -66,13 +66,14 @@ static void action_free(struct flight *flight)
 }
 
 static void finish(struct flight *flight);
+static void drop(struct flight *flight);
 
 static struct action *action_new(struct work *w, size_t pod)
 {
     struct action *a = vpa_xcalloc(1, sizeof(*a));
 
     a->flight.finish = finish;
-    a->flight.drop = action_free;
+    a->flight.drop = drop;
     a->work = w;
     a->index = pod;
     a->pod = w->pods[pod];
@@ -462,6 +463,16 @@ static void write_down(const struct action *a, const char *decision)
             .decision = decision, .rule = rule_of(a), .why = a->why, .inputs = a->inputs});
 }
 
+/* The pod may have been evicted. */
+static void note_doubt(const struct action *a)
+{
+    const struct pass_env *env = a->work->pass->env;
+
+    if (!env->all_proven)
+        vpa_update_memory_note_doubt(env->memory, a->pod, a->group->newest,
+                                     updater_work_steady(a->work));
+}
+
 /* What nobody has answered is still looked at: it is a trial, and whoever goes was evicted. */
 static void eviction_refused(struct action *a)
 {
@@ -469,13 +480,12 @@ static void eviction_refused(struct action *a)
 
     vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
     updater_work_take_back(w, a->index);
-    if (!a->unanswered)
-        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
-    else
+    if (a->unanswered) {
         vpa_group_doubt(a->group, a->pod);
-    if (a->unanswered && !w->pass->env->all_proven)
-        vpa_update_memory_note_doubt(w->pass->env->memory, a->pod, a->group->newest,
-                                     updater_work_steady(w));
+        note_doubt(a);
+    } else {
+        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
+    }
     if (a->result != ACT_STALE)
         updater_meter_eviction_failed(&w->labels, "EvictionError");
 }
@@ -578,5 +588,17 @@ static void finish(struct flight *flight)
         break;
     }
     w->last = action->result;
+    action_free(flight);
+}
+
+/* Its answer is not waited for any more. */
+static void drop(struct flight *flight)
+{
+    const struct action *a = (const struct action *)flight;
+
+    if (a->kind == ACTION_EVICT)
+        note_doubt(a);
+    else
+        note_restart(a);
     action_free(flight);
 }
