@@ -11,6 +11,7 @@
 #include "vpa/kube/client.h"
 
 #define CAUSE_TEXT_MAX 2048
+#define UNEXPECTED "UnexpectedServerResponse" /* the cause where the answer is no Status */
 
 static const struct generic {
     int code;
@@ -129,7 +130,7 @@ static void make_generic(struct vpa_arena *arena, enum vpa_kube_verb verb, const
                                    *name ? " " : "", name);
     out->message = message;
     struct vpa_kube_cause *cause = vpa_arena_zalloc(arena, sizeof(*cause));
-    *cause = (struct vpa_kube_cause){"UnexpectedServerResponse", text, ""};
+    *cause = (struct vpa_kube_cause){UNEXPECTED, text, ""};
     out->causes = cause;
     out->cause_count = 1;
 }
@@ -207,8 +208,16 @@ bool vpa_kube_is_retryable(const struct vpa_kube_result *result)
            status->code == 429 || status->retry_after_seconds > 0 || result->retry_after > 0;
 }
 
+/* By the API server, and not by a proxy before it. */
+static bool is_named(const struct vpa_kube_status *status)
+{
+    return *status->reason && !vpa_kube_has_cause(status, UNEXPECTED);
+}
+
 bool vpa_kube_leaves_open(const struct vpa_kube_result *result)
 {
+    int code = result->status_code;
+
     switch (result->failure) {
     case VPA_TRANSPORT_RESET:
     case VPA_TRANSPORT_EOF:
@@ -216,8 +225,7 @@ bool vpa_kube_leaves_open(const struct vpa_kube_result *result)
     case VPA_TRANSPORT_LIMIT:
         return true;
     default:
-        return result->status_code == 504 || result->status_code == 502 ||
-               (result->status_code == 500 && !*result->status.reason);
+        return code == 504 || code == 502 || (code >= 500 && !is_named(&result->status));
     }
 }
 

@@ -195,7 +195,8 @@ bool vpa_kube_has_cause(const struct vpa_kube_status *status, const char *reason
 bool vpa_kube_is_retryable(const struct vpa_kube_result *result);
 /* Whether the answer of one try leaves that open: it was lost, between a proxy and the API server
  * too, or etcd did not confirm it, of which the API server tells with an error that has no reason
- * ("etcdserver: request timed out"). */
+ * ("etcdserver: request timed out"). An error from 500 on that is no Status is of a proxy, or of a
+ * server in the middle of it. */
 bool vpa_kube_leaves_open(const struct vpa_kube_result *result);
 /* For more than the callback: its texts are copied to the arena, without one there are none. */
 void vpa_kube_result_keep(struct vpa_arena *arena, const struct vpa_kube_result *in,
