@@ -425,8 +425,16 @@ static bool is_refused_by_budget(const struct action *a)
     return a->kind == ACTION_EVICT && a->status_code == 429;
 }
 
+/* Of a resize that was accepted only its annotations may be in doubt. */
+static bool is_in_doubt(const struct action *a)
+{
+    return a->unanswered && a->result != ACT_OK;
+}
+
 static const char *rule_of(const struct action *a)
 {
+    if (is_in_doubt(a))
+        return "not answered: it may have been carried out";
     switch (a->result) {
     case ACT_OK:
         return "accepted";
@@ -443,6 +451,8 @@ static const char *rule_of(const struct action *a)
 /* What is refused in every pass is entered when that begins. */
 static bool is_news(const struct action *a)
 {
+    if (is_in_doubt(a))
+        return true;
     switch (a->result) {
     case ACT_API:
     case ACT_API_INFEASIBLE:
