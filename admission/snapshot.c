@@ -4,7 +4,8 @@
  * A status write of one VPA must not cost a rebuild of ten thousand. VPAs and LimitRanges are in
  * watch caches (vpa/kube/cache.h), whose maps are copied in a microsecond: VPAs by the hash of
  * (namespace, target kind, target name), LimitRanges by the hash of their namespace. A request
- * finds its VPA with one hash. LimitRanges are folded, one item per namespace, before a snapshot
+ * finds its VPA with one hash; where the pod's owner is not known it asks for the targets of the
+ * namespace (targets.h). LimitRanges are folded, one item per namespace, before a snapshot
  * that differs is published: each namespace once, however many of its LimitRanges have changed.
  *
  * An unknown VPA (U21) stands in the map as the others do: under its target when that can be told,
@@ -19,6 +20,7 @@
 #include <time.h>
 
 #include "meters.h"
+#include "targets.h"
 #include "vpa/api/limit_range.h"
 #include "vpa/base/shared_map.h"
 #include "vpa/base/str.h"
@@ -29,6 +31,7 @@ struct snapshot {
     atomic_uint refs;
     bool panic;
     struct vpa_shared_map vpas;
+    struct vpa_shared_map targets;
     struct vpa_shared_map limits;
     struct vpa_owner_view *owners;
 };
@@ -52,6 +55,7 @@ struct snapshot_builder {
     struct vpa_cache *limit_ranges;
     struct vpa_cache *panic;
     char *panic_ns;
+    struct vpa_shared_map targets; /* of the VPAs, see targets.h */
     struct vpa_shared_map limits;
     struct vpa_table
         dirty; /* namespaces whose LimitRanges have changed; heap keys, also the values */
@@ -97,6 +101,7 @@ void snapshot_unref(struct snapshot *snapshot)
     if (!snapshot || atomic_fetch_sub_explicit(&snapshot->refs, 1, memory_order_acq_rel) != 1)
         return;
     vpa_shared_map_release(&snapshot->vpas);
+    vpa_shared_map_release(&snapshot->targets);
     vpa_shared_map_release(&snapshot->limits);
     vpa_owner_view_unref(snapshot->owners);
     free(snapshot);
@@ -168,26 +173,24 @@ void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *
 }
 
 struct targeting {
-    const char *ns;
     void (*visit)(void *ctx, const struct vpa_object *vpa);
     void *ctx;
 };
 
-static void visit_targeting(void *ctx, const struct vpa_shared_item *item)
+static void visit_known(void *ctx, const struct vpa_object *vpa)
 {
     const struct targeting *t = ctx;
-    const struct vpa_object *vpa = vpa_cache_object(item);
 
-    if (!vpa_cache_reason(vpa) && vpa->target_ref.present && strcmp(vpa->meta.ns, t->ns) == 0)
+    if (!vpa_cache_reason(vpa))
         t->visit(t->ctx, vpa);
 }
 
 void snapshot_targeting_vpas(const struct snapshot *snapshot, const char *ns,
                              void (*visit)(void *ctx, const struct vpa_object *vpa), void *ctx)
 {
-    struct targeting targeting = {ns, visit, ctx};
+    struct targeting targeting = {visit, ctx};
 
-    vpa_shared_map_visit(&snapshot->vpas, visit_targeting, &targeting);
+    targets_visit(&snapshot->targets, &snapshot->vpas, ns, visit_known, &targeting);
 }
 
 const struct vpa_object *snapshot_unknown_vpa(const struct snapshot *snapshot, const char *ns,
@@ -224,7 +227,7 @@ static void on_vpa(void *ctx, const void *before, const void *after)
 {
     struct snapshot_builder *b = ctx;
 
-    (void)before;
+    targets_note(&b->targets, vpa_cache_map(b->vpas), before, after);
     if (after && !vpa_cache_reason(after) && b->on_vpa)
         b->on_vpa(b->on_vpa_ctx, after);
     changed(b);
@@ -298,6 +301,7 @@ void snapshot_builder_free(struct snapshot_builder *b)
     vpa_cache_free(b->vpas);
     vpa_cache_free(b->limit_ranges);
     vpa_cache_free(b->panic);
+    vpa_shared_map_release(&b->targets);
     vpa_shared_map_release(&b->limits);
     for (size_t i = 0; vpa_table_next(&b->dirty, &i, NULL, &ns);)
         free(ns);
@@ -456,6 +460,7 @@ void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner
     meter_panic(s->panic);
     s->owners = owners;
     vpa_shared_map_copy(&s->vpas, vpa_cache_map(builder->vpas));
+    vpa_shared_map_copy(&s->targets, &builder->targets);
     vpa_shared_map_copy(&s->limits, &builder->limits);
 
     pthread_mutex_lock(&builder->cell.lock);

@@ -45,8 +45,7 @@ void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *
                    const char *name, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx);
 
-/* The same for each known VPA of the namespace that has a target, whichever. It looks at all VPAs
- * that there are. */
+/* The same for each known VPA of the namespace that has a target, whichever; in no order. */
 void snapshot_targeting_vpas(const struct snapshot *snapshot, const char *ns,
                              void (*visit)(void *ctx, const struct vpa_object *vpa), void *ctx);
 

@@ -66,13 +66,14 @@ static void action_free(struct flight *flight)
 }
 
 static void finish(struct flight *flight);
+static void drop(struct flight *flight);
 
 static struct action *action_new(struct work *w, size_t pod)
 {
     struct action *a = vpa_xcalloc(1, sizeof(*a));
 
     a->flight.finish = finish;
-    a->flight.drop = action_free;
+    a->flight.drop = drop;
     a->work = w;
     a->index = pod;
     a->pod = w->pods[pod];
@@ -142,28 +143,11 @@ static bool is_stale(const struct vpa_kube_result *result)
            !*status->name;
 }
 
-/* It went out, and nobody has said what became of it: the answer was lost, between a proxy and the
- * API server too, or etcd did not confirm it, of which the API server tells with an error that has
- * no reason ("etcdserver: request timed out"). */
-static bool is_unanswered(const struct vpa_kube_result *result)
-{
-    switch (result->failure) {
-    case VPA_TRANSPORT_RESET:
-    case VPA_TRANSPORT_EOF:
-    case VPA_TRANSPORT_TIMEOUT:
-    case VPA_TRANSPORT_LIMIT:
-        return true;
-    default:
-        return result->status_code == 504 || result->status_code == 502 ||
-               (result->status_code == 500 && !*result->status.reason);
-    }
-}
-
 /* What became of a request that failed; the log has it. */
 static enum act_result failed(struct action *a, const char *message,
                               const struct vpa_kube_result *result, const struct vpa_error *err)
 {
-    a->unanswered = is_unanswered(result);
+    a->unanswered = result->unanswered;
     if (err->code != VPA_CANCELLED && !is_stale(result)) {
         log_failure(a, message, err);
         return ACT_API;
@@ -441,8 +425,16 @@ static bool is_refused_by_budget(const struct action *a)
     return a->kind == ACTION_EVICT && a->status_code == 429;
 }
 
+/* Of a resize that was accepted only its annotations may be in doubt. */
+static bool is_in_doubt(const struct action *a)
+{
+    return a->unanswered && a->result != ACT_OK;
+}
+
 static const char *rule_of(const struct action *a)
 {
+    if (is_in_doubt(a))
+        return "not answered: it may have been carried out";
     switch (a->result) {
     case ACT_OK:
         return "accepted";
@@ -459,6 +451,8 @@ static const char *rule_of(const struct action *a)
 /* What is refused in every pass is entered when that begins. */
 static bool is_news(const struct action *a)
 {
+    if (is_in_doubt(a))
+        return true;
     switch (a->result) {
     case ACT_API:
     case ACT_API_INFEASIBLE:
@@ -479,18 +473,39 @@ static void write_down(const struct action *a, const char *decision)
             .decision = decision, .rule = rule_of(a), .why = a->why, .inputs = a->inputs});
 }
 
+/* The pod may have been evicted. */
+static void note_doubt(const struct action *a)
+{
+    const struct pass_env *env = a->work->pass->env;
+
+    if (!env->all_proven)
+        vpa_update_memory_note_doubt(env->memory, a->pod, a->group->newest,
+                                     updater_work_steady(a->work));
+}
+
+/* What nobody has answered is still looked at: it is a trial, and whoever goes was evicted. */
+static void eviction_refused(struct action *a)
+{
+    struct work *w = a->work;
+
+    vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
+    updater_work_take_back(w, a->index);
+    if (a->unanswered) {
+        vpa_group_doubt(a->group, a->pod);
+        note_doubt(a);
+    } else {
+        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
+    }
+    if (a->result != ACT_STALE)
+        updater_meter_eviction_failed(&w->labels, "EvictionError");
+}
+
 static void finish_eviction(struct action *a)
 {
     struct work *w = a->work;
 
     if (a->result != ACT_OK) {
-        vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
-        if (a->unanswered)
-            vpa_group_doubt(a->group, a->pod);
-        updater_work_take_back(w, a->index);
-        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
-        if (a->result != ACT_STALE)
-            updater_meter_eviction_failed(&w->labels, "EvictionError");
+        eviction_refused(a);
         return;
     }
     vpa_group_settle(a->group);
@@ -521,7 +536,7 @@ static void resize_refused(struct action *a)
         vpa_group_doubt(a->group, a->pod);
     if (a->unanswered)
         note_restart(a);
-    if (a->kind == ACTION_RESIZE)
+    if (a->kind == ACTION_RESIZE && !a->unanswered)
         updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
     if (a->result == ACT_STALE)
         return;
@@ -539,6 +554,13 @@ static void resize_refused(struct action *a)
     }
 }
 
+/* A patch without effect leaves what was noted. */
+static void note_boost(const struct action *a)
+{
+    if (a->takes_back || a->changes)
+        vpa_update_memory_set_unboost(a->work->pass->env->memory, a->pod->meta.uid, a->takes_back);
+}
+
 static void finish_resize(struct action *a)
 {
     struct work *w = a->work;
@@ -548,8 +570,7 @@ static void finish_resize(struct action *a)
         return;
     }
     vpa_group_settle(a->group);
-    if (a->takes_back || a->changes)
-        vpa_update_memory_set_unboost(w->pass->env->memory, a->pod->meta.uid, a->takes_back);
+    note_boost(a);
     note_restart(a);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
@@ -573,9 +594,21 @@ static void finish(struct flight *flight)
         break;
     case ACTION_ANNOTATE: /* no event, no count: nothing was resized */
         if (action->result == ACT_OK || action->unanswered)
-            vpa_update_memory_set_unboost(w->pass->env->memory, action->pod->meta.uid, true);
+            note_boost(action);
         break;
     }
     w->last = action->result;
+    action_free(flight);
+}
+
+/* Its answer is not waited for any more. */
+static void drop(struct flight *flight)
+{
+    const struct action *a = (const struct action *)flight;
+
+    if (a->kind == ACTION_EVICT)
+        note_doubt(a);
+    else
+        note_restart(a);
     action_free(flight);
 }

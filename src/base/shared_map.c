@@ -123,14 +123,6 @@ struct vpa_shared_item *vpa_shared_map_next(const struct vpa_shared_map *map, ui
     return NULL;
 }
 
-void vpa_shared_map_visit(const struct vpa_shared_map *map,
-                          void (*visit)(void *ctx, const struct vpa_shared_item *item), void *ctx)
-{
-    for (size_t i = 0; i < VPA_SHARED_MAP_SHARDS; i++)
-        for (size_t k = 0; map->shards[i] && k < map->shards[i]->count; k++)
-            visit(ctx, map->shards[i]->entries[k].item);
-}
-
 void vpa_shared_map_copy(struct vpa_shared_map *to, const struct vpa_shared_map *from)
 {
     *to = *from;

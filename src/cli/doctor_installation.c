@@ -9,6 +9,8 @@
 #include "vpa/daemon/panic.h"
 
 #define LEASE_OLD VPA_MINUTE
+#define LEASE_SLACK (5 * VPA_SECOND) /* seconds that are cut off, answers under way */
+#define LEASE_TAKEN_BACK INT64_MAX   /* the age of a renewal of 1970, see status_lease.c */
 
 /* ---- definitions ---- */
 
@@ -166,7 +168,7 @@ void doctor_check_daemons(struct doctor *d)
 /* ---- Leases ---- */
 
 /* When a Lease was renewed last is told by the clocks of the cluster, which ours may be ahead of or
- * behind. False: never. */
+ * behind. Below 0: by a clock that is ahead of the API server's. False: never. */
 static bool age_of_lease(struct doctor *d, const struct vpa_json *lease, vpa_duration *age)
 {
     const char *renewed = vpa_json_string(vpa_json_at(lease, "spec.renewTime"));
@@ -175,10 +177,42 @@ static bool age_of_lease(struct doctor *d, const struct vpa_json *lease, vpa_dur
 
     if (!renewed || vpa_time_parse_micro(renewed, &t, NULL) < 0)
         return false;
-    *age = vpa_time_sub(now, t);
-    if (*age < 0)
-        *age = 0;
+    *age = t == vpa_time_from_unix(0, 0) ? LEASE_TAKEN_BACK : vpa_time_sub(now, t);
     return true;
+}
+
+/* As the updater takes it (vpa/daemon/status_lease.h): so far ahead it counts for nothing unless it
+ * is seen to be renewed. */
+static void judge_ahead(struct doctor *d, const char *subject, const char *whose, vpa_duration age)
+{
+    long long seconds = -(age / VPA_SECOND);
+
+    if (age < -LEASE_OLD)
+        doctor_add(d, DOCTOR_WARNING, "lease", subject,
+                   "set the clock of the node where its holder runs",
+                   "it was renewed by a clock that is %lld s ahead of the API server's; if that "
+                   "renewal was the last one, %s",
+                   seconds, whose);
+    else
+        doctor_add(d, DOCTOR_OK, "lease", subject, "",
+                   "it was renewed by a clock that is %lld s ahead of the API server's", seconds);
+}
+
+static void judge_age(struct doctor *d, const char *subject, const char *whose, const char *advice,
+                      vpa_duration age)
+{
+    long long seconds = age > 0 ? age / VPA_SECOND : 0;
+
+    if (age == LEASE_TAKEN_BACK)
+        doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "its last renewal was taken back: %s",
+                   whose);
+    else if (age > LEASE_OLD)
+        doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it was renewed %lld s ago: %s",
+                   seconds, whose);
+    else if (age < -LEASE_SLACK)
+        judge_ahead(d, subject, whose, age);
+    else
+        doctor_add(d, DOCTOR_OK, "lease", subject, "", "it was renewed %lld s ago", seconds);
 }
 
 static void check_lease(struct doctor *d, const char *name, const char *whose, bool required,
@@ -188,18 +222,14 @@ static void check_lease(struct doctor *d, const char *name, const char *whose, b
     bool missing;
     const struct vpa_json *lease =
         doctor_get(d, "coordination.k8s.io/v1", d->ns, "leases", name, &missing);
-    vpa_duration age = 0;
+    vpa_duration age;
 
     if (missing && required)
         doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it does not exist: %s", whose);
     else if (lease && !age_of_lease(d, lease, &age))
         doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it was never renewed: %s", whose);
-    else if (age > LEASE_OLD)
-        doctor_add(d, DOCTOR_ERROR, "lease", subject, advice, "it was renewed %lld s ago: %s",
-                   (long long)(age / VPA_SECOND), whose);
     else if (lease)
-        doctor_add(d, DOCTOR_OK, "lease", subject, "", "it was renewed %lld s ago",
-                   (long long)(age / VPA_SECOND));
+        judge_age(d, subject, whose, advice, age);
 }
 
 void doctor_check_leases(struct doctor *d)

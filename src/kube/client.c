@@ -62,6 +62,7 @@ struct vpa_kube_request {
     vpa_duration paused; /* on Retry-After, together */
     bool gave_data;
     bool opened;
+    bool unanswered;        /* a try of a change went out, and may have been carried out */
     struct vpa_error early; /* failure before the transport */
     bool failed_early;
     bool pausing; /* before a repetition; the token is taken afterwards */
@@ -326,10 +327,46 @@ static void note_failure(struct vpa_kube_request *r, const struct vpa_http_resul
                                     http->failure != VPA_TRANSPORT_STOPPED);
 }
 
+static bool is_success(const struct vpa_http_result *http)
+{
+    return http->failure == VPA_TRANSPORT_OK && http->status >= 200 && http->status <= 206;
+}
+
+/* What the answer says of the failure, or that there was none. */
+static void read_failure(struct vpa_kube_request *r, const struct vpa_http_result *http,
+                         struct vpa_arena *arena, struct vpa_kube_result *result,
+                         struct vpa_error *err)
+{
+    if (http->failure != VPA_TRANSPORT_OK) {
+        fail_transport(r, http, err);
+        note_failure(r, http, err);
+    } else {
+        vpa_kube_status_decode(arena, r->call.verb, r->call.path, http->status, http->body,
+                               http->body_len, &result->status);
+        vpa_fail(err, vpa_kube_error_code(result->status.code, result->status.reason), "%s",
+                 result->status.message);
+    }
+    if (changes(&r->call) && vpa_kube_leaves_open(result))
+        r->unanswered = true;
+    result->unanswered = r->unanswered;
+}
+
+static void note_attempt(struct vpa_kube_request *r, const struct vpa_http_result *http)
+{
+    struct vpa_kube_client *client = r->client;
+
+    client->counters.bytes_in += http->bytes_in;
+    count_request(r, http->status);
+    if (client->options.on_attempt)
+        client->options.on_attempt(client->options.attempt_ctx, http->status != 0);
+    log_warning(client, http->warning);
+    if (http->status == 401 && client->options.config)
+        vpa_kube_config_unauthorized(client->options.config);
+}
+
 static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
 {
     struct vpa_kube_request *r = ctx;
-    struct vpa_kube_client *client = r->client;
     struct vpa_kube_result result = {
         .status_code = http->status,
         .failure = http->failure,
@@ -341,38 +378,23 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
     vpa_duration pause;
 
     r->exchange = NULL;
-    client->counters.bytes_in += http->bytes_in;
-    count_request(r, http->status);
-    if (client->options.on_attempt)
-        client->options.on_attempt(client->options.attempt_ctx, http->status != 0);
-    log_warning(client, http->warning);
-    if (http->status == 401 && client->options.config)
-        vpa_kube_config_unauthorized(client->options.config);
-    if (http->failure != VPA_TRANSPORT_OK) {
-        fail_transport(r, http, &err);
-        note_failure(r, http, &err);
-    }
-    if (wants_repeat(r, http, &pause)) {
-        r->repeats++;
-        r->paused += pause;
-        client->counters.retries++;
-        r->pausing = true;
-        vpa_timer_start(r->timer, pause);
-        return;
-    }
-    if (http->failure != VPA_TRANSPORT_OK) {
-        finish(r, &result, &err);
-    } else if (http->status >= 200 && http->status <= 206) {
+    note_attempt(r, http);
+    if (is_success(http)) {
         result.body = http->body;
         result.body_len = http->body_len;
         finish(r, &result, NULL);
-    } else {
-        vpa_kube_status_decode(&arena, r->call.verb, r->call.path, http->status, http->body,
-                               http->body_len, &result.status);
-        vpa_fail(&err, vpa_kube_error_code(result.status.code, result.status.reason), "%s",
-                 result.status.message);
-        finish(r, &result, &err);
+        return;
     }
+    read_failure(r, http, &arena, &result, &err);
+    if (!wants_repeat(r, http, &pause)) {
+        finish(r, &result, &err);
+        return;
+    }
+    r->repeats++;
+    r->paused += pause;
+    r->client->counters.retries++;
+    r->pausing = true;
+    vpa_timer_start(r->timer, pause);
 }
 
 static int on_exchange_data(void *ctx, const char *bytes, size_t len)
@@ -494,6 +516,7 @@ static void on_turn(void *ctx)
         .failure = VPA_TRANSPORT_OTHER,
         .body = "",
         .retry_after = -1,
+        .unanswered = r->unanswered,
         .status = {.reason = "", .message = "", .name = "", .group = "", .kind = "", .uid = ""}};
 
     if (r->pausing) {
@@ -599,50 +622,12 @@ struct waiter {
     int rc;
 };
 
-static const char *keep(struct vpa_arena *arena, const char *text)
-{
-    return arena ? vpa_arena_strdup(arena, vpa_or_empty(text)) : "";
-}
-
-static void keep_result(struct vpa_arena *arena, const struct vpa_kube_result *in,
-                        struct vpa_kube_result *out)
-{
-    const struct vpa_kube_status *s = &in->status;
-
-    *out = *in;
-    out->body = "";
-    out->body_len = 0;
-    if (arena) {
-        char *body = vpa_arena_alloc(arena, in->body_len + 1);
-        memcpy(body, in->body, in->body_len);
-        body[in->body_len] = '\0';
-        out->body = body;
-        out->body_len = in->body_len;
-    }
-    out->status.reason = keep(arena, s->reason);
-    out->status.message = keep(arena, s->message);
-    out->status.name = keep(arena, s->name);
-    out->status.group = keep(arena, s->group);
-    out->status.kind = keep(arena, s->kind);
-    out->status.uid = keep(arena, s->uid);
-    out->status.cause_count = arena ? s->cause_count : 0;
-    out->status.causes = NULL;
-    if (out->status.cause_count == 0)
-        return;
-    struct vpa_kube_cause *causes = vpa_arena_alloc(arena, s->cause_count * sizeof(*causes));
-    for (size_t i = 0; i < s->cause_count; i++)
-        causes[i] = (struct vpa_kube_cause){keep(arena, s->causes[i].reason),
-                                            keep(arena, s->causes[i].message),
-                                            keep(arena, s->causes[i].field)};
-    out->status.causes = causes;
-}
-
 static void on_waited(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct waiter *w = ctx;
 
     if (w->result)
-        keep_result(w->arena, result, w->result);
+        vpa_kube_result_keep(w->arena, result, w->result);
     if (err && w->err)
         *w->err = *err;
     w->rc = err ? -1 : 0;

@@ -11,6 +11,7 @@
 #include "vpa/kube/client.h"
 
 #define CAUSE_TEXT_MAX 2048
+#define UNEXPECTED "UnexpectedServerResponse" /* the cause where the answer is no Status */
 
 static const struct generic {
     int code;
@@ -129,7 +130,7 @@ static void make_generic(struct vpa_arena *arena, enum vpa_kube_verb verb, const
                                    *name ? " " : "", name);
     out->message = message;
     struct vpa_kube_cause *cause = vpa_arena_zalloc(arena, sizeof(*cause));
-    *cause = (struct vpa_kube_cause){"UnexpectedServerResponse", text, ""};
+    *cause = (struct vpa_kube_cause){UNEXPECTED, text, ""};
     out->causes = cause;
     out->cause_count = 1;
 }
@@ -205,4 +206,63 @@ bool vpa_kube_is_retryable(const struct vpa_kube_result *result)
     return is(status, "InternalError", 500) || is(status, "Timeout", 504) ||
            strcmp(status->reason, "ServerTimeout") == 0 || is(status, "TooManyRequests", 429) ||
            status->code == 429 || status->retry_after_seconds > 0 || result->retry_after > 0;
+}
+
+/* By the API server, and not by a proxy before it. */
+static bool is_named(const struct vpa_kube_status *status)
+{
+    return *status->reason && !vpa_kube_has_cause(status, UNEXPECTED);
+}
+
+bool vpa_kube_leaves_open(const struct vpa_kube_result *result)
+{
+    int code = result->status_code;
+
+    switch (result->failure) {
+    case VPA_TRANSPORT_RESET:
+    case VPA_TRANSPORT_EOF:
+    case VPA_TRANSPORT_TIMEOUT:
+    case VPA_TRANSPORT_LIMIT:
+        return true;
+    default:
+        return code == 504 || code == 502 || (code >= 500 && !is_named(&result->status));
+    }
+}
+
+static const char *keep(struct vpa_arena *arena, const char *text)
+{
+    return arena ? vpa_arena_strdup(arena, vpa_or_empty(text)) : "";
+}
+
+void vpa_kube_result_keep(struct vpa_arena *arena, const struct vpa_kube_result *in,
+                          struct vpa_kube_result *out)
+{
+    const struct vpa_kube_status *s = &in->status;
+
+    *out = *in;
+    out->body = "";
+    out->body_len = 0;
+    if (arena) {
+        char *body = vpa_arena_alloc(arena, in->body_len + 1);
+        memcpy(body, in->body, in->body_len);
+        body[in->body_len] = '\0';
+        out->body = body;
+        out->body_len = in->body_len;
+    }
+    out->status.reason = keep(arena, s->reason);
+    out->status.message = keep(arena, s->message);
+    out->status.name = keep(arena, s->name);
+    out->status.group = keep(arena, s->group);
+    out->status.kind = keep(arena, s->kind);
+    out->status.uid = keep(arena, s->uid);
+    out->status.cause_count = arena ? s->cause_count : 0;
+    out->status.causes = NULL;
+    if (out->status.cause_count == 0)
+        return;
+    struct vpa_kube_cause *causes = vpa_arena_alloc(arena, s->cause_count * sizeof(*causes));
+    for (size_t i = 0; i < s->cause_count; i++)
+        causes[i] = (struct vpa_kube_cause){keep(arena, s->causes[i].reason),
+                                            keep(arena, s->causes[i].message),
+                                            keep(arena, s->causes[i].field)};
+    out->status.causes = causes;
 }

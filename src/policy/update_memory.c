@@ -19,6 +19,14 @@
 #include "vpa/policy/boost_marker.h"
 #include "vpa/policy/resize_state.h"
 
+/* Its eviction was not answered: if the pod goes soon, it was evicted. */
+struct doubt {
+    bool ready;
+    vpa_time newest;
+    vpa_time until;
+    char key[]; /* of its owner */
+};
+
 struct entry {
     bool unboost;                         /* the last resize sent took a boost back */
     bool evicted;                         /* the server has accepted it */
@@ -30,6 +38,7 @@ struct entry {
     enum vpa_resize_status status;        /* as observed last */
     vpa_time since;                       /* that status was seen first */
     vpa_time transition;                  /* of that status, by the kubelet's clock */
+    struct doubt *doubt;                  /* NULL: there is none */
     struct vpa_recommendation infeasible; /* in the arena; .present false: none */
     struct vpa_arena arena;
     char uid[];
@@ -57,6 +66,7 @@ struct vpa_update_memory *vpa_update_memory_new(void)
 static void entry_free(struct entry *e)
 {
     vpa_arena_release(&e->arena);
+    free(e->doubt);
     free(e);
 }
 
@@ -128,27 +138,64 @@ static void observe_replacement(struct vpa_update_memory *memory, const struct v
     e->ready = VPA_TIME_UNSET;
 }
 
-void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const struct vpa_pod *pod,
-                                     vpa_time newest, vpa_time now)
+static char *key_of(const struct vpa_pod *pod, const struct vpa_owner_reference *owner)
 {
-    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
-    struct awaiting *a = awaiting_of_pod(memory, pod);
+    return vpa_xprintf("%s/%s/%s", pod->meta.ns, owner->kind, owner->name);
+}
 
-    entry_of(memory, pod->meta.uid)->evicted = true;
-    if (!owner)
-        return;
+/* A replacement is to come; it is waited for until it is ready where the pod had been so. */
+static void await(struct vpa_update_memory *memory, const char *key, bool ready, vpa_time newest,
+                  vpa_time now)
+{
+    struct awaiting *a = vpa_table_find(&memory->awaiting, key);
+    size_t size = strlen(key) + 1;
+
     if (!a) {
-        vpa_auto_free char *key = vpa_xprintf("%s/%s/%s", pod->meta.ns, owner->kind, owner->name);
-        size_t size = strlen(key) + 1;
-
         a = vpa_xcalloc(1, sizeof(*a) + size);
         memcpy(a->key, key, size);
         vpa_table_put(&memory->awaiting, a->key, a);
     }
     a->count++;
-    a->ready |= vpa_pod_is_ready(pod);
+    a->ready |= ready;
     a->newest = newest;
     a->until = vpa_time_add(now, VPA_REPLACEMENT_PATIENCE);
+}
+
+void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                     vpa_time newest, vpa_time now)
+{
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    struct entry *e = entry_of(memory, pod->meta.uid);
+
+    e->evicted = true;
+    free(e->doubt); /* of an earlier try */
+    e->doubt = NULL;
+    if (!owner)
+        return;
+
+    vpa_auto_free char *key = key_of(pod, owner);
+
+    await(memory, key, vpa_pod_is_ready(pod), newest, now);
+}
+
+void vpa_update_memory_note_doubt(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                  vpa_time newest, vpa_time now)
+{
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    struct entry *e = entry_of(memory, pod->meta.uid);
+
+    if (!owner)
+        return;
+
+    vpa_auto_free char *key = key_of(pod, owner);
+    size_t size = strlen(key) + 1;
+
+    free(e->doubt);
+    e->doubt = vpa_xcalloc(1, sizeof(*e->doubt) + size);
+    e->doubt->ready = vpa_pod_is_ready(pod);
+    e->doubt->newest = newest;
+    e->doubt->until = vpa_time_add(now, VPA_DOUBT_PATIENCE);
+    memcpy(e->doubt->key, key, size);
 }
 
 bool vpa_update_memory_is_evicted(const struct vpa_update_memory *memory, const char *uid)
@@ -301,6 +348,13 @@ const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *m
     return uids;
 }
 
+/* What went while its eviction was in doubt was evicted. */
+static void settle_doubt(struct vpa_update_memory *memory, const struct entry *e, vpa_time now)
+{
+    if (e->doubt && now < e->doubt->until)
+        await(memory, e->doubt->key, e->doubt->ready, e->doubt->newest, now);
+}
+
 void vpa_update_memory_sweep(struct vpa_update_memory *memory,
                              bool (*live)(void *ctx, const char *uid), void *ctx, vpa_time now)
 {
@@ -310,6 +364,7 @@ void vpa_update_memory_sweep(struct vpa_update_memory *memory,
     for (size_t i = 0; vpa_table_next(&memory->entries, &i, &uid, &value);) {
         if (live(ctx, uid))
             continue;
+        settle_doubt(memory, value, now);
         vpa_table_remove(&memory->entries, uid);
         entry_free(value);
     }

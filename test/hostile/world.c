@@ -21,6 +21,8 @@ struct shape {
     bool own_names;    /* each pod has containers of its own */
     bool own_targets;  /* each VPA has a ReplicaSet of its own */
     bool selecting;    /* VPAs select pods themselves */
+    bool elsewhere;    /* all VPAs but the first are in another namespace, with targets there; the
+                        * first selects pods, of which nobody knows whose they are */
     char *policies;    /* of the VPA */
     char *spec;        /* members of the VPA's spec */
     char *selector;    /* members of spec.selector, instead of the target */
@@ -312,6 +314,12 @@ static void many_selecting_vpas(struct shape *s, size_t n)
     s->selecting = true;
 }
 
+static void vpas_elsewhere(struct shape *s, size_t n)
+{
+    s->vpas = n;
+    s->elsewhere = true;
+}
+
 /* Each pod asks a selector that names as many values as there are pods. */
 static void pods_and_values(struct shape *s, size_t n)
 {
@@ -404,6 +412,7 @@ static const struct {
     {"vpas", true, many_vpas},
     {"vpas-on-one-target", true, many_vpas_on_one_target},
     {"vpas-selecting", true, many_selecting_vpas},
+    {"vpas-elsewhere", true, vpas_elsewhere},
     {"pods-and-values", true, pods_and_values},
     {"vpas-foreign", true, foreign_vpas},
     {"links", true, links},
@@ -452,19 +461,21 @@ static void end_object(struct world *w, const struct vpa_buf *list, size_t begin
 static void put_vpa(struct world *w, const struct shape *s, size_t i, struct vpa_buf *out)
 {
     size_t begin = begin_object(out);
+    bool away = s->elsewhere && i > 0;
+    bool selecting = s->selecting || (s->elsewhere && i == 0);
     vpa_auto_free char *target =
-        s->selector    ? vpa_xprintf("'selector':{%s}", s->selector)
-        : s->selecting ? vpa_xprintf("'selector':{'matchLabels':{'app':'w'}}")
-                       : vpa_xprintf("'targetRef':{'apiVersion':'apps/v1','kind':'ReplicaSet',"
-                                     "'name':'rs%zu'}",
-                                     s->own_targets ? i : 0);
+        s->selector ? vpa_xprintf("'selector':{%s}", s->selector)
+        : selecting ? vpa_xprintf("'selector':{'matchLabels':{'app':'w'}}")
+                    : vpa_xprintf("'targetRef':{'apiVersion':'apps/v1','kind':'ReplicaSet',"
+                                  "'name':'rs%zu'}",
+                                  s->own_targets || away ? i : 0);
 
     vpa_buf_printf(out,
-                   "{'metadata':{%s'name':'v%zu','namespace':'n','uid':'u%zu','creationTimestamp':"
+                   "{'metadata':{%s'name':'v%zu','namespace':'%s','uid':'u%zu','creationTimestamp':"
                    "'2026-01-01T00:00:00Z'},'spec':{%s,%s%s'resourcePolicy':{'containerPolicies':["
                    "%s]}},'status':{'conditions':[%s],'recommendation':{"
                    "'containerRecommendations':[%s]}}}",
-                   or_default(s->vpa_meta, ""), i, i, target,
+                   or_default(s->vpa_meta, ""), i, away ? "m" : "n", i, target,
                    or_default(s->spec, "'updatePolicy':{'updateMode':'Recreate'}"), ",",
                    or_default(s->policies, "{'containerName':'*'}"), or_default(s->conditions, ""),
                    or_default(s->recommended, "{'containerName':'c0','target':{'cpu':'2'},"
@@ -576,7 +587,7 @@ static void build(struct world *w, const struct shape *s)
         put_pod(w, s, i, &w->pods);
         put_usage(s, i, &w->usage);
     }
-    for (size_t i = 0; i < (s->own_targets ? s->vpas : 1); i++)
+    for (size_t i = 0; i < (s->own_targets ? s->vpas : !s->elsewhere); i++)
         put_replica_set(i, s->pods, &w->replica_sets);
     for (size_t i = 0; i < s->limit_ranges; i++)
         put_limit_range(w, s, i, &w->limit_ranges);

@@ -190,6 +190,75 @@ START_TEST(undecodable_objects_are_unknown)
 }
 END_TEST
 
+static void count_letter(void *ctx, const struct vpa_object *vpa)
+{
+    int *visits = ctx;
+
+    visits[vpa->meta.name[0] - 'a']++;
+}
+
+/* The VPAs of the namespace that have a target, by name, as often as they are visited. */
+static const char *targeting(const struct snapshot *s)
+{
+    int visits[26] = {0};
+    const char *names = "";
+
+    snapshot_targeting_vpas(s, "ns", count_letter, visits);
+    for (int letter = 0; letter < 26; letter++)
+        for (int i = 0; i < visits[letter]; i++)
+            names = vpa_arena_printf(&arena, "%s%c ", names, 'a' + letter);
+    return names;
+}
+
+static const char *targeting_now(void)
+{
+    struct snapshot *s;
+    const char *names;
+
+    snapshot_builder_publish(builder, NULL);
+    s = snapshot_acquire(snapshot_builder_cell(builder));
+    names = targeting(s);
+    snapshot_unref(s);
+    return names;
+}
+
+static void put(const char *text)
+{
+    (void)vpa_event(VPA_REFLECTOR_MODIFIED, text);
+}
+
+START_TEST(a_namespace_knows_its_targets)
+{
+    ck_assert_str_eq(targeting_now(), "");
+    put(VPA("a", "web"));
+    put(VPA("b", "web"));
+    put(VPA("c", "db"));
+    put("{'metadata':{'name':'d','namespace':'other'},'spec':{'targetRef':{'kind':'Deployment',"
+        "'name':'web'}}}");
+    put("{'metadata':{'name':'e','namespace':'ns'},'spec':{'selector':{'matchLabels':{'a':'b'}}}}");
+    ck_assert_str_eq(targeting_now(), "a b c ");
+    struct snapshot *old = snapshot_acquire(snapshot_builder_cell(builder));
+    put(VPA("a", "db"));
+    ck_assert_str_eq(targeting_now(), "a b c ");
+    put(VPA("b", "queue")); /* nobody has the first target any more */
+    ck_assert_str_eq(targeting_now(), "a b c ");
+    put(UNKNOWN_VPA("a", "web"));
+    ck_assert_str_eq(targeting_now(), "b c ");
+    put(UNKNOWN_VPA("a", "db"));
+    put(VPA("a", "db"));
+    ck_assert_int_eq(vpa_event(VPA_REFLECTOR_DELETED, VPA("c", "db")), 0);
+    ck_assert_str_eq(targeting_now(), "a b ");
+    put("{'metadata':{'name':'a','namespace':'ns'},'spec':{'selector':{'matchLabels':{'a':'b'}}}}");
+    ck_assert_str_eq(targeting_now(), "b ");
+    begin_list(snapshot_builder_vpas(builder));
+    ck_assert_int_eq(vpa_event(VPA_REFLECTOR_LISTED, VPA("f", "web")), 0);
+    end_list(snapshot_builder_vpas(builder));
+    ck_assert_str_eq(targeting_now(), "f ");
+    ck_assert_str_eq(targeting(old), "a b c ");
+    snapshot_unref(old);
+}
+END_TEST
+
 START_TEST(selectors_without_target_are_kept_apart)
 {
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_ADDED,
@@ -337,6 +406,7 @@ int main(void)
     tcase_add_test(tc, old_snapshots_stay_as_they_were);
     tcase_add_test(tc, lists_drop_what_they_do_not_have);
     tcase_add_test(tc, undecodable_objects_are_unknown);
+    tcase_add_test(tc, a_namespace_knows_its_targets);
     tcase_add_test(tc, selectors_without_target_are_kept_apart);
     tcase_add_test(tc, limit_ranges_fold_per_namespace);
     tcase_add_test(tc, a_snapshot_keeps_its_ratios);

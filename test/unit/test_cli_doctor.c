@@ -83,6 +83,16 @@ static const struct {
     {"\"2026-03-01T11:49:50.000000Z\"", 10 * VPA_MINUTE, DOCTOR_OK, "it was renewed 10 s ago"},
     {"\"2026-03-01T12:09:50.000000Z\"", -10 * VPA_MINUTE, DOCTOR_OK, "it was renewed 10 s ago"},
     {"\"2026-03-01T12:00:02.000000Z\"", 0, DOCTOR_OK, "it was renewed 0 s ago"},
+    {"\"2026-03-01T12:00:30.000000Z\"", 0, DOCTOR_OK,
+     "it was renewed by a clock that is 30 s ahead of the API server's"},
+    {"\"2026-03-01T12:09:50.000000Z\"", 0, DOCTOR_WARNING,
+     "it was renewed by a clock that is 590 s ahead of the API server's; if that renewal was the "
+     "last one, the updater changes nothing without the webhook"},
+    {"\"2026-03-01T12:00:00.000000Z\"", 10 * VPA_MINUTE, DOCTOR_WARNING,
+     "it was renewed by a clock that is 600 s ahead of the API server's; "},
+    {"\"9999-01-01T00:00:00.000000Z\"", 0, DOCTOR_WARNING,
+     "it was renewed by a clock that is 9223372036 s ahead of the API server's; "},
+    {"\"1970-01-01T00:00:00.000000Z\"", 0, DOCTOR_ERROR, "its last renewal was taken back: "},
     {"null", 0, DOCTOR_ERROR, "it was never renewed"},
     {"\"soon\"", 0, DOCTOR_ERROR, "it was never renewed"},
 };

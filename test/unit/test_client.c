@@ -21,7 +21,8 @@ static struct vpa_kube_client *client;
 /* The server: answers by script, keeps what it saw. */
 static struct {
     int status;
-    int until; /* the script holds for so many requests, then 200 */
+    int until; /* the script holds for so many requests, then this: */
+    int then;  /* 0: 200 */
     int retry_after;
     enum vpa_transport_failure failure;
     const char *reason, *message, *text;
@@ -54,6 +55,10 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         vpa_memory_reply_chunk(r, script.chunk);
     if (script.delay)
         vpa_memory_reply_delay(r, script.delay);
+    if (seen > script.until && script.then) {
+        vpa_memory_reply_status(r, script.then, NULL, "scripted");
+        return;
+    }
     if (seen > script.until) {
         vpa_memory_reply_json(r, 200, "{\"ok\":true,\"n\":[1,2,3]}");
         return;
@@ -354,6 +359,57 @@ START_TEST(repeats_requests)
         ck_assert_int_eq(unanswered, repeats[_i].rc < 0 ? seen : seen - 1);
     else
         ck_assert_int_eq(unanswered, 0);
+}
+END_TEST
+
+static bool is_first(void *ctx)
+{
+    (void)ctx;
+    return seen == 0;
+}
+
+/* What the last answer says of a change holds for the last try alone. */
+static const struct {
+    enum vpa_kube_verb verb;
+    int status;
+    const char *reason;
+    int then;
+    bool one_try, only_asks;
+    bool unanswered;
+} tries[] = {
+    {VPA_KUBE_CREATE, 504, "Timeout", 404, false, false, true},
+    {VPA_KUBE_PATCH_JSON, 502, "", 422, false, false, true},
+    {VPA_KUBE_CREATE, 500, "", 409, false, false, true},
+    {VPA_KUBE_CREATE, 504, "Timeout", 0, true, false, true},
+    {VPA_KUBE_CREATE, 504, "Timeout", 504, false, false, true},
+    {VPA_KUBE_CREATE, 500, "InternalError", 409, false, false, false},
+    {VPA_KUBE_CREATE, 503, "ServiceUnavailable", 404, false, false, false},
+    {VPA_KUBE_CREATE, 429, "TooManyRequests", 404, false, false, false},
+    {VPA_KUBE_CREATE, 504, "Timeout", 404, false, true, false},
+    {VPA_KUBE_GET, 504, "Timeout", 404, false, false, false},
+    {VPA_KUBE_CREATE, 504, "Timeout", 0, false, false, false}, /* it is done in the end */
+};
+
+START_TEST(an_earlier_try_may_have_been_carried_out)
+{
+    const struct vpa_kube_call call = {.verb = tries[_i].verb,
+                                       .path = "/api/v1/x",
+                                       .only_asks = tries[_i].only_asks,
+                                       .wanted = tries[_i].one_try ? is_first : NULL};
+    vpa_auto_arena arena = {0};
+    struct vpa_kube_result result;
+    struct vpa_error err;
+    bool good = !tries[_i].then && !tries[_i].one_try;
+
+    script.status = tries[_i].status;
+    script.reason = tries[_i].reason;
+    script.message = "scripted";
+    script.retry_after = 1;
+    script.until = 1;
+    script.then = tries[_i].then;
+    ck_assert_int_eq(vpa_kube_do(client, &call, &arena, &result, &err), good ? 0 : -1);
+    ck_assert_int_eq(seen, tries[_i].one_try ? 1 : 2);
+    ck_assert_int_eq(result.unanswered, tries[_i].unanswered);
 }
 END_TEST
 
@@ -827,6 +883,7 @@ int main(void)
                         VPA_TRANSPORT_STOPPED);
     tcase_add_loop_test(c, repeats_when_asked_to, 0, VPA_COUNT(asking));
     tcase_add_loop_test(c, repeats_requests, 0, VPA_COUNT(repeats));
+    tcase_add_loop_test(c, an_earlier_try_may_have_been_carried_out, 0, VPA_COUNT(tries));
     tcase_add_test(c, times_out);
     tcase_add_test(c, an_attempt_ends_with_the_calls_time);
     tcase_add_test(c, a_call_that_would_wait_too_long_takes_no_token);

@@ -303,6 +303,47 @@ START_TEST(evicted_pods_are_missing_until_they_are_replaced)
 }
 END_TEST
 
+static bool nobody(void *ctx, const char *uid)
+{
+    (void)ctx;
+    (void)uid;
+    return false;
+}
+
+/* An eviction that nobody has confirmed: a pod that goes soon is awaited, once. */
+static const struct {
+    bool sure; /* a later try was accepted */
+    bool goes;
+    vpa_duration later; /* that was seen */
+    int awaited;
+} doubts[] = {
+    {false, true, VPA_MINUTE, 1},         {false, true, VPA_DOUBT_PATIENCE - 1, 1},
+    {false, true, VPA_DOUBT_PATIENCE, 0}, {false, false, VPA_MINUTE, 0},
+    {true, true, VPA_MINUTE, 1},          {true, false, VPA_MINUTE, 1},
+};
+
+START_TEST(pods_that_go_in_doubt_are_awaited)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    const struct vpa_pod *pod = job_pod(0, OLD);
+    const struct vpa_pod *alone = objects_pod(&arena, "{'metadata':{'uid':'alone'}}");
+
+    vpa_update_memory_note_doubt(memory, alone, 0, 0); /* nobody replaces it */
+    vpa_update_memory_note_doubt(memory, pod, 0, 0);
+    vpa_update_memory_note_doubt(memory, pod, 0, 0);
+    if (doubts[_i].sure)
+        vpa_update_memory_note_eviction(memory, pod, 0, 0);
+    ck_assert_int_eq(vpa_update_memory_is_evicted(memory, pod->meta.uid), doubts[_i].sure);
+    for (int look = 0; look < 2; look++)
+        vpa_update_memory_sweep(memory, doubts[_i].goes ? nobody : everybody, NULL,
+                                doubts[_i].later);
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    ck_assert_int_eq(vpa_update_memory_awaited(memory, pod->meta.ns, owner->kind, owner->name),
+                     doubts[_i].awaited);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 /* Who goes by itself is missing: of those that run, or of those that have not begun; who was
  * evicted is missing already. */
 START_TEST(a_pod_that_went_is_missing_once)
@@ -441,6 +482,7 @@ int main(void)
     tcase_add_loop_test(tc, evicted_pods_are_missing_until_they_are_replaced, 0,
                         VPA_COUNT(absences));
     tcase_add_test(tc, a_pod_that_went_is_missing_once);
+    tcase_add_loop_test(tc, pods_that_go_in_doubt_are_awaited, 0, VPA_COUNT(doubts));
     tcase_add_test(tc, restarted_pods_of_a_daemon_set_are_still_wanted);
     tcase_add_test(tc, pods_without_a_controller_have_no_group);
     tcase_add_test(tc, no_pods_no_groups);

@@ -50,6 +50,11 @@ static const struct {
           "out\",\"code\":500}"},
     /* A proxy whose API server went while it answered. */
     {502, "Bad Gateway"},
+    {503, "upstream connect error or disconnect/reset before headers. reset reason: connection "
+          "termination"},
+    {524, "error code: 524"},
+    /* Or the API server itself, in the middle of it. */
+    {500, "This request caused apiserver to panic. Look in the logs for details.\n"},
 };
 
 START_TEST(what_was_not_answered_may_have_happened)
@@ -90,6 +95,43 @@ START_TEST(what_was_not_confirmed_may_have_happened)
     updater_pass(server.updater);
     vpa_auto_free char *calls = joined_calls();
     ck_assert_msg(server.call_count == answers[_i].calls, "%s", calls);
+}
+END_TEST
+
+/* The first try may have been what the second one finds: the pod is gone, or another one, its
+ * budget is used up, or its values are new. */
+static const struct {
+    const char *mode;
+    const char *refusal;
+    int code;
+} second_answers[] = {
+    {"Recreate", FAILURE("NotFound", "404"), 404},
+    {"Recreate",
+     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Conflict\",\"message\":"
+     "\"no\",\"details\":{\"name\":\"p\"},\"code\":409}",
+     409},
+    {"Recreate", FAILURE("TooManyRequests", "429"), 429},
+    {"InPlaceOrRecreate", FAILURE("NotFound", "404"), 404},
+    {"InPlaceOrRecreate",
+     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","
+     "\"details\":{},\"code\":422}",
+     422},
+};
+
+START_TEST(a_second_try_does_not_tell_what_became_of_the_first)
+{
+    server.mode = second_answers[_i].mode;
+    server.container = RESTARTS;
+    server.doubtful = server.stuck = true;
+    server.eviction_refusal = server.resize_refusal = second_answers[_i].refusal;
+    server.refusal_code = second_answers[_i].code;
+    start(0);
+    updater_pass(server.updater);
+    vpa_auto_free char *calls = joined_calls();
+    ck_assert_msg(server.call_count == 10, "%s", calls); /* five pods, two tries each */
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_str_eq(strrchr(server.calls[i], '/'),
+                         server.mode[0] == 'R' ? "/eviction" : "/resize");
 }
 END_TEST
 
@@ -171,6 +213,47 @@ START_TEST(replacements_are_missing_until_they_are_ready)
         vpa_loop_pump(server.loop, VPA_MINUTE);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* Nor is it forgotten that a pod may have been evicted, when it went: the server does what it is
+ * asked for and does not confirm it. */
+START_TEST(replacements_without_an_answer_are_missing_as_well)
+{
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 0.25;
+    server.unanswered = true;
+    server.unanswered_code = lost_answers[1 + _i].code;
+    server.unanswered_body = lost_answers[1 + _i].body;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_resized(0, NULL, "");
+    for (int minute = 0; minute < 9; minute++) {
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 1);
+    }
+    show_resized(0, "2026-03-01T12:09:00Z", "");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* One that stays was not evicted, and counts as before. */
+START_TEST(pods_that_stay_without_an_answer_are_there)
+{
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 0.25;
+    server.unanswered = server.stuck = true;
+    server.unanswered_code = 504;
+    server.unanswered_body = lost_answers[1].body;
+    start(0);
+    for (size_t pass = 1; pass < 5; pass++) {
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, pass);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
 }
 END_TEST
 
@@ -622,11 +705,16 @@ int main(void)
     tcase_add_test(tc, replaced_pods_count_again);
     tcase_add_loop_test(tc, what_was_not_answered_may_have_happened, 0,
                         2 * (int)VPA_COUNT(lost_answers));
+    tcase_add_loop_test(tc, a_second_try_does_not_tell_what_became_of_the_first, 0,
+                        VPA_COUNT(second_answers));
     tcase_add_loop_test(tc, what_was_not_confirmed_may_have_happened, 0, VPA_COUNT(answers));
     tcase_add_test(tc, a_resize_without_restarts_that_was_not_answered_takes_nothing);
     tcase_add_test(tc, evicted_pods_are_not_resized);
     tcase_add_loop_test(tc, restarted_pods_are_missing_until_they_are_ready_again, 0, 2);
     tcase_add_loop_test(tc, replacements_are_missing_until_they_are_ready, 0, 2);
+    tcase_add_loop_test(tc, replacements_without_an_answer_are_missing_as_well, 0,
+                        VPA_COUNT(lost_answers) - 1);
+    tcase_add_test(tc, pods_that_stay_without_an_answer_are_there);
     tcase_add_loop_test(tc, restarted_pods_that_stay_ready_count_when_the_cache_is_new, 0, 2);
     tcase_add_test(tc, a_restarted_pod_that_does_not_come_back_may_be_evicted);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);

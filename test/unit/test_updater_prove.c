@@ -101,6 +101,21 @@ START_TEST(one_useless_eviction_and_no_more)
 }
 END_TEST
 
+/* Also when nobody has said that it was evicted. */
+START_TEST(a_useless_eviction_without_an_answer_is_the_only_one)
+{
+    server.unanswered = true;
+    server.unanswered_code = _i ? 504 : 0;
+    server.unanswered_body = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":"
+                             "\"Timeout\",\"message\":\"no\",\"code\":504}";
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs("NotPatched"), 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+}
+END_TEST
+
 /* The API server cannot say whether a replacement is there: that is no verdict. */
 START_TEST(a_list_that_fails_is_no_missing_replacement)
 {
@@ -661,6 +676,7 @@ int main(void)
     tcase_add_test(tc, each_group_proves_itself);
     tcase_add_test(tc, without_proofs_all_go_at_once);
     tcase_add_loop_test(tc, one_useless_eviction_and_no_more, 0, VPA_COUNT(failures));
+    tcase_add_loop_test(tc, a_useless_eviction_without_an_answer_is_the_only_one, 0, 2);
     tcase_add_test(tc, a_list_that_fails_is_no_missing_replacement);
     tcase_add_test(tc, one_pod_after_each_pause_which_doubles);
     tcase_add_test(tc, a_trial_that_helps_closes_the_breaker);

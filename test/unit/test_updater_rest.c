@@ -270,6 +270,12 @@ static const struct {
      "resize refused by the API server|leave alone young"},
     {"InPlace", STATUS("Invalid", "422", DETAILS("\"name\":\"p\"")), 422,
      "resize refused by the API server|leave alone young"},
+    {"Recreate", STATUS("Timeout", "504", ""), 504,
+     "evict not answered: it may have been carried out|leave alone young|evict not answered: it "
+     "may have been carried out"},
+    {"InPlace", STATUS("Timeout", "504", ""), 504,
+     "resize not answered: it may have been carried out|leave alone young|resize not answered: it "
+     "may have been carried out"},
     {"InPlace", STATUS("Forbidden", "403", DETAILS("\"causes\":[{\"reason\":\"NodeCapacity\"}]")),
      403, "resize refused: the node cannot hold it|leave alone young|leave alone infeasible"},
 };
@@ -285,6 +291,18 @@ START_TEST(what_a_server_refuses)
     show_as_wanted(1);
     pass_for(2);
     ck_assert_str_eq(told(), refusals[_i].told);
+}
+END_TEST
+
+START_TEST(a_resize_is_accepted_whatever_becomes_of_its_annotations)
+{
+    server.mode = "InPlace";
+    server.annotation_code = 504;
+    server.pods_per_vpa = 2;
+    begin_with_ledger(0);
+    pass_for(1);
+    ck_assert_ptr_nonnull(strstr(told(), "resize accepted"));
+    ck_assert_ptr_null(strstr(told(), "not answered"));
 }
 END_TEST
 
@@ -559,6 +577,7 @@ int main(void)
     tcase_add_test(tc, a_pod_that_may_not_go_any_more_is_told);
     tcase_add_test(tc, without_its_gate_mode_in_place_does_nothing);
     tcase_add_test(tc, replicas_that_nobody_tells);
+    tcase_add_test(tc, a_resize_is_accepted_whatever_becomes_of_its_annotations);
     tcase_add_loop_test(tc, what_a_server_refuses, 0, VPA_COUNT(refusals));
     tcase_add_test(tc, a_marker_that_cannot_be_read);
     tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);

@@ -30,6 +30,31 @@ START_TEST(panic_stops_a_pass_under_way)
 }
 END_TEST
 
+/* What is under way and not answered then may be carried out: who goes is missing until he is back.
+ */
+START_TEST(a_panic_does_not_forget_what_was_under_way)
+{
+    server.pods_per_vpa = 4;
+    server.config.eviction_tolerance = 0.25;
+    server.delay = 10 * VPA_SECOND;
+    server.panic_at = 1;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.delay = 0;
+    show_resized(0, NULL, "");
+    hide_panic();
+    for (int minute = 0; minute < 9; minute++) {
+        updater_pass(server.updater);
+        ck_assert_uint_eq(server.call_count, 1);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+    show_resized(0, "2026-03-01T12:09:00Z", "");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
 static void on_panic_timer(void *ctx)
 {
     (void)ctx;
@@ -459,6 +484,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, panic_stops_everything_until_it_goes);
     tcase_add_test(tc, panic_stops_a_pass_under_way);
+    tcase_add_test(tc, a_panic_does_not_forget_what_was_under_way);
     tcase_add_loop_test(tc, panic_stops_what_waits, 0, VPA_COUNT(slow_rates));
     tcase_add_test(tc, panic_takes_no_token);
     tcase_add_loop_test(tc, answers_come_in_any_order, 0, 6);

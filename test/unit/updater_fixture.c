@@ -355,6 +355,15 @@ static int refuse_change(struct vpa_memory_reply *reply)
     return status_answer(reply, 429, NULL, "disruption budget");
 }
 
+/* The last call is the first one of its kind. */
+static bool is_first_try(void)
+{
+    for (size_t i = 0; i + 1 < server.call_count; i++)
+        if (strcmp(server.calls[i], server.calls[server.call_count - 1]) == 0)
+            return false;
+    return true;
+}
+
 static int answer_change(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
     bool resize = vpa_str_ends_with(q->path, "/resize");
@@ -376,6 +385,10 @@ static int answer_change(const struct vpa_memory_request *q, struct vpa_memory_r
     vpa_memory_reply_delay(reply, server.delay);
     const char *refusal = resize ? server.resize_refusal : server.eviction_refusal;
 
+    if (server.doubtful && is_first_try()) {
+        vpa_memory_reply_retry_after(reply, 1);
+        return status_answer(reply, 504, "Timeout", "not in time");
+    }
     if (refusal)
         return json_answer(reply, server.refusal_code ? server.refusal_code : 403, refusal);
     if (server.stale)

@@ -86,6 +86,7 @@ struct server {
     int unanswered_code; /* what comes in their place; 0: nothing */
     const char *unanswered_body;
     int retry_after; /* of refusals, in seconds; 0: none */
+    bool doubtful;   /* the first try of each change is answered by 504, asking for a second one */
     bool scale_fails;
     bool stuck;                 /* evicted pods stay as they are in what the updater sees */
     bool stale;                 /* evictions and resizes find another pod than was decided on */

@@ -47,9 +47,6 @@ void vpa_shared_map_remove(struct vpa_shared_map *map, struct vpa_shared_item *i
  * Borrowed from the map. */
 struct vpa_shared_item *vpa_shared_map_next(const struct vpa_shared_map *map, uint64_t hash,
                                             size_t *at);
-/* All items, in no order. */
-void vpa_shared_map_visit(const struct vpa_shared_map *map,
-                          void (*visit)(void *ctx, const struct vpa_shared_item *item), void *ctx);
 void vpa_shared_map_copy(struct vpa_shared_map *to, const struct vpa_shared_map *from);
 void vpa_shared_map_release(struct vpa_shared_map *map);
 

@@ -126,6 +126,9 @@ struct vpa_kube_result { /* borrowed for the callback, or in the arena of vpa_ku
     size_t body_len;
     struct vpa_kube_status status; /* of failure */
     int retry_after;               /* seconds, -1 without the header */
+    /* Of a change that failed: it went out, in the last try or an earlier one, and nobody has said
+     * what became of it. It may have been carried out. */
+    bool unanswered;
 };
 
 struct vpa_unusable_object; /* reflector.h */
@@ -190,6 +193,14 @@ bool vpa_kube_has_cause(const struct vpa_kube_status *status, const char *reason
 /* Worth trying again at once by callers with three tries (2.2): InternalError, Timeout,
  * ServerTimeout, TooManyRequests, a suggested delay, network time-out, EOF, reset. */
 bool vpa_kube_is_retryable(const struct vpa_kube_result *result);
+/* Whether the answer of one try leaves that open: it was lost, between a proxy and the API server
+ * too, or etcd did not confirm it, of which the API server tells with an error that has no reason
+ * ("etcdserver: request timed out"). An error from 500 on that is no Status is of a proxy, or of a
+ * server in the middle of it. */
+bool vpa_kube_leaves_open(const struct vpa_kube_result *result);
+/* For more than the callback: its texts are copied to the arena, without one there are none. */
+void vpa_kube_result_keep(struct vpa_arena *arena, const struct vpa_kube_result *in,
+                          struct vpa_kube_result *out);
 /* Fills a Status from the text of a failure answer (truncated and foreign texts give the generic
  * one). */
 void vpa_kube_status_decode(struct vpa_arena *arena, enum vpa_kube_verb verb, const char *path,

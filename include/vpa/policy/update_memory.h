@@ -45,6 +45,13 @@ bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, cons
  * owner; what is created later is a replacement, which vpa_update_memory_observe recognises. */
 void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                      vpa_time newest, vpa_time now);
+/* How long an eviction whose answer was lost may be the reason that the pod goes: longer than the
+ * cache may be behind. */
+#define VPA_DOUBT_PATIENCE (2 * VPA_MINUTE)
+/* Notes that nobody has said whether the pod was evicted. It counts as alive while it looks so;
+ * when it goes meanwhile, as vpa_update_memory_sweep sees, its replacement is waited for. */
+void vpa_update_memory_note_doubt(struct vpa_update_memory *memory, const struct vpa_pod *pod,
+                                  vpa_time newest, vpa_time now);
 /* Whether the pod was evicted. It may still look alive, in a cache that is behind. */
 bool vpa_update_memory_is_evicted(const struct vpa_update_memory *memory, const char *uid);
 /* Evicted pods of the owner whose replacement has not been seen. */
