@@ -424,6 +424,16 @@ END_TEST
 
 /* ---- OOM through pods ---- */
 
+/* Wherever it stands in the index of pods. */
+START_TEST(looks_up_the_memory_of_each_pod)
+{
+    for (unsigned i = 1; i <= 96; i++) {
+        put_pod(vpa_arena_printf(&arena, "p%u", i), "{}");
+        ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, i);
+    }
+}
+END_TEST
+
 START_TEST(oom_kills_are_queued)
 {
     struct vpa_oom_queue q;
@@ -610,6 +620,7 @@ int main(void)
     tcase_add_test(tc, usage_is_told_with_the_mode_of_the_vpa);
     tcase_add_test(tc, missing_recommendation_is_reported_every_half_hour);
     tcase_add_test(tc, marked_pods_leave_at_the_end_of_the_pass);
+    tcase_add_test(tc, looks_up_the_memory_of_each_pod);
     tcase_add_test(tc, oom_kills_are_queued);
     tcase_add_loop_test(tc, containers_are_found_by_name, 0, 4);
     tcase_add_loop_test(tc, a_pod_that_grows_remembers_its_status, 0, 2);

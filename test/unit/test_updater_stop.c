@@ -337,13 +337,20 @@ static const char *const filling[] = {"/pods", "/verticalpodautoscalers", "/limi
 
 START_TEST(a_pass_waits_for_every_cache)
 {
+    struct vpa_ledger *ledger =
+        vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 1 << 20, .file = ""});
+
     capture_log(0);
     server.slow = filling[_i];
     begin(0);
+    updater_env(server.updater)->ledger = ledger;
     vpa_loop_pump(server.loop, VPA_MINUTE);
     updater_pass(server.updater);
     ck_assert_uint_eq(logged("Caches are not in step yet"), 1);
+    ck_assert(ledger_says(ledger, "\"rule\":\"caches-not-filled\""));
     ck_assert_uint_eq(server.call_count, 0);
+    updater_env(server.updater)->ledger = NULL;
+    vpa_ledger_free(ledger);
 }
 END_TEST
 
