@@ -17,7 +17,8 @@
 /* Entries that wait for the next pass; of what comes on top the newest of the namespace that has
  * most is counted and dropped. */
 #define VPA_OOM_QUEUE_MAX 5000
-/* Eviction events remembered by UID; the oldest are forgotten first. */
+/* Eviction events remembered by UID; beyond that the oldest of the namespace that has most are
+ * forgotten. */
 #define VPA_OOM_EVENTS_MAX 10000
 
 struct vpa_oom {
@@ -28,6 +29,11 @@ struct vpa_oom {
     const char *container;
 };
 
+struct vpa_seen_events { /* private */
+    struct vpa_table uids;
+    struct vpa_table shares; /* of namespaces */
+    size_t most;
+};
 struct vpa_oom_queue {
     struct vpa_oom *items; /* in order of arrival */
     size_t count;
@@ -36,9 +42,7 @@ struct vpa_oom_queue {
     struct vpa_arena texts;
     struct vpa_table shares; /* of namespaces, private as those below */
     size_t most;
-    struct vpa_table seen; /* UIDs of the events counted */
-    char **seen_ring;      /* the same in order of arrival */
-    size_t seen_next;
+    struct vpa_seen_events seen; /* the events counted */
 };
 void vpa_oom_queue_init(struct vpa_oom_queue *q);
 void vpa_oom_queue_release(struct vpa_oom_queue *q);
