@@ -554,6 +554,31 @@ START_TEST(former_learners_are_bounded)
 }
 END_TEST
 
+/* Whoever has hundreds of VPAs that switch displaces his own, be they ever so new. */
+START_TEST(former_learners_of_others_stay)
+{
+    struct vpa_autoscaler *mine = put("web");
+    struct stored stored = {0};
+
+    put_pod("web-1");
+    vpa_autoscaler_set_method(mine, crane, NULL, now);
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(mine, NULL, NULL, now);
+    for (int i = 1; i <= VPA_FORMER_MAX + 10; i++) {
+        struct vpa_object *vpa = simple_vpa(&arena, vpa_arena_printf(&arena, "v%d", i));
+        vpa->meta.ns = "greedy";
+        struct vpa_autoscaler *v =
+            vpa_cluster_put_vpa(cluster, vpa, selector_of(&arena, "app=web"), NULL, now);
+        vpa_autoscaler_set_method(v, crane, NULL, now);
+        vpa_autoscaler_set_method(v, NULL, NULL, now + i);
+    }
+    vpa_autoscaler_visit_knowledge(mine, on_known, &stored);
+    ck_assert_int_eq(stored.count, 1);
+    vpa_autoscaler_set_method(mine, crane, NULL, now + VPA_HOUR);
+    ck_assert_int_eq(target(mine, VPA_KIND_CPU), 229);
+}
+END_TEST
+
 /* Also when as many are kept as may be, and this one was left first. */
 START_TEST(going_back_makes_no_room_by_what_is_wanted)
 {
@@ -618,6 +643,7 @@ int main(void)
     tcase_add_loop_test(tc, a_former_algorithm_goes_after_a_week, 0, 2);
     tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
     tcase_add_test(tc, former_learners_are_bounded);
+    tcase_add_test(tc, former_learners_of_others_stay);
     tcase_add_test(tc, going_back_makes_no_room_by_what_is_wanted);
     tcase_add_test(tc, containers_in_mode_off_are_left_out);
     suite_add_tcase(suite, tc);

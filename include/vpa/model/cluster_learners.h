@@ -14,9 +14,9 @@
 /*
  * The algorithm of a VPA. NULL is VPA's own, as for a VPA that was never asked to have another. The
  * histories of VPA's own go on learning whatever is chosen; those of another algorithm do so for
- * as long after they were left as their samples count (vpa_method_memory), VPA_FORMER_MAX of them
- * at most, so that going back loses nothing. They belong to the VPA and its target, as loaded
- * histories do (U25).
+ * as long after they were left as their samples count (vpa_method_memory), so that going back loses
+ * nothing; VPA_FORMER_MAX of them at most, beyond which the namespace that has most loses the one
+ * that was left first. They belong to the VPA and its target, as loaded histories do (U25).
  *
  * note: what was wrong with the VPA's parameters, copied; NULL: nothing.
  */
