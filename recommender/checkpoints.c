@@ -15,6 +15,7 @@
 #include "checkpoints_internal.h"
 #include "failures.h"
 #include "set_clock.h"
+#include "usage_sample.h"
 
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/log.h"
@@ -428,9 +429,32 @@ static void on_namespace(void *ctx, const struct vpa_json *item, struct vpa_slic
     add_name(&g->namespaces, name);
 }
 
-/* How long a checkpoint that was kept aside is of use to anybody: as long as a history. */
-static bool is_outdated(const struct collection *g, const char *since)
+/* A time that is not ahead of the clock by more than clocks may differ: what lies in the future is
+ * never old. False: it says no such time. */
+static bool says_time(const struct collection *g, const char *text, vpa_time *out)
 {
+    vpa_time t;
+
+    if (!text || vpa_time_parse(text, &t, NULL) < 0 || vpa_time_sub(t, g->by) > USAGE_AHEAD)
+        return false;
+    *out = t;
+    return true;
+}
+
+/* The first of them that says a time. */
+static bool first_time_of(const struct collection *g, const struct vpa_json *item,
+                          const char *const *paths, vpa_time *out)
+{
+    for (; *paths; paths++)
+        if (says_time(g, vpa_json_string(vpa_json_at(item, *paths)), out))
+            return true;
+    return false;
+}
+
+/* How long a checkpoint that was kept aside is of use to anybody: as long as a history. */
+static bool is_outdated(const struct collection *g, const char *since, const struct vpa_json *item)
+{
+    static const char *const made[] = {"metadata.creationTimestamp", NULL};
     const struct recommender_config *config = g->checkpoints->options.config;
     vpa_duration window;
     vpa_time kept;
@@ -439,17 +463,22 @@ static bool is_outdated(const struct collection *g, const char *since)
         return true;
     if (__builtin_mul_overflow(config->memory_interval, config->memory_interval_count, &window))
         return false;
+    if (!says_time(g, since, &kept) && !first_time_of(g, item, made, &kept))
+        return false;
     return vpa_time_sub(g->by, kept) >= window;
 }
 
-/* How old the history of an item is: that of its last sample, else of its last change. */
-static int last_sample_of(const struct vpa_json *item, vpa_time *out)
+/* How old the history of an item is: that of its last sample, else of its last change, else of the
+ * object, if it is of ours: what others store has times that we do not know. */
+static bool last_sample_of(const struct collection *g, const struct vpa_json *item, vpa_time *out)
 {
-    const char *text = vpa_json_string(vpa_json_at(item, "status.lastSampleStart"));
+    static const char *const paths[] = {"status.lastSampleStart", "status.lastUpdateTime",
+                                        "metadata.creationTimestamp", NULL};
+    static const char *const foreign[] = {"status.lastSampleStart", "status.lastUpdateTime", NULL};
+    const char *version = vpa_json_string(vpa_json_at(item, "status.version"));
+    bool ours = !version || strcmp(version, VPA_CHECKPOINT_VERSION) == 0;
 
-    if (!text)
-        text = vpa_json_string(vpa_json_at(item, "status.lastUpdateTime"));
-    return text ? vpa_time_parse(text, out, NULL) : -1;
+    return first_time_of(g, item, ours ? paths : foreign, out);
 }
 
 /* The state of an algorithm lasts as long as that remembers; of one that is not served nobody knows
@@ -474,11 +503,11 @@ static bool has_aged(const struct collection *g, const struct checkpoint_identit
     vpa_time last;
 
     if (id->unreadable_since)
-        return is_outdated(g, id->unreadable_since);
+        return is_outdated(g, id->unreadable_since, item);
     if (v && is_state && is_of_use(g, id, version, v))
         return false;
     return v && feeder_is_in_step(o->feeder) && !vpa_autoscaler_awaits_history(v) &&
-           feeder_knows_vpa(o->feeder, id->ns, id->vpa) && last_sample_of(item, &last) == 0 &&
+           feeder_knows_vpa(o->feeder, id->ns, id->vpa) && last_sample_of(g, item, &last) &&
            vpa_autoscaler_has_outlived(v, is_state ? plain : id->container, last, g->by);
 }
 

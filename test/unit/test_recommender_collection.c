@@ -159,6 +159,41 @@ START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
 }
 END_TEST
 
+#define OF_WEB(annotations, status)                                                                \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
+          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-old\",\"namespace\":"  \
+          "\"shop\",\"creationTimestamp\":\"2026-01-01T10:00:00Z\"" annotations "},\"spec\":{"     \
+          "\"vpaObjectName\":\"web\",\"containerName\":\"old\"}" status "}")
+
+static const struct {
+    const char *object;
+    bool kept;
+} undated[] = {
+    {OF_WEB("", ""), false}, /* as a backup leaves it */
+    {OF_WEB("", ",\"status\":{\"lastUpdateTime\":\"2026-01-15T10:00:00Z\"}"), true},
+    {OF_WEB("", ",\"status\":{\"version\":\"v3\",\"lastUpdateTime\":\"2026-01-02T10:00:00Z\","
+                "\"lastSampleStart\":\"2126-01-15T10:00:00Z\"}"),
+     false},
+    {OF_WEB("", ",\"status\":{\"version\":\"v9\"}"), true}, /* nobody knows its times */
+    {OF_WEB(",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":"
+            "\"2126-01-01T10:00:00Z\"}",
+            ",\"status\":{\"version\":\"v9\"}"),
+     false},
+};
+
+/* A time that lies ahead says nothing, and an object that says none is as old as it is. */
+START_TEST(no_checkpoint_is_kept_for_ever)
+{
+    change(undated[_i].object);
+    start("--checkpoints-gc-interval=30s");
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_int_eq(stored("VerticalPodAutoscalerCheckpoint", "web-old") != NULL,
+                     undated[_i].kept);
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_collection");
@@ -170,6 +205,7 @@ int main(void)
     tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
     tcase_add_test(tcase, a_vpa_that_comes_back_keeps_its_checkpoints);
     tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
+    tcase_add_loop_test(tcase, no_checkpoint_is_kept_for_ever, 0, (int)VPA_COUNT(undated));
     tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
     suite_add_tcase(suite, tcase);
