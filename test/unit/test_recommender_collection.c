@@ -159,6 +159,57 @@ START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
 }
 END_TEST
 
+static size_t orphans_left(const char *ns, int count)
+{
+    size_t left = 0;
+
+    for (int i = 0; i < count; i++)
+        left += sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                 "VerticalPodAutoscalerCheckpoint", ns,
+                                 vpa_arena_printf(&arena, "gone-%d", i)) != NULL;
+    return left;
+}
+
+static void put_orphans(const char *ns, int count)
+{
+    static const char form[] = APPLY(
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+        "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"gone-%d\","
+        "\"namespace\":\"%s\"},\"spec\":{\"vpaObjectName\":\"gone\",\"containerName\":\"c%d\"},"
+        "\"status\":{\"version\":\"v3\"}}");
+
+    for (int i = 0; i < count; i++)
+        change(vpa_arena_printf(&arena, form, i, ns, i));
+}
+
+#define SLOW_DELETES                                                                               \
+    "{\"latency\":[{\"method\":\"DELETE\",\"path\":\"checkpoints/gone\",\"ms\":10000}]}"
+
+/* A namespace whose orphans take many rounds has every second one to itself, not all. */
+START_TEST(a_namespace_full_of_orphans_keeps_none_waiting)
+{
+    change(NAMESPACE("aaa"));
+    change(NAMESPACE("bbb"));
+    change(NAMESPACE("zzz"));
+    start("--checkpoints-gc-interval=30s");
+    put_orphans("aaa", 30);
+    put_orphans("bbb", 2);
+    put_orphans("zzz", 2);
+    for (int i = 0; i < 3 && orphans_left("aaa", 30) == 30; i++)
+        pass(SLOW_DELETES);
+    size_t left = orphans_left("aaa", 30);
+    ck_assert_uint_gt(left, 15);
+    ck_assert_uint_lt(left, 30);
+    ck_assert_uint_eq(orphans_left("bbb", 2) + orphans_left("zzz", 2), 4);
+    pass(SLOW_DELETES);
+    ck_assert_uint_eq(orphans_left("bbb", 2) + orphans_left("zzz", 2), 0);
+    ck_assert_uint_gt(orphans_left("aaa", 30), 0);
+    for (int i = 0; i < 6; i++) /* and has its turn again */
+        pass(SLOW_DELETES);
+    ck_assert_uint_eq(orphans_left("aaa", 30), 0);
+}
+END_TEST
+
 #define OF_WEB(annotations, status)                                                                \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
           "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-old\",\"namespace\":"  \
@@ -206,6 +257,7 @@ int main(void)
     tcase_add_test(tcase, a_vpa_that_comes_back_keeps_its_checkpoints);
     tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
     tcase_add_loop_test(tcase, no_checkpoint_is_kept_for_ever, 0, (int)VPA_COUNT(undated));
+    tcase_add_test(tcase, a_namespace_full_of_orphans_keeps_none_waiting);
     tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
     suite_add_tcase(suite, tcase);
