@@ -3,6 +3,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "allocated.h"
 #include "model_fixture.h"
 #include "vpa/model/algorithm.h"
 #include "vpa/model/argmin.h"
@@ -629,12 +630,43 @@ START_TEST(odd_states_are_lived_with)
 }
 END_TEST
 
+/* Whoever may store states makes the recommender use no more than some times as much. */
+static const struct {
+    const char *algorithm, *text;
+} small[] = {
+    {"plumb", PLUMB("{}")},
+    {"plumb", PLUMB("{\"cpu\":{\"recent\":" PAST ",\"steady\":" PAST ",\"born\":1772323200,"
+                    "\"window\":0}}")},
+    {"autopilot", PILOT("{}")},
+    {"autopilot-ml", ML("{}")},
+    {"autopilot-ml", ML("{\"cpu\":{\"open\":[[0,1],[284,1]]},\"memory\":{\"open\":[[0,1],[280,1]]},"
+                        "\"window\":300}")},
+    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", MODELS, MODELS, "0")},
+};
+START_TEST(a_small_state_takes_little_room)
+{
+    struct vpa_method *m = method(small[_i].algorithm, NULL, NULL);
+    const struct vpa_json *stored = json(&arena, small[_i].text);
+    size_t before = allocated();
+    struct vpa_knowledge *k = vpa_knowledge_load(m, stored, t0 + DAY, &err);
+
+    ck_assert_msg(k != NULL, "%s", err.text);
+    ck_assert_uint_le(allocated() - before, 4096);
+    vpa_knowledge_age(k, t0 + DAY);
+    vpa_knowledge_age(k, t0 + DAY + VPA_HOUR);
+    ck_assert_uint_le(allocated() - before, 4096);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("algorithm_windows");
     TCase *c = tcase_create("algorithm_windows");
 
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, a_small_state_takes_little_room, 0, (int)VPA_COUNT(small));
     tcase_add_loop_test(c, parameters_choose, 0, (int)VPA_COUNT(choices));
     tcase_add_loop_test(c, weights_choose_the_limit, 0, (int)VPA_COUNT(ensembles));
     tcase_add_test(c, unknown_choices_are_told);
