@@ -627,6 +627,10 @@ static const struct {
     {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":86400,\"slots\":[{\"slot\":1,\"first\":1,"
      "\"weights\":[1e101]}]}}",
      "cpu: bucket 1 has an impossible weight"},
+    {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":432000,\"slots\":[{\"slot\":4103,\"first\":1}]}}",
+     "cpu: slot 4103 begins later than now"},
+    {"{\"firstSample\":\"2026-02-01T00:00:00Z\",\"lastSample\":\"2026-03-03T00:00:00Z\"}",
+     "state: lastSample is later than now"},
     {"{\"oom\":[{\"time\":\"2026-02-01T00:00:00Z\",\"bytes\":-1}]}",
      "oom: bytes is not a number of bytes"},
     {"{\"oom\":[{\"time\":\"2026-04-01T00:00:00Z\",\"bytes\":1}]}", "oom: time is later than now"},
