@@ -357,6 +357,17 @@ void vpa_autoscaler_visit_knowledge(const struct vpa_autoscaler *v, vpa_known_fn
     }
 }
 
+bool vpa_autoscaler_has_learned(const struct vpa_autoscaler *v, const char *container,
+                                const char *algorithm)
+{
+    const struct vpa_algorithm *a = vpa_algorithm_find(algorithm);
+    struct vpa_side *side = find_side(v);
+    const struct learner *l = a && side ? *find_learner(side, a) : NULL;
+    const struct learned *item = l ? find_learned(l, container) : NULL;
+
+    return item && !vpa_knowledge_is_empty(item->knowledge);
+}
+
 /* What was stored and what this process has learned become one. Where the two overlap in time, as
  * those of a leader and its standby do, they are the same samples: the one that has more of them
  * stands for both. */

@@ -534,6 +534,26 @@ START_TEST(a_node_whose_clock_is_ahead_harms_nobody)
 }
 END_TEST
 
+START_TEST(says_what_was_learned)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct vpa_method *plumb = make_method("plumb", NULL, NULL);
+
+    put_pod("web-1");
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "crane"));
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "crane"));
+    live("web-1", 150, 150 * MI);
+    ck_assert(vpa_autoscaler_has_learned(v, "app", "crane"));
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "plumb"));
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "none"));
+    ck_assert(!vpa_autoscaler_has_learned(v, "other", "crane"));
+    vpa_autoscaler_set_method(v, plumb, NULL, now);
+    ck_assert(vpa_autoscaler_has_learned(v, "app", "crane")); /* a former one too */
+    vpa_method_unref(plumb);
+}
+END_TEST
+
 START_TEST(former_learners_are_bounded)
 {
     struct vpa_autoscaler *first = NULL;
@@ -642,6 +662,7 @@ int main(void)
     tcase_add_test(tc, all_former_algorithms_go);
     tcase_add_loop_test(tc, a_former_algorithm_goes_after_a_week, 0, 2);
     tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
+    tcase_add_test(tc, says_what_was_learned);
     tcase_add_test(tc, former_learners_are_bounded);
     tcase_add_test(tc, former_learners_of_others_stay);
     tcase_add_test(tc, going_back_makes_no_room_by_what_is_wanted);

@@ -43,6 +43,9 @@ bool vpa_autoscaler_replace_knowledge(struct vpa_autoscaler *v, const char *cont
 /* All that is not empty, to be stored. */
 typedef void (*vpa_known_fn)(void *ctx, const struct vpa_known *known);
 void vpa_autoscaler_visit_knowledge(const struct vpa_autoscaler *v, vpa_known_fn visit, void *ctx);
+/* Whether something of that container would be visited, of the algorithm of that name. */
+bool vpa_autoscaler_has_learned(const struct vpa_autoscaler *v, const char *container,
+                                const char *algorithm);
 /* Takes in what was stored for (VPA, container) by the algorithm of m, whose parameters count when
  * the VPA has not chosen others. VPA_INVALID: it cannot be read, nothing has changed. */
 int vpa_autoscaler_load_knowledge(struct vpa_autoscaler *v, struct vpa_method *m,
