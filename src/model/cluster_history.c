@@ -314,8 +314,9 @@ static bool take_out_live(struct vpa_cluster *c, const struct vpa_autoscaler *v,
 /* A history with samples of the future would never be old. stored: when it was written. */
 static void bound_times(struct vpa_aggregate *state, vpa_time stored, vpa_time now)
 {
-    if (vpa_time_sub(state->last_sample, now) > CLOCKS_APART)
-        state->last_sample = stored;
+    if (vpa_time_is_unset(now) || vpa_time_sub(state->last_sample, now) <= CLOCKS_APART)
+        return;
+    state->last_sample = stored;
     if (state->first_sample > state->last_sample)
         state->first_sample = state->last_sample;
 }
