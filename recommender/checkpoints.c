@@ -2,8 +2,8 @@
  * Reading checkpoints.
  *
  * There is no cache of checkpoints: they are listed once at start, item by item, and again when
- * garbage is collected (checkpoint_collection.c). A watch would bring every checkpoint back that this process writes, a few
- * kilobytes each, every pass, for nothing.
+ * garbage is collected (checkpoint_collection.c). A watch would bring every checkpoint back that
+ * this process writes, a few kilobytes each, every pass, for nothing.
  */
 #include "checkpoints.h"
 

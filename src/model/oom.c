@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "seen_events.h"
 #include "vpa/base/str.h"
 
 #define OOM_KILLED "OOMKilled"

@@ -1,4 +1,4 @@
-#include "seen_events.h"
+#include "vpa/model/seen_events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ bool vpa_seen_events_add(struct vpa_seen_events *s, const char *ns, const char *
 
     if (vpa_table_find(&s->uids, uid))
         return false;
-    if (s->uids.count == VPA_OOM_EVENTS_MAX)
+    if (s->uids.count == VPA_SEEN_EVENTS_MAX)
         make_room(s, ns);
     struct share *share = get_share(s, ns);
     struct seen *seen = vpa_xcalloc(1, sizeof(*seen) + len);

@@ -13,13 +13,11 @@
 #include "vpa/api/pod.h"
 #include "vpa/base/table.h"
 #include "vpa/model/amount.h"
+#include "vpa/model/seen_events.h"
 
 /* Entries that wait for the next pass; of what comes on top the newest of the namespace that has
  * most is counted and dropped. */
 #define VPA_OOM_QUEUE_MAX 5000
-/* Eviction events remembered by UID; beyond that the oldest of the namespace that has most are
- * forgotten. */
-#define VPA_OOM_EVENTS_MAX 10000
 
 struct vpa_oom {
     vpa_time time;
@@ -29,11 +27,6 @@ struct vpa_oom {
     const char *container;
 };
 
-struct vpa_seen_events { /* private */
-    struct vpa_table uids;
-    struct vpa_table shares; /* of namespaces */
-    size_t most;
-};
 struct vpa_oom_queue {
     struct vpa_oom *items; /* in order of arrival */
     size_t count;
