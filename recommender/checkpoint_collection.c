@@ -33,7 +33,6 @@ struct collection {
     struct orphan *orphans;
     size_t orphan_count;
     size_t orphan_capacity;
-    vpa_time now;
     vpa_time by;            /* the time that tells what is old */
     struct vpa_arena arena; /* of the item in hand */
     const char *asked;      /* namespace whose VPAs were listed last; an orphan's */
@@ -253,12 +252,13 @@ static void delete_orphans(struct collection *g)
 {
     const struct checkpoints_options *o = &g->checkpoints->options;
     struct failures undeleted = {.message = "Orphaned VPA checkpoint cleanup - error deleting"};
+    int64_t begin = vpa_loop_monotonic(o->loop);
 
     sort_by_turns(g);
     for (size_t i = 0; i < g->orphan_count; i++) {
         /* A very large heap of garbage is taken away in several rounds. */
         if (vpa_loop_is_stopping(o->loop) ||
-            vpa_time_sub(vpa_loop_now(o->loop), g->now) > o->config->checkpoints_timeout) {
+            vpa_loop_monotonic(o->loop) - begin > o->config->checkpoints_timeout) {
             g->checkpoints->collected_until = vpa_xstrdup(g->orphans[i ? i - 1 : 0].ns);
             break;
         }
@@ -329,7 +329,6 @@ void checkpoints_collect_garbage(struct checkpoints *c, vpa_time by, bool only_l
     checkpoint_names_prune(&c->names, c->options.cluster, now);
     struct collection g = {
         .checkpoints = c,
-        .now = now,
         .by = by,
         .unasked = {.message =
                         "Orphaned VPA checkpoint cleanup - cannot list VPAs, nothing is deleted"}};

@@ -210,6 +210,19 @@ START_TEST(a_namespace_full_of_orphans_keeps_none_waiting)
 }
 END_TEST
 
+/* Reading all checkpoints of a large cluster may take longer than a round of deleting. */
+START_TEST(a_slow_list_leaves_time_to_delete)
+{
+    change(NAMESPACE("aaa"));
+    start("--checkpoints-gc-interval=30s");
+    put_orphans("aaa", 3);
+    for (int i = 0; i < 2; i++)
+        pass("{\"latency\":[{\"method\":\"GET\",\"path\":\"verticalpodautoscalercheckpoints\","
+             "\"ms\":70000}]}");
+    ck_assert_uint_eq(orphans_left("aaa", 3), 0);
+}
+END_TEST
+
 #define OF_WEB(annotations, status)                                                                \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
           "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-old\",\"namespace\":"  \
@@ -258,6 +271,7 @@ int main(void)
     tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
     tcase_add_loop_test(tcase, no_checkpoint_is_kept_for_ever, 0, (int)VPA_COUNT(undated));
     tcase_add_test(tcase, a_namespace_full_of_orphans_keeps_none_waiting);
+    tcase_add_test(tcase, a_slow_list_leaves_time_to_delete);
     tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
     suite_add_tcase(suite, tcase);
